@@ -22,10 +22,10 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		q := buildRequest(program, text)
-		found := map[string]string{}
+		found := map[string]endpoint.Place{}
 		for _, v := range provider.Check(anthropic.Provider{}, q, thinking) {
-			if found[v.Rule] == "" {
-				found[v.Rule] = v.Message
+			if _, ok := found[v.Rule]; !ok {
+				found[v.Rule] = endpoint.Place{N: v.N, M: v.M}
 			}
 		}
 		if err := endpoint.Compare(encode.JSON(anthropic.Provider{}, q), thinking, found); err != nil {

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -108,17 +107,6 @@ func FindFirst(kind request.BlockType, is func(q request.Request, n int) bool) F
 	}
 }
 
-// WithMessage returns the Find with the sentence that says returns of each block; "" for the rule's.
-func WithMessage(find Find, says func(b *request.Block) string) Find {
-	return func(q request.Request, thinking bool) []request.Violation {
-		found := find(q, thinking)
-		for i := range found {
-			found[i].Message = says(found[i].Block)
-		}
-		return found
-	}
-}
-
 // FirstBlock returns the position of the turn's first block of a type, -1 for none.
 func FirstBlock(t request.Turn, kind request.BlockType) int {
 	return slices.IndexFunc(t.Blocks, func(b *request.Block) bool { return b.Type == kind })
@@ -172,20 +160,15 @@ func CallWithoutResult(q request.Request, _ bool) (found []request.Violation) {
 		if len(calls) == 0 {
 			continue
 		}
-		var ids []string
-		for _, b := range calls {
-			ids = append(ids, b.ToolID)
-		}
 		v := Violate(n, FirstBlock(t, request.ToolUse), append(between, calls...)...)
 		v.Block = nil
-		v.Message = strings.Replace(NoResult, "{ids}", strings.Join(ids, ", "), 1)
 		found = append(found, v)
 	}
 	return found
 }
 
 // NoResult is what providers say of [CallWithoutResult].
-const NoResult = "messages.{n}: `tool_use` ids were found without `tool_result` blocks immediately after: {ids}. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+const NoResult = "messages.N: `tool_use` ids were found without `tool_result` blocks immediately after: ID, ID. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
 
 // unansweredCalls returns the turn's calls that are not answered or are followed by
 // another type of block, and the blocks of other types after the first call.
@@ -273,15 +256,6 @@ func InvalidID(valid func(id string) bool) Find {
 // MaxID is the length of the longest id that OpenAI and Bedrock accept.
 const MaxID = 64
 
-// TooLongOrEmpty is what OpenAI says of an id in a field that is empty or longer than [MaxID].
-func TooLongOrEmpty(field, id string) string {
-	length := utf8.RuneCountInString(id)
-	if length == 0 {
-		return fmt.Sprintf("Invalid '%s': empty string. Expected a string with minimum length 1, but got an empty string instead.", field)
-	}
-	return fmt.Sprintf("Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", field, MaxID, length)
-}
-
 // HasValidLength reports whether an id has 1 to [MaxID] characters.
 func HasValidLength(id string) bool { return id != "" && utf8.RuneCountInString(id) <= MaxID }
 
@@ -312,31 +286,11 @@ func IsBlank(s string) bool { return strings.TrimSpace(s) == "" }
 const MaxText = 10485760
 
 // HasLongText reports whether a text, the output of a result, or a text in it has more than
-// [MaxText] characters.
-func HasLongText(b *request.Block) bool { return longestText(b) > 0 }
-
-// TooLongText is what OpenAI says of [HasLongText] in a field.
-func TooLongText(field string, b *request.Block) string {
-	return fmt.Sprintf("Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", field, MaxText, longestText(b))
-}
-
-// longestText returns the length in characters of the longest text; 0 if no more than [MaxText].
-// Texts are only counted if they may be longer.
-func longestText(b *request.Block) int {
-	longest := 0
-	note := func(text string) { longest = max(longest, utf8.RuneCountInString(text)) }
-	if len(b.Output) > MaxText {
-		note(b.OutputText())
-	}
-	for _, c := range append([]*request.Block{b}, b.Content...) {
-		if len(c.Text) > MaxText {
-			note(c.Text)
-		}
-	}
-	if longest <= MaxText {
-		return 0
-	}
-	return longest
+// [MaxText] characters. Texts are only counted if they may be longer.
+func HasLongText(b *request.Block) bool {
+	long := func(text string) bool { return len(text) > MaxText && utf8.RuneCountInString(text) > MaxText }
+	return len(b.Output) > MaxText && long(b.OutputText()) || long(b.Text) ||
+		slices.ContainsFunc(b.Content, func(c *request.Block) bool { return long(c.Text) })
 }
 
 // HalfPair finds half of a surrogate pair in what is sent as JSON.

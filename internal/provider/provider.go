@@ -23,8 +23,7 @@ type Provider interface {
 type Rule struct {
 	Code string // unique for all providers, as in docs/providers.md
 	Text string // the condition
-	// Error is what the provider says of a violation. What stands in braces is filled in,
-	// see [fill].
+	// Error is what the provider says of a violation. N and M stand for the place, ID and the like for values.
 	Error string
 	// Says has the words by which that error is recognised, whatever its form.
 	Says []Words
@@ -44,7 +43,7 @@ func (r *Rule) Check(q request.Request, thinking bool) []request.Violation {
 	found := r.Find(q, thinking)
 	for i := range found {
 		v := &found[i]
-		v.Rule, v.Message = r.Code, fill(cmp.Or(v.Message, r.Error), q, *v)
+		v.Rule, v.Message = r.Code, cmp.Or(v.Message, r.Error)
 	}
 	return found
 }

@@ -29,7 +29,7 @@ func Explanations() []repair.Explanation {
 	}
 	for _, p := range providers {
 		for _, r := range p.Rules() {
-			e := repair.Explanation{Code: r.Code, Provider: p.Name(), Meaning: sentence(r.Text), Words: r.Words()}
+			e := repair.Explanation{Code: r.Code, Provider: p.Name(), Meaning: sentence(r.Text), Words: r.Error}
 			if r.Kind != nil {
 				e.Class = r.Kind.Class
 			}

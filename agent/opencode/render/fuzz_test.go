@@ -105,10 +105,10 @@ func checkRequest(t interface{ Errorf(string, ...any) }, s *record.Session, q re
 
 // compareWithEndpoint fails the test if the strict endpoint disagrees with Check about the request.
 func compareWithEndpoint(t interface{ Error(...any) }, q render.Request, thinking bool) {
-	found := map[string]string{}
+	found := map[string]endpoint.Place{}
 	for _, v := range provider.Check(anthropic.Provider{}, q.Request, thinking) {
-		if found[v.Rule] == "" {
-			found[v.Rule] = v.Message
+		if _, ok := found[v.Rule]; !ok {
+			found[v.Rule] = endpoint.Place{N: v.N, M: v.M}
 		}
 	}
 	if err := endpoint.Compare(encode.JSON(anthropic.Provider{}, q.Request), thinking, found); err != nil {

@@ -16,19 +16,19 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "R2", Text: "every tool_result answers a tool_use of the turn before",
-		Error: "messages.{n}.content.{m}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
+		Error: "messages.N.content.M: unexpected `tool_use_id` found in `tool_result` blocks: ID. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
 		Says:  []provider.Words{{"unexpected", "tool_use_id"}},
 		Kind:  &provider.OrphanResult, Find: resultWithoutCall,
 	},
 	{
 		Code: "R3", Text: "thinking on, tool loop open: the last assistant turn starts with a thinking block",
-		Error: "messages.{n}.content.{m}.type: Expected `thinking` or `redacted_thinking`, but found `{type}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).",
+		Error: "messages.N.content.M.type: Expected `thinking` or `redacted_thinking`, but found `TYPE`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).",
 		Says:  []provider.Words{{"expected", "thinking", "but found"}},
 		Kind:  &provider.ThinkingOrder, Find: thinkingNotFirst,
 	},
 	{
 		Code: "R4", Text: "thinking off: no thinking block in the final assistant turn",
-		Error: "messages.{n}.content.{m}: When thinking is disabled, an `assistant` message in the final position cannot contain `{type}`.",
+		Error: "messages.N.content.M: When thinking is disabled, an `assistant` message in the final position cannot contain `TYPE`.",
 		Says:  []provider.Words{{"thinking is disabled", "cannot contain"}},
 		Kind:  &provider.ThinkingDisabled, Find: thinkingWhileOff,
 	},
@@ -40,31 +40,31 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "R6", Text: "no message without content, except a final assistant message",
-		Error: "messages.{n}: all messages must have non-empty content except for the optional final assistant message",
+		Error: "messages.N: all messages must have non-empty content except for the optional final assistant message",
 		Says:  []provider.Words{{"must have non-empty content"}},
 		Kind:  &provider.EmptyContent, Find: provider.FindTurns(func(q request.Request, n int) bool { return provider.EmptyTurn(q, n) && !provider.AssistantLast(q, n) }),
 	},
 	{
 		Code: "R7", Text: "the signature of a thinking block fits its text",
-		Error: "messages.{n}.content.{m}: Invalid `signature` in `thinking` block",
+		Error: "messages.N.content.M: Invalid `signature` in `thinking` block",
 		Says:  []provider.Words{{"signature", "thinking"}},
 		Kind:  &provider.ThinkingSignature,
 	},
 	{
 		Code: "R8", Text: "thinking blocks of the latest assistant turn come back unchanged",
-		Error: "messages.{n}.content.{m}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
+		Error: "messages.N.content.M: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
 		Says:  []provider.Words{{"thinking", "cannot be modified"}},
 		Kind:  &provider.ThinkingModified,
 	},
 	{ // an empty signature counts as one
 		Code: "R9", Text: "a thinking block has a signature",
-		Error: "messages.{n}.content.{m}.thinking.signature: Field required",
+		Error: "messages.N.content.M.thinking.signature: Field required",
 		Says:  []provider.Words{{"thinking.signature", "field required"}},
 		Kind:  &provider.ThinkingSignature, Find: provider.FindBlocks(func(b *request.Block) bool { return b.Type == request.Thinking && b.Unsigned }),
 	},
 	{
 		Code: "R10", Text: "no assistant turn ends with a thinking block",
-		Error: "messages.{n}: The final block in an assistant message cannot be `thinking`.",
+		Error: "messages.N: The final block in an assistant message cannot be `thinking`.",
 		Says:  []provider.Words{{"final block", "thinking"}},
 		Kind:  &provider.ThinkingOrder, Find: provider.ThinkingLast,
 	},
@@ -82,19 +82,19 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "R13", Text: "tool ids match ^[a-zA-Z0-9_-]+$",
-		Error: "messages.{n}.content.{m}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+		Error: "messages.N.content.M.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
 		Says:  []provider.Words{{"tool_use.id", "match pattern"}, {"tool_use.id", "string should have at least"}},
-		Kind:  &provider.InvalidToolCall, Find: provider.WithMessage(provider.InvalidID(provider.IsName), invalidID),
+		Kind:  &provider.InvalidToolCall, Find: provider.InvalidID(provider.IsName),
 	},
 	{
 		Code: "R14", Text: "tool_use.input is an object",
-		Error: "messages.{n}.content.{m}.tool_use.input: Input should be a valid dictionary",
+		Error: "messages.N.content.M.tool_use.input: Input should be a valid dictionary",
 		Says:  []provider.Words{{"tool_use.input", "should be a valid"}},
 		Kind:  &provider.InvalidToolCall, Find: provider.FindCalls(provider.NoObject),
 	},
 	{
 		Code: "R15", Text: "an image is at most 5 MB",
-		Error: imagePlace + ": image exceeds 5 MB maximum: {bytes} bytes > 5242880 bytes",
+		Error: imagePlace + ": image exceeds 5 MB maximum: X bytes > 5242880 bytes",
 		Says:  []provider.Words{{"image exceeds"}},
 		Kind:  &provider.InvalidFile, Find: findData(func(b *request.Block) bool { return len(b.Data) > LargestImage }),
 	},
@@ -106,7 +106,7 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "R17", Text: "tool_use ids are unique",
-		Error: "messages.{n}: `tool_use` ids must be unique",
+		Error: "messages.N: `tool_use` ids must be unique",
 		Says:  []provider.Words{{"tool_use", "ids must be unique"}},
 		Kind:  &provider.InvalidToolCall, Find: provider.RepeatedID(provider.Anywhere),
 	},
@@ -114,7 +114,7 @@ var rules = []provider.Rule{
 		Code: "R18", Text: "an image is not empty, is base64, and can be decoded",
 		Error: "Could not process image",
 		Says:  []provider.Words{{"could not process image"}, {"image cannot be empty"}, {"image", "invalid base64 data"}},
-		Kind:  &provider.InvalidFile, Find: provider.WithMessage(findData(func(b *request.Block) bool { return isImageType(b.Mime) && !b.MediaInfo().Image() }), noImage),
+		Kind:  &provider.InvalidFile, Find: findData(func(b *request.Block) bool { return isImageType(b.Mime) && !b.MediaInfo().Image() }),
 	},
 	{
 		Code: "R19", Text: "the media type of an image is image/jpeg, image/png, image/gif or image/webp",
@@ -124,7 +124,7 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "R20", Text: "the media type of an image is that of its data",
-		Error: imagePlace + ": The image was specified using the {mime} media type, but the image appears to be a {kind} image",
+		Error: imagePlace + ": The image was specified using the TYPE media type, but the image appears to be a TYPE image",
 		Says:  []provider.Words{{"image", "does not match the provided media type"}, {"image was specified using", "appears to be"}},
 		Kind:  &provider.InvalidFile, Find: findData(func(b *request.Block) bool {
 			info := b.MediaInfo()
@@ -199,16 +199,8 @@ func thinkingWhileOff(q request.Request, thinking bool) []request.Violation {
 	return provider.SelectBlocks(q, func(n, _ int, b *request.Block) bool { return n == last && b.IsThinking() })
 }
 
-// invalidID returns what the API says of R13 in a result.
-func invalidID(b *request.Block) string {
-	if b.Type != request.ToolResult {
-		return ""
-	}
-	return "messages.{n}.content.{m}.tool_result.tool_use_id: String should match pattern '^[a-zA-Z0-9_-]+$'"
-}
-
 // imagePlace is the place of an image in the API's words.
-const imagePlace = "messages.{n}.content.{m}{place}.image.source.base64"
+const imagePlace = "messages.N.content.M.image.source.base64"
 
 // findData finds the images for which is returns true and that are not links.
 func findData(is func(b *request.Block) bool) provider.Find {
@@ -253,13 +245,7 @@ func wideImage(q request.Request, _ bool) []request.Violation {
 		}
 		return max(info.Width, info.Height)
 	}
-	wide := findData(func(b *request.Block) bool {
+	return findData(func(b *request.Block) bool {
 		return side(b) > largestSide || side(b) > largestOfMany && count > manyImages
-	})
-	return provider.WithMessage(wide, func(b *request.Block) string {
-		if side(b) > largestSide {
-			return ""
-		}
-		return imagePlace + ".data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels"
 	})(q, false)
 }

@@ -37,7 +37,7 @@ func (p Provider) canBreak(code string) bool {
 var rules = []provider.Rule{
 	{
 		Code: "C1", Text: "each tool call is answered by a tool message right after it",
-		Error: "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: {id}",
+		Error: "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ID",
 		Says:  []provider.Words{{"must be followed by tool messages"}, {"did not have response messages"}},
 		Kind:  &provider.ToolResultMissing, Find: callWithoutResult,
 	},
@@ -49,19 +49,19 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "C3", Text: "within one step each call has its own id",
-		Error: "Invalid parameter: Duplicate value for 'tool_call_id' of '{id}', in messages[{n+1}] and messages[{n+2}].",
+		Error: "Invalid parameter: Duplicate value for 'tool_call_id' of 'ID', in messages[N] and messages[N].",
 		Says:  []provider.Words{{"duplicate value for 'tool_call_id'", "in messages["}},
 		Kind:  &provider.InvalidToolCall, Find: provider.RepeatedID(provider.SameTurn),
 	},
 	{
 		Code: "C4", Text: "the id of a call has 1 to 64 characters; older models accept 40",
-		Error: "Invalid 'messages[{n}].tool_calls[{i}].id': string too long.",
+		Error: "Invalid 'messages[N].tool_calls[0].id': string too long.",
 		Says:  []provider.Words{{"messages[", "tool_calls[", "].id'"}},
-		Kind:  &provider.InvalidToolCall, Find: provider.WithMessage(provider.FindCalls(hasInvalidID), invalidID),
+		Kind:  &provider.InvalidToolCall, Find: provider.FindCalls(hasInvalidID),
 	},
 	{
 		Code: "C5", Text: "the name of a tool has only letters, digits, _ and -",
-		Error: "Invalid 'messages[{n}].tool_calls[{i}].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+		Error: "Invalid 'messages[N].tool_calls[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
 		Says:  []provider.Words{{"messages[", "tool_calls[", "function.name"}},
 		Kind:  &provider.InvalidToolCall, Find: provider.FindCalls(provider.InvalidName),
 	},
@@ -79,9 +79,9 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "C9", Text: "a text has at most 10485760 characters",
-		Error: "Invalid 'messages[{n}].content': string too long. Expected a string with maximum length 10485760, but got a string with length M instead.",
+		Error: "Invalid 'messages[N].content': string too long. Expected a string with maximum length 10485760, but got a string with length M instead.",
 		Says:  []provider.Words{{"'messages[", "content", "string too long"}},
-		Kind:  &provider.OutputTooLong, Find: provider.WithMessage(provider.FindBlocks(provider.HasLongText), longText),
+		Kind:  &provider.OutputTooLong, Find: provider.FindBlocks(provider.HasLongText),
 	},
 	{
 		Code: "C10", Text: "the request is valid JSON: no half of a surrogate pair",
@@ -91,7 +91,7 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "V1", Text: "an assistant message is not empty (Moonshot, Kimi, DeepSeek and others)", Vendors: []string{Moonshot, DeepSeek},
-		Error: "Invalid request: the message at position {n} with role 'assistant' must not be empty",
+		Error: "Invalid request: the message at position N with role 'assistant' must not be empty",
 		Says:  []provider.Words{{"message at position", "must not be empty"}, {"content or tool_calls must be set"}},
 		Kind:  &provider.EmptyContent, Find: provider.FindTurns(isEmpty),
 	},
@@ -103,13 +103,13 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "V3", Text: "each tool call comes with its reasoning (DeepSeek, Moonshot)", Vendors: []string{Moonshot, DeepSeek},
-		Error: "thinking is enabled but reasoning_content is missing in assistant tool call message at index {n}",
+		Error: "thinking is enabled but reasoning_content is missing in assistant tool call message at index N",
 		Says:  []provider.Words{{"reasoning_content", "missing"}, {"reasoning_content", "must be passed back"}},
 		Kind:  &provider.ReasoningMissing, Find: provider.FindFirst(request.ToolUse, lacksReasoning),
 	},
 	{
 		Code: "V4", Text: "the id of a call is unique in the whole request (DeepSeek)", Vendors: []string{DeepSeek},
-		Error: "Duplicate value for 'tool_call_id' of {id} in message[{n+1}]",
+		Error: "Duplicate value for 'tool_call_id' of ID in message[N]",
 		Says:  []provider.Words{{"duplicate value for 'tool_call_id' of", "in message["}},
 		Kind:  &provider.InvalidToolCall, Find: provider.RepeatedID(provider.OtherTurn),
 	},
@@ -159,14 +159,6 @@ func resultWithoutCall(q request.Request, _ bool) (found []request.Violation) {
 }
 
 func hasInvalidID(call *request.Block) bool { return !provider.HasValidLength(call.ToolID) }
-
-// invalidID returns what the API says of C4.
-func invalidID(call *request.Block) string {
-	return provider.TooLongOrEmpty("messages[{n}].tool_calls[{i}].id", call.ToolID)
-}
-
-// longText returns what the API says of C9.
-func longText(b *request.Block) string { return provider.TooLongText("messages[{n}].content", b) }
 
 // isEmpty reports whether turn n is an answer with neither text nor calls. Blanks count as text.
 func isEmpty(q request.Request, n int) bool {

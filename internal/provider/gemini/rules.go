@@ -23,7 +23,7 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "G2", Text: "each message has parts",
-		Error: "* GenerateContentRequest.contents[{n}].parts: contents.parts must not be empty.",
+		Error: "* GenerateContentRequest.contents[N].parts: contents.parts must not be empty.",
 		Says:  []provider.Words{{"must include at least one parts field"}, {"contents.parts must not be empty"}},
 		Kind:  &provider.EmptyContent, Find: provider.FindTurns(provider.EmptyTurn),
 	},
@@ -58,7 +58,7 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "G7", Text: "in Gemini 3 the first call of each step of the current turn has a thought signature",
-		Error: "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `{name}`, position {m+1}.",
+		Error: "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `NAME`, position M.",
 		Says:  []provider.Words{{"missing a thought_signature"}},
 		Kind:  &provider.SignatureMissing, Find: unsignedCall,
 	},
@@ -70,16 +70,11 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "G9", Text: "the input of a call is an object, and its name is not empty",
-		Error: "Invalid value at 'contents[{n}].parts[{m}].function_call.args' (type.googleapis.com/google.protobuf.Struct), {input}",
+		Error: "Invalid value at 'contents[N].parts[M].function_call.args' (type.googleapis.com/google.protobuf.Struct), INPUT",
 		Says:  []provider.Words{{"function_call.args"}, {"function_response.response"}, {"function_call.name"}, {"function_response.name"}},
 		Kind:  &provider.InvalidToolCall,
-		Find: provider.WithMessage(provider.FindCalls(func(call *request.Block) bool {
+		Find: provider.FindCalls(func(call *request.Block) bool {
 			return call.ToolName == "" || call.Input != nil && string(call.Input) != "null" && provider.NoObject(call)
-		}), func(b *request.Block) string {
-			if b.ToolName == "" {
-				return "* GenerateContentRequest.contents[{n}].parts[{m}].function_call.name: Name cannot be empty."
-			}
-			return ""
 		}),
 	},
 	{

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"fmt"
 	"strings"
 
 	"mend/internal/provider"
@@ -12,51 +11,47 @@ import (
 var rules = []provider.Rule{
 	{
 		Code: "O1", Text: "each function call has its output",
-		Error: "No tool output found for function call {id}.",
+		Error: "No tool output found for function call ID.",
 		Says:  []provider.Words{{"no tool output found for"}},
 		Kind:  &provider.ToolResultMissing, Find: callWithoutOutput,
 	},
 	{
 		Code: "O2", Text: "each output has its function call before it",
-		Error: "No tool call found for function call output with call_id {id}.",
+		Error: "No tool call found for function call output with call_id ID.",
 		Says:  []provider.Words{{"no tool call found for"}},
 		Kind:  &provider.OrphanResult, Find: outputWithoutCall,
 	},
 	{
 		Code: "O3", Text: "items with ids that belong to one response stay together: reasoning comes right before what followed it",
-		Error: "Item '{item}' of type 'reasoning' was provided without its required following item.",
+		Error: "Item 'ID' of type 'reasoning' was provided without its required following item.",
 		Says:  []provider.Words{{"was provided without its required"}},
 		Kind:  &provider.InvalidItem, Find: itemsApart,
 	},
 	{
 		Code: "O4", Text: "no item id occurs twice",
-		Error: "Duplicate item found with id {item}. Remove duplicate items from your input and try again.",
+		Error: "Duplicate item found with id ID. Remove duplicate items from your input and try again.",
 		Says:  []provider.Words{{"duplicate item found with id"}},
 		Kind:  &provider.InvalidItem, Find: repeatedItem,
 	},
 	{
 		Code: "O5", Text: "the name of a tool has only letters, digits, _ and -",
-		Error: "Invalid 'input[{n}].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
+		Error: "Invalid 'input[N].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
 		Says:  []provider.Words{{"'input[", "].name'"}},
 		Kind:  &provider.InvalidToolCall, Find: provider.FindCalls(provider.InvalidName),
 	},
 	{
 		Code: "O6", Text: "the id of a call has 1 to 64 characters",
-		Error: "Invalid 'input[{n}].call_id': string too long. Expected a string with maximum length 64, but got a string with length M instead.",
+		Error: "Invalid 'input[N].call_id': string too long. Expected a string with maximum length 64, but got a string with length M instead.",
 		Says:  []provider.Words{{"'input[", "call_id'"}},
 		Kind:  &provider.InvalidToolCall,
-		Find: provider.WithMessage(provider.InvalidID(provider.HasValidLength), func(b *request.Block) string {
-			return provider.TooLongOrEmpty("input[{n}].call_id", b.ToolID)
-		}),
+		Find:  provider.InvalidID(provider.HasValidLength),
 	},
 	{
 		Code: "O6", Text: "the id of an item has at most 64 characters",
-		Error: "Invalid 'input[{n}].id': string too long. Expected a string with maximum length 64, but got a string with length M instead.",
+		Error: "Invalid 'input[N].id': string too long. Expected a string with maximum length 64, but got a string with length M instead.",
 		Says:  []provider.Words{{"'input[", "].id'", "string too long"}},
 		Kind:  &provider.InvalidItem,
-		Find: provider.WithMessage(provider.FindBlocks(hasLongItemID), func(b *request.Block) string {
-			return provider.TooLongOrEmpty("input[{n}].id", b.ItemID)
-		}),
+		Find:  provider.FindBlocks(hasLongItemID),
 	},
 	{
 		Code: "O8", Text: "encrypted reasoning was created under this account",
@@ -75,12 +70,7 @@ var rules = []provider.Rule{
 		Error: "The image data you provided does not represent a valid image. Please check your input and try again with one of the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].",
 		Says:  []provider.Words{{"does not represent a valid image"}, {"image_url", "base64-encoded"}},
 		Kind:  &provider.InvalidFile,
-		Find: provider.WithMessage(provider.FindImages(provider.Undecodable), func(b *request.Block) string {
-			if len(b.Data) > 0 {
-				return ""
-			}
-			return "Invalid 'input[{n}].{list}[{number}].image_url'. Expected a base64-encoded data URL with an image MIME type (e.g. 'data:image/png;base64,aW1nIGJ5dGVzIGhlcmU='), but got empty base64-encoded bytes."
-		}),
+		Find:  provider.FindImages(provider.Undecodable),
 	},
 	{
 		Code: "O10", Text: "an item that is named by its id exists under this account",
@@ -90,31 +80,26 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "O11", Text: "the id of an item has the prefix of its type",
-		Error: "Invalid 'input[{n}].id': '{item}'. Expected an ID that begins with '{prefix}'.",
+		Error: "Invalid 'input[N].id': 'ID'. Expected an ID that begins with 'PREFIX'.",
 		Says:  []provider.Words{{"'input[", "].id'", "expected an id that begins with"}},
 		Kind:  &provider.InvalidItem, Find: wrongPrefix,
 	},
 	{
 		Code: "O12", Text: "a text has at most 10485760 characters",
-		Error: "Invalid 'input[{n}].output': string too long. Expected a string with maximum length 10485760, but got a string with length M instead.",
+		Error: "Invalid 'input[N].output': string too long. Expected a string with maximum length 10485760, but got a string with length M instead.",
 		Says:  []provider.Words{{"'input[", "].output", "string too long"}},
 		Kind:  &provider.OutputTooLong,
-		Find: provider.WithMessage(provider.FindBlocks(provider.HasLongText), func(b *request.Block) string {
-			if b.Type == request.ToolResult {
-				return provider.TooLongText("input[{n}].output", b)
-			}
-			return provider.TooLongText("input[{n}].content[{m}].text", b)
-		}),
+		Find:  provider.FindBlocks(provider.HasLongText),
 	},
 	{
 		Code: "O13", Text: "reasoning that the provider does not store has its encrypted content",
-		Error: "Missing required parameter: 'input[{n}].encrypted_content'.",
+		Error: "Missing required parameter: 'input[N].encrypted_content'.",
 		Says:  []provider.Words{{"missing required parameter", "encrypted_content"}},
 		Kind:  &provider.EncryptedReasoning, Find: findItems(func(b *request.Block) bool { return b.IsThinking() && b.Unsigned && !b.Reference }),
 	},
 	{
 		Code: "O14", Text: "reasoning is sent in its encrypted form only",
-		Error: "Invalid 'input[{n}].content': array too long.",
+		Error: "Invalid 'input[N].content': array too long.",
 		Says:  []provider.Words{{"'input[", "].content'", "array too long"}},
 		Kind:  &provider.ReasoningAsText,
 		Find:  findItems(func(b *request.Block) bool { return b.IsThinking() && len(b.Content) > 0 }),
@@ -181,12 +166,8 @@ func itemsApart(q request.Request, _ bool) (found []request.Violation) {
 		case b.IsThinking() && !b.Interrupted && !isFollowed(q, n):
 			found = append(found, provider.Violate(n, 0, b))
 		case !b.IsThinking() && b.Reasoned && !followsReasoning(q, n):
-			kind := "message"
-			if b.Type == request.ToolUse {
-				kind = "function_call"
-			}
 			v := provider.Violate(n, 0, b)
-			v.Message = fmt.Sprintf("Item '{item}' of type '%s' was provided without its required 'reasoning' item.", kind)
+			v.Message = "Item 'ID' of type 'TYPE' was provided without its required 'reasoning' item."
 			found = append(found, v)
 		}
 	}
@@ -254,12 +235,9 @@ func repeatedItem(q request.Request, _ bool) (found []request.Violation) {
 
 // wrongPrefix is O11.
 func wrongPrefix(q request.Request, _ bool) []request.Violation {
-	wrong := provider.FindBlocks(func(b *request.Block) bool { // also of prompts
+	return provider.FindBlocks(func(b *request.Block) bool { // also of prompts
 		other := b.Type == request.ToolUse && (strings.HasPrefix(b.ItemID, "ctc") || strings.HasPrefix(b.ItemID, "lsh")) // not a function's
 		return b.ItemID != "" && !other && !strings.HasPrefix(b.ItemID, prefixOf(b))
-	})
-	return provider.WithMessage(wrong, func(b *request.Block) string {
-		return "Invalid 'input[{n}].id': '{item}'. Expected an ID that begins with '" + prefixOf(b) + "'."
 	})(q, false)
 }
 

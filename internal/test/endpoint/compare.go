@@ -3,12 +3,20 @@ package endpoint
 import (
 	"fmt"
 	"maps"
+	"regexp"
+	"strconv"
 )
 
+// A Place is where a message of the request has a violation: its number, and the number of the block in it.
+type Place struct{ N, M int }
+
+// places matches what a message of Anthropic's API begins with.
+var places = regexp.MustCompile(`^messages\.(\d+)(?:\.content\.(\d+))?`)
+
 // Compare returns an error if another checker disagrees with Violations about a request.
-// found is the first message that the checker reports for each rule. R7 and R8 are left out:
-// only the endpoint can check signatures. For R13 only the rule must agree, not the block.
-func Compare(body []byte, thinking bool, found map[string]string) error {
+// found is the first place that the checker reports for each rule. R7 and R8 are left out:
+// only the endpoint can check signatures. Of R13 only the rule has to agree, not the place.
+func Compare(body []byte, thinking bool, found map[string]Place) error {
 	r, err := Parse(body)
 	if err != nil {
 		return fmt.Errorf("%s: %w", body, err)
@@ -16,18 +24,22 @@ func Compare(body []byte, thinking bool, found map[string]string) error {
 	if thinking {
 		r.Thinking.Type = "enabled"
 	}
-	want := map[string]string{}
+	want, message := map[string]Place{}, map[string]string{}
 	for _, v := range Violations(r) {
-		if v.Rule != "R7" && v.Rule != "R8" {
-			want[v.Rule] = v.Message
+		if v.Rule == "R7" || v.Rule == "R8" {
+			continue
 		}
+		place := found[v.Rule] // what the message does not name agrees
+		if at := places.FindStringSubmatch(v.Message); at != nil && v.Rule != "R13" {
+			place.N, _ = strconv.Atoi(at[1])
+			if at[2] != "" {
+				place.M, _ = strconv.Atoi(at[2])
+			}
+		}
+		want[v.Rule], message[v.Rule] = place, v.Message
 	}
-	got := maps.Clone(found)
-	if got["R13"] != "" && want["R13"] != "" {
-		got["R13"] = want["R13"]
-	}
-	if !maps.Equal(got, want) {
-		return fmt.Errorf("%s, thinking %t: found\n%v, the endpoint reports\n%v", body, thinking, got, want)
+	if !maps.Equal(found, want) {
+		return fmt.Errorf("%s, thinking %t: found\n%v, the endpoint reports\n%v", body, thinking, found, message)
 	}
 	return nil
 }
