@@ -16,7 +16,7 @@ import (
 // else. Fault case 21.
 func TestAbandoned(t *testing.T) {
 	root := storetest.SmallTree(t)
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	want := func(when string, names ...string) {
 		t.Helper()
 		if got, err := s.Abandoned("own"); err != nil || !slices.Equal(got, names) {
@@ -25,7 +25,7 @@ func TestAbandoned(t *testing.T) {
 	}
 	want("in a fresh tree")
 	for _, owner := range []string{"own", "other"} {
-		staged, err := mustOpen(t, root, "", tree.Options{Owner: owner}).Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
+		staged, err := mustOpen(t, root, tree.Options{Owner: owner}).Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 		if err != nil || staged.Dir != fsstore.MendDir+"/"+owner+"/1" {
 			t.Fatalf("Prepare = %q, %v", staged.Dir, err)
 		}

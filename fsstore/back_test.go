@@ -20,7 +20,7 @@ func TestCameOutForeign(t *testing.T) {
 	for _, part := range []string{"prt_11", "prt_13"} {
 		root := storetest.SmallTree(t)
 		name := filepath.Join(root, "part/msg_1", part+".json")
-		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+		s := mustOpen(t, root, tree.Options{Owner: "own"})
 		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func TestBackTouchesNothingElse(t *testing.T) {
 	_, staged := crashed(t, root, 1)
 	storetest.Put(t, root, "part/msg_1/prt_13.json", "another program's")
 	f := &storetest.Fault{At: 1 << 30}
-	s := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step})
+	s := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step})
 	if out, err := s.Settle(t.Context(), staged); err != nil || out.State != change.Aborted {
 		t.Fatalf("Settle = %+v, %v, want %s", out, err, change.Aborted)
 	}
@@ -63,7 +63,7 @@ func TestBackTouchesNothingElse(t *testing.T) {
 func TestUndoGoesBack(t *testing.T) {
 	for cut := 0; ; cut++ {
 		root := storetest.SmallTree(t)
-		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+		s := mustOpen(t, root, tree.Options{Owner: "own"})
 		done := storetest.Apply(t, s, storetest.MixedOps(t, mustLoad(t, s).AllRecords))
 		if err := os.Chmod(filepath.Join(root, "part/msg_4"), 0o750); err != nil {
 			t.Fatal(err)
@@ -75,12 +75,12 @@ func TestUndoGoesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := &storetest.Fault{At: 4} // 0 place prt_13, 1 take prt_41, 2 exchange prt_11, 3 rmdir, 4 barrier
-		if _, err := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
+		if _, err := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
 			t.Fatal("Commit survived the crash")
 		}
 		storetest.Put(t, root, "part/msg_1/prt_11.json", "another program's")
 		f = &storetest.Fault{At: cut}
-		_, _ = mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
+		_, _ = mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
 		settled(t, s, staged, change.Conflicted)
 		got := storetest.Snapshot(t, root, "")
 		delete(got, "part/msg_1/prt_11.json")
@@ -99,7 +99,7 @@ func TestUndoGoesBack(t *testing.T) {
 // so they are kept.
 func TestFolderOfForeignGone(t *testing.T) {
 	root := storetest.SmallTree(t)
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
 	after := loaded.Clone()
 	after.Messages[1].Remove(after.Messages[1].Parts[0].Ref)
@@ -109,7 +109,7 @@ func TestFolderOfForeignGone(t *testing.T) {
 	}
 	storetest.Put(t, root, "part/msg_2/prt_21.json", "another program's")
 	f := &storetest.Fault{At: 1} // behind the exchange
-	if _, err := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
+	if _, err := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
 		t.Fatal("Commit survived the crash")
 	}
 	if err := os.RemoveAll(filepath.Join(root, "part/msg_2")); err != nil {

@@ -26,7 +26,7 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 	root := storetest.SmallTree(t)
 	before := storetest.Snapshot(t, root, "")
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	ops := storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_11", strings.Repeat("x", 100_000))
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
@@ -62,7 +62,7 @@ func TestNoSpace(t *testing.T) {
 	storetest.Put(t, root, "part/msg_1/prt_1.json", storetest.TextJSON("msg_1", "prt_1", "x"))
 	storetest.Put(t, root, "part/msg_1/prt_2.json", storetest.TextJSON("msg_1", "prt_2", "x"))
 	before := storetest.Snapshot(t, root, "")
-	s := mustOpen(t, root, "opencode", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
 	ops := append(storetest.SetText(t, loaded.AllRecords, "prt_1", strings.Repeat("x", 100_000)), storetest.SetText(t, loaded.AllRecords, "prt_2", strings.Repeat("x", 300_000))...)
 	if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !errors.Is(err, syscall.ENOSPC) {
@@ -96,7 +96,7 @@ func TestManyOps(t *testing.T) {
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: 64}); err != nil {
 		t.Fatal(err)
 	}
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
 	after := loaded.Clone()
 	for i := range after.Messages {
@@ -137,7 +137,7 @@ func TestBrokenDisk(t *testing.T) {
 			}
 			root := storetest.SmallTree(t)
 			before := storetest.Snapshot(t, root, fsstore.MendDir)
-			s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+			s := mustOpen(t, root, tree.Options{Owner: "own"})
 			staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 			if err != nil {
 				t.Fatal(err)
@@ -174,7 +174,7 @@ func TestCannotLook(t *testing.T) {
 			}
 			root := storetest.SmallTree(t)
 			var notes []string
-			s := mustOpen(t, root, "", tree.Options{
+			s := mustOpen(t, root, tree.Options{
 				Owner: "own",
 				Note:  func(text string) { notes = append(notes, text) },
 				Step: func(call string) error {
@@ -184,7 +184,7 @@ func TestCannotLook(t *testing.T) {
 					return nil
 				},
 			})
-			staged, err := mustOpen(t, root, "", tree.Options{Owner: "own"}).Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
+			staged, err := mustOpen(t, root, tree.Options{Owner: "own"}).Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 			if err != nil {
 				t.Fatal(err)
 			}

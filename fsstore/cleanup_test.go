@@ -20,7 +20,7 @@ func TestMendIsALink(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(root, fsstore.MendDir)); err != nil {
 		t.Fatal(err)
 	}
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	if _, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)}); err == nil || !strings.Contains(err.Error(), "symbolic link") {
 		t.Errorf("Prepare = %v, want a refusal", err)
 	}
@@ -48,7 +48,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	ops := storetest.MixedOps(t, mustLoad(t, s).AllRecords)
 	ops[0].Pre = &change.Image{Data: []byte("no"), Mode: 0o644}
 	if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !isConflict(err) {

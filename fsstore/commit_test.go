@@ -24,7 +24,7 @@ func TestMissingFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := storetest.Snapshot(t, root, "")
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
 	after := loaded.Clone()
 	for i := range after.Messages {
@@ -62,7 +62,7 @@ func TestMissingFolders(t *testing.T) {
 // change wants to make, or to remove. Fault case 24.
 func TestFolderMeanwhile(t *testing.T) {
 	root := storetest.SmallTree(t)
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 	if err != nil {
 		t.Fatal(err)
@@ -109,14 +109,14 @@ func TestFolderMeanwhile(t *testing.T) {
 func TestVanishedFolder(t *testing.T) {
 	for _, at := range []int{0, 1, 2, 3, 4} { // of Commit's calls; 4 is the barrier
 		root := storetest.SmallTree(t)
-		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+		s := mustOpen(t, root, tree.Options{Owner: "own"})
 		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if at > 0 {
 			f := &storetest.Fault{At: at}
-			if _, err := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
+			if _, err := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
 				t.Fatal("Commit survived the crash")
 			}
 		}

@@ -33,7 +33,7 @@ func TestNoRenameFlags(t *testing.T) {
 		return
 	}
 	root := storetest.SmallTree(t)
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	ops := storetest.MixedOps(t, mustLoad(t, s).AllRecords)
 	for _, flag := range []uint32{unix.RENAME_EXCHANGE, unix.RENAME_NOREPLACE} {
 		storetest.DenySyscall(t, unix.SYS_RENAMEAT2, 4, flag, unix.ENOSYS)
@@ -54,7 +54,7 @@ func TestReplaceForeign(t *testing.T) {
 		if part == "prt_41" {
 			name = filepath.Join(root, "part/msg_4", part+".json")
 		}
-		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+		s := mustOpen(t, root, tree.Options{Owner: "own"})
 		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 		if err != nil {
 			t.Fatal(err)

@@ -54,13 +54,13 @@ func TestLateWriter(t *testing.T) {
 // lateWriter commits the big plan, while another program has a file open.
 func lateWriter(t *testing.T, root, part string) (*tree.Store, change.Staged, change.Outcome) {
 	t.Helper()
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	held := hold(t, root, part)
-	late := mustOpen(t, root, "", tree.Options{Owner: "own", Step: func(call string) error {
+	late := mustOpen(t, root, tree.Options{Owner: "own", Step: func(call string) error {
 		if call == "barrier" {
 			_, err := held.WriteAt([]byte("LATE"), 0)
 			return err
@@ -93,7 +93,7 @@ func TestWriterAfterCommit(t *testing.T) {
 		for _, part := range []string{"prt_11", "prt_13"} {
 			root := storetest.SmallTree(t)
 			var notes []string
-			s := mustOpen(t, root, "", tree.Options{Owner: "own", Note: func(text string) { notes = append(notes, text) }})
+			s := mustOpen(t, root, tree.Options{Owner: "own", Note: func(text string) { notes = append(notes, text) }})
 			staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 			if err != nil {
 				t.Fatal(err)

@@ -24,7 +24,7 @@ func TestUmask(t *testing.T) {
 		syscall.Umask(0o022)
 		root := storetest.SmallTree(t)
 		before := storetest.Snapshot(t, root, "")
-		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+		s := mustOpen(t, root, tree.Options{Owner: "own"})
 		loaded := mustLoad(t, s)
 		syscall.Umask(mask)
 		st := storetest.Apply(t, s, storetest.MixedOps(t, loaded.AllRecords))
@@ -47,7 +47,7 @@ func TestReadOnly(t *testing.T) {
 		return
 	}
 	root := storetest.SmallTree(t)
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
 	ops := storetest.MixedOps(t, loaded.AllRecords)
 	before := storetest.Snapshot(t, root, "")
@@ -88,7 +88,7 @@ func TestOwner(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 	if err != nil {
 		t.Fatal(err)

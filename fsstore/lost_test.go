@@ -34,7 +34,7 @@ func TestLostStaging(t *testing.T) {
 			// The recovery is cut, too.
 			for j := 0; ; j++ {
 				f := &storetest.Fault{At: j}
-				_, err := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
+				_, err := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
 				if !f.Hit() {
 					break
 				}
@@ -85,7 +85,7 @@ func TestLostStagingBack(t *testing.T) {
 		}
 		storetest.Put(t, root, "part/msg_4/prt_41.json", "another program's")
 		f := &storetest.Fault{At: cut}
-		_, err := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
+		_, err := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
 		if f.Hit() && err == nil {
 			t.Errorf("Settle survived a crash at %q", f.Calls[cut])
 		}

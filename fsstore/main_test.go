@@ -9,9 +9,9 @@ import (
 	"mend/change"
 )
 
-func mustOpen(t *testing.T, path, layout string, o tree.Options) *tree.Store {
+func mustOpen(t *testing.T, path string, o tree.Options) *tree.Store {
 	t.Helper()
-	s, err := tree.Open(path, layout, o)
+	s, err := tree.Open(path, false, o)
 	if err != nil {
 		t.Fatal(err)
 	}

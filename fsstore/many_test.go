@@ -41,7 +41,7 @@ func manyOps(t *testing.T, root string, n int) []change.Op {
 func TestManyRecords(t *testing.T) {
 	root := storetest.SmallTree(t)
 	ops := manyOps(t, root, 300)
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	before := storetest.Snapshot(t, root, "")
 	st := storetest.Apply(t, s, ops)
 	for _, o := range ops {
@@ -98,12 +98,12 @@ func TestManyLateWriters(t *testing.T) {
 			held = append(held, f)
 		}
 	}
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	if err != nil {
 		t.Fatal(err)
 	}
-	late := mustOpen(t, root, "", tree.Options{Owner: "own", Step: func(call string) error {
+	late := mustOpen(t, root, tree.Options{Owner: "own", Step: func(call string) error {
 		for _, f := range held {
 			if call == "barrier" {
 				if _, err := f.WriteAt([]byte("LATE"), 0); err != nil {

@@ -40,7 +40,7 @@ func TestStagingFolderOfOthers(t *testing.T) {
 				}
 			}
 			root := storetest.SmallTree(t)
-			s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+			s := mustOpen(t, root, tree.Options{Owner: "own"})
 			ops := storetest.MixedOps(t, mustLoad(t, s).AllRecords)
 			for _, at := range []string{fsstore.MendDir + "/own/7", fsstore.KeptDir} { // else they are removed before
 				if err := os.MkdirAll(filepath.Join(root, at), 0o700); err != nil {

@@ -19,7 +19,7 @@ func TestTooLarge(t *testing.T) {
 	if err := os.Truncate(name, 10<<30); err != nil {
 		t.Skip(err)
 	}
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
 	p := loaded.Message("msg_1").Part("prt_12")
 	if p == nil || !p.Unreadable() || !strings.Contains(p.Defect.Why, "too large") || p.Data != nil {
@@ -36,7 +36,7 @@ func TestTooLarge(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	s := mustOpen(t, storetest.SmallTree(t), "", tree.Options{})
+	s := mustOpen(t, storetest.SmallTree(t), tree.Options{})
 	refs := []change.Ref{
 		{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_11"},
 		{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_none"},

@@ -37,13 +37,13 @@ func (c *countdown) Err() error {
 // crashed prepares the big plan, and kills Commit at its call n.
 func crashed(t *testing.T, root string, n int) (*tree.Store, change.Staged) {
 	t.Helper()
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := &storetest.Fault{At: n}
-	if _, err := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
+	if _, err := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
 		t.Fatal("Commit survived the crash")
 	}
 	return s, staged
@@ -120,7 +120,7 @@ func TestOutcomeOfForeign(t *testing.T) {
 // TestModeIsContent changes nothing but the permissions of a record.
 func TestModeIsContent(t *testing.T) {
 	root := storetest.SmallTree(t)
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	ops := storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_12", "new")
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	if err != nil {
@@ -149,7 +149,7 @@ func TestModeIsContent(t *testing.T) {
 // the staging folder.
 func TestDiscardKeeps(t *testing.T) {
 	root := storetest.SmallTree(t)
-	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,7 @@ func TestSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &storetest.Fault{At: 1 << 30}
-	s := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step})
+	s := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step})
 	st := storetest.Apply(t, s, storetest.MixedOps(t, mustLoad(t, s).AllRecords))
 	f.Calls = append(f.Calls, "-- undo")
 	storetest.Apply(t, s, change.Inverse(st.Ops))

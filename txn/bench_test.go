@@ -30,7 +30,7 @@ func BenchmarkRewrite(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = j.Close() })
-		st, err := tree.Open(root, "opencode", tree.Options{Owner: j.ID()})
+		st, err := tree.Open(root, false, tree.Options{Owner: j.ID()})
 		if err != nil {
 			b.Fatal(err)
 		}

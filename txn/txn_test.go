@@ -43,7 +43,7 @@ func (f fixture) reopen(step func(string) error, do func(*journal.Journal, *tree
 	if err != nil {
 		return err
 	}
-	st, err := tree.Open(f.root, "", tree.Options{Owner: j.ID(), Step: step})
+	st, err := tree.Open(f.root, false, tree.Options{Owner: j.ID(), Step: step})
 	if err == nil {
 		err = do(j, st)
 	}
@@ -69,7 +69,7 @@ func (f fixture) snapshot() map[string]string {
 // plan returns a plan that creates, also in a new folder, changes and deletes.
 func (f fixture) plan() change.Plan {
 	f.t.Helper()
-	st, err := tree.Open(f.root, "", tree.Options{})
+	st, err := tree.Open(f.root, false, tree.Options{})
 	if err != nil {
 		f.t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package opencode implements the agent OpenCode: it finds and opens its stores, and
 // implements [agent.Store] with the packages below this one.
 //
-//	tree      layouts of the trees of JSON files of OpenCode 1.1 and earlier
+//	tree      the tree of JSON files of OpenCode 1.0 and 1.1
 //	database  tables of the SQLite database of OpenCode 1.2 and later
 //	record    sessions with their messages and parts, over the bytes of the records
 //	schema    the table of the fields of records

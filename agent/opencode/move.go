@@ -152,15 +152,9 @@ func (s *store) placesOf(ctx context.Context, head change.Head) ([]string, bool)
 	return p.all, p.certain
 }
 
-// errForeign says why the sessions of other programs are not moved.
-var errForeign error = fail.New(fail.Refused, "", "moving sessions: mend does not know what this program keeps with a folder")
-
 // Move implements [agent.Store].
 func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
 	db, isDatabase := s.records.(*database.Store)
-	if !isDatabase && s.tree.Layout() != "opencode" {
-		return errForeign
-	}
 	heads, err := s.List(ctx)
 	if err != nil {
 		return err

@@ -18,8 +18,24 @@ import (
 	"mend/repair"
 )
 
-// Database is the layout of a store that is a database.
-const Database = "sqlite"
+const (
+	// Database is the layout of a store that is a database.
+	Database = "sqlite"
+	// jsonTree is the layout of a store of OpenCode 1.0 and 1.1.
+	jsonTree = "opencode"
+)
+
+// checkLayout returns an error that wraps [agent.ErrLayout] and lists the known layouts if there
+// is none with that name.
+func checkLayout(name string) error {
+	switch name {
+	case "", Database, jsonTree:
+		return nil
+	case "opencode-0":
+		return fmt.Errorf("%w: %q: OpenCode 1 migrates the sessions of 0.x at its start", agent.ErrLayout, name)
+	}
+	return fmt.Errorf("%w: %q; there are %s, %s", agent.ErrLayout, name, jsonTree, Database)
+}
 
 // Agent is OpenCode, or a program made from it: see [Kilo].
 type Agent struct{ made *program }
@@ -46,20 +62,16 @@ func (a Agent) ParseAPIError(input []byte) request.APIError {
 // there is one, even if the JSON tree that it was made from is still there.
 func (a Agent) Find(layout string) ([]agent.Located, error) {
 	p := a.program()
-	if layout != "" && layout != Database {
-		if err := tree.CheckLayout(layout); errors.Is(err, tree.ErrLayout) {
-			return nil, treeError{err, agent.ErrLayout}
-		}
+	if err := checkLayout(layout); err != nil {
+		return nil, err
 	}
 	home, errHome := userdir.Home("XDG_DATA_HOME") // without one only what variables name is found
 	var found []agent.Located
 	for _, path := range p.databases().Find(os.Getenv, home) {
 		found = append(found, agent.Located{Path: path, Layout: Database})
 	}
-	if p == &openCode {
-		for _, l := range tree.Find(os.Getenv, home) {
-			found = append(found, agent.Located{Path: l.Path, Layout: l.Layout})
-		}
+	if root := tree.Find(os.Getenv, home); root != "" && p == &openCode {
+		found = append(found, agent.Located{Path: root, Layout: jsonTree})
 	}
 	found = slices.DeleteFunc(found, func(l agent.Located) bool { return layout != "" && l.Layout != layout })
 	switch {
@@ -71,12 +83,15 @@ func (a Agent) Find(layout string) ([]agent.Located, error) {
 	if p != &openCode {
 		return nil, fmt.Errorf("%w: looked in %s's data folder", agent.ErrNoStore, p.title)
 	}
-	storage := filepath.Join(p.databases().DataDir(os.Getenv, home), "storage")
+	data := p.databases().DataDir(os.Getenv, home)
+	storage := filepath.Join(data, "storage")
 	switch info, err := os.Stat(storage); {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%w: %w", agent.ErrNoStore, err)
 	case err == nil && !info.IsDir():
 		return nil, fmt.Errorf("%w: %s is %s, not a folder, so OpenCode 1.1 does not start; move it away", agent.ErrNoStore, storage, ownfile.KindName(info.Mode()))
+	case tree.IsOld(data):
+		return nil, fmt.Errorf("%w: %s has sessions of OpenCode 0.x, which OpenCode 1 migrates at its start", agent.ErrNoStore, data)
 	}
 	return nil, fmt.Errorf("%w: looked in the current folder; OpenCode's data folder", agent.ErrNoStore)
 }
@@ -108,10 +123,10 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if p != &openCode {
 		return nil, fmt.Errorf("%w: %s has no database of %s", agent.ErrNoStore, at.Path, p.title)
 	}
-	st, err := tree.Open(at.Path, at.Layout, tree.Options{Note: warn, ProjectOf: s.projectOf})
-	if errors.Is(err, tree.ErrLayout) {
-		return nil, treeError{err, agent.ErrLayout}
+	if err := checkLayout(at.Layout); err != nil {
+		return nil, err
 	}
+	st, err := tree.Open(at.Path, at.Layout != "", tree.Options{Note: warn, ProjectOf: s.projectOf})
 	if errors.Is(err, tree.ErrNoStore) {
 		return nil, treeError{err, agent.ErrNoStore}
 	}

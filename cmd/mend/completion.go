@@ -86,7 +86,7 @@ var flagCompletions = map[string]completions{
 	"class":         completeClasses,
 	"store":         completeStores,
 	"agent":         completeAgents,
-	"layout":        words("opencode", "opencode-0", "opencode-state", "supercode", "sqlite"),
+	"layout":        words("opencode", "sqlite"),
 	"agent-version": words("1.1.53", "1.2.27", "1.18.33"),
 	"thinking":      words("on\tas if the model is asked to think", "off\tas if it is not"),
 	"since":         words("1d", "7d", "30d", "12h"),

@@ -86,7 +86,7 @@ Run "mend" without a command to see the current status.`,
 	f := root.PersistentFlags()
 	f.StringVar(&env.agentName, "agent", "", "only sessions of this `AGENT`: "+agentNames()+" (default: all)")
 	f.StringVar(&env.opt.Store, "store", "", "use the session store at `PATH`, or the one that PATH is in (default: auto-detect)")
-	f.StringVar(&env.opt.Layout, "layout", "", "use `LAYOUT` for the store: opencode, opencode-0, opencode-state, supercode or sqlite (default: auto-detect)")
+	f.StringVar(&env.opt.Layout, "layout", "", "use `LAYOUT` for the store: opencode (a JSON tree) or sqlite (default: auto-detect)")
 	f.StringVar(&env.opt.AgentVersion, "agent-version", "", "check against `VERSION` of the agent (default: the newest found in the store)")
 	f.BoolVar(&env.JSON, "json", false, "print one JSON object")
 	quiet := false

@@ -387,7 +387,7 @@ func (w *twice) repairWith(step func(string) error) error {
 func (w *twice) writer(owner string, step func(string) error) (txn.Store, error) {
 	switch w.c.store {
 	case "tree 1.1":
-		return tree.Open(w.path, "", tree.Options{Owner: owner, Step: step})
+		return tree.Open(w.path, false, tree.Options{Owner: owner, Step: step})
 	case "transcripts":
 		st, err := claude.Agent{}.Open(agent.Located{Path: w.path}, nil)
 		if err != nil {

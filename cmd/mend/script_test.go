@@ -316,7 +316,7 @@ func repairWith(store, dir, id string, step func(call string) error) error {
 		return err
 	}
 	defer func() { _ = j.Close() }()
-	st, err := tree.Open(store, "", tree.Options{Owner: j.ID(), Step: step})
+	st, err := tree.Open(store, false, tree.Options{Owner: j.ID(), Step: step})
 	if err != nil {
 		return err
 	}

@@ -101,7 +101,7 @@ func TestOldJournalUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = j.Close() }()
-	st, err := tree.Open(root, "", tree.Options{Owner: j.ID()})
+	st, err := tree.Open(root, false, tree.Options{Owner: j.ID()})
 	if err != nil {
 		t.Fatal(err)
 	}

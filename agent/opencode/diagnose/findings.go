@@ -160,9 +160,6 @@ func (c *simulation) isForeign(ref change.Ref) bool {
 
 // addFinding adds a finding, except one of an answer that the agent is still writing.
 func (c *simulation) addFinding(v *repair.Findings, i int, f finding) {
-	if c.env.Foreign && f.Severity == repair.Latent && !c.isRequested(rules().Of(f.Code).Class) {
-		return
-	}
 	if c.busy && c.isSubtask(f.Ref) {
 		return // it may be running
 	}

@@ -14,7 +14,6 @@ type Options struct {
 	Now        time.Time
 	WrongClock bool
 	Held       time.Time
-	Foreign    bool
 	Version    string
 	Thinking   *bool
 	Reads      func(m request.Model, kind string) (reads, known bool)
@@ -29,7 +28,7 @@ func (o Options) repair() repair.Options {
 }
 
 func (o Options) environment() Environment {
-	return Environment{Held: o.Held, Foreign: o.Foreign, Reads: o.Reads, Missing: o.Missing, Folder: o.Folder, Target: o.Target}
+	return Environment{Held: o.Held, Reads: o.Reads, Missing: o.Missing, Folder: o.Folder, Target: o.Target}
 }
 
 // A Request is a [repair.Request] with the Options of these tests.

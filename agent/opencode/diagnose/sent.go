@@ -11,11 +11,8 @@ import (
 	"mend/repair"
 )
 
-// Settings implements [repair.Case]. No version of OpenCode reads a foreign store.
+// Settings implements [repair.Case].
 func (c *simulation) Settings() (all []repair.Setting) {
-	if c.env.Foreign {
-		return nil
-	}
 	for _, set := range c.settings {
 		all = append(all, repair.Setting{Version: c.versionOf(set), Thinking: set.thinking})
 	}

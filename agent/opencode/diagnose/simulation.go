@@ -58,9 +58,6 @@ type Environment struct {
 	Agent string
 	Held  time.Time // the start of the oldest process that has the store open; zero: there is none
 	Free  bool      // it is certain that no process has the store open
-	// Foreign says that no version of OpenCode reads the store. There are then no latent
-	// findings, because those are about other versions and their screen.
-	Foreign bool
 	// Reads reports whether a model accepts files of a kind, see [render.Settings]. A file
 	// that the provider would refuse is latent if that is unknown.
 	Reads func(m request.Model, kind string) (reads, known bool)
@@ -251,16 +248,13 @@ func (c *simulation) violations(set setting) []request.Violation {
 
 // settingsFor returns the setting in use, and then those in which a fix has to hold, too: with
 // thinking switched, and in the newest version. With [repair.Options].AllSettings these are all
-// versions. Another program that reads the store has no versions.
+// versions.
 func (c *simulation) settingsFor(s *record.Session) []setting {
 	use := setting{profile: render.ProfileFor(c.request.Version), thinking: Thinks(s)}
 	if c.request.Thinking != nil {
 		use.thinking = *c.request.Thinking
 	}
 	all := []setting{use}
-	if c.env.Foreign {
-		return all
-	}
 	profiles := []render.Profile{use.profile, c.newestProfile()}
 	if c.judgesAll() && !use.profile.IsKilo() {
 		profiles = append(profiles, render.Profiles()...)

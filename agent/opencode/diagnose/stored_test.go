@@ -62,7 +62,7 @@ func (st stored) open() store {
 	if strings.HasSuffix(st.path, ".db") {
 		s, err = database.Open(st.path, database.Options{})
 	} else {
-		s, err = tree.Open(st.path, "", tree.Options{Owner: "test"})
+		s, err = tree.Open(st.path, false, tree.Options{Owner: "test"})
 	}
 	if err != nil {
 		st.t.Fatal(err)

@@ -158,7 +158,7 @@ func (l *harness) open() *record.Session {
 	head := change.Head{ID: l.session}
 	var s *record.Session
 	if l.db == nil {
-		store, err := tree.Open(l.dir, "", tree.Options{})
+		store, err := tree.Open(l.dir, false, tree.Options{})
 		if err != nil {
 			l.t.Fatal(err)
 		}

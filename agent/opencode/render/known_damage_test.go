@@ -40,7 +40,7 @@ func knownDamage(t testing.TB, version int, apply func(damage.Store)) *record.Se
 	}
 	root := filepath.Join(dir, "opencode", "storage")
 	damage.Edit(t, root, id, apply)
-	st, err := tree.Open(root, "", tree.Options{})
+	st, err := tree.Open(root, false, tree.Options{})
 	return load(t, id, st, err)
 }
 

@@ -17,7 +17,7 @@ func TestContract(t *testing.T) {
 	open := func(t *testing.T) storetest.Harness {
 		root := storetest.SmallTree(t)
 		storetest.Put(t, root, "part/msg_1/old/notes.json.bak", `{"mine":true}`)
-		h := harness(t, root, "opencode")
+		h := harness(t, root)
 		records := h.Records
 		h.Records = func() iter.Seq[*change.Record] {
 			return func(yield func(*change.Record) bool) {
@@ -37,9 +37,9 @@ func TestContract(t *testing.T) {
 	storetest.Run(t, open)
 }
 
-func harness(t *testing.T, root, layout string) storetest.Harness {
+func harness(t *testing.T, root string) storetest.Harness {
 	open := func(step func(string) error) *Store {
-		return mustOpen(t, root, layout, Options{Owner: "own", Step: step})
+		return mustOpen(t, root, Options{Owner: "own", Step: step})
 	}
 	return storetest.Harness{
 		Open:     func(step func(string) error) storetest.Store { return open(step) },
@@ -65,7 +65,7 @@ func harness(t *testing.T, root, layout string) storetest.Harness {
 // write is another program: it replaces a record by a rename, or removes it.
 func write(t *testing.T, s *Store, ref change.Ref, image *change.Image) {
 	t.Helper()
-	p, _, err := s.layout.Path(ref)
+	p, _, err := layout{}.Path(ref)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func (s *Store) look(ctx context.Context, head change.Head) (is record.Copied, e
 		if len(names) > 0 {
 			is.First = strings.TrimSuffix(names[0], suffix)
 		}
-		tr.eachMessage(f.messageRef(head.ID), names, func(w *treeReader, ref change.Ref, name string, _ int) {
+		tr.eachMessage(f.ref, names, func(w *treeReader, ref change.Ref, name string, _ int) {
 			if w.statRecord(f.dir, ref, name) {
 				messages.Add(1)
 				w.statParts(ref)

@@ -16,7 +16,7 @@ func TestLoadRawSkips(t *testing.T) {
 		storetest.Put(t, root, "message/ses_1/"+id+".json", storetest.MessageJSON("ses_1", id, "user", 20+i))
 		storetest.Put(t, root, "part/"+id+"/prt_"+id+".json", storetest.TextJSON(id, "prt_"+id, "text"))
 	}
-	s := mustOpen(t, root, "", Options{})
+	s := mustOpen(t, root, Options{})
 	head := change.Head{ID: "ses_1"}
 	load := func(marks []change.Mark) (skipped, read int, now []change.Mark) {
 		t.Helper()

@@ -1,10 +1,7 @@
-// Package tree reads the sessions that OpenCode 1.1 and earlier, and programs like it,
+// Package tree reads the sessions that OpenCode 1.0 and 1.1
 // store as a tree of JSON files with one file per record. It finds trees, lists and
 // loads sessions, and knows the path of every record. Package fsstore makes the
-// changes.
-//
-// Each program has its own layout; layout.go has the table. This is the layout of
-// OpenCode 1.0 and 1.1:
+// changes. OpenCode 1 migrates the trees of 0.x itself.
 //
 //	storage/                                    the root
 //	  session/{project}/{session}.json

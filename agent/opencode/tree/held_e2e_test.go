@@ -23,7 +23,7 @@ func TestHeldByRealServer(t *testing.T) {
 	h, other := opencode.New(t, exe, api, true), opencode.New(t, exe, api, true)
 	id := h.Unpack(testdata.OpenCode1153)
 	other.Unpack(testdata.OpenCode1153)
-	s, o := mustOpen(t, h.DataDir(), "opencode", Options{}), mustOpen(t, other.DataDir(), "opencode", Options{})
+	s, o := mustOpen(t, h.DataDir(), Options{}), mustOpen(t, other.DataDir(), Options{})
 	before := time.Now()
 	server := h.Serve()
 	look := func(when string) {

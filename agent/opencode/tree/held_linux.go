@@ -100,15 +100,10 @@ func (s *Store) worksHere(p processes.Process, root fs.FileInfo) bool {
 			home = u.HomeDir
 		}
 	}
-	for _, usual := range s.layout.defaultRoots {
-		at := usual.path(env, home)
-		if at == "" {
-			continue
-		}
-		info, err := os.Stat(p.Path(at))
-		if err == nil && os.SameFile(info, root) || err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return true
-		}
+	at := dataRoot(env, home)
+	if at == "" {
+		return false
 	}
-	return false
+	info, err := os.Stat(p.Path(at))
+	return err == nil && os.SameFile(info, root) || err != nil && !errors.Is(err, fs.ErrNotExist)
 }

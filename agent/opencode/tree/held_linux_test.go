@@ -32,7 +32,7 @@ func TestHeld(t *testing.T) {
 	if err := os.Symlink(data, link); err != nil {
 		t.Fatal(err)
 	}
-	s := mustOpen(t, filepath.Join(data, "opencode/storage"), "opencode", Options{})
+	s := mustOpen(t, filepath.Join(data, "opencode/storage"), Options{})
 	clear := s.FindsHolders()
 	for _, c := range []struct {
 		name string

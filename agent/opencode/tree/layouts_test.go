@@ -13,29 +13,23 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// trees are made-up trees, one for each row of the table of layouts: where the
-// session's record, a message and a part are.
+// trees are made-up trees: where the session's record and a message are.
 func trees() []tree {
 	return []tree{
-		{"opencode", "storage", "session/global/ses_1.json", "message/ses_1/%s.json", "part/%s/%s.json", ""},
-		{"opencode", "storage", "session/global/ses_1.json", "message/any/ses_1/%s.json", "part/%s/%s.json", "any"},
-		{"opencode", "storage", "", "message/any/ses_1/%s.json", "part/%s/%s.json", "any"},
-		{"opencode-0", "opencode", "project/slug/storage/session/info/ses_1.json", "project/slug/storage/session/message/ses_1/%s.json", "project/slug/storage/session/part/ses_1/%s/%s.json", "slug"},
-		{"opencode-0", "opencode", "", "project/slug/storage/session/message/ses_1/%s.json", "project/slug/storage/session/part/ses_1/%s/%s.json", "slug"},
-		{"opencode-state", "opencode", "", "messages/ses_1/%s.json", "parts/%s/%s.json", ""},
-		{"supercode", ".supercoin", "", "sessions/ses_1/messages/%s.json", "sessions/parts/%s/%s.json", ""},
+		{"session/global/ses_1.json", "message/ses_1/%s.json", ""},
+		{"session/global/ses_1.json", "message/any/ses_1/%s.json", "any"},
+		{"", "message/any/ses_1/%s.json", "any"},
 	}
 }
 
-type tree struct {
-	layout, root                 string
-	session, message, part, slug string
-}
+type tree struct{ session, message, project string }
+
+const aPart = "part/%s/%s.json"
 
 // write makes a tree with a session of four messages, the last one empty.
 func (tr tree) write(t *testing.T) string {
 	t.Helper()
-	root := filepath.Join(storetest.FastDir(t), tr.root)
+	root := filepath.Join(storetest.FastDir(t), "storage")
 	if tr.session != "" {
 		storetest.Put(t, root, tr.session, storetest.SessionJSON("ses_1"))
 	}
@@ -44,49 +38,49 @@ func (tr tree) write(t *testing.T) string {
 		storetest.Put(t, root, fmt.Sprintf(tr.message, msg), storetest.MessageJSON("ses_1", msg, role, 1000+i))
 		for n := 1; n <= 3 && i < 3; n++ {
 			prt := fmt.Sprintf("prt_%d%d", i+1, n)
-			storetest.Put(t, root, fmt.Sprintf(tr.part, msg, prt), storetest.TextJSON(msg, prt, "text "+prt))
+			storetest.Put(t, root, fmt.Sprintf(aPart, msg, prt), storetest.TextJSON(msg, prt, "text "+prt))
 		}
 	}
 	return root
 }
 
-// TestLayouts reads, changes and undoes a session in every layout.
-func TestLayouts(t *testing.T) {
+// TestTrees reads, changes and undoes a session wherever its records are.
+func TestTrees(t *testing.T) {
 	for _, tr := range trees() {
-		t.Run(tr.layout+" "+strings.ReplaceAll(tr.message, "/", " "), func(t *testing.T) {
+		t.Run(strings.ReplaceAll(tr.message, "/", " "), func(t *testing.T) {
 			root := tr.write(t)
 			before := storetest.Snapshot(t, root, "")
-			s := mustOpen(t, root, "", Options{Owner: "own"})
+			s := mustOpen(t, root, Options{Owner: "own"})
 			heads, err := s.List(t.Context())
 			if err != nil || len(heads) != 1 || heads[0].ID != "ses_1" || (heads[0].Title != "") != (tr.session != "") {
-				t.Fatalf("%s: List = %+v, %v", s.Layout(), heads, err)
+				t.Fatalf("List = %+v, %v", heads, err)
 			}
 			loaded, _, err := s.Load(t.Context(), heads[0])
 			if err != nil || len(loaded.Messages) != 4 || len(loaded.Messages[1].Parts) != 3 || len(loaded.Stray) != 0 {
-				t.Fatalf("%s: Load = %+v, %v", s.Layout(), loaded, err)
+				t.Fatalf("Load = %+v, %v", loaded, err)
 			}
 			for r := range loaded.Records {
 				if r.Defect != nil || r.Ref.Session != "ses_1" {
 					t.Errorf("%+v: %+v", r.Ref, r.Defect)
 				}
-				if p, ref, err := s.layout.Path(r.Ref); err != nil || ref != r.Ref || before[p] == "" {
+				if p, ref, err := (layout{}).Path(r.Ref); err != nil || ref != r.Ref || before[p] == "" {
 					t.Errorf("path(%+v) = %q, %+v, %v", r.Ref, p, ref, err)
 				}
 			}
-			if got := loaded.Messages[0].Ref.Project; got != tr.slug {
-				t.Errorf("the messages have the project %q, want %q", got, tr.slug)
+			if got := loaded.Messages[0].Ref.Project; got != tr.project {
+				t.Errorf("the messages have the project %q, want %q", got, tr.project)
 			}
 			st := storetest.Apply(t, s, storetest.MixedOps(t, loaded.AllRecords))
 			got := storetest.Snapshot(t, root, "")
 			for path, want := range map[string]string{
-				fmt.Sprintf(tr.part, "msg_1", "prt_11"): `"replaced"`,
-				fmt.Sprintf(tr.part, "msg_4", "prt_41"): `"created"`,
+				fmt.Sprintf(aPart, "msg_1", "prt_11"): `"replaced"`,
+				fmt.Sprintf(aPart, "msg_4", "prt_41"): `"created"`,
 			} {
 				if !strings.Contains(got[path], want) {
 					t.Errorf("%s holds %q, want %s in it", path, got[path], want)
 				}
 			}
-			if _, ok := got[fmt.Sprintf(tr.part, "msg_1", "prt_13")]; ok || len(got) != len(before)+1 {
+			if _, ok := got[fmt.Sprintf(aPart, "msg_1", "prt_13")]; ok || len(got) != len(before)+1 {
 				t.Errorf("the tree holds %v", got)
 			}
 			storetest.Apply(t, s, change.Inverse(st.Ops))
@@ -95,15 +89,6 @@ func TestLayouts(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestContractOfLayout keeps the promises in the layout that differs most.
-func TestContractOfLayout(t *testing.T) {
-	if testing.Short() {
-		t.Skip("TestContract does it in one layout")
-	}
-	tr := trees()[3]
-	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, tr.write(t), tr.layout) })
 }
 
 // TestSeveralSessions has sessions that share ids and folders.
@@ -119,12 +104,12 @@ func TestSeveralSessions(t *testing.T) {
 	}
 	// Of two records of a session the one counts that is of its folder's project, or else the newest.
 	for project, want := range map[string]string{"global": "global", "other": "other", "third": "global", "": "global"} {
-		heads, err := mustOpen(t, root, "", Options{ProjectOf: func(string) string { return project }}).List(t.Context())
+		heads, err := mustOpen(t, root, Options{ProjectOf: func(string) string { return project }}).List(t.Context())
 		if err != nil || heads[0].ID != "ses_1" || heads[0].Ref.Project != want || len(heads[0].Others) != 1 || heads[0].Others[0].Project == want {
 			t.Errorf("the folder is of the project %q: List = %+v, %v", project, heads, err)
 		}
 	}
-	s := mustOpen(t, root, "", Options{})
+	s := mustOpen(t, root, Options{})
 	heads, err := s.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +136,7 @@ func TestLargePart(t *testing.T) {
 	root := storetest.SmallTree(t)
 	large := storetest.TextJSON("msg_1", "prt_12", strings.Repeat("x", 50<<20))
 	storetest.Put(t, root, "part/msg_1/prt_12.json", large)
-	s := mustOpen(t, root, "", Options{Owner: "own"})
+	s := mustOpen(t, root, Options{Owner: "own"})
 	loaded := mustLoad(t, s)
 	if n := len(loaded.Message("msg_1").Part("prt_12").Text); n != 50<<20 {
 		t.Fatalf("Load gives %d bytes", n)
@@ -179,16 +164,16 @@ func TestRefuses(t *testing.T) {
 		"too large":           {{Ref: part, Post: &change.Image{Data: make([]byte, 2000), Mode: 0o644}}},
 		"no project":          {{Ref: change.Ref{Kind: change.KindSession, Session: "ses_9"}, Post: file}},
 	} {
-		if _, err := mustOpen(t, root, "", Options{Owner: "own", MaxRecord: 1000}).Prepare(t.Context(), change.Plan{Ops: ops}); err == nil || isConflict(err) {
+		if _, err := mustOpen(t, root, Options{Owner: "own", MaxRecord: 1000}).Prepare(t.Context(), change.Plan{Ops: ops}); err == nil || isConflict(err) {
 			t.Errorf("%s: Prepare = %v, want a refusal", name, err)
 		}
 	}
 	for _, owner := range []string{"", "..", "a/b", "kept"} {
-		if _, err := mustOpen(t, root, "", Options{Owner: owner}).Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, mustOpen(t, root, "", Options{})).AllRecords)}); err == nil {
+		if _, err := mustOpen(t, root, Options{Owner: owner}).Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, mustOpen(t, root, Options{})).AllRecords)}); err == nil {
 			t.Errorf("Prepare for the owner %q = nil, want a refusal", owner)
 		}
 	}
-	s := mustOpen(t, root, "", Options{Owner: "own"})
+	s := mustOpen(t, root, Options{Owner: "own"})
 	for _, st := range []change.Staged{
 		{Store: s.ID(), Dir: "part/msg_1/x"},
 		{Store: s.ID(), Dir: ".mend/../part"},

@@ -20,7 +20,7 @@ func TestContractNoExchange(t *testing.T) {
 		return
 	}
 	storetest.DenyExchange(t)
-	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, storetest.SmallTree(t), "opencode") })
+	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, storetest.SmallTree(t)) })
 }
 
 // TestNoOpenat2 works in a sandbox that refuses openat2, and keeps every promise.
@@ -30,7 +30,7 @@ func TestNoOpenat2(t *testing.T) {
 	}
 	storetest.DenySyscall(t, unix.SYS_OPENAT2, -1, 0, unix.EPERM)
 	if storetest.AllCases() {
-		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, storetest.SmallTree(t), "opencode") })
+		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, storetest.SmallTree(t)) })
 	}
 	testStrange(t)
 	testStrangeFolders(t)
@@ -42,7 +42,7 @@ func TestUnreadable(t *testing.T) {
 		return
 	}
 	root := storetest.SmallTree(t)
-	s := mustOpen(t, root, "", Options{Owner: "own"})
+	s := mustOpen(t, root, Options{Owner: "own"})
 	part := filepath.Join(root, "part/msg_1/prt_12.json")
 	storetest.Chmod(t, part, 0)
 	p := mustLoad(t, s).Message("msg_1").Part("prt_12")

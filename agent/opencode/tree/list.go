@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,12 +28,11 @@ func (s *Store) List(ctx context.Context) ([]change.Head, error) {
 	heads := tr.withoutOthers(tr.sessionsWithRecord(known))
 	heads = append(heads, tr.sessionsWithoutRecord(known)...)
 	tr.addPlaces()
-	tr.addFilesAmongProjects()
 	if tr.failed() {
 		return nil, fmt.Errorf("listing sessions: %w", tr.err)
 	}
 	slices.SortFunc(tr.stray, func(a, b change.Stray) int { return cmp.Compare(a.Path, b.Path) })
-	if tr.stray = slices.Compact(tr.stray); len(tr.stray) > 0 { // two patterns may match one folder
+	if len(tr.stray) > 0 {
 		heads = append(heads, change.Head{Stray: tr.stray})
 	}
 	return heads, nil
@@ -42,79 +40,40 @@ func (s *Store) List(ctx context.Context) ([]change.Head, error) {
 
 // Folders lists the folders in which files change when a session begins, or one of heads changes.
 func (s *Store) Folders(heads []change.Head) []string {
-	all := map[string]bool{}
-	for _, p := range s.layout.patterns {
-		switch p.kind {
-		case change.KindSession:
-			s.addFolders(all, p, change.Head{})
-		case change.KindMessage:
-			for _, h := range append(heads, change.Head{}) {
-				s.addFolders(all, p, h)
-			}
-		default:
-		}
-	}
-	return slices.Sorted(maps.Keys(all))
-}
-
-// addFolders adds the folders on the way to the records of a session, or to those of all projects.
-func (s *Store) addFolders(all map[string]bool, p pattern, head change.Head) {
-	paths := []string{s.ID().Root}
-	for _, name := range append(p.names[:len(p.names)-1:len(p.names)-1], "") {
-		for _, path := range paths {
-			all[path] = true
-		}
-		ref := change.Ref{Project: head.Project, Session: head.ID}
-		id := idField(name, &ref)
-		if id != nil {
-			name = *id
-		}
-		var next []string
-		for _, path := range paths {
-			switch {
-			case name != "":
-				next = append(next, filepath.Join(path, name))
-			case id == &ref.Project && head.ID == "" && p.kind == change.KindSession:
-				next = append(next, subfolders(path)...)
-			}
-		}
-		paths = next
-	}
-}
-
-// subfolders lists the folders in a folder. It passes over links.
-func subfolders(path string) (all []string) {
-	entries, _ := os.ReadDir(path)
+	root := s.ID().Root
+	session, message := filepath.Join(root, "session"), filepath.Join(root, "message")
+	all := []string{root, session, message}
+	entries, _ := os.ReadDir(session)
 	for _, e := range entries {
-		if e.IsDir() {
-			all = append(all, filepath.Join(path, e.Name()))
+		if e.IsDir() { // not a link
+			all = append(all, filepath.Join(session, e.Name()))
 		}
 	}
-	return all
+	for _, h := range heads {
+		all = append(all, filepath.Join(message, h.ID))
+		if h.Project != "" {
+			all = append(all, filepath.Join(message, h.Project), filepath.Join(message, h.Project, h.ID))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // sessionsWithRecord lists the sessions that have a record.
-func (tr *treeReader) sessionsWithRecord(known map[string]bool) []change.Head {
-	p, ok := tr.layout.pattern(change.KindSession, true)
-	if !ok {
-		return nil
-	}
-	var heads []change.Head
-	for _, f := range tr.matchFolders(p.names[:len(p.names)-1], change.Ref{}, nil) {
-		d := tr.open(f.path(), "")
+func (tr *treeReader) sessionsWithRecord(known map[string]bool) (heads []change.Head) {
+	for _, project := range tr.ids("session") {
+		at := "session/" + project
+		// A file with a dot in its name is not in the place of a project.
+		d := tr.openIn(tr.root, at, "", !strings.Contains(project, "."))
 		if d == nil {
-			if name := f.names[len(f.names)-1]; !strings.Contains(name, ".") { // a name with a dot is not a project's
-				tr.addPlace(f.path())
-			}
 			continue
 		}
 		tr.eachRecord(d, "", func(_, id string) {
-			ref := change.Ref{Kind: change.KindSession, Project: f.ref.Project, Session: id}
 			if err := change.ValidateSessionID(id); err != nil {
-				tr.addStray(change.StrayOther, f.path()+"/"+id+suffix, "", err.Error())
+				tr.addStray(change.StrayOther, at+"/"+id+suffix, "", err.Error())
 				return
 			}
-			if r, ok := tr.readRecord(d, ref); ok {
+			if r, ok := tr.readRecord(d, change.Ref{Kind: change.KindSession, Project: project, Session: id}); ok {
 				heads = append(heads, record.NewSession(r).Head)
 				known[id] = true
 			}
@@ -125,34 +84,25 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) []change.Head {
 }
 
 // withoutOthers keeps one record of each session, the one that the agent reads in the session's
-// folder, or else the newest. All records of a session have the same messages, unless a layout
-// stores these by project.
-func (tr *treeReader) withoutOthers(heads []change.Head) []change.Head {
-	if !tr.layout.opensAllFiles {
-		return heads
-	}
+// folder, or else the newest. All records of a session have the same messages.
+func (tr *treeReader) withoutOthers(heads []change.Head) (kept []change.Head) {
 	records := map[string][]change.Head{}
 	for _, h := range heads {
 		records[h.ID] = append(records[h.ID], h)
 	}
-	if len(records) == len(heads) {
-		return heads
-	}
-	var kept []change.Head
 	for _, h := range heads {
 		same := records[h.ID]
-		delete(records, h.ID)
-		if len(same) > 1 {
-			h = tr.readInFolder(same)
+		if len(same) == 0 {
+			continue
 		}
+		delete(records, h.ID)
+		h = tr.readInFolder(same)
 		for _, o := range same {
 			if o.Ref != h.Ref {
 				h.Others = append(h.Others, o.Ref)
 			}
 		}
-		if len(same) > 0 {
-			kept = append(kept, h)
-		}
+		kept = append(kept, h)
 	}
 	return kept
 }
@@ -160,6 +110,9 @@ func (tr *treeReader) withoutOthers(heads []change.Head) []change.Head {
 // readInFolder returns the record of a session that the agent reads in its folder, or else the
 // newest.
 func (tr *treeReader) readInFolder(same []change.Head) change.Head {
+	if len(same) == 1 {
+		return same[0]
+	}
 	of := map[string]change.Head{}
 	for _, h := range same {
 		of[h.Ref.Project] = h
@@ -173,40 +126,55 @@ func (tr *treeReader) readInFolder(same []change.Head) change.Head {
 }
 
 // sessionsWithoutRecord lists the sessions that only have messages.
-func (tr *treeReader) sessionsWithoutRecord(known map[string]bool) []change.Head {
-	var heads []change.Head
-	for _, p := range tr.layout.patterns {
-		if p.kind != change.KindMessage {
+func (tr *treeReader) sessionsWithoutRecord(known map[string]bool) (heads []change.Head) {
+	for _, f := range tr.messageFolders(known) {
+		id := f.ref.Session
+		if known[id] || len(f.ids)+len(f.stray) == 0 {
 			continue
 		}
-		// A session's own folder of messages is not a project with sessions in it.
-		for _, f := range tr.matchFolders(p.names[:len(p.names)-1], change.Ref{}, known) {
-			before := len(tr.stray)
-			if !tr.hasRecords(f) && len(tr.stray) == before {
-				continue
-			}
-			known[f.ref.Session] = true
-			if err := change.ValidateSessionID(f.ref.Session); err != nil {
-				tr.addStray(change.StrayOther, f.path(), "", err.Error())
-				continue
-			}
-			heads = append(heads, change.Head{ID: f.ref.Session, Project: f.ref.Project})
-			tr.stray = tr.stray[:before] // Load reports them
+		known[id] = true
+		if err := change.ValidateSessionID(id); err != nil {
+			tr.addStray(change.StrayOther, f.path, "", err.Error())
+			continue
 		}
+		heads = append(heads, change.Head{ID: id, Project: f.ref.Project}) // Load reports what is stray
 	}
 	return heads
 }
 
-func (tr *treeReader) hasRecords(f folder) bool {
-	if tr.failed() {
-		return false
+// A messagesFolder is a folder that may contain the messages of a session.
+type messagesFolder struct {
+	path  string
+	ref   change.Ref // of a message in it, without an id
+	ids   []string   // of its messages
+	stray []change.Stray
+}
+
+// messageFolders returns the folders below message, except of the sessions in skip. A folder without messages may contain such
+// folders, too.
+func (tr *treeReader) messageFolders(skip map[string]bool) []messagesFolder {
+	all := tr.messageFoldersIn("message", change.Ref{Kind: change.KindMessage}, skip)
+	for _, f := range all {
+		unread := slices.ContainsFunc(f.stray, func(s change.Stray) bool { return s.Path == f.path })
+		if len(f.ids) == 0 && !unread {
+			all = append(all, tr.messageFoldersIn(f.path, change.Ref{Kind: change.KindMessage, Project: f.ref.Session}, skip)...)
+		}
 	}
-	d := tr.open(f.path(), "")
-	if d == nil {
-		return false
+	return all
+}
+
+func (tr *treeReader) messageFoldersIn(path string, ref change.Ref, skip map[string]bool) (all []messagesFolder) {
+	for _, id := range tr.ids(path) {
+		if skip[id] {
+			continue
+		}
+		before := len(tr.stray)
+		f := messagesFolder{path: path + "/" + id, ref: ref}
+		f.ref.Session = id
+		f.ids = tr.recordIDs(f.path)
+		f.stray = slices.Clone(tr.stray[before:])
+		tr.stray = tr.stray[:before]
+		all = append(all, f)
 	}
-	defer d.Close()
-	found := false
-	tr.eachRecord(d, "", func(string, string) { found = true })
-	return found
+	return all
 }

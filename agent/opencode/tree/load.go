@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"mend/agent/opencode/record"
@@ -53,7 +55,7 @@ func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 	defer tr.close()
 	tr.stamp, tr.statOnly = &stampHasher{}, true
 	_, err = tr.readSession(head, func(_ *record.Session, f *openFolder) {
-		tr.eachMessage(f.messageRef(head.ID), tr.messageNames(f), func(w *treeReader, ref change.Ref, name string, _ int) {
+		tr.eachMessage(f.ref, tr.messageNames(f), func(w *treeReader, ref change.Ref, name string, _ int) {
 			if w.statRecord(f.dir, ref, name) {
 				w.statParts(ref)
 			}
@@ -79,9 +81,7 @@ func (tr *treeReader) readSession(head change.Head, messages func(*record.Sessio
 		defer folder.dir.Close()
 		messages(&bare, folder)
 	}
-	if !ok || folder == nil || tr.unopened {
-		tr.addPlacesOnce()
-	}
+	tr.addPlaces()
 	if tr.failed() {
 		return record.Session{}, fmt.Errorf("loading session %s: %w", head.ID, tr.err)
 	}
@@ -94,22 +94,24 @@ func (tr *treeReader) readSession(head change.Head, messages func(*record.Sessio
 // readInfo reads the session's own record, and reports whether it exists.
 func (tr *treeReader) readInfo(head change.Head) (record.Session, bool) {
 	bare := record.Session{Head: change.Head{ID: head.ID, Project: head.Project}}
-	p, ok := tr.layout.pattern(change.KindSession, true)
-	if !ok {
-		return bare, false
+	before := tr.stray
+	projects := []string{head.Ref.Project}
+	if projects[0] == "" {
+		projects = tr.ids("session")
 	}
-	want := change.Ref{Kind: change.KindSession, Project: head.Ref.Project, Session: head.ID}
-	folders, sure := tr.candidateFoldersSurely(p, want)
-	unopened := ""
-	for _, f := range folders {
-		d, err := tr.root.Sub(f.path())
+	sure := len(tr.stray) == len(before) // the agent may read what is in the place of a folder, such as a link
+	tr.stray = before                    // it is not the session's: List reports it
+	for _, project := range projects {
+		path := "session/" + project
+		d, err := tr.root.Sub(path)
 		if err != nil {
+			if sure {
+				tr.openPlace(path)
+			}
 			sure = false
-			unopened = cmp.Or(unopened, f.path())
 			continue
 		}
-		want.Project = f.ref.Project
-		r, ok := tr.readRecord(d, want)
+		r, ok := tr.readRecord(d, change.Ref{Kind: change.KindSession, Project: project, Session: head.ID})
 		d.Close()
 		if ok {
 			bare = record.NewSession(r)
@@ -119,12 +121,7 @@ func (tr *treeReader) readInfo(head change.Head) (record.Session, bool) {
 			return bare, true
 		}
 	}
-	if unopened != "" { // the record may have been there
-		tr.addPlace(unopened)
-	}
-	tr.unopened = tr.unopened || !sure
-	// The agent may read what is in the place of a folder or of a record, such as a link.
-	bare.InfoMissing = tr.layout.name == "opencode" && sure && !tr.foundNonRecords()
+	bare.InfoMissing = sure && len(tr.stray) == 0
 	return bare, false
 }
 
@@ -134,14 +131,14 @@ func (tr *treeReader) readInfo(head change.Head) (record.Session, bool) {
 func (tr *treeReader) otherProject(s *record.Session) string {
 	ref := s.Info.Ref
 	project := tr.opt.ProjectOf(s.Directory)
-	if !tr.layout.opensAllFiles || project == "" || project == ref.Project {
+	if project == "" || project == ref.Project {
 		return ""
 	}
 	if ref.Project == record.GlobalProject && !tr.hasProject(project) {
 		return ""
 	}
 	ref.Project = project
-	at, _, err := tr.layout.Path(ref)
+	at, _, err := layout{}.Path(ref)
 	if err != nil {
 		return ""
 	}
@@ -174,13 +171,12 @@ func (tr *treeReader) hasProject(project string) bool {
 // and of a file that is too large, is known only to the agent: neither is reported.
 func (tr *treeReader) readProject(s *record.Session) {
 	r := change.Record{Ref: change.Ref{Kind: change.KindProject, Project: s.Info.Ref.Project}}
-	at, _, err := tr.layout.Path(r.Ref)
+	at, _, err := layout{}.Path(r.Ref)
 	if err != nil {
 		return
 	}
 	d, err := tr.root.Sub(path.Dir(at))
 	if err != nil {
-		tr.unopened = tr.unopened || !errors.Is(err, fs.ErrNotExist)
 		return // the agent creates it
 	}
 	defer d.Close()
@@ -196,10 +192,7 @@ func (tr *treeReader) readProject(s *record.Session) {
 
 // readDiff reads what the session has changed of files, if records are not decoded. Else it only looks at it.
 func (tr *treeReader) readDiff(s *record.Session) {
-	if !tr.layout.opensAllFiles {
-		return
-	}
-	r := change.Record{Ref: diffRef(s.ID)}
+	r := change.Record{Ref: change.Ref{Kind: change.KindFile, Project: diffs, Session: s.ID}}
 	d, err := tr.root.Sub(diffs)
 	if err != nil {
 		if why, ok := safedir.ReadFailure(err); ok && tr.raw {
@@ -217,60 +210,46 @@ func (tr *treeReader) readDiff(s *record.Session) {
 	}
 }
 
-// candidateFolders returns the folders in which a record of one session may be. Stray
-// files on the way there do not belong to this session: List reports them.
-func (tr *treeReader) candidateFolders(p pattern, want change.Ref) []folder {
-	folders, _ := tr.candidateFoldersSurely(p, want)
-	return folders
-}
-
-// candidateFoldersSurely also reports whether there are no stray files on the way, which may
-// be folders for the agent.
-func (tr *treeReader) candidateFoldersSurely(p pattern, want change.Ref) ([]folder, bool) {
-	quiet := treeReader{Store: tr.Store, ctx: tr.ctx, root: tr.root, budget: tr.budget, buf: tr.buf}
-	folders := quiet.matchFolders(p.names[:len(p.names)-1], want, nil)
-	if tr.err == nil {
-		tr.err = quiet.err
-	}
-	return folders, len(quiet.stray) == 0
-}
-
-// An openFolder is a folder that is open.
+// An openFolder is a session's folder of messages that is open.
 type openFolder struct {
-	folder
+	ref change.Ref // of its messages, without an id
 	dir *safedir.Dir
 }
 
-// messageRef returns a ref for the messages of a session in the folder, without an id.
-func (f *openFolder) messageRef(id string) change.Ref {
-	return change.Ref{Kind: change.KindMessage, Project: f.ref.Project, Session: id}
-}
-
-// messageFolder opens the folder with the session's messages; nil if there is none. Like
-// the agent it takes the first that matches a pattern, but prefers the one of the
-// session's own project.
+// messageFolder opens the folder with the session's messages; nil if there is none.
 func (tr *treeReader) messageFolder(s *record.Session, head change.Head) *openFolder {
-	project := cmp.Or(s.Info.Ref.Project, head.Project)
-	for _, p := range tr.layout.patterns {
-		if p.kind != change.KindMessage {
-			continue
+	for ref := range tr.messageRefs(s.ID, cmp.Or(s.Info.Ref.Project, head.Project)) {
+		before := len(tr.stray)
+		if d := tr.openIn(tr.root, strings.Join(messageFolder(ref), "/"), "", true); d != nil {
+			return &openFolder{ref, d}
 		}
-		folders := tr.candidateFolders(p, change.Ref{Session: s.ID, Project: project})
-		if project != "" && slices.Contains(p.names, "{project}") {
-			folders = append(folders, tr.candidateFolders(p, change.Ref{Session: s.ID})...)
-		}
-		for _, f := range folders {
-			before := len(tr.stray)
-			if d := tr.open(f.path(), ""); d != nil {
-				return &openFolder{f, d}
-			}
-			if len(tr.stray) > before {
-				return nil // it exists, and cannot be read
-			}
-			tr.addFileInPlace(f.path(), "")
+		if len(tr.stray) > before {
+			return nil // it exists, and cannot be read
 		}
 	}
 	return nil
+}
+
+// messageRefs yields a ref for each folder in which the messages of a session may be: first the one that is not inside another,
+// then the one of the session's own project.
+func (tr *treeReader) messageRefs(session, project string) iter.Seq[change.Ref] {
+	return func(yield func(change.Ref) bool) {
+		ref := change.Ref{Kind: change.KindMessage, Session: session}
+		if !yield(ref) {
+			return
+		}
+		if ref.Project = project; project != "" && !yield(ref) {
+			return
+		}
+		before := tr.stray
+		all := tr.ids("message")
+		tr.stray = before // it is not the session's: List reports it
+		for _, ref.Project = range all {
+			if !yield(ref) {
+				return
+			}
+		}
+	}
 }
 
 // readMessages reads the messages in the folder, each with its parts.
@@ -278,7 +257,7 @@ func (tr *treeReader) readMessages(s *record.Session, f *openFolder) {
 	names := tr.messageNames(f)
 	names = names[min(tr.skip, len(names)):]
 	found := make([]record.Message, len(names))
-	tr.eachMessage(f.messageRef(s.ID), names, func(w *treeReader, ref change.Ref, name string, i int) {
+	tr.eachMessage(f.ref, names, func(w *treeReader, ref change.Ref, name string, i int) {
 		r := change.Record{Ref: ref}
 		if !w.readInto(&r, f.dir, name) {
 			return
@@ -300,23 +279,8 @@ func (tr *treeReader) messageNames(f *openFolder) (names []string) {
 }
 
 // partRef returns a ref for the parts of a message, without an id.
-func (tr *treeReader) partRef(message change.Ref) change.Ref {
-	message.Kind = change.KindPart
-	if !slices.Contains(tr.layout.partPattern().names, "{project}") {
-		message.Project = ""
-	}
-	return message
-}
-
-// openPartsRoot opens the folder that contains the part folders of a session's messages;
-// nil if that fails.
-func (tr *treeReader) openPartsRoot(message change.Ref) *safedir.Dir {
-	d, err := tr.root.Sub(tr.partsRootPath(message))
-	if err != nil {
-		tr.unopened = tr.unopened || !errors.Is(err, fs.ErrNotExist)
-		return nil
-	}
-	return d
+func partRef(message change.Ref) change.Ref {
+	return change.Ref{Kind: change.KindPart, Session: message.Session, Message: message.Message}
 }
 
 // messageOfPart returns the message of a part, "" for another record.
@@ -325,14 +289,6 @@ func messageOfPart(r change.Ref) string {
 		return r.Message
 	}
 	return ""
-}
-
-// openParts opens the folder of a message's parts, see open.
-func (tr *treeReader) openParts(message change.Ref) *safedir.Dir {
-	if tr.partsDir != nil {
-		return tr.openIn(tr.partsDir, message.Message, message.Message)
-	}
-	return tr.open(tr.partsRootPath(message)+"/"+message.Message, message.Message)
 }
 
 // statRecord adds a record to the stamp, and reports whether it exists.
@@ -354,13 +310,13 @@ func (tr *treeReader) statRecord(d *safedir.Dir, ref change.Ref, name string) bo
 
 // statParts adds the parts of a message to the stamp.
 func (tr *treeReader) statParts(message change.Ref) {
-	ref := tr.partRef(message)
+	ref := partRef(message)
 	tr.eachPart(ref, func(d *safedir.Dir, name, _ string) { tr.statRecord(d, ref, name) })
 }
 
 // readParts reads the parts of a message.
 func (tr *treeReader) readParts(message change.Ref) []record.Part {
-	ref, parts := tr.partRef(message), tr.parts[:0]
+	ref, parts := partRef(message), tr.parts[:0]
 	tr.eachPart(ref, func(d *safedir.Dir, name, id string) {
 		ref.Part = id
 		r := change.Record{Ref: ref}
@@ -378,11 +334,11 @@ func (tr *treeReader) readParts(message change.Ref) []record.Part {
 
 // eachPart calls yield for the record of each part of a message. ref is theirs, without an id.
 func (tr *treeReader) eachPart(ref change.Ref, yield func(d *safedir.Dir, name, id string)) {
-	d := tr.openParts(ref)
-	if d == nil {
-		tr.addFileInPlace(tr.partsRootPath(ref)+"/"+ref.Message, ref.Message)
+	if tr.partsDir == nil {
 		return
 	}
-	defer d.Close()
-	tr.eachRecordAndFile(d, ref.Message, func(name, id string) { yield(d, name, id) })
+	if d := tr.openIn(tr.partsDir, ref.Message, ref.Message, true); d != nil {
+		defer d.Close()
+		tr.eachRecordAndFile(d, ref.Message, func(name, id string) { yield(d, name, id) })
+	}
 }

@@ -16,7 +16,7 @@ import (
 
 func TestFixture(t *testing.T) {
 	data := unpack(t, "../../../testdata/opencode-1.1.53.tar.gz")
-	s := mustOpen(t, data, "", Options{})
+	s := mustOpen(t, data, Options{})
 	before := storetest.Snapshot(t, data, "")
 	heads, err := s.List(t.Context())
 	if err != nil || len(heads) != 1 {
@@ -56,7 +56,7 @@ func TestFixture(t *testing.T) {
 }
 
 func TestNoSession(t *testing.T) {
-	s := mustOpen(t, storetest.SmallTree(t), "", Options{})
+	s := mustOpen(t, storetest.SmallTree(t), Options{})
 	for _, id := range []string{"", "ses_2", "../ses_1", "ses_1/", "a\x00b", strings.Repeat("x", 300)} {
 		if _, _, err := s.Load(t.Context(), change.Head{ID: id}); !errors.Is(err, errNoSession) {
 			t.Errorf("Load(%q) = %v, want %v", id, err, errNoSession)
@@ -69,7 +69,7 @@ func TestEmptyTree(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, "message"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	heads, err := mustOpen(t, root, "", Options{}).List(t.Context())
+	heads, err := mustOpen(t, root, Options{}).List(t.Context())
 	if len(heads) != 0 || err != nil {
 		t.Errorf("List = %v, %v, want nothing", heads, err)
 	}
@@ -101,7 +101,7 @@ func TestDefects(t *testing.T) {
 	} {
 		root := storetest.SmallTree(t)
 		storetest.Put(t, root, "part/msg_1/prt_12.json", c.content)
-		loaded := mustLoad(t, mustOpen(t, root, "", Options{}))
+		loaded := mustLoad(t, mustOpen(t, root, Options{}))
 		var got change.DefectKind
 		for r := range loaded.Records {
 			if r.Ref.Part == "prt_12" && r.Defect != nil {
@@ -126,7 +126,7 @@ func TestSessionDefects(t *testing.T) {
 	} {
 		root := storetest.SmallTree(t)
 		storetest.Put(t, root, "session/global/ses_1.json", content)
-		s := mustOpen(t, root, "", Options{})
+		s := mustOpen(t, root, Options{})
 		heads, err := s.List(t.Context())
 		if err != nil || len(heads) != 1 || heads[0].ID != "ses_1" || heads[0].Title != "" {
 			t.Fatalf("with %q List = %+v, %v", content, heads, err)
@@ -155,7 +155,7 @@ func TestBadNames(t *testing.T) {
 			t.Logf("this file system has no %q", p)
 		}
 	}
-	s := mustOpen(t, root, "", Options{})
+	s := mustOpen(t, root, Options{})
 	heads, err := s.List(t.Context())
 	if err != nil || len(heads) != 2 || heads[0].ID != "ses_1" || heads[1].ID != "" {
 		t.Fatalf("List = %+v, %v, want ses_1 and what is stray", heads, err)
@@ -192,7 +192,7 @@ func TestProject(t *testing.T) {
 	var last change.Stamp
 	for _, content := range []string{"", "{", `{"id":"global"}`, `{"id":"other!"}`} {
 		storetest.Put(t, root, "project/global.json", content)
-		s := mustOpen(t, root, "", Options{})
+		s := mustOpen(t, root, Options{})
 		heads, err := s.List(t.Context())
 		if err != nil || len(heads) != 1 || len(heads[0].Stray) > 0 {
 			t.Fatalf("List = %+v, %v", heads, err)
@@ -209,7 +209,7 @@ func TestProject(t *testing.T) {
 		}
 		last = stamp
 	}
-	s := mustOpen(t, root, "", Options{Owner: "own"})
+	s := mustOpen(t, root, Options{Owner: "own"})
 	loaded := mustLoad(t, s)
 	op := change.Op{Ref: loaded.ProjectRow.Ref, Pre: change.ImageOf(&loaded.ProjectRow), Post: &change.Image{Data: []byte("{}"), Mode: 0o644}}
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{op}})
@@ -227,7 +227,7 @@ func TestProject(t *testing.T) {
 // A session that does not fit into memory is not loaded, however small each of its
 // records is; the tree is listed all the same.
 func TestSessionTooLarge(t *testing.T) {
-	s := mustOpen(t, storetest.SmallTree(t), "", Options{MaxSession: 100})
+	s := mustOpen(t, storetest.SmallTree(t), Options{MaxSession: 100})
 	var large *change.SizeError
 	heads, err := s.List(t.Context())
 	if err != nil || len(heads) == 0 {
@@ -241,7 +241,7 @@ func TestSessionTooLarge(t *testing.T) {
 // The record of a session that has messages is missing, unless a link may lead to it.
 func TestInfoMissing(t *testing.T) {
 	data := unpack(t, "../../../testdata/opencode-1.1.53.tar.gz")
-	s := mustOpen(t, data, "", Options{})
+	s := mustOpen(t, data, Options{})
 	heads, err := s.List(t.Context())
 	if err != nil {
 		t.Fatal(err)

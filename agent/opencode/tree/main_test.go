@@ -15,9 +15,9 @@ import (
 	"mend/internal/test/storetest"
 )
 
-func mustOpen(t *testing.T, path, layout string, o Options) *Store {
+func mustOpen(t *testing.T, path string, o Options) *Store {
 	t.Helper()
-	s, err := Open(path, layout, o)
+	s, err := Open(path, false, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
+	"strings"
 
 	"mend/agent/opencode/record"
 	"mend/change"
@@ -13,9 +12,8 @@ import (
 
 // Orphans returns the records that belong to no session: the messages of sessions that
 // have no record of their own and the parts of these messages, the parts of messages that
-// do not exist, and after them the folders of all these. Layouts without records of
-// sessions have only orphans of the latter kind. The session of a part is the one in its
-// path or in the part itself, else [change.NoSession].
+// do not exist, and after them the folders of all these. The session of a part is the one in
+// the part itself, else [change.NoSession].
 //
 // The error wraps [change.ErrHidden] where a folder cannot be read or is a link, or where
 // no session has a record at all; or says that the tree as a whole cannot be read, or that
@@ -28,18 +26,46 @@ func (s *Store) Orphans(ctx context.Context) ([]change.Ref, error) {
 	defer tr.close()
 	// Parts are listed before their messages, and messages before their sessions: the
 	// agent creates them in the opposite order, so what it creates meanwhile is no orphan.
-	shelves := tr.listPartsRoots()
+	parts := tr.ids("part")
 	tr.stray = nil // a problem with parts hides no message
-	inv := tr.newInventory(shelves)
+	folders := tr.messageFolders(nil)
+	sessions := map[string]bool{} // those with a record
+	for _, project := range tr.ids("session") {
+		for _, id := range tr.recordIDs("session/" + project) {
+			sessions[id] = true
+		}
+	}
 	tr.addPlaces()
-	tr.filesAtMessageFolders(inv)
-	if err := tr.checkComplete(inv); err != nil || tr.failed() {
+	var refs []change.Ref
+	known, owners := map[string]bool{}, map[string]bool{} // the messages, and the sessions that have some
+	for _, f := range folders {
+		tr.stray = append(tr.stray, f.stray...)
+		for _, id := range f.ids {
+			known[id], owners[f.ref.Session] = true, true
+		}
+		if len(f.ids) > 0 && !sessions[f.ref.Session] {
+			refs = append(refs, tr.messagesIn(f)...)
+		}
+	}
+	for id := range sessions {
+		if !owners[id] {
+			tr.openPlace("message/" + id) // what a file there contained is not known
+		}
+	}
+	if err := tr.checkComplete(len(sessions) == 0 && len(owners) > 0); err != nil || tr.failed() {
 		return nil, fmt.Errorf("looking for orphans: %w", cmp.Or(tr.err, err))
 	}
-	refs := inv.messagesWithoutSession(tr)
-	for _, pr := range shelves {
-		for _, id := range slices.Sorted(maps.Keys(pr.unowned)) {
-			refs = append(refs, inv.partsWithoutMessage(tr, pr.folder, id)...)
+	inner := map[string]map[string]bool{} // the ids inside the messages of a session
+	for _, id := range parts {
+		if known[id] {
+			continue
+		}
+		ref := change.Ref{Message: id, Session: tr.sessionInParts(id)}
+		if inner[ref.Session] == nil {
+			inner[ref.Session] = tr.innerIDs(folders, ref.Session)
+		}
+		if !inner[ref.Session][id] { // the agent uses the id that is inside a message
+			refs = append(refs, tr.partsIn(ref)...)
 		}
 	}
 	if tr.failed() {
@@ -48,26 +74,25 @@ func (s *Store) Orphans(ctx context.Context) ([]change.Ref, error) {
 	return refs, nil
 }
 
-// messagesWithoutSession returns the messages, with their parts and folders, of sessions
-// that have no record.
-func (inv *inventory) messagesWithoutSession(tr *treeReader) []change.Ref {
-	var refs []change.Ref
-	for _, k := range inv.messageFolders {
-		if inv.sessions != nil && !inv.sessions[k.ref.Session] {
-			refs = append(refs, inv.messagesIn(tr, k)...)
+// checkComplete returns an error if the tree may contain sessions or messages that were
+// not listed. A record whose name is not an id has no children.
+func (tr *treeReader) checkComplete(noSession bool) error {
+	for _, s := range tr.stray {
+		if s.Kind == change.StrayHidden || !strings.HasSuffix(s.Path, suffix) {
+			return fmt.Errorf("%w: %s: %s", change.ErrHidden, s.Path, s.Why)
 		}
 	}
-	return refs
+	if noSession {
+		return fmt.Errorf("%w: no session has data of its own", change.ErrHidden)
+	}
+	return nil
 }
 
 // messagesIn returns the messages in a folder, with their parts and folders, and then the folder.
-func (inv *inventory) messagesIn(tr *treeReader, k folder) (refs []change.Ref) {
-	ref := k.ref
-	ref.Kind = change.KindMessage
-	for _, id := range tr.recordIDs(k) {
-		ref.Message = id
-		refs = append(refs, ref)
-		refs = append(refs, tr.partsIn(ref)...)
+func (tr *treeReader) messagesIn(f messagesFolder) (refs []change.Ref) {
+	ref := f.ref
+	for _, ref.Message = range f.ids {
+		refs = append(append(refs, ref), tr.partsIn(ref)...)
 	}
 	return append(refs, change.Ref{Kind: change.KindFolder, Project: ref.Project, Session: ref.Session})
 }
@@ -83,65 +108,68 @@ func (s *Store) SessionRefs(ctx context.Context, heads []change.Head) (map[strin
 	for _, h := range heads {
 		all[h.ID] = append([]change.Ref{h.Ref}, h.Others...)
 	}
-	inv := tr.newInventory(tr.listPartsRoots())
-	for _, k := range inv.messageFolders {
-		if refs, ok := all[k.ref.Session]; ok {
-			all[k.ref.Session] = append(refs, inv.messagesIn(tr, k)...)
+	for _, f := range tr.messageFolders(nil) {
+		if refs, ok := all[f.ref.Session]; ok && len(f.ids) > 0 {
+			all[f.ref.Session] = append(refs, tr.messagesIn(f)...)
 		}
 	}
 	return all, tr.err
 }
 
-// partsWithoutMessage returns the parts of a message that does not exist, and their
-// folder.
-func (inv *inventory) partsWithoutMessage(tr *treeReader, root folder, message string) []change.Ref {
-	f := root.child(message)
-	f.ref.Message = message
-	ref := f.ref
-	if ref.Session == "" {
-		ref.Session = tr.sessionInParts(f)
-	}
-	if inv.hasInnerID(tr, ref) {
-		return nil
-	}
-	return tr.partsIn(ref)
-}
-
 // partsIn returns the parts of a message and their folder; nil if there are none.
-func (tr *treeReader) partsIn(ref change.Ref) []change.Ref {
-	p := tr.layout.partPattern()
-	ref = tr.partRef(ref)
-	var refs []change.Ref
-	tr.eachRecordIn(folder{names: fill(p.names[:len(p.names)-1], ref)}, func(_, id string) {
-		ref.Part = id
+func (tr *treeReader) partsIn(message change.Ref) (refs []change.Ref) {
+	ref := partRef(message)
+	for _, ref.Part = range tr.recordIDs("part/" + ref.Message) {
 		refs = append(refs, ref)
-	})
+	}
 	if len(refs) > 0 {
-		refs = append(refs, tr.layout.folderRef(ref, len(p.names)-1))
+		refs = append(refs, change.Ref{Kind: change.KindFolder, Session: ref.Session, Message: ref.Message})
 	}
 	return refs
 }
 
-// sessionInParts returns the session that the first part in the folder names.
-func (tr *treeReader) sessionInParts(f folder) string {
-	d := tr.open(f.path(), f.ref.Message)
+// sessionInParts returns the session that the first part of a message names.
+func (tr *treeReader) sessionInParts(message string) string {
+	d := tr.open("part/" + message)
 	if d == nil {
 		return change.NoSession
 	}
 	defer d.Close()
 	owner := ""
-	tr.eachRecord(d, f.ref.Message, func(_, id string) {
-		if owner != "" {
-			return
+	tr.eachRecord(d, message, func(_, id string) {
+		if owner == "" {
+			r, _ := tr.readRecord(d, change.Ref{Kind: change.KindPart, Message: message, Part: id})
+			p := record.NewPart(r)
+			owner = p.JSON.TextAt("sessionID")
 		}
-		r, _ := tr.readRecord(d, change.Ref{Kind: change.KindPart, Message: f.ref.Message, Part: id})
-		p := record.NewPart(r)
-		owner = p.JSON.TextAt("sessionID")
 	})
 	if change.ValidateID(owner) != nil {
 		return change.NoSession
 	}
 	return owner
+}
+
+// innerIDs returns the ids inside the messages of a session. A message may be stored under another id.
+func (tr *treeReader) innerIDs(folders []messagesFolder, session string) map[string]bool {
+	ids := map[string]bool{}
+	for _, f := range folders {
+		if f.ref.Session != session {
+			continue
+		}
+		d := tr.open(f.path)
+		if d == nil {
+			continue
+		}
+		ref := f.ref
+		for _, ref.Message = range f.ids {
+			if r, ok := tr.readRecord(d, ref); ok {
+				m := record.NewMessage(r)
+				ids[m.ID] = true
+			}
+		}
+		d.Close()
+	}
+	return ids
 }
 
 // addAbandonedParts reports the parts of prompts that assistant messages name and that do
@@ -152,18 +180,13 @@ func (tr *treeReader) addAbandonedParts(s *record.Session) {
 		asked[s.Messages[i].ID], asked[s.Messages[i].Ref.Message] = true, true
 	}
 	for i := range s.Messages {
-		m := &s.Messages[i]
-		id := m.Parent
+		id := s.Messages[i].Parent
 		if asked[id] || change.ValidateID(id) != nil {
 			continue
 		}
 		asked[id] = true
-		ref := m.Ref
-		ref.Message = id
-		for _, r := range tr.partsIn(ref) {
-			if r.Kind == change.KindPart {
-				tr.addStray(change.StrayOther, tr.partsRootPath(ref)+"/"+id+"/"+r.Part+suffix, id, "its message does not exist")
-			}
+		for _, part := range tr.recordIDs("part/" + id) {
+			tr.addStray(change.StrayOther, "part/"+id+"/"+part+suffix, id, "its message does not exist")
 		}
 	}
 }

@@ -16,7 +16,7 @@ func TestOrphansUnreadable(t *testing.T) {
 		return
 	}
 	root := storetest.SmallTree(t)
-	s := mustOpen(t, root, "", Options{})
+	s := mustOpen(t, root, Options{})
 	want(t, s)
 	for _, p := range []string{"message/ses_1", "message", "session", "session/global"} {
 		p = filepath.Join(root, p)

@@ -42,7 +42,7 @@ func TestFiles(t *testing.T) {
 			t.Logf("this file system has no %q", p)
 			continue
 		}
-		stray := mustLoad(t, mustOpen(t, root, "", Options{})).Stray
+		stray := mustLoad(t, mustOpen(t, root, Options{})).Stray
 		if want == "" {
 			wantStray(t, stray)
 			continue
@@ -55,24 +55,6 @@ func TestFiles(t *testing.T) {
 		if len(stray) == 1 && (stray[0].Kind != change.StrayFile || stray[0].Message != message) {
 			t.Errorf("%q is reported as %+v", p, stray[0])
 		}
-	}
-}
-
-// TestFilesAmongProjects: the store reports, once, the files that may keep the agent
-// from listing its projects.
-func TestFilesAmongProjects(t *testing.T) {
-	root := storetest.SmallTree(t)
-	for _, name := range []string{"global.json", "a.json", "global.json.bak", "Thumbs.db", ".DS_Store", "global.orig", "a copy.json", "in/4913"} {
-		storetest.Put(t, root, "project/"+name, "{}")
-	}
-	s := mustOpen(t, root, "", Options{})
-	heads, err := s.List(t.Context())
-	if err != nil || len(heads) != 2 {
-		t.Fatalf("List = %+v, %v", heads, err)
-	}
-	wantStray(t, heads[1].Stray, "project/Thumbs.db", "project/a copy.json", "project/global.json.bak", "project/global.orig", "project/in")
-	if loaded := mustLoad(t, s); len(loaded.Stray) != 0 {
-		t.Errorf("the session has %+v", loaded.Stray)
 	}
 }
 
@@ -92,7 +74,7 @@ func TestFileInPlace(t *testing.T) {
 		{"project", change.StrayPlace, true},
 	} {
 		root := storetest.SmallTree(t)
-		s := mustOpen(t, root, "", Options{Owner: "own"})
+		s := mustOpen(t, root, Options{Owner: "own"})
 		if err := os.RemoveAll(filepath.Join(root, c.path)); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +103,7 @@ func TestFileInPlace(t *testing.T) {
 
 // TestFileNames: the journal's names of files lead nowhere else.
 func TestFileNames(t *testing.T) {
-	s := mustOpen(t, storetest.SmallTree(t), "", Options{Owner: "own"})
+	s := mustOpen(t, storetest.SmallTree(t), Options{Owner: "own"})
 	for _, name := range []string{"..", "../x", "a/../x", "/x", "x/", "a//b", ".x", "a/.x", "a\x00b", "prt_11.json", "prt_99.json"} {
 		ref := change.Ref{Kind: change.KindFile, Session: "ses_1", Message: "msg_1", Part: name}
 		op := change.Op{Ref: ref, Post: &change.Image{Data: []byte("x"), Mode: 0o644}}

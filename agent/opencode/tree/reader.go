@@ -33,7 +33,6 @@ type treeReader struct {
 	skip     int             // how many messages, the first ones, are not read
 	each     []change.Mark   // for each message that was looked at: what its records are
 	partsDir *safedir.Dir    // contains the part folders of the messages; nil if it could not be opened
-	unopened bool            // a folder of all records of a kind was not opened: see addPlaces
 }
 
 func (s *Store) newReader(ctx context.Context) (*treeReader, error) {
@@ -58,99 +57,37 @@ func (tr *treeReader) failed() bool {
 	return tr.err != nil
 }
 
-// A folder is a folder of the tree: the names of its path and the ids among them.
-type folder struct {
-	names []string
-	ref   change.Ref
-}
-
-func (f folder) path() string { return strings.Join(f.names, "/") }
-
-func (f folder) child(name string) folder {
-	f.names = append(slices.Clip(f.names), name)
-	return f
-}
-
-// matchFolders returns the folders that match the names of a pattern. An id that want has
-// is fixed; any other matches each name that is an id and not in skip. The last name need
-// not exist.
-func (tr *treeReader) matchFolders(names []string, want change.Ref, skip map[string]bool) []folder {
-	folders := []folder{{}}
-	for _, name := range names {
-		var next []folder
-		for _, f := range folders {
-			next = append(next, tr.matchName(f, name, want, skip)...)
-		}
-		folders = next
-	}
-	return folders
-}
-
-func (tr *treeReader) matchName(f folder, name string, want change.Ref, skip map[string]bool) []folder {
-	if idField(name, &want) == nil {
-		return []folder{f.child(name)}
-	}
-	found := []string{*idField(name, &want)}
-	if found[0] == "" {
-		found = tr.listIDs(f, skip)
-	}
-	var next []folder
-	for _, id := range found {
-		c := f.child(id)
-		*idField(name, &c.ref) = id
-		next = append(next, c)
-	}
-	return next
-}
-
-// listIDs returns the sorted names in a folder that may be folders named by an id.
-func (tr *treeReader) listIDs(f folder, skip map[string]bool) (ids []string) {
-	tr.eachID(f, func(id string) {
-		if !skip[id] {
-			ids = append(ids, id)
-		}
-	})
-	slices.Sort(ids)
-	return ids
-}
-
-// eachID calls yield for each of the names that listIDs returns, unsorted.
-func (tr *treeReader) eachID(f folder, yield func(id string)) {
-	d := tr.open(f.path(), "")
+// ids returns the sorted names in a folder that may be folders named by an id.
+func (tr *treeReader) ids(path string) (ids []string) {
+	d := tr.open(path)
 	if d == nil {
-		return
+		return nil
 	}
 	defer d.Close()
-	names, err := d.Names()
-	tr.listFailed(d, "", err)
-	for _, name := range names {
-		if tr.layout.isReserved(f.names, name) {
-			continue
-		}
+	for _, name := range tr.names(d, "") {
 		if err := change.ValidateID(name); err == nil {
-			yield(name)
-		} else if e, serr := d.Stat(name); serr == nil && e.Exists && !e.IsFile() {
+			ids = append(ids, name)
+		} else if e, serr := d.Stat(name); serr == nil && e.Exists && !e.IsFile() && name[0] != '.' {
 			tr.addStray(change.StrayOther, d.Path+"/"+name, "", err.Error())
 		}
 	}
+	return ids
 }
 
 // open opens the folder at path. It returns nil if there is none. It ignores a regular
-// file of that name, and reports anything else, for the given message if it is a folder of
-// parts.
-func (tr *treeReader) open(path, message string) *safedir.Dir {
-	return tr.openIn(tr.root, path, message)
-}
+// file of that name, and reports anything else.
+func (tr *treeReader) open(path string) *safedir.Dir { return tr.openIn(tr.root, path, "", false) }
 
-// openIn is open for a path below the folder at.
-func (tr *treeReader) openIn(at *safedir.Dir, name, message string) *safedir.Dir {
+// openIn is open for a path below the folder at. What it reports is of the given message. file says that it also reports a
+// regular file of that name.
+func (tr *treeReader) openIn(at *safedir.Dir, name, message string, file bool) *safedir.Dir {
 	d, err := at.Sub(name)
 	if err == nil {
 		return d
 	}
 	var strange *safedir.NotFolderError
 	if errors.As(err, &strange) {
-		if !strange.Mode.IsRegular() {
+		if !strange.Mode.IsRegular() || file && strange.Path == path.Join(at.Path, name) {
 			tr.addNotFolder(strange, message)
 		}
 	} else if why, ok := safedir.ReadFailure(err); ok {
@@ -209,7 +146,7 @@ func (tr *treeReader) eachRecord(d *safedir.Dir, message string, yield func(name
 		if tr.failed() {
 			return
 		}
-		if tr.layout.opensAllFiles && name[0] == '.' {
+		if name[0] == '.' {
 			continue
 		}
 		if err := change.ValidateID(id); err != nil {
@@ -218,6 +155,18 @@ func (tr *treeReader) eachRecord(d *safedir.Dir, message string, yield func(name
 		}
 		yield(name, id)
 	}
+}
+
+// recordIDs returns the ids of the records in the folder at path.
+func (tr *treeReader) recordIDs(path string) (ids []string) {
+	if tr.failed() {
+		return nil
+	}
+	if d := tr.open(path); d != nil {
+		tr.eachRecord(d, "", func(_, id string) { ids = append(ids, id) })
+		d.Close()
+	}
+	return ids
 }
 
 // readRecord reads one record, and reports whether it exists. A record that cannot be read

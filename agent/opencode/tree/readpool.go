@@ -25,10 +25,9 @@ const (
 // tr. ref is that of the messages, without an id.
 func (tr *treeReader) eachMessage(ref change.Ref, names []string, visit func(w *treeReader, message change.Ref, name string, i int)) {
 	if len(names) == 0 {
-		tr.unopened = tr.unopened || tr.skip == 0
 		return
 	}
-	partsDir := tr.openPartsRoot(ref)
+	partsDir := tr.openIn(tr.root, "part", "", true)
 	if partsDir != nil {
 		defer partsDir.Close()
 	}

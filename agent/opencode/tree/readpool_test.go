@@ -14,7 +14,7 @@ import (
 // Stray is reported in the order of the messages, whichever worker is done
 // first.
 func TestStrayInOrder(t *testing.T) {
-	tr, err := mustOpen(t, storetest.SmallTree(t), "", Options{}).newReader(t.Context())
+	tr, err := mustOpen(t, storetest.SmallTree(t), Options{}).newReader(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

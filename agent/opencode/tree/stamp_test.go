@@ -12,7 +12,7 @@ import (
 // Every change of a record and of a name is another stamp.
 func TestStampChanges(t *testing.T) {
 	root := storetest.SmallTree(t)
-	s := mustOpen(t, root, "", Options{})
+	s := mustOpen(t, root, Options{})
 	seen := map[[32]byte]string{}
 	look := func(after string) {
 		t.Helper()

@@ -19,8 +19,7 @@ import (
 type Store struct {
 	*fsstore.Store
 
-	layout *layout
-	opt    Options
+	opt Options
 
 	buffers sync.Pool // of *safedir.Buffer
 }
@@ -43,21 +42,17 @@ type Options struct {
 }
 
 var (
-	// ErrNoStore means that a path leads to no tree of a known layout.
+	// ErrNoStore means that a path leads to no tree.
 	ErrNoStore = errors.New("no session store here")
-	// ErrLayout means that no layout has that name.
-	ErrLayout = errors.New("no such layout")
 	// errNoSession means that the store has no such session.
 	errNoSession = errors.New("no such session")
 )
 
-// Open opens the tree at path: its root, a folder above it that the layout knows, such
-// as OpenCode's data folder, or a folder inside it. If layout is "", the layout is
-// detected from the folders of the tree. Nothing is written.
+// Open opens the tree at path: its root, OpenCode's data folder or the folder above it, or a folder inside the tree. named
+// says that the user knows that a tree is there, so that it may be empty. Nothing is written.
 //
-// The error wraps [ErrNoStore] and lists what was looked for, [ErrLayout] or
-// [fs.ErrNotExist].
-func Open(path, layout string, o Options) (*Store, error) {
+// The error wraps [ErrNoStore] or [fs.ErrNotExist].
+func Open(path string, named bool, o Options) (*Store, error) {
 	if o.MaxRecord <= 0 {
 		o.MaxRecord = change.MaxText
 	}
@@ -78,24 +73,21 @@ func Open(path, layout string, o Options) (*Store, error) {
 	if !fi.IsDir() {
 		return nil, fmt.Errorf("opening %s: %w: it is %s, not a folder", path, ErrNoStore, ownfile.KindName(fi.Mode()))
 	}
-	l, root, err := discover(abs, layout)
-	if err != nil {
-		return nil, fmt.Errorf("opening %s: %w", path, err)
+	root := findRoot(abs, named)
+	switch {
+	case root == "" && IsOld(abs):
+		return nil, fmt.Errorf("opening %s: %w: it has sessions of OpenCode 0.x, which OpenCode 1 migrates at its start", path, ErrNoStore)
+	case root == "":
+		return nil, fmt.Errorf("opening %s: %w", path, ErrNoStore)
 	}
-	files, err := fsstore.New(root, l, fsstore.Options{Owner: o.Owner, MaxRecord: o.MaxRecord, Note: o.Note, Step: o.Step})
+	files, err := fsstore.New(root, layout{}, fsstore.Options{Owner: o.Owner, MaxRecord: o.MaxRecord, Note: o.Note, Step: o.Step})
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{Store: files, layout: l, opt: o}
+	s := &Store{Store: files, opt: o}
 	s.buffers.New = func() any { return &safedir.Buffer{Keep: true} }
 	return s, nil
 }
 
 // buffer returns a buffer from the pool, to which the caller returns it.
 func (s *Store) buffer() *safedir.Buffer { return s.buffers.Get().(*safedir.Buffer) }
-
-// Layout returns the name of the tree's layout.
-func (s *Store) Layout() string { return s.layout.name }
-
-// Foreign reports whether another program than OpenCode reads the store.
-func (s *Store) Foreign() bool { return s.layout.foreign }

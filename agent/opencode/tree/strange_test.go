@@ -43,7 +43,7 @@ func testStrange(t *testing.T) {
 	} {
 		root := storetest.SmallTree(t)
 		path := filepath.Join(root, "part/msg_1/prt_12.json")
-		s := mustOpen(t, root, "", Options{Owner: "own"})
+		s := mustOpen(t, root, Options{Owner: "own"})
 		ops := storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_12", "new")
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -130,7 +130,7 @@ func testStrangeFolders(t *testing.T) {
 		for _, inside := range []bool{true, false} {
 			root := storetest.SmallTree(t)
 			path := filepath.Join(root, folder)
-			s := mustOpen(t, root, "", Options{Owner: "own"})
+			s := mustOpen(t, root, Options{Owner: "own"})
 			ops := storetest.MixedOps(t, mustLoad(t, s).AllRecords)
 			target := filepath.Join(root, "moved")
 			if !inside {
@@ -177,7 +177,7 @@ func wantRefused(t *testing.T, s *Store, folder string, ops []change.Op) {
 // Commit, and a folder of ours out of the tree. Fault case 5.
 func TestLinkMeanwhile(t *testing.T) {
 	root := storetest.SmallTree(t)
-	s := mustOpen(t, root, "", Options{Owner: "own"})
+	s := mustOpen(t, root, Options{Owner: "own"})
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 	if err != nil {
 		t.Fatal(err)
