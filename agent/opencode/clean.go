@@ -151,11 +151,3 @@ func (s *store) cleanSession(ctx context.Context, h change.Head, refs []change.R
 	}
 	return ops, nil
 }
-
-// Reclaim implements [agent.Store].
-func (s *store) Reclaim(ctx context.Context) (before, after int64, err error) {
-	if db, ok := s.records.(*database.Store); ok {
-		return db.Reclaim(ctx)
-	}
-	return 0, 0, nil
-}

@@ -35,6 +35,16 @@ type records interface {
 	State(ctx context.Context) (change.Stamp, error)
 	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)
 	Orphans(ctx context.Context) ([]change.Ref, error)
+	SessionByID(ctx context.Context, id string) (change.Head, error)
+	Folders(heads []change.Head) []string
+	CheckFile(ctx context.Context, what change.Check) error
+	CheckLinks(ctx context.Context, refs []change.Ref) error
+	DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error)
+	Abandoned(journal string) ([]string, error)
+	Salvage(ctx context.Context, o agent.SalvageOptions) (agent.Salvaged, error)
+	Reclaim(ctx context.Context) (before, after int64, err error)
+	Holders(ctx context.Context) ([]string, error)
+	KeptFiles(journal string) agent.KeptFiles
 	Held(ctx context.Context) (time.Time, error)
 	// FindsHolders reports whether Held finds every process that uses the store.
 	FindsHolders() bool
@@ -84,41 +94,11 @@ func (s *store) SessionAt(context.Context, string) (change.Head, error) {
 	return change.Head{}, fs.ErrNotExist
 }
 
-// SessionByID implements [agent.Store]. A tree has to be listed: several projects can have
-// the id.
-func (s *store) SessionByID(ctx context.Context, id string) (change.Head, error) {
-	db, ok := s.records.(*database.Store)
-	if !ok {
-		return change.Head{}, errors.ErrUnsupported
-	}
-	return db.SessionByID(ctx, id)
-}
-
-// CheckLinks implements [agent.Store].
-func (s *store) CheckLinks(ctx context.Context, refs []change.Ref) error {
-	if s.tree == nil {
-		return nil
-	}
-	return s.tree.CheckLinks(ctx, refs)
-}
-
 // CheckFile implements [agent.Store].
 func (s *store) CheckFile(ctx context.Context, what change.Check) error {
-	db, ok := s.records.(*database.Store)
-	if !ok {
-		return nil
-	}
 	// Each waits for those who read, and the next reader waits for it: during a check that would be all of it.
 	_, _ = s.isHeld(ctx), s.isHere()
-	return db.CheckFile(ctx, what)
-}
-
-// Folders implements [agent.Store]: a database and its -wal are together in one.
-func (s *store) Folders(heads []change.Head) []string {
-	if s.tree == nil {
-		return []string{filepath.Dir(s.ID().Root)}
-	}
-	return s.tree.Folders(heads)
+	return s.records.CheckFile(ctx, what)
 }
 
 // CheckAccess implements [agent.Store].
@@ -131,42 +111,6 @@ func (s *store) CheckAccess(inUse bool) error {
 		return fmt.Errorf("%s answers no prompt, because it cannot write to its database: %w", s.title, err)
 	}
 	return nil
-}
-
-// DefaultRow implements [agent.Store].
-func (s *store) DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error) {
-	db, ok := s.records.(*database.Store)
-	if !ok {
-		return change.Record{}, nil
-	}
-	return db.DefaultRow(ctx, kind)
-}
-
-// Salvage implements [agent.Store].
-func (s *store) Salvage(ctx context.Context, o agent.SalvageOptions) (agent.Salvaged, error) {
-	db, ok := s.records.(*database.Store)
-	if !ok {
-		return agent.Salvaged{}, errors.ErrUnsupported
-	}
-	return db.Salvage(ctx, o)
-}
-
-// Holders implements [agent.Store].
-func (s *store) Holders(ctx context.Context) ([]string, error) {
-	db, ok := s.records.(*database.Store)
-	if !ok {
-		return nil, nil
-	}
-	return db.Holders(ctx)
-}
-
-// KeptFiles implements [agent.Store].
-func (s *store) KeptFiles(journal string) agent.KeptFiles {
-	db, ok := s.records.(*database.Store)
-	if !ok {
-		return nil
-	}
-	return db.For(journal)
 }
 
 // load returns a session with its messages, and the stamp of its records. The error is that of the
@@ -249,14 +193,6 @@ func unfinished(s *record.Session) bool {
 func missing(path string) bool {
 	_, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist)
-}
-
-// Abandoned implements [agent.Store].
-func (s *store) Abandoned(journal string) ([]string, error) {
-	if s.tree == nil {
-		return nil, nil
-	}
-	return s.tree.Abandoned(journal)
 }
 
 // Former implements [agent.Store].

@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
+	"mend/agent"
 	"mend/change"
 	"mend/internal/memory"
 	"mend/sqlstore"
@@ -33,6 +35,7 @@ type Options struct {
 // makes the changes.
 type Store struct {
 	*sqlstore.Store
+	agent.Base // for what only a tree has
 
 	opt     Options
 	damaged atomic.Bool            // as CheckFile has found
@@ -70,6 +73,12 @@ func (s *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 	}
 	return s.Store.Reclaim(ctx)
 }
+
+// Folders implements [agent.Store]: the file and its -wal are together in one.
+func (s *Store) Folders([]change.Head) []string { return []string{filepath.Dir(s.ID().Root)} }
+
+// KeptFiles implements [agent.Store].
+func (s *Store) KeptFiles(journal string) agent.KeptFiles { return s.For(journal) }
 
 // Open opens the database at path, or the one in the folder at path. It reads its header
 // and checks its side files; the schema is checked by the first read. It writes nothing.

@@ -17,8 +17,8 @@ import (
 	"mend/internal/processes"
 )
 
-// agent is the name of OpenCode's executable.
-const agent = "opencode"
+// executable is the name of OpenCode's executable.
+const executable = "opencode"
 
 // mayBeAgent reports whether a process may be OpenCode under another name, such as a script.
 func mayBeAgent(p processes.Process) bool {
@@ -30,7 +30,7 @@ func mayBeAgent(p processes.Process) bool {
 			names = append(names, filepath.Base(a))
 		}
 	}
-	return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(strings.ToLower(n), agent) })
+	return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(strings.ToLower(n), executable) })
 }
 
 // FindsHolders reports whether [Store.Held] finds every process of OpenCode that may use the store: it
@@ -72,7 +72,7 @@ func (s *Store) heldBy(ctx context.Context, root fs.FileInfo) (since time.Time, 
 		return time.Time{}, err
 	}
 	for _, p := range others {
-		if name, err := p.Program(); err != nil || name != agent || !s.sees(p, root) || !s.worksHere(p, root) {
+		if name, err := p.Program(); err != nil || name != executable || !s.sees(p, root) || !s.worksHere(p, root) {
 			continue
 		}
 		started, err := p.Started()

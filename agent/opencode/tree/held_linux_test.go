@@ -43,18 +43,18 @@ func TestHeld(t *testing.T) {
 		want bool
 		free bool // nothing that may be the agent uses the store
 	}{
-		{"data folder", agent, []string{"XDG_DATA_HOME=" + data}, "/", 0, true, false},
-		{"home folder", agent, []string{"HOME=" + home}, "/", 0, true, false},
-		{"home folder, an empty variable", agent, []string{"HOME=" + home, "XDG_DATA_HOME="}, "/", 0, true, false},
-		{"through a link", agent, []string{"XDG_DATA_HOME=" + link}, "/", 0, true, false},
-		{"relative", agent, []string{"XDG_DATA_HOME=share"}, filepath.Dir(data), 0, true, false},
-		{"another data folder", agent, []string{"HOME=" + home, "XDG_DATA_HOME=" + elsewhere}, "/", 0, false, true},
-		{"a data folder that is not there", agent, []string{"HOME=" + home, "XDG_DATA_HOME=/nowhere"}, "/", 0, false, true},
-		{"another home folder", agent, []string{"HOME=" + elsewhere}, "/", 0, false, true},
-		{"relative to another folder", agent, []string{"XDG_DATA_HOME=share"}, "/", 0, false, true},
+		{"data folder", executable, []string{"XDG_DATA_HOME=" + data}, "/", 0, true, false},
+		{"home folder", executable, []string{"HOME=" + home}, "/", 0, true, false},
+		{"home folder, an empty variable", executable, []string{"HOME=" + home, "XDG_DATA_HOME="}, "/", 0, true, false},
+		{"through a link", executable, []string{"XDG_DATA_HOME=" + link}, "/", 0, true, false},
+		{"relative", executable, []string{"XDG_DATA_HOME=share"}, filepath.Dir(data), 0, true, false},
+		{"another data folder", executable, []string{"HOME=" + home, "XDG_DATA_HOME=" + elsewhere}, "/", 0, false, true},
+		{"a data folder that is not there", executable, []string{"HOME=" + home, "XDG_DATA_HOME=/nowhere"}, "/", 0, false, true},
+		{"another home folder", executable, []string{"HOME=" + elsewhere}, "/", 0, false, true},
+		{"relative to another folder", executable, []string{"XDG_DATA_HOME=share"}, "/", 0, false, true},
 		{"another program", "editor", []string{"XDG_DATA_HOME=" + data}, "/", 0, false, true},
 		{"another build", "opencode-cli", []string{"XDG_DATA_HOME=" + data}, "/", 0, false, false},
-		{"another user's", agent, []string{"XDG_DATA_HOME=" + data}, "/", 65534, false, false},
+		{"another user's", executable, []string{"XDG_DATA_HOME=" + data}, "/", 65534, false, false},
 	} {
 		if c.uid != 0 && os.Geteuid() != 0 {
 			continue

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"mend/agent"
 	"mend/change"
 	"mend/fsstore"
 	"mend/internal/memory"
@@ -18,6 +19,7 @@ import (
 // for concurrent use. Its embedded store makes the changes.
 type Store struct {
 	*fsstore.Store
+	agent.Base // for what only a database has
 
 	opt Options
 
