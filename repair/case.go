@@ -1,10 +1,6 @@
 package repair
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-
 	"mend/change"
 	"mend/internal/request"
 )
@@ -71,200 +67,6 @@ func RecordsOf(c Case) (all []change.Record) {
 	return all
 }
 
-// A Setting is one way in which a session may be sent.
-type Setting struct {
-	Version  string // of the agent: one that tests have run, and like which the one in use is judged
-	Thinking bool   // the model is asked to think
-}
-
-// BaseCase is embedded in a case. It answers for what the agent does not have, and for an agent of
-// which the request shows all: each turn is of stored messages, and what is wrong is fixed by a table of rules.
-// See [NewBaseCase] and [BaseCase.Examine].
-type BaseCase struct {
-	self     Session // the case; nil for the BaseCase alone
-	session  change.Ref
-	rules    *Rules
-	request  request.Request
-	refused  []request.Violation
-	turns    map[change.Ref][]int // by message
-	calls    *Calls               // see [BaseCase.Calls]
-	findings Findings
-
-	asked  *APIError            // what [BaseCase.Ask] was given
-	remake func(*APIError) Case // nil before that
-}
-
-// NewBaseCase returns the case of a session by what is sent of it next, and what is refused of that. Its rules are those of the engine.
-func NewBaseCase(q request.Request, refused []request.Violation) (c BaseCase) {
-	c.Examine(nil, change.Ref{}, &Rules{all: engineRules()}, q, refused, nil, "")
-	return c
-}
-
-// Examine finds what is wrong: faults that no request shows, and then what is refused of the next request. self is the case that has the
-// BaseCase, session is where a fault is that is at no record, and newer is [Findings].Newer.
-func (c *BaseCase) Examine(self Session, session change.Ref, t *Rules, q request.Request, refused []request.Violation, faults []Finding, newer string) {
-	*c = BaseCase{self: self, session: session, rules: t, request: q, refused: refused, turns: map[change.Ref][]int{}}
-	c.findings.Newer = newer
-	for i, t := range q.Turns {
-		for _, ref := range t.Messages {
-			c.turns[ref] = append(c.turns[ref], i)
-		}
-	}
-	for _, f := range faults {
-		c.Report(f)
-	}
-	for _, v := range refused {
-		f := Finding{Code: v.Rule, Text: v.Message, Severity: Broken, Unknown: BesideUnknown(q, v)}
-		switch {
-		case len(v.Refs) > 0:
-			f.Ref = v.Refs[0]
-		case v.Block != nil && v.Block.Source == nil:
-			continue // of what the agent adds
-		}
-		if v.Block != nil {
-			f.Block, f.Detail = v.Block.Index, fmt.Sprint(v.Block.Index)
-		}
-		c.Report(f)
-	}
-}
-
-// Ask adds what only an error shows, unless it is nil. remake returns the case of the same state with what another error shows.
-func (c *BaseCase) Ask(asked *APIError, remake func(*APIError) Case) {
-	if c.asked, c.remake = asked, remake; asked == nil {
-		return
-	}
-	for _, f := range Asked(c.self, *asked) {
-		c.Report(f)
-	}
-}
-
-// Asked returns the error that the case was given, nil for none.
-func (c *BaseCase) Asked() *APIError { return c.asked }
-
-// Report adds a finding. Without a severity it has that of its rule.
-func (c *BaseCase) Report(f Finding) {
-	x := c.fault(f)
-	f.Class, f.Tier, f.Severity = x.Class, x.Tier, cmp.Or(f.Severity, x.Rule.Severity)
-	c.findings.Add(InUse, f)
-}
-
-func (c *BaseCase) fault(f Finding) *Fault {
-	if c.self == nil {
-		return c.rules.Fault(c, f)
-	}
-	return c.rules.Fault(c.self, f)
-}
-
-// Findings implements [Case].
-func (c *BaseCase) Findings() *Findings { return &c.findings }
-
-// Describe implements [Case].
-func (c *BaseCase) Describe(f Finding) Diagnosis {
-	x := c.fault(f)
-	d := x.Describe()
-	if f.Severity == Latent && !x.Rule.Asked { // the version in use goes on
-		d.Healed = x.Rule.Healed
-	}
-	if d.Ref == (change.Ref{}) {
-		d.Ref = c.session
-	}
-	return d
-}
-
-// Fixes implements [Case].
-func (c *BaseCase) Fixes(f Finding) ([]Fix, error) { return c.fault(f).Fixes(), nil }
-
-// Next implements [Session].
-func (c *BaseCase) Next() (request.Request, []request.Violation) { return c.request, c.refused }
-
-// Sent implements [Case].
-func (c *BaseCase) Sent(int) (request.Request, []request.Violation) { return c.request, c.refused }
-
-// Settings returns the only one.
-func (c *BaseCase) Settings() []Setting { return []Setting{{}} }
-
-// Stored implements [Session].
-func (c *BaseCase) Stored(ref change.Ref) (m Stored) {
-	ref = messageRef(ref)
-	var step []*request.Block
-	for _, i := range c.turns[ref] {
-		t := c.request.Turns[i]
-		m.Ref, m.Role, m.Summary = ref, t.Role, t.Summary
-		step = append(step, t.Blocks...)
-	}
-	if m.Ref == ref {
-		m.Steps = [][]*request.Block{step}
-	}
-	return m
-}
-
-// Messages implements [Session].
-func (c *BaseCase) Messages() (refs []change.Ref) {
-	for _, t := range c.request.Turns {
-		refs = append(refs, t.Messages...)
-	}
-	return slices.Compact(refs)
-}
-
-// Prompts implements [Session].
-func (c *BaseCase) Prompts() (refs []change.Ref) {
-	for _, t := range c.request.Turns {
-		if t.Role == change.RoleUser {
-			refs = append(refs, t.Messages...)
-		}
-	}
-	return refs
-}
-
-// Current implements [Case].
-func (c *BaseCase) Current() (request.Request, []request.Violation) { return c.request, c.refused }
-
-// Calls implements [Session].
-func (c *BaseCase) Calls() Calls {
-	if c.calls == nil {
-		calls := PairCalls(c.request.Blocks)
-		c.calls = &calls
-	}
-	return *c.calls
-}
-
-// Texts implements [Session].
-func (c *BaseCase) Texts() Texts { return TextsOf(Request{}) }
-
-// Busy implements [Case].
-func (*BaseCase) Busy() string { return "" }
-
-// UnknownProvider implements [Case].
-func (*BaseCase) UnknownProvider() string { return "" }
-
-// Window implements [Case].
-func (*BaseCase) Window() int { return 0 }
-
-// LastError implements [Case].
-func (*BaseCase) LastError() []byte { return nil }
-
-// Asking implements [Case].
-func (c *BaseCase) Asking(e APIError) Case {
-	if c.remake == nil {
-		return nil
-	}
-	return c.remake(&e)
-}
-
-// Reset implements [Case].
-func (c *BaseCase) Reset() Case {
-	if c.asked == nil {
-		return nil
-	}
-	return c.remake(nil)
-}
-
-// Renamed implements [Case].
-func (*BaseCase) Renamed(Case) map[change.Ref]change.Ref { return nil }
-
-// ForkBefore implements [Case].
-func (*BaseCase) ForkBefore(change.Ref) string { return "" }
-
 // A Draft is a copy of a session that fixes edit.
 type Draft interface {
 	Editor
@@ -289,9 +91,9 @@ type Fix struct {
 	// position, removes it, or gives a call and its results another id.
 	Alike bool
 
-	// Edit edits a draft of the agent that made the fix. After an error the next fix is
-	// tried.
-	Edit func(Draft) error
+	// Edit edits a copy of the session, with the editor of the agent that made the fix. After an error
+	// the next fix is tried.
+	Edit func(Editor) error
 }
 
 // A RefusalError is an error that says why a finding is not fixed, or not by that fix.

@@ -14,6 +14,15 @@ import (
 // Each method returns an error if the agent's store cannot hold the result, or if there is nothing
 // to change. The copy may then be changed in part.
 type Editor interface {
+	// Begin begins a fix: Undo returns to this point.
+	Begin(x Fix)
+	// Check returns why what was edited since Begin must not be changed, as a [*RefusalError]; nil if it may.
+	Check() error
+	// Undo takes back what was edited since Begin.
+	Undo()
+	// State returns the session with the edits. What is edited later is in another copy.
+	State() State
+
 	// Remove removes a block. A call goes with its result if they are one record.
 	Remove(b *request.Block) error
 	// ReplaceText puts a text in the place of a text or of thinking.
@@ -78,6 +87,11 @@ var (
 type NoEdits struct{ noEdits }
 
 type noEdits struct{}
+
+func (noEdits) Begin(Fix)    {}
+func (noEdits) Undo()        {}
+func (noEdits) Check() error { return nil }
+func (noEdits) State() State { return nil }
 
 func (noEdits) Remove(*request.Block) error                                 { return ErrNoEdit }
 func (noEdits) ReplaceText(*request.Block, string) error                    { return ErrNoEdit }

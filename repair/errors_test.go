@@ -76,6 +76,19 @@ func TestFixesOfErrors(t *testing.T) {
 			want:    "user[1] assistant[one] user[2] assistant[two] user[3] assistant[three] " + next,
 		},
 		{
+			name: "no thought in an open tool loop goes alone", provider: claude, thinking: true, rules: "R7 R7 R3", loses: loses,
+			session: []message{prompt(text("1")), answer(think("a", "sa"), think("b", "sb"), done("c", "ls", "{}", "out"))},
+			request: repair.Request{Error: asked("R7", repair.ThinkingSignature, 1, 0)},
+			want:    "user[1] assistant[#c:ls{}=out | [user interrupted]]",
+		},
+		{
+			name: "all thoughts of an open tool loop go, and the loop is closed", provider: claude, thinking: true,
+			rules: "R7 R7 R3", loses: loses,
+			session: []message{prompt(text("1")), answer(think("a", "sa"), think("b", "sb"), done("c", "ls", "{}", "out"))},
+			request: repair.Request{Error: asked("R7", repair.ThinkingSignature, 1, 0), All: true},
+			want:    "user[1] assistant[#c:ls{}=out | [user interrupted]]",
+		},
+		{
 			name: "an item that the provider does not have: all", provider: gpt, rules: "item item",
 			session: []message{prompt(text("1")), answer(item("msg_1", text("a"))), prompt(text("2")), answer(item("msg_2", text("b")))},
 			request: repair.Request{Error: &item1},

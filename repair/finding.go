@@ -20,8 +20,12 @@ type Finding struct {
 	Tier     Tier // of the class
 	Severity Severity
 
+	// CountOnly says that this is no finding, but a fault that a fix may turn into one; see [Findings.Count].
+	CountOnly bool
 	// Unknown says that mend does not know what is at fault: a kind, a field, or the form of one. See [Findings].
 	Unknown bool
+
+	of *request.Block // that an error may be about
 }
 
 // BesideUnknown reports whether a violation may be due to content that mend does not know: some is in its turn, or in the one

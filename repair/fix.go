@@ -44,7 +44,7 @@ func alike(fixes ...Fix) []Fix {
 
 // removal returns the fix that removes a block.
 func removal(b *request.Block, text, loses string) Fix {
-	return Fix{Text: text, Loses: loses, Edit: func(d Draft) error { return d.Remove(b) }}
+	return Fix{Text: text, Loses: loses, Edit: func(d Editor) error { return d.Remove(b) }}
 }
 
 // nameOf returns the name of a block in a sentence.

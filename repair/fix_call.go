@@ -50,7 +50,7 @@ func fixCallID(x *Fault) (fixes []Fix) {
 		fixes = append(fixes, Fix{
 			Text:  fmt.Sprintf("The call gets the new id %s.", id),
 			Whole: apart, Alike: apart,
-			Edit: func(d Draft) error {
+			Edit: func(d Editor) error {
 				if call.ToolID == id {
 					return errors.New("it has that id already")
 				}
@@ -136,7 +136,7 @@ func fixSharedID(x *Fault) []Fix {
 	return append([]Fix{{
 		Text:  "Each call whose id an earlier one has gets a new id.",
 		Whole: true,
-		Edit: func(d Draft) error {
+		Edit: func(d Editor) error {
 			taken, seen := map[string]bool{}, map[string]bool{}
 			var calls []*request.Block
 			for _, ref := range x.Messages() {
@@ -199,7 +199,7 @@ func fixInput(x *Fault) []Fix {
 		return nil
 	}
 	input, text := objectOf(x.block.Input)
-	return []Fix{{Text: text, Edit: func(d Draft) error { return d.SetInput(x.block, input) }}}
+	return []Fix{{Text: text, Edit: func(d Editor) error { return d.SetInput(x.block, input) }}}
 }
 
 // objectOf returns an object for the input of a call, and what was done to get it.
@@ -243,7 +243,7 @@ func fixToolName(x *Fault) []Fix {
 	return alike(Fix{
 		Text:  fmt.Sprintf("The tool is renamed to %s.", name),
 		Loses: "The name that the model used.",
-		Edit:  func(d Draft) error { return d.SetToolName(x.block, name) },
+		Edit:  func(d Editor) error { return d.SetToolName(x.block, name) },
 	})
 }
 
@@ -304,7 +304,7 @@ func fixLostCall(x *Fault) []Fix {
 	}
 	return append(fixes, Fix{
 		Text: "A step-start marker is inserted before it, so that it is sent after the tool result. Its content is unchanged.",
-		Edit: func(d Draft) error { return d.SplitBefore(x.block) },
+		Edit: func(d Editor) error { return d.SplitBefore(x.block) },
 	})
 }
 
@@ -334,7 +334,7 @@ func (x *Fault) moveResult() []Fix {
 		}
 		return []Fix{{
 			Text: "The result moves before the text.", Whole: true,
-			Edit: func(d Draft) error {
+			Edit: func(d Editor) error {
 				for _, b := range late {
 					if err := d.MoveFirst(b); err != nil {
 						return err
@@ -355,7 +355,7 @@ func fixUnfinished(x *Fault) []Fix {
 	text := x.Texts().Cancelled
 	return alike(Fix{
 		Text: fmt.Sprintf("The call is marked as failed with %q. Its input stays.", text),
-		Edit: func(d Draft) error { return d.FailCall(x.block, text) },
+		Edit: func(d Editor) error { return d.FailCall(x.block, text) },
 	})
 }
 
@@ -364,7 +364,7 @@ func fixItemIDs(x *Fault) []Fix {
 	return alike(Fix{
 		Text:  "The ids of the provider's items are removed from the message, so its content is sent in full.",
 		Loses: losesItems(x.message),
-		Edit:  func(d Draft) error { return d.DropItemIDs(x.message.Ref) },
+		Edit:  func(d Editor) error { return d.DropItemIDs(x.message.Ref) },
 	})
 }
 
@@ -391,7 +391,7 @@ func fixRepeatedItem(x *Fault) []Fix {
 		Text:  "The ids of the provider's items are removed from the messages with the same id, so their content is sent in full.",
 		Loses: losesItems(all...),
 		Whole: true,
-		Edit: func(d Draft) error {
+		Edit: func(d Editor) error {
 			for _, m := range all {
 				if err := d.DropItemIDs(m.Ref); err != nil {
 					return err

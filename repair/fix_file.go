@@ -39,7 +39,7 @@ func fixFile(x *Fault) []Fix {
 	}
 	fixes := []Fix{{
 		Text: "The type of the image becomes that of its data.",
-		Edit: func(d Draft) error { return d.CorrectType(x.block) },
+		Edit: func(d Editor) error { return d.CorrectType(x.block) },
 	}}
 	if files := x.filesAtFault(); len(files) > 0 && x.isResult() {
 		fixes = append(fixes, x.replaceFiles(files))
@@ -56,7 +56,7 @@ func (x *Fault) replaceFiles(files []*request.Block) Fix {
 	}
 	return Fix{
 		Text: text, Loses: "The file. Its bytes stay in the journal.",
-		Edit: func(d Draft) error { return d.ReplaceFiles(x.block, files, cannotBeSent) },
+		Edit: func(d Editor) error { return d.ReplaceFiles(x.block, files, cannotBeSent) },
 	}
 }
 
@@ -110,6 +110,6 @@ func fixTooLong(x *Fault) []Fix {
 	}
 	return []Fix{{
 		Text: "The output is marked as cleared: a line of text is sent for it.",
-		Edit: func(d Draft) error { return d.ClearResult(x.block) },
+		Edit: func(d Editor) error { return d.ClearResult(x.block) },
 	}}
 }

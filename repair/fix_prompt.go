@@ -48,7 +48,7 @@ func (x *Fault) before() []change.Ref {
 // fillPrompt puts the placeholder into a prompt that says nothing.
 func (x *Fault) fillPrompt(ref change.Ref, text string) Fix {
 	placeholder := x.Texts().Placeholder
-	return Fix{Text: fmt.Sprintf(text, ref.Message), Whole: true, Edit: func(d Draft) error {
+	return Fix{Text: fmt.Sprintf(text, ref.Message), Whole: true, Edit: func(d Editor) error {
 		blocks := x.Stored(ref).Blocks()
 		if slices.ContainsFunc(blocks, isContent) {
 			return errors.New("the prompt has content")
@@ -67,5 +67,5 @@ func (x *Fault) fillPrompt(ref change.Ref, text string) Fix {
 
 func (x *Fault) insertPrompt(text string) Fix {
 	placeholder := x.Texts().Placeholder
-	return Fix{Text: text, Whole: true, Edit: func(d Draft) error { return d.InsertPrompt(x.Ref, placeholder) }}
+	return Fix{Text: text, Whole: true, Edit: func(d Editor) error { return d.InsertPrompt(x.Ref, placeholder) }}
 }

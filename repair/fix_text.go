@@ -33,7 +33,7 @@ func fixBlank(x *Fault) []Fix {
 // fillBlank puts the placeholder in the place of a blank text.
 func (x *Fault) fillBlank(b *request.Block) Fix {
 	text := x.Texts().Placeholder
-	return Fix{Text: fmt.Sprintf("The text becomes %q.", text), Edit: func(d Draft) error { return d.ReplaceText(b, text) }}
+	return Fix{Text: fmt.Sprintf("The text becomes %q.", text), Edit: func(d Editor) error { return d.ReplaceText(b, text) }}
 }
 
 // placeholderBehindThinking removes a blank text, and adds the placeholder behind the thinking of
@@ -42,7 +42,7 @@ func (x *Fault) placeholderBehindThinking(step []*request.Block, b *request.Bloc
 	text := x.Texts().Placeholder
 	return Fix{
 		Text: fmt.Sprintf("The blank text is removed, and a text %q is inserted after the thinking.", text),
-		Edit: func(d Draft) error {
+		Edit: func(d Editor) error {
 			last := lastOf(beforeCalls(step), (*request.Block).IsThinking)
 			if last == nil {
 				return errors.New("no thinking in its step before a call")
@@ -71,12 +71,12 @@ func fixEmptyTurn(x *Fault) (fixes []Fix) {
 		}
 	}
 	text := x.Texts().Placeholder
-	insert := func(edit func(Draft) error) Fix {
+	insert := func(edit func(Editor) error) Fix {
 		return Fix{Text: fmt.Sprintf("A text %q is added to the message.", text), Edit: edit}
 	}
 	return append(fixes,
-		insert(func(d Draft) error { return d.FillMessage(x.message.Ref, text) }),
-		insert(func(d Draft) error { return d.AddStep(x.message.Ref, text) }))
+		insert(func(d Editor) error { return d.FillMessage(x.message.Ref, text) }),
+		insert(func(d Editor) error { return d.AddStep(x.message.Ref, text) }))
 }
 
 func whyBlankBlock(x *Fault) string {
@@ -96,6 +96,6 @@ func fixBlankBlock(x *Fault) []Fix {
 	}
 	return []Fix{{
 		Text: fmt.Sprintf("The output of the tool becomes %q.", noOutput),
-		Edit: func(d Draft) error { return d.SetResult(x.block, noOutput) },
+		Edit: func(d Editor) error { return d.SetResult(x.block, noOutput) },
 	}}
 }

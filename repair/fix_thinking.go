@@ -50,7 +50,7 @@ func fixLast(x *Fault) (fixes []Fix) {
 	text := x.Texts().Placeholder
 	return append(fixes, Fix{
 		Text: fmt.Sprintf("A text %q is inserted after the thinking.", text),
-		Edit: func(d Draft) error { return d.InsertText(x.block, text) },
+		Edit: func(d Editor) error { return d.InsertText(x.block, text) },
 	}, removal(x.block, "The thinking is removed.", losesThinking))
 }
 
@@ -67,13 +67,13 @@ func (x *Fault) moveOrRemove() []Fix {
 func (x *Fault) moves() []Fix {
 	move := Fix{
 		Text: "The thinking moves to the front of its step (only its id changes).",
-		Edit: func(d Draft) error { return d.MoveFirst(x.block) },
+		Edit: func(d Editor) error { return d.MoveFirst(x.block) },
 	}
 	if !x.inLoop() {
 		return []Fix{move}
 	}
 	shut := x.closeLoop()
-	return []Fix{move, {Text: shut.Text + " " + move.Text, Whole: shut.Whole, Edit: func(d Draft) error {
+	return []Fix{move, {Text: shut.Text + " " + move.Text, Whole: shut.Whole, Edit: func(d Editor) error {
 		return errors.Join(shut.Edit(d), move.Edit(d))
 	}}}
 }
@@ -97,7 +97,7 @@ func fixLoopStart(x *Fault) (fixes []Fix) {
 	if t := lastOf(x.step, func(b *request.Block) bool { return b.IsThinking() && b.Signature != "" }); t != nil {
 		fixes = append(fixes, Fix{
 			Text: fmt.Sprintf("The thinking %s moves to the front of the step (only its id changes).", t.Ref().ID()),
-			Edit: func(d Draft) error { return d.MoveFirst(t) },
+			Edit: func(d Editor) error { return d.MoveFirst(t) },
 		})
 	}
 	return append(fixes, x.closeLoop())
@@ -127,7 +127,7 @@ func (x *Fault) closeLoop() Fix {
 	return Fix{
 		Whole: in.Message != x.Ref.Message,
 		Text:  fmt.Sprintf("A text %q closes the tool loop. Everything else stays.", text),
-		Edit:  func(d Draft) error { return d.AddStep(in, text) },
+		Edit:  func(d Editor) error { return d.AddStep(in, text) },
 	}
 }
 
@@ -157,7 +157,7 @@ func fixThinkingOff(x *Fault) []Fix {
 	if filled != nil {
 		fix.Text = fmt.Sprintf("The thinking is removed. Because nothing else is left, %q replaces it.", text)
 	}
-	fix.Edit = func(d Draft) error {
+	fix.Edit = func(d Editor) error {
 		if filled != nil {
 			if err := d.ReplaceText(filled, text); err != nil {
 				return err
@@ -181,7 +181,11 @@ func fixThinking(x *Fault) []Fix {
 	if len(x.thoughts()) == 1 && !x.hasContentBeside() {
 		return append(fixEncrypted(x), fixThinkingOff(x)...)
 	}
-	return append(fixEncrypted(x), removal(x.block, "The thinking is removed.", losesThinking))
+	fixes := append(fixEncrypted(x), removal(x.block, "The thinking is removed.", losesThinking))
+	if x.inLoop() { // the provider takes all of its thinking, or none
+		fixes = append(fixes, fixThinkingOff(x)...)
+	}
+	return fixes
 }
 
 // fixEncrypted removes what only the provider can read.
@@ -192,7 +196,7 @@ func fixEncrypted(x *Fault) []Fix {
 	return []Fix{{
 		Text:  "The encrypted reasoning is removed. Its summary stays.",
 		Loses: "The encrypted reasoning, which only the provider could read.",
-		Edit:  func(d Draft) error { return d.DropHidden(x.block) },
+		Edit:  func(d Editor) error { return d.DropHidden(x.block) },
 	}}
 }
 
@@ -204,6 +208,6 @@ func fixMissingReasoning(x *Fault) []Fix {
 	text := x.Texts().Placeholder
 	return []Fix{{
 		Text: fmt.Sprintf("Reasoning %q is added before the call.", text),
-		Edit: func(d Draft) error { return d.InsertThinking(x.block, text) },
+		Edit: func(d Editor) error { return d.InsertThinking(x.block, text) },
 	}}
 }

@@ -29,7 +29,7 @@ func fixHalfPair(x *Fault) []Fix {
 	}
 	return alike(Fix{
 		Text: "U+FFFD replaces each half of a surrogate pair.",
-		Edit: func(d Draft) error {
+		Edit: func(d Editor) error {
 			if !isCall(b) && b.Type != request.ToolResult {
 				return d.SetText(b, b.Text) // decoding replaced the halves
 			}

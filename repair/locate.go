@@ -17,7 +17,7 @@ func Asked(s Session, e APIError) (fs []Finding) {
 		for _, t := range q.Turns {
 			for _, b := range t.Blocks {
 				if b.Source != nil && is(b) {
-					fs = append(fs, Finding{Code: code, Severity: Latent, Ref: b.Ref(), Block: b.Index, Detail: identity(b)})
+					fs = append(fs, Finding{Code: code, Severity: Latent, Ref: b.Ref(), Block: b.Index, Detail: identity(b), of: b})
 				}
 			}
 		}

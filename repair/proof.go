@@ -38,6 +38,12 @@ func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial,
 			all = all || whole
 		}
 	}
+	for _, tr := range trials {
+		if !whole && s.breaksLoop(messageRef(tr.Ref), o) {
+			failed[tr.Ref.Message] = true
+			s.reasons[tr.key()] = &RefusalError{Why: whyLoop, Helps: true}
+		}
+	}
 	sure = true
 	for _, tr := range trials {
 		if all || failed[tr.Ref.Message] {

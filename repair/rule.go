@@ -16,9 +16,10 @@ type Rule struct {
 	// Asked says that nothing shows the fault. It is looked for only if an error or the user asks for
 	// the class.
 	Asked    bool
+	Once     bool     // several findings in a message are no worse than one
 	Severity Severity // of what Find finds; zero: that of the finding itself, or else a [Note]
 
-	Find    func(Session) []Finding // nil: the request shows the fault, or [Asked] finds it
+	Find    func(Session) []Finding // nil: the request shows the fault, or [State].Faults or [Asked] finds it
 	ClassOf func(*Fault) Class      // nil: Class
 	Why     func(*Fault) string     // nil: the text of the finding
 	Fixes   func(*Fault) []Fix      // the one that loses least first; nil for none

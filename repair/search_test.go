@@ -28,7 +28,7 @@ func bad(word string, severity repair.Severity, fixes func(x *repair.Fault) []re
 // become returns a fix after which a text has other words.
 func become(x *repair.Fault, words, loses string) repair.Fix {
 	b := x.Target()
-	return repair.Fix{Text: "The text becomes " + words, Loses: loses, Edit: func(d repair.Draft) error {
+	return repair.Fix{Text: "The text becomes " + words, Loses: loses, Edit: func(d repair.Editor) error {
 		if b == nil {
 			return repair.ErrNoBlock
 		}
@@ -74,7 +74,7 @@ func TestSearch(t *testing.T) {
 	ask.Class = repair.MissingHistory
 	refuse := func(r repair.RefusalError) func(x *repair.Fault) []repair.Fix {
 		return func(x *repair.Fault) []repair.Fix {
-			refused := repair.Fix{Text: "refused", Edit: func(repair.Draft) error { return &r }}
+			refused := repair.Fix{Text: "refused", Edit: func(repair.Editor) error { return &r }}
 			return []repair.Fix{refused, become(x, "good", "")}
 		}
 	}

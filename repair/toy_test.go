@@ -121,12 +121,15 @@ func shownBlock(b *request.Block) string {
 // A toy is the state of a session of a toy agent. It sends each step of an answer as a turn, and then the results
 // of its calls.
 type toy struct {
+	repair.BaseState
+
 	messages []message
 	provider provider.Provider
 	vendor   string // of the API
 	thinking bool   // the model thinks
 	window   int
 	busy     string
+	newer    string // see [repair.Findings]
 
 	hideBefore bool // what is before a summary is not sent
 }
@@ -283,12 +286,34 @@ func (s *toy) copied() *toy {
 	return &n
 }
 
+// Send implements [repair.State].
+func (s *toy) Send(repair.Setting) repair.Sent {
+	q, refused := s.send()
+	return repair.Sent{Request: q, Refused: refused, Findings: repair.FindingsOf(q, refused)}
+}
+
+func (s *toy) Edit() repair.Editor { return &toyEditor{s: s.copied()} }
+
+// newCase returns the case of a session with rules of its own.
+func newCase(s *toy, own ...repair.Rule) repair.Case {
+	session := change.Ref{Kind: change.KindSession, Session: "ses_1"}
+	window := func(request.Model) int { return s.window }
+	return repair.New(s, repair.Context{Session: session, Rules: repair.NewRules(nil, own...), Busy: s.busy, Newer: s.newer, Window: window})
+}
+
+// stateOf returns the session of a case.
+func stateOf(c repair.Case) *toy { return repair.StateOf(c).(*toy) }
+
 // A toyEditor edits a copy of a session.
 type toyEditor struct {
 	repair.NoEdits
 
-	s *toy
+	s, before *toy
 }
+
+func (d *toyEditor) Begin(repair.Fix)    { d.before = d.s.copied() }
+func (d *toyEditor) Undo()               { d.s = d.before }
+func (d *toyEditor) State() repair.State { return d.s.copied() }
 
 // at calls f with a copy of the stored block, which takes its place.
 func (d *toyEditor) at(b *request.Block, f func(m *message, step, i int, b *request.Block)) error {

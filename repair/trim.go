@@ -124,7 +124,7 @@ func trim(c Case, r TrimRequest) (after Case, t Trimmed) {
 		if t.After <= t.Goal {
 			break
 		}
-		if !apply(d, o.block, func(d Draft) error { return d.ClearResult(o.block) }) {
+		if !apply(d, o.block, func(d Editor) error { return d.ClearResult(o.block) }) {
 			if is := (content{removedOf(o.block, o.Tokens), o.block}); is.Tokens >= minRemoved {
 				whole = append(whole, is)
 			}
@@ -144,7 +144,7 @@ func trim(c Case, r TrimRequest) (after Case, t Trimmed) {
 		if t.After <= t.Goal {
 			break
 		}
-		if apply(d, o.block, func(d Draft) error { return takeOut(d, o.block) }) {
+		if apply(d, o.block, func(d Editor) error { return takeOut(d, o.block) }) {
 			t.Removed = append(t.Removed, o.RemovedContent)
 			t.After -= o.Tokens
 		}
@@ -171,7 +171,7 @@ func goalOf(r TrimRequest, t Trimmed) int {
 }
 
 // apply edits a block of the draft, and reports whether that is possible.
-func apply(d Draft, b *request.Block, edit func(Draft) error) bool {
+func apply(d Draft, b *request.Block, edit func(Editor) error) bool {
 	return d.Apply(Finding{Ref: b.Ref()}, Fix{Edit: edit}) == nil
 }
 
@@ -329,7 +329,7 @@ func (x *trimming) takeFiles(t Trimmed) (after Case, _ Trimmed) {
 		}
 		for _, step := range x.c.Stored(ref).Steps {
 			for _, b := range step {
-				if !large[b.Ref()] || !mayHaveFile(b) || !apply(d, b, func(d Draft) error { return d.ReplaceFiles(b, nil, takenOut) }) {
+				if !large[b.Ref()] || !mayHaveFile(b) || !apply(d, b, func(d Editor) error { return d.ReplaceFiles(b, nil, takenOut) }) {
 					continue
 				}
 				t.Removed = append(t.Removed, RemovedContent{Ref: b.Ref(), File: true, Name: cmp.Or(b.Name, b.Mime, b.ToolName)})
@@ -339,7 +339,7 @@ func (x *trimming) takeFiles(t Trimmed) (after Case, _ Trimmed) {
 	if len(t.Removed) == 0 {
 		return x.c, t
 	}
-	_ = d.Apply(Finding{}, Fix{Edit: func(d Draft) error { return d.WriteInPlace() }}) // else the files stay in the store
+	_ = d.Apply(Finding{}, Fix{Edit: func(d Editor) error { return d.WriteInPlace() }}) // else the files stay in the store
 	after = d.Case()
 	t.After = sizeOf(after)
 	return after, t
@@ -375,7 +375,7 @@ func removedOf(b *request.Block, size int) RemovedContent {
 }
 
 // takeOut replaces a file, or the middle of a text, by a line of text.
-func takeOut(d Draft, b *request.Block) error {
+func takeOut(d Editor, b *request.Block) error {
 	if b.Type != request.Text && b.Type != request.ToolResult {
 		return d.ReplaceFiles(b, nil, takenOut)
 	}

@@ -70,7 +70,7 @@ func uncompact(id string, c Case, r UncompactRequest) (u Uncompacted, err error)
 	before := wholeOf(c)
 	u.Before, u.Window = before.Tokens(), c.Window()
 	d := c.Draft()
-	err = d.Apply(Finding{}, Fix{Whole: true, Edit: func(d Draft) (err error) {
+	err = d.Apply(Finding{}, Fix{Whole: true, Edit: func(d Editor) (err error) {
 		u.Earlier, err = d.RemoveCompaction()
 		return err
 	}})

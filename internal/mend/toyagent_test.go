@@ -81,21 +81,21 @@ func (s toyStore) Case(ctx context.Context, head change.Head, _ repair.Request) 
 	if err != nil || records == nil {
 		return nil, fmt.Errorf("no session %s: %w", head.ID, err)
 	}
-	return newToyCase(records[0]), nil
+	return repair.New(newToyState(records[0]), repair.Context{}), nil
 }
 
 func (s toyStore) Writer(journal string) (txn.Store, error) {
 	return fsstore.New(s.toy.folder, toyLayout{}, fsstore.Options{Owner: journal, Step: s.toy.step})
 }
 
-// A toyCase is a conversation.
-type toyCase struct {
-	repair.BaseCase
+// A toyState is a conversation: what an agent has to know of one.
+type toyState struct {
+	repair.Turns
 
 	record change.Record
 }
 
-func newToyCase(r change.Record) *toyCase {
+func newToyState(r change.Record) *toyState {
 	var q request.Request
 	for i, line := range strings.Split(strings.TrimSuffix(string(r.Data), "\n"), "\n") {
 		ref := change.Ref{Kind: change.KindMessage, Session: r.Ref.Session, Message: fmt.Sprint(i)}
@@ -105,43 +105,37 @@ func newToyCase(r change.Record) *toyCase {
 	}
 	next := request.Turn{Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: "the next prompt"}}}
 	q.Turns = append(q.Turns, next)
-	return &toyCase{repair.NewBaseCase(q, provider.Check(anthropic.Provider{}, q, false)), r}
+	return &toyState{repair.NewTurns(q, provider.Check(anthropic.Provider{}, q, false)), r}
 }
 
-func (c *toyCase) Records(yield func(*change.Record) bool) { yield(&c.record) }
+func (s *toyState) Records(yield func(*change.Record) bool) { yield(&s.record) }
 
-func (c *toyCase) Draft() repair.Draft {
-	return &toyDraft{record: c.record, lines: strings.Split(string(c.record.Data), "\n")}
+func (s *toyState) Edit() repair.Editor {
+	return &toyEditor{record: s.record, lines: strings.Split(string(s.record.Data), "\n")}
 }
 
-// A toyDraft is a copy of the lines.
-type toyDraft struct {
+// A toyEditor edits a copy of the lines.
+type toyEditor struct {
 	repair.NoEdits
 
-	record change.Record
-	lines  []string
+	record        change.Record
+	lines, before []string
 }
 
-func (d *toyDraft) ReplaceText(b *request.Block, text string) error { return d.SetText(b, text) }
+func (d *toyEditor) Begin(repair.Fix) { d.before = slices.Clone(d.lines) }
+func (d *toyEditor) Undo()            { d.lines = d.before }
 
-func (d *toyDraft) SetText(b *request.Block, text string) error {
+func (d *toyEditor) State() repair.State {
+	r := d.record
+	r.Data = []byte(strings.Join(d.lines, "\n"))
+	return newToyState(r)
+}
+
+func (d *toyEditor) ReplaceText(b *request.Block, text string) error { return d.SetText(b, text) }
+
+func (d *toyEditor) SetText(b *request.Block, text string) error {
 	var i int
 	_, err := fmt.Sscan(b.Ref().Message, &i)
 	d.lines[i] = strings.ReplaceAll(text, "\n", " ") // a trim cuts the middle out of a long one
 	return err
-}
-
-func (d *toyDraft) Apply(_ repair.Finding, x repair.Fix) error {
-	before := slices.Clone(d.lines)
-	err := x.Edit(d)
-	if err != nil {
-		d.lines = before
-	}
-	return err
-}
-
-func (d *toyDraft) Case() repair.Case {
-	r := d.record
-	r.Data = []byte(strings.Join(d.lines, "\n"))
-	return newToyCase(r)
 }

@@ -177,7 +177,7 @@ func (c *Case) joinBranches(branches []*branch, own *transcript.Record, n int) r
 		return repair.Fix{
 			Text:  "The branch in use is joined to the end of the other one: " + sentAgain(n) + ".",
 			Alike: true,
-			Edit: func(d repair.Draft) error {
+			Edit: func(d repair.Editor) error {
 				return errors.Join(join(d.(*draft)), d.(*draft).setParent(own.UUID, leaf))
 			},
 		}
@@ -186,7 +186,7 @@ func (c *Case) joinBranches(branches []*branch, own *transcript.Record, n int) r
 	return repair.Fix{
 		Text:  "The other branch is joined to the end of the one in use: " + sentAgain(n) + ".",
 		Whole: true,
-		Edit: func(d repair.Draft) error {
+		Edit: func(d repair.Editor) error {
 			d.(*draft).setLeaf(leaf)
 			if branches[0].behind {
 				return join(d.(*draft))
@@ -323,13 +323,13 @@ func (c *Case) reportUnreached(b *branch) {
 	switch {
 	case at < 0 && c.conv.Place(b.root) > c.conv.Place(c.conv.Leaf):
 		end := path[len(path)-1].UUID
-		d.fixes = []repair.Fix{{Text: text, Whole: true, Edit: func(d repair.Draft) error {
+		d.fixes = []repair.Fix{{Text: text, Whole: true, Edit: func(d repair.Editor) error {
 			d.(*draft).setLeaf(b.leaf.UUID)
 			return d.(*draft).setParent(b.root.UUID, end)
 		}}}
 	case at > 0 && c.canEdit(path[at].UUID):
 		own, up := path[at].UUID, c.conv.Parent(path[at])
-		d.fixes = []repair.Fix{{Text: text, Whole: true, Edit: func(d repair.Draft) error {
+		d.fixes = []repair.Fix{{Text: text, Whole: true, Edit: func(d repair.Editor) error {
 			return errors.Join(d.(*draft).setParent(own, b.leaf.UUID), d.(*draft).setParent(b.root.UUID, up))
 		}}}
 	}

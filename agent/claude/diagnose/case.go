@@ -42,8 +42,6 @@ type base struct {
 
 // A Case is one state of a transcript.
 type Case struct {
-	repair.BaseCase
-
 	base    *base
 	edits   edits
 	lines   []transcript.Line
@@ -264,6 +262,15 @@ func (c *Case) Blocks() (n int) {
 func (c *Case) Settings() []repair.Setting {
 	return []repair.Setting{{Version: transcript.Version}}
 }
+
+// UnknownProvider implements [repair.Case].
+func (*Case) UnknownProvider() string { return "" }
+
+// Window implements [repair.Case].
+func (*Case) Window() int { return 0 }
+
+// Renamed implements [repair.Case].
+func (*Case) Renamed(repair.Case) map[change.Ref]change.Ref { return nil }
 
 // Sent implements [repair.Case].
 func (c *Case) Sent(int) (request.Request, []request.Violation) { return c.Next() }

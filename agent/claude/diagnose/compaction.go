@@ -57,7 +57,7 @@ func (c *Case) reportSummaryLost(b, summary *transcript.Record) {
 	d := found{why: "The conversation was compacted, and the summary is lost. So nothing of what was said before reaches the model."}
 	d.fixes = []repair.Fix{{
 		Text: "The compaction is removed: " + sentAgain(before) + ".", Whole: true,
-		Edit: func(d repair.Draft) error {
+		Edit: func(d repair.Editor) error {
 			if summary != nil {
 				if err := d.(*draft).retire(summary.UUID); err != nil {
 					return err
@@ -112,7 +112,7 @@ func (c *Case) reportBoundaryLost(summary *transcript.Record) {
 	d := found{why: "The beginning of a compaction is lost. So Claude sees its summary, and not the messages that it preserved."}
 	d.fixes = []repair.Fix{{
 		Text: "The beginning of the compaction is written again before the summary. It preserves the last answer, as Claude Code does.", Whole: true,
-		Edit: func(d repair.Draft) error {
+		Edit: func(d repair.Editor) error {
 			raw := recordLike(summary, `{"parentUuid":null,"isSidechain":false,"type":"system","subtype":"compact_boundary","content":"Conversation compacted","isMeta":false,"level":"info","uuid":%s,"logicalParentUuid":%s,"compactMetadata":%s`,
 				jsonedit.Quote(summary.Parent), jsonedit.Quote(before.UUID), metadata(summary.UUID, ids))
 			d.(*draft).setLine(line, c.base.lines[line].Raw)
@@ -138,7 +138,7 @@ func (c *Case) reportPreserved(b, summary *transcript.Record, ids []string, why,
 	d := found{why: why + " So they do not reach the model beside the summary."}
 	d.fixes = []repair.Fix{{
 		Text: "The compaction is stored again. " + does, Whole: true,
-		Edit: func(d repair.Draft) error {
+		Edit: func(d repair.Editor) error {
 			return d.(*draft).setMember(b.UUID, metadata(summary.UUID, ids), "compactMetadata")
 		},
 	}}

@@ -43,7 +43,7 @@ func (c *Case) findDisorder() (complete bool) {
 		d.why += ". It does not send " + messages + c.promptsIn(lost)
 	}
 	d.why += "."
-	atEnd := func(d repair.Draft) error { d.(*draft).setLeaf(leaf); return nil }
+	atEnd := func(d repair.Editor) error { d.(*draft).setLeaf(leaf); return nil }
 	switch {
 	case c.conv.Chosen:
 		d.refusal = &repair.RefusalError{Final: true, Why: "You went back to an earlier prompt, and the order no longer tells what you left by that."}
@@ -56,7 +56,7 @@ func (c *Case) findDisorder() (complete bool) {
 		}
 		d.fixes = append(d.fixes, repair.Fix{
 			Text: "The lines are put back into their order.", Whole: true,
-			Edit: func(d repair.Draft) error { d.(*draft).setOrder(order, leaf); return nil },
+			Edit: func(d repair.Editor) error { d.(*draft).setOrder(order, leaf); return nil },
 		})
 	}
 	c.report(f, d)

@@ -97,7 +97,7 @@ func (c *Case) examine() {
 }
 
 // after returns the edits with those of a fix; without them if the fix cannot be applied.
-func (c *Case) after(edit func(repair.Draft) error) edits {
+func (c *Case) after(edit func(repair.Editor) error) edits {
 	d := &draft{c: c, edits: c.edits.clone(), gone: map[string][]int{}}
 	if err := d.Apply(repair.Finding{}, repair.Fix{Edit: edit}); err != nil {
 		return c.edits

@@ -64,7 +64,7 @@ func link(r, before *transcript.Record, n int) repair.Fix {
 	return repair.Fix{
 		Text:  "The broken chain of messages is joined again: " + sentAgain(n) + ".",
 		Alike: true,
-		Edit:  func(d repair.Draft) error { return d.(*draft).setParent(r.UUID, before.UUID) },
+		Edit:  func(d repair.Editor) error { return d.(*draft).setParent(r.UUID, before.UUID) },
 	}
 }
 
@@ -171,7 +171,7 @@ func (c *Case) findSidechain() {
 	if n == 0 || len(marked) == 0 {
 		return
 	}
-	unmark := func(d repair.Draft) error {
+	unmark := func(d repair.Editor) error {
 		for _, r := range marked {
 			if err := d.(*draft).setMember(r.UUID, []byte("false"), "isSidechain"); err != nil {
 				return err

@@ -223,7 +223,7 @@ func (c *Case) checkMedia(b *transcript.Block) {
 func replaceFile(b *transcript.Block, inside ...*request.Block) repair.Fix {
 	return repair.Fix{
 		Text: "The file becomes a line of text.", Loses: "the block", Alike: true,
-		Edit: func(d repair.Draft) error { return d.ReplaceFiles(&b.Block, inside, notSendable) },
+		Edit: func(d repair.Editor) error { return d.ReplaceFiles(&b.Block, inside, notSendable) },
 	}
 }
 
@@ -365,13 +365,13 @@ func (c *Case) restFixes(r *transcript.Record) (fixes []repair.Fix) {
 	if role := r.Role(); role != r.Type && (role == transcript.User || role == transcript.Assistant) {
 		fixes = append(fixes, repair.Fix{
 			Text: fmt.Sprintf("The stored line gets the type of its message, %s.", role), Alike: true,
-			Edit: func(d repair.Draft) error { return d.(*draft).setMember(r.UUID, jsonedit.Quote(role), "type") },
+			Edit: func(d repair.Editor) error { return d.(*draft).setMember(r.UUID, jsonedit.Quote(role), "type") },
 		})
 	}
 	if isCall := func(b *transcript.Block) bool { return b.Type == request.ToolUse }; r.Type == transcript.User && slices.ContainsFunc(r.Blocks(), isCall) {
 		fixes = append(fixes, repair.Fix{
 			Text: "The call in the prompt is not sent any more.", Loses: "the call, for the model", Alike: true,
-			Edit: func(d repair.Draft) error {
+			Edit: func(d repair.Editor) error {
 				i := -1
 				content, err := jsonedit.RemoveElements(r.Content(), func([]byte) bool { i++; return isCall(r.Blocks()[i]) })
 				if err != nil {
@@ -383,6 +383,6 @@ func (c *Case) restFixes(r *transcript.Record) (fixes []repair.Fix) {
 	}
 	return append(fixes, repair.Fix{
 		Text: "The message stays in the transcript as a note that is not sent.", Loses: "what it says, for the model", Whole: true,
-		Edit: func(d repair.Draft) error { return d.(*draft).retire(r.UUID) },
+		Edit: func(d repair.Editor) error { return d.(*draft).retire(r.UUID) },
 	})
 }

@@ -43,7 +43,7 @@ func (c *Case) reportRepeated(first, second int) {
 	d.fixes = []repair.Fix{{
 		Text:  "The second message gets an id of its own, and what follows it is joined to that.",
 		Whole: true,
-		Edit:  func(d repair.Draft) error { return d.(*draft).splitRepeated(first, second, id) },
+		Edit:  func(d repair.Editor) error { return d.(*draft).splitRepeated(first, second, id) },
 	}}
 	if c.written != nil {
 		d.fixes = nil // one rewritten transcript at a time

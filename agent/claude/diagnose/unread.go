@@ -28,7 +28,7 @@ func (c *Case) findUnread() {
 	if len(all) == 0 {
 		return
 	}
-	e := c.after(func(d repair.Draft) error {
+	e := c.after(func(d repair.Editor) error {
 		for _, u := range all {
 			d.(*draft).add(u.record.UUID, u.raw, u.line)
 		}
@@ -128,11 +128,11 @@ func (c *Case) readAgain(u unread, end bool) []repair.Fix {
 	return []repair.Fix{{
 		Text:  "The message is written on a line of its own, so it is read again.",
 		Alike: true,
-		Edit:  func(d repair.Draft) error { add(d.(*draft)); return nil },
+		Edit:  func(d repair.Editor) error { add(d.(*draft)); return nil },
 	}, {
 		Text:  "The message is written on a line of its own in its place, so it is read again.",
 		Whole: true,
-		Edit: func(d repair.Draft) error {
+		Edit: func(d repair.Editor) error {
 			d.(*draft).setLine(u.line, c.base.lines[u.line].Raw)
 			add(d.(*draft))
 			return nil

@@ -38,47 +38,46 @@ type Providers struct {
 	All     []string // all that it can ask
 }
 
-// A state is what edits change of a session.
-type state struct {
+// A content is what edits change of a session.
+type content struct {
 	lines []line
 	torn  bool // the last line has no newline
 	path  string
 	row   *change.Record
 }
 
-// A Case is one state of a session.
-type Case struct {
-	repair.BaseCase
-	state
+// A State is one state of a session.
+type State struct {
+	repair.Turns
+	content
 
 	src   Source
 	items []item
 }
 
-var (
-	_ repair.Case    = (*Case)(nil)
-	_ repair.Session = (*Case)(nil)
-)
-
 // New returns the case of a stored session.
-func New(s Source) *Case {
+func New(s Source) repair.Case {
 	s.path, _ = PathOf(s.Ref)
-	st := state{path: s.path, row: s.Row}
-	st.lines, st.torn = parseLines(s.Plain)
-	return newCase(s, st, nil)
+	c := content{path: s.path, row: s.Row}
+	c.lines, c.torn = parseLines(s.Plain)
+	st := newState(s, c)
+	return repair.New(st, repair.Context{
+		Session: s.Ref, Rules: rules(), Texts: s.Texts, Busy: s.Busy, Newer: st.newer(), LastError: st.lastError(),
+		Settings: func(repair.State, *repair.APIError) []repair.Setting {
+			return []repair.Setting{{Version: Version, Thinking: true}}
+		},
+	})
 }
 
-// newCase returns the case of a state, with what an error shows if it is not nil.
-func newCase(s Source, st state, asked *repair.APIError) *Case {
-	c := &Case{state: st, src: s}
+func newState(s Source, content content) *State {
+	c := &State{content: content, src: s}
 	c.items = history(c.lines)
 	q := c.render()
-	c.Examine(c, s.Ref, rules(), q, provider.Check(openai.Provider{}, q, true), c.faults(), c.newer())
-	c.Ask(asked, func(e *repair.APIError) repair.Case { return newCase(s, st, e) })
+	c.Turns = repair.NewTurns(q, provider.Check(openai.Provider{}, q, true))
 	return c
 }
 
-func (s *state) data() []byte {
+func (s *content) data() []byte {
 	var out []byte
 	for i := range s.lines {
 		out = append(out, s.lines[i].raw...)
@@ -89,8 +88,8 @@ func (s *state) data() []byte {
 	return out
 }
 
-// Records implements [repair.Case]: the rollout, and its row.
-func (c *Case) Records(yield func(*change.Record) bool) {
+// Records implements [repair.State]: the rollout, and its row.
+func (c *State) Records(yield func(*change.Record) bool) {
 	file := c.src.Record
 	if data := c.data(); c.path != c.src.path || !bytes.Equal(data, c.src.Plain) { // what is changed is not compressed again
 		file.Ref, file.Data = RefOf(plainPath(c.path), c.src.Ref.Session), data
@@ -100,45 +99,43 @@ func (c *Case) Records(yield func(*change.Record) bool) {
 	}
 }
 
-// Current implements [repair.Case].
-func (c *Case) Current() (request.Request, []request.Violation) {
-	q, refused := c.Next()
-	for _, f := range c.Findings().All() {
-		if f.Severity == repair.Broken && f.Ref == c.src.Ref && f.Class != repair.MissingHistory { // the program does not open the session
-			refused = append(slices.Clip(refused), request.Violation{Rule: f.Code, N: -1, M: -1})
+// Send implements [repair.State]. If the program does not open the session, it makes no request.
+func (c *State) Send(set repair.Setting) repair.Sent {
+	sent := c.Turns.Send(set)
+	sent.Now = func() (request.Request, []request.Violation) {
+		refused := sent.Refused
+		for _, f := range c.faults() {
+			r := rules().Of(f.Code)
+			if r.Severity == repair.Broken && r.Class != repair.MissingHistory {
+				refused = append(slices.Clip(refused), request.Violation{Rule: f.Code, N: -1, M: -1})
+			}
 		}
+		return sent.Request, refused
 	}
-	return q, refused
+	return sent
 }
 
-// Draft implements [repair.Case].
-func (c *Case) Draft() repair.Draft {
-	d := &draft{state: c.state, c: c}
+// Faults implements [repair.State].
+func (c *State) Faults(func(repair.Class) bool) []repair.Finding { return c.faults() }
+
+// Edit implements [repair.State].
+func (c *State) Edit() repair.Editor {
+	d := &draft{content: c.content, c: c}
 	d.lines = slices.Clone(d.lines)
 	return d
 }
 
-// Settings implements [repair.Case].
-func (c *Case) Settings() []repair.Setting {
-	return []repair.Setting{{Version: Version, Thinking: true}}
-}
-
-// Busy implements [repair.Case].
-func (c *Case) Busy() string { return c.src.Busy }
-
-// Texts implements [repair.Session].
-func (c *Case) Texts() repair.Texts { return c.src.Texts }
-
-// LastError implements [repair.Case]: the program writes how each turn ended, and with which error of the provider.
-func (c *Case) LastError() []byte {
-	if i := lastLine(c.lines, func(l *line) bool { return l.kind == "event_msg" && l.of == "task_complete" }); i >= 0 {
-		return []byte(c.lines[i].payload.TextAt("error", "message"))
+// lastError returns the error with which the newest turn ended, if the program wrote one of the provider.
+func (c *State) lastError() []byte {
+	i := lastLine(c.lines, func(l *line) bool { return l.kind == "event_msg" && l.of == "task_complete" })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return []byte(c.lines[i].payload.TextAt("error", "message"))
 }
 
-// Prompts implements [repair.Session].
-func (c *Case) Prompts() (refs []change.Ref) {
+// Prompts implements [repair.State].
+func (c *State) Prompts() (refs []change.Ref) {
 	for _, it := range c.items {
 		if !it.summary && isPrompt(it.value) {
 			refs = append(refs, c.ref(it.group))
@@ -157,7 +154,7 @@ func metaOf(lines []line) (at int, id string) {
 }
 
 // isPaginated reports whether the program needs ordinals. If the record of the session cannot be read, the index may have the mode.
-func (c *Case) isPaginated() bool {
+func (c *State) isPaginated() bool {
 	if _, id := metaOf(c.lines); id == "" && c.row.Text("history_mode") != "" {
 		return c.row.Text("history_mode") == "paginated"
 	}
@@ -172,6 +169,6 @@ func isPaginated(lines []line) bool {
 }
 
 // fileAt returns the path of the rollout at p, as the index has it.
-func (c *Case) fileAt(p string) string {
+func (c *State) fileAt(p string) string {
 	return filepath.Join(c.src.Root, filepath.FromSlash(plainPath(p)))
 }

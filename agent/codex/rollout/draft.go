@@ -14,38 +14,47 @@ import (
 // A draft is a copy of a session that fixes edit.
 type draft struct {
 	repair.NoEdits
-	state
+	content
 
-	c        *Case
+	c        *State
 	renumber bool // the lines move, so they get new numbers: messages are named by them
 
 	items map[string][]item // of each message, and of the model's in each turn; nil until they are asked for, and when lines have moved
 	turns map[string]string // of each message the key of its turn in items
+
+	paired *repair.Calls // see [draft.calls]
+	before *draft        // the fix that is applied
 }
 
-var _ repair.Draft = (*draft)(nil)
-
-// Apply implements [repair.Draft]. Only a fix of the whole session edits several things of which one may fail.
-func (d *draft) Apply(_ repair.Finding, x repair.Fix) error {
+// Begin implements [repair.Editor]. Only a fix of the whole session edits several things of which one may fail.
+func (d *draft) Begin(x repair.Fix) {
 	before := *d
-	if x.Whole {
-		d.lines = slices.Clone(d.lines)
+	if d.before = &before; x.Whole {
+		before.lines = slices.Clone(d.lines)
 	}
-	err := x.Edit(d)
-	if err != nil {
-		*d = before
-	}
-	return err
 }
 
-// Case implements [repair.Draft].
-func (d *draft) Case() repair.Case {
-	n := d.state
+// Undo implements [repair.Editor].
+func (d *draft) Undo() { *d = *d.before }
+
+// State implements [repair.Editor].
+func (d *draft) State() repair.State {
+	n := d.content
 	n.lines = slices.DeleteFunc(slices.Clone(d.lines), func(l line) bool { return l.gone })
 	if d.renumber {
 		n.lines, n.torn = parseLines(n.data())
 	}
-	return newCase(d.c.src, n, d.c.Asked())
+	return newState(d.c.src, n)
+}
+
+// calls returns the calls of the session with their outputs.
+func (d *draft) calls() repair.Calls {
+	if d.paired == nil {
+		q, _ := d.c.Next()
+		paired := repair.PairCalls(q.Blocks)
+		d.paired = &paired
+	}
+	return *d.paired
 }
 
 func (d *draft) set(i int, value []byte, path ...string) error {
@@ -177,7 +186,7 @@ func (d *draft) ReplaceFiles(b *request.Block, _ []*request.Block, happened stri
 
 // SetCallID implements [repair.Editor]: of the call, and of its outputs.
 func (d *draft) SetCallID(call *request.Block, id string) error {
-	for _, b := range append([]*request.Block{call}, d.c.Calls().Results(call)...) {
+	for _, b := range append([]*request.Block{call}, d.calls().Results(call)...) {
 		if err := d.setIn(b, jsonedit.Quote(id), "call_id"); err != nil {
 			return err
 		}
@@ -286,16 +295,17 @@ func (d *draft) dropCopy(b *request.Block) error {
 	return d.drop(it)
 }
 
-// Moved returns the case of the session in another folder. What its records say of the past stays.
-func (c *Case) Moved(folder string) (*Case, error) {
+// Moved returns the session in another folder. What its records say of the past stays.
+func (c *State) Moved(folder string) (*State, error) {
 	at, id := metaOf(c.lines)
 	if c.src.Torn || id != c.src.Ref.Session {
-		return nil, fmt.Errorf("the rollout is cut, or its first record cannot be read: repair the session first, with mend repair %s", c.src.Ref.Session)
+		return nil, fmt.Errorf("the rollout is cut, or its first record cannot be read: "+
+			"repair the session first, with mend repair %s", c.src.Ref.Session)
 	}
-	d := c.Draft().(*draft)
+	d := c.Edit().(*draft)
 	for _, i := range []int{at, max(at, lastLine(c.lines, func(l *line) bool { return l.kind == "turn_context" }))} {
 		_ = d.set(i, jsonedit.Quote(folder), "payload", "cwd") // both are objects
 	}
 	d.setCol(change.TextCol("cwd", folder))
-	return d.Case().(*Case), nil
+	return d.State().(*State), nil
 }

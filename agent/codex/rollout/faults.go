@@ -19,7 +19,7 @@ import (
 )
 
 // faults returns what no request shows.
-func (c *Case) faults() (all []repair.Finding) {
+func (c *State) faults() (all []repair.Finding) {
 	add := func(code, detail string, args ...any) {
 		isUnknown := code == "record-member" || code == "unknown-type"
 		all = append(all, repair.Finding{Code: code, Ref: c.src.Ref, Text: rules().Of(code).Meaning + fmt.Sprintf(detail, args...), Unknown: isUnknown})
@@ -81,7 +81,7 @@ func (c *Case) faults() (all []repair.Finding) {
 }
 
 // newer returns the program and the version that began the session, if it is newer than those that are known; else "".
-func (c *Case) newer() string {
+func (c *State) newer() string {
 	at, _ := metaOf(c.lines)
 	if at < 0 || c.lines[at].payload.TextAt("id") != c.src.Ref.Session {
 		return ""
@@ -127,7 +127,7 @@ func (d *draft) dropMeta() error {
 }
 
 // findRow finds what is wrong with the row of the index. The program makes one again that is gone.
-func (c *Case) findRow(add func(code, detail string, args ...any)) {
+func (c *State) findRow(add func(code, detail string, args ...any)) {
 	if c.row.Int("archived") != 0 || strings.HasPrefix(c.path, Archived+"/") {
 		add("thread-archived", "")
 	}
@@ -146,7 +146,7 @@ func (c *Case) findRow(add func(code, detail string, args ...any)) {
 
 // provider returns the model provider that the program continues the session with, "" if that is not known: of a paginated rollout the index
 // has it, or else the newest settings in it.
-func (c *Case) provider() string {
+func (c *State) provider() string {
 	at, id := metaOf(c.lines)
 	switch of := c.row.Text("model_provider"); {
 	case id != "" && !c.isPaginated():
@@ -157,7 +157,7 @@ func (c *Case) provider() string {
 	return cmp.Or(c.lastText("event_msg", "thread_settings", "model_provider_id"), c.lastText("session_meta", "model_provider"))
 }
 
-func (c *Case) findProvider() []repair.Finding {
+func (c *State) findProvider() []repair.Finding {
 	of, now, code := c.provider(), c.src.Providers.Current, "provider-gone"
 	if of == "" || now == "" || of == now {
 		return nil
@@ -185,7 +185,7 @@ func (d *draft) setProvider() error {
 	return nil
 }
 
-func (c *Case) firstPrompt() string {
+func (c *State) firstPrompt() string {
 	for i := range c.lines {
 		if s := c.lines[i].prompt(); s != "" {
 			return s
@@ -196,7 +196,7 @@ func (c *Case) firstPrompt() string {
 
 // oddOrdinals returns other ordinals for the records that have none, or one that is not higher than that before it; and whether the last
 // record has one.
-func (s *state) oddOrdinals() (odd map[int]int64, known bool) {
+func (s *content) oddOrdinals() (odd map[int]int64, known bool) {
 	odd, known = map[int]int64{}, true
 	last := int64(-1)
 	for i := range s.lines {
@@ -214,7 +214,7 @@ func (s *state) oddOrdinals() (odd map[int]int64, known bool) {
 }
 
 // compaction returns the place of the last compaction, -1 if there is none.
-func (s *state) compaction() int {
+func (s *content) compaction() int {
 	return lastLine(s.lines, func(l *line) bool { return l.kind == "compacted" })
 }
 
@@ -301,7 +301,7 @@ func (l *line) isMetaRest() bool {
 }
 
 // newMeta returns a record of the session with what it has to have.
-func (c *Case) newMeta(stamp string) []byte {
+func (c *State) newMeta(stamp string) []byte {
 	mode := "legacy"
 	raw := fmt.Appendf(nil, `{"timestamp":%s,"type":"session_meta","payload":{}}`, jsonedit.Quote(stamp))
 	if c.isPaginated() {
@@ -329,7 +329,7 @@ func (c *Case) newMeta(stamp string) []byte {
 }
 
 // lastText returns the last text that a record of a type has in a member of its payload.
-func (c *Case) lastText(kind string, path ...string) string {
+func (c *State) lastText(kind string, path ...string) string {
 	for _, l := range slices.Backward(c.lines) {
 		if l.kind == kind && l.payload.TextAt(path...) != "" {
 			return l.payload.TextAt(path...)
@@ -339,7 +339,7 @@ func (c *Case) lastText(kind string, path ...string) string {
 }
 
 // started returns when the session began, as a record has it.
-func (c *Case) started() string {
+func (c *State) started() string {
 	ms := c.row.Int("created_at_ms")
 	if i := slices.IndexFunc(c.lines, func(l line) bool { return l.kind != "" }); i >= 0 && ms == 0 {
 		return c.lines[i].value.TextAt("timestamp")
@@ -373,7 +373,7 @@ func (d *draft) unarchive() error {
 	return d.setPath()
 }
 
-func (s *state) setCol(c change.Col) {
+func (s *content) setCol(c change.Col) {
 	if s.row != nil {
 		row := s.row.WithCol(c)
 		s.row = &row

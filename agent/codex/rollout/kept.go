@@ -123,7 +123,7 @@ func Joined(kept, data []byte, session string) []byte {
 	if len(gained) == 0 {
 		return kept
 	}
-	d := draft{state: state{lines: append(then, gained...)}}
+	d := draft{content: content{lines: append(then, gained...)}}
 	if _, known := d.oddOrdinals(); known {
 		_ = d.setOrdinals() // all are objects
 	}

@@ -17,7 +17,7 @@ const omitted = "image content omitted because it could not be processed"
 const maxOutput = 40_000
 
 // render returns the request that the program sends when the user types one more prompt.
-func (c *Case) render() (q request.Request) {
+func (c *State) render() (q request.Request) {
 	q.Turns = append(q.Turns, request.Turn{Role: request.RoleSystem}) // the instructions
 	at := 0                                                           // the line with the last item
 	for i, it := range c.items {
@@ -38,19 +38,19 @@ func (c *Case) render() (q request.Request) {
 }
 
 // hasUnknown reports whether one of the lines holds content that mend does not know.
-func (c *Case) hasUnknown(from, to int) bool {
+func (c *State) hasUnknown(from, to int) bool {
 	return from < to && slices.ContainsFunc(c.lines[from:to], func(l line) bool {
 		return l.unknownKind() != "" || l.kind == "" && isMissed(l.value.TextAt("type"))
 	})
 }
 
-func (c *Case) ref(group string) change.Ref {
+func (c *State) ref(group string) change.Ref {
 	ref := c.src.Ref
 	ref.Kind, ref.Message = change.KindMessage, group
 	return ref
 }
 
-func (c *Case) turn(it item) request.Turn {
+func (c *State) turn(it item) request.Turn {
 	t := request.Turn{Role: change.RoleAssistant, Summary: it.summary}
 	switch role := it.value.TextAt("role"); {
 	case isOutput(it.kind):

@@ -17,14 +17,14 @@ func Guide() repair.Guide {
 // whole returns the only fix of a rule of the session as a whole.
 func whole(text, loses string, edit func(d *draft) error) func(*repair.Fault) []repair.Fix {
 	return func(*repair.Fault) []repair.Fix {
-		return []repair.Fix{{Text: text, Loses: loses, Whole: true, Edit: func(d repair.Draft) error { return edit(d.(*draft)) }}}
+		return []repair.Fix{{Text: text, Loses: loses, Whole: true, Edit: func(d repair.Editor) error { return edit(d.(*draft)) }}}
 	}
 }
 
 // single returns the only fix of a rule about a block.
 func single(text, loses string, edit func(d *draft, b *request.Block) error) func(*repair.Fault) []repair.Fix {
 	return func(x *repair.Fault) []repair.Fix {
-		return []repair.Fix{{Text: text, Loses: loses, Alike: true, Edit: func(d repair.Draft) error { return edit(d.(*draft), x.Target()) }}}
+		return []repair.Fix{{Text: text, Loses: loses, Alike: true, Edit: func(d repair.Editor) error { return edit(d.(*draft), x.Target()) }}}
 	}
 }
 
@@ -35,7 +35,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		return err
 	}
 	setProvider := func(x *repair.Fault) []repair.Fix {
-		c := x.Session.(*Case)
+		c := repair.StateOf(x.Session).(*State)
 		text := fmt.Sprintf("The session gets the provider %s, in the rollout and in the index.", c.src.Providers.Current)
 		if slices.ContainsFunc(c.items, func(it item) bool { return it.value.TextAt("encrypted_content") != "" }) {
 			text += " If that one rejects reasoning that " + c.provider() + " encrypted, mend fix with its error removes it."
@@ -105,7 +105,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Code: "thread-archived", Class: repair.HiddenSession, Severity: repair.Note, Shown: repair.Archived,
 			Meaning: "The session is archived, so Codex does not list it.",
 			Fixes: func(x *repair.Fault) []repair.Fix {
-				if !x.Session.(*Case).src.Restore {
+				if !repair.StateOf(x.Session).(*State).src.Restore {
 					return nil
 				}
 				return whole("The session is no longer archived.", "The time at which it was archived.", (*draft).unarchive)(x)

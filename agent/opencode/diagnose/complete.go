@@ -188,7 +188,7 @@ func listed(paths []string) string {
 }
 
 // rewrite returns the edit that replaces a part.
-func rewrite(r change.Record) func(repair.Draft) error {
+func rewrite(r change.Record) func(repair.Editor) error {
 	return draftEdit(func(d *draft) error {
 		_, p, err := d.part(r.Ref)
 		if err == nil {

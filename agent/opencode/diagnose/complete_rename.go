@@ -27,7 +27,7 @@ func (k *facts) renameFixes(f finding) (fixes []repair.Fix) {
 }
 
 // rename returns the edit that gives the part another id, and completes it.
-func (g recordContext) rename(id string) func(repair.Draft) error {
+func (g recordContext) rename(id string) func(repair.Editor) error {
 	return draftEdit(func(d *draft) error {
 		to := g.p.Ref
 		to.Part = id

@@ -251,3 +251,15 @@ func (d *draft) Case() repair.Case {
 
 // Draft implements [repair.Case].
 func (c *simulation) Draft() repair.Draft { return c.draft() }
+
+// Begin implements [repair.Editor].
+func (*draft) Begin(repair.Fix) {}
+
+// Undo implements [repair.Editor].
+func (*draft) Undo() {}
+
+// Check implements [repair.Editor].
+func (*draft) Check() error { return nil }
+
+// State implements [repair.Editor].
+func (*draft) State() repair.State { return nil }

@@ -268,6 +268,6 @@ func fixes(f func(*simulation, finding) []repair.Fix) func(*repair.Fault) []repa
 }
 
 // draftEdit returns an edit of a draft of this agent.
-func draftEdit(f func(*draft) error) func(repair.Draft) error {
-	return func(d repair.Draft) error { return f(d.(*draft)) }
+func draftEdit(f func(*draft) error) func(repair.Editor) error {
+	return func(d repair.Editor) error { return f(d.(*draft)) }
 }

@@ -1,0 +1,343 @@
+package repair
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"mend/change"
+	"mend/internal/request"
+)
+
+// An examined session is a state with its findings.
+type examined struct {
+	State
+	Context
+
+	settings []Setting
+	asked    *APIError // whose findings are among them; nil for none
+	isDraft  bool      // it has edits, which must not harm the session in other settings
+
+	sent     []Sent // by setting, as far as it was asked for and was not released
+	findings *Findings
+	calls    *Calls
+	loop     *openLoop
+}
+
+// New returns the case of a state of a session.
+func New(s State, x Context) Case {
+	if x.Rules == nil {
+		x.Rules = &Rules{all: engineRules()}
+	}
+	if x.Texts == (Texts{}) {
+		x.Texts = TextsOf(Request{})
+	}
+	c := &examined{State: s, Context: x}
+	c.settings = c.settingsFor(nil)
+	return c
+}
+
+func (c *examined) settingsFor(e *APIError) []Setting {
+	if c.Context.Settings == nil {
+		return []Setting{{}}
+	}
+	return c.Context.Settings(c.State, e)
+}
+
+// with returns the case of another state, or of the same one with nothing that was found out of it.
+func (c *examined) with(s State) *examined {
+	return &examined{State: s, Context: c.Context, settings: c.settings, asked: c.asked, isDraft: c.isDraft}
+}
+
+// Texts implements [Session].
+func (c *examined) Texts() Texts { return c.Context.Texts }
+
+// Sent implements [Case].
+func (c *examined) Sent(setting int) (request.Request, []request.Violation) {
+	s := c.send(setting)
+	return s.Request, s.Refused
+}
+
+func (c *examined) send(setting int) *Sent {
+	for len(c.sent) <= setting {
+		c.sent = append(c.sent, Sent{})
+	}
+	s := &c.sent[setting]
+	if s.Request.Turns == nil {
+		*s = c.State.Send(c.settings[setting])
+	}
+	return s
+}
+
+// Next implements [Session].
+func (c *examined) Next() (request.Request, []request.Violation) { return c.Sent(InUse) }
+
+// Current implements [Case].
+func (c *examined) Current() (request.Request, []request.Violation) {
+	if now := c.send(InUse).Now; now != nil {
+		return now()
+	}
+	return c.Next()
+}
+
+// UnknownProvider implements [Case].
+func (c *examined) UnknownProvider() string { return c.send(InUse).UnknownProvider }
+
+// Window implements [Case].
+func (c *examined) Window() int {
+	if c.Context.Window == nil {
+		return 0
+	}
+	q, _ := c.Next()
+	return c.Context.Window(q.Model)
+}
+
+// Settings implements [Case].
+func (c *examined) Settings() []Setting { return c.settings }
+
+// Busy implements [Case].
+func (c *examined) Busy() string { return c.Context.Busy }
+
+// LastError implements [Case].
+func (c *examined) LastError() []byte { return c.Context.LastError }
+
+// Calls implements [Session].
+func (c *examined) Calls() Calls {
+	if c.calls == nil {
+		calls := PairCalls(c.storedBlocks)
+		c.calls = &calls
+	}
+	return *c.calls
+}
+
+// storedBlocks calls yield for each stored block, also for those that are not sent.
+func (c *examined) storedBlocks(yield func(*request.Block) bool) {
+	seen := map[blockAt]bool{} // an answer of several records is the message of each
+	for _, ref := range c.Messages() {
+		for _, step := range c.Stored(ref).Steps {
+			for _, b := range step {
+				if at := placeOf(b); !seen[at] {
+					if seen[at] = true; !yield(b) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// Findings implements [Case]. It checks the request in the setting in use, and what the agent finds in the records. If
+// something is wrong, a fix has to hold in the other settings, too, so what is wrong there is counted.
+//
+// It releases the requests, and what was read of the session to make them: these may be larger than the session, and are
+// seldom used again.
+func (c *examined) Findings() *Findings {
+	if c.findings != nil {
+		return c.findings
+	}
+	fails := map[int]bool{}
+	fs := &Findings{Newer: c.Newer, Once: func(code string) bool { return c.Rules.Of(code).Once }}
+	fs.Hides = func(setting int, code string) bool { return fails[setting] && c.OfRequest != nil && c.OfRequest(code) }
+	c.findings = fs
+	s := c.send(InUse)
+	fails[InUse] = s.Fails
+	for _, f := range s.Findings {
+		f.Severity = cmp.Or(f.Severity, Broken)
+		c.add(InUse, f)
+	}
+	for _, f := range c.State.Faults(c.isAsked) {
+		c.add(InUse, f)
+	}
+	for _, r := range c.Rules.Own {
+		if r.Find != nil && (!r.Asked || c.isAsked(r.Class)) {
+			for _, f := range r.Find(c) {
+				f.Code, f.Severity = r.Code, cmp.Or(r.Severity, f.Severity)
+				c.add(InUse, f)
+			}
+		}
+	}
+	for _, e := range c.askedErrors() {
+		for _, f := range Asked(c, e) {
+			if f.Code != "encrypted" || c.Encrypts == nil || c.Encrypts(f.of) {
+				c.add(InUse, f)
+			}
+		}
+	}
+	c.openLoop()
+	if c.isDraft || c.All || len(fs.list) > 0 {
+		for i := InUse + 1; i < len(c.settings); i++ {
+			fails[i] = c.count(fs, i)
+		}
+	}
+	c.sent = nil
+	c.State.Release()
+	return fs
+}
+
+// count adds what is wrong in another setting than the one in use, or counts it, and reports whether the agent fails before
+// it sends the request.
+func (c *examined) count(fs *Findings, i int) (fails bool) {
+	s := c.send(i)
+	for _, f := range s.Findings {
+		if c.settings[i].Thinking != c.settings[InUse].Thinking && isLoopRule(f.Code) {
+			continue
+		}
+		if c.All {
+			f.Severity = Latent
+			c.add(i, f)
+		} else {
+			fs.Count(i, f.Code, f.Ref.Message)
+		}
+	}
+	return s.Fails
+}
+
+// isLoopRule reports whether the rule is about an open tool loop. Under another setting of thinking every session breaks it
+// until the loop is closed, so it counts only under the one in use.
+func isLoopRule(code string) bool { return code == "R3" || code == "R4" }
+
+// add adds a finding. Without a severity it has that of its rule.
+func (c *examined) add(setting int, f Finding) {
+	if f.CountOnly {
+		c.findings.Count(setting, f.Code, f.Ref.Message)
+		return
+	}
+	x := c.Rules.Fault(c, f)
+	f.Class, f.Severity = x.Class, cmp.Or(f.Severity, x.Rule.Severity, Note)
+	f.Tier = cmp.Or(f.Tier, x.Tier)
+	c.findings.Add(setting, f)
+}
+
+// askedErrors returns the error that the case is asked about, or one of each class that the user asks for.
+func (c *examined) askedErrors() (all []APIError) {
+	if c.asked != nil {
+		return []APIError{*c.asked}
+	}
+	for _, class := range c.Context.Asked {
+		all = append(all, APIError{Class: class, Index: -1, Block: -1})
+	}
+	return all
+}
+
+func (c *examined) isAsked(class Class) bool {
+	return slices.ContainsFunc(c.askedErrors(), func(e APIError) bool { return e.Class == class })
+}
+
+// Describe implements [Case].
+func (c *examined) Describe(f Finding) Diagnosis {
+	x := c.Rules.Fault(c, f)
+	d := x.Describe()
+	if d.Ref == (change.Ref{}) {
+		d.Ref = c.Session
+	}
+	if c.Context.Describe != nil {
+		c.Context.Describe(x, &d)
+	}
+	for _, text := range []*string{&d.Why, &d.Text, &d.WhyNot} {
+		*text = c.says(*text)
+	}
+	return d
+}
+
+func (c *examined) says(text string) string {
+	if c.Says == nil {
+		return text
+	}
+	return c.Says(text)
+}
+
+// Fixes implements [Case].
+func (c *examined) Fixes(f Finding) ([]Fix, error) {
+	if r := c.State.Refuses(f); r != nil {
+		return nil, &RefusalError{Why: c.says(r.Why), Helps: r.Helps, Final: r.Final}
+	}
+	all := c.Rules.Fault(c, f).Fixes()
+	for i := range all {
+		all[i].Text, all[i].Loses = c.says(all[i].Text), c.says(all[i].Loses)
+	}
+	return all, nil
+}
+
+// Asking implements [Case].
+func (c *examined) Asking(e APIError) Case {
+	n := c.with(c.State)
+	n.asked, n.settings = &e, c.settingsFor(&e)
+	return n
+}
+
+// Reset implements [Case].
+func (c *examined) Reset() Case {
+	settings := c.settingsFor(nil)
+	if c.asked == nil && settings[InUse] == c.settings[InUse] {
+		n := *c
+		n.settings = settings
+		return &n
+	}
+	n := c.with(c.State)
+	n.asked, n.settings = nil, settings
+	return n
+}
+
+// Renamed implements [Case].
+func (c *examined) Renamed(earlier Case) map[change.Ref]change.Ref {
+	if c.Context.Renamed == nil {
+		return nil
+	}
+	return c.Context.Renamed(earlier.(*examined).State, c.State)
+}
+
+// ForkBefore implements [Case].
+func (c *examined) ForkBefore(prompt change.Ref) string {
+	if c.Context.ForkBefore == nil {
+		return ""
+	}
+	return c.Context.ForkBefore(c.State, prompt)
+}
+
+// Draft implements [Case].
+func (c *examined) Draft() Draft { return &draft{c.State.Edit(), c} }
+
+// A draft is a copy of a session that fixes edit.
+type draft struct {
+	Editor
+
+	c *examined
+}
+
+// Apply implements [Draft].
+func (d *draft) Apply(_ Finding, x Fix) error {
+	d.Begin(x)
+	err := x.Edit(d.Editor)
+	if err == nil {
+		err = d.Check()
+	}
+	if err != nil {
+		d.Undo()
+	}
+	return err
+}
+
+// Case implements [Draft].
+func (d *draft) Case() Case {
+	n := d.c.with(d.State())
+	n.isDraft = true
+	return n
+}
+
+// FindingsOf returns a finding for each violation of a request that is at a stored record: at a block, if it has a place.
+func FindingsOf(q request.Request, refused []request.Violation) (fs []Finding) {
+	for _, v := range refused {
+		f := Finding{Code: v.Rule, Text: v.Message, Severity: Broken, Unknown: BesideUnknown(q, v)}
+		switch {
+		case len(v.Refs) > 0:
+			f.Ref = v.Refs[0]
+		case v.Block != nil && v.Block.Source == nil:
+			continue // of what the agent adds
+		}
+		if v.Block != nil {
+			f.Block, f.Detail = v.Block.Index, fmt.Sprint(v.Block.Index)
+		}
+		fs = append(fs, f)
+	}
+	return fs
+}

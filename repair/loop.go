@@ -1,0 +1,70 @@
+package repair
+
+import (
+	"slices"
+
+	"mend/change"
+	"mend/internal/request"
+)
+
+// An openLoop is the tool loop with which a session ends: the last answer, after which the request has results of its calls,
+// and maybe a prompt. The provider takes its thinking back as it was, or none of it (docs/providers.md, R8).
+type openLoop struct{ messages map[string]bool }
+
+// openLoop returns the open tool loop of the session, with no messages if none is open.
+func (c *examined) openLoop() *openLoop {
+	if c.loop == nil {
+		q, _ := c.Next()
+		c.loop = &openLoop{map[string]bool{}}
+		if n := len(q.Turns) - 1; n > 0 && slices.ContainsFunc(q.Turns[n].Blocks, func(b *request.Block) bool { return b.Type == request.ToolResult }) {
+			for _, ref := range q.Turns[n-1].Messages {
+				c.loop.messages[ref.Message] = true
+			}
+		}
+	}
+	return c.loop
+}
+
+const whyLoop = "The tool loop of the newest assistant message is still open, and the provider accepts no change to its thinking. " +
+	"Send one more prompt, then repair again."
+
+// breaksLoop reports whether the thinking of a message in the open tool loop is another one in the outcome, and the loop is
+// still open.
+func (s *search) breaksLoop(ref change.Ref, o outcome) bool {
+	before, ok := s.c.(*examined)
+	if !ok || !before.openLoop().messages[ref.Message] {
+		return false
+	}
+	was, is := thoughts(s.c.Stored(ref)), thoughts(o.c.Stored(ref))
+	if slices.Equal(was, is) || len(o.c.(*examined).openLoop().messages) == 0 {
+		return false
+	}
+	left := signed(is)
+	return len(left) > 0 && !slices.Equal(signed(was), left)
+}
+
+// A thought is a block of thinking.
+type thought struct {
+	ref             change.Ref
+	text, signature string
+}
+
+// thoughts returns the thinking of a message.
+func thoughts(m Stored) (all []thought) {
+	for _, b := range m.Blocks() {
+		if b.IsThinking() {
+			all = append(all, thought{b.Ref(), b.Text, b.Signature})
+		}
+	}
+	return all
+}
+
+// signed returns the thoughts that the provider signed, without their records.
+func signed(all []thought) (out []thought) {
+	for _, t := range all {
+		if t.signature != "" {
+			out = append(out, thought{change.Ref{}, t.text, t.signature})
+		}
+	}
+	return out
+}
