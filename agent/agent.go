@@ -206,6 +206,10 @@ type Reader interface {
 type KeptFiles interface {
 	// Keeps reports whether what an op took away, or brought back, is kept, for whatever journal.
 	Keeps(o change.OpInfo) bool
+	// ArchivedSessions returns the sessions that the rows of an archive belong to, and those that were removed with them.
+	ArchivedSessions(ctx context.Context, archive change.Ref) (all, removed map[string]bool, err error)
+	// RowsLeftOut returns how many rows of an archive an undo cannot bring back, because their session was deleted.
+	RowsLeftOut(ctx context.Context, archive change.Ref) (int64, error)
 	// CheckKept returns an error if what ops took away is not kept whole.
 	CheckKept(ctx context.Context, ops []change.Op) error
 	// Sweep removes all but what is needed for ops, and returns how many bytes that was. With dry it removes nothing.

@@ -45,7 +45,7 @@ type Conflict struct {
 	Post  *Image // what the change wrote, or would have written
 	Now   *Image // what the record holds now
 	Why   string
-	Later []string // ids of later repairs that touched the record
+	Later []string // ids of later changes in force that are the reason, newest first
 }
 
 // A ConflictError says that records do not hold what a plan expects. The store is
@@ -69,7 +69,11 @@ func (e *ConflictError) Error() string {
 
 // Failure gives the error its exit code and its hint, see [fail.Of].
 func (e *ConflictError) Failure() (fail.Code, string) {
-	return fail.Conflict, "nothing was changed. To undo only what is unchanged: --only ID. To overwrite the newer changes, which the journal keeps: --force"
+	hint := "nothing was changed. To undo only what is unchanged: --only ID. To overwrite the newer changes, which the journal keeps: --force"
+	if len(e.Conflicts) > 0 && len(e.Conflicts[0].Later) > 0 {
+		hint = "nothing was changed. Undo the later change first: mend undo " + e.Conflicts[0].Later[0] + strings.TrimPrefix(hint, "nothing was changed")
+	}
+	return fail.Conflict, hint
 }
 
 // A LinkedError says that the file of a record must not be replaced, because it has several

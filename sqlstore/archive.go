@@ -39,6 +39,7 @@ type rowList struct {
 	sum     string
 	content int64 // bytes of the rows
 	tables  []tableRows
+	parents map[string]bool // those of them whose rows stay in the database, as far as the list was just made
 }
 
 // A tableRows is how many rows an archive has of a table.

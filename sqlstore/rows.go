@@ -113,7 +113,9 @@ func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err 
 	}
 	a.Rows, a.Content, a.Packed = map[string]int64{}, list.content, list.size
 	for _, t := range list.tables {
-		a.Rows[t.name] = t.rows
+		if !list.parents[t.name] {
+			a.Rows[t.name] = t.rows
+		}
 	}
 	if len(a.Rows) > 0 {
 		a.Ops = []change.Op{{Ref: change.Ref{Kind: change.KindRows, Part: list.name()}, Pre: list.image(), Post: noRows()}}
@@ -128,11 +130,20 @@ func (nopCloser) Close() error { return nil }
 // archive writes the rows of a request.
 func (c *Conn) archive(ctx context.Context, w io.Writer, r ArchiveRequest) (rowList, error) {
 	selections := []selection{{table: r.Table}}
+	parents := map[string]bool{}
 	if len(r.Sessions) > 0 {
 		var err error
 		if selections, err = c.sessionRows(r.Sessions); err != nil {
 			return rowList{}, err
 		}
+		refer, err := c.parentRows(selections)
+		if err != nil {
+			return rowList{}, err
+		}
+		for _, sel := range refer {
+			parents[sel.table] = true
+		}
+		selections = append(selections, refer...)
 	}
 	a, err := newArchiveWriter(w)
 	done := int64(0)
@@ -170,6 +181,7 @@ func (c *Conn) archive(ctx context.Context, w io.Writer, r ArchiveRequest) (rowL
 		return rowList{}, err
 	}
 	err = a.close()
+	a.parents = parents
 	return a.rowList, err
 }
 
@@ -222,6 +234,29 @@ func (c *Conn) sessionRows(ids []string) (all []selection, err error) {
 	return all, nil
 }
 
+// parentRows returns the rows of other tables that the selected ones refer to, as the projects of sessions. They stay in the database,
+// and are in an archive only to be brought back with the others if they are gone by then.
+func (c *Conn) parentRows(children []selection) (all []selection, err error) {
+	for _, child := range children {
+		const links = `SELECT "table", "from", "to" FROM pragma_foreign_key_list(?1) WHERE "to" IS NOT NULL`
+		err = errors.Join(err, c.Query(links, []Value{Text(child.table)}, func(st *sqlite3.Stmt) error {
+			parent := st.ColumnText(0)
+			same := func(s selection) bool { return strings.EqualFold(s.table, parent) }
+			if slices.ContainsFunc(children, same) {
+				return nil
+			}
+			cond := sqlite3.QuoteIdentifier(st.ColumnText(2)) + " IN (SELECT " + sqlite3.QuoteIdentifier(st.ColumnText(1)) + " FROM " + sqlite3.QuoteIdentifier(child.table) + child.where + ")"
+			if i := slices.IndexFunc(all, same); i >= 0 {
+				all[i].where += " OR " + cond
+			} else {
+				all = append(all, selection{parent, " WHERE " + cond, child.args})
+			}
+			return nil
+		}))
+	}
+	return all, err
+}
+
 // A rowTable has the statements for single rows of a table.
 type rowTable struct {
 	name                   string
@@ -230,6 +265,7 @@ type rowTable struct {
 	lookup, insert, remove string
 	parents                []rowParent
 	alone                  bool // the archive has no other table, so parents are in the database or gone
+	parent                 bool // its rows are in the archive for those that refer to them, see [Conn.parentRows]
 }
 
 // A rowParent finds the row of another table to which a column refers.
@@ -346,6 +382,7 @@ func (c *Conn) eachRow(ctx context.Context, path string, want *rowList, each fun
 	defer f.Close()
 	var t *rowTable
 	first := ""
+	var own []selection // of sessions
 	l, err = readArchive(f, func(table string, cols []string) (err error) {
 		if t, err = c.rowTable(table, slices.Clone(cols)); err == nil {
 			if first == "" {
@@ -353,6 +390,10 @@ func (c *Conn) eachRow(ctx context.Context, path string, want *rowList, each fun
 			}
 			sessions := c.Table(change.KindSession)
 			t.alone = sessions == nil || first != sessions.Name
+			if !t.alone && own == nil {
+				own, err = c.sessionRows(nil)
+			}
+			t.parent = !t.alone && !slices.ContainsFunc(own, func(s selection) bool { return s.table == table })
 		}
 		return err
 	}, func(row []Value) error {
@@ -373,6 +414,9 @@ type tally [4]int64
 // count counts the rows of an archive by their state.
 func (c *Conn) count(ctx context.Context, path string, want *rowList) (n tally, l rowList, err error) {
 	l, err = c.eachRow(ctx, path, want, func(t *rowTable, row []Value) error {
+		if t.parent {
+			return nil
+		}
 		state, err := c.stateOf(t, row)
 		n[state]++
 		return err
@@ -380,31 +424,52 @@ func (c *Conn) count(ctx context.Context, path string, want *rowList) (n tally, 
 	return n, l, err
 }
 
-// readRows returns the image of the rows of an archive: its list if all are in the database, nothing if none is.
-func (s *Store) readRows(ctx context.Context, ref change.Ref) (image *change.Image, err error) {
+// countRows counts the rows of an archive by their state.
+func (s *Store) countRows(ctx context.Context, archive change.Ref) (n tally, l rowList, err error) {
+	path, err := s.findArchive(archive)
+	if err != nil {
+		return n, l, err
+	}
+	err = s.View(ctx, func(c *Conn) error {
+		n, l, err = c.count(ctx, path, nil)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("reading %s: %w", s.id.Root, err)
+	}
+	return n, l, err
+}
+
+// findArchive returns the path of an archive.
+func (s *Store) findArchive(ref change.Ref) (string, error) {
 	found, err := s.archives(ref.Part)
 	if err == nil && len(found) == 0 {
 		err = errNoArchive
 	}
 	if err != nil {
+		return "", err
+	}
+	return found[0], nil
+}
+
+// readRows returns the image of the rows of an archive: its list if all are in the database, nothing if none is.
+func (s *Store) readRows(ctx context.Context, ref change.Ref) (*change.Image, error) {
+	n, l, err := s.countRows(ctx, ref)
+	switch {
+	case err != nil:
 		return nil, err
+	case n[rowSame] == 0 && n[rowOther] == 0:
+		return noRows(), nil
+	case n[rowAbsent] == 0 && n[rowOther] == 0:
+		return l.image(), nil
 	}
-	err = s.View(ctx, func(c *Conn) error {
-		n, l, err := c.count(ctx, found[0], nil)
-		switch {
-		case n[rowSame] == 0 && n[rowOther] == 0:
-			image = noRows()
-		case n[rowAbsent] == 0 && n[rowOther] == 0:
-			image = l.image()
-		default:
-			image = &change.Image{Data: fmt.Appendf(nil, "%d of the rows are there, %d are not, and %d are others\n", n[rowSame], n[rowAbsent], n[rowOther]), Mode: 0o600}
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", s.id.Root, err)
-	}
-	return image, nil
+	return &change.Image{Data: fmt.Appendf(nil, "%d of the rows are there, %d are not, and %d are others\n", n[rowSame], n[rowAbsent], n[rowOther]), Mode: 0o600}, nil
+}
+
+// RowsLeftOut returns how many rows of an archive an undo cannot bring back, because their session was deleted.
+func (s *Store) RowsLeftOut(ctx context.Context, archive change.Ref) (int64, error) {
+	n, _, err := s.countRows(ctx, archive)
+	return n[rowOrphan], err
 }
 
 // ArchivedRows calls each for the rows of a table that archives beside the database have, whatever journal they belong to; cols are
@@ -427,6 +492,46 @@ func (s *Store) ArchivedRows(ctx context.Context, table string, each func(cols [
 		err = readRowsOf(ctx, path, table, each)
 	}
 	return damaged, err
+}
+
+// ArchivedSessions returns the sessions that the rows of an archive belong to, and those of which it has the own row.
+func (s *Store) ArchivedSessions(ctx context.Context, archive change.Ref) (all, removed map[string]bool, err error) {
+	path, err := s.findArchive(archive)
+	if err != nil {
+		return nil, nil, err
+	}
+	var sessions, events *Table
+	if err := s.View(ctx, func(c *Conn) error {
+		sessions, events = c.Table(change.KindSession), c.Table(change.KindEvents)
+		return nil
+	}); err != nil {
+		return nil, nil, err
+	}
+	f, err := openPlain(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	all, removed = map[string]bool{}, map[string]bool{}
+	at, own := -1, false
+	_, err = readArchive(f, func(table string, cols []string) error {
+		own = sessions != nil && table == sessions.Name
+		if at = -1; own {
+			at = slices.Index(cols, sessions.key())
+		} else if events != nil {
+			at = slices.Index(cols, events.key())
+		}
+		return nil
+	}, func(row []Value) error {
+		if at >= 0 {
+			id := string(row[at].Bytes)
+			if all[id] = true; own {
+				removed[id] = true
+			}
+		}
+		return ctx.Err()
+	})
+	return all, removed, err
 }
 
 func readRowsOf(ctx context.Context, path, table string, each func(cols []string, row []Value) error) error {
@@ -624,7 +729,7 @@ func (x *rowsChange) removeRows(ctx context.Context, c *Conn) error {
 	_, err := c.eachRow(ctx, x.path(), &x.list, func(t *rowTable, row []Value) error {
 		state, err := c.stateOf(t, row)
 		switch {
-		case err != nil:
+		case err != nil || t.parent:
 			return err
 		case state == rowOther:
 			return x.conflict("a row of %s was changed since", t.name)
@@ -696,7 +801,7 @@ func (x *rowsChange) insertRows(ctx context.Context, c *Conn) error {
 		switch state, err := c.stateOf(t, row); {
 		case err != nil:
 			return err
-		case state == rowOrphan:
+		case state == rowOrphan, t.parent && state != rowAbsent:
 			return nil
 		case state != rowAbsent:
 			return x.conflict("a row of %s is there again", t.name)

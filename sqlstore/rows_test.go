@@ -253,6 +253,36 @@ func TestRowsOfDeletedSession(t *testing.T) {
 	}
 }
 
+// TestRowsWithProject: the undo of removed sessions brings their project back if it was deleted since, leaves it if it was changed, and
+// makes none that was not there before.
+func TestRowsWithProject(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, since string
+		same          bool // all rows are as before the change
+	}{
+		"deleted since":    {"", "DELETE FROM project", true},
+		"changed since":    {"", "UPDATE project SET time_updated = 7", false},
+		"as it was":        {"", "", true},
+		"never there":      {"DELETE FROM project", "", true},
+		"made there since": {"DELETE FROM project", "INSERT INTO project (id, worktree, time_created, time_updated, sandboxes) SELECT 'global', '/', 1, 1, '[]'", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newRowsFixture(t)
+			dbtest.Alter(t, f.path, c.before)
+			before := dbtest.DumpRows(t, f.path)
+			dbtest.Must(t, f.clean(nil, sqlstore.ArchiveRequest{Sessions: []string{f.session}}, nil))
+			dbtest.Alter(t, f.path, c.since)
+			dbtest.Must(t, f.undo(nil))
+			if same := dbtest.DumpRows(t, f.path) == before; same != c.same {
+				t.Errorf("all rows are as before: %t, want %t", same, c.same)
+			}
+			if n := dbtest.Orphans(t, f.path); (n > 0) != (name == "never there") {
+				t.Errorf("%d rows refer to nothing", n)
+			}
+		})
+	}
+}
+
 // TestRowsDamagedArchive: an archive that is not as it was written brings nothing back and takes nothing out.
 func TestRowsDamagedArchive(t *testing.T) {
 	storetest.Long(t)

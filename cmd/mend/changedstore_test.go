@@ -55,6 +55,8 @@ func newChangedStore(t *testing.T, path string) *changedStore {
 	s.path, s.journal = filepath.Join(s.dir, path), filepath.Join(s.dir, "journal")
 	s.write("old/file", "x")
 	s.write("new/file", "x")
+	s.write("third/.git/HEAD", "ref: refs/heads/main\n")
+	s.write("third/.git/opencode", "third\n") // the id of its project
 	return s
 }
 
@@ -73,6 +75,21 @@ func (s *changedStore) write(path, text string) {
 // move returns the command that gives the sessions of a folder another one.
 func (s *changedStore) move() storeVerb {
 	return storeVerb{"move", []string{"move", filepath.Join(s.dir, "old"), filepath.Join(s.dir, "new")}}
+}
+
+// moveOn returns the command that moves these sessions once more, into another project.
+func (s *changedStore) moveOn() storeVerb {
+	return storeVerb{"move on", []string{"move", filepath.Join(s.dir, "new"), filepath.Join(s.dir, "third")}}
+}
+
+// verb returns the command with that name.
+func (s *changedStore) verb(name string) storeVerb {
+	s.Helper()
+	i := slices.IndexFunc(s.verbs, func(v storeVerb) bool { return v.name == name })
+	if i < 0 {
+		s.Fatal("there is no verb ", name)
+	}
+	return s.verbs[i]
 }
 
 // mend runs mend on the store.
@@ -125,6 +142,15 @@ func (s *changedStore) everything() map[string]string {
 	return all
 }
 
+// withoutFolders returns everything but folders: one that a change made for several sessions stays if they are undone one by one in
+// another order.
+func (s *changedStore) withoutFolders() map[string]string {
+	s.Helper()
+	all := s.everything()
+	maps.DeleteFunc(all, func(_, text string) bool { return strings.HasPrefix(text, "d") })
+	return all
+}
+
 func newChangedDatabase(t *testing.T) *changedStore {
 	s := newChangedStore(t, "opencode/opencode.db")
 	s.version = "1.18.33"
@@ -158,6 +184,7 @@ func newChangedDatabase(t *testing.T) *changedStore {
 		{"trim hard", []string{"trim", session, "--to", "1000", "--keep-turns", "0", "--hard"}},
 		{"uncompact", []string{"uncompact", short}},
 		s.move(),
+		s.moveOn(),
 		{"restore rows", []string{"restore", archived}},
 		{"restore kept", []string{"restore", kept}},
 		{"clean session", []string{"clean", "sessions", session}},
@@ -196,7 +223,12 @@ func (s *changedStore) salvage() {
 	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: s.path, Journal: mend.OpenJournal(s.journal), Cache: filepath.Join(s.journal, "cache")})
 	if err == nil {
 		var found mend.Salvage
-		if found, err = c.ProposeSalvage(s.Context(), false, nil); err == nil {
+		found, err = c.ProposeSalvage(s.Context(), false, nil)
+		switch {
+		case err != nil:
+		case found.Ops[0].Pre.Equal(found.Ops[0].Post): // it was just salvaged
+			err = found.Discard()
+		default:
 			_, err = c.Apply(s.Context(), found.Plan)
 		}
 	}
@@ -231,6 +263,7 @@ func newChangedTree(t *testing.T) *changedStore {
 		{"orphans", []string{"repair", "--orphans"}},
 		{"trim", []string{"trim", session, "--to", "1", "--keep-turns", "0"}},
 		s.move(),
+		s.moveOn(),
 		{"restore kept", []string{"restore", kept}},
 		{"clean session", []string{"clean", "sessions", session}},
 		{"clean kept", []string{"clean", "sessions", kept}},
@@ -278,6 +311,7 @@ func newChangedTranscripts(t *testing.T) *changedStore {
 		{"trim", []string{"trim", ids[0], "--to", "1", "--keep-turns", "0"}},
 		{"uncompact", []string{"uncompact", ids[2]}},
 		s.move(),
+		s.moveOn(),
 		{"restore kept", []string{"restore", ids[1]}},
 		{"clean session", []string{"clean", "sessions", ids[0]}},
 		{"clean kept", []string{"clean", "sessions", ids[1]}},
@@ -317,6 +351,7 @@ func newChangedRollouts(t *testing.T) *changedStore {
 	s.verbs = []storeVerb{
 		{"repair", []string{"repair", ids[0], "--agent", "codex"}},
 		s.move(),
+		s.moveOn(),
 		{"restore kept", []string{"restore", ids[1]}},
 		{"clean session", []string{"clean", "sessions", ids[0]}},
 		{"clean kept", []string{"clean", "sessions", ids[1]}},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -246,6 +247,7 @@ func (v *reversal) plan(es []change.Entry) {
 		s := &v.todo[at[key]]
 		s.entries = append(s.entries, e)
 	}
+	slices.SortStableFunc(v.todo, func(a, b sessionReversal) int { return cmp.Compare(v.projectOrder(a), v.projectOrder(b)) })
 	several := len(v.todo) > 1
 	for id, o := range v.stores {
 		if several && o.err == nil {
@@ -270,6 +272,18 @@ func (v *reversal) plan(es []change.Entry) {
 		}
 		bar.Step()
 	}
+}
+
+// projectOrder sorts reversals so that a project is made before its sessions come back, and is removed after they went.
+func (v *reversal) projectOrder(s sessionReversal) int {
+	ops := s.entries[0].Ops
+	switch {
+	case len(ops) == 0 || ops[0].Ref.Kind != change.KindProject:
+		return 0
+	case ops[0].Post == nil || v.command == "redo":
+		return -1
+	}
+	return 1
 }
 
 // planned returns the plan of a session with its ops. Those of several sessions are not in memory together: they
@@ -299,6 +313,8 @@ func (v *reversal) printDiff(t *term.Terminal) {
 func hintMove(err error, e change.Entry) error {
 	conflict, ok := errors.AsType[*change.ConflictError](err)
 	switch {
+	case ok && len(conflict.Conflicts) > 0 && len(conflict.Conflicts[0].Later) > 0:
+		return err // it names what to undo first
 	case ok && e.HasRows():
 		return fail.WithHint(err, "nothing was changed. Undo first what brought rows of it back (\"mend log\"), or delete the archive: mend forget "+e.ID)
 	case ok && e.HasArchive():
@@ -347,7 +363,7 @@ func (v *reversal) run() error {
 	return fail.Worst(err, b.result())
 }
 
-// revert shows what is done to the sessions, asks once, and does it. The error is that of the question.
+// revert shows what is done to the sessions, asks once, and does it. The error is about the question, or what to print.
 func (v *reversal) revert(b *batch) error {
 	var repairs []change.Entry
 	var sessions []*sessionReversal
@@ -382,6 +398,8 @@ func (v *reversal) revert(b *batch) error {
 		return fail.Worst(err, v.setPlans(sessions))
 	}
 	var reverted []change.Entry
+	var leftOut int64
+	var errLeft error
 	list := []repairJSON{}
 	for _, s := range sessions {
 		var p change.Plan
@@ -393,6 +411,8 @@ func (v *reversal) revert(b *batch) error {
 			if reverted = append(reverted, s.repairs...); v.JSON {
 				list = append(list, entryJSON(e, p.Ops))
 			}
+			n, err := s.store.RowsLeftOut(v.ctx, e)
+			leftOut, errLeft = leftOut+n, errors.Join(errLeft, err)
 			continue
 		}
 		if v.flags.force {
@@ -404,7 +424,11 @@ func (v *reversal) revert(b *batch) error {
 	if len(reverted) > 0 {
 		v.printReversal(b.done[0], reverted, len(repairs))
 	}
-	return nil
+	if leftOut > 0 {
+		v.setAnswer("leftOut", leftOut)
+		v.Say("%s %s left out: of sessions that were deleted since.", term.Warn("note:"), term.CountWords(int(leftOut), "row is", "rows are"))
+	}
+	return errLeft
 }
 
 // setPlans sets the plans in the JSON answer.

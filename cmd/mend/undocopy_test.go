@@ -34,6 +34,9 @@ func TestUndoInCopy(t *testing.T) {
 			for _, v := range s.verbs {
 				for _, move := range []string{"mv", "move() { cp -a \"$@\" && rm -r \"$1\"; }; move"} {
 					operation := s.do(v)
+					if operation == "" && v.name == s.moveOn().name { // there is nothing to move again
+						continue
+					}
 					if operation == "" {
 						t.Fatalf("%s changed nothing", v.name)
 					}

@@ -167,7 +167,7 @@ func (m *undoModel) undo() {
 		m.Errorf("undo of %s: exit code %d: %s", top.operation, code, out)
 		return
 	}
-	if left := m.compare(top, before, true); len(left) > 0 {
+	if left := m.compare(top, before, true, nil); len(left) > 0 {
 		m.Errorf("the undo of %s leaves %d records as they were", top.operation, len(left))
 	}
 	if top.whole && m.file() != top.file {
@@ -178,7 +178,9 @@ func (m *undoModel) undo() {
 }
 
 // compare checks what an undo of a layer did, and returns what of it is not undone. With whole all of it is that was as the layer left it.
-func (m *undoModel) compare(l *layer, before map[string]string, whole bool) (left map[string][2]string) {
+//
+// What a layer of later changed, too, may be left: a restore may have taken the layer's own change of it back already.
+func (m *undoModel) compare(l *layer, before map[string]string, whole bool, later []*layer) (left map[string][2]string) {
 	m.Helper()
 	left = map[string][2]string{}
 	after := m.records()
@@ -186,7 +188,7 @@ func (m *undoModel) compare(l *layer, before map[string]string, whole bool) (lef
 		switch {
 		case before[key] == d[1] && after[key] == d[0]:
 			continue
-		case before[key] == d[1] && whole, after[key] != before[key]:
+		case before[key] == d[1] && whole && !changedIn(later, key), after[key] != before[key]:
 			m.Errorf("%s is %.200q, want %.200q", key, after[key], d[0])
 		}
 		left[key] = d
@@ -199,6 +201,10 @@ func (m *undoModel) compare(l *layer, before map[string]string, whole bool) (lef
 		}
 	}
 	return left
+}
+
+func changedIn(layers []*layer, key string) bool {
+	return slices.ContainsFunc(layers, func(l *layer) bool { _, has := l.diff[key]; return has })
 }
 
 // undoID undoes any layer above the last salvage, or a part of it: what was changed again since stays, with a reason.
@@ -224,14 +230,14 @@ func (m *undoModel) undoID() {
 	if code != exitDone && code != exitConflict && code != exitRefused {
 		m.Errorf("undo %s: exit code %d: %s", name, code, out)
 	}
-	left := m.compare(l, before, code == exitDone)
+	left := m.compare(l, before, code == exitDone, m.layers[i+1:])
 	if maps.Equal(before, m.records()) && (!l.whole || code != exitDone) {
 		return
 	}
 	undone := *l
 	m.undone = append(m.undone, &undone)
 	maps.DeleteFunc(left, func(key string, d [2]string) bool { // what a later restore had taken back already is in force again after the undo of that
-		return before[key] != d[1] && !slices.ContainsFunc(m.layers[i+1:], func(o *layer) bool { _, has := o.diff[key]; return has })
+		return before[key] != d[1] && !changedIn(m.layers[i+1:], key)
 	})
 	if l.diff = left; len(left) == 0 {
 		m.layers = slices.Delete(m.layers, i, i+1)

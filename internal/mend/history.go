@@ -38,6 +38,9 @@ func (c *Store) Apply(ctx context.Context, p change.Plan) (e change.Entry, err e
 		if err := checkSeen(j, c.store.ID(), p); err != nil {
 			return err
 		}
+		if err := c.checkProject(ctx, j, p); err != nil {
+			return err
+		}
 		c.cache().Forget(p.Session)
 		p.Operation = c.journal.operation
 		e, err = txn.Run(ctx, j, st, p)
@@ -139,6 +142,7 @@ type UndoRequest struct {
 var (
 	ErrUndone      error = fail.New(fail.Refused, `"mend redo ID" applies it again`, "already undone")
 	ErrNothingToDo error = fail.New(fail.Refused, "", "nothing to do")
+	errTwice             = errors.New("is in another place now")
 	errOtherStore  error = fail.New(fail.Refused, "leave out --store to use that one. A copy is used only when it is gone", "belongs to another store")
 )
 
@@ -256,16 +260,41 @@ func (c *Store) revert(ctx context.Context, j *journal.Journal, es []change.Entr
 }
 
 // rebase adapts the plan to what the records hold now; the error says why that is not
-// possible. newest is the newest entry of the plan.
+// possible, and which later changes are the reason. newest is the newest entry of the plan.
 func (c *Store) rebase(ctx context.Context, j *journal.Journal, newest change.Entry, p change.Plan, force bool) (change.Plan, error) {
+	var err error
+	if p.AllowMissingParent, err = changesOrphans(j, p.Cause); err != nil {
+		return change.Plan{}, err
+	}
+	nothing := fmt.Errorf("repair %s: %w: all is already in that state", newest.ID, ErrNothingToDo)
+	if len(p.Ops) == 0 {
+		return change.Plan{}, nothing
+	}
+	done, err := c.rebased(ctx, p, force)
+	if err == nil && len(done.Ops) == 0 {
+		err = nothing
+	}
+	order := p.Ops[0].Ref.Kind == change.KindRows || p.Session == change.NoSession // there it may have to be undone last
+	if _, conflict := errors.AsType[*change.ConflictError](err); !order && !conflict && !errors.Is(err, ErrNothingToDo) && !errors.Is(err, errTwice) {
+		return done, err
+	}
+	later, errLater := c.later(ctx, j, newest, p)
+	switch {
+	case errLater != nil:
+		return change.Plan{}, errors.Join(err, errLater)
+	case err != nil:
+		return done, nameLater(err, p, later)
+	}
+	return done, checkOrder(newest, p, later)
+}
+
+// rebased returns the plan as it applies to what the records hold now, without ops if all is in that state.
+func (c *Store) rebased(ctx context.Context, p change.Plan, force bool) (change.Plan, error) {
 	now, current, err := c.current(ctx, p.Session, p.Ops)
 	if err != nil {
 		return change.Plan{}, err
 	}
-	if orphans, err := changesOrphans(j, p.Cause); err != nil {
-		return change.Plan{}, err
-	} else if orphans {
-		p.AllowMissingParent = true
+	if p.AllowMissingParent {
 		current = withParents(current, p.Ops)
 	}
 	if p.Session == change.NoSession && current == nil {
@@ -277,15 +306,12 @@ func (c *Store) rebase(ctx context.Context, j *journal.Journal, newest change.En
 	}
 	p.Ops = undo.AddColumns(p.Ops, now, defaults)
 	if cs := undo.Conflicts(p.Ops, now, current); len(cs) > 0 && !force {
-		return change.Plan{}, errors.Join(&change.ConflictError{Conflicts: cs}, addLater(j, cs, newest))
+		return change.Plan{}, &change.ConflictError{Conflicts: cs}
 	}
 	if err := c.checkTwice(ctx, p.Ops, now); err != nil {
 		return change.Plan{}, err
 	}
 	p.Ops = undo.Rebase(p.Ops, now)
-	if len(p.Ops) == 0 {
-		return change.Plan{}, fmt.Errorf("repair %s: %w: all is already in that state", newest.ID, ErrNothingToDo)
-	}
 	return p, c.checkLinks(ctx, p)
 }
 
@@ -309,7 +335,7 @@ func (c *Store) checkTwice(ctx context.Context, ops []change.Op, now []*change.I
 			continue
 		}
 		return fail.New(fail.Refused, fmt.Sprintf("\"mend log %s\" lists what was done since: undo the newest first", o.Ref.Session),
-			"session %s is in another place now (%s): it would be there twice", o.Ref.Session, head.Directory)
+			"session %s %w (%s): it would be there twice", o.Ref.Session, errTwice, head.Directory)
 	}
 	return nil
 }
@@ -328,24 +354,6 @@ func (c *Store) defaultRows(ctx context.Context, ops []change.Op, now []*change.
 		rows[o.Ref.Kind] = row
 	}
 	return rows, nil
-}
-
-// addLater adds to each conflict the repairs of its record after an entry.
-func addLater(j *journal.Journal, cs []change.Conflict, after change.Entry) error {
-	later, err := j.List(journal.Query{State: change.Committed, Store: &after.Store, After: after.Seq})
-	if err != nil {
-		return err
-	}
-	ids := map[change.Ref][]string{}
-	for _, e := range later {
-		for _, o := range e.Ops {
-			ids[o.Ref] = append(ids[o.Ref], e.ID)
-		}
-	}
-	for i := range cs {
-		cs[i].Later = ids[cs[i].Ref]
-	}
-	return nil
 }
 
 // redo plans the undo of the newest undo of each entry.

@@ -283,3 +283,17 @@ func DeleteAndRestore(t *testing.T, s storetest.Store, path string, parts []reco
 		t.Errorf("restoring: %+v", out)
 	}
 }
+
+// Orphans returns how many rows refer to a row that does not exist.
+func Orphans(t testing.TB, path string) int {
+	t.Helper()
+	var found []string
+	err := View(path, func(c *sqlstore.Conn) (err error) {
+		found, err = c.Strings("PRAGMA foreign_key_check")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(found)
+}

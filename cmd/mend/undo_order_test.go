@@ -1,0 +1,155 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/internal/mend"
+	"mend/internal/test/dbtest"
+	"mend/internal/test/storetest"
+)
+
+// TestUndoOrder makes each pair of changes in a store of each kind, and undoes them in the wrong order. Either the store is then as
+// it was before both, or an undo was refused with the id of what has to be undone first, and the store is as it was after that.
+func TestUndoOrder(t *testing.T) {
+	for _, kind := range changedStores {
+		t.Run(kind.kind, func(t *testing.T) {
+			s := kind.make(t)
+			reset := storetest.Save(t, s.dir)
+			base := s.withoutFolders()
+			for i, first := range s.verbs {
+				for k, second := range s.verbs {
+					if i == k {
+						continue
+					}
+					one, two := s.do(first), s.do(second)
+					if one != "" && two != "" {
+						undoBoth(s, base, one, two, first.name+", "+second.name)
+					}
+					reset()
+				}
+			}
+		})
+	}
+}
+
+// undoBoth undoes the operation one, and then two, which is later, and the first again if it was refused.
+func undoBoth(s *changedStore, base map[string]string, one, two, name string) {
+	s.Helper()
+	var done []string
+	undo := func(operation string) (code int) {
+		before, entries := s.everything(), len(s.entries())
+		code, out := s.mend("undo", operation, "--yes")
+		done = append(done, operation+": "+out)
+		if code != exitDone {
+			names := slices.ContainsFunc(s.entries(), func(e change.Entry) bool {
+				return mend.OperationOf(e) != operation && strings.Contains(out, "mend undo "+e.ID)
+			})
+			if code != exitConflict && code != exitRefused || !names {
+				s.Errorf("%s: the undo of %s is refused without a name, with exit code %d: %s", name, operation, code, out)
+			}
+			if len(s.entries()) == entries && !maps.Equal(before, s.everything()) {
+				s.Errorf("%s: a refused undo of %s changed the store", name, operation)
+			}
+		}
+		if strings.HasSuffix(s.path, ".db") {
+			if orphans := dbtest.Orphans(s.T, s.path); orphans > 1 { // one was there
+				s.Errorf("%s: after the undo of %s %d rows refer to nothing", name, operation, orphans)
+			}
+		}
+		return code
+	}
+	code := undo(one)
+	again := undo(two) == exitDone
+	if code != exitDone && again {
+		undo(one)
+	}
+	if !maps.Equal(base, s.withoutFolders()) {
+		s.Errorf("%s: undone in the wrong order, the store is not as it was:\n%s", name, strings.Join(done, "\n"))
+	}
+}
+
+// TestUndoMoveInPart undoes a move of which another program changed one session: that one stays, and so does the project that it has since.
+func TestUndoMoveInPart(t *testing.T) {
+	s := newChangedDatabase(t)
+	base := s.everything()
+	operation := s.do(s.move())
+	project := s.entries()[3].ID // the first of the move
+	dbtest.Alter(t, s.path, "UPDATE session SET title = 'other' WHERE id = (SELECT max(id) FROM session WHERE project_id = 'global')")
+	if code, out := s.mend("undo", operation, "--yes"); code != exitConflict || !strings.Contains(out, "belongs to the project since") {
+		t.Errorf("undo: exit code %d: %s", code, out)
+	}
+	if code, out := s.mend("undo", project, "--yes"); code != exitRefused {
+		t.Errorf("undo of the project alone: exit code %d: %s", code, out)
+	}
+	if n := dbtest.Orphans(t, s.path); n != 1 { // as before
+		t.Errorf("%d rows refer to nothing", n)
+	}
+	if code, out := s.mend("undo", operation, "--yes", "--force"); code != exitDone || !maps.Equal(base, s.everything()) {
+		t.Errorf("undo by force: exit code %d: %s", code, out)
+	}
+}
+
+// TestUndoEventsOfCleanedSession undoes "clean events" before a later "clean sessions": the events of that session would be left out.
+func TestUndoEventsOfCleanedSession(t *testing.T) {
+	s := newChangedDatabase(t)
+	base := s.everything()
+	events, session := s.do(s.verb("clean events")), s.do(s.verb("clean session"))
+	before := s.everything()
+	code, out := s.mend("undo", events, "--yes")
+	if code != exitRefused || !strings.Contains(out, "Undo the later change first: mend undo "+s.entries()[0].ID) || !maps.Equal(before, s.everything()) {
+		t.Errorf("undo of the events: exit code %d: %s", code, out)
+	}
+	for _, operation := range []string{session, events} {
+		if code, out := s.mend("undo", operation, "--yes"); code != exitDone {
+			t.Errorf("undo of %s: exit code %d: %s", operation, code, out)
+		}
+	}
+	if !maps.Equal(base, s.everything()) {
+		t.Error("the store is not as it was")
+	}
+}
+
+// TestUndoEventsOfDeletedSession undoes "clean events" after the agent deleted a session: the answer has the number of rows left out.
+func TestUndoEventsOfDeletedSession(t *testing.T) {
+	s := newChangedDatabase(t)
+	events := s.do(s.verb("clean events"))
+	dbtest.Alter(t, s.path, "PRAGMA foreign_keys = ON; DELETE FROM session WHERE id = (SELECT max(id) FROM session)",
+		"PRAGMA foreign_keys = ON; DELETE FROM event_sequence WHERE aggregate_id NOT IN (SELECT id FROM session)")
+	if code, out := s.mend("undo", events, "--yes"); code != exitDone || !strings.Contains(out, "rows are left out: of sessions that were deleted since") {
+		t.Errorf("undo: exit code %d: %s", code, out)
+	}
+}
+
+// TestUndoSessionsOfDeletedProject undoes "clean sessions" after the project of the session was deleted: it comes back with the session.
+func TestUndoSessionsOfDeletedProject(t *testing.T) {
+	s := newChangedDatabase(t)
+	base := s.everything()
+	session := s.do(s.verb("clean session"))
+	dbtest.Alter(t, s.path, "PRAGMA foreign_keys = OFF; DELETE FROM project")
+	if code, out := s.mend("undo", session, "--yes"); code != exitDone || !maps.Equal(base, s.everything()) {
+		t.Errorf("undo: exit code %d: %s", code, out)
+	}
+}
+
+// TestUndoMoveOfUsedProject undoes a move after the agent made a session in the project: the project stays, or the
+// session would refer to nothing.
+func TestUndoMoveOfUsedProject(t *testing.T) {
+	s := newChangedDatabase(t)
+	base := s.everything()
+	operation := s.do(s.move())
+	dbtest.Alter(t, s.path, "CREATE TEMP TABLE x AS SELECT * FROM session LIMIT 1; UPDATE x SET id = 'ses_of_agent', project_id = 'global'; INSERT INTO session SELECT * FROM x")
+	if code, out := s.mend("undo", operation, "--yes"); code != exitConflict || !strings.Contains(out, "session ses_of_agent belongs to the project") {
+		t.Errorf("undo: exit code %d: %s", code, out)
+	}
+	if n := dbtest.Orphans(t, s.path); n != 1 { // as before
+		t.Errorf("%d rows refer to nothing", n)
+	}
+	dbtest.Alter(t, s.path, "DELETE FROM session WHERE id = 'ses_of_agent'")
+	if code, out := s.mend("undo", operation, "--yes"); code != exitDone || !maps.Equal(base, s.everything()) {
+		t.Errorf("undo of the rest: exit code %d: %s", code, out)
+	}
+}

@@ -1,0 +1,167 @@
+package mend
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"mend/change"
+	"mend/internal/fail"
+	"mend/journal"
+)
+
+// A laterChange is a change of the store that is in force and was made after one that is undone.
+type laterChange struct {
+	id, session string
+	records     map[change.Ref]bool
+	removes     bool // it removed the rows of a session that the undone change is about
+	whole       bool // it changed all that the undone change is about: the database, or a session that the undone change removed
+}
+
+// noRows is the digest that an entry has for rows that it removed.
+var noRows = change.DigestOf(&change.Image{Data: []byte{}, Mode: 0o600})
+
+// later returns the changes that are in force and were made after an entry which the plan undoes, newest first.
+func (c *Store) later(ctx context.Context, j *journal.Journal, after change.Entry, p change.Plan) (all []laterChange, err error) {
+	es, err := j.List(journal.Query{State: change.Committed, Undone: new(false), Store: &after.Store, After: after.Seq})
+	if err != nil || len(es) == 0 {
+		return nil, err
+	}
+	undone := change.Entry{Ops: []change.OpInfo{{Ref: p.Ops[0].Ref}}}
+	about := map[string]bool{p.Session: true} // sessions
+	switch {
+	case undone.HasRows():
+		about, _, err = c.archivedSessions(ctx, undone)
+	case p.Session == change.NoSession: // it goes along with sessions
+		var op []change.Entry
+		op, err = j.List(journal.Query{Operation: after.Operation})
+		for _, e := range op {
+			about[e.Session] = true
+		}
+	}
+	for _, e := range es {
+		l := laterChange{id: e.ID, session: e.Session, records: map[change.Ref]bool{}, whole: undone.HasRows() && about[e.Session]}
+		if undone.HasDatabase() || e.HasDatabase() {
+			l.whole = undone.HasRows() == undone.HasArchive() && e.HasRows() == e.HasArchive() // not of a folder beside it
+		}
+		var removed map[string]bool
+		if e.HasRows() && e.Ops[0].Post.Equal(noRows) && e.Ops[0].Ref != p.Ops[0].Ref && err == nil { // else it is the redo of the same
+			_, removed, err = c.archivedSessions(ctx, e)
+		}
+		for id := range removed {
+			l.removes = l.removes || about[id]
+		}
+		file := p.Ops[0].Ref.Kind == change.KindSession
+		for _, o := range e.Ops {
+			l.records[o.Ref] = true
+			file = file || o.Ref.Kind == change.KindSession
+		}
+		l.whole = l.whole || file && e.Store.Kind == "lines" && e.Session == p.Session // which has the lines, too
+		all = append(all, l)
+	}
+	return all, err
+}
+
+// archivedSessions returns the sessions that the rows of an entry's archive belong to, and those that went with them; none if the
+// archive is no longer kept.
+func (c *Store) archivedSessions(ctx context.Context, e change.Entry) (all, removed map[string]bool, err error) {
+	if kept := c.store.KeptFiles(""); kept != nil && kept.Keeps(e.Ops[0]) {
+		all, removed, err = kept.ArchivedSessions(ctx, e.Ops[0].Ref)
+	}
+	return all, removed, err
+}
+
+// RowsLeftOut returns how many rows an undo of cleaned rows did not bring back, because their session was deleted. The archive has them.
+func (c *Store) RowsLeftOut(ctx context.Context, undo change.Entry) (int64, error) {
+	if kept := c.store.KeptFiles(""); kept != nil && undo.HasRows() && undo.Cause.Kind == change.CauseUndo {
+		return kept.RowsLeftOut(ctx, undo.Ops[0].Ref)
+	}
+	return 0, nil
+}
+
+// checkOrder returns an error if an undo would lose something without a conflict while a later change is in force: rows whose
+// sessions that change took away, or the project that they name.
+func checkOrder(newest change.Entry, p change.Plan, later []laterChange) error {
+	if p.Cause.Kind != change.CauseUndo || p.Ops[0].Ref.Kind != change.KindRows && p.Session != change.NoSession {
+		return nil
+	}
+	for _, l := range later {
+		if l.removes {
+			return undoFirst(l.id, fmt.Errorf("undoing repair %s: its sessions were removed since, by repair %s", newest.ID, l.id))
+		}
+	}
+	return nil
+}
+
+func undoFirst(id string, err error) error {
+	return &fail.Failure{Code: fail.Refused, Hint: fmt.Sprintf("nothing was changed. Undo the later change first: mend undo %s", id), Err: err}
+}
+
+// nameLater adds to an error why a plan cannot be made the later changes that are the reason.
+func nameLater(err error, p change.Plan, later []laterChange) error {
+	if conflict, ok := errors.AsType[*change.ConflictError](err); ok {
+		for i, c := range conflict.Conflicts {
+			for _, l := range later {
+				if l.removes || l.whole || l.records[c.Ref] {
+					conflict.Conflicts[i].Later = append(conflict.Conflicts[i].Later, l.id)
+				}
+			}
+		}
+		return err
+	}
+	for _, l := range later {
+		if l.removes || l.whole || l.session == p.Session || slices.ContainsFunc(p.Ops, func(o change.Op) bool { return l.records[o.Ref] }) {
+			return undoFirst(l.id, err)
+		}
+	}
+	return err
+}
+
+// checkProject returns an error if an undo removes a project that a session still belongs to, or needs again when a later change is undone:
+// the session would refer to nothing. By force a project goes that mend gave to no session: it may have been missing before the change, too.
+func (c *Store) checkProject(ctx context.Context, j *journal.Journal, p change.Plan) error {
+	removed, own := "", map[string]bool{} // sessions that the plan changes
+	for _, o := range p.Ops {
+		switch {
+		case o.Ref.Kind == change.KindSession:
+			own[o.Ref.Session] = true
+		case o.Ref.Kind == change.KindProject && o.Post == nil:
+			removed = o.Ref.Project
+		}
+	}
+	if p.Cause.Kind != change.CauseUndo || removed == "" {
+		return nil
+	}
+	heads, err := c.store.List(ctx)
+	if err != nil {
+		return err
+	}
+	belongs, first := map[string]bool{}, ""
+	for _, h := range heads {
+		if h.Project == removed && !own[h.ID] {
+			belongs[h.ID] = true
+			first = cmp.Or(first, h.ID)
+		}
+	}
+	made, err := j.Get(journal.IDOf(p.Cause.Entries[0]))
+	if err != nil {
+		return err
+	}
+	es, err := j.List(journal.Query{State: change.Committed, Undone: new(false), Store: &made.Store, After: made.Seq - 1})
+	if err != nil {
+		return err
+	}
+	for _, e := range es {
+		moved := made.Session == change.NoSession && e.Session != change.NoSession && e.Operation == made.Operation && !p.Force
+		if moved || belongs[e.Session] && !e.IsUndo() {
+			return undoFirst(e.ID, fmt.Errorf("undoing repair %s: session %s belongs to the project since repair %s", made.ID, e.Session, e.ID))
+		}
+	}
+	if first != "" && !p.Force {
+		return &fail.Failure{Code: fail.Conflict, Hint: "nothing was changed. To remove the project all the same: --force",
+			Err: fmt.Errorf("undoing repair %s: session %s belongs to the project", made.ID, first)}
+	}
+	return nil
+}
