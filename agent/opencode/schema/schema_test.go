@@ -2,6 +2,7 @@ package schema
 
 import (
 	"bytes"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,15 +12,19 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// records are valid records with every field of the table.
-var records = []struct {
+type validRecord struct {
 	t    *Type
 	data string
-}{
+}
+
+const storedError = `{"name":"APIError","data":{"message":"m","statusCode":429,"isRetryable":true,"responseHeaders":{"a":"b"},"responseBody":"x","metadata":{"a":"b"}}}`
+
+// records are valid records with every field of the table.
+var records = []validRecord{
 	{&Message, `{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1},"agent":"build","model":{"providerID":"p","modelID":"m","variant":"v"},` +
 		`"summary":{"title":"t","body":"b","diffs":[{"file":"f","patch":"p","additions":1,"deletions":0,"status":"added"}]},"system":"s","tools":{"bash":true},` +
 		`"format":{"type":"json_schema","schema":{}}}`},
-	{&Message, `{"role":"assistant","time":{"created":1,"completed":2},"error":{"name":"APIError","data":{"message":"m","statusCode":429,"isRetryable":true,"responseHeaders":{"a":"b"},"responseBody":"x","metadata":{"a":"b"}}},` +
+	{&Message, `{"role":"assistant","time":{"created":1,"completed":2},"error":` + storedError + `,` +
 		`"parentID":"msg_0","modelID":"m","providerID":"p","agent":"build","mode":"build","path":{"cwd":"/c","root":"/r"},"summary":false,"cost":0.5,"variant":"v","finish":"stop",` +
 		`"tokens":{"total":1,"input":1,"output":2,"reasoning":3,"cache":{"read":4,"write":5}}}`},
 	{&Part, `{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"t","synthetic":true,"ignored":false,"time":{"start":1,"end":2},"metadata":{"anthropic":{"a":1}}}`},
@@ -48,10 +53,15 @@ var everything = Context{
 }
 
 func paths(v js.Value, above []string) (all [][]string) {
+	i := -1
 	for name, member := range v.Children() {
+		i++
+		if v.Kind() == '[' {
+			name = strconv.AppendInt(nil, int64(i), 10)
+		}
 		path := join(above, string(name))
 		all = append(all, path)
-		if member.Kind() == '{' {
+		if member.Kind() == '{' || member.Kind() == '[' {
 			all = append(all, paths(js.Value{Value: member}, path)...)
 		}
 	}
