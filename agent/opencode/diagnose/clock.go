@@ -80,7 +80,7 @@ func malformed(s *record.Session, kind change.Kind) (refs []change.Ref) {
 func (d *draft) salvage(refs []change.Ref) {
 	k := &facts{s: d.s}
 	for _, ref := range refs {
-		for _, x := range k.salvageFixes(finding{Ref: ref}) {
+		for _, x := range k.recordFixes(finding{Ref: ref}) {
 			if x.Edit(d) == nil {
 				break
 			}

@@ -4,15 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
+	"mend/agent/opencode/render"
 	"mend/agent/opencode/schema"
 	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/internal/request"
 	"mend/repair"
 )
+
+// cutShort follows the readable part of an output or of an error.
+const cutShort = "\n[The rest is lost: the stored record was damaged]"
 
 const partPrefix = "prt_"
 
@@ -27,60 +33,175 @@ type recordContext struct {
 	known *facts
 }
 
-// completeFixes returns the fixes of a record that lacks a field, or has a field in a
-// form that the agent does not accept (render.FailureField, render.FailureScreen).
-// A part of an unknown type and a message with an invalid id have none.
-func (k *facts) completeFixes(f finding) []repair.Fix {
+// recordFixes returns the fixes of a record that the agent cannot read (render.FailureUnreadable),
+// that lacks a field, or that has a field in a form that the agent does not accept
+// (render.FailureField, render.FailureScreen). A part of an unknown type and a record with an
+// invalid id have none, and a record of unknown bytes has none.
+func (k *facts) recordFixes(f finding) []repair.Fix {
 	g, ok := k.contextOf(f.Ref)
 	switch {
 	case !ok:
 		return nil
-	case f.Ref.Kind == change.KindMessage && g.m.Malformed():
-		return k.salvageMessageFixes(f)
-	case f.Ref.Kind == change.KindMessage:
-		return g.completeMessage()
-	case g.p.Malformed():
-		return k.salvagePartFixes(f)
-	case !strings.HasPrefix(g.p.ID, partPrefix):
-		return k.renameFixes(f)
+	case g.p == nil:
+		return g.messageFixes()
 	}
-	return g.completePart()
+	return g.partFixes(f.Code)
 }
 
-// completeMessage returns the fix that completes the record of the message.
-func (g recordContext) completeMessage() []repair.Fix {
+// messageFixes returns the fix that completes the record of the message, and one that removes the
+// message if its record is damaged.
+func (g recordContext) messageFixes() (fixes []repair.Fix) {
 	if !strings.HasPrefix(g.m.ID, "msg") {
 		return nil // the invalid id is in all its parts, too
 	}
-	data, c, err := g.completedMessage(g.m.Data)
-	if err != nil || c.None() {
+	r, text, loses, err := g.complete(g.m.Record, schema.Message, g.known.ofMessage(g.m))
+	if err == nil && text != "" {
+		fixes = append(fixes, g.replaceMessage(r, text, loses))
+	}
+	if g.m.Malformed() {
+		fixes = append(fixes, g.removeMessage())
+	}
+	return fixes
+}
+
+// partFixes returns the fix that completes the part, and those that keep nothing of it.
+func (g recordContext) partFixes(code string) []repair.Fix {
+	if !strings.HasPrefix(g.p.ID, partPrefix) && !g.p.Malformed() {
+		return g.renamePart()
+	}
+	r, text, loses, err := g.complete(g.p.Record, schema.Part, g.partContext())
+	if err != nil || textAt(r.Data, "type") == record.TypeText && request.IsBlank(textAt(r.Data, "text")) {
+		return g.giveUpPart()
+	}
+	var fixes []repair.Fix
+	if text != "" {
+		fixes = append(fixes, repair.Fix{Text: text, Loses: loses, Edit: rewrite(r), Alike: true})
+	}
+	if data, err := jsonedit.Remove(r.Data, "metadata", schema.ProviderExecuted); err == nil && len(data) < len(r.Data) && g.p.IsTool() {
+		fixes = append(fixes, repair.Fix{
+			Text:  strings.TrimSpace(text + " The mark that the provider ran the call itself is removed from its metadata."),
+			Loses: strings.TrimSpace("The mark that the provider ran the call itself. Every version now sends the call with its stored result. " + loses),
+			Alike: true, Edit: rewrite(with(r, data)),
+		})
+	}
+	if text == "" && (len(fixes) > 0 || code != render.FailureField) {
+		return fixes
+	}
+	return append(fixes, g.giveUpPart()...)
+}
+
+func (g recordContext) partContext() schema.Context {
+	return schema.Context{Ref: g.p.Ref, CallID: repair.CallID(g.p.Ref.Part), Time: max(g.p.Start, g.m.Created)}
+}
+
+// renamePart returns the fix of a part whose id does not begin as the id of a part does: plugins made such
+// ids, and since 1.2.25 the agent omits the part or cannot show the session (docs/opencode.md F12).
+// The part gets the id after a wrong prefix, or one that sorts last, and is completed.
+func (g recordContext) renamePart() []repair.Fix {
+	to := g.p.Ref
+	to.Part = partPrefix + g.p.ID
+	for _, p := range g.m.Parts { // in the order of their ids
+		if strings.HasPrefix(p.ID, partPrefix) {
+			to.Part = p.ID + "_" + g.p.ID
+		}
+	}
+	if i := strings.Index(g.p.ID, partPrefix); i >= 0 {
+		to.Part = g.p.ID[i:]
+	}
+	if change.ValidateID(to.Part) != nil || !g.m.Free(to.Part) {
 		return nil
 	}
-	text, loses := describeChanges(c)
-	return []repair.Fix{g.replaceMessage(with(g.m.Record, data), text, loses)}
-}
-
-// completedMessage returns the data of the message with every member that its role
-// needs.
-func (g recordContext) completedMessage(data []byte) ([]byte, schema.Changes, error) {
-	data, c, err := schema.Complete(data, &schema.Message, g.known.ofMessage(g.m.Ref))
-	if err == nil && textAt(data, "role") == change.RoleUser {
-		data, err = withoutHalfModel(data, &c)
+	r, err := record.Move(&g.p.Record, to)
+	if err != nil {
+		return nil
 	}
-	return data, c, err
+	if data, _, err := schema.Complete(r.Data, schema.Part, g.partContext()); err == nil {
+		r = with(r, data)
+	}
+	return []repair.Fix{{Text: fmt.Sprintf("It gets the id %s.", to.Part), Edit: draftEdit(func(d *draft) error {
+		m, err := d.message(g.p.Ref)
+		if err == nil {
+			m.Remove(g.p.Ref)
+			m.Insert(record.NewPart(r))
+		}
+		return err
+	})}}
 }
 
-// withoutHalfModel removes the model from a prompt if it lacks one of its two names,
-// because the next prompt would use it.
-func withoutHalfModel(data []byte, c *schema.Changes) ([]byte, error) {
-	if textAt(data, "model", "providerID") != "" && textAt(data, "model", "modelID") != "" {
+// complete returns the record with what can be read of it and every member that its shape needs, and
+// what that changes and loses, as sentences; no text if it changes nothing.
+func (g recordContext) complete(r change.Record, shape string, x schema.Context) (_ change.Record, text, loses string, err error) {
+	if !r.Malformed() {
+		data, c, err := schema.Complete(r.Data, shape, x)
+		text, loses = describeChanges(c)
+		return with(r, data), text, loses, err
+	}
+	r, v := record.Salvage(r)
+	if v.Complete {
+		return r, "Extra bytes around it are removed.", "", nil
+	}
+	loses = "What cannot be read."
+	if len(v.Cut) > 0 {
+		loses = "What its record had from " + strings.Join(v.Cut, ".") + " on."
+	}
+	data, err := withoutCutValue(r.Data, v)
+	kind := textAt(data, "type")
+	if err == nil {
+		data, _, err = schema.Complete(data, shape, x)
+	}
+	switch {
+	case err != nil:
+	case shape == schema.Message:
+		data, err = g.markFinished(data)
+	case kind == record.TypeReasoning, // lacks its signature
+		kind == record.TypeTool && !v.Intact("callID") && !v.Intact("tool"), schema.CheckPart(g.p.ID, js.Parse(data)) != "":
+		err = errors.New("too little of it can be read")
+	}
+	return with(r, data), "It is rebuilt from what can be read.", loses, err
+}
+
+// withoutCutValue returns data without the value that was not read to its end, and without objects
+// that are empty without it. The beginning of a text, of an output and of an error stays. A call
+// that has no result is one that failed.
+func withoutCutValue(data []byte, v jsonedit.Partial) (_ []byte, err error) {
+	cut := textAt(data, v.Cut...)
+	switch path := strings.Join(v.Cut, "."); {
+	case path == "text":
+		return data, nil
+	case (path == "state.output" || path == "state.error") && cut != "":
+		return jsonedit.Set(data, jsonedit.Quote(cut+cutShort), v.Cut...)
+	}
+	if len(v.Cut) > 2 && v.Cut[1] == "input" { // half an input is another one
+		data, err = jsonedit.Remove(data, v.Cut[:2]...)
+	}
+	for path := v.Cut; len(path) > 0 && err == nil; path = path[:len(path)-1] {
+		if raw, _ := jsonedit.Get(data, path...); len(raw) > len("{}") && raw[0] == '{' {
+			break
+		} else if len(raw) > 0 {
+			data, err = jsonedit.Remove(data, path...)
+		}
+	}
+	if status := textAt(data, "state", "status"); status != "" && status != record.StatusError && textAt(data, "state", "output") == "" {
+		return jsonedit.Remove(data, "state", "status")
+	}
+	return data, err
+}
+
+// markFinished returns the data of an answer with the members of a finished one. If it
+// was not finished, the agent cannot continue it after its record was damaged.
+func (g recordContext) markFinished(data []byte) ([]byte, error) {
+	m := record.NewMessage(with(g.m.Record, data))
+	if m.Role != change.RoleAssistant {
 		return data, nil
 	}
-	if !slices.Contains(c.Lost, "model") {
-		c.Filled = slices.DeleteFunc(c.Filled, func(path string) bool { return strings.HasPrefix(path, "model") })
-		c.Lost = append(c.Lost, "model")
+	var err error
+	if m.Completed == 0 {
+		data, err = jsonedit.Set(data, strconv.AppendInt(nil, max(m.Created, g.m.LatestTime()), 10), "time", "completed")
 	}
-	return jsonedit.Remove(data, "model")
+	if m.Finish == "" && !m.Failed && err == nil {
+		data, err = jsonedit.Set(data, []byte(`"stop"`), "finish")
+	}
+	return data, err
 }
 
 // replaceMessage returns the fix that replaces the message's record. A new time may
@@ -96,70 +217,51 @@ func (g recordContext) replaceMessage(r change.Record, text, loses string) repai
 	})}
 }
 
-// completePart returns the fixes that complete the part, or replace it if that is
-// impossible.
-func (g recordContext) completePart() []repair.Fix {
-	if g.p.Type == record.TypeFile && !sendsFile(g.p.Data) {
-		return append(g.replaceFileByText(g.p.Data), g.giveUpPart()...)
-	}
-	data, c, err := completedPart(g.m, g.p)
-	if err != nil || g.p.Type == record.TypeText && request.IsBlank(textAt(data, "text")) {
-		return g.giveUpPart()
-	}
-	var fixes []repair.Fix
-	text, loses := describeChanges(c)
-	if !c.None() {
-		fixes = append(fixes, repair.Fix{Text: text, Loses: loses, Edit: rewrite(with(g.p.Record, data)), Alike: true})
-	}
-	if _, marked := jsonedit.Get(data, "metadata", schema.ProviderExecuted); marked && g.p.Type == record.TypeTool {
-		fixes = append(fixes, g.completeCall(data, c))
-	}
-	if c.None() {
-		return fixes
-	}
-	return append(fixes, g.giveUpPart()...)
-}
-
-// completeCall returns the fix that completes a call and removes the mark that the
-// provider ran it.
-func (g recordContext) completeCall(data []byte, c schema.Changes) repair.Fix {
-	text, loses := "", "The mark that the provider ran the call itself. Every version now sends the call with its stored result."
-	if !c.None() {
-		var also string
-		if text, also = describeChanges(c); also != "" {
-			loses += " " + also
+// removeMessage returns the fix that removes the message with its parts.
+func (g recordContext) removeMessage() repair.Fix {
+	const what = "The message, with all that is in it."
+	return repair.Fix{Text: "The message is removed, with all that is in it.", Loses: what, Whole: true, Alike: true, Edit: draftEdit(func(d *draft) error {
+		i := d.index(g.m.Ref)
+		if i < 0 || slices.ContainsFunc(d.s.Messages[i].Parts, func(p record.Part) bool { return p.Unreadable() }) {
+			return fmt.Errorf("%s: it cannot be read", g.m.Ref)
 		}
-		text += " "
-	}
-	return repair.Fix{Text: text + "The mark that the provider ran the call itself is removed from its metadata.", Loses: loses, Alike: true, Edit: draftEdit(func(d *draft) error {
-		data, err := jsonedit.Remove(data, "metadata", schema.ProviderExecuted)
-		if err != nil {
-			return err
-		}
-		return rewrite(with(g.p.Record, data))(d)
+		d.removeMessage(i)
+		return nil
 	})}
 }
 
-// completedPart returns the data of the part with every member that its type needs.
-func completedPart(m *record.Message, p *record.Part) ([]byte, schema.Changes, error) {
-	if textAt(p.Data, "type") == record.TypeReasoning && badlySigned(p.Data) {
-		return nil, schema.Changes{}, errors.New("its signature is none")
+// giveUpPart returns the fixes that keep nothing of the part. The first removes it, or
+// replaces it by a text if the message would have no content.
+func (g recordContext) giveUpPart() []repair.Fix {
+	const what = "What cannot be read."
+	fixes := []repair.Fix{
+		removal(g.p.Ref, "What cannot be read is removed.", what),
+		{Text: "What cannot be read becomes a placeholder text.", Loses: what, Edit: draftEdit(func(d *draft) error {
+			return rewrite(record.Rewrite(g.p.Record,
+				jsonedit.Member{Name: "type", Raw: jsonedit.Quote(record.TypeText)},
+				jsonedit.Member{Name: "text", Raw: jsonedit.Quote(d.texts.Placeholder)},
+				jsonedit.Member{Name: "synthetic", Raw: []byte("true")}))(d)
+		})},
 	}
-	x := schema.Context{Ref: p.Ref, CallID: repair.CallID(p.Ref.Part), Time: max(p.Start, m.Created)}
-	return schema.Complete(p.Data, &schema.Part, x)
+	if g.isOnlyContent() {
+		fixes[0], fixes[1] = fixes[1], fixes[0]
+	} else {
+		fixes[0].Alike = true
+	}
+	return fixes
 }
 
-// badlySigned reports whether thinking has a signature that is not a text. Without it
-// the thinking would be unsigned, and mend cannot make another.
-func badlySigned(data []byte) bool {
-	for _, key := range []string{"anthropic", "bedrock"} {
-		for _, name := range []string{"signature", "redactedData"} {
-			if raw, ok := jsonedit.Get(data, "metadata", key, name); ok && raw[0] != '"' {
-				return true
-			}
+// isOnlyContent reports whether the part is all the content of a prompt, or of a step
+// with thinking.
+func (g recordContext) isOnlyContent() bool {
+	parts := g.m.Parts
+	if g.m.Role == change.RoleAssistant {
+		parts = stepOf(g.m, g.p.Ref)
+		if !anyOf(parts, (*record.Part).IsThinking) {
+			return false
 		}
 	}
-	return false
+	return !anyOf(parts, func(p *record.Part) bool { return p.Ref != g.p.Ref && hasContent(g.m, p) })
 }
 
 // describeChanges returns what a fix does and what it loses, as sentences.
@@ -175,7 +277,10 @@ func describeChanges(c schema.Changes) (text, loses string) {
 		did = append(did, "replaced or removed: "+listed(c.Lost))
 		loses = "The invalid values of " + listed(c.Lost) + "."
 	}
-	return "Its fields are completed; " + strings.Join(did, "; ") + ".", loses
+	if len(did) > 0 {
+		text = "Its fields are completed; " + strings.Join(did, "; ") + "."
+	}
+	return text, loses
 }
 
 // listed joins paths for a sentence. It names only the first twelve.

@@ -48,7 +48,7 @@ func enrichedFixture(t *testing.T, version int) *record.Session {
 		}
 		p := s.NewTextPart(m, id, "x")
 		p.Data = []byte(data)
-		m.Insert(record.NewPart(s.Rewrite(p.Record, membersOf(t, data)...)))
+		m.Insert(record.NewPart(record.Rewrite(p.Record, membersOf(t, data)...)))
 	}
 	enrich(t, &s.Messages[damage.Hello], `{"error":{"name":"MessageAbortedError","data":{"message":"x"}},"summary":false,"variant":"x"}`)
 	enrich(t, &s.Messages[damage.SecondPrompt], `{"summary":{"title":"x","body":"y","diffs":[{"file":"x","additions":1,"deletions":0}]},"system":"x","tools":{"bash":true},"format":{"type":"text"}}`)
@@ -142,7 +142,7 @@ func testCompletion(t *testing.T, broken *record.Session, r *change.Record, heal
 	if at < 0 {
 		return
 	}
-	fixes := (&facts{s: broken}).completeFixes(faults[at])
+	fixes := (&facts{s: broken}).recordFixes(faults[at])
 	if after := firstHolding(t, broken, healthy, fixes, profiles); after == nil {
 		why := "no fix"
 		if len(fixes) > 0 {

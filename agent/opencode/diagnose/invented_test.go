@@ -60,7 +60,7 @@ func TestModelIsOneOfTheSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		broken := replaced(s, with(m.Record, data))
-		fixes := (&facts{s: broken}).completeFixes(finding{Code: render.FailureField, Ref: m.Ref})
+		fixes := (&facts{s: broken}).recordFixes(finding{Code: render.FailureField, Ref: m.Ref})
 		got, _ := jsonedit.Get(edited(t, broken, fixes[0]).Messages[0].Data, "model")
 		if string(got) != want {
 			t.Errorf("the model %s becomes %s, want %q", raw, got, want)

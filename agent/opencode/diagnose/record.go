@@ -260,20 +260,12 @@ func isArchived(s *record.Session) bool {
 	return isColumn && c.Class != change.ClassNull || told && raw[0] != 'n'
 }
 
-// salvageFixes returns the fixes that make a damaged record readable.
-func (k *facts) salvageFixes(f finding) []repair.Fix {
-	if f.Ref.Kind == change.KindMessage {
-		return k.salvageMessageFixes(f)
-	}
-	return k.salvagePartFixes(f)
-}
-
 // completions returns the fixes of records that accept accepts and that some version of the
 // agent cannot read: one of them may be what seems to be lost.
 func (c *simulation) completions(accept func(change.Ref) bool) (fixes []repair.Fix) {
 	for _, f := range c.screenFailures() {
 		if accept(f.Ref) {
-			fixes = append(fixes, c.known().completeFixes(finding{Code: f.Code, Ref: f.Ref, Text: f.Why})...)
+			fixes = append(fixes, c.known().recordFixes(finding{Ref: f.Ref})...)
 		}
 	}
 	for i := range fixes {
@@ -282,6 +274,4 @@ func (c *simulation) completions(accept func(change.Ref) bool) (fixes []repair.F
 	return fixes
 }
 
-func salvageFixes(c *simulation, f finding) []repair.Fix { return c.known().salvageFixes(f) }
-
-func completeFixes(c *simulation, f finding) []repair.Fix { return c.known().completeFixes(f) }
+func recordFixes(c *simulation, f finding) []repair.Fix { return c.known().recordFixes(f) }

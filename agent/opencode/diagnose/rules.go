@@ -79,13 +79,13 @@ var rows = []repair.Rule{
 	{Code: "B11", Fixes: fixes(completeMessage)},
 
 	{
-		Code: render.FailureUnreadable, Class: repair.UnreadableRecord, Why: why(whyUnreadable), Fixes: fixes(salvageFixes), NoFix: unknownBytes,
+		Code: render.FailureUnreadable, Class: repair.UnreadableRecord, Why: why(whyUnreadable), Fixes: fixes(recordFixes), NoFix: unknownBytes,
 		Meaning: "A record is not JSON, is empty, or cannot be opened. OpenCode fails to read the session.",
 		Words:   "Unexpected end of JSON input",
 		Example: "A file of zero bytes after a full disk or a power cut.",
 	},
 	{
-		Code: render.FailureField, Class: repair.IncompleteRecord, Why: why(whyField), Fixes: fixes(completeFixes),
+		Code: render.FailureField, Class: repair.IncompleteRecord, Why: why(whyField), Fixes: fixes(recordFixes),
 		Meaning: "A field that OpenCode needs to build the request is missing or has the wrong type. OpenCode crashes on it.",
 		Words:   `Missing key at [0]["info"]["agent"]`,
 		Example: `A completed tool call without "output".`,
@@ -111,7 +111,7 @@ var rows = []repair.Rule{
 		Loses:   "The subtask, which is not run.",
 	},
 	{
-		Code: render.FailureScreen, Class: repair.IncompleteRecord, Why: why(whyScreen), Fixes: fixes(completeFixes), NoFix: "mend does not know this kind of content, and does not change it.",
+		Code: render.FailureScreen, Class: repair.IncompleteRecord, Why: why(whyScreen), Fixes: fixes(recordFixes), NoFix: "mend does not know this kind of content, and does not change it.",
 		Meaning: "A record works in requests, but newer versions of OpenCode cannot show the session.",
 		Example: `A tool call whose "state.input" is a text.`,
 	},

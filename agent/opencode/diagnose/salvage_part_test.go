@@ -146,7 +146,7 @@ func TestRecordOfUnknownBytes(t *testing.T) {
 		was := *r
 		r.Data, r.Defect = nil, &change.Defect{Kind: change.Unreadable, Why: "permission denied"}
 		f := finding{Code: render.FailureUnreadable, Ref: r.Ref}
-		if n := len((&facts{s: s}).salvageFixes(f)) + len((&facts{s: s}).completeFixes(f)); n > 0 {
+		if n := len((&facts{s: s}).recordFixes(f)); n > 0 {
 			t.Errorf("%d fixes for %s, which may not be read", n, r.Ref)
 		}
 		*r = was
@@ -161,17 +161,17 @@ func TestSalvagePart(t *testing.T) {
 		{"text with an unknown field", `"type":"text","novel":[1],"text":"one tw`, `"type":"text","novel":[1],"text":"one tw"`},
 		{"blank text", `"type":"text","text":" `, ""},
 		{"thinking", `"type":"reasoning","text":"hm","metadata":{"anthropic":{"signature":"sig"}},"time":{"start":1`, ""},
-		{"a call's name", `"type":"tool","callID":"c","tool":"ba`, `"type":"tool","callID":"c","state":{"status":"error","input":{},"error":"[The stored record of this call was damaged; its result is lost]","time":{"start":2000,"end":2000}},"tool":"invalid"`},
+		{"a call's name", `"type":"tool","callID":"c","tool":"ba`, `"type":"tool","callID":"c","tool":"invalid","state":{"status":"error","input":{},"error":"[The stored record of this call was damaged; its result is lost]","time":{"start":2000,"end":2000}}`},
 		{"a call without id and name", `"type":"tool","callID":"c`, ""},
 		{"half an input", `"type":"tool","callID":"c","tool":"t","state":{"status":"completed","input":{"a":1,"b":"x`, `"type":"tool","callID":"c","tool":"t","state":{"status":"error","input":{},"error":"[The stored record of this call was damaged; its result is lost]","time":{"start":2000,"end":2000}}`},
 		{"half an output", `"type":"tool","callID":"c","tool":"t","state":{"status":"completed","input":{"a":1},"output":"o\n\u00e`, `"type":"tool","callID":"c","tool":"t","state":{"status":"completed","input":{"a":1},"output":"o\n\n[The rest is lost: the stored record was damaged]","title":"","metadata":{},"time":{"start":2000,"end":2000}}`},
 		{"an output and half its attachments", `"type":"tool","callID":"c","tool":"t","state":{"status":"completed","input":{"a":1},"output":"o","attachments":[{"type":"fi`, `"type":"tool","callID":"c","tool":"t","state":{"status":"completed","input":{"a":1},"output":"o","title":"","metadata":{},"time":{"start":2000,"end":2000}}`},
 		{"half an error", `"type":"tool","callID":"c","tool":"t","state":{"status":"error","input":{"a":1},"error":"no`, `"type":"tool","callID":"c","tool":"t","state":{"status":"error","input":{"a":1},"error":"no\n[The rest is lost: the stored record was damaged]","time":{"start":2000,"end":2000}}`},
-		{"a running call", `"type":"tool","callID":"c","tool":"t","state":{"status":"running","input":{"a":1},"time":{"start":5,`, `"type":"tool","callID":"c","tool":"t","state":{"status":"error","input":{"a":1},"time":{"start":5,"end":2000},"error":"[The stored record of this call was damaged; its result is lost]"`},
-		{"half a file", `"type":"file","mime":"image/png","filename":"x.png","url":"data:image/png;base64,AA`, `"type":"text","text":"[A file was attached here (x.png, image/png); its stored record was damaged]","synthetic":true`},
+		{"a running call", `"type":"tool","callID":"c","tool":"t","state":{"status":"running","input":{"a":1},"time":{"start":5,`, `"type":"tool","callID":"c","tool":"t","state":{"input":{"a":1},"time":{"start":5,"end":2000},"status":"error","error":"[The stored record of this call was damaged; its result is lost]"`},
+		{"half a file", `"type":"file","mime":"image/png","filename":"x.png","url":"data:image/png;base64,AA`, ""},
 		{"a file whose source is lost", `"type":"file","mime":"image/png","url":"data:image/png;base64,AA==","source":{"type":"fi`, `"type":"file","mime":"image/png","url":"data:image/png;base64,AA=="`},
-		{"a step's end", `"type":"step-finish","reason":"st`, ""},
-		{"a patch", `"type":"patch","hash":"x","files":["a"`, ""},
+		{"a step's end", `"type":"step-finish","reason":"st`, `"type":"step-finish","tokens":{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}},"reason":"unknown","cost":0`},
+		{"a patch", `"type":"patch","hash":"x","files":["a"`, `"type":"patch","hash":"x","files":[]`},
 		{"the start of a step, without a kind", `"snapshot":"x`, ""},
 		{"an unknown kind", `"type":"novelty","x":1`, ""},
 		{"an unknown kind that is whole", `"type":"novelty","x":1}}`, `"type":"novelty","x":1`},
@@ -181,7 +181,7 @@ func TestSalvagePart(t *testing.T) {
 		if p.ID != "prt_0202" {
 			p = *s.Messages[1].Part(partID(2, 2))
 		}
-		fixes := (&facts{s: s}).salvagePartFixes(finding{Code: render.FailureUnreadable, Ref: p.Ref})
+		fixes := (&facts{s: s}).recordFixes(finding{Code: render.FailureUnreadable, Ref: p.Ref})
 		after := edited(t, s, fixes[0]).Messages[1].Part(p.ID)
 		got := ""
 		if after != nil {

@@ -154,10 +154,7 @@ func damaged(r change.Record, data string, class change.Class) change.Record {
 
 func fixesFor(s *record.Session, ref change.Ref) []repair.Fix {
 	f := finding{Code: render.FailureUnreadable, Ref: ref, Text: "the text ends early"}
-	if ref.Kind == change.KindMessage {
-		return (&facts{s: s}).salvageMessageFixes(f)
-	}
-	return (&facts{s: s}).salvagePartFixes(f)
+	return (&facts{s: s}).recordFixes(f)
 }
 
 func edited(t *testing.T, s *record.Session, f repair.Fix) *record.Session {

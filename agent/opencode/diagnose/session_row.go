@@ -3,13 +3,9 @@ package diagnose
 import (
 	"bytes"
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
-	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/change"
@@ -17,213 +13,132 @@ import (
 	"mend/repair"
 )
 
-// sessionRowFixes returns the fix of the columns of the session's row that the agent
-// cannot use. A valid value in another storage class is converted, other values become
-// NULL if the column may be NULL, or else get a value from the messages or one that means nothing. All other columns
-// stay as they are.
-func sessionRowFixes(k *facts) []repair.Fix {
-	s := k.s
-	var names []string
-	for _, f := range schema.SessionFaults(s, true) {
-		names = append(names, f.Field)
+// sessionInfoFixes returns the fix of the session's own record. A file that cannot be
+// parsed, or lacks what the agent needs, is rebuilt from what can be read and from the
+// messages.
+func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
+	k, s := c.known(), c.s
+	x := schema.Context{Project: cmp.Or(s.Info.Ref.Project, s.Project), Folder: cmp.Or(k.workFolder(), s.Directory)}
+	x.Time, x.Updated = sessionTimes(s)
+	switch {
+	case s.Info.Ref.Kind != change.KindSession || s.Info.Unreadable():
+		return nil
+	case s.Info.IsRow():
+		if !schema.IsAbsolute(x.Folder) || k.folder != nil && k.folder(x.Folder) != "" {
+			x.Folder = "" // the agent then uses the folder that it was started in
+		}
+		return rowFixes(s.Info, schema.SessionRow, schema.SessionFaults(s, true), x, func(d *draft, row change.Record) {
+			d.s.Info, d.s.WorkspaceFault = row, ""
+			d.s.InWorkspace = d.s.InWorkspace && row.Text("workspace_id") != ""
+			d.s.Directory, d.s.Title, d.s.Version = row.Text("directory"), row.Text("title"), row.Text("version")
+			created, _ := row.Col("time_created")
+			updated, _ := row.Col("time_updated")
+			d.s.Created, _ = created.Int()
+			d.s.Updated, _ = updated.Int()
+		})
 	}
-	created, updated := sessionTimes(s)
-	table := schema.SessionRow
-	if s.WorkspaceFault != "" {
-		table = slices.Clone(table)
-		i := slices.IndexFunc(table, func(c schema.Column) bool { return c.Name == "workspace_id" })
-		table[i].Convert = func(*schema.Completion, []byte) ([]byte, bool) { return nil, false }
+	r, v := record.Salvage(s.Info)
+	data, shape := r.Data, schema.SessionTimes // the agent accepts the other fields as they are
+	text, loses := "Extra bytes around it are removed.", ""
+	if !v.Complete {
+		shape, text, loses = schema.SessionFile, "The session's own data is rebuilt from what can be read and from its messages.", "Other fields of the session, such as settings. "+losesRules
+		if len(v.Cut) > 0 && v.Cut[0] != "title" && v.Cut[0] != "time" { // a part of a revert would have another meaning
+			data, _ = jsonedit.Remove(data, v.Cut[0])
+		}
 	}
-	folder := k.workFolder()
-	if !schema.IsAbsolute(folder) || k.folder != nil && k.folder(folder) != "" {
-		folder = "" // the agent then uses the folder that it was started in
-	}
-	row, c, ok := completeRow(s.Info, names, table, schema.Context{Folder: folder, Time: created, Updated: updated})
-	if !ok {
+	data, changed, err := schema.Complete(data, shape, x)
+	if err != nil || bytes.Equal(data, s.Info.Data) {
 		return nil
 	}
-	text, loses := describeChanges(c)
-	if slices.Contains(c.Lost, "revert") {
-		loses += " The session is then no longer reverted: the messages that the revert would remove stay."
-	}
-	if slices.ContainsFunc(c.Lost, func(path string) bool { return within(path, "permission") }) {
-		loses += " Permission rules of this session that cannot be read are removed, and with them all rules that allow something; OpenCode's own settings apply instead, and may allow what a lost rule denied."
+	if v.Complete && !changed.None() {
+		text, loses = describeChanges(changed)
 	}
 	return []repair.Fix{{Text: text, Loses: loses, Whole: true, Edit: draftEdit(func(d *draft) error {
-		d.s.Info = row
-		if slices.Contains(names, "workspace_id") {
-			d.s.WorkspaceFault, d.s.InWorkspace = "", false
-		}
-		str := func(name string) string {
-			col, _ := row.Col(name)
-			return string(col.Bytes)
-		}
-		d.s.Directory, d.s.Title, d.s.Version = str("directory"), str("title"), str("version")
-		for name, at := range map[string]*int64{"time_created": &d.s.Created, "time_updated": &d.s.Updated} {
-			if slices.Contains(names, name) {
-				col, _ := row.Col(name)
-				*at, _ = col.Int()
-			}
-		}
+		d.s.Info, d.s.Project = with(r, data), textAt(data, "projectID")
+		d.s.Directory, d.s.Title, d.s.Version = textAt(data, "directory"), textAt(data, "title"), textAt(data, "version")
+		d.s.Created, d.s.Updated = timeAt(data, "created"), timeAt(data, "updated")
 		return nil
 	})}}
 }
 
-// projectRowFixes does the same for the row, or the file, of the session's project.
-func projectRowFixes(c *simulation, _ finding) []repair.Fix {
-	s := c.s
-	if !s.ProjectRow.IsRow() {
-		return projectFileFixes(s)
-	}
+const losesRules = "If permission rules are among them, OpenCode's own settings apply instead, and may allow what a lost rule denied."
+
+// rowFixes returns the fix of the columns that the agent cannot use: each becomes NULL, or gets a value
+// from the messages or one that means nothing if it may not be NULL. All other columns stay as they are.
+func rowFixes(row change.Record, shape string, faults []schema.Fault, x schema.Context, set func(*draft, change.Record)) []repair.Fix {
 	var names []string
-	for _, f := range schema.ProjectFaults(s, true) {
+	for _, f := range faults {
+		if f.Field == "id" {
+			return nil // other records name it
+		}
 		names = append(names, f.Field)
+		row = row.WithCol(schema.Default(shape, f.Field, x))
 	}
-	folder := s.Directory
-	if s.ProjectRow.Ref.Project == record.GlobalProject {
-		folder = "/"
-	}
-	row, changed, ok := completeRow(s.ProjectRow, names, schema.ProjectRow, schema.Context{Folder: folder})
-	if !ok {
+	if len(names) == 0 {
 		return nil
 	}
-	text, loses := describeChanges(changed)
-	return []repair.Fix{{Text: "Project row: " + text, Loses: loses, Whole: true, Edit: draftEdit(func(d *draft) error {
-		d.s.ProjectRow = row
-		return nil
-	})}}
+	loses := "The values of " + listed(names) + "."
+	if slices.Contains(names, "revert") {
+		loses += " The session is then no longer reverted: the messages that the revert would remove stay."
+	}
+	if slices.Contains(names, "permission") {
+		loses += " " + losesRules
+	}
+	return []repair.Fix{{
+		Text:  "The columns that OpenCode cannot read are emptied, or get a value from the messages or one that means nothing: " + listed(names) + ".",
+		Loses: loses, Whole: true,
+		Edit: draftEdit(func(d *draft) error {
+			set(d, row)
+			return nil
+		}),
+	}}
 }
 
-// projectFileFixes returns the fix of the file of the session's project. The agent
-// itself adds what it does not need to start.
-func projectFileFixes(s *record.Session) []repair.Fix {
-	if s.ProjectRow.Unreadable() {
-		return nil
+// projectRowFixes returns the fix of the row, or the file, of the session's project. The agent
+// itself adds to a file what it does not need to start.
+func projectRowFixes(c *simulation, _ finding) []repair.Fix {
+	row := c.s.ProjectRow
+	set := func(d *draft, r change.Record) { d.s.ProjectRow = r }
+	x := schema.Context{Folder: c.s.Directory}
+	if row.Ref.Project == record.GlobalProject {
+		x.Folder = "/"
 	}
-	data, loses := bytes.TrimPrefix(s.ProjectRow.Data, []byte("\ufeff")), ""
+	if row.IsRow() {
+		return rowFixes(row, schema.ProjectRow, schema.ProjectFaults(c.s, true), x, set)
+	}
+	data, loses := bytes.TrimPrefix(row.Data, []byte("\ufeff")), "The invalid values in the file."
 	if jsonedit.Parse(data).Kind() != '{' {
 		data, loses = []byte("{}"), "The contents of the file."
 	}
-	data, c, err := schema.Complete(data, schema.ProjectFile(s.ProjectRow.Ref.Project), schema.Context{})
-	if err != nil {
+	data, err := jsonedit.Set(data, jsonedit.Quote(row.Ref.Project), "id")
+	if list, _ := jsonedit.Get(data, "sandboxes"); err == nil && len(list) > 0 && list[0] != '[' {
+		data, err = jsonedit.Remove(data, "sandboxes")
+	}
+	if err != nil || row.Unreadable() {
 		return nil
 	}
-	text, lost := describeChanges(c)
-	return []repair.Fix{{Text: "Project file: " + text, Loses: cmp.Or(loses, lost), Whole: true, Edit: draftEdit(func(d *draft) error {
-		d.s.ProjectRow = with(s.ProjectRow, data)
+	return []repair.Fix{{Text: "The project's file gets its id.", Loses: loses, Whole: true, Edit: draftEdit(func(d *draft) error {
+		set(d, with(row, data))
 		return nil
 	})}}
 }
 
-// completeRow returns the row with valid values in the named columns, and what was
-// changed.
-func completeRow(row change.Record, names []string, table []schema.Column, x schema.Context) (change.Record, schema.Changes, bool) {
-	data, lost := rowJSON(&row, names)
-	dropsAllowed := slices.Contains(lost, "permission") || !hasValidRules(data)
-	t := schema.Type{Kind: schema.Object}
-	for i := range table {
-		if f := table[i].Field; f.Name != "id" && slices.Contains(names, f.Name) {
-			t.Fields = append(t.Fields, f)
+// sessionTimes returns when the session was created and last changed, from its record
+// and its messages.
+func sessionTimes(s *record.Session) (created, updated int64) {
+	created, updated = s.Created, s.LatestTime()
+	for i := range s.Messages {
+		if m := &s.Messages[i]; m.Created > 0 && (created == 0 || m.Created < created) {
+			created = m.Created
 		}
 	}
-	after, c, err := schema.Complete(data, &t, x)
-	if err != nil || len(t.Fields) == 0 {
-		return row, c, false
-	}
-	if dropsAllowed {
-		after = dropAllowed(after)
-	}
-	for _, name := range names {
-		raw, has := jsonedit.Get(after, name)
-		row = row.WithCol(columnOf(name, raw, has))
-	}
-	for _, name := range lost {
-		if !slices.Contains(c.Lost, name) {
-			c.Lost = append(c.Lost, name)
-		}
-	}
-	c.Filled = slices.DeleteFunc(c.Filled, func(name string) bool { return slices.Contains(lost, name) })
-	for _, name := range names { // columns of which only the storage class changes
-		if !slices.Contains(slices.Concat(c.Filled, c.Altered), name) && !slices.ContainsFunc(c.Lost, func(path string) bool { return within(path, name) }) {
-			c.Altered = append(c.Altered, name)
-		}
-	}
-	return row, c, true
+	return created, updated
 }
 
-// hasValidRules reports whether the agent can read all permission rules, if there are any.
-func hasValidRules(data []byte) bool {
-	rules, _ := jsonedit.Elements(data, "permission")
-	return !slices.ContainsFunc(rules, func(raw []byte) bool { return !schema.IsPermissionRule(raw) })
-}
-
-// dropAllowed removes the permission rules that allow something. The last rule that matches
-// counts, and a lost one may have denied it.
-func dropAllowed(data []byte) []byte {
-	left, err := jsonedit.RemoveElements(data, func(raw []byte) bool { return textAt(raw, "action") == "allow" }, "permission")
-	if err != nil { // there is no list
-		return data
-	}
-	return left
-}
-
-// within reports whether the path is that of the member name or of a value in it.
-func within(path, name string) bool { return path == name || strings.HasPrefix(path, name+".") }
-
-// rowJSON returns an object with what can be read in the named columns of the row, and
-// the names of those with a value that cannot be read in full.
-func rowJSON(r *change.Record, names []string) (data []byte, lost []string) {
-	data = []byte("{}")
-	for _, name := range names {
-		c, _ := r.Col(name)
-		var raw []byte
-		switch isJSON := schema.IsJSONColumn(name); {
-		case c.Class == change.ClassNull:
-			continue
-		case isJSON && (c.Class == change.ClassText || c.Class == change.ClassBlob):
-			raw = bytes.TrimSpace(validPrefix(c.Bytes))
-		case (c.Class == change.ClassText || c.Class == change.ClassBlob) && utf8.Valid(c.Bytes):
-			raw = jsonedit.Quote(string(c.Bytes))
-		case c.Class == change.ClassInteger, c.Class == change.ClassReal:
-			raw = []byte(js.ColumnString(c))
-		}
-		if len(raw) == 0 || jsonedit.Parse(raw).Kind() == 0 {
-			lost = append(lost, name)
-			if raw = jsonedit.ParsePartialList(raw); raw == nil {
-				continue
-			}
-		}
-		data, _ = jsonedit.Set(data, raw, name) // cannot fail: data is an object
-	}
-	return data, lost
-}
-
-// validPrefix returns the text up to the first byte that is not UTF-8.
-func validPrefix(text []byte) []byte {
-	if utf8.Valid(text) {
-		return text
-	}
-	return text[:bytes.IndexRune(text, utf8.RuneError)]
-}
-
-// columnOf returns the column with a JSON value, NULL for none.
-func columnOf(name string, raw []byte, has bool) change.Col {
-	switch {
-	case !has:
-		return change.Col{Name: name, Class: change.ClassNull}
-	case schema.IsJSONColumn(name):
-		return change.TextCol(name, string(raw))
-	case raw[0] == '"':
-		return change.TextCol(name, jsonedit.Unquote(raw))
-	case name == "cost": // the only column of type REAL, in which an integer becomes a real
-		f, _ := strconv.ParseFloat(string(raw), 64)
-		return change.RealCol(name, f)
-	}
-	f, err := strconv.ParseFloat(string(raw), 64)
-	if err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-		return change.IntCol(name, int64(f))
-	}
-	return change.RealCol(name, f)
+func timeAt(data []byte, name string) int64 {
+	raw, _ := jsonedit.Get(data, "time", name)
+	t, _ := strconv.ParseFloat(string(raw), 64)
+	return int64(t)
 }
 
 // unlistedFixes returns the fix that moves the record of the session to the project of its folder: if the

@@ -126,44 +126,6 @@ func TestSessionRow(t *testing.T) {
 	}
 }
 
-// Of a list that is cut short, or damaged in the middle, the elements that can be read stay.
-func TestSessionRowPartialList(t *testing.T) {
-	const (
-		first  = `{"permission":"bash","pattern":"*","action":"deny"}`
-		second = `{"permission":"edit","pattern":"é","action":"ask"}`
-		allow  = `{"permission":"bash","pattern":"*","action":"allow"}`
-		odd    = `{"permission":"bash","pattern":"*","action":"no"}`
-	)
-	stores := map[string]rowStore{"1.2.27": newRowStore(t, testdata.OpenCode1227), "1.18.33": newRowStore(t, testdata.OpenCode11833)}
-	for version, st := range stores {
-		for _, c := range []struct{ value, want string }{
-			{"'[" + first + "," + second[:20] + "'", "[" + first + "]"},
-			{"'[" + first + "," + second + "'", "[" + first + "," + second + "]"},
-			{"'[" + first + "," + second + ",]'", "[" + first + "," + second + "]"},
-			{"'[" + first + "," + second + "]x'", "[" + first + "," + second + "]"},
-			{"'[" + first + ",x," + second + "]'", "[" + first + "]"},
-			{"'[" + first + ",' || cast(x'ff' as text) || '" + second + "]'", "[" + first + "]"},
-			{"'[" + first + "," + second[:42] + "' || cast(x'c3' as text)", "[" + first + "]"},
-			{"'[" + first[:20] + "'", ""},
-			// What is lost may have denied what another rule allows.
-			{"'[" + allow + "," + first[:20] + "'", "[]"},
-			{"'[" + first + "," + allow + "," + second + ",'", "[" + first + "," + second + "]"},
-			{"'[" + allow + "," + odd + "," + second + "," + allow + "]'", "[" + second + "]"},
-			{"'['", ""},
-		} {
-			s := st.with(damage.Cell{Column: "permission", Value: c.value})
-			r, err := Plan(s, Request{Latent: true, Options: Options{Now: fixtureTime, Version: version}})
-			if err != nil || len(r.Plan.Ops) != 1 || len(r.Remaining) > 0 || !strings.Contains(r.Fixed[0].Loses, "may allow what a lost rule denied") {
-				t.Errorf("%s: %s: Plan = %+v, %v", version, c.value, r, err)
-				continue
-			}
-			if col, _ := r.After.Info.Col("permission"); string(col.Bytes) != c.want || (col.Class == change.ClassNull) != (c.want == "") {
-				t.Errorf("%s: %s became %q, want %q", version, c.value, col.Bytes, c.want)
-			}
-		}
-	}
-}
-
 // The row of the project is judged and completed likewise.
 func TestProjectRow(t *testing.T) {
 	for version, archive := range map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833} {

@@ -190,7 +190,7 @@ func (c *simulation) screenFailures() (found []render.Failure) {
 // known returns the facts of the session.
 func (c *simulation) known() *facts {
 	if c.cachedFacts == nil {
-		c.cachedFacts = &facts{s: c.s, folder: c.env.Folder, projectOf: c.env.ProjectOf}
+		c.cachedFacts = &facts{s: c.s, folder: c.env.Folder}
 	}
 	return c.cachedFacts
 }

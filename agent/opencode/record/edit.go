@@ -126,18 +126,20 @@ func (s *Session) NewStepStart(m *Message, id string) Part {
 
 func (s *Session) newPart(m *Message, id string, fields []jsonedit.Member) Part {
 	ref := change.Ref{Kind: change.KindPart, Project: m.Ref.Project, Session: s.ID, Message: m.Ref.Message, Part: id}
-	r := s.readableLike(ref)
-	if r == nil || r.Ref.Kind != change.KindPart {
-		r = &m.Record
-	} else {
-		ref.Project = r.Ref.Project
+	r := &m.Record
+	for _, other := range slices.Concat([]Message{*m}, s.Messages) {
+		i := slices.IndexFunc(other.Parts, func(p Part) bool { return !p.Malformed() })
+		if i >= 0 {
+			r = &other.Parts[i].Record
+			ref.Project = r.Ref.Project
+			break
+		}
 	}
 	rec := change.Record{Ref: ref, Mode: r.Mode}
 	if r.IsRow() {
 		rec.Cols = partCols(r, m, ref)
 	} else {
-		ids := []jsonedit.Member{textMember("id", id), textMember("sessionID", s.ID), textMember("messageID", m.Ref.Message)}
-		fields = append(ids, fields...)
+		fields = append(ownIDs(ref), fields...)
 	}
 	rec.Data = styleOf(r).Object(fields...)
 	return NewPart(rec)

@@ -3,8 +3,8 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -24,8 +24,8 @@ type Changes struct {
 // None reports whether the record was complete.
 func (c Changes) None() bool { return len(c.Filled)+len(c.Altered)+len(c.Lost) == 0 }
 
-// A Context has what a record gets from its session if it lacks it. An empty text is not
-// known.
+// A Context has the sources of the table: what a record gets from its session if it lacks it. An
+// empty text is not known.
 type Context struct {
 	Ref             change.Ref // of the record
 	Role            string
@@ -39,231 +39,153 @@ type Context struct {
 	Project         string // the id of the session's project
 }
 
-// Complete returns data, an object, with every member valid for its type; all valid bytes
+// Complete returns data, an object, with every member valid for the shape; all valid bytes
 // stay. A member that is missing or cannot be converted gets the value of its source, else
 // its default. The error says that there is neither.
-func Complete(data []byte, t *Type, x Context) ([]byte, Changes, error) {
-	c := &Completion{context: x, record: data}
-	err := c.object(t, nil)
-	return c.record, c.changes, err
+func Complete(data []byte, name string, x Context) ([]byte, Changes, error) {
+	c := &completion{Context: x, record: data}
+	data, err := c.object(data, shapes()[name], "")
+	return data, c.Changes, err
 }
 
-// A Completion completes one record, or one value in it.
-type Completion struct {
-	context Context
-	record  []byte // the record, or the value
-	changes Changes
-
-	dropped *[]string // the paths in the current value that were removed
+// A completion completes a record.
+type completion struct {
+	Context
+	Changes
+	record []byte
 }
 
-// Drop records that the value at a path in the current value is removed.
-func (c *Completion) Drop(path string) {
-	if c.dropped != nil {
-		*c.dropped = append(*c.dropped, path)
-	}
-}
-
-// object completes the object at path, whose type is an Object or a Union.
-func (c *Completion) object(t *Type, path []string) error {
-	fields := t.Fields
-	if t.Kind == Union {
-		if t.By.Need != Optional {
-			if err := c.field(t.By, path); err != nil {
-				return err
+// object returns an object with the fields of a shape.
+func (c *completion) object(obj []byte, s *shape, path string) (_ []byte, err error) {
+	fields := s.fields
+	if s.key != nil {
+		if s.key.need != optional {
+			if obj, err = c.member(obj, s.key, path); err != nil {
+				return nil, err
 			}
 		}
-		by, _ := jsonedit.Get(c.record, join(path, t.By.Name)...)
+		by, _ := jsonedit.Get(obj, s.key.name)
 		name, _ := jsonedit.Text(by)
-		fields = append(fields[:len(fields):len(fields)], t.Cases[name]...)
+		fields = slices.Concat(fields, s.cases[name])
 	}
 	for i := range fields {
-		if err := c.field(&fields[i], path); err != nil {
-			return err
+		if obj, err = c.member(obj, &fields[i], path); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return obj, nil
 }
 
-// field completes a member of the object at path.
-func (c *Completion) field(f *Field, above []string) error {
-	path := join(above, f.Name)
-	name := strings.Join(path, ".")
-	raw, there := jsonedit.Get(c.record, path...)
-	var to []byte
-	fits := false
-	var dropped []string
+// member completes a field of an object.
+func (c *completion) member(obj []byte, f *field, above string) ([]byte, error) {
+	t, path, before := &f.checks[0].fieldType, above+f.name, c.Changes
+	raw, there := jsonedit.Get(obj, f.name)
+	to, ok := raw, false
 	if there {
-		c.dropped = &dropped
-		to, fits = f.keep(c, raw)
-		c.dropped = nil
+		to, ok = c.value(raw, t, path)
 	}
-	var err error
-	switch {
-	case fits && bytes.Equal(to, raw):
-	case fits:
-		for _, path := range dropped {
-			c.changes.Lost = append(c.changes.Lost, name+"."+path)
+	if !ok {
+		c.Changes = before
+		switch empty := !there || raw[0] == 'n'; {
+		case empty && f.need == optional:
+			c.Altered = append(c.Altered, path)
+		case empty:
+			c.Filled = append(c.Filled, path)
+		default:
+			c.Lost = append(c.Lost, path)
 		}
-		if len(dropped) == 0 {
-			c.changes.Altered = append(c.changes.Altered, name)
+		if to = c.fill(f); to != nil && to[0] == '{' {
+			if to, ok = c.value(to, t, path); !ok {
+				to = nil
+			}
 		}
-		c.record, err = jsonedit.Set(c.record, to, path...)
-	case f.Need == Optional:
-		if there {
-			c.note(name, f, raw)
-			c.record, err = jsonedit.Remove(c.record, path...)
-		}
-		return wrap(name, err)
-	default:
-		to = c.fill(f)
 		switch {
-		case to == nil && f.Need == Always:
-			return wrap(name, errors.New("its value is not known"))
+		case to == nil && f.need == always:
+			return nil, fmt.Errorf("%s: its value is not known", path)
 		case to == nil && !there:
-			return nil
+			c.Changes = before
+			return obj, nil
+		case to == nil:
+			return jsonedit.Remove(obj, f.name)
 		}
-		c.note(name, f, raw)
-		if to == nil {
-			c.record, err = jsonedit.Remove(c.record, path...)
-			return wrap(name, err)
-		}
-		c.record, err = jsonedit.Set(c.record, to, path...)
 	}
-	if err == nil && f.open() {
-		return c.object(&f.Type, path)
+	if bytes.Equal(to, raw) {
+		return obj, nil
 	}
-	return wrap(name, err)
+	return jsonedit.Set(obj, to, f.name)
 }
 
-func wrap(name string, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
-// open reports whether the members of the value are completed one by one.
-func (f *Field) open() bool {
-	return f.Convert == nil && !f.Type.Exact && (f.Type.Kind == Object || f.Type.Kind == Union)
-}
-
-// keep returns raw as a valid value of the field, and whether that is possible.
-func (f *Field) keep(c *Completion, raw []byte) ([]byte, bool) {
-	switch {
-	case f.Convert != nil:
-		return f.Convert(c, raw)
-	case f.open():
-		return raw, raw[0] == '{'
-	}
-	return f.Type.keep(c, raw)
-}
-
-// fill returns a value for the missing field, nil if there is none.
-func (c *Completion) fill(f *Field) []byte {
-	if v := c.known(f.From); v != nil {
-		return v
-	}
-	if f.Default == "" {
-		return nil
-	}
-	return []byte(f.Default)
-}
-
-// known returns the value of a source, nil if it is not known.
-func (c *Completion) known(from Source) []byte {
-	x := &c.context
-	text := map[Source]string{
-		Role: x.Role, Agent: x.Agent, Provider: x.Provider, Model: x.Model, Parent: x.Parent,
-		Folder: x.Folder, Project: x.Project, CallID: x.CallID,
-		SessionID: x.Ref.Session, MessageID: x.Ref.Message,
-		FileID: "prt_" + strings.TrimPrefix(x.Ref.Part, "prt_") + "_file",
-		Status: statusOf(c.record), MIME: MIMEOf(c.record),
-	}
-	switch {
-	case from == Created:
-		return strconv.AppendInt(nil, x.Time, 10)
-	case from == Updated:
-		return strconv.AppendInt(nil, x.Updated, 10)
-	case text[from] == "":
-		return nil
-	}
-	return jsonedit.Quote(text[from])
-}
-
-// statusOf returns the status of a call without one.
-func statusOf(call []byte) string {
-	if out, ok := jsonedit.Get(call, "state", "output"); ok && out[0] != 'n' {
-		return record.StatusCompleted
-	}
-	return record.StatusError
-}
-
-// MIMEOf returns the type in the data: URL of a file, "" if there is none.
-func MIMEOf(file []byte) string {
-	url, _ := jsonedit.Get(file, "url")
-	text, _ := jsonedit.Text(url)
-	head, isData := strings.CutPrefix(text, "data:")
-	head, _, hasData := strings.Cut(head, ",")
-	if !isData || !hasData {
-		return ""
-	}
-	mime, _, _ := strings.Cut(head, ";")
-	return mime
-}
-
-// note records that the value was, nil for none, is replaced or removed.
-func (c *Completion) note(name string, f *Field, was []byte) {
-	switch nothing := len(was) == 0 || was[0] == 'n'; {
-	case nothing && f.Need == Optional:
-		c.changes.Altered = append(c.changes.Altered, name)
-	case nothing:
-		c.changes.Filled = append(c.changes.Filled, name)
-	default:
-		c.changes.Lost = append(c.changes.Lost, name)
-	}
-}
-
-// Value returns the object raw completed as a value of the type, and records what it
-// removes. It returns false if that is not possible.
-func (c *Completion) Value(raw []byte, t *Type) ([]byte, bool) {
-	if raw[0] != '{' {
-		return nil, false
-	}
-	inner := Completion{context: c.context, record: raw}
-	if inner.object(t, nil) != nil {
-		return nil, false
-	}
-	for _, path := range inner.changes.Lost {
-		c.Drop(path)
-	}
-	return inner.record, true
-}
-
-// keep returns raw as a valid value of the type, and whether that is possible: raw itself
+// value returns raw as a valid value of the type, and whether that is possible: raw itself
 // if it is valid, or else a value that means the same.
-func (t *Type) keep(c *Completion, raw []byte) ([]byte, bool) {
+func (c *completion) value(raw []byte, t *fieldType, path string) (to []byte, ok bool) {
 	switch {
-	case t.Exact || t.Words != nil:
-	case t.Kind == String:
-		return keepText(raw)
-	case t.Kind == List:
-		return t.keepList(c, raw)
-	case t.Kind == Map:
-		return t.keepMap(c, raw)
-	case t.Fields != nil || t.By != nil:
-		return c.Value(raw, t)
+	case t.exact:
+	case t.kind == "str" && t.words == nil:
+		to, ok = keepText(raw)
+	case t.kind == "input":
+		to, ok = keepInput(raw)
+	case t.kind == "error" || t.kind == "retried":
+		return c.failure(raw, t, path)
+	case t.kind == "(":
+		if raw[0] != '{' {
+			return nil, false
+		}
+		to, err := c.object(raw, t.shape, path+".")
+		return to, err == nil
+	case t.kind == "[" || t.kind == "{":
+		return c.elements(raw, t, path)
 	}
-	return raw, t.valid(raw)
+	switch {
+	case !ok: // is not converted
+		v := js.Parse(raw)
+		return raw, v.Exists() && t.check(v) == "" && (t.kind != "name" || !js.Blank(textOf(v)))
+	case !bytes.Equal(to, raw):
+		c.Altered = append(c.Altered, path)
+	}
+	return to, true
 }
 
-// valid reports whether raw, which is JSON, is a valid value of the type.
-func (t *Type) valid(raw []byte) bool {
-	v := js.Parse(raw)
-	if v.Kind() == 0 || t.Check(v) != "" {
-		return false
+// elements keeps the valid elements of a list or a map, and completes elements. Removing null
+// is no loss.
+func (c *completion) elements(raw []byte, t *fieldType, path string) ([]byte, bool) {
+	if string(raw[:1]) != t.kind {
+		return nil, false
 	}
-	return t.Kind != Name || !js.Blank(textOf(v))
+	keep := func(name string, in []byte) ([]byte, bool) {
+		if t.elem.kind == "provider" && name == ProviderExecuted {
+			return in, true
+		}
+		before := c.Changes
+		to, ok := c.value(in, t.elem, path+"."+name)
+		if !ok {
+			if c.Changes = before; in[0] != 'n' {
+				c.Lost = append(c.Lost, path+"."+name)
+			} else {
+				c.Altered = append(c.Altered, path)
+			}
+		}
+		return to, ok
+	}
+	if t.kind == "{" {
+		to, err := jsonedit.EditMembers(raw, keep)
+		return to, err == nil
+	}
+	var items []json.RawMessage
+	if json.Unmarshal(raw, &items) != nil {
+		return nil, false
+	}
+	same, kept := true, []string{}
+	for i, item := range items {
+		to, ok := keep(strconv.Itoa(i), item)
+		same = same && ok && bytes.Equal(to, item)
+		if ok {
+			kept = append(kept, string(to))
+		}
+	}
+	if same {
+		return raw, true
+	}
+	return []byte("[" + strings.Join(kept, ",") + "]"), true
 }
 
 // keepText returns a number, a boolean, an object or a list as a string with its text.
@@ -279,54 +201,107 @@ func keepText(raw []byte) ([]byte, bool) {
 	return jsonedit.Quote(b.String()), err == nil
 }
 
-// keepList keeps the valid items, and completes items.
-func (t *Type) keepList(c *Completion, raw []byte) ([]byte, bool) {
-	var items []json.RawMessage
-	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
+// keepInput returns the input of a call as an object. It parses an object in a string,
+// and makes another value the member "input" of an object.
+func keepInput(raw []byte) ([]byte, bool) {
+	text, _ := jsonedit.Text(raw)
+	text = strings.TrimSpace(text)
+	switch {
+	case raw[0] == '{':
+		return raw, true
+	case raw[0] == 'n':
+		return nil, false
+	case strings.HasPrefix(text, "{") && json.Valid([]byte(text)):
+		return []byte(text), true
+	}
+	return fmt.Appendf(nil, `{"input":%s}`, raw), true
+}
+
+// failure completes an error with a known name. Another one becomes an UnknownError with its
+// text, but not in a retry, which follows an APIError alone.
+func (c *completion) failure(raw []byte, t *fieldType, path string) ([]byte, bool) {
+	if slices.Contains([]string{"null", "false", "0", `""`}, string(raw)) {
+		return nil, false // no error at all
+	}
+	by, _ := jsonedit.Get(raw, "name")
+	name, _ := jsonedit.Text(by)
+	_, known := t.shape.cases[name]
+	if !known && t.kind == "retried" {
 		return nil, false
 	}
-	same, kept := true, []string{}
-	for i, item := range items {
-		to, ok := t.keepElem(c, strconv.Itoa(i), item)
-		same = same && ok && bytes.Equal(to, item)
-		if ok {
-			kept = append(kept, string(to))
+	if before := c.Changes; known {
+		if to, err := c.object(raw, t.shape, path+"."); err == nil {
+			return to, true
 		}
+		c.Changes = before
 	}
-	if same {
-		return raw, true
-	}
-	return []byte("[" + strings.Join(kept, ",") + "]"), true
+	text, ok := keepText(raw)
+	c.Altered = append(c.Altered, path)
+	return fmt.Appendf(nil, `{"name":"UnknownError","data":{"message":%s}}`, text), ok
 }
 
-// keepMap keeps the valid members, and completes members.
-func (t *Type) keepMap(c *Completion, raw []byte) ([]byte, bool) {
-	to, err := jsonedit.EditMembers(raw, func(name string, v []byte) ([]byte, bool) {
-		if name == t.Except {
-			return v, true
+// fill returns a value for the missing field, nil if there is none.
+func (c *completion) fill(f *field) []byte {
+	text := ""
+	switch f.source {
+	case "created":
+		return strconv.AppendInt(nil, c.Time, 10)
+	case "updated":
+		return strconv.AppendInt(nil, c.Updated, 10)
+	case "role":
+		text = c.Role
+	case "agent":
+		text = c.Agent
+	case "provider":
+		text = c.Provider
+	case "model":
+		text = c.Model
+	case "parent":
+		text = c.Parent
+	case "folder":
+		text = c.Folder
+	case "project":
+		text = c.Project
+	case "call":
+		text = c.CallID
+	case "session":
+		text = c.Ref.Session
+	case "message":
+		text = c.Ref.Message
+	case "file":
+		text = "prt_" + strings.TrimPrefix(c.Ref.Part, "prt_") + "_file"
+	case "mime":
+		text = MIMEOf(c.record)
+	case "no-output":
+		text = noOutput
+	case "lost":
+		text = LostResult
+	case "status": // of a call
+		text = record.StatusError
+		if out, ok := jsonedit.Get(c.record, "state", "output"); ok && out[0] != 'n' {
+			text = record.StatusCompleted
 		}
-		return t.keepElem(c, name, v)
-	})
-	return to, err == nil
+	}
+	switch {
+	case f.need == optional:
+		return nil
+	case text != "":
+		return jsonedit.Quote(text)
+	case f.value != "":
+		return []byte(f.value)
+	}
+	return nil
 }
 
-// keepElem is keep for an element. It records what it removes with the element's name in
-// the path. Removing null is no loss.
-func (t *Type) keepElem(c *Completion, name string, raw []byte) ([]byte, bool) {
-	outer := c.dropped
-	var below []string
-	c.dropped = &below
-	to, ok := t.Elem.keep(c, raw)
-	c.dropped = outer
-	if !ok && raw[0] != 'n' {
-		c.Drop(name)
+// MIMEOf returns the type in the data: URL of a file, "" if there is none.
+func MIMEOf(file []byte) string {
+	url, _ := jsonedit.Get(file, "url")
+	text, _ := jsonedit.Text(url)
+	head, isData := strings.CutPrefix(text, "data:")
+	head, _, hasData := strings.Cut(head, ",")
+	if !isData || !hasData {
+		return ""
 	}
-	for _, path := range below {
-		if ok {
-			c.Drop(name + "." + path)
-		}
-	}
-	return to, ok
+	mime, _, _ := strings.Cut(head, ";")
+	return mime
 }
-
-func join(path []string, name string) []string { return append(path[:len(path):len(path)], name) }

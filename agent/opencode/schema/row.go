@@ -1,139 +1,151 @@
 package schema
 
-import "mend/internal/jsonedit"
+import (
+	"bytes"
+	"path"
+	"slices"
 
-// A Column is a column of a session's or a project's row.
-type Column struct {
-	Field
-	JSON        bool // versions that have the column parse it as JSON
-	FalseIsNull bool // a falsy value counts as NULL
-	// Checks are the types that versions accept; nil means Field.Type, checked by the
-	// versions that validate records.
-	Checks []ColumnCheck
-}
-
-// A ColumnCheck is a type that some versions require.
-type ColumnCheck struct {
-	Type     Type
-	Always   bool // also in versions that do not validate records
-	ListOnly bool // an invalid value breaks only the list of sessions
-}
-
-func (c *Column) checks() []ColumnCheck {
-	if c.Checks == nil {
-		return []ColumnCheck{{Type: c.Type}}
-	}
-	return c.Checks
-}
-
-// rowVersion is the first version with a database. It is the version of a session whose row
-// has none.
-const rowVersion = "1.2.0"
-
-// treeVersion is the last version that stored sessions as files. It is that of a file
-// without a version.
-const treeVersion = "1.1.65"
-
-// SessionRow has the columns of a session's row. They were observed one by one (cmd/mend,
-// TestSessionRow).
-var SessionRow = []Column{
-	{Field: need("id", id("ses"))},
-	{Field: may("workspace_id", id("wrk"))},
-	{Field: may("parent_id", id("ses"))},
-	{Field: need("slug", exact).or(`"recovered"`)},
-	{Field: need("directory", folder).from(Folder).or(`""`)},
-	{Field: may("path", exact)},
-	{Field: need("title", exact).or(`"Recovered session"`)},
-	{Field: need("version", exact).or(`"` + rowVersion + `"`)},
-	{Field: may("share_url", exact)},
-	{Field: may("summary_additions", number)},
-	{Field: may("summary_deletions", number)},
-	{Field: may("summary_files", number)},
-	{Field: may("summary_diffs", list(diff)), JSON: true, Checks: []ColumnCheck{{Type: list(diff), Always: true}}},
-	{Field: may("metadata", object), JSON: true},
-	{
-		Field: Field{Name: "revert", Type: revert, Convert: convertRevert}, JSON: true, FalseIsNull: true,
-		Checks: []ColumnCheck{{Type: revert, Always: true}, {Type: revertDetails, ListOnly: true}},
-	},
-	{Field: may("permission", list(rule)), JSON: true, FalseIsNull: true, Checks: []ColumnCheck{{Type: list(rule), Always: true}}},
-	{Field: may("agent", exact), Checks: []ColumnCheck{{Type: exact, ListOnly: true}}},
-	{
-		Field: whole(may("model", SessionModel)), JSON: true, FalseIsNull: true,
-		Checks: []ColumnCheck{{Type: fields(need("id", name), need("providerID", name))}, {Type: fields(may("variant", exact)), ListOnly: true}},
-	},
-	{Field: need("time_created", count).from(Created)},
-	{Field: need("time_updated", count).from(Updated), Checks: []ColumnCheck{{Type: count, ListOnly: true}}},
-	{Field: may("time_compacting", count)},
-	{Field: may("time_archived", number)},
-	{Field: need("cost", number).or("0")},
-	{Field: need("tokens_input", number).or("0")},
-	{Field: need("tokens_output", number).or("0")},
-	{Field: need("tokens_reasoning", number).or("0")},
-	{Field: need("tokens_cache_read", number).or("0")},
-	{Field: need("tokens_cache_write", number).or("0")},
-}
-
-// ProjectRow has the columns of a project's row whose faults keep OpenCode from starting in
-// a folder of the project.
-var ProjectRow = []Column{
-	{Field: need("worktree", Type{Kind: Path, Filled: true}).from(Folder)},
-	{Field: may("vcs", words("git")), FalseIsNull: true, Checks: []ColumnCheck{{Type: words("git"), Always: true}}},
-	{
-		Field: need("sandboxes", list(exact)).or("[]"), JSON: true,
-		Checks: []ColumnCheck{{Type: list(anything), Always: true}, {Type: list(exact)}},
-	},
-	{Field: may("commands", object), JSON: true, Checks: []ColumnCheck{{Type: anything, Always: true}}},
-}
-
-// SessionFile is the session's own record if it is a file.
-var SessionFile = fields(
-	need("version", exact).or(`"`+treeVersion+`"`),
-	need("projectID", exact).from(Project).or(`""`),
-	need("directory", exact).from(Folder),
-	need("title", text).or(`"Recovered session"`),
-	need("time", fields(need("created", moment).from(Created), need("updated", moment).from(Updated))).or("{}"),
-	may("parentID", exact), may("summary", object), may("share", object), may("revert", object),
+	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
+	"mend/change"
+	"mend/internal/jsonedit"
 )
 
-// SessionTimes has the members of the session's file that the agent needs.
-var SessionTimes = fields(SessionFile.Fields[4])
+// A Fault is an invalid value of a session's or a project's record.
+type Fault struct {
+	Field string // the column of a row, or the path of a member of a file
+	Why   string // the end of a sentence that starts with Field
 
-// ProjectFile returns the members that 1.1.53 needs in the file of the project with that id.
-func ProjectFile(project string) *Type {
-	return &Type{Kind: Object, Fields: []Field{
-		need("id", words(project)).or(string(jsonedit.Quote(project))), may("sandboxes", list(exact)),
-	}}
+	// BlocksPrompts reports whether a prompt fails. Otherwise only the list of sessions
+	// and the session's page fail.
+	BlocksPrompts bool
 }
 
-// SessionModel is the model in the session's own record.
-var SessionModel = fields(need("id", name), need("providerID", name), may("variant", exact))
+// String returns the fault as a part of a sentence.
+func (f Fault) String() string { return f.Field + f.Why }
 
-var (
-	folder = Type{Kind: Path}
-	finite = Type{Kind: Finite}
-
-	rule = exactly(fields(need("permission", exact), need("pattern", exact), need("action", words("allow", "deny", "ask"))))
-	diff = fields(need("additions", finite), need("deletions", finite), may("file", exact), may("patch", exact), may("status", words("added", "deleted", "modified")))
-
-	revert        = fields(need("messageID", id("msg")), may("partID", id("prt")))
-	revertDetails = fields(may("snapshot", exact), may("diff", exact))
-)
-
-// IsPermissionRule reports whether the text is a rule of a session's permissions.
-func IsPermissionRule(raw []byte) bool { return rule.valid(raw) }
-
-// convertRevert keeps a revert only if its ids are valid, because half a revert means
-// something else. Its details may be removed.
-func convertRevert(c *Completion, raw []byte) ([]byte, bool) {
-	if !revert.valid(raw) {
-		return nil, false
+// SessionFaults returns the invalid values of the session's own record. strict means a
+// version that validates records.
+func SessionFaults(s *record.Session, strict bool) []Fault {
+	switch {
+	case s.Info.Ref.Kind == 0 || s.Info.Malformed():
+		return nil
+	case !s.Info.IsRow():
+		return sessionFileFaults(s)
 	}
-	return c.Value(raw, &revertDetails)
+	all := columnFaults(&s.Info, SessionRow, strict, func(c *field, t *fieldType, v js.Value) string {
+		switch {
+		case !strict, !v.Exists() && c.need == optional, c.json && v.Kind() == 'n', c.falsy && !v.Truthy():
+			return ""
+		case !v.Exists():
+			return " is missing"
+		}
+		return t.check(v)
+	})
+	const workspace = "workspace_id"
+	if s.WorkspaceFault != "" && strict && !slices.ContainsFunc(all, func(f Fault) bool { return f.Field == workspace }) {
+		all = append(all, Fault{workspace, s.WorkspaceFault, true})
+	}
+	return all
 }
 
-// whole returns the field completed as a whole: if it cannot be completed it is removed.
-func whole(f Field) Field {
-	t := f.Type
-	f.Convert = func(c *Completion, raw []byte) ([]byte, bool) { return c.Value(raw, &t) }
-	return f
+// ProjectFaults returns the invalid values of the session's project. With any of them
+// OpenCode does not start in a folder of the project. strict means a version that validates
+// records.
+func ProjectFaults(s *record.Session, strict bool) []Fault {
+	if s.ProjectRow.Ref.Kind != 0 && !s.ProjectRow.IsRow() {
+		return projectFileFaults(&s.ProjectRow)
+	}
+	return columnFaults(&s.ProjectRow, ProjectRow, strict, func(c *field, t *fieldType, v js.Value) string {
+		if !v.Exists() && c.need == optional || c.falsy && !v.Truthy() {
+			return ""
+		}
+		return t.check(v)
+	})
+}
+
+// columnFaults returns the faults of a row, one for each column: the columns that strict or other versions
+// cannot parse, and those for which mismatch, given one of the types that they need the value to be,
+// returns a reason.
+func columnFaults(
+	r *change.Record, shape string, strict bool, mismatch func(*field, *fieldType, js.Value) string,
+) (all []Fault) {
+	for i := range shapes()[shape].fields {
+		c := &shapes()[shape].fields[i]
+		col, has := r.Col(c.name)
+		if !has {
+			continue
+		}
+		v, ok := js.ParseColumn(col, c.json)
+		for _, check := range c.checks {
+			if !strict && !check.always {
+				continue
+			}
+			why, blocksPrompts := " is not JSON", true
+			if ok {
+				why, blocksPrompts = mismatch(c, &check.fieldType, v), !check.list
+			}
+			if why != "" {
+				all = append(all, Fault{c.name, why, blocksPrompts})
+				break
+			}
+		}
+	}
+	return all
+}
+
+// Default returns the column of a row without its value: NULL if it may be NULL, or else the value
+// of its source or one that means nothing.
+func Default(shape, column string, x Context) change.Col {
+	fields := shapes()[shape].fields
+	f := &fields[slices.IndexFunc(fields, func(f field) bool { return f.name == column })]
+	raw := (&completion{Context: x}).fill(f)
+	n, isInt := js.Parse(raw).Int()
+	switch {
+	case raw == nil:
+		return change.Col{Name: column, Class: change.ClassNull}
+	case raw[0] == '"':
+		return change.TextCol(column, jsonedit.Unquote(raw))
+	case f.json:
+		return change.TextCol(column, string(raw))
+	case isInt && !bytes.Contains(raw, []byte(".")):
+		return change.IntCol(column, n)
+	}
+	return change.RealCol(column, js.Parse(raw).Number())
+}
+
+// sessionFileFaults is SessionFaults for a file. 1.1.53 needs only the object in which it
+// sets the time of the last change.
+func sessionFileFaults(s *record.Session) []Fault {
+	v := js.Parse(bytes.TrimPrefix(s.Info.Data, []byte("\ufeff"))).Get("time")
+	switch {
+	case v.Kind() == '{' || v.Kind() == '[':
+		return nil
+	case !v.Exists():
+		return []Fault{{"time", " is missing", true}}
+	}
+	return []Fault{{"time", " is not an object", true}}
+}
+
+// projectFileFaults is ProjectFaults for a file. 1.1.53 must be able to parse it, and
+// replaces a falsy value.
+func projectFileFaults(r *change.Record) []Fault {
+	if r.Unreadable() {
+		return []Fault{{"", r.Defect.Why, true}}
+	}
+	v := js.Parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
+	if !v.Truthy() {
+		return nil
+	}
+	if v.Kind() != '{' {
+		return []Fault{{"", "it is not an object", true}}
+	}
+	var all []Fault
+	if id, ok := v.Get("id").Text(); !ok || path.Join("/", id) != "/"+r.Ref.Project { // the id is used as a folder's name
+		all = append(all, Fault{"id", " is not that of the project", true})
+	}
+	if list := v.Get("sandboxes"); list.Truthy() && list.Kind() != '[' {
+		all = append(all, Fault{"sandboxes", " is not a list", true})
+	}
+	return all
 }

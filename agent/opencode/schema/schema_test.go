@@ -2,6 +2,7 @@ package schema
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 )
 
 type validRecord struct {
-	t    *Type
+	t    string
 	data string
 }
 
@@ -21,27 +22,27 @@ const storedError = `{"name":"APIError","data":{"message":"m","statusCode":429,"
 
 // records are valid records with every field of the table.
 var records = []validRecord{
-	{&Message, `{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1},"agent":"build","model":{"providerID":"p","modelID":"m","variant":"v"},` +
+	{Message, `{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1},"agent":"build","model":{"providerID":"p","modelID":"m","variant":"v"},` +
 		`"summary":{"title":"t","body":"b","diffs":[{"file":"f","patch":"p","additions":1,"deletions":0,"status":"added"}]},"system":"s","tools":{"bash":true},` +
 		`"format":{"type":"json_schema","schema":{}}}`},
-	{&Message, `{"role":"assistant","time":{"created":1,"completed":2},"error":` + storedError + `,` +
+	{Message, `{"role":"assistant","time":{"created":1,"completed":2},"error":` + storedError + `,` +
 		`"parentID":"msg_0","modelID":"m","providerID":"p","agent":"build","mode":"build","path":{"cwd":"/c","root":"/r"},"summary":false,"cost":0.5,"variant":"v","finish":"stop",` +
 		`"tokens":{"total":1,"input":1,"output":2,"reasoning":3,"cache":{"read":4,"write":5}}}`},
-	{&Part, `{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"t","synthetic":true,"ignored":false,"time":{"start":1,"end":2},"metadata":{"anthropic":{"a":1}}}`},
-	{&Part, `{"type":"reasoning","text":"t","time":{"start":1,"end":2},"metadata":{"anthropic":{"signature":"s"}}}`},
-	{&Part, `{"type":"file","mime":"image/png","filename":"f","url":"data:image/png;base64,AAAA","source":{"type":"symbol","path":"p","name":"n","kind":1,"text":{"value":"v","start":0,"end":1},"range":{"start":{"line":1,"character":2},"end":{"line":1,"character":3}}}}`},
-	{&Part, `{"type":"tool","callID":"c","tool":"bash","metadata":{"openai":{}},"state":{"status":"completed","input":{},"output":"o","title":"t","metadata":{"a":1},"time":{"start":1,"end":2,"compacted":3},"attachments":[{"id":"prt_2","sessionID":"ses_1","messageID":"msg_1","type":"file","mime":"image/png","url":"data:image/png;base64,AAAA"}]}}`},
-	{&Part, `{"type":"tool","callID":"c","tool":"bash","state":{"status":"error","input":{},"error":"e","time":{"start":1,"end":2}}}`},
-	{&Part, `{"type":"tool","callID":"c","tool":"bash","state":{"status":"running","input":{},"title":"t","metadata":{},"time":{"start":1}}}`},
-	{&Part, `{"type":"tool","callID":"c","tool":"bash","state":{"status":"pending","input":{},"raw":"r"}}`},
-	{&Part, `{"type":"step-start","snapshot":"s"}`},
-	{&Part, `{"type":"step-finish","reason":"stop","snapshot":"s","cost":0,"tokens":{"input":1,"output":2,"reasoning":3,"cache":{"read":4,"write":5}}}`},
-	{&Part, `{"type":"snapshot","snapshot":"s"}`},
-	{&Part, `{"type":"patch","hash":"h","files":["f"]}`},
-	{&Part, `{"type":"agent","name":"n","source":{"value":"v","start":0,"end":1}}`},
-	{&Part, `{"type":"compaction","auto":true,"overflow":false,"tail_start_id":"msg_1"}`},
-	{&Part, `{"type":"subtask","prompt":"p","description":"d","agent":"a","command":"c","model":{"providerID":"p","modelID":"m"}}`},
-	{&Part, `{"type":"retry","attempt":1,"error":{"name":"APIError","data":{"message":"m","isRetryable":true}},"time":{"created":1}}`},
+	{Part, `{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"t","synthetic":true,"ignored":false,"time":{"start":1,"end":2},"metadata":{"anthropic":{"a":1}}}`},
+	{Part, `{"type":"reasoning","text":"t","time":{"start":1,"end":2},"metadata":{"anthropic":{"signature":"s"}}}`},
+	{Part, `{"type":"file","mime":"image/png","filename":"f","url":"data:image/png;base64,AAAA","source":{"type":"symbol","path":"p","name":"n","kind":1,"text":{"value":"v","start":0,"end":1},"range":{"start":{"line":1,"character":2},"end":{"line":1,"character":3}}}}`},
+	{Part, `{"type":"tool","callID":"c","tool":"bash","metadata":{"openai":{}},"state":{"status":"completed","input":{},"output":"o","title":"t","metadata":{"a":1},"time":{"start":1,"end":2,"compacted":3},"attachments":[{"id":"prt_2","sessionID":"ses_1","messageID":"msg_1","type":"file","mime":"image/png","url":"data:image/png;base64,AAAA"}]}}`},
+	{Part, `{"type":"tool","callID":"c","tool":"bash","state":{"status":"error","input":{},"error":"e","time":{"start":1,"end":2}}}`},
+	{Part, `{"type":"tool","callID":"c","tool":"bash","state":{"status":"running","input":{},"title":"t","metadata":{},"time":{"start":1}}}`},
+	{Part, `{"type":"tool","callID":"c","tool":"bash","state":{"status":"pending","input":{},"raw":"r"}}`},
+	{Part, `{"type":"step-start","snapshot":"s"}`},
+	{Part, `{"type":"step-finish","reason":"stop","snapshot":"s","cost":0,"tokens":{"input":1,"output":2,"reasoning":3,"cache":{"read":4,"write":5}}}`},
+	{Part, `{"type":"snapshot","snapshot":"s"}`},
+	{Part, `{"type":"patch","hash":"h","files":["f"]}`},
+	{Part, `{"type":"agent","name":"n","source":{"value":"v","start":0,"end":1}}`},
+	{Part, `{"type":"compaction","auto":true,"overflow":false,"tail_start_id":"msg_1"}`},
+	{Part, `{"type":"subtask","prompt":"p","description":"d","agent":"a","command":"c","model":{"providerID":"p","modelID":"m"}}`},
+	{Part, `{"type":"retry","attempt":1,"error":{"name":"APIError","data":{"message":"m","isRetryable":true}},"time":{"created":1}}`},
 }
 
 var oddValues = []string{"null", "true", "0", "-1", "1.5", "1e400", `""`, `" "`, `"12"`, `"true"`, `"msg_x"`, `"\u0061"`, `{}`, `{"a":1}`, `{"a":{}}`, `[]`, `[1]`, `["x"]`, `[{}]`}
@@ -59,7 +60,7 @@ func paths(v js.Value, above []string) (all [][]string) {
 		if v.Kind() == '[' {
 			name = strconv.AppendInt(nil, int64(i), 10)
 		}
-		path := join(above, string(name))
+		path := append(slices.Clone(above), string(name))
 		all = append(all, path)
 		if member.Kind() == '{' || member.Kind() == '[' {
 			all = append(all, paths(js.Value{Value: member}, path)...)
@@ -72,7 +73,7 @@ func paths(v js.Value, above []string) (all [][]string) {
 // leaves it alone.
 func TestDerivationsAgree(t *testing.T) {
 	completed := 0
-	check := func(r *Type, data []byte) {
+	check := func(r string, data []byte) {
 		after, c, err := Complete(data, r, everything)
 		if err != nil {
 			return
@@ -81,10 +82,10 @@ func TestDerivationsAgree(t *testing.T) {
 		if c.None() != bytes.Equal(data, after) {
 			t.Errorf("%s became %s, with the changes %+v", data, after, c)
 		}
-		if _, known := r.Cases[textOf(js.Parse(after).Get(r.By.Name))]; !known {
+		if _, known := shapes()[r].cases[textOf(js.Parse(after).Get(shapes()[r].key.name))]; !known {
 			return // a kind that the table does not have is left alone
 		}
-		if why := r.Check(js.Parse(after)); why != "" {
+		if why := shapes()[r].check(js.Parse(after)); why != "" {
 			t.Errorf("%s was completed to %s, and%s", data, after, why)
 		}
 		if again, c, err := Complete(after, r, everything); err != nil || !c.None() || !bytes.Equal(again, after) {
@@ -93,7 +94,7 @@ func TestDerivationsAgree(t *testing.T) {
 	}
 	for _, r := range records {
 		data := []byte(r.data)
-		if why := r.t.Check(js.Parse(data)); why != "" {
+		if why := shapes()[r.t].check(js.Parse(data)); why != "" {
 			t.Errorf("%s%s", data, why)
 		}
 		if after, c, err := Complete(data, r.t, Context{}); err != nil || !c.None() || !bytes.Equal(after, data) {
@@ -122,7 +123,7 @@ func TestDerivationsAgree(t *testing.T) {
 // Values that cannot stay are reported by their paths.
 func TestCompleteChanges(t *testing.T) {
 	data := `{"role":"user","time":{"created":"5"},"agent":3,"model":{"providerID":"p"},"summary":{"diffs":[{"additions":1,"deletions":2},7]},"tools":{"a":true,"b":1},"mine":[1]}`
-	got, c, err := Complete([]byte(data), &Message, everything)
+	got, c, err := Complete([]byte(data), Message, everything)
 	want := `{"role":"user","time":{"created":7},"agent":"3","model":{"providerID":"p","modelID":"told"},"summary":{"diffs":[{"additions":1,"deletions":2}]},"tools":{"a":true},"mine":[1]}`
 	if err != nil || string(got) != want {
 		t.Errorf("got  %s, %v\nwant %s", got, err, want)
@@ -131,7 +132,7 @@ func TestCompleteChanges(t *testing.T) {
 	if diff := cmp.Diff(changes, c); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
-	if _, _, err := Complete([]byte(`{"type":"reasoning","text":7}`), &Part, everything); err == nil {
+	if _, _, err := Complete([]byte(`{"type":"reasoning","text":7}`), Part, everything); err == nil {
 		t.Error("reasoning without its text was completed")
 	}
 }

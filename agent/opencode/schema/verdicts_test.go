@@ -42,15 +42,15 @@ func TestVerdicts(t *testing.T) {
 		"ProviderAuthError": `"message":"m","providerID":"p"`, "UnknownError": `"message":"m","ref":"r"`, "MessageOutputLengthError": "", "MessageAbortedError": `"message":"m"`,
 		"StructuredOutputError": `"message":"m","retries":1`, "ContextOverflowError": `"message":"m","responseBody":"b"`, "ContentFilterError": `"message":"m"`,
 	} {
-		more = append(more, validRecord{&Message, strings.Replace(records[1].data, storedError, `{"name":"`+name+`","data":{`+data+`}}`, 1)})
+		more = append(more, validRecord{Message, strings.Replace(records[1].data, storedError, `{"name":"`+name+`","data":{`+data+`}}`, 1)})
 	}
 	slices.SortFunc(more, func(a, b validRecord) int { return strings.Compare(a.data, b.data) })
 	for _, source := range []string{`"type":"file","path":"p"`, `"type":"resource","clientName":"c","uri":"u"`} {
-		more = append(more, validRecord{&Part, `{"type":"file","mime":"image/png","url":"u","source":{` + source + `,"text":{"value":"v","start":0,"end":1}}}`})
+		more = append(more, validRecord{Part, `{"type":"file","mime":"image/png","url":"u","source":{` + source + `,"text":{"value":"v","start":0,"end":1}}}`})
 	}
 	for i, r := range append(records, more...) {
 		check, id := CheckPart, "prt_1"
-		if r.t == &Message {
+		if r.t == Message {
 			check, id = CheckMessage, "msg_1"
 		}
 		for _, path := range paths(js.Parse([]byte(r.data)), nil) {
