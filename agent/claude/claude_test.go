@@ -87,7 +87,7 @@ func repairSession(t *testing.T, c *mend.Store, id string) (entry string, r repa
 // A repair appends, its undo gives back the same bytes, and neither changes the time, by which
 // Claude Code orders sessions.
 func TestRepairAndUndo(t *testing.T) {
-	for _, damage := range []string{"parent unknown twice", "line led by NUL bytes", "one uuid twice", "all marked as a subagent's", "empty prompt"} {
+	for _, damage := range []string{"parent unknown twice", "line led by NUL bytes", "two processes", "empty prompt"} {
 		t.Run(damage, func(t *testing.T) {
 			s := newTestStore(t, damage)
 			c := s.client()
@@ -100,8 +100,8 @@ func TestRepairAndUndo(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.want("repaired", repaired)
-			if appended := damage != "one uuid twice"; bytes.HasPrefix(repaired, s.data) != appended {
-				t.Errorf("the repair appends: %t, want %t", !appended, appended)
+			if !bytes.HasPrefix(repaired, s.data) {
+				t.Error("the repair does not only append")
 			}
 			heads, err := c.Sessions(t.Context())
 			if err != nil || len(heads) != 1 || heads[0].Directory != "/home/user/project" || !strings.HasPrefix(heads[0].Title, "P1first") {

@@ -40,7 +40,7 @@ func TestRealGenerated(t *testing.T) {
 		all = append(all, fixture.Generate(uint64(seed)))
 	}
 	for i := range *generated {
-		all = append(all, fixture.Generate(uint64(*firstSeed+i)), fixture.GenerateOrder(uint64(*firstSeed+i)))
+		all = append(all, fixture.Generate(uint64(*firstSeed+i)))
 	}
 	for _, g := range all {
 		if _, ok := healthy[g.Shape]; !ok {

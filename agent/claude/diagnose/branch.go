@@ -226,76 +226,6 @@ func (c *Case) branches(path []*transcript.Record) (all []*branch) {
 	return all
 }
 
-// maxUnreached is how many unreached parts are found at a time: each takes a look at all records.
-const maxUnreached = 64
-
-// findUnreached reports prompts and answers whose parent is not in the transcript, behind them, or
-// before a compaction, and from which the conversation does not go on: the program noted its end
-// before they were written, or later ones have an earlier parent.
-func (c *Case) findUnreached() {
-	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Rewound || c.conv.Agent != "" {
-		return
-	}
-	reached := map[*transcript.Record]bool{}
-	for _, b := range c.conv.Breaks {
-		for _, r := range b.Found {
-			reached[r] = true
-		}
-	}
-	var all []*branch
-	byID := map[string]*branch{}
-	for _, r := range c.conv.Records() {
-		if c.conv.Has(r) || reached[r] || c.conv.Dropped(r) || r.IsSidechain() || c.beforeBoundary(r) {
-			continue
-		}
-		up := c.conv.Parent(r)
-		b := byID[up]
-		switch {
-		case b != nil:
-			b.add(r)
-		case !c.beginsUnreached(r):
-			continue
-		default:
-			b = newBranch(r)
-			all = append(all, b)
-		}
-		byID[r.UUID] = b
-	}
-	n := 0
-	for _, b := range all {
-		if n < maxUnreached && c.answered(b) && c.canEdit(b.root.UUID) {
-			n++
-			c.reportUnreached(b)
-		}
-	}
-}
-
-// beginsUnreached reports whether a record outside the conversation lost the one before it.
-func (c *Case) beginsUnreached(r *transcript.Record) bool {
-	up := c.conv.Parent(r)
-	switch {
-	case r.IsBoundary() || r.Summary:
-		return false
-	case up == "":
-		return false
-	case c.isCompacted(up):
-		return tellsRewinds(r)
-	}
-	return c.conv.Record(up) == nil || c.beginsCycle(r)
-}
-
-// isCompacted reports whether a record is before the compaction with which the conversation begins.
-func (c *Case) isCompacted(uuid string) bool {
-	r, b := c.conv.Record(uuid), c.conv.Boundary
-	return r != nil && b != nil && !c.conv.Has(r) && (c.conv.Has(b) || c.conv.Dropped(r)) && c.conv.Place(r) < c.conv.Place(b)
-}
-
-// beginsCycle reports whether a record names one that comes behind it as the record before it.
-func (c *Case) beginsCycle(r *transcript.Record) bool {
-	up := c.conv.Record(c.conv.Parent(r))
-	return up != nil && c.conv.Place(up) >= c.conv.Place(r) && c.conv.InCycle(r)
-}
-
 // beforeBoundary reports whether a record is before the last compaction, or before a conversation that begins anew. One that follows a record
 // behind it is not, whatever its time is.
 func (c *Case) beforeBoundary(r *transcript.Record) bool {
@@ -306,34 +236,6 @@ func (c *Case) beforeBoundary(r *transcript.Record) bool {
 	up := c.conv.Record(r.Parent)
 	follows := up != nil && c.conv.Has(up) && !slices.Contains(c.conv.Preserved, up.UUID)
 	return r.Timed && b.Timed && r.Time < b.Time && !follows
-}
-
-func (c *Case) reportUnreached(b *branch) {
-	n := transcript.Messages(b.all)
-	f := c.recordFinding(ruleBreak, repair.MissingHistory, b.root.UUID)
-	f.Detail, f.Text = "unreached", count(n)+" not in the conversation"
-	before := "missing"
-	if c.isCompacted(c.conv.Parent(b.root)) {
-		before = "before the compaction"
-	}
-	d := found{why: fmt.Sprintf("The message before this one is %s, and the conversation does not go on from here: Claude does not see %s%s.", before, count(n), c.promptsIn(b.all))}
-	text := "It is put back in its place in the conversation: " + sentAgain(n) + "."
-	path := c.path()
-	at := slices.IndexFunc(path, func(r *transcript.Record) bool { return r.IsPrompt() && c.conv.Place(r) > c.conv.Place(b.root) })
-	switch {
-	case at < 0 && c.conv.Place(b.root) > c.conv.Place(c.conv.Leaf):
-		end := path[len(path)-1].UUID
-		d.fixes = []repair.Fix{{Text: text, Whole: true, Edit: func(d repair.Editor) error {
-			d.(*draft).setLeaf(b.leaf.UUID)
-			return d.(*draft).setParent(b.root.UUID, end)
-		}}}
-	case at > 0 && c.canEdit(path[at].UUID):
-		own, up := path[at].UUID, c.conv.Parent(path[at])
-		d.fixes = []repair.Fix{{Text: text, Whole: true, Edit: func(d repair.Editor) error {
-			return errors.Join(d.(*draft).setParent(own, b.leaf.UUID), d.(*draft).setParent(b.root.UUID, up))
-		}}}
-	}
-	c.report(f, d)
 }
 
 // answered reports whether the branch has an answer.

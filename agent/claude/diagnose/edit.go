@@ -2,6 +2,8 @@ package diagnose
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -191,10 +193,17 @@ func (d *draft) InsertPrompt(before change.Ref, text string) error {
 	if first == nil {
 		return repair.ErrNoBlock
 	}
-	uuid := newID([]byte("prompt before " + first.UUID))
+	uuid := newID("prompt before " + first.UUID)
 	raw := recordLike(first, `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":%s},"isMeta":false,"uuid":%s`, jsonedit.Quote(text), jsonedit.Quote(uuid))
 	d.add(uuid, raw, d.c.base.last[first.UUID]-1)
 	return d.setParent(first.UUID, uuid)
+}
+
+// newID returns an id that follows from a text.
+func newID(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	h := hex.EncodeToString(sum[:16])
+	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-8" + h[17:20] + "-" + h[20:32]
 }
 
 // recordLike returns a record that begins with the format, and goes on with those fields of another one

@@ -79,13 +79,11 @@ const maxDrafts = 256
 
 // examine finds what is wrong.
 func (c *Case) examine() {
-	complete := c.findDisorder()
+	disorder := c.findDisorder()
 	c.findUnread()
-	if !complete {
+	if !disorder {
 		c.findBefore()
-	}
-	if !complete {
-		c.findBeside()
+		c.findBranches()
 		c.findOmitted()
 	}
 	c.findRefusals()
@@ -120,8 +118,8 @@ func (c *Case) isLessThan(after *Case) bool {
 	}
 	after.tried = true
 	after.findBefore()
-	after.findBeside()
-	return slices.ContainsFunc(after.findings.All(), isLoss)
+	after.findBranches()
+	return slices.ContainsFunc(after.findings.All(), func(f repair.Finding) bool { return f.Class == repair.MissingHistory && f.Severity == repair.Broken })
 }
 
 // anySent reports whether a block of the records is sent if they are in the conversation: 2.1
@@ -139,12 +137,6 @@ func (c *Case) findBefore() {
 	c.findCompaction()
 	c.findBreaks()
 	c.findSkipped()
-}
-
-// findBeside finds what is lost beside the conversation.
-func (c *Case) findBeside() {
-	c.findBranches()
-	c.findUnreached()
 }
 
 // count returns a number of messages.

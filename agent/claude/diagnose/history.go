@@ -171,19 +171,6 @@ func (c *Case) findSidechain() {
 	if n == 0 || len(marked) == 0 {
 		return
 	}
-	unmark := func(d repair.Editor) error {
-		for _, r := range marked {
-			if err := d.(*draft).setMember(r.UUID, []byte("false"), "isSidechain"); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if !c.gains(c.after(unmark)) {
-		return
-	}
-	f := c.recordFinding(ruleSidechain, repair.MissingHistory, marked[0].UUID)
-	f.Text = count(n) + " not sent"
 	why := fmt.Sprintf("%d messages are marked as those of a subagent, and belong to none.", len(marked))
 	if len(marked) == 1 {
 		why = "A message is marked as one of a subagent, and belongs to none."
@@ -191,9 +178,5 @@ func (c *Case) findSidechain() {
 	if c.conv.Hidden || !main {
 		why += " Claude Code does not list the session."
 	}
-	c.report(f, found{why: why, fixes: []repair.Fix{{
-		Text:  "The mark is removed: " + sentAgain(n) + ".",
-		Whole: true,
-		Edit:  unmark,
-	}}})
+	c.reportOnly(ruleSidechain, marked[0], count(n)+" not sent", why)
 }

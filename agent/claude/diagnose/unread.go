@@ -17,11 +17,10 @@ type unread struct {
 	line   int
 	raw    []byte
 	record *transcript.Record
-	why    string // the program does not read it
 }
 
 // findUnread reports lines with a record that the program does not read: behind NUL bytes or
-// a byte order mark, behind a torn record, second on its line, or of a type in other letters. The
+// a byte order mark, behind a torn record, or second on its line. The
 // fix is the record on a line of its own. A record that would not be sent either is no loss.
 func (c *Case) findUnread() {
 	all := c.unread()
@@ -43,7 +42,7 @@ func (c *Case) findUnread() {
 	for _, u := range all {
 		f := c.recordFinding(ruleUnread, repair.UnreadableRecord, u.record.UUID)
 		f.Text = fmt.Sprintf("line %d cannot be read", u.line+1)
-		x := found{why: fmt.Sprintf("Line %d of the transcript has a complete message that Claude Code does not read, because of %s.", u.line+1, u.why)}
+		x := found{why: fmt.Sprintf("Line %d of the transcript has a complete message that Claude Code does not read, because of the bytes before it.", u.line+1)}
 		if stored := c.base.lines; u.line >= len(stored) || !bytes.Equal(stored[u.line].Raw, c.lines[u.line].Raw) {
 			x.refusal = &repair.RefusalError{Why: "Other lines change first. Then repair the session again."}
 		} else if gains {
@@ -56,15 +55,13 @@ func (c *Case) findUnread() {
 	}
 }
 
-// findUnknown says which types of records a newer version wrote that mend does not know: it skips them, as the newest version that was
-// observed does. What the newer one does with them is not known.
+// findUnknown reports records of types that mend does not know: it skips them, as the newest version that was observed does. What a
+// newer one does with them is not known. In a known version only those count that have a message.
 func (c *Case) findUnknown() {
-	if !Versions.Newer(c.base.Version) {
-		return
-	}
 	var types []string
+	isNewer := Versions.Newer(c.base.Version)
 	for i := range c.lines {
-		if r := c.lines[i].Record; r != nil && r.UnknownType() != "" && i > c.lastBoundary() && !slices.Contains(types, r.UnknownType()) {
+		if r := c.lines[i].Record; r != nil && r.UnknownType() != "" && i > c.lastBoundary() && (isNewer || r.Role() != "") && !slices.Contains(types, r.UnknownType()) {
 			types = append(types, r.UnknownType())
 		}
 	}
@@ -72,8 +69,12 @@ func (c *Case) findUnknown() {
 		return
 	}
 	text := fmt.Sprintf("records of types that mend does not know: %.200s", strings.Join(types, ", "))
-	c.report(repair.Finding{Code: ruleUnknown, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: text, Unknown: true}, found{
-		why: fmt.Sprintf("Claude Code %.20s has written %s. It may send them, or leave out others because of them. mend judges the rest as Claude Code %s loads it.", c.base.Version, text, transcript.Version),
+	why := fmt.Sprintf("Claude Code %.20s has written %s. It may send them, or leave out others because of them. mend judges the rest as Claude Code %s loads it.", c.base.Version, text, transcript.Version)
+	if !isNewer {
+		why = "There are " + text + ". Claude Code skips them, and the model does not see what they say."
+	}
+	c.report(repair.Finding{Code: ruleUnknown, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: text, Severity: repair.Lost, Unknown: true}, found{
+		why: why, refusal: &repair.RefusalError{Helps: true, Final: true, Why: "mend leaves them as they are."},
 	})
 }
 
@@ -83,37 +84,16 @@ func (c *Case) unread() (all []unread) {
 	boundary := c.lastBoundary()
 	for i := range c.lines {
 		l := &c.lines[i]
-		records, why := salvage(l, true), "the bytes before it"
-		if raw := inLowerCase(l.Record); raw != nil {
-			records, why = append(records, raw), fmt.Sprintf("its type %q, which is in other letters", l.Record.Type)
-		}
-		for _, raw := range records {
+		for _, raw := range salvage(l, true) {
 			r := transcript.NewLine(raw).Record
 			if r == nil || !r.InChain() || !c.conv.Owns(r) || r.Sendable() == 0 || known[r.UUID] || c.conv.Record(r.UUID) != nil || i < boundary || !c.canEdit(r.UUID) {
 				continue
 			}
 			known[r.UUID] = true
-			all = append(all, unread{i, raw, r, why})
+			all = append(all, unread{i, raw, r})
 		}
 	}
 	return all
-}
-
-// inLowerCase returns a prompt or an answer whose type has capital letters with the type that the
-// program knows, nil for other records.
-func inLowerCase(r *transcript.Record) []byte {
-	if r == nil || r.IsMessage() {
-		return nil
-	}
-	kind := strings.ToLower(r.Type)
-	if kind != transcript.User && kind != transcript.Assistant {
-		return nil
-	}
-	raw, err := jsonedit.Set(r.Raw, jsonedit.Quote(kind), "type")
-	if err != nil {
-		return nil
-	}
-	return raw
 }
 
 // readAgain returns the fixes of a record that is not read. end says that the conversation goes on

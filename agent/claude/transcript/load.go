@@ -1,6 +1,9 @@
 package transcript
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+)
 
 // Version is the newest version of the program that was observed. A transcript of an older one is
 // judged as this one loads it.
@@ -37,10 +40,9 @@ type Conversation struct {
 	// are Missing, the others Present.
 	Preserved, Missing, Present []string
 
-	place    map[string]int  // position of the first line of a record among records
-	order    []*Record       // by place
-	lines    []int           // the first line of each, by place; 0 for one that is not stored
-	repeated map[string]bool // ids that two stored records of different times have
+	place    map[string]int // position of the first line of a record among records
+	order    []*Record      // by place
+	repeated []*Record      // later stored records with the id of another one, of another time and content
 	parent   map[string]string
 	dropped  map[string]bool // before the compaction
 	walked   map[string]bool
@@ -55,8 +57,8 @@ type Conversation struct {
 func Load(lines []Line, size int64, agent string) *Conversation {
 	n := len(lines)
 	c := &Conversation{
-		Agent: agent, Lines: lines, order: make([]*Record, 0, n), lines: make([]int, 0, n), place: make(map[string]int, n), parent: make(map[string]string, n),
-		dropped: map[string]bool{}, walked: make(map[string]bool, n), guessed: map[string]bool{}, sides: map[string]*freeList{}, repeated: map[string]bool{},
+		Agent: agent, Lines: lines, order: make([]*Record, 0, n), place: make(map[string]int, n), parent: make(map[string]string, n),
+		dropped: map[string]bool{}, walked: make(map[string]bool, n), guessed: map[string]bool{}, sides: map[string]*freeList{},
 	}
 	st := c.readRecords()
 	c.relinkPreserved(size > largeFile)
@@ -170,23 +172,36 @@ func (c *Conversation) add(r *Record, line int, progress map[string]string) {
 	}
 	stored := c.Lines[line].Start >= 0
 	if was := c.Record(r.UUID); was != nil {
-		if stored && was.Timestamp != r.Timestamp {
-			c.repeated[r.UUID] = true
+		if stored && was.Timestamp != r.Timestamp && r.Sendable() > 0 && was.Sendable() > 0 && !bytes.Equal(was.Content(), r.Content()) {
+			c.repeated = append(c.repeated, r)
 		}
 		c.order[c.place[r.UUID]] = r
 	} else {
 		c.place[r.UUID] = len(c.order)
 		c.order = append(c.order, r)
-		if !stored {
-			line = 0
-		}
-		c.lines = append(c.lines, line)
 	}
 	c.parent[r.UUID] = up
 }
 
-// Repeats reports whether two stored records of different times have one id.
-func (c *Conversation) Repeats() bool { return len(c.repeated) > 0 }
+// Repeated returns the stored records that have the id of an earlier one, and another time and content.
+func (c *Conversation) Repeated() []*Record { return c.repeated }
+
+// atOnce is how many milliseconds may be between the times of two records that the program writes one after the other, in
+// either direction.
+const atOnce = 5000
+
+// Early returns the first record that is before the one that it follows, and not only because its parent is a wrong one: then
+// that is of a later time, or follows the record itself. nil if there is none.
+func (c *Conversation) Early() *Record {
+	for i, r := range c.order {
+		up := c.Record(r.Parent)
+		if up != nil && c.place[up.UUID] > i && !slices.Contains(c.repeated, r) && !slices.Contains(c.repeated, up) && !c.InCycle(r) &&
+			(up.Summary || !r.Timed || !up.Timed || up.Time-r.Time <= atOnce) { // what is preserved is older than the summary
+			return r
+		}
+	}
+	return nil
+}
 
 // readCheckpoint reads a last-prompt record.
 func (c *Conversation) readCheckpoint(r *Record, st *readState) {

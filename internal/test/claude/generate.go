@@ -57,20 +57,6 @@ func Generate(seed uint64) Generated {
 	return Generated{shape, fmt.Sprintf("%d %s: %s", seed, shape, strings.Join(g.did, ", ")), data}
 }
 
-// GenerateOrder puts the lines of a healthy transcript into another order at random. The same number
-// gives the same transcript.
-func GenerateOrder(seed uint64) Generated {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 31))}
-	shape := Shapes[g.IntN(len(Shapes))]
-	g.Transcript = Shape(shape)
-	for range 1 + g.IntN(2) {
-		o := orders[g.IntN(len(orders))]
-		g.did = append(g.did, o.name)
-		o.apply(g)
-	}
-	return Generated{shape, fmt.Sprintf("%d in another order, %s: %s", seed, shape, strings.Join(g.did, ", ")), g.Bytes()}
-}
-
 // A generator changes a transcript at random.
 type generator struct {
 	*rand.Rand
@@ -282,50 +268,6 @@ var damagers = []damager{
 	{"member of the message", (*generator).changeMessage},
 	{"member of the message", (*generator).changeMessage},
 	{"blocks", (*generator).changeBlocks},
-}
-
-// orders put lines into another order, and lose none.
-var orders = []damager{
-	{"shuffled", func(g *generator) { g.shuffle(g.Lines) }},
-	{"reversed", func(g *generator) { slices.Reverse(g.Lines) }},
-	{"a part shuffled", func(g *generator) {
-		from, to := g.run(40)
-		g.note("%d-%d", from, to)
-		g.shuffle(g.Lines[from:to])
-	}},
-	{"a part reversed", func(g *generator) {
-		from, to := g.run(40)
-		g.note("%d-%d", from, to)
-		slices.Reverse(g.Lines[from:to])
-	}},
-	{"a part moved", func(g *generator) {
-		from, to := g.run(40)
-		lines := slices.Clone(g.Lines[from:to])
-		g.splice(from, to)
-		at := g.IntN(len(g.Lines) + 1)
-		g.note("%d-%d to %d", from, to, at)
-		g.splice(at, at, lines...)
-	}},
-	{"a part at the end", func(g *generator) {
-		from, to := g.run(40)
-		g.note("%d-%d", from, to)
-		g.Lines = slices.Concat(g.Lines[:from], g.Lines[to:], g.Lines[from:to])
-	}},
-	{"halves swapped", func(g *generator) {
-		at := g.IntN(len(g.Lines))
-		g.note("at %d", at)
-		g.Lines = slices.Concat(g.Lines[at:], g.Lines[:at])
-	}},
-	{"a part again at the end", func(g *generator) {
-		from, to := g.run(40)
-		g.note("%d-%d", from, to)
-		g.Lines = slices.Concat(g.Lines, g.Lines[from:to])
-	}},
-	{"sorted by bytes", func(g *generator) { slices.SortFunc(g.Lines, bytes.Compare) }},
-}
-
-func (g *generator) shuffle(lines [][]byte) {
-	g.Shuffle(len(lines), func(i, k int) { lines[i], lines[k] = lines[k], lines[i] })
 }
 
 func uuidOf(line []byte) string {

@@ -66,7 +66,7 @@ func FormatOutcomes(version string, now map[string]Outcome) string {
 // again: appended lines cannot always repair it.
 func Rewrites(rule string) bool {
 	switch rule {
-	case "uuid_repeated", "nothing_readable", "boundary_lost", "out_of_order":
+	case "nothing_readable":
 		return true
 	}
 	return false

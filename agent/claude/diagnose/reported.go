@@ -1,0 +1,58 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"mend/agent/claude/transcript"
+	"mend/repair"
+)
+
+// This file finds what is reported and not repaired: nobody has met it.
+
+// reportOnly adds a finding without a fix. It is about one record, as an example.
+func (c *Case) reportOnly(code string, r *transcript.Record, text, why string) {
+	f := c.recordFinding(code, repair.MissingHistory, r.UUID)
+	f.Text, f.Unknown = text, c.followsUnknown(r)
+	c.report(f, found{why: why, refusal: &repair.RefusalError{Helps: true, Final: true, Why: fmt.Sprintf("mend does not repair that. If mend has kept the session as it was: mend restore %s. If mend has changed it: mend undo.", c.base.Ref.Session)}})
+}
+
+// findDisorder reports lines in another order than that in which they were written, where something does not reach the request
+// because of that: the program goes on at another record than the last one, or takes what follows a compaction for what is before it.
+// Other findings about the history are then not certain.
+func (c *Case) findDisorder() bool {
+	early := c.conv.Early()
+	if early == nil {
+		return false
+	}
+	begin := c.conv.Boundary
+	var lost []*transcript.Record
+	var last *transcript.Record
+	for _, r := range c.conv.Records() {
+		if !c.conv.Owns(r) || !r.Timed || !c.anySent(r) || begin != nil && r.Time < begin.Time {
+			continue
+		}
+		if last == nil || r.Time >= last.Time {
+			last = r
+		}
+		if !c.conv.Has(r) || c.conv.Hidden {
+			lost = append(lost, r)
+		}
+	}
+	if last == nil || c.conv.Has(last) && !c.conv.Hidden && !slices.ContainsFunc(lost, c.conv.Dropped) {
+		return false
+	}
+	n := count(transcript.Messages(lost))
+	c.reportOnly(ruleDisorder, early, "the lines cannot be read in order, "+n+" not sent",
+		fmt.Sprintf("Lines of the transcript are in another order than that in which they were written, so Claude Code takes some of them for what they are not. It does not send %s%s.", n, c.promptsIn(lost)))
+	return true
+}
+
+// findRepeated reports ids that two different messages have: the later one takes the place of the earlier one.
+func (c *Case) findRepeated() {
+	for _, r := range c.conv.Repeated() {
+		if b := c.conv.Boundary; b == nil || !r.Timed || r.Time > b.Time {
+			c.reportOnly(ruleRepeated, r, "two messages have one id", "Two different messages have the same id, so Claude Code has only one of them, and what is before the other one is lost.")
+		}
+	}
+}
