@@ -155,19 +155,6 @@ func sentAgain(n int) string {
 	return count(n) + " are sent again"
 }
 
-// missing returns how many messages of the transcript do not reach the request, and how many
-// should.
-func (c *Case) missing() (missing, all int) {
-	for _, b := range c.conv.Breaks {
-		missing += transcript.Messages(b.Found)
-	}
-	reached := transcript.Messages(c.conv.Chain)
-	if c.conv.Hidden {
-		missing, reached = missing+reached, 0
-	}
-	return missing, missing + reached
-}
-
 // recordFinding returns a finding at a record.
 func (c *Case) recordFinding(code string, class repair.Class, uuid string) repair.Finding {
 	return repair.Finding{Code: code, Class: class, Ref: c.base.refOf(uuid)}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"mend/agent/claude/transcript"
@@ -33,17 +34,30 @@ const (
 // findBreaks reports each break of the chain. The fix is the record once more, with the
 // parent that it should have.
 func (c *Case) findBreaks() {
-	_, all := c.missing()
-	for i, b := range c.conv.Breaks {
-		if !slices.ContainsFunc(c.conv.Breaks[i:], func(b transcript.Break) bool { return c.anySent(b.Found...) }) {
-			break
+	if len(c.conv.Breaks) == 0 {
+		return
+	}
+	linked := c.link()
+	comeBack := make([][]*transcript.Record, len(c.conv.Breaks)) // with each break
+	last := -1                                                   // the last break with which something comes back that is sent
+	for _, r := range linked.Chain {
+		i := sort.Search(len(comeBack), func(i int) bool { return c.conv.Place(c.conv.Breaks[i].Record) <= c.conv.Place(r) }) - 1
+		if i < 0 || c.conv.Has(r) {
+			continue
 		}
+		comeBack[i] = append(comeBack[i], r)
+		if c.anySent(r) {
+			last = max(last, i)
+		}
+	}
+	all := transcript.Messages(linked.Chain)
+	for i, b := range c.conv.Breaks[:last+1] {
 		f := c.recordFinding(ruleBreak, repair.MissingHistory, b.Record.UUID)
 		f.Unknown = c.followsUnknown(b.Record)
-		n := transcript.Messages(b.Found)
+		n := transcript.Messages(comeBack[i])
 		messages := fmt.Sprintf("%d of %s", n, count(max(all, n)))
 		f.Text = messages + " not sent"
-		d := found{why: fmt.Sprintf("%s So Claude does not see %s%s.", breakWhy(b), messages, c.promptsIn(b.Found))}
+		d := found{why: fmt.Sprintf("%s So Claude does not see %s%s.", breakWhy(b), messages, c.promptsIn(comeBack[i]))}
 		if d.fixes = []repair.Fix{link(b.Record, b.Next, n)}; !c.canEdit(b.Record.UUID) {
 			d.fixes, d.refusal = nil, errNoLine
 		}

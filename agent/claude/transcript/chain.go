@@ -13,8 +13,7 @@ import (
 type Break struct {
 	Record *Record
 	Why    Cause
-	Next   *Record   // the record that should be its parent
-	Found  []*Record // the records that come back with Next, up to the next break
+	Next   *Record // the record that should be its parent
 }
 
 // A Cause says why a chain breaks.
@@ -298,82 +297,50 @@ func (c *Conversation) belongs(r *Record, answer string) bool {
 	return r.Type == Attachment
 }
 
-// findBreaks finds where the chain breaks, and walks on behind each break as if it were
-// repaired. A walk takes what no earlier one has taken, so all of them look at each record a
-// few times, however many breaks there are.
+// findBreaks finds where the chain breaks, and walks on from the record before each break as if it were the parent.
 func (c *Conversation) findBreaks() {
-	if len(c.Chain) == 0 || c.begins(c.Chain[0]) {
+	if len(c.Chain) == 0 {
 		return
 	}
-	virtual := breakWalk{Conversation: *c}
-	virtual.walked, virtual.guessed, virtual.reached = maps.Clone(c.walked), map[string]bool{}, map[string]bool{}
-	for r := c.Chain[0]; r != nil; {
-		b, ok := virtual.breakAt(r)
-		if !ok {
+	v := *c
+	v.walked, v.guessed = maps.Clone(c.walked), map[string]bool{}
+	for r := c.Chain[0]; !c.begins(r); {
+		b := Break{Record: r, Why: c.causeAt(r), Next: v.freeBefore(r)}
+		if b.Next == nil || b.Why == ParentCycle && !c.InCycle(r) {
 			return
 		}
-		r = nil
-		for next := b.Next; next != nil; next = virtual.above(next) {
-			virtual.walked[next.UUID], virtual.reached[virtual.roots[next.UUID]] = true, true
-			b.Found = append(b.Found, next)
-			r = next
+		for next := b.Next; next != nil; next = v.above(next) {
+			v.walked[next.UUID], r = true, next
 		}
-		b.Found = append(b.Found, virtual.beside(b.Found)...)
 		c.Breaks = append(c.Breaks, b)
 	}
 }
 
-// A breakWalk is a conversation on which findBreaks walks on.
-type breakWalk struct {
-	Conversation
-	open    map[owner]*openRecords // nil until there is a break
-	answers map[string][]*Record   // by message id, with the results of their calls
-	roots   map[string]string      // of all records; see [breakWalk.findRoots]
-	reached map[string]bool        // roots to which the walk led: what has one of them comes behind a break
-}
-
-// An owner is whose record it is.
-type owner struct {
-	sidechain bool
-	agent     string
-}
-
-// openRecords are the records of an owner that a conversation can go on with, by place, and
-// those of them that are sent.
-type openRecords struct{ all, sent freeList }
-
-// index makes the indices of the walk.
-func (c *breakWalk) index() {
-	c.open, c.answers = map[owner]*openRecords{}, map[string][]*Record{}
-	ids := map[string]string{} // of the message of each answer
-	for _, o := range c.order {
-		if o.Type == Assistant && o.MessageID != "" {
-			ids[o.UUID] = o.MessageID
-		}
-	}
-	for _, o := range c.order {
-		if c.dropped[o.UUID] {
+// freeBefore returns the last record before r in the file that the conversation can go on with, nil if there is none.
+func (c *Conversation) freeBefore(r *Record) *Record {
+	for _, o := range slices.Backward(c.order[:c.Place(r)]) {
+		if c.walked[o.UUID] || c.dropped[o.UUID] || o.Subtype == "file_snapshot" || o.UUID == noID || o.IsSidechain() != r.IsSidechain() || o.AgentID != r.AgentID {
 			continue
 		}
-		id := ids[o.UUID]
-		if id == "" && o.Type == User && o.has(request.ToolResult) {
-			id = ids[c.parent[o.UUID]]
+		if n := len(c.Preserved); n > 0 && o.UUID == c.parent[c.Preserved[0]] && !c.walked[c.Preserved[n-1]] {
+			return c.Record(c.Preserved[n-1]) // they are sent after that record, wherever they are in the file
 		}
-		if id != "" {
-			c.answers[id] = append(c.answers[id], o)
-		}
-		if o.Subtype == "file_snapshot" || o.UUID == noID {
-			continue
-		}
-		by := owner{o.IsSidechain(), o.AgentID}
-		if c.open[by] == nil {
-			c.open[by] = &openRecords{}
-		}
-		c.open[by].all.add(o)
-		if o.Sendable() > 0 {
-			c.open[by].sent.add(o)
-		}
+		return o
 	}
+	return nil
+}
+
+// causeAt returns why the chain breaks at a record.
+func (c *Conversation) causeAt(r *Record) Cause {
+	switch up := c.parent[r.UUID]; {
+	case up == "":
+		return NoParent
+	case c.Sees(up):
+		return ParentCycle
+	case c.Record(up) != nil:
+		return DroppedParent
+	}
+	return UnknownParent
 }
 
 // begins reports whether a conversation may begin with the record: the program writes null for the parent where it
@@ -391,28 +358,6 @@ func (c *Conversation) Beginning() *Record {
 		return nil
 	}
 	return c.Chain[0]
-}
-
-// breakAt returns the break at the record at which the walk ended. ok is false if the
-// conversation begins there.
-func (c *breakWalk) breakAt(r *Record) (b Break, ok bool) {
-	if c.begins(r) {
-		return b, false
-	}
-	b = Break{Record: r, Next: c.goesOnWith(r)}
-	if b.Next == nil {
-		return b, false
-	}
-	switch {
-	case c.parent[r.UUID] == "":
-		b.Why = NoParent
-	case c.Sees(c.parent[r.UUID]):
-		b.Why = ParentCycle
-		return b, c.InCycle(r)
-	case c.Record(c.parent[r.UUID]) != nil:
-		b.Why = DroppedParent
-	}
-	return b, true
 }
 
 // InCycle reports whether the parents of a record lead back to it.
@@ -433,76 +378,6 @@ func (c *Conversation) InCycle(r *Record) bool {
 		}
 	}
 	return c.cycles[r.UUID]
-}
-
-// findRoots finds where the parents of each record end. For those of a cycle that is one record
-// of it.
-func (c *breakWalk) findRoots() {
-	c.roots = make(map[string]string, len(c.order))
-	for _, o := range c.order {
-		var path []string
-		id := o.UUID
-		for c.roots[id] == "" && c.Sees(c.parent[id]) {
-			path = append(path, id)
-			c.roots[id] = id // so that a cycle ends
-			id = c.parent[id]
-		}
-		root := cmp.Or(c.roots[id], id)
-		c.roots[id] = root
-		for _, p := range path {
-			c.roots[p] = root
-		}
-	}
-}
-
-// goesOnWith returns the last record before r in the file that the conversation can go on with,
-// nil if nothing that is sent is before it. A record whose parents lead to r is none: together
-// they would be a cycle.
-func (c *breakWalk) goesOnWith(r *Record) *Record {
-	if c.open == nil {
-		c.index()
-		c.findRoots()
-		for _, o := range c.Chain {
-			if c.Guessed(o) {
-				c.reached[c.roots[o.UUID]] = true
-			}
-		}
-	}
-	c.reached[c.roots[r.UUID]] = true
-	open := c.open[owner{r.IsSidechain(), r.AgentID}]
-	if open == nil {
-		return nil
-	}
-	before := func(l *freeList) *Record {
-		i := sort.Search(len(l.records), func(i int) bool { return c.Place(l.records[i]) >= c.Place(r) }) - 1
-		return l.latest(i, func(o *Record) bool { return !c.walked[o.UUID] && !c.reached[c.roots[o.UUID]] })
-	}
-	if before(&open.sent) == nil {
-		return nil
-	}
-	last := before(&open.all)
-	if n := len(c.Preserved); n > 0 && last.UUID == c.parent[c.Preserved[0]] && !c.walked[c.Preserved[n-1]] {
-		return c.Record(c.Preserved[n-1]) // they are sent behind that record, wherever they are in the file
-	}
-	return last
-}
-
-// beside returns the records that regroup will put beside those that were found.
-func (c *breakWalk) beside(found []*Record) (more []*Record) {
-	for _, r := range found {
-		if r.Type != Assistant || r.MessageID == "" {
-			continue
-		}
-		for _, o := range c.answers[r.MessageID] {
-			if !c.walked[o.UUID] {
-				c.walked[o.UUID] = true
-				more = append(more, o)
-			}
-		}
-		delete(c.answers, r.MessageID)
-	}
-	slices.SortFunc(more, func(a, b *Record) int { return cmp.Compare(c.Place(a), c.Place(b)) })
-	return more
 }
 
 // Messages returns how many messages the records are of which the program sends something: the
