@@ -283,7 +283,6 @@ type RestoreRequest struct {
 // A Restoration brings back what was kept of a session.
 type Restoration struct {
 	Ops      []change.Op // none if nothing is missing
-	Session  string      // that has it then: another one if the agent has gone on otherwise and both stay
 	Messages int         // that it has then
 	Joined   bool        // what the session has now stays, and what is missing is added
 }

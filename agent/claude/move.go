@@ -3,9 +3,9 @@ package claude
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,9 +15,7 @@ import (
 	"mend/agent"
 	"mend/change"
 	"mend/internal/fail"
-	"mend/internal/git"
 	"mend/internal/jsonedit"
-	"mend/internal/place"
 	"mend/internal/safedir"
 )
 
@@ -46,16 +44,17 @@ func folderOf(dir string) string {
 // the transcript and what is beside it for the session go to the folder of projects of that, and a last line
 // says where the session is now.
 func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
-	err := agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
+	noted := map[string]bool{}
+	return agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
 		if _, _, isAgent := subagent(r.Head.ID); isAgent || r.Head.Directory == r.To && r.Head.Project == projectID(folderOf(r.To)) {
 			return nil, nil
 		}
+		if !noted[r.Head.Directory] {
+			noted[r.Head.Directory] = true
+			s.noteMemory(r.Head.Directory)
+		}
 		return s.moved(ctx, r)
 	})
-	if err != nil {
-		return err
-	}
-	return s.moveMemories(all, each)
 }
 
 func (s *store) moved(ctx context.Context, r agent.Relocation) ([]change.Op, error) {
@@ -154,90 +153,10 @@ func walk(d *safedir.Dir, name, at string, most int64, visit func(at string, e s
 	return nil
 }
 
-// memory is the folder beside the transcripts in which the program keeps what it remembers of a project.
-const memory = "memory"
-
-// moveMemories plans that what the program remembers of a folder that is gone goes along with its sessions. It is left where it is,
-// which is noted, if there is such a memory of the new folder.
-func (s *store) moveMemories(all []agent.Relocation, each func(change.Plan) error) error {
-	seen := map[string]bool{}
-	for _, r := range all {
-		below, err := filepath.Rel(r.Old, r.Head.Directory)
-		if err != nil || !filepath.IsLocal(below) {
-			continue
-		}
-		for ; ; below = filepath.Dir(below) { // that of a repository is of its top folder
-			from, to := filepath.Join(r.Old, below), filepath.Join(r.New, below)
-			if !seen[from] && place.Gone(from) && !place.Gone(to) {
-				p, err := s.moveMemory(from, to)
-				if err != nil {
-					return fmt.Errorf("moving the memory of %s: %w", from, err)
-				}
-				if len(p.Ops) > 0 {
-					err = each(p)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			if seen[from] = true; below == "." {
-				break
-			}
-		}
+// noteMemory notes that what the program remembers of a folder, beside the transcripts, stays where it is.
+func (s *store) noteMemory(folder string) {
+	memory := path.Join(projects, folderOf(folder), "memory")
+	if _, err := os.Stat(filepath.Join(s.ID().Root, filepath.FromSlash(memory))); err == nil {
+		s.Note("%s stays: mend moves sessions, and not what Claude Code remembers of a folder", memory)
 	}
-	return nil
-}
-
-func (s *store) moveMemory(from, to string) (p change.Plan, err error) {
-	p = change.Plan{Session: change.NoSession, Cause: change.Cause{Title: "the memory of " + to}}
-	project, target := projectID(folderOf(from)), projectID(folderOf(memoryFolder(to)))
-	names, err := s.memories(project)
-	if len(names) == 0 || err != nil || target == project {
-		return p, err
-	}
-	there, err := s.memories(target)
-	if err != nil {
-		return p, err
-	}
-	if len(there) > 0 {
-		s.Note("%s stays: there is another memory in %s", path.Join(projects, folderOf(from), memory), path.Join(projects, folderOf(memoryFolder(to)), memory))
-		return p, nil
-	}
-	p.Ops, err = s.moveFolder(project, target, memory)
-	if there != nil { // an empty folder
-		p.Ops = slices.DeleteFunc(p.Ops, func(o change.Op) bool { return o.Ref.Project == target && o.Ref.Part == memory })
-	}
-	change.Sort(p.Ops)
-	return p, err
-}
-
-// memories returns the names of what the program remembers of a project; nil if there is no folder for it.
-func (s *store) memories(project string) (names []string, err error) {
-	d, _, err := s.OpenFolder(change.Ref{Kind: change.KindSession, Project: project, Session: memory})
-	if err == nil {
-		defer d.Close()
-		var sub *safedir.Dir
-		if sub, err = d.Sub(memory); err == nil {
-			defer sub.Close()
-			names, err = sub.Names()
-			names = append([]string{}, names...)
-		}
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return names, err
-}
-
-// memoryFolder returns the folder that stands for a folder where the program keeps memories: the top one of the main work tree of
-// its repository.
-func memoryFolder(dir string) string {
-	r, found, err := git.Find(dir)
-	switch {
-	case err != nil || !found:
-		return dir
-	case filepath.Base(r.Common) == ".git":
-		return filepath.Dir(r.Common)
-	}
-	return r.Worktree
 }

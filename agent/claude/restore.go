@@ -3,7 +3,6 @@ package claude
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -20,11 +19,10 @@ import (
 )
 
 // Restore implements [agent.Store]. A transcript that the program has begun anew, because the file was gone
-// while it ran, is put behind what was kept. One that went on otherwise stays, and what was kept becomes a
-// session with an id of its own, as a fork has. Records of another session, such as a file that was copied
-// over the transcript, are no content of this one.
+// while it ran, is put behind what was kept. One that went on otherwise stays. Records of another session, such as a
+// file that was copied over the transcript, are no content of this one.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op, r agent.RestoreRequest) (agent.Restoration, error) {
-	is := agent.Restoration{Session: head.ID}
+	is := agent.Restoration{}
 	kept = slices.Clone(kept)
 	at := slices.IndexFunc(kept, func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Ref.Session == head.ID })
 	if at < 0 {
@@ -56,7 +54,8 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	case lost && !r.Exact && current.continues(then):
 		post, is.Joined = then.joined(post, has, gained, r.Edited), gained
 	case lost && gained && !r.Force:
-		return s.restoreBeside(ctx, head, kept)
+		return is, fail.New(fail.Refused, "--force puts what was kept in the place of what there is; mend undo brings that back",
+			"restoring session %s: another conversation has begun under its id since", head.ID)
 	case !r.Exact && now[at] != nil && !lost:
 		post = nil
 	}
@@ -220,61 +219,6 @@ func (c chain) joined(then, now []byte, gained bool, edited map[change.Ref]bool)
 			continue
 		}
 		add(append(text[:len(text):len(text)], '\n'))
-	}
-	return all
-}
-
-// restoreBeside plans to write what was kept as a session of its own. Its id follows from the content, so that
-// a second restore finds it there.
-func (s *store) restoreBeside(ctx context.Context, head change.Head, kept []change.Op) (agent.Restoration, error) {
-	sum := sha256.New()
-	for _, o := range kept {
-		fmt.Fprintf(sum, "%s %d\n", change.Key(o.Ref), len(o.Post.Data))
-		sum.Write(o.Post.Data)
-	}
-	id := sum.Sum(nil)
-	id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80
-	is := agent.Restoration{Session: fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:16])}
-	for _, o := range kept {
-		o.Ref.Session = strings.Replace(o.Ref.Session, head.ID, is.Session, 1)
-		post := *o.Post
-		if o.Ref.Kind == change.KindSession && o.Ref.Session == is.Session {
-			is.Messages, _ = countMessages(post.Data)
-		}
-		if o.Ref.Kind == change.KindSession {
-			post.Data, post.Mode = withSessionID(post.Data, is.Session), linestore.Mode
-		}
-		is.Ops = append(is.Ops, change.Op{Ref: o.Ref, Post: &post})
-	}
-	refs := make([]change.Ref, len(is.Ops))
-	for i, o := range is.Ops {
-		refs[i] = o.Ref
-	}
-	now, err := s.Read(ctx, refs)
-	if err != nil {
-		return is, err
-	}
-	there := slices.ContainsFunc(now, func(i *change.Image) bool { return i != nil })
-	if there { // it was restored before, and may have gone on since
-		is.Ops = nil
-	}
-	return is, nil
-}
-
-// withSessionID returns a transcript whose records say that they are of another session.
-func withSessionID(data []byte, id string) []byte {
-	var all []byte
-	for line := range bytes.Lines(data) {
-		text := bytes.TrimRight(line, "\r\n")
-		for _, name := range []string{"sessionId", "session_id"} {
-			if _, ok := jsonedit.Get(text, name); !ok {
-				continue
-			}
-			if edited, err := jsonedit.Set(text, jsonedit.Quote(id), name); err == nil {
-				text = edited
-			}
-		}
-		all = append(append(all, text...), line[len(bytes.TrimRight(line, "\r\n")):]...)
 	}
 	return all
 }

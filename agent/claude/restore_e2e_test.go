@@ -194,35 +194,6 @@ func TestRealRestore(t *testing.T) {
 	}
 }
 
-// TestRealRestoreBeside restores what was kept beside another conversation under the same id: both are continued.
-func TestRealRestoreBeside(t *testing.T) {
-	h := fixture.NewHome(t, install(t))
-	h.Put(fixture.Session, fixture.Baseline)
-	k := newKeeper(t, h)
-	before := h.Prompt(fixture.Session, prompt, true)
-	if err := os.Remove(h.File(fixture.Session)); err != nil {
-		t.Fatal(err)
-	}
-	if r := h.Prompt(fixture.Session, "hello", false); !r.Answered { // the id is used again
-		t.Fatal(r.Output)
-	}
-	other := h.Read(fixture.Session)
-	done, _ := k.restore()
-	if done.Session.ID == fixture.Session || !bytes.Equal(h.Read(fixture.Session), other) {
-		t.Errorf("restored as %s", done.Session.ID)
-	}
-	after := h.Prompt(done.Session.ID, prompt, true)
-	if diff := gocmp.Diff(before.Blocks, after.Blocks); !after.Answered || diff != "" {
-		t.Errorf("the copy (-before +after): answered %t, %s\n%s", after.Answered, diff, after.Output)
-	}
-	if len(h.Sessions()) != 2 {
-		t.Errorf("the sessions are %v", h.Sessions())
-	}
-	if r := h.Prompt(fixture.Session, prompt, true); !r.Answered || len(r.Blocks) == 0 {
-		t.Errorf("the other one: %d blocks, %s", len(r.Blocks), r.Output)
-	}
-}
-
 // TestRealExpiring compares which transcripts mend says that the program deletes with those that it does, for
 // each form of its setting.
 func TestRealExpiring(t *testing.T) {

@@ -45,7 +45,7 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 
 // Restore implements [agent.Store]. What the session has gained since stays behind what was kept, unless an exact state is wanted.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op, r agent.RestoreRequest) (agent.Restoration, error) {
-	is := agent.Restoration{Session: head.ID}
+	is := agent.Restoration{}
 	i := slices.IndexFunc(kept, func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Ref.Session == head.ID })
 	if i < 0 {
 		return is, fmt.Errorf("restoring session %s: the copy has no rollout", head.ID)

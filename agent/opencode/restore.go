@@ -19,7 +19,7 @@ import (
 // were kept and those that the agent has added since: they are joined unless an exact state is wanted. The
 // session is listed then, even if it was archived.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op, r agent.RestoreRequest) (agent.Restoration, error) {
-	is := agent.Restoration{Session: head.ID}
+	is := agent.Restoration{}
 	if s.tree != nil && head.Ref.Kind != 0 {
 		own, err := s.Read(ctx, []change.Ref{head.Ref})
 		if err != nil {

@@ -30,8 +30,8 @@ prompt. Move gives them to the new folder: they are listed there, and continue t
 
 It is about the sessions of OLD and of all folders below it, of every agent. NEW must
 exist; sessions that it has already stay as they are. If OLD was made again since and
-has sessions of its own, those stay there; if not, what Claude Code remembers of it goes
-along. One undo brings all of it back.
+has sessions of its own, those stay there. What Claude Code remembers of a folder stays,
+too. One undo brings all of it back.
 
 Without names it lists the folders that are gone, with where each may be now: first
 folders of the same repository, which its first commit shows, or those that a transcript
@@ -200,9 +200,6 @@ func printMoves(env *environment, moves []storeMove, to string) {
 				line += "  to " + term.OneLine(term.ShortenHome(r.To), 80)
 			}
 			env.Printf("%s\n", term.Cut(line, env.Width))
-		}
-		for _, what := range m.Along {
-			env.Printf("  %s goes along.\n", term.OneLine(what, 80))
 		}
 		if n := len(m.Stay); n > 0 {
 			env.Say("%s there: the folder was made again before.", term.CountWords(n, "later session stays", "later sessions stay"))

@@ -468,96 +468,6 @@ func TestMoveCodex(t *testing.T) {
 	})
 }
 
-// TestMoveClaudeMemory: what the program remembers of a folder, for a repository that of its main work tree, is there after the move, and
-// is not mixed with what it remembers of the new one.
-func TestMoveClaudeMemory(t *testing.T) {
-	storetest.InTurn(t, 1)
-	cmd, err := claude.Install(claude.Versions[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	const fact, other = "The password is swordfish.", "The password is marlin."
-	for _, r := range []struct {
-		relocation
-		of, by string // the folder of the memory before, and after
-	}{
-		{relocation{name: "no git", old: "app", new: "shop"}, "app", "shop"},
-		{relocation{name: "repository", old: "app", new: "shop", before: "cd app && " + commit + "1"}, "app", "shop"},
-		{relocation{name: "folder below", old: "app", new: "shop", in: "app/a/b", now: "shop/a/b", before: "cd app && " + commit + "1 && mkdir -p a/b"}, "app", "shop"},
-		{relocation{name: "into a repository", old: "app", new: "src/app", move: "mkdir src && mv app src && cd src && " + commit + "1"}, "app", "src"},
-		{relocation{name: "parent of all", old: "src", new: "code", in: "src/app", now: "code/app", before: "mkdir -p src/app && cd src/app && " + commit + "1"}, "src/app", "code/app"},
-		{relocation{name: "worktree removed", old: "tree", new: "app", before: "rmdir tree && mkdir app && cd app && " + commit + "1 && git worktree add -q ../tree", move: "cd app && git worktree remove --force ../tree"}, "app", "app"},
-		{relocation{name: "to a worktree", old: "app", new: "tree", before: "mkdir main && cd main && " + commit + "1", move: "rm -r app && cd main && git worktree add -q ../tree"}, "app", "main"},
-		{relocation{name: "another memory", old: "app", new: "shop", sessions: true}, "app", "shop"},
-	} {
-		t.Run(r.name, func(t *testing.T) {
-			h := claude.NewHome(t, cmd)
-			dir := filepath.Join(h.Dir(), "p")
-			r.make(t, dir)
-			remember := func(folder, text string) string {
-				name := filepath.Join(filepath.Dir(h.In(filepath.Join("p", folder)).File("")), "memory", "MEMORY.md")
-				if text != "" {
-					if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, []byte(text), 0o600)); err != nil {
-						t.Fatal(err)
-					}
-				}
-				return name
-			}
-			of := remember(r.of, fact)
-			sessions := 0
-			knows := func(folder string) string { // a new session, which nothing was said in
-				sessions++
-				is := h.In(filepath.Join("p", folder)).Prompt(fmt.Sprintf("00000000-0000-4000-8000-%012d", sessions), "what do you know?", false)
-				if !is.Answered {
-					t.Fatal(is.Output)
-				}
-				for _, text := range []string{fact, other} {
-					if strings.Contains(string(is.Raw), text) {
-						return text
-					}
-				}
-				return ""
-			}
-			if is := knows(r.from()); is != fact {
-				t.Fatalf("before anything it knows %q", is)
-			}
-			r.relocate(t, dir)
-			want := fact
-			if r.sessions {
-				remember(r.new, other)
-				want = other
-			}
-			before, journal := transcripts(t, h.Root()), filepath.Join(t.TempDir(), "journal")
-			run := func(args ...string) string {
-				code, out := runMend(t, h.Root(), journal, args...)
-				if code != 0 {
-					t.Fatalf("mend %q: exit code %d: %s", args, code, out)
-				}
-				return out
-			}
-			out := run("move", filepath.Join(dir, r.old), filepath.Join(dir, r.new), "--yes")
-			run("undo", "--yes")
-			if now := transcripts(t, h.Root()); now != before {
-				t.Errorf("after the undo:\n%s\nwant\n%s", now, before)
-			}
-			run("redo", "--yes")
-			if is := knows(r.to()); is != want {
-				t.Errorf("after the move it knows %q, want %q", is, want)
-			}
-			_, err := os.Stat(of)
-			if stays := r.sessions || r.of == r.by; (err == nil) != stays || strings.Contains(out, "stays") != r.sessions {
-				t.Errorf("the old memory: %v; mend says %s", err, out)
-			}
-		})
-	}
-}
-
-// transcripts returns names, modes, times and bytes of the files below projects.
-func transcripts(t *testing.T, root string) string {
-	t.Helper()
-	return listFiles(t, filepath.Join(root, "projects"), "%m %T@")
-}
-
 // listFiles returns names and bytes of the files in a folder, with what find prints of each in that form.
 func listFiles(t *testing.T, dir, form string) string {
 	t.Helper()
@@ -638,4 +548,10 @@ func TestMoveClaudePicker(t *testing.T) {
 	if err != nil || !strings.Contains(string(data), "look around") || !strings.Contains(string(data), "go on") {
 		t.Errorf("the subagent did not go on with what it knows: %v\n%s", err, data)
 	}
+}
+
+// transcripts returns names, modes, times and bytes of the files below projects.
+func transcripts(t *testing.T, root string) string {
+	t.Helper()
+	return listFiles(t, filepath.Join(root, "projects"), "%m %T@")
 }

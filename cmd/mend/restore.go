@@ -40,7 +40,7 @@ func restoreVerb(env *environment) *cobra.Command {
 Without a session it lists what can be brought back, newest first, and asks.
 
 Hidden, archived and elsewhere need no copy; the others do: "mend keep" makes them. What the session has now is kept before it is replaced. If the agent has gone on
-with it, both stay: what is missing is added, or becomes a session of its own.
+with it, both stay: what is missing is added. Another conversation under its id is replaced only with --force.
 
 With --at it is as it was then: an age ("2h ago", 3d), a date, a time, or the id of a
 repair, for the state before that. --from STORE takes it from another store of the agent;
@@ -499,8 +499,6 @@ func printRestore(env *environment, head change.Head, done mend.Restored) {
 		env.SayAt(2, text)
 	}
 	switch from := done.From; {
-	case len(done.Plan.Ops) == 0 && done.Session.ID != head.ID:
-		env.SayAt(2, fmt.Sprintf("What was kept is the session %s already.", term.Bold(done.Session.ID)))
 	case len(done.Plan.Ops) == 0 && done.State != "":
 		env.SayAt(2, "It is as it was then.")
 	case len(done.Plan.Ops) == 0:
@@ -523,10 +521,7 @@ func printRestore(env *environment, head change.Head, done mend.Restored) {
 			}
 			env.SayAt(2, fmt.Sprintf("It was also kept %s, on %s, with %s: for that, %s.", when, other.Time.Local().Format(time.DateTime), term.Count(other.Messages, "message"), term.Command(env.cmdline("restore", head.ID, "--at", other.ID))))
 		}
-		switch {
-		case done.Session.ID != head.ID:
-			env.SayAt(2, fmt.Sprintf("Its agent has gone on with it otherwise, so it stays, and what was kept becomes the session %s.", term.Bold(done.Session.ID)))
-		case done.Joined:
+		if done.Joined {
 			env.SayAt(2, fmt.Sprintf("What it has now stays, and what is missing is added: %s then.", term.Count(done.Messages, "message")))
 		}
 	}

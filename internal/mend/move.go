@@ -21,7 +21,6 @@ import (
 type Move struct {
 	Sessions []agent.Relocation // that go, each with its new folder
 	Stay     []change.Head      // of the folder that was made at the old place since
-	Along    []string           // what goes along with the sessions, in words
 	Unread   error              // sessions of the folder may be missing, see [Store.CheckListed]
 	Plans    int                // how many there are; 0 if all belong to their new folder already
 	Going    int                // how many of these are of a session
@@ -70,7 +69,7 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 	sessions := m.Sessions
 	m.Each = func(ctx context.Context, f func(change.Plan) error) error {
 		return c.store.Move(ctx, sessions, func(p change.Plan) error {
-			p.Cause = change.Cause{Kind: change.CauseMove, Text: to, Folder: from, Title: cmp.Or(p.Cause.Title, "the project of "+to)}
+			p.Cause = change.Cause{Kind: change.CauseMove, Text: to, Folder: from, Title: "the project of " + to}
 			p.Seen, p.Force = seen, force
 			if i, is := at[p.Session]; is {
 				p.Cause.Title, p.Cause.Folder, p.Cause.Text = sessions[i].Head.Title, sessions[i].Head.Directory, sessions[i].To
@@ -82,9 +81,6 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 		m.Plans++
 		if p.Session != change.NoSession {
 			m.Going++
-		}
-		if p.Cause.Title != "" {
-			m.Along = append(m.Along, p.Cause.Title)
 		}
 		return c.checkLinks(ctx, p)
 	})

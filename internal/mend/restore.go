@@ -571,13 +571,9 @@ func (c *Store) restoreOps(ctx context.Context, done Restored, ops []change.Op, 
 	if err != nil {
 		return done, err
 	}
-	done.Joined, done.Session.ID = plan.Joined, plan.Session
-	done.Messages = plan.Messages
-	if plan.Session != head.ID {
-		done.Session.Ref.Session = plan.Session
-	}
+	done.Joined, done.Messages = plan.Joined, plan.Messages
 	done.Plan = change.Plan{
-		Session: plan.Session, Force: r.Force, Fresh: true, Seen: seen,
+		Session: head.ID, Force: r.Force, Fresh: true, Seen: seen,
 		Cause: cause,
 		Ops:   undo.Rebase(undo.AddColumns(plan.Ops, now, defaults), now),
 	}
