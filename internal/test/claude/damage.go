@@ -394,7 +394,6 @@ var Damages = []Damage{
 		t.edit(boundary, func(r map[string]any) { delete(r["compactMetadata"].(map[string]any), "preservedMessages") })
 	}},
 
-
 	// A second process goes on behind a prompt before the compaction.
 	{Name: "two processes, one compacts and goes on", Shape: "compaction", Apply: func(t *Transcript) {
 		beforeCompaction(t, last101)
