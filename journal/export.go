@@ -2,29 +2,29 @@ package journal
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
-	"time"
 
 	"mend/change"
 	"mend/internal/boltfile"
 )
 
-// An export is JSON Lines: one "journal"; the events in their order, each "event" that begins an
-// entry followed by that "entry"; with bytes the "image"s, each in pieces; and one "end".
+// An export is JSON Lines: one "journal"; each "event", followed by the "ops" and the "text" that have their
+// hash in it; with bytes the "image"s, each in pieces; and one "end". What is left out follows from the rest.
 // docs/audit.md says what an auditor does with it.
 
-// exportVersion is raised if a member is removed or changes its meaning.
-const exportVersion = 1
+// exportVersion is raised if a member is added, removed, or changes its meaning.
+const exportVersion = 2
 
 type exportedJournal struct {
 	Type    string `json:"type"` // journal
 	Version int    `json:"exportVersion"`
-	Format  int    `json:"format"` // of the journal
-	ID      string `json:"id"`     // the hash before the first event follows from it
-	Bytes   bool   `json:"bytes"`  // the images follow
+	Format  int    `json:"format"`  // of the journal
+	ID      string `json:"id"`      // the hash before the first event follows from it
+	Created uint64 `json:"created"` // in seconds since 1970
+	Bytes   bool   `json:"bytes"`   // the images follow
 }
 
 type exportedEvent struct {
@@ -35,57 +35,33 @@ type exportedEvent struct {
 	Payload string `json:"payload"` // the event as it is stored
 }
 
-// An exportedEntry is an entry as it is at the time of the export. All of it follows from the events
-// and from Text, End and Ops, whose hashes are in the events.
-type exportedEntry struct {
-	Type      string          `json:"type"` // entry
-	Entry     uint64          `json:"entry"`
-	ID        string          `json:"id"`
-	State     change.State    `json:"state"`
-	UndoneBy  string          `json:"undoneBy,omitempty"`
-	Resolved  string          `json:"resolved,omitempty"`
-	Forgotten bool            `json:"forgotten,omitempty"` // its images were removed
-	Time      string          `json:"time"`
-	Version   string          `json:"version"`
-	Actor     *change.Actor   `json:"actor,omitempty"`
-	Agent     string          `json:"agent"`
-	Store     string          `json:"store"`
-	Session   string          `json:"session"`
-	Operation uint64          `json:"operation,omitempty"` // the entry that began its operation; missing if that is this one
-	Cause     change.Cause    `json:"cause"`
-	Conflicts []exportedClash `json:"conflicts,omitempty"`
-	Kept      []string        `json:"kept,omitempty"`
-	Digest    string          `json:"digest,omitempty"`
-	Ops       []exportedOp    `json:"ops"`
-	Text      *string         `json:"text,omitempty"` // the text of its beginning as it is stored; missing if it has none, or it was forgotten
-	End       *string         `json:"end,omitempty"`  // that of its end
-}
-
-type exportedClash struct {
-	Record string `json:"record"`
-	Why    string `json:"why"`
+type exportedOps struct {
+	Type string       `json:"type"` // ops
+	Ops  []exportedOp `json:"ops"`
 }
 
 type exportedOp struct {
-	Key    string         `json:"key"` // see [change.Key]
-	Record string         `json:"record"`
-	Kind   string         `json:"kind"`
-	Pre    *exportedImage `json:"pre"`
-	Post   *exportedImage `json:"post"`
+	Key  string         `json:"key"` // see [change.Key]
+	Pre  *exportedImage `json:"pre"`
+	Post *exportedImage `json:"post"`
 }
 
 type exportedImage struct {
 	SHA256 hash   `json:"sha256"`
 	Size   int64  `json:"size"`
-	Mode   uint32 `json:"mode"`           // the bits of [fs.FileMode]
-	Perm   string `json:"perm,omitempty"` // the same for a person, "" for a row
+	Mode   uint32 `json:"mode"` // the bits of [fs.FileMode]; 0 for a row
+}
+
+type exportedText struct {
+	Type string `json:"type"` // text
+	Text string `json:"text"` // as it is stored
 }
 
 // An exportedPiece is a part of an image.
 type exportedPiece struct {
 	Type   string `json:"type"` // image
 	SHA256 hash   `json:"sha256"`
-	Size   uint64 `json:"size"`
+	Size   uint64 `json:"size"` // of the image
 	At     uint64 `json:"at"`
 	Data   []byte `json:"data"`
 }
@@ -99,12 +75,12 @@ type exportedEnd struct {
 }
 
 // Export writes the whole journal to w, with bytes also the images that were not removed. It reads
-// one entry and one piece of an image at a time. The error wraps [ErrDamaged] if the journal is
+// one event and one piece of an image at a time. The error wraps [ErrDamaged] if the journal is
 // damaged; what was written is then no export.
 func (j *Journal) Export(ctx context.Context, w io.Writer, withBytes bool) (Report, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	x := exporter{j: j, ctx: ctx, out: json.NewEncoder(w), undos: newUndoResolver(j.snap())}
+	x := exporter{j: j, ctx: ctx, out: json.NewEncoder(w)}
 	x.out.SetEscapeHTML(false)
 	err := errors.Join(j.file.CheckReadable(), j.damage)
 	if err == nil && j.file.Snap == nil {
@@ -120,12 +96,17 @@ type exporter struct {
 	j      *Journal
 	ctx    context.Context
 	out    *json.Encoder
-	undos  *undoResolver
 	report Report
 }
 
 func (x *exporter) run(withBytes bool) error {
-	if err := x.out.Encode(exportedJournal{"journal", exportVersion, format, x.j.id, withBytes}); err != nil {
+	created, _, err := x.j.snap().Get(bucketMeta, []byte(keyCreated))
+	if n, ok := boltfile.SplitU64(created, 1); ok && err == nil {
+		err = x.out.Encode(exportedJournal{"journal", exportVersion, format, x.j.id, n[0], withBytes})
+	} else if err == nil {
+		err = damaged("it has no time of creation")
+	}
+	if err != nil {
 		return err
 	}
 	x.report.Head = genesis(x.j.id).String()
@@ -158,43 +139,59 @@ func (x *exporter) event(it boltfile.Item) error {
 		return damaged("event %d does not follow the one before it", seq)
 	}
 	x.report.Events, x.report.Head = int(seq), sum.String()
-	payload := b[eventHead : len(b)-len(sum)]
-	if err := x.out.Encode(exportedEvent{"event", seq, before, sum, string(payload)}); err != nil || ev.Kind != kindBegin {
+	if err := x.out.Encode(exportedEvent{"event", seq, before, sum, string(b[eventHead : len(b)-len(sum)])}); err != nil {
 		return err
 	}
-	x.report.Entries++
-	return x.entry(ev)
-}
-
-func (x *exporter) entry(begin *event) error {
-	st, err := x.j.snap().entryState(begin.Entry)
-	if err != nil {
-		return err
-	}
-	e, err := x.j.buildEntry(st, x.undos)
-	if err != nil {
-		return err
-	}
-	line := exportEntry(&e)
-	if !st.textsErased {
-		if line.Text, err = x.text(st.begin.Begin.Text); err != nil {
-			return err
-		}
-		if st.finish != nil {
-			if line.End, err = x.text(st.finish.Finish.Text); err != nil {
+	switch ev.Kind {
+	case kindBegin:
+		x.report.Entries++
+		for _, list := range ev.Begin.Ops {
+			if err := x.ops(list); err != nil {
 				return err
 			}
 		}
+		return x.text(ev.Entry, ev.Begin.Text)
+	case kindFinish:
+		return x.text(ev.Entry, ev.Finish.Text)
+	case kindResolve, kindGC, kindForget:
+	}
+	return nil
+}
+
+func (x *exporter) ops(list hash) error {
+	b, err := x.j.file.Codec.Read(x.j.snap().Snapshot, bucketOps, list)
+	if err != nil {
+		return err
+	}
+	ops, err := decodeOps(b)
+	if err != nil {
+		return err
+	}
+	line := exportedOps{"ops", make([]exportedOp, len(ops))}
+	for i, o := range ops {
+		line.Ops[i] = exportedOp{change.Key(o.Ref), exportImage(o.Pre), exportImage(o.Post)}
 	}
 	return x.out.Encode(line)
 }
 
-func (x *exporter) text(h *hash) (*string, error) {
-	if h == nil {
-		return nil, nil
+func exportImage(d *change.Digest) *exportedImage {
+	if d == nil {
+		return nil
 	}
-	b, err := x.j.file.Codec.Read(x.j.snap().Snapshot, blobText.bucket(), *h)
-	return new(string(b)), err
+	return &exportedImage{d.SHA256, d.Size, d.Mode}
+}
+
+// text writes a text of an entry, unless there is none, or it was forgotten.
+func (x *exporter) text(entry uint64, h *hash) error {
+	st, err := x.j.snap().entryState(entry)
+	if err != nil || h == nil || st.textsErased {
+		return err
+	}
+	b, err := x.j.file.Codec.Read(x.j.snap().Snapshot, bucketTexts, *h)
+	if err != nil {
+		return err
+	}
+	return x.out.Encode(exportedText{"text", string(b)})
 }
 
 // image writes an image. it is the key that makes it complete, or a piece of it.
@@ -246,44 +243,23 @@ func (w *pieceWriter) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// exportEntry returns an entry as an export has it, without the stored texts.
-func exportEntry(e *change.Entry) exportedEntry {
-	x := exportedEntry{
-		Type: "entry", Entry: e.Seq, ID: e.ID, State: e.State, UndoneBy: e.UndoneBy, Resolved: e.Resolved, Forgotten: e.Forgotten,
-		Time: e.Time.UTC().Format(time.RFC3339Nano), Version: e.Version, Actor: e.Actor, Agent: e.Store.Agent,
-		Store: e.Store.Root, Session: e.Session, Operation: e.Operation, Cause: e.Cause, Kept: e.Kept, Digest: e.Digest, Ops: []exportedOp{},
-	}
-	if e.Operation != e.Seq {
-		x.Operation = e.Operation
-	}
-	for _, o := range e.Ops {
-		x.Ops = append(x.Ops, exportOp(o))
-	}
-	for _, c := range e.Conflicts {
-		x.Conflicts = append(x.Conflicts, exportedClash{c.Ref.String(), c.Why})
-	}
-	return x
+// stored returns the event as it is stored.
+func (line *exportedEvent) stored() []byte {
+	b := binary.BigEndian.AppendUint64([]byte{eventVersion}, line.Event)
+	return append(append(append(b, line.Before[:]...), line.Payload...), line.Hash[:]...)
 }
 
-func exportOp(o change.OpInfo) exportedOp {
-	return exportedOp{change.Key(o.Ref), o.Ref.String(), o.Ref.Kind.String(), exportImage(o.Pre), exportImage(o.Post)}
-}
-
-func exportImage(d *change.Digest) *exportedImage {
-	if d == nil {
-		return nil
+// infos returns the ops as they are stored.
+func (line *exportedOps) infos() ([]change.OpInfo, error) {
+	all := make([]change.OpInfo, len(line.Ops))
+	for i, o := range line.Ops {
+		ref, err := change.RefOfKey(o.Key)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = change.OpInfo{Ref: ref, Pre: o.Pre.digest(), Post: o.Post.digest()}
 	}
-	x := &exportedImage{SHA256: d.SHA256, Size: d.Size, Mode: d.Mode}
-	if d.Mode != 0 {
-		x.Perm = fs.FileMode(d.Mode).String()
-	}
-	return x
-}
-
-// info is the inverse of exportOp.
-func (o exportedOp) info() (change.OpInfo, error) {
-	ref, err := change.RefOfKey(o.Key)
-	return change.OpInfo{Ref: ref, Pre: o.Pre.digest(), Post: o.Post.digest()}, err
+	return all, nil
 }
 
 func (x *exportedImage) digest() *change.Digest {

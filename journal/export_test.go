@@ -100,6 +100,8 @@ func TestExportTampered(t *testing.T) {
 		refused("a line is cut", with(i, line[:len(line)/2])...)
 		refused("a line is missing", append(append([][]byte(nil), lines[:i]...), lines[i+1:]...)...)
 		refused("a line comes twice", append(append([][]byte(nil), lines[:i+1]...), lines[i:]...)...)
+		refused("a member comes twice", with(i, bytes.Replace(line, []byte("{"), []byte(`{"type":"x",`), 1))...)
+		refused("a blank is added", with(i, bytes.Replace(line, []byte(":"), []byte(": "), 1))...)
 		if i > 0 {
 			refused("two lines are exchanged", append(append(append([][]byte(nil), lines[:i-1]...), line, lines[i-1]), lines[i+1:]...)...)
 		}

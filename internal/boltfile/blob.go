@@ -121,15 +121,22 @@ func (c *Codec) Decompress(packed []byte) ([]byte, error) {
 // Write calls put for each key of the blob, in the order in which they must become
 // durable.
 func (c *Codec) Write(h Hash, data []byte, put func(key, val []byte) error) error {
-	size, rest := uint64(len(data)), data
-	for n := range ChunkCount(size) - 1 {
-		if err := put(ChunkKey(h, n), c.Compress(nil, rest[:ChunkSize])); err != nil {
+	size := uint64(len(data))
+	for n := range ChunkCount(size) {
+		from := n * ChunkSize
+		if err := put(c.Chunk(h, size, n, data[from:min(from+ChunkSize, size)])); err != nil {
 			return err
 		}
-		rest = rest[ChunkSize:]
 	}
-	head := binary.BigEndian.AppendUint64([]byte{blobVersion}, size)
-	return put(h[:], c.Compress(head, rest))
+	return nil
+}
+
+// Chunk returns key and value of chunk n of a blob of that size, which holds data.
+func (c *Codec) Chunk(h Hash, size, n uint64, data []byte) (key, val []byte) {
+	if n+1 < ChunkCount(size) {
+		return ChunkKey(h, n), c.Compress(nil, data)
+	}
+	return bytes.Clone(h[:]), c.Compress(binary.BigEndian.AppendUint64([]byte{blobVersion}, size), data)
 }
 
 // Copy writes the blob's bytes to w, checks them against its hash, and returns their

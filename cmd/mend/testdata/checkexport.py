@@ -3,7 +3,7 @@ import base64, hashlib, json, sys
 
 sha = lambda b: hashlib.sha256(b).hexdigest()
 image = lambda i: "-" if i is None else "%s:%d:%d" % (i["sha256"], i["size"], i["mode"])
-head, seen, events, entries, digests, pieces = "", set(), 0, 0, 0, {}
+head, seen, events, entries, digests, pieces, begin, ops, texts = "", set(), 0, 0, 0, {}, {}, [], set()
 for text in open(sys.argv[1], encoding="utf-8"):
     line = json.loads(text)
     if line["type"] == "journal":
@@ -14,16 +14,15 @@ for text in open(sys.argv[1], encoding="utf-8"):
         head = sha(b"\1" + events.to_bytes(8, "big") + bytes.fromhex(head) + line["payload"].encode())
         assert line["hash"] == head, "event %d: its hash is wrong" % events
         event = json.loads(line["payload"])
-    elif line["type"] == "entry":
-        entries += 1
-        begin = event["begin"]
-        assert line["entry"] == event["entry"] and len(line["ops"]) == begin["count"], "entry %d is another" % entries
-        ops = sorted("%s %s %s\n" % (o["key"], image(o["pre"]), image(o["post"])) for o in line["ops"])
-        if "digest" in begin:
+        begin, ops, texts = event.get("begin", {}), [], {part["text"] for part in event.values() if isinstance(part, dict) and "text" in part}
+        entries += "begin" in event
+    elif line["type"] == "ops":
+        ops += ["%s %s %s\n" % (o["key"], image(o["pre"]), image(o["post"])) for o in line["ops"]]
+        if len(ops) == begin["count"] and "digest" in begin:
             digests += 1
-            assert sha(("mend plan 1\n" + "".join(ops)).encode()) == begin["digest"] == line["digest"], "entry %d: its digest is wrong" % entries
-        assert "text" not in line or sha(line["text"].encode()) == begin["text"], "entry %d: its text is another" % entries
-        assert line["session"] == base64.b64decode(begin["session"]).decode("utf-8", "replace"), "entry %d: its session is another" % entries
+            assert sha(("mend plan 1\n" + "".join(sorted(ops))).encode()) == begin["digest"], "entry %d: its digest is wrong" % entries
+    elif line["type"] == "text":
+        assert sha(line["text"].encode()) in texts, "event %d: its text is another" % events
     elif line["type"] == "image":
         pieces.setdefault(line["sha256"], hashlib.sha256()).update(base64.b64decode(line["data"]))
     elif line["type"] == "end":

@@ -20,6 +20,9 @@ type refusal struct {
 	reason string // a sentence that is also in CHANGELOG.md
 }
 
+// formerExport is the reason why the export of the frozen program is refused.
+const formerExport = "export 1 of format 1: this mend knows 2 and 1"
+
 // refusals are all that the present program refuses.
 var refusals = []refusal{}
 
@@ -195,7 +198,7 @@ func (p *player) playAll() {
 	}
 }
 
-// look shows each entry, and verifies the export of the journal.
+// look shows each entry, and verifies an export of the journal.
 func (p *player) look(s state) {
 	p.Helper()
 	for _, e := range s.Entries {
@@ -204,6 +207,10 @@ func (p *player) look(s state) {
 		}
 	}
 	if s.Name == "done" {
+		if code, out, errOut := p.run("verify", exportName); code != 4 || !strings.Contains(errOut, formerExport) {
+			p.Errorf("a former export is not refused as expected, code %d:\n%s%s", code, out, errOut)
+		}
+		p.must("log", "--export", exportName, "--force", "--with-bytes")
 		p.must("verify", exportName)
 	}
 }
@@ -280,13 +287,20 @@ func checkControls(t *testing.T, cases []*frozenCase, program string) {
 	} {
 		p := newPlayer(t, c, program)
 		p.unpack("done")
+		p.must("log", "--export", exportName, "--force")
 		changed := 0
 		for _, f := range c.files["done"] {
-			if strings.HasPrefix(f.name, control.file) && bytes.Contains(f.data, []byte(control.old)) {
+			name := filepath.Join(p.home, f.name)
+			if !strings.HasPrefix(f.name, control.file) || !f.mode.IsRegular() {
+				continue
+			}
+			data, err := os.ReadFile(name)
+			if bytes.Contains(data, []byte(control.old)) {
 				changed++
-				if err := os.WriteFile(filepath.Join(p.home, f.name), bytes.ReplaceAll(f.data, []byte(control.old), []byte(control.new)), f.mode.Perm()); err != nil {
-					t.Fatal(err)
-				}
+				err = os.WriteFile(name, bytes.ReplaceAll(data, []byte(control.old), []byte(control.new)), f.mode.Perm())
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 		}
 		if changed == 0 {
