@@ -251,7 +251,7 @@ func (x *importer) verify(ctx context.Context, dir, head string) (Report, error)
 	if err != nil {
 		return Report{}, err
 	}
-	defer j.Close()
+	defer func() { _ = j.Close() }()
 	v := newVerifier(j, strings.ToLower(strings.TrimSpace(head)))
 	v.withoutImages = !x.header.Bytes
 	if err := v.run(); err != nil {
@@ -262,7 +262,7 @@ func (x *importer) verify(ctx context.Context, dir, head string) (Report, error)
 		_, err := j.Export(ctx, w, x.header.Bytes)
 		w.CloseWithError(err)
 	}()
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	again, n := newLineScanner(r), 0
 	for ; again.Scan(); n++ {
 		if n >= len(x.lines) {

@@ -212,18 +212,6 @@ func isImageType(mime string) bool {
 	return mime == media.JPEG || mime == media.PNG || mime == media.GIF || mime == media.WebP
 }
 
-// noImage returns what the API says of R18.
-func noImage(b *request.Block) string {
-	switch b.MediaInfo().Fault {
-	case media.Empty:
-		return imagePlace + ": image cannot be empty"
-	case media.NotBase64:
-		return imagePlace + ": invalid base64 data"
-	default:
-		return ""
-	}
-}
-
 const (
 	largestSide   = 8000 // in pixels
 	largestOfMany = 2000 // in a request with more than manyImages
