@@ -46,9 +46,11 @@
 // is written last and makes the blob complete.
 //
 // A ref in a list of ops has a kind: 1 session, 2 message, 3 part, 4 folder, 5 a file
-// beside the records, whose name is in the place of the part and may be any bytes, 6
-// project, 7 event counter, 8 a whole database, whose image lists its files with their
-// sizes and hashes: the files themselves are kept beside the database. A mend that does not know a kind shows the entry, and refuses to undo it.
+// beside the records, the name of which is in the place of the part and may be any bytes, 6
+// project, 7 event counter. What is beside the records as whole files stays there, and the image
+// lists it: 8 a whole database, with its files, their sizes and hashes; 10 rows in an archive, with
+// their tables; 11 a folder, with the number of its files. 9 is the entry of a session in an index
+// of the agent. A mend that does not know a kind shows the entry, and refuses to undo it.
 //
 // Events are of the kinds begin, finish, resolve, gc and forget; [event] has
 // their fields, [encodeOps] the encoding of a list of ops, [causeText] and

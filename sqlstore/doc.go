@@ -21,7 +21,8 @@
 //
 // # Writing
 //
-// SQLite's own transaction makes a change atomic, so nothing is staged: Prepare
+// SQLite's own transaction makes a change of rows atomic, so nothing is staged for it
+// (what a change of a whole database, an archive or a folder has beside it: [Owned]): Prepare
 // compares, Commit compares again and writes in one BEGIN IMMEDIATE, Settle compares
 // the rows and never writes one. Foreign keys are off on our connection, so that no
 // statement touches a row outside the plan; they are checked before COMMIT, row by row.
