@@ -19,11 +19,10 @@
 // What the provider refuses is fixed by the engine, see package repair.
 //
 //	rule            is about                                fixed by, the first that holds                     loses
-//	R12, clock      messages dated in the future            their times follow those of the messages before    when they were written
-//	R16             answers dated before the first prompt   the time in their record, or in their id           the former time
-//	unreadable      damaged records                         what can be read stays, the rest is rebuilt        what cannot be read
+//	R12, R16, clock messages with ids from before the      ids in the order of time, with all references,      the ids, the times
+//	                clock's wrap, or dated in the future   and times that follow the messages before
+//	unreadable      damaged records                         what can be read stays, the rest is completed       what cannot be read
 //	field, screen   missing fields, or of a wrong form      from the session, or one that means nothing        a value of a wrong form
-//	clock           ids from before the clock's wrap        ids in the order of time, with all references      the ids
 //	subtask         subtasks that were not run              a text with the prompt                             the subtask
 //	beside, order, nothing, name, session, no-session, unlisted, stray, hidden, place, unavailable: see [rows]
 //

@@ -201,7 +201,7 @@ func isLoopRule(code string) bool { return code == "R3" || code == "R4" }
 // why the agent cannot make one.
 func isRequestFault(code string) bool {
 	switch code {
-	case render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock, render.FailureEndless, render.FailureSubtask:
+	case render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock, render.FailureSubtask:
 		return true
 	}
 	return isRule(code)

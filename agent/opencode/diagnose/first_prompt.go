@@ -5,15 +5,14 @@ import (
 	"strings"
 
 	"mend/agent/opencode/record"
-	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/repair"
 )
 
 // firstPromptFixes returns the fixes of a conversation that starts with an answer: those that
-// complete records before it, one of which may be the prompt, one that moves answers to their place,
-// and those for older versions, which read the messages in another order.
+// complete records before it, one of which may be the prompt, and one for older versions, which read
+// the messages in the order of their ids.
 func firstPromptFixes(c *simulation, f finding) []repair.Fix {
 	at := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return m.Ref.Message == f.Ref.Message })
 	before := map[string]bool{}
@@ -24,49 +23,7 @@ func firstPromptFixes(c *simulation, f finding) []repair.Fix {
 	for i := range fixes {
 		fixes[i].Whole = true // of another message than the one at fault
 	}
-	return slices.Concat(fixes, fixEarlyAnswers(c, at), orderFixes(c.s))
-}
-
-// fixEarlyAnswers returns the fix of answers up to the one at that index that are dated
-// before their prompts, while the time inside the record, or that in its id, is later.
-func fixEarlyAnswers(c *simulation, at int) []repair.Fix {
-	if at < 0 {
-		return nil
-	}
-	prompt := slices.IndexFunc(c.s.Messages[at:], func(m record.Message) bool { return m.Role == change.RoleUser })
-	if prompt < 0 {
-		return nil
-	}
-	after, wraps := c.s.Messages[at+prompt].Created, record.ClockWraps(c.s.LatestTime())
-	times := map[change.Ref]int64{}
-	for i := range c.s.Messages[:at+1] {
-		m := &c.s.Messages[i]
-		ms := render.CreatedInJSON(m)
-		if ms <= after {
-			ms, _ = record.IDTime(m.ID, wraps)
-		}
-		if ms > after && !c.now.IsZero() && ms < c.now.UnixMilli() {
-			times[m.Ref] = ms
-		}
-	}
-	if len(times) == 0 {
-		return nil
-	}
-	return []repair.Fix{{
-		Text: "Assistant messages that are dated before the first prompt get the time that is stored in them, or that of their id.", Loses: "The former time.", Whole: true,
-		Edit: draftEdit(func(d *draft) error {
-			for i := range d.s.Messages {
-				m := &d.s.Messages[i]
-				if ms, ok := times[m.Ref]; ok {
-					if err := setCreated(m, ms); err != nil {
-						return err
-					}
-				}
-			}
-			d.s.Sort()
-			return nil
-		}),
-	}}
+	return append(fixes, fixOrder(c, f)...)
 }
 
 // lostPrompt returns an id for the prompt of the answer: the id that the answer names

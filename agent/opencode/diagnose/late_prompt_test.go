@@ -22,7 +22,7 @@ func TestLatePrompt(t *testing.T) {
 			s.Drop(messages[damage.Goodbye])
 			damage.ByName(t, "last prompt dated in the future")(s)
 		}).load()
-		want := "latent late-prompt"
+		want := "latent clock"
 		if version == "1.1.53" { // it reads messages in the order of their ids
 			want = ""
 		}

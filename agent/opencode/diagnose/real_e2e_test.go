@@ -74,7 +74,7 @@ func TestRealClock(t *testing.T) {
 					addReferences(s)
 					idsBeforeWrap(n)(s)
 				}
-				testFix(t, version, apply, opencode.Dead, render.FailureClock, clockFixes)
+				testFix(t, version, apply, opencode.Dead, render.FailureClock, allFixes)
 			})
 		}
 	}

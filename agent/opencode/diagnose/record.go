@@ -51,13 +51,6 @@ func whyScreen(_ *simulation, f finding) string {
 	return fmt.Sprintf("Newer versions of OpenCode cannot show the session: %s.", f.Text)
 }
 
-func whyClock(c *simulation, f finding) string {
-	if c.isMisdated(f) {
-		return "It and its prompt are dated in the future, so every new prompt sorts before them. This version considers new prompts answered, and stays silent."
-	}
-	return "Its id is from before the id clock wrapped on 2026-08-14. This version considers every new prompt answered, and stays silent."
-}
-
 // defects returns the records with a defect that want accepts.
 func (c *simulation) defects(want func(*change.Defect) bool) (fs []finding) {
 	for r := range c.s.Records {

@@ -93,15 +93,10 @@ var rows = []repair.Rule{
 	},
 	{Code: render.FailureMedia, Class: repair.InvalidFile, Healed: "OpenCode 1.15.0 leaves out what is attached to a result and is neither an image nor a PDF."},
 	{
-		Code: render.FailureClock, Class: IDsBeforeWrap, ClassOf: classOf(classOfClock), Why: why(whyClock), Fixes: fixes(fixClock),
-		Meaning: "An id from before the id clock wrapped on 2026-08-14, or a date in the future. OpenCode considers every new prompt answered and stays silent.",
-		Example: "A session of July 2026, opened in OpenCode 1.1 today.",
+		Code: render.FailureClock, Class: IDsBeforeWrap, ClassOf: classOf(classOfOrder), Find: find(findLatePrompt), Why: why(whyOrder), Fixes: fixes(fixLateAnswer),
+		Meaning: "A message sorts after every new prompt: its id is from before the id clock wrapped on 2026-08-14, or it is dated in the future. OpenCode considers every new prompt answered and stays silent, asks again without end because it does not see its own answer, or works on that message instead of the new prompt.",
+		Example: "A session of July 2026, opened in OpenCode 1.1 today; one written while the clock was a year ahead.",
 		Healed:  "OpenCode 1.18.15 takes a prompt for answered only if an answer names it.",
-	},
-	{
-		Code: render.FailureEndless, Class: IDsBeforeWrap, ClassOf: classOf(classOfClock), Why: why(whyEndless), Fixes: fixes(fixLateAnswer),
-		Meaning: "An assistant message that sorts after every new prompt, usually because of a date in the future. OpenCode does not see its own answer and asks the model again without end. Providers that refuse a request ending with an assistant message stop it.",
-		Example: "A session written while the clock was a year ahead, continued with a GPT model.",
 	},
 	{
 		Code: render.FailureSubtask, Class: repair.ToolResultMissing, Find: find(findSubtasks), Why: why(whySubtask), Fixes: fixes(fixSubtasks),
@@ -116,11 +111,6 @@ var rows = []repair.Rule{
 		Example: `A tool call whose "state.input" is a text.`,
 	},
 
-	{
-		Code: "late-prompt", Class: IDsBeforeWrap, ClassOf: classOf(classOfClock), Severity: repair.Latent, Find: find(findLatePrompt), Why: why(whyLatePrompt), Fixes: fixes(fixClock),
-		Meaning: "A prompt without an answer sorts after every new prompt, usually because of a date in the future. OpenCode works on that prompt instead of the new one, and begins again after each step that calls a tool, maybe without end.",
-		Example: "A prompt sent while the clock was a day ahead, whose turn failed.",
-	},
 	{Code: "unfinished", Severity: repair.Latent, Find: find(findUnfinished), NoFix: whyNoCall},
 	{Code: "link", Severity: repair.Latent, Find: find(findWebLinks)},
 	{Code: "tool-name", Severity: repair.Latent, Find: find(findToolNames)},

@@ -2,8 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 
 	"mend/agent/opencode/record"
@@ -55,52 +53,6 @@ func TestSessionFile(t *testing.T) {
 		}
 		if r, err := Plan(s, Request{Options: o}); err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) > 0 != broken {
 			t.Errorf("%s: Plan = %v, %v; left %s", data, r.Plan.Ops, err, summary(r.Remaining))
-		}
-	}
-}
-
-// TestEarlyAnswer checks answers that are dated before the first prompt: the time in the record,
-// or else that in its id, moves them to their place again (found fault 13.10).
-func TestEarlyAnswer(t *testing.T) {
-	for version, name := range damage.Versions[1:] {
-		for _, c := range []struct {
-			at     int
-			column string // of the row
-			inside any    // the time in the record; nil for the former
-		}{
-			{4, "-time_created", nil},
-			{9, "-time_created", nil},
-			{4, "-1", nil},
-			{4, "0", nil},
-			{7, "1", nil},
-			{4, "1", 1},
-			{7, "1500", 1500},
-			{4, "-1", -1},
-		} {
-			t.Run(fmt.Sprint(name, c), func(t *testing.T) {
-				healthy := idsOf(unpack(t, version+1, func(damage.Store) {}).load())
-				before := map[string]any{}
-				s := unpack(t, version+1, func(s damage.Store) {
-					messages, _ := s.Records()
-					m := messages[c.at]
-					s.Put(m.Edit(func(f map[string]any) {
-						times := f["time"].(map[string]any)
-						maps.Copy(before, times)
-						if c.inside != nil {
-							times["created"] = c.inside
-						}
-					}))
-					s.(damage.Database).SQL("update message set time_created = "+c.column+" where id = ?", m.ID)
-				}).load()
-				o := Options{Now: fixtureTime, Version: name, Missing: missing}
-				r, err := Plan(s, Request{Options: o})
-				if err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) != 1 || !slices.Equal(idsOf(r.After), healthy) {
-					t.Fatalf("Plan has %d ops, want 1; left %s, order %v, want %v; %v", len(r.Plan.Ops), summary(r.Remaining), idsOf(r.After), healthy, err)
-				}
-				if got, want := r.After.Messages[c.at].Completed, int64(before["completed"].(float64)); got != want {
-					t.Errorf("completed at %d, want %d", got, want)
-				}
-			})
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (r Request) unseenAnswer(p provider.Provider, thinking bool) []request.Viol
 	found := provider.Check(p, end, thinking)
 	switch {
 	case len(found) == 0:
-		return []request.Violation{{Rule: FailureEndless, Message: "the agent does not see that a new prompt is answered, and asks again without end", Refs: []change.Ref{r.Unseen}, N: -1, M: -1}}
+		return []request.Violation{{Rule: FailureClock, Message: "the agent does not see that a new prompt is answered, and asks again without end", Refs: []change.Ref{r.Unseen}, N: -1, M: -1}}
 	case n > 0 && r.Turns[n-1].Role == change.RoleAssistant:
 		return nil // the first request is refused for the same reason
 	}

@@ -48,7 +48,7 @@ func allVersions(v string) [len(Versions)]string { return [len(Versions)]string{
 func byVersion(v ...string) [len(Versions)]string { return [len(Versions)]string(v) }
 
 // Table has every kind of damage whose effect is known.
-var Table = slices.Concat(texts, reasoning, interrupted, callFields, results, files, damaged, incomplete, lost, mixed, otherFiles, copies, several)
+var Table = slices.Concat(texts, reasoning, interrupted, callFields, results, files, damaged, incomplete, lost, mixed, otherFiles, several)
 
 // AddsFile reports whether the kind of damage with the name is a file of the user's own
 // beside the records. It is reported, and mend does not move it.

@@ -1,0 +1,243 @@
+package diagnose
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"mend/agent/opencode/record"
+	"mend/agent/opencode/render"
+	"mend/change"
+	"mend/internal/jsonedit"
+	"mend/repair"
+)
+
+// This file fixes messages that sort after every new prompt: by their ids, which are from before
+// the id clock wrapped (docs/opencode.md F3), or by their times, because a clock was wrong. Older
+// versions of OpenCode read messages in the order of their ids, newer ones in the order of their times.
+
+// isInFuture reports whether the message is dated later than the next prompt.
+func isInFuture(m *record.Message, now time.Time) bool {
+	return !now.IsZero() && max(m.Created, render.CreatedInJSON(m)) >= now.UnixMilli()
+}
+
+// futureDate returns the date of the message that the fault is about, "" if it is not in the future.
+func (c *simulation) futureDate(f finding) string {
+	m := c.message(f.Ref)
+	if m == nil || !isInFuture(m, c.now) {
+		return ""
+	}
+	return time.UnixMilli(max(m.Created, render.CreatedInJSON(m))).UTC().Format("2006-01-02 15:04 MST")
+}
+
+func whyEndsWithAnswer(c *simulation, f finding) string {
+	if at := c.futureDate(f); at != "" {
+		return fmt.Sprintf("The request ends with an assistant message that is dated in the future (%s), so every new prompt sorts before it.", at)
+	}
+	return "The request ends with an assistant message."
+}
+
+func whyOrder(c *simulation, f finding) string {
+	why := "Its id is from before the id clock wrapped on 2026-08-14"
+	if at := c.futureDate(f); at != "" {
+		why = fmt.Sprintf("It is dated in the future (%s)", at)
+	}
+	return fmt.Sprintf("%s, so it sorts after every new prompt: %s.", why, f.Text)
+}
+
+// findLatePrompt finds a prompt that the agent considers newer than its next one. Latent: a turn
+// in which the model calls no tool ends, although the model may answer the wrong prompt.
+func findLatePrompt(c *simulation) []finding {
+	if late := c.render(c.settings[own]).Late; late != (change.Ref{}) {
+		return []finding{{Ref: late, Severity: repair.Latent, Text: "OpenCode works on that prompt instead of the new one, and again after each tool call"}}
+	}
+	return nil
+}
+
+// classOfOrder returns the class of a fault that ends a request with an answer: a wrong
+// date has the same effect as a wrong id.
+func classOfOrder(c *simulation, f finding) repair.Class {
+	if c.futureDate(f) != "" {
+		return repair.AssistantPrefillUnsupported
+	}
+	return IDsBeforeWrap
+}
+
+// fixLateAnswer returns the fixes of an answer that sorts after every new prompt, by
+// its time, which may be missing, or by its id.
+func fixLateAnswer(c *simulation, f finding) []repair.Fix {
+	return append(c.completions(func(r change.Ref) bool { return r.Message == f.Ref.Message }), fixOrder(c, f)...)
+}
+
+// fixOrder returns the fix of messages that sort after every new prompt, or in another order by their
+// ids than by their times.
+func fixOrder(c *simulation, _ finding) []repair.Fix {
+	inFuture := func(m record.Message) bool { return isInFuture(&m, c.now) }
+	fix := repair.Fix{
+		Text:  "Messages from before 2026-08-14, and what is in them, get ids that sort before today's. Their order stays, and all references are updated.",
+		Whole: true, Edit: draftEdit(func(d *draft) error { return reorder(d.s, c.now) }),
+	}
+	switch {
+	case slices.ContainsFunc(c.s.Messages, inFuture):
+		fix.Loses = repair.LosesTimes
+		fix.Text = "Messages dated in the future get times right after the message before them, and new ids if those sort after new ones. All references are updated."
+	case oldIDs(c.s, c.now) == 0:
+		return nil
+	}
+	fixes := []repair.Fix{fix}
+	if broken := malformed(c.s); len(broken) > 0 { // a damaged record cannot get another id
+		fix.Text, fix.Loses = "What is damaged is rebuilt from what can be read. "+fix.Text, strings.TrimSpace("What cannot be read. "+fix.Loses)
+		fix.Edit = draftEdit(func(d *draft) error {
+			for _, ref := range broken {
+				for _, x := range c.known().recordFixes(finding{Ref: ref}) {
+					if x.Edit(d) == nil {
+						break
+					}
+				}
+			}
+			d.arrange()
+			return reorder(d.s, c.now)
+		})
+		fixes = append(fixes, fix)
+	}
+	return fixes
+}
+
+// malformed returns the refs of the messages and parts that are damaged.
+func malformed(s *record.Session) (refs []change.Ref) {
+	for r := range s.Records {
+		if r.Ref.Kind != change.KindSession && r.Malformed() {
+			refs = append(refs, r.Ref)
+		}
+	}
+	return refs
+}
+
+// reorder dates messages that are dated in the future, and then gives new ids to the messages up to the
+// last that does not sort before the next prompt, or before a later message.
+func reorder(s *record.Session, now time.Time) error {
+	if err := redate(s, now); err != nil {
+		return err
+	}
+	n := oldIDs(s, now)
+	if n == 0 || renumber(s, n) == nil {
+		return nil
+	}
+	return renumber(s, len(s.Messages))
+}
+
+// oldIDs returns the number of messages up to the last whose id sorts after the id of the next prompt, or of
+// a later message.
+func oldIDs(s *record.Session, now time.Time) int {
+	_, lowest := render.NextPrompt(s, now)
+	for i := range slices.Backward(s.Messages) {
+		if s.Messages[i].ID >= lowest {
+			return i + 1
+		}
+		lowest = s.Messages[i].ID
+	}
+	return 0
+}
+
+// redate gives messages that are dated in the future the time of the message before them by their ids. One
+// with an id that sorts after the next prompt follows all others. The present decides only which messages
+// these are.
+func redate(s *record.Session, now time.Time) error {
+	var future, past []*record.Message
+	for i := range s.Messages {
+		if m := &s.Messages[i]; isInFuture(m, now) {
+			future = append(future, m)
+		} else {
+			past = append(past, m)
+		}
+	}
+	_, next := render.NextPrompt(s, now)
+	var last int64
+	for _, m := range past {
+		last = max(last, m.Created)
+	}
+	for _, m := range future {
+		to := last + 1
+		switch {
+		case len(past) == 0: // there is no other time: the id clock wrapped meanwhile
+			to = m.Created - record.ClockStart(record.ClockWraps(future[len(future)-1].Created-now.UnixMilli())+1)
+		case m.ID >= next:
+			last++
+		default: // messages of one time are in the order of their ids
+			to = past[0].Created
+			for _, before := range past {
+				if before.ID < m.ID {
+					to = max(to, before.Created)
+				}
+			}
+		}
+		if err := setCreated(m, to); err != nil {
+			return err
+		}
+	}
+	s.Sort()
+	return nil
+}
+
+// setCreated sets the time at which the message was created, and the time of its completion if there is one.
+func setCreated(m *record.Message, to int64) (err error) {
+	r, raw := m.Record, strconv.AppendInt(nil, to, 10)
+	for _, name := range []string{"created", "completed"} {
+		if _, ok := jsonedit.Get(r.Data, "time", name); ok && err == nil && !m.Malformed() { // or only the row has a time
+			r.Data, err = jsonedit.Set(r.Data, raw, "time", name)
+		}
+	}
+	if _, ok := r.Col("time_created"); ok {
+		r = r.WithCol(change.IntCol("time_created", to))
+	}
+	parts := m.Parts
+	*m = record.NewMessage(r)
+	if m.Parts = parts; m.Created != to || to < 0 {
+		err = cmp.Or(err, errors.New("no time is known for "+m.Ref.String()))
+	}
+	return err
+}
+
+// renumber gives the first n messages and their parts ids that keep their order and
+// sort before those of all other messages.
+func renumber(s *record.Session, n int) error {
+	ids := map[string]string{}
+	highest, parts := "", 0
+	for i := range s.Messages[:n] {
+		m := &s.Messages[i]
+		highest = record.Renumber(change.KindMessage, m.ID, i+1)
+		ids[m.Ref.Message] = highest
+		for _, p := range inOrderOfTime(m) {
+			parts++
+			ids[p.Ref.Part] = record.Renumber(change.KindPart, p.ID, parts)
+		}
+	}
+	for _, m := range s.Messages[n:] {
+		if m.ID <= highest {
+			return fmt.Errorf("no ids for %d messages sort before %s", n, m.Ref)
+		}
+	}
+	return s.Rename(ids)
+}
+
+// inOrderOfTime returns the parts of a message in the order in which they were created:
+// the order of their ids, unless the id clock wrapped in between.
+func inOrderOfTime(m *record.Message) []record.Part {
+	parts := slices.Clone(m.Parts)
+	last := m.LatestTime()
+	if record.ClockWraps(m.Created) == record.ClockWraps(last) {
+		return parts
+	}
+	turn := func(p record.Part) int {
+		if record.MadeSince(p.ID, last) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(parts, func(a, b record.Part) int { return cmp.Compare(turn(a), turn(b)) })
+	return parts
+}
