@@ -60,25 +60,10 @@ type knownList struct {
 // A knownModels is what holds in one directory. A file that is there and cannot be read says
 // that nothing is known.
 type knownModels struct {
-	settings
-	list    *knownList
-	chatGPT bool // OpenAI is asked with the login of ChatGPT
-	unknown bool
-}
-
-// A knownAgent is an agent in the settings. OpenCode takes members that it does not know for
-// options, stronger than those under that name.
-type knownAgent struct {
-	Store   *bool
-	Options struct{ Store *bool }
-}
-
-// store returns the option store, nil if the agent does not set it.
-func (a knownAgent) store() *bool {
-	if a.Store != nil {
-		return a.Store
-	}
-	return a.Options.Store
+	Provider map[string]knownProvider // in the settings
+	list     *knownList
+	chatGPT  bool // OpenAI is asked with the login of ChatGPT
+	unknown  bool
 }
 
 // A knownProvider is a provider in the settings or in the list.
@@ -100,7 +85,7 @@ type knownModel struct {
 	Modalities  *struct{ Input []string }
 	Limit       struct{ Context int } // in tokens
 	Interleaved json.RawMessage       // true, or an object with the field of reasoning
-	Options     struct{ Store *bool }
+	Options     struct{ Store bool }
 }
 
 // The largest files that are read: the list has some megabytes.
@@ -223,12 +208,12 @@ func (m *models) at(dir string) *knownModels {
 		if decodeSettings([]byte(m.text), &own) != nil {
 			k.unknown = true
 		}
-		addSettings(merged, own)
+		merge(merged, own)
 	}
 	k.read(merged, m.managed)
 	data, err := json.Marshal(merged)
 	if err == nil {
-		err = json.Unmarshal(data, &k.settings)
+		err = json.Unmarshal(data, k)
 	}
 	k.unknown = k.unknown || err != nil
 	if m.in == nil {
@@ -245,17 +230,7 @@ func (k *knownModels) read(merged map[string]any, paths []string) {
 		if _, err := decodeFile(path, largestSettings, &own); err != nil {
 			k.unknown = true
 		}
-		addSettings(merged, own)
-	}
-}
-
-// addSettings adds settings that are stronger. Mode is the former name of agent.
-func addSettings(merged, own map[string]any) {
-	agents, isObject := own["mode"].(map[string]any)
-	delete(own, "mode")
-	merge(merged, own)
-	if isObject {
-		merge(merged, map[string]any{"agent": agents})
+		merge(merged, own)
 	}
 }
 
@@ -281,12 +256,6 @@ func (m *models) hasChatGPT() bool {
 		_, _ = decodeFile(m.auth, largestSettings, &logins)
 	}
 	return logins.OpenAI.Type == "oauth"
-}
-
-// settings is what is kept of the settings.
-type settings struct {
-	Provider map[string]knownProvider
-	Agent    map[string]knownAgent
 }
 
 // decodeFile reads a file of JSON, and reports whether it is there.
@@ -378,24 +347,9 @@ func (k *knownModels) window(m request.Model) int {
 	return max(0, listed.Limit.Context)
 }
 
-// store reports whether an agent asks a model with the option store: that of the agent is
-// stronger than that of the model. "" stands for any agent.
-func (k *knownModels) store(own knownModel, agent string) bool {
-	for _, a := range k.Agent {
-		if set := a.store(); agent == "" && set != nil && *set {
-			return true
-		}
-	}
-	if set := k.Agent[agent].store(); set != nil {
-		return *set
-	}
-	return own.Options.Store != nil && *own.Options.Store
-}
-
 // target returns where the requests of a model go, as OpenCode decides it: by the settings,
-// then by the list, else by what is known of well-known providers. agent is the one of the
-// next prompt, "" for any.
-func (k *knownModels) target(m request.Model, agent string) render.Target {
+// then by the list, else by what is known of well-known providers.
+func (k *knownModels) target(m request.Model) render.Target {
 	own, listed, isSet, isListed := k.find(m)
 	p, l := k.Provider[m.ProviderID], k.list.providers[m.ProviderID]
 	t := render.Target{ModelID: own.ID}
@@ -418,7 +372,7 @@ func (k *knownModels) target(m request.Model, agent string) render.Target {
 	if strings.HasPrefix(m.ProviderID, "github-copilot") && !isSet {
 		t.Package = "@ai-sdk/github-copilot"
 	}
-	t.Store = k.store(own, agent)
+	t.Store = own.Options.Store
 	t.Instructions = k.chatGPT && m.ProviderID == "openai"
 	interleaved := own.Interleaved
 	if interleaved == nil {

@@ -1,12 +1,8 @@
 package opencode
 
 import (
-	"slices"
-
 	"mend/agent"
-	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/change"
 	"mend/internal/provider/chat"
 	"mend/internal/request"
 )
@@ -37,25 +33,12 @@ func (Agent) Providers() (names []string) {
 	return names
 }
 
-// nextAgent returns the name of the agent that the next prompt most likely has: that of the
-// newest prompt.
-func nextAgent(s *record.Session) string {
-	for i := range slices.Backward(s.Messages) {
-		if m := &s.Messages[i]; m.Role == change.RoleUser {
-			if name := m.JSON.TextAt("agent"); name != "" {
-				return name
-			}
-		}
-	}
-	return "build"
-}
-
-// targetAs returns where requests of an agent go if the user chose a provider, "" for none.
-func (k *knownModels) targetAs(name, agent string) func(request.Model) render.Target {
+// targetAs returns where requests go if the user chose a provider, "" for none.
+func (k *knownModels) targetAs(name string) func(request.Model) render.Target {
 	for _, c := range chosenTargets {
 		if c.name == name {
 			return func(m request.Model) render.Target {
-				t := k.target(m, agent)
+				t := k.target(m)
 				if t.API(m).String() == name {
 					return t
 				}
@@ -63,7 +46,7 @@ func (k *knownModels) targetAs(name, agent string) func(request.Model) render.Ta
 			}
 		}
 	}
-	return func(m request.Model) render.Target { return k.target(m, agent) }
+	return k.target
 }
 
 // targetName returns the name of a provider: its API, or the vendor behind one that others

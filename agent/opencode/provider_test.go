@@ -28,7 +28,6 @@ func TestTarget(t *testing.T) {
 		want   render.Target
 		api    render.API
 		chosen string // --provider
-		agent  string
 	}{
 		{name: "nothing is known", model: "/", want: render.Target{Package: "@ai-sdk/anthropic"}},
 		{name: "well known", model: "amazon-bedrock/x", want: render.Target{Package: "@ai-sdk/amazon-bedrock"}, api: render.Bedrock},
@@ -83,35 +82,12 @@ func TestTarget(t *testing.T) {
 		{name: "chosen", chosen: "bedrock", model: "anthropic/claude", want: render.Target{Package: "@ai-sdk/amazon-bedrock"}, api: render.Bedrock},
 		{name: "chosen as it is", chosen: "openai", files: map[string]string{"models.json": list}, model: "github-copilot/gpt-5.1", want: render.Target{Package: "@ai-sdk/github-copilot"}, api: render.OpenAI},
 		{
-			name:  "an option of the agent",
-			files: map[string]string{".config/opencode/opencode.json": `{"agent": {"build": {"options": {"store": true}}}}`},
-			model: "openai/gpt-5", agent: "build", want: render.Target{Package: "@ai-sdk/openai", Store: true}, api: render.OpenAI,
-		},
-		{
-			name:  "an option of another agent",
-			files: map[string]string{".config/opencode/opencode.json": `{"agent": {"plan": {"options": {"store": true}}}}`},
-			model: "openai/gpt-5", agent: "build", want: render.Target{Package: "@ai-sdk/openai"}, api: render.OpenAI,
-		},
-		{
-			name:  "an option of some agent",
-			files: map[string]string{".config/opencode/opencode.json": `{"mode": {"plan": {"store": true}}}`},
-			model: "openai/gpt-5", want: render.Target{Package: "@ai-sdk/openai", Store: true}, api: render.OpenAI,
-		},
-		{
-			name: "an option of the agent over that of the model",
-			files: map[string]string{
-				".config/opencode/opencode.json": `{"provider": {"openai": {"models": {"gpt-5": {"options": {"store": true}}}}}}`,
-				"work/opencode.json":             `{"agent": {"build": {"store": false}}}`,
-			},
-			dir: "work", model: "openai/gpt-5", agent: "build", want: render.Target{Package: "@ai-sdk/openai"}, api: render.OpenAI,
-		},
-		{
 			name: "the administrator's settings",
 			files: map[string]string{
 				"work/opencode.json":     `{"provider": {"openai": {"models": {"gpt-5": {"options": {"store": false}}}}}}`,
 				"managed/opencode.jsonc": `{"provider": {"openai": {"models": {"gpt-5": {"options": {"store": true}}}}}}`,
 			},
-			dir: "work", model: "openai/gpt-5", agent: "build", want: render.Target{Package: "@ai-sdk/openai", Store: true}, api: render.OpenAI,
+			dir: "work", model: "openai/gpt-5", want: render.Target{Package: "@ai-sdk/openai", Store: true}, api: render.OpenAI,
 		},
 		{
 			name:  "the login of ChatGPT",
@@ -150,7 +126,7 @@ func TestTarget(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := modelOf(c.model)
-			got := newModels(&openCode).at(dir).targetAs(c.chosen, c.agent)(m)
+			got := newModels(&openCode).at(dir).targetAs(c.chosen)(m)
 			if got != c.want || got.API(m) != c.api {
 				t.Errorf("target = %+v, %v, want %+v, %v", got, got.API(m), c.want, c.api)
 			}
@@ -186,7 +162,7 @@ func TestSettingsInVariables(t *testing.T) {
 	m := request.Model{ProviderID: "mine", ModelID: "m"}
 	want := func(api render.API) {
 		t.Helper()
-		if got := newModels(&openCode).at(home).target(m, "").API(m); got != api {
+		if got := newModels(&openCode).at(home).target(m).API(m); got != api {
 			t.Errorf("API = %v, want %v", got, api)
 		}
 	}

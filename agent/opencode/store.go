@@ -135,7 +135,7 @@ func (s *store) environment(ctx context.Context, loaded *record.Session, provide
 		return e, err
 	}
 	k := s.models.at(loaded.Directory)
-	e = diagnose.Environment{Agent: s.title, Window: k.window, Reads: k.reads, Target: k.targetAs(provider, nextAgent(loaded)), Missing: missing, Folder: s.folder, ProjectOf: s.projectOf, Places: func() ([]string, bool) { return s.placesOf(ctx, loaded.Head) }}
+	e = diagnose.Environment{Agent: s.title, Window: k.window, Reads: k.reads, Target: k.targetAs(provider), Missing: missing, Folder: s.folder, ProjectOf: s.projectOf, Places: func() ([]string, bool) { return s.placesOf(ctx, loaded.Head) }}
 	if unfinished(loaded) { // else it is not needed, and finding out is slow
 		e.Held, err = s.Held(ctx)
 		e.Free = err == nil && e.Held.IsZero() && s.FindsHolders()

@@ -187,12 +187,6 @@ func TestProvidersStore(t *testing.T) {
 	for _, c := range []struct{ name, settings, managed, want string }{
 		{"model on", modelOn, "", "O3"},
 		{"model off", modelOff, "", opencode.Alive},
-		{"agent on", modelOff + `, "agent": {"build": {"options": {"store": true}}}`, "", "O3"},
-		{"member of the agent on", modelOff + `, "agent": {"build": {"store": true}}`, "", "O3"},
-		{"mode on", modelOff + `, "mode": {"build": {"options": {"store": true}}}`, "", "O3"},
-		{"agent off", modelOn + `, "agent": {"build": {"options": {"store": false}}}`, "", opencode.Alive},
-		{"another agent on", modelOff + `, "agent": {"plan": {"options": {"store": true}}}`, "", opencode.Alive},
-		{"member and option of the agent", modelOff + `, "agent": {"build": {"store": true, "options": {"store": false}}}`, "", "O3"},
 		{"provider on", `"provider": {"openai": {"options": {"store": true}, "models": {"gpt-5-store": {"options": {"store": false}}}}}`, "", opencode.Alive},
 		{"managed on", modelOff, modelOn, "O3"}, // last: it stays
 	} {

@@ -14,28 +14,9 @@ func (c *simulation) isSubtask(ref change.Ref) bool {
 	return p != nil && p.Type == "subtask"
 }
 
-// findSubtasks finds subtasks that the agent runs before it answers the next prompt, if
-// nothing worse is known of one. Latent: whether their agents and models exist is unknown.
-func findSubtasks(c *simulation) (fs []finding) {
-	set := c.settings[own]
-	all := c.render(set).Subtasks
-	if slices.ContainsFunc(c.violations(set), func(v request.Violation) bool { return slices.Contains(all, firstRef(v.Refs)) }) {
-		return nil
-	}
-	for _, ref := range all {
-		fs = append(fs, finding{Ref: ref, Severity: repair.Latent})
-	}
-	return fs
-}
-
 const notRun = "The subtask was not run, and OpenCode runs it before it answers the next prompt"
 
-func whySubtask(c *simulation, f finding) string {
-	if f.Text != "" {
-		return notRun + ": " + f.Text + "."
-	}
-	return notRun + ". It fails if the subtask's agent or model does not exist, or if the provider requires thinking before the call."
-}
+func whySubtask(_ *simulation, f finding) string { return notRun + ": " + f.Text + "." }
 
 // fixSubtasks replaces all subtasks that were not run by their prompts.
 func fixSubtasks(c *simulation, f finding) []repair.Fix {

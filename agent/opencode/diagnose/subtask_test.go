@@ -29,7 +29,7 @@ func TestSubtask(t *testing.T) {
 	}{
 		{"valid", "1.18.33", []turn{thinks, user(valid)}, "broken R3", "look around"},
 		{"valid", "1.1.53", []turn{thinks, user(valid)}, "broken R3", "look around"},
-		{"without thinking", "1.18.33", []turn{plain, user(valid)}, "latent subtask", "look around"},
+		{"without thinking", "1.18.33", []turn{plain, user(valid)}, "", ""},
 		{"no agent", "1.18.33", []turn{plain, user(noAgent)}, "broken subtask", "look around"},
 		{"no agent", "1.2.27", []turn{plain, user(noAgent)}, "latent subtask", "look around"},
 		{"agent missing", "1.1.53", []turn{thinks, user(missing)}, "broken subtask; broken R3; latent screen", "look around"},

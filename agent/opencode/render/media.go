@@ -198,28 +198,13 @@ func isBase64(s []byte) bool {
 		}
 		s = []byte(plain)
 	}
-	switch len(s) % 4 {
-	case 0:
-		s = bytes.TrimSuffix(bytes.TrimSuffix(s, []byte("=")), []byte("="))
-	case 3:
-	default:
-		return false
+	digits := bytes.TrimRight(s, "=")
+	switch padding := len(s) - len(digits); {
+	case len(s)%4 == 0 && padding <= 2, len(s)%4 == 3 && padding == 0:
+		return len(bytes.TrimLeft(digits, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/-_")) == 0
 	}
-	for _, c := range s {
-		if !base64Digit[c] {
-			return false
-		}
-	}
-	return true
+	return false
 }
-
-// base64Digit is a table because images are large.
-var base64Digit = func() (is [256]bool) {
-	for _, c := range "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/-_" {
-		is[c] = true
-	}
-	return is
-}()
 
 // unreadableFileText returns the text that replaces a file that the model does not support.
 func unreadableFileText(name, kind string) string {
