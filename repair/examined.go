@@ -158,7 +158,7 @@ func (c *examined) Findings() *Findings {
 	}
 	for _, e := range c.askedErrors() {
 		for _, f := range Asked(c, e) {
-			if f.Code != "encrypted" || c.Encrypts == nil || c.Encrypts(f.of) {
+			if c.Ask == nil || c.Ask(&f, f.of) {
 				c.add(InUse, f)
 			}
 		}
@@ -203,7 +203,7 @@ func (c *examined) add(setting int, f Finding) {
 		return
 	}
 	x := c.Rules.Fault(c, f)
-	f.Class, f.Severity = x.Class, cmp.Or(f.Severity, x.Rule.Severity, Note)
+	f.Class, f.Severity = cmp.Or(x.Class, f.Class), cmp.Or(f.Severity, x.Rule.Severity, Note)
 	f.Tier = cmp.Or(f.Tier, x.Tier)
 	c.findings.Add(setting, f)
 }
@@ -248,10 +248,14 @@ func (c *examined) says(text string) string {
 
 // Fixes implements [Case].
 func (c *examined) Fixes(f Finding) ([]Fix, error) {
-	if r := c.State.Refuses(f); r != nil {
+	if r := cmp.Or(f.Refusal, c.State.Refuses(f)); r != nil {
 		return nil, &RefusalError{Why: c.says(r.Why), Helps: r.Helps, Final: r.Final}
 	}
-	all := c.Rules.Fault(c, f).Fixes()
+	x := c.Rules.Fault(c, f)
+	all := x.Fixes()
+	if _, ok := EngineRule(f.Code); ok && c.Rest != nil && f.Fixes == nil && !x.Rule.Asked {
+		all = append(all, c.Rest(x)...)
+	}
 	for i := range all {
 		all[i].Text, all[i].Loses = c.says(all[i].Text), c.says(all[i].Loses)
 	}

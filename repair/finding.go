@@ -20,6 +20,10 @@ type Finding struct {
 	Tier     Tier // of the class
 	Severity Severity
 
+	Why     string        // why it is a fault, as a sentence; "" for what the rule says
+	Fixes   []Fix         // instead of those of the rule; nil for these
+	Refusal *RefusalError // why it has no fix; nil if the state says so, see [State].Refuses
+
 	// CountOnly says that this is no finding, but a fault that a fix may turn into one; see [Findings.Count].
 	CountOnly bool
 	// Unknown says that mend does not know what is at fault: a kind, a field, or the form of one. See [Findings].

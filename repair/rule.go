@@ -103,11 +103,10 @@ func (t *Rules) Fault(s Session, f Finding) *Fault {
 	return x
 }
 
-// EngineFault is [Rules.Fault] for the rules of the engine. It reports false for another rule.
-func EngineFault(s Session, f Finding) (*Fault, bool) {
-	_, ok := engineRules()[f.Code]
-	t := Rules{all: engineRules()}
-	return t.Fault(s, f), ok
+// EngineRule returns the rule of the engine with that code.
+func EngineRule(code string) (Rule, bool) {
+	r, ok := engineRules()[code]
+	return r, ok
 }
 
 // Target returns the block of the fault as it is stored, nil for a fault of the whole message.
@@ -115,25 +114,32 @@ func (x *Fault) Target() *request.Block { return x.block }
 
 // Why returns why the finding is a fault.
 func (x *Fault) Why() string {
-	if x.Rule.Why == nil {
+	switch {
+	case x.Finding.Why != "":
+		return x.Finding.Why
+	case x.Rule.Why == nil:
 		return x.Text
 	}
 	return x.Rule.Why(x)
 }
 
-// Fixes returns the fixes of the rule, the one that loses least first.
+// Fixes returns the fixes of the finding or else of its rule, the one that loses least first.
 func (x *Fault) Fixes() []Fix {
-	if x.Rule.Fixes == nil {
-		return nil
+	if x.Finding.Fixes != nil || x.Rule.Fixes == nil {
+		return x.Finding.Fixes
 	}
 	return x.Rule.Fixes(x)
 }
 
 // Describe returns the diagnosis of the finding, without a fix.
 func (x *Fault) Describe() Diagnosis {
+	whyNot := x.Rule.NoFix
+	if x.Refusal != nil {
+		whyNot = x.Refusal.Why
+	}
 	return Diagnosis{
 		Rule: x.Code, Class: x.Class, Tier: x.Tier, Severity: x.Severity, Ref: x.Ref, Message: x.Ref.Message,
-		Text: x.Text, Why: x.Why(), WhyNot: x.Rule.NoFix, Short: x.Short, Shown: x.Rule.Shown,
+		Text: x.Text, Why: x.Why(), WhyNot: whyNot, Short: x.Short, Shown: x.Rule.Shown,
 	}
 }
 

@@ -84,8 +84,10 @@ type Context struct {
 
 	// OfRequest reports whether a code is of what is wrong with a request: it may be hidden where the agent fails before.
 	OfRequest func(code string) bool
-	// Encrypts reports whether a block has something that only the provider can read, and that is no signature.
-	Encrypts func(b *request.Block) bool
+	// Ask completes a finding that only an error shows, at a block, and reports whether it is one.
+	Ask func(f *Finding, b *request.Block) bool
+	// Rest returns the fixes that are tried last for what a provider refuses.
+	Rest func(x *Fault) []Fix
 	// Says returns a sentence with the name of the program that uses the store.
 	Says func(text string) string
 	// Describe completes the diagnosis of a finding.

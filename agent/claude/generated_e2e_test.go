@@ -65,7 +65,7 @@ func TestRealGenerated(t *testing.T) {
 			if lost := lostTexts(broken, sent, before.Blocks); before.Answered && len(broken.Findings().All()) == 0 && len(lost) > 0 {
 				t.Errorf("before: these are in the transcript and not sent, and nothing is found: %q", lost)
 			}
-			if diff := gocmp.Diff(fixture.Expected(broken), before.Blocks); diff != "" && len(before.Blocks) > 0 {
+			if diff := gocmp.Diff(fixture.Expected(diagnose.StateOf(broken)), before.Blocks); diff != "" && len(before.Blocks) > 0 {
 				t.Errorf("before: the request is another one (-expected +real):\n%s", diff)
 			}
 			h.Put(fixture.Session, g.Data)
@@ -84,7 +84,7 @@ func TestRealGenerated(t *testing.T) {
 			if before.Answered && before.Rule == "" && gocmp.Equal(before.Blocks, after.Blocks) {
 				t.Errorf("found %v, and the repair changes nothing that is sent", rules)
 			}
-			if diff := gocmp.Diff(fixture.Expected(repaired), after.Blocks); diff != "" {
+			if diff := gocmp.Diff(fixture.Expected(diagnose.StateOf(repaired)), after.Blocks); diff != "" {
 				t.Errorf("after: the request is another one (-expected +real):\n%s", diff)
 			}
 		})
@@ -94,19 +94,20 @@ func TestRealGenerated(t *testing.T) {
 // lostTexts returns the texts of the healthy request that are in records of the conversation, and
 // are not sent. Thinking and calls are not among them: the program leaves out those that cannot
 // be sent alone. Nor are prompts without an answer beside the conversation, as the user leaves them.
-func lostTexts(c *diagnose.Case, healthy, sent []string) (lost []string) {
+func lostTexts(c repair.Case, healthy, sent []string) (lost []string) {
+	conv := diagnose.StateOf(c).Conversation()
 	answered := map[string]bool{}
-	for _, r := range c.Conversation().Records() {
-		for up := r; r.Type == transcript.Assistant && up != nil && !answered[up.UUID]; up = c.Conversation().Record(c.Conversation().Parent(up)) {
+	for _, r := range conv.Records() {
+		for up := r; r.Type == transcript.Assistant && up != nil && !answered[up.UUID]; up = conv.Record(conv.Parent(up)) {
 			answered[up.UUID] = true
 		}
 	}
-	stored, boundary := map[string]bool{}, c.Conversation().Boundary
-	for _, r := range c.Conversation().Records() {
-		if boundary != nil && c.Conversation().Has(boundary) && c.Conversation().Place(r) < c.Conversation().Place(boundary) {
+	stored, boundary := map[string]bool{}, conv.Boundary
+	for _, r := range conv.Records() {
+		if boundary != nil && conv.Has(boundary) && conv.Place(r) < conv.Place(boundary) {
 			continue // compacted
 		}
-		if !answered[r.UUID] && !c.Conversation().Has(r) || c.Conversation().Dropped(r) || !c.Conversation().Owns(r) || r.Sendable() == 0 {
+		if !answered[r.UUID] && !conv.Has(r) || conv.Dropped(r) || !conv.Owns(r) || r.Sendable() == 0 {
 			continue
 		}
 		for _, b := range r.Blocks() {
@@ -128,7 +129,7 @@ func lostTexts(c *diagnose.Case, healthy, sent []string) (lost []string) {
 	return lost
 }
 
-func expectedCase(data []byte) *diagnose.Case {
+func expectedCase(data []byte) repair.Case {
 	ref := change.Ref{Kind: change.KindSession, Project: "-home-user", Session: fixture.Session}
 	return diagnose.New(diagnose.Source{Ref: ref, Data: data, Version: *version})
 }

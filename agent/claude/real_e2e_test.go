@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"flag"
+	"mend/agent/claude/diagnose"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,7 +17,6 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude"
-	"mend/agent/claude/diagnose"
 	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/storetest"
@@ -168,9 +168,9 @@ func checkUndo(t *testing.T, c *mend.Store, h *fixture.Home, id, repairID string
 func isBroken(d repair.Diagnosis) bool { return d.Severity == repair.Broken }
 
 // compareRequest compares the request that mend expects with the real one, if one was sent.
-func compareRequest(t *testing.T, when string, c *diagnose.Case, r fixture.Reply) {
+func compareRequest(t *testing.T, when string, c repair.Case, r fixture.Reply) {
 	t.Helper()
-	if diff := gocmp.Diff(fixture.Expected(c), r.Blocks); diff != "" && len(r.Blocks) > 0 {
+	if diff := gocmp.Diff(fixture.Expected(diagnose.StateOf(c)), r.Blocks); diff != "" && len(r.Blocks) > 0 {
 		t.Errorf("%s: the request is another one (-expected +real):\n%s", when, diff)
 	}
 }

@@ -43,7 +43,7 @@ func (s *store) inUse(p string) string {
 	return s.whyBusy(change.Head{ID: id, Project: project, Ref: ref}, beforeChange)
 }
 
-func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, texts repair.Texts, maxAge time.Duration) (*diagnose.Case, safedir.Entry, error) {
+func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, texts repair.Texts, maxAge time.Duration) (repair.Case, safedir.Entry, error) {
 	e, err := s.Load(head.Ref, b)
 	if err != nil {
 		return nil, e, err
@@ -85,7 +85,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 	x := agent.Examination{
 		Busy: s.Busy(ctx, head, true), Provider: anthropic.Provider{}.Name(), Thinking: true, Stamp: stampOf(e), Diagnoses: repair.Diagnose(c),
 	}
-	if r := c.LastFailed(); r != nil {
+	if r := diagnose.StateOf(c).LastFailed(); r != nil {
 		x.Failure = &agent.Failure{Message: r.UUID, Error: c.LastError(), Time: time.UnixMilli(r.Time)}
 	}
 	if len(x.Diagnoses) > 0 && s.WhyLocked(head.Ref) != "" { // the rights of folders are not in the stamp

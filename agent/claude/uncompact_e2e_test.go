@@ -52,7 +52,7 @@ func testUncompact(t *testing.T, version string, h *fixture.Home, data []byte) {
 	}
 	after := h.Prompt(fixture.Session, prompt, true)
 	ref := change.Ref{Kind: change.KindSession, Project: "-home-user", Session: fixture.Session}
-	want := fixture.Expected(diagnose.New(diagnose.Source{Ref: ref, Data: stored, Version: version}))
+	want := fixture.Expected(diagnose.StateOf(diagnose.New(diagnose.Source{Ref: ref, Data: stored, Version: version})))
 	if diff := cmp.Diff(want, after.Blocks); diff != "" || !after.Answered {
 		t.Errorf("answered %t, the request is another one (-expected +real):\n%s", after.Answered, diff)
 	}

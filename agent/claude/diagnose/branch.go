@@ -42,7 +42,7 @@ func isBehind(b *branch) bool { return b.behind }
 // findBranches reports branches with prompts that are not in the request. If two programs wrote
 // them, the conversation gets both; one that the user may have left by going back to an earlier
 // prompt stays as it is.
-func (c *Case) findBranches() {
+func (c *State) findBranches() {
 	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" {
 		return
 	}
@@ -101,16 +101,16 @@ func (c *Case) findBranches() {
 
 // findOmitted notes texts of the conversation that are not sent and that no other finding explains. It
 // looks at what is stored alone: what a repair leaves is noted by the next scan.
-func (c *Case) findOmitted() {
+func (c *State) findOmitted() {
 	isHistory := func(f repair.Finding) bool { return f.Class == repair.MissingHistory || f.Code == ruleUnread }
-	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" || len(c.edits.set) > 0 || c.written != nil || slices.ContainsFunc(c.findings.All(), isHistory) {
+	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" || len(c.edits.set) > 0 || c.written != nil || slices.ContainsFunc(c.faults, isHistory) {
 		return
 	}
 	c.noteLeft(c.omitted())
 }
 
 // omitted returns the records with texts of the conversation that are not in it, and not in a branch of it.
-func (c *Case) omitted() (all []*transcript.Record) {
+func (c *State) omitted() (all []*transcript.Record) {
 	isText := func(b *transcript.Block) bool { return b.Type == request.Text }
 	inBranch := map[*transcript.Record]bool{}
 	for _, b := range c.branches(c.path()) {
@@ -128,7 +128,7 @@ func (c *Case) omitted() (all []*transcript.Record) {
 
 // noteLeft notes records beside the conversation that are left alone. Where the transcript says
 // that the user went back, there is nothing to note.
-func (c *Case) noteLeft(all []*transcript.Record) {
+func (c *State) noteLeft(all []*transcript.Record) {
 	if len(all) == 0 || c.conv.Rewound {
 		return
 	}
@@ -142,7 +142,7 @@ func (c *Case) noteLeft(all []*transcript.Record) {
 }
 
 // path returns the conversation with the notes below its leaf.
-func (c *Case) path() []*transcript.Record {
+func (c *State) path() []*transcript.Record {
 	var notes []*transcript.Record
 	for r := c.conv.Record(c.conv.End); r != nil && !r.IsMessage(); r = c.conv.Record(c.conv.Parent(r)) {
 		notes = append(notes, r)
@@ -163,7 +163,7 @@ func goesBefore(own *transcript.Record) bool {
 // joinBranches returns the fix that puts branches, one behind the other, before the record that
 // the conversation goes on with, if that begins with a prompt; else it is an answer, which stays
 // behind its prompt, and the branches follow at the end.
-func (c *Case) joinBranches(branches []*branch, own *transcript.Record, n int) repair.Fix {
+func (c *State) joinBranches(branches []*branch, own *transcript.Record, n int) repair.Fix {
 	join := func(d *draft) error {
 		for i := 1; i < len(branches); i++ {
 			if err := d.setParent(branches[i].root.UUID, branches[i-1].leaf.UUID); err != nil {
@@ -197,7 +197,7 @@ func (c *Case) joinBranches(branches []*branch, own *transcript.Record, n int) r
 }
 
 // branches returns the branches that follow a record of the path.
-func (c *Case) branches(path []*transcript.Record) (all []*branch) {
+func (c *State) branches(path []*transcript.Record) (all []*branch) {
 	byID, on, seen := map[string]*branch{}, make(map[string]bool, len(path)), map[string]bool{}
 	for _, r := range path {
 		on[r.UUID] = true
@@ -228,7 +228,7 @@ func (c *Case) branches(path []*transcript.Record) (all []*branch) {
 
 // beforeBoundary reports whether a record is before the last compaction, or before a conversation that begins anew. One that follows a record
 // behind it is not, whatever its time is.
-func (c *Case) beforeBoundary(r *transcript.Record) bool {
+func (c *State) beforeBoundary(r *transcript.Record) bool {
 	b := cmp.Or(c.conv.Boundary, c.conv.Beginning())
 	if b == nil || c.conv.Place(r) < c.conv.Place(b) {
 		return b != nil
@@ -239,13 +239,13 @@ func (c *Case) beforeBoundary(r *transcript.Record) bool {
 }
 
 // answered reports whether the branch has an answer.
-func (c *Case) answered(b *branch) bool {
+func (c *State) answered(b *branch) bool {
 	return slices.ContainsFunc(b.all, func(r *transcript.Record) bool { return r.Type == transcript.Assistant && c.anySent(r) })
 }
 
 // concurrent reports whether another process wrote the branch: the transcript would tell if
 // the user had gone back.
-func (c *Case) concurrent(b *branch, own *transcript.Record) bool {
+func (c *State) concurrent(b *branch, own *transcript.Record) bool {
 	if c.conv.Rewound {
 		return false
 	}

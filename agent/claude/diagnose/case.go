@@ -40,35 +40,65 @@ type base struct {
 	drafts int // that were made of it
 }
 
-// A Case is one state of a transcript.
-type Case struct {
+// A State is one state of a transcript.
+type State struct {
+	repair.BaseState
+
 	base    *base
 	edits   edits
 	lines   []transcript.Line
-	tried   bool   // only what it sends is asked for; see [Case.gains]
+	tried   bool   // only what it sends is asked for; see [State.gains]
 	written []byte // the whole transcript, if lines cannot be appended; else nil
 
-	conv     *transcript.Conversation        // as it is
-	linked   *transcript.Conversation        // with all breaks repaired
-	answers  map[string][]*transcript.Record // of linked, by their id; nil until they are asked for
-	calls    *repair.Calls                   // see [Case.Calls]
-	request  *request.Request                // what conv sends; nil until it is asked for
-	next     *checkedRequest                 // what linked sends; nil until it is asked for
-	tooMuch  map[*request.Block]bool         // documents without which the request would not be too large
-	findings repair.Findings
-	found    map[string]found // by the key of the finding
-	asked    *repair.APIError // whose findings are among them, nil for none
+	conv    *transcript.Conversation        // as it is
+	linked  *transcript.Conversation        // with all breaks repaired
+	answers map[string][]*transcript.Record // of linked, by their id; nil until they are asked for
+	calls   *repair.Calls                   // see [State.Calls]
+	request *request.Request                // what conv sends; nil until it is asked for
+	next    *checkedRequest                 // what linked sends; nil until it is asked for
+	tooMuch map[*request.Block]bool         // documents without which the request would not be too large
+	faults  []repair.Finding                // see [State.report]
+	seen    map[string]bool                 // their keys
 }
 
 // New returns the case of a stored transcript.
-func New(s Source) *Case {
+func New(s Source) repair.Case {
 	b := newBase(s)
-	c := newCase(b, newEdits())
+	c := newState(b, newEdits())
 	if c.conv.Leaf != nil {
 		b.leaf = c.conv.Leaf.UUID
 	}
-	return c
+	x := repair.Context{
+		Session: s.Ref, Rules: table(), Texts: b.Texts, Busy: s.Busy, LastError: c.lastError(),
+		Settings: func(repair.State, *repair.APIError) []repair.Setting { // it gets over thinking that is switched by itself
+			return []repair.Setting{{Version: transcript.Version}}
+		},
+		Ask: func(f *repair.Finding, _ *request.Block) bool {
+			f.Detail = cmp.Or(f.Detail, fmt.Sprint(f.Block))
+			return f.Code != "encrypted" // Anthropic signs thinking, and encrypts none that is sent
+		},
+		Rest: func(x *repair.Fault) []repair.Fix {
+			c := repair.StateOf(x.Session).(*State)
+			return c.restFixes(c.linked.Record(x.Ref.Message))
+		},
+		Describe: func(x *repair.Fault, d *repair.Diagnosis) {
+			if x.Severity == repair.Latent {
+				d.Shown = repair.Listed
+			}
+		},
+		ForkBefore: func(s repair.State, prompt change.Ref) string { return s.(*State).forkBefore(prompt) },
+	}
+	if b.isNewer() {
+		x.Newer = fmt.Sprintf("Claude Code %.20s", b.Version)
+	}
+	return repair.New(c, x)
 }
+
+// isNewer reports whether the version is newer than those that are known.
+func (b *base) isNewer() bool { return Versions.Newer(b.Version) }
+
+// StateOf returns the state that a case is of.
+func StateOf(c repair.Case) *State { return repair.StateOf(c).(*State) }
 
 func newBase(s Source) *base {
 	if s.Texts == (repair.Texts{}) {
@@ -106,29 +136,26 @@ func lastVersion(lines []transcript.Line) string {
 	return ""
 }
 
-// newCase applies the edits and examines the result.
-func newCase(b *base, e edits) *Case {
-	c := loadCase(b, e)
+// newState applies the edits and examines the result.
+func newState(b *base, e edits) *State {
+	c := load(b, e)
 	c.keepLeaf(e.leafOf(b))
 	c.examine()
 	return c
 }
 
-// loadCase applies the edits and loads the result.
-func loadCase(b *base, e edits) *Case {
-	c := &Case{base: b, edits: e, found: map[string]found{}}
+// load applies the edits and loads the result.
+func load(b *base, e edits) *State {
+	c := &State{base: b, edits: e, seen: map[string]bool{}}
 	c.apply()
 	c.conv = transcript.Load(c.lines, b.size(), b.Agent)
 	c.linked = c.conv
-	if Versions.Newer(b.Version) {
-		c.findings.Newer = fmt.Sprintf("Claude Code %.20s", b.Version)
-	}
 	return c
 }
 
 // keepLeaf appends the leaf again if it is another one, because the program continues the
 // conversation at the last line.
-func (c *Case) keepLeaf(leaf string) {
+func (c *State) keepLeaf(leaf string) {
 	if leaf == "" || c.conv.Leaf != nil && c.conv.Leaf.UUID == leaf {
 		return
 	}
@@ -160,7 +187,7 @@ func appended(raw []byte) transcript.Line {
 }
 
 // ref returns the ref of a record.
-func (c *Case) ref(r *transcript.Record) change.Ref { return c.base.refOf(r.UUID) }
+func (c *State) ref(r *transcript.Record) change.Ref { return c.base.refOf(r.UUID) }
 
 func (b *base) refOf(uuid string) change.Ref {
 	ref := b.Ref
@@ -169,17 +196,11 @@ func (b *base) refOf(uuid string) change.Ref {
 }
 
 // Conversation returns what the program has after it loaded the transcript.
-func (c *Case) Conversation() *transcript.Conversation { return c.conv }
+func (c *State) Conversation() *transcript.Conversation { return c.conv }
 
-// Findings implements [repair.Case].
-func (c *Case) Findings() *repair.Findings { return &c.findings }
-
-// Busy implements [repair.Case].
-func (c *Case) Busy() string { return c.base.Busy }
-
-// Records implements [repair.Case]: the transcript as a whole, new records, then the others in
+// Records implements [repair.State]: the transcript as a whole, new records, then the others in
 // their order, the leaf last. Lines are appended in this order, by a redo too.
-func (c *Case) Records(yield func(*change.Record) bool) {
+func (c *State) Records(yield func(*change.Record) bool) {
 	whole := change.Record{Ref: c.base.Ref, Data: c.base.Data, Mode: cmp.Or(c.base.Mode, linestore.Mode)}
 	if c.written != nil {
 		whole.Data = c.written
@@ -218,14 +239,20 @@ func (c *Case) Records(yield func(*change.Record) bool) {
 	}
 }
 
-// Draft implements [repair.Case].
-func (c *Case) Draft() repair.Draft {
+// Edit implements [repair.State].
+func (c *State) Edit() repair.Editor {
 	c.base.drafts++
-	return &draft{c: c, edits: c.edits.clone(), gone: map[string][]int{}}
+	return c.edit()
+}
+
+func (c *State) edit() *draft {
+	d := &draft{c: c, edits: c.edits.clone(), gone: map[string][]int{}}
+	d.Begin(repair.Fix{})
+	return d
 }
 
 // Request returns what the program will send when the user types one more prompt.
-func (c *Case) Request() request.Request {
+func (c *State) Request() request.Request {
 	if c.request == nil {
 		q := c.conv.Request(c.ref)
 		c.request = &q
@@ -233,17 +260,20 @@ func (c *Case) Request() request.Request {
 	return *c.request
 }
 
-// Current implements [repair.Case].
-func (c *Case) Current() (request.Request, []request.Violation) {
-	refused := checkRules(c.Request())
-	if c.conv.Hidden || c.conv.Leaf == nil {
-		refused = append(refused, request.Violation{Rule: ruleUnreadable, N: -1, M: -1})
-	}
-	return c.Request(), refused
+// Send implements [repair.State]. What the provider refuses is among the faults.
+func (c *State) Send(repair.Setting) repair.Sent {
+	q, refused := c.Next()
+	return repair.Sent{Request: q, Refused: refused, Now: func() (request.Request, []request.Violation) {
+		refused := checkRules(c.Request())
+		if c.conv.Hidden || c.conv.Leaf == nil {
+			refused = append(refused, request.Violation{Rule: ruleUnreadable, N: -1, M: -1})
+		}
+		return c.Request(), refused
+	}}
 }
 
 // Blocks returns how many stored blocks the next request has.
-func (c *Case) Blocks() (n int) {
+func (c *State) Blocks() (n int) {
 	if c.conv.Hidden {
 		return 0
 	}
@@ -257,26 +287,8 @@ func (c *Case) Blocks() (n int) {
 	return n
 }
 
-// Settings implements [repair.Case]: whether the model thinks changes nothing that Claude Code does not
-// get over by itself.
-func (c *Case) Settings() []repair.Setting {
-	return []repair.Setting{{Version: transcript.Version}}
-}
-
-// UnknownProvider implements [repair.Case].
-func (*Case) UnknownProvider() string { return "" }
-
-// Window implements [repair.Case].
-func (*Case) Window() int { return 0 }
-
-// Renamed implements [repair.Case].
-func (*Case) Renamed(repair.Case) map[change.Ref]change.Ref { return nil }
-
-// Sent implements [repair.Case].
-func (c *Case) Sent(int) (request.Request, []request.Violation) { return c.Next() }
-
-// LastError implements [repair.Case]: Claude Code stores an error as an answer.
-func (c *Case) LastError() []byte {
+// lastError returns the error with which the session ends: Claude Code stores it as an answer.
+func (c *State) lastError() []byte {
 	if r := c.LastFailed(); r != nil {
 		return []byte(r.Blocks()[0].Text)
 	}
@@ -284,7 +296,7 @@ func (c *Case) LastError() []byte {
 }
 
 // LastFailed returns the record of the error with which the session ends; nil if there is none.
-func (c *Case) LastFailed() *transcript.Record {
+func (c *State) LastFailed() *transcript.Record {
 	for _, r := range slices.Backward(c.conv.Chain) {
 		if !r.IsMessage() {
 			continue
@@ -297,41 +309,8 @@ func (c *Case) LastFailed() *transcript.Record {
 	return nil
 }
 
-// Asking implements [repair.Case].
-func (c *Case) Asking(e repair.APIError) repair.Case {
-	n := newCase(c.base, c.edits.clone())
-	if n.linked.Leaf == nil || e.Class == repair.EncryptedReasoning { // Anthropic signs thinking, and encrypts none that is sent
-		return n
-	}
-	for _, f := range repair.Asked(n, e) {
-		n.findAsked(f)
-	}
-	n.asked = &e
-	return n
-}
-
-// findAsked reports what only an error shows.
-func (c *Case) findAsked(f repair.Finding) {
-	x, ok := repair.EngineFault(c, f)
-	if !ok {
-		return
-	}
-	if x.Detail == "" {
-		x.Detail = fmt.Sprint(x.Block)
-	}
-	c.report(x.Finding, c.fixedBy(f.Ref.Message, x.Why(), x.Fixes()...))
-}
-
-// Reset implements [repair.Case].
-func (c *Case) Reset() repair.Case {
-	if c.asked == nil {
-		return c
-	}
-	return newCase(c.base, c.edits.clone())
-}
-
-// ForkBefore implements [repair.Case]. Claude Code goes back within a session.
-func (c *Case) ForkBefore(prompt change.Ref) string {
+// forkBefore says how to continue without a prompt: Claude Code goes back within a session.
+func (c *State) forkBefore(prompt change.Ref) string {
 	r := c.linked.Record(prompt.Message)
 	if r == nil || len(r.Blocks()) == 0 {
 		return ""

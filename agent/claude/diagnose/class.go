@@ -19,6 +19,7 @@ const reportedOnly = "None: it is reported. mend restore brings back a kept copy
 
 // table has the rules that are not the provider's.
 var table = sync.OnceValue(func() *repair.Rules {
+	toolName, _ := repair.EngineRule("tool-name")
 	return repair.NewRules(map[repair.Class]repair.Explanation{
 		repair.MissingFolder: {
 			Meaning: "The session's folder does not exist on this machine. Claude Code lists a session in its folder alone; --resume with its id finds it.",
@@ -32,7 +33,7 @@ var table = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{Code: ruleUnknown, Class: repair.UnreadableRecord, Meaning: "Records are of types that mend does not know. Version " + transcript.Version + " skips them; what a newer one sends of them is not known.", Fix: "None: mend leaves them as they are.", Loses: "Nothing."},
 		repair.Rule{Code: "R22", Class: repair.InvalidFile, Meaning: "A document of the type application/pdf is no PDF.", Fix: "Claude Code leaves it out by itself."},
 		repair.Rule{Code: "R23", Class: repair.IncompleteRecord, Meaning: "A block, or a field of it, is of no type that the provider takes.", Fix: "A line of text takes the place of the block; a field becomes a text or is removed.", Loses: "The block or the field, for the model."},
-		repair.Rule{Code: "R24", Class: repair.InvalidToolCall, Meaning: "The name of a tool has other characters than letters, digits, _ and -, or more than 128.", Fix: "The tool gets a name that the provider takes.", Loses: "The name that the model used.", Healed: "Claude Code 2.1.332 sends the name tool_name_missing where a name is no string."},
+		repair.Rule{Code: "R24", Class: repair.InvalidToolCall, Why: toolName.Why, Fixes: toolName.Fixes, Meaning: "The name of a tool has other characters than letters, digits, _ and -, or more than 128.", Fix: "The tool gets a name that the provider takes.", Loses: "The name that the model used.", Healed: "Claude Code 2.1.332 sends the name tool_name_missing where a name is no string."},
 		repair.Rule{Code: "R7", Healed: "Claude Code 2.1.330 tries again without thinking."},
 		repair.Rule{Code: "R8", Healed: "Claude Code 2.1.330 tries again without thinking."},
 		repair.Rule{Code: "R9", Healed: "Claude Code 2.1.330 tries again without thinking."},

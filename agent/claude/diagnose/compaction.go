@@ -10,7 +10,7 @@ import (
 
 // findCompaction finds what is lost of the last compaction: its summary. What else may be lost is only reported: the record that
 // begins it, and the names of the messages that it preserved.
-func (c *Case) findCompaction() {
+func (c *State) findCompaction() {
 	b, summary := c.conv.Boundary, c.summary()
 	switch {
 	case c.conv.Leaf == nil || c.conv.Hidden:
@@ -26,7 +26,7 @@ func (c *Case) findCompaction() {
 
 // summary returns the last summary behind the last compaction, or the last of all if there is no
 // compaction; nil for none.
-func (c *Case) summary() (last *transcript.Record) {
+func (c *State) summary() (last *transcript.Record) {
 	for _, r := range c.conv.Records() {
 		if r.Summary && c.conv.Owns(r) && !c.conv.Dropped(r) && (c.conv.Boundary == nil || c.conv.Place(r) > c.conv.Place(c.conv.Boundary)) {
 			last = r
@@ -35,7 +35,7 @@ func (c *Case) summary() (last *transcript.Record) {
 	return last
 }
 
-func (c *Case) reportSummaryLost(b, summary *transcript.Record) {
+func (c *State) reportSummaryLost(b, summary *transcript.Record) {
 	var lost []*transcript.Record
 	for _, r := range c.conv.Records() {
 		if c.conv.Owns(r) && !c.conv.Has(r) && c.conv.Place(r) < c.conv.Place(b) {

@@ -21,14 +21,14 @@ import (
 
 var ref = change.Ref{Kind: change.KindSession, Project: "-home-user", Session: claude.Session}
 
-func newCase(data []byte) *diagnose.Case { return caseOn("2.1.330", data) }
+func newCase(data []byte) repair.Case { return caseOn("2.1.330", data) }
 
-func caseOn(version string, data []byte) *diagnose.Case {
+func caseOn(version string, data []byte) repair.Case {
 	return diagnose.New(diagnose.Source{Ref: ref, Data: data, Version: version})
 }
 
 // blocks returns how many blocks of the transcript are in the request.
-func blocks(c *diagnose.Case) int { return len(claude.Expected(c)) }
+func blocks(c repair.Case) int { return len(claude.Expected(diagnose.StateOf(c))) }
 
 // after returns the transcript that the plan leaves.
 func after(t *testing.T, data []byte, r repair.Result) []byte {
@@ -315,10 +315,10 @@ func testChangesRequest(t *testing.T, name, version string, data []byte) {
 	isRefusal := func(d repair.Diagnosis) bool {
 		return isBroken(d) && d.Class != repair.MissingHistory && d.Rule != "line_unread"
 	}
-	if len(r.Plan.Ops) == 0 || len(r.Unfixable) > 0 || c.Conversation().Hidden || slices.ContainsFunc(r.Fixed, isRefusal) {
+	if len(r.Plan.Ops) == 0 || len(r.Unfixable) > 0 || diagnose.StateOf(c).Conversation().Hidden || slices.ContainsFunc(r.Fixed, isRefusal) {
 		return
 	}
-	if cmp.Equal(claude.Expected(c), claude.Expected(caseOn(version, after(t, data, r)))) {
+	if cmp.Equal(claude.Expected(diagnose.StateOf(c)), claude.Expected(diagnose.StateOf(caseOn(version, after(t, data, r))))) {
 		t.Errorf("%s: the repair of these changes nothing that is sent: %v", name, findings(r.Fixed))
 	}
 }

@@ -68,7 +68,7 @@ func (e edits) leafOf(b *base) string { return cmp.Or(e.leaf, b.leaf) }
 
 // apply sets the lines of the case: those that are stored, and those to be appended; or if
 // lines change in their places, the whole transcript.
-func (c *Case) apply() {
+func (c *State) apply() {
 	b, e := c.base, c.edits
 	if len(e.lines) > 0 || e.order != nil || e.inPlace {
 		var kept map[int]transcript.Line
@@ -97,7 +97,7 @@ func (c *Case) apply() {
 
 // rewrite returns the transcript with all edits in their places, and the lines that stay, by where they
 // start.
-func (c *Case) rewrite() (out []byte, kept map[int]transcript.Line) {
+func (c *State) rewrite() (out []byte, kept map[int]transcript.Line) {
 	b, e := c.base, c.edits
 	behind := map[int][]string{}
 	for _, uuid := range e.created(b) {
@@ -136,7 +136,7 @@ func (c *Case) rewrite() (out []byte, kept map[int]transcript.Line) {
 type draft struct {
 	repair.NoEdits // of what Claude Code does by itself, or a transcript cannot hold
 
-	c     *Case
+	c     *State
 	edits edits
 	now   edits // of the fix that is applied, on top of the others
 
@@ -216,25 +216,26 @@ func (d *draft) raw(uuid string) []byte {
 	return nil
 }
 
-// Apply implements [repair.Draft].
-func (d *draft) Apply(_ repair.Finding, x repair.Fix) error {
-	d.now, d.nowGone = newEdits(), map[string][]int{}
-	err := x.Edit(d)
-	if err == nil {
-		d.edits.add(d.now)
-		for uuid, gone := range d.nowGone {
-			d.gone[uuid] = append(d.gone[uuid], gone...)
-		}
-	}
-	d.now = edits{}
-	return err
+// Begin implements [repair.Editor].
+func (d *draft) Begin(repair.Fix) {
+	d.commit()
+	d.Undo()
 }
 
-// Case implements [repair.Draft].
-func (d *draft) Case() repair.Case {
-	n := newCase(d.c.base, d.edits.clone())
-	if d.c.asked != nil {
-		return n.Asking(*d.c.asked)
+// Undo implements [repair.Editor].
+func (d *draft) Undo() { d.now, d.nowGone = newEdits(), map[string][]int{} }
+
+// commit adds the edits of the fix that is applied.
+func (d *draft) commit() {
+	d.edits.add(d.now)
+	for uuid, gone := range d.nowGone {
+		d.gone[uuid] = append(d.gone[uuid], gone...)
 	}
-	return n
+	d.Undo()
+}
+
+// State implements [repair.Editor].
+func (d *draft) State() repair.State {
+	d.commit()
+	return newState(d.c.base, d.edits.clone())
 }

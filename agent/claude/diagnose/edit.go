@@ -17,15 +17,12 @@ import (
 )
 
 var (
-	_ repair.Editor  = (*draft)(nil)
-	_ repair.Session = (*Case)(nil)
+	_ repair.Editor = (*draft)(nil)
+	_ repair.State  = (*State)(nil)
 )
 
-// Texts implements [repair.Session].
-func (c *Case) Texts() repair.Texts { return c.base.Texts }
-
-// Messages implements [repair.Session].
-func (c *Case) Messages() (refs []change.Ref) {
+// Messages implements [repair.State].
+func (c *State) Messages() (refs []change.Ref) {
 	for _, r := range c.linked.Chain {
 		if r.IsMessage() {
 			refs = append(refs, c.ref(r))
@@ -34,8 +31,8 @@ func (c *Case) Messages() (refs []change.Ref) {
 	return refs
 }
 
-// Prompts implements [repair.Session].
-func (c *Case) Prompts() (refs []change.Ref) {
+// Prompts implements [repair.State].
+func (c *State) Prompts() (refs []change.Ref) {
 	for _, r := range c.linked.Chain {
 		if r.IsPrompt() {
 			refs = append(refs, c.ref(r))
@@ -44,8 +41,8 @@ func (c *Case) Prompts() (refs []change.Ref) {
 	return refs
 }
 
-// Stored implements [repair.Session]: the record, or all of an answer.
-func (c *Case) Stored(ref change.Ref) repair.Stored {
+// Stored implements [repair.State]: the record, or all of an answer.
+func (c *State) Stored(ref change.Ref) repair.Stored {
 	r := c.linked.Record(ref.Message)
 	if r == nil || !r.IsMessage() {
 		return repair.Stored{}
@@ -65,7 +62,7 @@ func (c *Case) Stored(ref change.Ref) repair.Stored {
 }
 
 // answer returns the records of the answer that a record is part of; a prompt is a record.
-func (c *Case) answer(r *transcript.Record) []*transcript.Record {
+func (c *State) answer(r *transcript.Record) []*transcript.Record {
 	if r.Type != transcript.Assistant || r.MessageID == "" {
 		return []*transcript.Record{r}
 	}
@@ -218,8 +215,8 @@ func recordLike(r *transcript.Record, format string, args ...any) []byte {
 	return append(out, '}')
 }
 
-// Calls implements [repair.Session]: also of those that are not sent.
-func (c *Case) Calls() repair.Calls {
+// callsOf returns the tool calls with their results, also of those that are not sent.
+func (c *State) callsOf() repair.Calls {
 	if c.calls == nil {
 		calls := repair.PairCalls(func(yield func(*request.Block) bool) {
 			for _, r := range c.linked.Chain {
@@ -239,7 +236,7 @@ func (c *Case) Calls() repair.Calls {
 
 // SetCallID implements [repair.Editor]: of the call, and of its results.
 func (d *draft) SetCallID(call *request.Block, id string) error {
-	for _, b := range append([]*request.Block{call}, d.c.Calls().Results(call)...) {
+	for _, b := range append([]*request.Block{call}, d.c.callsOf().Results(call)...) {
 		name := "id"
 		if b.Type == request.ToolResult {
 			name = "tool_use_id"

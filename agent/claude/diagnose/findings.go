@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -16,69 +17,50 @@ type found struct {
 	refusal *repair.RefusalError // why there is no fix
 }
 
-// errNoLine is the refusal to edit a record that [Case.canEdit] is not true of.
+// errNoLine is the refusal to edit a record that [State.canEdit] is not true of.
 var errNoLine = &repair.RefusalError{Final: true, Why: "The message has no line of its own."}
 
-// fixedBy explains a finding at a record, with its fixes if the record can be edited.
-func (c *Case) fixedBy(uuid, why string, fixes ...repair.Fix) found {
-	if r := c.linked.Record(uuid); !c.canEdit(uuid) || r != nil && r.IsBoundary() {
-		return found{why: why, refusal: errNoLine}
+// report adds a finding with its explanation.
+func (c *State) report(f repair.Finding, d found) {
+	f.Severity = cmp.Or(f.Severity, repair.Broken)
+	if f.Unknown && c.base.isNewer() {
+		f.Severity = repair.Note
 	}
-	return found{why: why, fixes: fixes}
-}
-
-// report adds a finding.
-func (c *Case) report(f repair.Finding, d found) {
-	if f.Severity == 0 {
-		f.Severity = repair.Broken
-	}
-	if _, again := c.found[keyOf(f)]; again {
+	f.Why, f.Fixes, f.Refusal = d.why, d.fixes, d.refusal
+	key := f.Code + "\x00" + f.Detail + "\x00" + f.Ref.String()
+	if c.seen[key] {
 		return
 	}
-	f.Tier = table().ExplainClass(f.Class).Tier
 	if r := c.linked.Record(f.Ref.Message); c.linked != c.conv && r != nil && !c.conv.Has(r) {
 		f.Tier = repair.Ask // it is refused only where the history before a break is sent again
 	}
-	c.findings.Add(repair.InUse, f)
-	c.found[keyOf(f)] = d
+	c.faults, c.seen[key] = append(c.faults, f), true
 }
 
-func keyOf(f repair.Finding) string { return f.Code + "\x00" + f.Detail + "\x00" + f.Ref.String() }
-
-// Describe implements [repair.Case].
-func (c *Case) Describe(f repair.Finding) repair.Diagnosis {
-	d := repair.Diagnosis{Rule: f.Code, Class: f.Class, Tier: f.Tier, Severity: f.Severity, Ref: f.Ref, Message: f.Ref.Message, Why: c.found[keyOf(f)].why, Text: f.Text}
-	if refusal := c.found[keyOf(f)].refusal; refusal != nil {
-		d.WhyNot = refusal.Why
-	}
-	if f.Severity != repair.Latent {
-		d.Shown = table().Of(f.Code).Shown
-	}
-	return d
-}
-
-// Fixes implements [repair.Case].
-func (c *Case) Fixes(f repair.Finding) ([]repair.Fix, error) {
-	d := c.found[keyOf(f)]
+// Refuses implements [repair.State].
+func (c *State) Refuses(f repair.Finding) *repair.RefusalError {
+	uuid := f.Ref.Message
+	r := c.linked.Record(uuid)
 	switch {
-	case d.refusal != nil:
-		return nil, d.refusal
-	case len(d.fixes) == 0:
-		return nil, nil
+	case uuid != "" && (!c.canEdit(uuid) || r != nil && r.IsBoundary() && f.Code != ruleSummary):
+		return errNoLine
 	case c.base.Locked != nil && c.base.Locked() != "":
-		return nil, &repair.RefusalError{Why: fmt.Sprintf("The transcript cannot be changed: %s. Then repair again.", c.base.Locked()), Helps: true, Final: true}
+		return &repair.RefusalError{Why: fmt.Sprintf("The transcript cannot be changed: %s. Then repair again.", c.base.Locked()), Helps: true, Final: true}
 	case c.base.drafts > maxDrafts:
-		return nil, &repair.RefusalError{Why: fmt.Sprintf("mend stopped after %d attempts: the transcript has too many faults that depend on each other.", maxDrafts), Final: true}
+		return &repair.RefusalError{Why: fmt.Sprintf("mend stopped after %d attempts: the transcript has too many faults that depend on each other.", maxDrafts), Final: true}
 	}
-	return d.fixes, nil
+	return nil
 }
 
 // maxDrafts limits how many drafts are made of a transcript: each is loaded again, and faults that
 // can be fixed side by side share one.
 const maxDrafts = 256
 
+// Faults implements [repair.State].
+func (c *State) Faults(func(repair.Class) bool) []repair.Finding { return c.faults }
+
 // examine finds what is wrong.
-func (c *Case) examine() {
+func (c *State) examine() {
 	disorder := c.findDisorder()
 	c.findUnread()
 	if !disorder {
@@ -95,19 +77,20 @@ func (c *Case) examine() {
 }
 
 // after returns the edits with those of a fix; without them if the fix cannot be applied.
-func (c *Case) after(edit func(repair.Editor) error) edits {
-	d := &draft{c: c, edits: c.edits.clone(), gone: map[string][]int{}}
-	if err := d.Apply(repair.Finding{}, repair.Fix{Edit: edit}); err != nil {
+func (c *State) after(edit func(*draft) error) edits {
+	d := c.edit()
+	if edit(d) != nil {
 		return c.edits
 	}
+	d.commit()
 	return d.edits
 }
 
 // gains reports whether more is sent after the edits, or can be after further repairs.
-func (c *Case) gains(e edits) bool { return c.tried || c.isLessThan(loadCase(c.base, e)) }
+func (c *State) gains(e edits) bool { return c.tried || c.isLessThan(load(c.base, e)) }
 
 // isLessThan reports whether more is sent of another state, or can be after further repairs.
-func (c *Case) isLessThan(after *Case) bool {
+func (c *State) isLessThan(after *State) bool {
 	if leaf := after.edits.leafOf(c.base); leaf != "" {
 		after.keepLeaf(leaf)
 	} else if c.conv.Leaf != nil { // the transcript as it is stored
@@ -119,19 +102,19 @@ func (c *Case) isLessThan(after *Case) bool {
 	after.tried = true
 	after.findBefore()
 	after.findBranches()
-	return slices.ContainsFunc(after.findings.All(), func(f repair.Finding) bool { return f.Class == repair.MissingHistory && f.Severity == repair.Broken })
+	return slices.ContainsFunc(after.faults, func(f repair.Finding) bool { return f.Class == repair.MissingHistory && f.Severity == repair.Broken })
 }
 
 // anySent reports whether a block of the records is sent if they are in the conversation: 2.1
 // sends nothing of an answer that has only thinking.
-func (c *Case) anySent(rs ...*transcript.Record) bool {
+func (c *State) anySent(rs ...*transcript.Record) bool {
 	return slices.ContainsFunc(rs, func(r *transcript.Record) bool {
 		return r.Sendable() > 0 && slices.ContainsFunc(r.Blocks(), func(b *transcript.Block) bool { return !b.IsThinking() })
 	})
 }
 
 // findBefore finds what is lost of the history before the conversation, and in it.
-func (c *Case) findBefore() {
+func (c *State) findBefore() {
 	c.findRepeated()
 	c.findSidechain()
 	c.findCompaction()
@@ -156,12 +139,12 @@ func sentAgain(n int) string {
 }
 
 // recordFinding returns a finding at a record.
-func (c *Case) recordFinding(code string, class repair.Class, uuid string) repair.Finding {
+func (c *State) recordFinding(code string, class repair.Class, uuid string) repair.Finding {
 	return repair.Finding{Code: code, Class: class, Ref: c.base.refOf(uuid)}
 }
 
 // canEdit reports whether a record has a line of its own and an id that a ref can have.
-func (c *Case) canEdit(uuid string) bool {
+func (c *State) canEdit(uuid string) bool {
 	if change.ValidateID(uuid) != nil {
 		return false
 	}

@@ -33,7 +33,7 @@ const (
 
 // findBreaks reports each break of the chain. The fix is the record once more, with the
 // parent that it should have.
-func (c *Case) findBreaks() {
+func (c *State) findBreaks() {
 	if len(c.conv.Breaks) == 0 {
 		return
 	}
@@ -67,7 +67,7 @@ func (c *Case) findBreaks() {
 
 // followsUnknown reports whether a record follows one of a type that is not known, which may be part of the conversation for a
 // newer version.
-func (c *Case) followsUnknown(r *transcript.Record) bool {
+func (c *State) followsUnknown(r *transcript.Record) bool {
 	return slices.ContainsFunc(c.lines, func(l transcript.Line) bool {
 		return l.Record != nil && l.Record.UUID == r.Parent && l.Record.UUID != "" && l.Record.UnknownType() != ""
 	})
@@ -84,7 +84,7 @@ func link(r, before *transcript.Record, n int) repair.Fix {
 
 // findSkipped reports records that the program skips because it takes one of nearly the same time
 // for a parent that is not in the transcript.
-func (c *Case) findSkipped() {
+func (c *State) findSkipped() {
 	if c.conv.Hidden {
 		return
 	}
@@ -130,7 +130,7 @@ func breakWhy(b transcript.Break) string {
 }
 
 // promptsIn names the first prompts among the records. Those that begin with "<" are the program's.
-func (c *Case) promptsIn(rs []*transcript.Record) string {
+func (c *State) promptsIn(rs []*transcript.Record) string {
 	rs = slices.Clone(rs)
 	slices.SortFunc(rs, func(a, b *transcript.Record) int { return cmp.Compare(c.conv.Place(a), c.conv.Place(b)) })
 	var names []string
@@ -160,7 +160,7 @@ func (c *Case) promptsIn(rs []*transcript.Record) string {
 
 // findSidechain reports records of the main conversation that are marked as a subagent's: they
 // have no agent, and follow a record that is not marked, or there is no other conversation.
-func (c *Case) findSidechain() {
+func (c *State) findSidechain() {
 	if c.conv.Agent != "" {
 		return
 	}

@@ -18,7 +18,7 @@ import (
 
 // findRefusals reports what the provider refuses of the request, as it will be when the history is
 // complete: what the engine knows a remedy of, and what only a stored block can break.
-func (c *Case) findRefusals() {
+func (c *State) findRefusals() {
 	c.linked = c.link()
 	if c.linked.Leaf == nil {
 		return
@@ -44,7 +44,7 @@ var rules = sync.OnceValue(func() []provider.Rule {
 })
 
 // Next implements [repair.Session].
-func (c *Case) Next() (request.Request, []request.Violation) {
+func (c *State) Next() (request.Request, []request.Violation) {
 	if c.next == nil {
 		c.next = c.check()
 	}
@@ -65,7 +65,7 @@ type checkedRequest struct {
 	refused []request.Violation
 }
 
-func (c *Case) check() *checkedRequest {
+func (c *State) check() *checkedRequest {
 	q := c.Request()
 	if c.linked != c.conv {
 		q = c.linked.Request(c.ref)
@@ -83,7 +83,7 @@ func (c *Case) check() *checkedRequest {
 }
 
 // findRefusal reports a violation.
-func (c *Case) findRefusal(q request.Request, v request.Violation) {
+func (c *State) findRefusal(q request.Request, v request.Violation) {
 	if len(v.Refs) == 0 {
 		return
 	}
@@ -98,16 +98,14 @@ func (c *Case) findRefusal(q request.Request, v request.Violation) {
 		f.Block = v.Block.Index
 	}
 	f.Detail = fmt.Sprint(f.Block)
-	x, ok := repair.EngineFault(c, f)
-	if !ok {
-		return
+	if _, ok := repair.EngineRule(f.Code); ok {
+		c.report(f, found{})
 	}
-	c.report(x.Finding, c.fixedBy(r.UUID, x.Why(), append(x.Fixes(), c.restFixes(r)...)...))
 }
 
 // link returns the conversation with all breaks repaired, so that what is wrong before a
 // break is found with it.
-func (c *Case) link() *transcript.Conversation {
+func (c *State) link() *transcript.Conversation {
 	if len(c.conv.Breaks) == 0 {
 		return c.conv
 	}
@@ -124,7 +122,7 @@ func (c *Case) link() *transcript.Conversation {
 }
 
 // sent returns the stored blocks of prompts and answers that are in the request.
-func (c *Case) sent(q request.Request) (all []*transcript.Block) {
+func (c *State) sent(q request.Request) (all []*transcript.Block) {
 	for _, t := range q.Turns {
 		for _, b := range t.Blocks {
 			r := c.linked.Record(b.Ref().Message)
@@ -166,7 +164,7 @@ func tooMuch(blocks []*transcript.Block) map[*request.Block]bool {
 
 // checkStored reports what the provider refuses of a block whatever is around it, and what the
 // request does not show.
-func (c *Case) checkStored(b *transcript.Block) {
+func (c *State) checkStored(b *transcript.Block) {
 	c.checkInnerText(b)
 	c.checkName(b)
 	c.checkMedia(b)
@@ -175,31 +173,27 @@ func (c *Case) checkStored(b *transcript.Block) {
 }
 
 // reportBlock reports what is wrong with a block, or with what is at a place in it.
-func (c *Case) reportBlock(b *transcript.Block, place, rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
+func (c *State) reportBlock(b *transcript.Block, place, rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
 	f := c.recordFinding(rule, class, b.Record.UUID)
 	f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
 	f.Unknown = class == repair.IncompleteRecord
-	c.report(f, c.fixedBy(b.Record.UUID, why, fixes...))
+	c.report(f, found{why: why, fixes: fixes})
 }
 
 // placeOf returns the place of an element of a result.
 func placeOf(i int) string { return fmt.Sprintf(".%d", i) }
 
 // checkName is R24.
-func (c *Case) checkName(b *transcript.Block) {
+func (c *State) checkName(b *transcript.Block) {
 	const maxName = 128
 	if b.Type != request.ToolUse || len(b.ToolName) <= maxName && provider.IsName(b.ToolName) {
 		return
 	}
-	f := c.recordFinding("tool-name", repair.InvalidToolCall, b.Record.UUID)
-	f.Block = b.Index
-	if x, ok := repair.EngineFault(c, f); ok {
-		c.reportBlock(b, "", "R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", x.Why(), x.Fixes()...)
-	}
+	c.reportBlock(b, "", "R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "")
 }
 
 // checkMedia reports a file whose data is no text, and documents that are too large together.
-func (c *Case) checkMedia(b *transcript.Block) {
+func (c *State) checkMedia(b *transcript.Block) {
 	if b.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
 		c.reportBlock(b, "", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", replaceFile(b))
 	}
@@ -242,7 +236,7 @@ func lostFile(b *request.Block, why string) string {
 }
 
 // checkShape is R23 and R25.
-func (c *Case) checkShape(b *transcript.Block) {
+func (c *State) checkShape(b *transcript.Block) {
 	if b.Record.IsString() {
 		return
 	}
@@ -283,7 +277,7 @@ func (c *Case) checkShape(b *transcript.Block) {
 }
 
 // checkInnerText is R5 inside results.
-func (c *Case) checkInnerText(b *transcript.Block) {
+func (c *State) checkInnerText(b *transcript.Block) {
 	for i, in := range b.Content {
 		if in.Type == request.Text && request.IsBlank(in.Text) {
 			c.reportBlock(b, placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty", "The result of a tool call has an empty text, and the provider refuses that.",
@@ -293,7 +287,7 @@ func (c *Case) checkInnerText(b *transcript.Block) {
 }
 
 // checkInner is R18 and R23 inside results.
-func (c *Case) checkInner(b *transcript.Block) {
+func (c *State) checkInner(b *transcript.Block) {
 	if b.Type != request.ToolResult {
 		return
 	}
@@ -346,7 +340,7 @@ func innerTaken(b jsonedit.Value) bool {
 
 // mendField gives a field of a block a value that the provider takes, or removes what cannot be
 // sent without it.
-func (c *Case) mendField(b *transcript.Block, name, value string) repair.Fix {
+func (c *State) mendField(b *transcript.Block, name, value string) repair.Fix {
 	switch {
 	case b.IsThinking():
 		return removeBlock(b)
@@ -361,7 +355,7 @@ func (c *Case) mendField(b *transcript.Block, name, value string) repair.Fix {
 }
 
 // restFixes returns the fixes of a record that cannot be sent where it is.
-func (c *Case) restFixes(r *transcript.Record) (fixes []repair.Fix) {
+func (c *State) restFixes(r *transcript.Record) (fixes []repair.Fix) {
 	if role := r.Role(); role != r.Type && (role == transcript.User || role == transcript.Assistant) {
 		fixes = append(fixes, repair.Fix{
 			Text: fmt.Sprintf("The stored line gets the type of its message, %s.", role), Alike: true,

@@ -11,7 +11,7 @@ import (
 // This file finds what is reported and not repaired: nobody has met it.
 
 // reportOnly adds a finding without a fix. It is about one record, as an example.
-func (c *Case) reportOnly(code string, r *transcript.Record, text, why string) {
+func (c *State) reportOnly(code string, r *transcript.Record, text, why string) {
 	f := c.recordFinding(code, repair.MissingHistory, r.UUID)
 	f.Text, f.Unknown = text, c.followsUnknown(r)
 	c.report(f, found{why: why, refusal: &repair.RefusalError{Helps: true, Final: true, Why: fmt.Sprintf("mend does not repair that. If mend has kept the session as it was: mend restore %s. If mend has changed it: mend undo.", c.base.Ref.Session)}})
@@ -20,7 +20,7 @@ func (c *Case) reportOnly(code string, r *transcript.Record, text, why string) {
 // findDisorder reports lines in another order than that in which they were written, where something does not reach the request
 // because of that: the program goes on at another record than the last one, or takes what follows a compaction for what is before it.
 // Other findings about the history are then not certain.
-func (c *Case) findDisorder() bool {
+func (c *State) findDisorder() bool {
 	early := c.conv.Early()
 	if early == nil {
 		return false
@@ -49,7 +49,7 @@ func (c *Case) findDisorder() bool {
 }
 
 // findRepeated reports ids that two different messages have: the later one takes the place of the earlier one.
-func (c *Case) findRepeated() {
+func (c *State) findRepeated() {
 	for _, r := range c.conv.Repeated() {
 		if b := c.conv.Boundary; b == nil || !r.Timed || r.Time > b.Time {
 			c.reportOnly(ruleRepeated, r, "two messages have one id", "Two different messages have the same id, so Claude Code has only one of them, and what is before the other one is lost.")

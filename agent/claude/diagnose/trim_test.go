@@ -97,7 +97,7 @@ func TestTrimHard(t *testing.T) {
 		data = append(append(data, op.Post.Data...), '\n')
 	}
 	c := diagnose.New(source(data))
-	sent := strings.Join(claude.Expected(c), "\n")
+	sent := strings.Join(claude.Expected(diagnose.StateOf(c)), "\n")
 	if found := c.Findings().All(); len(found) > 0 || !strings.Contains(sent, "begin middle") || !strings.Contains(sent, "middle end") ||
 		!strings.Contains(sent, "bytes of this text were taken out") || !strings.Contains(sent, "[image/png, 3 KB: it was taken out") {
 		t.Errorf("found %v, sent %s", found, sent)

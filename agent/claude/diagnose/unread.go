@@ -22,18 +22,18 @@ type unread struct {
 // findUnread reports lines with a record that the program does not read: behind NUL bytes or
 // a byte order mark, behind a torn record, or second on its line. The
 // fix is the record on a line of its own. A record that would not be sent either is no loss.
-func (c *Case) findUnread() {
+func (c *State) findUnread() {
 	all := c.unread()
 	if len(all) == 0 {
 		return
 	}
-	e := c.after(func(d repair.Editor) error {
+	e := c.after(func(d *draft) error {
 		for _, u := range all {
-			d.(*draft).add(u.record.UUID, u.raw, u.line)
+			d.add(u.record.UUID, u.raw, u.line)
 		}
 		return nil
 	})
-	read, end := loadCase(c.base, e), ""
+	read, end := load(c.base, e), ""
 	if leaf := read.conv.Leaf; leaf != nil && slices.ContainsFunc(all, func(u unread) bool { return u.record.UUID == leaf.UUID }) {
 		end = leaf.UUID // the conversation goes on there when it is read
 		read.edits.leaf = end
@@ -57,9 +57,9 @@ func (c *Case) findUnread() {
 
 // findUnknown reports records of types that mend does not know: it skips them, as the newest version that was observed does. What a
 // newer one does with them is not known. In a known version only those count that have a message.
-func (c *Case) findUnknown() {
+func (c *State) findUnknown() {
 	var types []string
-	isNewer := Versions.Newer(c.base.Version)
+	isNewer := c.base.isNewer()
 	for i := range c.lines {
 		if r := c.lines[i].Record; r != nil && r.UnknownType() != "" && i > c.lastBoundary() && (isNewer || r.Role() != "") && !slices.Contains(types, r.UnknownType()) {
 			types = append(types, r.UnknownType())
@@ -79,7 +79,7 @@ func (c *Case) findUnknown() {
 }
 
 // unread returns the records of the conversation that the program does not read.
-func (c *Case) unread() (all []unread) {
+func (c *State) unread() (all []unread) {
 	known := map[string]bool{}
 	boundary := c.lastBoundary()
 	for i := range c.lines {
@@ -98,7 +98,7 @@ func (c *Case) unread() (all []unread) {
 
 // readAgain returns the fixes of a record that is not read. end says that the conversation goes on
 // at it.
-func (c *Case) readAgain(u unread, end bool) []repair.Fix {
+func (c *State) readAgain(u unread, end bool) []repair.Fix {
 	add := func(d *draft) {
 		d.add(u.record.UUID, u.raw, u.line)
 		if end {
@@ -121,7 +121,7 @@ func (c *Case) readAgain(u unread, end bool) []repair.Fix {
 }
 
 // lastBoundary returns the line of the last compaction, -1 if there is none.
-func (c *Case) lastBoundary() int {
+func (c *State) lastBoundary() int {
 	for i := len(c.lines) - 1; i >= 0; i-- {
 		if r := c.lines[i].Record; r != nil && r.IsBoundary() {
 			return i

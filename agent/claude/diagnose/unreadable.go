@@ -15,9 +15,9 @@ const notFound = "No conversation found"
 
 // findNothing reports a transcript of which the program loads no record, as one that was emptied, or of
 // which only titles and settings are left; it is latent if there are notes or context. It does not report what another finding explains.
-func (c *Case) findNothing() bool {
+func (c *State) findNothing() bool {
 	isBroken := func(f repair.Finding) bool { return f.Severity == repair.Broken }
-	if c.base.Agent != "" || c.conv.HasMessage() || slices.ContainsFunc(c.findings.All(), isBroken) {
+	if c.base.Agent != "" || c.conv.HasMessage() || slices.ContainsFunc(c.faults, isBroken) {
 		return false
 	}
 	refusal := &repair.RefusalError{Helps: true, Final: true, Why: fmt.Sprintf("What was said is not in the file. If mend has kept it: mend restore %s. Else put a copy in its place, from a backup or another machine; if nothing was said in this session, delete the file.", c.base.Ref.Session)}
@@ -46,7 +46,7 @@ func (c *Case) findNothing() bool {
 }
 
 // findFolder notes that no list of the program has the session, because its folder is gone.
-func (c *Case) findFolder() {
+func (c *State) findFolder() {
 	gone := c.base.Gone
 	if gone == "" {
 		return
@@ -66,7 +66,7 @@ func isUTF16(data []byte) bool {
 
 // findTorn reports lines that are no record and have none in them, and prompts and answers without a
 // message. What a prompt, an answer or a result held is lost; other lines are a note.
-func (c *Case) findTorn() {
+func (c *State) findTorn() {
 	var lost, others []string
 	for i := range c.lines {
 		l := &c.lines[i]
@@ -87,7 +87,7 @@ func (c *Case) findTorn() {
 		"It is no complete record, as after a crash or on a full disk. Claude Code skips it. As far as can be seen, it was no prompt, no answer and no result.", "It does no harm.")
 }
 
-func (c *Case) reportTorn(lines []string, f repair.Finding, why, whyNot string) {
+func (c *State) reportTorn(lines []string, f repair.Finding, why, whyNot string) {
 	if len(lines) == 0 {
 		return
 	}

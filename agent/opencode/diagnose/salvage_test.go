@@ -32,14 +32,14 @@ type faultPlace struct{ code, message string }
 // violationCounts counts what is wrong with a session under some profiles and with
 // thinking on and off, and lists it.
 func violationCounts(s *record.Session, profiles []render.Profile) (map[faultPlace]int, []finding) {
-	counts, faults := map[faultPlace]int{}, map[finding]bool{}
+	counts, faults := map[faultPlace]int{}, map[[2]any]finding{}
 	note := func(in map[faultPlace]int, code, says string, refs ...change.Ref) {
 		f := finding{Code: code, Text: says}
 		if len(refs) > 0 {
 			f.Ref = refs[0]
 		}
 		in[faultPlace{code, f.Ref.Message}]++
-		faults[f] = true
+		faults[[2]any{f.Ref, code + says}] = f
 	}
 	for _, p := range profiles {
 		r := render.Render(s, render.Settings{Profile: p})
@@ -56,7 +56,7 @@ func violationCounts(s *record.Session, profiles []render.Profile) (map[faultPla
 			}
 		}
 	}
-	return counts, slices.Collect(maps.Keys(faults))
+	return counts, slices.Collect(maps.Values(faults))
 }
 
 // firstHolding tries fixes in turn on a broken session, until one leaves nothing wrong

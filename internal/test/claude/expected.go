@@ -14,7 +14,7 @@ import (
 
 // Expected returns the blocks of the request that mend expects, as [Stored] returns those of a
 // real one.
-func Expected(c *diagnose.Case) []string {
+func Expected(c *diagnose.State) []string {
 	type message struct {
 		Role    string            `json:"role"`
 		Content []json.RawMessage `json:"content"`
@@ -38,7 +38,7 @@ func Expected(c *diagnose.Case) []string {
 	return Stored(text, "…")
 }
 
-func storedBlock(c *diagnose.Case, b *request.Block, role string) []byte {
+func storedBlock(c *diagnose.State, b *request.Block, role string) []byte {
 	r := c.Conversation().Record(b.Ref().Message)
 	switch {
 	case r != nil && r.Type == transcript.Attachment:
