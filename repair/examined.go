@@ -33,13 +33,13 @@ func New(s State, x Context) Case {
 		x.Texts = TextsOf(Request{})
 	}
 	c := &examined{State: s, Context: x}
-	c.settings = c.settingsFor(nil)
+	c.State, c.settings = c.settingsFor(nil)
 	return c
 }
 
-func (c *examined) settingsFor(e *APIError) []Setting {
+func (c *examined) settingsFor(e *APIError) (State, []Setting) {
 	if c.Context.Settings == nil {
-		return []Setting{{}}
+		return c.State, []Setting{{}}
 	}
 	return c.Context.Settings(c.State, e)
 }
@@ -145,9 +145,6 @@ func (c *examined) Findings() *Findings {
 		f.Severity = cmp.Or(f.Severity, Broken)
 		c.add(InUse, f)
 	}
-	for _, f := range c.State.Faults(c.isAsked) {
-		c.add(InUse, f)
-	}
 	for _, r := range c.Rules.Own {
 		if r.Find != nil && (!r.Asked || c.isAsked(r.Class)) {
 			for _, f := range r.Find(c) {
@@ -158,16 +155,20 @@ func (c *examined) Findings() *Findings {
 	}
 	for _, e := range c.askedErrors() {
 		for _, f := range Asked(c, e) {
-			if c.Ask == nil || c.Ask(&f, f.of) {
+			if c.Ask == nil || c.Ask(c.State, &f, f.of) {
 				c.add(InUse, f)
 			}
 		}
 	}
 	c.openLoop()
-	if c.isDraft || c.All || len(fs.list) > 0 {
+	faults := c.State.Faults()
+	if c.isDraft || c.All || len(fs.list)+len(faults) > 0 {
 		for i := InUse + 1; i < len(c.settings); i++ {
 			fails[i] = c.count(fs, i)
 		}
+	}
+	for _, f := range faults {
+		c.add(InUse, f)
 	}
 	c.sent = nil
 	c.State.Release()
@@ -205,6 +206,9 @@ func (c *examined) add(setting int, f Finding) {
 	x := c.Rules.Fault(c, f)
 	f.Class, f.Severity = cmp.Or(x.Class, f.Class), cmp.Or(f.Severity, x.Rule.Severity, Note)
 	f.Tier = cmp.Or(f.Tier, x.Tier)
+	if c.Writing != nil && c.Writing(c.State, f) {
+		return
+	}
 	c.findings.Add(setting, f)
 }
 
@@ -229,6 +233,9 @@ func (c *examined) Describe(f Finding) Diagnosis {
 	d := x.Describe()
 	if d.Ref == (change.Ref{}) {
 		d.Ref = c.Session
+	}
+	if f.Severity == Latent && !x.Rule.Asked { // the version in use goes on
+		d.Healed = x.Rule.Healed
 	}
 	if c.Context.Describe != nil {
 		c.Context.Describe(x, &d)
@@ -263,22 +270,22 @@ func (c *examined) Fixes(f Finding) ([]Fix, error) {
 }
 
 // Asking implements [Case].
-func (c *examined) Asking(e APIError) Case {
-	n := c.with(c.State)
-	n.asked, n.settings = &e, c.settingsFor(&e)
-	return n
-}
+func (c *examined) Asking(e APIError) Case { return c.inSettings(&e) }
 
 // Reset implements [Case].
 func (c *examined) Reset() Case {
-	settings := c.settingsFor(nil)
-	if c.asked == nil && settings[InUse] == c.settings[InUse] {
+	if s, settings := c.settingsFor(nil); c.asked == nil && settings[InUse] == c.settings[InUse] {
 		n := *c
-		n.settings = settings
+		n.State, n.settings = s, settings
 		return &n
 	}
-	n := c.with(c.State)
-	n.asked, n.settings = nil, settings
+	return c.inSettings(nil)
+}
+
+// inSettings returns the case of the state in the settings in which an error occurred, or else in those of the session.
+func (c *examined) inSettings(e *APIError) *examined {
+	n := &examined{Context: c.Context, asked: e, isDraft: c.isDraft}
+	n.State, n.settings = c.settingsFor(e)
 	return n
 }
 

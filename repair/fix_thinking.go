@@ -181,11 +181,7 @@ func fixThinking(x *Fault) []Fix {
 	if len(x.thoughts()) == 1 && !x.hasContentBeside() {
 		return append(fixEncrypted(x), fixThinkingOff(x)...)
 	}
-	fixes := append(fixEncrypted(x), removal(x.block, "The thinking is removed.", losesThinking))
-	if x.inLoop() { // the provider takes all of its thinking, or none
-		fixes = append(fixes, fixThinkingOff(x)...)
-	}
-	return fixes
+	return append(fixEncrypted(x), removal(x.block, "The thinking is removed.", losesThinking))
 }
 
 // fixEncrypted removes what only the provider can read.

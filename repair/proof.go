@@ -39,7 +39,8 @@ func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial,
 		}
 	}
 	for _, tr := range trials {
-		if !whole && s.breaksLoop(messageRef(tr.Ref), o) {
+		tr.breaksLoop = tr.breaksLoop || !whole && s.breaksLoop(messageRef(tr.Ref), o)
+		if tr.breaksLoop {
 			failed[tr.Ref.Message] = true
 			s.reasons[tr.key()] = &RefusalError{Why: whyLoop, Helps: true}
 		}

@@ -112,6 +112,8 @@ func describe(c Case, o origin, f Finding) Diagnosis {
 type trial struct {
 	Finding
 	attempt
+
+	breaksLoop bool // see [search.breaksLoop]
 }
 
 // An attempt is a fix that is tried.
@@ -247,7 +249,7 @@ func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 			s.reject(f, x, n, err)
 			continue
 		}
-		trials = append(trials, &trial{f, all[n]})
+		trials = append(trials, &trial{Finding: f, attempt: all[n]})
 		alike[f.Ref.Message], busy[f.Ref] = x.Alike, true
 		if x.Whole && !x.Alike {
 			break

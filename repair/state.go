@@ -22,9 +22,8 @@ type State interface {
 
 	// Send returns what the agent sends next in a setting. A State may keep it until Release.
 	Send(set Setting) Sent
-	// Faults returns what is wrong and no request shows, in the order in which it is to be fixed. wants reports whether
-	// the user or an error asks for a class; see [Rule].Asked.
-	Faults(wants func(Class) bool) []Finding
+	// Faults returns what is wrong, and neither a request nor a rule shows; see [Rule].Find.
+	Faults() []Finding
 	// Release drops what was kept of requests: the findings are known now.
 	Release()
 	// Refuses returns why nothing may be changed to fix a finding; nil if it may.
@@ -37,7 +36,7 @@ type State interface {
 type BaseState struct{}
 
 // Faults implements [State].
-func (BaseState) Faults(func(Class) bool) []Finding { return nil }
+func (BaseState) Faults() []Finding { return nil }
 
 // Release implements [State].
 func (BaseState) Release() {}
@@ -52,7 +51,9 @@ type Sent struct {
 	// Findings are what is refused of it, as far as a record is at fault; see [FindingsOf]. Without a severity they have
 	// that of their rule, or else are broken.
 	Findings []Finding
-	Fails    bool // the agent fails before it sends the request, so that some of what is wrong with it may be hidden
+	// Unfinished is the newest answer if its calls have results and the agent continues it.
+	Unfinished change.Ref
+	Fails      bool // the agent fails before it sends the request, so that some of what is wrong with it may be hidden
 	// Now returns the request that the agent makes without further repairs, and what is refused of it; nil for the same.
 	// A violation without a place says that the agent makes none.
 	Now             func() (request.Request, []request.Violation)
@@ -63,7 +64,6 @@ type Sent struct {
 type Setting struct {
 	Version  string // of the agent: one that tests have run, and like which the one in use is judged
 	Thinking bool   // the model is asked to think
-	API      string // of the provider that is asked, if an error shows that it is another one than the session's; else ""
 }
 
 // A Context is what the engine needs to know of a session besides its state. All but Session may be left out.
@@ -77,15 +77,17 @@ type Context struct {
 	LastError []byte                  // the error with which the newest answer failed, as it is stored; nil if it did not fail
 
 	// Settings returns the ways to send a state in which a fix has to hold, the one in use first: that in which an error
-	// occurred, if there is one.
-	Settings func(s State, e *APIError) []Setting
+	// occurred, if there is one. The state that it returns is the same one, as it is sent in these settings.
+	Settings func(s State, e *APIError) (State, []Setting)
 	All      bool    // what is wrong in another setting than the one in use is a finding, too
 	Asked    []Class // the user asks for all that is of these classes
 
 	// OfRequest reports whether a code is of what is wrong with a request: it may be hidden where the agent fails before.
 	OfRequest func(code string) bool
+	// Writing reports whether a finding is of what the agent is still writing.
+	Writing func(s State, f Finding) bool
 	// Ask completes a finding that only an error shows, at a block, and reports whether it is one.
-	Ask func(f *Finding, b *request.Block) bool
+	Ask func(s State, f *Finding, b *request.Block) bool
 	// Rest returns the fixes that are tried last for what a provider refuses.
 	Rest func(x *Fault) []Fix
 	// Says returns a sentence with the name of the program that uses the store.

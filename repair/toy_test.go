@@ -289,7 +289,11 @@ func (s *toy) copied() *toy {
 // Send implements [repair.State].
 func (s *toy) Send(repair.Setting) repair.Sent {
 	q, refused := s.send()
-	return repair.Sent{Request: q, Refused: refused, Findings: repair.FindingsOf(q, refused)}
+	sent := repair.Sent{Request: q, Refused: refused, Findings: repair.FindingsOf(q, refused)}
+	if n := len(s.messages); n > 0 && s.messages[n-1].role == change.RoleAssistant && s.isOpen() {
+		sent.Unfinished = *refOf(s.messages[n-1].id)
+	}
+	return sent
 }
 
 func (s *toy) Edit() repair.Editor { return &toyEditor{s: s.copied()} }

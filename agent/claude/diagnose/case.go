@@ -70,10 +70,10 @@ func New(s Source) repair.Case {
 	}
 	x := repair.Context{
 		Session: s.Ref, Rules: table(), Texts: b.Texts, Busy: s.Busy, LastError: c.lastError(),
-		Settings: func(repair.State, *repair.APIError) []repair.Setting { // it gets over thinking that is switched by itself
-			return []repair.Setting{{Version: transcript.Version}}
+		Settings: func(s repair.State, _ *repair.APIError) (repair.State, []repair.Setting) {
+			return s, []repair.Setting{{Version: transcript.Version}} // it gets over thinking that is switched by itself
 		},
-		Ask: func(f *repair.Finding, _ *request.Block) bool {
+		Ask: func(_ repair.State, f *repair.Finding, _ *request.Block) bool {
 			f.Detail = cmp.Or(f.Detail, fmt.Sprint(f.Block))
 			return f.Code != "encrypted" // Anthropic signs thinking, and encrypts none that is sent
 		},

@@ -57,7 +57,7 @@ func (c *State) Refuses(f repair.Finding) *repair.RefusalError {
 const maxDrafts = 256
 
 // Faults implements [repair.State].
-func (c *State) Faults(func(repair.Class) bool) []repair.Finding { return c.faults }
+func (c *State) Faults() []repair.Finding { return c.faults }
 
 // examine finds what is wrong.
 func (c *State) examine() {

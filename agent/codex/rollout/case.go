@@ -63,8 +63,8 @@ func New(s Source) repair.Case {
 	st := newState(s, c)
 	return repair.New(st, repair.Context{
 		Session: s.Ref, Rules: rules(), Texts: s.Texts, Busy: s.Busy, Newer: st.newer(), LastError: st.lastError(),
-		Settings: func(repair.State, *repair.APIError) []repair.Setting {
-			return []repair.Setting{{Version: Version, Thinking: true}}
+		Settings: func(s repair.State, _ *repair.APIError) (repair.State, []repair.Setting) {
+			return s, []repair.Setting{{Version: Version, Thinking: true}}
 		},
 	})
 }
@@ -116,7 +116,7 @@ func (c *State) Send(set repair.Setting) repair.Sent {
 }
 
 // Faults implements [repair.State].
-func (c *State) Faults(func(repair.Class) bool) []repair.Finding { return c.faults() }
+func (c *State) Faults() []repair.Finding { return c.faults() }
 
 // Edit implements [repair.State].
 func (c *State) Edit() repair.Editor {

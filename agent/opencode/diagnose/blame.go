@@ -9,30 +9,31 @@ import (
 	"mend/repair"
 )
 
-// Asking implements [repair.Case].
-func (c *simulation) Asking(e repair.APIError) repair.Case {
-	n := c.inSettingOf(e)
-	n.asked, n.blamed = []repair.APIError{e}, true
-	return n
-}
-
-// inSettingOf returns the simulation for the setting in which the error occurred. If
-// the session does not show whether the model is asked to think, an error about an open
-// tool loop does.
-func (c *simulation) inSettingOf(e repair.APIError) *simulation {
-	n := c.withSession(c.s)
-	if target, other := c.targetOf(e); other {
-		n.env.Target = func(request.Model) render.Target { return target }
-		n.settings = n.settingsFor(n.s)
-		return n
+// inSettings returns the simulation for the settings in which an error occurred, or else for those of the session. If
+// the session does not show whether the model is asked to think, an error about an open tool loop does.
+func (c *simulation) inSettings(e *repair.APIError) *simulation {
+	n := *c
+	if e != nil || c.asked != nil {
+		n = *c.withSession(c.s)
+		n.env.Target = c.ownTarget
 	}
-	use := c.settings[own]
+	n.asked = e
+	n.settings = n.settingsFor(n.s)
+	if e == nil {
+		return &n
+	}
+	if target, other := n.targetOf(*e); other {
+		n.env.Target = func(request.Model) render.Target { return target }
+		n.derived = derived{}
+		n.settings = n.settingsFor(n.s)
+		return &n
+	}
+	use := n.settings[own]
 	use.thinking = e.Rule == "R3"
-	if at := slices.Index(c.settings, use); at > own && isLoopRule(e.Rule) && c.request.Thinking == nil {
-		n.settings = slices.Clone(c.settings)
+	if at := slices.Index(n.settings, use); at > own && (e.Rule == "R3" || e.Rule == "R4") && c.request.Thinking == nil {
 		n.settings[own], n.settings[at] = n.settings[at], n.settings[own]
 	}
-	return n
+	return &n
 }
 
 // targetOf returns the target of the provider in whose words the error is, and whether that is

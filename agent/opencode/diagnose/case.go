@@ -1,35 +1,59 @@
 package diagnose
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"mend/agent/opencode/record"
+	"mend/agent/opencode/render"
 	"mend/change"
+	"mend/internal/request"
 	"mend/repair"
 )
 
-// Describe implements [repair.Case].
-func (c *simulation) Describe(f repair.Finding) repair.Diagnosis {
-	d := c.describe(f)
-	for _, text := range []*string{&d.Why, &d.Text, &d.WhyNot} {
-		*text = c.env.Says(*text)
+// New returns the case of a session for a request. In a busy session the newest answer is not examined, unless the request
+// has Force, because the agent is still writing it.
+func New(s *record.Session, r repair.Request, e Environment) repair.Case {
+	c := newSimulation(s, r, e)
+	x := repair.Context{
+		Session: change.Ref{Kind: change.KindSession, Session: s.ID}, Rules: rules(), Texts: c.texts, Busy: c.whyBusy(), Newer: c.newer(),
+		Window: e.Window, All: r.AllSettings || r.Latent, Asked: r.Classes,
+		OfRequest: isRequestFault, Says: c.env.Says,
+		Settings: func(s repair.State, e *repair.APIError) (repair.State, []repair.Setting) {
+			n := s.(*simulation).inSettings(e)
+			return n, n.shownSettings()
+		},
+		Writing: func(s repair.State, f finding) bool { return s.(*simulation).isWriting(f) },
+		Ask: func(s repair.State, f *finding, _ *request.Block) bool { // else Anthropic signed it
+			_, p := s.(*simulation).part(f.Ref)
+			return f.Code != "encrypted" || p != nil && len(hiddenPaths(p)) > 0
+		},
+		Describe:   describe,
+		Renamed:    renamed,
+		ForkBefore: forkBefore,
 	}
-	return d
+	if m := s.LatestAssistant(); m != nil && m.Failed {
+		x.LastError = m.Data
+	}
+	return repair.New(c, x)
 }
 
-func (c *simulation) describe(f repair.Finding) repair.Diagnosis {
-	x := rules().Fault(c, f)
-	d := x.Describe()
-	if newest := slices.Index(c.settings, setting{c.newestProfile(), c.settings[own].thinking}); x.Rule.Healed != "" && newest >= 0 && c.Findings().IsWell(newest, f) {
+// stateOf returns the simulation that a case is of.
+func stateOf(s repair.Session) *simulation { return repair.StateOf(s).(*simulation) }
+
+// describe completes a diagnosis.
+func describe(x *repair.Fault, d *repair.Diagnosis) {
+	c, f := stateOf(x.Session), x.Finding
+	d.Healed = ""
+	newest := slices.Index(c.settings, setting{c.newestProfile(), c.settings[own].thinking})
+	if x.Rule.Healed != "" && newest >= 0 && x.Session.(repair.Case).Findings().IsWell(newest, f) {
 		d.Healed = x.Rule.Healed
 	}
 	if d.WhyNot == unknownBytes && !c.unreadable(f.Ref) {
 		d.WhyNot = ""
 	}
 	if (d.Shown == repair.Archived || d.Shown == repair.Hidden) && d.WhyNot == "" {
-		d.WhyNot = fmt.Sprintf("A repair leaves it so, because it may be intentional. To list it again: mend restore %s", c.s.ID)
+		d.WhyNot = "A repair leaves it so, because it may be intentional. To list it again: mend restore " + c.s.ID
 	}
 	if f.Code == "R3" && c.isSubtask(f.Ref) {
 		d.Why = notRun + ". The call of the subtask has no thinking before it. The provider requires that while thinking is on."
@@ -38,10 +62,6 @@ func (c *simulation) describe(f repair.Finding) repair.Diagnosis {
 	if m := c.message(f.Ref); m != nil {
 		d.Message = m.ID
 	}
-	if d.Ref == (change.Ref{}) {
-		d.Ref = change.Ref{Kind: change.KindSession, Session: c.s.ID}
-	}
-	return d
 }
 
 // unreadable reports whether the bytes of the record are unknown.
@@ -56,50 +76,35 @@ func (c *simulation) unreadable(ref change.Ref) bool {
 	return c.s.Info.Unreadable()
 }
 
-// Fixes implements [repair.Case].
-func (c *simulation) Fixes(f repair.Finding) ([]repair.Fix, error) {
-	all, err := c.fixes(f)
-	for i := range all {
-		all[i].Text, all[i].Loses = c.env.Says(all[i].Text), c.env.Says(all[i].Loses)
-	}
-	if refusal, ok := errors.AsType[*repair.RefusalError](err); ok {
-		refusal.Why = c.env.Says(refusal.Why)
-	}
-	return all, err
-}
-
-// fixes returns no fixes if something that a safe change depends on is unknown.
-func (c *simulation) fixes(f repair.Finding) ([]repair.Fix, error) {
+// Refuses implements [repair.State]: something that a safe change depends on is unknown.
+func (c *simulation) Refuses(f finding) *repair.RefusalError {
 	if why := c.whyHidden(f.Ref); why != "" {
-		return nil, &repair.RefusalError{Why: why}
+		return &repair.RefusalError{Why: why}
 	}
 	if f.Code == "beside" {
-		return nil, &repair.RefusalError{Why: adviceMove(f.Detail), Helps: true}
+		return &repair.RefusalError{Why: adviceMove(f.Detail), Helps: true}
 	}
 	if why := c.whyNoFolder(f); why != "" {
-		return nil, &repair.RefusalError{Why: why, Helps: true}
+		return &repair.RefusalError{Why: why, Helps: true}
 	}
-	x := rules().Fault(c, f)
 	if c.isUnknown() { // a new session needs the folder, too
-		return nil, &repair.RefusalError{Why: x.Rule.NoFix, Helps: true}
+		return &repair.RefusalError{Why: rules().Of(f.Code).NoFix, Helps: true}
 	}
-	all := x.Fixes()
-	if isRule(f.Code) && c.isSubtask(f.Ref) {
-		all = fixSubtasks(c, f)
-	}
-	for i := range all {
-		all[i].Whole = all[i].Whole || c.message(f.Ref) == nil
-	}
-	return all, nil
+	return nil
 }
 
-// Records implements [repair.Case].
+// Records implements [repair.State].
 func (c *simulation) Records(yield func(*change.Record) bool) { c.s.AllRecords(yield) }
 
-// Renamed implements [repair.Case]. It matches records by the tails of their ids,
-// which the fixes that change ids keep ([record.Renumber]).
-func (c *simulation) Renamed(earlier repair.Case) map[change.Ref]change.Ref {
-	before, after := earlier.(*simulation).s, c.s
+// isWriting reports whether a finding is of an answer that the agent is still writing, or of a subtask that may be running.
+func (c *simulation) isWriting(f finding) bool {
+	return c.busy && (c.isSubtask(f.Ref) || c.newest != "" && f.Ref.Message == c.newest)
+}
+
+// renamed returns the refs of records that had other refs before. It matches records by the tails of their ids, which the
+// fixes that change ids keep ([record.Renumber]).
+func renamed(earlier, later repair.State) map[change.Ref]change.Ref {
+	before, after := earlier.(*simulation).s, later.(*simulation).s
 	if len(before.Messages) != len(after.Messages) {
 		return nil
 	}
@@ -127,4 +132,39 @@ func (c *simulation) Renamed(earlier repair.Case) map[change.Ref]change.Ref {
 		}
 	}
 	return to
+}
+
+// forkBefore says how to continue without a prompt and what follows it.
+func forkBefore(state repair.State, prompt change.Ref) string {
+	c := state.(*simulation)
+	i := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return m.Ref == prompt })
+	if i < 0 {
+		return ""
+	}
+	s := *c.s
+	s.Messages = s.Messages[:i]
+	if len(c.withSession(&s).violations(c.settings[own])) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("To continue without it, fork the session before the prompt %s.", c.s.Messages[i].ID)
+}
+
+// shownSettings returns the settings with the versions that stand for them.
+func (c *simulation) shownSettings() []repair.Setting {
+	all := make([]repair.Setting, len(c.settings))
+	for i, set := range c.settings {
+		all[i] = repair.Setting{Version: c.versionOf(set), Thinking: set.thinking}
+	}
+	return all
+}
+
+// versionOf returns the version that stands for a setting.
+func (c *simulation) versionOf(set setting) string {
+	switch {
+	case render.Tested(c.request.Version) && set.profile == c.settings[own].profile:
+		return c.request.Version
+	case set.profile == render.ProfileFor(""):
+		return render.NewestVerified
+	}
+	return set.profile.Version
 }

@@ -172,7 +172,7 @@ func TestCompleteMissingOutput(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, p := simulationOf(result.After, Options{}, true).part(call.Ref)
+			_, p := stateOf(caseOf(result.After, Options{}, true)).part(call.Ref)
 			if got, _ := jsonedit.Get(p.Data, "state", "output"); string(got) != c.want {
 				t.Errorf("%s, %s: output %s, want %s", version, name, got, c.want)
 			}

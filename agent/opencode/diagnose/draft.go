@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -9,19 +10,22 @@ import (
 	"mend/repair"
 )
 
-// A draft is a copy of a session that fixes edit. It has its own list of messages, and
-// its own list of parts for each message that [draft.message] or [draft.part] returned.
-// The bytes of records are shared: an edit replaces them.
+// A draft is a copy of a session that fixes edit. It has its own list of messages, and its own list of parts for each message
+// that [draft.message] or [draft.part] returned. The bytes of records are shared: an edit replaces them.
 type draft struct {
 	c      *simulation // of the session before any fix
 	s      *record.Session
 	texts  repair.Texts
 	places map[string]int       // of messages before a fix moved any; see [messageIndexes]
-	lists  map[string]*partList // the draft's own lists of parts, by the ids of their messages
+	lists  map[string]*partList // of the messages that have their own list of parts
 
-	replaced []formerPart    // by the current fix
-	moved    bool            // messages may be out of order
-	dropped  map[string]bool // ids of messages that [draft.arrange] removes
+	moved   bool            // messages may be out of order
+	dropped map[string]bool // ids of messages that [draft.arrange] removes
+
+	// Of the current fix.
+	wide    bool            // it may change other messages than that of its finding; it is the first of its draft
+	touched map[string]bool // the messages that it changed
+	undo    []func()        // what takes its edits back, the newest last
 }
 
 // A partList is what a draft knows of a list of parts of its own.
@@ -46,16 +50,12 @@ func (l *partList) find(parts []record.Part, ref change.Ref) int {
 	return -1
 }
 
-// A formerPart is a part as it was before a fix replaced or removed it.
-type formerPart struct {
-	list *partList
-	at   int
-	part record.Part
-}
+// Edit implements [repair.State].
+func (c *simulation) Edit() repair.Editor { return c.draft() }
 
 // draft returns a copy of the simulation's session.
 func (c *simulation) draft() *draft {
-	return &draft{c: c, s: copyOf(c.s), texts: c.texts, lists: map[string]*partList{}}
+	return &draft{c: c, s: copyOf(c.s), texts: c.texts, lists: map[string]*partList{}, touched: map[string]bool{}}
 }
 
 // copyOf returns a copy of the session with its own list of messages.
@@ -65,9 +65,105 @@ func copyOf(s *record.Session) *record.Session {
 	return &c
 }
 
-// replaceMessage replaces the record of the message at i and keeps its parts.
-// [draft.arrange] puts the messages in order again.
+// Begin implements [repair.Editor].
+func (d *draft) Begin(x repair.Fix) {
+	d.wide, d.touched, d.undo = x.Whole && !x.Alike, map[string]bool{}, nil
+}
+
+// Undo implements [repair.Editor].
+func (d *draft) Undo() {
+	if d.wide {
+		*d = *d.c.draft()
+		return
+	}
+	for _, back := range slices.Backward(d.undo) {
+		back()
+	}
+}
+
+// Check implements [repair.Editor].
+func (d *draft) Check() error {
+	if d.wide {
+		for i := range d.s.Messages {
+			d.removeMarked(&d.s.Messages[i])
+		}
+		if why := d.hiddenChange(); why != "" {
+			return &repair.RefusalError{Why: why}
+		}
+	}
+	if r := d.lockedChange(); r != nil {
+		// The user can unlock it: no fix that loses more is tried.
+		why := fmt.Sprintf("The %s %s cannot be changed: %s. Then repair again.", r.Ref.Kind, r.Ref, r.Locked)
+		return &repair.RefusalError{Why: why, Helps: true, Final: true}
+	}
+	return nil
+}
+
+// State implements [repair.Editor].
+func (d *draft) State() repair.State {
+	d.arrange()
+	n := d.c.withSession(d.s)
+	d.s, d.lists = copyOf(d.s), map[string]*partList{}
+	return n
+}
+
+// hiddenChange returns what cannot be read of a message that the fix changed, "" for none. [simulation.Refuses] has checked
+// that of the finding.
+func (d *draft) hiddenChange() string {
+	if len(d.c.hiddenMessages()) == 0 {
+		return ""
+	}
+	after := d.c.withSession(d.s)
+	for i := range d.c.s.Messages {
+		m := &d.c.s.Messages[i]
+		why := d.c.whyHidden(m.Ref)
+		if why == "" {
+			continue
+		}
+		now := after.message(m.Ref)
+		same := func(a, b record.Part) bool { return a.Ref == b.Ref && bytes.Equal(a.Data, b.Data) }
+		if now == nil || !slices.EqualFunc(now.Parts, m.Parts, same) || !bytes.Equal(now.Data, m.Data) {
+			return why
+		}
+	}
+	return ""
+}
+
+// lockedChange returns a record that the fix changed or removed although the store cannot replace it, nil if there is none.
+func (d *draft) lockedChange() *change.Record {
+	locked := d.c.locked()
+	if len(locked) == 0 {
+		return nil
+	}
+	after := map[change.Ref][]byte{}
+	if d.wide {
+		for r := range d.s.Records {
+			after[r.Ref] = r.Data
+		}
+	}
+	for id := range d.touched {
+		i := d.index(change.Ref{Message: id})
+		if d.wide || i < 0 || d.dropped[id] {
+			continue
+		}
+		m := &d.s.Messages[i]
+		after[m.Ref] = m.Data
+		for _, p := range d.partsOf(m) {
+			after[p.Ref] = p.Data
+		}
+	}
+	for _, r := range locked {
+		if data, ok := after[r.Ref]; (d.wide || d.touched[r.Ref.Message]) && (!ok || !bytes.Equal(r.Data, data)) {
+			return r
+		}
+	}
+	return nil
+}
+
+// replaceMessage replaces the record of the message at i and keeps its parts. [draft.arrange] puts the messages in order
+// again.
 func (d *draft) replaceMessage(i int, m record.Message) {
+	d.touch(i)
 	m.Parts = d.s.Messages[i].Parts
 	d.s.Messages[i] = m
 	d.moved = true
@@ -78,11 +174,21 @@ func (d *draft) removeMessage(i int) {
 	if d.dropped == nil {
 		d.dropped = map[string]bool{}
 	}
-	d.dropped[d.s.Messages[i].Ref.Message] = true
+	id := d.s.Messages[i].Ref.Message
+	d.touched[id], d.dropped[id] = true, true
+	d.undo = append(d.undo, func() { delete(d.dropped, id) })
 }
 
-// arrange removes the messages and the parts that are marked as removed, and sorts the
-// others.
+// touch notes that the fix changes the message at i, so that it can be taken back.
+func (d *draft) touch(i int) {
+	m := &d.s.Messages[i]
+	before, id := *m, m.Ref.Message
+	list := d.lists[id]
+	d.touched[id] = true
+	d.undo = append(d.undo, func() { *m, d.lists[id] = before, list })
+}
+
+// arrange removes the messages and the parts that are marked as removed, and sorts the others.
 func (d *draft) arrange() {
 	for i := range d.s.Messages {
 		d.removeMarked(&d.s.Messages[i])
@@ -103,8 +209,7 @@ func (d *draft) removeMarked(m *record.Message) {
 	}
 }
 
-// copyParts gives the message a new list of parts, without those that are marked as removed. Copies of the
-// message that were made before keep the former list.
+// copyParts gives the message a new list of parts, without those that are marked as removed.
 func (d *draft) copyParts(m *record.Message) {
 	m.Parts = d.partsOf(m)
 	d.lists[m.Ref.Message] = &partList{}
@@ -125,20 +230,18 @@ func (d *draft) partsOf(m *record.Message) []record.Part {
 	return parts
 }
 
-// message returns the message with that ref, or of the part with that ref, for any
-// edit.
+// message returns the message with that ref, or of the part with that ref, for any edit.
 func (d *draft) message(ref change.Ref) (*record.Message, error) {
 	i := d.index(ref)
 	if i < 0 {
 		return nil, fmt.Errorf("%s: no such message", ref)
 	}
-	m := &d.s.Messages[i]
-	d.copyParts(m)
-	return m, nil
+	d.touch(i)
+	d.copyParts(&d.s.Messages[i])
+	return &d.s.Messages[i], nil
 }
 
-// index returns the index of the message with that ref, or of the part with that ref;
-// -1 if there is none.
+// index returns the index of the message with that ref, or of the part with that ref; -1 if there is none.
 func (d *draft) index(ref change.Ref) int {
 	if d.places == nil {
 		d.places = messageIndexes(d.s)
@@ -149,117 +252,49 @@ func (d *draft) index(ref change.Ref) int {
 	return slices.IndexFunc(d.s.Messages, func(m record.Message) bool { return m.Ref.Message == ref.Message })
 }
 
-// part returns a part and its message, for edits that replace the part. Use
-// [draft.message] to add or remove parts.
+// part returns a part and its message, for edits that replace the part. Use [draft.message] to add or remove parts.
 func (d *draft) part(ref change.Ref) (*record.Message, *record.Part, error) {
+	m, l, at, err := d.find(ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &m.Parts[at]
+	before := *p
+	d.undo = append(d.undo, func() {
+		*p = before
+		delete(l.removed, at)
+	})
+	return m, p, nil
+}
+
+// find returns where a part is, in a list of parts of the draft's own.
+func (d *draft) find(ref change.Ref) (m *record.Message, l *partList, at int, err error) {
 	i := d.index(ref)
 	if i < 0 {
-		return nil, nil, fmt.Errorf("%s: no such message", ref)
+		return nil, nil, 0, fmt.Errorf("%s: no such message", ref)
 	}
-	m := &d.s.Messages[i]
+	m = &d.s.Messages[i]
 	if d.lists[m.Ref.Message] == nil {
 		d.copyParts(m)
 	}
-	list := d.lists[m.Ref.Message]
-	at := list.find(m.Parts, ref)
-	if at < 0 {
-		return nil, nil, fmt.Errorf("%s: no such part", ref)
+	l = d.lists[m.Ref.Message]
+	if at = l.find(m.Parts, ref); at < 0 {
+		return nil, nil, 0, fmt.Errorf("%s: no such part", ref)
 	}
-	d.replaced = append(d.replaced, formerPart{list, at, m.Parts[at]})
-	return m, &m.Parts[at], nil
+	d.touched[m.Ref.Message] = true
+	return m, l, at, nil
 }
 
-// An edit is a fix that is applied.
-type edit struct {
-	message  string         // of the finding
-	at       int            // the index of that message, -1 for none
-	before   record.Message // that message before the edit
-	list     *partList      // of its parts, nil if that was not the draft's own
-	thoughts []thought      // of a message in the open tool loop; see [draft.breaksLoop]
-	wide     bool           // it may change other messages
-}
-
-// Apply implements [repair.Draft].
-func (d *draft) Apply(f repair.Finding, x repair.Fix) error {
-	at := d.index(f.Ref)
-	e := &edit{message: f.Ref.Message, at: at, wide: at < 0 || x.Whole && !x.Alike}
-	if e.at >= 0 {
-		e.before = d.s.Messages[e.at]
-		e.list = d.lists[e.before.Ref.Message]
-		if !x.Whole && d.c.inLoop(e.message) {
-			e.thoughts = d.thoughts(&e.before)
-		}
-	}
-	d.replaced = nil
-	err := x.Edit(d)
-	if err == nil && e.wide {
-		for i := range d.s.Messages {
-			d.removeMarked(&d.s.Messages[i])
-		}
-	}
-	if err == nil {
-		err = d.allowed(e, x)
-	}
+// remove marks the part with that ref as removed, see [draft.removeMarked].
+func (d *draft) remove(ref change.Ref) error {
+	_, l, at, err := d.find(ref)
 	if err != nil {
-		d.undo(e)
+		return err
 	}
-	return err
-}
-
-// allowed returns a [*repair.RefusalError] if the edit must not be made.
-func (d *draft) allowed(e *edit, x repair.Fix) error {
-	if !x.Whole && d.breaksLoop(e) {
-		return &repair.RefusalError{Why: whyLoop, Helps: true}
+	if l.removed == nil {
+		l.removed = map[int]bool{}
 	}
-	if why := d.touchesHidden(e); why != "" {
-		return &repair.RefusalError{Why: why}
-	}
-	if r := d.changedLocked(e); r != nil {
-		// The user can unlock it: no fix that loses more is tried.
-		why := fmt.Sprintf("The %s %s cannot be changed: %s. Then repair again.", r.Ref.Kind, r.Ref, r.Locked)
-		return &repair.RefusalError{Why: why, Helps: true, Final: true}
-	}
+	l.removed[at] = true
+	d.undo = append(d.undo, func() { delete(l.removed, at) })
 	return nil
 }
-
-// undo undoes the edit, which is the newest. One that may change other messages is the first of its
-// draft.
-func (d *draft) undo(e *edit) {
-	if e.wide || e.at < 0 {
-		*d = *d.c.draft()
-		return
-	}
-	for _, f := range slices.Backward(d.replaced) {
-		if f.list == e.list {
-			e.before.Parts[f.at] = f.part
-			delete(f.list.removed, f.at)
-		}
-	}
-	id := e.before.Ref.Message
-	d.s.Messages[e.at], d.lists[id] = e.before, e.list
-	delete(d.dropped, id)
-}
-
-// Case implements [repair.Draft]. What is edited in the draft later is in another copy of the session.
-func (d *draft) Case() repair.Case {
-	d.arrange()
-	n := d.c.withSession(d.s)
-	n.isDraft = true
-	d.s, d.lists = copyOf(d.s), map[string]*partList{}
-	return n
-}
-
-// Draft implements [repair.Case].
-func (c *simulation) Draft() repair.Draft { return c.draft() }
-
-// Begin implements [repair.Editor].
-func (*draft) Begin(repair.Fix) {}
-
-// Undo implements [repair.Editor].
-func (*draft) Undo() {}
-
-// Check implements [repair.Editor].
-func (*draft) Check() error { return nil }
-
-// State implements [repair.Editor].
-func (*draft) State() repair.State { return nil }

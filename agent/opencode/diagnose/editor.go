@@ -15,29 +15,11 @@ import (
 )
 
 var (
-	_ repair.Editor  = (*draft)(nil)
-	_ repair.Session = (*simulation)(nil)
+	_ repair.Editor = (*draft)(nil)
+	_ repair.State  = (*simulation)(nil)
 )
 
-// Next implements [repair.Session].
-func (c *simulation) Next() (request.Request, []request.Violation) {
-	return c.Sent(own)
-}
-
-// Calls implements [repair.Session].
-func (c *simulation) Calls() repair.Calls {
-	if c.calls == nil {
-		q, _ := c.Next()
-		calls := repair.PairCalls(q.Blocks)
-		c.calls = &calls
-	}
-	return *c.calls
-}
-
-// Texts implements [repair.Session].
-func (c *simulation) Texts() repair.Texts { return c.texts }
-
-// Messages implements [repair.Session].
+// Messages implements [repair.State].
 func (c *simulation) Messages() []change.Ref {
 	refs := make([]change.Ref, len(c.s.Messages))
 	for i := range c.s.Messages {
@@ -46,7 +28,7 @@ func (c *simulation) Messages() []change.Ref {
 	return refs
 }
 
-// Prompts implements [repair.Session].
+// Prompts implements [repair.State].
 func (c *simulation) Prompts() (refs []change.Ref) {
 	for i := range c.s.Messages {
 		if c.s.Messages[i].Role == change.RoleUser {
@@ -56,7 +38,7 @@ func (c *simulation) Prompts() (refs []change.Ref) {
 	return refs
 }
 
-// Stored implements [repair.Session].
+// Stored implements [repair.State].
 func (c *simulation) Stored(ref change.Ref) repair.Stored {
 	m := c.message(ref)
 	if m == nil {

@@ -147,7 +147,7 @@ func TestFates(t *testing.T) {
 				t.Fatalf("%s: %v", c.Name, err)
 			}
 			if len(plan.Plan.Ops) > 0 {
-				after := plan.After.(*simulation).s
+				after := stateOf(plan.After).s
 				fmt.Fprintf(&line, " | %d ops: %s", len(plan.Plan.Ops), codes(Diagnose(after, repair.Options{AllSettings: true}, env).Found))
 			}
 		}

@@ -121,13 +121,10 @@ func findUnfinished(c *simulation) (fs []finding) {
 // names none.
 func findUnavailable(c *simulation) []finding {
 	fs := findUnfinished(c)
-	for _, e := range c.asked {
-		fs = slices.DeleteFunc(fs, func(f finding) bool {
-			_, p := c.part(f.Ref)
-			return e.Tool != "" && !strings.EqualFold(p.Tool, e.Tool)
-		})
-	}
-	return fs
+	return slices.DeleteFunc(fs, func(f finding) bool {
+		_, p := c.part(f.Ref)
+		return c.asked != nil && c.asked.Tool != "" && !strings.EqualFold(p.Tool, c.asked.Tool)
+	})
 }
 
 // findWebLinks finds the files in the next requests that OpenCode or the provider loads from the web.

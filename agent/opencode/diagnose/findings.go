@@ -23,53 +23,49 @@ type setting struct {
 // records have it, too.
 const own = repair.InUse
 
-// Findings implements [repair.Case]. It checks the request in the setting in use, and runs the
-// rules on the records. If something is wrong, a fix has to hold in the other settings, too, so what
-// is wrong there is counted.
-//
-// It releases the requests, and what was read of the session to make them: these may be larger than
-// the session, and are seldom used again.
-func (c *simulation) Findings() *repair.Findings {
-	if c.findings == nil {
-		c.findings = c.findAll()
-		c.loopIDs() // needs the request, which is released here
-		c.cachedView, c.requests = nil, nil
+// Send implements [repair.State].
+func (c *simulation) Send(shown repair.Setting) repair.Sent {
+	set := c.settings[slices.Index(c.shownSettings(), shown)]
+	r := c.render(set)
+	sent := repair.Sent{Request: r.Request, Refused: c.violations(set), Fails: len(r.Failures) > 0}
+	if !r.Target.IsKnown(r.Model) {
+		sent.UnknownProvider = r.Target.Package
 	}
-	return c.findings
-}
-
-func (c *simulation) findAll() *repair.Findings {
-	dead := map[int]bool{} // settings in which the agent fails before it sends a request
-	v := &repair.Findings{
-		Hides: func(setting int, code string) bool { return dead[setting] && isRequestFault(code) },
-		Once:  func(code string) bool { return code == render.FailureScreen },
-		Newer: c.newer(),
+	if loopOpen(c.s) {
+		sent.Unfinished = c.s.Messages[len(c.s.Messages)-1].Ref
 	}
 	if c.isUnknown() {
-		for _, code := range [...]string{"place", "hidden", "row"} {
-			c.runRule(v, rules().Of(code))
-		}
-		return v
+		return sent
 	}
-	dead[own] = c.simulate(v, own)
-	c.runRules(v)
-	c.loopIDs() // while there is the request that it needs
-	if c.isDraft || c.judgesAll() || len(v.All()) > 0 || len(c.screenFailures()) > 0 {
-		for i := own + 1; i < len(c.settings); i++ {
-			dead[i] = c.simulate(v, i)
+	for _, w := range sent.Refused {
+		f := finding{Code: w.Rule, Ref: firstRef(w.Refs), Text: w.Message, Severity: c.severity(w), Unknown: repair.BesideUnknown(r.Request, w)}
+		if isRule(f.Code) && c.isSubtask(f.Ref) {
+			f.Fixes = fixSubtasks(c, f)
 		}
+		sent.Findings = append(sent.Findings, f)
+	}
+	return sent
+}
+
+// Release implements [repair.State].
+func (c *simulation) Release() { c.cachedView, c.requests = nil, nil }
+
+// Faults implements [repair.State]: what newer versions cannot show.
+func (c *simulation) Faults() (all []finding) {
+	if c.isUnknown() {
+		return nil
 	}
 	for _, f := range c.screenFailures() {
-		c.addFinding(v, own, finding{Code: f.Code, Ref: f.Ref, Text: f.Why, Severity: repair.Latent, Unknown: schema.IsUnknown(f.Why)})
+		all = append(all, finding{Code: f.Code, Ref: f.Ref, Text: f.Why, Severity: repair.Latent, Unknown: schema.IsUnknown(f.Why)})
 	}
 	// A record that cannot be read cannot be shown either. A fix after which it is read,
 	// but still not shown, causes nothing new.
 	for _, f := range c.screen() {
 		if f.Code == render.FailureUnreadable {
-			v.Count(own, render.FailureScreen, f.Ref.Message)
+			all = append(all, finding{Code: render.FailureScreen, Ref: f.Ref, CountOnly: true})
 		}
 	}
-	return v
+	return all
 }
 
 // newer returns the program and the version that wrote the session, or will read it, if that is newer than all that were observed; else "".
@@ -99,51 +95,6 @@ func (c *simulation) markUnknown(turns []request.Turn) {
 	}
 }
 
-// runRules adds what the rules on records find.
-func (c *simulation) runRules(v *repair.Findings) {
-	for _, r := range rules().Own {
-		if r.Find != nil && (!r.Asked || c.isRequested(r.Class)) {
-			c.runRule(v, r)
-		}
-	}
-	for _, e := range c.asked {
-		for _, f := range repair.Asked(c, e) {
-			if _, p := c.part(f.Ref); f.Code != "encrypted" || p != nil && len(hiddenPaths(p)) > 0 { // else Anthropic signed it
-				c.addFinding(v, own, f)
-			}
-		}
-	}
-}
-
-func (c *simulation) runRule(v *repair.Findings, r repair.Rule) {
-	for _, f := range r.Find(c) {
-		f.Code, f.Severity = r.Code, cmp.Or(r.Severity, f.Severity, repair.Note)
-		c.addFinding(v, own, f)
-	}
-}
-
-// simulate adds the violations of setting i, and reports whether the agent fails before
-// it sends a request.
-func (c *simulation) simulate(v *repair.Findings, i int) (dead bool) {
-	set := c.settings[i]
-	for _, w := range c.violations(set) {
-		if set.thinking != c.settings[own].thinking && isLoopRule(w.Rule) {
-			continue
-		}
-		severity := repair.Latent
-		if i == own {
-			severity = c.severity(w)
-		}
-		f := finding{Code: w.Rule, Ref: firstRef(w.Refs), Text: w.Message, Severity: severity, Unknown: repair.BesideUnknown(c.render(set).Request, w)}
-		if i == own || c.judgesAll() {
-			c.addFinding(v, i, f)
-		} else {
-			v.Count(i, f.Code, f.Ref.Message)
-		}
-	}
-	return len(c.render(set).Failures) > 0
-}
-
 // isForeign reports whether the part is of a type that only other tools write, and that
 // no new version shows.
 func (c *simulation) isForeign(ref change.Ref) bool {
@@ -156,16 +107,6 @@ func (c *simulation) isForeign(ref change.Ref) bool {
 		return true
 	}
 	return false
-}
-
-// addFinding adds a finding, except one of an answer that the agent is still writing.
-func (c *simulation) addFinding(v *repair.Findings, i int, f finding) {
-	if c.busy && c.isSubtask(f.Ref) {
-		return // it may be running
-	}
-	if !c.busy || c.newest == "" || f.Ref.Message != c.newest {
-		v.Add(i, rules().Fault(c, f).Finding)
-	}
 }
 
 // severity returns how bad a violation in the setting in use is. A rule that only some
@@ -191,11 +132,6 @@ func (c *simulation) isAttachment(w request.Violation) bool {
 	_, p := c.part(firstRef(w.Refs))
 	return p != nil && p.Type == record.TypeTool
 }
-
-// isLoopRule reports whether the rule is about an open tool loop. Under another setting
-// of thinking every session breaks it until the loop is closed, so it counts only under
-// the one in use.
-func isLoopRule(code string) bool { return code == "R3" || code == "R4" }
 
 // isRequestFault reports whether the code is of a fault of the request, or of a reason
 // why the agent cannot make one.

@@ -65,7 +65,7 @@ func Plan(s *record.Session, r Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{result, result.After.(*simulation).s}, nil
+	return Result{result, stateOf(result.After).s}, nil
 }
 
 // diagnosed returns what is wrong with the session.
@@ -75,10 +75,10 @@ func diagnosed(s *record.Session, o Options) []repair.Diagnosis {
 
 // draftOf returns a draft of a copy of the session, for edits without a simulation.
 func draftOf(s *record.Session) *draft {
-	return &draft{c: &simulation{s: s}, s: s.Clone(), texts: repair.TextsOf(repair.Request{}), lists: map[string]*partList{}}
+	return (&simulation{s: s.Clone(), texts: repair.TextsOf(repair.Request{})}).draft()
 }
 
-// simulationOf returns the simulation of a session.
-func simulationOf(s *record.Session, o Options, force bool, asked ...repair.Class) *simulation {
-	return newSimulation(s, Request{Options: o, Force: force, Classes: asked}.repair(), o.environment())
+// caseOf returns the case of a session.
+func caseOf(s *record.Session, o Options, force bool, asked ...repair.Class) repair.Case {
+	return New(s, Request{Options: o, Force: force, Classes: asked}.repair(), o.environment())
 }

@@ -89,7 +89,7 @@ func TestSeverityIsOfTheVersionInUse(t *testing.T) {
 				for _, v := range render.Check(anthropic.Provider{}, request, Thinks(s)) {
 					mine[key{v.Rule, firstRef(v.Refs)}] = true
 				}
-				for _, f := range simulationOf(s, o, false).Findings().All() {
+				for _, f := range caseOf(s, o, false).Findings().All() {
 					if simulated := isRule(f.Code) || strings.Contains("unreadable field media clock", f.Code); simulated && (f.Severity == repair.Broken) != mine[key{f.Code, f.Ref}] {
 						t.Errorf("%s of %s on %s: %s %s is %s, and the request of that version has it: %v", w.Name, damage.Versions[i], version, f.Code, f.Ref, f.Severity, mine[key{f.Code, f.Ref}])
 					}

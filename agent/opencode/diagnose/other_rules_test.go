@@ -59,7 +59,7 @@ func TestErrorsOfOtherProviders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		after := plan.After.(*simulation).s
+		after := stateOf(plan.After).s
 		was, is := left(s, c.field), left(after, c.field)
 		if c.all && is > 0 || !c.all && (is == 0 || is == was) {
 			t.Errorf("%s: %d of %d %s are left; class %s, rule %s; %v", c.name, is, was, c.field, e.Class, e.Rule, plan.Unfixable)
@@ -105,7 +105,7 @@ func TestLongOutput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := plan.After.(*simulation).s.Messages[1].Parts[at]
+		p := stateOf(plan.After).s.Messages[1].Parts[at]
 		output, _ := jsonedit.Get(p.Data, "state", "output")
 		compacted, ok := jsonedit.Get(p.Data, "state", "time", "compacted")
 		if len(output) < len(long) || ok != (c.want != "healthy") {

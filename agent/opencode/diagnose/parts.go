@@ -83,19 +83,6 @@ func (d *draft) inject(m *record.Message, id, text string) error {
 	return nil
 }
 
-// remove marks the part with that ref as removed, see [draft.removeMarked].
-func (d *draft) remove(ref change.Ref) error {
-	if _, _, err := d.part(ref); err != nil {
-		return err
-	}
-	was := d.replaced[len(d.replaced)-1]
-	if was.list.removed == nil {
-		was.list.removed = map[int]bool{}
-	}
-	was.list.removed[was.at] = true
-	return nil
-}
-
 // removal returns the fix that removes a part.
 func removal(ref change.Ref, text, loses string) repair.Fix {
 	return repair.Fix{Text: text, Loses: loses, Edit: draftEdit(func(d *draft) error { return d.remove(ref) })}

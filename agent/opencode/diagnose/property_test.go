@@ -117,7 +117,7 @@ func TestPlanProperties(t *testing.T) {
 		}
 		before := records(s)
 		req := drawRequest(t)
-		found := repair.Diagnose(simulationOf(s, req.Options, false, req.Classes...))
+		found := repair.Diagnose(caseOf(s, req.Options, false, req.Classes...))
 		r, err := Plan(s, req)
 		if err != nil {
 			t.Fatalf("Plan: %v", err)

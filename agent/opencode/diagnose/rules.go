@@ -106,7 +106,7 @@ var rows = []repair.Rule{
 		Loses:   "The subtask, which is not run.",
 	},
 	{
-		Code: render.FailureScreen, Class: repair.IncompleteRecord, Why: why(whyScreen), Fixes: fixes(recordFixes), NoFix: "mend does not know this kind of content, and does not change it.",
+		Code: render.FailureScreen, Class: repair.IncompleteRecord, Once: true, Why: why(whyScreen), Fixes: fixes(recordFixes), NoFix: "mend does not know this kind of content, and does not change it.",
 		Meaning: "A record works in requests, but newer versions of OpenCode cannot show the session.",
 		Example: `A tool call whose "state.input" is a text.`,
 	},
@@ -242,19 +242,32 @@ var rows = []repair.Rule{
 // find, why, classOf and fixes make what a [repair.Rule] has of functions of this agent.
 
 func find(f func(*simulation) []finding) func(repair.Session) []finding {
-	return func(s repair.Session) []finding { return f(s.(*simulation)) }
+	return func(s repair.Session) []finding {
+		c := stateOf(s)
+		if c.isUnknown() { // nothing else of it is judged
+			return nil
+		}
+		return f(c)
+	}
 }
 
 func why(f func(*simulation, finding) string) func(*repair.Fault) string {
-	return func(x *repair.Fault) string { return f(x.Session.(*simulation), x.Finding) }
+	return func(x *repair.Fault) string { return f(stateOf(x.Session), x.Finding) }
 }
 
 func classOf(f func(*simulation, finding) repair.Class) func(*repair.Fault) repair.Class {
-	return func(x *repair.Fault) repair.Class { return f(x.Session.(*simulation), x.Finding) }
+	return func(x *repair.Fault) repair.Class { return f(stateOf(x.Session), x.Finding) }
 }
 
 func fixes(f func(*simulation, finding) []repair.Fix) func(*repair.Fault) []repair.Fix {
-	return func(x *repair.Fault) []repair.Fix { return f(x.Session.(*simulation), x.Finding) }
+	return func(x *repair.Fault) []repair.Fix {
+		c := stateOf(x.Session)
+		all := f(c, x.Finding)
+		for i := range all {
+			all[i].Whole = all[i].Whole || c.message(x.Ref) == nil
+		}
+		return all
+	}
 }
 
 // draftEdit returns an edit of a draft of this agent.

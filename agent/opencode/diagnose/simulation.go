@@ -19,15 +19,12 @@ type simulation struct {
 	s        *record.Session
 	request  repair.Request
 	env      Environment
-	settings []setting         // the one in use first
-	now      time.Time         // when the next prompt is typed; see [repair.Options]
-	asked    []repair.APIError // what only the provider sees is looked for; of a class that the user names only that is set
-	blamed   bool              // an API error is asked
+	settings []setting // the one in use first
+	now      time.Time // when the next prompt is typed; see [repair.Options]
 	texts    repair.Texts
+	asked    *repair.APIError // in whose settings the session is sent; nil for those that it has
 
 	ownTarget func(request.Model) render.Target // that of the environment, whatever an error says
-
-	isDraft bool // it has edits, which must not harm the session in other settings
 
 	newest string // the message id of the newest answer
 	busy   bool   // the agent is still writing it
@@ -39,18 +36,15 @@ type simulation struct {
 type derived struct {
 	cachedIndex  *index            // see [simulation.index]
 	stored       repair.Stored     // see [simulation.Stored]
-	calls        *repair.Calls     // see [simulation.Calls]
 	blind        map[string]string // see [simulation.whyHidden]
 	cachedView   *render.View      // see [simulation.view]
 	requests     []rendered        // see [simulation.render]
 	cachedScreen *[]render.Failure // see [simulation.screen]
 	cachedFacts  *facts            // see [simulation.known]
-	cachedLoop   *map[string]bool  // see [simulation.loopIDs]
-	findings     *repair.Findings  // see [simulation.Findings]
 	cachedLocked []*change.Record  // see [simulation.locked]
 }
 
-var _ repair.Case = (*simulation)(nil)
+var _ repair.State = (*simulation)(nil)
 
 // An Environment is what a diagnosis needs to know besides the session and the request.
 type Environment struct {
@@ -96,12 +90,6 @@ func (e Environment) Says(text string) string {
 	})
 }
 
-// New returns the case of a session for a request. In a busy session the newest answer
-// is not examined, unless the request has Force, because the agent is still writing it.
-func New(s *record.Session, r repair.Request, e Environment) repair.Case {
-	return newSimulation(s, r, e)
-}
-
 // A Diagnosis is what is wrong with a session, and for which model and provider.
 type Diagnosis struct {
 	Found  []repair.Diagnosis
@@ -111,8 +99,8 @@ type Diagnosis struct {
 
 // Diagnose returns what is wrong with a session, as [repair.Diagnose] does.
 func Diagnose(s *record.Session, o repair.Options, e Environment) Diagnosis {
-	c := newSimulation(s, repair.Request{Options: o}, e)
-	r := c.render(c.settings[own])
+	c := New(s, repair.Request{Options: o}, e)
+	r := stateOf(c).render(stateOf(c).settings[own])
 	return Diagnosis{repair.Diagnose(c), r.Model, r.Target}
 }
 
@@ -131,15 +119,15 @@ func newSimulation(s *record.Session, r repair.Request, e Environment) *simulati
 	if c.env.ProjectOf == nil {
 		c.env.ProjectOf = nothing
 	}
-	c.ownTarget, c.asked = c.env.Target, askedOf(r)
-	c.busy = !r.Force && c.Busy() != ""
+	c.ownTarget = c.env.Target
+	c.busy = !r.Force && c.whyBusy() != ""
 	c = c.withSession(s)
 	c.settings = c.settingsFor(s)
 	return c
 }
 
-// Busy implements [repair.Case].
-func (c *simulation) Busy() string {
+// whyBusy returns why the session is in use, "" if it is not.
+func (c *simulation) whyBusy() string {
 	return WhyBusy(c.s, c.request.Now, c.env.Held, c.env.Free)
 }
 
@@ -149,20 +137,6 @@ func (c *simulation) withSession(s *record.Session) *simulation {
 	n.s, n.newest, n.derived = s, "", derived{}
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
-	}
-	return &n
-}
-
-// Reset implements [repair.Case].
-func (c *simulation) Reset() repair.Case {
-	n := *c
-	if c.blamed {
-		n = *c.withSession(c.s)
-		n.asked, n.blamed = askedOf(c.request), false
-		n.env.Target = c.ownTarget
-	}
-	if n.settings = n.settingsFor(n.s); n.settings[own] != c.settings[own] {
-		n.findings, n.cachedLoop = nil, nil
 	}
 	return &n
 }
@@ -193,18 +167,6 @@ func (c *simulation) known() *facts {
 		c.cachedFacts = &facts{s: c.s, folder: c.env.Folder}
 	}
 	return c.cachedFacts
-}
-
-// askedOf returns an error of each class that the user asks for.
-func askedOf(r repair.Request) (asked []repair.APIError) {
-	for _, class := range r.Classes {
-		asked = append(asked, repair.APIError{Class: class, Index: -1, Block: -1})
-	}
-	return asked
-}
-
-func (c *simulation) isRequested(class repair.Class) bool {
-	return slices.ContainsFunc(c.asked, func(e repair.APIError) bool { return e.Class == class })
 }
 
 // view returns the session as the agent reads it.

@@ -169,7 +169,7 @@ func applyFixes(s *record.Session, code string, fixes func(*record.Session, find
 
 // allFixes are the agent's own fixes of a fault and those of the engine.
 func allFixes(s *record.Session, f finding) (all []repair.Fix) {
-	found, _ := newSimulation(s, repair.Request{}, Environment{}).Fixes(f)
+	found, _ := New(s, repair.Request{}, Environment{}).Fixes(f)
 	for _, x := range found {
 		all = append(all, repair.Fix{Text: x.Text, Edit: draftEdit(func(d *draft) error { return x.Edit(d) })})
 	}

@@ -16,7 +16,13 @@ import (
 // and what is wrong there.
 func stray(says string, r repair.Rule) repair.Rule {
 	r.Class = repair.UnreadableRecord
-	r.Find = find(func(c *simulation) []finding { return c.findStrays(r.Code) })
+	r.Find = func(s repair.Session) []finding {
+		c := stateOf(s)
+		if c.isUnknown() && !slices.Contains([]string{"place", "hidden", "row"}, r.Code) {
+			return nil
+		}
+		return c.findStrays(r.Code)
+	}
 	r.Why = func(x *repair.Fault) string { return fmt.Sprintf(says, x.Text) }
 	return r
 }

@@ -1,0 +1,71 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+
+	"mend/agent/opencode/record"
+	"mend/change"
+)
+
+// locked returns the records that the store cannot replace.
+func (c *simulation) locked() []*change.Record {
+	if c.cachedLocked == nil {
+		c.cachedLocked = []*change.Record{}
+		for r := range c.s.Records {
+			if r.Locked != "" {
+				c.cachedLocked = append(c.cachedLocked, r)
+			}
+		}
+	}
+	return c.cachedLocked
+}
+
+// whyHidden returns what of the message cannot be read, as a sentence: no change to the
+// message is then safe. It is "" if everything can be read.
+func (c *simulation) whyHidden(ref change.Ref) string {
+	return c.hiddenMessages()[ref.Message]
+}
+
+// hiddenMessages returns the results of [simulation.whyHidden] that are not "", by the
+// ids of the messages.
+func (c *simulation) hiddenMessages() map[string]string {
+	if c.blind != nil {
+		return c.blind
+	}
+	c.blind = map[string]string{}
+	beside := map[string]string{}
+	for _, s := range c.s.Stray {
+		if s.Kind != change.StrayIgnored && s.Kind != change.StrayFile {
+			beside[s.Message] = cmp.Or(beside[s.Message], fmt.Sprintf("%s cannot be read as content of a message (%s), %s", s.Path, s.Why, adviceHidden))
+		}
+	}
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		if why := cmp.Or(whyHiddenIn(m), beside[m.Ref.Message]); why != "" && c.message(m.Ref) == m {
+			c.blind[m.Ref.Message] = why
+		}
+	}
+	return c.blind
+}
+
+const adviceHidden = "so mend changes nothing in this message. Make it readable, then scan again."
+
+func whyHiddenIn(m *record.Message) string {
+	if m.Unreadable() {
+		return fmt.Sprintf("The message %s cannot be read (%s), %s", m.Ref, m.Defect.Why, adviceHidden)
+	}
+	if err := m.Ref.Validate(); err != nil {
+		return fmt.Sprintf("The message's row has no usable id (%s), so mend changes nothing in it.", shown(m.Ref.String()))
+	}
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Unreadable() {
+			return fmt.Sprintf("%s cannot be read (%s), %s", p.Ref, p.Defect.Why, adviceHidden)
+		}
+		if err := p.Ref.Validate(); err != nil {
+			return fmt.Sprintf("mend changes nothing in this message, because it cannot use the id %s in it. Give the row another id with SQL while OpenCode is not running, then scan again.", p.Ref)
+		}
+	}
+	return ""
+}
