@@ -115,7 +115,7 @@ func TestFolderOfForeignGone(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(root, "part/msg_2")); err != nil {
 		t.Fatal(err)
 	}
-	out := settled(t, s, staged, change.Committed)
+	out := settled(t, s, staged, change.Conflicted)
 	if len(out.Kept) != 1 {
 		t.Fatalf("Settle = %+v, want a file that is kept", out)
 	}

@@ -79,12 +79,13 @@ func TestFolderMeanwhile(t *testing.T) {
 	if _, err := os.Stat(folder); err != nil {
 		t.Errorf("the folder that another program made is gone: %v", err)
 	}
-	if out, err := s.Settle(t.Context(), staged); err != nil || out.State != change.Committed {
-		t.Errorf("Settle = %+v, %v, want %s", out, err, change.Committed)
+	if out, err := s.Settle(t.Context(), staged); err != nil || out.State != change.Aborted {
+		t.Errorf("Settle = %+v, %v, want %s", out, err, change.Aborted)
 	}
 	if err := s.Discard(t.Context(), staged); err != nil {
 		t.Fatal(err)
 	}
+	storetest.Apply(t, s, staged.Ops)
 	undo, err := s.Prepare(t.Context(), change.Plan{Ops: change.Inverse(staged.Ops)})
 	if err != nil {
 		t.Fatal(err)

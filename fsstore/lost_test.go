@@ -13,7 +13,7 @@ import (
 )
 
 // TestLostStaging removes or spoils the staging folder after each crash: the
-// change is finished all the same.
+// change is put back all the same.
 func TestLostStaging(t *testing.T) {
 	for name, spoil := range map[string]func(stage string) error{
 		"gone":    os.RemoveAll,
@@ -42,13 +42,17 @@ func TestLostStaging(t *testing.T) {
 					t.Errorf("%s: Settle survived a crash at %q", name, f.Calls[j])
 				}
 			}
-			out := settled(t, s, staged, change.Committed)
+			if name == "empty" && n == 4 { // of a file that was deleted nothing tells who did it
+				settled(t, s, staged, change.Conflicted)
+				continue
+			}
+			out := settled(t, s, staged, change.Aborted)
 			if len(out.Kept) > 0 {
 				t.Errorf("%s, killed at call %d: %+v", name, n, out)
 			}
 			for _, o := range staged.Ops {
 				images, err := s.Read(t.Context(), storetest.Refs(o))
-				if err != nil || !images[0].Equal(o.Post) {
+				if err != nil || !images[0].Equal(o.Pre) {
 					t.Errorf("%s, killed at call %d: %s holds %+v, %v", name, n, o.Ref, images[0], err)
 				}
 			}

@@ -9,18 +9,18 @@ import (
 	"mend/internal/stage"
 )
 
-// restage makes the staged files hold what must be put in place of the targets that hold
-// from. It writes missing ones again, durably, into new files, and keeps another program's
+// restage makes the staged files hold what must be put back in place of the targets that hold
+// a Post. It writes missing ones again, durably, into new files, and keeps another program's
 // content that is in their place.
 //
 // A crash here leaves unfinished files, which the next Settle writes again, or complete
 // staged files. No record changes.
-func (tx *transaction) restage(ctx context.Context, items []fileOp, from content) error {
+func (tx *transaction) restage(ctx context.Context, items []fileOp) error {
 	b := new(atomicfile.Barrier)
 	var fresh []fileOp
 	var err error
 	for _, op := range items {
-		wrote, rerr := tx.restageOne(b, op, from)
+		wrote, rerr := tx.restageOne(b, op)
 		if err = errors.Join(rerr, ctx.Err()); err != nil {
 			break
 		}
@@ -44,7 +44,7 @@ func (tx *transaction) restage(ctx context.Context, items []fileOp, from content
 }
 
 // restageOne is restage for one record, and reports whether it wrote a file.
-func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp, from content) (wrote bool, err error) {
+func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp) (wrote bool, err error) {
 	if op.isFolder() {
 		return false, nil
 	}
@@ -60,11 +60,8 @@ func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp, from content
 		}
 		staged = noContent
 	}
-	want, done := op.Post, staged == postContent
-	if from == postContent {
-		want, done = op.Pre, staged != noContent
-	}
-	if target != from {
+	want, done := op.Pre, staged != noContent
+	if target != postContent {
 		want, done = nil, target != preContent || staged != noContent // only a torn staged file is removed
 	}
 	if done {

@@ -11,12 +11,11 @@ import (
 	"mend/internal/safedir"
 )
 
-// Settle decides what became of st by what its records and staged files hold, see the
-// table at [transaction.readState]: forward if no other program wrote there, else back. It
-// works without the staging folder, too. It may be called any number of times, and
-// interrupted at any point.
+// Settle puts everything back, by what the records and the staged files hold, see the
+// table at [transaction.readState]. It works without the staging folder, too. It may be
+// called any number of times, and interrupted at any point.
 //
-// The Outcome is Committed, Aborted, or Conflicted if another program wrote over a Post:
+// The Outcome is Aborted, or Conflicted if another program wrote over a Post:
 // that record is left alone, and every other one is put back. An error means that the
 // change is still undecided.
 func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
@@ -25,40 +24,12 @@ func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
 	}
 	defer tx.close()
-	out, err := tx.settle(ctx)
+	tx.settling = true
+	out, err := tx.rollBack(ctx, tx.ops)
 	if err != nil {
 		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
 	}
 	return out, nil
-}
-
-func (tx *transaction) settle(ctx context.Context) (change.Outcome, error) {
-	forward := true
-	for _, op := range tx.ops {
-		if op.isFolder() {
-			continue
-		}
-		target, staged, err := tx.readState(op)
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return change.Outcome{}, err
-		}
-		forward = forward && !changedByOther(op, target, staged)
-	}
-	if !forward {
-		return tx.rollBack(ctx, tx.ops)
-	}
-	err := tx.rollForward(ctx)
-	if isConcurrentChange(err) { // since the state was read
-		out, berr := tx.rollBack(ctx, tx.ops)
-		if len(out.Conflicts) == 0 {
-			out.Cause = err
-		}
-		return out, berr
-	}
-	if err == nil {
-		err = tx.barrier(tx.ops)
-	}
-	return change.Outcome{State: change.Committed, Kept: tx.keptPaths()}, err
 }
 
 // isConcurrentChange reports whether a call failed because another program changed the
@@ -68,40 +39,11 @@ func isConcurrentChange(err error) bool {
 	return errors.Is(err, errForeign) || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange)
 }
 
-// rollForward puts every Post in place.
-func (tx *transaction) rollForward(ctx context.Context) error {
-	if err := tx.restage(ctx, tx.ops, preContent); err != nil {
-		return err
-	}
-	for _, op := range tx.ops {
-		if err := errors.Join(ctx.Err(), tx.forwardOne(op)); err != nil {
-			return fmt.Errorf("%v %s: %w", op.Ref.Kind, op.Ref, err)
-		}
-	}
-	return nil
-}
-
-func (tx *transaction) forwardOne(op fileOp) error {
-	if op.isFolder() {
-		return tx.apply(op)
-	}
-	target, staged, err := tx.readState(op)
-	switch {
-	case err != nil:
-		return err
-	case changedByOther(op, target, staged):
-		return errForeign
-	case target == preContent:
-		return tx.apply(op)
-	}
-	return nil
-}
-
 // rollBack puts back every Pre that it can, the newest first, and returns when that is
 // durable.
 func (tx *transaction) rollBack(ctx context.Context, items []fileOp) (change.Outcome, error) {
 	out := change.Outcome{State: change.Aborted}
-	if err := tx.restage(ctx, items, postContent); err != nil {
+	if err := tx.restage(ctx, items); err != nil {
 		return out, err
 	}
 	for _, op := range slices.Backward(items) {
@@ -131,8 +73,8 @@ func (tx *transaction) revertOne(op fileOp) (mixed bool, err error) {
 		return false, err
 	case target == otherContent, target == noFolder:
 		return staged != postContent, errForeign
-	case staged == postContent: // another program made the same change
-		return false, errForeign
+	case staged == postContent: // another program made the same change; after a crash it may have removed what came out
+		return tx.settling && op.Post == nil, errForeign
 	}
 	if staged != otherContent {
 		return true, tx.exchange(op, change.Op{Pre: op.Post, Post: op.Pre})

@@ -23,32 +23,31 @@ const (
 // readState returns what the target and the staged file of a record hold. Together
 // these say what has become of the op; nothing else is remembered across a crash:
 //
-//	target  staged    what happened                       forward          back
-//	Pre     Post      not exchanged                       exchange         -
-//	Pre     Pre, none exchanged and written back, or      stage again,     -
-//	                  the staging folder is lost          exchange
-//	Pre     other     put back, while another wrote       keep the file,   keep the file
-//	                                                      and as above
-//	Post    Pre       exchanged                           -                exchange
-//	Post    none      exchanged, and the staging folder   -                stage Pre, exchange
+//	target  staged    what happened                       what Settle does
+//	Pre     Post      not exchanged                       -
+//	Pre     Pre, none exchanged and written back, or      -
+//	                  the staging folder is lost
+//	Pre     other     put back, while another wrote       keep the file
+//	Post    Pre       exchanged                           exchange
+//	Post    none      exchanged, and the staging folder   stage Pre, exchange
 //	                  is lost
-//	Post    Post      not exchanged: another program      -                leave (a)
-//	                  has done the same
-//	Post    other     exchanged, and what came out was    exchange (a)     exchange (a)
+//	Post    Post      not exchanged: another program      leave (a); (c) for a delete, where what came
+//	                  has done the same                   out may have been removed
+//	Post    other     exchanged, and what came out was    exchange (a)
 //	                  written after Prepare
-//	other   Post      not exchanged                       leave (a)        leave (a)
-//	other   Pre, none exchanged, then another wrote       leave (c)        leave (c)
-//	other   other     both                                leave (c)        leave (c), keep the file
-//	no      Post      another program removed the folder  -                leave (a)
-//	folder  Pre, none exchanged, then the same            -                leave (c)
-//	        other     and what came out was another's     keep the file    leave (c), keep the file
+//	other   Post      not exchanged                       leave (a)
+//	other   Pre, none exchanged, then another wrote       leave (c)
+//	other   other     both                                leave (c), keep the file
+//	no      Post      another program removed the folder  leave (a)
+//	folder  Pre, none exchanged, then the same            leave (c)
+//	        other     and what came out was another's     leave (c), keep the file
 //
 // For a create, Pre is that nothing exists, and for a delete, Post is; so each row
 // covers all three kinds of ops, and "exchange" is the rename that its kind has. One
 // row differs: a create takes nothing out, so any other content of its staged file is
 // kept, and then the staged file counts as missing.
 //
-// (a) and (c) are conflicts. With any of them the direction is back. With (a) alone the
+// (a) and (c) are conflicts. With (a) alone the
 // outcome is aborted, since the store then holds what it held before or what others
 // wrote; with a (c) it is conflicted. An exchange that takes out other content than it
 // should have is reverted at once and becomes a conflict, too.
@@ -107,11 +106,6 @@ func isTorn(e *safedir.Entry, post *change.Image) bool {
 	}
 	whole := bytes.TrimRight(e.Data, "\x00")
 	return bytes.HasPrefix(post.Data, whole)
-}
-
-// changedByOther reports whether another program wrote where the op does.
-func changedByOther(op fileOp, target, staged content) bool {
-	return target == otherContent || target == postContent && staged == otherContent && op.Pre != nil
 }
 
 // matches reports whether the entry equals the image: missing for nil, a folder for the

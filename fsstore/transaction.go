@@ -58,6 +58,7 @@ type transaction struct {
 	stageDir  *safedir.Dir // staging folder; nil if there is none
 	stagePath string       // its path, as Prepare returned it
 	lost      bool         // the staging folder of Prepare is lost; stageDir is the one that Settle made
+	settling  bool         // after a crash: what was moved is not known
 	ops       []fileOp
 	folders   map[string]bool // paths of the ops on folders
 	buf       safedir.Buffer  // for content that is compared and not kept

@@ -55,8 +55,8 @@ func TestRecoverCancelled(t *testing.T) {
 	if err != nil || ctx.Err() == nil {
 		t.Errorf("Recover with a context that ends in the middle = %v", err)
 	}
-	if !f.wantConsistent(0, before, after) {
-		t.Error("the recovery went back, want forward")
+	if f.wantConsistent(0, before, after) {
+		t.Error("the recovery went forward, want back")
 	}
 	f = crashedFixture(t)
 	var pending *txn.PendingError
