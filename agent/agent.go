@@ -80,7 +80,7 @@ type Reader interface {
 	// which the agent reads them: each message, followed by its parts.
 	Records(ctx context.Context, head change.Head) ([]change.Record, error)
 	// Case reads a session of List for the request.
-	Case(ctx context.Context, head change.Head, r repair.Request) (repair.Case, error)
+	Case(ctx context.Context, head change.Head, r repair.Request) (*repair.Case, error)
 	// Read returns what the records hold now, nil for one that does not exist.
 	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)
 
@@ -313,7 +313,7 @@ type Forecast struct {
 }
 
 // ForecastOf completes the forecast of a case with the request that is sent of it now, and what is wrong with the session.
-func ForecastOf(c repair.Case, now request.Request, f Forecast) Forecast {
+func ForecastOf(c *repair.Case, now request.Request, f Forecast) Forecast {
 	f.Request = now
 	q, refused := c.Next()
 	type fault struct {

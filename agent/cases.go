@@ -10,16 +10,16 @@ import (
 
 // Cases is embedded in a [Store] of which one function makes the case of a session: it answers what only the case shows.
 type Cases struct {
-	NewCase func(head change.Head, r repair.Request) (repair.Case, change.Stamp, error)
+	NewCase func(head change.Head, r repair.Request) (*repair.Case, change.Stamp, error)
 
 	Version, Provider string // that are forecast
 	Place             Place
 	// Now returns the request that is sent as the session is, before a repair; nil for that of the case.
-	Now func(repair.Case) request.Request
+	Now func(*repair.Case) request.Request
 }
 
 // Case implements [Store].
-func (s *Cases) Case(_ context.Context, head change.Head, r repair.Request) (repair.Case, error) {
+func (s *Cases) Case(_ context.Context, head change.Head, r repair.Request) (*repair.Case, error) {
 	c, _, err := s.NewCase(head, r)
 	return c, err
 }

@@ -1,80 +1,371 @@
 package repair
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
+
 	"mend/change"
 	"mend/internal/request"
 )
 
-// A Case is one state of a session, as the agent understands it. It does not change.
-// Its methods are not called concurrently.
-type Case interface {
-	Session
-	// Findings returns all that is wrong with the session. Every call returns the same
-	// Findings.
-	Findings() *Findings
-	// Describe returns the diagnosis of a finding, without a fix. WhyNot says why there
-	// may be no fix, "" if that is not known.
-	Describe(f Finding) Diagnosis
-	// Fixes returns the ways to fix a finding, the one that loses least first. The error is nil or a
-	// [*RefusalError].
-	Fixes(f Finding) ([]Fix, error)
-	// Draft returns a new draft of the session.
-	Draft() Draft
-	// Records calls yield for every record that a fix may change, in the order of the
-	// session: each message is followed by its parts.
-	Records(yield func(*change.Record) bool)
-	// Busy says which process uses the session, and what the user can do; "" if the agent is not
-	// working in it.
-	Busy() string
+// A Case is a state of a session with what the engine finds out of it. It does not change. Its methods are not called
+// concurrently. See [New].
+type Case struct {
+	State
+	Context
 
-	// Settings returns the ways in which the session may be sent in which a fix has to hold, the one
-	// in use first.
-	Settings() []Setting
-	// Sent returns the request in a setting by its number, and what is refused of it.
-	Sent(setting int) (request.Request, []request.Violation)
-	// UnknownProvider returns the name of the provider that is asked next if mend knows no rules of it, and
-	// so checked it by those of Anthropic; "" if it does.
-	UnknownProvider() string
-	// Window returns the context window of the model that is asked next, in tokens; 0 if that is not known.
-	Window() int
-	// Current returns the request that the agent makes of the session as it is, without what further repairs
-	// bring, and what is refused of it. A violation without a place says that the agent makes none.
-	Current() (request.Request, []request.Violation)
-	// LastError returns the error with which the newest answer failed, as it is stored; nil if it
-	// did not fail.
-	LastError() []byte
+	settings []Setting
+	asked    *APIError // whose findings are among them; nil for none
+	isDraft  bool      // it has edits, which must not harm the session in other settings
 
-	// Asking returns the case in the setting in which an error occurred, with the findings that only
-	// the error shows; nil for the same case.
-	Asking(e APIError) Case
-	// Reset returns the case in the settings that the session has now, without what [Case.Asking] added;
-	// nil for the same case. A search compares findings under the same settings, so they change only
-	// between two searches.
-	Reset() Case
-	// Renamed returns the refs of records that had other refs in the earlier state of the session, by
-	// their earlier refs.
-	Renamed(earlier Case) map[change.Ref]change.Ref
-	// ForkBefore says how the user can continue in a new session without a prompt and what follows it,
-	// as a sentence; "" if the provider refuses what is before it, too.
-	ForkBefore(prompt change.Ref) string
+	sent     []Sent // by setting, as far as it was asked for and was not released
+	findings *Findings
+	calls    *Calls
+	loop     *openLoop
 }
 
-// RecordsOf returns the records of a case.
-func RecordsOf(c Case) (all []change.Record) {
-	for r := range c.Records {
-		all = append(all, *r)
+// New returns the case of a state of a session.
+func New(s State, x Context) *Case {
+	if x.Rules == nil {
+		x.Rules = &Rules{all: engineRules()}
+	}
+	if x.Texts == (Texts{}) {
+		x.Texts = TextsOf(Request{})
+	}
+	c := &Case{State: s, Context: x}
+	c.State, c.settings = c.settingsFor(nil)
+	return c
+}
+
+func (c *Case) settingsFor(e *APIError) (State, []Setting) {
+	if c.Context.Settings == nil {
+		return c.State, []Setting{{}}
+	}
+	return c.Context.Settings(c.State, e)
+}
+
+// with returns the case of another state, or of the same one with nothing that was found out of it.
+func (c *Case) with(s State) *Case {
+	return &Case{State: s, Context: c.Context, settings: c.settings, asked: c.asked, isDraft: c.isDraft}
+}
+
+// Texts returns what fixes write into the session.
+func (c *Case) Texts() Texts { return c.Context.Texts }
+
+// Sent returns the request in a setting by its number, and what is refused of it.
+func (c *Case) Sent(setting int) (request.Request, []request.Violation) {
+	s := c.send(setting)
+	return s.Request, s.Refused
+}
+
+func (c *Case) send(setting int) *Sent {
+	for len(c.sent) <= setting {
+		c.sent = append(c.sent, Sent{})
+	}
+	s := &c.sent[setting]
+	if s.Request.Turns == nil {
+		*s = c.State.Send(c.settings[setting])
+	}
+	return s
+}
+
+// Next returns the request in the setting in use, and what is refused of it.
+func (c *Case) Next() (request.Request, []request.Violation) { return c.Sent(InUse) }
+
+// Current returns the request that the agent makes of the session as it is, without what further repairs bring,
+// and what is refused of it. A violation without a place says that the agent makes none.
+func (c *Case) Current() (request.Request, []request.Violation) {
+	if now := c.send(InUse).Now; now != nil {
+		return now()
+	}
+	return c.Next()
+}
+
+// UnknownProvider returns the name of the provider that is asked next if mend knows no rules of it, and so checked the
+// request by those of Anthropic; else "".
+func (c *Case) UnknownProvider() string { return c.send(InUse).UnknownProvider }
+
+// Window returns the context window of the model that is asked next, in tokens; 0 if it is not known.
+func (c *Case) Window() int {
+	if c.Context.Window == nil {
+		return 0
+	}
+	q, _ := c.Next()
+	return c.Context.Window(q.Model)
+}
+
+// Settings returns the ways to send the session in which a fix has to hold, the one in use first.
+func (c *Case) Settings() []Setting { return c.settings }
+
+// Busy returns which process uses the session, and what the user can do; "" if the agent is not working in it.
+func (c *Case) Busy() string { return c.Context.Busy }
+
+// LastError returns the error with which the newest answer failed, as it is stored; nil if it did not fail.
+func (c *Case) LastError() []byte { return c.Context.LastError }
+
+// Calls returns the tool calls with their results.
+func (c *Case) Calls() Calls {
+	if c.calls == nil {
+		calls := PairCalls(c.storedBlocks)
+		c.calls = &calls
+	}
+	return *c.calls
+}
+
+// storedBlocks calls yield for each stored block, also for those that are not sent.
+func (c *Case) storedBlocks(yield func(*request.Block) bool) {
+	seen := map[blockAt]bool{} // an answer of several records is the message of each
+	for _, ref := range c.Messages() {
+		for _, step := range c.Stored(ref).Steps {
+			for _, b := range step {
+				if at := placeOf(b); !seen[at] {
+					if seen[at] = true; !yield(b) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// Findings returns all that is wrong with the session, each time the same. It checks the request in the setting in
+// use, and what the agent finds in the records. If something is wrong, a fix has to hold in the other settings,
+// too, so what is wrong there is counted.
+//
+// It releases the requests, and what was read of the session to make them: these may be larger than the session,
+// and are seldom used again.
+func (c *Case) Findings() *Findings {
+	if c.findings != nil {
+		return c.findings
+	}
+	fails := map[int]bool{}
+	fs := &Findings{Newer: c.Newer, Once: func(code string) bool { return c.Rules.Of(code).Once }}
+	fs.Hides = func(setting int, code string) bool { return fails[setting] && c.OfRequest != nil && c.OfRequest(code) }
+	c.findings = fs
+	s := c.send(InUse)
+	fails[InUse] = s.Fails
+	for _, f := range s.Findings {
+		f.Severity = cmp.Or(f.Severity, Broken)
+		c.add(InUse, f)
+	}
+	for _, r := range c.Rules.Own {
+		if r.Find != nil && (!r.Asked || c.isAsked(r.Class)) {
+			for _, f := range r.Find(c) {
+				f.Code, f.Severity = r.Code, cmp.Or(r.Severity, f.Severity)
+				c.add(InUse, f)
+			}
+		}
+	}
+	for _, e := range c.askedErrors() {
+		for _, f := range Asked(c, e) {
+			if c.Ask == nil || c.Ask(c.State, &f, f.of) {
+				c.add(InUse, f)
+			}
+		}
+	}
+	c.openLoop()
+	faults := c.State.Faults()
+	if c.isDraft || c.All || len(fs.list)+len(faults) > 0 {
+		for i := InUse + 1; i < len(c.settings); i++ {
+			fails[i] = c.count(fs, i)
+		}
+	}
+	for _, f := range faults {
+		c.add(InUse, f)
+	}
+	c.sent = nil
+	c.State.Release()
+	return fs
+}
+
+// count adds what is wrong in another setting than the one in use, or counts it, and reports whether the agent
+// fails before it sends the request.
+func (c *Case) count(fs *Findings, i int) (fails bool) {
+	s := c.send(i)
+	for _, f := range s.Findings {
+		if c.settings[i].Thinking != c.settings[InUse].Thinking && isLoopRule(f.Code) {
+			continue
+		}
+		if c.All {
+			f.Severity = Latent
+			c.add(i, f)
+		} else {
+			fs.Count(i, f.Code, f.Ref.Message)
+		}
+	}
+	return s.Fails
+}
+
+// isLoopRule reports whether the rule is about an open tool loop. Under another setting of thinking every session
+// breaks it until the loop is closed, so it counts only under the one in use.
+func isLoopRule(code string) bool { return code == "R3" || code == "R4" }
+
+// add adds a finding. Without a severity it has that of its rule.
+func (c *Case) add(setting int, f Finding) {
+	if f.CountOnly {
+		c.findings.Count(setting, f.Code, f.Ref.Message)
+		return
+	}
+	x := c.Rules.Fault(c, f)
+	f.Class, f.Severity = cmp.Or(x.Class, f.Class), cmp.Or(f.Severity, x.Rule.Severity, Note)
+	f.Tier = cmp.Or(f.Tier, x.Tier)
+	if c.Writing != nil && c.Writing(c.State, f) {
+		return
+	}
+	c.findings.Add(setting, f)
+}
+
+// askedErrors returns the error that the case is asked about, or one of each class that the user asks for.
+func (c *Case) askedErrors() (all []APIError) {
+	if c.asked != nil {
+		return []APIError{*c.asked}
+	}
+	for _, class := range c.Context.Asked {
+		all = append(all, APIError{Class: class, Index: -1, Block: -1})
 	}
 	return all
 }
 
+func (c *Case) isAsked(class Class) bool {
+	return slices.ContainsFunc(c.askedErrors(), func(e APIError) bool { return e.Class == class })
+}
+
+// Describe returns the diagnosis of a finding, without a fix. WhyNot says why there may be no fix.
+func (c *Case) Describe(f Finding) Diagnosis {
+	x := c.Rules.Fault(c, f)
+	d := x.Describe()
+	if d.Ref == (change.Ref{}) {
+		d.Ref = c.Session
+	}
+	if f.Severity == Latent && !x.Rule.Asked { // the version in use goes on
+		d.Healed = x.Rule.Healed
+	}
+	if c.Context.Describe != nil {
+		c.Context.Describe(x, &d)
+	}
+	for _, text := range []*string{&d.Why, &d.Text, &d.WhyNot} {
+		*text = c.says(*text)
+	}
+	return d
+}
+
+func (c *Case) says(text string) string {
+	if c.Says == nil {
+		return text
+	}
+	return c.Says(text)
+}
+
+// Fixes returns the ways to fix a finding, the one that loses least first. The error is nil or a [*RefusalError].
+func (c *Case) Fixes(f Finding) ([]Fix, error) {
+	if r := cmp.Or(f.Refusal, c.State.Refuses(f)); r != nil {
+		return nil, &RefusalError{Why: c.says(r.Why), Helps: r.Helps, Final: r.Final}
+	}
+	x := c.Rules.Fault(c, f)
+	all := x.Fixes()
+	if _, ok := EngineRule(f.Code); ok && c.Rest != nil && f.Fixes == nil && !x.Rule.Asked {
+		all = append(all, c.Rest(x)...)
+	}
+	for i := range all {
+		all[i].Text, all[i].Loses = c.says(all[i].Text), c.says(all[i].Loses)
+	}
+	return all, nil
+}
+
+// Asking returns the case in the settings in which an error occurred, with the findings that only the error shows.
+func (c *Case) Asking(e APIError) *Case { return c.inSettings(&e) }
+
+// Reset returns the case in the settings that the session has now, without what [Case.Asking] added. A search compares
+// findings under the same settings, so they change only between two searches.
+func (c *Case) Reset() *Case {
+	if s, settings := c.settingsFor(nil); c.asked == nil && settings[InUse] == c.settings[InUse] {
+		n := *c
+		n.State, n.settings = s, settings
+		return &n
+	}
+	return c.inSettings(nil)
+}
+
+// inSettings returns the case of the state in the settings in which an error occurred, or else in those of the session.
+func (c *Case) inSettings(e *APIError) *Case {
+	n := &Case{Context: c.Context, asked: e, isDraft: c.isDraft}
+	n.State, n.settings = c.settingsFor(e)
+	return n
+}
+
+// Renamed returns the refs of records that had other refs in the earlier state of the session, by their earlier refs.
+func (c *Case) Renamed(earlier *Case) map[change.Ref]change.Ref {
+	if c.Context.Renamed == nil {
+		return nil
+	}
+	return c.Context.Renamed(earlier.State, c.State)
+}
+
+// ForkBefore says how the user can continue in a new session without a prompt and what follows it, as a sentence; "" if
+// the provider refuses what is before it, too.
+func (c *Case) ForkBefore(prompt change.Ref) string {
+	if c.Context.ForkBefore == nil {
+		return ""
+	}
+	return c.Context.ForkBefore(c.State, prompt)
+}
+
+// Draft returns a new draft of the session.
+func (c *Case) Draft() *Draft { return &Draft{c.State.Edit(), c} }
+
 // A Draft is a copy of a session that fixes edit.
-type Draft interface {
+type Draft struct {
 	Editor
-	// Apply edits the draft. After an error the draft is as before; a [*RefusalError] says
-	// why this fix must not be applied.
-	Apply(f Finding, x Fix) error
-	// Case returns the session with the edits of the draft.
-	Case() Case
+
+	c *Case
+}
+
+// Apply edits the draft. After an error the draft is as before; a [*RefusalError] says why the fix must not be applied.
+func (d *Draft) Apply(_ Finding, x Fix) error {
+	d.Begin(x)
+	err := x.Edit(d.Editor)
+	if err == nil {
+		err = d.Check()
+	}
+	if err != nil {
+		d.Undo()
+	}
+	return err
+}
+
+// Case returns the session with the edits of the draft.
+func (d *Draft) Case() *Case {
+	n := d.c.with(d.State())
+	n.isDraft = true
+	return n
+}
+
+// FindingsOf returns a finding for each violation of a request that is at a stored record: at a block, if it has a
+// place.
+func FindingsOf(q request.Request, refused []request.Violation) (fs []Finding) {
+	for _, v := range refused {
+		f := Finding{Code: v.Rule, Text: v.Message, Severity: Broken, Unknown: BesideUnknown(q, v)}
+		switch {
+		case len(v.Refs) > 0:
+			f.Ref = v.Refs[0]
+		case v.Block != nil && v.Block.Source == nil:
+			continue // of what the agent adds
+		}
+		if v.Block != nil {
+			f.Block, f.Detail = v.Block.Index, fmt.Sprint(v.Block.Index)
+		}
+		fs = append(fs, f)
+	}
+	return fs
+}
+
+// RecordsOf returns the records of a case.
+func RecordsOf(c *Case) (all []change.Record) {
+	for r := range c.Records {
+		all = append(all, *r)
+	}
+	return all
 }
 
 // A Fix is one way to fix a finding.

@@ -73,11 +73,11 @@ func (o Options) Typed() time.Time {
 
 // Diagnose returns what is wrong with a session, in the order of its messages, each
 // with the fix that holds: it was tried on a copy.
-func Diagnose(c Case) []Diagnosis { return diagnose(c, origin{}) }
+func Diagnose(c *Case) []Diagnosis { return diagnose(c, origin{}) }
 
 // diagnose tries the fixes of broken findings first, and then those of the others on
 // top of them, as a user would ask for them.
-func diagnose(c Case, o origin) []Diagnosis {
+func diagnose(c *Case, o origin) []Diagnosis {
 	findings := c.Findings().list
 	if len(findings) == 0 {
 		return nil
@@ -85,7 +85,7 @@ func diagnose(c Case, o origin) []Diagnosis {
 	known := map[key]Diagnosis{}
 	left := c
 	for _, worst := range [...]Severity{Broken, Latent, Lost, Note} {
-		t := newSearch(left, o, func(_ Case, f Finding) bool {
+		t := newSearch(left, o, func(_ *Case, f Finding) bool {
 			_, ok := known[f.at(o.first(f.Ref))]
 			return f.Severity <= worst && !ok
 		}, false)
@@ -126,7 +126,7 @@ func dedupe(ds []Diagnosis) []Diagnosis {
 
 // sortDiagnoses sorts diagnoses: those of the session, then those of each message in
 // order, the worst first.
-func sortDiagnoses(c Case, ds []Diagnosis) {
+func sortDiagnoses(c *Case, ds []Diagnosis) {
 	order, n := map[string]int{}, 0
 	for r := range c.Records {
 		if r.Ref.Kind == change.KindMessage {

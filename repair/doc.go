@@ -1,6 +1,22 @@
-// Package repair is the engine: it searches for fixes of a session's findings and proves
-// them. What a provider refuses is fixed by the engine itself, on blocks (rules.go, fix_*.go); what only
-// an agent can know comes from it, as a [Case] and rows of the same table ([NewRules]).
+// Package repair is the engine: it finds what is wrong with a session, searches for fixes and proves them. What a provider
+// refuses it fixes itself, on blocks (rules.go, fix_*.go).
+//
+// # What an agent writes
+//
+// An agent reads a session and makes a [State] of it, and the engine makes the [Case] ([New]). A State has
+//
+//   - Messages, Prompts, Records and Stored: what is stored;
+//   - Send: the next request, and what the provider refuses of it ([FindingsOf] makes findings of that);
+//   - Edit: an [Editor], a copy with operations on blocks, and Begin, Undo and State for one fix at a time;
+//   - Faults, Refuses and Release, which [BaseState] has for an agent that needs none of them.
+//
+// Where each turn of the request is of stored messages, [Turns] has all but Records and Edit; [NoEdits] is the Editor of a
+// store that can hold no result. Its own faults are rules of a table with those of the engine ([NewRules]), or findings with
+// their own Why and Fixes. What does not depend on the state (who uses the session, the texts of fixes, the window, the
+// settings, how to fork) are values of a [Context]. The engine does the rest: findings in each setting, descriptions, drafts,
+// undo of a fix, and the protection of an open tool loop (loop.go). The toy agent of internal/mend has it all in 150 lines.
+//
+// # The search
 //
 // Fixes are tried on a copy, the one that loses least first. The copy is examined again
 // under every setting: a fix holds if its finding is gone and nothing new is wrong

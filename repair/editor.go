@@ -189,18 +189,3 @@ func TextsOf(r Request) Texts {
 	}
 	return t
 }
-
-// A Session is what fixes need to know of a case.
-type Session interface {
-	// Next returns the request in the setting in use, and what is refused of it.
-	Next() (request.Request, []request.Violation)
-	// Stored returns what is stored of the message of a record; with no steps if there is none.
-	Stored(ref change.Ref) Stored
-	// Messages returns the refs of the messages in their order.
-	Messages() []change.Ref
-	// Prompts returns the refs of those that the user typed.
-	Prompts() []change.Ref
-	Texts() Texts
-	// Calls returns the tool calls with their results.
-	Calls() Calls
-}

@@ -386,7 +386,7 @@ func fixRepeatedItem(x *Fault) []Fix {
 	if x.block == nil || x.block.ItemID == "" {
 		return nil
 	}
-	all := sharing(x.Session)[x.block.ItemID]
+	all := sharing(x.Case)[x.block.ItemID]
 	return []Fix{{
 		Text:  "The ids of the provider's items are removed from the messages with the same id, so their content is sent in full.",
 		Loses: losesItems(all...),
@@ -403,23 +403,20 @@ func fixRepeatedItem(x *Fault) []Fix {
 }
 
 // sharing returns the messages of a session with an item of the provider, by its id. A case finds them once.
-func sharing(s Session) map[string][]Stored {
-	c, isCase := s.(Case)
-	if isCase && c.Findings().sharing != nil {
+func sharing(c *Case) map[string][]Stored {
+	if c.Findings().sharing != nil {
 		return c.Findings().sharing
 	}
 	all := map[string][]Stored{}
-	for _, ref := range s.Messages() {
-		m := s.Stored(ref)
+	for _, ref := range c.Messages() {
+		m := c.Stored(ref)
 		for _, b := range m.Blocks() {
 			if of := all[b.ItemID]; b.ItemID != "" && (len(of) == 0 || of[len(of)-1].Ref != m.Ref) {
 				all[b.ItemID] = append(of, m)
 			}
 		}
 	}
-	if isCase {
-		c.Findings().sharing = all
-	}
+	c.Findings().sharing = all
 	return all
 }
 

@@ -11,8 +11,8 @@ import (
 
 // Asked returns what an error is about that only the provider can see: what is sent of its kind. Of an
 // error only the class may be known.
-func Asked(s Session, e APIError) (fs []Finding) {
-	q, _ := s.Next()
+func Asked(c *Case, e APIError) (fs []Finding) {
+	q, _ := c.Next()
 	add := func(code string, is func(*request.Block) bool) {
 		for _, t := range q.Turns {
 			for _, b := range t.Blocks {
@@ -41,7 +41,7 @@ func Asked(s Session, e APIError) (fs []Finding) {
 			add("reasoning", func(b *request.Block) bool { return first[b] })
 		}
 	case InvalidFile:
-		at, _ := blockAndTurn(s, e)
+		at, _ := blockAndTurn(c, e)
 		link := e.Link()
 		is := func(b *request.Block) bool {
 			isImage := b.Type == request.Image || b.Type == request.Document
@@ -104,8 +104,8 @@ func isAboutThinking(e APIError) bool {
 // message near that number in the store, because the store may have changed since the error. An error
 // about thinking that names no number is about the newest message that has a finding. So is every error
 // that says that thinking was changed: the provider compares only the newest.
-func locate(s Session, e APIError, found []Finding) (in func(Finding) bool, only bool) {
-	l := locator{s: s, e: e, found: found, messages: s.Messages(), faulty: map[string]bool{}}
+func locate(c *Case, e APIError, found []Finding) (in func(Finding) bool, only bool) {
+	l := locator{s: c, e: e, found: found, messages: c.Messages(), faulty: map[string]bool{}}
 	for _, f := range found {
 		l.faulty[f.Ref.Message] = true
 	}
@@ -113,7 +113,7 @@ func locate(s Session, e APIError, found []Finding) (in func(Finding) bool, only
 }
 
 type locator struct {
-	s        Session
+	s        *Case
 	e        APIError
 	found    []Finding
 	messages []change.Ref
@@ -182,8 +182,8 @@ func (l *locator) named() (called, beside map[change.Ref]bool, items map[string]
 
 // blockAndTurn returns the stored block of the next request that the error names, nil for none, and
 // the ids of the messages of its turn.
-func blockAndTurn(s Session, e APIError) (block *request.Block, turn map[string]bool) {
-	q, _ := s.Next()
+func blockAndTurn(c *Case, e APIError) (block *request.Block, turn map[string]bool) {
+	q, _ := c.Next()
 	turn = map[string]bool{}
 	if e.Index < 0 || e.Index >= len(q.Turns) {
 		return block, turn

@@ -7,15 +7,16 @@ import (
 	"mend/internal/request"
 )
 
-// An openLoop is the tool loop with which a session ends: the last answer, after which the request has results of its calls,
-// and maybe a prompt. The provider takes its thinking back as it was, or none of it (docs/providers.md, R8).
+// An openLoop is the tool loop with which a session ends: the last answer, after which the request has results of
+// its calls, and maybe a prompt. The provider takes its thinking back as it was, or none of it (docs/providers.md,
+// R8).
 type openLoop struct {
 	messages   map[string]bool
 	unfinished string // see [Sent].Unfinished
 }
 
 // openLoop returns the open tool loop of the session, with no messages if none is open.
-func (c *examined) openLoop() *openLoop {
+func (c *Case) openLoop() *openLoop {
 	if c.loop == nil {
 		q, _ := c.Next()
 		unfinished := c.send(InUse).Unfinished.Message
@@ -23,7 +24,8 @@ func (c *examined) openLoop() *openLoop {
 		if unfinished != "" {
 			c.loop.messages[unfinished] = true
 		}
-		if n := len(q.Turns) - 1; n > 0 && slices.ContainsFunc(q.Turns[n].Blocks, func(b *request.Block) bool { return b.Type == request.ToolResult }) {
+		isResult := func(b *request.Block) bool { return b.Type == request.ToolResult }
+		if n := len(q.Turns) - 1; n > 0 && slices.ContainsFunc(q.Turns[n].Blocks, isResult) {
 			for _, ref := range q.Turns[n-1].Messages {
 				c.loop.messages[ref.Message] = true
 			}
@@ -32,18 +34,17 @@ func (c *examined) openLoop() *openLoop {
 	return c.loop
 }
 
-const whyLoop = "The tool loop of the newest assistant message is still open, and the provider accepts no change to its thinking. " +
-	"Send one more prompt, then repair again."
+const whyLoop = "The tool loop of the newest assistant message is still open, and the provider accepts no change " +
+	"to its thinking. Send one more prompt, then repair again."
 
-// breaksLoop reports whether the thinking of a message in the open tool loop is another one in the outcome, and the loop is
-// still open. All of it may go once the agent does not continue the message by itself.
+// breaksLoop reports whether the thinking of a message in the open tool loop is another one in the outcome, and
+// the loop is still open. All of it may go once the agent does not continue the message by itself.
 func (s *search) breaksLoop(ref change.Ref, o outcome) bool {
-	before, ok := s.c.(*examined)
-	if !ok || !before.openLoop().messages[ref.Message] {
+	if !s.c.openLoop().messages[ref.Message] {
 		return false
 	}
 	was, is := thoughts(s.c.Stored(ref)), thoughts(o.c.Stored(ref))
-	after := o.c.(*examined).openLoop()
+	after := o.c.openLoop()
 	if slices.Equal(was, is) || len(after.messages) == 0 {
 		return false
 	}

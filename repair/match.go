@@ -43,7 +43,7 @@ func (m Match) Better(o Match) Match {
 
 // MatchError reports how a session fits an error: it searches the requests of all settings for what
 // the error is about. Of an error that only the provider can judge it searches the next one for such content.
-func MatchError(c Case, e APIError) (best Match) {
+func MatchError(c *Case, e APIError) (best Match) {
 	if e.Rule == "" && e.Class == "" {
 		return Match{}
 	}
@@ -74,7 +74,7 @@ func MatchError(c Case, e APIError) (best Match) {
 func IsHidden(e APIError) bool { return OnlyProviderSees(e.Class) || e.Class == ItemID }
 
 // matchContent reports how a session fits an error that only the provider can judge.
-func matchContent(c Case, e APIError) (best Match) {
+func matchContent(c *Case, e APIError) (best Match) {
 	if !IsHidden(e) {
 		return Match{}
 	}
@@ -101,7 +101,7 @@ func matchContent(c Case, e APIError) (best Match) {
 
 // isAbout reports whether the error is of the violation's rule, or of its class if the error
 // names no rule, or one of another provider: a gateway passes errors on.
-func isAbout(c Case, e APIError, v request.Violation) bool {
+func isAbout(c *Case, e APIError, v request.Violation) bool {
 	if e.Rule == v.Rule || !isOther(e, v) {
 		return e.Rule == v.Rule
 	}

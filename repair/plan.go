@@ -1,7 +1,6 @@
 package repair
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +34,7 @@ type Request struct {
 // A Result is a plan and what it does.
 type Result struct {
 	Plan            change.Plan // without ops if there is nothing to fix, or nothing that can be
-	After           Case        // the session as the plan leaves it
+	After           *Case       // the session as the plan leaves it
 	Fixed           []Diagnosis // removed by the plan
 	Remaining       []Diagnosis // what is wrong with After, asked for or not
 	Unfixable       []Diagnosis // requested, but without a fix that holds; also in Remaining
@@ -66,7 +65,7 @@ var ErrBusy error = fail.New(fail.Refused, "wait until the agent is done, or use
 // Only records that a diagnosis or its fix names change.
 //
 // The error wraps [ErrBusy] if the session is busy and Force is not set.
-func Plan(id string, c Case, req Request) (Result, error) {
+func Plan(id string, c *Case, req Request) (Result, error) {
 	if why := c.Busy(); why != "" && !req.Force {
 		return Result{}, fmt.Errorf("planning for %s: %w: %s", id, ErrBusy, why)
 	}
@@ -89,7 +88,7 @@ func Plan(id string, c Case, req Request) (Result, error) {
 // before has nothing of its record. Where the records moved, its content shows that it was sent. If the request
 // before is refused, as mend finds or an error says, a message that the plan completes or makes is not added; if
 // the agent makes no request, nothing is.
-func (r *Result) compareRequests(c Case, o origin, hasError bool) {
+func (r *Result) compareRequests(c *Case, o origin, hasError bool) {
 	before, refused := sentBlocks(c)
 	after, _ := sentBlocks(r.After)
 	r.SentBefore, r.SentAfter = len(before), len(after)
@@ -125,7 +124,7 @@ func contentOf(b *request.Block) string {
 }
 
 // sentBlocks returns the stored blocks of the request that the agent makes now, and what is refused of it.
-func sentBlocks(c Case) (all []*request.Block, refused []request.Violation) {
+func sentBlocks(c *Case) (all []*request.Block, refused []request.Violation) {
 	q, refused := c.Current()
 	for _, t := range q.Whole().Turns {
 		for _, b := range t.Blocks {
@@ -181,7 +180,7 @@ const maxPasses = 8
 // way, such as with thinking, and then has other findings. What an error names is fixed
 // once, because its request is then another; after it all that is broken is fixed,
 // because an error names one place.
-func repeatUntilStable(c Case, o origin, req Request) (t *search, fixed, failed []Diagnosis) {
+func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed []Diagnosis) {
 	rest := req
 	rest.Error = nil
 	t = fixRequested(c, o, req)
@@ -193,7 +192,7 @@ func repeatUntilStable(c Case, o origin, req Request) (t *search, fixed, failed 
 		if !t.changed && (i > 0 || req.Error == nil) {
 			break
 		}
-		t = fixRequested(reset(t.c), o, rest)
+		t = fixRequested(t.c.Reset(), o, rest)
 		fixed = append(fixed, t.fixed...)
 	}
 	gone := map[key]bool{}
@@ -208,31 +207,26 @@ func repeatUntilStable(c Case, o origin, req Request) (t *search, fixed, failed 
 	return t, slices.DeleteFunc(fixed, func(d Diagnosis) bool { return left[d.finding] }), failed
 }
 
-// reset returns the case in the settings that the session has now.
-func reset(c Case) Case {
-	return cmp.Or(c.Reset(), c)
-}
-
 // fixRequested fixes what is requested.
-func fixRequested(c Case, o origin, req Request) *search {
+func fixRequested(c *Case, o origin, req Request) *search {
 	switch {
 	case req.Error != nil:
 		return fixError(c, o, req)
 	case req.Restore:
-		return newSearch(c, o, func(_ Case, f Finding) bool { return f.Class == HiddenSession }, req.Unattended)
+		return newSearch(c, o, func(_ *Case, f Finding) bool { return f.Class == HiddenSession }, req.Unattended)
 	case len(req.Classes) > 0:
-		return newSearch(c, o, func(_ Case, f Finding) bool { return slices.Contains(req.Classes, f.Class) }, req.Unattended)
+		return newSearch(c, o, func(_ *Case, f Finding) bool { return slices.Contains(req.Classes, f.Class) }, req.Unattended)
 	}
-	return newSearch(c, o, func(_ Case, f Finding) bool {
+	return newSearch(c, o, func(_ *Case, f Finding) bool {
 		return (f.Severity == Broken || req.Latent && f.Severity == Latent) && !slices.Contains(req.Except, f.Class)
 	}, req.Unattended)
 }
 
 // fixError fixes what the API error of a request is about: the findings of its kind at the record
 // that it names. If there are none, or with All, it fixes all of its kind.
-func fixError(c Case, o origin, req Request) *search {
+func fixError(c *Case, o origin, req Request) *search {
 	e := *req.Error
-	c = cmp.Or(c.Asking(e), c)
+	c = c.Asking(e)
 	kind := sameKind(c, e)
 	var found []Finding
 	for _, f := range c.Findings().list {
@@ -245,7 +239,7 @@ func fixError(c Case, o origin, req Request) *search {
 		for _, f := range found {
 			named[f.key()] = in(f)
 		}
-		t := newSearch(c, o, func(_ Case, f Finding) bool { return named[f.at(o.first(f.Ref))] }, req.Unattended)
+		t := newSearch(c, o, func(_ *Case, f Finding) bool { return named[f.at(o.first(f.Ref))] }, req.Unattended)
 		if len(t.fixed) > 0 || only {
 			return t
 		}
@@ -255,18 +249,18 @@ func fixError(c Case, o origin, req Request) *search {
 
 // sameKind returns the findings that the error is about: those of its rule, or if there
 // are none, those of its class.
-func sameKind(c Case, e APIError) wanted {
-	exact := func(_ Case, f Finding) bool { return e.Rule != "" && f.Code == e.Rule }
+func sameKind(c *Case, e APIError) wanted {
+	exact := func(_ *Case, f Finding) bool { return e.Rule != "" && f.Code == e.Rule }
 	if slices.ContainsFunc(c.Findings().list, func(f Finding) bool { return exact(c, f) }) {
 		return exact
 	}
-	return func(_ Case, f Finding) bool { return e.Class != "" && f.Class == e.Class }
+	return func(_ *Case, f Finding) bool { return e.Class != "" && f.Class == e.Class }
 }
 
 // suspects returns the findings of the kind of the error of which only the provider can
 // know whether they are its cause.
-func suspects(c Case, o origin, e APIError) (ds []Diagnosis) {
-	c = cmp.Or(c.Asking(e), c)
+func suspects(c *Case, o origin, e APIError) (ds []Diagnosis) {
+	c = c.Asking(e)
 	for _, f := range c.Findings().All() {
 		if f.Class != e.Class || !engineRules()[f.Code].Asked {
 			continue

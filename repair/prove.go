@@ -9,7 +9,7 @@ type Proof struct {
 }
 
 // prove checks the requests of all settings.
-func prove(c Case) (all []Proof) {
+func prove(c *Case) (all []Proof) {
 	for i, set := range c.Settings() {
 		p := Proof{Setting: set}
 		_, refused := c.Sent(i)

@@ -19,12 +19,12 @@ type Rule struct {
 	Once     bool     // several findings in a message are no worse than one
 	Severity Severity // of what Find finds; zero: that of the finding itself, or else a [Note]
 
-	Find    func(Session) []Finding // nil: the request shows the fault, or [State].Faults or [Asked] finds it
-	ClassOf func(*Fault) Class      // nil: Class
-	Why     func(*Fault) string     // nil: the text of the finding
-	Fixes   func(*Fault) []Fix      // the one that loses least first; nil for none
-	NoFix   string                  // why there may be no fix, and what the user can do
-	Shown   Shown                   // how the agent shows the session because of it
+	Find    func(*Case) []Finding // nil: the request shows the fault, or [State].Faults or [Asked] finds it
+	ClassOf func(*Fault) Class    // nil: Class
+	Why     func(*Fault) string   // nil: the text of the finding
+	Fixes   func(*Fault) []Fix    // the one that loses least first; nil for none
+	NoFix   string                // why there may be no fix, and what the user can do
+	Shown   Shown                 // how the agent shows the session because of it
 
 	// Healed says which version of the agent needs no repair of the fault, as far as it was measured, although older
 	// ones do; "" for none.
@@ -83,7 +83,7 @@ func (t *Rules) Of(code string) Rule {
 // A Fault is a finding with its rule, its class and what is stored at its place.
 type Fault struct {
 	Finding
-	Session
+	*Case
 	Rule Rule
 
 	message Stored
@@ -92,8 +92,8 @@ type Fault struct {
 }
 
 // Fault returns a finding of the session with its class and what is stored at its place.
-func (t *Rules) Fault(s Session, f Finding) *Fault {
-	x := &Fault{Finding: f, Session: s, Rule: t.Of(f.Code), message: s.Stored(f.Ref)}
+func (t *Rules) Fault(c *Case, f Finding) *Fault {
+	x := &Fault{Finding: f, Case: c, Rule: t.Of(f.Code), message: c.Stored(f.Ref)}
 	x.step, x.block = x.message.Step(f.Ref, f.Block)
 	x.Class = x.Rule.Class
 	if x.Rule.ClassOf != nil {

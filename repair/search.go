@@ -18,7 +18,7 @@ type search struct {
 	fixed, failed []Diagnosis // with the refs of the original session
 	changed       bool        // a fix was kept
 
-	c        Case // with the fixes that were kept
+	c        *Case // with the fixes that were kept
 	refs     *refSet
 	findings *Findings
 	wanted   wanted
@@ -33,7 +33,7 @@ type search struct {
 }
 
 // A wanted reports whether a finding of the case is to be fixed.
-type wanted func(Case, Finding) bool
+type wanted func(*Case, Finding) bool
 
 // An origin maps the refs of records with new ids to their original refs.
 type origin map[change.Ref]change.Ref
@@ -51,7 +51,7 @@ const noMore = 1 << 20
 
 // newSearch fixes what is wanted, as far as fixes hold, with auto only what has the tier [Auto]. It adds to o
 // the refs of records that fixes rename.
-func newSearch(c Case, o origin, w wanted, auto bool) *search {
+func newSearch(c *Case, o origin, w wanted, auto bool) *search {
 	return (&search{c: c, wanted: w, origin: o, auto: auto}).run()
 }
 
@@ -102,7 +102,7 @@ func (s *search) next() (group []Finding, n int) {
 // describe returns the diagnosis of a finding with its original ref.
 func (s *search) describe(f Finding) Diagnosis { return describe(s.c, s.origin, f) }
 
-func describe(c Case, o origin, f Finding) Diagnosis {
+func describe(c *Case, o origin, f Finding) Diagnosis {
 	d := c.Describe(f)
 	d.Ref, d.finding = o.first(d.Ref), f.at(o.first(f.Ref))
 	return d
@@ -142,7 +142,7 @@ func attempts(fixes []Fix) (all []attempt) {
 
 // An outcome is what trials lead to.
 type outcome struct {
-	c    Case
+	c    *Case
 	refs *refSet
 	to   map[change.Ref]change.Ref // the refs of records that had others before, by these
 	also []Diagnosis               // what was fixed with them, because they caused it
@@ -151,7 +151,7 @@ type outcome struct {
 // A refSet has the refs of the records of a case. It is made when it is first asked, since few trials
 // need it.
 type refSet struct {
-	c   Case
+	c   *Case
 	all map[change.Ref]bool
 }
 
@@ -200,7 +200,7 @@ func (s *search) fixCaused(trials []*trial, o outcome) outcome {
 	for was, is := range o.to {
 		since[is] = was
 	}
-	caused := func(_ Case, f Finding) bool {
+	caused := func(_ *Case, f Finding) bool {
 		if f.Severity != Broken && s.findings.hides(place{f.Code, since.first(f.Ref).Message, InUse}) {
 			return false
 		}

@@ -13,7 +13,7 @@ import (
 
 // bad returns a rule of the toy agent that finds the texts with a word. Its fixes are made of the block.
 func bad(word string, severity repair.Severity, fixes func(x *repair.Fault) []repair.Fix) repair.Rule {
-	return repair.Rule{Code: word, Class: repair.IncompleteRecord, Severity: severity, Find: func(s repair.Session) (fs []repair.Finding) {
+	return repair.Rule{Code: word, Class: repair.IncompleteRecord, Severity: severity, Find: func(s *repair.Case) (fs []repair.Finding) {
 		for _, ref := range s.Messages() {
 			for _, b := range s.Stored(ref).Blocks() {
 				if slices.Contains(strings.Fields(b.Text), word) {

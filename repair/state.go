@@ -7,8 +7,8 @@ import (
 	"mend/internal/request"
 )
 
-// A State is one state of a session as its agent understands it: what an agent has to write, with an [Editor]. It does not
-// change. Its methods are not called concurrently. An agent embeds [BaseState].
+// A State is one state of a session as its agent understands it: what an agent has to write, with an [Editor]. It
+// does not change. Its methods are not called concurrently. An agent embeds [BaseState].
 type State interface {
 	// Stored returns what is stored of the message of a record; with no steps if there is none.
 	Stored(ref change.Ref) Stored
@@ -71,10 +71,10 @@ type Context struct {
 	Session   change.Ref // the session as a whole, where a fault is that is at no record
 	Rules     *Rules     // nil for the rules of the engine alone
 	Texts     Texts
-	Busy      string                  // which process uses the session, and what the user can do; "" if the agent is not working in it
+	Busy      string                  // which process uses the session, and what the user can do; "" for none
 	Newer     string                  // see [Findings]
 	Window    func(request.Model) int // the context window of a model in tokens; 0 if it is not known
-	LastError []byte                  // the error with which the newest answer failed, as it is stored; nil if it did not fail
+	LastError []byte                  // the stored error with which the newest answer failed; nil if it did not fail
 
 	// Settings returns the ways to send a state in which a fix has to hold, the one in use first: that in which an error
 	// occurred, if there is one. The state that it returns is the same one, as it is sent in these settings.
@@ -101,11 +101,8 @@ type Context struct {
 	ForkBefore func(s State, prompt change.Ref) string
 }
 
-// StateOf returns the state that a session is of.
-func StateOf(s Session) State { return s.(*examined).State }
-
-// Turns is embedded in a [State] of an agent of which each turn is of stored messages: it answers for what the next request
-// shows.
+// Turns is embedded in a [State] of an agent of which each turn is of stored messages: it answers for what the
+// next request shows.
 type Turns struct {
 	BaseState
 

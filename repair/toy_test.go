@@ -299,14 +299,14 @@ func (s *toy) Send(repair.Setting) repair.Sent {
 func (s *toy) Edit() repair.Editor { return &toyEditor{s: s.copied()} }
 
 // newCase returns the case of a session with rules of its own.
-func newCase(s *toy, own ...repair.Rule) repair.Case {
+func newCase(s *toy, own ...repair.Rule) *repair.Case {
 	session := change.Ref{Kind: change.KindSession, Session: "ses_1"}
 	window := func(request.Model) int { return s.window }
 	return repair.New(s, repair.Context{Session: session, Rules: repair.NewRules(nil, own...), Busy: s.busy, Newer: s.newer, Window: window})
 }
 
 // stateOf returns the session of a case.
-func stateOf(c repair.Case) *toy { return repair.StateOf(c).(*toy) }
+func stateOf(c *repair.Case) *toy { return c.State.(*toy) }
 
 // A toyEditor edits a copy of a session.
 type toyEditor struct {

@@ -96,7 +96,7 @@ const (
 //
 // The error wraps [ErrBusy] if the agent is working in the session and Force is not set, and
 // says what would be worse if the plan would break the session.
-func Trim(id string, c Case, r TrimRequest) (Trimmed, error) {
+func Trim(id string, c *Case, r TrimRequest) (Trimmed, error) {
 	if why := c.Busy(); why != "" && !r.Force {
 		return Trimmed{}, fmt.Errorf("trimming %s: %w: %s", id, ErrBusy, why)
 	}
@@ -110,7 +110,7 @@ func Trim(id string, c Case, r TrimRequest) (Trimmed, error) {
 
 // trim returns the case of the trimmed session, and what was trimmed, without a plan. What cannot be
 // changed stays.
-func trim(c Case, r TrimRequest) (after Case, t Trimmed) {
+func trim(c *Case, r TrimRequest) (after *Case, t Trimmed) {
 	q := wholeOf(c)
 	t = Trimmed{Before: q.Tokens(), After: q.Tokens(), Window: cmp.Or(r.Window, c.Window())}
 	t.Goal = goalOf(r, t)
@@ -171,22 +171,22 @@ func goalOf(r TrimRequest, t Trimmed) int {
 }
 
 // apply edits a block of the draft, and reports whether that is possible.
-func apply(d Draft, b *request.Block, edit func(Editor) error) bool {
+func apply(d *Draft, b *request.Block, edit func(Editor) error) bool {
 	return d.Apply(Finding{Ref: b.Ref()}, Fix{Edit: edit}) == nil
 }
 
 // wholeOf returns the next request that has the conversation.
-func wholeOf(c Case) request.Request {
+func wholeOf(c *Case) request.Request {
 	q, _ := c.Next()
 	return q.Whole()
 }
 
 // sizeOf returns the estimated size of that request.
-func sizeOf(c Case) int { return wholeOf(c).Tokens() }
+func sizeOf(c *Case) int { return wholeOf(c).Tokens() }
 
 // A trimming chooses what is trimmed.
 type trimming struct {
-	c         Case
+	c         *Case
 	q         request.Request
 	kept      map[string]bool // messages of the newest turns
 	protected []string        // names of tools
@@ -216,7 +216,7 @@ func sizesOf(q request.Request) map[blockID]int {
 }
 
 // keptMessages returns the messages of the newest turns, each of which begins with a prompt.
-func keptMessages(c Case, turns int) map[string]bool {
+func keptMessages(c *Case, turns int) map[string]bool {
 	kept := map[string]bool{}
 	if turns <= 0 {
 		return kept
@@ -317,7 +317,7 @@ func (x *trimming) contents() (all []content) {
 }
 
 // takeFiles takes out the files of large records.
-func (x *trimming) takeFiles(t Trimmed) (after Case, _ Trimmed) {
+func (x *trimming) takeFiles(t Trimmed) (after *Case, _ Trimmed) {
 	large := map[change.Ref]bool{}
 	for r := range x.c.Records {
 		large[r.Ref] = len(r.Data) >= minRemoved*bytesPerToken
@@ -410,7 +410,7 @@ const harmful = "the change would break the session"
 
 // checkHarm returns an error if a case has a finding, other than a
 // note, that the case before it did not have.
-func checkHarm(before, after Case) error {
+func checkHarm(before, after *Case) error {
 	for _, f := range after.Findings().All() {
 		if f.Severity != Note && !before.Findings().Has(f) {
 			return fail.New(fail.Refused, "", "%s: %s", harmful, f.Text)

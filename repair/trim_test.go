@@ -93,7 +93,7 @@ func TestTrimHard(t *testing.T) {
 
 // A trim that breaks the session is refused.
 func TestTrimHarms(t *testing.T) {
-	cleared := repair.Rule{Code: "cleared", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: func(s repair.Session) (fs []repair.Finding) {
+	cleared := repair.Rule{Code: "cleared", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: func(s *repair.Case) (fs []repair.Finding) {
 		for _, ref := range s.Messages() {
 			for _, b := range s.Stored(ref).Blocks() {
 				if b.OutputText() == repair.Cleared {

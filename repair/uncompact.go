@@ -55,7 +55,7 @@ func (e *TooLargeError) Failure() (fail.Code, string) {
 // The error wraps [ErrBusy] if the agent is working in the session and Force is not set,
 // [ErrNotCompacted], or is a [*TooLargeError]. It is another one if nothing comes back, or what does
 // cannot be fixed.
-func Uncompact(id string, c Case, r UncompactRequest) (Uncompacted, error) {
+func Uncompact(id string, c *Case, r UncompactRequest) (Uncompacted, error) {
 	u, err := uncompact(id, c, r)
 	if err != nil {
 		return Uncompacted{}, fmt.Errorf("uncompacting %s: %w", id, err)
@@ -63,7 +63,7 @@ func Uncompact(id string, c Case, r UncompactRequest) (Uncompacted, error) {
 	return u, nil
 }
 
-func uncompact(id string, c Case, r UncompactRequest) (u Uncompacted, err error) {
+func uncompact(id string, c *Case, r UncompactRequest) (u Uncompacted, err error) {
 	if why := c.Busy(); why != "" && !r.Force {
 		return u, fmt.Errorf("%w: %s", ErrBusy, why)
 	}
@@ -105,7 +105,7 @@ func uncompact(id string, c Case, r UncompactRequest) (u Uncompacted, err error)
 }
 
 // countNew returns how many stored messages are in the next request that were not in the one before.
-func countNew(before request.Request, after Case) (n int) {
+func countNew(before request.Request, after *Case) (n int) {
 	was := map[change.Ref]bool{}
 	for _, t := range before.Turns {
 		for _, ref := range t.Messages {

@@ -13,7 +13,7 @@ import (
 func TestUnknownStays(t *testing.T) {
 	unknown := bad(mutation.Unknown, repair.Broken, single("removed"))
 	find := unknown.Find
-	unknown.Find = func(s repair.Session) []repair.Finding {
+	unknown.Find = func(s *repair.Case) []repair.Finding {
 		all := find(s)
 		for i := range all {
 			all[i].Unknown = true

@@ -88,7 +88,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	}
 	s := &store{Versions: diagnose.Versions, except: a.Except, layout: &layout{root: root}, Cases: agent.Cases{
 		Version: transcript.Version, Provider: anthropic.Provider{}.Name(), Place: agent.Place{Turn: "messages.%d", Block: "content.%d"},
-		Now: func(c repair.Case) request.Request { return diagnose.StateOf(c).Request() },
+		Now: func(c *repair.Case) request.Request { return diagnose.StateOf(c).Request() },
 	}}
 	s.NewCase = s.caseOf
 	s.Store, err = sessionfile.New(root, s.layout, sessionfile.Options{Note: warn, InUse: s.inUse, Head: headAt, Step: a.Step})

@@ -94,7 +94,7 @@ func TestRealGenerated(t *testing.T) {
 // lostTexts returns the texts of the healthy request that are in records of the conversation, and
 // are not sent. Thinking and calls are not among them: the program leaves out those that cannot
 // be sent alone. Nor are prompts without an answer beside the conversation, as the user leaves them.
-func lostTexts(c repair.Case, healthy, sent []string) (lost []string) {
+func lostTexts(c *repair.Case, healthy, sent []string) (lost []string) {
 	conv := diagnose.StateOf(c).Conversation()
 	answered := map[string]bool{}
 	for _, r := range conv.Records() {
@@ -129,7 +129,7 @@ func lostTexts(c repair.Case, healthy, sent []string) (lost []string) {
 	return lost
 }
 
-func expectedCase(data []byte) repair.Case {
+func expectedCase(data []byte) *repair.Case {
 	ref := change.Ref{Kind: change.KindSession, Project: "-home-user", Session: fixture.Session}
 	return diagnose.New(diagnose.Source{Ref: ref, Data: data, Version: *version})
 }

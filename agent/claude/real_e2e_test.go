@@ -168,7 +168,7 @@ func checkUndo(t *testing.T, c *mend.Store, h *fixture.Home, id, repairID string
 func isBroken(d repair.Diagnosis) bool { return d.Severity == repair.Broken }
 
 // compareRequest compares the request that mend expects with the real one, if one was sent.
-func compareRequest(t *testing.T, when string, c repair.Case, r fixture.Reply) {
+func compareRequest(t *testing.T, when string, c *repair.Case, r fixture.Reply) {
 	t.Helper()
 	if diff := gocmp.Diff(fixture.Expected(diagnose.StateOf(c)), r.Blocks); diff != "" && len(r.Blocks) > 0 {
 		t.Errorf("%s: the request is another one (-expected +real):\n%s", when, diff)

@@ -43,7 +43,7 @@ func (s *store) inUse(p string) string {
 	return s.whyBusy(change.Head{ID: id, Project: project, Ref: ref}, beforeChange)
 }
 
-func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, texts repair.Texts, maxAge time.Duration) (repair.Case, safedir.Entry, error) {
+func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, texts repair.Texts, maxAge time.Duration) (*repair.Case, safedir.Entry, error) {
 	e, err := s.Load(head.Ref, b)
 	if err != nil {
 		return nil, e, err
@@ -57,7 +57,7 @@ func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, t
 	}), e, nil
 }
 
-func (s *store) caseOf(head change.Head, r repair.Request) (repair.Case, change.Stamp, error) {
+func (s *store) caseOf(head change.Head, r repair.Request) (*repair.Case, change.Stamp, error) {
 	c, e, err := s.newCase(head, nil, r.Options, repair.TextsOf(r), 0)
 	return c, stampOf(e), err
 }

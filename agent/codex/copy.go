@@ -92,7 +92,7 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(chan
 		if err != nil {
 			return nil, err
 		}
-		after, err := repair.StateOf(c).(*rollout.State).Moved(r.To)
+		after, err := c.State.(*rollout.State).Moved(r.To)
 		if err != nil {
 			return nil, err
 		}

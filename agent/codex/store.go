@@ -152,7 +152,7 @@ func (s *store) row(head change.Head) (row *change.Record, there, same bool) {
 	return row, there, same
 }
 
-func (s *store) newCase(head change.Head, r repair.Request) (repair.Case, change.Stamp, error) {
+func (s *store) newCase(head change.Head, r repair.Request) (*repair.Case, change.Stamp, error) {
 	src, stamp, err := s.read(head)
 	if err != nil {
 		return nil, stamp, err

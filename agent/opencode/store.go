@@ -156,7 +156,7 @@ func (s *store) prepare(ctx context.Context, head change.Head, provider string) 
 }
 
 // Case implements [agent.Store].
-func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (repair.Case, error) {
+func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*repair.Case, error) {
 	loaded, e, err := s.prepare(ctx, head, r.Provider)
 	if err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ func fitting(ctx context.Context, c *mend.Store, heads []change.Head, readings [
 		case x.Wrong != "":
 			x.Match.Degree = repair.IsBroken
 		}
-		var m repair.Case
+		var m *repair.Case
 		if f.Err == nil && (hidden || f.Busy || f.Severity() != 0 && f.Severity() <= repair.Latent) { // another one breaks no rule
 			if m, err = matcher(ctx, c, f.Session); err != nil {
 				return nil, err
@@ -237,7 +237,7 @@ func failedWith(ctx context.Context, c *mend.Store, heads []change.Head, reading
 }
 
 // hasFailedWith reports whether the newest answer of the session failed with the error.
-func hasFailedWith(c *mend.Store, m repair.Case, readings []repair.APIError) bool {
+func hasFailedWith(c *mend.Store, m *repair.Case, readings []repair.APIError) bool {
 	stored := m.LastError()
 	if len(stored) == 0 {
 		return false
@@ -248,7 +248,7 @@ func hasFailedWith(c *mend.Store, m repair.Case, readings []repair.APIError) boo
 
 // matcher returns the case of a session if it can tell whether errors came from it. A session
 // that cannot be read has none; the error is the context's.
-func matcher(ctx context.Context, c *mend.Store, head change.Head) (repair.Case, error) {
+func matcher(ctx context.Context, c *mend.Store, head change.Head) (*repair.Case, error) {
 	s, err := c.Case(ctx, head)
 	if err != nil {
 		return nil, ctx.Err()

@@ -256,7 +256,7 @@ func (c *Store) Examine(ctx context.Context, head change.Head, r repair.Request)
 }
 
 // Case reads one session of [Store.Sessions] for the engine, also a busy one.
-func (c *Store) Case(ctx context.Context, head change.Head) (repair.Case, error) {
+func (c *Store) Case(ctx context.Context, head change.Head) (*repair.Case, error) {
 	return c.store.Case(ctx, head, repair.Request{Options: c.repairOptions(), Force: true})
 }
 
@@ -372,7 +372,7 @@ func (c *Store) ProposeRepair(ctx context.Context, head change.Head, r repair.Re
 // [Store.Apply] carries the plan out. The error is that of the store or of [repair.Trim].
 func (c *Store) ProposeTrim(ctx context.Context, head change.Head, r repair.TrimRequest) (t repair.Trimmed, err error) {
 	r.Options = c.repairOptions()
-	err = c.propose(ctx, head, r.Force, &t.Plan, func(s repair.Case) error {
+	err = c.propose(ctx, head, r.Force, &t.Plan, func(s *repair.Case) error {
 		t, err = repair.Trim(head.ID, s, r)
 		return err
 	})
@@ -383,7 +383,7 @@ func (c *Store) ProposeTrim(ctx context.Context, head change.Head, r repair.Trim
 // [Store.Apply] carries the plan out. The error is that of the store or of [repair.Uncompact].
 func (c *Store) ProposeUncompact(ctx context.Context, head change.Head, r repair.UncompactRequest) (u repair.Uncompacted, err error) {
 	r.Options = c.repairOptions()
-	err = c.propose(ctx, head, r.Force, &u.Plan, func(s repair.Case) error {
+	err = c.propose(ctx, head, r.Force, &u.Plan, func(s *repair.Case) error {
 		u, err = repair.Uncompact(head.ID, s, r)
 		return err
 	})
@@ -391,7 +391,7 @@ func (c *Store) ProposeUncompact(ctx context.Context, head change.Head, r repair
 }
 
 // propose reads a session and makes a plan of it with f.
-func (c *Store) propose(ctx context.Context, head change.Head, force bool, p *change.Plan, f func(repair.Case) error) error {
+func (c *Store) propose(ctx context.Context, head change.Head, force bool, p *change.Plan, f func(*repair.Case) error) error {
 	seen := c.seen()
 	s, err := c.store.Case(ctx, head, repair.Request{Options: c.repairOptions(), Force: force})
 	if err == nil {

@@ -76,7 +76,7 @@ func (s toyStore) Records(ctx context.Context, head change.Head) ([]change.Recor
 	return []change.Record{{Ref: ref, Data: images[0].Data, Mode: images[0].Mode}}, nil
 }
 
-func (s toyStore) Case(ctx context.Context, head change.Head, _ repair.Request) (repair.Case, error) {
+func (s toyStore) Case(ctx context.Context, head change.Head, _ repair.Request) (*repair.Case, error) {
 	records, err := s.Records(ctx, head)
 	if err != nil || records == nil {
 		return nil, fmt.Errorf("no session %s: %w", head.ID, err)

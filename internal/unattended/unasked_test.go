@@ -188,7 +188,7 @@ func unasked(t *testing.T, c *mend.Store, head change.Head) string {
 
 // keepsContent checks that a plan without a question keeps each prompt, answer, result and file of the request whose
 // message has no fault.
-func keepsContent(t *testing.T, before repair.Case, id string) {
+func keepsContent(t *testing.T, before *repair.Case, id string) {
 	t.Helper()
 	r, err := repair.Plan(id, before, repair.Request{Force: true, Unattended: true})
 	if err != nil {
@@ -201,7 +201,7 @@ func keepsContent(t *testing.T, before repair.Case, id string) {
 		}
 		atFault[d.Ref.Message], atFault[d.Message] = true, true
 	}
-	blocks := func(c repair.Case) (all []*request.Block) {
+	blocks := func(c *repair.Case) (all []*request.Block) {
 		q, _ := c.Current()
 		for _, turn := range q.Whole().Turns {
 			all = append(all, turn.Blocks...)

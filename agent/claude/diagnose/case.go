@@ -62,7 +62,7 @@ type State struct {
 }
 
 // New returns the case of a stored transcript.
-func New(s Source) repair.Case {
+func New(s Source) *repair.Case {
 	b := newBase(s)
 	c := newState(b, newEdits())
 	if c.conv.Leaf != nil {
@@ -78,7 +78,7 @@ func New(s Source) repair.Case {
 			return f.Code != "encrypted" // Anthropic signs thinking, and encrypts none that is sent
 		},
 		Rest: func(x *repair.Fault) []repair.Fix {
-			c := repair.StateOf(x.Session).(*State)
+			c := x.State.(*State)
 			return c.restFixes(c.linked.Record(x.Ref.Message))
 		},
 		Describe: func(x *repair.Fault, d *repair.Diagnosis) {
@@ -98,7 +98,7 @@ func New(s Source) repair.Case {
 func (b *base) isNewer() bool { return Versions.Newer(b.Version) }
 
 // StateOf returns the state that a case is of.
-func StateOf(c repair.Case) *State { return repair.StateOf(c).(*State) }
+func StateOf(c *repair.Case) *State { return c.State.(*State) }
 
 func newBase(s Source) *base {
 	if s.Texts == (repair.Texts{}) {
@@ -221,7 +221,8 @@ func (c *State) Records(yield func(*change.Record) bool) {
 	var leaf *change.Record
 	for i := range c.base.lines {
 		r := c.base.lines[i].Record
-		if r == nil || r.UUID == "" || c.base.last[r.UUID] != i || c.base.lines[i].Several || c.base.lines[i].Marked || change.ValidateID(r.UUID) != nil {
+		if r == nil || r.UUID == "" || c.base.last[r.UUID] != i || c.base.lines[i].Several || c.base.lines[i].Marked ||
+			change.ValidateID(r.UUID) != nil {
 			continue
 		}
 		rec := change.Record{Ref: c.base.refOf(r.UUID), Data: c.base.lines[i].Raw, Mode: linestore.Mode}
@@ -321,7 +322,8 @@ func (c *State) forkBefore(prompt change.Ref) string {
 			if slices.ContainsFunc(refused, func(v request.Violation) bool { return v.N < n }) {
 				return ""
 			}
-			return fmt.Sprintf("To continue without it, press Esc twice in Claude Code and go back to the prompt %q.", request.Short(r.Blocks()[0].Text, 60))
+			const way = "To continue without it, press Esc twice in Claude Code and go back to the prompt %q."
+			return fmt.Sprintf(way, request.Short(r.Blocks()[0].Text, 60))
 		}
 	}
 	return ""

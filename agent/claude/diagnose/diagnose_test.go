@@ -21,14 +21,14 @@ import (
 
 var ref = change.Ref{Kind: change.KindSession, Project: "-home-user", Session: claude.Session}
 
-func newCase(data []byte) repair.Case { return caseOn("2.1.330", data) }
+func newCase(data []byte) *repair.Case { return caseOn("2.1.330", data) }
 
-func caseOn(version string, data []byte) repair.Case {
+func caseOn(version string, data []byte) *repair.Case {
 	return diagnose.New(diagnose.Source{Ref: ref, Data: data, Version: version})
 }
 
 // blocks returns how many blocks of the transcript are in the request.
-func blocks(c repair.Case) int { return len(claude.Expected(diagnose.StateOf(c))) }
+func blocks(c *repair.Case) int { return len(claude.Expected(diagnose.StateOf(c))) }
 
 // after returns the transcript that the plan leaves.
 func after(t *testing.T, data []byte, r repair.Result) []byte {

@@ -1,5 +1,5 @@
 // Package diagnose finds what is wrong with a transcript of Claude Code, and offers fixes: a
-// [Case] is a transcript for the engine of package repair.
+// [State] is a transcript for the engine of package repair.
 //
 // There are two kinds of findings. Missing history: records in the file do not reach the
 // request, because the chain of parents breaks, a line cannot be read, or records are marked

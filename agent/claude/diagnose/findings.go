@@ -45,9 +45,11 @@ func (c *State) Refuses(f repair.Finding) *repair.RefusalError {
 	case uuid != "" && (!c.canEdit(uuid) || r != nil && r.IsBoundary() && f.Code != ruleSummary):
 		return errNoLine
 	case c.base.Locked != nil && c.base.Locked() != "":
-		return &repair.RefusalError{Why: fmt.Sprintf("The transcript cannot be changed: %s. Then repair again.", c.base.Locked()), Helps: true, Final: true}
+		why := fmt.Sprintf("The transcript cannot be changed: %s. Then repair again.", c.base.Locked())
+		return &repair.RefusalError{Why: why, Helps: true, Final: true}
 	case c.base.drafts > maxDrafts:
-		return &repair.RefusalError{Why: fmt.Sprintf("mend stopped after %d attempts: the transcript has too many faults that depend on each other.", maxDrafts), Final: true}
+		const why = "mend stopped after %d attempts: the transcript has too many faults that depend on each other."
+		return &repair.RefusalError{Why: fmt.Sprintf(why, maxDrafts), Final: true}
 	}
 	return nil
 }

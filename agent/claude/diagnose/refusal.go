@@ -43,7 +43,7 @@ var rules = sync.OnceValue(func() []provider.Rule {
 	return slices.DeleteFunc(slices.Clone(anthropic.Provider{}.Rules()), func(r provider.Rule) bool { return slices.Contains(survived, r.Code) })
 })
 
-// Next implements [repair.Session].
+// Next returns the request with all breaks repaired, and what is refused of it.
 func (c *State) Next() (request.Request, []request.Violation) {
 	if c.next == nil {
 		c.next = c.check()

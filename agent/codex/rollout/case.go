@@ -56,7 +56,7 @@ type State struct {
 }
 
 // New returns the case of a stored session.
-func New(s Source) repair.Case {
+func New(s Source) *repair.Case {
 	s.path, _ = PathOf(s.Ref)
 	c := content{path: s.path, row: s.Row}
 	c.lines, c.torn = parseLines(s.Plain)
@@ -91,7 +91,8 @@ func (s *content) data() []byte {
 // Records implements [repair.State]: the rollout, and its row.
 func (c *State) Records(yield func(*change.Record) bool) {
 	file := c.src.Record
-	if data := c.data(); c.path != c.src.path || !bytes.Equal(data, c.src.Plain) { // what is changed is not compressed again
+	if data := c.data(); c.path != c.src.path || !bytes.Equal(data, c.src.Plain) {
+		// What is changed is not compressed again.
 		file.Ref, file.Data = RefOf(plainPath(c.path), c.src.Ref.Session), data
 	}
 	if yield(&file) && c.row != nil {
@@ -144,7 +145,8 @@ func (c *State) Prompts() (refs []change.Ref) {
 	return refs
 }
 
-// metaOf returns the place of the first line that is not empty, and the id of the session if it is the record that the program needs there.
+// metaOf returns the place of the first line that is not empty, and the id of the session if it is the record that
+// the program needs there.
 func metaOf(lines []line) (at int, id string) {
 	at = slices.IndexFunc(lines, func(l line) bool { return !l.isBlank() })
 	if at >= 0 && lines[at].kind == "session_meta" {
@@ -153,7 +155,8 @@ func metaOf(lines []line) (at int, id string) {
 	return at, id
 }
 
-// isPaginated reports whether the program needs ordinals. If the record of the session cannot be read, the index may have the mode.
+// isPaginated reports whether the program needs ordinals. If the record of the session cannot be read, the index
+// may have the mode.
 func (c *State) isPaginated() bool {
 	if _, id := metaOf(c.lines); id == "" && c.row.Text("history_mode") != "" {
 		return c.row.Text("history_mode") == "paginated"

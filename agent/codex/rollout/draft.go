@@ -212,7 +212,8 @@ func (d *draft) SetResult(b *request.Block, text string) error {
 // DropItemIDs implements [repair.Editor].
 func (d *draft) DropItemIDs(message change.Ref) error { return d.dropIDs(message, false) }
 
-// dropReasoning removes all reasoning of the message of a block, and the ids of the other items, which the provider takes only with it.
+// dropReasoning removes all reasoning of the message of a block, and the ids of the other items, which the
+// provider takes only with it.
 func (d *draft) dropReasoning(b *request.Block) error {
 	if b == nil {
 		return repair.ErrNoBlock
@@ -220,9 +221,9 @@ func (d *draft) dropReasoning(b *request.Block) error {
 	return d.dropIDs(b.Ref(), true)
 }
 
-// dropIDs removes the ids of all items of the model in the turn of a message, and with reasoning also all reasoning of the message. Only the
-// provider knows for certain which items were one response: where lines are missing or in another order, one may be part of another message
-// than it seems. A response is never in two turns.
+// dropIDs removes the ids of all items of the model in the turn of a message, and with reasoning also all
+// reasoning of the message. Only the provider knows for certain which items were one response: where lines are
+// missing or in another order, one may be part of another message than it seems. A response is never in two turns.
 func (d *draft) dropIDs(message change.Ref, reasoning bool) error {
 	all := d.itemsOf(message.Message)
 	if len(all) == 0 {
@@ -246,8 +247,8 @@ func (d *draft) dropIDs(message change.Ref, reasoning bool) error {
 	return nil
 }
 
-// moveBehindCall puts an output behind the response with its call. The call may be in the wrong place as well, away from its reasoning: so
-// the ids go.
+// moveBehindCall puts an output behind the response with its call. The call may be in the wrong place as well,
+// away from its reasoning: so the ids go.
 func (d *draft) moveBehindCall(b *request.Block) error {
 	it, err := d.find(b)
 	if err != nil || it.sub >= 0 {
@@ -271,7 +272,8 @@ func (d *draft) moveBehindCall(b *request.Block) error {
 	return nil
 }
 
-// RemoveCompaction implements [repair.Editor]: what was before the newest compaction is in the rollout, and is sent again.
+// RemoveCompaction implements [repair.Editor]: what was before the newest compaction is in the rollout, and is
+// sent again.
 func (d *draft) RemoveCompaction() (earlier int, err error) {
 	earlier = -1
 	for i := range d.lines {

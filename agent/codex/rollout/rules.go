@@ -35,7 +35,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		return err
 	}
 	setProvider := func(x *repair.Fault) []repair.Fix {
-		c := repair.StateOf(x.Session).(*State)
+		c := x.State.(*State)
 		text := fmt.Sprintf("The session gets the provider %s, in the rollout and in the index.", c.src.Providers.Current)
 		if slices.ContainsFunc(c.items, func(it item) bool { return it.value.TextAt("encrypted_content") != "" }) {
 			text += " If that one rejects reasoning that " + c.provider() + " encrypted, mend fix with its error removes it."
@@ -105,7 +105,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Code: "thread-archived", Class: repair.HiddenSession, Severity: repair.Note, Shown: repair.Archived,
 			Meaning: "The session is archived, so Codex does not list it.",
 			Fixes: func(x *repair.Fault) []repair.Fix {
-				if !repair.StateOf(x.Session).(*State).src.Restore {
+				if !x.State.(*State).src.Restore {
 					return nil
 				}
 				return whole("The session is no longer archived.", "The time at which it was archived.", (*draft).unarchive)(x)

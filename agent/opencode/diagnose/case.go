@@ -11,13 +11,13 @@ import (
 	"mend/repair"
 )
 
-// New returns the case of a session for a request. In a busy session the newest answer is not examined, unless the request
-// has Force, because the agent is still writing it.
-func New(s *record.Session, r repair.Request, e Environment) repair.Case {
+// New returns the case of a session for a request. In a busy session the newest answer is not examined, unless the
+// request has Force, because the agent is still writing it.
+func New(s *record.Session, r repair.Request, e Environment) *repair.Case {
 	c := newSimulation(s, r, e)
 	x := repair.Context{
-		Session: change.Ref{Kind: change.KindSession, Session: s.ID}, Rules: rules(), Texts: c.texts, Busy: c.whyBusy(), Newer: c.newer(),
-		Window: e.Window, All: r.AllSettings || r.Latent, Asked: r.Classes,
+		Session: change.Ref{Kind: change.KindSession, Session: s.ID}, Rules: rules(), Texts: c.texts,
+		Busy: c.whyBusy(), Newer: c.newer(), Window: e.Window, All: r.AllSettings || r.Latent, Asked: r.Classes,
 		OfRequest: isRequestFault, Says: c.env.Says,
 		Settings: func(s repair.State, e *repair.APIError) (repair.State, []repair.Setting) {
 			n := s.(*simulation).inSettings(e)
@@ -39,14 +39,14 @@ func New(s *record.Session, r repair.Request, e Environment) repair.Case {
 }
 
 // stateOf returns the simulation that a case is of.
-func stateOf(s repair.Session) *simulation { return repair.StateOf(s).(*simulation) }
+func stateOf(s *repair.Case) *simulation { return s.State.(*simulation) }
 
 // describe completes a diagnosis.
 func describe(x *repair.Fault, d *repair.Diagnosis) {
-	c, f := stateOf(x.Session), x.Finding
+	c, f := stateOf(x.Case), x.Finding
 	d.Healed = ""
 	newest := slices.Index(c.settings, setting{c.newestProfile(), c.settings[own].thinking})
-	if x.Rule.Healed != "" && newest >= 0 && x.Session.(repair.Case).Findings().IsWell(newest, f) {
+	if x.Rule.Healed != "" && newest >= 0 && x.Findings().IsWell(newest, f) {
 		d.Healed = x.Rule.Healed
 	}
 	if d.WhyNot == unknownBytes && !c.unreadable(f.Ref) {
@@ -56,7 +56,8 @@ func describe(x *repair.Fault, d *repair.Diagnosis) {
 		d.WhyNot = "A repair leaves it so, because it may be intentional. To list it again: mend restore " + c.s.ID
 	}
 	if f.Code == "R3" && c.isSubtask(f.Ref) {
-		d.Why = notRun + ". The call of the subtask has no thinking before it. The provider requires that while thinking is on."
+		d.Why = notRun + ". The call of the subtask has no thinking before it. " +
+			"The provider requires that while thinking is on."
 	}
 	d.Message = ""
 	if m := c.message(f.Ref); m != nil {
@@ -96,13 +97,14 @@ func (c *simulation) Refuses(f finding) *repair.RefusalError {
 // Records implements [repair.State].
 func (c *simulation) Records(yield func(*change.Record) bool) { c.s.AllRecords(yield) }
 
-// isWriting reports whether a finding is of an answer that the agent is still writing, or of a subtask that may be running.
+// isWriting reports whether a finding is of an answer that the agent is still writing, or of a subtask that may be
+// running.
 func (c *simulation) isWriting(f finding) bool {
 	return c.busy && (c.isSubtask(f.Ref) || c.newest != "" && f.Ref.Message == c.newest)
 }
 
-// renamed returns the refs of records that had other refs before. It matches records by the tails of their ids, which the
-// fixes that change ids keep ([record.Renumber]).
+// renamed returns the refs of records that had other refs before. It matches records by the tails of their ids,
+// which the fixes that change ids keep ([record.Renumber]).
 func renamed(earlier, later repair.State) map[change.Ref]change.Ref {
 	before, after := earlier.(*simulation).s, later.(*simulation).s
 	if len(before.Messages) != len(after.Messages) {

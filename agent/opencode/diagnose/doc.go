@@ -1,5 +1,5 @@
 // Package diagnose finds what is wrong with a session of OpenCode and how that is fixed.
-// It is the [repair.Case] of that agent: the requests that the agent will send are
+// It is the [repair.State] of that agent: the requests that the agent will send are
 // simulated, and the fixes edit a copy of the session. It reads values and returns values.
 //
 // # How a fault is found

@@ -10,8 +10,9 @@ import (
 	"mend/repair"
 )
 
-// A draft is a copy of a session that fixes edit. It has its own list of messages, and its own list of parts for each message
-// that [draft.message] or [draft.part] returned. The bytes of records are shared: an edit replaces them.
+// A draft is a copy of a session that fixes edit. It has its own list of messages, and its own list of parts for
+// each message that [draft.message] or [draft.part] returned. The bytes of records are shared: an edit replaces
+// them.
 type draft struct {
 	c      *simulation // of the session before any fix
 	s      *record.Session
@@ -107,8 +108,8 @@ func (d *draft) State() repair.State {
 	return n
 }
 
-// hiddenChange returns what cannot be read of a message that the fix changed, "" for none. [simulation.Refuses] has checked
-// that of the finding.
+// hiddenChange returns what cannot be read of a message that the fix changed, "" for none. [simulation.Refuses]
+// has checked that of the finding.
 func (d *draft) hiddenChange() string {
 	if len(d.c.hiddenMessages()) == 0 {
 		return ""
@@ -129,7 +130,8 @@ func (d *draft) hiddenChange() string {
 	return ""
 }
 
-// lockedChange returns a record that the fix changed or removed although the store cannot replace it, nil if there is none.
+// lockedChange returns a record that the fix changed or removed although the store cannot replace it, nil if there
+// is none.
 func (d *draft) lockedChange() *change.Record {
 	locked := d.c.locked()
 	if len(locked) == 0 {
@@ -160,8 +162,8 @@ func (d *draft) lockedChange() *change.Record {
 	return nil
 }
 
-// replaceMessage replaces the record of the message at i and keeps its parts. [draft.arrange] puts the messages in order
-// again.
+// replaceMessage replaces the record of the message at i and keeps its parts. [draft.arrange] puts the messages in
+// order again.
 func (d *draft) replaceMessage(i int, m record.Message) {
 	d.touch(i)
 	m.Parts = d.s.Messages[i].Parts

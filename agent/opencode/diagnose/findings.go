@@ -38,7 +38,8 @@ func (c *simulation) Send(shown repair.Setting) repair.Sent {
 		return sent
 	}
 	for _, w := range sent.Refused {
-		f := finding{Code: w.Rule, Ref: firstRef(w.Refs), Text: w.Message, Severity: c.severity(w), Unknown: repair.BesideUnknown(r.Request, w)}
+		f := finding{Code: w.Rule, Ref: firstRef(w.Refs), Text: w.Message, Severity: c.severity(w)}
+		f.Unknown = repair.BesideUnknown(r.Request, w)
 		if isRule(f.Code) && c.isSubtask(f.Ref) {
 			f.Fixes = fixSubtasks(c, f)
 		}
@@ -56,7 +57,8 @@ func (c *simulation) Faults() (all []finding) {
 		return nil
 	}
 	for _, f := range c.screenFailures() {
-		all = append(all, finding{Code: f.Code, Ref: f.Ref, Text: f.Why, Severity: repair.Latent, Unknown: schema.IsUnknown(f.Why)})
+		unknown := schema.IsUnknown(f.Why)
+		all = append(all, finding{Code: f.Code, Ref: f.Ref, Text: f.Why, Severity: repair.Latent, Unknown: unknown})
 	}
 	// A record that cannot be read cannot be shown either. A fix after which it is read,
 	// but still not shown, causes nothing new.
@@ -68,7 +70,8 @@ func (c *simulation) Faults() (all []finding) {
 	return all
 }
 
-// newer returns the program and the version that wrote the session, or will read it, if that is newer than all that were observed; else "".
+// newer returns the program and the version that wrote the session, or will read it, if that is newer than all
+// that were observed; else "".
 func (c *simulation) newer() string {
 	for _, version := range []string{c.request.Version, c.s.Version} {
 		if render.Newer(version) {

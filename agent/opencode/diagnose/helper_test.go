@@ -79,6 +79,6 @@ func draftOf(s *record.Session) *draft {
 }
 
 // caseOf returns the case of a session.
-func caseOf(s *record.Session, o Options, force bool, asked ...repair.Class) repair.Case {
+func caseOf(s *record.Session, o Options, force bool, asked ...repair.Class) *repair.Case {
 	return New(s, Request{Options: o, Force: force, Classes: asked}.repair(), o.environment())
 }

@@ -241,8 +241,8 @@ var rows = []repair.Rule{
 
 // find, why, classOf and fixes make what a [repair.Rule] has of functions of this agent.
 
-func find(f func(*simulation) []finding) func(repair.Session) []finding {
-	return func(s repair.Session) []finding {
+func find(f func(*simulation) []finding) func(*repair.Case) []finding {
+	return func(s *repair.Case) []finding {
 		c := stateOf(s)
 		if c.isUnknown() { // nothing else of it is judged
 			return nil
@@ -252,16 +252,16 @@ func find(f func(*simulation) []finding) func(repair.Session) []finding {
 }
 
 func why(f func(*simulation, finding) string) func(*repair.Fault) string {
-	return func(x *repair.Fault) string { return f(stateOf(x.Session), x.Finding) }
+	return func(x *repair.Fault) string { return f(stateOf(x.Case), x.Finding) }
 }
 
 func classOf(f func(*simulation, finding) repair.Class) func(*repair.Fault) repair.Class {
-	return func(x *repair.Fault) repair.Class { return f(stateOf(x.Session), x.Finding) }
+	return func(x *repair.Fault) repair.Class { return f(stateOf(x.Case), x.Finding) }
 }
 
 func fixes(f func(*simulation, finding) []repair.Fix) func(*repair.Fault) []repair.Fix {
 	return func(x *repair.Fault) []repair.Fix {
-		c := stateOf(x.Session)
+		c := stateOf(x.Case)
 		all := f(c, x.Finding)
 		for i := range all {
 			all[i].Whole = all[i].Whole || c.message(x.Ref) == nil

@@ -16,7 +16,7 @@ import (
 // and what is wrong there.
 func stray(says string, r repair.Rule) repair.Rule {
 	r.Class = repair.UnreadableRecord
-	r.Find = func(s repair.Session) []finding {
+	r.Find = func(s *repair.Case) []finding {
 		c := stateOf(s)
 		if c.isUnknown() && !slices.Contains([]string{"place", "hidden", "row"}, r.Code) {
 			return nil
