@@ -208,6 +208,17 @@ func (o *Owned) commitTrees(ctx context.Context, st change.Staged) (change.Outco
 	return change.Outcome{State: change.Aborted, Cause: err, Conflicts: conflictsIn(err)}, nil
 }
 
+// look reports whether the change of a folder is done. Only a change of ours puts a folder where it is kept, so that place decides,
+// whatever the agent has made beside the database since. clash says that the place to which a kept folder has to go is taken.
+func (x *treesChange) look(op change.Op) (done, clash bool, err error) {
+	there, err := x.isThere([2]string{op.Ref.Project, op.Ref.Part})
+	kept, errKept := x.isThere([2]string{x.own.OwnerDir(), keptTree(op.Ref)})
+	if op.Post == nil {
+		return kept, false, errors.Join(err, errKept)
+	}
+	return there && !kept, there && kept, errors.Join(err, errKept)
+}
+
 // move moves the folders that are not yet where they belong, durably; with back those that are there already to where they were.
 func (x *treesChange) move(ctx context.Context, back bool) error {
 	folders := []string{".", stage.Dir, x.own.OwnerDir()}
@@ -216,11 +227,12 @@ func (x *treesChange) move(ctx context.Context, back bool) error {
 		if back {
 			from, to = to, from
 		}
-		there, err := x.isThere(from)
-		if err != nil {
+		done, _, err := x.look(op)
+		there, errThere := x.isThere(from)
+		if err := errors.Join(err, errThere); err != nil {
 			return err
 		}
-		if there {
+		if there && done == back {
 			if err := x.moveTree(from, to); err != nil {
 				return err
 			}
@@ -272,7 +284,8 @@ func (x *treesChange) moveTree(from, to [2]string) error {
 	return a.Move(from[1], b, to[1])
 }
 
-// settleTrees finds out by the places of the folders what became of a change. If one was moved, so are the others.
+// settleTrees finds out by the places of the folders what became of a change. If one was moved, so are the others, unless the place of
+// one is taken: then all go back to where they were.
 func (o *Owned) settleTrees(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
 	x, err := o.treesChange(st.Ops)
 	if err != nil {
@@ -281,15 +294,19 @@ func (o *Owned) settleTrees(ctx context.Context, st change.Staged) (out change.O
 	defer x.close()
 	out.State = change.Aborted
 	for _, op := range x.ops {
-		from, to := x.places(op)
-		source, errFrom := x.isThere(from)
-		moved, errTo := x.isThere(to)
-		if err := errors.Join(errFrom, errTo); err != nil {
+		done, clash, err := x.look(op)
+		if err != nil {
 			return out, err
 		}
-		if moved && !source {
+		if done {
 			out.State = change.Committed
 		}
+		if clash {
+			out.Conflicts = append(out.Conflicts, change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Why: "it was made again"})
+		}
+	}
+	if len(out.Conflicts) > 0 {
+		out.State = change.Aborted
 	}
 	if err := x.move(ctx, out.State == change.Aborted); err != nil {
 		return out, fmt.Errorf("settling a change beside %s: %w", o.id.Root, err)

@@ -128,6 +128,42 @@ func TestTreesCutAtEveryStep(t *testing.T) {
 	}
 }
 
+// TestTreesMadeAgain kills a removal of two folders and its undo at every step, and the agent makes a folder again before the recovery:
+// that ends, and no file is lost.
+func TestTreesMadeAgain(t *testing.T) {
+	storetest.Long(t)
+	for _, undo := range []bool{false, true} {
+		for k := 0; ; k++ {
+			f := newTreesFixture(t)
+			before := f.trees("snapshot")
+			verb := exchangeFixture.removeTrees
+			if undo {
+				dbtest.Must(t, f.removeTrees(nil))
+				verb = exchangeFixture.undo
+			}
+			fault := &storetest.Fault{At: k}
+			_ = verb(f, fault.Step)
+			again := filepath.Join(filepath.Dir(f.path), "snapshot", "bbb")
+			made := os.MkdirAll(filepath.Dir(again), 0o700) == nil && os.Mkdir(again, 0o700) == nil
+			for range 2 {
+				if err := f.recover(nil); err != nil {
+					t.Fatalf("undo %t, step %d (%v), made again %t: Recover: %v", undo, k, fault.Calls, made, err)
+				}
+			}
+			if made {
+				_ = os.Remove(again) // unless the folder has come back
+			}
+			all := append(f.trees("snapshot"), f.trees(".mend")...)
+			if slices.Sort(all); !slices.Equal(all, before) {
+				t.Fatalf("undo %t, step %d: there are %q, want %q", undo, k, all, before)
+			}
+			if !fault.Hit() {
+				break
+			}
+		}
+	}
+}
+
 // TestTreesRefused: a folder that was made again, or changed, stays as it is; one that is forgotten is deleted without what its links name.
 func TestTreesRefused(t *testing.T) {
 	f := newTreesFixture(t)
