@@ -619,7 +619,7 @@ func (o *Owned) prepareRows(ctx context.Context, p change.Plan) (change.Staged, 
 		return st, err
 	}
 	defer x.close()
-	st.Dir = x.own.OwnerDir() + "/" + x.list.name()
+	st.Dir = x.own.OwnerDir() + "/" + x.list.name() // the archive, if it is made for this change
 	files, err := inspectFiles(o.id.Root)
 	if err == nil {
 		err = errors.Join(x.CheckFree(ctx), x.checkRights(), x.checkWAL())
@@ -627,7 +627,9 @@ func (o *Owned) prepareRows(ctx context.Context, p change.Plan) (change.Staged, 
 	if err == nil && !files.walMode {
 		err = errNoWAL
 	}
-	if _, errOwn := os.Lstat(x.path()); err == nil && errOwn != nil {
+	if _, errOwn := os.Lstat(x.path()); errOwn == nil {
+		st.Dir = x.own.OwnerDir() // it is of a redo, or the same rows were removed before
+	} else if err == nil {
 		built := filepath.Join(x.own.Path, builtFolder(), archiveFile)
 		if info, errBuilt := os.Lstat(built); !x.remove || errBuilt != nil || info.Size() != x.list.size {
 			err = errNoArchive
@@ -852,7 +854,7 @@ func (o *Owned) settleRows(ctx context.Context, st change.Staged) (out change.Ou
 		out.Conflicts = []change.Conflict{{Ref: x.op.Ref, Pre: x.op.Pre, Post: x.op.Post, Why: fmt.Sprintf("%d rows are there, %d are not, and %d are others", n[rowSame], n[rowAbsent], n[rowOther])}}
 	case x.remove == (n[rowSame] == 0):
 		out.State = change.Committed
-	case x.remove:
+	case x.remove && st.Dir != x.own.OwnerDir():
 		err = x.forget()
 	}
 	return out, err

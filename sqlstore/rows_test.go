@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,14 +67,19 @@ func (f rowsFixture) clean(step func(string) error, r sqlstore.ArchiveRequest, m
 // undoClean puts the rows of the first entry back.
 func (f rowsFixture) undoClean() {
 	f.Helper()
-	dbtest.Must(f.T, f.reopen(nil, func(j *journal.Journal, s *sqlstore.Owned) error {
+	dbtest.Must(f.T, f.repeat(change.Inverse))
+}
+
+// repeat makes the change of the first entry once more, or another with its ops.
+func (f rowsFixture) repeat(ops func([]change.Op) []change.Op) error {
+	return f.reopen(nil, func(j *journal.Journal, s *sqlstore.Owned) error {
 		es, err := j.List(journal.Query{})
 		dbtest.Must(f.T, err)
-		ops, err := j.Ops(es[len(es)-1])
+		first, err := j.Ops(es[len(es)-1])
 		dbtest.Must(f.T, err)
-		_, err = txn.Run(context.Background(), j, s, change.Plan{Cause: change.Cause{Kind: change.CauseUndo, Entries: []uint64{es[0].Seq}}, Ops: change.Inverse(ops)})
+		_, err = txn.Run(context.Background(), j, s, change.Plan{Cause: change.Cause{Kind: change.CauseUndo, Entries: []uint64{es[0].Seq}}, Ops: ops(first)})
 		return err
-	}))
+	})
 }
 
 // hostile adds events of every storage class that are hard to bring back.
@@ -128,6 +134,35 @@ func TestRowsCutAtEveryStep(t *testing.T) {
 	for i, sessions := range []bool{false, true} {
 		for j, undo := range []bool{false, true} {
 			t.Run(fmt.Sprintf("sessions %t, undo %t", sessions, undo), func(t *testing.T) { cutRows(t, sessions, undo, i+j) })
+		}
+	}
+}
+
+// TestRowsRedoCutAtEveryStep kills a redo of a clean at every step: the archive stays, so that it can be done once more.
+func TestRowsRedoCutAtEveryStep(t *testing.T) {
+	storetest.Long(t)
+	for k := 0; ; k++ {
+		f := newRowsFixture(t)
+		before := dbtest.DumpRows(t, f.path)
+		dbtest.Must(t, f.clean(nil, sqlstore.ArchiveRequest{Table: "event"}, nil))
+		gone := dbtest.DumpRows(t, f.path)
+		dbtest.Must(t, f.undo(nil))
+		fault := &storetest.Fault{At: k}
+		_ = f.undo(fault.Step)
+		dbtest.Must(t, f.recover(nil))
+		if n := len(f.archives()); n != 1 {
+			t.Fatalf("step %d (%v): there are %d archives", k, fault.Calls, n)
+		}
+		if dbtest.DumpRows(t, f.path) == before {
+			if err := f.repeat(slices.Clone[[]change.Op]); err != nil {
+				t.Fatalf("step %d (%v): a redo after it: %v", k, fault.Calls, err)
+			}
+		}
+		if dbtest.DumpRows(t, f.path) != gone {
+			t.Fatalf("step %d (%v): the redo has left rows", k, fault.Calls)
+		}
+		if !fault.Hit() {
+			return
 		}
 	}
 }
