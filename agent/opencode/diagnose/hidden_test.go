@@ -93,9 +93,9 @@ func TestUnlisted(t *testing.T) {
 // list any session because of it, and a note for the others.
 func TestRowWithoutID(t *testing.T) {
 	s := &record.Session{Head: change.Head{Stray: []change.Stray{{Path: `session/""`, Why: "its id is NULL, not text", Kind: change.StrayRow}}}}
-	for version, want := range map[string]string{"1.18.33": "listed", "1.2.27": "stray"} {
+	for version, want := range map[string]string{"1.18.33": "row", "1.2.27": "stray"} {
 		ds := diagnosed(s, Options{Now: fixtureTime, Version: version})
-		if len(ds) != 1 || ds[0].Rule != want || (ds[0].Severity == repair.Broken) != (want == "listed") {
+		if len(ds) != 1 || ds[0].Rule != want || (ds[0].Severity == repair.Broken) != (want == "row") {
 			t.Errorf("%s: %+v, want %s", version, ds, want)
 		}
 	}
@@ -107,7 +107,7 @@ func TestUnusableSessionID(t *testing.T) {
 	s := &record.Session{Head: change.Head{Stray: []change.Stray{{Path: `session/"ses_a;b"`, Why: "it holds ';'", Kind: change.StraySession}}}}
 	for _, version := range damage.Versions {
 		ds := diagnosed(s, Options{Now: fixtureTime, Version: version})
-		if len(ds) != 1 || ds[0].Rule != "unnamed" || ds[0].Severity != repair.Latent {
+		if len(ds) != 1 || ds[0].Rule != "row" || ds[0].Severity != repair.Latent {
 			t.Errorf("%s: %+v", version, ds)
 		}
 	}

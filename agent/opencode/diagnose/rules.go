@@ -194,27 +194,17 @@ var rows = []repair.Rule{
 		Fix:     "Nothing is changed, since it may be your own file. scan prints the command that moves it away.",
 		Example: "part/msg_…/prt_….json.bak, a backup of an editor.",
 	}),
-	stray("The session is not examined, because mend cannot use one of its rows (%s).", repair.Rule{
+	stray("mend cannot use a row of the database (%s): its session is not examined, or OpenCode lists no session because of it.", repair.Rule{
 		Code:    "row",
-		NoFix:   "OpenCode writes no such row. While OpenCode is not running, look at the row with SQL: give it the id, the time and the data that it should have, or delete it. Then scan again.",
-		Meaning: "A row of the session is of no form that OpenCode writes: its id is not text, its time is not an integer, or its data is a blob. The session is not examined.",
-		Fix:     "Nothing is changed. Put the row right with SQL, then scan again.",
+		NoFix:   "mend changes no row that it cannot name in its journal. OpenCode opens every other session by its id (opencode --session ID); mend scan prints the ids.",
+		Meaning: "A row is of no form that OpenCode writes: its id is not valid, its time is not an integer, or its data is a blob. Its session is not examined, and OpenCode may list no session because of it.",
+		Fix:     "Nothing is changed. OpenCode opens every other session by its id.",
 	}),
 	stray("Unexpected file at %s (not a session).", repair.Rule{
 		Code:    "stray",
 		NoFix:   "Not changed. Look at it, and move it out of the store if nothing needs it.",
 		Meaning: "An unexpected file or row is in the place of a record.",
 		Fix:     "Nothing is changed. Move it out of the store if nothing needs it.",
-	}),
-	stray("The table of sessions has a row without a valid id (%s), so OpenCode cannot list any session.", repair.Rule{
-		Code:    "listed",
-		NoFix:   "mend cannot change this row, because it has no usable id. While OpenCode is not running, look at the row with SQL (SELECT rowid, * FROM session WHERE typeof(id) <> 'text' OR substr(id, 1, 3) <> 'ses'), then delete it or give it an id that begins with ses.",
-		Meaning: "The table of sessions has a row without a valid id, so OpenCode cannot list any session.",
-		Fix:     "mend cannot change such a row. scan prints the SQL that finds it.",
-	}),
-	stray("A session is not examined, because mend cannot use its id (%s).", repair.Rule{
-		Code:  "unnamed",
-		NoFix: "An id has ASCII letters, digits, _, - and . alone, and begins with a letter or a digit. If OpenCode cannot continue the session, give its rows in session, message and part another session id with SQL, while OpenCode is not running; then scan again.",
 	}),
 	stray("The contents here are unknown: %s.", repair.Rule{
 		Code:    "hidden",

@@ -45,10 +45,10 @@ func (c *simulation) strayCode(s change.Stray) (code string, bad repair.Severity
 	case change.StrayLink:
 		return "linked", repair.Latent
 	case change.StraySession:
-		return "unnamed", repair.Latent
+		return "row", repair.Latent
 	case change.StrayRow:
 		if c.settings[own].profile.Strict() {
-			return "listed", repair.Broken
+			return "row", repair.Broken
 		}
 	case change.StrayOther, change.StrayIgnored:
 	}

@@ -242,49 +242,23 @@ func (c *completion) failure(raw []byte, t *fieldType, path string) ([]byte, boo
 
 // fill returns a value for the missing field, nil if there is none.
 func (c *completion) fill(f *field) []byte {
-	text := ""
-	switch f.source {
-	case "created":
-		return strconv.AppendInt(nil, c.Time, 10)
-	case "updated":
-		return strconv.AppendInt(nil, c.Updated, 10)
-	case "role":
-		text = c.Role
-	case "agent":
-		text = c.Agent
-	case "provider":
-		text = c.Provider
-	case "model":
-		text = c.Model
-	case "parent":
-		text = c.Parent
-	case "folder":
-		text = c.Folder
-	case "project":
-		text = c.Project
-	case "call":
-		text = c.CallID
-	case "session":
-		text = c.Ref.Session
-	case "message":
-		text = c.Ref.Message
-	case "file":
-		text = "prt_" + strings.TrimPrefix(c.Ref.Part, "prt_") + "_file"
-	case "mime":
-		text = MIMEOf(c.record)
-	case "no-output":
-		text = noOutput
-	case "lost":
-		text = LostResult
-	case "status": // of a call
-		text = record.StatusError
-		if out, ok := jsonedit.Get(c.record, "state", "output"); ok && out[0] != 'n' {
-			text = record.StatusCompleted
-		}
+	status := record.StatusError // of a call
+	if out, ok := jsonedit.Get(c.record, "state", "output"); ok && out[0] != 'n' {
+		status = record.StatusCompleted
 	}
+	text := map[string]string{
+		"role": c.Role, "agent": c.Agent, "provider": c.Provider, "model": c.Model, "parent": c.Parent, "folder": c.Folder,
+		"project": c.Project, "call": c.CallID, "session": c.Ref.Session, "message": c.Ref.Message, "status": status,
+		"file": "prt_" + strings.TrimPrefix(c.Ref.Part, "prt_") + "_file", "mime": MIMEOf(c.record),
+		"no-output": noOutput, "lost": LostResult,
+	}[f.source]
 	switch {
 	case f.need == optional:
 		return nil
+	case f.source == "created":
+		return strconv.AppendInt(nil, c.Time, 10)
+	case f.source == "updated":
+		return strconv.AppendInt(nil, c.Updated, 10)
 	case text != "":
 		return jsonedit.Quote(text)
 	case f.value != "":
