@@ -47,29 +47,6 @@ func ParsePartial(data []byte) Partial {
 	}
 }
 
-// ParsePartialList returns the list of the elements that could be read to their end, byte
-// for byte, of a list whose text is damaged from some byte on. It returns nil if there is
-// none.
-func ParsePartialList(data []byte) []byte {
-	dec := newDecoder(data)
-	if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '[' {
-		return nil
-	}
-	start, end := int(dec.InputOffset())-1, 0
-	for {
-		v, err := dec.ReadValue()
-		at := int(dec.InputOffset())
-		if err != nil || v.Kind() == '0' && !endsNumber(data, at) {
-			break
-		}
-		end = at
-	}
-	if end == 0 {
-		return nil
-	}
-	return append(slices.Clone(data[start:end]), ']')
-}
-
 // Intact reports whether there is a value at path that was read to its end.
 func (v Partial) Intact(path ...string) bool {
 	if _, ok := Get(v.Data, path...); !ok {

@@ -64,18 +64,6 @@ func TestParsePartial(t *testing.T) {
 	}
 }
 
-// TestParsePartialList checks which elements of a damaged list are kept.
-func TestParsePartialList(t *testing.T) {
-	for data, want := range map[string]string{
-		"": "", "{}": "", "[": "", "[x": "", `["a`: "", "[1": "", "[1 ": "[1]", `["a"`: `["a"]`, `["a", {"b":1}, {"c`: `["a", {"b":1}]`,
-		`["a",,"b"]`: `["a"]`, `["a"]x`: `["a"]`, "[\"a\",1\x00": `["a"]`, `[[1],[2`: `[[1]]`,
-	} {
-		if got := ParsePartialList([]byte(data)); string(got) != want {
-			t.Errorf("ParsePartialList(%q) = %q, want %q", data, got, want)
-		}
-	}
-}
-
 func TestPartialIntact(t *testing.T) {
 	v := ParsePartial([]byte(`{"a":1,"b":{"c":{},"d":{"e":"x","f":"y`))
 	for path, want := range map[string]bool{

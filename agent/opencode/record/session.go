@@ -58,11 +58,6 @@ type Events struct {
 	Clash int
 }
 
-// HasRecordIn reports whether the session has a record in that project.
-func (s *Session) HasRecordIn(project string) bool {
-	return s.Info.Ref.Project == project || slices.ContainsFunc(s.Others, func(r change.Ref) bool { return r.Project == project })
-}
-
 // A Message is a user message or an assistant message: its metadata, and the parts with
 // its content.
 type Message struct {

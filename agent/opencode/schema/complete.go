@@ -249,7 +249,7 @@ func (c *completion) fill(f *field) []byte {
 	text := map[string]string{
 		"role": c.Role, "agent": c.Agent, "provider": c.Provider, "model": c.Model, "parent": c.Parent, "folder": c.Folder,
 		"project": c.Project, "call": c.CallID, "session": c.Ref.Session, "message": c.Ref.Message, "status": status,
-		"file": "prt_" + strings.TrimPrefix(c.Ref.Part, "prt_") + "_file", "mime": MIMEOf(c.record),
+		"file": "prt_" + strings.TrimPrefix(c.Ref.Part, "prt_") + "_file", "mime": mimeOf(c.record),
 		"no-output": noOutput, "lost": LostResult,
 	}[f.source]
 	switch {
@@ -267,8 +267,8 @@ func (c *completion) fill(f *field) []byte {
 	return nil
 }
 
-// MIMEOf returns the type in the data: URL of a file, "" if there is none.
-func MIMEOf(file []byte) string {
+// mimeOf returns the type in the data: URL of a file, "" if there is none.
+func mimeOf(file []byte) string {
 	url, _ := jsonedit.Get(file, "url")
 	text, _ := jsonedit.Text(url)
 	head, isData := strings.CutPrefix(text, "data:")
