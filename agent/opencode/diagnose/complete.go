@@ -77,10 +77,12 @@ func (g recordContext) partFixes(code string) []repair.Fix {
 	if text != "" {
 		fixes = append(fixes, repair.Fix{Text: text, Loses: loses, Edit: rewrite(r), Alike: true})
 	}
-	if data, err := jsonedit.Remove(r.Data, "metadata", schema.ProviderExecuted); err == nil && len(data) < len(r.Data) && g.p.IsTool() {
+	data, err := jsonedit.Remove(r.Data, "metadata", schema.ProviderExecuted)
+	if err == nil && len(data) < len(r.Data) && g.p.IsTool() {
+		const mark = "The mark that the provider ran the call itself"
 		fixes = append(fixes, repair.Fix{
-			Text:  strings.TrimSpace(text + " The mark that the provider ran the call itself is removed from its metadata."),
-			Loses: strings.TrimSpace("The mark that the provider ran the call itself. Every version now sends the call with its stored result. " + loses),
+			Text:  strings.TrimSpace(text + " " + mark + " is removed from its metadata."),
+			Loses: strings.TrimSpace(mark + ". Every version now sends the call with its stored result. " + loses),
 			Alike: true, Edit: rewrite(with(r, data)),
 		})
 	}
@@ -130,7 +132,9 @@ func (g recordContext) renamePart() []repair.Fix {
 
 // complete returns the record with what can be read of it and every member that its shape needs, and
 // what that changes and loses, as sentences; no text if it changes nothing.
-func (g recordContext) complete(r change.Record, shape string, x schema.Context) (_ change.Record, text, loses string, err error) {
+func (g recordContext) complete(
+	r change.Record, shape string, x schema.Context,
+) (_ change.Record, text, loses string, err error) {
 	if !r.Malformed() {
 		data, c, err := schema.Complete(r.Data, shape, x)
 		text, loses = describeChanges(c)
@@ -142,7 +146,7 @@ func (g recordContext) complete(r change.Record, shape string, x schema.Context)
 	}
 	loses = "What cannot be read."
 	if len(v.Cut) > 0 {
-		loses = "What its record had from " + strings.Join(v.Cut, ".") + " on."
+		loses = "The end of its record, from within its " + strings.Join(v.Cut, ".") + " on."
 	}
 	data, err := withoutCutValue(r.Data, v)
 	kind := textAt(data, "type")
@@ -181,7 +185,8 @@ func withoutCutValue(data []byte, v jsonedit.Partial) (_ []byte, err error) {
 			data, err = jsonedit.Remove(data, path...)
 		}
 	}
-	if status := textAt(data, "state", "status"); status != "" && status != record.StatusError && textAt(data, "state", "output") == "" {
+	status := textAt(data, "state", "status")
+	if status != "" && status != record.StatusError && textAt(data, "state", "output") == "" {
 		return jsonedit.Remove(data, "state", "status")
 	}
 	return data, err
@@ -219,15 +224,15 @@ func (g recordContext) replaceMessage(r change.Record, text, loses string) repai
 
 // removeMessage returns the fix that removes the message with its parts.
 func (g recordContext) removeMessage() repair.Fix {
-	const what = "The message, with all that is in it."
-	return repair.Fix{Text: "The message is removed, with all that is in it.", Loses: what, Whole: true, Alike: true, Edit: draftEdit(func(d *draft) error {
-		i := d.index(g.m.Ref)
-		if i < 0 || slices.ContainsFunc(d.s.Messages[i].Parts, func(p record.Part) bool { return p.Unreadable() }) {
-			return fmt.Errorf("%s: it cannot be read", g.m.Ref)
-		}
-		d.removeMessage(i)
-		return nil
-	})}
+	return repair.Fix{Text: "The message is removed, with all that is in it.", Loses: "The message, with all that is in it.",
+		Whole: true, Alike: true, Edit: draftEdit(func(d *draft) error {
+			i := d.index(g.m.Ref)
+			if i < 0 || slices.ContainsFunc(d.s.Messages[i].Parts, func(p record.Part) bool { return p.Unreadable() }) {
+				return fmt.Errorf("%s: it cannot be read", g.m.Ref)
+			}
+			d.removeMessage(i)
+			return nil
+		})}
 }
 
 // giveUpPart returns the fixes that keep nothing of the part. The first removes it, or

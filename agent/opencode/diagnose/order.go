@@ -36,7 +36,7 @@ func (c *simulation) futureDate(f finding) string {
 
 func whyEndsWithAnswer(c *simulation, f finding) string {
 	if at := c.futureDate(f); at != "" {
-		return fmt.Sprintf("The request ends with an assistant message that is dated in the future (%s), so every new prompt sorts before it.", at)
+		return "The request ends with an assistant message that is dated in the future (" + at + "), so every new prompt sorts before it."
 	}
 	return "The request ends with an assistant message."
 }
@@ -53,7 +53,8 @@ func whyOrder(c *simulation, f finding) string {
 // in which the model calls no tool ends, although the model may answer the wrong prompt.
 func findLatePrompt(c *simulation) []finding {
 	if late := c.render(c.settings[own]).Late; late != (change.Ref{}) {
-		return []finding{{Ref: late, Severity: repair.Latent, Text: "OpenCode works on that prompt instead of the new one, and again after each tool call"}}
+		const says = "OpenCode works on that prompt instead of the new one, and again after each tool call"
+		return []finding{{Ref: late, Severity: repair.Latent, Text: says}}
 	}
 	return nil
 }
@@ -78,13 +79,15 @@ func fixLateAnswer(c *simulation, f finding) []repair.Fix {
 func fixOrder(c *simulation, _ finding) []repair.Fix {
 	inFuture := func(m record.Message) bool { return isInFuture(&m, c.now) }
 	fix := repair.Fix{
-		Text:  "Messages from before 2026-08-14, and what is in them, get ids that sort before today's. Their order stays, and all references are updated.",
+		Text: "Messages from before 2026-08-14, and what is in them, get ids that sort before today's. " +
+			"Their order stays, and all references are updated.",
 		Whole: true, Edit: draftEdit(func(d *draft) error { return reorder(d.s, c.now) }),
 	}
 	switch {
 	case slices.ContainsFunc(c.s.Messages, inFuture):
 		fix.Loses = repair.LosesTimes
-		fix.Text = "Messages dated in the future get times right after the message before them, and new ids if those sort after new ones. All references are updated."
+		fix.Text = "Messages dated in the future get times right after the message before them, " +
+			"and new ids if those sort after new ones. All references are updated."
 	case oldIDs(c.s, c.now) == 0:
 		return nil
 	}

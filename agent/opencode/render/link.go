@@ -26,10 +26,11 @@ func Address(text []byte) string { return parseLink(text).address }
 func parseLink(text []byte) link {
 	text = trimURL(text)
 	before, _, _ := bytes.Cut(text, []byte(","))
-	if scheme := urlScheme(before); scheme != "http" && scheme != "https" {
+	scheme := urlScheme(before)
+	if scheme != "http" && scheme != "https" {
 		return link{scheme: scheme}
 	}
-	u, err := url.Parse(string(text))
+	u, err := url.Parse(scheme + "://" + strings.TrimLeft(string(text[len(scheme)+1:]), `/\`)) // any number of slashes
 	if err != nil || u.Hostname() == "" {
 		return link{}
 	}

@@ -18,6 +18,7 @@ func TestParseLink(t *testing.T) {
 		{"https://", "", ""},
 		{"http://@", "", ""},
 		{"http://a:9x/", "", ""},
+		{"http:/a/x", "http", "http://a/x"},
 		{"http://a b/", "", ""},
 		{"http://%zz/", "", ""},
 		{"http://[::1", "", ""},
