@@ -20,7 +20,7 @@ func (c *State) findNothing() bool {
 	if c.base.Agent != "" || c.conv.HasMessage() || slices.ContainsFunc(c.faults, isBroken) {
 		return false
 	}
-	refusal := &repair.RefusalError{Helps: true, Final: true, Why: fmt.Sprintf("What was said is not in the file. If mend has kept it: mend restore %s. Else put a copy in its place, from a backup or another machine; if nothing was said in this session, delete the file.", c.base.Ref.Session)}
+	refusal := &repair.RefusalError{Helps: true, Final: true, Why: fmt.Sprintf("What was said is not in the file. If mend has kept it: mend restore %[1]s. If nothing was said in this session: mend clean sessions %[1]s.", c.base.Ref.Session)}
 	if c.conv.Found() {
 		c.report(repair.Finding{Code: ruleUnreadable, Class: repair.UnreadableRecord, Severity: repair.Latent, Ref: c.base.Ref, Text: notFound}, found{
 			why:     "The transcript has no prompt and no answer that can be loaded, only notes and context. In the session's folder Claude Code continues it without a past; elsewhere it finds no conversation.",
@@ -32,7 +32,7 @@ func (c *State) findNothing() bool {
 	switch data := c.base.Data; {
 	case isUTF16(data):
 		why = "The transcript is stored as UTF-16, as some editors do"
-		refusal.Why = "mend does not write it again. Save it as UTF-8 with an editor, then scan again."
+		refusal.Why = fmt.Sprintf("mend does not convert it. If mend has kept it: mend restore %s.", c.base.Ref.Session)
 	case len(data) == 0:
 		why = "The transcript is empty"
 	case len(bytes.Trim(data, "\x00")) == 0:

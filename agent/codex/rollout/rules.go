@@ -84,7 +84,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "thread-elsewhere", Class: repair.HiddenSession, Severity: repair.Latent,
 			Meaning: "The index of Codex names another file for the session, such as that of a copied folder's original, and Codex continues that one.",
-			NoFix:   "mend does not decide which of the two is right. To continue this one, move the other one away.",
+			NoFix:   "mend does not decide which of the two is right, and changes neither.",
 		},
 		repair.Rule{
 			Code: "thread-unlisted", Class: repair.HiddenSession, Severity: repair.Broken, Shown: repair.Hidden,
@@ -146,7 +146,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "record-member", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A record has a value of a form that Codex does not accept, such as a number in place of a text, or a part of an unknown type. Codex skips the record.",
-			NoFix:   "mend does not guess the right value. Correct the line in the file.",
+			NoFix:   "mend does not guess the right value.",
 		},
 		repair.Rule{
 			Code: "meta-again", Class: repair.MissingHistory, Severity: repair.Broken,

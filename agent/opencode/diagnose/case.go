@@ -83,7 +83,7 @@ func (c *simulation) Refuses(f finding) *repair.RefusalError {
 		return &repair.RefusalError{Why: why}
 	}
 	if f.Code == "beside" {
-		return &repair.RefusalError{Why: adviceMove(f.Detail), Helps: true}
+		return &repair.RefusalError{Why: yourFile, Helps: true}
 	}
 	if why := c.whyNoFolder(f); why != "" {
 		return &repair.RefusalError{Why: why, Helps: true}

@@ -64,7 +64,7 @@ func whyHiddenIn(m *record.Message) string {
 			return fmt.Sprintf("%s cannot be read (%s), %s", p.Ref, p.Defect.Why, adviceHidden)
 		}
 		if err := p.Ref.Validate(); err != nil {
-			return fmt.Sprintf("mend changes nothing in this message, because it cannot use the id %s in it. Give the row another id with SQL while OpenCode is not running, then scan again.", p.Ref)
+			return fmt.Sprintf("mend changes nothing in this message, because it cannot use the id %s in it.", p.Ref)
 		}
 	}
 	return ""

@@ -138,9 +138,9 @@ var rows = []repair.Rule{
 		Example: "A session row whose permission column is not JSON.",
 	},
 	{
-		Code: "no-session", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostInfo), NoFix: "mend does not make it again, because the session's project, folder and permission rules are in it alone. Restore session/PROJECT/ID.json, or the row of the table session, from a backup, then scan again. If the session was deleted, \"mend repair --orphans\" moves what is left of it into the journal.",
+		Code: "no-session", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostInfo), NoFix: "mend does not make it again, because the session's project, folder and permission rules are in it alone. mend restore brings it back if it was kept. If the session was deleted, \"mend repair --orphans\" moves what is left of it into the journal.",
 		Meaning: "The session's own record does not exist, only its messages do. OpenCode does not list the session, and answers no prompt in it.",
-		Fix:     "Nothing is changed. Restore the record from a backup.",
+		Fix:     "Nothing is changed. mend restore brings it back if it was kept.",
 		Example: "session/PROJECT/ses_….json or the row of the session was deleted, and its messages were not.",
 	},
 	{
@@ -191,7 +191,7 @@ var rows = []repair.Rule{
 	stray("OpenCode 1.1 reads each file in this folder as part of the session, and fails or reads one too many: %s.", repair.Rule{
 		Code:    "beside",
 		Meaning: "A file that is not a record is among the records. OpenCode 1.1 reads it as one, and fails or reads one too many.",
-		Fix:     "Nothing is changed, since it may be your own file. scan prints the command that moves it away.",
+		Fix:     "Nothing is changed, since it may be your own file. scan names it.",
 		Example: "part/msg_…/prt_….json.bak, a backup of an editor.",
 	}),
 	stray("mend cannot use a row of the database (%s): its session is not examined, or OpenCode lists no session because of it.", repair.Rule{
@@ -202,9 +202,9 @@ var rows = []repair.Rule{
 	}),
 	stray("Unexpected file at %s (not a session).", repair.Rule{
 		Code:    "stray",
-		NoFix:   "Not changed. Look at it, and move it out of the store if nothing needs it.",
+		NoFix:   "Not changed. It does no harm.",
 		Meaning: "An unexpected file or row is in the place of a record.",
-		Fix:     "Nothing is changed. Move it out of the store if nothing needs it.",
+		Fix:     "Nothing is changed. It does no harm.",
 	}),
 	stray("The contents here are unknown: %s.", repair.Rule{
 		Code:    "hidden",
@@ -214,16 +214,16 @@ var rows = []repair.Rule{
 	}),
 	stray("OpenCode stores the session in a folder here, and answers no prompt without it: %s.", repair.Rule{
 		Code:    "place",
-		NoFix:   "Move it out of the store by hand, and put the folder back if there is a copy of it. Without one OpenCode makes an empty folder. Then scan again.",
+		NoFix:   "mend does not know whose it is, so it leaves it. Where nothing is in its place, OpenCode makes the folder again, and mend restore brings back the session if it was kept.",
 		Meaning: "Something else is in the place of a folder of records. OpenCode cannot store anything there, and answers no prompt.",
-		Fix:     "Nothing is changed. Move it out of the store, and put the folder back if there is a copy of it.",
+		Fix:     "Nothing is changed.",
 		Example: "A file message instead of the folder with all messages.",
 	}),
 	stray("OpenCode follows this link and mend does not, so the contents are unknown: %s.", repair.Rule{
 		Code:    "linked",
-		NoFix:   "mend follows no link in a store. Put the folder itself in the place of the link, then scan again.",
+		NoFix:   "mend follows no link in a store, so it does not know whether the session works.",
 		Meaning: "A folder of the session's records is a symbolic link. OpenCode follows it and mend does not, so its contents are unknown.",
-		Fix:     "Nothing is changed. Put the folder itself in the place of the link, then scan again.",
+		Fix:     "Nothing is changed.",
 	}),
 
 	{Code: "unavailable", Find: find(findUnavailable)},

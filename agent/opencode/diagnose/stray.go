@@ -84,10 +84,8 @@ func (c *simulation) isUnknown() bool {
 	})
 }
 
-// adviceMove returns how to move away what is at a path in the store.
-func adviceMove(path string) string {
-	return fmt.Sprintf("It may be your own file, so mend does not move it. In the store's folder, run: mv -- './%s' ~/", shown(path))
-}
+// yourFile is why a file that is no record stays.
+const yourFile = "The session works without the file. It may be your own, so mend leaves it where it is."
 
 // shown returns a path with unprintable characters escaped as in a Go string.
 func shown(path string) string {
