@@ -260,7 +260,9 @@ func (c *Case) says(text string) string {
 // Fixes returns the ways to fix a finding, the one that loses least first. The error is nil or a [*RefusalError].
 func (c *Case) Fixes(f Finding) ([]Fix, error) {
 	if r := cmp.Or(f.Refusal, c.State.Refuses(f)); r != nil {
-		return nil, &RefusalError{Why: c.says(r.Why), Helps: r.Helps, Final: r.Final}
+		n := *r
+		n.Why = c.says(r.Why)
+		return nil, &n
 	}
 	x := c.Rules.Fault(c, f)
 	all := x.Fixes()
@@ -385,6 +387,8 @@ type Fix struct {
 	// Edit edits a copy of the session, with the editor of the agent that made the fix. After an error
 	// the next fix is tried.
 	Edit func(Editor) error
+
+	aside leftOut // what it sets aside; nil for another fix
 }
 
 // A RefusalError is an error that says why a finding is not fixed, or not by that fix.
@@ -392,6 +396,8 @@ type RefusalError struct {
 	Why   string // a sentence or two for a person
 	Helps bool   // Why says what the user can do about it
 	Final bool   // no other fix of the finding is tried
+
+	EditOnly bool // the record cannot be edited, and can be set aside
 }
 
 func (r *RefusalError) Error() string { return r.Why }

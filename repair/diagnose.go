@@ -30,6 +30,9 @@ type Diagnosis struct {
 	Shown    Shown  // how the agent shows the session because of it
 	Healed   string // the version of the agent that needs no repair of it, as [Rule] has it; "" if the one in use is not older
 
+	SetAside    bool // Fix sets it aside
+	CanSetAside bool // where Fix is "": a repair with [Request.SetAside] sets it aside
+
 	finding key // as it was found first
 }
 
@@ -99,7 +102,7 @@ func diagnose(c *Case, o origin) []Diagnosis {
 	ds := make([]Diagnosis, 0, len(findings))
 	for _, f := range findings {
 		d, fix := describe(c, o, f), known[f.key()]
-		d.Fix, d.Loses, d.WhyNot = fix.Fix, fix.Loses, fix.WhyNot
+		d.Fix, d.Loses, d.WhyNot, d.CanSetAside = fix.Fix, fix.Loses, fix.WhyNot, fix.CanSetAside
 		ds = append(ds, d)
 	}
 	ds = dedupe(ds)

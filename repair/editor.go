@@ -25,6 +25,9 @@ type Editor interface {
 
 	// Remove removes a block. A call goes with its result if they are one record.
 	Remove(b *request.Block) error
+	// SetAside removes a record: a message with all that is in it, or a part. What names the message as the one before it
+	// names that before it then.
+	SetAside(record change.Ref) error
 	// ReplaceText puts a text in the place of a text or of thinking.
 	ReplaceText(b *request.Block, text string) error
 	// SetText gives a text other words. It stays a text of who wrote it.
@@ -94,6 +97,7 @@ func (noEdits) Check() error { return nil }
 func (noEdits) State() State { return nil }
 
 func (noEdits) Remove(*request.Block) error                                 { return ErrNoEdit }
+func (noEdits) SetAside(change.Ref) error                                   { return ErrNoEdit }
 func (noEdits) ReplaceText(*request.Block, string) error                    { return ErrNoEdit }
 func (noEdits) SetText(*request.Block, string) error                        { return ErrNoEdit }
 func (noEdits) ReplaceFiles(*request.Block, []*request.Block, string) error { return ErrNoEdit }

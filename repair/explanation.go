@@ -18,6 +18,7 @@ type Explanation struct {
 	Fix      string `json:"fix,omitempty"`      // what a repair does about it
 	Loses    string `json:"loses,omitempty"`    // what the user loses by the fix
 	Healed   string `json:"healed,omitempty"`   // the versions of agents that need no repair, as [Rule] has it
+	NoFix    string `json:"-"`                  // of a rule without a fix: why, and what the user can do
 }
 
 // A Guide explains what an agent finds.
@@ -63,6 +64,9 @@ func (t *Rules) Explain(e Explanation) Explanation {
 	e.Fix, e.Loses, e.Healed = cmp.Or(e.Fix, r.Fix), cmp.Or(e.Loses, r.Loses), r.Healed
 	class := t.ExplainClass(e.Class)
 	e.Tier = class.Tier
+	if r.Fixes == nil && cmp.Or(r.NoFix, r.Meaning) != "" {
+		e.NoFix = cmp.Or(r.NoFix, r.Fix, class.Fix)
+	}
 	e.Meaning = cmp.Or(e.Meaning, class.Meaning, "The provider rejects requests with this error.")
 	switch {
 	case e.Fix != "":

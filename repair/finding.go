@@ -16,6 +16,9 @@ type Finding struct {
 	Detail string     // distinguishes findings with the same code at one record
 	Short  string     // what a list shows in the place of the class; "" for that
 
+	// Records are the messages or lines at fault, if Ref is none of them.
+	Records []change.Ref
+
 	Class    Class
 	Tier     Tier // of the class
 	Severity Severity

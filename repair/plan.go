@@ -26,6 +26,8 @@ type Request struct {
 	Restore bool
 	// Unattended says that the user cannot be asked: only findings with the tier [Auto] are fixed.
 	Unattended bool
+	// SetAside says that what no fix holds for is set aside: it leaves the session. Not with Unattended.
+	SetAside bool
 
 	Placeholder string // the text in place of missing content; blank for the agent's default
 	Cancelled   string // the error of a call that never ended; blank for the agent's default
@@ -45,6 +47,7 @@ type Result struct {
 	// SentBefore and SentAfter count the stored blocks of the next request without and with the plan, and Added
 	// those of records that the agent leaves out without it, though it makes a request.
 	SentBefore, SentAfter, Added int
+	LeftOut                      []string // what is set aside: a number for each kind, with names
 }
 
 // An AskError says that the repair of a session is made only after a question.
@@ -70,8 +73,8 @@ func Plan(id string, c *Case, req Request) (Result, error) {
 		return Result{}, fmt.Errorf("planning for %s: %w: %s", id, ErrBusy, why)
 	}
 	o := origin{}
-	t, fixed, failed := repeatUntilStable(c, o, req)
-	r := Result{After: t.c, Fixed: dedupe(fixed), Unfixable: dedupe(failed)}
+	t, fixed, failed, out := repeatUntilStable(c, o, req)
+	r := Result{After: t.c, LeftOut: out.words(), Fixed: dedupe(fixed), Unfixable: dedupe(failed)}
 	r.Remaining = diagnose(t.c, o)
 	if req.Error != nil {
 		r.Suspects, r.All = suspects(t.c, o, *req.Error), req.All
@@ -180,11 +183,11 @@ const maxPasses = 8
 // way, such as with thinking, and then has other findings. What an error names is fixed
 // once, because its request is then another; after it all that is broken is fixed,
 // because an error names one place.
-func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed []Diagnosis) {
+func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed []Diagnosis, out leftOut) {
 	rest := req
 	rest.Error = nil
 	t = fixRequested(c, o, req)
-	fixed = t.fixed
+	fixed, out = t.fixed, t.leftOut
 	if req.Error != nil {
 		failed = t.failed
 	}
@@ -193,7 +196,7 @@ func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed
 			break
 		}
 		t = fixRequested(t.c.Reset(), o, rest)
-		fixed = append(fixed, t.fixed...)
+		fixed, out = append(fixed, t.fixed...), append(out, t.leftOut...)
 	}
 	gone := map[key]bool{}
 	for _, d := range fixed {
@@ -204,7 +207,7 @@ func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed
 	for _, f := range t.findings.list {
 		left[f.at(o.first(f.Ref))] = true
 	}
-	return t, slices.DeleteFunc(fixed, func(d Diagnosis) bool { return left[d.finding] }), failed
+	return t, slices.DeleteFunc(fixed, func(d Diagnosis) bool { return left[d.finding] }), failed, out
 }
 
 // fixRequested fixes what is requested.
@@ -213,13 +216,22 @@ func fixRequested(c *Case, o origin, req Request) *search {
 	case req.Error != nil:
 		return fixError(c, o, req)
 	case req.Restore:
-		return newSearch(c, o, func(_ *Case, f Finding) bool { return f.Class == HiddenSession }, req.Unattended)
+		return req.search(c, o, func(_ *Case, f Finding) bool { return f.Class == HiddenSession })
 	case len(req.Classes) > 0:
-		return newSearch(c, o, func(_ *Case, f Finding) bool { return slices.Contains(req.Classes, f.Class) }, req.Unattended)
+		return req.search(c, o, func(_ *Case, f Finding) bool { return slices.Contains(req.Classes, f.Class) })
 	}
-	return newSearch(c, o, func(_ *Case, f Finding) bool {
+	return req.search(c, o, func(_ *Case, f Finding) bool {
 		return (f.Severity == Broken || req.Latent && f.Severity == Latent) && !slices.Contains(req.Except, f.Class)
-	}, req.Unattended)
+	})
+}
+
+// search fixes what is wanted, and sets the rest aside if that is requested.
+func (r *Request) search(c *Case, o origin, w wanted) *search {
+	t := newSearch(c, o, w, r.Unattended)
+	if r.SetAside && !r.Unattended && len(t.failed) > 0 {
+		t = t.setAside()
+	}
+	return t
 }
 
 // fixError fixes what the API error of a request is about: the findings of its kind at the record
@@ -239,12 +251,12 @@ func fixError(c *Case, o origin, req Request) *search {
 		for _, f := range found {
 			named[f.key()] = in(f)
 		}
-		t := newSearch(c, o, func(_ *Case, f Finding) bool { return named[f.at(o.first(f.Ref))] }, req.Unattended)
+		t := req.search(c, o, func(_ *Case, f Finding) bool { return named[f.at(o.first(f.Ref))] })
 		if len(t.fixed) > 0 || only {
 			return t
 		}
 	}
-	return newSearch(c, o, kind, req.Unattended)
+	return req.search(c, o, kind)
 }
 
 // sameKind returns the findings that the error is about: those of its rule, or if there

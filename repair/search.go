@@ -25,6 +25,8 @@ type search struct {
 	depth    int  // of searches for what a fix caused, this one included
 	lossless bool // only fixes that lose nothing are tried
 	auto     bool // only fixes of findings with the tier [Auto] are tried
+	aside    bool // findings are set aside, see [search.setAside]
+	leftOut  leftOut
 	origin   origin
 	original map[key]Diagnosis     // of the findings that the first fixes left; nil in the beginning
 	tried    map[key]int           // number of attempts that did not hold
@@ -65,16 +67,24 @@ func (s *search) run() *search {
 		}
 		s.try(group, n)
 	}
-	way := ""
+	way, can := "", map[key]bool(nil)
 	for _, f := range s.findings.list {
 		if !s.wanted(s.c, f) {
 			continue
 		}
 		d, r := s.originalDiagnosis(f), cmp.Or(s.reasons[f.key()], &RefusalError{})
 		d.WhyNot = cmp.Or(r.Why, s.refused, d.WhyNot, whyNone)
-		if f.Severity == Broken && s.depth == 0 && !r.Helps && d.WhyNot != s.refused {
-			way = cmp.Or(way, s.forkAdvice(), " Continue in a new session.")
-			d.WhyNot += way
+		if f.Severity <= Latent && s.depth == 0 && !r.Helps && d.WhyNot != s.refused {
+			if can == nil {
+				can = s.canSetAside()
+			}
+			switch d.CanSetAside = can[f.key()]; {
+			case d.CanSetAside:
+				d.WhyNot += asideAdvice(d)
+			case f.Severity == Broken:
+				way = cmp.Or(way, s.forkAdvice(), " Continue in a new session.")
+				d.WhyNot += way
+			}
 		}
 		s.failed = append(s.failed, d)
 	}
@@ -151,18 +161,32 @@ type outcome struct {
 // A refSet has the refs of the records of a case. It is made when it is first asked, since few trials
 // need it.
 type refSet struct {
-	c   *Case
-	all map[change.Ref]bool
+	c      *Case
+	all    map[change.Ref]bool
+	unread map[string]bool // the messages of which a record cannot be read
 }
 
 func (r *refSet) has(ref change.Ref) bool {
-	if r.all == nil {
-		r.all = map[change.Ref]bool{}
-		for x := range r.c.Records {
-			r.all[x.Ref] = true
+	r.make()
+	return r.all[ref]
+}
+
+func (r *refSet) isReadable(message string) bool {
+	r.make()
+	return !r.unread[message]
+}
+
+func (r *refSet) make() {
+	if r.all != nil {
+		return
+	}
+	r.all, r.unread = map[change.Ref]bool{}, map[string]bool{}
+	for x := range r.c.Records {
+		r.all[x.Ref] = true
+		if x.Unreadable() {
+			r.unread[x.Ref.Message] = true
 		}
 	}
-	return r.all[ref]
 }
 
 // try makes attempt number n for the findings and keeps what holds.
@@ -297,7 +321,12 @@ func (s *search) fixes(f Finding) []Fix {
 	var r *RefusalError
 	if errors.As(err, &r) {
 		s.reasons[f.key()] = r
-		return nil
+		if !s.aside || !r.EditOnly {
+			return nil
+		}
+	}
+	if s.aside {
+		fixes = s.asideFixes(f)
 	}
 	if s.lossless {
 		fixes = slices.DeleteFunc(slices.Clone(fixes), func(x Fix) bool { return x.Loses != "" && x.Loses != LosesTimes })
@@ -323,6 +352,9 @@ func (s *search) keep(trials []*trial, o outcome) {
 		tr := cmp.Or(own[d.Ref.Message], trials[0])
 		tr.fix.Text = join(tr.fix.Text, d.Fix)
 		tr.fix.Loses = join(tr.fix.Loses, d.Loses)
+	}
+	for _, tr := range trials {
+		s.leftOut = append(s.leftOut, tr.fix.aside...)
 	}
 	fix, moved, first := describeFixed(trials), s.moved(o), s.original == nil
 	if first {
@@ -365,7 +397,7 @@ func describeFixed(trials []*trial) func(Finding, Diagnosis) Diagnosis {
 			d.Fix = near.fix.Text
 		}
 		if tr, ok := own[f.key()]; ok {
-			d.Fix, d.Loses = tr.fix.Text, tr.fix.Loses
+			d.Fix, d.Loses, d.SetAside = tr.fix.Text, tr.fix.Loses, tr.fix.aside != nil
 		}
 		return d
 	}

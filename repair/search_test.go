@@ -114,7 +114,7 @@ func TestSearch(t *testing.T) {
 			return whole(alike(single(words)))(x)
 		}), bad("y", broken, nil)}, "x,x,x", repair.Request{}, "good,good,x", "", "mend knows no change"},
 		{"a refused fix: the next one", []repair.Rule{bad("x", broken, refuse(repair.RefusalError{Why: "no"}))}, "x", repair.Request{}, "good", "", ""},
-		{"a refusal for good", []repair.Rule{bad("x", broken, refuse(repair.RefusalError{Why: "no", Final: true}))}, "x", repair.Request{}, "x", "", "no Continue in a new session."},
+		{"a refusal for good", []repair.Rule{bad("x", broken, refuse(repair.RefusalError{Why: "no", Final: true}))}, "x", repair.Request{}, "x", "", "no To continue without it: mend fix ses_1 --set-aside."},
 		{"a refusal that helps", []repair.Rule{bad("x", broken, refuse(repair.RefusalError{Why: "no", Final: true, Helps: true}))}, "x", repair.Request{}, "x", "", "no"},
 		{"no fix", []repair.Rule{bad("x", broken, nil)}, "x", repair.Request{}, "x", "", "mend knows no change"},
 		{"what is latent stays", []repair.Rule{bad("x", repair.Latent, single("good"))}, "x", repair.Request{}, "x", "", ""},

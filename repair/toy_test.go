@@ -346,6 +346,17 @@ func (d *toyEditor) Remove(b *request.Block) error {
 	return d.at(b, func(m *message, s, i int, _ *request.Block) { m.steps[s] = slices.Delete(m.steps[s], i, i+1) })
 }
 
+func (d *toyEditor) SetAside(ref change.Ref) error {
+	if ref.Kind == change.KindPart {
+		return d.Remove(&request.Block{Source: &ref})
+	}
+	return d.message(ref, func(m *message) error {
+		id := m.id
+		d.s.messages = slices.DeleteFunc(d.s.messages, func(m message) bool { return m.id == id })
+		return nil
+	})
+}
+
 func (d *toyEditor) ReplaceText(b *request.Block, s string) error {
 	return d.edit(b, func(b *request.Block) {
 		*b = request.Block{Type: request.Text, Text: s, Source: b.Source}

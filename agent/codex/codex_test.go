@@ -185,6 +185,9 @@ func TestDamages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if slices.ContainsFunc(r.Remaining, func(d repair.Diagnosis) bool { return d.Rule == "line-shared" }) {
+				t.Error("a whole record on its line is not read again")
+			}
 			if len(r.Plan.Ops) == 0 {
 				if d.Fate != "alive" && d.Fate != "O8" && !d.Lost {
 					t.Errorf("no repair of what is %s", d.Fate)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -96,7 +97,6 @@ func addTests(all map[string]bool, file string) error {
 
 // TestTiersPage compares the tiers in docs/faults.md with those of the classes. With -update it writes them.
 func TestTiersPage(t *testing.T) {
-	const file, begin, end = "../../docs/faults.md", "<!-- tiers: written by TestTiersPage -update -->\n", "<!-- end of tiers -->\n"
 	classes := map[repair.Tier][]string{}
 	for _, topic := range allTopics(newTestApp()) {
 		if topic.Kind == kindClass {
@@ -112,6 +112,30 @@ func TestTiersPage(t *testing.T) {
 	if len(classes) > 0 {
 		t.Errorf("classes with no tier: %v", classes)
 	}
+	compareList(t, "tiers", "TestTiersPage", want)
+}
+
+// TestAsidePage compares the rules without a fix in docs/faults.md with the tables of the agents. With -update it writes them.
+func TestAsidePage(t *testing.T) {
+	want := "| agent | rule | class | what mend says |\n|---|---|---|---|\n"
+	for _, ag := range agents {
+		if ag.Name() == "kilo" || ag.Name() == "claude" { // stores as OpenCode does; has its fixes beside the table
+			continue
+		}
+		for _, e := range ag.Guide().Rules() {
+			if e.NoFix != "" {
+				want += fmt.Sprintf("| %s | `%s` | `%s` | %s |\n", ag.Title(), e.Code, e.Class, strings.ReplaceAll(e.NoFix, "|", "\\|"))
+			}
+		}
+	}
+	compareList(t, "set aside", "TestAsidePage", want)
+}
+
+// compareList compares a list in docs/faults.md, between its marks. With -update it writes the list.
+func compareList(t *testing.T, name, test, want string) {
+	t.Helper()
+	const file = "../../docs/faults.md"
+	begin, end := "<!-- "+name+": written by "+test+" -update -->\n", "<!-- end of "+name+" -->\n"
 	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

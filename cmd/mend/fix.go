@@ -39,7 +39,9 @@ without a terminal it lists the sessions and exits with 5. If no session fits, i
 those that are broken. If none is, it asks what happened, and goes on there; without a
 terminal it lists the commands. You can also say what happened in your own words. If the
 error is not about a session, fix says what helps instead.
-It is short for "mend repair --error TEXT".`,
+It is short for "mend repair --error TEXT".
+
+` + setAsideHelp,
 		Example: "  mend fix                                   asks for the error; paste it\n" +
 			"  mend fix 'my sessions are gone after the update'\n" +
 			"  pbpaste | mend fix - --yes                 the text from the clipboard, without a question\n" +

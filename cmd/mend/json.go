@@ -67,8 +67,9 @@ type diagnosisJSON struct {
 	Says     string `json:"says,omitempty"` // the provider's error, or what was found
 	Fix      string `json:"cure"`
 	Loses    string `json:"loses"`
-	WhyNot   string `json:"whyNot,omitempty"` // if there is no fix
-	Healed   string `json:"healed,omitempty"` // the version of the agent that needs no repair of it
+	WhyNot   string `json:"whyNot,omitempty"`   // if there is no fix
+	SetAside bool   `json:"setAside,omitempty"` // the fix sets it aside, or --set-aside can
+	Healed   string `json:"healed,omitempty"`   // the version of the agent that needs no repair of it
 }
 
 type repairJSON struct {
@@ -175,7 +176,7 @@ func diagnosesJSON(ds []repair.Diagnosis) []diagnosisJSON {
 	for i, d := range ds {
 		out[i] = diagnosisJSON{
 			Rule: d.Rule, Class: string(d.Class), Severity: d.Severity.String(), Record: d.Ref.String(),
-			Why: d.Why, Says: d.Text, Fix: d.Fix, Loses: d.Loses, WhyNot: d.WhyNot, Healed: d.Healed,
+			Why: d.Why, Says: d.Text, Fix: d.Fix, Loses: d.Loses, WhyNot: d.WhyNot, SetAside: d.SetAside || d.CanSetAside, Healed: d.Healed,
 		}
 	}
 	return out

@@ -22,6 +22,7 @@ import (
 type repairFlags struct {
 	writeFlags
 	latent, orphans, all, verbose bool
+	setAside                      bool
 	classes                       []string
 	apiError                      string
 	errorText                     []byte // instead of apiError
@@ -37,6 +38,7 @@ func addRepairFlags(env *environment, cmd *cobra.Command, f *repairFlags) {
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding, with its code and its place in the store")
 	atRiskFlag(fl, &f.latent, "also fix what works, but would break if the version or thinking changed")
+	fl.BoolVar(&f.setAside, "set-aside", false, "take what has no fix out of the named session; undo brings it back")
 	thinkingFlag(env, fl)
 	providerFlag(env, fl)
 }
@@ -58,15 +60,20 @@ With --error it repairs what the error names, then everything else that is broke
 Without a session it finds the one that the error came from, as mend fix does.
 
 The provider names one bad signature per error. --all removes all of them at once; so
-does a second such error.`,
+does a second such error.
+
+` + setAsideHelp,
 		Example: `  mend repair                      show all broken sessions, ask, repair
   mend repair "dark mode"          the session with this in its title
   mend repair . --dry-run -p       show what would change in the newest session of this folder
   mend repair --error @err.txt     the session that this error came from`,
 		Args: atMostOne("session"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			if f.all && f.apiError == "" {
+			switch {
+			case f.all && f.apiError == "":
 				return usagef("--all needs --error")
+			case f.setAside && len(ids) == 0 && f.apiError == "":
+				return usagef("--set-aside needs a session")
 			}
 			if f.orphans {
 				return repairOrphans(cmd.Context(), env, ids, f)
@@ -83,6 +90,11 @@ does a second such error.`,
 	fl.StringVar(&f.apiError, "error", "", "use the error you got to decide what to fix: its text, @FILE, or - for standard input")
 	return cmd
 }
+
+const setAsideHelp = `For what has no fix --set-aside takes the message, the part or the line at fault out of
+the session, a tool call with its result. It shows what is left out, and mend undo brings
+it back. On a terminal a question of its own offers it for a session that you name.
+Without --set-aside, --yes never does it; neither do the plugin, the hooks and watch.`
 
 func classList(env *environment) string {
 	var names []string
@@ -208,7 +220,25 @@ func repairHeads(ctx context.Context, env *environment, c *mend.Store, heads []c
 	run := newRepairRun(newBatch(ctx, env, len(nonEmptyPlans(proposals))), c, proposals)
 	run.flags, run.request, run.named = f, req, named
 	err = run.finish(ctx, err)
-	return len(run.done) > 0, err
+	if !run.offersAside() {
+		return len(run.done) > 0, err
+	}
+	f.setAside, req.SetAside = true, true
+	also, asideErr := repairHeads(ctx, env, c, heads, f, req, named)
+	if also || !errors.Is(asideErr, term.ErrDeclined) {
+		err = asideErr
+	}
+	return also || len(run.done) > 0, err
+}
+
+// offersAside reports whether the user is asked whether to set aside what has no fix.
+func (r *repairRun) offersAside() bool {
+	if !r.named || r.flags.setAside || r.flags.dryRun || r.flags.yes || !r.CanAsk || r.JSON || len(r.failed) > 0 || r.ctx.Err() != nil {
+		return false
+	}
+	return slices.ContainsFunc(r.repaired(), func(p proposal) bool {
+		return slices.ContainsFunc(p.result.Remaining, func(d repair.Diagnosis) bool { return d.CanSetAside })
+	})
 }
 
 // propose plans a repair of each session. It reports sessions for which planning fails, and
@@ -449,6 +479,9 @@ func (r *repairRun) repaired() []proposal {
 // askRepair asks whether a session is to be repaired, until that is decided.
 func (r *repairRun) askRepair(ctx context.Context, p proposal, more bool) (string, error) {
 	question := fmt.Sprintf("Repair %s?", quotedTitle(p.head.Title, p.head.ID))
+	if len(p.result.LeftOut) > 0 {
+		question = fmt.Sprintf("Set aside what has no fix in %s?", quotedTitle(p.head.Title, p.head.ID))
+	}
 	answers := repairAnswers
 	if more {
 		answers = repairAnswersN

@@ -61,8 +61,16 @@ func planFacts(r repair.Result) (facts []fact) {
 		facts = []fact{
 			{"wrong", summary(r.Fixed, faultOf)},
 			{"fix", plannedFixes(r)},
-			{"lost", summary(oncePerRecord(r.Fixed), func(d repair.Diagnosis) string { return term.Sentence(d.Loses) })},
+			{"lost", summary(oncePerRecord(r.Fixed), func(d repair.Diagnosis) string {
+				if d.SetAside {
+					return ""
+				}
+				return term.Sentence(d.Loses)
+			})},
 		}
+	}
+	if len(r.LeftOut) > 0 {
+		facts[2].items = append(r.LeftOut, facts[2].items...)
 	}
 	if r.Added > 0 {
 		facts = append(facts, fact{"sent", []string{fmt.Sprintf("%d content blocks now, %d after the repair", r.SentBefore, r.SentAfter)}})

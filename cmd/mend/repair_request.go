@@ -18,7 +18,7 @@ import (
 // repairRequest converts the flags and settings to a [repair.Request]. It also returns the
 // ways in which the text of an error can be read.
 func repairRequest(ctx context.Context, env *environment, f repairFlags) (r repair.Request, readings []repair.APIError, err error) {
-	r = repair.Request{Latent: f.latent, Force: f.force, All: f.all}
+	r = repair.Request{Latent: f.latent, Force: f.force, All: f.all, SetAside: f.setAside}
 	path, _ := config.Path() // without a home folder there is no file; only texts are read from it here
 	c, err := loadSettingsFrom(path, nil)
 	if _, ok := errors.AsType[*config.ProblemError](err); err != nil && !ok { // status names what is left out

@@ -98,6 +98,36 @@ func (d *draft) Remove(b *request.Block) error {
 	return err
 }
 
+// SetAside implements [repair.Editor]: the lines of the record go, and its children get its parent.
+func (d *draft) SetAside(record change.Ref) error {
+	uuid := record.Message
+	parent, ok := jsonedit.Get(d.raw(uuid), "parentUuid")
+	at, stored := d.c.base.last[uuid]
+	if !stored || change.ValidateID(uuid) != nil || len(d.c.base.lines[at].Rest) > 0 || d.c.base.lines[at].Record.IsBoundary() {
+		return repair.ErrNoEdit
+	}
+	if !ok {
+		parent = []byte("null")
+	}
+	for i := range d.c.base.lines {
+		if r := d.c.base.lines[i].Record; r != nil && r.UUID == uuid {
+			d.setLine(i, nil)
+		}
+	}
+	for _, r := range d.c.conv.Records() {
+		at := r.Parent
+		if raw := d.raw(r.UUID); len(raw) > 0 && !bytes.Equal(raw, r.Raw) { // this draft has changed it
+			at = jsonedit.Parse(raw).TextAt("parentUuid")
+		}
+		if at == uuid {
+			if err := d.setMember(r.UUID, parent, "parentUuid"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // ReplaceText implements [repair.Editor].
 func (d *draft) ReplaceText(b *request.Block, text string) error {
 	return d.editContent(b.Ref().Message, b.Index, func(raw []byte) ([]byte, error) {

@@ -18,7 +18,7 @@ type found struct {
 }
 
 // errNoLine is the refusal to edit a record that [State.canEdit] is not true of.
-var errNoLine = &repair.RefusalError{Final: true, Why: "The message has no line of its own."}
+var errNoLine = &repair.RefusalError{Final: true, EditOnly: true, Why: "The message has no line of its own."}
 
 // report adds a finding with its explanation.
 func (c *State) report(f repair.Finding, d found) {

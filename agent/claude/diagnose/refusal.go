@@ -375,8 +375,5 @@ func (c *State) restFixes(r *transcript.Record) (fixes []repair.Fix) {
 			},
 		})
 	}
-	return append(fixes, repair.Fix{
-		Text: "The message stays in the transcript as a note that is not sent.", Loses: "what it says, for the model", Whole: true,
-		Edit: func(d repair.Editor) error { return d.(*draft).retire(r.UUID) },
-	})
+	return fixes
 }

@@ -153,6 +153,33 @@ func (d *draft) Remove(b *request.Block) error {
 	return d.setIn(b, nil, "content", part(b))
 }
 
+// SetAside implements [repair.Editor]: all items of a message, or a line that the program does not read, if it is a call with its outputs.
+func (d *draft) SetAside(record change.Ref) error {
+	n := len(d.itemsOf(record.Message))
+	for range n {
+		if err := d.drop(d.itemsOf(record.Message)[0]); err != nil {
+			return err
+		}
+	}
+	for i := range d.lines {
+		l := &d.lines[i]
+		if n > 0 || l.gone || l.kind != "" || lineGroup(l.n) != record.Message {
+			continue
+		}
+		id := l.payload.TextAt("call_id")
+		for j := range d.lines {
+			if o := &d.lines[j]; i == j || id != "" && calls[l.of].output == o.of && o.payload.TextAt("call_id") == id {
+				*o = line{gone: true}
+			}
+		}
+		return nil
+	}
+	if n == 0 {
+		return repair.ErrNoBlock
+	}
+	return nil
+}
+
 // ReplaceText implements [repair.Editor].
 func (d *draft) ReplaceText(b *request.Block, text string) error { return d.SetText(b, text) }
 

@@ -66,9 +66,17 @@ func (c *State) faults() (all []repair.Finding) {
 		add("rollout-encoding", "")
 		delete(places, "line-encoding")
 	}
+	if len(places["line-shared"]) > 0 { // what is beside the record gets a line of its own
+		for _, code := range []string{"line-scrap", "line-torn"} {
+			all = append(all, repair.Finding{Code: code, CountOnly: true})
+		}
+	}
 	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-events", "line-torn", "line-scrap", "meta-again", "encrypted-marker"} {
 		if lines := places[code]; len(lines) > 0 {
 			add(code, " Lines of the file: %s (%d in all).", strings.Join(lines[:min(len(lines), 10)], ", "), len(lines))
+			for i := range lines {
+				all[len(all)-1].Records = append(all[len(all)-1].Records, c.ref("line-"+lines[i]))
+			}
 		}
 	}
 	if len(unknown) > 0 {

@@ -160,4 +160,7 @@ func (l *line) lost(known map[string]bool) (reasoning, lost bool) {
 	return bytes.Contains(l.raw, []byte(`"type":"reasoning"`)), true
 }
 
-func (l *line) group() string { return "line-" + strconv.Itoa(l.first) }
+func (l *line) group() string { return lineGroup(l.first) }
+
+// lineGroup names a message by the line that it begins with.
+func lineGroup(n int) string { return "line-" + strconv.Itoa(n) }

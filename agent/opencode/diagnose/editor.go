@@ -101,6 +101,19 @@ func blockOf(m *record.Message, p *record.Part) *request.Block {
 // Remove implements [repair.Editor].
 func (d *draft) Remove(b *request.Block) error { return d.remove(b.Ref()) }
 
+// SetAside implements [repair.Editor].
+func (d *draft) SetAside(record change.Ref) error {
+	if record.Kind == change.KindPart {
+		return d.remove(record)
+	}
+	i := d.index(record)
+	if i < 0 {
+		return repair.ErrNoBlock
+	}
+	d.removeMessage(i)
+	return nil
+}
+
 // ReplaceText implements [repair.Editor].
 func (d *draft) ReplaceText(b *request.Block, text string) error {
 	_, p, err := d.part(b.Ref())

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/internal/test/claude"
+	"mend/internal/test/codex"
+	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
+	"mend/testdata"
+)
+
+// unknownPart adds a part of a type that OpenCode does not know to an answer. OpenCode 1.18 then cannot show the session.
+func unknownPart(s damage.Store) {
+	part := damage.Parts(s, damage.Hello, "text")[0]
+	part.ID, part.Data = part.ID+"x", `{"type":"novelty","text":"what nobody knows"}`
+	s.Put(part)
+}
+
+// longPrompt makes a prompt longer than OpenAI takes a text.
+func longPrompt(s damage.Store) {
+	part := damage.Parts(s, damage.SecondPrompt, "text")[0]
+	part.Data = `{"type":"text","text":"pasted ` + strings.Repeat("x", 10<<20) + `"}`
+	s.Put(part)
+}
+
+// unknownBlock has an answer with a block of no known type, in a record that is spread over two lines: no line can be
+// appended that replaces it.
+func unknownBlock() []byte {
+	return bytes.Replace(claude.ByName("unknown block").Broken(), []byte(`{"type":"novelty"`), []byte("{\n\"type\":\"novelty\""), 1)
+}
+
+// storeOf writes the file of a session below a store, and returns them as a test store.
+func storeOf(t *testing.T, session, file string, data []byte) *testStore {
+	t.Helper()
+	dir := storetest.FastDir(t)
+	ts := &testStore{T: t, session: session, path: filepath.Join(dir, "store"), journal: filepath.Join(dir, "journal")}
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(ts.path, file)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(ts.path, file), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return ts
+}
+
+// rolloutOf writes a rollout of Codex, with settings that have its provider.
+func rolloutOf(t *testing.T, data []byte) *testStore {
+	t.Helper()
+	ts := storeOf(t, testdata.CodexSession, codex.File, data)
+	settings := "model_provider = \"fake\"\n[model_providers.fake]\n"
+	if err := os.WriteFile(filepath.Join(ts.path, "config.toml"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return ts
+}
+
+// An asideCase is a session with a fault that has no fix.
+type asideCase struct {
+	name    string
+	store   func(t *testing.T) *testStore
+	flags   []string
+	leftOut string
+	code    int // of scan before it is set aside
+}
+
+func asideCases() []asideCase {
+	opencode := func(version int, apply func(damage.Store)) func(t *testing.T) *testStore {
+		return func(t *testing.T) *testStore {
+			ts := newTestStore(t, version)
+			damage.Edit(ts, ts.path, ts.session, apply)
+			return ts
+		}
+	}
+	all := []asideCase{
+		{"a prompt of OpenCode", opencode(0, longPrompt), []string{"--provider", "openai"}, "1 prompt (pasted xxx", exitProblems},
+		{"an answer of Claude Code", func(t *testing.T) *testStore {
+			return storeOf(t, claude.Session, "projects/-home-user-project/"+claude.Session+".jsonl", unknownBlock())
+		}, nil, "1 other block (novelty)", exitProblems},
+		{"a line of Codex", func(t *testing.T) *testStore {
+			return rolloutOf(t, codex.ByName("a part of no known type").Broken())
+		}, nil, "1 unread record (line-27)", exitProblems},
+	}
+	for i, version := range damage.Versions {
+		all = append(all, asideCase{"a part of OpenCode " + version, opencode(i, unknownPart), []string{"--at-risk"}, "1 unread record (prt_", exitDone})
+	}
+	return all
+}
+
+// bytesOf returns all files of the store but locks, or what a database holds.
+func (ts *testStore) bytesOf() map[string]string {
+	ts.Helper()
+	if strings.HasSuffix(ts.path, ".db") {
+		return ts.snapshot()
+	}
+	all := map[string]string{}
+	err := filepath.WalkDir(ts.path, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[path] = string(data)
+		return err
+	})
+	if err != nil {
+		ts.Fatal(err)
+	}
+	return all
+}
+
+// What has no fix is set aside only if the user asks for it, of the session that they name. Then nothing is wrong, and an
+// undo gives back each byte.
+func TestSetAside(t *testing.T) {
+	for _, c := range asideCases() {
+		t.Run(c.name, func(t *testing.T) {
+			ts := c.store(t)
+			before := ts.bytesOf()
+			run := func(want int, says string, args ...string) {
+				t.Helper()
+				if ts.version != "" {
+					args = append(args, "--agent-version", ts.version)
+				}
+				code, out := runMend(t, ts.path, ts.journal, append(args, c.flags...)...)
+				out = strings.Join(strings.Fields(out), " ")
+				if code != want || !strings.Contains(out, says) {
+					t.Errorf("mend %s: exit code %d, want %d, and to show %q:\n%.2000s", strings.Join(args, " "), code, want, says, out)
+				}
+			}
+			same := func(when string, want bool) {
+				t.Helper()
+				if maps.Equal(ts.bytesOf(), before) != want {
+					t.Errorf("%s the store is as before: %t, want %t", when, !want, want)
+				}
+			}
+			run(c.code, "--set-aside", "repair", ts.session, "--yes")
+			run(c.code, "", "repair", "--yes")
+			run(exitUsage, "--set-aside needs a session", "repair", "--yes", "--set-aside")
+			run(exitDone, c.leftOut, "repair", ts.session, "--set-aside", "--dry-run")
+			run(exitRefused, c.leftOut, "repair", ts.session, "--set-aside") // nobody can be asked
+			same("after nothing was agreed to", true)
+			run(exitDone, "Undo: mend undo", "repair", ts.session, "--set-aside", "--yes")
+			same("after it is set aside", false)
+			run(exitDone, "healthy", "scan", ts.session)
+			run(exitDone, "", "repair", ts.session, "--set-aside", "--yes")
+			c.flags = nil
+			run(exitDone, c.leftOut, "show")
+			run(exitDone, "Undone", "undo", "--yes")
+			same("after the undo", true)
+			run(exitDone, "", "redo", "--yes")
+			same("after the redo", false)
+			run(exitDone, "Undone", "undo", "--yes")
+			same("after the second undo", true)
+		})
+	}
+}
+
+// On a terminal the question is one of its own, after that of the repair, for a session that the user named.
+func TestSetAsideAsks(t *testing.T) {
+	for _, c := range []struct {
+		in, session   string
+		want          int
+		repair, aside int // how often each is asked
+	}{
+		{"y\ny\n", testdata.CodexSession, exitDone, 1, 1},
+		{"y\nn\n", testdata.CodexSession, exitProblems, 1, 1},
+		{"n\n", testdata.CodexSession, exitRefused, 1, 0},
+		{"y\n", "", exitProblems, 1, 0},
+	} {
+		d := codex.ByName("a part of no known type").Broken()
+		lines := bytes.SplitAfter(d, []byte("\n"))
+		fixed := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"response_item"`)) })
+		lines[fixed] = append([]byte("\x00\x00"), lines[fixed]...)
+		ts := rolloutOf(t, bytes.Join(lines, nil))
+		args := []string{"repair"}
+		if c.session != "" {
+			args = append(args, c.session)
+		}
+		got, out, errs := ts.asking(c.in, 0, args...)
+		repair, aside := strings.Count(errs, `Repair "please TOOL"? `), strings.Count(errs, `Set aside what has no fix in "please TOOL"? `)
+		if got != c.want || repair != c.repair || aside != c.aside {
+			t.Errorf("answers %q: exit code %d, want %d; asked to repair %d times, want %d, to set aside %d times, want %d:\n%s%s", c.in, got, c.want, repair, c.repair, aside, c.aside, out, errs)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package repair
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mend/change"
+	"mend/internal/request"
+)
+
+// This file has the way out of findings that no fix holds for: the records that they are about are set aside. They leave
+// the session, the journal has their bytes, and undo puts them back.
+
+const textAside = "It has no fix, so it is set aside: it leaves the session."
+
+// setAside sets aside what the search has not fixed. What that uncovers is left for the next pass.
+func (s *search) setAside() *search {
+	left := map[key]bool{}
+	for _, d := range s.failed {
+		left[d.finding] = true
+	}
+	t := &search{c: s.c, origin: s.origin, aside: true}
+	t.wanted = func(c *Case, f Finding) bool { return left[f.at(s.origin.first(f.Ref))] && s.wanted(c, f) }
+	t.run()
+	t.fixed, t.changed = append(s.fixed, t.fixed...), s.changed || t.changed
+	return t
+}
+
+// asideAdvice returns how a user sets a finding aside.
+func asideAdvice(d Diagnosis) string {
+	flags := "--set-aside"
+	if d.Severity == Latent {
+		flags = "--at-risk " + flags
+	}
+	return fmt.Sprintf(" To continue without it: mend fix %s %s.", d.Ref.Session, flags)
+}
+
+// canSetAside returns the findings that can be set aside.
+func (s *search) canSetAside() map[key]bool {
+	can := map[key]bool{}
+	if s.auto || s.aside {
+		return can
+	}
+	for _, d := range (&search{c: s.c, wanted: s.wanted, origin: origin{}, aside: true}).run().fixed {
+		can[d.finding] = true
+	}
+	return can
+}
+
+// asideFixes returns the ways to set aside what a finding is about, the one that leaves out least first: the block with
+// its call or its results, the part, the message. A session or a project is never set aside. Neither is a message that
+// cannot be read whole, because the journal could not keep it.
+func (s *search) asideFixes(f Finding) (fixes []Fix) {
+	c := s.c
+	records := f.Records
+	if len(records) == 0 {
+		records = []change.Ref{f.Ref}
+	}
+	isBarred := func(ref change.Ref) bool { return ref.Message == "" || !s.refs.isReadable(ref.Message) }
+	if f.Severity > Latent || slices.ContainsFunc(records, isBarred) {
+		return nil
+	}
+	if len(f.Records) > 0 {
+		return []Fix{asideFix(c, records, nil)}
+	}
+	m := c.Stored(f.Ref)
+	if _, b := m.Step(f.Ref, f.Block); b != nil {
+		fixes = append(fixes, asideFix(c, nil, withCall(c, b)))
+	} else if f.Ref.Kind == change.KindPart {
+		fixes = append(fixes, asideFix(c, records, nil))
+	}
+	records = []change.Ref{messageRef(f.Ref)}
+	var blocks []*request.Block
+	for _, b := range m.Blocks() {
+		records, blocks = append(records, messageRef(b.Ref())), append(blocks, withCall(c, b)...)
+	}
+	slices.SortFunc(records, change.Ref.Compare)
+	return append(fixes, asideFix(c, slices.Compact(records), blocks))
+}
+
+// withCall returns a block, of a call or a result both: neither is sent without the other.
+func withCall(c *Case, b *request.Block) []*request.Block {
+	calls := c.Calls()
+	call := cmp.Or(calls.of[placeOf(b)], b)
+	all := []*request.Block{call}
+	for _, r := range calls.Results(call) {
+		if placeOf(r) != placeOf(call) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// asideFix returns the fix that sets aside records, and blocks of others. A record that has only such blocks goes whole.
+func asideFix(c *Case, records []change.Ref, blocks []*request.Block) Fix {
+	in := map[blockAt]bool{}
+	for _, b := range blocks {
+		in[placeOf(b)] = true
+	}
+	var rest []*request.Block
+	whole := slices.Clone(records)
+	for _, b := range slices.Backward(blocks) { // the index of a block changes with those before it
+		isOther := func(o *request.Block) bool { return o.Ref() == b.Ref() && !in[placeOf(o)] }
+		switch {
+		case slices.Contains(whole, b.Ref()), slices.Contains(records, messageRef(b.Ref())):
+		case slices.ContainsFunc(c.Stored(b.Ref()).Blocks(), isOther):
+			rest = append(rest, b)
+		default:
+			whole = append(whole, b.Ref())
+		}
+	}
+	isWhole := len(records) > 0 || slices.ContainsFunc(blocks, func(b *request.Block) bool { return b.Ref().Message != blocks[0].Ref().Message })
+	out := leftOutOf(c, blocks)
+	for i := 0; len(blocks) == 0 && i < len(records); i++ {
+		out = append(out, leftItem{"unread record", records[i].ID()})
+	}
+	return Fix{
+		Text: textAside, Loses: strings.Join(out.words(), ", "), aside: out,
+		Whole: isWhole, Alike: true,
+		Edit: func(d Editor) error {
+			for _, b := range rest {
+				if err := d.Remove(b); err != nil {
+					return err
+				}
+			}
+			for _, ref := range whole {
+				if err := d.SetAside(ref); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// leftOut is what is set aside, for a person.
+type leftOut []leftItem
+
+type leftItem struct{ kind, name string }
+
+// leftOutOf lists what the blocks are: a prompt or an answer once, a call with its results once.
+func leftOutOf(c *Case, blocks []*request.Block) (out leftOut) {
+	calls, seen := c.Calls(), map[blockAt]bool{}
+	for _, b := range blocks {
+		it, at := leftItem{"other block", string(b.Type)}, placeOf(b)
+		switch {
+		case b.Type == request.Image || b.Type == request.Document:
+			it = leftItem{"file", cmp.Or(b.Name, b.Mime)}
+		case b.IsThinking():
+			it = leftItem{kind: "thinking block"}
+		case b.Type == request.Text:
+			it, at = leftItem{"answer", request.Short(b.Text, 40)}, blockAt{ref: messageRef(b.Ref()), index: -1}
+			if c.Stored(b.Ref()).Role == change.RoleUser {
+				it.kind = "prompt"
+			}
+		case isCall(b) || b.Type == request.ToolResult:
+			call := cmp.Or(calls.of[at], b)
+			it, at = leftItem{"tool call", call.ToolName}, placeOf(call)
+			if len(call.Output) > 0 || len(calls.Results(call)) > 0 {
+				it.kind = "tool result"
+			}
+		}
+		if !seen[at] {
+			seen[at] = true
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
+// words returns a number for each kind, with the first names.
+func (out leftOut) words() (all []string) {
+	for _, kind := range []string{"prompt", "answer", "tool result", "tool call", "file", "thinking block", "other block", "unread record"} {
+		n, names := 0, []string{}
+		for _, it := range out {
+			if it.kind != kind {
+				continue
+			}
+			if n++; it.name != "" && len(names) < 3 && !slices.Contains(names, it.name) {
+				names = append(names, it.name)
+			}
+		}
+		text := fmt.Sprintf("%d %s", n, kind)
+		if n > 1 {
+			text += "s"
+		}
+		if len(names) > 0 {
+			text += fmt.Sprintf(" (%s)", strings.Join(names, "; "))
+		}
+		if n > 0 {
+			all = append(all, text)
+		}
+	}
+	return all
+}

@@ -1,0 +1,143 @@
+package repair_test
+
+import (
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/internal/request"
+	"mend/repair"
+)
+
+// at returns a rule of the toy agent without a fix. It finds a fault at a record while the session has it.
+func at(ref change.Ref, severity repair.Severity, records ...change.Ref) repair.Rule {
+	return repair.Rule{Code: "at " + ref.ID(), Class: repair.IncompleteRecord, Severity: severity, Find: func(s *repair.Case) []repair.Finding {
+		for _, r := range append(records, ref) {
+			if len(s.Stored(r).Steps) == 0 && r.Message != "" {
+				return nil
+			}
+		}
+		return []repair.Finding{{Ref: ref, Records: records}}
+	}}
+}
+
+// needs returns a rule that finds a session without a text.
+func needs(word string) repair.Rule {
+	return repair.Rule{Code: "needs " + word, Class: repair.MissingHistory, Severity: repair.Broken, Find: func(s *repair.Case) []repair.Finding {
+		for _, ref := range s.Messages() {
+			for _, b := range s.Stored(ref).Blocks() {
+				if b.Text == word {
+					return nil
+				}
+			}
+		}
+		return []repair.Finding{{Text: word}}
+	}}
+}
+
+// What has no fix is set aside: the least that helps, only if that is requested, and nothing that the journal cannot keep.
+func TestSetAside(t *testing.T) {
+	aside, broken := repair.Request{SetAside: true}, repair.Broken
+	const offered = "To continue without it: mend fix ses_1 --set-aside."
+	session := change.Ref{Kind: change.KindSession, Session: "ses_1"}
+	talk := func() []message {
+		return []message{prompt(text("hi")), answer(text("a"), text("x")), prompt(text("b"))}
+	}
+	calls := func(call *request.Block) []message {
+		return []message{prompt(text("hi")), answer(text("a"), call), prompt(result("c1", "out"), text("b")), answer(text("c"))}
+	}
+	bash := func(word string) *request.Block {
+		b := call("c1", "bash", "{}")
+		b.Text = word
+		return b
+	}
+	for _, x := range []struct {
+		name    string
+		rules   []repair.Rule
+		session []message
+		request repair.Request
+		want    string
+		leftOut string
+		whyNot  string
+	}{
+		{"not requested: it is offered", []repair.Rule{bad("x", broken, nil)}, talk(), repair.Request{}, "user[hi] assistant[a x] user[b]", "", offered},
+		{"a block", []repair.Rule{bad("x", broken, nil)}, talk(), aside, "user[hi] assistant[a] user[b]", "1 answer (x)", ""},
+		{"the only block: its message", []repair.Rule{bad("b", broken, nil)}, talk(), aside, "user[hi] assistant[a x]", "1 prompt (b)", ""},
+		{"a message", []repair.Rule{at(*refOf("m1"), broken)}, talk(), aside, "user[hi] user[b]", "1 answer (a)", ""},
+		{"a prompt that the conversation begins with: a text takes its place", []repair.Rule{bad("hi", broken, nil)}, talk(), aside, "user[[user interrupted]] assistant[a x] user[b]", "1 prompt (hi)", ""},
+		{"a call with its result", []repair.Rule{bad("x", broken, nil)}, calls(bash("x")), aside, "user[hi] assistant[a] user[b] assistant[c]", "1 tool result (bash)", ""},
+		{"a message with a call", []repair.Rule{at(*refOf("m1"), broken)}, calls(bash("")), aside, "user[hi] user[b] assistant[c]", "1 answer (a), 1 tool result (bash)", ""},
+		{"named records", []repair.Rule{at(session, broken, *refOf("m1"), *refOf("m2"))}, talk(), aside, "user[hi]", "2 unread records (m1; m2)", ""},
+		{"two faults", []repair.Rule{bad("x", broken, nil)}, []message{prompt(text("hi")), answer(text("a"), text("x y")), prompt(text("b"), text("x z"))}, aside, "user[hi] assistant[a] user[b]", "1 prompt (x z), 1 answer (x y)", ""},
+		{"a fix comes first", []repair.Rule{bad("x", broken, single("good"))}, talk(), aside, "user[hi] assistant[a good] user[b]", "", ""},
+		{"never the session", []repair.Rule{at(session, broken)}, talk(), aside, "user[hi] assistant[a x] user[b]", "", "Continue in a new session."},
+		{"not if it makes another fault", []repair.Rule{bad("x", broken, nil), needs("x")}, talk(), aside, "user[hi] assistant[a x] user[b]", "", "Continue in a new session."},
+		{"what is latent stays", []repair.Rule{bad("x", repair.Latent, nil)}, talk(), aside, "user[hi] assistant[a x] user[b]", "", ""},
+		{"what is latent, asked for", []repair.Rule{bad("x", repair.Latent, nil)}, talk(), repair.Request{SetAside: true, Latent: true}, "user[hi] assistant[a] user[b]", "1 answer (x)", ""},
+		{"never what is lost", []repair.Rule{bad("x", repair.Lost, nil)}, talk(), repair.Request{SetAside: true, Classes: []repair.Class{repair.IncompleteRecord}}, "user[hi] assistant[a x] user[b]", "", "mend knows no change"},
+		{"never unattended", []repair.Rule{bad("x", broken, nil)}, talk(), repair.Request{SetAside: true, Unattended: true}, "user[hi] assistant[a x] user[b]", "", "mend knows no change"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			r, err := repair.Plan("ses_1", newCase(newToy(claude, x.session...), x.rules...), x.request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := shown(stateOf(r.After).messages); got != x.want {
+				t.Errorf("got  %s\nwant %s", got, x.want)
+			}
+			if got := strings.Join(r.LeftOut, ", "); got != x.leftOut {
+				t.Errorf("left out %q, want %q", got, x.leftOut)
+			}
+			var whyNot []string
+			for _, d := range r.Unfixable {
+				whyNot = append(whyNot, d.WhyNot)
+				if d.CanSetAside != strings.Contains(d.WhyNot, offered) {
+					t.Errorf("CanSetAside is %t, and the reason %q", d.CanSetAside, d.WhyNot)
+				}
+			}
+			marked := false
+			for _, d := range r.Fixed {
+				if marked = marked || d.SetAside; d.SetAside && d.Loses == "" {
+					t.Errorf("%s is set aside, and loses nothing", d.Rule)
+				}
+			}
+			if marked != (x.leftOut != "") {
+				t.Errorf("SetAside is %t", marked)
+			}
+			if got := strings.Join(whyNot, " "); !strings.Contains(got, x.whyNot) || (got == "") != (x.whyNot == "") {
+				t.Errorf("unfixable %q, want %q", got, x.whyNot)
+			}
+		})
+	}
+}
+
+// An unreadableState has a record with unknown bytes.
+type unreadableState struct {
+	*toy
+
+	ref change.Ref
+}
+
+func (u unreadableState) Records(yield func(*change.Record) bool) {
+	for r := range u.toy.Records {
+		if n := *r; r.Ref == u.ref {
+			n.Defect = &change.Defect{Kind: change.Unreadable, Why: "permission denied"}
+			r = &n
+		}
+		if !yield(r) {
+			return
+		}
+	}
+}
+
+// A message is not set aside if a part of it cannot be read: the journal could not keep the part.
+func TestSetAsideUnreadable(t *testing.T) {
+	for part, offered := range map[change.Ref]bool{*partOf("m1", 0): false, *partOf("m0", 0): true} {
+		s := newToy(claude, prompt(text("hi")), answer(text("a"), text("x")))
+		session := change.Ref{Kind: change.KindSession, Session: "ses_1"}
+		ds := repair.Diagnose(repair.New(unreadableState{s, part}, repair.Context{Session: session, Rules: repair.NewRules(nil, bad("x", repair.Broken, nil))}))
+		if len(ds) != 1 || ds[0].CanSetAside != offered {
+			t.Errorf("with %s unreadable: %+v", part, ds)
+		}
+	}
+}
