@@ -246,11 +246,7 @@ func (c *State) Edit() repair.Editor {
 	return c.edit()
 }
 
-func (c *State) edit() *draft {
-	d := &draft{c: c, edits: c.edits.clone(), gone: map[string][]int{}}
-	d.Begin(repair.Fix{})
-	return d
-}
+func (c *State) edit() *draft { return &draft{c: c, edits: c.edits.clone(), gone: map[string][]int{}} }
 
 // Request returns what the program will send when the user types one more prompt.
 func (c *State) Request() request.Request {

@@ -14,21 +14,17 @@ import (
 // edits are what a draft changes.
 type edits struct {
 	set   map[string]transcript.Line // the new line of a record, by its id
-	after map[string]int             // the line behind which a new record belongs
-	lines map[int][]byte             // lines to be written again in their places; this takes the whole transcript
-	order []int                      // of all lines, if they are to be written in another one; nil if not
+	after map[string]int             // the line after which a new record belongs
 	leaf  string                     // where the conversation goes on; "" for where it does now
 
-	inPlace bool // what the new lines replace goes; this takes the whole transcript
+	inPlace bool // new lines are in their places, and what they replace goes; this takes the whole transcript
 }
 
-func newEdits() edits {
-	return edits{set: map[string]transcript.Line{}, after: map[string]int{}, lines: map[int][]byte{}}
-}
+func newEdits() edits { return edits{set: map[string]transcript.Line{}, after: map[string]int{}} }
 
 // clone returns edits that can be changed.
 func (e edits) clone() edits {
-	e.set, e.after, e.lines = maps.Clone(e.set), maps.Clone(e.after), maps.Clone(e.lines)
+	e.set, e.after = maps.Clone(e.set), maps.Clone(e.after)
 	return e
 }
 
@@ -37,18 +33,6 @@ func (e edits) with(uuid string, l transcript.Line) edits {
 	e = e.clone()
 	e.set[uuid] = l
 	return e
-}
-
-// add adds later edits.
-func (e *edits) add(later edits) {
-	maps.Copy(e.set, later.set)
-	maps.Copy(e.after, later.after)
-	maps.Copy(e.lines, later.lines)
-	e.leaf = cmp.Or(later.leaf, e.leaf)
-	if later.order != nil {
-		e.order = later.order
-	}
-	e.inPlace = e.inPlace || later.inPlace
 }
 
 // created returns the ids of the records that the transcript does not have, in the order in
@@ -66,11 +50,11 @@ func (e edits) created(b *base) (ids []string) {
 // leafOf returns where the conversation is to go on.
 func (e edits) leafOf(b *base) string { return cmp.Or(e.leaf, b.leaf) }
 
-// apply sets the lines of the case: those that are stored, and those to be appended; or if
-// lines change in their places, the whole transcript.
+// apply sets the lines of the case: those that are stored, and those to be appended; or the
+// whole transcript.
 func (c *State) apply() {
 	b, e := c.base, c.edits
-	if len(e.lines) > 0 || e.order != nil || e.inPlace {
+	if e.inPlace {
 		var kept map[int]transcript.Line
 		c.written, kept = c.rewrite()
 		c.lines = transcript.Parse(c.written, int64(len(c.written)), kept)
@@ -104,26 +88,16 @@ func (c *State) rewrite() (out []byte, kept map[int]transcript.Line) {
 		behind[e.after[uuid]] = append(behind[e.after[uuid]], uuid)
 	}
 	out, kept = make([]byte, 0, len(b.Data)), make(map[int]transcript.Line, len(b.lines))
-	for n := range b.lines {
-		i := n
-		if e.order != nil {
-			i = e.order[n]
-		}
-		l := b.lines[i]
+	for i, l := range b.lines {
 		raw := l.Raw
-		at, edited := e.lines[i]
-		if r := l.Record; edited {
-			raw = at
-		} else if r != nil && (b.last[r.UUID] == i || e.inPlace) && e.set[r.UUID].Raw != nil {
+		if r := l.Record; r != nil && e.set[r.UUID].Raw != nil {
 			raw = e.set[r.UUID].Raw
 		} else {
 			kept[len(out)] = l
 		}
-		if !edited || raw != nil {
-			out = append(out, raw...)
-			if l.End < len(b.Data) || len(behind[i]) > 0 || n < len(b.lines)-1 {
-				out = append(out, '\n')
-			}
+		out = append(out, raw...)
+		if l.End < len(b.Data) || len(behind[i]) > 0 {
+			out = append(out, '\n')
 		}
 		for _, uuid := range behind[i] {
 			out = append(append(out, e.set[uuid].Raw...), '\n')
@@ -138,11 +112,11 @@ type draft struct {
 
 	c     *State
 	edits edits
-	now   edits // of the fix that is applied, on top of the others
+	undo  []func() // takes back what the fix that is applied has edited
 
 	// gone are the indexes of blocks that were removed from records since the draft was made; a
 	// record whose blocks are in another order now has [reordered].
-	gone, nowGone map[string][]int
+	gone map[string][]int
 }
 
 // reordered stands for the indexes of a record whose blocks have others now.
@@ -151,7 +125,7 @@ const reordered = -1
 // place returns the index that a block of the case has in the draft now.
 func (d *draft) place(uuid string, index int) (int, error) {
 	at := index
-	for _, gone := range slices.Concat(d.gone[uuid], d.nowGone[uuid]) {
+	for _, gone := range d.gone[uuid] {
 		switch {
 		case gone == reordered || gone == index:
 			return 0, repair.ErrNoBlock
@@ -174,41 +148,47 @@ func (d *draft) reorder(r *transcript.Record, content []byte) error {
 
 // remove notes that a block is gone, or with [reordered] that all have other indexes.
 func (d *draft) remove(uuid string, index int) {
-	d.nowGone[uuid] = append(d.nowGone[uuid], index)
-}
-
-// setOrder writes the stored lines in another order. The conversation goes on at leaf then.
-func (d *draft) setOrder(order []int, leaf string) {
-	d.now.order, d.now.leaf = order[:len(d.c.base.lines)], leaf
+	was := d.gone[uuid]
+	d.undo = append(d.undo, func() { d.gone[uuid] = was })
+	d.gone[uuid] = append(slices.Clip(was), index)
 }
 
 // WriteInPlace implements [repair.Editor]: also of the lines that were replaced before.
 func (d *draft) WriteInPlace() error {
-	d.now.inPlace = true
+	was := d.edits.inPlace
+	d.undo = append(d.undo, func() { d.edits.inPlace = was })
+	d.edits.inPlace = true
 	return nil
 }
 
 // setLeaf moves the end of the conversation to another record.
-func (d *draft) setLeaf(uuid string) { d.now.leaf = uuid }
+func (d *draft) setLeaf(uuid string) {
+	was := d.edits.leaf
+	d.undo = append(d.undo, func() { d.edits.leaf = was })
+	d.edits.leaf = uuid
+}
 
 // set gives a record a new line.
-func (d *draft) set(uuid string, raw []byte) { d.now.set[uuid] = appended(raw) }
+func (d *draft) set(uuid string, raw []byte) {
+	was, had := d.edits.set[uuid]
+	d.undo = append(d.undo, func() {
+		if d.edits.set[uuid] = was; !had {
+			delete(d.edits.set, uuid)
+		}
+	})
+	d.edits.set[uuid] = appended(raw)
+}
 
-// add adds a record behind a line.
+// add adds a record after a line.
 func (d *draft) add(uuid string, raw []byte, line int) {
-	d.now.after[uuid] = line
+	d.edits.after[uuid] = line
 	d.set(uuid, raw)
 }
 
-// setLine writes a line again in its place; nil removes it.
-func (d *draft) setLine(i int, raw []byte) { d.now.lines[i] = raw }
-
 // raw returns the line of a record as the draft has it, nil if there is none.
 func (d *draft) raw(uuid string) []byte {
-	for _, e := range []edits{d.now, d.edits} {
-		if l, ok := e.set[uuid]; ok {
-			return bytes.TrimRight(l.Raw, " ")
-		}
+	if l, ok := d.edits.set[uuid]; ok {
+		return bytes.TrimRight(l.Raw, " ")
 	}
 	if r := d.c.conv.Record(uuid); r != nil {
 		return r.Raw
@@ -217,25 +197,15 @@ func (d *draft) raw(uuid string) []byte {
 }
 
 // Begin implements [repair.Editor].
-func (d *draft) Begin(repair.Fix) {
-	d.commit()
-	d.Undo()
-}
+func (d *draft) Begin(repair.Fix) { d.undo = nil }
 
 // Undo implements [repair.Editor].
-func (d *draft) Undo() { d.now, d.nowGone = newEdits(), map[string][]int{} }
-
-// commit adds the edits of the fix that is applied.
-func (d *draft) commit() {
-	d.edits.add(d.now)
-	for uuid, gone := range d.nowGone {
-		d.gone[uuid] = append(d.gone[uuid], gone...)
+func (d *draft) Undo() {
+	for _, undo := range slices.Backward(d.undo) {
+		undo()
 	}
-	d.Undo()
+	d.undo = nil
 }
 
 // State implements [repair.Editor].
-func (d *draft) State() repair.State {
-	d.commit()
-	return newState(d.c.base, d.edits.clone())
-}
+func (d *draft) State() repair.State { return newState(d.c.base, d.edits.clone()) }

@@ -84,7 +84,6 @@ func (c *State) after(edit func(*draft) error) edits {
 	if edit(d) != nil {
 		return c.edits
 	}
-	d.commit()
 	return d.edits
 }
 

@@ -113,9 +113,8 @@ func (c *State) readAgain(u unread, end bool) []repair.Fix {
 		Text:  "The message is written on a line of its own in its place, so it is read again.",
 		Whole: true,
 		Edit: func(d repair.Editor) error {
-			d.(*draft).setLine(u.line, c.base.lines[u.line].Raw)
 			add(d.(*draft))
-			return nil
+			return d.WriteInPlace()
 		},
 	}}
 }
