@@ -109,13 +109,6 @@ func (c *State) readAgain(u unread, end bool) []repair.Fix {
 		Text:  "The message is written on a line of its own, so it is read again.",
 		Alike: true,
 		Edit:  func(d repair.Editor) error { add(d.(*draft)); return nil },
-	}, {
-		Text:  "The message is written on a line of its own in its place, so it is read again.",
-		Whole: true,
-		Edit: func(d repair.Editor) error {
-			add(d.(*draft))
-			return d.WriteInPlace()
-		},
 	}}
 }
 
