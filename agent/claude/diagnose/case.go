@@ -47,7 +47,6 @@ type State struct {
 	base    *base
 	edits   edits
 	lines   []transcript.Line
-	tried   bool   // only what it sends is asked for; see [State.gains]
 	written []byte // the whole transcript, if lines cannot be appended; else nil
 
 	conv    *transcript.Conversation        // as it is

@@ -87,9 +87,6 @@ func (c *State) after(edit func(*draft) error) edits {
 	return d.edits
 }
 
-// gains reports whether more is sent after the edits, or can be after further repairs.
-func (c *State) gains(e edits) bool { return c.tried || c.isLessThan(load(c.base, e)) }
-
 // isLessThan reports whether more is sent of another state, or can be after further repairs.
 func (c *State) isLessThan(after *State) bool {
 	if leaf := after.edits.leafOf(c.base); leaf != "" {
@@ -100,7 +97,6 @@ func (c *State) isLessThan(after *State) bool {
 	if after.Blocks() > c.Blocks() {
 		return true
 	}
-	after.tried = true
 	after.findBefore()
 	after.findBranches()
 	return slices.ContainsFunc(after.faults, func(f repair.Finding) bool { return f.Class == repair.MissingHistory && f.Severity == repair.Broken })

@@ -38,7 +38,7 @@ func (c *State) findUnread() {
 		end = leaf.UUID // the conversation goes on there when it is read
 		read.edits.leaf = end
 	}
-	gains := c.tried || c.isLessThan(read)
+	gains := c.isLessThan(read)
 	for _, u := range all {
 		f := c.recordFinding(ruleUnread, repair.UnreadableRecord, u.record.UUID)
 		f.Text = fmt.Sprintf("line %d cannot be read", u.line+1)

@@ -276,11 +276,6 @@ func shuffled(t *Transcript) {
 	rand.New(rand.NewPCG(6, 31)).Shuffle(len(t.Lines), func(i, k int) { t.Lines[i], t.Lines[k] = t.Lines[k], t.Lines[i] })
 }
 
-func swapped(t *Transcript) {
-	i := len(t.Lines) / 2
-	t.Lines = slices.Concat(t.Lines[i:], t.Lines[:i])
-}
-
 func nothingPreserved(t *Transcript) {
 	t.edit(boundary, func(r map[string]any) { r["compactMetadata"] = map[string]any{"trigger": "manual", "preTokens": 32} })
 }
