@@ -70,7 +70,7 @@ func troubles() []trouble {
 
 func scenarios() []scenario {
 	if level() == "" {
-		return []scenario{repairFirst(tree), undo(tree), repairSecond(sqlite), undo(sqlite), undo(lines), move(sqlite), move(lines), keepFirst(tree), keepSecond(sqlite), keepSecond(lines), cleanEvents(), clean(lines), repairFirst(rollouts)}
+		return []scenario{repairFirst(tree), undo(tree), repairSecond(sqlite), undo(sqlite), undo(lines), move(sqlite), move(lines), keepFirst(tree), keepSecond(sqlite), keepSecond(lines), cleanEvents(), clean(lines), repairFirst(rollouts), setAside(sqlite), setAside(lines)}
 	}
 	if level() != "torture" {
 		return slices.Concat(all(tree), all(sqlite), all(lines), codexVerbs(), []scenario{repairFirst(newest), undo(newest), cleanEvents(), cleanSnapshots(), salvage(), undoSalvage()})

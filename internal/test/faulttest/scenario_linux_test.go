@@ -14,6 +14,7 @@ type scenario struct {
 	many  bool                           // calls that never got a result, more than are synced one by one
 	wal   bool                           // the agent left a -wal behind, as it does
 	pages bool                           // a page of the database is damaged: what counts is each byte of it
+	aside bool                           // the only fault has no fix
 	setup [][]string                     // the verbs before it
 	half  func([]faulttest.Call) (k int) // if set, a repair was killed before this one of its calls
 	verb  []string
@@ -68,6 +69,11 @@ func repairSecond(k kind) scenario {
 
 func undo(k kind) scenario {
 	return scenario{name: "undo", kind: k, setup: [][]string{repairAll}, verb: undoOne, back: redoOne}
+}
+
+// setAside takes out of the session what has no fix.
+func setAside(k kind) scenario {
+	return scenario{name: "set aside", kind: k, aside: true, verb: []string{"repair", "--yes", "SESSION", "--set-aside", "--at-risk"}, back: undoAll}
 }
 
 // move gives the sessions another folder: a row changes, or a file goes to another folder.
@@ -152,7 +158,7 @@ func all(k kind) []scenario {
 		repairFirst(k), repairSecond(k), undo(k), restore(k), keepFirst(k), keepSecond(k),
 		scenario{name: "undo --session", kind: k, setup: two, verb: undoAll, back: repairAll},
 		scenario{name: "redo", kind: k, setup: [][]string{repairAll, undoOne}, verb: redoOne, back: undoAll},
-		move(k), clean(k),
+		move(k), clean(k), setAside(k),
 		scenario{name: "gc", kind: k, setup: two, verb: []string{"gc", "--older-than", "0h", "--yes"}},
 		scenario{name: "forget", kind: k, setup: two, verb: []string{"forget", "SESSION", "--yes"}})
 	switch k {
@@ -170,7 +176,7 @@ func all(k kind) []scenario {
 // codexVerbs are those of which the store is a rollout and a row.
 func codexVerbs() []scenario {
 	k := rollouts
-	return append(recoveries(k), repairFirst(k), undo(k), restore(k), keepFirst(k), keepSecond(k), clean(k),
+	return append(recoveries(k), repairFirst(k), undo(k), restore(k), keepFirst(k), keepSecond(k), clean(k), setAside(k),
 		scenario{name: "move", kind: k, setup: [][]string{repairAll}, verb: moveAll, back: undoLast})
 }
 

@@ -38,8 +38,14 @@ func (sb *sandbox) damageStore() {
 	if sb.kind == tree {
 		s = damage.Tree{T: sb.T, Root: sb.store, Session: sb.session}
 	}
-	if sb.many {
+	switch {
+	case sb.many:
 		runningCalls(s)
+		return
+	case sb.aside:
+		part := damage.Parts(s, damage.Hello, "text")[0]
+		part.ID, part.Data = part.ID+"x", `{"type":"novelty"}`
+		s.Put(part)
 		return
 	}
 	for _, name := range []string{"reasoning last", "blank prompt", "first prompt lost its parts"} {
@@ -60,10 +66,14 @@ func (sb *sandbox) writeTranscript() {
 	for _, name := range []string{"thinking behind the text", "parent unknown twice", "empty text in a result"} {
 		claude.ByName(name).Apply(t)
 	}
+	data := append(t.Bytes(), `{"type":"mode","mo`...)
+	if sb.aside { // a record that is spread over two lines
+		data = bytes.Replace(claude.ByName("unknown block").Broken(), []byte(`{"type":"novelty"`), []byte("{\n\"type\":\"novelty\""), 1)
+	}
 	file := filepath.Join(sb.store, "projects", "-home-user-project", claude.Session+".jsonl")
 	err := os.MkdirAll(filepath.Dir(file), 0o700)
 	if err == nil {
-		err = os.WriteFile(file, append(t.Bytes(), `{"type":"mode","mo`...), 0o600)
+		err = os.WriteFile(file, data, 0o600)
 	}
 	if err != nil {
 		sb.Fatal(err)
@@ -75,6 +85,10 @@ func (sb *sandbox) writeRollout() {
 	sb.Helper()
 	file := filepath.Join(sb.store, codex.File)
 	broken := bytes.Replace(codex.ByName("answer twice").Broken(), []byte(`"type":"session_meta"`), []byte(`"type":"session_met`), 1)
+	place := "/nowhere.jsonl"
+	if sb.aside {
+		broken, place = codex.ByName("a part of no known type").Broken(), file
+	}
 	err := os.MkdirAll(filepath.Dir(file), 0o700)
 	if err == nil {
 		err = os.WriteFile(filepath.Join(sb.store, "config.toml"), []byte("model_provider = \"fake\"\n[model_providers.fake]\n"), 0o600)
@@ -88,7 +102,7 @@ func (sb *sandbox) writeRollout() {
 	index := damage.SQL(sb.T, filepath.Join(sb.store, codexIndex)) // runs one statement
 	index("PRAGMA journal_mode = wal")
 	index("CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, cwd TEXT NOT NULL DEFAULT '/home/user/src/cx/base/work', first_user_message TEXT NOT NULL DEFAULT 'x', preview TEXT NOT NULL DEFAULT 'x')")
-	index("INSERT INTO threads (id, rollout_path) VALUES (?1, '/nowhere.jsonl')", sb.session)
+	index("INSERT INTO threads (id, rollout_path) VALUES (?1, ?2)", sb.session, place)
 }
 
 // codexIndex is the name of the database with the rows of sessions.

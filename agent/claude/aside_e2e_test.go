@@ -1,0 +1,61 @@
+//go:build e2e
+
+package claude_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"mend/internal/mend"
+	fixture "mend/internal/test/claude"
+	"mend/internal/test/storetest"
+	"mend/repair"
+)
+
+// TestRealSetAside sets aside an answer that the provider refuses, and that no line can replace. The program then sends what was
+// before and after it, and continues the session; an undo gives back each byte.
+func TestRealSetAside(t *testing.T) {
+	storetest.InTurn(t, 2)
+	h := fixture.NewHome(t, install(t))
+	data := bytes.Replace(fixture.ByName("unknown block").Broken(), []byte(`{"type":"novelty"`), []byte("{\n\"type\":\"novelty\""), 1)
+	h.Put(fixture.Session, data)
+	if r := h.Prompt(fixture.Session, prompt, true); r.Answered {
+		t.Fatal("the damaged session is answered")
+	}
+	h.Put(fixture.Session, data)
+	c := client(t, h)
+	set := func() (id string) {
+		head, err := c.Session(t.Context(), fixture.Session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.ProposeRepair(t.Context(), head, repair.Request{SetAside: true})
+		if err != nil || len(r.LeftOut) != 1 || len(r.Unfixable) > 0 {
+			t.Fatalf("left out: %v, unfixable: %+v, %v", r.LeftOut, r.Unfixable, err)
+		}
+		e, err := c.Apply(t.Context(), r.Plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.ID
+	}
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{set()}})
+	if err == nil {
+		_, err = c.Apply(t.Context(), p)
+	}
+	if now := h.Read(fixture.Session); err != nil || !bytes.Equal(now, data) {
+		t.Errorf("after the undo the transcript has %d bytes, want other %d: %v", len(now), len(data), err)
+	}
+	set()
+	want := expectedCase(h.Read(fixture.Session))
+	r := h.Prompt(fixture.Session, prompt, true)
+	compareRequest(t, "set aside", want, r)
+	all := strings.Join(r.Blocks, "\n")
+	if !r.Answered || strings.Contains(all, "novelty") || !strings.Contains(all, "P1first") || !strings.Contains(all, "P4") {
+		t.Errorf("answered: %t; the request has\n%s", r.Answered, all)
+	}
+	if r := h.Prompt(fixture.Session, "again", true); !r.Answered {
+		t.Error("the second prompt is not answered")
+	}
+}
