@@ -213,7 +213,7 @@ func (g recordContext) markFinished(data []byte) ([]byte, error) {
 // move the message among the others.
 func (g recordContext) replaceMessage(r change.Record, text, loses string) repair.Fix {
 	return repair.Fix{Text: text, Loses: loses, Whole: true, Alike: true, Edit: draftEdit(func(d *draft) error {
-		i := d.index(r.Ref)
+		i := d.index.at(r.Ref)
 		if i < 0 {
 			return fmt.Errorf("%s: no such message", r.Ref)
 		}
@@ -226,7 +226,7 @@ func (g recordContext) replaceMessage(r change.Record, text, loses string) repai
 func (g recordContext) removeMessage() repair.Fix {
 	return repair.Fix{Text: "The message is removed, with all that is in it.", Loses: "The message, with all that is in it.",
 		Whole: true, Alike: true, Edit: draftEdit(func(d *draft) error {
-			i := d.index(g.m.Ref)
+			i := d.index.at(g.m.Ref)
 			if i < 0 || slices.ContainsFunc(d.s.Messages[i].Parts, func(p record.Part) bool { return p.Unreadable() }) {
 				return fmt.Errorf("%s: it cannot be read", g.m.Ref)
 			}

@@ -10,45 +10,22 @@ import (
 	"mend/repair"
 )
 
-// A draft is a copy of a session that fixes edit. It has its own list of messages, and its own list of parts for
-// each message that [draft.message] or [draft.part] returned. The bytes of records are shared: an edit replaces
-// them.
+// A draft is a copy of a session that fixes edit: copy on write. It has its own list of messages, and its own list of parts
+// for each message that [draft.message] or [draft.part] returned. The bytes of records are shared: an edit replaces them.
 type draft struct {
-	c      *simulation // of the session before any fix
-	s      *record.Session
-	texts  repair.Texts
-	places map[string]int       // of messages before a fix moved any; see [messageIndexes]
-	lists  map[string]*partList // of the messages that have their own list of parts
+	c     *simulation // of the session before any fix
+	s     *record.Session
+	texts repair.Texts
+	own   map[string]bool // messages that have their own list of parts
+	index *index          // of s
 
 	moved   bool            // messages may be out of order
 	dropped map[string]bool // ids of messages that [draft.arrange] removes
 
 	// Of the current fix.
-	wide    bool            // it may change other messages than that of its finding; it is the first of its draft
+	wide    bool            // it may change other messages than the one of its finding; it is the first of its draft
 	touched map[string]bool // the messages that it changed
 	undo    []func()        // what takes its edits back, the newest last
-}
-
-// A partList is what a draft knows of a list of parts of its own.
-type partList struct {
-	places  map[string]int // indexes by the ids in the refs; nil until they are needed
-	removed map[int]bool   // the parts that [draft.removeMarked] removes
-}
-
-// find returns the index of a part in the list, -1 if it is not there.
-func (l *partList) find(parts []record.Part, ref change.Ref) int {
-	if l.places == nil {
-		l.places = partIndexes(parts)
-	}
-	if at, ok := l.places[ref.Part]; ok && !l.removed[at] && at < len(parts) && parts[at].Ref == ref {
-		return at
-	}
-	for i := range parts { // the list has changed since it was indexed
-		if parts[i].Ref == ref && !l.removed[i] {
-			return i
-		}
-	}
-	return -1
 }
 
 // Edit implements [repair.State].
@@ -56,7 +33,9 @@ func (c *simulation) Edit() repair.Editor { return c.draft() }
 
 // draft returns a copy of the simulation's session.
 func (c *simulation) draft() *draft {
-	return &draft{c: c, s: copyOf(c.s), texts: c.texts, lists: map[string]*partList{}, touched: map[string]bool{}}
+	d := &draft{c: c, s: copyOf(c.s), texts: c.texts, own: map[string]bool{}, touched: map[string]bool{}}
+	d.index = newIndex(d.s)
+	return d
 }
 
 // copyOf returns a copy of the session with its own list of messages.
@@ -85,9 +64,7 @@ func (d *draft) Undo() {
 // Check implements [repair.Editor].
 func (d *draft) Check() error {
 	if d.wide {
-		for i := range d.s.Messages {
-			d.removeMarked(&d.s.Messages[i])
-		}
+		d.sweep()
 		if why := d.hiddenChange(); why != "" {
 			return &repair.RefusalError{Why: why}
 		}
@@ -104,7 +81,8 @@ func (d *draft) Check() error {
 func (d *draft) State() repair.State {
 	d.arrange()
 	n := d.c.withSession(d.s)
-	d.s, d.lists = copyOf(d.s), map[string]*partList{}
+	d.s, d.own = copyOf(d.s), map[string]bool{}
+	d.index = newIndex(d.s)
 	return n
 }
 
@@ -144,13 +122,13 @@ func (d *draft) lockedChange() *change.Record {
 		}
 	}
 	for id := range d.touched {
-		i := d.index(change.Ref{Message: id})
+		i := d.index.at(change.Ref{Message: id})
 		if d.wide || i < 0 || d.dropped[id] {
 			continue
 		}
 		m := &d.s.Messages[i]
 		after[m.Ref] = m.Data
-		for _, p := range d.partsOf(m) {
+		for _, p := range m.Parts {
 			after[p.Ref] = p.Data
 		}
 	}
@@ -185,56 +163,48 @@ func (d *draft) removeMessage(i int) {
 func (d *draft) touch(i int) {
 	m := &d.s.Messages[i]
 	before, id := *m, m.Ref.Message
-	list := d.lists[id]
+	owned := d.own[id]
 	d.touched[id] = true
-	d.undo = append(d.undo, func() { *m, d.lists[id] = before, list })
+	d.undo = append(d.undo, func() {
+		*m, d.own[id] = before, owned
+		delete(d.index.parts, id)
+	})
 }
 
-// arrange removes the messages and the parts that are marked as removed, and sorts the others.
+// arrange removes the messages and the parts that are gone, and sorts the others.
 func (d *draft) arrange() {
-	for i := range d.s.Messages {
-		d.removeMarked(&d.s.Messages[i])
-	}
+	d.sweep()
 	if len(d.dropped) > 0 {
 		d.s.Messages = slices.DeleteFunc(d.s.Messages, func(m record.Message) bool { return d.dropped[m.Ref.Message] })
 	}
 	if d.moved {
 		d.s.Sort()
 	}
-	d.dropped, d.moved, d.places = nil, false, nil
+	d.dropped, d.moved, d.index = nil, false, newIndex(d.s)
 }
 
-// removeMarked removes the parts of the message that are marked as removed.
-func (d *draft) removeMarked(m *record.Message) {
-	if l := d.lists[m.Ref.Message]; l != nil && len(l.removed) > 0 {
-		d.copyParts(m)
-	}
-}
-
-// copyParts gives the message a new list of parts, without those that are marked as removed.
-func (d *draft) copyParts(m *record.Message) {
-	m.Parts = d.partsOf(m)
-	d.lists[m.Ref.Message] = &partList{}
-}
-
-// partsOf returns a copy of the message's list of parts, without those that are marked as removed.
-func (d *draft) partsOf(m *record.Message) []record.Part {
-	l := d.lists[m.Ref.Message]
-	if l == nil || len(l.removed) == 0 {
-		return slices.Clone(m.Parts)
-	}
-	parts := make([]record.Part, 0, len(m.Parts)-len(l.removed))
-	for i := range m.Parts {
-		if !l.removed[i] {
-			parts = append(parts, m.Parts[i])
+// sweep removes the parts that are gone.
+func (d *draft) sweep() {
+	for i := range d.s.Messages {
+		if m := &d.s.Messages[i]; d.own[m.Ref.Message] && slices.ContainsFunc(m.Parts, isGone) {
+			d.copyParts(m)
 		}
 	}
-	return parts
+}
+
+// isGone reports whether the part was removed: nothing else of it is left.
+func isGone(p record.Part) bool { return p.Ref.Kind == 0 }
+
+// copyParts gives the message a new list of parts, without those that are gone.
+func (d *draft) copyParts(m *record.Message) {
+	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), isGone)
+	d.own[m.Ref.Message] = true
+	delete(d.index.parts, m.Ref.Message)
 }
 
 // message returns the message with that ref, or of the part with that ref, for any edit.
 func (d *draft) message(ref change.Ref) (*record.Message, error) {
-	i := d.index(ref)
+	i := d.index.at(ref)
 	if i < 0 {
 		return nil, fmt.Errorf("%s: no such message", ref)
 	}
@@ -243,60 +213,32 @@ func (d *draft) message(ref change.Ref) (*record.Message, error) {
 	return &d.s.Messages[i], nil
 }
 
-// index returns the index of the message with that ref, or of the part with that ref; -1 if there is none.
-func (d *draft) index(ref change.Ref) int {
-	if d.places == nil {
-		d.places = messageIndexes(d.s)
-	}
-	if i, ok := d.places[ref.Message]; ok && i < len(d.s.Messages) && d.s.Messages[i].Ref.Message == ref.Message {
-		return i
-	}
-	return slices.IndexFunc(d.s.Messages, func(m record.Message) bool { return m.Ref.Message == ref.Message })
-}
-
 // part returns a part and its message, for edits that replace the part. Use [draft.message] to add or remove parts.
 func (d *draft) part(ref change.Ref) (*record.Message, *record.Part, error) {
-	m, l, at, err := d.find(ref)
-	if err != nil {
-		return nil, nil, err
+	i := d.index.at(ref)
+	if i < 0 {
+		return nil, nil, fmt.Errorf("%s: no such message", ref)
+	}
+	m := &d.s.Messages[i]
+	if !d.own[m.Ref.Message] {
+		d.copyParts(m)
+	}
+	at := d.index.part(m, ref)
+	if at < 0 {
+		return nil, nil, fmt.Errorf("%s: no such part", ref)
 	}
 	p := &m.Parts[at]
 	before := *p
-	d.undo = append(d.undo, func() {
-		*p = before
-		delete(l.removed, at)
-	})
+	d.touched[m.Ref.Message] = true
+	d.undo = append(d.undo, func() { *p = before })
 	return m, p, nil
 }
 
-// find returns where a part is, in a list of parts of the draft's own.
-func (d *draft) find(ref change.Ref) (m *record.Message, l *partList, at int, err error) {
-	i := d.index(ref)
-	if i < 0 {
-		return nil, nil, 0, fmt.Errorf("%s: no such message", ref)
-	}
-	m = &d.s.Messages[i]
-	if d.lists[m.Ref.Message] == nil {
-		d.copyParts(m)
-	}
-	l = d.lists[m.Ref.Message]
-	if at = l.find(m.Parts, ref); at < 0 {
-		return nil, nil, 0, fmt.Errorf("%s: no such part", ref)
-	}
-	d.touched[m.Ref.Message] = true
-	return m, l, at, nil
-}
-
-// remove marks the part with that ref as removed, see [draft.removeMarked].
+// remove removes a part. Its place stays until [draft.sweep], so that others keep theirs.
 func (d *draft) remove(ref change.Ref) error {
-	_, l, at, err := d.find(ref)
-	if err != nil {
-		return err
+	_, p, err := d.part(ref)
+	if err == nil {
+		*p = record.Part{}
 	}
-	if l.removed == nil {
-		l.removed = map[int]bool{}
-	}
-	l.removed[at] = true
-	d.undo = append(d.undo, func() { delete(l.removed, at) })
-	return nil
+	return err
 }

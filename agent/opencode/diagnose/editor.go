@@ -106,7 +106,7 @@ func (d *draft) SetAside(record change.Ref) error {
 	if record.Kind == change.KindPart {
 		return d.remove(record)
 	}
-	i := d.index(record)
+	i := d.index.at(record)
 	if i < 0 {
 		return repair.ErrNoBlock
 	}

@@ -7,7 +7,7 @@ import (
 	"mend/change"
 )
 
-// An index finds the records of a session that does not change.
+// An index finds the records of a session. Where these have moved, it searches.
 type index struct {
 	s        *record.Session
 	messages map[string]int
@@ -18,9 +18,22 @@ func newIndex(s *record.Session) *index {
 	return &index{s, messageIndexes(s), map[string]map[string]int{}}
 }
 
+// at returns the place of the message with that ref, or of the part with that ref; -1 if there is none.
+func (x *index) at(ref change.Ref) int {
+	all := x.s.Messages
+	i, ok := x.messages[ref.Message]
+	switch {
+	case ref.Message == "":
+		return -1
+	case ok && i < len(all) && all[i].Ref.Message == ref.Message:
+		return i
+	}
+	return slices.IndexFunc(all, func(m record.Message) bool { return m.Ref.Message == ref.Message })
+}
+
 // message returns the message with that ref, or of the part with that ref; nil if there is none.
 func (x *index) message(ref change.Ref) *record.Message {
-	if i, ok := x.messages[ref.Message]; ok && ref.Message != "" {
+	if i := x.at(ref); i >= 0 {
 		return &x.s.Messages[i]
 	}
 	return nil
@@ -34,11 +47,7 @@ func (x *index) part(m *record.Message, ref change.Ref) int {
 		places = partIndexes(m.Parts)
 		x.parts[m.Ref.Message] = places
 	}
-	at, ok := places[ref.Part]
-	switch {
-	case !ok:
-		return -1
-	case at < len(m.Parts) && m.Parts[at].Ref == ref:
+	if at, ok := places[ref.Part]; ok && at < len(m.Parts) && m.Parts[at].Ref == ref {
 		return at
 	}
 	return searchPart(m.Parts, ref)
