@@ -39,7 +39,7 @@ func (s *Cases) Examine(_ context.Context, head change.Head, o repair.Options) (
 	if err != nil {
 		return x, err
 	}
-	return Examination{Busy: c.Busy() != "", Provider: s.Provider, Thinking: true, Stamp: stamp, Diagnoses: repair.Diagnose(c)}, nil
+	return Examination{Busy: c.Busy != "", Provider: s.Provider, Thinking: true, Stamp: stamp, Diagnoses: repair.Diagnose(c)}, nil
 }
 
 // Forecast implements [Store].

@@ -98,12 +98,6 @@ func (c *Case) Window() int {
 // Settings returns the ways to send the session in which a fix has to hold, the one in use first.
 func (c *Case) Settings() []Setting { return c.settings }
 
-// Busy returns which process uses the session, and what the user can do; "" if the agent is not working in it.
-func (c *Case) Busy() string { return c.Context.Busy }
-
-// LastError returns the error with which the newest answer failed, as it is stored; nil if it did not fail.
-func (c *Case) LastError() []byte { return c.Context.LastError }
-
 // Calls returns the tool calls with their results.
 func (c *Case) Calls() Calls {
 	if c.calls == nil {
@@ -294,23 +288,6 @@ func (c *Case) inSettings(e *APIError) *Case {
 	n := &Case{Context: c.Context, asked: e, isDraft: c.isDraft}
 	n.State, n.settings = c.settingsFor(e)
 	return n
-}
-
-// Renamed returns the refs of records that had other refs in the earlier state of the session, by their earlier refs.
-func (c *Case) Renamed(earlier *Case) map[change.Ref]change.Ref {
-	if c.Context.Renamed == nil {
-		return nil
-	}
-	return c.Context.Renamed(earlier.State, c.State)
-}
-
-// ForkBefore says how the user can continue in a new session without a prompt and what follows it, as a sentence; "" if
-// the provider refuses what is before it, too.
-func (c *Case) ForkBefore(prompt change.Ref) string {
-	if c.Context.ForkBefore == nil {
-		return ""
-	}
-	return c.Context.ForkBefore(c.State, prompt)
 }
 
 // Draft returns a new draft of the session.

@@ -69,7 +69,7 @@ var ErrBusy error = fail.New(fail.Refused, "wait until the agent is done, or use
 //
 // The error wraps [ErrBusy] if the session is busy and Force is not set.
 func Plan(id string, c *Case, req Request) (Result, error) {
-	if why := c.Busy(); why != "" && !req.Force {
+	if why := c.Busy; why != "" && !req.Force {
 		return Result{}, fmt.Errorf("planning for %s: %w: %s", id, ErrBusy, why)
 	}
 	o := origin{}

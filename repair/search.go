@@ -281,7 +281,10 @@ func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 	}
 	if len(trials) > 0 {
 		o.c = d.Case()
-		o.refs, o.to = &refSet{c: o.c}, o.c.Renamed(s.c)
+		o.refs = &refSet{c: o.c}
+		if s.c.Renamed != nil {
+			o.to = s.c.Renamed(s.c.State, o.c.State)
+		}
 	}
 	return trials, o
 }
@@ -428,10 +431,10 @@ func (s *search) forkAdvice() string {
 	for at > 0 && !slices.Contains(prompts, all[at]) {
 		at--
 	}
-	if at <= 0 {
+	if at <= 0 || s.c.ForkBefore == nil {
 		return ""
 	}
-	if way := s.c.ForkBefore(all[at]); way != "" {
+	if way := s.c.ForkBefore(s.c.State, all[at]); way != "" {
 		return " " + way
 	}
 	return ""

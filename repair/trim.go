@@ -97,7 +97,7 @@ const (
 // The error wraps [ErrBusy] if the agent is working in the session and Force is not set, and
 // says what would be worse if the plan would break the session.
 func Trim(id string, c *Case, r TrimRequest) (Trimmed, error) {
-	if why := c.Busy(); why != "" && !r.Force {
+	if why := c.Busy; why != "" && !r.Force {
 		return Trimmed{}, fmt.Errorf("trimming %s: %w: %s", id, ErrBusy, why)
 	}
 	after, t := trim(c, r)

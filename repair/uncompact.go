@@ -64,7 +64,7 @@ func Uncompact(id string, c *Case, r UncompactRequest) (Uncompacted, error) {
 }
 
 func uncompact(id string, c *Case, r UncompactRequest) (u Uncompacted, err error) {
-	if why := c.Busy(); why != "" && !r.Force {
+	if why := c.Busy; why != "" && !r.Force {
 		return u, fmt.Errorf("%w: %s", ErrBusy, why)
 	}
 	before := wholeOf(c)

@@ -86,7 +86,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 		Busy: s.Busy(ctx, head, true), Provider: anthropic.Provider{}.Name(), Thinking: true, Stamp: stampOf(e), Diagnoses: repair.Diagnose(c),
 	}
 	if r := diagnose.StateOf(c).LastFailed(); r != nil {
-		x.Failure = &agent.Failure{Message: r.UUID, Error: c.LastError(), Time: time.UnixMilli(r.Time)}
+		x.Failure = &agent.Failure{Message: r.UUID, Error: c.LastError, Time: time.UnixMilli(r.Time)}
 	}
 	if len(x.Diagnoses) > 0 && s.WhyLocked(head.Ref) != "" { // the rights of folders are not in the stamp
 		x.Stamp = change.Stamp{}

@@ -238,7 +238,7 @@ func failedWith(ctx context.Context, c *mend.Store, heads []change.Head, reading
 
 // hasFailedWith reports whether the newest answer of the session failed with the error.
 func hasFailedWith(c *mend.Store, m *repair.Case, readings []repair.APIError) bool {
-	stored := m.LastError()
+	stored := m.LastError
 	if len(stored) == 0 {
 		return false
 	}

@@ -99,7 +99,7 @@ func (c *Store) whyBusy(ctx context.Context, head change.Head) string {
 	if err != nil {
 		return ""
 	}
-	return s.Busy()
+	return s.Busy
 }
 
 // leave takes out the sessions that were begun after the old folder was made, if others were begun before.

@@ -322,7 +322,7 @@ func (c *Store) diagnose(ctx context.Context, head change.Head, o repair.Options
 	if err != nil {
 		return agent.Examination{}, err
 	}
-	return agent.Examination{Busy: s.Busy() != "", Diagnoses: repair.Diagnose(s)}, nil
+	return agent.Examination{Busy: s.Busy != "", Diagnoses: repair.Diagnose(s)}, nil
 }
 
 // Session returns the session with exactly that id. It lists all sessions only if none were listed yet, or
