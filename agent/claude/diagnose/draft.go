@@ -17,14 +17,17 @@ type edits struct {
 	after map[string]int             // the line after which a new record belongs
 	leaf  string                     // where the conversation goes on; "" for where it does now
 
-	inPlace bool // new lines are in their places, and what they replace goes; this takes the whole transcript
+	aside   map[string]bool // the records of which all lines go; this takes the whole transcript
+	inPlace bool            // new lines are in their places, and what they replace goes; this takes the whole transcript
 }
 
-func newEdits() edits { return edits{set: map[string]transcript.Line{}, after: map[string]int{}} }
+func newEdits() edits {
+	return edits{set: map[string]transcript.Line{}, after: map[string]int{}, aside: map[string]bool{}}
+}
 
 // clone returns edits that can be changed.
 func (e edits) clone() edits {
-	e.set, e.after = maps.Clone(e.set), maps.Clone(e.after)
+	e.set, e.after, e.aside = maps.Clone(e.set), maps.Clone(e.after), maps.Clone(e.aside)
 	return e
 }
 
@@ -54,7 +57,7 @@ func (e edits) leafOf(b *base) string { return cmp.Or(e.leaf, b.leaf) }
 // whole transcript.
 func (c *State) apply() {
 	b, e := c.base, c.edits
-	if e.inPlace {
+	if e.inPlace || len(e.aside) > 0 {
 		var kept map[int]transcript.Line
 		c.written, kept = c.rewrite()
 		c.lines = transcript.Parse(c.written, int64(len(c.written)), kept)
@@ -89,15 +92,18 @@ func (c *State) rewrite() (out []byte, kept map[int]transcript.Line) {
 	}
 	out, kept = make([]byte, 0, len(b.Data)), make(map[int]transcript.Line, len(b.lines))
 	for i, l := range b.lines {
-		raw := l.Raw
-		if r := l.Record; r != nil && e.set[r.UUID].Raw != nil {
+		raw, r := l.Raw, l.Record
+		isAside := r != nil && e.aside[r.UUID]
+		if r != nil && e.set[r.UUID].Raw != nil {
 			raw = e.set[r.UUID].Raw
-		} else {
+		} else if !isAside {
 			kept[len(out)] = l
 		}
-		out = append(out, raw...)
-		if l.End < len(b.Data) || len(behind[i]) > 0 {
-			out = append(out, '\n')
+		if !isAside {
+			out = append(out, raw...)
+			if l.End < len(b.Data) || len(behind[i]) > 0 {
+				out = append(out, '\n')
+			}
 		}
 		for _, uuid := range behind[i] {
 			out = append(append(out, e.set[uuid].Raw...), '\n')
@@ -166,6 +172,12 @@ func (d *draft) setLeaf(uuid string) {
 	was := d.edits.leaf
 	d.undo = append(d.undo, func() { d.edits.leaf = was })
 	d.edits.leaf = uuid
+}
+
+// setAside removes all lines of a record.
+func (d *draft) setAside(uuid string) {
+	d.undo = append(d.undo, func() { delete(d.edits.aside, uuid) })
+	d.edits.aside[uuid] = true
 }
 
 // set gives a record a new line.

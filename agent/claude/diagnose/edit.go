@@ -109,11 +109,7 @@ func (d *draft) SetAside(record change.Ref) error {
 	if !ok {
 		parent = []byte("null")
 	}
-	for i := range d.c.base.lines {
-		if r := d.c.base.lines[i].Record; r != nil && r.UUID == uuid {
-			d.setLine(i, nil)
-		}
-	}
+	d.setAside(uuid)
 	for _, r := range d.c.conv.Records() {
 		at := r.Parent
 		if raw := d.raw(r.UUID); len(raw) > 0 && !bytes.Equal(raw, r.Raw) { // this draft has changed it
