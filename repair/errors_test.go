@@ -82,6 +82,12 @@ func TestFixesOfErrors(t *testing.T) {
 			want:    "user[1] assistant[~a(sa) ~b(sb) #c:ls{}=out]",
 		},
 		{
+			name: "the only thought of an open tool loop stays", provider: claude, thinking: true, whyNot: "The tool loop of the newest",
+			session: []message{prompt(text("1")), answer(think("a", "sa"), done("c", "ls", "{}", "out"))},
+			request: repair.Request{Error: asked("R7", repair.ThinkingSignature, 1, 0)},
+			want:    "user[1] assistant[~a(sa) #c:ls{}=out]",
+		},
+		{
 			name: "with a prompt after it, one of two thoughts stays", provider: claude, thinking: true, whyNot: "The tool loop of the newest",
 			session: []message{prompt(text("1")), answer(think("a", "sa"), think("b", "sb"), done("c", "ls", "{}", "out")), prompt(text("2"))},
 			request: repair.Request{Error: asked("R7", repair.ThinkingSignature, 1, 0)},
@@ -147,6 +153,10 @@ func TestMatchError(t *testing.T) {
 		if got.Degree != x.want || x.want != 0 && got.N != x.n {
 			t.Errorf("%s: degree %d at %d, want %d at %d", x.name, got.Degree, got.N, x.want, x.n)
 		}
+	}
+	invalid := newToy(claude, prompt(text("1")), answers(step(done("a:1", "ls", "{}", "out")), step(text("ok"))))
+	if got := repair.MatchError(newCase(invalid), *asked("R17", repair.InvalidToolCall, -1, -1)); got.Degree != 0 {
+		t.Errorf("another rule of the same class: degree %d, want 0", got.Degree)
 	}
 	quoted := repair.APIError{Class: repair.ItemID, Index: -1, Block: -1, Items: []string{"msg_2"}}
 	items := newToy(gpt, prompt(text("1")), answer(item("msg_1", text("a")), item("msg_2", text("b"))))

@@ -319,6 +319,16 @@ func TestFixThinking(t *testing.T) {
 			want:    "user[hi] assistant[~so(sig) #c:ls{}=1 | [user interrupted]]",
 		},
 		{
+			name: "thinking that is not first in an open loop: it stays, and the loop is closed", provider: claude, thinking: true, rules: "R3",
+			session: []message{prompt(text("hi")), answer(text("ok"), think("so", "sig"), done("c", "ls", "{}", "1"))},
+			want:    "user[hi] assistant[ok ~so(sig) #c:ls{}=1 | [user interrupted]]",
+		},
+		{
+			name: "thinking after a call in an open loop", provider: claude, thinking: true, rules: "R1 R3 R10",
+			session: []message{prompt(text("hi")), answer(done("c", "ls", "{}", "1"), think("so", "sig"))},
+			want:    "user[hi] assistant[~so(sig) #c:ls{}=1 | [user interrupted]]",
+		},
+		{
 			name: "a call without reasoning", provider: chat.Provider{Field: true}, vendor: chat.DeepSeek, rules: "V3",
 			session: []message{prompt(text("hi")), answers(step(think("a", "s"), done("b", "ls", "{}", "0")), step(done("c", "ls", "{}", "1")), step(text("ok")))},
 			want:    "user[hi] assistant[~a(s) #b:ls{}=0 | ~[user interrupted] #c:ls{}=1 | ok]",

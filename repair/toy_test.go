@@ -132,6 +132,10 @@ type toy struct {
 	newer    string // see [repair.Findings]
 
 	hideBefore bool // what is before a summary is not sent
+
+	settings []repair.Setting // nil for one
+	all      bool             // see [repair.Context].All
+	writing  string           // the message that the agent is writing
 }
 
 // newToy returns a session. Its messages get the ids m0, m1 and so on, and their blocks numbers.
@@ -287,12 +291,39 @@ func (s *toy) copied() *toy {
 }
 
 // Send implements [repair.State].
-func (s *toy) Send(repair.Setting) repair.Sent {
-	q, refused := s.send()
+func (s *toy) Send(set repair.Setting) repair.Sent {
+	now := *s
+	if s.settings != nil {
+		now.thinking = set.Thinking
+	}
+	q, refused := now.send()
 	sent := repair.Sent{Request: q, Refused: refused, Findings: repair.FindingsOf(q, refused)}
 	if n := len(s.messages); n > 0 && s.messages[n-1].role == change.RoleAssistant && s.isOpen() {
 		sent.Unfinished = *refOf(s.messages[n-1].id)
 	}
+	return s.sendWords(set, sent)
+}
+
+// sendWords adds what is wrong with single words: the agent fails on "dead" before it sends a request, a request with
+// "refused" is refused, and the version "old" refuses "outdated".
+func (s *toy) sendWords(set repair.Setting, sent repair.Sent) repair.Sent {
+	var dead, refused []repair.Finding
+	for _, m := range s.messages {
+		for _, b := range slices.Concat(m.steps...) {
+			switch f := (repair.Finding{Ref: b.Ref(), Text: b.Text}); {
+			case b.Text == "dead":
+				f.Code = "dead"
+				dead = append(dead, f)
+			case b.Text == "refused", b.Text == "outdated" && set.Version == "old":
+				f.Code = "refused"
+				refused = append(refused, f)
+			}
+		}
+	}
+	if sent.Fails = len(dead) > 0; sent.Fails {
+		refused = dead
+	}
+	sent.Findings = append(sent.Findings, refused...)
 	return sent
 }
 
@@ -300,9 +331,17 @@ func (s *toy) Edit() repair.Editor { return &toyEditor{s: s.copied()} }
 
 // newCase returns the case of a session with rules of its own.
 func newCase(s *toy, own ...repair.Rule) *repair.Case {
-	session := change.Ref{Kind: change.KindSession, Session: "ses_1"}
-	window := func(request.Model) int { return s.window }
-	return repair.New(s, repair.Context{Session: session, Rules: repair.NewRules(nil, own...), Busy: s.busy, Newer: s.newer, Window: window})
+	x := repair.Context{
+		Session: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Rules: repair.NewRules(nil, own...),
+		Busy: s.busy, Newer: s.newer, All: s.all,
+		Window:    func(request.Model) int { return s.window },
+		OfRequest: func(code string) bool { return code == "refused" },
+		Writing:   func(_ repair.State, f repair.Finding) bool { return s.writing != "" && f.Ref.Message == s.writing },
+	}
+	if s.settings != nil {
+		x.Settings = func(st repair.State, _ *repair.APIError) (repair.State, []repair.Setting) { return st, s.settings }
+	}
+	return repair.New(s, x)
 }
 
 // stateOf returns the session of a case.
