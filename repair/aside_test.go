@@ -35,6 +35,14 @@ func needs(word string) repair.Rule {
 	}}
 }
 
+// moves returns a rule that finds the first text with a word: without it, the next one.
+func moves(word string) repair.Rule {
+	r := bad(word, repair.Broken, nil)
+	find := r.Find
+	r.Find = func(s *repair.Case) []repair.Finding { return find(s)[:min(1, len(find(s)))] }
+	return r
+}
+
 // What has no fix is set aside: the least that helps, only if that is requested, and nothing that the journal cannot keep.
 func TestSetAside(t *testing.T) {
 	aside, broken := repair.Request{SetAside: true}, repair.Broken
@@ -72,6 +80,7 @@ func TestSetAside(t *testing.T) {
 		{"a fix comes first", []repair.Rule{bad("x", broken, single("good"))}, talk(), aside, "user[hi] assistant[a good] user[b]", "", ""},
 		{"never the session", []repair.Rule{at(session, broken)}, talk(), aside, "user[hi] assistant[a x] user[b]", "", "Continue in a new session."},
 		{"not if it makes another fault", []repair.Rule{bad("x", broken, nil), needs("x")}, talk(), aside, "user[hi] assistant[a x] user[b]", "", "Continue in a new session."},
+		{"not if the fault is then at the next message", []repair.Rule{moves("x")}, []message{prompt(text("hi"), text("x")), answer(text("a"), text("x")), prompt(text("b"), text("x"))}, aside, "user[hi x] assistant[a x] user[b x]", "", "Continue in a new session."},
 		{"what is latent stays", []repair.Rule{bad("x", repair.Latent, nil)}, talk(), aside, "user[hi] assistant[a x] user[b]", "", ""},
 		{"what is latent, asked for", []repair.Rule{bad("x", repair.Latent, nil)}, talk(), repair.Request{SetAside: true, Latent: true}, "user[hi] assistant[a] user[b]", "1 answer (x)", ""},
 		{"never what is lost", []repair.Rule{bad("x", repair.Lost, nil)}, talk(), repair.Request{SetAside: true, Classes: []repair.Class{repair.IncompleteRecord}}, "user[hi] assistant[a x] user[b]", "", "mend knows no change"},

@@ -45,6 +45,9 @@ func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial,
 			s.reasons[tr.key()] = &RefusalError{Why: whyLoop, Helps: true}
 		}
 	}
+	if s.aside && countOf(o.c, trials[0].Code) > countOf(s.c, trials[0].Code)-len(trials) { // the fault is at another record
+		all = true
+	}
 	sure = true
 	for _, tr := range trials {
 		if all || failed[tr.Ref.Message] {
@@ -53,6 +56,16 @@ func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial,
 		}
 	}
 	return bad, sure
+}
+
+// countOf returns how many findings have a code.
+func countOf(c *Case, code string) (n int) {
+	for _, f := range c.Findings().list {
+		if f.Code == code {
+			n++
+		}
+	}
+	return n
 }
 
 // isGone reports whether the finding is gone at its record, and at the ref that its record has now.
