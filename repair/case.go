@@ -374,7 +374,7 @@ type RefusalError struct {
 	Helps bool   // Why says what the user can do about it
 	Final bool   // no other fix of the finding is tried
 
-	EditOnly bool // the record cannot be edited, and can be set aside
+	EditOnly bool // it is not edited, and can be set aside
 }
 
 func (r *RefusalError) Error() string { return r.Why }

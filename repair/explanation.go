@@ -64,8 +64,8 @@ func (t *Rules) Explain(e Explanation) Explanation {
 	e.Fix, e.Loses, e.Healed = cmp.Or(e.Fix, r.Fix), cmp.Or(e.Loses, r.Loses), r.Healed
 	class := t.ExplainClass(e.Class)
 	e.Tier = class.Tier
-	if r.Fixes == nil && cmp.Or(r.NoFix, r.Meaning) != "" {
-		e.NoFix = cmp.Or(r.NoFix, r.Fix, class.Fix)
+	if r.Fixes == nil {
+		e.NoFix = r.NoFix
 	}
 	e.Meaning = cmp.Or(e.Meaning, class.Meaning, "The provider rejects requests with this error.")
 	switch {

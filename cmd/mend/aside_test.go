@@ -84,6 +84,9 @@ func asideCases() []asideCase {
 		{"an answer of Claude Code", func(t *testing.T) *testStore {
 			return storeOf(t, claude.Session, "projects/-home-user-project/"+claude.Session+".jsonl", unknownBlock())
 		}, nil, "1 other block (novelty)", exitProblems},
+		{"an answer of Claude Code that is marked as a subagent's", func(t *testing.T) *testStore {
+			return storeOf(t, claude.Session, "projects/-home-user-project/"+claude.Session+".jsonl", claude.ByName("last marked as a subagent's").Broken())
+		}, nil, "1 answer (Done 13.)", exitProblems},
 		{"a line of Codex", func(t *testing.T) *testStore {
 			return rolloutOf(t, codex.ByName("a part of no known type").Broken())
 		}, nil, "1 unread record (line-27)", exitProblems},

@@ -124,7 +124,7 @@ var rows = []repair.Rule{
 		Code: "salvaged", Class: repair.LostContent, Severity: repair.Lost,
 		Meaning: "A salvage could not read some records of the session in the damaged database.",
 		Example: "A part on a page that was overwritten, and of which no event has a copy.",
-		Fix:     "A repair cannot bring it back. mend restore does, if it was kept. mend forget ID, with the id of the salvage, drops the note.",
+		NoFix:   "A repair cannot bring it back. mend restore does, if it was kept. mend forget ID, with the id of the salvage, drops the note.",
 	},
 	{Code: "nothing", Find: find(findNothing), Fixes: fixes(completeMessage)},
 	{
@@ -191,7 +191,7 @@ var rows = []repair.Rule{
 	stray("OpenCode 1.1 reads each file in this folder as part of the session, and fails or reads one too many: %s.", repair.Rule{
 		Code:    "beside",
 		Meaning: "A file that is not a record is among the records. OpenCode 1.1 reads it as one, and fails or reads one too many.",
-		Fix:     "Nothing is changed, since it may be your own file. scan names it.",
+		NoFix:   yourFile,
 		Example: "part/msg_…/prt_….json.bak, a backup of an editor.",
 	}),
 	stray("mend cannot use a row of the database (%s): its session is not examined, or OpenCode lists no session because of it.", repair.Rule{
