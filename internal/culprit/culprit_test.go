@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	agentopencode "mend/agent/opencode"
 	"mend/change"
 	"mend/internal/mend"
+	"mend/internal/request"
 	fixture "mend/internal/test/claude"
 	rollouts "mend/internal/test/codex"
 	"mend/internal/test/damage"
@@ -96,6 +98,18 @@ func writeTranscript(t *testing.T, dir, id string, data []byte) {
 	}
 }
 
+// filled returns what a provider says of a violation, with its place and the id of its call in the static words.
+func filled(v request.Violation) string {
+	s := regexp.MustCompile(`\bN\b`).ReplaceAllString(v.Message, strconv.Itoa(v.N))
+	if v.M >= 0 {
+		s = regexp.MustCompile(`\bM\b`).ReplaceAllString(s, strconv.Itoa(v.M))
+	}
+	if v.Block != nil && v.Block.ToolID != "" {
+		s = regexp.MustCompile(`\bID\b`).ReplaceAllLiteralString(s, v.Block.ToolID)
+	}
+	return s
+}
+
 // testCulprit looks for a session by the error that its provider answers its next request with. It
 // returns the rule; "" if the request is not refused by one.
 func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
@@ -115,7 +129,7 @@ func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
 		return ""
 	}
 	v := refused[0]
-	body, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": v.Message}})
+	body, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": filled(v)}})
 	text := fmt.Sprintf("API Error: 400 %s", body)
 	readings := Readings(o.Agents, []byte(text))
 	if readings[0].Rule != v.Rule && v.Rule[0] != 'B' { // Bedrock has some of Anthropic's words
