@@ -145,8 +145,9 @@ var rows = []repair.Rule{
 	},
 	{
 		Code: render.FailureProjectRow, Class: repair.UnreadableRecord, Why: why(whyProjectRow), Fixes: fixes(projectRowFixes),
+		NoFix:   "mend does not change the file of a project. Restore it from a backup, or continue in a new session in another folder.",
 		Meaning: "The row or file of the session's project is damaged, so OpenCode does not start in its folders.",
-		Fix:     "The damaged columns are rebuilt.",
+		Fix:     "The damaged columns of a row become NULL or get a default. A file is not changed.",
 	},
 	{
 		Code: "events", Class: repair.IncompleteRecord, Find: find(findEvents), Why: why(whyEvents), Fixes: fixes(eventFixes), NoFix: "The number of the last event is too large to count on from it. To continue in a new session, fork this one (/fork).",

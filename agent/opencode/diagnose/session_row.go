@@ -94,33 +94,17 @@ func rowFixes(row change.Record, shape string, faults []schema.Fault, x schema.C
 	}}
 }
 
-// projectRowFixes returns the fix of the row, or the file, of the session's project. The agent
-// itself adds to a file what it does not need to start.
+// projectRowFixes returns the fix of the row of the session's project.
 func projectRowFixes(c *simulation, _ finding) []repair.Fix {
 	row := c.s.ProjectRow
-	set := func(d *draft, r change.Record) { d.s.ProjectRow = r }
+	if !row.IsRow() {
+		return nil
+	}
 	x := schema.Context{Folder: c.s.Directory}
 	if row.Ref.Project == record.GlobalProject {
 		x.Folder = "/"
 	}
-	if row.IsRow() {
-		return rowFixes(row, schema.ProjectRow, schema.ProjectFaults(c.s, true), x, set)
-	}
-	data, loses := bytes.TrimPrefix(row.Data, []byte("\ufeff")), "The invalid values in the file."
-	if jsonedit.Parse(data).Kind() != '{' {
-		data, loses = []byte("{}"), "The contents of the file."
-	}
-	data, err := jsonedit.Set(data, jsonedit.Quote(row.Ref.Project), "id")
-	if list, _ := jsonedit.Get(data, "sandboxes"); err == nil && len(list) > 0 && list[0] != '[' {
-		data, err = jsonedit.Remove(data, "sandboxes")
-	}
-	if err != nil || row.Unreadable() {
-		return nil
-	}
-	return []repair.Fix{{Text: "The project's file gets its id.", Loses: loses, Whole: true, Edit: draftEdit(func(d *draft) error {
-		set(d, with(row, data))
-		return nil
-	})}}
+	return rowFixes(row, schema.ProjectRow, schema.ProjectFaults(c.s, true), x, func(d *draft, r change.Record) { d.s.ProjectRow = r })
 }
 
 // sessionTimes returns when the session was created and last changed, from its record
