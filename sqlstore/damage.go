@@ -122,13 +122,8 @@ func (s *Store) checkWAL() error {
 		return err
 	}
 	defer closeFiles()
-	return s.MomentError(salvage.WALMoment(src))
-}
-
-// MomentError returns a [*change.DamagedError] that says how the -wal does not fit the file; nil if it does.
-func (s *Store) MomentError(m salvage.Moment) error {
 	why := ""
-	switch m {
+	switch salvage.WALMoment(src) {
 	case salvage.Older:
 		why = "its -wal is older than the file, and hides what was written after it"
 	case salvage.Later:

@@ -28,17 +28,6 @@ func (s *Store) ViewAsIs(ctx context.Context, f func(*Conn) error) error {
 	return s.view(ctx, false, f)
 }
 
-// ViewFile runs f on the file without its -wal, whose state is that of no moment if another program writes to it.
-func (s *Store) ViewFile(ctx context.Context, f func(*Conn) error) (err error) {
-	defer recoverPanic(&err)
-	c, err := connect(ctx, uri(s.id.Root, "immutable=1"), sqlite3.OPEN_READONLY, s.opt.BusyTimeout, readPragmas)
-	if err != nil {
-		return explain(ctx, err)
-	}
-	defer c.closeReader()
-	return explain(ctx, f(c))
-}
-
 // view is View. With rebuild, what cannot be read because of a damaged index is read without it.
 func (s *Store) view(ctx context.Context, rebuild bool, f func(*Conn) error) error {
 	s.conns.RLock()

@@ -1,7 +1,6 @@
 package salvage
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +27,6 @@ type Options struct {
 	Doubt func(t *Table, rowid int64, vals []Value, spread bool) bool
 	// NoRow, if not nil, reports whether values cannot be a row of a table although they have its storage classes.
 	NoRow func(t *Table, vals []Value) bool
-	// WAL says how the -wal fits the file, as far as its rows show it.
-	WAL Moment
 	// Progress is called with the number of bytes that were read and that are to be read.
 	Progress func(done, total int64)
 }
@@ -101,7 +98,7 @@ type schemaRow struct {
 // Read reads all rows that can be read and writes them into a new database at path.
 func Read(ctx context.Context, src Source, path string, o Options) (res *Result, err error) {
 	s := newScan(ctx, src, true, o.Progress)
-	moment := cmp.Or(s.moment, o.WAL)
+	moment := s.moment
 	var foreign *file // with the frames of a -wal that does not fit
 	if len(s.frames) > 0 {
 		is := moment == Older

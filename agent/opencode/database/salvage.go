@@ -73,8 +73,7 @@ func (s *Store) salvage(ctx context.Context, path string, progress func(done, to
 	}
 	defer closeFiles()
 	j := &salvageJob{store: s, program: cmp.Or(s.opt.Program, OpenCode), out: &out, sessions: map[string]*agent.SalvagedSession{}, torn: map[string][]int64{}}
-	moment, _ := s.rowsMoment(ctx) // a database that cannot be read shows nothing
-	res, err := salvage.Read(ctx, src, path, salvage.Options{Known: known, Owners: owners, Doubt: j.doubt, NoRow: j.noRow(), WAL: moment, Progress: progress})
+	res, err := salvage.Read(ctx, src, path, salvage.Options{Known: known, Owners: owners, Doubt: j.doubt, NoRow: j.noRow(), Progress: progress})
 	if err != nil {
 		return out, fmt.Errorf("reading %s: %w", s.ID().Root, err)
 	}

@@ -42,14 +42,10 @@ type Store struct {
 	misfit  atomic.Pointer[string] // why no prompt is answered in any session
 }
 
-// CheckFile is that of the [sqlstore.Store], and compares the events of the file and of its -wal. If the file is damaged, sessions that
+// CheckFile is that of the [sqlstore.Store]. If the file is damaged, sessions that
 // are loaded from then on have an IndexFault if a prompt in them meets the damage, or if it is not known which rows are newer.
 func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	err := s.Store.CheckFile(ctx, what)
-	if err == nil {
-		m, errRead := s.rowsMoment(ctx)
-		err = cmp.Or(errRead, s.MomentError(m))
-	}
 	damage, damaged := errors.AsType[*change.DamagedError](err)
 	if what == change.CheckLog && !damaged { // what is known of the pages stays
 		return err
