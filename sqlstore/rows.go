@@ -472,28 +472,6 @@ func (s *Store) RowsLeftOut(ctx context.Context, archive change.Ref) (int64, err
 	return n[rowOrphan], err
 }
 
-// ArchivedRows calls each for the rows of a table that archives beside the database have, whatever journal they belong to; cols are
-// the names of the values. It returns how many archives are not what was written: of those it reads nothing.
-func (s *Store) ArchivedRows(ctx context.Context, table string, each func(cols []string, row []Value) error) (damaged int, err error) {
-	found, err := s.archives(rowsPrefix + "*")
-	for _, path := range found {
-		if err != nil {
-			return damaged, err
-		}
-		file, errSum := s.sumFile(ctx, path)
-		if err = ctx.Err(); err != nil {
-			return damaged, err
-		}
-		l := rowList{sum: file.sum}
-		if errSum != nil || filepath.Base(filepath.Dir(path)) != l.name() {
-			damaged++
-			continue
-		}
-		err = readRowsOf(ctx, path, table, each)
-	}
-	return damaged, err
-}
-
 // ArchivedSessions returns the sessions that the rows of an archive belong to, and those of which it has the own row.
 func (s *Store) ArchivedSessions(ctx context.Context, archive change.Ref) (all, removed map[string]bool, err error) {
 	path, err := s.findArchive(archive)
@@ -532,27 +510,6 @@ func (s *Store) ArchivedSessions(ctx context.Context, archive change.Ref) (all, 
 		return ctx.Err()
 	})
 	return all, removed, err
-}
-
-func readRowsOf(ctx context.Context, path, table string, each func(cols []string, row []Value) error) error {
-	f, err := openPlain(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	var now []string // nil in another table
-	_, err = readArchive(f, func(name string, cols []string) error {
-		if now = nil; name == table {
-			now = cols
-		}
-		return nil
-	}, func(row []Value) error {
-		if now == nil {
-			return ctx.Err()
-		}
-		return cmpErr(ctx.Err(), each(now, row))
-	})
-	return err
 }
 
 // archives returns the paths of the archives beside the database whose folders match a pattern, whatever journal they belong to.

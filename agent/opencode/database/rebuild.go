@@ -3,7 +3,6 @@ package database
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/internal/salvage"
-	"mend/sqlstore"
 )
 
 // The events that hold a whole record, and those that say that it was removed. A version follows the name.
@@ -27,11 +25,10 @@ const (
 	eventPartRemoved    = "message.part.removed."
 )
 
-// An eventState is where the newest state of a record is: a row of the table of events, or one that an archive has.
+// An eventState is where the newest state of a record is in the table of events.
 type eventState struct {
 	table    string
 	rowid    int64
-	archived bool
 	seq      int64
 	first    int64 // when the record was written for the first time: by the event with the number firstSeq
 	firstSeq int64
@@ -67,16 +64,12 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 	if !j.has("event") || len(r.wanted) == 0 {
 		return nil
 	}
-	if err := r.readArchives(ctx); err != nil {
-		return err
-	}
 	const events = "SELECT rowid, seq, type, data FROM event WHERE type GLOB 'session.*' OR type GLOB 'message.*'"
 	read := func(st *sqlite3.Stmt) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		_, err := r.read(st.ColumnText(2), st.ColumnRawText(3), eventState{rowid: st.ColumnInt64(0), seq: st.ColumnInt64(1)})
-		return err
+		return r.read(st.ColumnText(2), st.ColumnRawText(3), eventState{rowid: st.ColumnInt64(0), seq: st.ColumnInt64(1)})
 	}
 	var err error
 	if r.anywhere {
@@ -92,47 +85,6 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 		if e := r.last[id]; err == nil && !e.removed {
 			err = j.rebuildRow(e, id, r.wanted[e.table][id])
 		}
-	}
-	return err
-}
-
-// readArchives reads the events that "mend clean events" took away, of the sessions of which anything is there or known to be lost:
-// those of all others were deleted since. What is needed of them is copied into a temporary table.
-func (r *rebuild) readArchives(ctx context.Context) error {
-	there := map[string]bool{}
-	for id := range r.wanted["session"] {
-		there[id] = true
-	}
-	note := func(st *sqlite3.Stmt) error { there[st.ColumnText(0)] = true; return nil }
-	for table, column := range map[string]string{"session": "id", "message": "session_id"} {
-		if r.has(table) {
-			if err := r.db.Query("SELECT DISTINCT "+column+" FROM "+table, note); err != nil {
-				return err
-			}
-		}
-	}
-	if err := r.db.Exec("CREATE TEMP TABLE archived (id TEXT PRIMARY KEY, data TEXT)"); err != nil {
-		return err
-	}
-	var at [4]int // the columns
-	damaged, err := r.store.ArchivedRows(ctx, "event", func(cols []string, row []sqlstore.Value) error {
-		for i, name := range []string{"aggregate_id", "seq", "type", "data"} {
-			if at[i] = slices.Index(cols, name); at[i] < 0 {
-				return nil
-			}
-		}
-		session, seq, kind, data := row[at[0]].Bytes, row[at[1]].Bytes, string(row[at[2]].Bytes), row[at[3]].Bytes
-		if !there[string(session)] || !r.anywhere && !r.sessions[string(session)] || len(seq) != 8 {
-			return nil
-		}
-		id, err := r.read(kind, data, eventState{archived: true, seq: int64(binary.BigEndian.Uint64(seq))}) //nolint:gosec // signed
-		if err == nil && id != "" {
-			err = r.db.Query("INSERT OR REPLACE INTO temp.archived (id, data) VALUES (?1, ?2)", nil, id, string(data))
-		}
-		return err
-	})
-	if damaged > 0 {
-		r.out.Notes = append(r.out.Notes, "An archive of \"mend clean\" is damaged: nothing was made again from it.")
 	}
 	return err
 }
@@ -187,12 +139,12 @@ func tableOf(kind string) (table string, removes bool) {
 	return "", false
 }
 
-// read reads an event, and returns the id of the record if it is the newest one of it. One that is no JSON is left out.
-func (r *rebuild) read(kind string, data []byte, e eventState) (id string, err error) {
+// read reads an event. One that is not JSON is left out.
+func (r *rebuild) read(kind string, data []byte, e eventState) error {
 	e.table, e.removed = tableOf(kind)
 	var d eventData
 	if r.wanted[e.table] == nil || json.Unmarshal(data, &d) != nil {
-		return "", nil
+		return nil
 	}
 	switch {
 	case e.removed && e.table == "part":
@@ -211,7 +163,7 @@ func (r *rebuild) read(kind string, data []byte, e eventState) (id string, err e
 		} `json:"time"`
 	}
 	if json.Unmarshal(record, &head) != nil {
-		return "", nil
+		return nil
 	}
 	if e.first = d.Time; e.table != "part" {
 		e.first = head.Time.Created
@@ -219,29 +171,28 @@ func (r *rebuild) read(kind string, data []byte, e eventState) (id string, err e
 	return r.note(head.ID, e)
 }
 
-// note notes an event of a record that is lost, and returns its id if it is the newest.
-func (r *rebuild) note(id string, e eventState) (string, error) {
+// note notes an event of a record that is lost.
+func (r *rebuild) note(id string, e eventState) error {
 	_, named := r.wanted[e.table][id]
 	if id == "" || !named && !r.search[e.table] {
-		return "", nil
+		return nil
 	}
 	e.firstSeq = e.seq
 	if have := r.last[id]; have != nil {
-		later := have.archived && !e.archived // whatever its number: those of a session that was brought back begin again
-		if later || have.firstSeq < e.seq {
+		if have.firstSeq < e.seq {
 			e.first, e.firstSeq = have.first, have.firstSeq
 		}
-		if !later && e.seq < have.seq {
+		if e.seq < have.seq {
 			have.first, have.firstSeq = e.first, e.firstSeq
-			return "", nil
+			return nil
 		}
 	} else if !named {
 		if there, err := r.exists("SELECT 1 FROM "+e.table+" WHERE id = ?1", id); there || err != nil {
-			return "", err
+			return err
 		}
 	}
 	r.last[id] = &e
-	return id, nil
+	return nil
 }
 
 // rebuildRow writes a row from an event. A row that cannot be made of it stays lost.
@@ -251,11 +202,7 @@ func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
 		_ = json.Unmarshal(st.ColumnRawText(0), &d) // it was valid
 		return nil
 	}
-	query, key := "SELECT data FROM event WHERE rowid = ?1", any(e.rowid)
-	if e.archived {
-		query, key = "SELECT data FROM temp.archived WHERE id = ?1", id
-	}
-	err := j.db.Query(query, decode, key)
+	err := j.db.Query("SELECT data FROM event WHERE rowid = ?1", decode, e.rowid)
 	if err != nil {
 		return err
 	}
