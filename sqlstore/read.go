@@ -23,11 +23,6 @@ func (s *Store) View(ctx context.Context, f func(*Conn) error) error {
 	return s.nameHolders(ctx, s.view(ctx, true, f))
 }
 
-// ViewAsIs is View with the indexes of the file, as another program reads.
-func (s *Store) ViewAsIs(ctx context.Context, f func(*Conn) error) error {
-	return s.view(ctx, false, f)
-}
-
 // view is View. With rebuild, what cannot be read because of a damaged index is read without it.
 func (s *Store) view(ctx context.Context, rebuild bool, f func(*Conn) error) error {
 	s.conns.RLock()

@@ -10,8 +10,6 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
-
-	"mend/change"
 )
 
 // The agent may read on beside an index that is damaged, since it does not use that one. mend reads
@@ -98,42 +96,6 @@ func (s *Store) openScratch(ctx context.Context, files fileState) (*Conn, error)
 		return nil, err
 	}
 	return c, nil
-}
-
-// TryWrites runs f in a transaction that never ends, with the indexes of the file: what it writes reaches
-// no file. f may run more than once.
-func (s *Store) TryWrites(ctx context.Context, f func(*Conn) error) error {
-	s.conns.RLock()
-	defer s.conns.RUnlock()
-	for range readTries {
-		before, err := s.state()
-		if err != nil {
-			return err
-		}
-		err = s.tryWrites(ctx, f)
-		if after, errAfter := s.state(); errAfter == nil && after.Sum == before.Sum {
-			return err
-		}
-	}
-	return fmt.Errorf("%w: it kept changing while it was read", change.ErrLocked)
-}
-
-func (s *Store) tryWrites(ctx context.Context, f func(*Conn) error) (err error) {
-	defer func() { err = explain(ctx, err) }()
-	defer recoverPanic(&err)
-	files, err := inspectFiles(s.id.Root)
-	if err != nil {
-		return err
-	}
-	c, err := s.openScratch(ctx, files)
-	if err != nil {
-		return err
-	}
-	defer c.closeReader()
-	if err := c.db.Exec("BEGIN"); err != nil {
-		return err
-	}
-	return f(c)
 }
 
 // rebuildIndexes makes each index again, except those of some tables. With an error it returns the table whose rows it was reading.

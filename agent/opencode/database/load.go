@@ -153,86 +153,15 @@ func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, ch
 	if err != nil {
 		return nil, change.Stamp{}, fmt.Errorf("loading session %s: %w", head.ID, err)
 	}
-	if rebuilt {
-		loaded.IndexFault, err = s.indexFault(ctx, loaded)
-	}
-	damaged := s.damaged.Load()
-	switch why := s.misfit.Load(); {
-	case why != nil:
+	if why := s.misfit.Load(); why != nil {
 		loaded.IndexFault = *why
-	case damaged && err == nil && loaded.IndexFault == "":
-		loaded.IndexFault, err = s.writeFault(ctx, loaded.ID)
+	} else if rebuilt || s.damaged.Load() {
+		loaded.IndexFault = "The database is damaged outside the session, and its rows are whole. OpenCode may show only a part of it, or answer no prompt in it."
 	}
-	if rebuilt || damaged {
+	if loaded.IndexFault != "" {
 		stamp = change.Stamp{}
 	}
-	return loaded, stamp, err
-}
-
-// promptWrites is what the agent reads and writes for a prompt, besides what it loads: new ids sort
-// behind the others. Tables that a version does not have do not count.
-var promptWrites = [...]string{
-	"SELECT * FROM project WHERE id = (SELECT project_id FROM session WHERE id = ?1)",
-	"UPDATE session SET time_updated = time_updated + 1 WHERE id = ?1",
-	"INSERT INTO message (id, session_id, time_created, time_updated, data) VALUES ('msg_z', ?1, 1 << 50, 1 << 50, '{}')",
-	"INSERT INTO part (id, message_id, session_id, time_created, time_updated, data) VALUES ('prt_z', 'msg_z', ?1, 1 << 50, 1 << 50, '{}')",
-	"INSERT INTO event_sequence (aggregate_id, seq) VALUES (?1, 1) ON CONFLICT (aggregate_id) DO UPDATE SET seq = seq + 1",
-	"INSERT INTO event (id, aggregate_id, seq, type, data) VALUES ('evt_z', ?1, (SELECT 1 + coalesce(max(seq), 0) FROM event WHERE aggregate_id = ?1), '', '{}')",
-}
-
-// writeFault says why the agent can answer no prompt in the session, whose rows it can read, in a
-// damaged database; "" if it can.
-func (s *Store) writeFault(ctx context.Context, id string) (string, error) {
-	var met error
-	err := s.TryWrites(ctx, func(c *sqlstore.Conn) error {
-		met = nil
-		for _, sql := range promptWrites {
-			err := c.Query(sql, []sqlstore.Value{sqlstore.Text(id)}, func(*sqlite3.Stmt) error { return nil })
-			if errors.Is(err, sqlite3.CORRUPT) {
-				met = err
-				return nil
-			}
-		}
-		return nil
-	})
-	switch {
-	case err != nil && !errors.Is(err, sqlite3.CORRUPT):
-		return "", fmt.Errorf("loading session %s: %w", id, err)
-	case err != nil || met != nil:
-		return fmt.Sprintf("OpenCode can answer no prompt in the session, since what it writes for one meets what is damaged in the database (%v). The session's rows are whole.", cmp.Or(met, err)), nil
-	}
-	return "", nil
-}
-
-// indexFault says why the agent cannot read the session, which was read without a damaged index; ""
-// if it can. It reads the rows as the agent does.
-func (s *Store) indexFault(ctx context.Context, loaded *record.Session) (string, error) {
-	want, got := 0, 0
-	for range loaded.Records {
-		want++
-	}
-	err := s.ViewAsIs(ctx, func(c *sqlstore.Conn) error {
-		got = 0
-		for _, kind := range [...]change.Kind{change.KindSession, change.KindMessage, change.KindPart} {
-			err := c.Query(c.Table(kind).SelectSizes, []sqlstore.Value{sqlstore.Text(loaded.ID)}, func(*sqlite3.Stmt) error {
-				got++
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	switch {
-	case errors.Is(err, sqlite3.CORRUPT):
-		return fmt.Sprintf("OpenCode cannot read the session, since an index of the database is damaged (%v). Its rows are whole.", err), nil
-	case err != nil:
-		return "", fmt.Errorf("loading session %s: %w", loaded.ID, err)
-	case got < want:
-		return fmt.Sprintf("OpenCode reads %d of the session's %d rows, since an index of the database is damaged. The rows are whole.", got, want), nil
-	}
-	return "", nil
+	return loaded, stamp, nil
 }
 
 // loadSession reads a session, and adds its rows to h in the order in which they are read.

@@ -43,7 +43,7 @@ type Store struct {
 }
 
 // CheckFile is that of the [sqlstore.Store]. If the file is damaged, sessions that
-// are loaded from then on have an IndexFault if a prompt in them meets the damage, or if it is not known which rows are newer.
+// are loaded from then on have an IndexFault.
 func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	err := s.Store.CheckFile(ctx, what)
 	damage, damaged := errors.AsType[*change.DamagedError](err)

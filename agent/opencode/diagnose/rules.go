@@ -159,7 +159,7 @@ var rows = []repair.Rule{
 	},
 	{
 		Code: "index", Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findIndexFault), NoFix: "The database must be rebuilt, and mend changes nothing before that. \"mend scan\" says how.",
-		Meaning: "A part of the database is damaged that is not of the session, whose rows are whole: an index with which OpenCode reads them, so it stops with an error or shows a part of the session, or an index or a table into which it writes for each prompt, so it answers none.",
+		Meaning: "A part of the database is damaged that is not of the session, whose rows are whole. If OpenCode meets it when it reads the session or writes for a prompt, it stops with an error, or shows a part of the session.",
 		Words:   "SQLiteError: database disk image is malformed",
 		Example: "Pages of the database were overwritten, by a disk that failed or a copy made while OpenCode was writing.",
 	},

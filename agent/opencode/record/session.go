@@ -39,7 +39,7 @@ type Session struct {
 
 	Events Events
 
-	// IndexFault says why the agent cannot read all records, or write for a prompt, although they are
+	// IndexFault says why the agent may not read all records, or write for a prompt, although they are
 	// whole, as a sentence: an index or a table that it uses is damaged; "" if it can.
 	IndexFault string
 
