@@ -10,7 +10,6 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/sqlstore"
@@ -261,37 +260,13 @@ func (c *conn) loadWorkspace(s *record.Session) error {
 		s.WorkspaceFault = ""
 		texts := map[string]string{}
 		for i := range st.ColumnCount() {
-			v := sqlstore.CopyValue(st, i)
-			texts[st.ColumnName(i)] = string(v.Bytes)
-			if why := workspaceFault(change.Col{Name: st.ColumnName(i), Class: v.Class, Bytes: v.Bytes}); why != "" {
-				s.WorkspaceFault = " names a workspace whose " + why
-			}
+			texts[st.ColumnName(i)] = st.ColumnText(i)
 		}
-		if s.WorkspaceFault == "" && texts["type"] == "worktree" { // a plugin decides where those of its types are
+		if texts["type"] == "worktree" { // a plugin decides where those of its types are
 			s.InWorkspace, s.Workspace = true, texts["directory"]
 		}
 		return nil
 	})
-}
-
-// workspaceFault returns why the agent cannot use a workspace with that column (measured
-// with 1.18.33); "" if it can.
-func workspaceFault(c change.Col) string {
-	switch c.Name {
-	case "type", "directory": // a plugin can add types
-		if c.Class != change.ClassText {
-			return c.Name + " is not text"
-		}
-	case "name", "branch":
-		if c.Class != change.ClassText && c.Class != change.ClassNull {
-			return c.Name + " is not text"
-		}
-	case "extra":
-		if _, ok := js.ParseColumn(c, true); !ok {
-			return "column extra is not JSON"
-		}
-	}
-	return ""
 }
 
 // loadMessages reads the messages in the order in which the agent does, but not the first of them, of which skip is
