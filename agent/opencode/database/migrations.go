@@ -53,58 +53,37 @@ const (
 	oldTable = "CREATE TABLE \"__drizzle_migrations\" (\n\t\t\t\tid INTEGER PRIMARY KEY,\n\t\t\t\thash text NOT NULL,\n\t\t\t\tcreated_at numeric,\n\t\t\t\tname text,\n\t\t\t\tapplied_at TEXT\n\t\t\t)"
 )
 
-// A sketch is a database without rows, in memory.
-type sketch struct{ *salvage.DB }
-
-func newSketch(objects []salvage.Object) (sketch, error) {
-	db, err := salvage.Sketch(objects)
-	return sketch{db}, err
-}
-
-func (s sketch) end() { _ = s.Close() } // nothing is kept
-
-// apply makes a migration, as the program does: what this one adds may be there.
-func (s sketch) apply(m migration) error {
-	err := s.Exec(m.sql)
+// apply makes a migration in a database in memory, as the program does: what this one adds may be there.
+func (m migration) apply(db *salvage.DB) error {
+	err := db.Exec(m.sql)
 	if strings.HasSuffix(m.id, "_session-metadata") {
 		return nil
 	}
 	return err
 }
 
-// columns returns the columns of each table.
-func (s sketch) columns() (map[string][]string, error) {
+// columnsOf returns the columns of each table.
+func columnsOf(db *salvage.DB) (map[string][]string, error) {
 	all := map[string][]string{}
-	return all, s.Query(selectColumns, columnTo(all))
-}
-
-const selectColumns = "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_xinfo(t.name) c WHERE t.type = 'table'"
-
-// columnTo returns a function that adds a row of selectColumns to columns by table.
-func columnTo(all map[string][]string) func(*sqlite3.Stmt) error {
-	return func(st *sqlite3.Stmt) error {
+	const columns = "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_xinfo(t.name) c WHERE t.type = 'table'"
+	return all, db.Query(columns, func(st *sqlite3.Stmt) error {
 		all[st.ColumnText(0)] = append(all[st.ColumnText(0)], st.ColumnText(1))
 		return nil
-	}
+	})
 }
 
 // knownSchemas returns the schemas that databases of OpenCode have: that of a new one, and those that migrations lead to, the newest first.
 var knownSchemas = sync.OnceValue(func() (all [][]salvage.Object) {
-	fresh, err := newSketch(nil)
+	db, err := salvage.Sketch(nil)
 	if err != nil {
 		return nil
 	}
-	defer fresh.end()
-	s, err := newSketch(nil)
-	if err != nil {
-		return nil
-	}
-	defer s.end()
+	defer func() { _ = db.Close() }()
 	for i, m := range OpenCode.migrations() {
-		if s.apply(m) != nil {
+		if m.apply(db) != nil {
 			return nil
 		}
-		objects, err := s.Objects()
+		objects, err := db.Objects()
 		if err != nil {
 			return nil
 		}
@@ -114,14 +93,28 @@ var knownSchemas = sync.OnceValue(func() (all [][]salvage.Object) {
 		}
 		all = append(all, append(tables, objects...))
 	}
-	if fresh.Exec(knownFile("fresh.sql")) == nil {
-		if objects, err := fresh.Objects(); err == nil {
-			all = append(all, objects)
-		}
+	if objects, _, err := freshSchema(); err == nil {
+		all = append(all, objects)
 	}
 	slices.Reverse(all)
 	return all
 })
+
+// freshSchema returns the schema of a new database, and the columns of its tables.
+func freshSchema() (objects []salvage.Object, columns map[string][]string, err error) {
+	db, err := salvage.Sketch(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = db.Close() }()
+	if err = db.Exec(knownFile("fresh.sql")); err == nil {
+		objects, err = db.Objects()
+	}
+	if err == nil {
+		columns, err = columnsOf(db)
+	}
+	return objects, columns, err
+}
 
 // sameSQL reports whether two statements differ in their white space at most.
 func sameSQL(a, b string) bool {
@@ -149,47 +142,45 @@ func known(have []salvage.Object) (fit [][]salvage.Object) {
 type schemaFault struct{ table, why string }
 
 // faultOf returns what the program meets that finds a database with the objects, and rows of the migrations with the ids: it makes
-// those that have no row, and then needs its columns. columns returns those of the database.
-func (p Program) faultOf(objects []salvage.Object, ids []string, columns func() (map[string][]string, error)) (*schemaFault, error) {
+// those that have no row, and then needs its columns.
+func (p Program) faultOf(objects []salvage.Object, ids []string) (*schemaFault, error) {
 	if len(ids) == 0 {
 		return &schemaFault{"migration", "no row says which migrations it had, so " + p.title() + " does not start"}, nil
 	}
-	all := p.migrations()
-	last := all[len(all)-1].id
-	all = slices.DeleteFunc(all, func(m migration) bool { return slices.Contains(ids, m.id) })
-	if len(all) > 0 {
-		s, err := newSketch(objects)
-		if err != nil {
-			return nil, err
-		}
-		defer s.end()
-		columns = s.columns
-		for _, m := range all {
-			if err := s.apply(m); err != nil {
-				why := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sqlite3: "), "SQL logic error: ")
-				return &schemaFault{"migration", fmt.Sprintf("no row says that it had the migration %s, and it cannot be made (%s), so %s does not start", m.id, why, p.title())}, nil
-			}
-		}
-	}
-	if newer := slices.ContainsFunc(ids, func(id string) bool { return id > last }); newer || p != OpenCode {
-		return nil, nil // what that needs is not known
-	}
-	have, err := columns()
+	db, err := salvage.Sketch(objects)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = db.Close() }()
+	all := p.migrations()
+	for _, m := range all {
+		if slices.Contains(ids, m.id) {
+			continue
+		}
+		if err := m.apply(db); err != nil {
+			why := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sqlite3: "), "SQL logic error: ")
+			return &schemaFault{"migration", fmt.Sprintf("no row says that it had the migration %s, and it cannot be made (%s), so %s does not start", m.id, why, p.title())}, nil
+		}
+	}
+	if last := all[len(all)-1].id; p != OpenCode || slices.ContainsFunc(ids, func(id string) bool { return id > last }) {
+		return nil, nil // what a newer program, or another one, needs is not known
+	}
+	have, err := columnsOf(db)
+	if err != nil {
+		return nil, err
+	}
+	_, needed, err := freshSchema()
 	for _, table := range neededTables {
-		for _, c := range neededColumns()[table] {
-			if !slices.Contains(have[table], c) {
-				why := fmt.Sprintf("it has no column %s, which OpenCode needs", c)
-				if len(have[table]) == 0 {
-					why = "it is missing, and OpenCode needs it"
-				}
-				return &schemaFault{table, why}, nil
+		if len(have[table]) == 0 {
+			return &schemaFault{table, "it is missing, and OpenCode needs it"}, err
+		}
+		for _, c := range needed[table] {
+			if !slices.Contains(have[table], c) && (table != "account_state" || c == "id") {
+				return &schemaFault{table, fmt.Sprintf("it has no column %s, which OpenCode needs", c)}, err
 			}
 		}
 	}
-	return nil, nil
+	return nil, err
 }
 
 // title is how the program is called.
@@ -212,11 +203,7 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		columns := func() (map[string][]string, error) {
-			all := map[string][]string{}
-			return all, c.Query(selectColumns+" AND t.name IN ('"+strings.Join(neededTables, "', '")+"')", nil, columnTo(all))
-		}
-		fault, err := cmp.Or(s.opt.Program, OpenCode).faultOf(objects, ids, columns)
+		fault, err := cmp.Or(s.opt.Program, OpenCode).faultOf(objects, ids)
 		if fault == nil {
 			return err
 		}
@@ -261,14 +248,12 @@ func migrationRows(query func(sql string) ([]string, error)) (table string, ids 
 	return table, ids, err
 }
 
-// rebuildMigrations makes the rows of the migrations fit the schema: as if the database had those that lead to it. What follows the
-// program makes when it starts. A schema to which none lead gets what it lacks of that of a new database.
+// rebuildMigrations makes rows of the migrations again that are lost: those of the most migrations with which the program finds the
+// schema that it expects. What follows them it makes when it starts.
 func (j *salvageJob) rebuildMigrations() error {
-	query := func(sql string) (all []string, err error) {
-		err = j.db.Query(sql, func(st *sqlite3.Stmt) error { all = append(all, st.ColumnText(0)); return nil })
-		return all, err
-	}
-	table, ids, err := migrationRows(query)
+	table, ids, err := migrationRows(func(sql string) (all []string, err error) {
+		return all, j.db.Query(sql, func(st *sqlite3.Stmt) error { all = append(all, st.ColumnText(0)); return nil })
+	})
 	if err != nil {
 		return err
 	}
@@ -276,151 +261,66 @@ func (j *salvageJob) rebuildMigrations() error {
 	if err != nil {
 		return err
 	}
-	fault, err := j.program.faultOf(objects, ids, sketch{j.db}.columns)
-	if t := j.table(table); err != nil || fault == nil && !t.Damaged && len(t.Lost) == 0 && !j.SchemaDamaged {
+	fault, err := j.program.faultOf(objects, ids)
+	if err != nil || fault == nil {
 		return err
 	}
-	all := j.program.migrations()
-	ids = slices.DeleteFunc(ids, func(id string) bool { return slices.ContainsFunc(all, func(m migration) bool { return m.id == id }) })
-	n, err := j.countMigrations(objects, ids)
-	if err == nil && n == 0 && j.program == OpenCode {
-		if objects, err = j.completeSchema(objects); err == nil {
-			table = cmp.Or(table, "migration")
-			n, err = j.countMigrations(objects, ids)
-		}
-	}
-	switch {
-	case err != nil || n == 0 && fault == nil:
-		return err
-	case n == 0:
-		return fail.New(fail.Unusable, "", "%s, and it is of no version that mend knows", fault.why)
-	}
-	return j.writeMigrations(table, n)
-}
-
-// countMigrations returns how many migrations lead to a schema, 0 if that is not known. others are ids that mend does not know.
-func (j *salvageJob) countMigrations(objects []salvage.Object, others []string) (int, error) {
-	ids := slices.Clone(others)
+	var lost []migration
 	for _, m := range j.program.migrations() {
-		ids = append(ids, m.id)
-	}
-	for n := len(ids) - len(others); n > 0; n-- {
-		if fault, err := j.program.faultOf(objects, ids[:len(others)+n], sketch{j.db}.columns); fault == nil || err != nil {
-			return n, err
+		if !slices.Contains(ids, m.id) {
+			lost = append(lost, m)
 		}
 	}
-	return 0, nil
+	for ; len(lost) > 0; lost = lost[:len(lost)-1] {
+		with := slices.Clone(ids)
+		for _, m := range lost {
+			with = append(with, m.id)
+		}
+		if left, err := j.program.faultOf(objects, with); err != nil {
+			return err
+		} else if left == nil {
+			return j.writeMigrations(table, lost)
+		}
+	}
+	return fail.New(fail.Unusable, "look for a copy of the database in a backup", "%s, and it is of no version that mend knows", fault.why)
 }
 
-// writeMigrations makes the rows those of the first n migrations.
-func (j *salvageJob) writeMigrations(table string, n int) error {
+// writeMigrations adds the rows of migrations.
+func (j *salvageJob) writeMigrations(table string, lost []migration) error {
+	if table == "" {
+		create := newTable
+		if table = "migration"; len(lost) <= drizzleCount {
+			table, create = "__drizzle_migrations", oldTable
+		}
+		if err := j.db.Exec(create); err != nil {
+			return err
+		}
+	}
+	columns, err := columnsOf(j.db)
+	if err != nil {
+		return err
+	}
+	insert := "INSERT INTO migration (id, time_completed) VALUES (?1, ?2)"
 	switch {
-	case table == "" && n <= drizzleCount:
-		table = "__drizzle_migrations"
-		if err := j.db.Exec(oldTable); err != nil {
-			return err
-		}
-	case table == "":
-		table = "migration"
-		if err := j.db.Exec(newTable); err != nil {
-			return err
-		}
+	case table == "migration":
+	case slices.Contains(columns[table], "name"):
+		insert = "INSERT INTO __drizzle_migrations (hash, created_at, name) VALUES ('', ?2, ?1)"
+	default:
+		insert = "INSERT INTO __drizzle_migrations (hash, created_at) SELECT '', ?2 WHERE ?1 <> ''"
 	}
-	insert := "INSERT INTO migration (id, time_completed) SELECT ?1, 0 WHERE ?2 AND ?1 NOT IN (SELECT id FROM migration)"
-	remove := "DELETE FROM migration WHERE id = ?1 AND ?2"
-	if table != "migration" {
-		named := false
-		err := j.db.Query("SELECT 1 FROM pragma_table_xinfo('__drizzle_migrations') WHERE name = 'name'", func(*sqlite3.Stmt) error { named = true; return nil })
-		if err != nil {
-			return err
-		}
-		insert = "INSERT INTO __drizzle_migrations (hash, created_at) SELECT '', ?2 WHERE ?1 <> '' AND ?2 NOT IN (SELECT created_at FROM __drizzle_migrations)"
-		remove = "DELETE FROM __drizzle_migrations WHERE created_at = ?2 AND ?1 <> ''"
-		if named {
-			insert = "INSERT INTO __drizzle_migrations (hash, created_at, name) SELECT '', ?2, ?1 WHERE ?1 NOT IN (SELECT name FROM __drizzle_migrations WHERE name IS NOT NULL)"
-			remove = "DELETE FROM __drizzle_migrations WHERE name = ?1 AND ?2"
-		}
-	}
-	for i, m := range j.program.migrations() {
+	for _, m := range lost {
 		at, err := time.Parse("20060102150405", m.id[:14])
+		if err == nil {
+			err = j.db.Query(insert, nil, m.id, at.UnixMilli())
+		}
 		if err != nil {
 			return err
 		}
-		sql := insert
-		if i >= n {
-			sql = remove
-		}
-		before := j.db.TotalChanges()
-		if err := j.db.Query(sql, nil, m.id, at.UnixMilli()); err != nil {
-			return err
-		}
-		changed := int(j.db.TotalChanges() - before)
-		if i < n {
-			j.rebuilt[table] += changed
-		} else if changed > 0 && i == n {
-			j.out.Notes = append(j.out.Notes, fmt.Sprintf("Its schema is that before the migration %s: %s makes this one and the later ones when it starts.", m.id, j.program.title()))
-		}
 	}
+	j.rebuilt[table] += len(lost)
 	clear(j.table(table).Lost)
 	return nil
 }
 
-// completeSchema adds the tables, columns and indexes that a new database has and this one has not.
-func (j *salvageJob) completeSchema(have []salvage.Object) ([]salvage.Object, error) {
-	s, err := newSketch(have)
-	if err != nil {
-		return nil, err
-	}
-	defer s.end()
-	columns, err := s.columns()
-	if err != nil {
-		return nil, err
-	}
-	for _, o := range knownSchemas()[0] {
-		there := slices.ContainsFunc(have, func(own salvage.Object) bool { return own.Name == o.Name })
-		if !there {
-			if err := j.db.Exec(o.SQL); err != nil {
-				return nil, fmt.Errorf("making the %s %s: %w", o.Type, o.Name, err)
-			}
-			j.out.Notes = append(j.out.Notes, fmt.Sprintf("The %s %s was missing, and is new.", o.Type, o.Name))
-			continue
-		}
-		for line := range strings.Lines(o.SQL) {
-			name, _, ok := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "`"), "`")
-			if o.Type != "table" || !ok || !strings.HasPrefix(strings.TrimSpace(line), "`") || slices.Contains(columns[o.Name], name) {
-				continue
-			}
-			if err := j.db.Exec("ALTER TABLE " + sqlite3.QuoteIdentifier(o.Name) + " ADD " + strings.TrimRight(strings.TrimSpace(line), ",")); err != nil {
-				return nil, fmt.Errorf("adding the column %s.%s: %w", o.Name, name, err)
-			}
-			j.out.Notes = append(j.out.Notes, fmt.Sprintf("The column %s.%s was missing, and is new.", o.Name, name))
-		}
-	}
-	return j.db.Objects()
-}
-
 // neededTables are those without which OpenCode 1.18.34 ends at its start or answers no prompt: TestRealMigrations.
 var neededTables = []string{"account_state", "event", "event_sequence", "message", "part", "project", "session"}
-
-// neededColumns returns the columns of these tables that it needs.
-var neededColumns = sync.OnceValue(func() map[string][]string {
-	needed := map[string][]string{"account_state": {"id"}}
-	for sql := range strings.SplitSeq(knownFile("fresh.sql"), "\n;\n") {
-		table, _, _ := strings.Cut(strings.TrimPrefix(sql, "CREATE TABLE `"), "`")
-		if table != "account_state" && slices.Contains(neededTables, table) {
-			needed[table] = columnNames(sql)
-		}
-	}
-	return needed
-})
-
-// columnNames returns the columns in the statement by which OpenCode makes a table.
-func columnNames(sql string) (names []string) {
-	for line := range strings.Lines(sql) {
-		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "`"); ok {
-			name, _, _ = strings.Cut(name, "`")
-			names = append(names, name)
-		}
-	}
-	return names
-}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mend/agent"
@@ -16,7 +17,8 @@ import (
 )
 
 // TestRealMigrations stops the migrations of a database at any step, with rows of as many, one more or one less, or without a table or
-// a column: mend calls it damaged if the real program ends or answers no prompt, and after a salvage it answers.
+// a column: mend calls it damaged if the real program ends or answers no prompt, and after a salvage it answers, unless the schema lacks
+// something.
 func TestRealMigrations(t *testing.T) {
 	storetest.InTurn(t, 2)
 	exe, err := opencode.Install("1.18.34")
@@ -87,6 +89,12 @@ func TestRealMigrations(t *testing.T) {
 				dbtest.Write(t, store, string(salvaged))
 				return err
 			}})
+			if err != nil && strings.Contains(err.Error(), noVersion) {
+				if !strings.Contains(why, "it has no column") && !strings.Contains(why, "it is missing") {
+					t.Errorf("%v: the rows could be made again: %s", err, why)
+				}
+				return
+			}
 			dbtest.Must(t, err)
 			if r := h.Continue(id, "one more"); r.Verdict != opencode.Alive {
 				t.Errorf("after a salvage the real program is %s: %.500s\n%s", r.Verdict, r.Output, why)
