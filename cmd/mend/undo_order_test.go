@@ -153,3 +153,28 @@ func TestUndoMoveOfUsedProject(t *testing.T) {
 		t.Errorf("undo of the rest: exit code %d: %s", code, out)
 	}
 }
+
+// TestUndoChangedAgain removes a session that was removed and restored before. The first removal cannot be undone while the second is in
+// force: "undo" could then no longer take back the second.
+func TestUndoChangedAgain(t *testing.T) {
+	for _, kind := range changedStores {
+		t.Run(kind.kind, func(t *testing.T) {
+			s := kind.make(t)
+			base := s.everything()
+			first, _, _ := s.do(s.verb("clean kept")), s.do(s.verb("restore kept")), s.do(s.verb("clean kept"))
+			before := s.everything()
+			code, out := s.mend("undo", first, "--yes")
+			if code != exitRefused || !strings.Contains(out, "mend undo "+s.entries()[0].ID) || !maps.Equal(before, s.everything()) {
+				t.Errorf("undo of the first: exit code %d: %s", code, out)
+			}
+			for range 3 {
+				if code, out := s.mend("undo", "--yes"); code != exitDone {
+					t.Errorf("undo: exit code %d: %s", code, out)
+				}
+			}
+			if !maps.Equal(base, s.everything()) {
+				t.Error("the store is not as it was")
+			}
+		})
+	}
+}

@@ -167,6 +167,9 @@ func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, 
 			cause = redoCause(es)
 		}
 		p, err = c.revert(ctx, j, es, cause, r)
+		if err == nil && cause.Kind == change.CauseUndo && !r.Force {
+			err = checkAgain(j, es[len(es)-1], p)
+		}
 		return err
 	})
 	return p, err

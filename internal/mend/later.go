@@ -95,6 +95,52 @@ func checkOrder(newest change.Entry, p change.Plan, later []laterChange) error {
 	return nil
 }
 
+// checkAgain returns an error if a later change that is in force wrote a record again, though the record is as the undone change left it:
+// the session that was removed, restored and removed again. That later change could not be undone after this undo.
+func checkAgain(j *journal.Journal, newest change.Entry, p change.Plan) error {
+	es, err := j.List(journal.Query{State: change.Committed, Undone: new(false), Store: &newest.Store, Session: p.Session, After: newest.Seq})
+	if err != nil {
+		return err
+	}
+	records := map[change.Ref]bool{}
+	for _, o := range p.Ops {
+		records[o.Ref] = true
+	}
+	for _, e := range es {
+		if e.IsUndo() || !slices.ContainsFunc(e.Ops, func(o change.OpInfo) bool { return records[o.Ref] }) {
+			continue
+		}
+		switch same, err := reapplies(j, e, p.Cause.Entries); {
+		case err != nil:
+			return err
+		case same:
+			continue
+		}
+		return undoFirst(e.ID, fmt.Errorf("undoing repair %s: repair %s changed the same again", newest.ID, e.ID))
+	}
+	return nil
+}
+
+// reapplies reports whether an entry is a redo of one of the entries with those numbers.
+func reapplies(j *journal.Journal, e change.Entry, entries []uint64) (bool, error) {
+	if e.Cause.Kind != change.CauseRedo && !e.IsUndo() {
+		return false, nil
+	}
+	for _, seq := range e.Cause.Entries {
+		if slices.Contains(entries, seq) {
+			return true, nil
+		}
+		reverted, err := j.Get(journal.IDOf(seq))
+		if err != nil {
+			return false, err
+		}
+		if same, err := reapplies(j, reverted, entries); same || err != nil {
+			return same, err
+		}
+	}
+	return false, nil
+}
+
 func undoFirst(id string, err error) error {
 	return &fail.Failure{Code: fail.Refused, Hint: fmt.Sprintf("nothing was changed. Undo the later change first: mend undo %s", id), Err: err}
 }
