@@ -51,6 +51,8 @@ type Cause struct {
 	Folder   string    `json:"folder,omitempty"`   // of the session; "" if it has none, and in the entries of older versions
 	Findings []Finding `json:"findings,omitempty"` // what was wrong; none in the entries of older versions
 	Error    *Failure  `json:"error,omitempty"`    // of an API error, what is known besides its text; nil in the entries of older versions
+
+	Bound *BoundThinking `json:"boundThinking,omitempty"` // nil if the change spoils none
 }
 
 // A Failure is the API error that a repair was made for. What the error does not say is empty.

@@ -92,6 +92,8 @@ type causeText struct {
 	Folder   []byte        `json:"folder,omitempty"`
 	Findings []findingText `json:"findings,omitempty"`
 	Error    *failureText  `json:"error,omitempty"`
+
+	Bound *change.BoundThinking `json:"boundThinking,omitempty"` // added later
 }
 
 // A failureText is a [change.Failure]. Frozen.
@@ -127,10 +129,10 @@ type conflictText struct {
 }
 
 func encodeCause(c change.Cause) []byte {
-	if c.Text == "" && len(c.Diagnoses) == 0 && c.Title == "" && c.Folder == "" && len(c.Findings) == 0 && !c.Live && c.Error == nil {
+	if c.Text == "" && len(c.Diagnoses) == 0 && c.Title == "" && c.Folder == "" && len(c.Findings) == 0 && !c.Live && c.Error == nil && c.Bound == nil {
 		return nil
 	}
-	t := causeText{Text: []byte(c.Text), Diagnoses: toBytes(c.Diagnoses), Live: c.Live, Title: []byte(c.Title), Folder: []byte(c.Folder)}
+	t := causeText{Text: []byte(c.Text), Diagnoses: toBytes(c.Diagnoses), Live: c.Live, Title: []byte(c.Title), Folder: []byte(c.Folder), Bound: c.Bound}
 	for _, f := range c.Findings {
 		t.Findings = append(t.Findings, findingText{
 			Rule: []byte(f.Rule), Class: []byte(f.Class), Why: []byte(f.Why), Fix: []byte(f.Fix), Loses: []byte(f.Loses), Count: f.Count, Session: []byte(f.Session),
@@ -151,6 +153,7 @@ func (t causeText) addTo(c *change.Cause) {
 			Rule: string(f.Rule), Class: string(f.Class), Why: string(f.Why), Fix: string(f.Fix), Loses: string(f.Loses), Count: f.Count, Session: string(f.Session),
 		})
 	}
+	c.Bound = t.Bound
 	if f := t.Error; f != nil {
 		c.Error = &change.Failure{Provider: string(f.Provider), Model: string(f.Model), Status: f.Status, RequestID: string(f.RequestID), Whole: string(f.Whole)}
 	}

@@ -24,7 +24,11 @@ func Asked(c *Case, e APIError) (fs []Finding) {
 	}
 	switch e.Class {
 	case ThinkingSignature:
-		add("R7", (*request.Block).IsThinking)
+		code := "R7"
+		if e.Rule == boundRule {
+			code = boundRule
+		}
+		add(code, (*request.Block).IsThinking)
 	case ThinkingBlockModified:
 		add("R8", (*request.Block).IsThinking)
 	case ThinkingDisabledViolation:
@@ -105,6 +109,9 @@ func isAboutThinking(e APIError) bool {
 // about thinking that names no number is about the newest message that has a finding. So is every error
 // that says that thinking was changed: the provider compares only the newest.
 func locate(c *Case, e APIError, found []Finding) (in func(Finding) bool, only bool) {
+	if e.Rule == boundRule {
+		return boundFrom(c, e), true
+	}
 	l := locator{s: c, e: e, found: found, messages: c.Messages(), faulty: map[string]bool{}}
 	for _, f := range found {
 		l.faulty[f.Ref.Message] = true

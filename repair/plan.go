@@ -75,12 +75,20 @@ func Plan(id string, c *Case, req Request) (Result, error) {
 	o := origin{}
 	t, fixed, failed, out := repeatUntilStable(c, o, req)
 	r := Result{After: t.c, LeftOut: out.words(), Fixed: dedupe(fixed), Unfixable: dedupe(failed)}
-	r.Remaining = diagnose(t.c, o)
-	if req.Error != nil {
-		r.Suspects, r.All = suspects(t.c, o, *req.Error), req.All
+	var bound *change.BoundThinking
+	if t.c != c {
+		var err error
+		if r.After, bound, err = settleBound(c, t.c, req.Unattended); err != nil {
+			return Result{}, fmt.Errorf("planning for %s: %w", id, err)
+		}
 	}
-	r.Proof, r.UnknownProvider = prove(t.c), t.c.UnknownProvider()
-	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Fixed), Force: req.Force, Ops: change.Diff(c.Records, t.c.Records)}
+	r.Remaining = diagnose(r.After, o)
+	if req.Error != nil {
+		r.Suspects, r.All = suspects(r.After, o, *req.Error), req.All
+	}
+	r.Proof, r.UnknownProvider = prove(r.After), r.After.UnknownProvider()
+	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Fixed), Force: req.Force, Ops: change.Diff(c.Records, r.After.Records)}
+	r.Plan.Cause.Bound = bound
 	if len(r.Plan.Ops) > 0 {
 		r.compareRequests(c, o, req.Error != nil)
 	}

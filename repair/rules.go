@@ -109,6 +109,12 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"R21": file,
 
 		"R27": unicode,
+		"R28": {
+			Asked: true, Class: ThinkingSignature, Why: whyBound, Fixes: fixBound,
+			Example: "A prompt or a result before the thinking was edited, cleared or repaired.",
+			Fix:     "That thinking block goes, and all later ones with it: each records the one before it. Thinking before it stays.",
+			Loses:   "These thinking blocks. Texts and tool calls stay.",
+		},
 
 		"O1":  {Class: ToolResultMissing, Why: always(noResult)},
 		"O2":  {Class: ToolResultMissing, Why: always(noCall)},

@@ -202,7 +202,7 @@ func (s *search) try(group []Finding, n int) {
 	}
 	switch good := without(trials, bad); {
 	case len(bad) == 0:
-		s.keep(trials, o)
+		s.keep(s.spoilLeast(trials, o, n))
 	case len(good) > 0:
 		s.try(findingsOf(good), n)
 		s.try(findingsOf(bad), n)

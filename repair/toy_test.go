@@ -136,6 +136,9 @@ type toy struct {
 	settings []repair.Setting // nil for one
 	all      bool             // see [repair.Context].All
 	writing  string           // the message that the agent is writing
+
+	bound  request.Binding
+	locked string // the signature of thinking that cannot be removed
 }
 
 // newToy returns a session. Its messages get the ids m0, m1 and so on, and their blocks numbers.
@@ -207,6 +210,7 @@ func (s *toy) send() (q request.Request, refused []request.Violation) {
 	if last := len(s.messages) - 1; last < 0 || s.messages[last].role == change.RoleAssistant && !s.isOpen() {
 		add(change.RoleUser, nil, &request.Block{Type: request.Text, Text: "the next prompt"})
 	}
+	q.Bound = s.bound
 	for _, r := range s.provider.Rules() {
 		if r.Vendors == nil || slices.Contains(r.Vendors, s.vendor) {
 			refused = append(refused, r.Check(q, s.thinking)...)
@@ -382,6 +386,9 @@ func (d *toyEditor) edit(b *request.Block, f func(b *request.Block)) error {
 }
 
 func (d *toyEditor) Remove(b *request.Block) error {
+	if b.Signature != "" && b.Signature == d.s.locked {
+		return repair.ErrNoEdit
+	}
 	return d.at(b, func(m *message, s, i int, _ *request.Block) { m.steps[s] = slices.Delete(m.steps[s], i, i+1) })
 }
 

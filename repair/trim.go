@@ -101,10 +101,14 @@ func Trim(id string, c *Case, r TrimRequest) (Trimmed, error) {
 		return Trimmed{}, fmt.Errorf("trimming %s: %w: %s", id, ErrBusy, why)
 	}
 	after, t := trim(c, r)
+	after, bound, err := settleBound(c, after, false)
+	if err != nil {
+		return Trimmed{}, fmt.Errorf("trimming %s: %w", id, err)
+	}
 	if err := checkHarm(c, after); err != nil {
 		return Trimmed{}, fmt.Errorf("trimming %s: %w", id, err)
 	}
-	t.Plan = change.Plan{Session: id, Cause: change.Cause{Kind: change.CauseTrim}, Ops: change.Diff(c.Records, after.Records), Force: r.Force}
+	t.Plan = change.Plan{Session: id, Cause: change.Cause{Kind: change.CauseTrim, Bound: bound}, Ops: change.Diff(c.Records, after.Records), Force: r.Force}
 	return t, nil
 }
 

@@ -91,6 +91,10 @@ func uncompact(id string, c *Case, r UncompactRequest) (u Uncompacted, err error
 		after, t = trim(after, TrimRequest{Goal: limit, KeepTurns: DefaultKeepTurns, Protected: r.Protected})
 		u.After, u.Outputs = t.After, t.Outputs
 	}
+	after, bound, err := settleBound(c, after, false)
+	if err != nil {
+		return u, err
+	}
 	if u.After > limit {
 		return u, &TooLargeError{Tokens: u.After, Limit: limit}
 	}
@@ -100,7 +104,7 @@ func uncompact(id string, c *Case, r UncompactRequest) (u Uncompacted, err error
 	if u.Messages = countNew(before, after); u.Messages == 0 {
 		return u, fail.New(fail.Refused, "", "%s: no message would be sent again", harmful)
 	}
-	u.Plan = change.Plan{Session: id, Cause: change.Cause{Kind: change.CauseUncompact}, Ops: change.Diff(c.Records, after.Records), Force: r.Force}
+	u.Plan = change.Plan{Session: id, Cause: change.Cause{Kind: change.CauseUncompact, Bound: bound}, Ops: change.Diff(c.Records, after.Records), Force: r.Force}
 	return u, nil
 }
 

@@ -85,7 +85,25 @@ type knownModel struct {
 	Modalities  *struct{ Input []string }
 	Limit       struct{ Context int } // in tokens
 	Interleaved json.RawMessage       // true, or an object with the field of reasoning
-	Options     struct{ Store bool }
+	Options     knownOptions
+}
+
+// knownOptions are options of a model. The last one is for Claude on Bedrock.
+type knownOptions struct {
+	Store                     bool
+	Thinking, ReasoningConfig struct {
+		BlockBinding json.RawMessage `json:"blockBinding"`
+	}
+}
+
+// keepsBound reports whether the options switch off that bound thinking is left out.
+func (o knownOptions) keepsBound() bool {
+	for _, set := range []json.RawMessage{o.Thinking.BlockBinding, o.ReasoningConfig.BlockBinding} {
+		if len(set) > 0 && !bytes.Contains(set, []byte("drop_block")) {
+			return true
+		}
+	}
+	return false
 }
 
 // The largest files that are read: the list has some megabytes.
@@ -373,6 +391,7 @@ func (k *knownModels) target(m request.Model) render.Target {
 		t.Package = "@ai-sdk/github-copilot"
 	}
 	t.Store = own.Options.Store
+	t.KeepsBound = own.Options.keepsBound()
 	t.Instructions = k.chatGPT && m.ProviderID == "openai"
 	interleaved := own.Interleaved
 	if interleaved == nil {

@@ -208,6 +208,9 @@ func cleanImages(b *batch, c *mend.Store, f writeFlags, heads []change.Head) (j 
 			env.nextStore(c)
 		}
 		env.Printf("%s\n", term.Cut("  "+term.Bold(term.Size(freed))+"  "+sessionLine(h), env.Width))
+		if what := t.Plan.Cause.Bound.Loses(); what != "" {
+			env.SayAt(2, "Lost: "+what)
+		}
 		with, j.Bytes, j.Sessions = append(with, h), j.Bytes+freed, append(j.Sessions, cleanedSession{h.ID, h.Title})
 		if f.dryRun {
 			j.Repairs = append(j.Repairs, planJSON(t.Plan))

@@ -556,10 +556,11 @@ func eachOnce(fs []change.Finding, text func(change.Finding) string) (texts []st
 
 // entryLosses returns what was lost. Of undos, and of entries of older versions, nothing is known.
 func entryLosses(e change.Entry) []string {
-	if len(e.Cause.Findings) == 0 {
-		return nil
+	texts := eachOnce(e.Cause.Findings, func(f change.Finding) string { return f.Loses })
+	if what := e.Cause.Bound.Loses(); what != "" {
+		texts = append(texts, what)
 	}
-	if texts := eachOnce(e.Cause.Findings, func(f change.Finding) string { return f.Loses }); len(texts) > 0 {
+	if len(texts) > 0 || len(e.Cause.Findings) == 0 {
 		return texts
 	}
 	return []string{"nothing"}

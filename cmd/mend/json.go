@@ -118,11 +118,13 @@ type causeJSON struct {
 	Live     bool             `json:"live,omitempty"` // made for a running agent
 	Findings []change.Finding `json:"findings,omitempty"`
 	Error    *change.Failure  `json:"error,omitempty"`
+
+	Bound *change.BoundThinking `json:"boundThinking,omitempty"`
 }
 
 // setCause sets the members that follow from the cause.
 func (r *repairJSON) setCause(c change.Cause) {
-	r.Cause, r.Title = &causeJSON{string(c.Kind), c.Text, c.Diagnoses, c.Live, c.Findings, c.Error}, c.Title
+	r.Cause, r.Title = &causeJSON{string(c.Kind), c.Text, c.Diagnoses, c.Live, c.Findings, c.Error, c.Bound}, c.Title
 	r.Folder = c.Folder
 	if len(c.Findings) > 0 {
 		r.Class, r.Rule = c.Findings[0].Class, c.Findings[0].Rule

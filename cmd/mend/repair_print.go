@@ -28,7 +28,7 @@ func printProposal(t *term.Terminal, p proposal, verbose bool) {
 		}
 	}
 	for _, f := range planFacts(p.result) {
-		if !verbose || f.label == "sent" {
+		if !verbose || f.label == "sent" || f.label == "lost" && p.result.Plan.Cause.Bound != nil {
 			printFact(t, f)
 		}
 	}
@@ -67,6 +67,9 @@ func planFacts(r repair.Result) (facts []fact) {
 				}
 				return term.Sentence(d.Loses)
 			})},
+		}
+		if what := r.Plan.Cause.Bound.Loses(); what != "" {
+			facts[2].items = append(facts[2].items, what)
 		}
 	}
 	if len(r.LeftOut) > 0 {

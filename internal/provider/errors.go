@@ -65,7 +65,7 @@ var (
 	}
 	BoundThinking = ErrorKind{
 		Rank: 25, Class: request.ThinkingSignature,
-		Explanation: "Something before this thinking was changed after the model wrote it: thinking is bound to what stood before it. OpenCode 1.18.34 and Claude Code 2.1.332 leave such thinking out by themselves (read in these programs, not run): update the agent. With an older version, mend removes the thinking.",
+		Explanation: "Something before this thinking was changed after the model wrote it: newer models bind thinking to the conversation before it. OpenCode 1.18.34 and Claude Code 2.1.332 leave such thinking out by themselves: update the agent. Or mend removes that thinking, and all after it.",
 	}
 	ThinkingOrder = ErrorKind{
 		Rank: 30, Class: request.ThinkingBlockOrder,

@@ -22,6 +22,8 @@ type Request struct {
 	// Then is the request behind this one, if this one is for a compaction that the agent makes first: it has the
 	// conversation, which this one may have in another form. Else nil.
 	Then *Request
+	// Bound says what becomes of thinking after a change of the conversation before it.
+	Bound Binding
 }
 
 // Whole returns the request that has the conversation.

@@ -193,7 +193,7 @@ func (c *simulation) render(set setting) render.Request {
 		}
 	}
 	s := render.Settings{Profile: set.profile, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads, Target: c.env.Target}
-	s.Model = c.request.Model
+	s.Model, s.Version = c.request.Model, c.request.Version
 	r := c.view().Render(s)
 	if c.newer() != "" {
 		c.markUnknown(r.Turns)

@@ -10,6 +10,8 @@ import (
 type Settings struct {
 	// Profile is the version of the agent; the zero Profile means the newest.
 	Profile Profile
+	// Version is the version in use, which may differ from that of the profile; "" means the newest.
+	Version string
 	// Model is the model of the request. The zero Model means the one that the agent
 	// selects: that of the newest prompt, or else of the newest assistant message.
 	Model request.Model

@@ -23,6 +23,8 @@ type Target struct {
 	Store bool
 	// Instructions: the system prompt is not among the items of the input, but beside them.
 	Instructions bool
+	// KeepsBound: the settings switch off that bound thinking is left out; see [request.Binding].
+	KeepsBound bool
 	// Field is the member that reasoning is sent in, if the model has one of its own.
 	Field string
 	// Vendor is the vendor behind an API that is compatible with another, such as

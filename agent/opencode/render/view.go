@@ -59,7 +59,7 @@ func (v *View) render(b *builder) Request {
 		messages = append(messages, b.cleanUp(subtaskMessages(b.running))...)
 	}
 	q := Request{
-		Request:  request.Request{Model: b.Model, Turns: b.joinTurns(messages)},
+		Request:  request.Request{Model: b.Model, Turns: b.joinTurns(messages), Bound: b.binding()},
 		Failures: b.failures, Unseen: b.unseen, Late: b.late, Subtasks: b.subtasks, Target: b.target, API: b.api,
 	}
 	if b.compacting {

@@ -41,7 +41,6 @@ func ErrorTexts() provider.ErrorTexts {
 				provider.Words{"thinking", "expected", "found"},
 			),
 			provider.FirstPromptMissing.In(provider.Words{"at least one message is required"}),
-			provider.BoundThinking.In(provider.Words{"bound to a different conversation"}, provider.Words{"thinking", "preceded this one", "is missing"}),
 			{
 				Rank:        175,
 				Any:         []provider.Words{{"tool reference", "not found in available tools"}},

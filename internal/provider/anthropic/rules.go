@@ -6,7 +6,7 @@ import (
 	"mend/internal/request"
 )
 
-// rules are R1 to R21 and R27 of docs/providers.md. Only the provider can verify a signature (R7, R8).
+// rules are R1 to R21, R27 and R28 of docs/providers.md. Only the provider can verify a signature (R7, R8, R28).
 var rules = []provider.Rule{
 	{
 		Code: "R1", Text: "every tool_use has its tool_result at the start of the next user turn; only tool_use may follow a tool_use in its turn",
@@ -142,6 +142,12 @@ var rules = []provider.Rule{
 		Error: "The request body is not valid JSON: no low surrogate in string",
 		Says:  []provider.Words{{"surrogate in string"}},
 		Kind:  &provider.InvalidUnicode, Find: provider.HalfPair,
+	},
+	{
+		Code: "R28", Text: "before a thinking block is the conversation with which it was made (models from 5.1 on)",
+		Error: "messages.{n}.content.{m}: Invalid `signature` in `thinking` block. The block is bound to a different conversation.",
+		Says:  []provider.Words{{"bound to a different conversation"}, {"thinking", "preceded this one", "is missing"}},
+		Kind:  &provider.BoundThinking,
 	},
 }
 

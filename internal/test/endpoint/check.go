@@ -7,6 +7,7 @@ type conversation struct {
 	Request
 	turns    []turn
 	previous []Content // the endpoint's earlier answers
+	unbound  []unbound // thinking that is bound to another conversation
 }
 
 // A rule is one condition of an API. check returns the provider's error message, or "" if the
@@ -51,6 +52,7 @@ var messageRules = []rule[conversation]{
 	{code: "R19", check: otherMediaType},
 	{code: "R20", check: wrongMediaType},
 	{code: "R21", check: wideImage},
+	{code: "R28", check: conversation.boundElsewhere},
 }
 
 // A Violation is one broken rule, with the provider's error text.
@@ -74,7 +76,7 @@ func Violations(r Request, previous ...Content) []Violation {
 }
 
 func newConversation(r Request, previous []Content) conversation {
-	return conversation{r, joinTurns(r.Messages), previous}
+	return conversation{Request: r, turns: joinTurns(r.Messages), previous: previous}
 }
 
 func (c conversation) violations() []Violation { return violations(messageRules, c) }

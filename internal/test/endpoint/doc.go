@@ -13,18 +13,28 @@
 //
 //   - Neighbouring messages of one role are one turn; the numbers in a message
 //     are those of the request as it was sent, not of the joined turns.
+//
 //   - Of several broken rules the one with the lowest number is reported.
+//
 //   - The tool loop is open (R3, R4) while the last turn has a tool result,
 //     also if a text of the user follows it.
+//
 //   - The final assistant turn of R4 is one that the model continues: the loop is
 //     open, or the turn ends the conversation. Thinking before a new prompt is
 //     accepted, because programs send it also after thinking was turned off.
+//
 //   - Content that is the empty string is no content (R6), not an empty text
 //     block (R5). Text inside a tool result is not checked.
+//
 //   - An image's size (R15) is the length of its base64 text, as the provider
 //     counts it.
+//
 //   - R8 needs the earlier answers: Check has them as an argument, a Server remembers
 //     them, and without them R8 is never broken.
+//
+//   - R28 needs what a block was made after, too: a Server remembers that of each block that it gave out, for
+//     the models that bind thinking; [Bindings] of a test have it of a request. With drop_block such blocks are
+//     accepted, and the call lists them.
 //
 // The paths of the other APIs begin with the name of a setting, such as /openai or /kimi, which
 // says which rules apply. A provider remembers what it issued: encrypted reasoning, items and

@@ -14,7 +14,11 @@ func (messagesAPI) parse(s *Server, _, _ string, body []byte) (asked, error) {
 	if err != nil {
 		return conversation{}, err
 	}
-	return newConversation(r, s.answers()), nil
+	c := newConversation(r, s.answers())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.unbound = s.bindings.invalid(r)
+	return c, nil
 }
 
 // prompt returns the text of the request's last block, and whether it is a tool's result.
@@ -42,6 +46,9 @@ func (c conversation) answer(w http.ResponseWriter, s *Server, n int) {
 	content := s.script(n, c.Request)
 	s.mu.Lock()
 	s.calls[n-1].Answer = content
+	if binds(c.Model) {
+		s.bindings.issue(c.Request, content)
+	}
 	s.mu.Unlock()
 	if !c.Stream {
 		reply(w, http.StatusOK, message(n, c.Model, content))

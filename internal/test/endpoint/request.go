@@ -17,7 +17,10 @@ type Request struct {
 
 // Thinking is the setting of a request; its zero value means off.
 type Thinking struct {
-	Type string `json:"type"`
+	Type         string `json:"type"`
+	BlockBinding struct {
+		PrefixMismatchBehavior string `json:"prefix_mismatch_behavior,omitempty"`
+	} `json:"block_binding,omitzero"`
 }
 
 // On reports whether the model is asked to think.

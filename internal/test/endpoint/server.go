@@ -44,10 +44,11 @@ type Server struct {
 	script Script
 	extra  func(body []byte) (rule, message string)
 
-	mu      sync.Mutex
-	calls   []Call
-	known   Known
-	account string
+	mu       sync.Mutex
+	calls    []Call
+	known    Known
+	account  string
+	bindings Bindings
 }
 
 // A Call is one request with its answer.
@@ -59,6 +60,7 @@ type Call struct {
 	Rule       string      // that of the first violation, "json" if it is no request at all, or ""
 	Message    string      // the provider's message for it
 	Request    Request     // of Anthropic: the body, read
+	Unbound    []string    // of Anthropic: the places of thinking that is bound to another conversation
 	Answer     Content     // of Anthropic: the answer
 }
 
@@ -82,7 +84,7 @@ func start(s *Server) *Server {
 	if s.script == nil {
 		s.script = Plain
 	}
-	s.account = FirstAccount
+	s.account, s.bindings = FirstAccount, Bindings{}
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL
 	return s
@@ -139,6 +141,9 @@ func (s *Server) record(setting string, body []byte, request asked, err error) (
 	}
 	if r, ok := request.(conversation); ok {
 		call.Request = r.Request
+		for _, b := range r.unbound {
+			call.Unbound = append(call.Unbound, b.path())
+		}
 	}
 	if v, half := halfPair(setting, body); half {
 		call.Violations = slices.Insert(call.Violations, 0, v)

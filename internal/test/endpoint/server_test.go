@@ -128,7 +128,7 @@ func TestAnswers(t *testing.T) {
 // later call are new.
 func TestLoop(t *testing.T) {
 	s := serve(t, nil)
-	r := Request{Thinking: Thinking{"enabled"}, Tools: []json.RawMessage{[]byte("{}")}}
+	r := Request{Thinking: Thinking{Type: "enabled"}, Tools: []json.RawMessage{[]byte("{}")}}
 	for n := range 6 {
 		if n%2 == 0 {
 			r.Messages = append(r.Messages, user(Text("TOOLS")))

@@ -1,0 +1,26 @@
+package change
+
+import "fmt"
+
+// A BoundThinking is what a change does to thinking that the provider accepts only after the conversation that it was
+// written for.
+type BoundThinking struct {
+	Spoiled int  `json:"spoiled"` // blocks that the model does not get any more because of a change before them
+	Removed bool `json:"removed"` // the change removes them; else the agent leaves them out of its requests
+}
+
+// Loses says what is lost, for a person; "" for nothing.
+func (b *BoundThinking) Loses() string {
+	if b == nil || b.Spoiled == 0 {
+		return ""
+	}
+	what, them := "The thinking block after the change, which is", "it"
+	if b.Spoiled > 1 {
+		what, them = fmt.Sprintf("The %d thinking blocks after the change, which are", b.Spoiled), "them"
+	}
+	then := "the model may not get " + them + " again"
+	if b.Removed {
+		then = "mend removes " + them + ", too"
+	}
+	return what + " bound to the conversation before " + them + ": " + then + ". Texts and tool calls stay."
+}

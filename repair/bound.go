@@ -1,0 +1,198 @@
+package repair
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"io"
+
+	"mend/change"
+	"mend/internal/fail"
+	"mend/internal/request"
+)
+
+// The newest models bind thinking to the conversation before it (docs/providers.md, R28): a change before a block spoils
+// that block and all later ones. mend does not know the request that a block was made of, so the proof compares the
+// request before a plan with the one after it.
+
+// boundRule is the rule of the provider.
+const boundRule = "R28"
+
+// A boundBlock is thinking in a request, with the digests of what it is bound to.
+type boundBlock struct {
+	block           *request.Block
+	prefix          [sha256.Size]byte // all content before it, without thinking
+	identity, after string            // its own, and that of the thinking before it; "" for none
+}
+
+// boundBlocks returns the thinking of a request. It reads the request once.
+func boundBlocks(q request.Request) (all []boundBlock) {
+	h, last := sha256.New(), ""
+	for _, t := range q.Turns {
+		for _, b := range t.Blocks {
+			switch {
+			case b.IsThinking():
+				now := boundBlock{block: b, identity: identity(b), after: last}
+				h.Sum(now.prefix[:0])
+				all, last = append(all, now), now.identity
+				continue
+			case b.Type == request.Summary: // of the API: what is before it does not count
+				h.Reset()
+			}
+			_, _ = io.WriteString(h, t.Role)
+			writeContent(h, b)
+		}
+	}
+	return all
+}
+
+// writeContent writes what a block has for the model.
+func writeContent(h hash.Hash, b *request.Block) {
+	input, output := "", ""
+	if b.Input != nil {
+		input = b.InputText()
+	}
+	if b.Output != nil {
+		output = b.OutputText()
+	}
+	for _, s := range []string{string(b.Type), b.Text, string(b.Citations), b.ToolID, b.ToolName, input, output, fmt.Sprint(b.Error), b.Mime, b.URL, b.Name} {
+		_, _ = fmt.Fprintf(h, "%d %s", len(s), s)
+	}
+	_, _ = h.Write(b.Data)
+	for _, in := range b.Content {
+		writeContent(h, in)
+	}
+}
+
+// spoiledBlocks returns the thinking of the request after a change that is no longer valid because of it: with other
+// content before it, or with other thinking before it. Thinking may go from the beginning of the conversation. After the
+// first such block all are, as far as they were there before.
+func spoiledBlocks(before, after request.Request) (spoiled []*request.Block) {
+	if after.Bound == request.Unbound {
+		return nil
+	}
+	previous := map[string][]boundBlock{}
+	for _, t := range boundBlocks(before) {
+		previous[t.identity] = append(previous[t.identity], t)
+	}
+	for _, t := range boundBlocks(after) {
+		same := previous[t.identity]
+		if len(same) == 0 {
+			continue
+		}
+		was := same[0]
+		previous[t.identity] = same[1:]
+		if len(spoiled) > 0 || was.prefix != t.prefix || t.after != "" && was.after != t.after {
+			spoiled = append(spoiled, t.block)
+		}
+	}
+	return spoiled
+}
+
+// spoiledBy returns the thinking of the later case that the difference between two cases of a session spoils.
+func spoiledBy(before, after *Case) []*request.Block {
+	q, _ := after.Current()
+	if q.Whole().Bound == request.Unbound {
+		return nil
+	}
+	was, _ := before.Current()
+	return spoiledBlocks(was.Whole(), q.Whole())
+}
+
+// settleBound returns the case after a plan without the thinking that the plan spoils, if the agent would send it and the
+// provider would refuse that; and how much that is, nil for none. The error says why some of it cannot be removed.
+func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, error) {
+	spoiled := spoiledBy(before, after)
+	if len(spoiled) == 0 {
+		return after, nil, nil
+	}
+	b := &change.BoundThinking{Spoiled: len(spoiled)}
+	if q, _ := after.Current(); q.Whole().Bound != request.Refused {
+		return after, b, nil
+	}
+	type at struct {
+		ref    change.Ref
+		detail string
+	}
+	gone := map[at]bool{}
+	for _, t := range spoiled {
+		gone[at{t.Ref(), identity(t)}] = true
+	}
+	asked := after.Asking(APIError{Class: ThinkingSignature, Rule: boundRule, Index: -1, Block: -1})
+	s := newSearch(asked, origin{}, func(_ *Case, f Finding) bool {
+		return f.Code == boundRule && gone[at{f.Ref, f.Detail}]
+	}, auto)
+	if left := spoiledBy(before, s.c.Reset()); len(left) > 0 {
+		why := whyNone
+		if len(s.failed) > 0 {
+			why = s.failed[0].WhyNot
+		}
+		return after, b, fail.New(fail.Refused, "update the agent: newer versions leave such thinking out by themselves",
+			"thinking after the change is bound to the conversation as it was, and cannot be removed. %s", why)
+	}
+	b.Removed = true
+	return s.c.Reset(), b, nil
+}
+
+// spoilLeast returns the attempt at the trials' findings that spoils the least thinking: theirs, number n, or a later one that
+// holds, too, and loses the same.
+func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcome) {
+	least := len(spoiledBy(s.c, o.c))
+	for least > 0 {
+		n++
+		others, is := s.apply(findingsOf(trials), n)
+		if len(others) == 0 {
+			break
+		}
+		for i := range others {
+			if len(others) != len(trials) || others[i].fix.Loses != trials[i].fix.Loses {
+				return trials, o
+			}
+		}
+		bad, _ := s.judge(others, is, false)
+		if spoils := len(spoiledBy(s.c, is.c)); len(bad) == 0 && spoils < least {
+			trials, o, least = others, is, spoils
+		}
+	}
+	return trials, o
+}
+
+// boundFrom returns the findings of the rule that the error is about: those at the block that it names and after it, or all if
+// it names none. To remove the named one alone leaves the later ones without it.
+func boundFrom(s *Case, e APIError) func(Finding) bool {
+	q, _ := s.Next()
+	from := map[change.Ref]map[string]bool{}
+	for n, t := range q.Turns {
+		for m, b := range t.Blocks {
+			if b.IsThinking() && (n > e.Index || n == e.Index && m >= e.Block) {
+				if from[b.Ref()] == nil {
+					from[b.Ref()] = map[string]bool{}
+				}
+				from[b.Ref()][identity(b)] = true
+			}
+		}
+	}
+	return func(f Finding) bool { return len(from) == 0 || from[f.Ref][f.Detail] }
+}
+
+func whyBound(*Fault) string {
+	return "The conversation before this thinking block is not the one with which the model wrote it, and the provider accepts the block only with that one."
+}
+
+// fixBound removes bound thinking. In an open tool loop the provider may take no change to thinking: then the loop is closed, too.
+func fixBound(x *Fault) []Fix {
+	if x.block == nil {
+		return nil
+	}
+	fixes := fixThinking(x)[1:] // it has no summary that may stay
+	if !x.inLoop() {
+		return fixes
+	}
+	shut, remove := x.closeLoop(), fixes[0]
+	return append(fixes, Fix{Text: shut.Text + " " + remove.Text, Loses: remove.Loses, Whole: shut.Whole, Edit: func(d Editor) error {
+		if err := shut.Edit(d); err != nil {
+			return err
+		}
+		return remove.Edit(d)
+	}})
+}

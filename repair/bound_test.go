@@ -1,0 +1,256 @@
+package repair_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/internal/fail"
+	"mend/internal/provider"
+	"mend/internal/provider/anthropic"
+	"mend/internal/request"
+	"mend/internal/test/encode"
+	"mend/internal/test/endpoint"
+	"mend/repair"
+)
+
+// sentOf returns what the toy agent sends of a session, as the strict endpoint reads it.
+func sentOf(t *testing.T, s *toy) endpoint.Request {
+	t.Helper()
+	q, _ := s.send()
+	r, err := endpoint.Parse(encode.JSON(anthropic.Provider{}, q))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Model = "claude-opus-5-5"
+	return r
+}
+
+// boundTalk returns a session with three answers that have thinking, and one fault before some of them.
+func boundTalk(at int, fault ...*request.Block) []message {
+	all := []message{
+		prompt(text("1")), answer(think("a", "sa"), text("one")),
+		prompt(text("2")), answer(think("b", "sb"), text("two")),
+		prompt(text("3")), answer(think("c", "sc"), text("three")),
+		prompt(text("4")),
+	}
+	if len(fault) > 0 {
+		all[at].steps[0] = append(all[at].steps[0], fault...)
+	}
+	return all
+}
+
+// A repair counts the thinking after the change. The agent leaves it out, or mend removes it. Either way the strict
+// endpoint accepts the next request, if before the damage it has made each block of what was before it.
+func TestRepairOfBoundThinking(t *testing.T) {
+	blank := func() *request.Block { return text(" ") }
+	for _, x := range []struct {
+		name    string
+		session []message
+		spoiled int
+		dropped string // the session after the repair, if the agent leaves out such thinking
+		removed string // if mend removes it
+	}{
+		{
+			"before all", boundTalk(0, blank()), 3,
+			"user[1] assistant[~a(sa) one] user[2] assistant[~b(sb) two] user[3] assistant[~c(sc) three] user[4]",
+			"user[1] assistant[one] user[2] assistant[two] user[3] assistant[three] user[4]",
+		},
+		{
+			"before one", boundTalk(4, blank()), 1,
+			"user[1] assistant[~a(sa) one] user[2] assistant[~b(sb) two] user[3] assistant[~c(sc) three] user[4]",
+			"user[1] assistant[~a(sa) one] user[2] assistant[~b(sb) two] user[3] assistant[three] user[4]",
+		},
+		{
+			"after all", boundTalk(6, blank()), 0,
+			"user[1] assistant[~a(sa) one] user[2] assistant[~b(sb) two] user[3] assistant[~c(sc) three] user[4]",
+			"user[1] assistant[~a(sa) one] user[2] assistant[~b(sb) two] user[3] assistant[~c(sc) three] user[4]",
+		},
+	} {
+		for _, bound := range []request.Binding{request.Unbound, request.Dropped, request.Refused} {
+			s := newToy(claude, x.session...)
+			s.bound = bound
+			known := endpoint.Bindings{}
+			known.Learn(sentOf(t, s))
+			r, err := repair.Plan("ses_1", newCase(s), repair.Request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, counted := x.dropped, x.spoiled
+			if bound == request.Refused {
+				want = x.removed
+			}
+			if bound == request.Unbound {
+				counted = 0
+			}
+			then := change.BoundThinking{Spoiled: counted, Removed: bound == request.Refused && counted > 0}
+			if got := shown(stateOf(r.After).messages); got != want || boundOf(r.Plan) != then {
+				t.Errorf("%s, %d:\ngot  %s %+v\nwant %s %+v", x.name, bound, got, boundOf(r.Plan), want, then)
+			}
+			loses := r.Plan.Cause.Bound.Loses()
+			if (loses != "") != (counted > 0) || counted > 1 && !strings.Contains(loses, fmt.Sprint(counted)) {
+				t.Errorf("%s, %d: what is lost: %q", x.name, bound, loses)
+			}
+			sent := sentOf(t, stateOf(r.After))
+			places, message := known.Refused(sent)
+			if bound == request.Dropped && len(places) != x.spoiled || bound == request.Refused && message != "" {
+				t.Errorf("%s, %d: the endpoint refuses %q %s", x.name, bound, places, message)
+			}
+			if sent.Thinking.BlockBinding.PrefixMismatchBehavior = "drop_block"; bound == request.Dropped {
+				if _, message := known.Refused(sent); message != "" {
+					t.Errorf("%s, %d: with drop_block the endpoint refuses %s", x.name, bound, message)
+				}
+			}
+		}
+	}
+}
+
+// Where two fixes hold that lose the same, the one that spoils less is made: a text after thinking at the end of the last answer, not
+// the move of that thinking.
+func TestFixThatSpoilsLess(t *testing.T) {
+	session := func() []message {
+		return []message{prompt(text("1")), answer(think("a", "sa"), text("one")), prompt(text("2")), answer(text("two"), think("b", "sb")), prompt(text("3"))}
+	}
+	for bound, want := range map[request.Binding]string{
+		request.Unbound: "user[1] assistant[~a(sa) one] user[2] assistant[~b(sb) two] user[3]",
+		request.Dropped: "user[1] assistant[~a(sa) one] user[2] assistant[two ~b(sb) [user interrupted]] user[3]",
+	} {
+		s := newToy(claude, session()...)
+		s.bound = bound
+		r, err := repair.Plan("ses_1", newCase(s), repair.Request{})
+		if err != nil || r.Plan.Cause.Bound != nil {
+			t.Errorf("%d: %+v, %v", bound, r.Plan.Cause.Bound, err)
+		}
+		if got := shown(stateOf(r.After).messages); got != want {
+			t.Errorf("%d:\ngot  %s\nwant %s", bound, got, want)
+		}
+	}
+}
+
+// The error names the first block that the provider refuses. That block and all later ones go.
+func TestErrorOfBoundThinking(t *testing.T) {
+	all := boundTalk(0)
+	s := newToy(claude, all...)
+	known := endpoint.Bindings{}
+	known.Learn(sentOf(t, s))
+	for n, want := range []string{
+		"user[0] assistant[one] user[2] assistant[two] user[3] assistant[three] user[4]",
+		"user[0] assistant[~a(sa) one] user[0] assistant[two] user[3] assistant[three] user[4]",
+		"user[0] assistant[~a(sa) one] user[0] assistant[~b(sb) two] user[0] assistant[three] user[4]",
+	} {
+		edited := s.copied()
+		edited.messages[2*n].steps = [][]*request.Block{{{Type: request.Text, Text: "0", Source: partOf(fmt.Sprint("m", 2*n), 0)}}}
+		_, message := known.Refused(sentOf(t, edited))
+		e := anthropicError(message)
+		if e.Rule != "R28" || e.Class != repair.ThinkingSignature || e.Index != 2*n+1 || e.Block != 0 {
+			t.Errorf("%q is read as %s, %s, %d, %d", message, e.Rule, e.Class, e.Index, e.Block)
+		}
+		r, err := repair.Plan("ses_1", newCase(edited), repair.Request{Error: &e})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := shown(stateOf(r.After).messages)
+		for i := range n { // these prompts stay
+			want = strings.Replace(want, "user[0]", "user["+fmt.Sprint(i+1)+"]", 1)
+		}
+		if got != want {
+			t.Errorf("edit before %d:\ngot  %s\nwant %s", n, got, want)
+		}
+		if _, message := known.Refused(sentOf(t, stateOf(r.After))); message != "" {
+			t.Errorf("edit before %d: the endpoint still says %s", n, message)
+		}
+	}
+}
+
+// The second form of the error: thinking in the middle is missing.
+func TestErrorOfMissingThinking(t *testing.T) {
+	s := newToy(claude, boundTalk(0)...)
+	known := endpoint.Bindings{}
+	known.Learn(sentOf(t, s))
+	without := s.copied()
+	without.messages[3].steps[0] = without.messages[3].steps[0][1:]
+	_, message := known.Refused(sentOf(t, without))
+	e := anthropicError(message)
+	if !strings.Contains(message, "preceded this one") || e.Rule != "R28" || e.Index != 5 {
+		t.Fatalf("%q is read as %s, %d", message, e.Rule, e.Index)
+	}
+	r, err := repair.Plan("ses_1", newCase(without), repair.Request{Error: &e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, message := known.Refused(sentOf(t, stateOf(r.After))); message != "" {
+		t.Errorf("the endpoint still says %s", message)
+	}
+	without = s.copied() // from the beginning it may go
+	without.messages[1].steps[0] = without.messages[1].steps[0][1:]
+	if _, message := known.Refused(sentOf(t, without)); message != "" {
+		t.Errorf("without the first thinking the endpoint says %s", message)
+	}
+}
+
+// In an open tool loop the thinking goes only if the loop is closed.
+func TestBoundThinkingInOpenLoop(t *testing.T) {
+	s := newToy(claude, prompt(text("1"), text(" ")), answer(think("a", "sa"), done("c1", "read", "{}", "out")))
+	s.thinking, s.bound = true, request.Refused
+	known := endpoint.Bindings{}
+	known.Learn(sentOf(t, s))
+	r, err := repair.Plan("ses_1", newCase(s), repair.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := shown(stateOf(r.After).messages), `user[1] assistant[#c1:read{}=out | [user interrupted]]`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if _, message := known.Refused(sentOf(t, stateOf(r.After))); message != "" || !boundOf(r.Plan).Removed {
+		t.Errorf("the endpoint says %q; %+v", message, boundOf(r.Plan))
+	}
+}
+
+// A trim and the removal of a compaction count it, too.
+func TestTrimAndUncompactOfBoundThinking(t *testing.T) {
+	out := strings.Repeat("x", 4000)
+	trimmed := newToy(claude, prompt(text("1")), answers(step(think("a", "sa"), done("c1", "read", "{}", out)), step(think("b", "sb"), text("one"))),
+		prompt(text("2")), answer(think("c", "sc"), text("two")), prompt(text("3")))
+	summary := prompt(text("a summary"))
+	summary.summary = true
+	compacted := newToy(claude, prompt(text("1")), answer(think("a", "sa"), text("one")), summary, answer(think("b", "sb"), text("two")), prompt(text("2")))
+	compacted.hideBefore = true
+	for _, bound := range []request.Binding{request.Dropped, request.Refused} {
+		trimmed.bound, compacted.bound = bound, bound
+		x, err := repair.Trim("ses_1", newCase(trimmed), repair.TrimRequest{})
+		if want := (change.BoundThinking{Spoiled: 2, Removed: bound == request.Refused}); err != nil || boundOf(x.Plan) != want {
+			t.Errorf("trim: %+v, %v, want %+v", boundOf(x.Plan), err, want)
+		}
+		u, err := repair.Uncompact("ses_1", newCase(compacted), repair.UncompactRequest{})
+		if want := (change.BoundThinking{Spoiled: 1, Removed: bound == request.Refused}); err != nil || boundOf(u.Plan) != want {
+			t.Errorf("uncompact: %+v, %v, want %+v", boundOf(u.Plan), err, want)
+		}
+	}
+}
+
+// Thinking that cannot be removed is a reason to refuse the plan.
+func TestBoundThinkingStays(t *testing.T) {
+	s := newToy(claude, boundTalk(0, text(" "))...)
+	s.bound, s.locked = request.Refused, "sc"
+	_, err := repair.Plan("ses_1", newCase(s), repair.Request{})
+	if code, hint := fail.Of(err); code != fail.Refused || hint == "" || !strings.Contains(fmt.Sprint(err), "cannot be removed") {
+		t.Errorf("the error is %v (%v, %q)", err, code, hint)
+	}
+}
+
+// boundOf returns what a plan does to bound thinking.
+func boundOf(p change.Plan) (b change.BoundThinking) {
+	if p.Cause.Bound != nil {
+		b = *p.Cause.Bound
+	}
+	return b
+}
+
+var errorParser = provider.NewErrorParser(anthropic.ErrorTexts())
+
+func anthropicError(message string) repair.APIError {
+	body, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]string{"type": "invalid_request_error", "message": message}})
+	return errorParser.Parse(body)
+}
