@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,6 +52,20 @@ func TestAbilities(t *testing.T) {
 		reads, known := a.at("").reads(request.Model{ProviderID: "anthropic", ModelID: c.model}, "image")
 		if reads != c.reads || known != c.known {
 			t.Errorf("%s: reads %v, known %v; want %v, %v", c.name, reads, known, c.reads, c.known)
+		}
+	}
+}
+
+// blockBinding false in the options of a model keeps thinking that is bound to another conversation in the request.
+func TestKeepsBound(t *testing.T) {
+	for options, want := range map[string]bool{
+		`{}`: false, `{"thinking": {"type": "adaptive"}}`: false, `{"thinking": {"blockBinding": {"prefixMismatchBehavior": "drop_block"}}}`: false,
+		`{"thinking": {"blockBinding": false}}`: true, `{"reasoningConfig": {"blockBinding": false}}`: true,
+		`{"thinking": {"blockBinding": {"prefixMismatchBehavior": "error"}}}`: true,
+	} {
+		var o knownOptions
+		if err := json.Unmarshal([]byte(options), &o); err != nil || o.keepsBound() != want {
+			t.Errorf("%s: %v, %v", options, o.keepsBound(), err)
 		}
 	}
 }
