@@ -575,15 +575,15 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 			if err != nil {
 				continue // status has said so
 			}
-			states, err := k.States(keep.Query{Store: &id})
+			complete := map[string]bool{}
+			err = k.Each(keep.Query{Store: &id}, func(st *keep.State) {
+				complete[st.Session] = complete[st.Session] || st.Complete()
+				of.last = st.Time
+			})
 			if err != nil {
 				return err
 			}
-			complete := map[string]bool{}
-			for _, st := range states {
-				complete[st.Session] = complete[st.Session] || st.Complete()
-			}
-			if of.Sessions = len(heads); len(states) > 0 || s.Automatic {
+			if of.Sessions = len(heads); len(complete) > 0 || s.Automatic {
 				of.Sessions = client.Copyable(look, heads, complete)
 			}
 			for _, has := range complete {
@@ -596,12 +596,11 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 					of.Covered, of.Gone = of.Covered+1, of.Gone-1
 				}
 			}
-			if len(states) > 0 {
-				of.last = states[0].Time
+			if len(complete) > 0 {
 				of.Last = of.last.UTC().Format(time.RFC3339)
 			}
 			s.Agents = append(s.Agents, of)
-			if len(states) > 0 {
+			if len(complete) > 0 {
 				found, _ := client.Restorables(look, k) // what cannot be read was said
 				for _, r := range found {
 					if r.State == mend.Shortened || r.State == mend.Replaced {

@@ -336,9 +336,10 @@ func lostStore(env *environment, left error) error {
 		if k == nil {
 			return nil
 		}
-		states, err := k.States(keep.Query{})
-		if len(states) > 0 {
-			hint := fmt.Sprintf("sessions of %s were kept: start %s once, which makes its store again; then restore", term.ShortenHome(states[0].Store.Root), agentOf(states[0].Store))
+		var of change.StoreID
+		err := k.Each(keep.Query{}, func(s *keep.State) { of = s.Store })
+		if of.Root != "" {
+			hint := fmt.Sprintf("sessions of %s were kept: start %s once, which makes its store again; then restore", term.ShortenHome(of.Root), agentOf(of))
 			if _, said := errors.AsType[*reportedError](left); said {
 				env.Note(hint)
 			}
@@ -574,11 +575,7 @@ func (env *environment) isKept(session string) bool {
 			if k == nil {
 				return nil
 			}
-			states, err := k.States(keep.Query{})
-			for _, s := range states {
-				env.kept[s.Session] = true
-			}
-			return err
+			return k.Each(keep.Query{}, func(s *keep.State) { env.kept[s.Session] = true })
 		})
 	}
 	return env.kept[session]

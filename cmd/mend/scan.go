@@ -197,11 +197,7 @@ func (r *scanReport) scan(ctx context.Context, s storeSessions) error {
 func (r *scanReport) findKept(ctx context.Context, c *mend.Store) {
 	id, gone := c.ID(), map[string]bool{}
 	_ = r.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error { // what cannot be read is an error of restore
-		states, err := k.States(keep.Query{Store: &id})
-		for _, s := range states {
-			gone[s.Session] = true
-		}
-		return err
+		return k.Each(keep.Query{Store: &id}, func(s *keep.State) { gone[s.Session] = true })
 	})
 	if n := len(gone); n > 0 {
 		r.Say("%s gone. To list what was kept: %s", term.CountWords(n, "session that was kept is", "sessions that were kept are"), term.Command(r.cmdline("restore")))

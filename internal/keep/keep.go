@@ -680,12 +680,23 @@ func (q *Query) selects(s *State) bool {
 
 // States lists states, newest first.
 func (k *Keep) States(q Query) (all []State, err error) {
+	if err = k.Each(q, func(s *State) { all = append(all, *s) }); err != nil {
+		return nil, err
+	}
+	if q.Session == "" {
+		slices.Reverse(all)
+	}
+	return all, nil
+}
+
+// Each calls yield for states, oldest first, or those of one session newest first. It holds one at a time.
+func (k *Keep) Each(q Query, yield func(*State)) (err error) {
 	if k.file.Snap == nil {
-		return nil, nil
+		return nil
 	}
 	add := func(s State) bool {
 		if q.selects(&s) {
-			all = append(all, s)
+			yield(&s)
 		}
 		return true
 	}
@@ -699,12 +710,11 @@ func (k *Keep) States(q Query) (all []State, err error) {
 			}
 			return err
 		})
-		slices.Reverse(all)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listing the kept states: %w", k.found(err))
+		return fmt.Errorf("listing the kept states: %w", k.found(err))
 	}
-	return all, nil
+	return nil
 }
 
 func decodeItem(it boltfile.Item) (State, error) {

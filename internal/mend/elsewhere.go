@@ -27,13 +27,9 @@ func (c *Store) Beside(ctx context.Context, heads []change.Head) ([]agent.Beside
 	return c.store.Beside(ctx, have)
 }
 
-// elsewhere returns the sessions that other stores of the agent have and this one lacks. With an error it returns those
-// that can be read.
-func (c *Store) elsewhere(ctx context.Context) (all []besideStore, err error) {
-	heads, err := c.Sessions(ctx)
-	if err != nil {
-		return nil, err
-	}
+// elsewhere returns the sessions that other stores of the agent have and this one, which has those of heads, lacks. With an
+// error it returns those that can be read.
+func (c *Store) elsewhere(ctx context.Context, heads []change.Head) (all []besideStore, err error) {
 	found, err := c.Beside(ctx, heads)
 	errs := []error{err}
 	for _, b := range found {
@@ -104,7 +100,11 @@ func (c *Store) restoreElsewhere(ctx context.Context, done Restored, r RestoreRe
 			beside = append(beside, besideStore{store: other, heads: []change.Head{head}})
 		}
 	} else {
-		beside, _ = c.elsewhere(ctx) // of a store that cannot be read there is another error
+		heads, err := c.Sessions(ctx)
+		if err != nil {
+			return done, false, err
+		}
+		beside, _ = c.elsewhere(ctx, heads) // of a store that cannot be read there is another error
 	}
 	for _, b := range beside {
 		i := slices.IndexFunc(b.heads, func(h change.Head) bool { return h.ID == done.Session.ID })

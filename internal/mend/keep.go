@@ -153,11 +153,19 @@ func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, 
 		}
 	}
 	failed, none := false, 0
-	if err := c.CheckListed(slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID != "" })); whole && err != nil {
+	var stray []change.Head
+	for _, h := range heads {
+		if h.ID == "" {
+			stray = append(stray, h)
+		}
+	}
+	if err := c.CheckListed(stray); whole && err != nil {
 		failed = true
 		yield(len(heads), Kept{Err: err})
 	}
-	heads = slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" })
+	if len(stray) > 0 {
+		heads = slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" })
+	}
 	id := c.ID()
 	plan := make([]planned, len(heads))
 	for i, head := range heads {
@@ -165,12 +173,12 @@ func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, 
 		if err != nil {
 			return err
 		}
-		plan[i] = planned{head, last.Stamp, c.marks(last, found, why)}
+		plan[i] = planned{last.Stamp, c.marks(last, found, why)}
 		if !dry && (len(plan[i].marks) > 0 || !whole && why == KeptAsked || last.Unread != "") {
 			plan[i].stamp = change.Stamp{}.Sum // to read it costs no more than to look at it, or the user wants it to be read, or not all could be
 		}
 	}
-	for r := range c.readCopies(ctx, plan, dry) {
+	for r := range c.readCopies(ctx, heads, plan, dry) {
 		s := Kept{Session: r.head, Err: r.err}
 		switch {
 		case errors.Is(r.err, errSame):
@@ -199,9 +207,8 @@ func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, 
 	return k.Flush()
 }
 
-// A planned is a session of which a copy is made unless it has a stamp.
+// A planned is how a session is copied. If its stamp is still the same, it is not read.
 type planned struct {
-	head  change.Head
 	stamp [32]byte // zero: it is read in any case
 	marks []change.Mark
 }
@@ -211,7 +218,7 @@ var errSame = errors.New("it has not changed")
 
 // readCopies reads the sessions whose stamp is not that of their latest copy. While one is used, the next is
 // read.
-func (c *Store) readCopies(ctx context.Context, plan []planned, dry bool) iter.Seq[readCopy] {
+func (c *Store) readCopies(ctx context.Context, heads []change.Head, plan []planned, dry bool) iter.Seq[readCopy] {
 	return func(yield func(readCopy) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		var wg sync.WaitGroup
@@ -220,18 +227,18 @@ func (c *Store) readCopies(ctx context.Context, plan []planned, dry bool) iter.S
 		read := make(chan readCopy)
 		wg.Go(func() {
 			defer close(read)
-			for _, p := range plan {
-				r := readCopy{head: p.head}
+			for i, p := range plan {
+				r := readCopy{head: heads[i]}
 				if p.stamp != [32]byte{} {
-					if now, err := c.store.Stamp(ctx, p.head); err == nil && now.Sum == p.stamp {
+					if now, err := c.store.Stamp(ctx, r.head); err == nil && now.Sum == p.stamp {
 						r.err = errSame
 					}
 				}
 				switch {
 				case r.err != nil:
 				case !dry:
-					r = c.readCopy(ctx, p.head, p.marks)
-				case c.store.CopiedWith(p.head) != "":
+					r = c.readCopy(ctx, r.head, p.marks)
+				case c.store.CopiedWith(r.head) != "":
 					r.err = errors.ErrUnsupported
 				}
 				select {

@@ -59,18 +59,24 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 	if err != nil {
 		return nil, err
 	}
-	kept, err := c.keptStates(k, "")
+	kept, err := c.keptSessions(k)
 	if err != nil {
 		return nil, err
 	}
-	listed := map[string]bool{}
+	gone := maps.Clone(kept)
 	var unread []Finding
 	for f := range cached.Scan(ctx, heads) {
-		listed[f.Session.ID] = true
+		delete(gone, f.Session.ID)
 		if f.Err != nil {
 			unread = append(unread, f)
 		}
-		r, ok, err := c.restorable(ctx, k, f, kept[f.Session.ID])
+		var states []keep.State
+		if kept[f.Session.ID] {
+			if states, err = c.keptStates(k, f.Session.ID); err != nil {
+				return nil, err
+			}
+		}
+		r, ok, err := c.restorable(ctx, k, f, states)
 		if err != nil && f.Err == nil {
 			f.Err = err
 			unread = append(unread, f)
@@ -79,15 +85,19 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 			all = append(all, r)
 		}
 	}
-	for id, states := range kept {
-		if best := lastWhole(ctx, k, states); !listed[id] && best != nil {
+	for id := range gone {
+		states, err := c.keptStates(k, id)
+		if err != nil {
+			return nil, err
+		}
+		if best := lastWhole(ctx, k, states); best != nil {
 			all = append(all, Restorable{Session: best.Head(), State: Deleted, Kept: best, Copied: best.Messages})
 		}
 	}
-	beside, errBeside := c.elsewhere(ctx)
+	beside, errBeside := c.elsewhere(ctx, heads)
 	for _, b := range beside {
 		for _, head := range b.heads {
-			if newest(kept[head.ID]) == nil {
+			if states, err := c.keptStates(k, head.ID); err != nil || newest(states) == nil {
 				all = append(all, Restorable{Session: head, State: Elsewhere, Other: b.store.ID().Root})
 			}
 		}
@@ -305,37 +315,41 @@ func (c *Store) copied(ctx context.Context, head change.Head, states []keep.Stat
 // isRestored reports whether a state is restored if the user names none.
 func isRestored(s keep.State) bool { return s.Complete() && s.Why != keptBefore }
 
-// keptStates returns what was kept of the sessions of the store, or of one, newest first.
-func (c *Store) keptStates(k *keep.Keep, session string) (map[string][]keep.State, error) {
-	of := map[string][]keep.State{}
+// keptStates returns what was kept of a session of the store, newest first.
+func (c *Store) keptStates(k *keep.Keep, session string) ([]keep.State, error) {
 	if k == nil {
-		return of, nil
+		return nil, nil
 	}
 	id := c.ID()
-	states, err := k.States(keep.Query{Store: &id, Session: session})
-	for _, s := range states {
-		of[s.Session] = append(of[s.Session], s)
+	return k.States(keep.Query{Store: &id, Session: session})
+}
+
+// keptSessions returns the ids of the sessions of the store that have a kept state.
+func (c *Store) keptSessions(k *keep.Keep) (map[string]bool, error) {
+	ids, id := map[string]bool{}, c.ID()
+	if k == nil {
+		return ids, nil
 	}
-	return of, err
+	return ids, k.Each(keep.Query{Store: &id}, func(s *keep.State) { ids[s.Session] = true })
 }
 
 // Unfound lists the sessions that were kept in k of stores that are not there now: the one of each
 // that [Store.ProposeRestore] takes. A session that one of the stores in open has is none of them.
 func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all []Restorable, err error) {
-	states, err := k.States(keep.Query{})
-	if err != nil {
-		return nil, err
-	}
 	type inStore struct{ kind, root string }
-	gone, of := map[inStore]bool{}, map[string][]keep.State{}
-	for _, s := range states {
+	gone, of := map[inStore]bool{}, map[string]bool{}
+	err = k.Each(keep.Query{}, func(s *keep.State) {
 		at := inStore{s.Store.Kind, s.Store.Root}
 		if _, ok := gone[at]; !ok {
-			gone[at] = !slices.ContainsFunc(open, func(c *Store) bool { return c.ID().Same(s.Store) }) && as.lacks(s.Store)
+			id := s.Store
+			gone[at] = !slices.ContainsFunc(open, func(c *Store) bool { return c.ID().Same(id) }) && as.lacks(id)
 		}
 		if gone[at] {
-			of[s.Session] = append(of[s.Session], s)
+			of[s.Session] = true
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	for _, c := range open {
 		if len(of) == 0 {
@@ -346,7 +360,12 @@ func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all 
 			delete(of, h.ID)
 		}
 	}
-	for _, states := range of {
+	for session := range of {
+		states, err := k.States(keep.Query{Session: session})
+		if err != nil {
+			return nil, err
+		}
+		states = slices.DeleteFunc(states, func(s keep.State) bool { return !gone[inStore{s.Store.Kind, s.Store.Root}] })
 		if best := lastWhole(ctx, k, states); best != nil {
 			all = append(all, Restorable{Session: best.Head(), State: Deleted, Kept: best, Copied: best.Messages})
 		}
@@ -370,26 +389,30 @@ func (as Agents) lacks(id change.StoreID) bool {
 // Gone returns the sessions that were kept in k, which may be nil, or that another store has, and that the store
 // has no more: as they were kept last, newest first. unread is the error of other stores that cannot be read.
 func (c *Store) Gone(ctx context.Context, k *keep.Keep) (gone []change.Head, unread, err error) {
-	kept, err := c.keptStates(k, "")
+	kept, err := c.keptSessions(k)
 	if err != nil {
 		return nil, nil, err
 	}
-	beside, unread := c.elsewhere(ctx)
+	heads, err := c.Sessions(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	beside, unread := c.elsewhere(ctx, heads)
 	for _, b := range beside {
 		for _, h := range b.heads {
-			if len(kept[h.ID]) == 0 {
+			if !kept[h.ID] {
 				gone = append(gone, h)
 			}
 		}
 	}
-	if len(kept) == 0 {
-		return gone, unread, nil
-	}
-	heads, err := c.Sessions(ctx)
 	for _, h := range heads {
 		delete(kept, h.ID)
 	}
-	for _, states := range kept {
+	for id := range kept {
+		states, err := c.keptStates(k, id)
+		if err != nil {
+			return nil, nil, err
+		}
 		gone = append(gone, states[0].Head())
 	}
 	slices.SortFunc(gone, func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) })
@@ -435,11 +458,10 @@ func (c *Store) ProposeRestore(ctx context.Context, k *keep.Keep, head change.He
 			return done, err
 		}
 	}
-	kept, err := c.keptStates(k, head.ID)
+	states, err := c.keptStates(k, head.ID)
 	if err != nil {
 		return done, err
 	}
-	states := kept[head.ID]
 	var found Finding
 	if listed {
 		if found, _ = c.ScanOne(ctx, head); ctx.Err() != nil {

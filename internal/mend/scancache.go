@@ -80,10 +80,10 @@ func (c *Store) list(ctx context.Context) ([]change.Head, error) {
 type pass struct {
 	c        *Store
 	kept     *scancache.File
-	results  map[scancache.Key]*scancache.Result // of kept
-	build    string                              // of mend
-	settings string                              // that hold for all sessions
-	known    sync.Map                            // what settingsOf returned, by the settings of the store
+	byKey    map[scancache.Key]*scancache.Session // of kept
+	build    string                               // of mend
+	settings string                               // that hold for all sessions
+	known    sync.Map                             // what settingsOf returned, by the settings of the store
 
 	state   string        // identifies the state of the store when it was listed; "" if a later one may have the same stamp
 	current bool          // kept is of this state
@@ -91,7 +91,7 @@ type pass struct {
 
 	sound   bool    // the whole file of the store is not damaged
 	damage  *string // what is damaged in it, "" for nothing; nil if it was not checked
-	found   []scancache.Session
+	found   []*scancache.Session
 	changed bool // a result of found is not kept
 }
 
@@ -102,7 +102,7 @@ func (c *Store) newPass() *pass {
 // load reads what earlier scans have kept.
 func (p *pass) load() {
 	p.kept = p.c.cache().Load(p.c.opt.Now())
-	p.results = p.kept.Results()
+	p.byKey = p.kept.ByKey()
 }
 
 // identify returns a short text that identifies the build of mend and some texts.
@@ -192,7 +192,7 @@ func (p *pass) start(n int) {
 		thinking = fmt.Sprint(*o.Thinking)
 	}
 	p.settings = fmt.Sprintf("agent %q, thinking %s, provider %q, all settings %t, wrong clock %t", o.Version, thinking, o.Provider, o.AllSettings, o.WrongClock)
-	p.found, p.changed = make([]scancache.Session, 0, n), false
+	p.found, p.changed = make([]*scancache.Session, 0, n), false
 	p.known.Clear()
 	p.c.store.Refresh()
 }
@@ -210,7 +210,7 @@ func (p *pass) settingsOf(head change.Head) string {
 
 // lookup returns the result of an earlier scan that is valid now.
 func (p *pass) lookup(ctx context.Context, head change.Head, settings string) (scancache.Result, bool) {
-	r := p.results[scancache.KeyOf(&head)]
+	r := p.byKey[scancache.KeyOf(&head)]
 	if r == nil || r.Stamp == "" || r.Settings != settings || r.Until != 0 && p.c.opt.Now().UnixMilli() >= r.Until {
 		return scancache.Result{}, false
 	}
@@ -222,17 +222,17 @@ func (p *pass) lookup(ctx context.Context, head change.Head, settings string) (s
 			return scancache.Result{}, false
 		}
 	}
-	return *r, !p.c.store.Busy(ctx, head, r.Unfinished)
+	return r.Result, !p.c.store.Busy(ctx, head, r.Unfinished)
 }
 
 // add notes the result of a session.
 func (p *pass) add(head change.Head, r scancache.Result) {
-	kept := p.results[scancache.KeyOf(&head)]
-	if kept == nil {
-		kept = &scancache.Result{}
+	s := p.byKey[scancache.KeyOf(&head)]
+	changed := s == nil || r.Stamp != s.Stamp || r.Settings != s.Settings || r.Until != s.Until
+	if p.changed = p.changed || changed; changed || !p.current {
+		s = &scancache.Session{Head: head, Result: r}
 	}
-	p.changed = p.changed || r.Stamp != kept.Stamp || r.Settings != kept.Settings || r.Until != kept.Until
-	p.found = append(p.found, scancache.Session{Head: head, Result: r})
+	p.found = append(p.found, s)
 }
 
 // save keeps what was found. complete says that it is of every session of the store: the results of
@@ -248,8 +248,8 @@ func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 		return
 	}
 	next := cache.Load(p.c.opt.Now()) // another process may have written it
-	for i := range p.found {
-		if s := &p.found[i]; next.Forgotten(s.Head.ID) > p.kept.Forgotten(s.Head.ID) { // perhaps it was read before it was changed
+	for _, s := range p.found {
+		if next.Forgotten(s.Head.ID) > p.kept.Forgotten(s.Head.ID) { // perhaps it was read before it was changed
 			s.Result, summary, listed = scancache.Result{}, nil, false
 		}
 	}

@@ -36,7 +36,7 @@ import (
 type File struct {
 	Written  time.Time // no result was found later
 	Summary  *Summary  // of the last whole scan; nil if there is none, or if mend changed the store since
-	Sessions []Session
+	Sessions []*Session
 
 	State   string       // identifies the state of the store in which Sessions are all, and Orphans; "" if that is not known
 	Orphans []change.Ref // the records that belong to no session
@@ -79,24 +79,23 @@ func (f *File) Heads() []change.Head {
 	return heads
 }
 
-// Results returns the results by session.
-func (f *File) Results() map[Key]*Result {
-	all := make(map[Key]*Result, len(f.Sessions))
-	for i := range f.Sessions {
-		s := &f.Sessions[i]
-		all[KeyOf(&s.Head)] = &s.Result
+// ByKey returns the sessions by their keys.
+func (f *File) ByKey() map[Key]*Session {
+	all := make(map[Key]*Session, len(f.Sessions))
+	for _, s := range f.Sessions {
+		all[KeyOf(&s.Head)] = s
 	}
 	return all
 }
 
 // Merge replaces the results of some sessions, and adds those that are not in the file.
-func (f *File) Merge(some []Session) {
-	all := f.Results()
-	for i := range some {
-		if r := all[KeyOf(&some[i].Head)]; r != nil {
-			*r = some[i].Result
+func (f *File) Merge(some []*Session) {
+	all := f.ByKey()
+	for _, s := range some {
+		if earlier := all[KeyOf(&s.Head)]; earlier != nil {
+			earlier.Result = s.Result
 		} else {
-			f.Sessions = append(f.Sessions, some[i])
+			f.Sessions = append(f.Sessions, s)
 		}
 	}
 }
@@ -250,9 +249,9 @@ func decode(data []byte) (*File, error) {
 	if len(f.forgotten) > 0 { // nothing is known of these, and of the store as a whole
 		f.Summary, f.State, f.Orphans = nil, "", nil
 	}
-	for i := range f.Sessions {
-		if f.forgotten[f.Sessions[i].Head.ID] > 0 {
-			f.Sessions[i].Result = Result{}
+	for _, s := range f.Sessions {
+		if f.forgotten[s.Head.ID] > 0 {
+			s.Result = Result{}
 		}
 	}
 	return f, err

@@ -108,12 +108,12 @@ func TestForget(t *testing.T) {
 func TestMerge(t *testing.T) {
 	f := &File{}
 	put := func(id string, until int64) {
-		f.Merge([]Session{{Head: change.Head{ID: id}, Result: Result{Until: until}}})
+		f.Merge([]*Session{{Head: change.Head{ID: id}, Result: Result{Until: until}}})
 	}
 	put("1", 1)
 	put("2", 2)
 	put("1", 3)
-	want := []Session{{Head: change.Head{ID: "1"}, Result: Result{Until: 3}}, {Head: change.Head{ID: "2"}, Result: Result{Until: 2}}}
+	want := []*Session{{Head: change.Head{ID: "1"}, Result: Result{Until: 3}}, {Head: change.Head{ID: "2"}, Result: Result{Until: 2}}}
 	if diff := cmp.Diff(want, f.Sessions, compare); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -221,7 +221,7 @@ func BenchmarkCache(b *testing.B) {
 			d := repair.Diagnosis{Rule: "R1", Class: "tool_result_missing", Severity: repair.Broken, Why: strings.Repeat("why ", 20), Text: strings.Repeat("says ", 20), Fix: strings.Repeat("fix ", 20)}
 			s.Diagnoses = []repair.Diagnosis{d, d, d}
 		}
-		f.Sessions = append(f.Sessions, s)
+		f.Sessions = append(f.Sessions, &s)
 	}
 	c := New(b.TempDir(), "json", "/store", func(s string) { b.Error(s) })
 	b.Run("save", func(b *testing.B) {
@@ -231,7 +231,7 @@ func BenchmarkCache(b *testing.B) {
 	})
 	b.Run("load", func(b *testing.B) {
 		for b.Loop() {
-			if got := c.Load(time.Now()).Results(); len(got) != len(f.Sessions) {
+			if got := c.Load(time.Now()).ByKey(); len(got) != len(f.Sessions) {
 				b.Fatal(len(got))
 			}
 		}
