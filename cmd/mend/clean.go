@@ -213,7 +213,7 @@ func cleanImages(b *batch, c *mend.Store, f writeFlags, heads []change.Head) (j 
 		}
 		with, j.Bytes, j.Sessions = append(with, h), j.Bytes+freed, append(j.Sessions, cleanedSession{h.ID, h.Title})
 		if f.dryRun {
-			j.Repairs = append(j.Repairs, planJSON(t.Plan))
+			j.addPlan(env, t.Plan)
 		}
 	}
 	if len(with) == 0 {
@@ -349,7 +349,7 @@ func cleanStore(b *batch, c *mend.Store, f writeFlags, what string, r agent.Clea
 	progress, clear := env.byteProgress("archiving")
 	r.DryRun, r.Progress = f.dryRun, progress
 	if f.dryRun {
-		r.Each = func(p change.Plan) error { one.Repairs = append(one.Repairs, planJSON(p)); return nil }
+		r.Each = func(p change.Plan) error { one.addPlan(env, p); return nil }
 	}
 	found, err := c.ProposeClean(ctx, what, r)
 	clear()
@@ -369,7 +369,7 @@ func cleanStore(b *batch, c *mend.Store, f writeFlags, what string, r agent.Clea
 	printFound(env, c, what, r, found)
 	if f.dryRun {
 		for _, p := range found.Plans {
-			j.Repairs = append(j.Repairs, planJSON(p))
+			j.addPlan(env, p)
 		}
 		env.Say("Dry run: nothing was written.")
 		return j, nil
@@ -399,14 +399,22 @@ func cleanedOf(c *mend.Store) cleanedJSON {
 	return cleanedJSON{Agent: c.ID().Agent, Store: c.ID().Root, Rows: map[string]int64{}, Repairs: []repairJSON{}}
 }
 
+// addPlan adds a plan that is not applied to the JSON answer.
+func (j *cleanedJSON) addPlan(env *environment, p change.Plan) {
+	if env.JSON { // a plan has the text of all its records
+		j.Repairs = append(j.Repairs, planJSON(p))
+	}
+}
+
 // apply carries a plan out.
 func (j *cleanedJSON) apply(b *batch, c *mend.Store, p change.Plan) error {
 	e, err := b.apply(c, p)
-	if e.ID != "" {
+	if e.ID != "" && b.JSON {
 		j.Repairs = append(j.Repairs, entryJSON(e, p.Ops))
 	}
 	j.kept = j.kept || e.ID != "" && e.State != change.Aborted
 	if err == nil {
+		e.Ops = nil // one of many, and only ids are printed
 		j.entries = append(j.entries, e)
 	}
 	return err
