@@ -2,6 +2,7 @@ package bigstore
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -18,7 +19,10 @@ type Uniform struct {
 	Sessions, Turns int
 	Folder          string
 	CallID          func(turn int) string // nil for an id of its own for each call
+	Answer          string                // "" for "Done."
 }
+
+func (u Uniform) answer() string { return cmp.Or(u.Answer, "Done.") }
 
 func (u Uniform) callID(turn int) string {
 	if u.CallID != nil {
@@ -40,7 +44,7 @@ func (u Uniform) Mix(put func(record) error) error {
 				err = w.reply(prompt, nil, object{{"type", "step-start"}}, callData(u.callID(turn), "ls", "said", w.clock), finishData("tool-calls"))
 			}
 			if err == nil {
-				err = w.reply(prompt, nil, object{{"type", "text"}, {"text", "Done."}, {"time", span(w.clock, w.clock)}})
+				err = w.reply(prompt, nil, object{{"type", "text"}, {"text", u.answer()}, {"time", span(w.clock, w.clock)}})
 			}
 			if err != nil {
 				return err
@@ -80,7 +84,7 @@ func (u Uniform) Transcripts(dir string) error {
 			record("user", "", `"Do it."`)
 			record("assistant", answer(0), fmt.Sprintf(`[{"type":"tool_use","id":%q,"name":"Bash","input":{"command":"ls"}}]`, u.callID(turn)))
 			record("user", "", fmt.Sprintf(`[{"type":"tool_result","tool_use_id":%q,"content":"said"}]`, u.callID(turn)))
-			record("assistant", answer(1), `[{"type":"text","text":"Done."}]`)
+			record("assistant", answer(1), fmt.Sprintf(`[{"type":"text","text":%q}]`, u.answer()))
 		}
 		return filepath.Join(project, session+".jsonl"), b.Bytes()
 	})
@@ -102,7 +106,7 @@ func (u Uniform) Rollouts(dir string) error {
 			item(`"type":"message","id":"msg_%d_0","role":"user","content":[{"type":"input_text","text":"Do it."}]`, turn)
 			item(`"type":"function_call","status":"completed","id":"fc_%d","name":"exec_command","arguments":"{\"cmd\": \"ls\"}","call_id":%q`, turn, u.callID(turn))
 			item(`"type":"function_call_output","id":"fco_%d","call_id":%q,"output":"said"`, turn, u.callID(turn))
-			item(`"type":"message","status":"completed","id":"msg_%d_1","role":"assistant","content":[{"type":"output_text","text":"Done.","annotations":[]}]`, turn)
+			item(`"type":"message","status":"completed","id":"msg_%d_1","role":"assistant","content":[{"type":"output_text","text":%q,"annotations":[]}]`, turn, u.answer())
 		}
 		b.WriteByte('\n')
 		return filepath.Join(dir, "sessions", "2026", "11", "22", "rollout-2026-11-22T15-51-04-"+session+".jsonl"), b.Bytes()

@@ -1,0 +1,328 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/internal/term"
+	"mend/internal/test/bigstore"
+	"mend/internal/test/storetest"
+)
+
+// A growth is a list of command lines that run one after another on stores of n, 2n and 4n sessions or turns.
+type growth struct {
+	kind  string // of the stores, see [newGrowthHome]
+	n     int
+	store func(n int) bigstore.Uniform
+	slack int // how many bytes a line holds besides those for each of n
+	lines []growthLine
+}
+
+type growthLine struct {
+	line string // without mend, see [growthHome.run]
+	held int    // how many bytes are held for each of n; 0 for 1 KB
+}
+
+// removeStores is no command line: it moves the stores to the folder SAVED, and makes stores of one session.
+const removeStores = "(remove)"
+
+func small(n int) bigstore.Uniform { return bigstore.Uniform{Sessions: n, Turns: 1} }
+func large(n int) bigstore.Uniform {
+	return bigstore.Uniform{Sessions: n, Turns: 1, Answer: strings.Repeat("It is done. ", 20_000)}
+}
+func long(n int) bigstore.Uniform { return bigstore.Uniform{Sessions: 1, Turns: n} }
+
+// Two calls have the same id, which the provider of OpenCode refuses. Claude Code's refuses its characters.
+func brokenMany(n int) bigstore.Uniform {
+	return bigstore.Uniform{Sessions: n, Turns: 2, CallID: brokenCall}
+}
+func brokenLong(n int) bigstore.Uniform {
+	return bigstore.Uniform{Sessions: 1, Turns: n, CallID: brokenCall}
+}
+func brokenCall(turn int) string { return fmt.Sprintf("toolu.%d", turn/2) }
+func sharedLong(n int) bigstore.Uniform {
+	return bigstore.Uniform{Sessions: 1, Turns: n, CallID: func(int) string { return "toolu_1" }}
+}
+
+var growths = []growth{
+	// Many small sessions: what is held for each that is listed. Figures above 1 KB are a third more than measured. Up
+	// to 8 MB of copies are held until they are written, and up to 8 MB of pages when they are read: 11 KB for each of
+	// the 750 sessions more.
+	{"tree", 250, small, 0, []growthLine{
+		{"scan", 1600}, // the list, and the results for the next scan
+		{"scan", 2500}, // and those of the last scan
+		{"keep", 11 << 10},
+		{"keep", 11 << 10},
+		{"restore", 11 << 10},
+		{"move OLD NEW --dry-run", 2200}, // the list, also by id
+		{"move", 0},
+		{"clean", 1800}, // the list, and how large each session is
+		{"status", 11 << 10},
+		{removeStores, 0},
+		{"restore", 4500}, // the last copy and a row of the table, and pages
+	}},
+	// Large records: not many are held at once.
+	{"tree", 8, large, 4 << 20, lines(
+		"move OLD NEW --yes", "undo --yes", "redo --yes", "clean sessions --folder NEW --yes", "undo --yes", "keep",
+		"log", "show op-qevajo --json", "verify", "recover", "clean images --yes", "gc --older-than 0s --yes",
+		removeStores, "restore --all --yes", "undo --yes", "restore --from SAVED --yes --agent opencode",
+	)},
+	{"database", 3, large, 4 << 20, lines(
+		"move OLD NEW --yes", "undo --yes", "clean sessions --folder OLD --yes", "undo --yes", "keep",
+		"forget op-qevajo --yes",
+		removeStores, "restore --all --yes", "undo --yes",
+	)},
+	{"database", 4, brokenMany, 4 << 20, lines(
+		"scan --json", "fix messages.5.content.0:tool_use_ids_must_be_unique --dry-run", "repair --yes --agent opencode",
+		"undo --yes",
+	)},
+	// One session, which is in memory as a whole.
+	{"database", 16, long, 4 << 20, lines(
+		"scan", "keep", "trim @ --yes --to 1", "uncompact @ --yes", "clean images --yes", "clean sessions @ --yes", "undo --yes",
+	)},
+	{"database", 16, brokenLong, 4 << 20, lines(
+		"scan", "scan @ --request", "report @", "repair @ --yes", "undo --yes", "forget qevajo --yes",
+	)},
+	{"database", 16, sharedLong, 4 << 20, lines("scan")},
+}
+
+func lines(all ...string) (ls []growthLine) {
+	for _, line := range all {
+		ls = append(ls, growthLine{line, 0})
+	}
+	return ls
+}
+
+// noGrowth has the verbs without a line in growths, and why.
+var noGrowth = map[string]string{
+	"clean events":    "one archive, which clean sessions makes, too",
+	"clean pages":     "SQLite's VACUUM",
+	"clean snapshots": "folders are moved",
+	"completion":      "reads no store",
+	"config":          "reads no store",
+	"demo":            "makes its own store",
+	"exit-codes":      "reads no store",
+	"explain":         "names the sessions that scan finds",
+	"help":            "reads no store",
+	"hook":            "reads one session, as scan and repair do",
+	"plugin":          "reads no store",
+	"resolve":         "is about one repair",
+	"salvage":         "internal/mend has a test of its growth",
+	"ui":              "plans and applies as scan, repair, restore, undo and keep do",
+	"version":         "reads no store",
+	"watch":           "runs until it is ended, and examines one session as scan does",
+}
+
+// TestGrowthRows: each verb has a line in growths, or a reason in noGrowth.
+func TestGrowthRows(t *testing.T) {
+	has := map[string]bool{}
+	for _, g := range growths {
+		for _, l := range g.lines {
+			words := strings.Fields(l.line)
+			has[words[0]] = true
+			has[strings.Join(words[:min(2, len(words))], " ")] = true
+		}
+	}
+	root := (&environment{Terminal: &term.Terminal{}}).root()
+	eachCommand(root, func(cmd *cobra.Command) {
+		name := commandName(cmd)
+		top, _, _ := strings.Cut(name, " ")
+		if cmd != root && !has[name] && noGrowth[name] == "" && noGrowth[top] == "" {
+			t.Errorf("mend %s has no line in growths, and no reason in noGrowth", name)
+		}
+	})
+}
+
+// TestGrowth: with n doubled, a line makes at most 2.5 times as many allocations, of 2.5 times as many bytes, and a few
+// more; quadratic growth makes 4 times as many. What a line holds has a bound in its row.
+func TestGrowth(t *testing.T) {
+	storetest.Long(t)
+	const percent = 2 // what is held is measured at each collection
+	defer debug.SetGCPercent(debug.SetGCPercent(percent))
+	t.Setenv("GOGC", fmt.Sprint(percent))
+	for i, g := range growths {
+		t.Run(fmt.Sprintf("%d_%s", i, g.kind), func(t *testing.T) {
+			g.measure(t, max(2, g.n/4)) // what is allocated once is there then
+			one, two, four := g.measure(t, g.n), g.measure(t, 2*g.n), g.measure(t, 4*g.n)
+			for k, l := range g.lines {
+				t.Logf("%-40.40s %+v %+v %+v", l.line, one[k], two[k], four[k])
+				grows := func(before, after, few int) bool { return after > 5*before/2+few }
+				if grows(one[k].calls, two[k].calls, 1000) || grows(two[k].calls, four[k].calls, 1000) {
+					t.Errorf("mend %s makes %d, %d and %d allocations", l.line, one[k].calls, two[k].calls, four[k].calls)
+				}
+				if grows(one[k].bytes, two[k].bytes, 1<<20) || grows(two[k].bytes, four[k].bytes, 1<<20) {
+					t.Errorf("mend %s allocates %d, %d and %d bytes", l.line, one[k].bytes, two[k].bytes, four[k].bytes)
+				}
+				if more := four[k].held - one[k].held; more > 3*g.n*cmp.Or(l.held, 1<<10)+g.slack {
+					t.Errorf("mend %s holds %d bytes more on a store of %d than of %d", l.line, more, 4*g.n, g.n)
+				}
+			}
+		})
+	}
+}
+
+func (g growth) measure(t *testing.T, n int) (all []cost) {
+	t.Helper()
+	h := newGrowthHome(t, g.kind, g.store(n))
+	for step, l := range g.lines {
+		h.age(step)
+		all = append(all, measureCost(func() { h.run(l.line) }))
+	}
+	return all
+}
+
+// A cost is how often a function allocates, how many bytes, and how many of them it holds: the most that are in use at
+// four collections in a row.
+type cost struct{ calls, bytes, held int }
+
+func measureCost(do func()) cost {
+	runtime.GC()
+	runtime.GC()
+	var live []uint64
+	var over atomic.Bool
+	done := make(chan struct{})
+	var sample func()
+	sample = func() { // after each collection
+		if over.Load() {
+			close(done)
+			return
+		}
+		m := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(m)
+		live = append(live, m[0].Value.Uint64())
+		runtime.SetFinalizer(new([16]byte), func(*[16]byte) { sample() })
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	sample()
+	do()
+	runtime.ReadMemStats(&after)
+	over.Store(true)
+	for ended := false; !ended; {
+		runtime.GC()
+		select {
+		case <-done:
+			ended = true
+		case <-time.After(time.Millisecond): // a sample was being taken
+		}
+	}
+	held := live[0]
+	for i := range live {
+		if i >= 4 {
+			held = max(held, slices.Min(live[i-3:i+1]))
+		}
+	}
+	return cost{int(after.Mallocs - before.Mallocs), int(after.TotalAlloc - before.TotalAlloc), int(held - live[0])}
+}
+
+// A growthHome is a home folder with stores.
+type growthHome struct {
+	*testing.T
+	dir  string
+	kind string
+	has  bigstore.Uniform
+}
+
+// newGrowthHome makes stores of a kind: a tree, or a database with the stores of Claude Code and Codex.
+func newGrowthHome(t *testing.T, kind string, u bigstore.Uniform) *growthHome {
+	t.Helper()
+	h := &growthHome{t, newHome(t), kind, u}
+	h.has.Folder = h.path("old")
+	t.Chdir(h.dir) // a report is written there
+	for _, name := range []string{"old", "new", "saved"} {
+		if err := os.Mkdir(h.path(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.write(h.has)
+	return h
+}
+
+func (h *growthHome) path(name string) string { return filepath.Join(h.dir, name) }
+
+func (h *growthHome) write(u bigstore.Uniform) {
+	h.Helper()
+	data := h.path(".local/share")
+	err := os.MkdirAll(data, 0o755)
+	if h.kind == "tree" {
+		err = errors.Join(err, bigstore.Tree(data, u.Mix))
+	} else {
+		err = errors.Join(err, bigstore.Database(data, u.Mix), u.Transcripts(h.path(".claude")), u.Rollouts(h.path(".codex")))
+	}
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+// growthStores are the folders of the stores.
+var growthStores = []string{".local/share/opencode", ".claude", ".codex"}
+
+// age makes the files older that were written since the last step: a result is not cached while a file is new.
+func (h *growthHome) age(step int) {
+	h.Helper()
+	now := time.Now()
+	old := now.Add(time.Duration(step)*time.Minute - 24*time.Hour)
+	for _, store := range growthStores {
+		err := filepath.WalkDir(h.path(store), func(path string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := e.Info()
+			if err == nil && now.Sub(info.ModTime()) < time.Hour {
+				err = os.Chtimes(path, old, old)
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			h.Fatal(err)
+		}
+	}
+}
+
+// run runs a command line in this process. OLD is the folder of the sessions, NEW another one.
+func (h *growthHome) run(line string) {
+	h.Helper()
+	if line == removeStores {
+		for _, store := range growthStores {
+			err := os.Rename(h.path(store), h.path(filepath.Join("saved", filepath.Base(store))))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				h.Fatal(err)
+			}
+		}
+		h.write(bigstore.Uniform{Sessions: 1, Turns: 1, Folder: h.has.Folder})
+		return
+	}
+	saved := map[string]string{"tree": "saved/opencode/storage", "database": "saved/opencode/opencode.db"}[h.kind]
+	var out lastText
+	env := &environment{Terminal: &term.Terminal{In: &bytes.Buffer{}, Out: &out, Err: &out}}
+	root := env.root()
+	names := strings.NewReplacer("OLD", h.path("old"), "NEW", h.path("new"), "SAVED", h.path(saved))
+	root.SetArgs(strings.Fields(names.Replace(line)))
+	if exit := env.report(root.ExecuteContext(h.Context())); exit != exitDone && exit != exitProblems && exit != exitRefused {
+		h.Fatalf("mend %s: exit code %d\n%s", line, exit, out)
+	}
+}
+
+// A lastText keeps the end of what is written to it.
+type lastText []byte
+
+func (l *lastText) Write(p []byte) (int, error) {
+	*l = append(*l, p...)
+	*l = append((*l)[:0], (*l)[max(0, len(*l)-2000):]...)
+	return len(p), nil
+}
