@@ -10,8 +10,8 @@ import (
 )
 
 // at returns a rule of the toy agent without a fix. It finds a fault at a record while the session has it.
-func at(ref change.Ref, severity repair.Severity, records ...change.Ref) repair.Rule {
-	return repair.Rule{Code: "at " + ref.ID(), Class: repair.IncompleteRecord, Severity: severity, Find: func(s *repair.Case) []repair.Finding {
+func at(ref change.Ref, records ...change.Ref) repair.Rule {
+	return repair.Rule{Code: "at " + ref.ID(), Class: repair.IncompleteRecord, Severity: repair.Broken, Find: func(s *repair.Case) []repair.Finding {
 		for _, r := range append(records, ref) {
 			if len(s.Stored(r).Steps) == 0 && r.Message != "" {
 				return nil
@@ -71,14 +71,14 @@ func TestSetAside(t *testing.T) {
 		{"not requested: it is offered", []repair.Rule{bad("x", broken, nil)}, talk(), repair.Request{}, "user[hi] assistant[a x] user[b]", "", offered},
 		{"a block", []repair.Rule{bad("x", broken, nil)}, talk(), aside, "user[hi] assistant[a] user[b]", "1 answer (x)", ""},
 		{"the only block: its message", []repair.Rule{bad("b", broken, nil)}, talk(), aside, "user[hi] assistant[a x]", "1 prompt (b)", ""},
-		{"a message", []repair.Rule{at(*refOf("m1"), broken)}, talk(), aside, "user[hi] user[b]", "1 answer (a)", ""},
+		{"a message", []repair.Rule{at(*refOf("m1"))}, talk(), aside, "user[hi] user[b]", "1 answer (a)", ""},
 		{"a prompt that the conversation begins with: a text takes its place", []repair.Rule{bad("hi", broken, nil)}, talk(), aside, "user[[user interrupted]] assistant[a x] user[b]", "1 prompt (hi)", ""},
 		{"a call with its result", []repair.Rule{bad("x", broken, nil)}, calls(bash("x")), aside, "user[hi] assistant[a] user[b] assistant[c]", "1 tool result (bash)", ""},
-		{"a message with a call", []repair.Rule{at(*refOf("m1"), broken)}, calls(bash("")), aside, "user[hi] user[b] assistant[c]", "1 answer (a), 1 tool result (bash)", ""},
-		{"named records", []repair.Rule{at(session, broken, *refOf("m1"), *refOf("m2"))}, talk(), aside, "user[hi]", "2 unread records (m1; m2)", ""},
+		{"a message with a call", []repair.Rule{at(*refOf("m1"))}, calls(bash("")), aside, "user[hi] user[b] assistant[c]", "1 answer (a), 1 tool result (bash)", ""},
+		{"named records", []repair.Rule{at(session, *refOf("m1"), *refOf("m2"))}, talk(), aside, "user[hi]", "2 unread records (m1; m2)", ""},
 		{"two faults", []repair.Rule{bad("x", broken, nil)}, []message{prompt(text("hi")), answer(text("a"), text("x y")), prompt(text("b"), text("x z"))}, aside, "user[hi] assistant[a] user[b]", "1 prompt (x z), 1 answer (x y)", ""},
 		{"a fix comes first", []repair.Rule{bad("x", broken, single("good"))}, talk(), aside, "user[hi] assistant[a good] user[b]", "", ""},
-		{"never the session", []repair.Rule{at(session, broken)}, talk(), aside, "user[hi] assistant[a x] user[b]", "", "Continue in a new session."},
+		{"never the session", []repair.Rule{at(session)}, talk(), aside, "user[hi] assistant[a x] user[b]", "", "Continue in a new session."},
 		{"not if it makes another fault", []repair.Rule{bad("x", broken, nil), needs("x")}, talk(), aside, "user[hi] assistant[a x] user[b]", "", "Continue in a new session."},
 		{"not if the fault is then at the next message", []repair.Rule{moves("x")}, []message{prompt(text("hi"), text("x")), answer(text("a"), text("x")), prompt(text("b"), text("x"))}, aside, "user[hi x] assistant[a x] user[b x]", "", "Continue in a new session."},
 		{"what is latent stays", []repair.Rule{bad("x", repair.Latent, nil)}, talk(), aside, "user[hi] assistant[a x] user[b]", "", ""},

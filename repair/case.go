@@ -65,7 +65,7 @@ func (c *Case) send(setting int) *Sent {
 	}
 	s := &c.sent[setting]
 	if s.Request.Turns == nil {
-		*s = c.State.Send(c.settings[setting])
+		*s = c.Send(c.settings[setting])
 	}
 	return s
 }
@@ -159,7 +159,7 @@ func (c *Case) Findings() *Findings {
 		}
 	}
 	c.openLoop()
-	faults := c.State.Faults()
+	faults := c.Faults()
 	if c.isDraft || c.All || len(fs.list)+len(faults) > 0 {
 		for i := InUse + 1; i < len(c.settings); i++ {
 			fails[i] = c.count(fs, i)
@@ -169,7 +169,7 @@ func (c *Case) Findings() *Findings {
 		c.add(InUse, f)
 	}
 	c.sent = nil
-	c.State.Release()
+	c.Release()
 	return fs
 }
 
@@ -215,7 +215,7 @@ func (c *Case) askedErrors() (all []APIError) {
 	if c.asked != nil {
 		return []APIError{*c.asked}
 	}
-	for _, class := range c.Context.Asked {
+	for _, class := range c.Asked {
 		all = append(all, APIError{Class: class, Index: -1, Block: -1})
 	}
 	return all
@@ -253,7 +253,7 @@ func (c *Case) says(text string) string {
 
 // Fixes returns the ways to fix a finding, the one that loses least first. The error is nil or a [*RefusalError].
 func (c *Case) Fixes(f Finding) ([]Fix, error) {
-	if r := cmp.Or(f.Refusal, c.State.Refuses(f)); r != nil {
+	if r := cmp.Or(f.Refusal, c.Refuses(f)); r != nil {
 		n := *r
 		n.Why = c.says(r.Why)
 		return nil, &n
@@ -291,7 +291,7 @@ func (c *Case) inSettings(e *APIError) *Case {
 }
 
 // Draft returns a new draft of the session.
-func (c *Case) Draft() *Draft { return &Draft{c.State.Edit(), c} }
+func (c *Case) Draft() *Draft { return &Draft{c.Edit(), c} }
 
 // A Draft is a copy of a session that fixes edit.
 type Draft struct {

@@ -206,8 +206,10 @@ func TestFixCalls(t *testing.T) {
 		},
 		{
 			name: "ids of items of one response", provider: gpt, rules: "O3 O3",
-			session: []message{prompt(text("hi")), answers(step(item("rs_1", think("", "sig")), item("fc_1", done("c", "ls", "{}", "1"))), step(text("ok"))),
-				prompt(text("more")), answer(item("msg_1", &request.Block{Type: request.Text, Text: "yes", Reasoned: true}))},
+			session: []message{
+				prompt(text("hi")), answers(step(item("rs_1", think("", "sig")), item("fc_1", done("c", "ls", "{}", "1"))), step(text("ok"))),
+				prompt(text("more")), answer(item("msg_1", &request.Block{Type: request.Text, Text: "yes", Reasoned: true})),
+			},
 			want: "user[hi] assistant[~(sig) #c:ls{}=1 | ok] user[more] assistant[yes]",
 		},
 		{

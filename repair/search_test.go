@@ -128,9 +128,9 @@ func TestSearch(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var all []message
-			for _, p := range strings.Split(x.texts, ",") {
+			for p := range strings.SplitSeq(x.texts, ",") {
 				m := prompt()
-				for _, s := range strings.Split(p, "+") {
+				for s := range strings.SplitSeq(p, "+") {
 					m.steps[0] = append(m.steps[0], text(s))
 				}
 				all = append(all, m)

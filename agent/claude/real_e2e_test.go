@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"flag"
-	"mend/agent/claude/diagnose"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +16,7 @@ import (
 
 	"mend/agent"
 	"mend/agent/claude"
+	"mend/agent/claude/diagnose"
 	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/storetest"

@@ -103,32 +103,33 @@ func TestTiersPage(t *testing.T) {
 			classes[topic.Tier] = append(classes[topic.Tier], "`"+topic.Code+"`")
 		}
 	}
-	want := ""
+	var want strings.Builder
 	for _, tier := range []repair.Tier{repair.Auto, repair.Ask, repair.Report} {
 		slices.Sort(classes[tier])
-		want += "* *" + string(tier) + "*: " + strings.Join(classes[tier], ", ") + "\n"
+		want.WriteString("* *" + string(tier) + "*: " + strings.Join(classes[tier], ", ") + "\n")
 		delete(classes, tier)
 	}
 	if len(classes) > 0 {
 		t.Errorf("classes with no tier: %v", classes)
 	}
-	compareList(t, "tiers", "TestTiersPage", want)
+	compareList(t, "tiers", "TestTiersPage", want.String())
 }
 
 // TestAsidePage compares the rules without a fix in docs/faults.md with the tables of the agents. With -update it writes them.
 func TestAsidePage(t *testing.T) {
-	want := "| agent | rule | class | what mend says |\n|---|---|---|---|\n"
+	var want strings.Builder
+	want.WriteString("| agent | rule | class | what mend says |\n|---|---|---|---|\n")
 	for _, ag := range agents {
 		if ag.Name() == "kilo" { // stores as OpenCode does
 			continue
 		}
 		for _, e := range ag.Guide().Rules() {
 			if e.NoFix != "" {
-				want += fmt.Sprintf("| %s | `%s` | `%s` | %s |\n", ag.Title(), e.Code, e.Class, strings.ReplaceAll(e.NoFix, "|", "\\|"))
+				want.WriteString(fmt.Sprintf("| %s | `%s` | `%s` | %s |\n", ag.Title(), e.Code, e.Class, strings.ReplaceAll(e.NoFix, "|", "\\|")))
 			}
 		}
 	}
-	compareList(t, "set aside", "TestAsidePage", want)
+	compareList(t, "set aside", "TestAsidePage", want.String())
 }
 
 // compareList compares a list in docs/faults.md, between its marks. With -update it writes the list.

@@ -206,8 +206,10 @@ func (c *Store) checkProject(ctx context.Context, j *journal.Journal, p change.P
 		}
 	}
 	if first != "" && !p.Force {
-		return &fail.Failure{Code: fail.Conflict, Hint: "nothing was changed. To remove the project all the same: --force",
-			Err: fmt.Errorf("undoing repair %s: session %s belongs to the project", made.ID, first)}
+		return &fail.Failure{
+			Code: fail.Conflict, Hint: "nothing was changed. To remove the project all the same: --force",
+			Err: fmt.Errorf("undoing repair %s: session %s belongs to the project", made.ID, first),
+		}
 	}
 	return nil
 }

@@ -224,7 +224,8 @@ func (g recordContext) replaceMessage(r change.Record, text, loses string) repai
 
 // removeMessage returns the fix that removes the message with its parts.
 func (g recordContext) removeMessage() repair.Fix {
-	return repair.Fix{Text: "The message is removed, with all that is in it.", Loses: "The message, with all that is in it.",
+	return repair.Fix{
+		Text: "The message is removed, with all that is in it.", Loses: "The message, with all that is in it.",
 		Whole: true, Alike: true, Edit: draftEdit(func(d *draft) error {
 			i := d.index.at(g.m.Ref)
 			if i < 0 || slices.ContainsFunc(d.s.Messages[i].Parts, func(p record.Part) bool { return p.Unreadable() }) {
@@ -232,7 +233,8 @@ func (g recordContext) removeMessage() repair.Fix {
 			}
 			d.removeMessage(i)
 			return nil
-		})}
+		}),
+	}
 }
 
 // giveUpPart returns the fixes that keep nothing of the part. The first removes it, or

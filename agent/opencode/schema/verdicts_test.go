@@ -131,7 +131,8 @@ func faultWords(faults []Fault) string {
 const none = "none"
 
 // columnValues are values of columns: NULL, or one that begins with its storage class, or a text.
-var columnValues = append([]string{"NULL", "integer 0", "integer 1", "integer -1", "real 1.5", "blob 1", "text x", "text git", "text ses_1", "text wrk_1", "text /x",
+var columnValues = append([]string{
+	"NULL", "integer 0", "integer 1", "integer -1", "real 1.5", "blob 1", "text x", "text git", "text ses_1", "text wrk_1", "text /x",
 	`text C:\x`, `text {"id":"m","providerID":"p"}`, `text {"modelID":"m"}`, `text {"id":"m","providerID":"p","variant":1}`, `text {"messageID":"msg_1"}`,
 	`text {"messageID":"msg_1","partID":1}`, `text {"messageID":"msg_1","diff":1}`, `text [{"permission":"a","pattern":"b","action":"deny"}]`,
 	`text [{"permission":"a","pattern":"b","action":"c"}]`, `text [{"additions":1,"deletions":1}]`, `text [{"additions":1}]`, "text {",
