@@ -37,6 +37,7 @@ type DamagedError struct {
 	// them.
 	Indexes []string
 	Tables  []string // else the tables that are damaged, as far as they are known
+	Touched []string // the tables that are damaged or of which an index is; nil if something else may be
 	WAL     bool     // its -wal does not fit it: SQLite reads rows of different moments
 }
 

@@ -164,18 +164,23 @@ func isHarmless(finding string) bool {
 // describeDamage says what the lines of a check are about.
 func (c *Conn) describeDamage(file string, lines []string) *change.DamagedError {
 	e := &change.DamagedError{File: file, Why: lines[0]}
-	isIndex, roots := map[string]bool{}, map[int64]string{}
-	const all = "SELECT type = 'index', name, rootpage FROM sqlite_schema WHERE type IN ('table', 'index')"
+	isIndex, tables, roots := map[string]bool{}, map[string]string{}, map[int64]string{}
+	const all = "SELECT type = 'index', name, rootpage, tbl_name FROM sqlite_schema WHERE type IN ('table', 'index')"
 	err := c.Query(all, nil, func(st *sqlite3.Stmt) error {
 		name := st.ColumnText(1)
-		isIndex[name], roots[st.ColumnInt64(2)] = st.ColumnBool(0), name
+		isIndex[name], roots[st.ColumnInt64(2)], tables[name] = st.ColumnBool(0), name, st.ColumnText(3)
 		return nil
 	})
 	if err != nil {
 		return e
 	}
+	known := true
 	for _, line := range lines {
 		name := damagedName(line, roots)
+		known = known && (tables[name] != "" || strings.HasSuffix(line, ": never used"))
+		if table := tables[name]; table != "" && !slices.Contains(e.Touched, table) {
+			e.Touched = append(e.Touched, table)
+		}
 		if index, known := isIndex[name]; known && index && !slices.Contains(e.Indexes, name) {
 			e.Indexes = append(e.Indexes, name)
 		} else if known && !index && !slices.Contains(e.Tables, name) {
@@ -184,6 +189,9 @@ func (c *Conn) describeDamage(file string, lines []string) *change.DamagedError 
 	}
 	if len(e.Tables) > 0 {
 		e.Indexes = nil
+	}
+	if !known {
+		e.Touched = nil
 	}
 	return e
 }

@@ -45,7 +45,7 @@ func (s *Store) LoadRaw(ctx context.Context, head change.Head, marks []change.Ma
 			err = &change.SizeError{Most: s.opt.MaxSession}
 		}
 		is.First = h.prints.first
-		if !c.Rebuilt() && !s.damaged.Load() && !h.unknown {
+		if !c.Rebuilt() && s.damaged.Load() == nil && !h.unknown {
 			is.Stamp, is.Marks = h.stamp(), h.prints.marks()
 		}
 		return err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -154,13 +155,20 @@ func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, ch
 	}
 	if why := s.misfit.Load(); why != nil {
 		loaded.IndexFault = *why
-	} else if rebuilt || s.damaged.Load() {
+	} else if rebuilt || meetsPrompts(s.damaged.Load()) {
 		loaded.IndexFault = "The database is damaged outside the session, and its rows are whole. OpenCode may show only a part of it, or answer no prompt in it."
 	}
-	if loaded.IndexFault != "" {
+	if rebuilt || s.damaged.Load() != nil {
 		stamp = change.Stamp{}
 	}
 	return loaded, stamp, nil
+}
+
+// meetsPrompts reports whether the agent meets what is damaged when it answers a prompt (measured with 1.18.34), or may.
+func meetsPrompts(d *change.DamagedError) bool {
+	return d != nil && (d.Touched == nil || slices.ContainsFunc(d.Touched, func(table string) bool {
+		return slices.Contains([]string{"session", "message", "part", "project", "event", "event_sequence"}, table)
+	}))
 }
 
 // loadSession reads a session, and adds its rows to h in the order in which they are read.

@@ -38,8 +38,8 @@ type Store struct {
 	agent.Base // for what only a tree has
 
 	opt     Options
-	damaged atomic.Bool            // as CheckFile has found
-	misfit  atomic.Pointer[string] // why no prompt is answered in any session
+	damaged atomic.Pointer[change.DamagedError] // as CheckFile has found
+	misfit  atomic.Pointer[string]              // why no prompt is answered in any session
 }
 
 // CheckFile is that of the [sqlstore.Store]. If the file is damaged, sessions that
@@ -53,12 +53,12 @@ func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	s.misfit.Store(nil)
 	if err == nil {
 		err = s.checkMigrations(ctx)
-		_, damaged = errors.AsType[*change.DamagedError](err)
+		damage, _ = errors.AsType[*change.DamagedError](err)
 	} else if damaged && damage.WAL {
 		why := "The database and its -wal do not belong together: " + damage.Why + ". It is not known whether the newest messages of the session are here."
 		s.misfit.Store(&why)
 	}
-	s.damaged.Store(damaged)
+	s.damaged.Store(damage)
 	return err
 }
 
