@@ -11,11 +11,11 @@ import (
 	"mend/internal/safedir"
 )
 
-// Settle puts everything back, by what the records and the staged files hold, see the
-// table at [transaction.readState]. It works without the staging folder, too. It may be
-// called any number of times, and interrupted at any point.
+// Settle puts everything back, unless every Post is in its place: by what the records and the
+// staged files hold, see the table at [transaction.readState]. It works without the staging
+// folder, too. It may be called any number of times, and interrupted at any point.
 //
-// The Outcome is Aborted, or Conflicted if another program wrote over a Post:
+// The Outcome is Committed, Aborted, or Conflicted if another program wrote over a Post:
 // that record is left alone, and every other one is put back. An error means that the
 // change is still undecided.
 func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
@@ -25,11 +25,40 @@ func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 	}
 	defer tx.close()
 	tx.settling = true
+	done, err := tx.isDone()
+	if err != nil {
+		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
+	}
+	if done {
+		for _, op := range tx.ops {
+			if op.isFolder() {
+				err = errors.Join(err, tx.apply(op))
+			}
+		}
+		if err = errors.Join(err, tx.barrier(tx.ops)); err != nil {
+			return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
+		}
+		return change.Outcome{State: change.Committed, Kept: tx.keptPaths()}, nil
+	}
 	out, err := tx.rollBack(ctx, tx.ops)
 	if err != nil {
 		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
 	}
 	return out, nil
+}
+
+// isDone reports whether every Post is in place, and nothing but a Pre came out.
+func (tx *transaction) isDone() (bool, error) {
+	for _, op := range tx.ops {
+		if op.isFolder() {
+			continue
+		}
+		target, staged, err := tx.readState(op)
+		if err != nil || target != postContent || staged == otherContent && op.Pre != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // isConcurrentChange reports whether a call failed because another program changed the
