@@ -77,12 +77,12 @@ var growths = []growth{
 		{"restore", 4500}, // the last copy and a row of the table, and pages
 	}},
 	// Large records: not many are held at once.
-	{"tree", 8, large, 4 << 20, lines(
+	{"tree", 8, large, 8 << 20, lines(
 		"move OLD NEW --yes", "undo --yes", "redo --yes", "clean sessions --folder NEW --yes", "undo --yes", "keep",
 		"log", "show op-qevajo --json", "verify", "recover", "clean images --yes", "gc --older-than 0s --yes",
 		removeStores, "restore --all --yes", "undo --yes", "restore --from SAVED --yes --agent opencode",
 	)},
-	{"database", 3, large, 4 << 20, lines(
+	{"database", 3, large, 8 << 20, lines(
 		"move OLD NEW --yes", "undo --yes", "clean sessions --folder OLD --yes", "undo --yes", "keep",
 		"forget op-qevajo --yes",
 		removeStores, "restore --all --yes", "undo --yes",

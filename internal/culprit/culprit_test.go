@@ -100,11 +100,15 @@ func writeTranscript(t *testing.T, dir, id string, data []byte) {
 
 // filled returns what a provider says of a violation, with its place and the id of its call in the static words.
 func filled(v request.Violation) string {
-	s := regexp.MustCompile(`\bN\b`).ReplaceAllString(v.Message, strconv.Itoa(v.N))
-	if v.M >= 0 {
-		s = regexp.MustCompile(`\bM\b`).ReplaceAllString(s, strconv.Itoa(v.M))
+	from := 0
+	if strings.Contains(v.Message, ".member.") { // Bedrock counts from 1 there
+		from = 1
 	}
-	if v.Block != nil && v.Block.ToolID != "" {
+	s := regexp.MustCompile(`\bN\b`).ReplaceAllString(v.Message, strconv.Itoa(v.N+from))
+	if v.M >= 0 {
+		s = regexp.MustCompile(`\bM\b`).ReplaceAllString(s, strconv.Itoa(v.M+from))
+	}
+	if b := v.Block; b != nil && (b.Type == request.ToolUse || b.Type == request.ToolResult) {
 		s = regexp.MustCompile(`\bID\b`).ReplaceAllLiteralString(s, v.Block.ToolID)
 	}
 	return s
