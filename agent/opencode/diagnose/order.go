@@ -68,6 +68,12 @@ func classOfOrder(c *simulation, f finding) repair.Class {
 	return IDsBeforeWrap
 }
 
+// fixLateAnswer returns the fixes of an answer that sorts after every new prompt, by
+// its time, which may be missing, or by its id.
+func fixLateAnswer(c *simulation, f finding) []repair.Fix {
+	return append(c.completions(func(r change.Ref) bool { return r.Message == f.Ref.Message }), fixOrder(c, f)...)
+}
+
 // fixOrder returns the fix of messages that sort after every new prompt, or in another order by their
 // ids than by their times.
 func fixOrder(c *simulation, _ finding) []repair.Fix {

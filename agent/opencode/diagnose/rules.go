@@ -50,9 +50,10 @@ var rules = sync.OnceValue(func() *repair.Rules { return repair.NewRules(classes
 var rows = []repair.Rule{
 	{Code: "R1", Healed: "OpenCode 1.18.30 sends tool calls after the other blocks of their step."},
 	{Code: "R2", NoFix: notInStore},
-	{Code: "R6", Healed: "OpenCode 1.15.0 sends the thinking of another model as text."},
-	{Code: "R12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixOrder), NoFix: endsWithAnswer},
-	{Code: "R16", Fixes: fixes(fixOrder)},
+	{Code: "R6", Fixes: fixes(completeMessage), Healed: "OpenCode 1.15.0 sends the thinking of another model as text."},
+	{Code: "R10", Fixes: fixes(completeMessage)},
+	{Code: "R12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixLateAnswer), NoFix: endsWithAnswer},
+	{Code: "R16", Fixes: fixes(firstPromptFixes)},
 	{Code: "R27", Healed: "OpenCode 1.14.48 replaces that half by U+FFFD in prompts, answers and results. In the input of a call it does not."},
 
 	{Code: "O1", NoFix: notInStore},
@@ -62,15 +63,20 @@ var rows = []repair.Rule{
 
 	{Code: "C1", Fixes: fixes(fixProviderCalls), NoFix: notInStore},
 	{Code: "C2", NoFix: notInStore},
+	{Code: "C6", Fixes: fixes(completeMessage)},
 	{Code: "C9", NoFix: whyLongText},
+	{Code: "V1", Fixes: fixes(completeMessage)},
 
+	{Code: "G2", Fixes: fixes(completeMessage)},
 	{Code: "G5", NoFix: notInStore},
 	{Code: "G6", Fixes: fixes(fixProviderCalls), NoFix: notInStore},
 	{Code: "G7", NoFix: "A signature cannot be made. Send one more prompt: then the call needs none."},
-	{Code: "G12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixOrder), NoFix: endsWithAnswer},
+	{Code: "G12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixLateAnswer), NoFix: endsWithAnswer},
 
-	{Code: "B1", Fixes: fixes(fixOrder)},
+	{Code: "B1", Fixes: fixes(firstPromptFixes)},
+	{Code: "B3", Fixes: fixes(completeMessage)},
 	{Code: "B8", Fixes: fixes(fixProviderCalls)},
+	{Code: "B11", Fixes: fixes(completeMessage)},
 
 	{
 		Code: render.FailureUnreadable, Class: repair.UnreadableRecord, Why: why(whyUnreadable), Fixes: fixes(recordFixes), NoFix: unknownBytes,
@@ -87,7 +93,7 @@ var rows = []repair.Rule{
 	},
 	{Code: render.FailureMedia, Class: repair.InvalidFile, Healed: "OpenCode 1.15.0 leaves out what is attached to a result and is neither an image nor a PDF."},
 	{
-		Code: render.FailureClock, Class: IDsBeforeWrap, ClassOf: classOf(classOfOrder), Find: find(findLatePrompt), Why: why(whyOrder), Fixes: fixes(fixOrder),
+		Code: render.FailureClock, Class: IDsBeforeWrap, ClassOf: classOf(classOfOrder), Find: find(findLatePrompt), Why: why(whyOrder), Fixes: fixes(fixLateAnswer),
 		Meaning: "A message sorts after every new prompt: its id is from before the id clock wrapped on 2026-08-14, or it is dated in the future. OpenCode considers every new prompt answered and stays silent, asks again without end because it does not see its own answer, or works on that message instead of the new prompt.",
 		Example: "A session of July 2026, opened in OpenCode 1.1 today; one written while the clock was a year ahead.",
 		Healed:  "OpenCode 1.18.15 takes a prompt for answered only if an answer names it.",
@@ -120,7 +126,7 @@ var rows = []repair.Rule{
 		Example: "A part on a page that was overwritten, and of which no event has a copy.",
 		NoFix:   "A repair cannot bring it back. mend restore does, if it was kept. mend forget ID, with the id of the salvage, drops the note.",
 	},
-	{Code: "nothing", Find: find(findNothing)},
+	{Code: "nothing", Find: find(findNothing), Fixes: fixes(completeMessage)},
 	{
 		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames), Why: why(whyDefect), Fixes: fixes(idFixes), NoFix: "OpenCode reads it anyway, so mend does not change it.",
 		Meaning: "A record is stored under another id than the one inside it, or under no usable id.",
