@@ -566,8 +566,8 @@ func uiFaults(ds []repair.Diagnosis) (faults []ui.Fault) {
 		switch {
 		case d.Fix == "":
 			f.Fix = "no fix: " + d.WhyNot
-		case d.Loses == "":
-			f.Fix = "fix: " + d.Fix + " Nothing is lost."
+		case d.Loses == "": // the plan says whether it spoils thinking
+			f.Fix = "fix: " + d.Fix
 		default:
 			f.Fix = "fix: " + d.Fix + " Lost: " + d.Loses
 		}
