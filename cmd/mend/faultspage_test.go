@@ -125,7 +125,7 @@ func TestAsidePage(t *testing.T) {
 		}
 		for _, e := range ag.Guide().Rules() {
 			if e.NoFix != "" {
-				want.WriteString(fmt.Sprintf("| %s | `%s` | `%s` | %s |\n", ag.Title(), e.Code, e.Class, strings.ReplaceAll(e.NoFix, "|", "\\|")))
+				fmt.Fprintf(&want, "| %s | `%s` | `%s` | %s |\n", ag.Title(), e.Code, e.Class, strings.ReplaceAll(e.NoFix, "|", "\\|"))
 			}
 		}
 	}

@@ -51,6 +51,7 @@ func long(n int) bigstore.Uniform { return bigstore.Uniform{Sessions: 1, Turns: 
 func brokenMany(n int) bigstore.Uniform {
 	return bigstore.Uniform{Sessions: n, Turns: 2, CallID: brokenCall}
 }
+
 func brokenLong(n int) bigstore.Uniform {
 	return bigstore.Uniform{Sessions: 1, Turns: n, CallID: brokenCall}
 }
