@@ -53,8 +53,6 @@ func TestRealKilo(t *testing.T) {
 		if empty == "" {
 			empty = filepath.Join(t.TempDir(), "kilo.db")
 			damage.SQL(t, filepath.Join(h.DataDir(), "kilo.db"))("vacuum into ?", empty)
-			damage.SQL(t, empty)("drop trigger late_message") // of the runner
-			damage.SQL(t, empty)("drop trigger late_part")
 		}
 	}
 	for n, c := range damage.Table {

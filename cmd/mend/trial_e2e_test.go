@@ -28,7 +28,9 @@ func newAgentPool(t *testing.T, version, n int) agentPool {
 	for range n {
 		api := endpoint.New(uniqueAnswer)
 		t.Cleanup(api.Close)
-		w.benches <- opencode.New(t, exe, api, true).ServeStores(fixtures[version])
+		bench := opencode.New(t, exe, api, true).ServeStores(fixtures[version])
+		bench.DropLate()
+		w.benches <- bench
 	}
 	return w
 }

@@ -26,6 +26,8 @@ type StoreRunner struct {
 	session string // id of the fixture's session
 	tries   int
 	tried   string // id of the session of the last one
+
+	dropsLate bool // see [StoreRunner.DropLate]
 }
 
 // ServeStores starts a server on the fixture in archive, which mend does not recognise as
@@ -186,13 +188,20 @@ func (s *StoreRunner) exchangeRows(from, id string) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	return errors.Join(db.BusyTimeout(timeout), db.Exec("drop trigger if exists late_message; drop trigger if exists late_part"),
-		db.Exec(exchangeScript(from, id, fixtureDir, s.home.Project())), db.Exec(s.dropLate(id)))
+	exchange := exchangeScript(from, id, fixtureDir, s.home.Project())
+	if s.dropsLate {
+		exchange = "drop trigger if exists late_message; drop trigger if exists late_part; " + exchange + "; " + s.ignoreLate(id)
+	}
+	return errors.Join(db.BusyTimeout(timeout), db.Exec(exchange))
 }
 
-// dropLate returns the statements that ignore rows of earlier tries. The program summarises a session after it
-// has answered, and writes its last prompt again: the id of that message is in the new session, too.
-func (s *StoreRunner) dropLate(id string) string {
+// DropLate makes the database ignore what the program writes for an earlier try: it summarises a session after it
+// has answered, and writes its last prompt again, with an id that is in the new session, too. mend does not write to
+// a database with triggers.
+func (s *StoreRunner) DropLate() { s.dropsLate = true }
+
+// ignoreLate returns the statements that do so when the session with that id is tried.
+func (s *StoreRunner) ignoreLate(id string) string {
 	var script []string
 	for _, table := range []string{"message", "part"} {
 		script = append(script, fmt.Sprintf("create trigger late_%[1]s before insert on %[1]s "+
