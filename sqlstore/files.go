@@ -24,6 +24,13 @@ type fileState struct {
 	fileMode fs.FileMode
 }
 
+// isFresh reports whether the files were written so lately that one more write may have the same time.
+func (f fileState) isFresh() bool {
+	return time.Since(f.db.mtime) < freshTime || time.Since(f.wal.mtime) < freshTime
+}
+
+const freshTime = 100 * time.Millisecond
+
 // A fileStamp changes with every write of a file. The zero stamp is that of a missing
 // file.
 type fileStamp struct {

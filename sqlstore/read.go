@@ -70,7 +70,7 @@ func (s *Store) readOnce(ctx context.Context, files fileState, live bool, f func
 	defer func() {
 		same := live || s.unchanged(files)
 		again = !same && ctx.Err() == nil
-		if same && !live && (err == nil || errors.Is(err, ErrStop)) {
+		if same && !live && !files.isFresh() && (err == nil || errors.Is(err, ErrStop)) {
 			s.putIdle(c, files)
 		} else {
 			c.closeReader()

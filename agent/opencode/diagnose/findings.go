@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
@@ -39,7 +40,7 @@ func (c *simulation) Send(shown repair.Setting) repair.Sent {
 	}
 	for _, w := range sent.Refused {
 		f := finding{Code: w.Rule, Ref: firstRef(w.Refs), Text: w.Message, Severity: c.severity(w)}
-		f.Unknown = repair.BesideUnknown(r.Request, w)
+		f.Unknown = repair.BesideUnknown(r.Request, w) || (f.Code == render.FailureSession || f.Code == render.FailureProjectRow) && mayBeNew(f.Text)
 		if isRule(f.Code) && c.isSubtask(f.Ref) {
 			f.Fixes = fixSubtasks(c, f)
 		}
@@ -47,6 +48,9 @@ func (c *simulation) Send(shown repair.Setting) repair.Sent {
 	}
 	return sent
 }
+
+// mayBeNew reports whether what is wrong with a row may be of a version to come: not if a column cannot be read at all.
+func mayBeNew(why string) bool { return !strings.Contains(why, " is not JSON") }
 
 // Release implements [repair.State].
 func (c *simulation) Release() { c.cachedView, c.requests = nil, nil }

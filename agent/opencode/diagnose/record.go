@@ -109,7 +109,8 @@ func findInfo(c *simulation) []finding {
 	if len(words) == 0 {
 		return nil
 	}
-	return []finding{{Ref: c.s.Info.Ref, Text: strings.Join(words, "; "), Unknown: true}}
+	text := strings.Join(words, "; ")
+	return []finding{{Ref: c.s.Info.Ref, Text: text, Unknown: mayBeNew(text)}}
 }
 
 // findLostInfo finds a session of which only the messages are left.
