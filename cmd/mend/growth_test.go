@@ -64,7 +64,7 @@ var growths = []growth{
 	// Many small sessions: what is held for each that is listed. Figures above 1 KB are a third more than measured. Up
 	// to 8 MB of copies are held until they are written, and up to 8 MB of pages when they are read: 11 KB for each of
 	// the sessions.
-	{"tree", 150, small, 1 << 20, []growthLine{
+	{"tree", 150, small, 4 << 20, []growthLine{
 		{"scan", 1600}, // the list, and the results for the next scan
 		{"scan", 2500}, // and those of the last scan
 		{"keep", 11 << 10},
@@ -153,7 +153,7 @@ func TestGrowthRows(t *testing.T) {
 // more; quadratic growth makes 4 times as many. What a line holds has a bound in its row.
 func TestGrowth(t *testing.T) {
 	storetest.Long(t)
-	const percent = 4 // what is held is measured at each collection
+	const percent = 10 // what is held is measured at each collection
 	defer debug.SetGCPercent(debug.SetGCPercent(percent))
 	t.Setenv("GOGC", fmt.Sprint(percent))
 	for i, g := range growths {
