@@ -117,6 +117,26 @@ func indexedEntries(begin *event) []uint64 {
 	return entries
 }
 
+// listedUnder returns the entries that the bucket "entries" lists an event under. begin is the beginning of the
+// entry that it finishes. No entry after the newest one is listed.
+func listedUnder(ev, begin *event, newest uint64) (entries []uint64) {
+	switch ev.Kind {
+	case kindBegin:
+		return indexedEntries(ev)
+	case kindFinish:
+		return indexedEntries(begin)
+	case kindResolve:
+		return []uint64{ev.Entry}
+	default:
+		for _, s := range ev.Entries {
+			for entry := s[0]; entry <= min(s[1], newest); entry++ {
+				entries = append(entries, entry)
+			}
+		}
+		return entries
+	}
+}
+
 // Finish writes the outcome of a pending entry: committed, aborted or conflicted. The
 // error is a [*StateError] if the entry is not pending.
 func (j *Journal) Finish(e change.Entry, o change.Outcome) (change.Entry, error) {

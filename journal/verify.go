@@ -218,25 +218,16 @@ func (v *verifier) applyErase(ev *event) error {
 // checkIndexed checks that the derived buckets have the keys that follow from the event,
 // and counts them.
 func (v *verifier) checkIndexed(seq uint64, ev *event) error {
-	var list []uint64
+	list := listedUnder(ev, v.pending[ev.Entry], uint64(len(v.states)))
 	switch ev.Kind {
 	case kindBegin:
-		list = indexedEntries(ev)
 		v.wantKeys[bucketBySession]++
 		if err := v.requireKey(bucketBySession, sessionKey(ev.Begin.Session, ev.Entry)); err != nil {
 			return err
 		}
 	case kindFinish:
-		list = indexedEntries(v.pending[ev.Entry])
 		delete(v.pending, ev.Entry)
-	case kindResolve:
-		list = []uint64{ev.Entry}
-	default:
-		for _, s := range ev.Entries {
-			for entry := s[0]; entry <= s[1]; entry++ {
-				list = append(list, entry)
-			}
-		}
+	case kindResolve, kindGC, kindForget:
 	}
 	for _, entry := range list {
 		v.wantKeys[bucketEntries]++

@@ -182,7 +182,7 @@ func (x *importer) event(raw []byte) error {
 		return err
 	}
 	x.put(bucketEvents, boltfile.U64(line.Event), b)
-	entries := []uint64{ev.Entry}
+	begin := x.pending[ev.Entry]
 	switch ev.Kind {
 	case kindBegin:
 		x.began++
@@ -190,25 +190,15 @@ func (x *importer) event(raw []byte) error {
 			return fmt.Errorf("it begins entry %d, want %d", ev.Entry, x.began)
 		}
 		x.pending[ev.Entry] = ev
-		entries = indexedEntries(ev)
 		x.put(bucketBySession, sessionKey(ev.Begin.Session, ev.Entry), nil)
 	case kindFinish:
-		begin := x.pending[ev.Entry]
 		if begin == nil {
 			return fmt.Errorf("entry %d is not pending", ev.Entry)
 		}
 		delete(x.pending, ev.Entry)
-		entries = indexedEntries(begin)
-	case kindGC, kindForget:
-		entries = nil
-		for _, s := range ev.Entries {
-			for entry := s[0]; entry <= min(s[1], x.began); entry++ {
-				entries = append(entries, entry)
-			}
-		}
-	case kindResolve:
+	case kindResolve, kindGC, kindForget:
 	}
-	for _, entry := range entries {
+	for _, entry := range listedUnder(ev, begin, x.began) {
 		x.put(bucketEntries, boltfile.U64(entry, line.Event), nil)
 	}
 	return nil
