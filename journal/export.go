@@ -183,8 +183,11 @@ func exportImage(d *change.Digest) *exportedImage {
 
 // text writes a text of an entry, unless there is none, or it was forgotten.
 func (x *exporter) text(entry uint64, h *hash) error {
+	if h == nil {
+		return nil
+	}
 	st, err := x.j.snap().entryState(entry)
-	if err != nil || h == nil || st.textsErased {
+	if err != nil || st.textsErased {
 		return err
 	}
 	b, err := x.j.file.Codec.Read(x.j.snap().Snapshot, bucketTexts, *h)
