@@ -14,7 +14,8 @@ type Entry struct {
 	Actor   *Actor // who made it; nil in the entries of older versions
 	Digest  string // of its ops, see [PlanDigest]; "" in the entries of older versions
 	Store   StoreID
-	Dir     string // see [Staged]
+	Dir     string       // see [Staged]
+	Append  *AppendPoint // see [Staged]
 	Session string
 	// Operation is the number of the entry with which the run of mend began that made this one: its
 	// own if it is the first or the only one, and in the entries of older versions.
@@ -30,6 +31,11 @@ type Entry struct {
 	Forgotten bool   // its images were removed: it cannot be undone
 	Erased    bool   // its texts were removed, too
 	Damage    string // what of it cannot be read; its State is then Unknown
+}
+
+// Staged returns what Prepare returned for the entry, with the ops as the journal has them, for the store as it is identified now.
+func (e *Entry) Staged(store StoreID, ops []Op) Staged {
+	return Staged{Store: store, Dir: e.Dir, Append: e.Append, Ops: ops}
 }
 
 // IsUndo reports whether the entry is an undo. A restore of an earlier state reverts entries, too, and is none: older versions of

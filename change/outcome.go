@@ -10,11 +10,18 @@ import (
 // Staged is what a store's Prepare returns: all that Commit, Settle and Discard need, also
 // in another process after a crash.
 type Staged struct {
-	Store StoreID
-	Dir   string // the private folder of the new contents, below Root; "" if the store needs none
-	Ops   []Op   // those of the plan, and those that the store added: folders that new files need
+	Store  StoreID
+	Dir    string       // the private folder of the change, below Root; "" if the store needs none. Only compared
+	Append *AppendPoint // where the change appends; nil for every other change
+	Ops    []Op         // the plan's, and those that the store added: folders that new files need
 
-	AllowMissingParent bool // that of the plan; only Commit needs it
+	AllowMissingParent bool // the plan's; only Commit needs it
+}
+
+// An AppendPoint is a file before a change appended to it: all that the change wrote begins at Size or later.
+type AppendPoint struct {
+	Size  int64 `json:"size"`
+	Mtime int64 `json:"mtime"` // in nanoseconds since 1970
 }
 
 // A State is the state of an entry. The zero State is invalid.

@@ -30,11 +30,11 @@ type Plan struct {
 	// Seen is the number of the newest event of the journal before the plan was made; nil for a
 	// plan that does not depend on the journal. The journal does not keep it.
 	Seen *uint64
-	// Reverts are the staging folders of the changes that an undo or a redo reverts, see
-	// [Staged]; nil for another plan. Only Prepare needs it.
-	Reverts []string
-	// Undecided are the staging folders of changes of other records whose outcome is not
-	// known, see [Staged]. Prepare leaves them alone.
+	// Reverts has for each change that an undo or a redo reverts where it appended, nil if it did not. It is empty for a plan
+	// that reverts no entry. Only Prepare needs it.
+	Reverts []*AppendPoint
+	// Undecided are the folders, see [Staged], of changes of other records whose outcome is not
+	// known. Prepare leaves them alone.
 	Undecided []string
 }
 

@@ -74,6 +74,7 @@ func (b *batch) newBeginEvent(p change.Plan, s change.Staged) (*event, error) {
 		Version: b.j.opts.Version,
 		Store:   storeID{Kind: s.Store.Kind, Root: []byte(s.Store.Root), Dev: s.Store.Dev, Ino: s.Store.Ino},
 		Dir:     []byte(s.Dir),
+		Append:  s.Append,
 		Session: []byte(p.Session),
 		Cause:   p.Cause.Kind,
 		Of:      p.Cause.Entries,

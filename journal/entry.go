@@ -195,6 +195,7 @@ func newEntry(st *entryState) change.Entry {
 		Actor: st.begin.Actor, Digest: b.Digest,
 		Store:   change.StoreID{Agent: agentOf(st.begin.Actor, b.Store.Kind), Kind: b.Store.Kind, Root: string(b.Store.Root), Dev: b.Store.Dev, Ino: b.Store.Ino},
 		Dir:     string(b.Dir),
+		Append:  b.appendPoint(),
 		Session: string(b.Session),
 		Cause:   st.begin.cause(),
 		State:   st.state(), Forgotten: st.imagesErased, Erased: st.textsErased,

@@ -213,3 +213,41 @@ func TestPrefixes(t *testing.T) {
 		}
 	}
 }
+
+// TestAppendPoint: where a change appends is a member of its event, and earlier versions say it in the name of the folder.
+func TestAppendPoint(t *testing.T) {
+	begin := func(j *Journal, kind, dir string, p *change.AppendPoint) change.Entry {
+		t.Helper()
+		plan, st := newPlan(scanCause(), change.Op{Ref: partRef(1), Post: image("x")})
+		st.Store.Kind, st.Dir, st.Append = kind, dir, p
+		e, err := j.Begin(plan, st)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err = j.Get(e.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	j := mustOpen(t, storetest.FastDir(t), Options{})
+	for _, c := range []struct {
+		kind, dir string
+		set, want *change.AppendPoint
+	}{
+		{"lines", ".mend/own/append-12-34", nil, &change.AppendPoint{Size: 12, Mtime: 34}},
+		{"lines", ".mend/own/append-12-34", &change.AppendPoint{Size: 5, Mtime: 6}, &change.AppendPoint{Size: 5, Mtime: 6}},
+		{"lines", ".mend/own/append-12--34", nil, &change.AppendPoint{Size: 12, Mtime: -34}},
+		{"lines", ".mend/own/12", nil, nil},
+		{"lines", "", nil, nil},
+		{"json", ".mend/own/append-12-34", nil, nil},
+	} {
+		e := begin(j, c.kind, c.dir, c.set)
+		if diff := cmp.Diff(c.want, e.Append); diff != "" {
+			t.Errorf("%s %q (-want +got):\n%s", c.kind, c.dir, diff)
+		}
+		if st := e.Staged(e.Store, nil); st.Append != e.Append || st.Dir != c.dir {
+			t.Errorf("%s %q: Staged = %+v", c.kind, c.dir, st)
+		}
+	}
+}

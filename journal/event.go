@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"time"
 
@@ -66,6 +67,22 @@ type beginEvent struct {
 
 	Operation uint64  `json:"operation,omitempty"` // the entry that began its operation; 0: this one
 	Times     []int64 `json:"times,omitempty"`     // of the last change of the file before each op, 0 for none; no list: none has one
+
+	Append *change.AppendPoint `json:"append,omitempty"` // see [change.Staged]
+}
+
+// appendPoint returns where the entry appends, nil if it does not. Events of earlier versions have it in the name of the
+// folder, append-{size}-{mtime}.
+func (b *beginEvent) appendPoint() *change.AppendPoint {
+	if b.Append != nil {
+		return b.Append
+	}
+	var p change.AppendPoint
+	name := path.Base(string(b.Dir))
+	if _, err := fmt.Sscanf(name, "append-%d-%d", &p.Size, &p.Mtime); err != nil || b.Store.Kind != "lines" {
+		return nil
+	}
+	return &p
 }
 
 // isUndo reports whether the entry is an undo or a redo.

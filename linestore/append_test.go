@@ -438,7 +438,7 @@ func TestUndoKeepsForeignLines(t *testing.T) {
 			if c.inUse {
 				use = "process 7"
 			}
-			st, err = apply(change.Plan{Ops: change.Inverse(st.Ops), Reverts: []string{st.Dir}, Force: c.inUse})
+			st, err = apply(change.Plan{Ops: change.Inverse(st.Ops), Reverts: []*change.AppendPoint{st.Append}, Force: c.inUse})
 			var conflict *change.ConflictError
 			if c.conflict {
 				if !errors.As(err, &conflict) || content(t, root) != before {
@@ -452,7 +452,7 @@ func TestUndoKeepsForeignLines(t *testing.T) {
 			use = ""
 			foreign(c.again)
 			before = content(t, root)
-			_, err = apply(change.Plan{Ops: change.Inverse(st.Ops), Reverts: []string{st.Dir}})
+			_, err = apply(change.Plan{Ops: change.Inverse(st.Ops), Reverts: []*change.AppendPoint{st.Append}})
 			if c.second == "" {
 				if !errors.As(err, &conflict) || content(t, root) != before {
 					t.Errorf("the undo of the undo = %v, %q", err, content(t, root))

@@ -31,8 +31,8 @@ func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, e
 		return change.Outcome{State: change.Aborted, Cause: err}, nil
 	}
 	var out change.Outcome
-	if size, _, ok := parseAppendName(path.Base(st.Dir)); ok {
-		out, err = tx.append(size)
+	if st.Append != nil {
+		out, err = tx.append(st.Append.Size)
 	} else {
 		out, err = tx.commitReplace(st.Dir)
 	}

@@ -48,8 +48,7 @@ func (s *Store) discard(st change.Staged) error {
 // isStage reports whether a staging folder has that name.
 func isStage(name string) bool {
 	_, err := strconv.Atoi(name)
-	_, _, ok := parseAppendName(name)
-	return err == nil || ok
+	return err == nil || strings.HasPrefix(name, appendPrefix)
 }
 
 // removeStage removes the files of a staging folder, and then the folders that are empty.

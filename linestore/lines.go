@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"path"
 	"slices"
 
 	"mend/change"
@@ -170,25 +169,21 @@ func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp,
 // mayHaveAppended reports whether a change that the plan reverts appended lines; else the last line
 // of a record is another program's, and nothing is removed.
 func (tx *transaction) mayHaveAppended() bool {
-	return tx.reverts == nil || slices.ContainsFunc(tx.reverts, isAppend)
-}
-
-func isAppend(dir string) bool {
-	_, _, ok := parseAppendName(path.Base(dir))
-	return ok
+	appended := func(p *change.AppendPoint) bool { return p != nil }
+	return len(tx.reverts) == 0 || slices.ContainsFunc(tx.reverts, appended)
 }
 
 // isOwn reports whether the last line of a record is the one that a change appended which the plan
 // reverts: no other line of the record has its content, or none behind the place of that append. The
 // place is wrong if lines before it were removed since.
 func (tx *transaction) isOwn(t transcript, op *lineOp) bool {
-	if tx.reverts == nil {
+	if len(tx.reverts) == 0 {
 		return true
 	}
 	place := int64(len(t.data))
-	for _, dir := range tx.reverts {
-		if size, _, ok := parseAppendName(path.Base(dir)); ok {
-			place = min(place, size)
+	for _, p := range tx.reverts {
+		if p != nil {
+			place = min(place, p.Size)
 		}
 	}
 	same, behind := 0, 0

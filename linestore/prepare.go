@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"mend/change"
@@ -72,7 +70,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	if bad != nil {
 		return change.Staged{}, &change.ConflictError{Conflicts: []change.Conflict{tx.conflict(bad, t.image(bad), why)}}
 	}
-	st := change.Staged{Store: s.id, Dir: tx.own.OwnerDir() + "/" + appendName(e.Size, e.Mtime)}
+	st := change.Staged{Store: s.id}
 	was := e.Mtime
 	if plan.replaces() {
 		if p.Fresh {
@@ -89,6 +87,9 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 		if st.Dir, err = tx.stage(t.data, plan.apply(t.data, true), e); err != nil {
 			return change.Staged{}, err
 		}
+	} else {
+		st.Append = &change.AppendPoint{Size: e.Size, Mtime: e.Mtime}
+		st.Dir = fmt.Sprintf("%s/%s%d-%d", tx.own.OwnerDir(), appendPrefix, e.Size, e.Mtime)
 	}
 	if appendOnly && slices.ContainsFunc(tx.ops, func(op lineOp) bool { return op.Pre != nil && op.Post != nil && t.shadows(&op) }) {
 		tx.note("a process uses the transcript, so the old lines are appended again: the transcript does not get its old bytes back")
@@ -127,17 +128,6 @@ func (tx *transaction) addNewline(e edit) {
 	}
 }
 
-// appendName returns the name of the folder of an append: the size and the time of the
-// transcript before it.
-func appendName(size, mtime int64) string { return fmt.Sprintf("append-%d-%d", size, mtime) }
-
-// parseAppendName reverses appendName.
-func parseAppendName(name string) (size, mtime int64, ok bool) {
-	f := strings.Split(name, "-")
-	if len(f) != 3 || f[0] != "append" {
-		return 0, 0, false
-	}
-	size, err1 := strconv.ParseInt(f[1], 10, 64)
-	mtime, err2 := strconv.ParseInt(f[2], 10, 64)
-	return size, mtime, err1 == nil && err2 == nil
-}
+// appendPrefix begins the name of the folder of an append, which only Settle makes. Size and time follow, so that two pending
+// appends have two folders.
+const appendPrefix = "append-"

@@ -25,25 +25,24 @@ func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
 	}
 	defer tx.close()
-	out, err := tx.settle(ctx, st.Dir)
+	out, err := tx.settle(ctx, st)
 	if err != nil {
 		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
 	}
 	return out, nil
 }
 
-func (tx *transaction) settle(ctx context.Context, stage string) (change.Outcome, error) {
+func (tx *transaction) settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	if err := ctx.Err(); err != nil {
 		return change.Outcome{}, err
 	}
-	if err := tx.settleExchange(stage); err != nil {
+	if err := tx.settleExchange(st.Dir); err != nil {
 		return change.Outcome{}, err
 	}
-	size, mtime, ok := parseAppendName(path.Base(stage))
-	if !ok {
+	if st.Append == nil {
 		return tx.settleByContent()
 	}
-	return tx.settleAppend(stage, size, mtime)
+	return tx.settleAppend(st.Dir, *st.Append)
 }
 
 // settleExchange finishes an exchange that took effect.
@@ -116,23 +115,23 @@ func (tx *transaction) syncTarget() error {
 }
 
 // settleAppend finishes an append, or removes what is there of it by a replacement.
-func (tx *transaction) settleAppend(stage string, size, mtime int64) (change.Outcome, error) {
+func (tx *transaction) settleAppend(stage string, before change.AppendPoint) (change.Outcome, error) {
 	e, err := tx.readTarget()
 	if err != nil {
 		return change.Outcome{}, err
 	}
 	t := tx.newTranscript(e.Data)
-	rest, ours := tx.withoutOurs(t, int(size))
+	rest, ours := tx.withoutOurs(t, int(before.Size))
 	if !ours {
 		return tx.settleByContent()
 	}
 	if all := !slices.ContainsFunc(tx.ops, func(op lineOp) bool { return t.state(&op) != holdsPost }); all {
 		plan, _, _ := tx.edit(tx.newTranscript(rest), true)
-		tx.restoreTime(mtime, size+int64(len(plan.block)))
+		tx.restoreTime(before.Mtime, before.Size+int64(len(plan.block)))
 		return tx.settleByContent()
 	}
-	if len(rest) == int(size) {
-		e.Mtime = mtime
+	if len(rest) == int(before.Size) {
+		e.Mtime = before.Mtime
 	}
 	if err := tx.putBack(stage, t.data, rest, e); err != nil {
 		return change.Outcome{}, err

@@ -85,8 +85,8 @@ type transaction struct {
 	name string       // of the transcript in dir
 	ops  []lineOp
 
-	reverts []string // of the plan; nil if it reverts nothing
-	force   bool     // of the plan
+	reverts []*change.AppendPoint // of the plan
+	force   bool                  // of the plan
 }
 
 // begin locates the ops and opens the folder of their transcript. The error wraps

@@ -167,10 +167,11 @@ func settleEntry(ctx context.Context, j *journal.Journal, st Store, id change.St
 			return s, out, fmt.Errorf("it waits for repair %s", l.Entry.ID)
 		}
 	}
-	if s.Ops, err = j.Ops(e); err != nil {
+	ops, err := j.Ops(e)
+	if err != nil {
 		return s, out, err
 	}
-	s.Store, s.Dir = id, e.Dir
+	s = e.Staged(id, ops)
 	out, err = st.Settle(ctx, s)
 	return s, out, err
 }

@@ -239,12 +239,12 @@ func (w writer) Settle(ctx context.Context, st change.Staged) (out change.Outcom
 
 // Discard implements [txn.Store].
 func (w writer) Discard(ctx context.Context, st change.Staged) error {
-	if st.Dir == "" {
-		if len(st.Ops) > 0 { // rows alone
-			return nil
-		}
-		return errors.Join(w.files.Discard(ctx, st), w.lines.Discard(ctx, st))
+	files, rows := w.split(st)
+	switch {
+	case len(files.Ops) > 0:
+		return files.to.Discard(ctx, files.Staged)
+	case len(rows.Ops) > 0: // they stage nothing
+		return nil
 	}
-	files, _ := w.split(st)
-	return files.to.Discard(ctx, files.Staged)
+	return errors.Join(w.files.Discard(ctx, st), w.lines.Discard(ctx, st))
 }

@@ -225,7 +225,7 @@ func entriesOf(j *journal.Journal, ids []string) ([]change.Entry, error) {
 
 // revert returns the plan that undoes the entries, which are oldest first.
 func (c *Store) revert(ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest) (change.Plan, error) {
-	lists, reverts, version := make([][]change.Op, len(es)), []string{}, ""
+	lists, reverts, version := make([][]change.Op, len(es)), []*change.AppendPoint(nil), ""
 	archive := false // what was taken away comes back as a whole, and overwrites nothing
 	for i, e := range es {
 		archive = archive || e.HasArchive()
@@ -237,7 +237,7 @@ func (c *Store) revert(ctx context.Context, j *journal.Journal, es []change.Entr
 			return change.Plan{}, fmt.Errorf("repair %s: %w", e.ID, err)
 		}
 		lists[i] = ops
-		reverts = append(reverts, e.Dir)
+		reverts = append(reverts, e.Append)
 		cause.Entries = append(cause.Entries, e.Seq)
 		cause.Title, cause.Folder = e.Cause.Title, e.Cause.Folder
 		if e.Actor != nil {
