@@ -42,6 +42,9 @@ func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
 		return err
 	}
 	unit := indentOf(settings)
+	if _, ok := jsonedit.Get(settings, "hooks"); !ok && unit != "" {
+		return insertHooks(settings, unit, hooks)
+	}
 	for _, h := range hooks {
 		if err := add("{}", "hooks"); err != nil {
 			return nil, err
@@ -62,6 +65,22 @@ func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
 		settings = append(b.Bytes(), '\n')
 	}
 	return settings, nil
+}
+
+// insertHooks adds the first hooks to an object on several lines, with its indent.
+func insertHooks(settings []byte, indent string, hooks []Hook) ([]byte, error) {
+	all, err := AddHooks([]byte("{}"), hooks...)
+	if err != nil {
+		return nil, err
+	}
+	raw, _ := jsonedit.Get(all, "hooks")
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, indent, indent); err != nil {
+		return nil, err
+	}
+	end := bytes.LastIndexByte(settings, '}')
+	before := bytes.TrimRight(settings[:end], " \t\r\n")
+	return fmt.Appendf(nil, "%s,\n%s\"hooks\": %s%s", before, indent, b.Bytes(), settings[len(before):]), nil
 }
 
 // RemoveHooks returns the text without the hooks whose commands drop chooses, and without the
@@ -154,26 +173,19 @@ func indentOf(object []byte) string {
 	return indent
 }
 
-// depth is how many objects and lists are around a hook.
-const depth = 3
-
-// appendElement adds an element to a list, with the white space of the list, or else that of
-// the file with this indent.
+// appendElement adds an element to a list, with the white space of the list, and inside it that of the file with this indent.
 func appendElement(list, element []byte, indent string) []byte {
 	end := len(bytes.TrimRight(list[:len(list)-1], " \t\r\n"))
 	inner := list[1:end]
-	white, last, comma := "", "", ""
-	if indent != "" {
-		white, last = "\n"+strings.Repeat(indent, depth), "\n"+strings.Repeat(indent, depth-1)
+	if len(inner) == 0 {
+		return slices.Concat([]byte("["), element, []byte("]"))
 	}
-	if len(inner) > 0 {
-		white, last, comma = string(inner[:len(inner)-len(bytes.TrimLeft(inner, " \t\r\n"))]), string(list[end:len(list)-1]), ","
-	}
-	if strings.Contains(white, "\n") && indent != "" {
+	white := inner[:len(inner)-len(bytes.TrimLeft(inner, " \t\r\n"))]
+	if line := bytes.LastIndexByte(white, '\n'); line >= 0 && indent != "" {
 		var b bytes.Buffer
-		if json.Indent(&b, element, white[strings.LastIndexByte(white, '\n')+1:], indent) == nil {
+		if json.Indent(&b, element, string(white[line+1:]), indent) == nil {
 			element = b.Bytes()
 		}
 	}
-	return slices.Concat(list[:end], []byte(comma), []byte(white), element, []byte(last), []byte("]"))
+	return slices.Concat(list[:end], []byte(","), white, element, list[end:])
 }

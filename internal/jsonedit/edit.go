@@ -78,54 +78,46 @@ func Elements(data []byte, path ...string) ([][]byte, bool) {
 
 // Set returns data with the value at path replaced by raw, which must be one JSON value,
 // and with every other byte as it was. If the last name of the path is missing, Set adds
-// it after the last member, with the white space of that object; in an empty object, with
-// one step more of indent than the object around it has. The objects above it must exist.
+// it after the last member, without white space. The objects above it must exist.
 // Of members with equal names the last is meant.
 //
 // The error says that data is not an object, or which step of the path is missing or is
 // no object.
 func Set(data, raw []byte, path ...string) ([]byte, error) {
-	s, err := findSite(data, path)
+	in, err := findParent(data, path)
 	if err != nil {
 		return nil, err
 	}
 	name := path[len(path)-1]
-	if v := s.obj.step(name); v.Kind() != 0 {
+	if v := in.step(name); v.Kind() != 0 {
 		n := v.node()
 		return splice(data, int(n.start), int(n.end), raw), nil
 	}
-	if s.obj.Kind() == '[' {
+	if in.Kind() == '[' {
 		return nil, fmt.Errorf("editing field %q: %w", name, errMissing)
 	}
-	quoted := Quote(name)
-	x, i, end := s.obj.children()
-	if i == end {
-		return s.fill(data, quoted, raw), nil
+	at, comma := int(in.node().start)+1, ""
+	for _, v := range in.Children() {
+		at, comma = int(v.node().end), ","
 	}
-	indent := whiteBefore(data, x.nodes[i].memberStart())
-	last := i
-	for ; i < end; i = x.nodes[i].next {
-		last = i
-	}
-	n := &x.nodes[last]
-	return splice(data, int(n.end), int(n.end), slices.Concat([]byte(","), indent, quoted, colonOf(data, n), raw)), nil
+	return splice(data, at, at, slices.Concat([]byte(comma), Quote(name), []byte{':'}, raw)), nil
 }
 
 // Remove returns data without the members at path, all if several have the name, and with
 // every other byte as it was except for the commas and the white space that belonged to
 // them. If there is none it returns data itself. Errors as of [Set].
 func Remove(data []byte, path ...string) ([]byte, error) {
-	s, err := findSite(data, path)
+	in, err := findParent(data, path)
 	if err != nil {
 		return nil, err
 	}
 	name := path[len(path)-1]
-	v := s.obj.step(name)
+	v := in.step(name)
 	if v.Kind() == 0 {
 		return data, nil
 	}
-	element := s.obj.Kind() == '['
-	return s.obj.edit(func(n string, e Value) ([]byte, bool) {
+	element := in.Kind() == '['
+	return in.edit(func(n string, e Value) ([]byte, bool) {
 		return e.Raw(), element && e.node().start != v.node().start || !element && n != name
 	}), nil
 }
@@ -195,12 +187,12 @@ func EditElements(data []byte, edit func(raw []byte) []byte) []byte {
 func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]byte, error) {
 	list, name := Parse(data), ""
 	if len(path) > 0 || list.Kind() != '[' {
-		s, err := findSite(data, path)
+		in, err := findParent(data, path)
 		if err != nil {
 			return nil, err
 		}
 		name = path[len(path)-1]
-		list = s.obj.Get(name)
+		list = in.Get(name)
 	}
 	switch list.Kind() {
 	case 0:
@@ -214,57 +206,30 @@ func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]
 
 var errMissing = errors.New("it is missing")
 
-// A site is the object that has, or will have, the last name of a path, or the list that has it.
-type site struct {
-	obj Value
-
-	// The white space for a member of an empty object is that before and in the member
-	// that the object is, which is in depth objects.
-	indent, colon []byte
-	depth         int
-}
-
-func findSite(data []byte, path []string) (site, error) {
+// findParent returns the object that has, or will have, the last name of a path, or the list that has it.
+func findParent(data []byte, path []string) (Value, error) {
 	if len(path) == 0 {
-		return site{}, errors.New("editing a field: no name given")
+		return Value{}, errors.New("editing a field: no name given")
 	}
-	s := site{obj: Parse(data), colon: []byte(":")}
-	if s.obj.Kind() != '{' && s.obj.Kind() != '[' {
-		return site{}, fmt.Errorf("editing field %q: %w", path[0], CheckObject(data))
+	v := Parse(data)
+	if v.Kind() != '{' && v.Kind() != '[' {
+		return Value{}, fmt.Errorf("editing field %q: %w", path[0], CheckObject(data))
 	}
 	for _, name := range path[:len(path)-1] {
-		s.obj = s.obj.step(name)
-		switch s.obj.Kind() {
+		v = v.step(name)
+		switch v.Kind() {
 		case 0:
-			return site{}, fmt.Errorf("editing field %q: %w", name, errMissing)
+			return Value{}, fmt.Errorf("editing field %q: %w", name, errMissing)
 		case '{', '[':
 		default:
-			return site{}, fmt.Errorf("editing field %q: %w", name, errNotObject)
+			return Value{}, fmt.Errorf("editing field %q: %w", name, errNotObject)
 		}
-		n := s.obj.node()
-		s.indent = whiteBefore(data, n.memberStart())
-		if n.name > 0 {
-			s.colon = colonOf(data, n)
-		}
-		s.depth++
 	}
-	if _, err := strconv.Atoi(path[len(path)-1]); err != nil && s.obj.Kind() == '[' {
-		return site{}, fmt.Errorf("editing field %q: %w", path[len(path)-1], errNotObject)
+	name := path[len(path)-1]
+	if _, err := strconv.Atoi(name); err != nil && v.Kind() == '[' {
+		return Value{}, fmt.Errorf("editing field %q: %w", name, errNotObject)
 	}
-	return s, nil
-}
-
-// fill adds the first member to an empty object.
-func (s *site) fill(data, name, raw []byte) []byte {
-	open := int(s.obj.node().start) + 1
-	member := slices.Concat(name, s.colon, raw)
-	line := bytes.LastIndexByte(s.indent, '\n')
-	if line < 0 || data[open] != '}' {
-		return splice(data, open, open, member)
-	}
-	step := s.indent[line+1:]
-	step = step[:len(step)/s.depth]
-	return splice(data, open, open, slices.Concat(s.indent, step, member, s.indent))
+	return v, nil
 }
 
 // edit returns the whole text with the members or the elements inside the value as f returns them, and
@@ -298,13 +263,6 @@ func (v Value) edit(f func(name string, e Value) (to []byte, keep bool)) []byte 
 		cut(first-len(whiteBefore(data, first)), skipWhite(data, end))
 	}
 	return append(out, data[at:]...)
-}
-
-// colonOf returns the colon of a member with the white space around it.
-func colonOf(data []byte, n *node) []byte {
-	text := data[n.memberStart():n.start]
-	i := bytes.LastIndexByte(text, ':')
-	return text[i-len(whiteBefore(text, i)):]
 }
 
 func whiteBefore(data []byte, at int) []byte {

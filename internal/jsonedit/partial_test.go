@@ -48,9 +48,9 @@ func TestParsePartial(t *testing.T) {
 		{"a bad escape", `{"a":"xy\q","b":1}`, `{"a":"xy"}`, []string{"a"}, false},
 		{"in an inner object", `{"a":{"b":1,"c":{"d":"xy`, `{"a":{"b":1,"c":{"d":"xy"}}}`, []string{"a", "c", "d"}, false},
 		{"between inner members", `{"a":{"b":1,`, `{"a":{"b":1}}`, []string{"a"}, false},
-		{"with white space", "{\n  \"a\": {\n    \"b\": \"xy", "{\n  \"a\": {\n    \"b\": \"xy\"\n  }\n}", []string{"a", "b"}, false},
-		{"with white space, an empty object", "{\n  \"a\": {", "{\n  \"a\": {}\n}", []string{"a"}, false},
-		{"on one line", `{ "a": 1, "b": [`, `{ "a": 1 }`, []string{"b"}, false},
+		{"with white space", "{\n  \"a\": {\n    \"b\": \"xy", "{\n  \"a\": {\n    \"b\": \"xy\"}}", []string{"a", "b"}, false},
+		{"with white space, an empty object", "{\n  \"a\": {", "{\n  \"a\": {}}", []string{"a"}, false},
+		{"on one line", `{ "a": 1, "b": [`, `{ "a": 1}`, []string{"b"}, false},
 		{"garbage in between", `{"a":1,"b":x,"c":2}`, `{"a":1}`, []string{"b"}, false},
 	} {
 		got := ParsePartial([]byte(c.data))

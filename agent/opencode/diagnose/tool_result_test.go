@@ -86,8 +86,7 @@ func TestToolResultKeepsWhiteSpace(t *testing.T) {
 	const in = "{\n  \"id\": \"prt_x\",\n  \"sessionID\": \"ses_1\",\n  \"messageID\": \"msg_02\",\n  \"type\": \"tool\",\n  \"callID\": \"toolu_1\",\n  \"tool\": \"bash\",\n" +
 		"  \"state\": {\n    \"status\": \"pending\",\n    \"input\": {\n      \"n\": 1e2\n    },\n    \"raw\": \"\"\n  },\n  \"new\": [ 1,2 ]\n}"
 	const want = "{\n  \"id\": \"prt_x\",\n  \"sessionID\": \"ses_1\",\n  \"messageID\": \"msg_02\",\n  \"type\": \"tool\",\n  \"callID\": \"toolu_1\",\n  \"tool\": \"bash\",\n" +
-		"  \"state\": {\n    \"status\": \"error\",\n    \"input\": {\n      \"n\": 1e2\n    },\n    \"raw\": \"\",\n    \"error\": \"stop\",\n" +
-		"    \"time\": {\n      \"start\": 2000,\n      \"end\": 2000\n    }\n  },\n  \"new\": [ 1,2 ]\n}"
+		"  \"state\": {\n    \"status\": \"error\",\n    \"input\": {\n      \"n\": 1e2\n    },\n    \"raw\": \"\",\"error\":\"stop\",\"time\":{\"start\":2000,\"end\":2000}\n  },\n  \"new\": [ 1,2 ]\n}"
 	s := build(user(hi), calling("prt_x|raw:"+in))
 	r := plan(t, s, Request{Latent: true, Cancelled: "stop"})
 	if got := string(r.After.Messages[1].Parts[0].Data); got != want {

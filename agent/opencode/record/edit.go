@@ -105,7 +105,7 @@ func (m *Message) Remove(ref change.Ref) {
 }
 
 // NewTextPart returns a new text part for the message, marked synthetic. Its position
-// follows from the id. Mode, white space and columns are those of a neighbour: a part of
+// follows from the id. Mode and columns are those of a neighbour: a part of
 // the message, or else a part of the session, or else the message. The times are the
 // message's. Nothing depends on the clock or on random numbers.
 func (s *Session) NewTextPart(m *Message, id, text string) Part {
@@ -141,25 +141,12 @@ func (s *Session) newPart(m *Message, id string, fields []jsonedit.Member) Part 
 	} else {
 		fields = append(ownIDs(ref), fields...)
 	}
-	rec.Data = styleOf(r).Object(fields...)
+	rec.Data = jsonedit.Object(fields...)
 	return NewPart(rec)
 }
 
 func textMember(name, text string) jsonedit.Member {
 	return jsonedit.Member{Name: name, Raw: jsonedit.Quote(text)}
-}
-
-// styleOf returns the white space of a record at its top level. For a file without
-// members it is an indent of two spaces.
-func styleOf(r *change.Record) jsonedit.Style {
-	style, ok := jsonedit.StyleOf(r.Data)
-	switch {
-	case ok:
-		return style
-	case r.IsRow():
-		return jsonedit.Compact()
-	}
-	return jsonedit.Indented()
 }
 
 // partCols returns the columns of a new part: those of the neighbour if that is a part, or

@@ -46,13 +46,12 @@ func TestInjectText(t *testing.T) {
 	}
 }
 
-// A new part has the white space of the parts beside it, its columns, and the
-// times of its message.
+// A new part has the columns of the parts beside it, and the times of its message. A file has no white space, whatever the others have.
 func TestNewPartDerives(t *testing.T) {
 	s := talk("user text", "assistant")
 	s.Messages[0].Parts[0].Data = []byte("{\n\t\"id\" : \"prt_i00\"\n}\n")
 	s.InjectText(&s.Messages[1], "prt_x", "t")
-	if got, want := string(s.Messages[1].Parts[0].Data), "{\n\t\"id\" : \"prt_x\",\n\t\"sessionID\" : \"ses_1\",\n\t\"messageID\" : \"msg_1\",\n\t\"type\" : \"text\",\n\t\"text\" : \"t\",\n\t\"synthetic\" : true\n}"; got != want {
+	if got, want := string(s.Messages[1].Parts[0].Data), `{"id":"prt_x","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"t","synthetic":true}`; got != want {
 		t.Errorf("the new file is\n%s\nwant\n%s", got, want)
 	}
 

@@ -13,7 +13,7 @@ import (
 
 // NewPrompt returns a new user message with that id and without parts, to be inserted
 // directly before an answer. Model and agent are those of the answer, or else of any
-// message of the session. Mode, white space and columns are the answer's, and its time is
+// message of the session. Mode and columns are the answer's, and its time is
 // a millisecond earlier. Nothing depends on the clock or on random numbers.
 //
 // It reports false if no message of the session names a model and an agent, or if the
@@ -27,27 +27,16 @@ func (s *Session) NewPrompt(answer *Message, id string) (Message, bool) {
 	ref.Message = id
 	created := max(0, answer.Created-1)
 	r := change.Record{Ref: ref, Mode: answer.Mode}
-	fields := []jsonedit.Member{textMember("role", change.RoleUser), {Name: "time", Raw: []byte("{}")}, textMember("agent", agent), {Name: "model", Raw: []byte("{}")}}
+	fields := []jsonedit.Member{
+		textMember("role", change.RoleUser), {Name: "time", Raw: fmt.Appendf(nil, `{"created":%d}`, created)}, textMember("agent", agent),
+		{Name: "model", Raw: jsonedit.Object(textMember("providerID", provider), textMember("modelID", model))},
+	}
 	if !answer.IsRow() {
 		fields = append([]jsonedit.Member{textMember("id", id), textMember("sessionID", s.ID)}, fields...)
 	} else {
 		r.Cols = messageCols(answer, ref, created)
 	}
-	r.Data = styleOf(&answer.Record).Object(fields...)
-	for _, f := range []struct {
-		raw  []byte
-		path []string
-	}{
-		{fmt.Appendf(nil, "%d", created), []string{"time", "created"}},
-		{jsonedit.Quote(provider), []string{"model", "providerID"}},
-		{jsonedit.Quote(model), []string{"model", "modelID"}},
-	} {
-		data, err := jsonedit.Set(r.Data, f.raw, f.path...)
-		if err != nil {
-			return Message{}, false
-		}
-		r.Data = data
-	}
+	r.Data = jsonedit.Object(fields...)
 	return NewMessage(r), true
 }
 

@@ -24,19 +24,7 @@ func TestNewPromptFile(t *testing.T) {
 	got, ok := s.NewPrompt(&answer, promptID)
 	want := NewMessage(change.Record{
 		Ref: change.Ref{Kind: change.KindMessage, Project: "p", Session: "s", Message: promptID}, Mode: 0o600,
-		Data: []byte(`{
-  "id": "` + promptID + `",
-  "sessionID": "s",
-  "role": "user",
-  "time": {
-    "created": 999
-  },
-  "agent": "plan",
-  "model": {
-    "providerID": "p",
-    "modelID": "m"
-  }
-}`),
+		Data: []byte(`{"id":"` + promptID + `","sessionID":"s","role":"user","time":{"created":999},"agent":"plan","model":{"providerID":"p","modelID":"m"}}`),
 	})
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreTypes(js.Value{})); !ok || diff != "" {
 		t.Errorf("NewPrompt (-want +got):\n%s", diff)

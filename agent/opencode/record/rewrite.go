@@ -14,7 +14,7 @@ func Rewrite(r change.Record, members ...jsonedit.Member) change.Record {
 	if !r.IsRow() {
 		members = append(ownIDs(r.Ref), members...)
 	}
-	r.Data, r.Class, r.Defect = styleOf(&r).Object(members...), 0, nil
+	r.Data, r.Class, r.Defect = jsonedit.Object(members...), 0, nil
 	return r
 }
 
