@@ -14,7 +14,6 @@ func TestChannel(t *testing.T) {
 	}{
 		{"repair", "", change.ChannelCommand},
 		{"ui", "", change.ChannelCommand},
-		{"watch install", "", change.ChannelCommand},
 		{"watch", "", change.ChannelWatch},
 		{"hook", "", change.ChannelPlugin},
 		{"hook", "opencode", change.ChannelPlugin},

@@ -46,7 +46,7 @@ var (
 		"mend forget 計画", "mend gc --older-than 0s --yes", "mend gc", "mend log", "mend show qevajo",
 		"mend keep --dry-run", "mend keep", "mend status", "mend forget --copies 計画", "mend keep --on", "mend keep --off",
 		"mend plugin", "mend plugin install --yes", "mend plugin status", "mend plugin uninstall --yes", "mend scan nosuch", "mend scna", "mend ui",
-		"mend repair --orphans --dry-run", "mend config maxRetries preflight", "mend config set maxRetries 5", "mend config unset maxRetries", "mend watch status",
+		"mend repair --orphans --dry-run", "mend config maxRetries preflight", "mend config set maxRetries 5", "mend config unset maxRetries",
 	}
 )
 
@@ -99,7 +99,7 @@ func TestAnswers(t *testing.T) {
 		lines := emptyScreens
 		if stores {
 			writeScreenStores(t, home)
-			lines = append(slices.Clone(storeScreens), "mend plugin uninstall --dry-run", "mend watch install --dry-run", "mend watch uninstall --dry-run", "mend watch status", "mend demo", "mend completion bash", "mend version")
+			lines = append(slices.Clone(storeScreens), "mend plugin uninstall --dry-run", "mend demo", "mend completion bash", "mend version")
 		}
 		for _, line := range lines {
 			var out, stderr strings.Builder

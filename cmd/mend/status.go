@@ -43,7 +43,6 @@ type statusJSON struct {
 	Hooks      int             `json:"hooks"`      // that are running
 	Watches    int             `json:"watches"`    // that are running
 	Running    []runningJSON   `json:"running"`    // both
-	Service    serviceJSON     `json:"service"`    // of mend watch
 	Unverified string          `json:"unverified"` // the version of OpenCode in use, if mend was not verified with it
 	Unchecked  string          `json:"unchecked"`  // that version, if sessions are repaired only after an error because of it
 	WhyNot     string          `json:"uncheckedWhy"`
@@ -112,7 +111,6 @@ func runStatus(ctx context.Context, env *environment) error {
 	s.Kept = keepStatus(ctx, env, clients)
 	s.Plugins = installedStates(env)
 	addLive(env.Terminal, &s, journalDir)
-	s.Service = serviceState()
 	s.Settings = settingsNotes()
 	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)
 	s.Next = strings.Trim(env.withStore(`"`+s.Next+`"`), `"`)
@@ -289,7 +287,7 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 		return "mend repair --at-risk", "also fix what works, but would break with another version or setting (asks first)"
 	case only != nil && only.Installer() != nil && !hasPlugin(s.Plugins, only):
 		return "mend plugin install --agent " + only.Name(), only.Installer().About().Offer
-	case only == nil && !hasPlugin(s.Plugins, agents[0]) && s.Watches == 0 && s.Service.State != serviceInstalled:
+	case only == nil && !hasPlugin(s.Plugins, agents[0]) && s.Watches == 0:
 		return "mend plugin install", agents[0].Installer().About().Offer
 	}
 	return "mend scan", "check again"
@@ -557,12 +555,6 @@ func liveText(s statusJSON) string {
 		parts = append(parts, term.Count(s.Hooks, "hook")+" running")
 	case hasPlugin(s.Plugins, agents[0]):
 		parts = append(parts, "no hook is running now")
-	}
-	switch s.Service.State {
-	case serviceInstalled, serviceEdited:
-		parts = append(parts, "mend watch starts at login")
-	case string(agent.Foreign), string(agent.Unreadable):
-		parts = append(parts, "mend watch install shows a problem")
 	}
 	if s.Watches > 0 {
 		parts = append(parts, term.Count(s.Watches, "mend watch")+" running")

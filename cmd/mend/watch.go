@@ -46,10 +46,10 @@ It needs no server, no password and no port. It repairs what the plugin repairs 
 request ("mend config preflight"), and sends no prompts. A session that Claude Code has open is
 only reported, because Claude Code would not see the change.
 
-Stores that appear later are followed too. Press Ctrl-C to end it. "mend watch install"
-runs it whenever you are logged in.`,
+Stores that appear later are followed too. Press Ctrl-C to end it. A unit that
+starts it when you log in: docs/watch.md.`,
 		Example: `  mend watch                       follow all stores
-  mend watch --agent claude --set desktopNotifications=true`,
+  mend watch --agent claude        follow the stores of Claude Code`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, notes, err := loadLiveSettings(set)
@@ -64,7 +64,6 @@ runs it whenever you are logged in.`,
 	}
 	setFlag(cmd, &set)
 	cmd.Flags().BoolVar(&once, "once", false, "examine the sessions of the last hours (setting lookBackHours), and end")
-	cmd.AddCommand(watchInstallVerb(env), watchUninstallVerb(env), watchStatusVerb(env))
 	return cmd
 }
 
@@ -128,7 +127,7 @@ func runWatch(ctx context.Context, env *environment, c config.Config, notes []st
 	}
 	lock, err := lockWatch(dir)
 	if errors.Is(err, ownfile.ErrLocked) {
-		return fail.New(fail.Refused, "end it first: \"mend status\" says whether one runs, and whether it starts at login", "another mend watch runs with this journal")
+		return fail.New(fail.Refused, "end it first; \"mend status\" shows whether one runs", "another mend watch runs with this journal")
 	}
 	if err != nil {
 		return err
@@ -350,7 +349,7 @@ func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool
 	switch {
 	case ctx.Err() != nil && entry == "":
 	case entry != "":
-		s.repaired(ctx, entry)
+		s.repaired(entry)
 	case err != nil:
 		s.leave(head, worst, err)
 	}
@@ -360,7 +359,7 @@ func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool
 func (s *watchedStore) key(head change.Head) string { return s.client.ID().Root + " " + head.ID }
 
 // repaired shows a repair.
-func (s *watchedStore) repaired(ctx context.Context, id string) {
+func (s *watchedStore) repaired(id string) {
 	e, _, err := s.opt.Journal.Show(id)
 	if err != nil {
 		s.log.Warn("reading a repair", "repair", id, "error", err)
@@ -369,10 +368,8 @@ func (s *watchedStore) repaired(ctx context.Context, id string) {
 	why := strings.Join(e.Cause.Diagnoses, " ")
 	undo := "mend undo " + id
 	r := entryJSON(e, nil)
-	title := quotedTitle(e.Cause.Title, e.Session)
 	s.print(watchEvent{Event: "repaired", Session: e.Session, Title: e.Cause.Title, Why: why, Repair: &r, Undo: undo},
-		"%s %s: %s Undo: %s", term.Good("Repaired"), title, term.OneLine(cmp.Or(why, e.Cause.Text), 300), term.Bold(undo))
-	s.notify(ctx, "mend repaired a session", title+". Undo: "+undo)
+		"%s %s: %s Undo: %s", term.Good("Repaired"), quotedTitle(e.Cause.Title, e.Session), term.OneLine(cmp.Or(why, e.Cause.Text), 300), term.Bold(undo))
 }
 
 // leave says once why a broken session is left as it is: if a process uses it, when that has lasted.

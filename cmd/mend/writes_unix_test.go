@@ -85,8 +85,6 @@ var writeCases = []writeCase{
 	{verb: "plugin uninstall", args: commandArgs("--agent claude"), asks: "Remove mend's hooks from ~/.claude/settings.json?", setup: func(sb sandbox) {
 		sb.mustExit(exitDone, "plugin", "install", "--agent", "claude", "--yes")
 	}},
-	{verb: "watch install", asks: "mend-watch"},
-	{verb: "watch uninstall", asks: "mend-watch", setup: func(sb sandbox) { sb.mustExit(exitDone, "watch", "install", "--yes") }},
 }
 
 // unasked are the verbs with --yes that do not ask, and why.

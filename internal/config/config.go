@@ -39,9 +39,8 @@ type Config struct {
 	Preflight   string // [PreflightRepair], [PreflightRequest] or [PreflightOff]
 	PreflightMs int    // how long the agent waits for that
 
-	WatchQuietSeconds    int  // how long a session must not have changed before mend watch examines it
-	WatchPollSeconds     int  // between looks at a store without events
-	DesktopNotifications bool // of what mend watch repaired
+	WatchQuietSeconds int // how long a session must not have changed before mend watch examines it
+	WatchPollSeconds  int // between looks at a store without events
 
 	TimeoutMs     int // of one call to the agent
 	LookBackHours int // at start, also recover sessions that failed in these hours
@@ -151,7 +150,6 @@ func (c *Config) recoverySettings() []setting {
 		{"preflightMs", &c.PreflightMs, 100, 60_000, "How long the agent waits for that repair, in milliseconds."},
 		{"watchQuietSeconds", &c.WatchQuietSeconds, 1, 3600, "How many seconds a session must not have changed before mend watch examines it."},
 		{"watchPollSeconds", &c.WatchPollSeconds, 1, 86_400, "How often mend watch looks for new stores, and at stores of whose files the system reports no changes, in seconds."},
-		{"desktopNotifications", &c.DesktopNotifications, 0, 0, "Show a notification on the desktop when mend watch has repaired a session."},
 		{"timeoutMs", &c.TimeoutMs, 100, 600_000, "The time limit of one call to the agent, in milliseconds."},
 		{"lookBackHours", &c.LookBackHours, 0, 24 * 365, "At start, also repair sessions that failed within this many hours."},
 		{"retentionDays", &c.RetentionDays, 0, 36_500, "How many days the journal keeps the data for undo while mend watches. 0 means forever."},

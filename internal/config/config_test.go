@@ -41,7 +41,7 @@ func TestDefaults(t *testing.T) {
 		"watchSubagents": false, "stuckAfter": 120, "stuckAction": "notify",
 		"modelFallback": false, "fallbackModels": []string{}, "agentFallbackModels": map[string][]string{},
 		"fallbackErrors": []int{429, 500, 502, 503, 504, 529}, "fallbackAttempts": 3, "fallbackCooldownSeconds": 60, "fallbackSilenceSeconds": 120, "fallbackRestore": false,
-		"timeoutMs": 5000, "lookBackHours": 24, "retentionDays": 0, "watchQuietSeconds": 2, "watchPollSeconds": 5, "desktopNotifications": false,
+		"timeoutMs": 5000, "lookBackHours": 24, "retentionDays": 0, "watchQuietSeconds": 2, "watchPollSeconds": 5,
 		"keepHourly": 24, "keepDaily": 14, "keepWeekly": 12, "keepMaxMB": 2048,
 	}
 	got := map[string]any{}
@@ -209,6 +209,8 @@ func TestAliases(t *testing.T) {
 			"agentFallbackModels": map[string][]string{"build": {"a/b", "c/d(high)"}, "plan": {"e/f"}}, "modelFallback": true,
 		}, note: "sets agentFallbackModels"},
 		{name: "fallback disabled", file: `{"fallbackModels": ["a/b"], "disabled_hooks": ["runtime-fallback"]}`, want: map[string]any{"fallbackModels": []string{"a/b"}}, note: "modelFallback=false"},
+		{name: "former", file: `{"desktopNotifications": true, "autoResume": true}`, want: map[string]any{"autoResume": true}, note: "the setting desktopNotifications has no effect any more"},
+		{name: "former by flag", set: []string{"desktopNotifications=true"}, want: map[string]any{}, note: "desktopNotifications has no effect"},
 		{name: "recovery again", file: `{"hooks": "all"}`, set: []string{"hooks=recovery"}, want: map[string]any{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

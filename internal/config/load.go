@@ -55,6 +55,11 @@ func Load(path string, lookup func(string) (string, bool), assignments []string)
 			})
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(former)) {
+		if _, ok := lookup(envName(name)); ok {
+			c.noteFormer(name)
+		}
+	}
 	for _, a := range assignments {
 		name, text, ok := strings.Cut(a, "=")
 		if !ok {
@@ -111,6 +116,9 @@ func (c *Config) parse(data []byte) error {
 	c.takeAliases("", members) // a setting of the same meaning takes precedence
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		c.try(func(c *Config) error {
+			if c.noteFormer(name) {
+				return nil
+			}
 			k, err := c.find(name)
 			if err != nil {
 				return err
@@ -189,6 +197,9 @@ func (c *Config) assign(name, text string, origin Origin) error {
 		}
 		c.note("%s of oh-my-opencode sets %s", name, a.setting)
 		name = a.setting
+	}
+	if c.noteFormer(name) {
+		return nil
 	}
 	k, err := c.find(name)
 	if err != nil {
