@@ -134,9 +134,6 @@ type Reader interface {
 	// Examine diagnoses a session of List. The error wraps [errors.ErrUnsupported] if Case is to be
 	// asked.
 	Examine(ctx context.Context, head change.Head, o repair.Options) (Examination, error)
-	// Folders lists the folders in which files change when a session begins, or one of heads
-	// changes; none if only a look at the store shows that.
-	Folders(heads []change.Head) []string
 	// Refresh makes the store read the settings of the agent again. It is called before a scan, and
 	// before a session is examined alone.
 	Refresh()

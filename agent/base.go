@@ -69,9 +69,6 @@ func (base) Examine(context.Context, change.Head, repair.Options) (Examination, 
 	return Examination{}, errors.ErrUnsupported
 }
 
-// Folders lists none.
-func (base) Folders([]change.Head) []string { return nil }
-
 // Refresh implements [Store].
 func (base) Refresh() {}
 

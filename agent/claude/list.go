@@ -7,9 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -247,20 +245,6 @@ func (t *titles) read(line []byte) {
 func (t *titles) title() string {
 	title := cmp.Or(t.custom, t.ai, t.summary, t.prompt)
 	return request.Short(title, 80)
-}
-
-// Folders implements [agent.Store]: those of the projects, and that in which a process says which
-// session it uses.
-func (s *store) Folders([]change.Head) []string {
-	root := s.ID().Root
-	all := []string{root, filepath.Join(root, projects), filepath.Join(root, sessionsDir)}
-	entries, _ := os.ReadDir(all[1])
-	for _, e := range entries {
-		if e.IsDir() {
-			all = append(all, filepath.Join(all[1], e.Name()))
-		}
-	}
-	return all
 }
 
 func stampOf(e safedir.Entry) change.Stamp { return sessionfile.StampOf(nil, e) }

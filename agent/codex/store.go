@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -189,18 +188,6 @@ func (s *store) stamped(head change.Head) []byte {
 		b = append(b, change.ImageOf(row).Data...)
 	}
 	return b
-}
-
-// Folders implements [agent.Store].
-func (s *store) Folders(heads []change.Head) []string {
-	all := []string{s.ID().Root, filepath.Join(s.ID().Root, rollout.Sessions)}
-	for _, h := range heads {
-		if p, ok := rollout.PathOf(h.Ref); ok {
-			all = append(all, filepath.Join(s.ID().Root, path.Dir(p)))
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // Verified implements [agent.Store]. A rollout whose first line is lost has no version, and is judged by its records alone.

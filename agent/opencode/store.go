@@ -36,7 +36,6 @@ type records interface {
 	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)
 	Orphans(ctx context.Context) ([]change.Ref, error)
 	SessionByID(ctx context.Context, id string) (change.Head, error)
-	Folders(heads []change.Head) []string
 	CheckFile(ctx context.Context, what change.Check) error
 	CheckLinks(ctx context.Context, refs []change.Ref) error
 	DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error)

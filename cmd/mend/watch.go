@@ -90,7 +90,6 @@ type watchEvent struct {
 	Agent         string      `json:"agent"`
 	Store         string      `json:"store"`
 	Sessions      *int        `json:"sessions,omitempty"` // of a store that is followed
-	Polling       string      `json:"polling,omitempty"`  // why there are no events of its files
 	Session       string      `json:"session,omitempty"`
 	Title         string      `json:"title,omitempty"`
 	Why           string      `json:"why,omitempty"`
@@ -285,11 +284,7 @@ func (s *watchedStore) notice(n watch.Notice) {
 		s.print(watchEvent{Event: "lost", Why: n.Lost.Error()}, "%s cannot be read; waiting until it can: %s", s.place(), term.Escape(n.Lost.Error()))
 		return
 	}
-	how := "by events of its files"
-	if n.Polling != "" {
-		how = fmt.Sprintf("a look every %d s: %s", s.config.WatchPollSeconds, term.Escape(n.Polling))
-	}
-	s.print(watchEvent{Event: "following", Sessions: &n.Sessions, Polling: n.Polling}, "Following %s: %s, %s", s.place(), term.Count(n.Sessions, "session"), how)
+	s.print(watchEvent{Event: "following", Sessions: &n.Sessions}, "Following %s: %s", s.place(), term.Count(n.Sessions, "session"))
 }
 
 // place names the store.

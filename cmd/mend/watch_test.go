@@ -60,7 +60,7 @@ func TestWatchVerb(t *testing.T) {
 	store, session := blankTextStore(t)
 	r := startMend(t, store, "watch", "--json", "--set", "watchQuietSeconds=1", "--set", "retentionDays=1")
 	lines := bufio.NewScanner(r.out)
-	if e := nextEvent(t, lines, "following"); e.Polling != "" || *e.Sessions != 1 || e.Agent != "opencode" {
+	if e := nextEvent(t, lines, "following"); *e.Sessions != 1 || e.Agent != "opencode" {
 		t.Errorf("following: %+v", e)
 	}
 	addFailedMessage(t, store, session, time.Now())

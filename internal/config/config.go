@@ -149,7 +149,7 @@ func (c *Config) recoverySettings() []setting {
 		{"preflight", &c.Preflight, 0, 0, "Before the next request of a broken session: repair the stored session, if that loses nothing that can be read, or only that request (the store stays as it is), or do nothing."},
 		{"preflightMs", &c.PreflightMs, 100, 60_000, "How long the agent waits for that repair, in milliseconds."},
 		{"watchQuietSeconds", &c.WatchQuietSeconds, 1, 3600, "How many seconds a session must not have changed before mend watch examines it."},
-		{"watchPollSeconds", &c.WatchPollSeconds, 1, 86_400, "How often mend watch looks for new stores, and at stores of whose files the system reports no changes, in seconds."},
+		{"watchPollSeconds", &c.WatchPollSeconds, 1, 86_400, "How often mend watch looks at the stores, and for new ones, in seconds."},
 		{"timeoutMs", &c.TimeoutMs, 100, 600_000, "The time limit of one call to the agent, in milliseconds."},
 		{"lookBackHours", &c.LookBackHours, 0, 24 * 365, "At start, also repair sessions that failed within this many hours."},
 		{"retentionDays", &c.RetentionDays, 0, 36_500, "How many days the journal keeps the data for undo while mend watches. 0 means forever."},

@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -27,7 +25,6 @@ type fakeStore struct {
 	heads   []change.Head
 	content map[string]int // of sessions
 	hidden  bool           // State returns no stamp
-	folder  string         // "" for none
 	err     error
 	lists   int
 	stamps  int
@@ -83,13 +80,6 @@ func (s *fakeStore) Stamp(_ context.Context, head change.Head) (change.Stamp, er
 	return change.Stamp{Sum: sha256.Sum256(fmt.Append(nil, head.ID, s.content[head.ID]))}, s.err
 }
 
-func (s *fakeStore) Folders([]change.Head) []string {
-	if s.folder == "" {
-		return nil
-	}
-	return []string{s.folder}
-}
-
 // A trace is what a follower has done.
 type trace struct {
 	mu      sync.Mutex
@@ -118,10 +108,8 @@ func (r *trace) notice(n Notice) {
 	switch {
 	case n.Lost != nil:
 		r.notices = append(r.notices, "lost: "+n.Lost.Error())
-	case n.Polling != "":
-		r.notices = append(r.notices, fmt.Sprintf("%d, polling", n.Sessions))
 	default:
-		r.notices = append(r.notices, fmt.Sprintf("%d, events", n.Sessions))
+		r.notices = append(r.notices, fmt.Sprint(n.Sessions))
 	}
 }
 
@@ -154,7 +142,7 @@ func start(t *testing.T, s *fakeStore, quiet, poll time.Duration) *trace {
 	return r
 }
 
-// TestPolling follows a store without events. A session is handled when it is quiet: at the start if it
+// TestPolling: a session is handled when it is quiet: at the start if it
 // changed a short time ago, and then after each change, also one that the list does not show.
 func TestPolling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -182,7 +170,7 @@ func TestPolling(t *testing.T) {
 		step("the stamp alone", 10*time.Second, "new old old")
 		s.set("third", now(), 1)
 		step("another one", 10*time.Second, "new old old third")
-		if got := r.notes(); got != "2, polling" {
+		if got := r.notes(); got != "2" {
 			t.Errorf("notices %q", got)
 		}
 	})
@@ -197,7 +185,7 @@ func TestBusy(t *testing.T) {
 		r.setBusy("a", true)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if n := len(strings.Fields(r.done())); n < 7 || n > 10 {
+		if n := len(strings.Fields(r.done())); n < 10 || n > 14 {
 			t.Errorf("handled %d times in ten minutes", n)
 		}
 		r.setBusy("a", false)
@@ -251,7 +239,7 @@ func TestLost(t *testing.T) {
 		s.set("b", 1, 1)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got, want := r.notes(), "1, polling; lost: gone; 2, polling"; got != want {
+		if got, want := r.notes(), "1; lost: gone; 2"; got != want {
 			t.Errorf("notices %q, want %q", got, want)
 		}
 		if r.done() != "b" {
@@ -281,54 +269,4 @@ func TestBounded(t *testing.T) {
 	if len(f.recent) != maxRecent {
 		t.Errorf("%d are kept, want %d", len(f.recent), maxRecent)
 	}
-}
-
-// TestEvents follows the files of a folder: a change is noticed long before the next look that no event
-// asks for. So is one after the folder was replaced. A link in its place is not followed.
-func TestEvents(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "store")
-	write := func(name, text string) {
-		t.Helper()
-		if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("a.json", "1")
-	s := &fakeStore{folder: dir}
-	s.set("a", 1, 1)
-	s.set("b", 1, 1)
-	r := start(t, s, 100*time.Millisecond, time.Second)
-	await := func(what, want string, got func() string) {
-		t.Helper()
-		for end := time.Now().Add(20 * time.Second); got() != want; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%s: %q, want %q", what, got(), want)
-			}
-		}
-	}
-	await("at the start", "2, events", r.notes)
-	s.set("a", 2, 2)
-	write("a.json", "2")
-	await("a change", "a", r.done)
-	lists, _ := s.counts()
-	s.set("a", 2, 3)
-	write("a.json", "3")
-	await("a change of a recent session", "a a", r.done)
-	if again, _ := s.counts(); again != lists {
-		t.Errorf("the store was listed for a file of a known session")
-	}
-	if err := os.Rename(dir, dir+".old"); err != nil {
-		t.Fatal(err)
-	}
-	s.set("b", 2, 2)
-	write("b.json", "2")
-	await("the folder was replaced", "a a b", r.done)
-	time.Sleep(1500 * time.Millisecond) // the new folder is followed
-	s.set("b", 3, 3)
-	write("b.json", "3")
-	await("a change in the new folder", "a a b b", r.done)
-	if err := errors.Join(os.RemoveAll(dir), os.Symlink(dir+".old", dir)); err != nil {
-		t.Fatal(err)
-	}
-	await("a link", "2, events; 2, polling", r.notes)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -69,9 +68,6 @@ func (s *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 	}
 	return s.Store.Reclaim(ctx)
 }
-
-// Folders implements [agent.Store]: the file and its -wal are together in one.
-func (s *Store) Folders([]change.Head) []string { return []string{filepath.Dir(s.ID().Root)} }
 
 // KeptFiles implements [agent.Store].
 func (s *Store) KeptFiles(journal string) agent.KeptFiles { return s.For(journal) }

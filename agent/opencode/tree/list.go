@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -36,27 +34,6 @@ func (s *Store) List(ctx context.Context) ([]change.Head, error) {
 		heads = append(heads, change.Head{Stray: tr.stray})
 	}
 	return heads, nil
-}
-
-// Folders lists the folders in which files change when a session begins, or one of heads changes.
-func (s *Store) Folders(heads []change.Head) []string {
-	root := s.ID().Root
-	session, message := filepath.Join(root, "session"), filepath.Join(root, "message")
-	all := []string{root, session, message}
-	entries, _ := os.ReadDir(session)
-	for _, e := range entries {
-		if e.IsDir() { // not a link
-			all = append(all, filepath.Join(session, e.Name()))
-		}
-	}
-	for _, h := range heads {
-		all = append(all, filepath.Join(message, h.ID))
-		if h.Project != "" {
-			all = append(all, filepath.Join(message, h.Project), filepath.Join(message, h.Project, h.ID))
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // sessionsWithRecord lists the sessions that have a record.
