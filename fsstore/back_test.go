@@ -53,7 +53,7 @@ func TestBackTouchesNothingElse(t *testing.T) {
 	if out, err := s.Settle(t.Context(), staged); err != nil || out.State != change.Aborted {
 		t.Fatalf("Settle = %+v, %v, want %s", out, err, change.Aborted)
 	}
-	if want := []string{"rmdir part/msg_4", "barrier"}; !slices.Equal(f.Calls, want) {
+	if want := []string{"rmdir part/msg_4", "barrier .mend/own/1 .mend . part part/msg_1"}; !slices.Equal(f.Calls, want) {
 		t.Errorf("the calls are %q, want %q", f.Calls, want)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestSteps pins the order of all calls that change the disk.
+// TestSteps pins the order of all calls that change the disk, and the folders that each barrier waits for.
 func TestSteps(t *testing.T) {
 	root := storetest.SmallTree(t)
 	if err := os.RemoveAll(filepath.Join(root, "part/msg_2")); err != nil {
@@ -46,13 +46,13 @@ chmod part msg_1/prt_11
 stage part msg_4/prt_41
 write part msg_4/prt_41
 chmod part msg_4/prt_41
-barrier
+barrier .mend/own/1.new .mend/own .mend .
 finish .mend/own/1
 make folder msg_4/
 exchange part msg_1/prt_11
 place part msg_4/prt_41
 take part msg_1/prt_13
-barrier
+barrier .mend/own/1 .mend . part part/msg_1 part/msg_4
 unlink .mend/own/1/1-HASH-HASH
 unlink .mend/own/1/3-none-HASH
 rmdir .mend/own/1
@@ -73,13 +73,13 @@ chmod part msg_1/prt_13
 stage part msg_1/prt_11
 write part msg_1/prt_11
 chmod part msg_1/prt_11
-barrier
+barrier .mend/own/1.new .mend/own .mend .
 finish .mend/own/1
 place part msg_1/prt_13
 take part msg_4/prt_41
 exchange part msg_1/prt_11
 rmdir part/msg_4
-barrier
+barrier .mend/own/1 .mend . part/msg_1 part
 unlink .mend/own/1/1-none-HASH
 unlink .mend/own/1/2-HASH-HASH
 rmdir .mend/own/1

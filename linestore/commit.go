@@ -81,11 +81,18 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 		f.Close()
 		return change.Outcome{State: change.Aborted, Cause: err}, nil
 	}
-	err = tx.step("append " + tx.path)
-	if err == nil {
-		_, err = f.Write(plan.block)
+	if err := tx.step("append " + tx.path); err != nil {
+		f.Close()
+		return change.Outcome{}, err
 	}
-	if err != nil {
+	if now, err := safedir.StatFile(f); err != nil || now.Size != e.Size || now.Ino != e.Ino {
+		f.Close() // another program wrote or replaced it after it was compared
+		if err != nil {
+			return change.Outcome{State: change.Aborted, Cause: err}, nil
+		}
+		return aborted(tx.conflictMeanwhile(t).Conflicts), nil
+	}
+	if _, err = f.Write(plan.block); err != nil {
 		f.Close()
 		return change.Outcome{}, err
 	}

@@ -1,5 +1,60 @@
-// Package txn applies a plan to a store and to the journal in the order that survives a
-// crash at any point: prepare, begin, commit, finish, discard. [Run] does this for a
-// repair, an undo, a redo and a decision on a conflict alike. [Recover] finishes what a
-// crash interrupted.
+// Package txn applies a plan to a store and to the journal in the order that survives a crash at any point: prepare, begin,
+// commit, finish, discard. [Run] does this for a repair, an undo, a redo and a decision on a conflict alike. [Recover]
+// finishes what a crash interrupted.
+//
+// # The protocols
+//
+// Stores change bytes in six ways. What a row says after "before" is durable before the journal begins the entry. "commit" is
+// the call that decides: with a crash before it the change goes back, with a crash after it it stays. "settle" is what
+// Settle looks at: the contents, never a note about how far the change came. "remains" is what a crash can leave when the
+// entry is decided; the next Prepare, or a Recover, of the same journal removes all of it but kept files. "cut by" is the test
+// that ends the change at each call. Quoted words are calls in the golden list of a whole run, which TestProtocols compares.
+//
+//	files: fsstore, one file per record
+//	  before    every Post in .mend/OWNER/N: "stage", "barrier"; "finish" gives the folder its name
+//	  commit    "exchange", "place", "take", one for each record, then "barrier" of all their folders
+//	  settle    target and staged file of each record; all Posts in place: committed, else each Pre comes back
+//	  remains   .mend/OWNER/N with Pres and Posts; .mend/kept with what another program wrote
+//	  cut by    fsstore TestContract
+//	  steps     txn/testdata/files.steps
+//
+//	append: linestore, new lines at the end of a file
+//	  before    nothing; the entry has size and time of the file
+//	  commit    "append", one write, then "barrier"
+//	  settle    the lines after the old size; all there: committed, else a replace takes away what is there of them
+//	  remains   .mend/OWNER/append-SIZE-MTIME, if a replace by Settle was cut
+//	  cut by    linestore TestTornAppend
+//	  steps     txn/testdata/append.steps
+//
+//	replace: linestore, a file with other lines
+//	  before    the new file in .mend/OWNER/N: "write", "barrier", "name", "barrier"
+//	  commit    "exchange", then "barrier"; what another program appended is carried over
+//	  settle    what the file begins with: the new one, committed, or the old one
+//	  remains   .mend/OWNER/N with the old or the new file; .mend/kept with what another program wrote
+//	  cut by    linestore TestContract
+//	  steps     txn/testdata/replace.steps
+//
+//	rows: sqlstore, rows of a database
+//	  before    nothing
+//	  commit    "commit" of one transaction with synchronous=FULL that has compared every row
+//	  settle    the rows, after a sync of the -wal
+//	  remains   nothing
+//	  cut by    sqlstore TestKillAtEveryStep
+//	  steps     txn/testdata/rows.steps
+//
+//	whole files: sqlstore, files and folders beside a database
+//	  before    what was built, in .mend/OWNER: "adopt", "barrier"
+//	  commit    "exchange" of the database
+//	  settle    which of the two files is in place
+//	  remains   the other one in .mend/OWNER, kept until the entry is forgotten
+//	  cut by    sqlstore TestExchangeCutAtEveryStep
+//	  steps     txn/testdata/whole.steps
+//
+//	file with row: agent/sessionfile, a file and its row in the agent's index
+//	  before    as for files, append or replace; nothing for the row
+//	  commit    the file's, then "commit" of the row, which follows the file
+//	  settle    the file first; where it is changed the row is written, where it is not the row goes back
+//	  remains   as for the file
+//	  cut by    agent/codex TestCrash
+//	  steps     txn/testdata/indexed.steps
 package txn
