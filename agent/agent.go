@@ -22,6 +22,9 @@ type Agent interface {
 	Title() string
 	// Resume returns the command with which a user continues a session.
 	Resume(id string) []string
+	// Reload says what a user does in a running agent to load a session again that was changed, as an
+	// instruction; "" if the agent loads it by itself, or cannot.
+	Reload(id string) string
 	// Installer returns how the agent starts mend by itself, nil if mend does not know that.
 	Installer() Installer
 	// Variables returns the names of the variables of the environment that say where its stores and its settings are. Those that may hold

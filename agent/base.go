@@ -165,5 +165,8 @@ func (BaseAgent) Variables() []string { return nil }
 // Resume implements [Agent].
 func (BaseAgent) Resume(string) []string { return nil }
 
+// Reload implements [Agent].
+func (BaseAgent) Reload(string) string { return "" }
+
 // Installer implements [Agent].
 func (BaseAgent) Installer() Installer { return nil }

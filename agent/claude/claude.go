@@ -44,6 +44,9 @@ func (Agent) Title() string { return "Claude Code" }
 // Resume implements [agent.Agent].
 func (Agent) Resume(id string) []string { return []string{"claude", "--resume", id} }
 
+// Reload implements [agent.Agent].
+func (Agent) Reload(id string) string { return "type /resume " + id + " there" }
+
 // ParseAPIError implements [agent.Agent].
 func (Agent) ParseAPIError(input []byte) request.APIError { return diagnose.ParseAPIError(input) }
 

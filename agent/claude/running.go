@@ -86,12 +86,12 @@ func (s *store) whyBusy(head change.Head, maxAge time.Duration) string {
 	now := s.processes(maxAge)
 	for _, p := range now.registered {
 		if p.SessionID == head.ID {
-			return fmt.Sprintf("Claude Code runs in it as process %d; end it, or use --force and then type /resume %s there", p.PID, head.ID)
+			return fmt.Sprintf("Claude Code (process %d) has it open", p.PID)
 		}
 	}
 	for _, p := range now.unregistered {
 		if p.mayUse(head) {
-			return fmt.Sprintf("Claude Code runs in its directory as process %d, and may use it; end that, or use --force and then resume %s there", p.pid, head.ID)
+			return fmt.Sprintf("Claude Code (process %d) runs in its folder and may have it open", p.pid)
 		}
 	}
 	return ""

@@ -36,6 +36,9 @@ func (a Agent) Installer() agent.Installer { return plugin{program: a.program()}
 // Resume implements [agent.Agent].
 func (a Agent) Resume(id string) []string { return []string{a.Name(), "-s", id} }
 
+// Reload implements [agent.Agent]. It reads a session again with each prompt.
+func (Agent) Reload(string) string { return "" }
+
 // A plugin is one file, which is mend's as a whole.
 type plugin struct {
 	agent.BaseInstaller

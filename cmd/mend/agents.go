@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,48 +103,20 @@ func (env *environment) both(ctx context.Context, left, err error) error {
 
 // agentOf returns the name of the agent of a store as a sentence has it.
 func agentOf(id change.StoreID) string {
-	if i := slices.IndexFunc(agents, func(ag agent.Agent) bool { return ag.Name() == id.Agent }); i >= 0 {
-		return agents[i].Title()
-	}
-	return id.Agent
+	return cmp.Or(agentNamed(id.Agent).Title(), id.Agent)
 }
 
-// needsAgent reports whether sessions of the store are repaired without a question only if the user names
-// their agent: what mend did for the first agent alone, it does not begin to do for another.
-func needsAgent(env *environment, c *mend.Store) bool {
-	return c.ID().Agent != agents[0].Name() && env.agentName == "" && env.opt.Store == ""
+// agentNamed returns the agent with a name; one without a title if there is none, as in a journal of another version.
+func agentNamed(name string) agent.Agent {
+	if i := slices.IndexFunc(agents, func(ag agent.Agent) bool { return ag.Name() == name }); i >= 0 {
+		return agents[i]
+	}
+	return unknownAgent{}
 }
 
-// repairClients returns the stores whose sessions a repair is about. A script that repairs
-// everything without a question must not begin to write to the stores of another agent, so
-// that takes --agent; nor must its JSON answer begin to have sessions of another agent. That
-// names the agents that are left alone. The error is as that of [openAll].
-func repairClients(ctx context.Context, env *environment, names []string, f repairFlags) ([]storeSessions, error) {
-	all, left, err := openNamed(ctx, env, !f.dryRun, names)
-	if err != nil {
-		return nil, err
-	}
-	if len(names) > 0 || len(all) == 0 || env.agentName != "" || env.opt.Store != "" || !f.yes && !env.JSON {
-		return all, left
-	}
-	if needsAgent(env, all[0].Store) {
-		if id := all[0].ID(); f.yes && !f.dryRun {
-			return nil, fail.Worst(left, fail.New(fail.Usage, "mend repair --yes --agent "+id.Agent, "repairing sessions of %s with --yes needs --agent %s or a session", agentOf(id), id.Agent))
-		}
-		return all, left // nothing is written
-	}
-	env.setAnswer("leftAlone", otherAgents(all[1:]))
-	for _, c := range all[1:] {
-		env.Note(fmt.Sprintf("sessions of %s are not repaired; for those use --agent %s", agentOf(c.ID()), c.ID().Agent))
-	}
-	return all[:1], left
-}
+// An unknownAgent is an agent of which this mend knows nothing.
+type unknownAgent struct{ agent.Agent }
 
-// otherAgents returns the names of the agents of stores.
-func otherAgents(clients []storeSessions) []string {
-	names := []string{}
-	for _, c := range clients {
-		names = append(names, c.ID().Agent)
-	}
-	return names
-}
+func (unknownAgent) Title() string          { return "" }
+func (unknownAgent) Resume(string) []string { return nil }
+func (unknownAgent) Reload(string) string   { return "" }

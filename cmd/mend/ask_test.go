@@ -74,7 +74,7 @@ func TestAskEach(t *testing.T) {
 		ts.copySession(1, "Another title")
 		ts.copySession(2, "Add dark mode")
 		got, out, errs := ts.asking(c.in, 0, "repair")
-		if simulated := strings.Contains(out, "works with"); simulated != (c.repaired > 0) {
+		if simulated := strings.Contains(out, "What was repaired works with"); simulated != (c.repaired > 0) {
 			t.Errorf("answers %q: the simulation of what was repaired is shown: %t\n%s", c.in, simulated, out)
 		}
 		if got != c.want || strings.Count(out, "\nRepaired \"") != c.repaired || !strings.Contains(out, c.total) {
@@ -249,5 +249,20 @@ func TestAskInterrupted(t *testing.T) {
 	cancel()
 	if err := confirmChange(ctx, a.Terminal, writeFlags{}, "Go on?", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("confirm = %v, want the context's error", err)
+	}
+}
+
+// TestAskShowsProof checks that a person who is asked sees with which versions the repaired session works, before the
+// question and after the repair, and how it goes on.
+func TestAskShowsProof(t *testing.T) {
+	ts := newTestStore(t, 0)
+	ts.damage(ts.kind("blank answer"))
+	_, out, _ := ts.asking("n\n", 0, "repair")
+	if !strings.Contains(out, "After the repair it works with OpenCode") {
+		t.Errorf("before the question:\n%s", out)
+	}
+	_, out, _ = ts.asking("y\n", 0, "repair")
+	if !strings.Contains(out, "): works with OpenCode") || !strings.Contains(out, "\nTo continue it: opencode -s "+ts.session) {
+		t.Errorf("after the repair:\n%s", out)
 	}
 }

@@ -59,7 +59,8 @@ func TestBatch(t *testing.T) {
 		})
 	}
 
-	err = applyMoves(t.Context(), env, moves, 3, to)
+	from := heads[0].Directory
+	err = makeMoves(t.Context(), env, moves, from, to, writeFlags{yes: true})
 	if code := exitCode(err); code != exitConflict {
 		t.Errorf("the exit code is %d, want %d: %v", code, exitConflict, err)
 	}
@@ -85,7 +86,7 @@ func TestBatch(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	before := ts.snapshot()
-	if err := applyMoves(ended, env, moves, 3, to); !errors.Is(err, context.Canceled) || !maps.Equal(ts.snapshot(), before) {
+	if err := makeMoves(ended, env, moves, from, to, writeFlags{yes: true}); !errors.Is(err, context.Canceled) || !maps.Equal(ts.snapshot(), before) {
 		t.Errorf("ended by the user: %v, and the store has changed: %t", err, !maps.Equal(ts.snapshot(), before))
 	}
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -538,14 +540,16 @@ func printSpace(env *environment, c *mend.Store, parts []agent.SpacePart, sessio
 	env.nextStore(c)
 	var rows [][]string
 	total := int64(0)
+	parts = slices.SortedStableFunc(slices.Values(parts), func(a, b agent.SpacePart) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	for _, p := range parts {
 		rows = append(rows, partRow(p))
 		total += p.Bytes
 	}
 	env.PrintRows(append(rows, []string{"", term.Bold(term.Size(total)), term.Bold("together")}), "  ")
 	for _, p := range parts {
-		if words := cleanWords[p.Clean]; words != nil && p.Bytes >= worthWord && p.Bytes > total/2 {
-			env.Say("Next: run %s to remove most of it (says what goes, and asks first).", term.Command(env.cmdline(words...)))
+		if words := cleanWords[p.Clean]; words != nil && p.Bytes >= worthWord {
+			env.Say("Next: run %s to remove up to %s (says what goes, and asks first).", term.Command(env.cmdline(words...)), term.Size(p.Bytes))
+			break
 		}
 	}
 	if len(sessions) == 0 {

@@ -186,24 +186,19 @@ func isHealthyByName(x culprit.Culprit) bool {
 // printHealthy says where a session is in which nothing is broken, and how it goes on.
 func printHealthy(env *environment, c *mend.Store, h change.Head) {
 	env.Say("Nothing in it is broken. %s", whereText(c, h))
-	printContinueCommand(env, c, h)
+	env.printContinueCommand(c.ID().Agent, h, "it")
 }
 
-// printContinueCommand says how a session is continued.
-func printContinueCommand(env *environment, c *mend.Store, h change.Head) {
-	command := continueCommand(c.ID().Agent, h)
+// printContinueCommand says how a session goes on. it names the session.
+func (env *environment) printContinueCommand(of string, h change.Head, it string) {
+	command := continueCommand(of, h)
 	env.setAnswer("continue", command)
-	env.Printf("To continue it: %s\n", term.Bold(term.Escape(command)))
+	env.Printf("To continue %s: %s\n", it, term.Bold(term.Escape(command)))
 }
 
 // continueCommand returns the command with which a user continues a session, in its folder.
 func continueCommand(of string, h change.Head) string {
-	var words []string
-	for _, ag := range agents {
-		if ag.Name() == of {
-			words = ag.Resume(h.ID)
-		}
-	}
+	words := agentNamed(of).Resume(h.ID)
 	for i, w := range words {
 		words[i] = shellWord(w)
 	}

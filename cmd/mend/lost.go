@@ -152,6 +152,6 @@ func showLost(ctx context.Context, env *environment, f repairFlags) error {
 		return errProblems
 	}
 	env.Say("The newest session of this folder is %s %s.", term.Bold(term.Escape(found[0].ID)), quotedTitle(found[0].Title, "(no title)"))
-	printContinueCommand(env, found[0].store, found[0].Head)
+	env.printContinueCommand(found[0].of.Agent, found[0].Head, "it")
 	return errProblems
 }

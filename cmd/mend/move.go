@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,7 +70,7 @@ func completeGone(ctx context.Context, env *environment, _ []string) (all []cobr
 			stores = append(stores, c)
 		}
 	}
-	gone, _ := mend.GoneFolders(ctx, stores)
+	gone, _ := mend.GoneFolders(ctx, stores, workingFolder())
 	for _, g := range gone {
 		all = append(all, cobra.CompletionWithDesc(g.Folder, term.Count(g.Sessions, "session")))
 	}
@@ -137,36 +138,34 @@ func makeMoves(ctx context.Context, env *environment, moves []storeMove, from, t
 		env.Say("Nothing to do: they belong there already.")
 		return nil
 	}
-	if f.dryRun {
-		var all []change.Plan // of the answer
-		if env.JSON {
-			if err := eachMove(ctx, moves, func(p change.Plan) { all = append(all, p) }); err != nil {
-				return err
+	moved := 0
+	return env.run(ctx, f, job{
+		question: fmt.Sprintf("Move %s to %s?", term.Count(going, "session"), term.Escape(to)), steps: moveSteps(ctx, moves), n: plans,
+		ended: func(s step, _ change.Entry, err error) {
+			if err == nil && s.plan.Session != change.NoSession {
+				moved++
 			}
-		}
-		return finishDryRun(env, all...)
-	}
-	diff := func(t *term.Terminal) {
-		_ = eachMove(ctx, moves, func(p change.Plan) { printOps(t, p.Ops) }) // to move returns the error
-	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Move %s to %s?", term.Count(going, "session"), term.Escape(to)), diff); err != nil {
-		return err
-	}
-	return applyMoves(ctx, env, moves, plans, to)
+		},
+		done: func(b *batch) { printMoved(b, moves, moved, to) },
+	})
 }
 
-// eachMove calls f with the plan of each session.
-func eachMove(ctx context.Context, moves []storeMove, f func(change.Plan)) error {
-	for _, m := range moves {
-		err := m.Each(ctx, func(p change.Plan) error {
-			f(p)
-			return nil
-		})
-		if err != nil {
-			return err
+// moveSteps returns the plan of each session, one at a time.
+func moveSteps(ctx context.Context, moves []storeMove) iter.Seq[step] {
+	errEnough := errors.New("enough")
+	return func(yield func(step) bool) {
+		for _, m := range moves {
+			err := m.Each(ctx, func(p change.Plan) error {
+				if !yield(step{store: m.store, plan: p, name: quotedTitle(p.Cause.Title, p.Session)}) {
+					return errEnough
+				}
+				return nil
+			})
+			if errors.Is(err, errEnough) || err != nil && !yield(step{store: m.store, name: "the other sessions of " + term.ShortenHome(m.store.ID().Root), err: err}) {
+				return
+			}
 		}
 	}
-	return nil
 }
 
 // proposeMoves plans in each store. A store that knows no move is left out if there are others, and so is one that cannot be read: unread is
@@ -207,61 +206,25 @@ func printMoves(env *environment, moves []storeMove, to string) {
 	}
 }
 
-// applyMoves makes the moves as one operation.
-func applyMoves(ctx context.Context, env *environment, moves []storeMove, plans int, to string) error {
-	env.opt.Journal.Join()
-	b := newBatch(ctx, env, plans)
-	repairs, moved, all := []repairJSON{}, 0, 0
+// printMoved says how many sessions were moved, and how the newest of each store goes on at its new place.
+func printMoved(b *batch, moves []storeMove, moved int, to string) {
+	all := 0
 	for _, m := range moves {
 		all += m.Going
-		var missing error // without it no other session of the store can move
-		err := m.Each(ctx, func(p change.Plan) error {
-			of := p.Session != change.NoSession
-			var e change.Entry
-			err := missing
-			if err == nil {
-				e, err = b.apply(m.store, p)
-			}
-			switch {
-			case err != nil:
-				b.fail(quotedTitle(p.Cause.Title, p.Session), p.Session, nil, err)
-				if !of {
-					missing = fmt.Errorf("%s was not written: %w", p.Cause.Title, err)
-				}
-				return ctx.Err()
-			case of:
-				moved++
-			}
-			if env.JSON {
-				repairs = append(repairs, entryJSON(e, p.Ops))
-			}
-			return nil
-		})
-		if err != nil {
-			b.fail("the other sessions of "+term.ShortenHome(m.store.ID().Root), "", nil, err)
-		}
 	}
-	env.setAnswer("repairs", repairs)
-	if len(b.done) > 0 {
-		what := term.Count(moved, "session")
-		if moved < all {
-			what = fmt.Sprintf("%d of %s", moved, term.Count(all, "session"))
-		}
-		env.Say("%s %s to %s. Undo: %s", term.Good("Moved"), what, term.Escape(to), term.Command(undoCommand(b.done)))
+	what := term.Count(moved, "session")
+	if moved < all {
+		what = fmt.Sprintf("%d of %s", moved, term.Count(all, "session"))
 	}
-	if len(b.failed) == 0 && ctx.Err() == nil {
-		printMoved(env, moves, moved)
+	b.Say("%s %s to %s. Undo: %s", term.Good("Moved"), what, term.Escape(to), term.Command(undoCommand(b.done)))
+	if len(b.failed) > 0 || b.ctx.Err() != nil {
+		return
 	}
-	return b.result()
-}
-
-// printMoved says how the newest session of each store is continued at its new place.
-func printMoved(env *environment, moves []storeMove, moved int) {
 	for _, m := range moves {
 		if len(m.Sessions) > 0 {
 			newest := slices.MaxFunc(m.Sessions, func(a, b agent.Relocation) int { return cmp.Compare(a.Head.Updated, b.Head.Updated) })
 			newest.Head.Directory = newest.To
-			env.Printf("To continue %s: %s\n", map[bool]string{true: "it", false: "the newest"}[moved == 1], term.Bold(term.Escape(continueCommand(m.store.ID().Agent, newest.Head))))
+			b.printContinueCommand(m.store.ID().Agent, newest.Head, map[bool]string{true: "it", false: "the newest"}[moved == 1])
 		}
 	}
 }
@@ -271,7 +234,7 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 	ask := env.CanAsk && !env.JSON && !f.dryRun
 	clients, left := openAll(ctx, env, ask)
 	stop := env.Busy("looking for folders ...")
-	gone, unread := mend.GoneFolders(ctx, clients)
+	gone, unread := mend.GoneFolders(ctx, clients, workingFolder())
 	stop()
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -318,6 +281,10 @@ func printGone(env *environment, g mend.GoneFolder) {
 	for _, p := range g.Proposals.All {
 		why := "the same name"
 		switch {
+		case p.Here:
+			why = "you are in it"
+		case p.Same && filepath.Base(p.Path) == filepath.Base(g.Folder):
+			why = "the same repository and name"
 		case p.Same:
 			why = "the same repository"
 		case filepath.Base(p.Path) != filepath.Base(g.Folder):

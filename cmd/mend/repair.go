@@ -109,6 +109,7 @@ type proposal struct {
 	head   change.Head
 	result repair.Result
 	last   *change.Entry // the change in force, if there is nothing to do; nil for none
+	reload string        // what loads the session again in the agent that has it open; "" if none has
 }
 
 func runRepair(ctx context.Context, env *environment, names []string, f repairFlags) error {
@@ -126,14 +127,19 @@ func runRepair(ctx context.Context, env *environment, names []string, f repairFl
 		printAPIError(env, readings[0])
 	}
 	env.opt.Journal.Join()
-	clients, left := repairClients(ctx, env, names, f)
+	clients, left, err := openNamed(ctx, env, !f.dryRun, names)
+	if err != nil {
+		return err
+	}
 	named := len(names) > 0
 	done, declined := false, false
 	for _, c := range clients {
-		all, err := c.Sessions(ctx)
-		if err != nil {
-			left = env.skipStore(ctx, left, err)
-			continue
+		var all []change.Head
+		if !named {
+			if all, err = c.Sessions(ctx); err != nil {
+				left = env.skipStore(ctx, left, err)
+				continue
+			}
 		}
 		heads, err := c.selected(all, f.sessionFilter)
 		if err != nil {
@@ -213,7 +219,7 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 // repairHeads repairs sessions of one store. done says that it changed any.
 func repairHeads(ctx context.Context, env *environment, c *mend.Store, heads []change.Head, f repairFlags, req repair.Request, named bool) (done bool, err error) {
 	env.nextStore(c)
-	proposals, err := proposeRepairs(ctx, env, c, heads, req, named)
+	proposals, err := proposeRepairs(ctx, env, c, heads, f, req, named)
 	if ctx.Err() != nil {
 		return false, err
 	}
@@ -243,7 +249,7 @@ func (r *repairRun) offersAside() bool {
 
 // propose plans a repair of each session. It reports sessions for which planning fails, and
 // returns their worst error with the other plans.
-func proposeRepairs(ctx context.Context, env *environment, c *mend.Store, heads []change.Head, req repair.Request, named bool) ([]proposal, error) {
+func proposeRepairs(ctx context.Context, env *environment, c *mend.Store, heads []change.Head, f repairFlags, req repair.Request, named bool) ([]proposal, error) {
 	var ps []proposal
 	var failed error
 	if !named && !req.Latent && len(req.Classes) == 0 {
@@ -266,8 +272,16 @@ func proposeRepairs(ctx context.Context, env *environment, c *mend.Store, heads 
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if errors.Is(err, repair.ErrBusy) && !named && !needsRepair(ctx, c, h, req) {
-			continue
+		reload := ""
+		if errors.Is(err, repair.ErrBusy) {
+			if !named && !needsRepair(ctx, c, h, req) {
+				continue
+			}
+			reload = agentNamed(c.ID().Agent).Reload(h.ID)
+			bar.Clear()
+			if r, err = repairOpen(ctx, env, c, h, f, req, reload, err); errors.Is(err, term.ErrDeclined) {
+				return nil, err
+			}
 		}
 		if err != nil {
 			if !named {
@@ -279,7 +293,7 @@ func proposeRepairs(ctx context.Context, env *environment, c *mend.Store, heads 
 			continue
 		}
 		if named || len(r.Plan.Ops) > 0 || hasBroken(r.Remaining) || hasUnfixed(r, req) {
-			p := proposal{head: h, result: r}
+			p := proposal{head: h, result: r, reload: reload}
 			if named && len(r.Plan.Ops) == 0 {
 				id := c.ID()
 				last, _ := c.Log(ctx, journal.Query{Store: &id, Session: h.ID, State: change.Committed, InForce: true, Limit: 1}) // the journal is not needed for what was asked
@@ -291,6 +305,28 @@ func proposeRepairs(ctx context.Context, env *environment, c *mend.Store, heads 
 		}
 	}
 	return ps, failed
+}
+
+// repairOpen plans the repair of a session that its agent has open if the user agrees to reload it there. busy is the
+// error of the plan without that.
+func repairOpen(ctx context.Context, env *environment, c *mend.Store, h change.Head, f repairFlags, req repair.Request, reload string, busy error) (r repair.Result, err error) {
+	if reload == "" {
+		return r, busy
+	}
+	if f.yes || f.dryRun || !env.CanAsk || env.JSON {
+		return r, fail.WithHint(busy, "end that process, or use --force and then "+reload)
+	}
+	_, why, _ := strings.Cut(busy.Error(), repair.ErrBusy.Error()+": ")
+	question := fmt.Sprintf("%s. Repair it now, then %s?", term.Escape(why), reload)
+	key, err := env.Ask(ctx, question, []term.Answer{{"yes", "plan the repair and show it"}, {"no", "leave the session"}})
+	if err == nil && key != "y" {
+		err = term.ErrDeclined
+	}
+	if err != nil {
+		return r, err
+	}
+	req.Force = true
+	return c.ProposeRepair(ctx, h, req)
 }
 
 // notHealthy returns the sessions that are broken or cannot be examined. To find them is faster
@@ -348,7 +384,7 @@ func hasBroken(ds []repair.Diagnosis) bool {
 type repairRun struct {
 	*batch
 	client    *mend.Store
-	agent     string // as sentences call it
+	of        change.StoreID
 	flags     repairFlags
 	request   repair.Request
 	named     bool // the user named the session, or the error of it
@@ -359,7 +395,7 @@ type repairRun struct {
 }
 
 func newRepairRun(b *batch, c *mend.Store, ps []proposal) *repairRun {
-	return &repairRun{batch: b, client: c, agent: agentOf(c.ID()), proposals: ps, stays: map[string]bool{}}
+	return &repairRun{batch: b, client: c, of: c.ID(), proposals: ps, stays: map[string]bool{}}
 }
 
 // finish is the rest of a repair. left is the worst error of planning.
@@ -367,7 +403,6 @@ func (r *repairRun) finish(ctx context.Context, left error) error {
 	todo := nonEmptyPlans(r.proposals)
 	asks := len(todo) > 0 && !r.flags.dryRun && !r.flags.yes
 	if asks && r.CanAsk && !r.JSON {
-		r.one = false
 		err := r.applyAsking(ctx)
 		return r.end(fail.Worst(left, err))
 	}
@@ -378,8 +413,6 @@ func (r *repairRun) finish(ctx context.Context, left error) error {
 	switch {
 	case asks && (r.JSON || r.named):
 		return r.MayAsk()
-	case asks && needsAgent(r.environment, r.client):
-		return fail.WithHint(r.MayAsk(), "pass --yes with --agent "+r.client.ID().Agent+", or with a session to repair only that one")
 	case asks:
 		return fail.WithHint(r.MayAsk(), "pass --yes; name a session to repair only that one")
 	case r.flags.dryRun || len(todo) == 0:
@@ -438,6 +471,7 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 		}
 		todo--
 		if !all {
+			r.printProof([]proposal{p})
 			key, err := r.askRepair(ctx, p, todo > 0)
 			if errors.Is(err, term.ErrDeclined) { // the end of the input
 				key, err = "q", nil
@@ -452,6 +486,9 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 			if key == "n" || key == "q" {
 				r.skipped++
 				r.keep(p)
+				if several {
+					r.Printf("\n")
+				}
 				continue
 			}
 		}
@@ -515,7 +552,7 @@ func (r *repairRun) apply(p proposal) error {
 		}
 	}
 	how := ""
-	if proof := provenText(r.agent, []proposal{p}); r.one && proof != "" && !hasBroken(p.result.Remaining) {
+	if proof := provenText(agentOf(r.of), []proposal{p}); r.one && proof != "" && !hasBroken(p.result.Remaining) {
 		how = ": " + proof
 	}
 	printCommitted(r.Terminal, e, p.head.Title, how)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -228,9 +229,17 @@ func (r *repairRun) end(err error) error {
 	err = fail.Worst(fail.Worst(err, r.result()), remainingError(r.proposals, r.request))
 	if r.JSON {
 		r.setRepairs()
+		r.printContinue()
 		return err
 	}
 	todo := nonEmptyPlans(r.proposals)
+	sessions := map[string]bool{}
+	for _, p := range todo {
+		sessions[p.head.ID] = true
+	}
+	if len(sessions) == 1 {
+		r.printContinue()
+	}
 	switch {
 	case len(r.proposals) == 0 && err == nil:
 		r.Printf("%s\n", term.Good("Nothing is broken."))
@@ -243,14 +252,35 @@ func (r *repairRun) end(err error) error {
 	case r.flags.dryRun && len(r.proposals) == 1 && r.proposals[0].last != nil && err == nil:
 		r.Say("Dry run: a second repair would change nothing.")
 	}
-	sessions := map[string]bool{}
-	for _, p := range todo {
-		sessions[p.head.ID] = true
-	}
 	if len(sessions) > 1 && !r.flags.dryRun {
 		r.printTotals(len(sessions))
+		r.printContinue()
 	}
 	return err
+}
+
+// printContinue says how the repaired session goes on, of several the one used last.
+func (r *repairRun) printContinue() {
+	var done []proposal
+	for _, p := range nonEmptyPlans(r.repaired()) {
+		if len(remainingBroken([]proposal{p})) == 0 && len(r.done) > 0 {
+			done = append(done, p)
+		}
+	}
+	if len(done) == 0 {
+		return
+	}
+	newest := slices.MaxFunc(done, func(a, b proposal) int { return cmp.Compare(a.head.Updated, b.head.Updated) })
+	if newest.reload != "" {
+		r.setAnswer("reload", newest.reload)
+		r.Say("Next: %s, which loads the repaired session.", newest.reload)
+		return
+	}
+	it := "it"
+	if len(done) > 1 {
+		it = "the newest"
+	}
+	r.printContinueCommand(r.of.Agent, newest.head, it)
 }
 
 // printTotals prints how many sessions were repaired.
@@ -270,7 +300,7 @@ func (r *repairRun) printTotals(todo int) {
 		}
 	}
 	text.WriteString(".")
-	if proof := provenText(r.agent, r.repaired()); proof != "" && len(done) > 0 {
+	if proof := provenText(agentOf(r.of), r.repaired()); proof != "" && len(done) > 0 {
 		text.WriteString(" What was repaired " + proof + ".")
 	}
 	if len(r.done) > 1 {
@@ -290,27 +320,46 @@ func (r *repairRun) printVerdict() {
 	suspects := 0
 	for _, p := range ps {
 		suspects += len(p.result.Suspects)
-		for _, d := range p.result.Remaining {
-			if d.Severity == repair.Broken {
-				left = append(left, fmt.Sprintf("%s (%s)", d.Ref, d.Class))
-			}
-		}
+	}
+	for _, d := range remainingBroken(ps) {
+		left = append(left, fmt.Sprintf("%s (%s)", d.Ref, d.Class))
 	}
 	if n := len(left); n > 0 {
 		if n > maxNamed {
 			left = append(left[:maxNamed], fmt.Sprintf("and %d more", n-maxNamed))
 		}
 		r.Say("%s %s: %s.", term.Warn("Still broken:"), term.Count(n, "finding"), term.Escape(strings.Join(left, ", ")))
-	} else if proof := provenText(r.agent, ps); proof != "" && len(r.done) == 0 {
-		them := "After the repair it "
-		if len(nonEmptyPlans(ps)) > 1 {
-			them, proof = "After the repairs they ", strings.Replace(proof, "works", "work", 1)
-		}
-		r.Say("%s", term.Good(them+proof+"."))
+	} else if len(r.done) == 0 {
+		r.printProof(ps)
 	}
 	if r.request.Error != nil && len(left) == 0 && suspects > 0 {
 		r.Say("There are %d more of this kind, and only the provider can tell which are wrong. If the error comes again, mend repairs all of them; --all does so now.", suspects)
 	}
+}
+
+// printProof prints with which versions of the agent the repaired sessions work.
+func (r *repairRun) printProof(ps []proposal) {
+	proof := provenText(agentOf(r.of), ps)
+	if proof == "" || len(remainingBroken(ps)) > 0 {
+		return
+	}
+	them := "After the repair it "
+	if len(nonEmptyPlans(ps)) > 1 {
+		them, proof = "After the repairs they ", strings.Replace(proof, "works", "work", 1)
+	}
+	r.Say("%s", term.Good(them+proof+"."))
+}
+
+// remainingBroken returns the findings that keep sessions broken.
+func remainingBroken(ps []proposal) (all []repair.Diagnosis) {
+	for _, p := range ps {
+		for _, d := range p.result.Remaining {
+			if d.Severity == repair.Broken {
+				all = append(all, d)
+			}
+		}
+	}
+	return all
 }
 
 // provenText says with which versions that tests have run the repaired sessions work, for which one in use that is

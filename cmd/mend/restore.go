@@ -386,35 +386,51 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 		return finishRestore(ctx, env, c, done.Session)
 	}
 	done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, head.Title)
-	if f.dryRun {
-		if err := finishDryRun(env, done.Plan); err != nil || done.Unread == "" {
-			return err
-		}
+	r.Gone = r.From == "" // else the subagents may be of another store
+	restored, failed := false, false
+	err = env.run(ctx, f, job{
+		question: fmt.Sprintf("Restore %s?", quotedTitle(head.Title, head.ID)), n: 1 + len(below),
+		steps: func(yield func(step) bool) {
+			more := yield(restoreStep(c, head, done, nil))
+			for _, h := range below {
+				if !more || failed {
+					return
+				}
+				p, err := proposeRestore(ctx, env, c, h, r)
+				more = err == nil && len(p.Plan.Ops) == 0 || yield(restoreStep(c, h, p, err))
+			}
+		},
+		ended: func(_ step, _ change.Entry, err error) { failed = err != nil && !restored },
+		done: func(b *batch) {
+			restored = true
+			printRestored(env.Terminal, b.done, head.Title)
+		},
+	})
+	switch {
+	case f.dryRun && err == nil && done.Unread != "":
 		return errProblems
-	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Restore %s?", quotedTitle(head.Title, head.ID)), diffOf(done.Plan.Ops)); err != nil {
+	case !restored:
 		return err
 	}
-	env.opt.Journal.Join()
-	b := newBatch(ctx, env, 1+len(below))
-	if err := applyRestore(b, c, done); err != nil {
-		return err
+	if next := finishRestore(ctx, env, c, done.Session); !errors.Is(next, errProblems) { // it says what is next
+		return fail.Worst(next, err)
 	}
-	b.restored(head, done, nil)
-	r.Gone = r.From == "" // else they may be of another store
-	for _, h := range below {
-		p, err := proposeRestore(ctx, env, c, h, r)
-		if err == nil && len(p.Plan.Ops) > 0 {
-			err = applyRestore(b, c, p)
+	return err
+}
+
+// restoreStep brings one session back, after what it has now was kept.
+func restoreStep(c *mend.Store, h change.Head, done mend.Restored, err error) step {
+	return step{store: c, plan: done.Plan, name: quotedTitle(h.Title, h.ID), err: err, apply: func(b *batch) (e change.Entry, err error) {
+		n := len(b.done)
+		if err = applyRestore(b, c, done); len(b.done) > n {
+			e = b.done[n]
 		}
-		b.restored(h, p, err)
-	}
-	env.setAnswer("repairs", entriesJSON(b.done))
-	printRestored(env.Terminal, b.done, head.Title)
-	if err := finishRestore(ctx, env, c, done.Session); !errors.Is(err, errProblems) { // it says what is next
-		return fail.Worst(err, b.result())
-	}
-	return b.result()
+		if err == nil && done.Unread != "" {
+			b.noteSkipped(fail.New(fail.Problems, "", "%s is back without what could not be read: %s", quotedTitle(h.Title, h.ID), done.Unread))
+			b.err = fail.Worst(b.err, errProblems)
+		}
+		return e, err
+	}}
 }
 
 // goneBelow returns the sessions of the subagents of a session, and of theirs, that were kept and are gone.
@@ -459,17 +475,6 @@ func applyRestore(b *batch, c *mend.Store, done mend.Restored) error {
 		done.Plan, done.From, done.Other = rows.Plan, nil, ""
 	}
 	return nil
-}
-
-// restored says why a session of several is not brought back, or what of it is not.
-func (b *batch) restored(h change.Head, done mend.Restored, err error) {
-	switch {
-	case err != nil:
-		b.fail(quotedTitle(h.Title, h.ID), h.ID, nil, err)
-	case done.Unread != "":
-		b.noteSkipped(fail.New(fail.Problems, "", "%s is back without what could not be read: %s", quotedTitle(h.Title, h.ID), done.Unread))
-		b.err = fail.Worst(b.err, errProblems)
-	}
 }
 
 // printRestored says what was restored and how to undo it.
@@ -559,7 +564,7 @@ func printContinue(env *environment, c *mend.Store, f mend.Finding) error {
 		env.Say("%s.", why)
 	}
 	if f.Severity() != repair.Broken {
-		printContinueCommand(env, c, f.Session)
+		env.printContinueCommand(c.ID().Agent, f.Session, "it")
 	}
 	if why != "" {
 		return errProblems

@@ -78,29 +78,28 @@ func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.
 	}
 	env.PrintRows(restorableRows(env.Terminal, rows), "")
 	env.Printf("\n")
-	if f.dryRun {
-		env.Say("Dry run: nothing was written.")
-		return nil
-	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Bring back %s?", term.Count(len(rows), "session")), nil); err != nil {
-		return err
-	}
-	env.opt.Journal.Join()
-	b := newBatch(ctx, env, len(rows))
 	r.Gone = true
-	for _, x := range rows {
-		p, err := proposeRestore(ctx, env, x.store, x.Session, r)
-		if err == nil && len(p.Plan.Ops) > 0 { // else another mend has brought it back
-			_, err = b.apply(x.store, p.Plan)
-		}
-		b.restored(x.Session, p, err)
-	}
-	env.setAnswer("repairs", entriesJSON(b.done))
-	if len(b.done) == 0 && b.err == nil && ctx.Err() == nil {
+	brought := false
+	err := env.run(ctx, f, job{
+		question: fmt.Sprintf("Bring back %s?", term.Count(len(rows), "session")), noDiff: true, n: len(rows),
+		steps: func(yield func(step) bool) {
+			for _, x := range rows {
+				p, err := proposeRestore(ctx, env, x.store, x.Session, r)
+				if err == nil && len(p.Plan.Ops) == 0 { // another mend has brought it back
+					continue
+				}
+				if !yield(restoreStep(x.store, x.Session, p, err)) {
+					return
+				}
+			}
+		},
+		done: func(b *batch) {
+			brought = true
+			env.Say("%s %s. Undo: %s", term.Good("Brought back"), term.Count(len(b.done), "session"), term.Command("mend undo "+mend.OperationOf(b.done[0])))
+		},
+	})
+	if !brought && err == nil && !f.dryRun {
 		env.Say("%s", none)
 	}
-	if len(b.done) > 0 {
-		env.Say("%s %s. Undo: %s", term.Good("Brought back"), term.Count(len(b.done), "session"), term.Command("mend undo "+mend.OperationOf(b.done[0])))
-	}
-	return b.result()
+	return err
 }

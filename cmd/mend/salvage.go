@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,21 +76,17 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) (err error)
 	}()
 	printSalvage(env.Terminal, s)
 	setSalvageAnswer(env, s)
-	if f.dryRun {
-		env.Say("\nDry run: nothing was written. Run again without --dry-run to put the new database into its place.")
-		return salvageResult(s)
-	}
-	if err := confirmChange(ctx, env.Terminal, f, "Put the new database into the place of the damaged one?", nil); err != nil {
-		return err
-	}
-	e, err := applyPlan(ctx, env, c, s.Plan)
-	keep = e.ID != "" && e.State != change.Aborted
-	if e.ID != "" {
-		env.setAnswer("repairs", []repairJSON{entryJSON(e, s.Plan.Ops)})
-	}
-	if err != nil {
-		return err
-	}
+	err = env.run(ctx, f, job{
+		question: "Put the new database into the place of the damaged one?", noDiff: true, steps: oneStep(c, s.Plan), n: 1,
+		dry:   "Run again without --dry-run to put the new database into its place.",
+		ended: func(_ step, e change.Entry, _ error) { keep = e.ID != "" && e.State != change.Aborted },
+		done:  func(b *batch) { printSalvaged(env, c, s, b.done[0]) },
+	})
+	return cmp.Or(err, salvageResult(s))
+}
+
+// printSalvaged says what was done, where the damaged file is, and what to do next.
+func printSalvaged(env *environment, c *mend.Store, s mend.Salvage, e change.Entry) {
 	printCommitted(env.Terminal, e, e.Cause.Title, "")
 	env.SayAt(2, fmt.Sprintf("The damaged file is kept below %s until %s.", term.Escape(term.ShortenHome(filepath.Join(filepath.Dir(c.ID().Root), ".mend"))), term.Command("mend forget "+e.ID)))
 	if s.Broken > 0 {
@@ -98,7 +95,6 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) (err error)
 	if s.TooLarge > 0 {
 		env.SayAt(2, fmt.Sprintf("%s too large to be examined at once: %s", term.CountWords(s.TooLarge, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.cmdline("scan"))))
 	}
-	return salvageResult(s)
 }
 
 // salvageResult returns an error that only sets the exit code if something of a conversation is lost, or may be.
@@ -162,7 +158,7 @@ func printSalvage(t *term.Terminal, s mend.Salvage) {
 	}
 	for _, one := range s.Sessions {
 		if !one.Whole() {
-			printSalvaged(t, one)
+			printSalvagedSession(t, one)
 		}
 	}
 }
@@ -178,7 +174,7 @@ func isSpared(s mend.Salvage, one agent.SalvagedSession) bool {
 	return lost == 0
 }
 
-func printSalvaged(t *term.Terminal, s agent.SalvagedSession) {
+func printSalvagedSession(t *term.Terminal, s agent.SalvagedSession) {
 	title := term.OneLine(s.Title, 60)
 	if title == "" {
 		title = "a session whose row is lost"

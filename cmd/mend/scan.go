@@ -251,6 +251,7 @@ type scanReport struct {
 	shown   []mend.Finding
 	json    []sessionJSON
 	fixable int // sessions that are latent, and of which a fix is known
+	notes   int // sessions in which nothing but a note was found
 
 	lost       []change.Head // sessions that miss something
 	restorable []string      // the ids of those to which a kept copy brings it back
@@ -272,6 +273,9 @@ func (r *scanReport) add(f mend.Finding) {
 	if severity == repair.Latent && slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Fix != "" }) {
 		r.fixable++
 	}
+	if severity == repair.Note && f.Shown() == repair.Listed {
+		r.notes++
+	}
 	switch {
 	case r.flags.broken && severity != repair.Broken, r.classes != nil && severity == 0:
 	case r.JSON:
@@ -287,7 +291,8 @@ func (r *scanReport) add(f mend.Finding) {
 
 // join adds what was found in another store.
 func (r *scanReport) join(s *scanReport) {
-	r.summary, r.shown, r.fixable = r.summary.Plus(s.summary), append(r.shown, s.shown...), r.fixable+s.fixable
+	r.summary, r.shown = r.summary.Plus(s.summary), append(r.shown, s.shown...)
+	r.fixable, r.notes = r.fixable+s.fixable, r.notes+s.notes
 	r.restorable, r.damaged = append(r.restorable, s.restorable...), cmp.Or(r.damaged, s.damaged)
 }
 
@@ -332,15 +337,23 @@ func (r *scanReport) printTable(all []change.Head) {
 	short := shortIDs(r.Terminal, all)
 	alike := map[string]int{}
 	for _, f := range r.shown {
-		alike[shortOf(f)]++
+		alike[sameFault(f)]++
 	}
 	var rows [][]string
 	for _, f := range r.shown {
-		if key := shortOf(f); key != "" && alike[key] > mostAlike { // one line for all
-			rows = append(rows, []string{severityWord(f.Severity()), term.Bold(term.Count(alike[key], "session")), r.whatIsWrong(f), "", "", "to list them: " + term.Command(r.cmdline("scan", "-v"))})
+		key := sameFault(f)
+		if n := alike[key]; key != "" && n > mostAlike(f) { // one line for all
+			about := "to list them: " + term.Command(r.cmdline("scan", "-v"))
+			switch {
+			case f.Err != nil:
+				about = term.OneLine(key, 500)
+			case f.Shown() == repair.NoFolder:
+				about = term.Escape(term.ShortenHome(f.Session.Directory)) + " is gone: " + term.Command("mend move "+shellWord(f.Session.Directory)+" NEW")
+			}
+			rows = append(rows, []string{severityWord(f.Severity()), term.Bold(term.Count(n, "session")), r.whatIsWrong(f), "", "", about})
 			alike[key] = 0
 			continue
-		} else if key != "" && alike[key] == 0 {
+		} else if key != "" && n == 0 {
 			continue
 		}
 		word, what := severityWord(f.Severity()), r.whatIsWrong(f)
@@ -354,11 +367,23 @@ func (r *scanReport) printTable(all []change.Head) {
 	r.Printf("\n")
 }
 
-// mostAlike is how many sessions have a line each although the same is wrong with all.
-const mostAlike = 5
+// mostAlike returns how many sessions have a line each although the same is wrong with all.
+func mostAlike(f mend.Finding) int {
+	if f.Err != nil || f.Shown() == repair.NoFolder {
+		return 1
+	}
+	return 5
+}
 
-// shortOf returns what is wrong with a session if nothing else is and it has a short name; else "".
-func shortOf(f mend.Finding) string {
+// sameFault returns what is wrong with a session if other sessions may have the same fault and nothing else: the
+// database is damaged, its folder is gone, or the finding has a short name; else "".
+func sameFault(f mend.Finding) string {
+	if d, ok := errors.AsType[*change.DamagedError](f.Err); ok {
+		return d.Error()
+	}
+	if len(f.Diagnoses) == 1 && f.Shown() == repair.NoFolder {
+		return f.Diagnoses[0].Rule + " " + f.Session.Directory
+	}
 	if len(f.Diagnoses) != 1 || f.Diagnoses[0].Short == "" {
 		return ""
 	}
@@ -401,7 +426,7 @@ func (r *scanReport) whatIsWrong(f mend.Finding) string {
 // notShown returns the command that brings back what is broken because its agent does not show it, and what it
 // does; "" if there is none, or if something else has no fix.
 func (r *scanReport) notShown() string {
-	var commands []string
+	n, one, moves := 0, "", 0
 	for _, f := range r.shown {
 		if f.Severity() != repair.Broken || f.Shown() == repair.Listed {
 			continue
@@ -410,15 +435,23 @@ func (r *scanReport) notShown() string {
 		if command == "" {
 			continue
 		}
-		commands = append(commands, term.Command(command)+" ("+strings.ToLower(why[:1])+why[1:]+").")
+		if n++; f.Shown() == repair.NoFolder {
+			moves++
+		}
+		one = term.Command(command) + " (" + strings.ToLower(why[:1]) + why[1:] + ")."
 	}
+	restore, move := term.Command(r.cmdline("restore")), term.Command(r.cmdline("move"))
 	switch {
-	case len(commands) == 0 || len(commands) < r.summary.NoFix:
+	case n == 0 || n < r.summary.NoFix:
 		return ""
-	case len(commands) > 1:
-		return term.Command(r.cmdline("restore")) + " and " + term.Command(r.cmdline("move")) + " to bring back what is not shown (they ask first)."
+	case n == 1:
+		return one
+	case moves == n:
+		return move + " to give sessions whose folder is gone another one (asks first)."
+	case moves == 0:
+		return restore + " to bring back what is not shown (asks first)."
 	}
-	return commands[0]
+	return restore + " and " + move + " to bring back what is not shown (they ask first)."
 }
 
 // problems returns an error if something is broken, or can be brought back.
@@ -522,6 +555,12 @@ func printFix(t *term.Terminal, d repair.Diagnosis, column int) {
 func (r *scanReport) printSummary() {
 	s := r.summary
 	text := countsText(&s)
+	if s.NoFolder > 0 && s.Sessions > 1 {
+		text += fmt.Sprintf(", %d without their folder", s.NoFolder)
+	}
+	if r.notes > 0 {
+		text += ", " + term.Count(r.notes, "note")
+	}
 	switch {
 	case s.Busy > 0 && s.Sessions == 1:
 		text += " (an agent may still be writing it)"
@@ -571,6 +610,8 @@ func (r *scanReport) printNext(apart bool) {
 			words = append(words, r.restorable[0])
 		}
 		say("Next: run %s to bring back what is lost (asks first).", term.Command(r.cmdline(words...)))
+	case s.NoFolder > 0 && s.Broken == 0 && !r.named:
+		say("Next: run %s to give sessions whose folder is gone another one (asks first).", term.Command(r.cmdline("move")))
 	case r.fixable > 0 && s.Broken == 0:
 		say("To fix what is %s: %s", atRisk, term.Command(r.cmdline(append(words, "--at-risk")...)))
 	}

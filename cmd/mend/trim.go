@@ -173,22 +173,13 @@ func applyOne(ctx context.Context, env *environment, c *mend.Store, f writeFlags
 	if what := p.Cause.Bound.Loses(); what != "" {
 		env.SayAt(2, "Lost: "+what)
 	}
-	if f.dryRun {
-		return finishDryRun(env, p)
-	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf(question, quotedTitle(head.Title, head.ID)), diffOf(p.Ops)); err != nil {
-		return err
-	}
-	e, err := applyPlan(ctx, env, c, p)
-	if err != nil {
-		return printConflicts(env.Terminal, err)
-	}
-	if env.JSON {
-		env.setAnswer("repairs", []repairJSON{entryJSON(e, p.Ops)})
-		return nil
-	}
-	printCommitted(env.Terminal, e, head.Title, "")
-	return nil
+	return env.run(ctx, f, job{
+		question: fmt.Sprintf(question, quotedTitle(head.Title, head.ID)), steps: oneStep(c, p), n: 1,
+		done: func(b *batch) {
+			printCommitted(env.Terminal, b.done[0], head.Title, "")
+			env.printContinueCommand(c.ID().Agent, head, "it")
+		},
+	})
 }
 
 // printTrimmed prints how much of which tool is trimmed, a line for each tool.

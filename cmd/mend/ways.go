@@ -128,7 +128,7 @@ func checkDatabases(ctx context.Context, env *environment, clients []*mend.Store
 		switch _, hint := fail.Of(err); {
 		case hint != change.SalvageHint && hint != change.DiskHint:
 			continue
-		case !env.CanAsk || env.JSON:
+		case (!env.CanAsk || env.JSON) && !f.yes:
 			return err
 		}
 		env.opt.Store, env.opt.Layout = c.ID().Root, ""

@@ -167,8 +167,8 @@ func aliases(folder string) []string {
 }
 
 // GoneFolders lists the folders of sessions of all stores that are gone, the one used last first. One that
-// is below another is part of that. unread is the error of stores that cannot be read, and of sessions that may be missing.
-func GoneFolders(ctx context.Context, stores []*Store) (all []GoneFolder, unread []error) {
+// is below another is part of that. here is the folder that the user is in. unread is the error of stores that cannot be read, and of sessions that may be missing.
+func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneFolder, unread []error) {
 	type owned struct {
 		change.Head
 		store int
@@ -227,7 +227,7 @@ func GoneFolders(ctx context.Context, stores []*Store) (all []GoneFolder, unread
 			}
 		}
 		f.Sessions, gone = n, gone[n:]
-		f.Proposals = finder.Find(ctx, f.Folder, place.Search{Known: known, Same: func(ctx context.Context, worktree string) int {
+		f.Proposals = finder.Find(ctx, f.Folder, place.Search{Here: here, Known: known, Same: func(ctx context.Context, worktree string) int {
 			i := slices.IndexFunc(projects, func(o owned) bool { return stores[o.store].store.SameRepository(ctx, o.Head, worktree) })
 			if i < 0 {
 				return 0

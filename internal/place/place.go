@@ -25,6 +25,8 @@ const SearchTime = 10 * time.Second
 
 // A Search says what is known of a folder that is gone.
 type Search struct {
+	// Here is the folder that the user is in, "" for none.
+	Here string
 	// Known are folders that agents have worked in.
 	Known []string
 	// Same returns how sure it is that a work tree is of the repository that the gone folder was in, 0 for not at
@@ -36,8 +38,9 @@ type Search struct {
 type Candidate struct {
 	Path string
 	Same bool // it is in the same repository
+	Here bool // the user is in it
 
-	sure   int  // that it is, see [Search]
+	sure   int  // that it is in the same repository, see [Search]
 	linked bool // in a work tree besides the main one
 	name   int  // how far its name is from that of the gone folder
 	far    int  // how many folders lie between both
@@ -102,9 +105,11 @@ type tree struct {
 	linked bool
 }
 
-// Find returns the folders in which the content of a gone folder may be, best first: those of the same
-// repository, then those of its name, then those beside it with a similar one. The path below what was
-// renamed or moved stays.
+// Find returns the folders in which the content of a gone folder may be, best first: the one that the
+// user is in, if it is beside the gone one, has its name or is of its repository; those of the same repository and
+// name; others of the same repository; those of its name; then those beside it with a similar name in which no agent
+// has worked. The path below what was renamed or moved stays. If its repository is still there, only the names of
+// folders count.
 func (f *Finder) Find(ctx context.Context, gone string, s Search) Candidates {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,6 +126,8 @@ func (f *Finder) Find(ctx context.Context, gone string, s Search) Candidates {
 		return Candidates{}
 	}
 	top := g.roots[len(g.roots)-1]
+	g.inside = g.sureOf(f.treeOf(filepath.Dir(top)).top) > 0
+	g.addHere(top)
 	g.addBeside(top)
 	for _, known := range s.Known {
 		g.add(known, false)
@@ -129,7 +136,10 @@ func (f *Finder) Find(ctx context.Context, gone string, s Search) Candidates {
 		g.walk(at, 2)
 	}
 	slices.SortStableFunc(g.found, func(a, b Candidate) int {
-		return cmp.Or(cmp.Compare(b.sure, a.sure), compareBool(a.linked, b.linked), cmp.Compare(a.name, b.name), cmp.Compare(a.far, b.far), strings.Compare(a.Path, b.Path))
+		return cmp.Or(
+			compareBool(b.Here, a.Here), compareBool(b.Same && b.name == 0, a.Same && a.name == 0), cmp.Compare(b.sure, a.sure),
+			compareBool(a.linked, b.linked), cmp.Compare(a.name, b.name), cmp.Compare(a.far, b.far), strings.Compare(a.Path, b.Path),
+		)
 	})
 	return Candidates{g.found[:min(len(g.found), mostCandidates)], ctx.Err() != nil || g.read > maxNames}
 }
@@ -148,14 +158,15 @@ func compareBool(a, b bool) int {
 type search struct {
 	Search
 	*Finder
-	ctx   context.Context
-	gone  string
-	roots []string // the gone folder and those above it that are gone, too
-	read  int      // how many names of folders were read
-	found []Candidate
-	seen  map[string]bool
-	paths map[string]bool // of found
-	sure  map[string]int  // what Same says of work trees
+	ctx    context.Context
+	gone   string
+	roots  []string // the gone folder and those above it that are gone, too
+	inside bool     // the repository that it was in is still there
+	read   int      // how many names of folders were read
+	found  []Candidate
+	seen   map[string]bool
+	paths  map[string]bool // of found
+	sure   map[string]int  // what Same says of work trees
 }
 
 // maxNames is how many names of folders a search looks at.
@@ -195,10 +206,36 @@ func foldersIn(dir string) (all []string) {
 	return all
 }
 
+// addHere adds the folder that the user is in, or the one above it that is beside the topmost gone one.
+func (g *search) addHere(top string) {
+	if g.Here == "" {
+		return
+	}
+	at := filepath.Clean(g.Here)
+	for above := at; above != filepath.Dir(above); above = filepath.Dir(above) {
+		if filepath.Dir(above) == filepath.Dir(top) {
+			at = above
+			break
+		}
+	}
+	n := len(g.found)
+	g.add(at, filepath.Dir(at) == filepath.Dir(top) && !g.isKnown(at))
+	for i := range g.found[n:] {
+		g.found[n+i].Here = true
+	}
+}
+
+// isKnown reports whether an agent has worked in a folder or below it.
+func (g *search) isKnown(dir string) bool {
+	return slices.ContainsFunc(g.Known, func(known string) bool {
+		return known == dir || strings.HasPrefix(known, dir+string(filepath.Separator))
+	})
+}
+
 // addBeside adds the folders beside the topmost gone one, which may have been renamed.
 func (g *search) addBeside(top string) {
 	for _, dir := range g.subfolders(filepath.Dir(top), &g.read) {
-		g.add(dir, isLike(filepath.Base(dir), filepath.Base(top)))
+		g.add(dir, isLike(filepath.Base(dir), filepath.Base(top)) && !g.isKnown(dir))
 	}
 }
 
@@ -255,12 +292,15 @@ func (g *search) add(dir string, like bool) {
 	if g.Same != nil && g.ctx.Err() == nil {
 		t := g.treeOf(dir)
 		if c.sure = g.sureOf(t.top); c.sure > 0 {
-			c.Same, c.linked, dir = true, t.linked, t.top
+			c.Same, c.linked = true, t.linked
+		}
+		if c.Same && !g.inside {
+			dir = t.top
 		}
 	}
 	for _, root := range slices.Backward(g.roots) { // the longest path below it first
 		named := strings.EqualFold(filepath.Base(dir), filepath.Base(root))
-		if !c.Same && !named && (!like || root != g.roots[len(g.roots)-1]) {
+		if (!c.Same || g.inside) && !named && (!like || root != g.roots[len(g.roots)-1]) {
 			continue
 		}
 		at := filepath.Join(dir, strings.TrimPrefix(g.gone, root))
@@ -270,6 +310,7 @@ func (g *search) add(dir string, like bool) {
 		if Gone(at) {
 			continue
 		}
+		c.Same = c.Same && (named || !g.inside) // a similar name in a repository is a guess
 		c.Path, c.far, c.name = at, distance(g.gone, at), levenshtein.ComputeDistance(filepath.Base(dir), filepath.Base(root))
 		g.paths[at], g.found = true, append(g.found, c)
 		return

@@ -94,3 +94,55 @@ func TestFindLarge(t *testing.T) {
 		t.Errorf("twenty searches took %v", took)
 	}
 }
+
+// TestFindHere: the folder that the user is in comes first, where it may be the gone one.
+func TestFindHere(t *testing.T) {
+	dir := t.TempDir()
+	folders(t, dir, "src/renamed/sub", "src/worked", "moved/app", "other/thing")
+	for _, c := range []struct{ here, want string }{
+		{"src/renamed", "src/renamed"},
+		{"src/renamed/sub", "src/renamed"},
+		{"src/worked", "moved/app"}, // the sessions there are of another folder
+		{"moved/app", "moved/app"},
+		{"other/thing", "moved/app"},
+	} {
+		found := new(place.Finder).Find(t.Context(), filepath.Join(dir, "src/app"), place.Search{
+			Here: filepath.Join(dir, c.here), Known: []string{filepath.Join(dir, "src/worked")},
+		})
+		if len(found.All) == 0 || found.All[0].Path != filepath.Join(dir, c.want) {
+			t.Errorf("in %s: found %v, want %s first", c.here, found.All, c.want)
+		}
+	}
+}
+
+// TestFindSameName: of the same repository the folder of the same name comes before a work tree.
+func TestFindSameName(t *testing.T) {
+	dir := t.TempDir()
+	folders(t, dir, "src/feature/.git", "moved/app/.git")
+	found := new(place.Finder).Find(t.Context(), filepath.Join(dir, "src/app"), place.Search{Same: func(context.Context, string) int { return 1 }})
+	if len(found.All) != 2 || found.All[0].Path != filepath.Join(dir, "moved/app") {
+		t.Errorf("found %v, want the same name first", found.All)
+	}
+}
+
+// TestFindInside: a renamed folder of a repository that is still there is proposed by its own new name, never the
+// repository itself; a folder of another project with a similar name is not.
+func TestFindInside(t *testing.T) {
+	dir := t.TempDir()
+	folders(t, dir, "repo/.git", "repo/web2", "repo/docs", "web-shop")
+	search := place.Search{
+		Known: []string{filepath.Join(dir, "repo"), filepath.Join(dir, "web-shop")},
+		Same:  func(_ context.Context, top string) int { return map[string]int{"repo": 1}[filepath.Base(top)] },
+	}
+	found := new(place.Finder).Find(t.Context(), filepath.Join(dir, "repo/web"), search)
+	if len(found.All) != 1 || found.All[0].Path != filepath.Join(dir, "repo/web2") || found.Certain() {
+		t.Errorf("found %v, want repo/web2 alone, and uncertain", found.All)
+	}
+	if found := new(place.Finder).Find(t.Context(), filepath.Join(dir, "repo/gone"), search); len(found.All) > 0 {
+		t.Errorf("found %v, want none", found.All)
+	}
+	search.Same = nil
+	if found := new(place.Finder).Find(t.Context(), filepath.Join(dir, "web"), search); len(found.All) > 0 {
+		t.Errorf("found %v, want none", found.All)
+	}
+}
