@@ -54,6 +54,7 @@ func harness(t *testing.T, version string, live bool) storetest.Harness {
 			return rows
 		},
 		Leftovers: func() []string { return nil },
+		Slow:      true,
 		Write:     func(ref change.Ref, image *change.Image) { overwriteRow(t, path, ref, image) },
 	}
 }

@@ -3,213 +3,44 @@ package txn_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
+	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"mend/agent/opencode/tree"
 	"mend/change"
-	"mend/internal/test/damage"
+	"mend/internal/fail"
 	"mend/internal/test/storetest"
 	"mend/journal"
-	"mend/testdata"
 	"mend/txn"
 )
-
-// A fixture is a store with a journal. Each call opens both again, as a new process would.
-type fixture struct {
-	t    *testing.T
-	dir  string
-	root string
-	id   string // of the session
-}
-
-func newFixture(t *testing.T) fixture {
-	t.Helper()
-	dir := storetest.FastDir(t)
-	id, err := testdata.Unpack(testdata.OpenCode1153, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fixture{t, dir, filepath.Join(dir, "opencode", "storage"), id}
-}
-
-// reopen opens journal and store, both with the step hook, and calls do.
-func (f fixture) reopen(step func(string) error, do func(*journal.Journal, *tree.Store) error) error {
-	j, err := journal.Open(filepath.Join(f.dir, "journal"), journal.Options{Step: step})
-	if err != nil {
-		return err
-	}
-	st, err := tree.Open(f.root, false, tree.Options{Owner: j.ID(), Step: step})
-	if err == nil {
-		err = do(j, st)
-	}
-	return errors.Join(err, j.Close())
-}
-
-// snapshot returns the files of the store except those of mend.
-func (f fixture) snapshot() map[string]string {
-	f.t.Helper()
-	all, err := damage.Snapshot(f.root)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for name := range all {
-		if strings.HasPrefix(name, ".mend") {
-			delete(all, name)
-		}
-	}
-	delete(all, ".") // its mode only, but ext4 counts links in it
-	return all
-}
-
-// plan returns a plan that creates, also in a new folder, changes and deletes.
-func (f fixture) plan() change.Plan {
-	f.t.Helper()
-	st, err := tree.Open(f.root, false, tree.Options{})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	before, _, err := st.Load(f.t.Context(), change.Head{ID: f.id})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	after := before.Clone()
-	first, answer := &after.Messages[0], &after.Messages[1]
-	if !after.InjectText(first, "prt_zzz", "created") {
-		f.t.Fatal("no text injected")
-	}
-	if err := answer.Parts[2].Set([]byte(`"changed"`), "text"); err != nil {
-		f.t.Fatal(err)
-	}
-	answer.Remove(answer.Parts[1].Ref)
-	return change.Plan{Session: f.id, Cause: change.Cause{Kind: change.CauseScan}, Ops: change.Diff(before.AllRecords, after.AllRecords)}
-}
-
-// entries verifies the journal and returns its entries, newest first.
-func (f fixture) entries() []change.Entry {
-	f.t.Helper()
-	var es []change.Entry
-	err := f.reopen(nil, func(j *journal.Journal, _ *tree.Store) (err error) {
-		if _, err = j.Verify(); err != nil {
-			return err
-		}
-		es, err = j.List(journal.Query{})
-		return err
-	})
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return es
-}
-
-// removeFirstParts removes the folder of the first message's parts, so that the plan creates it.
-func (f fixture) removeFirstParts() {
-	f.t.Helper()
-	messages, parts := damage.Tree{T: f.t, Root: f.root, Session: f.id}.Records()
-	for _, p := range parts {
-		if p.Owner == messages[0].ID {
-			if err := os.RemoveAll(filepath.Join(f.root, "part", p.Owner)); err != nil {
-				f.t.Fatal(err)
-			}
-		}
-	}
-}
-
-// wantConsistent checks that the store is completely as before or as after the plan, and that the
-// journal says the same. It reports whether it is as after. k is the step that failed.
-func (f fixture) wantConsistent(k int, before, after map[string]string) bool {
-	f.t.Helper()
-	es := f.entries()
-	now := f.snapshot()
-	var want map[string]string
-	switch {
-	case len(es) == 0 || es[0].State == change.Aborted:
-		want = before
-	case es[0].State == change.Committed:
-		want = after
-	default:
-		f.t.Fatalf("step %d: the entry is %s after recovery", k, es[0].State)
-	}
-	if diff := cmp.Diff(want, now); diff != "" {
-		f.t.Fatalf("step %d: the journal and the store disagree (-journal +store):\n%s", k, diff)
-	}
-	return len(es) > 0 && es[0].State == change.Committed
-}
-
-// wantNoLeftovers checks that nothing is staged. k is the step that failed.
-func (f fixture) wantNoLeftovers(k int) {
-	f.t.Helper()
-	if left, err := os.ReadDir(filepath.Join(f.root, ".mend")); err == nil && len(left) > 0 {
-		f.t.Errorf("step %d: left over in .mend: %v", k, left)
-	}
-}
-
-// run applies p with a fault.
-func (f fixture) run(fault *storetest.Fault, p change.Plan) error {
-	return f.reopen(fault.Step, func(j *journal.Journal, st *tree.Store) error {
-		_, err := txn.Run(context.Background(), j, st, p)
-		return err
-	})
-}
-
-// recover recovers with a fault.
-func (f fixture) recover(fault *storetest.Fault) error {
-	return f.reopen(fault.Step, func(j *journal.Journal, st *tree.Store) error {
-		err := recoverAll(context.Background(), j, st)
-		return err
-	})
-}
 
 // noFault is a step that no run reaches.
 const noFault = 1 << 30
 
-// undisturbed returns the store before and after a run without a fault, and how many steps it has.
-func undisturbed(t *testing.T) (before, after map[string]string, steps int) {
-	t.Helper()
-	f := newFixture(t)
-	f.removeFirstParts()
-	before = f.snapshot()
-	fault := &storetest.Fault{At: noFault}
-	if err := f.run(fault, f.plan()); err != nil {
-		t.Fatal(err)
-	}
-	f.wantNoLeftovers(noFault)
-	return before, f.snapshot(), len(fault.Calls)
-}
-
-// TestFaultAtEveryStep has each step fail, once or as if killed there, also those of the journal. After
-// recovery the store is consistent, and a run that returned nil has taken effect. Fault cases 14
-// and 17.
+// TestFaultAtEveryStep has each call fail, once or as if killed there, the journal's too. After recovery the store is consistent, and
+// a run that returned nil has taken effect. Fault cases 14 and 17.
 func TestFaultAtEveryStep(t *testing.T) {
-	before, after, steps := undisturbed(t)
-	if steps < 10 {
-		t.Fatalf("a run has %d steps: the hook is not called", steps)
-	}
 	for _, once := range []bool{false, true} {
 		var forward, back int
-		for k := range steps {
-			if !storetest.Includes(k, storetest.Thinned(2)) {
-				continue
-			}
-			f := newFixture(t)
-			f.removeFirstParts()
+		for k, more := 0, true; more; k++ {
+			w := newWorld(t)
 			fault := &storetest.Fault{At: k, Once: once}
-			err := f.run(fault, f.plan())
+			err := w.run(fault.Step, threeOps())
+			if more = fault.Hit(); !more {
+				break
+			}
+			step := fmt.Sprintf("once %t, %q", once, fault.Calls[k])
 			var pending *txn.PendingError
-			if es := f.entries(); len(es) > 0 && es[0].State == change.Pending && !errors.As(err, &pending) {
-				t.Errorf("step %d (%s): the entry is pending; Run = %v, want a PendingError", k, fault.Calls[k], err)
+			if es := w.entries(); len(es) > 0 && es[0].State == change.Pending && !errors.As(err, &pending) {
+				t.Errorf("%s: the entry is pending; Run = %v, want a PendingError", step, err)
 			}
-			if rerr := f.recover(&storetest.Fault{At: noFault}); rerr != nil {
-				t.Fatalf("step %d: Recover: %v", k, rerr)
+			if err := w.recover(nil); err != nil {
+				t.Fatalf("%s: Recover = %v", step, err)
 			}
-			committed := f.wantConsistent(k, before, after)
-			f.wantNoLeftovers(k)
+			committed := w.wantConsistent(step, before, after)
 			if err == nil && !committed {
-				t.Errorf("step %d (%s): Run said done, and it is not", k, fault.Calls[k])
+				t.Errorf("%s: Run = nil, and the change was not made", step)
 			}
 			if committed {
 				forward++
@@ -217,101 +48,292 @@ func TestFaultAtEveryStep(t *testing.T) {
 				back++
 			}
 		}
-		t.Logf("once %t: %d steps, %d wholly after, %d wholly before", once, steps, forward, back)
 		if forward == 0 || back == 0 {
 			t.Errorf("once %t: %d after, %d before: want some of each", once, forward, back)
 		}
 	}
 }
 
-// TestRecoveryCutAtEveryStep also kills the recovery at each of its steps. Fault cases 15 and 34.
+// TestRecoveryCutAtEveryStep also kills the recovery at each of its calls. Fault cases 15 and 34.
 func TestRecoveryCutAtEveryStep(t *testing.T) {
-	before, after, steps := undisturbed(t)
-	for k := 0; k < steps; k += storetest.Count(3, 9) {
+	for k := 0; ; k++ {
+		fault := &storetest.Fault{At: k}
 		for cut := 0; ; cut++ {
-			f := newFixture(t)
-			f.removeFirstParts()
-			_ = f.run(&storetest.Fault{At: k}, f.plan())
-			fault := &storetest.Fault{At: cut}
-			_ = f.recover(fault)
-			if err := f.recover(&storetest.Fault{At: noFault}); err != nil {
-				t.Fatalf("step %d, recovery cut at %d: %v", k, cut, err)
+			w := newWorld(t)
+			fault = &storetest.Fault{At: k}
+			_ = w.run(fault.Step, threeOps())
+			second := &storetest.Fault{At: cut}
+			_ = w.recover(second.Step)
+			if err := w.recover(nil); err != nil {
+				t.Fatalf("cut at %d, recovery cut at %d: %v", k, cut, err)
 			}
-			f.wantConsistent(k, before, after)
-			f.wantNoLeftovers(k)
-			if !fault.Hit() {
+			w.wantConsistent(fmt.Sprintf("cut at %d, recovery cut at %d", k, cut), before, after)
+			if !second.Hit() {
 				break
 			}
+		}
+		if !fault.Hit() {
+			return
 		}
 	}
 }
 
-// TestUndoCutAtEveryStep kills an undo at each of its steps. The store then has the whole repair or
-// nothing of it. Fault case 34.
+// TestUndoCutAtEveryStep kills an undo at each of its calls. The store then has the whole change or nothing of it. Fault case 34.
 func TestUndoCutAtEveryStep(t *testing.T) {
-	before, after, steps := undisturbed(t)
-	for k := 0; k < steps; k += storetest.Count(2, 6) {
-		f := newFixture(t)
-		f.removeFirstParts()
-		if err := f.run(&storetest.Fault{At: noFault}, f.plan()); err != nil {
+	for k := 0; ; k++ {
+		w := newWorld(t)
+		if err := w.run(nil, threeOps()); err != nil {
 			t.Fatal(err)
 		}
-		var ops []change.Op
-		err := f.reopen(nil, func(j *journal.Journal, _ *tree.Store) (err error) {
-			es, err := j.List(journal.Query{})
-			if err == nil {
-				ops, err = j.Ops(es[0])
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
+		fault := &storetest.Fault{At: k}
+		_ = w.run(fault.Step, change.Inverse(threeOps()))
+		if err := w.recover(nil); err != nil {
+			t.Fatalf("cut at %d: Recover = %v", k, err)
 		}
-		inverse := change.Plan{Session: f.id, Cause: change.Cause{Kind: change.CauseUndo, Entries: []uint64{1}}, Ops: change.Inverse(ops)}
-		_ = f.run(&storetest.Fault{At: k}, inverse)
-		if err := f.recover(&storetest.Fault{At: noFault}); err != nil {
-			t.Fatalf("step %d: Recover: %v", k, err)
+		if len(w.entries()) == 1 { // the undo never began
+			w.wantConsistent(fmt.Sprint(k), before, after)
+		} else {
+			w.wantConsistent(fmt.Sprint(k), after, before)
 		}
-		if len(f.entries()) == 1 || f.entries()[0].State == change.Aborted { // the undo never took effect
-			if diff := cmp.Diff(after, f.snapshot()); diff != "" {
-				t.Fatalf("step %d: without the undo (-want +got):\n%s", k, diff)
-			}
-			continue
+		if !fault.Hit() {
+			return
 		}
-		f.wantConsistent(k, after, before)
 	}
 }
 
 // TestRunRefuses: after an error of Run that changes nothing, nothing is left over. Fault case 35.
 func TestRunRefuses(t *testing.T) {
-	f := newFixture(t)
-	before := f.snapshot()
-	p := f.plan()
-	wrong := p
-	wrong.Ops = append([]change.Op{}, p.Ops...)
-	wrong.Ops[0].Pre = &change.Image{Data: []byte("something else"), Mode: 0o644}
-	var conflict *change.ConflictError
-	if err := f.run(&storetest.Fault{At: noFault}, wrong); !errors.As(err, &conflict) {
-		t.Errorf("Run on a record that changed: %v, want a conflict", err)
-	}
-	if err := f.run(&storetest.Fault{At: noFault}, change.Plan{Session: f.id}); !errors.Is(err, change.ErrInvalid) {
-		t.Errorf("Run of an empty plan: %v, want ErrInvalid", err)
-	}
-	f.wantNoLeftovers(0)
-	if diff := cmp.Diff(before, f.snapshot()); diff != "" {
-		t.Errorf("the store changed (-want +got):\n%s", diff)
-	}
-	if es := f.entries(); len(es) > 0 {
-		t.Errorf("the journal has %v, want nothing", es)
+	wrong := threeOps()
+	wrong[0].Pre = file("something else")
+	for _, c := range []struct {
+		name string
+		ops  []change.Op
+		want func(error) bool
+	}{
+		{"a record that changed", wrong, func(err error) bool { return errors.As(err, new(*change.ConflictError)) }},
+		{"no ops", []change.Op{}, func(err error) bool { return errors.Is(err, change.ErrInvalid) }},
+	} {
+		w := newWorld(t)
+		err := w.open(nil, func(j *journal.Journal, s *fakeStore) error {
+			_, err := txn.Run(t.Context(), j, s, change.Plan{Session: "a", Ops: c.ops})
+			return err
+		})
+		if !c.want(err) {
+			t.Errorf("%s: Run = %v", c.name, err)
+		}
+		if w.wantConsistent(c.name, before, after); len(w.entries()) > 0 {
+			t.Errorf("%s: the journal has %v", c.name, w.entries())
+		}
 	}
 }
 
-// recoverAll recovers everything that is pending.
-func recoverAll(ctx context.Context, j *journal.Journal, st *tree.Store) error {
-	pending, err := j.List(journal.Query{State: change.Pending})
-	if err != nil {
-		return err
+// TestOutcomes: what Commit and Settle return decides the state of the entry and the error of Run.
+func TestOutcomes(t *testing.T) {
+	conflict := []change.Conflict{{Ref: sessionRef("a"), Why: "changed"}}
+	cause, other := errors.New("the cause"), errors.New("another error")
+	type outcome struct {
+		change.Outcome
+		err error
 	}
-	_, err = txn.Recover(ctx, j, st, st.ID(), pending)
-	return err
+	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+	isConflict := func(n int) func(error) bool {
+		return func(err error) bool {
+			c, ok := errors.AsType[*change.ConflictError](err)
+			return ok && len(c.Conflicts) == n
+		}
+	}
+	undecided := func(err error) bool {
+		p, ok := errors.AsType[*txn.PendingError](err)
+		return ok && p.Entry.ID != "" && errors.Is(err, cause) && errors.Is(err, other)
+	}
+	for _, c := range []struct {
+		name           string
+		commit, settle outcome
+		state          change.State
+		want           func(error) bool
+	}{
+		{"done", outcome{change.Outcome{State: change.Committed}, nil}, outcome{}, change.Committed, is(nil)},
+		{"done, with what another wrote kept", outcome{change.Outcome{State: change.Committed, Kept: []string{"x"}}, nil}, outcome{}, change.Committed, is(nil)},
+		{"aborted", outcome{change.Outcome{State: change.Aborted, Cause: cause}, nil}, outcome{}, change.Aborted, is(cause)},
+		{"aborted by conflicts", outcome{change.Outcome{State: change.Aborted, Conflicts: conflict, Cause: cause}, nil}, outcome{}, change.Aborted, isConflict(1)},
+		{"aborted for no reason", outcome{change.Outcome{State: change.Aborted}, nil}, outcome{}, change.Aborted, isConflict(0)},
+		{"conflicted", outcome{change.Outcome{State: change.Conflicted, Conflicts: conflict}, nil}, outcome{}, change.Conflicted, isConflict(1)},
+		{"settled forward", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Committed}, nil}, change.Committed, is(nil)},
+		{"settled back", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Aborted}, nil}, change.Aborted, is(cause)},
+		{"settled back for a reason", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Aborted, Cause: other}, nil}, change.Aborted, is(other)},
+		{"settled with conflicts", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Aborted, Conflicts: conflict}, nil}, change.Aborted, isConflict(1)},
+		{"undecided", outcome{change.Outcome{}, cause}, outcome{change.Outcome{}, other}, change.Pending, undecided},
+	} {
+		w := newWorld(t)
+		err := w.open(nil, func(j *journal.Journal, s *fakeStore) error {
+			s.commit = func(change.Staged) (change.Outcome, error) { return c.commit.Outcome, c.commit.err }
+			s.settle = func(change.Staged) (change.Outcome, error) { return c.settle.Outcome, c.settle.err }
+			e, err := txn.Run(t.Context(), j, s, planOf(threeOps()...))
+			if e.State != c.state {
+				t.Errorf("%s: the entry is %q, want %q", c.name, e.State, c.state)
+			}
+			var calls []string
+			if c.commit.err != nil {
+				calls = append(calls, "settle a")
+			}
+			if c.state != change.Pending { // else the entry needs what is staged
+				calls = append(calls, "discard a")
+			}
+			s.wantCalls(t, c.name, calls...)
+			return err
+		})
+		if !c.want(err) {
+			t.Errorf("%s: Run = %v", c.name, err)
+		}
+		if es := w.entries(); len(es) != 1 || es[0].State != c.state {
+			t.Errorf("%s: the journal has %+v, want one entry that is %s", c.name, es, c.state)
+		}
+	}
+}
+
+// TestUnsure: where it is not known whether the entry was begun, it may need what is staged.
+func TestUnsure(t *testing.T) {
+	w := newWorld(t)
+	_ = w.open(func(call string) error {
+		if call == "committed begin" || call == "confirm" {
+			return storetest.ErrFault
+		}
+		return nil
+	}, func(j *journal.Journal, s *fakeStore) error {
+		_, err := txn.Run(t.Context(), j, s, planOf(threeOps()...))
+		if p, ok := errors.AsType[*txn.PendingError](err); !ok || p.Entry.ID == "" || !errors.Is(err, journal.ErrUnsure) {
+			t.Errorf("Run = %v, want a PendingError with the entry", err)
+		}
+		s.wantCalls(t, "unsure")
+		return nil
+	})
+	if len(w.staged) != 1 {
+		t.Error("what was staged is gone")
+	}
+	if err := w.recover(nil); err != nil {
+		t.Error(err)
+	}
+	w.wantConsistent("unsure", before, after)
+}
+
+// TestCancelled: a context that ends in Commit or while an entry is recovered does not end what was begun.
+func TestCancelled(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := w.open(nil, func(j *journal.Journal, s *fakeStore) error {
+		s.commit = func(change.Staged) (change.Outcome, error) {
+			cancel()
+			return change.Outcome{}, context.Canceled
+		}
+		_, err := txn.Run(ctx, j, s, planOf(threeOps()...))
+		s.wantCalls(t, "cancelled", "settle a", "discard a")
+		return err
+	})
+	if !errors.Is(err, context.Canceled) || errors.As(err, new(*txn.PendingError)) {
+		t.Errorf("Run = %v, want that it was cancelled", err)
+	}
+	w.wantConsistent("cancelled", before, after)
+}
+
+// begin makes pending entries, each with one op on a record, oldest first, and recovers them with settle. It returns the store.
+func recoverEntries(t *testing.T, ctx context.Context, records []string, settle func(change.Staged) (change.Outcome, error)) (s *fakeStore, done []change.Entry, err error) {
+	t.Helper()
+	w := newWorld(t)
+	_ = w.open(nil, func(j *journal.Journal, store *fakeStore) error {
+		for i, r := range records {
+			op := change.Op{Ref: sessionRef(r), Post: file("x")}
+			p := planOf(op)
+			p.Session = fmt.Sprint(i)
+			if _, err := j.Begin(p, change.Staged{Store: storeID, Dir: fmt.Sprint(i), Ops: p.Ops}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		store.settle = settle
+		s = store
+		done, err = txn.Recover(ctx, j, store, storeID, pendingIn(t, j))
+		return nil
+	})
+	return s, done, err
+}
+
+// TestRecoverOrder: entries are settled oldest first, and what is staged for none goes last.
+func TestRecoverOrder(t *testing.T) {
+	aborted := func(change.Staged) (change.Outcome, error) { return change.Outcome{State: change.Aborted}, nil }
+	s, done, err := recoverEntries(t, t.Context(), []string{"a", "a", "b"}, aborted)
+	if err != nil || len(done) != 3 || done[0].Seq != 1 || done[2].Seq != 3 || done[1].State != change.Aborted {
+		t.Errorf("Recover = %+v, %v", done, err)
+	}
+	s.wantCalls(t, "three entries", "settle 0", "discard 0", "settle 1", "discard 1", "settle 2", "discard 2", "discard ")
+}
+
+// TestRecoverWaits: an entry whose outcome is not known stops later ones on the same record, and no other; nothing that is staged is
+// removed beside it.
+func TestRecoverWaits(t *testing.T) {
+	s, done, err := recoverEntries(t, t.Context(), []string{"a", "b", "a", "c"}, func(st change.Staged) (change.Outcome, error) {
+		if st.Dir == "0" || st.Dir == "3" {
+			return change.Outcome{}, errors.New("the disk is gone")
+		}
+		return change.Outcome{State: change.Aborted}, nil
+	})
+	left, ok := errors.AsType[txn.UndecidedError](err)
+	if !ok || len(left) != 3 || left[0].Entry.Seq != 1 || left[1].Entry.Seq != 3 || left[2].Entry.Seq != 4 {
+		t.Fatalf("Recover = %v, want that three entries are left", err)
+	}
+	if len(done) != 1 || done[0].Seq != 2 {
+		t.Errorf("Recover = %+v, want the second entry", done)
+	}
+	s.wantCalls(t, "a disk that is gone", "settle 0", "settle 1", "discard 1", "settle 3")
+	if text := left[1].Error(); !strings.Contains(text, "waits for repair "+left[0].Entry.ID) {
+		t.Errorf("the third entry: %s", text)
+	}
+	if text := err.Error(); !strings.HasSuffix(text, "(and 2 more)") || strings.Contains(left[:1].Error(), "more") {
+		t.Errorf("the errors are %q and %q", text, left[:1].Error())
+	}
+	if !errors.Is(err, left[0]) {
+		t.Error("the first error is not in it")
+	}
+	for _, err := range []error{left, left[0]} {
+		if code, hint := fail.Of(err); code != fail.Pending || !strings.Contains(hint, "mend recover") {
+			t.Errorf("%T: %v, %q", err, code, hint)
+		}
+	}
+}
+
+// TestRecoverCancelled: when its context has ended, Recover begins no further entry and reports which is pending, but finishes the
+// one in progress.
+func TestRecoverCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s, done, err := recoverEntries(t, ctx, []string{"a", "b"}, func(change.Staged) (change.Outcome, error) {
+		cancel()
+		return change.Outcome{State: change.Aborted}, nil
+	})
+	p, ok := errors.AsType[*txn.PendingError](err)
+	if !ok || p.Entry.Seq != 2 || !errors.Is(err, context.Canceled) || len(done) != 1 {
+		t.Errorf("Recover = %+v, %v, want the second entry pending", done, err)
+	}
+	s.wantCalls(t, "cancelled", "settle 0", "discard 0")
+}
+
+// TestFullDisk: the error of a full disk says how much space the change needs, wherever it is full.
+func TestFullDisk(t *testing.T) {
+	big := func(n int) *change.Image { return file(strings.Repeat("x", n<<10)) }
+	ops := []change.Op{{Ref: sessionRef("new"), Post: big(300)}, {Ref: sessionRef("a"), Pre: file("1"), Post: big(200)}}
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, errors.New("another")} {
+		for _, at := range []string{"stage", "commit begin"} {
+			w := newWorld(t)
+			err := w.run(func(call string) error {
+				if call == at {
+					return full
+				}
+				return nil
+			}, ops)
+			const want = "; the change needs up to 628 KB in the store and 628 KB in the journal"
+			if _, isErrno := full.(syscall.Errno); !errors.Is(err, full) || strings.Contains(err.Error(), want) != isErrno {
+				t.Errorf("%v at %q: Run = %v", full, at, err)
+			}
+			if w.wantConsistent(at, before, after); len(w.entries()) > 0 {
+				t.Errorf("%v at %q: the journal has an entry", full, at)
+			}
+		}
+	}
 }

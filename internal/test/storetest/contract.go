@@ -42,6 +42,8 @@ type Harness struct {
 	// Write writes the image to a record, or removes it for nil, as another program
 	// would. It creates the folder it needs.
 	Write func(ref change.Ref, image *change.Image)
+	// Slow says that a run takes long: the sweeps over two cuts run a fixed sample unless [AllCases].
+	Slow bool
 }
 
 // Run tests one store. It calls open often: a store in memory makes it fast.
@@ -71,13 +73,17 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 // a store holds before and after it.
 type contract struct {
 	open          func(t *testing.T) Harness
+	slow          bool // see [Harness]
 	ops           []change.Op
 	before, after map[string]string
 }
 
+// includes reports whether case i of a sweep over two cuts runs.
+func (c *contract) includes(i, n int) bool { return !c.slow || Includes(i, n) }
+
 func newContract(t *testing.T, open func(t *testing.T) Harness) *contract {
 	h := open(t)
-	c := &contract{open: open, ops: planOps(t, h.Records()), before: h.Snapshot()}
+	c := &contract{open: open, slow: h.Slow, ops: planOps(t, h.Records()), before: h.Snapshot()}
 	st := h.Open(nil)
 	c.mustCommit(t, st, c.ops)
 	c.after = h.Snapshot()
