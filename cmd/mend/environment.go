@@ -55,12 +55,8 @@ func (env *environment) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mend",
 		Short: "Repair broken sessions of coding agents, and undo every repair",
-		Long: `mend finds sessions of OpenCode, Kilo, Claude Code and Codex that the provider refuses,
-or that have lost their past. It explains why, and repairs them with the smallest possible
-change.
-It keeps a journal, so that every repair can be undone.
-
-Run "mend" without a command to see the current status.`,
+		Long: `mend repairs sessions of OpenCode, Kilo, Claude Code and Codex, and can undo each change.
+Without a command it shows what is broken, and what to do next.`,
 		Args:          noArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -19,17 +19,22 @@ import (
 func fixVerb(env *environment) *cobra.Command {
 	var f repairFlags
 	cmd := &cobra.Command{
-		Use:   "fix [ERROR TEXT...]",
-		Short: "Paste an error: find its session and repair it",
-		Long: `Fix takes the error that the agent shows, finds the session whose next request causes
-it, shows the repair of that session, and asks. Copy the text as it is: line breaks of
-the terminal, colours, quotes and whole JSON answers are accepted. If the text has
-several errors, fix uses the one that fits a session.
+		Use:   "fix [SESSION|ERROR TEXT...]",
+		Short: "Repair all that is broken, one session, or what an error came from",
+		Long: `Fix plans the smallest change that repairs a session, tests it on a copy, shows it, asks,
+writes it to the journal, and applies it: all or nothing. Without a terminal, and with
+--json, it is only made with --yes.
 
-On a command line, put the text between single quotes, because the shell would run
-text between backticks.
+Without a name, fix is about each broken session; if none is broken, it asks for the error
+that you see. SESSION is an id, the start of one, a title or a part of it, . for the newest
+session of this folder, or @ for the newest of all.
 
-Without a text, fix asks for one. With - it reads standard input, with @FILE a file.
+Or paste the error that the agent shows: fix finds the session whose next request causes it.
+Copy the text as it is: line breaks of the terminal, colours, quotes and whole JSON answers
+are accepted. On a command line, put the text between single quotes, because the shell would
+run text between backticks. With - fix reads standard input, with @FILE a file. You can also
+say what happened in your own words. If the error is not about a session, fix says what
+helps instead.
 
 fix picks a session on its own only if the text has its id, or if exactly one session
 breaks that rule at that place. If no request shows the error, as with signatures of
@@ -37,33 +42,47 @@ thinking and encrypted reasoning, it is the newest session of this folder whose 
 answer failed with it, or else the only one that has such content. Else fix asks;
 without a terminal it lists the sessions and exits with 5. If no session fits, it offers
 those that are broken. If none is, it asks what happened, and goes on there; without a
-terminal it lists the commands. You can also say what happened in your own words. If the
-error is not about a session, fix says what helps instead.
-It is short for "mend repair --error TEXT".
+terminal it lists the commands.
+
+With a session, --error TEXT also repairs what that error names. The provider names one bad
+signature per error. --all removes all of them at once; so does a second such error.
 
 ` + setAsideHelp,
-		Example: "  mend fix                                   asks for the error; paste it\n" +
+		Example: "  mend fix                                   all broken sessions: show, ask, repair\n" +
+			"  mend fix \"dark mode\"                       the session with this in its title\n" +
+			"  mend fix . --dry-run -p                    what would change in the newest session of this folder\n" +
 			"  mend fix 'my sessions are gone after the update'\n" +
-			"  pbpaste | mend fix - --yes                 the text from the clipboard, without a question\n" +
-			"  mend fix @err.txt --dry-run                show the repair, and write nothing",
+			"  pbpaste | mend fix - --yes                 the text from the clipboard, without a question",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			f.apiError = strings.Join(words, " ")
-			if len(words) == 0 {
-				text, err := askForError(cmd.Context(), env)
-				if err != nil {
-					return err
-				}
-				f.errorText = text
-			} else if strings.TrimSpace(f.apiError) == "" {
+			var names []string
+			switch text := strings.Join(words, " "); {
+			case len(words) == 0:
+			case strings.TrimSpace(text) == "":
 				return usagef("the error text is empty")
+			case text == "@" || f.apiError != "" || f.narrows() && namesSession(cmd.Context(), env, text):
+				names = []string{text}
+			default:
+				f.apiError = text
 			}
-			return runRepair(cmd.Context(), env, nil, f)
+			f.asksError = len(words) == 0 && f.repairs()
+			return startRepair(cmd.Context(), env, names, f)
 		},
 	}
 	addRepairFlags(env, cmd, &f)
-	cmd.Flags().BoolVar(&f.all, "all", false, "repair everything of the error's kind, not only the place that it names")
 	return cmd
+}
+
+// narrows reports whether flags say what is repaired in the session that is named. Else fix also brings that session back.
+func (f *repairFlags) narrows() bool { return f.latent || f.setAside || len(f.classes) > 0 }
+
+// namesSession reports whether a text is the name of a session, and not an error.
+func namesSession(ctx context.Context, env *environment, text string) bool {
+	if text == "-" || strings.HasPrefix(text, "@") || slices.ContainsFunc(culprit.Readings(env.opt.Agents, []byte(text)), func(e repair.APIError) bool { return e.Recognised }) {
+		return false
+	}
+	all, _, _ := namedSessions(ctx, env, sources{})
+	return isSession(all, text)
 }
 
 // askForError reads the text of an error from the user: lines up to a blank one, or to the end

@@ -20,10 +20,11 @@ import (
 
 func forgetVerb(env *environment) *cobra.Command {
 	var f writeFlags
+	var older string
 	var copies bool
 	cmd := &cobra.Command{
-		Use:   "forget SESSION|ID",
-		Short: "Erase a session's or a repair's old data, and the copies of a session",
+		Use:   "forget [SESSION|ID]",
+		Short: "Erase what mend keeps: of a session, of a repair, or all that is old",
 		Long: `The journal contains what repairs replaced, which is text of your conversations.
 Forget erases the data of one repair, of an operation, or of every repair of a session,
 from the journal's file. Those repairs can no longer be undone; the log keeps a line for
@@ -33,13 +34,32 @@ it deletes the damaged database.
 Of a session it also erases the copies that "mend keep" has made; with --copies only these.
 The agent need not have the session any more.
 
+With --older-than it erases the data of all repairs that are older: not of pending repairs
+and conflicts, nor of those that moved files of yours into the journal, nor the damaged
+database of a salvage. The copies that "mend keep" makes are thinned, and those that are
+older go, except the newest complete one of each session.
+
 It shows what goes, with titles and sizes, and asks; it erases what it has shown, and
 nothing that was added since. --dry-run only shows it.`,
-		Args: oneArg("session or repair"),
-		RunE: func(cmd *cobra.Command, ids []string) error { return runForget(cmd.Context(), env, ids[0], f, copies) },
+		Example: `  mend forget "dark mode"        a session: what undoes its repairs, and its copies
+  mend forget bakobe             what undoes one repair
+  mend forget --older-than 90d   what undoes repairs that are older`,
+		Args: atMostOne("session or repair"),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			switch {
+			case older != "" && (len(ids) > 0 || copies):
+				return usagef("--older-than goes without a name and without --copies")
+			case older != "":
+				return runGC(cmd.Context(), env, older, f)
+			case len(ids) == 0:
+				return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "forget needs one session or repair, or --older-than AGE")
+			}
+			return runForget(cmd.Context(), env, ids[0], f, copies)
+		},
 	}
 	f.add(cmd, "")
 	cmd.Flags().BoolVar(&copies, "copies", false, "erase only the copies of the session, and keep what undoes its repairs")
+	addOlderThan(cmd, &older)
 	return cmd
 }
 

@@ -19,31 +19,29 @@ import (
 	"mend/journal"
 )
 
+// gcVerb is the former name of forget --older-than.
 func gcVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	var older string
 	cmd := &cobra.Command{
-		Use:   "gc --older-than AGE",
-		Short: "Delete undo data of old repairs",
-		Long: `Delete the undo data of repairs older than AGE, such as 90d or 12h. They can no
-longer be undone; the log keeps a line for each. Pending repairs and conflicts are
-not touched, nor are repairs that moved files of yours into the journal, nor the
-damaged database of a salvage: only "mend forget ID" deletes those.
-
-The copies that "mend keep" makes are thinned, and those older than AGE go, except the
-newest complete one of each session.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runGC(cmd.Context(), env, older, f) },
+		Use: "gc --older-than AGE", Short: "Delete the undo data of old repairs: mend forget --older-than AGE", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if older == "" {
+				return usagef("gc needs --older-than AGE, such as --older-than 90d")
+			}
+			return runGC(cmd.Context(), env, older, f)
+		},
 	}
 	f.add(cmd, "")
-	cmd.Flags().StringVar(&older, "older-than", "", "delete the data of repairs older than `WHEN`: an age such as 90d or 12h, or a date")
+	addOlderThan(cmd, &older)
 	return cmd
 }
 
+func addOlderThan(cmd *cobra.Command, older *string) {
+	cmd.Flags().StringVar(older, "older-than", "", "erase what undoes repairs older than `WHEN`: an age such as 90d or 12h, or a date")
+}
+
 func runGC(ctx context.Context, env *environment, older string, f writeFlags) error {
-	if older == "" {
-		return usagef("gc needs --older-than AGE, such as --older-than 90d")
-	}
 	before, err := parseWhen("older-than", older, time.Now())
 	if err != nil {
 		return err

@@ -27,12 +27,8 @@ func helpText(cmd *cobra.Command, width int) string {
 			fmt.Fprintf(&b, "\n%s\n%s", term.Bold(title), text)
 		}
 	}
-	if cmd.Runnable() {
-		usage := "  " + cmd.UseLine() + "\n"
-		if !cmd.HasParent() {
-			usage = "  mend [command] [flags]\n"
-		}
-		section("Usage", usage)
+	if cmd.Runnable() && cmd.HasParent() {
+		section("Usage", "  "+cmd.UseLine()+"\n")
 	}
 	for _, g := range cmd.Groups() {
 		section(g.Title, commandList(cmd, g.ID, width))
@@ -43,20 +39,25 @@ func helpText(cmd *cobra.Command, width int) string {
 	if cmd.HasExample() {
 		section("Examples", term.WrapText(cmd.Example, width))
 	}
-	if cmd.Runnable() {
-		section("Flags", flagList(cmd.LocalFlags(), width))
-		section("Global flags", flagList(cmd.InheritedFlags(), width))
+	if cmd.Runnable() && cmd.HasParent() {
+		section("Flags", flagList(cmd.LocalNonPersistentFlags(), width))
 	}
-	if !cmd.HasParent() {
+	switch {
+	case !cmd.HasParent():
 		section("Learn more", term.WrapText(learnMore, width))
+	case cmd.Name() == flagsTopic:
+		section("Global flags", flagList(cmd.Root().PersistentFlags(), width))
+	case cmd.Runnable():
+		b.WriteString("\nGlobal flags: mend help flags\n")
 	}
 	return b.String()
 }
 
 const learnMore = `
   mend help COMMAND     the help of a command
+  mend help flags       the flags that every command accepts
   mend help exit-codes  what each exit code means
-  mend explain CODE     what a word or a code in the output means, such as R11 or latent`
+  mend explain CODE     what a code in the output means, such as R11`
 
 // commandList returns the commands of a group, one a line.
 func commandList(parent *cobra.Command, group string, width int) string {
@@ -103,7 +104,7 @@ func helpVerb(env *environment) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			found, rest, err := cmd.Root().Find(words)
-			if err != nil || len(rest) > 0 || found.Hidden && !found.Runnable() {
+			if err != nil || len(rest) > 0 {
 				return unknownCommand(cmp.Or(found, cmd.Root()), append(rest, words...)[0])
 			}
 			found.InitDefaultHelpFlag()
@@ -126,9 +127,15 @@ func helpVerb(env *environment) *cobra.Command {
 	}
 }
 
-// exitCodesTopic is the topic "mend help exit-codes".
-func exitCodesTopic(*environment) *cobra.Command {
-	return &cobra.Command{Use: "exit-codes", Short: "What each exit code means", Long: exitHelp()}
+// flagsTopic is the name of the page with the flags of every command.
+const flagsTopic = "flags"
+
+// topics are the pages of the help that are about no command.
+func topics() []*cobra.Command {
+	return []*cobra.Command{
+		{Use: flagsTopic, Short: "The flags that every command accepts", Long: "Every command accepts these flags."},
+		{Use: "exit-codes", Short: "What each exit code means", Long: exitHelp()},
+	}
 }
 
 // exitHelp returns the text of the topic.
@@ -140,10 +147,10 @@ func exitHelp() string {
 	}
 	b.WriteString(`
 If there is nothing to do, the code depends on the verb. It is 0 for those that look
-for what to do: scan, repair, trim, recover, gc, forget and the uninstalling ones. It is
-5 for those that take back or decide something: undo, redo, resolve and uncompact. It is
-1 for fix and "repair --error" if no session fits the error and none is broken, and for an
-error that no repair answers; 5 if they only list the sessions that it may be.
+for what to do: scan, fix, trim, recover, forget and "install --remove". It is 5 for those
+that take back or decide something: undo, "recover ID" and "restore --compaction". It is
+1 for fix with an error text if no session fits the error and none is broken, and for an
+error that no repair answers; 5 if it only lists the sessions that it may be.
 
 The program also exits with 2 if it runs out of memory, as under "ulimit -v", or
 crashes: the runtime of Go sets that code. Standard error then begins with "fatal

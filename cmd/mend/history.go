@@ -34,17 +34,25 @@ type logFlags struct {
 func logVerb(env *environment) *cobra.Command {
 	var f logFlags
 	cmd := &cobra.Command{
-		Use:   "log [SESSION]",
-		Short: "List repairs and undos, newest first",
-		Long: `List repairs and undos: id, age, state, what was fixed, and the title of the session.
-What one run of mend changed in several sessions is one line, an operation; with -v each of its
-repairs has a line, too. "mend undo", "mend redo" and "mend show" accept both ids. SESSION is an id, the start of one, a title or a part of
-it, . for the newest session of this folder, or @ for the newest of all.
+		Use:   "log [SESSION|ID]",
+		Short: "What mend changed, who did it, and why; with an ID all of it",
+		Long: `Without an id, log lists changes, newest first: id, age, state, what was fixed, and the
+title of the session. What one run of mend changed in several sessions is one line, an
+operation; with -v each of its repairs has a line, too. SESSION is an id, the start of one,
+a title or a part of it, . for the newest session of this folder, or @ for the newest of all.
 
-With --export it writes the whole journal to a file, for another program or for an auditor, who checks it with "mend verify FILE".
+With the id of a repair it shows why it was made, what it changed and lost, how to undo it,
+and the diff of every change. It also shows which entries changed the same records before
+and after it, what is there now, and what the same change would do now: that is planned,
+and nothing is written. With the id of an operation it lists its repairs.
 
-A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as 2026-03-31T14:30:00Z.`,
+With --export it writes the whole journal to a file, for another program or for an auditor,
+who checks it with "mend verify FILE".
+
+A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
+2026-03-31T14:30:00Z.`,
 		Example: `  mend log                    everything
+  mend log bakobe             all about a repair
   mend log "dark mode" -n 3   the last three changes of a session
   mend log --here --since 7d  of this folder, in the last week
   mend log --channel plugin --state undone   repairs of the plugin that were undone`,
@@ -54,7 +62,14 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 				if f.session != "" {
 					return usagef("log accepts one session")
 				}
-				f.session = names[0]
+				es, session, err := findSessionOrRepair(cmd.Context(), env, names[0])
+				switch {
+				case err != nil:
+					return err
+				case len(es) > 0:
+					return showEntries(cmd.Context(), env, es)
+				}
+				f.session = session.ID
 			}
 			q, none, err := logQuery(cmd.Context(), env, f)
 			if err != nil {
@@ -349,53 +364,53 @@ func fixedClasses(e change.Entry, unknown string) string {
 	return text
 }
 
+// showVerb is the former name of log ID.
 func showVerb(env *environment) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show [ID]",
-		Short: "Show what a repair or an operation changed, and why",
-		Long: `Show why a repair was made, what it changed and lost, how to undo it, and the diff of
-every change. It also shows which entries changed the same places before (follows) and after (again), what is
-there now, and what the same change would do now: that is planned, and nothing is written. Without an id it shows the newest change that is in force and is no undo.
-Of an operation, which is what one run of mend did, it lists the repairs.`,
-		Args: atMostOne("repair"),
+		Use: "show [ID]", Short: "Show what a repair changed, and why: mend log ID", Args: atMostOne("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			release := env.opt.Journal.Hold()
-			defer release()
+			var es []change.Entry
+			var err error
 			if len(ids) == 0 {
-				newest, err := newest(cmd.Context(), env, env.opt.Journal.Newest, "no change is in force")
-				if err != nil {
-					return err
-				}
-				ids = []string{newest[0].ID}
+				es, err = newest(cmd.Context(), env, env.opt.Journal.Newest, "no change is in force")
+				es = es[:min(len(es), 1)]
+			} else {
+				es, err = env.opt.Journal.Find(ids[0])
 			}
-			op, err := env.opt.Journal.Find(ids[0])
 			if err != nil {
 				return err
 			}
-			if len(op) > 1 {
-				return showOperation(env, op, release)
-			}
-			e, ops, err := env.opt.Journal.Show(op[0].ID)
-			if err != nil {
-				return err
-			}
-			related, err := env.opt.Journal.Related([]change.Entry{e})
-			if err != nil {
-				return err
-			}
-			together := togetherText(env, e)
-			effect := effectOf(cmd.Context(), env, e, release)
-			if env.JSON {
-				r := entryJSON(e, ops)
-				r.relate(related[e.ID])
-				r.Now = effect.json()
-				env.answer = map[string]any{"repairs": []repairJSON{r}}
-				return nil
-			}
-			env.Page(func(t *term.Terminal) { printEntry(t, e, ops, related[e.ID], &effect, together) })
-			return nil
+			return showEntries(cmd.Context(), env, es)
 		},
 	}
+}
+
+// showEntries shows all about one entry, or lists those of an operation.
+func showEntries(ctx context.Context, env *environment, es []change.Entry) error {
+	release := env.opt.Journal.Hold()
+	defer release()
+	if len(es) > 1 {
+		return showOperation(env, es, release)
+	}
+	e, ops, err := env.opt.Journal.Show(es[0].ID)
+	if err != nil {
+		return err
+	}
+	related, err := env.opt.Journal.Related([]change.Entry{e})
+	if err != nil {
+		return err
+	}
+	together := togetherText(env, e)
+	effect := effectOf(ctx, env, e, release)
+	if env.JSON {
+		r := entryJSON(e, ops)
+		r.relate(related[e.ID])
+		r.Now = effect.json()
+		env.answer = map[string]any{"repairs": []repairJSON{r}}
+		return nil
+	}
+	env.Page(func(t *term.Terminal) { printEntry(t, e, ops, related[e.ID], &effect, together) })
+	return nil
 }
 
 // printEntryHead prints what an entry is: its session, why it was made, what it changed, and what

@@ -29,54 +29,65 @@ import (
 	"mend/internal/term"
 )
 
+// pluginVerb is the former name of install.
 func pluginVerb(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
-		Short: "Install, remove or inspect the plugin for your agent",
-		Long: `The plugin is one small JavaScript file in OpenCode's folder of plugins. It passes
-session errors to "mend hook", which decides what to repair. No server port is
-needed. OpenCode loads it at its next start. Without mend it does nothing.
-
-With --agent claude it is a hook in the settings of Claude Code, which runs "mend hook"
-when a session is resumed. By default that only tells you of damage. All other bytes of
-the settings stay as they are, and uninstall restores them. With --agent codex it is the
-same in hooks.json of Codex, which asks you to trust the hook when it starts next.
-
-Without a subcommand this shows where the plugin is installed.`,
-		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error { return pluginStatus(env) },
+		Short: "Show where the plugin is installed: mend",
+		Args:  noArgs,
+		RunE:  func(*cobra.Command, []string) error { return pluginStatus(env) },
 	}
-	var s agent.Setup
-	var install *cobra.Command
-	install = pluginCommand(env, "install", "Install the plugin", func(ctx context.Context, i installation, f writeFlags) error {
-		return i.install(ctx, s, f, install.Flags().Changed("keep"))
-	})
-	install.Long = `Install writes the plugin for all projects, or with --project for the current one. OpenCode
-loads it at its next start. The flags --store and --hooks are kept when it is installed again.
-
-Before each prompt the plugin repairs a broken session, so that you do not see an error. It
-does so only if that loses nothing that can be read. What only the provider can judge is
-repaired after its error; then send your prompt again. Each repair can be undone ("mend log",
-"mend undo"). "mend config" lists the settings, "mend status" shows what the plugin did,
-"mend plugin uninstall" removes it.`
-	install.Example = `  mend plugin install
-  mend plugin install --hooks all    also guard writes, change models that fail, and more (docs/hooks.md)
-  mend plugin install --agent kilo   for Kilo
-  mend plugin install --agent claude --keep     also copy each session (mend keep --help)
-  mend plugin install --agent codex --keep`
-	install.Flags().BoolVar(&s.Repair, "repair", false, "with --agent claude: repair sessions that the provider would refuse, when they end and when they are resumed")
-	install.Flags().BoolVar(&s.Keep, "keep", false, "copy each session when one of its turns ends, so that mend restore can bring it back (mend keep)")
-	install.Flags().StringVar(&s.Hooks, "hooks", "", "use this `VALUE` of the setting hooks with this plugin: recovery or all (default: as installed before)")
-	_ = install.RegisterFlagCompletionFunc("hooks", cobra.FixedCompletions(config.HooksValues(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(
-		install,
-		pluginCommand(env, "uninstall", "Remove the plugin", func(ctx context.Context, i installation, f writeFlags) error { return i.uninstall(ctx, f) }),
+		installCommand(env, "install", "Install the plugin: mend install", nil),
+		pluginCommand(env, "uninstall", "Remove the plugin: mend install --remove", func(ctx context.Context, i installation, f writeFlags) error { return i.uninstall(ctx, f) }),
 		&cobra.Command{
 			Use: "status", Short: "Show where the plugin is installed, and its version", Args: noArgs,
 			RunE: func(*cobra.Command, []string) error { return pluginStatus(env) },
 		},
 	)
 	return cmd
+}
+
+func installVerb(env *environment) *cobra.Command {
+	var remove bool
+	cmd := installCommand(env, "install", "Install what repairs sessions while your agent runs", &remove)
+	cmd.Flags().BoolVar(&remove, "remove", false, "remove what install wrote")
+	return cmd
+}
+
+// installCommand returns the command that installs the plugin, or removes it if *remove is set.
+func installCommand(env *environment, use, short string, remove *bool) *cobra.Command {
+	var s agent.Setup
+	var install *cobra.Command
+	install = pluginCommand(env, use, short, func(ctx context.Context, i installation, f writeFlags) error {
+		if remove != nil && *remove {
+			return i.uninstall(ctx, f)
+		}
+		return i.install(ctx, s, f, install.Flags().Changed("keep"))
+	})
+	install.Long = `For OpenCode and Kilo this is one small JavaScript file in the agent's folder of plugins. It
+passes errors of sessions to "mend hook", which decides what to repair. No server port is
+needed. For Claude Code it is a hook in its settings, for Codex one in hooks.json, which asks
+you to trust it at its next start. All other bytes of the settings stay as they are, and
+--remove restores them.
+
+Install writes the plugin for all projects, or with --project for the current one. OpenCode
+loads it at its next start. The flags --store and --hooks are kept when it is installed again.
+
+Before each prompt the plugin repairs a broken session, so that you do not see an error. It
+does so only if that loses nothing that can be read. What only the provider can judge is
+repaired after its error; then send your prompt again. Each repair can be undone ("mend log",
+"mend undo"). "mend config" lists the settings, "mend" shows what the plugin did.`
+	install.Example = `  mend install
+  mend install --hooks all            also guard writes, change models that fail, and more (docs/hooks.md)
+  mend install --agent kilo           for Kilo
+  mend install --agent claude --keep  also copy each session (mend keep --help)
+  mend install --remove`
+	install.Flags().BoolVar(&s.Repair, "repair", false, "with --agent claude: repair sessions that the provider would refuse, when they end and when they are resumed")
+	install.Flags().BoolVar(&s.Keep, "keep", false, "copy each session when one of its turns ends, so that mend restore can bring it back (mend keep)")
+	install.Flags().StringVar(&s.Hooks, "hooks", "", "use this `VALUE` of the setting hooks with this plugin: recovery or all (default: as installed before)")
+	_ = install.RegisterFlagCompletionFunc("hooks", cobra.FixedCompletions(config.HooksValues(), cobra.ShellCompDirectiveNoFileComp))
+	return install
 }
 
 func pluginCommand(env *environment, use, short string, run func(ctx context.Context, i installation, f writeFlags) error) *cobra.Command {

@@ -14,16 +14,40 @@ import (
 
 func recoverVerb(env *environment) *cobra.Command {
 	var f writeFlags
+	var d decisionFlags
 	cmd := &cobra.Command{
-		Use:   "recover",
-		Short: "Finish or roll back interrupted repairs",
-		Long: `Complete every repair of this store that was interrupted, or roll it back if it
-cannot be completed. Every command that writes does this first. It does not ask: you
-have agreed to these repairs.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runRecover(cmd.Context(), env, f) },
+		Use:   "recover [ID]",
+		Short: "Finish a change that was interrupted, or decide a conflict",
+		Long: `Recover completes every change of mend that was interrupted, or takes it back if it cannot
+be completed. Every command that writes does this first. It does not ask: you have agreed
+to these changes.
+
+If another program changed the same records before that, mend leaves them alone: that is a
+conflict. So it is with a change that stays pending because recovery fails. With its ID you
+decide:
+
+  --keep     leave everything as it is now
+  --back     restore the state before the change
+  --forward  apply the change, over what the other program wrote
+
+It shows what that does, and asks. The current bytes are saved to the journal first, so the
+decision can be undone.`,
+		Args: atMostOne("repair"),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			decision, decided := d.decision()
+			switch {
+			case len(ids) == 0 && decided:
+				return usagef("--%s needs the ID of a repair in conflict", decision)
+			case len(ids) == 0:
+				return runRecover(cmd.Context(), env, f)
+			case !decided:
+				return fail.New(fail.Usage, helpHint(cmd), "recover ID needs --keep, --back or --forward")
+			}
+			return runResolve(cmd.Context(), env, ids[0], decision, f)
+		},
 	}
 	f.add(cmd, "")
+	d.add(cmd)
 	return cmd
 }
 

@@ -26,7 +26,13 @@ type repairFlags struct {
 	classes                       []string
 	apiError                      string
 	errorText                     []byte // instead of apiError
+	asksError                     bool   // if no session is broken, ask for the text of an error
 	sessionFilter
+}
+
+// repairs reports whether a repair of all sessions would write, after a question.
+func (f *repairFlags) repairs() bool {
+	return !f.dryRun && !f.yes && !f.latent && len(f.classes) == 0 && f.sessionFilter.all()
 }
 
 // hasError reports whether the repair is about an API error.
@@ -41,54 +47,34 @@ func addRepairFlags(env *environment, cmd *cobra.Command, f *repairFlags) {
 	fl.BoolVar(&f.setAside, "set-aside", false, "take what has no fix out of the named session; undo brings it back")
 	thinkingFlag(env, fl)
 	providerFlag(env, fl)
-}
-
-func repairVerb(env *environment) *cobra.Command {
-	var f repairFlags
-	cmd := &cobra.Command{
-		Use:   "repair [SESSION]",
-		Short: "Fix one session, or all broken ones",
-		Long: `Repair plans the smallest change that fixes a session, tests it on a copy, writes it to
-the journal, and applies it: all or nothing.
-
-SESSION is an id, the start of one, a title or a part of it, . for the newest session
-of this folder, or @ for the newest of all. Without one, it is about each broken
-session. The repair is shown before you are asked; without a terminal, and with --json,
-it is only made with --yes.
-
-With --error it repairs what the error names, then everything else that is broken.
-Without a session it finds the one that the error came from, as mend fix does.
-
-The provider names one bad signature per error. --all removes all of them at once; so
-does a second such error.
-
-` + setAsideHelp,
-		Example: `  mend repair                      show all broken sessions, ask, repair
-  mend repair "dark mode"          the session with this in its title
-  mend repair . --dry-run -p       show what would change in the newest session of this folder
-  mend repair --error @err.txt     the session that this error came from`,
-		Args: atMostOne("session"),
-		RunE: func(cmd *cobra.Command, ids []string) error {
-			switch {
-			case f.all && f.apiError == "":
-				return usagef("--all needs --error")
-			case f.setAside && len(ids) == 0 && f.apiError == "":
-				return usagef("--set-aside needs a session")
-			}
-			if f.orphans {
-				return repairOrphans(cmd.Context(), env, ids, f)
-			}
-			return runRepair(cmd.Context(), env, ids, f)
-		},
-	}
-	addRepairFlags(env, cmd, &f)
-	fl := cmd.Flags()
 	f.sessionFilter.add(fl)
 	fl.BoolVar(&f.orphans, "orphans", false, "instead of repairing sessions, move orphaned messages and parts into the journal")
 	fl.StringSliceVar(&f.classes, "class", nil, "fix only these classes: "+classList(env))
-	fl.BoolVar(&f.all, "all", false, "with --error: repair everything of its kind, not only the place that it names")
+	fl.BoolVar(&f.all, "all", false, "repair everything of the error's kind, not only the place that it names")
 	fl.StringVar(&f.apiError, "error", "", "use the error you got to decide what to fix: its text, @FILE, or - for standard input")
+}
+
+// repairVerb is the former name of fix, with the name of a session alone.
+func repairVerb(env *environment) *cobra.Command {
+	var f repairFlags
+	cmd := &cobra.Command{
+		Use: "repair [SESSION]", Short: "Repair one session, or all broken ones: mend fix", Args: atMostOne("session"),
+		RunE: func(cmd *cobra.Command, ids []string) error { return startRepair(cmd.Context(), env, ids, f) },
+	}
+	addRepairFlags(env, cmd, &f)
 	return cmd
+}
+
+func startRepair(ctx context.Context, env *environment, names []string, f repairFlags) error {
+	switch {
+	case f.all && f.apiError == "":
+		return usagef("--all needs --error, or the text of an error")
+	case f.setAside && len(names) == 0 && f.apiError == "":
+		return usagef("--set-aside needs a session")
+	case f.orphans:
+		return repairOrphans(ctx, env, names, f)
+	}
+	return runRepair(ctx, env, names, f)
 }
 
 const setAsideHelp = `For what has no fix --set-aside takes the message, the part or the line at fault out of
@@ -159,6 +145,11 @@ func runRepair(ctx context.Context, env *environment, names []string, f repairFl
 		left = fail.Worst(left, errProblems)
 	case declined:
 		left = fail.Worst(left, term.ErrDeclined)
+	case f.asksError && left == nil && !done && env.CanAsk && !env.JSON: // nothing is broken
+		if f.errorText, err = askForError(ctx, env); err != nil {
+			return err
+		}
+		return runRepair(ctx, env, nil, f)
 	}
 	return left
 }

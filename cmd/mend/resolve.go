@@ -12,39 +12,40 @@ import (
 	"mend/internal/term"
 )
 
+// decisionFlags are the flags that decide a conflict.
+type decisionFlags struct{ keep, back, forward bool }
+
+func (f *decisionFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.keep, "keep", false, "leave everything as it is")
+	cmd.Flags().BoolVar(&f.back, "back", false, "restore the state before the change")
+	cmd.Flags().BoolVar(&f.forward, "forward", false, "apply the change, over what the other program wrote")
+	cmd.MarkFlagsMutuallyExclusive("keep", "back", "forward")
+}
+
+func (f *decisionFlags) decision() (d mend.Decision, decided bool) {
+	switch {
+	case f.back:
+		return mend.Back, true
+	case f.forward:
+		return mend.Forward, true
+	}
+	return mend.Keep, f.keep
+}
+
+// resolveVerb is the former name of recover ID.
 func resolveVerb(env *environment) *cobra.Command {
 	var f writeFlags
-	var keep, back, forward bool
+	var d decisionFlags
 	cmd := &cobra.Command{
-		Use:   "resolve ID --keep|--back|--forward",
-		Short: "Resolve a conflict after an interrupted repair",
-		Long: `A conflict arises when a repair was interrupted and another program changed the
-same records before recovery. mend left those changes alone. So it is with a repair
-that stays pending because recovery fails. You decide:
-
-  --keep     leave everything as it is now
-  --back     restore the state before the repair
-  --forward  apply the repair, over the other changes
-
-The current bytes are saved to the journal first, so the decision can be undone.`,
-		Args: oneArg("repair"),
+		Use: "resolve ID --keep|--back|--forward", Short: "Decide a conflict: mend recover ID", Args: oneArg("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			d := mend.Keep
-			switch {
-			case back:
-				d = mend.Back
-			case forward:
-				d = mend.Forward
-			}
-			return runResolve(cmd.Context(), env, ids[0], d, f)
+			decision, _ := d.decision()
+			return runResolve(cmd.Context(), env, ids[0], decision, f)
 		},
 	}
 	f.add(cmd, "")
-	cmd.Flags().BoolVar(&keep, "keep", false, "leave everything as it is")
-	cmd.Flags().BoolVar(&back, "back", false, "restore the state before the repair")
-	cmd.Flags().BoolVar(&forward, "forward", false, "apply the repair, over the other changes")
+	d.add(cmd)
 	cmd.MarkFlagsOneRequired("keep", "back", "forward")
-	cmd.MarkFlagsMutuallyExclusive("keep", "back", "forward")
 	return cmd
 }
 

@@ -23,7 +23,8 @@ import (
 func restoreVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	var at, from string
-	var all bool
+	var all, compaction bool
+	u := repair.UncompactRequest{Protected: repair.ProtectedTools()}
 	cmd := &cobra.Command{
 		Use:   "restore [SESSION]",
 		Short: "Bring back a session that is hidden, archived, deleted or damaged",
@@ -45,15 +46,30 @@ with it, both stay: what is missing is added. Another conversation under its id 
 With --at it is as it was then: an age ("2h ago", 3d), a date, a time, or the id of a
 repair, for the state before that. --from STORE takes it from another store of the agent;
 alone, it brings back all sessions there that this one lacks. --all brings back all that
-were kept and that their agent has no more, as after its database was removed.`,
+were kept and that their agent has no more, as after its database was removed.
+
+With --compaction it brings back what the agent replaced by a summary: it removes the newest
+compaction, so that the messages before it are sent again. Broken ones among them are
+repaired in the same step. If the next request would be too large for the model, nothing is
+changed; with --trim outputs of tools are trimmed until it fits, as mend trim does.`,
 		Example: `  mend restore                     list what can be brought back, and ask
   mend restore "dark mode"         the session with this in its title
   mend restore 3cffaf78 --at "2h ago"
   mend restore ses_1 --dry-run     show what would be done
   mend restore --all               after a database or a folder was removed
-  mend restore --from ~/.local/share/opencode/storage`,
+  mend restore --from ~/.local/share/opencode/storage
+  mend restore --compaction .      the newest session of this folder: as before its compaction`,
 		Args: atMostOne("session"),
 		RunE: func(cmd *cobra.Command, names []string) error {
+			switch {
+			case compaction && (at != "" || from != "" || all):
+				return usagef("--compaction goes without --at, --from and --all")
+			case compaction:
+				u.Force = f.force
+				return runUncompact(cmd.Context(), env, names, f, u)
+			case u.Trim:
+				return usagef("--trim goes with --compaction")
+			}
 			r, err := parseRestore(at, time.Now())
 			if err != nil {
 				return err
@@ -84,6 +100,8 @@ were kept and that their agent has no more, as after its database was removed.`,
 	f.add(cmd, "restore even if an agent is using the session, or went on with it otherwise, or not all of it can be read")
 	cmd.Flags().StringVar(&at, "at", "", "as it was at a `TIME`: an age, a date, a time, or the id of a repair: before that")
 	cmd.Flags().BoolVar(&all, "all", false, "all sessions that were kept and that their agent has no more")
+	cmd.Flags().BoolVar(&compaction, "compaction", false, "remove the newest compaction: what it replaced is sent again")
+	cmd.Flags().BoolVar(&u.Trim, "trim", false, "with --compaction: trim outputs of tools if the next request would be too large")
 	cmd.Flags().StringVar(&from, "from", "", "take it from another `STORE` of the agent; without a session, all that this one lacks")
 	return cmd
 }

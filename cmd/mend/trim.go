@@ -114,22 +114,12 @@ func runTrim(ctx context.Context, env *environment, names []string, f writeFlags
 	return nil
 }
 
+// uncompactVerb is the former name of restore --compaction.
 func uncompactVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	r := repair.UncompactRequest{Protected: repair.ProtectedTools()}
 	cmd := &cobra.Command{
-		Use:   "uncompact [SESSION]",
-		Short: "Remove a compaction: the messages before it are sent again",
-		Long: `A compaction replaces the conversation before it by a summary. Uncompact removes the
-newest compaction and its summary, so that the agent sends the messages before it
-again. Broken messages among them are repaired in the same step. Undo restores the
-compaction.
-
-If the next request would be too large for the model, nothing is changed. With
---trim outputs of tools are trimmed until it fits, as mend trim does.`,
-		Example: `  mend uncompact .               the newest session of this folder
-  mend uncompact . --trim --dry-run`,
-		Args: atMostOne("session"),
+		Use: "uncompact [SESSION]", Short: "Remove a compaction: mend restore --compaction SESSION", Args: atMostOne("session"),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			r.Force = f.force
 			return runUncompact(cmd.Context(), env, names, f, r)

@@ -880,14 +880,14 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 	env, _, note := b.quiet()
 	defer note()
 	v := reversal{
-		environment: env, ctx: ctx, flags: writeFlags{dryRun: true}, release: func() {}, names: []string{id},
+		environment: env, ctx: ctx, flags: writeFlags{dryRun: true}, release: func() {}, names: []string{id}, verb: "undo",
 		wanted: func(e change.Entry) bool { return (e.UndoneBy != "") == redo },
 		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
 			return c.ProposeUndo(ctx, mend.UndoRequest{IDs: idsOf(es), Redo: redo})
 		},
 	}
 	if redo {
-		env.command = "redo"
+		env.command, v.verb = "redo", "redo"
 	}
 	if id == "" {
 		if v.names, err = b.newest(ctx, env, s, redo); err != nil {

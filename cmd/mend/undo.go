@@ -35,110 +35,108 @@ func (f *writeFlags) add(cmd *cobra.Command, force string) {
 }
 
 func undoVerb(env *environment) *cobra.Command {
-	var f writeFlags
-	var r mend.UndoRequest
-	var session string
+	var f undoFlags
 	cmd := &cobra.Command{
 		Use:   "undo [ID]",
-		Short: "Undo a repair, or all that one command repaired",
-		Long: `Undo restores what a repair changed: the same bytes, names and modes as before. It has
-an entry of its own in the journal, and can itself be undone.
+		Short: "Take back the last change, or another one",
+		Long: `Undo restores what a change of mend replaced: the same bytes, names and modes as before.
+It has an entry of its own in the journal. With --redo it applies a change again that was
+undone.
 
 ID is the id of a repair, or of an operation: all that one run of mend changed, such as
-"mend repair" without a session. Without an id, undo takes back the newest operation of
-the journal that is in force and is no undo: also a restore, a redo, a clean, and what the
-plugin, a hook or "mend watch" did, in any store. It is shown before you are asked.
+"mend fix" without a session. The start of an id is enough. Without an id, undo takes back
+the newest operation of the journal that is in force and is no undo: also a restore, a
+redo, a clean, and what the plugin, a hook or "mend watch" did, in any store; with --redo
+it applies again what was undone last. It is shown before you are asked.
 
 If something changed the same place after the repair, undo leaves that session as it is and
 shows the place: before, what the repair wrote, and now. The other sessions of an
 operation are restored all the same; run it again for the rest.`,
 		Example: `  mend undo                     what the last run of mend changed
-  mend undo bak                 the beginning of an id is enough
+  mend undo --redo              what was undone last, again
+  mend undo bak                 the start of an id is enough
   mend undo op-bakobe           all repairs of an operation (mend log)
   mend undo --session ses_abc   all repairs of a session
   mend undo bak --only prt_1    only this change`,
 		Args: atMostOne("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			switch {
-			case len(ids) == 1 && session != "":
+			case len(ids) == 1 && f.session != "":
 				return usagef("undo needs a repair id, or --session SESSION")
-			case len(ids) == 0 && r.Only != nil:
+			case len(ids) == 0 && f.only != nil:
 				return usagef("--only needs a repair id")
+			case f.redo && (f.session != "" || f.only != nil):
+				return usagef("--redo applies again all that an undo took back: it goes without --session and --only")
 			}
-			r.Force, r.Named = f.force, env.opt.Store != ""
-			return runUndo(cmd.Context(), env, ids, session, f, r)
+			return runUndo(cmd.Context(), env, ids, f)
 		},
 	}
-	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
-	f.addPatch(cmd)
-	cmd.Flags().StringVar(&session, "session", "", "undo every repair of this `SESSION` in one step")
-	cmd.Flags().StringSliceVar(&r.Only, "only", nil, "undo only these changes of the repair")
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.BoolVar(&f.redo, "redo", false, "apply again what was undone")
+	fl.StringVar(&f.session, "session", "", "undo every repair of this `SESSION` in one step")
+	fl.StringSliceVar(&f.only, "only", nil, "undo only these changes of the repair")
 	return cmd
 }
 
-func runUndo(ctx context.Context, env *environment, ids []string, session string, f writeFlags, r mend.UndoRequest) error {
+// redoVerb is the former name of undo --redo.
+func redoVerb(env *environment) *cobra.Command {
+	f := undoFlags{redo: true}
+	cmd := &cobra.Command{
+		Use: "redo [ID]", Short: "Apply an undone repair again: mend undo --redo", Args: atMostOne("repair"),
+		RunE: func(cmd *cobra.Command, ids []string) error { return runUndo(cmd.Context(), env, ids, f) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// undoFlags are the flags of undo.
+type undoFlags struct {
+	writeFlags
+	redo    bool
+	session string
+	only    []string
+}
+
+func (f *undoFlags) add(cmd *cobra.Command) {
+	f.writeFlags.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
+	f.addPatch(cmd)
+}
+
+func runUndo(ctx context.Context, env *environment, ids []string, f undoFlags) error {
 	release := env.opt.Journal.Hold()
 	defer release()
+	r := mend.UndoRequest{Only: f.only, Force: f.force, Redo: f.redo, Named: env.opt.Store != ""}
 	v := reversal{
-		environment: env, ctx: ctx, flags: f, release: release, names: ids, one: r.Only != nil,
-		wanted: func(e change.Entry) bool { return e.UndoneBy == "" },
+		environment: env, ctx: ctx, flags: f.writeFlags, release: release, names: ids, one: f.only != nil, verb: "undo",
+		wanted: func(e change.Entry) bool { return (e.UndoneBy != "") == f.redo },
 		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
 			r.IDs = idsOf(es)
 			return c.ProposeUndo(ctx, r)
 		},
 	}
-	v.named = len(ids) > 0 || session != ""
-	if session != "" {
-		found, err := findSessions(ctx, env, []string{session})
+	if f.redo {
+		v.verb = "redo"
+	}
+	v.named = len(ids) > 0 || f.session != ""
+	switch {
+	case f.session != "":
+		found, err := findSessions(ctx, env, []string{f.session})
 		if err != nil {
 			return err
 		}
 		v.session = found[0].ID
-	} else if len(ids) == 0 {
-		v.list = func() ([]change.Entry, error) {
-			return newest(ctx, env, env.opt.Journal.Newest, "no change is in force")
-		}
-	}
-	return v.run()
-}
-
-func redoVerb(env *environment) *cobra.Command {
-	var f writeFlags
-	cmd := &cobra.Command{
-		Use:   "redo [ID]",
-		Short: "Redo an undone repair, or all of an operation",
-		Long: `Redo re-applies a repair that was undone. If that undo reverted several repairs at
-once, as undo --session does, all of them are re-applied. With the id of an operation
-it re-applies all of it that is undone.
-
-A redo is a change of its own: "mend undo" takes it back.
-
-Without an id it is what was undone last. It is shown before you are asked.`,
-		Args: atMostOne("repair"),
-		RunE: func(cmd *cobra.Command, ids []string) error { return runRedo(cmd.Context(), env, ids, f) },
-	}
-	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
-	f.addPatch(cmd)
-	return cmd
-}
-
-func runRedo(ctx context.Context, env *environment, ids []string, f writeFlags) error {
-	release := env.opt.Journal.Hold()
-	defer release()
-	named := env.opt.Store != ""
-	v := reversal{
-		environment: env, ctx: ctx, flags: f, release: release, names: ids, named: len(ids) > 0,
-		wanted: func(e change.Entry) bool { return e.UndoneBy != "" },
-		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
-			return c.ProposeUndo(ctx, mend.UndoRequest{IDs: idsOf(es), Redo: true, Force: f.force, Named: named})
-		},
-	}
-	if len(ids) == 0 { // what the newest undo reverted is applied again
+	case len(ids) > 0:
+	case f.redo:
 		undos, err := newest(ctx, env, env.opt.Journal.NewestUndo, "no change is undone")
 		if err != nil {
 			return err
 		}
 		v.names = undoneBy(undos)
+	default:
+		v.list = func() ([]change.Entry, error) {
+			return newest(ctx, env, env.opt.Journal.Newest, "no change is in force")
+		}
 	}
 	return v.run()
 }
@@ -156,6 +154,7 @@ type reversal struct {
 	*environment
 	ctx     context.Context
 	flags   writeFlags
+	verb    string                         // undo or redo
 	release func()                         // of the journal, see [mend.Journal.Hold]
 	names   []string                       // of repairs and operations
 	session string                         // instead of names: all repairs of it
@@ -202,7 +201,7 @@ func (v *reversal) entries() (all []change.Entry, err error) {
 				return e.State == change.Aborted || e.State == change.Resolved || !v.wanted(e)
 			})
 			if len(es) == 0 {
-				return nil, fmt.Errorf("operation %s: %w: nothing of it is left to %s", name, mend.ErrNothingToDo, v.command)
+				return nil, fmt.Errorf("operation %s: %w: nothing of it is left to %s", name, mend.ErrNothingToDo, v.verb)
 			}
 		}
 		all = append(all, es...)
@@ -280,7 +279,7 @@ func (v *reversal) projectOrder(s sessionReversal) int {
 	switch {
 	case len(ops) == 0 || ops[0].Ref.Kind != change.KindProject:
 		return 0
-	case ops[0].Post == nil || v.command == "redo":
+	case ops[0].Post == nil || v.verb == "redo":
 		return -1
 	}
 	return 1
@@ -380,7 +379,7 @@ func (v *reversal) revert(b *batch) error {
 	if !v.flags.yes || !v.named {
 		printReverted(v.environment, repairs)
 	}
-	verb := term.Capitalized(v.command)
+	verb := term.Capitalized(v.verb)
 	switch {
 	case v.flags.patch:
 		v.Page(v.printDiff)

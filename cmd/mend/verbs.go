@@ -9,58 +9,28 @@ var packagerVerbs []func(*environment) *cobra.Command
 
 // A verbGroup is a section of "mend --help".
 type verbGroup struct {
-	title string // "" for verbs that only programs call
+	title string
 	verbs []func(*environment) *cobra.Command
 }
 
 // verbGroups returns all verbs, in the order of the help.
 func verbGroups() []verbGroup {
 	return []verbGroup{
-		{"Start here", []func(*environment) *cobra.Command{
-			fixVerb,
-			statusVerb,
-			scanVerb,
-			uiVerb,
-			explainVerb,
-			demoVerb,
-		}},
-		{"Repair", []func(*environment) *cobra.Command{
-			repairVerb,
-			trimVerb,
-			uncompactVerb,
-			moveVerb,
-			salvageVerb,
-			restoreVerb,
-			undoVerb,
-			redoVerb,
-		}},
-		{"History", []func(*environment) *cobra.Command{
-			logVerb,
-			showVerb,
-			reportVerb,
-		}},
-		{"While the agent runs", []func(*environment) *cobra.Command{
-			pluginVerb,
-			watchVerb,
-			keepVerb,
-			configVerb,
-		}},
-		{"Maintenance", []func(*environment) *cobra.Command{
-			recoverVerb,
-			resolveVerb,
-			verifyVerb,
-			cleanVerb,
-			gcVerb,
-			forgetVerb,
-			completionVerb,
-			versionVerb,
-			helpVerb,
-		}},
-		{"", append([]func(*environment) *cobra.Command{
-			hookVerb,
-			exitCodesTopic,
-		}, packagerVerbs...)},
+		{"Repair, and take back", []func(*environment) *cobra.Command{fixVerb, undoVerb, logVerb}},
+		{"Look", []func(*environment) *cobra.Command{scanVerb, explainVerb, uiVerb, reportVerb}},
+		{"Bring back", []func(*environment) *cobra.Command{restoreVerb, moveVerb, salvageVerb}},
+		{"Make room", []func(*environment) *cobra.Command{trimVerb, cleanVerb}},
+		{"While the agent runs", []func(*environment) *cobra.Command{installVerb, watchVerb, keepVerb}},
+		{"Rarely needed", []func(*environment) *cobra.Command{recoverVerb, forgetVerb, verifyVerb, configVerb}},
 	}
+}
+
+// hiddenVerbs are not on the screen of the help: for programs, and the names that verbs had before.
+func hiddenVerbs() []func(*environment) *cobra.Command {
+	return append([]func(*environment) *cobra.Command{
+		helpVerb, completionVerb, versionVerb, demoVerb, hookVerb,
+		repairVerb, showVerb, redoVerb, uncompactVerb, resolveVerb, gcVerb, pluginVerb, statusVerb,
+	}, packagerVerbs...)
 }
 
 // Commands are listed in the order of their groups. The setting is global in the library.
@@ -69,17 +39,20 @@ func init() { cobra.EnableCommandSorting = false }
 // addVerbs adds all verbs to root, each to its group.
 func (env *environment) addVerbs(root *cobra.Command) {
 	for _, g := range verbGroups() {
-		group := &cobra.Group{ID: g.title, Title: g.title}
-		if g.title != "" {
-			root.AddGroup(group)
-		}
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, verb := range g.verbs {
 			cmd := verb(env)
 			cmd.GroupID = g.title
 			root.AddCommand(cmd)
-			if cmd.Name() == "help" {
-				root.SetHelpCommand(cmd)
-			}
 		}
 	}
+	for _, verb := range hiddenVerbs() {
+		cmd := verb(env)
+		cmd.Hidden = true
+		root.AddCommand(cmd)
+		if cmd.Name() == "help" {
+			root.SetHelpCommand(cmd)
+		}
+	}
+	root.AddCommand(topics()...)
 }

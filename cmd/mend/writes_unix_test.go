@@ -44,6 +44,7 @@ var writeCases = []writeCase{
 	{verb: "repair", args: commandArgs("--orphans SESSION"), asks: "Move the orphans of 1 session", setup: func(sb sandbox) {
 		damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "prompt gone, its parts stay"))
 	}},
+	{verb: "fix", asks: `Repair "A title"?`},
 	{verb: "fix", args: commandArgs("messages: text content blocks must contain non-whitespace text"), asks: `Repair "A title"?`},
 	{verb: "trim", args: commandArgs("SESSION --to 3000 --keep-turns 0"), asks: `Trim "A title"?`, setup: longOutputs},
 	{verb: "trim", args: commandArgs("SESSION --to 1 --keep-turns 0 --hard"), asks: `Trim "A title"`, setup: longOutputs},
@@ -70,19 +71,21 @@ var writeCases = []writeCase{
 	{verb: "undo", asks: `Undo repair qevajo of "A title"?`, setup: repaired},
 	{verb: "undo", args: commandArgs("qevajo"), asks: `Undo repair qevajo of "A title"?`, setup: repaired},
 	{verb: "undo", args: commandArgs("--session SESSION"), asks: `Undo repair qevajo of "A title"?`, setup: repaired},
+	{verb: "undo", args: commandArgs("--redo"), asks: `Redo repair qevajo of "A title"?`, setup: undone1},
 	{verb: "redo", asks: `Redo repair qevajo of "A title"?`, setup: undone1},
 	{verb: "redo", args: commandArgs("qevajo"), asks: `Redo repair qevajo of "A title"?`, setup: undone1},
-	{verb: "resolve", args: commandArgs("qevajo --back"), asks: "Resolve the conflict of repair qevajo by restoring", setup: inConflict},
+	{verb: "recover", args: commandArgs("qevajo --back"), asks: "Resolve the conflict of repair qevajo by restoring", setup: inConflict},
 	{verb: "resolve", args: commandArgs("qevajo --keep"), asks: "Resolve the conflict of repair qevajo by leaving", setup: inConflict},
+	{verb: "forget", args: commandArgs("--older-than 0s"), asks: "can no longer be undone after this. Go on?", setup: repaired},
 	{verb: "gc", args: commandArgs("--older-than 0s"), asks: "can no longer be undone after this. Go on?", setup: repaired},
 	{verb: "forget", args: commandArgs("SESSION"), asks: "can no longer be undone after this. Go on?", setup: repaired},
 	{verb: "keep", args: commandArgs("--on"), asks: "Copy each session when one of its turns ends?"},
 	{verb: "forget", args: commandArgs("--copies SESSION"), asks: "can no longer be restored after this. Go on?", setup: func(sb sandbox) { sb.mustExit(exitDone, "keep") }},
 	{verb: "plugin install", asks: "Install ~/config/opencode/plugins/mend.js?", then: "n\n"},
-	{verb: "plugin install", args: commandArgs("--agent claude"), asks: "Install mend's hooks in ~/.claude/settings.json?", then: "n\n"},
-	{verb: "plugin install", args: commandArgs("--agent codex"), asks: "Install mend's hooks in ~/.codex/hooks.json?", then: "n\n"},
+	{verb: "install", args: commandArgs("--agent claude"), asks: "Install mend's hooks in ~/.claude/settings.json?", then: "n\n"},
+	{verb: "install", args: commandArgs("--agent codex"), asks: "Install mend's hooks in ~/.codex/hooks.json?", then: "n\n"},
 	{verb: "plugin uninstall", asks: "Remove ~/config/opencode/plugins/mend.js?", setup: func(sb sandbox) { sb.mustExit(exitDone, "plugin", "install", "--yes") }},
-	{verb: "plugin uninstall", args: commandArgs("--agent claude"), asks: "Remove mend's hooks from ~/.claude/settings.json?", setup: func(sb sandbox) {
+	{verb: "install", args: commandArgs("--remove --agent claude"), asks: "Remove mend's hooks from ~/.claude/settings.json?", setup: func(sb sandbox) {
 		sb.mustExit(exitDone, "plugin", "install", "--agent", "claude", "--yes")
 	}},
 }
