@@ -62,29 +62,6 @@ func (x *Fault) replaceFiles(files []*request.Block) Fix {
 
 func (x *Fault) isResult() bool { return isCall(x.block) || x.block.Type == request.ToolResult }
 
-func whyLink(x *Fault) string {
-	return fmt.Sprintf("The file is a link to %s, which the agent or the provider loads again for each request. While that fails, so does every prompt.", x.Text)
-}
-
-// fixLink replaces links, of a result those alone.
-func fixLink(x *Fault) []Fix {
-	if x.block == nil {
-		return nil
-	}
-	var links []*request.Block
-	q, _ := x.Next()
-	for _, t := range q.Turns {
-		for _, b := range t.Blocks {
-			for _, file := range append([]*request.Block{b}, b.Content...) {
-				if b.Ref() == x.Ref && file.URL != "" {
-					links = append(links, file)
-				}
-			}
-		}
-	}
-	return []Fix{x.replaceFiles(links)}
-}
-
 // filesAtFault returns the files at the record that break a rule.
 func (x *Fault) filesAtFault() (files []*request.Block) {
 	_, refused := x.Next()

@@ -179,14 +179,6 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Asked: true, Class: InvalidFile, Why: whyFile, Fixes: fixFile,
 			Meaning: "An image that the provider's error names.",
 		},
-		"link": {
-			Class: InvalidFile, Why: whyLink, Fixes: fixLink,
-			Meaning: "A file in a prompt is a link to the web. For each request the provider loads it, or the agent does where the provider follows no such link. mend does not try that, so it does not know whether the next prompt works.",
-			Words:   "AI_DownloadError: Failed to download https://…",
-			Example: `{"type": "file", "mime": "application/pdf", "url": "https://example.com/x.pdf"}`,
-			Fix:     "A line of text with the address replaces the file. Only with --at-risk.",
-			Loses:   "The file. The model sees its address, without a password and a query.",
-		},
 		"media": {
 			Class: InvalidFile, Why: whyFile, Fixes: fixFile,
 			Meaning: "A file cannot be sent to the model, and the agent fails on it.",

@@ -126,22 +126,3 @@ func findUnavailable(c *simulation) []finding {
 		return c.asked != nil && c.asked.Tool != "" && !strings.EqualFold(p.Tool, c.asked.Tool)
 	})
 }
-
-// findWebLinks finds the files in the next requests that OpenCode or the provider loads from the web.
-// mend loads none, so whether that works is unknown.
-func findWebLinks(c *simulation) (fs []finding) {
-	seen := map[change.Ref]bool{}
-	first := c.render(c.settings[own])
-	for q := &first; q != nil; q = q.Next {
-		for _, t := range q.Turns {
-			for _, b := range t.Blocks {
-				address := render.Address([]byte(b.URL))
-				if address != "" && !seen[b.Ref()] {
-					seen[b.Ref()] = true
-					fs = append(fs, finding{Ref: b.Ref(), Text: address})
-				}
-			}
-		}
-	}
-	return fs
-}

@@ -112,7 +112,6 @@ var rows = []repair.Rule{
 	},
 
 	{Code: "unfinished", Severity: repair.Latent, Find: find(findUnfinished), NoFix: whyNoCall},
-	{Code: "link", Severity: repair.Latent, Find: find(findWebLinks)},
 	{Code: "tool-name", Severity: repair.Latent, Find: find(findToolNames)},
 	{Code: "order", Find: find(findThinkingOrder)},
 	{
