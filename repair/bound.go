@@ -55,13 +55,21 @@ func writeContent(h hash.Hash, b *request.Block) {
 	if b.Output != nil {
 		output = b.OutputText()
 	}
-	for _, s := range []string{string(b.Type), b.Text, string(b.Citations), b.ToolID, b.ToolName, input, output, fmt.Sprint(b.Error), b.Mime, b.URL, b.Name} {
+	for _, s := range []string{string(b.Type), b.Text, b.Signature, string(b.Citations), b.ToolID, b.ToolName, input, output, fmt.Sprint(b.Error), b.Mime, b.URL, b.Name} {
 		_, _ = fmt.Fprintf(h, "%d %s", len(s), s)
 	}
 	_, _ = h.Write(b.Data)
 	for _, in := range b.Content {
 		writeContent(h, in)
 	}
+}
+
+// contentOf returns the digest of what a block has for the model, without its place.
+func contentOf(b *request.Block) (sum [sha256.Size]byte) {
+	h := sha256.New()
+	writeContent(h, b)
+	h.Sum(sum[:0])
+	return sum
 }
 
 // spoiledBlocks returns the thinking of the request after a change that is no longer valid because of it: with other
@@ -185,7 +193,7 @@ func fixBound(x *Fault) []Fix {
 		return nil
 	}
 	fixes := fixThinking(x)[1:] // it has no summary that may stay
-	if !x.inLoop() {
+	if !x.openLoop().messages[x.Ref.Message] {
 		return fixes
 	}
 	shut, remove := x.closeLoop(), fixes[0]

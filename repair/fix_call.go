@@ -1,7 +1,6 @@
 package repair
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -198,37 +197,22 @@ func fixInput(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}
-	input, text := objectOf(x.block.Input)
+	input, text := request.InputObject(x.block.Input), "The input is parsed from text into an object."
+	switch {
+	case string(input) == "{}":
+		text = "The input becomes an empty object."
+	case len(input) > len(x.block.Input):
+		text = `The input is wrapped in an object, under "input".`
+	}
 	return []Fix{{Text: text, Edit: func(d Editor) error { return d.SetInput(x.block, input) }}}
 }
-
-// objectOf returns an object for the input of a call, and what was done to get it.
-func objectOf(raw json.RawMessage) (input []byte, text string) {
-	s := strings.TrimSpace(string(raw))
-	if s == "" || s == "null" {
-		return []byte("{}"), "The input becomes an empty object."
-	}
-	var inner string
-	if json.Unmarshal(raw, &inner) == nil {
-		if strings.TrimSpace(inner) == "" {
-			return []byte("{}"), "The input becomes an empty object."
-		}
-		if obj := strings.TrimSpace(inner); strings.HasPrefix(obj, "{") && json.Valid([]byte(obj)) {
-			return []byte(obj), "The input is parsed from text into an object."
-		}
-	}
-	return []byte(`{"input":` + s + `}`), `The input is wrapped in an object, under "input".`
-}
-
-// maxToolName is the maximum length of a tool's name in bytes.
-const maxToolName = 128
 
 func whyToolName(x *Fault) string {
 	name := ""
 	if x.block != nil {
 		name = x.block.ToolName
 	}
-	return fmt.Sprintf("The tool's name %q is invalid: providers accept at most %d letters, digits, _ and -.", name, maxToolName)
+	return fmt.Sprintf("The tool's name %q is invalid: providers accept at most %d letters, digits, _ and -.", name, request.MaxToolName)
 }
 
 func fixToolName(x *Fault) []Fix {
@@ -236,7 +220,7 @@ func fixToolName(x *Fault) []Fix {
 		return nil
 	}
 	name := notInName().ReplaceAllLiteralString(x.block.ToolName, "_")
-	name = name[:min(len(name), maxToolName)]
+	name = name[:min(len(name), request.MaxToolName)]
 	if name == "" {
 		name = "invalid"
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"mend/change"
 	"mend/internal/request"
 )
 
@@ -69,24 +68,13 @@ func (x *Fault) moves() []Fix {
 		Text: "The thinking moves to the front of its step (only its id changes).",
 		Edit: func(d Editor) error { return d.MoveFirst(x.block) },
 	}
-	if !x.inLoop() {
+	if !x.openLoop().messages[x.Ref.Message] {
 		return []Fix{move}
 	}
 	shut := x.closeLoop()
 	return []Fix{move, {Text: shut.Text + " " + move.Text, Whole: shut.Whole, Edit: func(d Editor) error {
 		return errors.Join(shut.Edit(d), move.Edit(d))
 	}}}
-}
-
-// inLoop reports whether the message is of the open tool loop: the newest answer, with results
-// behind it.
-func (x *Fault) inLoop() bool {
-	q, _ := x.Next()
-	n := len(q.Turns) - 1
-	if n < 1 || lastOf(q.Turns[n].Blocks, func(b *request.Block) bool { return b.Type == request.ToolResult }) == nil {
-		return false
-	}
-	return slices.ContainsFunc(q.Turns[n-1].Messages, func(r change.Ref) bool { return r.Message == x.Ref.Message })
 }
 
 // fixLoopStart moves the thinking of the step to its front, or closes the loop.

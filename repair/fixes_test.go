@@ -223,7 +223,7 @@ func TestFixCalls(t *testing.T) {
 		{
 			name: "an output that is too long", provider: gpt, rules: "O12",
 			session: []message{prompt(text("hi")), answers(step(done("c", "ls", "{}", strings.Repeat("x", 10485761))), step(text("ok")))},
-			want:    "user[hi] assistant[#c:ls{}=" + repair.Cleared + " | ok]",
+			want:    "user[hi] assistant[#c:ls{}=" + request.Cleared + " | ok]",
 		},
 	})
 }

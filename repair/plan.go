@@ -1,9 +1,9 @@
 package repair
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strings"
 
 	"mend/change"
 	"mend/internal/fail"
@@ -103,7 +103,7 @@ func (r *Result) compareRequests(c *Case, o origin, hasError bool) {
 	before, refused := sentBlocks(c)
 	after, _ := sentBlocks(r.After)
 	r.SentBefore, r.SentAfter = len(before), len(after)
-	sent, completed, contents := map[change.Ref]bool{}, map[string]bool{}, map[string]int{}
+	sent, completed, contents := map[change.Ref]bool{}, map[string]bool{}, map[[sha256.Size]byte]int{}
 	for _, b := range before {
 		sent[b.Ref()] = true
 	}
@@ -123,15 +123,6 @@ func (r *Result) compareRequests(c *Case, o origin, hasError bool) {
 			r.Added++
 		}
 	}
-}
-
-// contentOf returns what a block has for the model, without its place.
-func contentOf(b *request.Block) string {
-	all := []string{string(b.Type), b.Text, b.Signature, b.ToolID, b.ToolName, string(b.Input), string(b.Output), b.URL, string(b.Data)}
-	for _, in := range b.Content {
-		all = append(all, contentOf(in))
-	}
-	return strings.Join(all, "\x00")
 }
 
 // sentBlocks returns the stored blocks of the request that the agent makes now, and what is refused of it.

@@ -531,7 +531,7 @@ func (d *toyEditor) SetResult(b *request.Block, s string) error {
 	return d.edit(b, func(b *request.Block) { b.Output, _ = json.Marshal(s) })
 }
 
-func (d *toyEditor) ClearResult(b *request.Block) error { return d.SetResult(b, repair.Cleared) }
+func (d *toyEditor) ClearResult(b *request.Block) error { return d.SetResult(b, request.Cleared) }
 
 func (d *toyEditor) FailCall(b *request.Block, s string) error {
 	return errors.Join(d.SetResult(b, s), d.edit(b, func(b *request.Block) { b.Error = true }))

@@ -71,9 +71,6 @@ func ProtectedTools() []string {
 	return []string{"lsp_rename", "session_read", "session_search", "session_write", "skill", "task", "todoread", "todowrite"}
 }
 
-// Cleared is what an agent sends in place of a result that a trim cleared.
-const Cleared = "[Old tool result content cleared]"
-
 // takenOut is what happened to a file that a trim took out.
 const takenOut = "it was taken out of this conversation to make room"
 
@@ -134,7 +131,7 @@ func trim(c *Case, r TrimRequest) (after *Case, t Trimmed) {
 			}
 		} else {
 			t.Outputs = append(t.Outputs, o.TrimmedOutput)
-			t.After -= o.Tokens - len(Cleared)/bytesPerToken
+			t.After -= o.Tokens - len(request.Cleared)/bytesPerToken
 		}
 	}
 	if len(t.Outputs) > 0 {
@@ -194,25 +191,17 @@ type trimming struct {
 	q         request.Request
 	kept      map[string]bool // messages of the newest turns
 	protected []string        // names of tools
-	sizes     map[blockID]int
+	sizes     map[blockAt]int
 }
-
-// A blockID identifies a stored block.
-type blockID struct {
-	ref   change.Ref
-	index int
-}
-
-func idOf(b *request.Block) blockID { return blockID{b.Ref(), b.Index} }
 
 // sizesOf returns how much of the request each stored block is, in tokens: a call without its input. An
 // agent may send a file of a result in another place than the result.
-func sizesOf(q request.Request) map[blockID]int {
-	sizes := map[blockID]int{}
+func sizesOf(q request.Request) map[blockAt]int {
+	sizes := map[blockAt]int{}
 	for _, t := range q.Turns {
 		for _, b := range t.Blocks {
 			if b.Type != request.ToolUse {
-				sizes[idOf(b)] += b.Tokens()
+				sizes[placeOf(b)] += b.Tokens()
 			}
 		}
 	}
@@ -259,7 +248,7 @@ func (x *trimming) results() (all []result) {
 			case b.Type == request.ToolUse:
 				calls[b.ToolID] = call{b.ToolName, b.InputText()}
 			case b.Type == request.ToolResult && b.Source != nil && !b.Error:
-				r := result{TrimmedOutput{Ref: b.Ref(), Tool: calls[b.ToolID].tool, Tokens: x.sizes[idOf(b)]}, b, calls[b.ToolID]}
+				r := result{TrimmedOutput{Ref: b.Ref(), Tool: calls[b.ToolID].tool, Tokens: x.sizes[placeOf(b)]}, b, calls[b.ToolID]}
 				newest[r.of] = b
 				if !x.kept[b.Ref().Message] && r.Tokens >= minTrimmed && !x.isProtected(r.Tool) {
 					all = append(all, r)
@@ -299,10 +288,10 @@ type content struct {
 // contents returns the large files and texts of the request, the largest first, of equal ones the
 // oldest. Summaries of compactions stay: they are all that the model knows of what was before them.
 func (x *trimming) contents() (all []content) {
-	seen := map[blockID]bool{}
+	seen := map[blockAt]bool{}
 	for _, t := range x.q.Turns {
 		for _, sent := range t.Blocks {
-			id := idOf(sent)
+			id := placeOf(sent)
 			size := x.sizes[id]
 			if sent.Source == nil || sent.ToolID != "" || sent.IsThinking() || size < minRemoved || x.kept[id.ref.Message] || seen[id] {
 				continue

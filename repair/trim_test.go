@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/internal/request"
 	"mend/repair"
 )
 
@@ -96,7 +97,7 @@ func TestTrimHarms(t *testing.T) {
 	cleared := repair.Rule{Code: "cleared", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: func(s *repair.Case) (fs []repair.Finding) {
 		for _, ref := range s.Messages() {
 			for _, b := range s.Stored(ref).Blocks() {
-				if b.OutputText() == repair.Cleared {
+				if b.OutputText() == request.Cleared {
 					fs = append(fs, repair.Finding{Ref: b.Ref(), Text: "a result is missing"})
 				}
 			}

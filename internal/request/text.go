@@ -1,8 +1,16 @@
 package request
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
+)
+
+const (
+	// Cleared is what an agent sends in place of a result that it, or a trim, cleared.
+	Cleared = "[Old tool result content cleared]"
+	// MaxToolName is the length of the longest name of a tool, in bytes.
+	MaxToolName = 128
 )
 
 // IsBlank reports whether a text has no visible character.
@@ -16,6 +24,23 @@ func Short(text string, n int) string {
 		return string(r[:n-1]) + "…"
 	}
 	return text
+}
+
+// InputObject returns an object for the input of a call: one in a text is parsed, another value becomes its member "input".
+func InputObject(raw json.RawMessage) json.RawMessage {
+	var inner string
+	s := strings.TrimSpace(string(raw))
+	inText := json.Unmarshal(raw, &inner) == nil
+	inner = strings.TrimSpace(inner)
+	switch {
+	case strings.HasPrefix(s, "{"):
+		return raw
+	case s == "", s == "null", inText && inner == "":
+		return []byte("{}")
+	case strings.HasPrefix(inner, "{") && json.Valid([]byte(inner)):
+		return []byte(inner)
+	}
+	return []byte(`{"input":` + s + "}")
 }
 
 // MoveFirst puts the elements for which is holds before the others. Both keep their order.

@@ -294,7 +294,7 @@ func (d *draft) SetResult(b *request.Block, text string) error {
 }
 
 // ClearResult implements [repair.Editor].
-func (d *draft) ClearResult(b *request.Block) error { return d.SetResult(b, repair.Cleared) }
+func (d *draft) ClearResult(b *request.Block) error { return d.SetResult(b, request.Cleared) }
 
 // editBlock edits the JSON of a block, or of what is at a path in it.
 func (d *draft) editBlock(b *request.Block, edit func(raw []byte) ([]byte, error), path ...string) error {

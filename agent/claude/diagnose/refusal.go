@@ -185,8 +185,7 @@ func placeOf(i int) string { return fmt.Sprintf(".%d", i) }
 
 // checkName is R24.
 func (c *State) checkName(b *transcript.Block) {
-	const maxName = 128
-	if b.Type != request.ToolUse || len(b.ToolName) <= maxName && provider.IsName(b.ToolName) {
+	if b.Type != request.ToolUse || len(b.ToolName) <= request.MaxToolName && provider.IsName(b.ToolName) {
 		return
 	}
 	c.reportBlock(b, "", "R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "")

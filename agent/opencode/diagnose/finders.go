@@ -9,6 +9,7 @@ import (
 	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/internal/provider"
+	"mend/internal/request"
 	"mend/repair"
 )
 
@@ -19,7 +20,7 @@ import (
 func findThinkingOrder(c *simulation) (fs []finding) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		if m.Role != change.RoleAssistant || !isSent(m) {
+		if m.Role != change.RoleAssistant || !c.view().IsSent(i) {
 			continue
 		}
 		for step := range m.Steps() {
@@ -52,7 +53,7 @@ func laterThinking(step []record.Part) (fs []finding) {
 func findNothing(c *simulation) (fs []finding) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		if m.Role != change.RoleUser && m.Role != change.RoleAssistant || !isSent(m) || m.Malformed() {
+		if m.Role != change.RoleUser && m.Role != change.RoleAssistant || !c.view().IsSent(i) || m.Malformed() {
 			continue
 		}
 		if len(m.Parts) == 0 || m.Role == change.RoleAssistant && !anyOf(m.Parts, isSomething) {
@@ -92,17 +93,12 @@ func findToolNames(c *simulation) (fs []finding) {
 		return nil // the rules of the provider say which names are refused
 	}
 	c.eachPart(func(_ *record.Message, p *record.Part) {
-		if p.Type == record.TypeTool && !isToolName(p.Tool) && p.Defect == nil {
+		if p.Type == record.TypeTool && (!provider.IsName(p.Tool) || len(p.Tool) > request.MaxToolName) && p.Defect == nil {
 			fs = append(fs, finding{Ref: p.Ref})
 		}
 	})
 	return fs
 }
-
-// maxToolName is the maximum length of a tool's name in bytes.
-const maxToolName = 128
-
-func isToolName(s string) bool { return provider.IsName(s) && len(s) <= maxToolName }
 
 const whyNoCall = "The call has no id of its own, so no result can be matched with it."
 

@@ -29,7 +29,7 @@ func endpointRequest(s *record.Session) endpoint.Request {
 			}
 			continue
 		}
-		if m.Failed && m.ErrorName != "MessageAbortedError" || m.Failed && !slices.ContainsFunc(m.Parts, func(p record.Part) bool {
+		if m.Failed && m.JSON.TextAt("error", "name") != "MessageAbortedError" || m.Failed && !slices.ContainsFunc(m.Parts, func(p record.Part) bool {
 			return p.Type != "step-start" && p.Type != "reasoning"
 		}) {
 			continue

@@ -265,18 +265,6 @@ func loopOpen(s *record.Session) bool {
 	return last == nil || last.Type != record.TypeText || anyOf(stepOf(m, last.Ref), (*record.Part).IsTool)
 }
 
-// abortedError is the name of the error of an answer that the user ended.
-const abortedError = "MessageAbortedError"
-
-// isSent reports whether the message is sent to the model. A failed answer is not,
-// unless the user aborted it and it has more than step-starts and thinking
-// (docs/opencode.md, "What becomes of a record in the request").
-func isSent(m *record.Message) bool {
-	return !m.Failed || m.ErrorName == abortedError && anyOf(m.Parts, func(p *record.Part) bool {
-		return p.Type != record.TypeStepStart && p.Type != record.TypeReasoning
-	})
-}
-
 // index returns the places of the session's records.
 func (c *simulation) index() *index {
 	if c.cachedIndex == nil {

@@ -38,7 +38,7 @@ func TestSubtask(t *testing.T) {
 		{"beside a text", "1.18.33", []turn{thinks, user(hi, valid)}, "broken R3", "look around"},
 		{"two", "1.18.33", []turn{thinks, user(valid, valid)}, "broken R3", "look around"},
 		{"before another prompt", "1.18.33", []turn{thinks, user(valid), user(hi)}, "broken R3", "look around"},
-		{"after an aborted answer", "1.18.33", []turn{thinks, user(valid), failed(abortedError)}, "broken R3", "look around"},
+		{"after an aborted answer", "1.18.33", []turn{thinks, user(valid), failed("MessageAbortedError")}, "broken R3", "look around"},
 		{"before a compaction", "1.18.33", []turn{thinks, user(valid, compact)}, "", ""},
 		{"before the prompt of a compaction", "1.2.27", []turn{thinks, user(valid), user(compact)}, "broken R3", "look around"},
 		{"before the prompt of a compaction", "1.18.33", []turn{thinks, user(valid), user(compact)}, "latent R3", "look around"},

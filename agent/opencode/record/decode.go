@@ -66,7 +66,6 @@ func NewMessage(r change.Record) Message {
 		m.ModelID = model.TextAt("modelID")
 	}
 	m.Failed = obj.Get("error").Truthy()
-	m.ErrorName = obj.TextAt("error", "name")
 	times := obj.Get("time")
 	created, ok := times.Get("created").Int()
 	if !ok {

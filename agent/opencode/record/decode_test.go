@@ -96,7 +96,7 @@ func TestNewMessage(t *testing.T) {
 		},
 		{
 			`{"id":"msg_1","role":"assistant","time":{"created":5},"error":{"name":"APIError"}}`,
-			Message{ID: "msg_1", Role: "assistant", Created: 5, Failed: true, ErrorName: "APIError"},
+			Message{ID: "msg_1", Role: "assistant", Created: 5, Failed: true},
 			0,
 		},
 		{`{"id":"msg_1","role":"assistant"}`, Message{ID: "msg_1", Role: "assistant"}, change.WrongType},

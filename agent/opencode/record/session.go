@@ -68,7 +68,6 @@ type Message struct {
 	Created   int64    // milliseconds since 1970; 0 if missing
 	Completed int64    // 0 while unfinished
 	Finish    string   // why the model stopped: "stop", "tool-calls", …
-	ErrorName string   // the name of the stored error; "" without one
 	Failed    bool     // an error is stored
 
 	Parent string // the id of the prompt that an answer is for, "" if it names none

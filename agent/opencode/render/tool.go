@@ -12,7 +12,6 @@ import (
 )
 
 const (
-	clearedText     = "[Old tool result content cleared]"
 	interruptedText = "[Tool execution was interrupted]"
 	unknownError    = "unknown error"
 )
@@ -102,7 +101,7 @@ func (a *assistantDraft) completedResult(p *record.Part, state js.Value) (reques
 	}
 	switch {
 	case state.Get("time").Get("compacted").Truthy():
-		return textResult(jsonedit.Quote(clearedText), false), true
+		return textResult(jsonedit.Quote(request.Cleared), false), true
 	case isText && !attached.NonEmpty():
 		return textResult(output.Raw(), false), true
 	}

@@ -31,6 +31,9 @@ func Read(s *record.Session) *View {
 	return v
 }
 
+// IsSent reports whether message number i is not dropped for its error.
+func (v *View) IsSent(i int) bool { return !v.messages[i].failed() }
+
 // Render returns the request that OpenCode sends for the session when the user types
 // one more prompt. The result reports failures of the agent.
 func Render(s *record.Session, set Settings) Request { return Read(s).Render(set) }

@@ -12,6 +12,7 @@ import (
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/jsonedit"
+	"mend/internal/request"
 )
 
 // Changes has the paths of the values that a completion changed.
@@ -123,7 +124,7 @@ func (c *completion) value(raw []byte, t *fieldType, path string) (to []byte, ok
 	case t.kind == "str" && t.words == nil:
 		to, ok = keepText(raw)
 	case t.kind == "input":
-		to, ok = keepInput(raw)
+		to, ok = request.InputObject(raw), raw[0] != 'n'
 	case t.kind == "error" || t.kind == "retried":
 		return c.failure(raw, t, path)
 	case t.kind == "(":
@@ -199,22 +200,6 @@ func keepText(raw []byte) ([]byte, bool) {
 	var b bytes.Buffer
 	err := json.Compact(&b, raw)
 	return jsonedit.Quote(b.String()), err == nil
-}
-
-// keepInput returns the input of a call as an object. It parses an object in a string,
-// and makes another value the member "input" of an object.
-func keepInput(raw []byte) ([]byte, bool) {
-	text, _ := jsonedit.Text(raw)
-	text = strings.TrimSpace(text)
-	switch {
-	case raw[0] == '{':
-		return raw, true
-	case raw[0] == 'n':
-		return nil, false
-	case strings.HasPrefix(text, "{") && json.Valid([]byte(text)):
-		return []byte(text), true
-	}
-	return fmt.Appendf(nil, `{"input":%s}`, raw), true
 }
 
 // failure completes an error with a known name. Another one becomes an UnknownError with its

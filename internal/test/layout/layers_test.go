@@ -25,7 +25,7 @@ var layers = map[string][]string{
 	"mend/agent/opencode/js":                {"mend/change", "mend/internal/jsonedit"},
 	"mend/agent/opencode/record":            {"mend/agent/opencode/js", "mend/change", "mend/internal/jsonedit"},
 	"mend/agent/opencode/render":            {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/agent/opencode/schema", "mend/change", "mend/internal/jsonedit", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},
-	"mend/agent/opencode/schema":            {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/change", "mend/internal/jsonedit"},
+	"mend/agent/opencode/schema":            {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/change", "mend/internal/jsonedit", "mend/internal/request"},
 	"mend/agent/opencode/tree":              {"mend/agent", "mend/agent/opencode/record", "mend/change", "mend/fsstore", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/safedir"},
 	"mend/change":                           {"mend/internal/fail"},
 	"mend/cmd/mend":                         {"mend/agent", "mend/agent/claude", "mend/agent/codex", "mend/agent/opencode", "mend/change", "mend/internal/atomicfile", "mend/internal/config", "mend/internal/culprit", "mend/internal/fail", "mend/internal/hooks", "mend/internal/jsonedit", "mend/internal/keep", "mend/internal/live", "mend/internal/mend", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/provider/anthropic", "mend/internal/report", "mend/internal/request", "mend/internal/term", "mend/internal/termjson", "mend/internal/ui", "mend/internal/unattended", "mend/internal/userdir", "mend/internal/watch", "mend/journal", "mend/repair", "mend/testdata", "mend/txn", "mend/undo"},
