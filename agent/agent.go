@@ -244,6 +244,8 @@ type Copy struct {
 	First    string   // the id of the first message, "" without one
 	Unread   []string // what of the session could not be read, or does not count as a record, each with the reason
 
+	PromptsOnly bool // it has only what the user typed: all else is lost
+
 	Stamp change.Stamp // that the session had when it was read; the zero stamp if that is unknown
 
 	// Marks are behind each message, also those that were skipped; none if only reading all records shows a change.

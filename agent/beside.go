@@ -5,4 +5,6 @@ type Beside struct {
 	Path     string
 	Sessions map[string]bool // their ids
 	Err      error           // why it cannot be read
+
+	PromptsOnly bool // it has only what the users typed, of sessions that the agent deleted
 }

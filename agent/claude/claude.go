@@ -82,15 +82,18 @@ func hasProjects(root string) (bool, error) {
 	return err == nil && info.IsDir(), nil
 }
 
-// Open implements [agent.Agent]. A path may lead to the root, or to anything below its
-// projects.
+// Open implements [agent.Agent]. A path may lead to the root, to anything below its projects, or to the history of
+// prompts.
 func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
+	if isHistory(at.Path) {
+		return openHistory(at.Path), nil
+	}
 	root, err := home.Root(at)
 	if err != nil {
 		return nil, err
 	}
 	s := &store{Versions: diagnose.Versions, except: a.Except, layout: &layout{root: root}, Cases: agent.Cases{
-		Version: transcript.Version, Provider: anthropic.Provider{}.Name(), Place: agent.Place{Turn: "messages.%d", Block: "content.%d"},
+		Version: transcript.Version, Provider: anthropic.Provider{}.Name(), Place: requestPlace,
 		Now: func(c *repair.Case) request.Request { return diagnose.StateOf(c).Request() },
 	}}
 	s.NewCase = s.caseOf

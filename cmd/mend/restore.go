@@ -35,6 +35,7 @@ func restoreVerb(env *environment) *cobra.Command {
   deleted      by you, by the agent or by its clean-up: it is as it was kept
   shortened    cut, reverted, emptied or overwritten: what was kept of it is there again
   not loaded   the agent finds no conversation in it: it is as it was kept
+  prompts only Claude Code deleted it: what you typed comes back, without answers
   elsewhere    OpenCode does not read the store that has it: the files of OpenCode 1.1,
                which 1.18 does not import, or the database of another channel
 
@@ -515,6 +516,7 @@ var stateTexts = map[string]string{
 	mend.Shortened:           "It lacks messages, parts, files or texts that were kept.",
 	mend.Replaced:            "It has other messages than were kept.",
 	mend.Elsewhere:           "Its agent does not read the store that has it.",
+	mend.PromptsOnly:         "The agent deleted it. What you typed is left; the answers are lost.",
 }
 
 // printRestore says what a restore does.
@@ -527,6 +529,8 @@ func printRestore(env *environment, head change.Head, done mend.Restored) {
 		env.SayAt(2, "It is as it was then.")
 	case len(done.Plan.Ops) == 0:
 		env.SayAt(2, "Nothing of its conversation is missing. Files of the project that are gone, as after git clean, are no part of it: mend does not bring those back.")
+	case done.State == mend.PromptsOnly:
+		env.SayAt(2, fmt.Sprintf("%s, after a note that tells the model what is missing. %s stays as it is.", term.CountWords(done.Messages-1, "prompt comes back", "prompts come back"), term.Escape(term.ShortenHome(done.Other))))
 	case done.Other != "":
 		env.SayAt(2, fmt.Sprintf("It is in %s with %s, and comes into this store. That one stays as it is.", term.Escape(term.ShortenHome(done.Other)), term.Count(done.Messages, "message")))
 	case from == nil && strings.HasPrefix(done.State, "before"):

@@ -21,8 +21,8 @@ import (
 
 // scanFlags are the flags of scan.
 type scanFlags struct {
-	all, verbose, request, broken bool
-	classes                       []string
+	all, verbose, request, text, broken bool
+	classes                             []string
 	sessionFilter
 }
 
@@ -46,22 +46,27 @@ Scan writes nothing to the store. It exits with 1 if a session is broken, or if 
 that mend kept can bring back what is lost.
 
 With --request it shows the next request of one session, with the refused blocks
-marked.`,
+marked. With --text it prints one conversation as Markdown, with what cannot be read marked:
+what can still be had of a session that nothing repairs.`,
 		Example: `  mend scan              every session
   mend scan --here -v    the findings in the sessions of this folder
+  mend scan . --text     the newest conversation of this folder, to read or to save
   mend scan . --request  the next request of the newest session of this folder`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			switch {
-			case !f.request:
+			case !f.request && !f.text:
 				return env.paged(func() error { return runScan(cmd.Context(), env, names, f) })
-			case len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.sessionFilter.all():
-				return usagef("--request needs one session, and cannot be combined with other flags")
+			case f.request && f.text || len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.sessionFilter.all():
+				return usagef("--request and --text need one session, and cannot be combined with other flags")
+			case f.text:
+				return scanConversation(cmd.Context(), env, names)
 			}
 			return scanRequest(cmd.Context(), env, names)
 		},
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.request, "request", false, "show the next request of one session")
+	fl.BoolVar(&f.text, "text", false, "print one conversation as Markdown")
 	thinkingFlag(env, fl)
 	providerFlag(env, fl)
 	atRiskFlag(fl, &env.opt.AllSettings, "also judge other versions of the agent, and thinking switched on or off")
@@ -87,6 +92,14 @@ func scanRequest(ctx context.Context, env *environment, names []string) error {
 		return err
 	}
 	return printForecast(ctx, env, c, head)
+}
+
+func scanConversation(ctx context.Context, env *environment, names []string) error {
+	c, head, err := openSession(ctx, env, names, "--text", false)
+	if err != nil {
+		return err
+	}
+	return env.paged(func() error { return printConversation(ctx, env, c, head) })
 }
 
 func runScan(ctx context.Context, env *environment, names []string, f scanFlags) error {
@@ -208,8 +221,8 @@ func (r *scanReport) findKept(ctx context.Context, c *mend.Store) {
 func (r *scanReport) findBeside(ctx context.Context, c *mend.Store, all []change.Head) error {
 	beside, err := c.Beside(ctx, all)
 	for _, b := range beside {
-		if b.Err != nil {
-			continue // restore says it
+		if b.Err != nil || b.PromptsOnly {
+			continue // restore lists them
 		}
 		one := elsewhereJSON{b.Path, len(b.Sessions), r.cmdline("restore", "--from", b.Path)}
 		r.elsewhere = append(r.elsewhere, one)

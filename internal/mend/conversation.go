@@ -15,6 +15,7 @@ type ConversationItem struct {
 	Summary bool           // it stands for what a compaction replaced
 	Added   bool           // the agent has added it to what its user typed
 	Block   *request.Block // nil for a message that has nothing to show but its faults
+	Result  *request.Block // of a tool call, where it is a block of its own; else nil
 	Ended   bool           // a tool call has a result
 	Failed  bool           // and it is an error
 	Faults  []repair.Diagnosis
@@ -81,7 +82,7 @@ func (t *conversation) add(ref change.Ref, m repair.Stored, ds []repair.Diagnosi
 		t.blocks[key] = true
 		call, known := t.calls[b.ToolID]
 		if b.Type == request.ToolResult && known {
-			t.items[call].Ended, t.items[call].Failed = true, b.Error
+			t.items[call].Result, t.items[call].Ended, t.items[call].Failed = b, true, b.Error
 			if _, ok := t.at[b.Ref()]; !ok {
 				t.at[b.Ref()] = call
 			}

@@ -16,6 +16,8 @@ type besideStore struct {
 	store  *Store
 	heads  []change.Head
 	unread error // see [Store.CheckListed]
+
+	promptsOnly bool // see [agent.Beside]
 }
 
 // Beside lists the other stores of the agent that have sessions which this one, which has those of heads, lacks, or cannot be read.
@@ -37,6 +39,7 @@ func (c *Store) elsewhere(ctx context.Context, heads []change.Head) (all []besid
 		if err == nil {
 			var one besideStore
 			if one, err = c.besideAt(ctx, b.Path, func(id string) bool { return !b.Sessions[id] }); err == nil {
+				one.promptsOnly = b.PromptsOnly
 				all, err = append(all, one), one.unread
 			}
 		}
@@ -63,7 +66,8 @@ func (c *Store) besideAt(ctx context.Context, path string, have func(id string) 
 	}
 	heads, err := other.Sessions(ctx)
 	unread := other.CheckListed(heads)
-	return besideStore{other, slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" || have(h.ID) }), unread}, err
+	missed := slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" || have(h.ID) })
+	return besideStore{store: other, heads: missed, unread: unread}, err
 }
 
 // MissingFrom lists the sessions of another store of the agent that this one lacks. unread says that there may be more, see
@@ -112,6 +116,7 @@ func (c *Store) restoreElsewhere(ctx context.Context, done Restored, r RestoreRe
 			continue
 		}
 		head := b.heads[i]
+		done.Session = head
 		copied, err := b.store.store.Copy(ctx, head, nil)
 		if err != nil {
 			return done, false, err
@@ -123,7 +128,9 @@ func (c *Store) restoreElsewhere(ctx context.Context, done Restored, r RestoreRe
 		if done.Unread = copied.UnreadText(); done.Unread != "" && !r.Force {
 			return done, false, fail.New(fail.Problems, "make that readable and run the command again; --force brings back the rest", "restoring session %s: not all of it can be read: %s", head.ID, done.Unread)
 		}
-		done.State, done.Other = Elsewhere, b.store.ID().Root
+		if done.State, done.Other = Elsewhere, b.store.ID().Root; copied.PromptsOnly {
+			done.State = PromptsOnly
+		}
 		done, err = c.restoreOps(ctx, done, ops, nil, r, seen, change.Cause{Kind: change.CauseRestore, Text: done.Other, Title: head.Title, Folder: head.Directory})
 		return done, true, err
 	}

@@ -25,6 +25,8 @@ const (
 	Shortened = "shortened" // it has fewer messages, parts or files than were kept
 	Replaced  = "replaced"  // it has other messages than were kept
 	Elsewhere = "elsewhere" // another store of the agent has it, which the agent does not read
+
+	PromptsOnly = "prompts only" // the agent deleted it, and only what its user typed is left
 )
 
 // keptBefore is why a session is kept that a restore replaces. Such a state is not restored by itself.
@@ -96,9 +98,13 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 	}
 	beside, errBeside := c.elsewhere(ctx, heads)
 	for _, b := range beside {
+		state := Elsewhere
+		if b.promptsOnly {
+			state = PromptsOnly
+		}
 		for _, head := range b.heads {
 			if states, err := c.keptStates(k, head.ID); err != nil || newest(states) == nil {
-				all = append(all, Restorable{Session: head, State: Elsewhere, Other: b.store.ID().Root})
+				all = append(all, Restorable{Session: head, State: state, Other: b.store.ID().Root})
 			}
 		}
 	}
