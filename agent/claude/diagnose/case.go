@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"slices"
 
+	"golang.org/x/mod/semver"
+
 	"mend/agent/claude/transcript"
 	"mend/change"
 	"mend/internal/request"
@@ -250,10 +252,25 @@ func (c *State) edit() *draft { return &draft{c: c, edits: c.edits.clone(), gone
 // Request returns what the program will send when the user types one more prompt.
 func (c *State) Request() request.Request {
 	if c.request == nil {
-		q := c.conv.Request(c.ref)
+		q := c.requestOf(c.conv)
 		c.request = &q
 	}
 	return *c.request
+}
+
+// HealsBound is the oldest version that was seen to try again without thinking where the provider refuses thinking that is bound to
+// another conversation: TestRealBoundThinking.
+const HealsBound = "2.1.170"
+
+func (c *State) requestOf(conv *transcript.Conversation) request.Request {
+	q := conv.Request(c.ref)
+	if request.BindsThinking(q.Model.ModelID) {
+		q.Bound = request.Dropped
+		if v := c.base.Version; v != "" && semver.Compare("v"+v, "v"+HealsBound) < 0 {
+			q.Bound = request.Refused
+		}
+	}
+	return q
 }
 
 // Send implements [repair.State]. What the provider refuses is among the faults.

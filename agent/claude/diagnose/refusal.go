@@ -68,7 +68,7 @@ type checkedRequest struct {
 func (c *State) check() *checkedRequest {
 	q := c.Request()
 	if c.linked != c.conv {
-		q = c.linked.Request(c.ref)
+		q = c.requestOf(c.linked)
 	}
 	refused := checkRules(q)
 	for i := range refused {

@@ -109,3 +109,14 @@ func TestEmptyFirstPrompt(t *testing.T) {
 		t.Errorf("%d blocks are sent after the repair, %d before; fixed %v", after, blocks(c), r.Fixed)
 	}
 }
+
+// A version that does not try again without bound thinking gets a transcript without the thinking that the repair spoils.
+func TestBoundThinkingOfOlderVersions(t *testing.T) {
+	data := claude.ByName("call id with a colon").Broken()
+	for version, removed := range map[string]bool{"2.1.169": true, diagnose.HealsBound: false, "2.1.332": false, "": false} {
+		r, err := repair.Plan(claude.Session, caseOn(version, data), repair.Request{})
+		if err != nil || r.Plan.Cause.Bound == nil || r.Plan.Cause.Bound.Spoiled == 0 || r.Plan.Cause.Bound.Removed != removed {
+			t.Errorf("%q: the plan spoils %+v, %v, want it removed %t", version, r.Plan.Cause.Bound, err, removed)
+		}
+	}
+}

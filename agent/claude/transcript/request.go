@@ -13,9 +13,7 @@ import (
 // ref of a record.
 func (c *Conversation) Request(ref func(*Record) change.Ref) request.Request {
 	b := builder{c: c, ref: ref, open: map[string]*message{}}
-	if b.request.Model = c.nextModel(); request.BindsThinking(b.request.Model.ModelID) {
-		b.request.Bound = request.Dropped // 2.1.332 asks for that, and tries again without such thinking
-	}
+	b.request.Model = c.nextModel()
 	b.addMessages()
 	b.leaveOut()
 	b.join()

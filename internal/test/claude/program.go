@@ -209,8 +209,30 @@ func (h *Home) Resume(session, prompt string) Reply {
 
 func (h *Home) ask(prompt string, flags ...string) Reply {
 	h.t.Helper()
-	api := endpoint.NewStrict(Script, strict)
+	api := NewEndpoint(Script)
 	defer api.Close()
+	r := h.run(api, prompt, flags...)
+	for _, c := range api.Calls() {
+		if len(c.Request.Tools) > 0 && bytes.Contains(c.Raw, jsonText(prompt)) { // not one of a subagent, which 2.0 starts by itself
+			r.Rule, r.Raw, r.Blocks = c.Rule, c.Raw, Stored(c.Raw, prompt)
+			break
+		}
+	}
+	return r
+}
+
+// PromptAt sends one more prompt in a session, or in a new one, to an endpoint that remembers what it answered.
+func (h *Home) PromptAt(api *endpoint.Server, session, prompt string, resume bool) Reply {
+	h.t.Helper()
+	flag := "--session-id"
+	if resume {
+		flag = "--resume"
+	}
+	return h.run(api, prompt, flag, session, "--model", model)
+}
+
+func (h *Home) run(api *endpoint.Server, prompt string, flags ...string) Reply {
+	h.t.Helper()
 	wait := Timeout
 	if h.user != 0 { // with a store that the program may hang on
 		wait = 30 * time.Second
@@ -220,14 +242,7 @@ func (h *Home) ask(prompt string, flags ...string) Reply {
 	cmd := h.command(ctx, api.URL, append([]string{"-p", prompt, "--allowedTools", "Bash,Read,Edit"}, flags...)...)
 	out, err := cmd.CombinedOutput()
 	h.WaitEnded()
-	r := Reply{Answered: err == nil || errors.Is(err, exec.ErrWaitDelay), Output: string(out)}
-	for _, c := range api.Calls() {
-		if len(c.Request.Tools) > 0 && bytes.Contains(c.Raw, jsonText(prompt)) { // not one of a subagent, which 2.0 starts by itself
-			r.Rule, r.Raw, r.Blocks = c.Rule, c.Raw, Stored(c.Raw, prompt)
-			break
-		}
-	}
-	return r
+	return Reply{Answered: err == nil || errors.Is(err, exec.ErrWaitDelay), Output: string(out)}
 }
 
 // jsonText returns a text as JSON has it, without quotes.

@@ -6,7 +6,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"mend/internal/test/endpoint"
 )
+
+// NewEndpoint starts a strict endpoint with a script, see [endpoint.New].
+func NewEndpoint(script endpoint.Script) *endpoint.Server { return endpoint.NewStrict(script, strict) }
 
 // strict has the rules of the Messages API that package endpoint does not check: R5 inside
 // results, and R22 to R25 (docs/claude-code.md). They are written here a second time, so that a test
