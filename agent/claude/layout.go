@@ -95,14 +95,13 @@ func agentOf(head change.Head) string {
 	return agent
 }
 
-// locate returns the id and the project of the transcript at a path below the root.
-func locate(p string) (id, project string) {
+// locate returns the id of the transcript at a path below the root.
+func locate(p string) string {
 	dir, name := path.Dir(p), strings.TrimSuffix(path.Base(p), suffix)
 	if path.Base(dir) != subagents {
-		return name, projectID(path.Base(dir))
+		return name
 	}
-	dir = path.Dir(dir)
-	return subagentID(path.Base(dir), strings.TrimPrefix(name, agentPrefix)), projectID(path.Base(path.Dir(dir)))
+	return subagentID(path.Base(path.Dir(dir)), strings.TrimPrefix(name, agentPrefix))
 }
 
 // Key implements [linestore.Layout].

@@ -24,83 +24,40 @@ type registeredProcess struct {
 	UpdatedAt int64
 }
 
-// An unregisteredProcess is a process that runs and does not say which session it uses: one that has
-// just started, or one before 2.1.
-type unregisteredProcess struct {
-	pid    int
-	folder string // of its sessions, below projects
-	args   []string
+// A processCache keeps the processes that use a store, so that a scan does not list them for each session.
+type processCache struct {
+	mu  sync.Mutex
+	at  time.Time
+	all []registeredProcess
 }
 
-// A snapshot has the processes of Claude Code that use a store at one moment.
-type snapshot struct {
-	at           time.Time
-	registered   []registeredProcess
-	unregistered []unregisteredProcess
-}
+// freshFor is how long a scan uses a list of processes.
+const freshFor = time.Second
 
-// A snapshotCache keeps a snapshot, so that a scan does not list the processes for each session.
-type snapshotCache struct {
-	mu       sync.Mutex
-	last     snapshot
-	ofChange bool // it was made for a change
-}
-
-const (
-	freshFor  = time.Second            // how long a scan uses a snapshot
-	changeFor = 100 * time.Millisecond // how long changes that follow one another look for new processes once
-)
-
-// beforeChange is the age of a snapshot for a change: a new one. To list all processes is slow, so changes that follow one another share
-// those that do not say which session they use.
-const beforeChange = -1
-
-// processes returns a snapshot that is not older than maxAge.
-func (s *store) processes(maxAge time.Duration) snapshot {
-	s.snapshots.mu.Lock()
-	defer s.snapshots.mu.Unlock()
-	last := &s.snapshots.last
-	age := time.Since(last.at)
-	if age <= maxAge && age >= 0 && !last.at.IsZero() {
-		return *last
+// processes returns the processes that use the store, from a list that is not older than maxAge. One that has started a
+// moment ago, or is of a version before 2.1, does not say which session it uses.
+func (s *store) processes(maxAge time.Duration) []registeredProcess {
+	c := &s.running
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if age := time.Since(c.at); age >= maxAge || age < 0 {
+		ended := func(p registeredProcess) bool { return slices.Contains(s.except, p.PID) || !p.lives() }
+		c.at, c.all = time.Now(), slices.DeleteFunc(s.readRegistered(), ended)
 	}
-	registered := slices.DeleteFunc(s.readRegistered(), func(p registeredProcess) bool { return slices.Contains(s.except, p.PID) || !p.lives() })
-	if change := maxAge == beforeChange; change && s.snapshots.ofChange && age <= changeFor && age >= 0 {
-		last.registered = registered
-	} else {
-		known := slices.Clone(s.except)
-		for _, p := range registered {
-			known = append(known, p.PID)
-		}
-		*last = snapshot{at: time.Now(), registered: registered, unregistered: s.listUnregistered(known)}
-		s.snapshots.ofChange = change
-	}
-	return *last
+	return c.all
 }
 
 // whyBusy returns which process uses a session, "" if there is none.
 func (s *store) whyBusy(head change.Head, maxAge time.Duration) string {
 	if owner, _, ok := subagent(head.ID); ok && owner != "" {
-		head.ID, head.Ref.Session = owner, owner
+		head.ID = owner
 	}
-	now := s.processes(maxAge)
-	for _, p := range now.registered {
+	for _, p := range s.processes(maxAge) {
 		if p.SessionID == head.ID {
 			return fmt.Sprintf("Claude Code (process %d) has it open", p.PID)
 		}
 	}
-	for _, p := range now.unregistered {
-		if p.mayUse(head) {
-			return fmt.Sprintf("Claude Code (process %d) runs in its folder and may have it open", p.pid)
-		}
-	}
 	return ""
-}
-
-// mayUse reports whether an unregistered process may use a session: the session is of its directory, or
-// the process names it. Any process of 2.1 is so in its first moment.
-func (p unregisteredProcess) mayUse(head change.Head) bool {
-	return projectID(p.folder) == head.Project || slices.Contains(p.args, head.ID)
 }
 
 // largestProcessFile is the size in bytes of the largest file in [sessionsDir] that is read.

@@ -14,8 +14,8 @@ import (
 	"mend/repair"
 )
 
-// TestRealRunning asks for a repair while a process of each version uses the session: from its
-// start on that is refused, and no longer when it was killed. Another session of the same
+// TestRealRunning asks for a repair while a process of each version uses the session: that is
+// refused, and no longer when it was killed. Another session of the same
 // directory can be repaired meanwhile.
 func TestRealRunning(t *testing.T) {
 	const other = "00000000-0000-4000-8000-000000000000"
@@ -41,7 +41,6 @@ func TestRealRunning(t *testing.T) {
 		})
 		defer api.Close()
 		p := h.Start(t.Context(), api.URL, fixture.Session, `wait CALL [["Bash",{"command":"timeout 25 tail -f /dev/null"}]]END`, true)
-		refused("at the start")
 		<-called
 		time.Sleep(500 * time.Millisecond)
 		refused("in a call")

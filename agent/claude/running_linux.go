@@ -1,9 +1,7 @@
 package claude
 
 import (
-	"context"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,73 +32,4 @@ func Ancestors() (all []int) {
 		pid = up
 	}
 	return all
-}
-
-// listUnregistered lists the processes of this user that use the store, except the known ones.
-func (s *store) listUnregistered(known []int) (all []unregisteredProcess) {
-	others, err := processes.Others(context.Background())
-	if err != nil {
-		return nil
-	}
-	root, err := os.Stat(s.ID().Root)
-	if err != nil {
-		return nil
-	}
-	for _, p := range others {
-		args, err := p.Arguments()
-		if err != nil || slices.Contains(known, int(p)) || !isProgram(p, args) || !usesRoot(p, root) {
-			continue
-		}
-		if dir, err := p.Dir(); err == nil { // else it has ended
-			all = append(all, unregisteredProcess{int(p), folderOf(dir), args})
-		}
-	}
-	return all
-}
-
-// isProgram reports whether a process is Claude Code: a native executable, or a script, which
-// takes the name claude some seconds after it was started. A process of which that cannot be told
-// yet counts as one.
-func isProgram(p processes.Process, args []string) bool {
-	name, err := p.Name()
-	if err != nil {
-		return false
-	}
-	program, err := p.Program()
-	if name == programName || filepath.Base(args[0]) == programName || err == nil && program == programName {
-		return true
-	}
-	if !slices.Contains([]string{"node", "bun", "deno"}, program) {
-		return false
-	}
-	if args[0] == "" { // the system has started it, but not yet written its command line
-		return true
-	}
-	i := slices.IndexFunc(args[1:], func(a string) bool { return !strings.HasPrefix(a, "-") })
-	if i < 0 {
-		return false
-	}
-	script := args[1+i]
-	return filepath.Base(script) == programName || filepath.Base(script) == "cli.js" && strings.Contains(script, programName)
-}
-
-const programName = "claude"
-
-// usesRoot reports whether the sessions of a process are in the folder root. Another user's are
-// not.
-func usesRoot(p processes.Process, root os.FileInfo) bool {
-	env, err := p.Environment()
-	if err != nil {
-		return false
-	}
-	dir := env("CLAUDE_CONFIG_DIR")
-	if home := env("HOME"); dir == "" && home != "" {
-		dir = filepath.Join(home, ".claude")
-	}
-	if dir == "" { // the title of the process is written over it
-		uid, err := p.User()
-		return err == nil && int(uid) == os.Geteuid()
-	}
-	info, err := os.Stat(p.Path(dir))
-	return err == nil && os.SameFile(info, root)
 }

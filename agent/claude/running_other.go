@@ -30,6 +30,3 @@ func Ancestors() []int {
 	}
 	return all
 }
-
-// listUnregistered returns nil: this system does not list processes with what they use.
-func (*store) listUnregistered([]int) []unregisteredProcess { return nil }

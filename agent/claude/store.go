@@ -25,22 +25,20 @@ type store struct {
 	repair.Versions
 	*sessionfile.Store
 
-	layout    *layout
-	except    []int // processes that do not count as using a session
-	snapshots snapshotCache
-	buffers   sync.Pool                                    // of *safedir.Buffer, for examinations
-	homeless  sync.Map                                     // whether a folder is gone and no list has its sessions, until the next Refresh
-	commits   atomic.Pointer[map[string]map[string]string] // of goneCommits, until then
-	trees     sync.Map                                     // the commits of those that a repository has, by its common folder, until then
+	layout   *layout
+	except   []int // processes that do not count as using a session
+	running  processCache
+	buffers  sync.Pool                                    // of *safedir.Buffer, for examinations
+	homeless sync.Map                                     // whether a folder is gone and no list has its sessions, until the next Refresh
+	commits  atomic.Pointer[map[string]map[string]string] // of goneCommits, until then
+	trees    sync.Map                                     // the commits of those that a repository has, by its common folder, until then
 }
 
 var _ agent.Store = (*store)(nil)
 
 // inUse returns why the transcript at a path must not be replaced now.
 func (s *store) inUse(p string) string {
-	id, project := locate(p)
-	ref := change.Ref{Kind: change.KindSession, Project: project, Session: id}
-	return s.whyBusy(change.Head{ID: id, Project: project, Ref: ref}, beforeChange)
+	return s.whyBusy(change.Head{ID: locate(p)}, 0)
 }
 
 func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, texts repair.Texts, maxAge time.Duration) (*repair.Case, safedir.Entry, error) {
