@@ -35,7 +35,7 @@ func restoreVerb(env *environment) *cobra.Command {
   deleted      by you, by the agent or by its clean-up: it is as it was kept
   shortened    cut, reverted, emptied or overwritten: what was kept of it is there again
   not loaded   the agent finds no conversation in it: it is as it was kept
-  prompts only Claude Code deleted it: what you typed comes back, without answers
+  prompts only Claude Code deleted it: what you typed comes back, no answer
   elsewhere    OpenCode does not read the store that has it: the files of OpenCode 1.1,
                which 1.18 does not import, or the database of another channel
 
