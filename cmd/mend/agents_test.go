@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/agent"
+	"mend/internal/term"
+	"mend/testdata"
+)
+
+// An agentRow says where an agent is besides its own package. A new agent gets a row; then the test names the next place that
+// it has to touch.
+type agentRow struct {
+	pkg     string                                // its package
+	fixture func(dir string) (at string, _ error) // writes a healthy store that the agent wrote
+	damages string                                // the file or the folder with its damages
+	page    string                                // in docs
+	busy    string                                // the file that finds its processes
+	noDemo  bool                                  // the demo refuses it
+}
+
+var agentRows = map[string]agentRow{
+	"opencode": {
+		pkg: "agent/opencode", damages: "internal/test/damage", page: "opencode.md", busy: "agent/opencode/tree/held_linux.go",
+		fixture: func(dir string) (string, error) {
+			_, err := testdata.Unpack(testdata.OpenCode1153, dir)
+			return filepath.Join(dir, "opencode", "storage"), err
+		},
+	},
+	"kilo": { // stores as OpenCode does
+		pkg: "agent/opencode", damages: "internal/test/damage", page: "opencode.md", busy: "sqlstore/held.go", noDemo: true,
+		fixture: func(dir string) (string, error) {
+			if _, err := testdata.Unpack(testdata.OpenCode11833, dir); err != nil {
+				return "", err
+			}
+			at := filepath.Join(dir, "kilo.db")
+			return at, os.Rename(filepath.Join(dir, "opencode", "opencode.db"), at)
+		},
+	},
+	"claude": {
+		pkg: "agent/claude", damages: "internal/test/claude/damage.go", page: "claude-code.md", busy: "agent/claude/running_linux.go",
+		fixture: func(dir string) (string, error) {
+			d := demo{storage: filepath.Join(dir, ".claude"), session: testdata.ClaudeSession}
+			return d.storage, writeNew(d.transcript(), testdata.Claude)
+		},
+	},
+	"codex": {
+		pkg: "agent/codex", damages: "internal/test/codex/damage.go", page: "codex.md", busy: "agent/codex/lock.go",
+		fixture: func(dir string) (string, error) {
+			d := demo{storage: filepath.Join(dir, ".codex"), session: testdata.CodexSession}
+			return d.storage, writeNew(d.rollout(), testdata.Codex)
+		},
+	},
+}
+
+// agentPlaces are the places that a new agent has to touch, in the order in which they are best done.
+var agentPlaces = []struct {
+	name  string
+	check func(t *testing.T, a agent.Agent, r agentRow) error
+}{
+	{"its package and its row in the table of layers (internal/test/layout)", func(_ *testing.T, _ agent.Agent, r agentRow) error {
+		return contains("internal/test/layout/layers_test.go", `"mend/`+r.pkg+`": `)
+	}},
+	{"its title in the first line of the README and of mend help", func(_ *testing.T, a agent.Agent, _ agentRow) error {
+		if line, _, _ := strings.Cut((&environment{Terminal: &term.Terminal{}}).root().Long, ".\n"); !strings.Contains(line, a.Title()) {
+			return fmt.Errorf("mend help has no %s", a.Title())
+		}
+		return contains("README.md", a.Title())
+	}},
+	{"a fixture in testdata that it wrote, with records whose refs are valid (package change)", checkFixture},
+	{"its damages (internal/test)", func(_ *testing.T, _ agent.Agent, r agentRow) error { return exists(r.damages) }},
+	{"how a running process of it shows", func(_ *testing.T, _ agent.Agent, r agentRow) error { return exists(r.busy) }},
+	{"the demo", func(_ *testing.T, a agent.Agent, r agentRow) error {
+		env := &environment{agentName: a.Name()}
+		if long := demoVerb(env).Long; !r.noDemo && !strings.Contains(long, a.Title()) {
+			return fmt.Errorf("the help of the demo has no %s", a.Title())
+		}
+		if r.noDemo && runDemo(env) == nil {
+			return errors.New("the demo does not refuse it")
+		}
+		return nil
+	}},
+	{"its hook or plugin, and the help of mend plugin", func(_ *testing.T, a agent.Agent, _ agentRow) error {
+		if a.Installer() == nil {
+			return errors.New("it has no Installer")
+		}
+		for _, c := range pluginVerb(&environment{}).Commands() {
+			if c.Name() == "install" && strings.Contains(c.Long, a.Title()) {
+				return nil
+			}
+		}
+		return fmt.Errorf("mend plugin install --help has no %s", a.Title())
+	}},
+	{"its page in docs, and the list of pages", func(_ *testing.T, _ agent.Agent, r agentRow) error {
+		return errors.Join(exists("docs/"+r.page), contains("docs/README.md", "("+r.page+")"))
+	}},
+	{"its rules without a fix in docs/faults.md", func(_ *testing.T, a agent.Agent, _ agentRow) error {
+		return contains("docs/faults.md", a.Title())
+	}},
+}
+
+func checkFixture(t *testing.T, a agent.Agent, r agentRow) error {
+	if r.fixture == nil {
+		return errors.New("it has none")
+	}
+	at, err := r.fixture(t.TempDir())
+	if err != nil {
+		return err
+	}
+	s, err := a.Open(agent.Located{Path: at}, nil)
+	if err != nil {
+		return err
+	}
+	heads, err := s.List(t.Context())
+	if err != nil || len(heads) == 0 {
+		return fmt.Errorf("%d sessions, %w", len(heads), err)
+	}
+	records, err := s.Records(t.Context(), heads[0])
+	if err != nil || len(records) == 0 {
+		return fmt.Errorf("%d records, %w", len(records), err)
+	}
+	for _, r := range records {
+		if err := r.Ref.Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func exists(path string) error {
+	if path == "" {
+		return errors.New("its row names none")
+	}
+	_, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(path)))
+	return err
+}
+
+func contains(path, text string) error {
+	data, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(path)))
+	if err == nil && !bytes.Contains(data, []byte(text)) {
+		err = fmt.Errorf("%s has no %s", path, text)
+	}
+	return err
+}
+
+// TestAgentPlaces names, for each agent, the next place that it has to touch.
+func TestAgentPlaces(t *testing.T) {
+	var names []string
+	for _, a := range agents {
+		r, ok := agentRows[a.Name()]
+		if names = append(names, a.Name()); !ok {
+			t.Errorf("%s: next: a row in agentRows", a.Name())
+			continue
+		}
+		for _, p := range agentPlaces {
+			if err := p.check(t, a, r); err != nil {
+				t.Errorf("%s: next: %s: %v", a.Name(), p.name, err)
+				break
+			}
+		}
+	}
+	for name := range agentRows {
+		if !slices.Contains(names, name) {
+			t.Errorf("agentRows has %s, and the variable agents does not", name)
+		}
+	}
+}
+
+// A nowhereAgent is in none of the places.
+type nowhereAgent struct{ agent.Agent }
+
+func (nowhereAgent) Name() string               { return "nowhere" }
+func (nowhereAgent) Title() string              { return "An Agent Nowhere" }
+func (nowhereAgent) Installer() agent.Installer { return nil }
+
+// TestAgentPlacesNewAgent checks that each place is missing for an agent that is in none.
+func TestAgentPlacesNewAgent(t *testing.T) {
+	for _, p := range agentPlaces {
+		if p.check(t, nowhereAgent{}, agentRow{pkg: "agent/nowhere"}) == nil {
+			t.Errorf("%s: nothing is missing for an agent that is not there", p.name)
+		}
+	}
+}
