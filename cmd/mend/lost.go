@@ -23,6 +23,13 @@ var notFound = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)no conversations? found|no deferred tool marker|session[^.\n]{0,80}not found|(not found|no longer) on disk|no cli sessions to import|tab points to no longer exists|no such session|session does(n't| not) exist`)
 })
 
+// isOfApp reports whether a text is one that desktop apps show.
+func isOfApp(text string) bool { return ofApp().MatchString(text) }
+
+var ofApp = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)session not found on disk|no cli sessions to import|tab points to no longer exists`)
+})
+
 // notTitle matches what is rather an error than the title of a session.
 var notTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)error|exception|fail|invalid|denied|[{}\n]|: `) })
 
@@ -46,6 +53,9 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 	}
 	if name == "" {
 		printAPIError(env, readings[0])
+		if isOfApp(text) {
+			return true, showContinue(ctx, env)
+		}
 		return true, showLost(ctx, env, f)
 	}
 	found, unread, err := lookUp(ctx, env, alsoNamed["restore"], []string{name})

@@ -300,7 +300,7 @@ func TestRepairAsksPerAgent(t *testing.T) {
 	}
 }
 
-// With nothing broken, fix asks which of the five ways it is, and goes on there.
+// With nothing broken, fix asks which way it is, and goes on there.
 func TestFixAsksForTheWay(t *testing.T) {
 	t.Setenv("PAGER", "cat")
 	ts := newTestStore(t, 0)
@@ -312,7 +312,7 @@ func TestFixAsksForTheWay(t *testing.T) {
 	}{
 		"not listed":  {[][2]string{{asks, "renamed\r"}}, exitProblems, "Nothing to bring back"},
 		"forgotten":   {[][2]string{{asks, "forgotten\r"}}, exitProblems, "mend uncompact"},
-		"deleted":     {[][2]string{{asks, "deleted\r"}}, exitProblems, "only the prompts come back"},
+		"deleted":     {[][2]string{{asks, "deleted\r"}}, exitProblems, "only the prompts"},
 		"damaged":     {[][2]string{{asks, "database\r"}}, exitProblems, "none of them is damaged now"},
 		"each prompt": {[][2]string{{asks, "each\r"}, {"Paste the error", "prompt is too long: 205000 tokens > 200000 maximum\n\n"}}, exitProblems, "mend trim"},
 		"none":        {[][2]string{{asks, "q"}}, exitRefused, "cancelled"},

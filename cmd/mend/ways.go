@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -104,6 +105,8 @@ func goWay(ctx context.Context, env *environment, f repairFlags, w way) (err err
 			return err
 		}
 		return runRepair(ctx, env, nil, f)
+	case "app":
+		return showContinue(ctx, env)
 	case "not_listed":
 		if err = runMoveGone(ctx, env, writeFlags{dryRun: f.dryRun, force: f.force}); ctx.Err() != nil {
 			return err
@@ -117,6 +120,48 @@ func goWay(ctx context.Context, env *environment, f repairFlags, w way) (err err
 		env.Say("Of a session that Claude Code deleted and nothing was kept of, only the prompts come back. For copies from now on: %s", term.Command("mend keep --on"))
 	}
 	return err
+}
+
+// A desktop app has a list of its own of the sessions that its agent stores.
+var desktopApps = []string{"claude", "codex"}
+
+// mostShown is how many sessions are shown with the command that continues each.
+const mostShown = 5
+
+// showContinue shows the newest sessions of the agents that have a desktop app, and how each continues in a terminal.
+func showContinue(ctx context.Context, env *environment) error {
+	clients, left := openAll(ctx, env, false)
+	type stored struct {
+		change.Head
+		agent string
+	}
+	var all []stored
+	for _, c := range clients {
+		heads, err := c.Sessions(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			left = env.skipStore(ctx, left, err)
+		}
+		for _, h := range heads {
+			if slices.Contains(desktopApps, c.ID().Agent) && h.Parent == "" {
+				all = append(all, stored{h, c.ID().Agent})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b stored) int { return cmp.Compare(b.Updated, a.Updated) })
+	if len(all) == 0 {
+		env.Say("Neither Claude Code nor Codex has a session here: %s looks for what can be brought back.", term.Command(env.cmdline("restore")))
+		return fail.Worst(left, errProblems)
+	}
+	env.Say("An app has a list of its own, which mend does not change. Its agent has %s, and each continues in a terminal. The newest:", term.Count(len(all), "session"))
+	for _, s := range all[:min(len(all), mostShown)] {
+		env.printContinueCommand(s.agent, s.Head, quotedTitle(s.Title, s.ID))
+	}
+	env.setAnswer("continue", continueCommand(all[0].agent, all[0].Head))
+	env.Say("All of them: %s", term.Command(env.cmdline("scan", "--all")))
+	return fail.Worst(left, errProblems)
 }
 
 // checkDatabases checks the databases of the stores. It salvages the first that is damaged if the user agrees; without a terminal the error is the damage.
