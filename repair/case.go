@@ -258,11 +258,7 @@ func (c *Case) Fixes(f Finding) ([]Fix, error) {
 		n.Why = c.says(r.Why)
 		return nil, &n
 	}
-	x := c.Rules.Fault(c, f)
-	all := x.Fixes()
-	if _, ok := EngineRule(f.Code); ok && c.Rest != nil && f.Fixes == nil && !x.Rule.Asked {
-		all = append(all, c.Rest(x)...)
-	}
+	all := c.Rules.Fault(c, f).Fixes()
 	for i := range all {
 		all[i].Text, all[i].Loses = c.says(all[i].Text), c.says(all[i].Loses)
 	}

@@ -88,8 +88,6 @@ type Context struct {
 	Writing func(s State, f Finding) bool
 	// Ask completes a finding that only an error shows, at a block, and reports whether it is one.
 	Ask func(s State, f *Finding, b *request.Block) bool
-	// Rest returns the fixes that are tried last for what a provider refuses.
-	Rest func(x *Fault) []Fix
 	// Says returns a sentence with the name of the program that uses the store.
 	Says func(text string) string
 	// Describe completes the diagnosis of a finding.

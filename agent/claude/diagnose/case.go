@@ -78,10 +78,6 @@ func New(s Source) *repair.Case {
 			f.Detail = cmp.Or(f.Detail, fmt.Sprint(f.Block))
 			return f.Code != "encrypted" // Anthropic signs thinking, and encrypts none that is sent
 		},
-		Rest: func(x *repair.Fault) []repair.Fix {
-			c := x.State.(*State)
-			return c.restFixes(c.linked.Record(x.Ref.Message))
-		},
 		Describe: func(x *repair.Fault, d *repair.Diagnosis) {
 			if x.Severity == repair.Latent {
 				d.Shown = repair.Listed

@@ -351,8 +351,3 @@ func (d *draft) retire(uuid string) error {
 func editBlock(b *transcript.Block, text, loses string, edit func(raw []byte) ([]byte, error), path ...string) repair.Fix {
 	return repair.Fix{Text: text, Loses: loses, Alike: true, Edit: func(d repair.Editor) error { return d.(*draft).editBlock(&b.Block, edit, path...) }}
 }
-
-// removeBlock returns a fix that removes a block, and with it a record that has no other.
-func removeBlock(b *transcript.Block) repair.Fix {
-	return repair.Fix{Text: "The block is not sent any more.", Loses: "the block, for the model", Alike: true, Edit: func(d repair.Editor) error { return d.Remove(&b.Block) }}
-}

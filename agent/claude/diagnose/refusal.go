@@ -177,7 +177,11 @@ func (c *State) reportBlock(b *transcript.Block, place, rule string, class repai
 	f := c.recordFinding(rule, class, b.Record.UUID)
 	f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
 	f.Unknown = class == repair.IncompleteRecord
-	c.report(f, found{why: why, fixes: fixes})
+	d := found{why: why, fixes: fixes}
+	if len(fixes) == 0 && rule != "R24" { // which the engine repairs
+		d.refusal = c.notRepaired()
+	}
+	c.report(f, d)
 }
 
 // placeOf returns the place of an element of a result.
@@ -194,7 +198,7 @@ func (c *State) checkName(b *transcript.Block) {
 // checkMedia reports a file whose data is no text, and documents that are too large together.
 func (c *State) checkMedia(b *transcript.Block) {
 	if b.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
-		c.reportBlock(b, "", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", replaceFile(b))
+		c.reportBlock(b, "", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.")
 	}
 	if len(c.tooMuch) == 0 {
 		return
@@ -240,36 +244,32 @@ func (c *State) checkShape(b *transcript.Block) {
 		return
 	}
 	kind := b.Kind
-	allowed, known := transcript.BlockFields[kind]
-	if !known {
+	allowed := transcript.BlockFields[kind]
+	if allowed == nil {
 		if b.Unknown {
-			text := fmt.Sprintf("[a block of the type %q]", kind)
-			if s, ok := b.Value.Text(); ok && !request.IsBlank(s) {
-				text = s
-			}
-			c.reportBlock(b, "", "R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags", kind), "The type of this block is none that the provider knows.",
-				editBlock(b, "The block becomes a line of text.", "the block", func([]byte) ([]byte, error) { return textBlock(text), nil }))
+			c.reportBlock(b, "", "R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags", kind), "The provider knows no block of this type.")
 		}
 		return
 	}
 	if b.IsThinking() && (b.NotText == "thinking" || b.NotText == "data") {
-		c.reportBlock(b, "", "R23", repair.IncompleteRecord, kind+"."+b.NotText+": Field required", fmt.Sprintf("The block has no text as its %q, and the provider does not take that.", b.NotText), removeBlock(b))
+		c.reportBlock(b, "", "R23", repair.IncompleteRecord, kind+"."+b.NotText+": Field required", fmt.Sprintf("The block has no text as its %q, and the provider does not take that.", b.NotText))
 		return
 	}
 	for name, v := range b.Value.Children() {
-		field := slices.IndexFunc(allowed, func(f transcript.BlockField) bool { return f.Name == string(name) })
+		first, known := allowed[string(name)]
 		switch {
-		case field < 0:
+		case !known:
 			c.reportBlock(b, "", "R25", repair.IncompleteRecord, fmt.Sprintf("%s: Extra inputs are not permitted", name), fmt.Sprintf("The block has the field %q, which the provider does not take.", name),
 				editBlock(b, fmt.Sprintf("The field %q is removed.", name), "the field", func(raw []byte) ([]byte, error) {
 					return jsonedit.EditMembers(raw, func(name string, raw []byte) ([]byte, bool) {
-						return raw, slices.ContainsFunc(allowed, func(f transcript.BlockField) bool { return f.Name == name })
+						_, known := allowed[name]
+						return raw, known
 					})
 				}))
 			return
 		case string(name) == "content": // sent as a text, whatever it is
-		case allowed[field].First != "" && strings.IndexByte(allowed[field].First, v.Raw()[0]) < 0:
-			c.reportBlock(b, "", "R23", repair.IncompleteRecord, fmt.Sprintf("%s.%s: Input should be a valid value of another type", kind, name), fmt.Sprintf("The field %q of the block has a value that the provider does not take.", name), c.mendField(b, string(name), string(v.Raw())))
+		case first != "" && strings.IndexByte(first, v.Raw()[0]) < 0:
+			c.reportBlock(b, "", "R23", repair.IncompleteRecord, fmt.Sprintf("%s.%s: Input should be a valid value of another type", kind, name), fmt.Sprintf("The field %q of the block has a value that the provider does not take.", name))
 			return
 		}
 	}
@@ -280,7 +280,7 @@ func (c *State) checkInnerText(b *transcript.Block) {
 	for i, in := range b.Content {
 		if in.Type == request.Text && request.IsBlank(in.Text) {
 			c.reportBlock(b, placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty", "The result of a tool call has an empty text, and the provider refuses that.",
-				replaceInner(b, i, "The empty text becomes \"(no content)\".", emptyText))
+				editBlock(b, "The empty text becomes \"(no content)\".", "", func([]byte) ([]byte, error) { return textBlock("(no content)"), nil }, "content", strconv.Itoa(i)))
 		}
 	}
 }
@@ -293,86 +293,23 @@ func (c *State) checkInner(b *transcript.Block) {
 	i := -1
 	for in := range b.Value.Get("content").Elements() {
 		i++
-		if kind := noData(in); kind != "" {
-			lost := lostFile(&request.Block{Type: request.BlockType(kind)}, notSendable)
-			c.reportBlock(b, placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required", "The result of a tool call has a file without its data.",
-				replaceInner(b, i, "The file becomes a line of text.", lost))
+		if lacksData(in) {
+			c.reportBlock(b, placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required", "The result of a tool call has a file without its data.")
 		} else if !innerTaken(in) {
-			text, ok := in.Text()
-			if !ok {
-				text = string(in.Raw())
-			}
-			c.reportBlock(b, placeOf(i), "R23", repair.IncompleteRecord, "tool_result.content: Input should be a valid block", "The result of a tool call has something that the provider does not take.",
-				replaceInner(b, i, "It becomes a line of text.", text))
+			c.reportBlock(b, placeOf(i), "R23", repair.IncompleteRecord, "tool_result.content: Input should be a valid block", "The result of a tool call has something that the provider does not take.")
 		}
 	}
 }
 
-// replaceInner returns a fix that puts a text in the place of an element of a result.
-func replaceInner(b *transcript.Block, index int, does, text string) repair.Fix {
-	if request.IsBlank(text) {
-		text = emptyText
-	}
-	return editBlock(b, does, "", func([]byte) ([]byte, error) { return textBlock(text), nil }, "content", strconv.Itoa(index))
-}
-
-const emptyText = "(no content)"
-
-// noData returns the type of an image or a document without its data, "" for all else.
-func noData(b jsonedit.Value) string {
-	kind := b.TextAt("type")
-	if kind != string(request.Image) && kind != string(request.Document) {
-		return ""
-	}
-	from := b.TextAt("source", "type")
-	if b.Get("source").Get("data").Kind() == '"' || from == "url" || from == "file" || from == "content" {
-		return ""
-	}
-	return kind
+// lacksData reports whether an image or a document has no data.
+func lacksData(b jsonedit.Value) bool {
+	kind, from := request.BlockType(b.TextAt("type")), b.TextAt("source", "type")
+	isFile := kind == request.Image || kind == request.Document
+	return isFile && b.Get("source").Get("data").Kind() != '"' && from != "url" && from != "file" && from != "content"
 }
 
 // innerTaken reports whether the provider takes an element of a result's content.
 func innerTaken(b jsonedit.Value) bool {
 	kind, ok := b.Get("type").Text()
 	return ok && slices.Contains(transcript.InnerTypes, kind) && (kind != "text" || b.Get("text").Kind() == '"')
-}
-
-// mendField gives a field of a block a value that the provider takes, or removes what cannot be
-// sent without it.
-func (c *State) mendField(b *transcript.Block, name, value string) repair.Fix {
-	switch {
-	case b.IsThinking():
-		return removeBlock(b)
-	case name == "source":
-		return replaceFile(b)
-	case name == "text" || name == "content":
-		return editBlock(b, "The value becomes a text.", "", func(raw []byte) ([]byte, error) {
-			return jsonedit.Set(raw, jsonedit.Quote(value), name)
-		})
-	}
-	return editBlock(b, fmt.Sprintf("The field %q is removed.", name), "the field", func(raw []byte) ([]byte, error) { return jsonedit.Remove(raw, name) })
-}
-
-// restFixes returns the fixes of a record that cannot be sent where it is.
-func (c *State) restFixes(r *transcript.Record) (fixes []repair.Fix) {
-	if role := r.Role(); role != r.Type && (role == transcript.User || role == transcript.Assistant) {
-		fixes = append(fixes, repair.Fix{
-			Text: fmt.Sprintf("The stored line gets the type of its message, %s.", role), Alike: true,
-			Edit: func(d repair.Editor) error { return d.(*draft).setMember(r.UUID, jsonedit.Quote(role), "type") },
-		})
-	}
-	if isCall := func(b *transcript.Block) bool { return b.Type == request.ToolUse }; r.Type == transcript.User && slices.ContainsFunc(r.Blocks(), isCall) {
-		fixes = append(fixes, repair.Fix{
-			Text: "The call in the prompt is not sent any more.", Loses: "the call, for the model", Alike: true,
-			Edit: func(d repair.Editor) error {
-				i := -1
-				content, err := jsonedit.RemoveElements(r.Content(), func([]byte) bool { i++; return isCall(r.Blocks()[i]) })
-				if err != nil {
-					return err
-				}
-				return d.(*draft).reorder(r, content)
-			},
-		})
-	}
-	return fixes
 }

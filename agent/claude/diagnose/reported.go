@@ -14,7 +14,13 @@ import (
 func (c *State) reportOnly(code string, r *transcript.Record, text, why string) {
 	f := c.recordFinding(code, repair.MissingHistory, r.UUID)
 	f.Text, f.Unknown = text, c.followsUnknown(r)
-	c.report(f, found{why: why, refusal: &repair.RefusalError{EditOnly: true, Final: true, Why: fmt.Sprintf("mend does not repair that. If mend has kept the session as it was: mend restore %s. If mend has changed it: mend undo.", c.base.Ref.Session)}})
+	c.report(f, found{why: why, refusal: c.notRepaired()})
+}
+
+// notRepaired is the refusal to repair what nobody has met.
+func (c *State) notRepaired() *repair.RefusalError {
+	const why = "mend does not repair that. If mend has kept the session as it was: mend restore %s. If mend has changed it: mend undo."
+	return &repair.RefusalError{EditOnly: true, Final: true, Why: fmt.Sprintf(why, c.base.Ref.Session)}
 }
 
 // findDisorder reports lines in another order than that in which they were written, where something does not reach the request

@@ -70,52 +70,16 @@ func (r *Record) setTime(v jsonedit.Value) {
 	}
 }
 
-// A BlockField is a member that the provider takes in a block.
-type BlockField struct {
-	Name string
-	// First are the first bytes of the JSON values that it may be, "" for what is checked
-	// elsewhere.
-	First string
-}
-
-var (
-	blockType    = BlockField{Name: "type"}
-	cacheControl = BlockField{Name: "cache_control", First: `{n`}
-)
-
-// BlockFields are the members of blocks by their type. Blocks of other types are not checked.
-var BlockFields = map[string][]BlockField{
-	"text": {blockType, {Name: "text", First: `"`}, {Name: "citations", First: `[n`}, cacheControl},
-	"thinking": {
-		blockType,
-		{Name: "thinking", First: `"`},
-		{Name: "signature", First: `"n`},
-	},
-	"redacted_thinking": {blockType, {Name: "data", First: `"`}},
-	"tool_use": {
-		blockType,
-		{Name: "id"},
-		{Name: "name"},
-		{Name: "input"},
-		cacheControl,
-		{Name: "caller", First: `{n`},
-	},
-	"tool_result": {
-		{Name: "tool_use_id"},
-		blockType,
-		{Name: "content", First: `"[n`},
-		{Name: "is_error", First: `tfn`},
-		cacheControl,
-	},
-	"image": {blockType, {Name: "source", First: `{`}, cacheControl},
-	"document": {
-		blockType,
-		{Name: "source", First: `{`},
-		{Name: "title", First: `"n`},
-		{Name: "context", First: `"n`},
-		{Name: "citations", First: `{n`},
-		cacheControl,
-	},
+// BlockFields has the members that the provider takes in a block, by its type, with the first bytes of the JSON values that each may
+// have, "" for what is checked elsewhere. Blocks of other types are not checked.
+var BlockFields = map[string]map[string]string{
+	"text":              {"type": "", "text": `"`, "citations": `[n`, "cache_control": `{n`},
+	"thinking":          {"type": "", "thinking": `"`, "signature": `"n`},
+	"redacted_thinking": {"type": "", "data": `"`},
+	"tool_use":          {"type": "", "id": "", "name": "", "input": "", "cache_control": `{n`, "caller": `{n`},
+	"tool_result":       {"type": "", "tool_use_id": "", "content": `"[n`, "is_error": `tfn`, "cache_control": `{n`},
+	"image":             {"type": "", "source": `{`, "cache_control": `{n`},
+	"document":          {"type": "", "source": `{`, "title": `"n`, "context": `"n`, "citations": `{n`, "cache_control": `{n`},
 }
 
 // otherBlockTypes are the types of blocks that the provider takes, beside those of [BlockFields].
