@@ -23,9 +23,10 @@ type Check uint8
 
 // The checks, each of which includes the one before.
 const (
-	CheckLog Check = iota // whether its -wal belongs to it
-	CheckAny              // also its pages, up to the first fault
-	CheckAll              // also its pages, for every fault
+	CheckLog  Check = iota // whether its -wal belongs to it
+	CheckFree              // also its schema and its free list
+	CheckAny               // also its pages, up to the first fault
+	CheckAll               // also its pages, for every fault
 )
 
 // A DamagedError says that the file of a database is damaged: its records can be read in part, or

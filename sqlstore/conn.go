@@ -25,6 +25,7 @@ type Conn struct {
 	schema  *schema // of the open transaction
 	rebuilt bool    // its indexes were made again in memory
 	shared  bool    // another program had the database open when this connection was opened
+	pages   *pageCheck
 }
 
 // The settings of our connections. The agent's are synchronous=NORMAL, foreign_keys=ON;
@@ -58,14 +59,27 @@ func connect(ctx context.Context, uri string, flags sqlite3.OpenFlag, busy time.
 	return c, nil
 }
 
-// openReader opens the database for reading; see [readVFS] for locked.
-func (s *Store) openReader(ctx context.Context, live bool) (*Conn, error) {
+// openReader opens the database for reading; see [readVFS] for locked. check says whether the pages are checked.
+func (s *Store) openReader(ctx context.Context, live, check bool) (*Conn, error) {
 	name, pragmas := unlockedVFS, unlockedPragma+readPragmas
 	if live {
 		name, pragmas = lockedVFS, readPragmas
 	}
-	vfs.Register(name, readVFS{locked: live})
-	return connect(ctx, uri(s.id.Root, "mode=ro&vfs="+name), sqlite3.OPEN_READONLY, s.opt.BusyTimeout, pragmas)
+	v := readVFS{locked: live}
+	if check {
+		v.check = new(pageCheck)
+		name = fmt.Sprintf("%s-%p", name, v.check)
+		v.check.vfs = name
+	}
+	vfs.Register(name, v)
+	c, err := connect(ctx, uri(s.id.Root, "mode=ro&vfs="+name), sqlite3.OPEN_READONLY, s.opt.BusyTimeout, pragmas)
+	switch {
+	case err == nil:
+		c.pages = v.check
+	case check:
+		vfs.Unregister(name)
+	}
+	return c, err
 }
 
 // openWriter opens the database for writing. Unless keep is set, the -wal is checkpointed,
@@ -117,6 +131,9 @@ func (c *Conn) close() error {
 	c.db.SetInterrupt(context.Background())
 	for _, st := range c.stmts {
 		_ = st.Close() // it repeats the statement's last error
+	}
+	if c.pages != nil {
+		defer vfs.Unregister(c.pages.vfs)
 	}
 	return c.db.Close()
 }

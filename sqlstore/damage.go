@@ -15,16 +15,18 @@ import (
 	"mend/internal/salvage"
 )
 
-// CheckFile checks whether the -wal belongs to the file, and has SQLite check the whole database, as Prepare does
-// before a change: that takes as long as reading the whole file twice, and holds no lock that others wait for. The error wraps
-// [ErrUnusable] and is a [*change.DamagedError] if the file is damaged.
+// CheckFile checks whether the -wal belongs to the file, and what else what says: up to the whole database, which takes as long
+// as reading the file twice, and holds no lock that others wait for. The error wraps [ErrUnusable] and is a
+// [*change.DamagedError] if the file is damaged.
 func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	check := s.checkWAL
 	switch what {
-	case change.CheckAny:
-		check = func() error { return s.view(ctx, false, func(c *Conn) error { return s.checkPages(c, checkAny) }) }
-	case change.CheckAll:
+	case change.CheckFree:
 		check = func() error { return s.checkedView(ctx, func(*Conn) error { return nil }) }
+	case change.CheckAny:
+		check = func() error { return s.view(ctx, readPlain, func(c *Conn) error { return s.checkPages(c, checkAny) }) }
+	case change.CheckAll:
+		check = func() error { return s.checkAll(ctx) }
 	case change.CheckLog:
 	}
 	if err := abandonable(ctx, check); err != nil {
@@ -37,14 +39,22 @@ func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 // same user cannot either. It is a [*fs.PathError].
 func (s *Store) CheckWritable() error { return checkWritable(s.id.Root) }
 
-// checkedView has SQLite check the whole database, and runs f as [Store.View] does if it is sound.
+// checkedView runs f as [Store.View] does, if the -wal and the free list are sound. Each page that f reads is checked.
 func (s *Store) checkedView(ctx context.Context, f func(*Conn) error) error {
-	err := s.view(ctx, false, func(c *Conn) error {
-		if err := s.checkPages(c, checkAll); err != nil {
+	if err := s.checkWAL(); err != nil {
+		return err
+	}
+	return s.view(ctx, readChecked, func(c *Conn) error {
+		if err := c.checkFreeList(s.id.Root); err != nil {
 			return err
 		}
 		return f(c)
 	})
+}
+
+// checkAll has SQLite check the whole database.
+func (s *Store) checkAll(ctx context.Context) error {
+	err := s.view(ctx, readPlain, func(c *Conn) error { return s.checkPages(c, checkEvery) })
 	var damage *change.DamagedError
 	if !errors.As(err, &damage) || len(damage.Indexes) == 0 {
 		return err
@@ -53,8 +63,8 @@ func (s *Store) checkedView(ctx context.Context, f func(*Conn) error) error {
 	// pages of the old ones are not used.
 	s.setRebuild(true)
 	whole := false
-	errRest := s.view(ctx, true, func(c *Conn) error {
-		rest := damageLines(c.Strings(checkAll))
+	errRest := s.view(ctx, readRebuilding, func(c *Conn) error {
+		rest := damageLines(c.Strings(checkEvery))
 		whole = !slices.ContainsFunc(rest, func(line string) bool { return !strings.HasSuffix(line, ": never used") })
 		return nil
 	})
@@ -75,8 +85,8 @@ func (e damagedError) Unwrap() error { return e.DamagedError }
 
 // These have SQLite check the whole file, and list all that it finds, or the first.
 const (
-	checkAll = "PRAGMA integrity_check(1000000)"
-	checkAny = "PRAGMA integrity_check(1)"
+	checkEvery = "PRAGMA integrity_check(1000000)"
+	checkAny   = "PRAGMA integrity_check(1)"
 )
 
 // setRebuild says whether each read is to be made with rebuilt indexes.
@@ -86,15 +96,8 @@ func (s *Store) setRebuild(on bool) {
 	s.rebuild = on
 }
 
-// checkPages has SQLite check the whole database, once per Store: a damaged one is never
-// written. (quick_check takes half the time and misses indexes that do not fit their tables.)
+// checkPages has SQLite check the whole database. (quick_check takes half the time and misses indexes that do not fit their tables.)
 func (s *Store) checkPages(c *Conn, check string) error {
-	s.mu.Lock()
-	done := s.sound
-	s.mu.Unlock()
-	if done {
-		return nil
-	}
 	if err := s.checkWAL(); err != nil {
 		return err
 	}
@@ -109,9 +112,6 @@ func (s *Store) checkPages(c *Conn, check string) error {
 		}
 		return damagedError{d}
 	}
-	s.mu.Lock()
-	s.sound = true
-	s.mu.Unlock()
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -142,14 +143,15 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFlipped changes bytes at chance: whatever comes of it, it is no panic, no
-// byte is written, and what SQLite's own check finds keeps Prepare from going on.
+// TestFlipped changes bytes at chance: whatever comes of it, it is no panic, and what is refused changes no byte. What SQLite's
+// own check finds is refused, or is off the path of the change: then CheckFile finds it, and the change adds no fault and
+// leaves all other rows.
 func TestFlipped(t *testing.T) {
 	storetest.Long(t)
-	whole, _ := dbtest.Unpack(t, "1.2.27")
+	whole, id := dbtest.Unpack(t, "1.2.27")
 	data := dbtest.Files(t, whole)[dbtest.Name]
 	r := rand.New(rand.NewPCG(3, 4))
-	refused, unnoticed, n := 0, 0, storetest.Count(300, 60/storetest.Thinned(1))
+	refused, offPath, n := 0, 0, storetest.Count(300, 60/storetest.Thinned(1))
 	for i := range n {
 		path := filepath.Join(t.TempDir(), dbtest.Name)
 		flipped := []byte(data)
@@ -165,30 +167,53 @@ func TestFlipped(t *testing.T) {
 		before := dbtest.Files(t, path)
 		err := try(t, path)
 		dbtest.WantSame(t, before, dbtest.Files(t, path))
-		switch {
-		case err != nil && strings.Contains(err.Error(), "\n"):
-			t.Errorf("more than one line: %v", err)
-		case err != nil:
-			refused++
-		case !sound(t, path):
-			unnoticed++
+		if err != nil {
+			if refused++; strings.Contains(err.Error(), "\n") {
+				t.Errorf("more than one line: %v", err)
+			}
+			continue
+		}
+		faults := faultsOf(t, path)
+		if len(faults) == 0 {
+			continue
+		}
+		offPath++
+		s := open(t, path, sqlstore.Options{})
+		if err := s.CheckFile(t.Context(), change.CheckAll); !errors.Is(err, sqlstore.ErrUnusable) {
+			t.Errorf("CheckFile = %v, and SQLite finds %q", err, faults)
+		}
+		op := titleOp(s, id)
+		if op.Pre == nil {
+			continue // no session has that id any more
+		}
+		if out := dbtest.Run(t, s, []change.Op{op}); out.State != change.Committed {
+			t.Errorf("%+v", out)
+		}
+		if after := faultsOf(t, path); !slices.Equal(after, faults) {
+			t.Errorf("the change made faults: %q, before %q", after, faults)
+		}
+		op.Pre, op.Post = op.Post, op.Pre
+		if out := dbtest.Run(t, s, []change.Op{op}); out.State != change.Committed {
+			t.Errorf("%+v", out)
 		}
 	}
-	t.Logf("%d of %d refused; %d passed that integrity_check finds fault with", refused, n, unnoticed)
-	if unnoticed > 0 || refused < n/5 {
-		t.Errorf("%d refused, %d unnoticed", refused, unnoticed)
+	t.Logf("%d of %d refused; %d are damaged off the path", refused, n, offPath)
+	if refused < n/10 || offPath == 0 {
+		t.Errorf("%d refused, %d off the path", refused, offPath)
 	}
 }
 
-// sound reports whether SQLite's longest check finds nothing.
-func sound(t testing.TB, path string) bool {
+// faultsOf returns what SQLite's longest check finds.
+func faultsOf(t testing.TB, path string) (found []string) {
 	t.Helper()
-	var found []string
 	err := dbtest.View(path, func(c *sqlstore.Conn) (err error) {
 		found, err = c.Strings("PRAGMA integrity_check")
 		return err
 	})
-	return err == nil && len(found) == 1 && found[0] == "ok"
+	if err != nil {
+		found = append(found, err.Error())
+	}
+	return slices.DeleteFunc(found, func(line string) bool { return line == "ok" })
 }
 
 // TestVirtualTable has a table of a module that we do not have.

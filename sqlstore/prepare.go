@@ -10,8 +10,8 @@ import (
 )
 
 // Prepare checks that every row holds its Pre, that the parents of the Posts exist or come
-// with the plan, that no row is left without its parent, and that the database is sound
-// and may be written. It changes nothing, and stages nothing: the Staged contains the ops.
+// with the plan, that no row is left without its parent, that the pages on the way to what
+// will be written and the free list are sound, and that the database may be written. It changes nothing, and stages nothing: the Staged contains the ops.
 //
 // The error is a [*change.ConflictError] if a row holds something else, wraps
 // [change.ErrInvalid] for ops that no database can take, [ErrUnusable] or [change.ErrLocked], or is
@@ -39,6 +39,9 @@ func (s *Store) check(ctx context.Context, changes *rowChanges) error {
 			return conflictError(conflicts, err)
 		}
 		if err := c.checkTables(changes); err != nil {
+			return err
+		}
+		if err := c.checkPaths(s.id.Root, changes); err != nil {
 			return err
 		}
 		return conflictError(c.checkForeignKeys(changes.checkedRows(), changes))

@@ -20,11 +20,20 @@ var ErrStop = errors.New("the session must be loaded")
 // View runs f in one transaction, so that it sees one state. It changes no file. f may be
 // run more than once.
 func (s *Store) View(ctx context.Context, f func(*Conn) error) error {
-	return s.nameHolders(ctx, s.view(ctx, true, f))
+	return s.nameHolders(ctx, s.view(ctx, readRebuilding, f))
 }
 
-// view is View. With rebuild, what cannot be read because of a damaged index is read without it.
-func (s *Store) view(ctx context.Context, rebuild bool, f func(*Conn) error) error {
+// A reading says how a database is read.
+type reading uint8
+
+const (
+	readPlain      reading = iota
+	readRebuilding         // what cannot be read because of a damaged index is read without it
+	readChecked            // each page is checked, see pageCheck
+)
+
+// view is View with a reading.
+func (s *Store) view(ctx context.Context, how reading, f func(*Conn) error) error {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
 	for range readTries {
@@ -37,13 +46,13 @@ func (s *Store) view(ctx context.Context, rebuild bool, f func(*Conn) error) err
 			return err
 		}
 		s.mu.Lock()
-		damaged := rebuild && s.rebuild
+		damaged := how == readRebuilding && s.rebuild
 		s.mu.Unlock()
 		again := false
 		if !damaged {
-			again, err = s.readOnce(ctx, files, live, f)
+			again, err = s.readOnce(ctx, files, live, how == readChecked, f)
 		}
-		if damaged || rebuild && !again && errors.Is(err, sqlite3.CORRUPT) {
+		if damaged || how == readRebuilding && !again && errors.Is(err, sqlite3.CORRUPT) {
 			again, err = s.readRebuilt(ctx, files, f, err)
 		}
 		if !again {
@@ -64,23 +73,26 @@ func (s *Store) needsLocks(files fileState) (bool, error) {
 
 // readOnce runs f, and reports whether it must be run again because the files changed
 // during an unlocked read.
-func (s *Store) readOnce(ctx context.Context, files fileState, live bool, f func(*Conn) error) (again bool, err error) {
+func (s *Store) readOnce(ctx context.Context, files fileState, live, check bool, f func(*Conn) error) (again bool, err error) {
 	var c *Conn
 	defer func() { err = explain(ctx, err) }()
 	defer func() {
 		same := live || s.unchanged(files)
 		again = !same && ctx.Err() == nil
-		if same && !live && !files.isFresh() && (err == nil || errors.Is(err, ErrStop)) {
+		if same && !live && !check && !files.isFresh() && (err == nil || errors.Is(err, ErrStop)) {
 			s.putIdle(c, files)
 		} else {
 			c.closeReader()
 		}
 	}()
 	defer recoverPanic(&err)
-	if c, err = s.reader(ctx, files, live); err != nil {
+	if c, err = s.reader(ctx, files, live, check); err != nil {
 		return false, err
 	}
-	return false, f(c)
+	if err = f(c); err == nil && check && c.pages.fault != "" {
+		err = damagedError{&change.DamagedError{File: s.id.Root, Why: c.pages.fault}}
+	}
+	return false, err
 }
 
 // unchanged reports whether an unlocked read saw one state of the files: they have not
@@ -95,14 +107,14 @@ func (s *Store) unchanged(before fileState) bool {
 }
 
 // reader returns a connection in a read transaction.
-func (s *Store) reader(ctx context.Context, files fileState, live bool) (*Conn, error) {
-	if !live {
+func (s *Store) reader(ctx context.Context, files fileState, live, check bool) (*Conn, error) {
+	if !live && !check {
 		if c := s.takeIdle(files, false); c != nil {
 			c.db.SetInterrupt(ctx)
 			return c, nil
 		}
 	}
-	c, err := s.openReader(ctx, live)
+	c, err := s.openReader(ctx, live, check)
 	if err != nil {
 		return nil, err
 	}

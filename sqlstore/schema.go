@@ -28,6 +28,9 @@ type Table struct {
 	children  []foreignKey // to its rows
 	triggers  []string
 
+	entryQueries     []entryQuery // one for each index, see readEntryQueries
+	rowid, nextRowid string       // queries for the rowid of an id, and of the next row
+
 	SelectAll   string // all rows
 	SelectRow   string // the row of an id
 	selectLarge string // the same with the storage class of the data in its place, and the rowid as last column
@@ -131,6 +134,9 @@ func (c *Conn) readTable(spec TableSpec, limit int64) (*Table, error) {
 	t.selectLarge = "SELECT " + strings.Join(t.columnsWith(class), ", ") + ", rowid FROM " + sqlite3.QuoteIdentifier(t.Name) + t.whereKey()
 	t.SelectSized = t.SelectSizedWhere(t.SessionRows)
 	t.SelectSizes = t.selectWhere(class, t.SessionRows)
+	if err := c.readEntryQueries(t); err != nil {
+		return nil, err
+	}
 	t.triggers, err = c.Strings("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = ?", Text(t.Name))
 	return t, err
 }

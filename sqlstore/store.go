@@ -48,7 +48,6 @@ type Store struct {
 
 	mu       sync.Mutex
 	schema   *schema              // last one seen
-	sound    bool                 // the pages were checked
 	building bool                 // this process has made a new database or an archive
 	adopted  string               // the new database that this process has built, see exchange
 	rebuild  bool                 // an index is damaged: reading needs rebuilt ones

@@ -26,7 +26,10 @@ const (
 // none and has no -shm: with locking_mode=EXCLUSIVE, SQLite builds the index of the -wal
 // in memory. Only the check of the files afterwards protects an unlocked reader from a
 // writer.
-type readVFS struct{ locked, scratch bool }
+type readVFS struct {
+	locked, scratch bool
+	check           *pageCheck // nil if pages are not checked
+}
 
 func (v readVFS) FullPathname(name string) (string, error) { return name, nil }
 
@@ -53,11 +56,15 @@ func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File,
 	switch {
 	case flags&vfs.OPEN_MAIN_DB != 0 && v.locked:
 		system := vfs.Find("os").(vfs.VFSFilename)
-		return system.OpenFilename(name, readonly)
+		f, flags, err := system.OpenFilename(name, readonly)
+		if err == nil && v.check != nil {
+			f = checkedFile{f, v.check}
+		}
+		return f, flags, err
 	case flags&(vfs.OPEN_MAIN_DB|vfs.OPEN_WAL) == 0:
 		return nil, 0, sqlite3.CANTOPEN
 	}
-	r := &readFile{path: name.String(), maybe: flags&vfs.OPEN_WAL != 0}
+	r := &readFile{path: name.String(), wal: flags&vfs.OPEN_WAL != 0, check: v.check}
 	return r, readonly, r.open()
 }
 
@@ -66,8 +73,9 @@ func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File,
 // only the last connection that closes, and the lock of this one on the database shows that it is open.
 type readFile struct {
 	path  string
-	maybe bool     // the file may be missing
+	wal   bool     // it may be missing
 	f     *os.File // nil if the file is missing
+	check *pageCheck
 }
 
 // open opens the file if it exists.
@@ -76,7 +84,7 @@ func (r *readFile) open() error {
 		return nil
 	}
 	f, err := openPlain(r.path)
-	if r.maybe && errors.Is(err, fs.ErrNotExist) {
+	if r.wal && errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	r.f = f
@@ -94,7 +102,15 @@ func (r *readFile) ReadAt(p []byte, off int64) (int, error) {
 	if err := r.open(); err != nil || r.f == nil {
 		return 0, cmp.Or(err, io.EOF)
 	}
-	return r.f.ReadAt(p, off)
+	n, err := r.f.ReadAt(p, off)
+	switch {
+	case r.check == nil:
+	case r.wal:
+		r.check.readWAL(p[:n], off, r.f.ReadAt)
+	default:
+		r.check.readDB(p[:n], off)
+	}
+	return n, err
 }
 
 func (r *readFile) Size() (int64, error) {

@@ -249,7 +249,10 @@ func proposeRepairs(ctx context.Context, env *environment, c *mend.Store, heads 
 		}
 	}
 	most := int64(0)
-	if len(heads) == 0 { // as scan does where nothing is to be repaired
+	switch {
+	case named: // what the change needs is checked before it is made
+		most = 1
+	case len(heads) == 0: // as scan does where nothing is to be repaired
 		most = largestChecked
 	}
 	if err := checkFile(ctx, env.Terminal, c, most); err != nil {

@@ -169,10 +169,10 @@ func (c *Store) examineChecked(ctx context.Context, p *pass, heads []change.Head
 	}
 }
 
-// CheckFile checks the file of the store, if its sessions are together in one file: whether its -wal belongs to it, and all of it
-// if it has at most most bytes; 0 for any. The error is a [*change.DamagedError] if it is damaged: what can be read of it
-// is right, and nothing is written to it. A store made by [Store.Cached] checks a file once in
-// each state; its next scan of all sessions notes the damage.
+// CheckFile checks the file of the store, if its sessions are together in one file: whether its -wal belongs to it, its schema
+// and its free list, and all of it if it has at most most bytes; 0 for any. The error is a [*change.DamagedError] if it is
+// damaged: what can be read of it is right. A store made by [Store.Cached] checks a file once in each state; its next scan of all
+// sessions notes the damage.
 func (c *Store) CheckFile(ctx context.Context, most int64) error {
 	what, needed := c.whatToCheck(most)
 	if !needed {
@@ -192,7 +192,7 @@ func (c *Store) whatToCheck(most int64) (change.Check, bool) {
 	case err != nil, c.pass != nil && c.pass.knownSound():
 		return 0, false
 	case most > 0 && info.Size() > most:
-		return change.CheckLog, true
+		return change.CheckFree, true
 	}
 	return change.CheckAll, true
 }

@@ -21,11 +21,23 @@ const (
 
 // WALMoment returns how the -wal fits the file. A program may write to both meanwhile: then Fits is returned.
 func WALMoment(src Source) Moment {
-	m := openFile(src, true).moment
-	if m != Fits && openFile(src, true).moment != m {
+	m := readMoment(src)
+	if m != Fits && readMoment(src) != m {
 		return Fits
 	}
 	return m
+}
+
+// readMoment reads no page of the file but its header.
+func readMoment(src Source) Moment {
+	f := &file{src: src}
+	head := make([]byte, headerSize)
+	n, _ := src.DB.ReadAt(head, 0)
+	if f.header = parseHeader(head[:n]); f.header.Intact {
+		f.pageSize = f.header.pageSize
+		f.readWAL()
+	}
+	return f.moment
 }
 
 // momentOf returns how the -wal fits the file; first and last are the headers of the first and of the last first page in it, if

@@ -46,7 +46,10 @@ type Store struct {
 func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	err := s.Store.CheckFile(ctx, what)
 	damage, damaged := errors.AsType[*change.DamagedError](err)
-	if what == change.CheckLog && !damaged { // what is known of the pages stays
+	if what < change.CheckAny && !damaged { // what is known of the pages stays
+		if err == nil && what == change.CheckFree {
+			err = s.checkMigrations(ctx)
+		}
 		return err
 	}
 	s.misfit.Store(nil)

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/agent"
+	"mend/agent/opencode"
+	"mend/change"
+	"mend/internal/mend"
+	"mend/internal/test/bigstore"
+	"mend/internal/unattended"
+	"mend/repair"
+)
+
+// TestSessionCost: a repair, its undo and a check before a request cost what the session costs. In a store ten times as large they
+// make at most 1.3 times as many allocations. Of what the store has more the undo and the check read less than a tenth: the levels that
+// its trees have more. (A repair reads the list of sessions, too.)
+func TestSessionCost(t *testing.T) {
+	for _, kind := range []string{"database", "tree"} {
+		t.Run(kind, func(t *testing.T) {
+			names := []string{"repair", "undo", "check"}
+			small, sizeSmall := sessionCosts(t, kind, 10)
+			large, sizeLarge := sessionCosts(t, kind, 100)
+			for i, name := range names {
+				t.Logf("%s: %+v, in a store ten times as large %+v", name, small[i], large[i])
+				if 10*large[i].calls > 13*small[i].calls {
+					t.Errorf("%s makes %d allocations, and %d in a store ten times as large", name, small[i].calls, large[i].calls)
+				}
+				if name != "repair" && 10*(large[i].read-small[i].read) > sizeLarge-sizeSmall {
+					t.Errorf("%s reads %d bytes of a store of %d, and %d of one of %d", name, small[i].read, sizeSmall, large[i].read, sizeLarge)
+				}
+			}
+		})
+	}
+}
+
+// A sessionCost is what a command costs: allocations and bytes that are read from files.
+type sessionCost struct{ calls, read int }
+
+// sessionCosts returns what it costs to repair one session of a store of n sessions, to undo that, and to check another
+// one before a request; and the size of the store. Only these two are broken.
+func sessionCosts(t *testing.T, kind string, n int) (all []sessionCost, size int) {
+	t.Helper()
+	const turns = 50
+	calls := 0
+	h := newGrowthHome(t, kind, bigstore.Uniform{Sessions: n, Turns: turns, CallID: func(turn int) string {
+		if calls++; calls <= 2*turns {
+			return brokenCall(turn)
+		}
+		return fmt.Sprintf("toolu_%d", turn)
+	}})
+	err := filepath.WalkDir(h.path(".local/share"), func(_ string, e fs.DirEntry, err error) error {
+		if info, errInfo := e.Info(); err == nil && errInfo == nil {
+			size += int(info.Size())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := mend.Open(mend.Options{
+		Agents: []agent.Agent{opencode.Agent{}}, Store: h.path(".local/share/opencode"), Journal: mend.OpenJournal(h.path("journal")),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	heads, err := c.Sessions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(heads, func(a, b change.Head) int { return cmp.Compare(a.ID, b.ID) })
+	none := func(context.Context, repair.Result) error { return repair.ErrBusy }
+	steps := []func(){
+		func() { h.run("repair " + heads[0].ID + " --yes") },
+		func() { h.run("undo --yes") },
+		func() {
+			_, _, _ = unattended.New(c).RepairIf(t.Context(), change.Head{ID: heads[1].ID}, repair.Request{Force: true}, none)
+		},
+	}
+	h.run("scan")
+	for i, step := range steps {
+		h.age(i)
+		before := bytesRead(t)
+		cost := measureCost(step)
+		all = append(all, sessionCost{cost.calls, bytesRead(t) - before})
+	}
+	return all, size
+}
+
+// bytesRead returns how many bytes this process has read.
+func bytesRead(t *testing.T) (n int) {
+	t.Helper()
+	data, err := os.ReadFile("/proc/self/io")
+	if err == nil {
+		_, err = fmt.Sscanf(strings.SplitN(string(data), "\n", 2)[0], "rchar: %d", &n)
+	}
+	if err != nil {
+		t.Skip(err)
+	}
+	return n
+}
