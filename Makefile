@@ -3,13 +3,14 @@
 export CGO_ENABLED = 0
 FUZZTIME ?= 10s
 FAULTS ?= full
+MUTANTS ?= 8h
 CROWD ?= 10m
 N ?= 2000
 SEED ?= 1
 FIRST ?= 0
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: e2e-claude e2e-codex e2e-providers-old build test test-all real race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all e2e-generate bench docs dist dist-test dist-check size rename-module wine
+.PHONY: e2e-claude e2e-codex e2e-providers-old build test test-all real race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all e2e-generate mutants bench docs dist dist-test dist-check size rename-module wine
 
 build:
 	go build -o bin/mend ./cmd/mend
@@ -19,6 +20,9 @@ test: # sweeps and large tables run a fixed sample; with MEND_SWEEP=sample, as i
 
 test-all: # every case
 	MEND_SWEEP=all go test ./...
+
+mutants: # one operator changed at a time in the core, with gremlins: at least 85 % are noticed by the tests of its package. For a night
+	go run ./internal/test/mutants -time $(MUTANTS)
 
 real: # 139 real conversations: the verdicts that changed since the golden file was written; repaired and undone
 	go test -count=1 -v ./internal/test/real

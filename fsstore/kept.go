@@ -19,7 +19,8 @@ func (tx *transaction) keepStaged(op fileOp) (string, error) {
 // keepFile moves a file to the kept files, which mend never deletes, under a name that
 // begins with prefix. It calls step first.
 func (tx *transaction) keepFile(from *safedir.Dir, name, prefix string, step func() error) (string, error) {
-	return tx.own.Keep(from, name, prefix, ".json", step)
+	tx.kept = nil
+	return tx.own.Keep(from, name, prefix, keptSuffix, step)
 }
 
 // keepWritten keeps the staged files that another program wrote into, and returns their
@@ -66,38 +67,44 @@ func (tx *transaction) keptPrefix(op fileOp) string {
 
 // keptPaths returns the paths below the root of all kept files of the change. It returns
 // the same after a Settle that was interrupted and repeated.
-func (tx *transaction) keptPaths() []string {
-	names := tx.keptNames()
-	if len(names) == 0 {
+func (tx *transaction) keptPaths() (paths []string) {
+	if len(tx.keptNames()) == 0 {
 		return nil
 	}
-	var kept []string
 	for _, op := range tx.ops {
-		prefix := tx.keptPrefix(op)
-		for _, name := range names {
-			if strings.HasPrefix(name, prefix) {
-				kept = append(kept, stage.Kept+"/"+name)
-			}
+		for _, name := range tx.keptNames()[tx.keptPrefix(op)] {
+			paths = append(paths, stage.Kept+"/"+name)
 		}
 	}
-	return kept
+	return paths
 }
 
 func (tx *transaction) hasKept(op fileOp) bool {
-	return slices.ContainsFunc(tx.keptNames(), func(name string) bool { return strings.HasPrefix(name, tx.keptPrefix(op)) })
+	return len(tx.keptNames()) > 0 && len(tx.keptNames()[tx.keptPrefix(op)]) > 0
 }
 
-// keptNames returns the sorted names of all kept files; none if they cannot be listed.
-func (tx *transaction) keptNames() []string {
+// keptNames returns the names of all kept files, by their prefixes; none if they cannot be listed. They are listed once, and again
+// after one was added.
+func (tx *transaction) keptNames() map[string][]string {
+	if tx.kept != nil {
+		return tx.kept
+	}
+	tx.kept = map[string][]string{}
 	d, err := tx.root.Sub(stage.Kept)
 	if err != nil {
-		return nil
+		return tx.kept
 	}
 	defer d.Close()
 	names, err := d.Names()
 	if err != nil {
-		return nil
+		return tx.kept
 	}
 	slices.Sort(names)
-	return names
+	for _, name := range names {
+		number := strings.LastIndexByte(strings.TrimSuffix(name, keptSuffix), '.')
+		tx.kept[name[:number+1]] = append(tx.kept[name[:number+1]], name)
+	}
+	return tx.kept
 }
+
+const keptSuffix = ".json"

@@ -1,9 +1,11 @@
 package fsstore_test
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -137,5 +139,46 @@ func wantKept(t *testing.T, root, path, part string) {
 	data, err := os.ReadFile(filepath.Join(root, path))
 	if err != nil || !strings.HasPrefix(string(data), "LATE") || !strings.Contains(path, "/"+part+".") {
 		t.Errorf("%s holds %q, %v", path, data, err)
+	}
+}
+
+// TestKeptIsListedOnce: a recovery with many deletions lists the kept files once, not for each of them.
+func TestKeptIsListedOnce(t *testing.T) {
+	paths := fsstore.Paths("notes")
+	settled := func(kept int) uint64 {
+		root := storetest.FastDir(t)
+		for i := range kept {
+			storetest.Put(t, root, fmt.Sprintf("%s/file.%012d.1.json", fsstore.KeptDir, i), "")
+		}
+		var ops []change.Op
+		for i := range 200 {
+			name := fmt.Sprintf("file-%03d", i)
+			storetest.Put(t, root, name, "x")
+			ops = append(ops, change.Op{Ref: paths.Ref(name), Pre: &change.Image{Data: []byte("x"), Mode: 0o644}})
+		}
+		s, err := fsstore.New(root, paths, fsstore.Options{Owner: "own"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 200 {
+			if err := os.Remove(filepath.Join(root, fmt.Sprintf("file-%03d", i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if out, err := s.Settle(t.Context(), st); err != nil || out.State != change.Committed {
+			t.Fatalf("Settle = %+v, %v", out, err)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	few, many := settled(1), settled(1000)
+	if many > few+4<<20 {
+		t.Errorf("with 1 kept file %d KB are allocated, with 1000 %d KB", few>>10, many>>10)
 	}
 }

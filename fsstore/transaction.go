@@ -60,8 +60,9 @@ type transaction struct {
 	lost      bool         // the staging folder of Prepare is lost; stageDir is the one that Settle made
 	settling  bool         // after a crash: what was moved is not known
 	ops       []fileOp
-	folders   map[string]bool // paths of the ops on folders
-	buf       safedir.Buffer  // for content that is compared and not kept
+	folders   map[string]bool     // paths of the ops on folders
+	buf       safedir.Buffer      // for content that is compared and not kept
+	kept      map[string][]string // see keptNames; nil before they are read
 }
 
 // begin finds the paths of the ops and opens the root. The error wraps [change.ErrInvalid]

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
 
 	"mend/change"
@@ -85,8 +86,8 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 		f.Close()
 		return change.Outcome{}, err
 	}
-	if now, err := safedir.StatFile(f); err != nil || now.Size != e.Size || now.Ino != e.Ino {
-		f.Close() // another program wrote or replaced it after it was compared
+	if same, err := tx.isUnchanged(f, e); err != nil || !same {
+		f.Close()
 		if err != nil {
 			return change.Outcome{State: change.Aborted, Cause: err}, nil
 		}
@@ -98,6 +99,17 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 	}
 	tx.restoreTime(e.Mtime, e.Size+int64(len(plan.block)))
 	return change.Outcome{State: change.Committed}, tx.sync(f)
+}
+
+// isUnchanged reports whether f is still the transcript, and as long as e, which was compared with the ops: another program may have
+// written or replaced it since.
+func (tx *transaction) isUnchanged(f *os.File, e safedir.Entry) (bool, error) {
+	open, err := safedir.StatFile(f)
+	if err != nil {
+		return false, err
+	}
+	named, err := tx.dir.Stat(tx.name)
+	return open.Size == e.Size && open.Ino == e.Ino && named.Ino == e.Ino, err
 }
 
 // hasNewline reports whether the ops have one on a newline to be written.

@@ -225,3 +225,105 @@ func TestConflictsOfMany(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 }
+
+// TestConflictsWithin: what the ops themselves create and delete counts.
+func TestConflictsWithin(t *testing.T) {
+	session := change.Ref{Kind: change.KindSession, Session: "ses_1"}
+	project := change.Ref{Kind: change.KindProject, Project: "p"}
+	tree := change.Ref{Kind: change.KindTree, Project: "snapshot", Part: "p"}
+	part := partRef("prt_1")
+	other := part
+	other.Message = "msg_2"
+	none := []change.Ref{session}
+	for _, c := range []struct {
+		name    string
+		ops     []change.Op
+		now     []*change.Image
+		current []change.Ref
+		want    string // of the last op with a conflict
+	}{
+		{"a message with its part", []change.Op{{Ref: message, Post: image("m")}, {Ref: part, Post: image("p")}}, make([]*change.Image, 2), none, ""},
+		{"another message than the part's", []change.Op{{Ref: message, Post: image("m")}, {Ref: other, Post: image("p")}}, make([]*change.Image, 2), none, "its message was deleted"},
+		{"a message that is deleted is none", []change.Op{{Ref: message, Pre: image("m")}, {Ref: part, Post: image("p")}}, []*change.Image{image("m"), nil}, none, "its message was deleted"},
+		{"a message and all its parts", []change.Op{{Ref: part, Pre: image("p")}, {Ref: message, Pre: image("m")}}, []*change.Image{image("p"), image("m")}, stored("prt_1"), ""},
+		{"a message and some of its parts", []change.Op{{Ref: part, Pre: image("p")}, {Ref: message, Pre: image("m")}}, []*change.Image{image("p"), image("m")}, stored("prt_1", "prt_2"), "it got parts after the repair"},
+		{"a message that is changed keeps its parts", []change.Op{{Ref: message, Pre: image("m"), Post: image("n")}}, []*change.Image{image("m")}, stored("prt_1"), ""},
+		{"a session with all that is in it", []change.Op{{Ref: session, Post: image("s")}, {Ref: message, Post: image("m")}}, make([]*change.Image, 2), nil, ""},
+		{"a session that is deleted", []change.Op{{Ref: session, Pre: image("s")}, {Ref: message, Post: image("m")}}, []*change.Image{image("s"), nil}, nil, "its session was deleted"},
+		{"a project has no session", []change.Op{{Ref: project, Post: image("p")}}, make([]*change.Image, 1), nil, ""},
+		{"nor has a folder beside the database", []change.Op{{Ref: tree, Post: image("p")}}, make([]*change.Image, 1), nil, ""},
+		{"a part that is back already", []change.Op{{Ref: part, Post: image("p")}}, []*change.Image{image("p")}, none, ""},
+		{"a message that is gone already", []change.Op{{Ref: message, Pre: image("m")}}, make([]*change.Image, 1), stored("prt_2"), ""},
+	} {
+		got := undo.Conflicts(c.ops, c.now, c.current)
+		switch {
+		case c.want == "" && len(got) > 0, c.want != "" && (len(got) != 1 || got[0].Why != c.want || got[0].Ref != c.ops[len(c.ops)-1].Ref):
+			t.Errorf("%s: %+v, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestNeedsSession(t *testing.T) {
+	session := change.Ref{Kind: change.KindSession, Session: "ses_1"}
+	file := change.Ref{Kind: change.KindFile, Session: "ses_1", Part: "a"}
+	create := func(r change.Ref) change.Op { return change.Op{Ref: r, Post: image("x")} }
+	remove := func(r change.Ref) change.Op { return change.Op{Ref: r, Pre: image("x")} }
+	replace := func(r change.Ref) change.Op { return change.Op{Ref: r, Pre: image("x"), Post: image("y")} }
+	for _, c := range []struct {
+		op    change.Op
+		alone bool // what is wanted of the op alone
+		with  bool // and after one that creates the session
+	}{
+		{create(partRef("p")), true, true}, {remove(partRef("p")), true, true}, {replace(partRef("p")), false, false},
+		{create(message), true, true}, {create(file), true, false}, {remove(file), false, false}, {replace(file), false, false},
+		{create(session), false, false}, {remove(session), false, false}, {create(folder), false, false},
+		{create(change.Ref{Kind: change.KindProject, Project: "p"}), false, false},
+		{create(change.Ref{Kind: change.KindTree, Project: "s", Part: "p"}), false, false},
+		{create(change.Ref{Kind: change.KindIndex, Session: "ses_1"}), true, true},
+	} {
+		if got := undo.NeedsSession([]change.Op{c.op}); got != c.alone {
+			t.Errorf("%v %s %s: %t, want %t", c.op.Ref.Kind, c.op.Verb(), c.op.Ref, got, c.alone)
+		}
+		for _, s := range []change.Op{create(session), replace(session)} {
+			if got := undo.NeedsSession([]change.Op{s, c.op}); got != c.with {
+				t.Errorf("with the session, %v %s %s: %t, want %t", c.op.Ref.Kind, c.op.Verb(), c.op.Ref, got, c.with)
+			}
+		}
+		if got := undo.NeedsSession([]change.Op{remove(session), c.op}); got != c.alone {
+			t.Errorf("without the session, %v %s %s: %t, want %t", c.op.Ref.Kind, c.op.Verb(), c.op.Ref, got, c.alone)
+		}
+	}
+}
+
+// TestSelectFolders: the folders of a message come with its parts, and no other message's.
+func TestSelectFolders(t *testing.T) {
+	other, otherFolder := partRef("prt_9"), folder
+	other.Message, otherFolder.Message = "msg_2", "msg_2"
+	ops := []change.Op{{Ref: folder, Post: image("")}, {Ref: otherFolder, Post: image("")}, {Ref: partRef("prt_1"), Post: image("a")}, {Ref: other, Post: image("b")}}
+	got, err := undo.Select(ops, []string{"prt_9"})
+	if diff := cmp.Diff([]change.Op{ops[1], ops[3]}, got); err != nil || diff != "" {
+		t.Errorf("Select, %v (-want +got):\n%s", err, diff)
+	}
+	if got, err := undo.Select(ops, []string{"msg_2"}); err == nil {
+		t.Errorf("the id of a folder selects %v", got)
+	}
+	if got, err := undo.Select(ops[2:], []string{"prt_1"}); err != nil || len(got) != 1 { // the first op
+		t.Errorf("Select = %v, %v", got, err)
+	}
+}
+
+// TestRebaseFolders: a folder that is there, or gone, is done, whatever its mode.
+func TestRebaseFolders(t *testing.T) {
+	make, remove := change.Op{Ref: folder, Post: image("")}, change.Op{Ref: folder, Pre: image("")}
+	there := &change.Image{Mode: 0o700}
+	for _, c := range []struct {
+		op   change.Op
+		now  *change.Image
+		want int
+	}{{make, nil, 1}, {make, there, 0}, {remove, nil, 0}, {remove, there, 1}} {
+		got := undo.Rebase([]change.Op{c.op}, []*change.Image{c.now})
+		if len(got) != c.want || c.want == 1 && !got[0].Pre.Equal(c.op.Pre) {
+			t.Errorf("%s with %v: %v, want %d", c.op.Verb(), c.now, got, c.want)
+		}
+	}
+}

@@ -69,6 +69,7 @@ var layers = map[string][]string{
 	"mend/internal/test/endpoint":           {},
 	"mend/internal/test/faulttest":          {},
 	"mend/internal/test/faulttest/filtered": {"mend/internal/test/faulttest"},
+	"mend/internal/test/mutants":            {},
 	"mend/internal/test/layout":             {},
 	"mend/internal/test/mutation":           {},
 	"mend/internal/test/npm":                {},

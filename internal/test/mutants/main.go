@@ -1,0 +1,253 @@
+// Command mutants changes one operator after the other in the core, with gremlins, and runs the tests of its package: a change that
+// no test notices is printed, unless survivors.txt has a reason for it.
+//
+//	go run ./internal/test/mutants [-time 6h] [PACKAGE…]
+//
+// It fails if of all mutants of a package fewer than 85 % are killed, those that no test runs and those that time out included, or
+// if one survives that survivors.txt does not name.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// packages are the packages, each with the files that are not of what is measured.
+var packages = []struct{ name, except string }{
+	{"undo", ""},
+	{"txn", ""},
+	{"change", ""},
+	{"linestore", ""},
+	{"fsstore", ""},
+	{"journal", ""},
+	{"sqlstore", `sqlstore/(archive|exchange|rows|trees|reclaim|salvage)\.go`}, // whole files beside the database
+	{"repair", ""},
+}
+
+// least is the part of the mutants of a package that its tests kill, in percent.
+const least = 85
+
+const realGo = "MEND_MUTANTS_GO" // the go command that the one in PATH, which is this program, calls
+
+func main() {
+	if filepath.Base(os.Args[0]) == "go" {
+		fmt.Fprintln(os.Stderr, asGo(os.Args[1:]))
+		os.Exit(1)
+	}
+	limit := flag.Duration("time", 6*time.Hour, "stop after this `time`")
+	flag.Parse()
+	ctx, cancel := context.WithTimeout(context.Background(), *limit)
+	defer cancel()
+	if err := run(ctx, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, wanted []string) error {
+	dir, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	known, err := readSurvivors()
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err == nil {
+		err = os.Symlink(self, filepath.Join(dir, "go"))
+	}
+	if err != nil {
+		return err
+	}
+	tool, err := exec.CommandContext(ctx, "go", "tool", "-modfile=tools.mod", "-n", "gremlins").Output()
+	if err != nil {
+		return fmt.Errorf("building gremlins: %w", err)
+	}
+	var errs []error
+	for _, p := range packages {
+		if len(wanted) > 0 && !slices.Contains(wanted, p.name) {
+			continue
+		}
+		out := filepath.Join(dir, p.name+".json")
+		args := []string{"unleash", "./" + p.name, "--workers", "1", "--timeout-coefficient", "20", "-s", "-o", out}
+		if p.except != "" {
+			args = append(args, "-E", p.except)
+		}
+		cmd := exec.CommandContext(ctx, strings.TrimSpace(string(tool)), args...)
+		goPath, err := exec.LookPath("go")
+		if err != nil {
+			return err
+		}
+		// vet looks at each mutant, too, which the tests need not.
+		cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"), realGo+"="+goPath, "GOFLAGS=-trimpath -vet=off")
+		cmd.Stderr = os.Stderr
+		if err := cmd.Run(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", p.name, errors.Join(err, ctx.Err())))
+			continue
+		}
+		errs = append(errs, report(p.name, out, known))
+	}
+	return errors.Join(errs...)
+}
+
+// asGo is the go command, which gremlins calls. A profile of what the tests cover gets the conditions of cases: the Go tool counts only
+// what follows them, and gremlins changes no code that it takes for not covered.
+func asGo(args []string) error {
+	real := os.Getenv(realGo)
+	i := slices.Index(args, "-coverprofile")
+	if i < 0 {
+		return syscall.Exec(real, append([]string{real}, args...), os.Environ())
+	}
+	cmd := exec.Command(real, args...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return err
+	}
+	if err := addCases(args[i+1]); err != nil {
+		return err
+	}
+	os.Exit(0)
+	return nil
+}
+
+var profileLine = regexp.MustCompile(`^(\S+):(\d+\.\d+),(\d+\.\d+) \d+ (\d+)$`)
+
+// addCases adds the conditions of each case to a profile, as often as the block before its switch was run.
+func addCases(profile string) error {
+	data, err := os.ReadFile(profile)
+	if err != nil {
+		return err
+	}
+	type block struct{ from, to [2]int }
+	covered := map[string][]block{}
+	for line := range strings.Lines(string(data)) {
+		m := profileLine.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil || m[4] == "0" {
+			continue
+		}
+		var b block
+		if _, err := fmt.Sscanf(m[2]+" "+m[3], "%d.%d %d.%d", &b.from[0], &b.from[1], &b.to[0], &b.to[1]); err != nil {
+			return err
+		}
+		covered[m[1]] = append(covered[m[1]], b)
+	}
+	var more bytes.Buffer
+	for name, blocks := range covered {
+		fset := token.NewFileSet()
+		_, path, _ := strings.Cut(name, "/") // the module's name is before it
+		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		at := func(p token.Pos) [2]int { return [2]int{fset.Position(p).Line, fset.Position(p).Column} }
+		ast.Inspect(f, func(n ast.Node) bool {
+			s, ok := n.(*ast.SwitchStmt)
+			if !ok || !slices.ContainsFunc(blocks, func(b block) bool {
+				return slices.Compare(b.from[:], pos(at(s.Pos()))) <= 0 && slices.Compare(pos(at(s.Pos())), b.to[:]) <= 0
+			}) {
+				return true
+			}
+			for _, c := range s.Body.List {
+				if list := c.(*ast.CaseClause).List; len(list) > 0 {
+					from, to := at(list[0].Pos()), at(list[len(list)-1].End())
+					fmt.Fprintf(&more, "%s:%d.%d,%d.%d 1 1\n", name, from[0], from[1], to[0], to[1])
+				}
+			}
+			return true
+		})
+	}
+	return os.WriteFile(profile, append(data, more.Bytes()...), 0o600)
+}
+
+func pos(p [2]int) []int { return p[:] }
+
+// A survivor is a mutant that no test kills: its file, what was changed, and the line.
+type survivor struct{ file, kind, line string }
+
+const listName = "internal/test/mutants/survivors.txt"
+
+// readSurvivors reads the reasons of the survivors that are known.
+func readSurvivors() (map[survivor]string, error) {
+	data, err := os.ReadFile(listName)
+	if err != nil {
+		return nil, err
+	}
+	known := map[survivor]string{}
+	for line := range strings.Lines(string(data)) {
+		f := strings.Split(strings.TrimSpace(line), "\t")
+		if len(f) == 4 && !strings.HasPrefix(line, "#") {
+			known[survivor{f[0], f[1], f[2]}] = f[3]
+		} else if len(f) > 1 {
+			return nil, fmt.Errorf("%s: %q has %d columns, want 4", listName, line, len(f))
+		}
+	}
+	return known, nil
+}
+
+// report prints what gremlins found in a package.
+func report(name, file string, known map[survivor]string) error {
+	var result struct {
+		Files []struct {
+			Name      string `json:"file_name"`
+			Mutations []struct {
+				Type, Status string
+				Line, Column int
+			}
+		}
+	}
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &result)
+	}
+	if err != nil {
+		return err
+	}
+	count, fresh := map[string]int{}, 0
+	for _, f := range result.Files {
+		path := f.Name
+		if !strings.Contains(path, "/") {
+			path = name + "/" + path
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		lines := strings.Split(string(source), "\n")
+		for _, m := range f.Mutations {
+			if count[m.Status]++; m.Status == "KILLED" || m.Status == "NOT VIABLE" {
+				continue
+			}
+			s := survivor{path, m.Type, strings.TrimSpace(lines[m.Line-1])}
+			if known[s] == "" {
+				fresh++
+				fmt.Printf("%s:%d:%d\t%s\t%s\t%s\n", path, m.Line, m.Column, m.Status, m.Type, s.line)
+			}
+		}
+	}
+	killed := count["KILLED"]
+	all := killed + count["LIVED"] + count["TIMED OUT"] + count["NOT COVERED"]
+	percent := 100 * killed / max(all, 1)
+	fmt.Printf("%-10s %4d mutants: %4d killed (%d %%), %d lived, %d not covered, %d timed out; %d of these without a reason\n",
+		name, all, killed, percent, count["LIVED"], count["NOT COVERED"], count["TIMED OUT"], fresh)
+	if percent < least || fresh > 0 {
+		return fmt.Errorf("%s: %d %% are killed, want %d; %d survivors without a reason", name, percent, least, fresh)
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+package linestore_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/change"
+	"mend/internal/test/storetest"
+	"mend/linestore"
+)
+
+var added = change.Op{Ref: lineRef("new"), Post: image(`{"id":"new","text":"added"}`)}
+
+// mustPrepare prepares a change of a store with a hook.
+func mustPrepare(t *testing.T, root string, step func(string) error, p change.Plan) (*linestore.Store, change.Staged) {
+	t.Helper()
+	s := mustOpen(t, root, linestore.Options{Step: step})
+	st, err := s.Prepare(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, st
+}
+
+func overwrite(t *testing.T, root, text string) {
+	t.Helper()
+	if err := os.WriteFile(file(root), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAppendMeanwhile: another program changes the transcript between Prepare and the write. The append is refused if it does not fit
+// any more, and nothing is written.
+func TestAppendMeanwhile(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		ending string
+		at     string // the call before which it happens; "" before Commit
+		do     func(text string) string
+		done   bool
+	}{
+		{"shorter", "whole", "", func(s string) string { return s[:strings.LastIndex(s[:len(s)-1], "\n")+1] }, false},
+		{"as long, with the newline that was missing", "without a line", "", func(s string) string { return s[1:] + "\n" }, false},
+		{"longer, with the newline that was missing", "without a line", "", func(s string) string { return s + "\n" }, false},
+		{"longer, torn", "whole", "", func(s string) string { return s + `{"id":"to` }, false},
+		{"a line more", "whole", "", func(s string) string { return s + `{"id":"later"}` + "\n" }, true},
+		{"a line more, just before the write", "whole", "append", func(s string) string { return s + `{"id":"later"}` + "\n" }, false},
+		{"another file, just before the write", "whole", "append", nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root, before := rootEnding(t, endings[c.ending])
+			now := before
+			meanwhile := func() {
+				if c.do == nil { // a rename over it, with the same bytes
+					other := filepath.Join(root, "other")
+					if err := errors.Join(os.WriteFile(other, []byte(before), 0o600), os.Rename(other, file(root))); err != nil {
+						t.Fatal(err)
+					}
+					return
+				}
+				now = c.do(before)
+				overwrite(t, root, now)
+			}
+			s, st := mustPrepare(t, root, func(call string) error {
+				if c.at != "" && strings.HasPrefix(call, c.at) {
+					meanwhile()
+				}
+				return nil
+			}, change.Plan{Ops: []change.Op{added}})
+			if c.at == "" {
+				meanwhile()
+			}
+			out, err := s.Commit(t.Context(), st)
+			if err != nil || (out.State == change.Committed) != c.done || !c.done && len(out.Conflicts) != 1 {
+				t.Errorf("Commit = %+v, %v", out, err)
+			}
+			want := now
+			if c.done {
+				want += string(added.Post.Data) + "\n"
+			}
+			if got := content(t, root); got != want {
+				t.Errorf("the transcript is %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// wantMtime checks the time of the transcript: an old one, or that of a write in this test.
+func wantMtime(t *testing.T, root, when string, old bool) {
+	t.Helper()
+	fi, err := os.Stat(file(root))
+	if err != nil || fi.ModTime().Equal(long) != old {
+		t.Errorf("%s: the transcript is of %v, %v, want the old time %t", when, fi.ModTime(), err, old)
+	}
+}
+
+// TestTimeAfterRecovery: a recovery gives the transcript its old time back, unless another program wrote since.
+func TestTimeAfterRecovery(t *testing.T) {
+	for _, agent := range []bool{false, true} {
+		for _, torn := range []bool{false, true} {
+			root, before := rootEnding(t, endings["whole"])
+			s, st := mustPrepare(t, root, nil, change.Plan{Ops: []change.Op{added}})
+			text := before + string(added.Post.Data) + "\n"
+			if torn {
+				text = before + string(added.Post.Data[:9])
+			}
+			overwrite(t, root, text)
+			if agent {
+				agentAppends(t, root, `{"id":"later"}`)
+			}
+			out, err := s.Settle(t.Context(), st)
+			if err != nil || (out.State == change.Aborted) != torn {
+				t.Errorf("Settle = %+v, %v", out, err)
+			}
+			wantMtime(t, root, string(out.State), !agent)
+		}
+	}
+}
+
+// heldWriter has the transcript open as a program that appends to it, also after it was replaced.
+func heldWriter(t *testing.T, root string) func(line string) {
+	t.Helper()
+	f, err := os.OpenFile(file(root), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return func(line string) {
+		if _, err := f.WriteString(line + "\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestCarryOver: what a program appends through an old descriptor is carried over as long as it comes, each line once, and a crash at any
+// call, or in the middle of a line, loses none and doubles none.
+func TestCarryOver(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a file that another program has open is not replaced")
+	}
+	const a, b = `{"id":"first"}`, `{"id":"second"}`
+	ref := change.Ref{Kind: change.KindSession, Session: "ses_1"}
+	for k, hit := 0, true; hit; k++ {
+		for torn := 0; torn <= len(a); torn++ {
+			root, before := rootEnding(t, endings["whole"])
+			after := strings.ReplaceAll(before, "a text", "another text")
+			write := heldWriter(t, root)
+			f := &storetest.Fault{At: k}
+			wrote := 0
+			s, st := mustPrepare(t, root, func(call string) error {
+				if wrote < 2 && (strings.HasPrefix(call, "exchange") || strings.HasPrefix(call, "carry over")) {
+					write([]string{a, b}[wrote])
+					wrote++
+				}
+				if strings.HasPrefix(call, "exchange") || len(f.Calls) > 0 {
+					return f.Step(call)
+				}
+				return nil
+			}, change.Plan{Ops: []change.Op{{Ref: ref, Pre: image(before), Post: image(after)}}})
+			_, err := s.Commit(t.Context(), st)
+			hit = f.Hit()
+			if hit && strings.HasPrefix(f.Calls[k], "carry over") && !strings.Contains(content(t, root), a) && torn > 0 {
+				appendRaw(t, root, a[:torn]) // the crash cut the write
+			}
+			if err != nil {
+				out, err := mustOpen(t, root, linestore.Options{}).Settle(t.Context(), st)
+				if err != nil || out.State != change.Committed && k > 0 {
+					t.Fatalf("cut at %d: Settle = %+v, %v", k, out, err)
+				}
+			}
+			got := content(t, root)
+			want := after + a + "\n"
+			if wrote == 2 {
+				want += b + "\n"
+			}
+			if k == 0 { // before the exchange
+				want = before + a + "\n"
+			}
+			if got != want {
+				t.Fatalf("cut at %d %q, torn at %d: %q, want %q", k, f.Calls, torn, got[len(before)-3:], want[len(before)-3:])
+			}
+			wantOldTime := !hit // else the test wrote
+			if wantOldTime {
+				if fi, err := os.Stat(file(root)); err != nil || time.Since(fi.ModTime()) > time.Hour {
+					t.Errorf("the time is %v, want the one of what was carried over", fi.ModTime())
+				}
+			}
+			if err := mustOpen(t, root, linestore.Options{}).Discard(t.Context(), st); err != nil {
+				t.Fatal(err)
+			}
+			if l := leftovers(root); len(l) > 0 {
+				t.Errorf("cut at %d: left over: %q", k, l)
+			}
+			if !hit || !strings.HasPrefix(f.Calls[k], "carry over") {
+				break
+			}
+		}
+	}
+}
+
+func appendRaw(t *testing.T, root, text string) {
+	t.Helper()
+	f, err := os.OpenFile(file(root), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteString(text)
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestIsOwn: an undo removes the line that the reverted change appended, where another program wrote the same bytes.
+func TestIsOwn(t *testing.T) {
+	old, repaired := `{"id":"x","text":"old"}`, `{"id":"x","text":"repaired"}`
+	ref := lineRef("x")
+	undo := change.Op{Ref: ref, Pre: image(repaired), Post: image(old)}
+	at := func(lines ...string) *change.AppendPoint {
+		return &change.AppendPoint{Size: int64(len(strings.Join(lines, "\n")) + 1)}
+	}
+	for _, c := range []struct {
+		name    string
+		lines   []string
+		reverts []*change.AppendPoint
+		removed bool
+		refused bool
+	}{
+		{"the only one", []string{old, repaired}, []*change.AppendPoint{at(old)}, true, false},
+		{"one before the place", []string{repaired, old, repaired}, []*change.AppendPoint{at(repaired, old)}, true, false},
+		{"two behind the place", []string{old, repaired, old, repaired}, []*change.AppendPoint{at(old)}, false, true},
+		{"the place is that of the earliest", []string{repaired, old, repaired}, []*change.AppendPoint{at(repaired, old), at(repaired)}, true, false},
+		{"the earliest is before both", []string{repaired, old, repaired}, []*change.AppendPoint{at(repaired, old), {Size: 0}}, false, true},
+		{"one that did not append", []string{repaired, old, repaired}, []*change.AppendPoint{nil, at(repaired, old)}, true, false},
+		{"none appended", []string{old, repaired}, []*change.AppendPoint{nil}, false, false},
+		{"no revert", []string{old, repaired}, nil, true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root, _ := rootEnding(t, endings["whole"])
+			before := strings.Join(c.lines, "\n") + "\n"
+			overwrite(t, root, before)
+			s := mustOpen(t, root, linestore.Options{})
+			st, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{undo}, Reverts: c.reverts})
+			if errors.As(err, new(*change.ConflictError)) != c.refused {
+				t.Fatalf("Prepare = %v, want it refused %t", err, c.refused)
+			}
+			if c.refused {
+				return
+			}
+			if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
+				t.Fatalf("Commit = %+v, %v", out, err)
+			}
+			want := before + old + "\n"
+			if c.removed {
+				want = strings.TrimSuffix(before, repaired+"\n")
+			}
+			if got := content(t, root); got != want {
+				t.Errorf("the transcript is %q, want %q", got, want)
+			}
+		})
+	}
+}
