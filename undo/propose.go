@@ -1,0 +1,74 @@
+package undo
+
+import (
+	"context"
+	"fmt"
+
+	"mend/change"
+)
+
+// A Journal has the ops of entries: a [journal.Journal].
+type Journal interface {
+	Ops(e change.Entry) ([]change.Op, error)
+}
+
+// A Reader reads records: a store.
+type Reader interface {
+	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)
+}
+
+// Propose returns the plan that reverts an entry, as it applies to what the records of the store hold now. The error is a
+// [*change.ConflictError] if a record holds something else than the entry left, or if the record that it belongs to is gone. A plan
+// without ops has nothing to revert: each record already holds what was before the entry.
+func Propose(ctx context.Context, j Journal, st Reader, e change.Entry) (change.Plan, error) {
+	p := change.Plan{
+		Session: e.Session, Reverts: []*change.AppendPoint{e.Append},
+		Cause: change.Cause{Kind: change.CauseUndo, Entries: []uint64{e.Seq}},
+	}
+	if e.State != change.Committed {
+		return p, fmt.Errorf("undoing %s: it is %s, not %s", e.ID, e.State, change.Committed)
+	}
+	done, err := j.Ops(e)
+	if err != nil {
+		return p, fmt.Errorf("undoing %s: %w", e.ID, err)
+	}
+	ops := change.Inverse(done)
+	refs := make([]change.Ref, len(ops))
+	for i, o := range ops {
+		refs[i] = o.Ref
+	}
+	now, err := st.Read(ctx, refs)
+	if err != nil {
+		return p, fmt.Errorf("undoing %s: %w", e.ID, err)
+	}
+	parents, err := parentsOf(ctx, st, ops)
+	if err != nil {
+		return p, fmt.Errorf("undoing %s: %w", e.ID, err)
+	}
+	if cs := Conflicts(ops, now, parents); len(cs) > 0 {
+		return p, &change.ConflictError{Conflicts: cs}
+	}
+	p.Ops = Rebase(ops, now)
+	return p, nil
+}
+
+// parentsOf returns the messages that exist of those to which ops give parts.
+func parentsOf(ctx context.Context, st Reader, ops []change.Op) ([]change.Ref, error) {
+	there := []change.Ref{}
+	asked := map[change.Ref]bool{}
+	for _, o := range ops {
+		ref := change.Ref{Kind: change.KindMessage, Session: o.Ref.Session, Message: o.Ref.Message}
+		if o.Ref.Kind != change.KindPart || o.Pre != nil || asked[ref] {
+			continue
+		}
+		asked[ref] = true
+		now, err := st.Read(ctx, []change.Ref{ref})
+		if err != nil {
+			return nil, err
+		}
+		if now[0] != nil {
+			there = append(there, ref)
+		}
+	}
+	return there, nil
+}
