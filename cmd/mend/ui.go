@@ -36,7 +36,7 @@ func uiVerb(env *environment) *cobra.Command {
 		Long: `The screen shows the sessions of all your agents, the broken ones first, and beside them
 the conversation of the selected one, with the broken places marked, and what a repair
 would change. r repairs a session or brings it back, a repairs all that are broken, u
-undoes, K keeps a copy, l shows the journal, e explains, ? lists all keys.
+undoes, c shows the command that continues the session, ? lists all keys.
 
 What another program changes is shown at once. Nothing is written before you have seen
 it and answered yes. Each change is written to the journal first, as with mend repair,
@@ -637,6 +637,18 @@ func (b *uiBackend) Explain(ctx context.Context, s ui.Session, width int) (lines
 		return err
 	})
 	return lines, err
+}
+
+// Continue implements [ui.Backend].
+func (b *uiBackend) Continue(ctx context.Context, s ui.Session) (text string, err error) {
+	err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
+		text = "It cannot be continued before it is brought back: r."
+		if listed {
+			text = "To continue it: " + term.Escape(continueCommand(c.ID().Agent, h))
+		}
+		return nil
+	})
+	return text, err
 }
 
 // A uiStep is what is done to a session.

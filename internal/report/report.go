@@ -106,6 +106,7 @@ func (r *redactor) page(s Source) g.Node {
 		),
 		h.Body(
 			h.H1(g.Text("Session "+r.id(s.Head.ID))),
+			h.P(h.Class("summary"), g.Text(r.summary(s))),
 			note,
 			r.facts(s),
 			h.H2(h.ID("findings"), g.Text("Findings")),
@@ -121,6 +122,37 @@ func (r *redactor) page(s Source) g.Node {
 			r.findings(s.Fix.Remaining),
 		),
 	))
+}
+
+// summary returns what is wrong and what helps, in one line.
+func (r *redactor) summary(s Source) string {
+	text := "Nothing is broken"
+	for _, severity := range []repair.Severity{repair.Broken, repair.Latent, repair.Lost} {
+		n := 0
+		for _, d := range s.Diagnoses {
+			if d.Severity != severity {
+				continue
+			}
+			if n++; n == 1 {
+				text = r.sentence(strings.TrimSuffix(d.Why, "."))
+			}
+		}
+		if n > 1 {
+			text += fmt.Sprintf(" (and %d more)", n-1)
+		}
+		if n > 0 {
+			break
+		}
+	}
+	switch f := s.Fix; {
+	case !f.Planned:
+		return fmt.Sprintf("%s. The repair: %s, %s.", text, f.State, count(len(f.Ops), "change"))
+	case len(f.Ops) > 0:
+		return fmt.Sprintf("%s. A repair fixes %s with %s.", text, count(len(f.Fixed), "finding"), count(len(f.Ops), "change"))
+	case len(s.Diagnoses) > 0:
+		return text + ". mend has no repair for it."
+	}
+	return text + "."
 }
 
 // facts returns the list of what the page is about.

@@ -23,7 +23,7 @@ var helpRows = [][2]string{
 	{"U", "undo the newest operation of all"},
 	{"R", "redo what u has undone"},
 	{"l", "journal: what was done; u and R are for the selected line there"},
-	{"e", "explain what is wrong"},
+	{"e c", "explain what is wrong; show the command that continues it"},
 	{"s", "scan again (what changes is shown without that)"},
 	{"q", "quit; a change that is being written is finished first"},
 }
@@ -57,7 +57,7 @@ func (m *model) shortHelp() []string {
 	case m.inJournal:
 		return []string{"Enter read", "u undo", "R redo", "Esc back", "? help"}
 	case m.right:
-		return []string{"n next ▲", repair, "Tab next view", "u undo", "e explain", "Esc back", "l journal", "? help"}
+		return []string{"n next ▲", repair, "Tab next view", "u undo", "e explain", "c continue", "Esc back", "? help"}
 	case len(m.sessions) == 0:
 		return []string{"s scan again", "l journal", "q quit", "? help"}
 	case len(m.marked) > 0:
@@ -220,6 +220,14 @@ func (m *model) pressSession(key string) tea.Cmd {
 		return m.repair([]Session{s})
 	case key == "K":
 		return m.plan("reading the session", func(ctx context.Context) (Change, error) { return m.backend.Keep(ctx, s) })
+	case key == "c":
+		return m.start("looking for the session", func(ctx context.Context) func() tea.Cmd {
+			text, err := m.backend.Continue(ctx, s)
+			return func() tea.Cmd {
+				m.say(text, err)
+				return nil
+			}
+		})
 	case key == "e":
 		width := textWidth(m.width)
 		return m.start("explaining", func(ctx context.Context) func() tea.Cmd {

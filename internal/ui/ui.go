@@ -104,6 +104,8 @@ type Backend interface {
 	Request(ctx context.Context, s Session) ([]Line, error)
 	// Explain explains what is wrong with a session, for a number of columns.
 	Explain(ctx context.Context, s Session, width int) ([]Line, error)
+	// Continue says in a sentence how the session goes on.
+	Continue(ctx context.Context, s Session) (string, error)
 
 	// Repair repairs sessions, or brings them back, as one operation.
 	Repair(ctx context.Context, all []Session) (Change, error)

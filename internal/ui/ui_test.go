@@ -143,6 +143,10 @@ func (b *fakeBackend) Show(_ context.Context, id string, _ int) ([]Line, error) 
 	return []Line{{Text: "repair " + id, Style: Bold}, {Text: "Why      The tool call has no result."}}, b.fail
 }
 
+func (b *fakeBackend) Continue(_ context.Context, s Session) (string, error) {
+	return "To continue it: agent " + s.ID, nil
+}
+
 func (b *fakeBackend) Explain(_ context.Context, s Session, _ int) ([]Line, error) {
 	return []Line{{Text: "R1 means: " + s.ID}}, b.fail
 }
@@ -293,6 +297,7 @@ func TestScreens(t *testing.T) {
 		{"repaired", 20, []string{"r", "y"}},
 		{"journal", 20, []string{"l", "down"}},
 		{"explain", 20, []string{"e"}},
+		{"continue", 20, []string{"c"}},
 		{"help", 20, []string{"?"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -408,7 +413,7 @@ func TestErrors(t *testing.T) {
 	d.shows("note: a note")
 	d.press("esc")
 	b.fail = errors.New("the disk \x1b[2J is full")
-	for _, keys := range [][]string{{"r"}, {"u"}, {"U"}, {"R"}, {"K"}, {"a"}, {"l"}, {"e"}, {"s"}, {"tab"}} {
+	for _, keys := range [][]string{{"r"}, {"u"}, {"U"}, {"R"}, {"K"}, {"a"}, {"l"}, {"e"}, {"c"}, {"s"}, {"tab"}} {
 		d.press(keys...)
 		d.shows("the disk ·[2J is full")
 		d.press("up")
