@@ -99,7 +99,7 @@ func TestAnswers(t *testing.T) {
 		lines := emptyScreens
 		if stores {
 			writeScreenStores(t, home)
-			lines = append(slices.Clone(storeScreens), "mend plugin uninstall --dry-run", "mend demo", "mend completion bash", "mend version")
+			lines = append(slices.Clone(storeScreens), "mend plugin uninstall --dry-run", "mend install --dry-run", "mend demo", "mend completion bash", "mend version")
 		}
 		for _, line := range lines {
 			var out, stderr strings.Builder

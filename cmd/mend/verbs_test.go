@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -23,16 +21,12 @@ func eachCommand(cmd *cobra.Command, f func(*cobra.Command)) {
 // candidates for completion, and lines that fit a terminal of 80 columns.
 func TestHelpForm(t *testing.T) {
 	root := (&environment{Terminal: &term.Terminal{}}).root()
-	schemas := schemaNames(t)
 	eachCommand(root, func(cmd *cobra.Command) {
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") || len(cmd.Short) > 70 {
 			t.Errorf("%s: the short text %q is empty, long or a sentence", cmd.CommandPath(), cmd.Short)
 		}
 		if cmd.Parent() == root && cmd.GroupID == "" && cmd.Runnable() && !cmd.Hidden {
 			t.Errorf("%s is in no group", cmd.CommandPath())
-		}
-		if !schemas["answer "+commandName(cmd)] && cmd.Runnable() && cmd != root {
-			t.Errorf("%s has no schema in docs/output.schema.json", cmd.CommandPath())
 		}
 		if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
 			t.Errorf("%s: arguments are completed as files", cmd.CommandPath())
@@ -50,26 +44,6 @@ func TestHelpForm(t *testing.T) {
 			}
 		}
 	})
-}
-
-// schemaNames returns the names of the definitions in docs/output.schema.json.
-func schemaNames(t *testing.T) map[string]bool {
-	t.Helper()
-	text, err := os.ReadFile("../../docs/output.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var schema struct {
-		Defs map[string]any `json:"$defs"`
-	}
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
-	names := map[string]bool{}
-	for name := range schema.Defs {
-		names[name] = true
-	}
-	return names
 }
 
 // runLine runs a command line in this process and returns its standard output and exit code.

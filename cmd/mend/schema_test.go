@@ -1,0 +1,579 @@
+package main
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/agent"
+	"mend/internal/config"
+	"mend/internal/term"
+)
+
+// schemaFile describes what each verb answers with --json. It is generated from the types below, and from those that they use.
+const schemaFile = "../../docs/output.schema.json"
+
+// An errorAnswer is an error as a JSON answer has it.
+type errorAnswer struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"` // what to do; "" if the message is enough
+}
+
+// A commonAnswer has the members that the answer of each verb may have.
+type commonAnswer struct {
+	SchemaVersion int            `json:"schemaVersion"` // raised if a member is removed or changes its meaning
+	Command       string         `json:"command"`       // the command that answers
+	Error         *errorAnswer   `json:"error,omitempty"`
+	Skipped       []errorAnswer  `json:"skipped,omitempty"`   // why a store or a folder was not examined beside the others
+	Failed        []failedAnswer `json:"failed,omitempty"`    // of verbs that change several sessions: those that stay as they are
+	Conflicts     []any          `json:"conflicts,omitempty"` // records in conflict; of status: repairs in conflict
+	Help          string         `json:"help,omitempty"`      // the text of --help
+}
+
+type failedAnswer struct {
+	Session string      `json:"session"` // "" for a store
+	Repairs []string    `json:"repairs"` // of an undo or a redo: those that it is about
+	Error   errorAnswer `json:"error"`
+}
+
+type repairsAnswer struct {
+	Repairs []repairJSON `json:"repairs"`
+}
+
+// A requestAnswer is the answer of scan --request.
+type requestAnswer struct {
+	Session    string            `json:"session,omitempty"`
+	Provider   string            `json:"provider,omitempty"` // the API that the request is for
+	Thinking   bool              `json:"thinking,omitempty"`
+	Model      map[string]string `json:"model,omitempty"`   // the model that the request is for: modelID and providerID
+	Request    map[string]any    `json:"request,omitempty"` // the simulated request in mend's own form: turns of content blocks
+	Violations []violationJSON   `json:"violations,omitempty"`
+	Diagnoses  []diagnosisJSON   `json:"diagnoses,omitempty"`
+}
+
+type scanAnswer struct {
+	Store        string        `json:"store,omitempty"` // of the first of stores, as the three members that follow
+	AgentVersion string        `json:"agentVersion,omitempty"`
+	Profile      string        `json:"profile,omitempty"`
+	VersionNote  string        `json:"versionNote,omitempty"`
+	Stores       []scannedJSON `json:"stores,omitempty"`
+	Sessions     []sessionJSON `json:"sessions,omitempty"`
+	Orphans      []orphanJSON  `json:"orphans,omitempty"` // of a scan of the whole store: records to which no session leads
+	requestAnswer
+}
+
+type apiErrorAnswer struct {
+	Class       string `json:"class"` // "" for one that no repair answers
+	Rule        string `json:"rule"`  // the provider's rule that it is about, "" for none
+	About       string `json:"about,omitempty"`
+	Text        string `json:"text"`
+	Explanation string `json:"explanation"`
+}
+
+type explainAnswer struct {
+	Topics   []topicJSON     `json:"topics,omitempty"`
+	Sessions []sessionJSON   `json:"sessions,omitempty"`
+	APIError *apiErrorAnswer `json:"apiError,omitempty"`
+}
+
+type culpritAnswer struct {
+	Session   string `json:"session"`
+	Title     string `json:"title"`
+	Directory string `json:"directory"`
+	Why       string `json:"why"`
+}
+
+// A fixAnswer is the answer of fix, which repairs, or brings back, or moves, or shows what helps.
+type fixAnswer struct {
+	APIError   *apiErrorAnswer `json:"apiError,omitempty"`
+	Culprit    *culpritAnswer  `json:"culprit,omitempty"`    // the session that the error came from
+	Candidates []culpritAnswer `json:"candidates,omitempty"` // those that it may have come from
+	Ways       []way           `json:"ways,omitempty"`       // the ways in which people lose a conversation, with what helps
+	Repairs    []repairJSON    `json:"repairs,omitempty"`
+	Restore    *restoreJSON    `json:"restore,omitempty"`
+	Sessions   []any           `json:"sessions,omitempty"` // as those of restore, move or salvage
+	Folders    []goneJSON      `json:"folders,omitempty"`
+	Folder     string          `json:"folder,omitempty"`
+	To         string          `json:"to,omitempty"`
+	Next       string          `json:"next,omitempty"` // the command that helps
+	salvageParts
+	continueAnswer
+}
+
+type continueAnswer struct {
+	Continue string `json:"continue,omitempty"` // the command that continues the session
+	Reload   string `json:"reload,omitempty"`   // what loads it again in the agent that has it open
+}
+
+type trimAnswer struct {
+	Trim    *trimJSON    `json:"trim,omitempty"`
+	Repairs []repairJSON `json:"repairs"`
+	continueAnswer
+}
+
+type uncompactAnswer struct {
+	Uncompact *uncompactJSON `json:"uncompact,omitempty"`
+	Repairs   []repairJSON   `json:"repairs"`
+	continueAnswer
+}
+
+type restoreAnswer struct {
+	Sessions  []restorableJSON `json:"sessions,omitempty"` // what can be brought back
+	Restore   *restoreJSON     `json:"restore,omitempty"`
+	Repairs   []repairJSON     `json:"repairs,omitempty"`
+	Next      string           `json:"next,omitempty"` // the command without which the session cannot be continued
+	Uncompact *uncompactJSON   `json:"uncompact,omitempty"`
+	Text      string           `json:"text,omitempty"` // with --text: the conversation as Markdown
+	continueAnswer
+}
+
+type moveAnswer struct {
+	Folder   string       `json:"folder,omitempty"`
+	To       string       `json:"to,omitempty"`
+	Sessions []movedJSON  `json:"sessions,omitempty"`
+	Repairs  []repairJSON `json:"repairs,omitempty"`
+	Folders  []goneJSON   `json:"folders,omitempty"` // without names: the folders of sessions that are gone
+	continueAnswer
+}
+
+type salvageParts struct {
+	Tables   []agent.SalvagedTable `json:"tables,omitempty"`
+	Notes    []string              `json:"notes,omitempty"`
+	Complete bool                  `json:"complete,omitempty"` // no message of a conversation is lost
+	Broken   int                   `json:"broken,omitempty"`   // sessions that are broken in the new database
+}
+
+type salvageAnswer struct {
+	Sessions []salvagedJSON `json:"sessions"`
+	Repairs  []repairJSON   `json:"repairs"`
+	salvageParts
+}
+
+type undoAnswer struct {
+	Repairs []repairJSON `json:"repairs"`
+	LeftOut int          `json:"leftOut,omitempty"` // rows of sessions that were deleted since
+}
+
+type exportAnswer struct {
+	Repairs []repairJSON `json:"repairs"`
+	Export  *struct {
+		Path    string `json:"path"`
+		Bytes   bool   `json:"bytes"` // it has the images
+		Entries int    `json:"entries"`
+		Events  int    `json:"events"`
+		Images  int    `json:"images"`
+		Head    string `json:"head"`
+	} `json:"export,omitempty"` // of log --export: the file that was written
+}
+
+type reportAnswer struct {
+	Path     string `json:"path"`
+	WithText bool   `json:"withText"` // the page has the texts of the conversation
+}
+
+type keptCounts struct {
+	Sessions int   `json:"sessions"`
+	States   int   `json:"states"`
+	Bytes    int64 `json:"bytes"`
+}
+
+type verifyAnswer struct {
+	Of      string      `json:"of,omitempty"` // what was checked
+	Entries int         `json:"entries"`
+	Events  int         `json:"events"`
+	Images  int         `json:"images"`
+	Bytes   int64       `json:"bytes"`            // of the images, compressed
+	Head    string      `json:"head"`             // hash of the newest event, for verify --head
+	Beside  int         `json:"beside,omitempty"` // repairs of which an undo needs what is kept beside the store
+	Kept    *keptCounts `json:"kept,omitempty"`   // the copies of sessions
+}
+
+type forgetAnswer struct {
+	Entries int             `json:"entries,omitempty"`
+	Images  int             `json:"images,omitempty"`
+	Bytes   int64           `json:"bytes,omitempty"` // of the images, compressed
+	Held    []string        `json:"held,omitempty"`  // other repairs that need some of the same images
+	Files   []string        `json:"files,omitempty"` // old repairs that are kept since they hold files of the user's own
+	Repairs []repairJSON    `json:"repairs,omitempty"`
+	States  []keptStateJSON `json:"states,omitempty"` // with --dry-run: the copies that would be erased
+	Copies  int             `json:"copies,omitempty"` // copies of sessions that were deleted, or with --dry-run would be
+	Damaged *struct {
+		Files int   `json:"files"`
+		Bytes int64 `json:"bytes"`
+	} `json:"damaged,omitempty"` // damaged files with copies, set aside before, that were deleted
+}
+
+type watchAnswer struct {
+	Event      string                    `json:"event,omitempty"`
+	Time       string                    `json:"time,omitempty"`
+	Agent      string                    `json:"agent,omitempty"`
+	Store      string                    `json:"store,omitempty"`
+	Sessions   int                       `json:"sessions,omitempty"` // of a store that is followed
+	Polling    string                    `json:"polling,omitempty"`
+	Session    string                    `json:"session,omitempty"`
+	Title      string                    `json:"title,omitempty"`
+	Why        string                    `json:"why,omitempty"`
+	Repair     *repairJSON               `json:"repair,omitempty"`
+	Undo       string                    `json:"undo,omitempty"`       // the command that undoes the repair
+	Recoveries map[string]map[string]int `json:"recoveries,omitempty"` // errors that were noticed, by what became of them, and by class
+}
+
+type keepAnswer struct {
+	File      string          `json:"file,omitempty"`
+	Bytes     int64           `json:"bytes,omitempty"` // of the file
+	Kept      []keptJSON      `json:"kept,omitempty"`
+	States    []keptStateJSON `json:"states,omitempty"`    // the copies that were made
+	Automatic bool            `json:"automatic,omitempty"` // copies are made at the end of turns
+	Plugins   []pluginJSON    `json:"plugins,omitempty"`
+}
+
+type cleanAnswer struct {
+	Stores []spaceJSON       `json:"stores"`
+	Mend   []agent.SpacePart `json:"mend"` // what mend's own files take
+}
+
+type cleanedAnswer struct {
+	Cleaned []cleanedJSON `json:"cleaned"`
+}
+
+type pluginsAnswer struct {
+	Plugins []pluginJSON `json:"plugins"`
+}
+
+type configAnswer struct {
+	File     string           `json:"file"` // the file of the settings, which need not exist
+	Settings []config.Setting `json:"settings"`
+	Notes    []string         `json:"notes,omitempty"`
+}
+
+type versionAnswer struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"` // from which mend was built; unknown if that is not recorded
+	Go      string `json:"go"`
+	System  string `json:"system"`
+}
+
+type demoAnswer struct {
+	Steps []struct {
+		Command  string `json:"command"`
+		ExitCode int    `json:"exitCode"`
+	} `json:"steps,omitempty"`
+}
+
+type completionAnswer struct {
+	Script string `json:"script,omitempty"`
+}
+
+// answerTypes has the type of the answer of each verb.
+var answerTypes = map[string]any{
+	"status": statusJSON{}, "scan": scanAnswer{}, "explain": explainAnswer{}, "fix": fixAnswer{}, "repair": fixAnswer{},
+	"trim": trimAnswer{}, "uncompact": uncompactAnswer{}, "restore": restoreAnswer{}, "move": moveAnswer{}, "salvage": salvageAnswer{},
+	"undo": undoAnswer{}, "redo": undoAnswer{}, "log": exportAnswer{}, "show": repairsAnswer{}, "report": reportAnswer{},
+	"recover": repairsAnswer{}, "resolve": repairsAnswer{}, "verify": verifyAnswer{}, "forget": forgetAnswer{}, "gc": forgetAnswer{},
+	"watch": watchAnswer{}, "keep": keepAnswer{}, "clean": cleanAnswer{}, "clean events": cleanedAnswer{}, "clean sessions": cleanedAnswer{},
+	"clean images": cleanedAnswer{}, "clean pages": cleanedAnswer{}, "clean snapshots": cleanedAnswer{}, "install": pluginsAnswer{},
+	"plugin": pluginsAnswer{}, "plugin install": pluginsAnswer{}, "plugin uninstall": pluginsAnswer{}, "plugin status": pluginsAnswer{},
+	"config": configAnswer{}, "config set": configAnswer{}, "config unset": configAnswer{}, "version": versionAnswer{}, "demo": demoAnswer{},
+	"completion": completionAnswer{}, "hook": struct{}{}, "help": struct{}{}, "mend": struct{}{}, "ui": struct{}{},
+}
+
+// An exportImage is a digest in an export; null for a record that does not exist.
+type exportImage struct {
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`
+	Mode   uint32 `json:"mode"` // the bits of Go's fs.FileMode
+}
+
+// exportLines are the lines of an export of the journal, in their order.
+var exportLines = []any{
+	struct {
+		Type          string `json:"type" enum:"journal"`
+		ExportVersion int    `json:"exportVersion"`
+		Format        int    `json:"format"` // of the journal
+		ID            string `json:"id"`
+		Created       int64  `json:"created"` // in seconds since 1970
+		Bytes         bool   `json:"bytes"`   // the images follow
+	}{},
+	struct {
+		Type    string `json:"type" enum:"event"`
+		Event   int    `json:"event"`
+		Before  string `json:"before"`
+		Hash    string `json:"hash"`
+		Payload string `json:"payload"`
+	}{},
+	struct {
+		Type string `json:"type" enum:"ops"`
+		Ops  []struct {
+			Key  string       `json:"key"`
+			Pre  *exportImage `json:"pre"`
+			Post *exportImage `json:"post"`
+		} `json:"ops"`
+	}{},
+	struct {
+		Type string `json:"type" enum:"text"`
+		Text string `json:"text"`
+	}{},
+	struct {
+		Type   string `json:"type" enum:"image"`
+		SHA256 string `json:"sha256"`
+		Size   int64  `json:"size"`
+		At     int64  `json:"at"`
+		Data   string `json:"data"`
+	}{},
+	struct {
+		Type    string `json:"type" enum:"end"`
+		Events  int    `json:"events"`
+		Entries int    `json:"entries"`
+		Images  int    `json:"images"`
+		Head    string `json:"head"`
+	}{},
+}
+
+// memberValues has the values that a member may have, by the name of its definition.
+var memberValues = map[string]string{
+	"error code": "problems usage conflict unusable refused pending signal", "apiError about": "session store service other unclear ",
+	"session severity": "broken latent lost note healthy unknown", "session shown": "archived|hidden|no folder|not loaded",
+	"diagnosis severity": "broken latent lost note", "plugin state": "current other foreign absent unreadable", "plugin place": "global project",
+	"repair state": "planned|nothing to do|pending|committed|aborted|conflicted|resolved|unknown",
+	"cause kind":   "scan error orphans trim uncompact move salvage restore clean undo redo resolve", "op verb": "create change delete",
+	"Actor channel": "command plugin hook watch", "verify of": "journal export", "watch event": "following lost repaired left",
+	"way way": "not_listed forgotten deleted damaged each_prompt app", "Explanation tier": "auto ask report",
+}
+
+// A schemaMaker makes a JSON schema of Go types.
+type schemaMaker struct {
+	*testing.T
+	defs     map[string]any
+	comments map[string]map[string]string // of members, by the folder of a package and the name of a type and of its member
+}
+
+type object = map[string]any
+
+// name returns the name of the definition of a type.
+func (m *schemaMaker) name(t reflect.Type) string {
+	return strings.TrimSuffix(strings.TrimSuffix(t.Name(), "JSON"), "Answer")
+}
+
+func (m *schemaMaker) schema(t reflect.Type) object {
+	switch {
+	case t == reflect.TypeFor[time.Time]():
+		return object{"type": "string", "format": "date-time"}
+	case t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Kind() == reflect.Interface:
+		return object{}
+	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
+		return object{"type": "string"}
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return m.schema(t.Elem())
+	case reflect.Slice:
+		return object{"type": "array", "items": m.schema(t.Elem())}
+	case reflect.Map:
+		return object{"type": "object", "additionalProperties": m.schema(t.Elem())}
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.String:
+		return object{"type": "string"}
+	case reflect.Struct:
+		if t.Name() == "" {
+			return m.members(t, true)
+		}
+		name := m.name(t)
+		if _, known := m.defs[name]; !known {
+			m.defs[name] = nil // it may have itself
+			m.defs[name] = m.members(t, true)
+		}
+		return object{"$ref": "#/$defs/" + name}
+	default:
+		return object{"type": "integer"}
+	}
+}
+
+// members returns the schema of a struct. Only a closed one refuses other members.
+func (m *schemaMaker) members(t reflect.Type, closed bool) object {
+	properties, required := object{}, []string{}
+	m.addMembers(t, properties, &required)
+	s := object{"type": "object", "properties": properties}
+	if closed {
+		s["additionalProperties"] = false
+	}
+	if len(required) > 0 {
+		s["required"] = required
+	}
+	return s
+}
+
+func (m *schemaMaker) addMembers(t reflect.Type, properties object, required *[]string) {
+	for f := range t.Fields() {
+		if f.Anonymous {
+			m.addMembers(f.Type, properties, required)
+			continue
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || name == "-" {
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		s := m.schema(f.Type)
+		optional := strings.Contains(options, "omit")
+		if f.Type.Kind() == reflect.Pointer && !optional {
+			s = object{"anyOf": []any{s, object{"type": "null"}}}
+		}
+		if kind := f.Type.Kind(); (kind == reflect.Slice || kind == reflect.Map) && !optional && s["type"] != nil {
+			s["type"] = []any{s["type"], "null"} // an empty one
+		}
+		if values, ok := memberValues[m.name(t)+" "+name]; ok {
+			separator := " "
+			if strings.Contains(values, "|") {
+				separator = "|"
+			}
+			s["enum"] = strings.Split(values, separator)
+		}
+		if value := f.Tag.Get("enum"); value != "" {
+			s["enum"] = []string{value}
+		}
+		if text := m.comment(t, f.Name); text != "" {
+			s["description"] = text
+		}
+		if properties[name] = s; !optional {
+			*required = append(*required, name)
+		}
+	}
+}
+
+// comment returns the comment of a member in the source.
+func (m *schemaMaker) comment(t reflect.Type, member string) string {
+	dir, ours := strings.CutPrefix(t.PkgPath(), "mend/")
+	if t.PkgPath() == "main" {
+		dir, ours = "cmd/mend", true
+	}
+	if !ours || t.Name() == "" {
+		return ""
+	}
+	if m.comments[dir] == nil {
+		m.comments[dir] = map[string]string{}
+		files, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
+		if err != nil {
+			m.Fatal(err)
+		}
+		for _, path := range files {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				m.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				spec, ok := n.(*ast.TypeSpec)
+				if !ok {
+					return true
+				}
+				if s, ok := spec.Type.(*ast.StructType); ok {
+					for _, f := range s.Fields.List {
+						text := f.Comment.Text()
+						if text == "" {
+							text = f.Doc.Text()
+						}
+						for _, name := range f.Names {
+							m.comments[dir][spec.Name.Name+"."+name.Name] = strings.Join(strings.Fields(text), " ")
+						}
+					}
+				}
+				return false
+			})
+		}
+	}
+	return m.comments[dir][t.Name()+"."+member]
+}
+
+// makeSchema returns the schema of all answers, a definition a line.
+func makeSchema(t *testing.T) []byte {
+	m := &schemaMaker{T: t, defs: object{}, comments: map[string]map[string]string{}}
+	commands, cases := []string{}, []any{}
+	for command := range answerTypes {
+		commands = append(commands, command)
+	}
+	slices.Sort(commands)
+	notHelp := object{"not": object{"anyOf": []any{object{"required": []string{"error"}}, object{"required": []string{"help"}}}}}
+	for _, command := range commands {
+		s := m.members(reflect.TypeOf(answerTypes[command]), false)
+		delete(s, "type")
+		if required := s["required"]; required != nil {
+			delete(s, "required")
+			s["if"], s["then"] = notHelp, object{"required": required}
+		}
+		m.defs["answer "+command] = s
+		ref := "#/$defs/answer%20" + strings.ReplaceAll(command, " ", "%20")
+		cases = append(cases, object{"if": object{"properties": object{"command": object{"const": command}}}, "then": object{"$ref": ref}})
+	}
+	lines := []any{}
+	for _, line := range exportLines {
+		lines = append(lines, m.members(reflect.TypeOf(line), true))
+	}
+	m.defs["export line"] = object{"description": "a line of what log --export writes", "oneOf": lines}
+	top := m.members(reflect.TypeFor[commonAnswer](), false)
+	top["properties"].(object)["schemaVersion"].(object)["const"] = schemaVersion
+	top["properties"].(object)["command"].(object)["enum"] = commands
+	top["properties"].(object)["conflicts"].(object)["items"] = object{"anyOf": []any{m.schema(reflect.TypeFor[conflictJSON]()), m.schema(reflect.TypeFor[repairJSON]())}}
+	top["$schema"], top["title"] = "https://json-schema.org/draft/2020-12/schema", "Answers of mend --json"
+	top["description"] = "What a command prints with --json. Each command has its own schema in $defs, under \"answer \" and its name. " +
+		"Members are only ever added: ignore those that you do not know. Generated from the types of the program."
+	top["unevaluatedProperties"], top["allOf"] = false, cases
+	var text bytes.Buffer
+	line := func(indent, name string, v any, last bool) {
+		var one bytes.Buffer
+		e := json.NewEncoder(&one)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(v); err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString(indent + `"` + name + `": ` + strings.TrimSpace(one.String()))
+		if !last {
+			text.WriteByte(',')
+		}
+		text.WriteByte('\n')
+	}
+	text.WriteString("{\n")
+	for _, name := range slices.Sorted(maps.Keys(top)) {
+		line("  ", name, top[name], false)
+	}
+	text.WriteString("  \"$defs\": {\n")
+	names := slices.Sorted(maps.Keys(m.defs))
+	for i, name := range names {
+		line("    ", name, m.defs[name], i == len(names)-1)
+	}
+	text.WriteString("  }\n}\n")
+	return text.Bytes()
+}
+
+// TestSchema checks that the schema is that of the types; -update writes it.
+func TestSchema(t *testing.T) {
+	want := makeSchema(t)
+	if *update {
+		if err := os.WriteFile(schemaFile, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(schemaFile); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s is not the schema of the types (%v): -update writes it", schemaFile, err)
+	}
+	eachCommand((&environment{Terminal: &term.Terminal{}}).root(), func(cmd *cobra.Command) {
+		if _, ok := answerTypes[commandName(cmd)]; !ok && cmd.Runnable() && cmd.HasParent() {
+			t.Errorf("%s has no type in answerTypes", cmd.CommandPath())
+		}
+	})
+}
