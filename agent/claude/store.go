@@ -2,9 +2,6 @@ package claude
 
 import (
 	"context"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -78,7 +75,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 	defer s.buffers.Put(b) // of the case nothing is left that refers to it
 	c, e, err := s.newCase(head, b, o, repair.Texts{}, freshFor)
 	if err != nil {
-		return s.examineLink(head, err)
+		return agent.Examination{}, err
 	}
 	x := agent.Examination{
 		Busy: s.Busy(ctx, head, true), Provider: anthropic.Provider{}.Name(), Thinking: true, Stamp: stampOf(e), Diagnoses: repair.Diagnose(c),
@@ -90,26 +87,6 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 		x.Stamp = change.Stamp{}
 	}
 	return x, nil
-}
-
-// examineLink examines a transcript that cannot be read because it is a link: the program follows one
-// that leads to a file. For others it returns the error.
-func (s *store) examineLink(head change.Head, err error) (agent.Examination, error) {
-	p, _, lerr := s.layout.Path(head.Ref)
-	if lerr != nil {
-		return agent.Examination{}, err
-	}
-	file := filepath.Join(s.ID().Root, p)
-	at, lerr := os.Lstat(file)
-	to, serr := os.Stat(file)
-	if lerr != nil || serr != nil || at.Mode()&fs.ModeSymlink == 0 || !to.Mode().IsRegular() {
-		return agent.Examination{}, err
-	}
-	return agent.Examination{Diagnoses: []repair.Diagnosis{{
-		Rule: "linked", Class: repair.UnreadableRecord, Severity: repair.Latent, Ref: head.Ref,
-		Why:    "The transcript is a symbolic link. Claude Code follows it and mend does not, so its content is unknown.",
-		WhyNot: "mend follows no link in a store. Put the file itself in the place of the link, then scan again.",
-	}}}, nil
 }
 
 // Busy implements [agent.Store].

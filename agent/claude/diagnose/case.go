@@ -101,7 +101,7 @@ func newBase(s Source) *base {
 	if s.Texts == (repair.Texts{}) {
 		s.Texts = repair.TextsOf(repair.Request{})
 	}
-	b := &base{Source: s, lines: transcript.Parse(s.Data, int64(len(s.Data)), nil)}
+	b := &base{Source: s, lines: transcript.Parse(s.Data)}
 	b.last = make(map[string]int, len(b.lines))
 	if s.Version == "" {
 		b.Version = lastVersion(b.lines)

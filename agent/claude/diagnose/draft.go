@@ -58,9 +58,8 @@ func (e edits) leafOf(b *base) string { return cmp.Or(e.leaf, b.leaf) }
 func (c *State) apply() {
 	b, e := c.base, c.edits
 	if e.inPlace || len(e.aside) > 0 {
-		var kept map[int]transcript.Line
-		c.written, kept = c.rewrite()
-		c.lines = transcript.Parse(c.written, int64(len(c.written)), kept)
+		c.written = c.rewrite()
+		c.lines = transcript.Parse(c.written)
 		return
 	}
 	c.lines = slices.Clip(b.lines)
@@ -82,24 +81,20 @@ func (c *State) apply() {
 	}
 }
 
-// rewrite returns the transcript with all edits in their places, and the lines that stay, by where they
-// start.
-func (c *State) rewrite() (out []byte, kept map[int]transcript.Line) {
+// rewrite returns the transcript with all edits in their places.
+func (c *State) rewrite() []byte {
 	b, e := c.base, c.edits
 	behind := map[int][]string{}
 	for _, uuid := range e.created(b) {
 		behind[e.after[uuid]] = append(behind[e.after[uuid]], uuid)
 	}
-	out, kept = make([]byte, 0, len(b.Data)), make(map[int]transcript.Line, len(b.lines))
+	out := make([]byte, 0, len(b.Data))
 	for i, l := range b.lines {
 		raw, r := l.Raw, l.Record
-		isAside := r != nil && e.aside[r.UUID]
 		if r != nil && e.set[r.UUID].Raw != nil {
 			raw = e.set[r.UUID].Raw
-		} else if !isAside {
-			kept[len(out)] = l
 		}
-		if !isAside {
+		if r == nil || !e.aside[r.UUID] {
 			out = append(out, raw...)
 			if l.End < len(b.Data) || len(behind[i]) > 0 {
 				out = append(out, '\n')
@@ -109,7 +104,7 @@ func (c *State) rewrite() (out []byte, kept map[int]transcript.Line) {
 			out = append(append(out, e.set[uuid].Raw...), '\n')
 		}
 	}
-	return out, kept
+	return out
 }
 
 // A draft is a copy of a transcript that fixes edit.

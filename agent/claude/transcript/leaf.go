@@ -1,6 +1,9 @@
 package transcript
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // relinkPreserved hangs the records that the last compaction preserves behind its anchor. If any
 // compaction preserves records, or the file is large, the others before the last one are dropped.
@@ -114,11 +117,8 @@ func (c *Conversation) tailByLeaves(st readState) *Record {
 	if at := c.Record(st.checkpoint); at != nil && slices.Contains(leaves, at) && (st.explicit || !c.continues(st.last, st.checkpoint)) {
 		return at
 	}
-	switch tail := c.tailAt(st.last); {
-	case tail != nil:
+	if tail := cmp.Or(c.tailAt(st.last), latest(leaves)); tail != nil {
 		return tail
-	case len(leaves) > 0:
-		return latest(leaves)
 	}
 	return c.latest(func(r *Record) bool {
 		return !r.IsSidechain() && !c.dropped[r.UUID] && r.Subtype != "file_snapshot"

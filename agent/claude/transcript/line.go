@@ -19,9 +19,9 @@ type Line struct {
 	Marked     bool    // a byte order mark is before the record
 }
 
-// Parse returns the lines of a file, which has the size. What they hold aliases data. known are lines
-// of an earlier state of the file that are in this one, by where they start now; it may be nil.
-func Parse(data []byte, size int64, known map[int]Line) []Line {
+// Parse returns the lines of a file. What they hold aliases data.
+func Parse(data []byte) []Line {
+	size := int64(len(data))
 	lines := make([]Line, 0, bytes.Count(data, newline)+1)
 	budget := joinedShare * len(data)
 	var last *Record
@@ -32,11 +32,7 @@ func Parse(data []byte, size int64, known map[int]Line) []Line {
 		}
 		l := Line{Start: start, End: end, Raw: data[start:end]}
 		l.Marked = start == 0 && bytes.HasPrefix(l.Raw, byteOrderMark)
-		if was := known[start]; was.isSimple() && len(was.Raw) == end-start {
-			l.Record = was.Record
-		} else {
-			l.parse(data, size, &budget, last)
-		}
+		l.parse(data, size, &budget, last)
 		if l.Record != nil {
 			last = l.Record
 		}
@@ -44,11 +40,6 @@ func Parse(data []byte, size int64, known map[int]Line) []Line {
 		start = l.End + 1
 	}
 	return lines
-}
-
-// isSimple reports whether the line is a record and nothing else, whatever is around it.
-func (l *Line) isSimple() bool {
-	return l.Record != nil && !l.Several && !l.Marked && len(l.Rest) == 0 && l.Raw[0] == '{'
 }
 
 // NewLine returns a line that is to be appended.

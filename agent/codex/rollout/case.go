@@ -155,15 +155,7 @@ func metaOf(lines []line) (at int, id string) {
 	return at, id
 }
 
-// isPaginated reports whether the program needs ordinals. If the record of the session cannot be read, the index
-// may have the mode.
-func (c *State) isPaginated() bool {
-	if _, id := metaOf(c.lines); id == "" && c.row.Text("history_mode") != "" {
-		return c.row.Text("history_mode") == "paginated"
-	}
-	return isPaginated(c.lines)
-}
-
+// isPaginated reports whether the program needs ordinals.
 func isPaginated(lines []line) bool {
 	if at, id := metaOf(lines); id != "" {
 		return lines[at].payload.TextAt("history_mode") == "paginated"

@@ -34,14 +34,14 @@ func (c *State) faults() (all []repair.Finding) {
 	default:
 		add("session-meta", "")
 	}
-	if c.src.Torn && c.path == c.src.path && len(c.items) > 0 {
+	if c.src.Torn && len(c.items) > 0 {
 		add("rollout-packed", "")
 	}
 	c.findRow(add)
 	all = append(all, c.findProvider()...)
-	if odd, known := c.oddOrdinals(); c.isPaginated() && !known {
+	if odd, known := c.oddOrdinals(); isPaginated(c.lines) && !known {
 		add("ordinal-missing", "")
-	} else if c.isPaginated() && len(odd) > 0 {
+	} else if isPaginated(c.lines) && len(odd) > 0 {
 		add("ordinal-order", "")
 	}
 	last := c.compaction()          // the program reads from the end to it
@@ -71,7 +71,7 @@ func (c *State) faults() (all []repair.Finding) {
 			all = append(all, repair.Finding{Code: code, CountOnly: true})
 		}
 	}
-	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-events", "line-torn", "line-scrap", "meta-again", "encrypted-marker"} {
+	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-torn", "line-scrap", "meta-again", "encrypted-marker"} {
 		if lines := places[code]; len(lines) > 0 {
 			add(code, " Lines of the file: %s (%d in all).", strings.Join(lines[:min(len(lines), 10)], ", "), len(lines))
 			for i := range lines {
@@ -115,23 +115,12 @@ func (l *line) fault(behind bool) string {
 		}
 	case records(l.raw) != nil:
 		return "line-shared"
-	case pieces(l.raw, isRecord) != nil:
-		return "line-events"
 	case behind && isPart(l.raw):
 		return "line-torn"
 	default:
 		return "line-scrap"
 	}
 	return ""
-}
-
-func (d *draft) dropMeta() error {
-	for i := range d.lines {
-		if d.lines[i].again {
-			d.lines[i] = line{gone: true}
-		}
-	}
-	return nil
 }
 
 // findRow finds what is wrong with the row of the index. The program makes one again that is gone.
@@ -157,7 +146,7 @@ func (c *State) findRow(add func(code, detail string, args ...any)) {
 func (c *State) provider() string {
 	at, id := metaOf(c.lines)
 	switch of := c.row.Text("model_provider"); {
-	case id != "" && !c.isPaginated():
+	case id != "" && !isPaginated(c.lines):
 		return c.lines[at].payload.TextAt("model_provider")
 	case of != "":
 		return of
@@ -239,19 +228,14 @@ func isPart(raw []byte) bool {
 
 var begin = []byte(`{"timestamp":`)
 
-func isRecord(raw []byte) bool { return newLine(0, raw).kind != "" }
-
-// pieces returns the pieces of a line of which one at least is so on a line of its own; nil if there is none.
-func pieces(raw []byte, is func(raw []byte) bool) [][]byte {
+// records returns the pieces of a line of which one at least is a whole record that the model misses; nil if there is none.
+func records(raw []byte) [][]byte {
 	all := jsonedit.Split(raw, begin)
-	if len(all) < 2 || !slices.ContainsFunc(all, is) {
+	if len(all) < 2 || !slices.ContainsFunc(all, isWhole) {
 		return nil
 	}
 	return all
 }
-
-// records returns the pieces of a line of which one at least is a whole record that the model misses.
-func records(raw []byte) [][]byte { return pieces(raw, isWhole) }
 
 // isMarked reports whether an item has something in the place of its encrypted content that cannot be that: a marker of another program. The
 // vector and the check of a cipher alone take more than 20 letters.
@@ -312,7 +296,7 @@ func (l *line) isMetaRest() bool {
 func (c *State) newMeta(stamp string) []byte {
 	mode := "legacy"
 	raw := fmt.Appendf(nil, `{"timestamp":%s,"type":"session_meta","payload":{}}`, jsonedit.Quote(stamp))
-	if c.isPaginated() {
+	if isPaginated(c.lines) {
 		mode = "paginated"
 		raw, _ = jsonedit.Set(raw, []byte("0"), "ordinal") // it is an object
 	}
@@ -363,12 +347,6 @@ func (d *draft) setName() error {
 	}
 	d.path = t.UTC().Format("sessions/2006/01/02/rollout-2006-01-02T15-04-05-") + d.c.src.Ref.Session + Suffix
 	return d.setPath()
-}
-
-// unpack puts what can be read of a compressed rollout into one that is not compressed.
-func (d *draft) unpack() error {
-	d.path = plainPath(d.path)
-	return nil
 }
 
 // unarchive puts the rollout where it was, as codex unarchive does.

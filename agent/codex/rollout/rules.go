@@ -70,7 +70,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "rollout-packed", Class: repair.UnreadableRecord, Severity: repair.Broken,
 			Meaning: "A compressed rollout (.jsonl.zst) is cut or damaged, so Codex does not open it.", Words: "failed to read session metadata",
-			Fixes: whole("What can be read of the rollout is put into a file that is not compressed.", "What is behind the damage.", (*draft).unpack),
+			NoFix: "mend does not repair that. mend restore brings back a kept copy.",
 		},
 		repair.Rule{
 			Code: "rollout-empty", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
@@ -129,11 +129,6 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Fixes:   whole("Each is put on a line of its own.", "", reread(records)),
 		},
 		repair.Rule{
-			Code: "line-events", Class: repair.UnreadableRecord, Severity: repair.Note,
-			Meaning: "A line holds several records. Codex skips it. The model misses nothing: they are about what Codex shows on the screen.",
-			Fixes:   whole("Each is put on a line of its own.", "", reread(func(raw []byte) [][]byte { return pieces(raw, isRecord) })),
-		},
-		repair.Rule{
 			Code: "rollout-encoding", Class: repair.UnreadableRecord, Severity: repair.Broken,
 			Meaning: "A line has bytes that are not UTF-8, and the index of Codex does not have the session. Codex then does not open it.", Words: "list_turns is not supported yet",
 			Fixes: whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", reread(marked)),
@@ -151,7 +146,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "meta-again", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A record of a session is in the middle of the rollout, as where two files were joined. Codex sends nothing of what is before it.",
-			Fixes:   whole("The second beginning is removed.", "", (*draft).dropMeta),
+			NoFix:   "mend does not repair that. mend restore brings back a kept copy, and mend undo what mend has changed.",
 		},
 		repair.Rule{
 			Code: "line-torn", Class: repair.LostContent, Severity: repair.Lost,
