@@ -39,7 +39,7 @@ type Installation struct {
 	Missing string // of a file without mend, such as "is not installed"
 	Done    string // what is needed after it was installed
 	Undone  string // and after it was removed
-	Offer   string // what it is good for, after "mend plugin install"
+	Offer   string // what it is good for, after "mend install"
 	Max     int    // the size of the file in bytes
 
 	// Deadline is how long the agent waits for mend, which it starts for one event; 0 if mend serves the

@@ -13,7 +13,7 @@ import (
 var (
 	// ErrDamaged says that the file is not what mend wrote. It was not changed, and
 	// mend does not change it: a person has to look at it.
-	ErrDamaged error = fail.New(fail.Unusable, `nothing was written to it. "mend verify" shows the damage; "mend log" and "mend show" read what is intact`,
+	ErrDamaged error = fail.New(fail.Unusable, `nothing was written to it. "mend verify" shows the damage; "mend log" reads what is intact`,
 		"journal is damaged")
 	// errFormat says that a later mend wrote the journal.
 	errFormat error = fail.New(fail.Unusable, "use the version of mend that wrote it, or a later one", "journal has another format")

@@ -75,7 +75,7 @@ func (t *Rules) Explain(e Explanation) Explanation {
 	case class.Fix != "":
 		e.Fix, e.Loses = class.Fix, cmp.Or(e.Loses, class.Loses)
 	case r.Fixes != nil:
-		e.Fix = "mend repair shows what it changes, and asks."
+		e.Fix = "mend fix shows what it changes, and asks."
 	default:
 		e.Fix = "mend knows no fix in the store. Continue in a new session, or fork this one before the message that the error names."
 	}
@@ -92,11 +92,11 @@ func ExplainSeverity(s Severity) Explanation {
 var severityExplanations = map[Severity]Explanation{
 	Broken: {
 		Meaning: "Unusable now: the provider refuses the session, or the agent crashes on it.",
-		Fix:     "mend repair fixes it.",
+		Fix:     "mend fix repairs it.",
 	},
 	Latent: {
 		Meaning: "At risk: it works now, but would break if you continued it in another way, such as with another model; or the agent shows it as running, and it is not. `mend scan --at-risk` also lists what another version of the agent, or thinking switched on or off, would break.",
-		Fix:     "mend repair --at-risk fixes it.",
+		Fix:     "mend fix --at-risk repairs it.",
 	},
 	Lost: {
 		Meaning: "The session works, but a prompt, an answer or the result of a tool call is missing from it or cannot be read. The agent goes on without it, and does not say so.",
@@ -197,19 +197,19 @@ var classExplanations = map[Class]Explanation{
 	ThinkingSignature: {
 		Tier:    Auto,
 		Meaning: "The provider rejects the signature of a thinking block. Only the provider can check a signature, so mend needs its error.",
-		Fix:     "mend repair --error TEXT removes the block that the error names. With --all it removes all of this kind.",
+		Fix:     "mend fix --error TEXT removes the block that the error names. With --all it removes all of this kind.",
 		Loses:   "Those thinking blocks.",
 	},
 	EncryptedReasoning: {
 		Tier:    Auto,
 		Meaning: "The session contains reasoning that was encrypted for another account or key. Only that one can use it.",
-		Fix:     "mend repair --error TEXT removes the encrypted part. A readable summary stays.",
+		Fix:     "mend fix --error TEXT removes the encrypted part. A readable summary stays.",
 		Loses:   "The encrypted reasoning.",
 	},
 	ThinkingBlockModified: {
 		Tier:    Ask,
 		Meaning: "A thinking block of the newest assistant message was altered after the provider signed it.",
-		Fix:     "mend repair --error TEXT removes the block. mend never writes or forges thinking.",
+		Fix:     "mend fix --error TEXT removes the block. mend never writes or forges thinking.",
 		Loses:   "That thinking block.",
 	},
 	UnavailableTool: {

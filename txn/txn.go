@@ -47,7 +47,7 @@ func (e UndecidedError) Unwrap() error { return e[0] }
 
 // Failure gives the error its exit code and its hint, see [fail.Of].
 func (e UndecidedError) Failure() (fail.Code, string) {
-	return fail.Pending, fmt.Sprintf(`when that is repaired, run "mend recover"; or leave all as it is now: mend resolve %s --keep`, e[0].Entry.ID)
+	return fail.Pending, fmt.Sprintf(`when that is repaired, run "mend recover"; or leave all as it is now: mend recover %s --keep`, e[0].Entry.ID)
 }
 
 // Run journals p, applies it, and marks the entry as committed. The returned entry is

@@ -67,7 +67,7 @@ var errorTexts = provider.ErrorTexts{
 		{
 			Rank: 235, Class: repair.OtherProvider,
 			Any:         []provider.Words{{"cannot change this thread's model provider"}, {"uses model provider", "no longer configured"}, {"modelprovidernotconfigured"}, {"failed to load configuration", "model provider", "not found"}},
-			Explanation: "The session belongs to another model provider than the settings of Codex (config.toml) name. While its own is in the settings, `codex resume` and `codex exec -c model_provider=NAME resume` continue it. Or mend gives it the provider of the settings: `mend repair --class other_provider` does so for all.",
+			Explanation: "The session belongs to another model provider than the settings of Codex (config.toml) name. While its own is in the settings, `codex resume` and `codex exec -c model_provider=NAME resume` continue it. Or mend gives it the provider of the settings: `mend fix --class other_provider` does so for all.",
 		},
 		{
 			Rank: 240, Class: repair.IncompleteRecord,

@@ -1,5 +1,5 @@
 // mend-plugin protocol=1 version=__VERSION__
-// Written by "mend plugin install"; "mend plugin uninstall" removes it.
+// Written by "mend install"; "mend install --remove" removes it.
 //
 // It sends some events of OpenCode to "mend hook" and carries out its calls. Before a
 // request is made it lets mend repair the session, for a limited time. If mend says so,

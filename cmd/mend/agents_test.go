@@ -96,7 +96,7 @@ var agentPlaces = []struct {
 				return nil
 			}
 		}
-		return fmt.Errorf("mend plugin install --help has no %s", a.Title())
+		return fmt.Errorf("mend install --help has no %s", a.Title())
 	}},
 	{"its page in docs, and the list of pages", func(_ *testing.T, _ agent.Agent, r agentRow) error {
 		return errors.Join(exists("docs/"+r.page), contains("docs/README.md", "("+r.page+")"))

@@ -230,7 +230,7 @@ func TestAskChanged(t *testing.T) {
 	if code := a.report(root.Execute()); code != exitConflict {
 		t.Errorf("exit code %d, want %d", code, exitConflict)
 	}
-	for _, want := range []string{`repairing "A title": another program changed it meanwhile`, "to plan again, run mend repair " + ts.session + " --store " + ts.path} {
+	for _, want := range []string{`repairing "A title": another program changed it meanwhile`, "to plan again, run mend fix " + ts.session + " --store " + ts.path} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("stderr has no %q:\n%s", want, &errs)
 		}

@@ -28,7 +28,7 @@ func cleanVerb(env *environment) *cobra.Command {
 are the largest. It writes nothing; its commands remove something.
 
 What they remove goes into an archive first, compressed, so that "mend undo" brings all of
-it back, until "mend gc" or "mend forget" deletes the archive. Then the database gives the
+it back, until "mend forget" deletes the archive. Then the database gives the
 bytes back to the disk. No program may have it open meanwhile.`,
 		Example: `  mend clean
   mend clean events --dry-run
@@ -47,7 +47,7 @@ A damaged database can be salvaged better with events than without them.`, agent
 them. It deletes none, also when all sessions of the project are deleted. Clean snapshots
 takes those away of which no database and no tree in the folder has a session.
 
-They are moved, not copied: "mend undo" moves them back, and "mend forget" or "mend gc" gives
+They are moved, not copied: "mend undo" moves them back, and "mend forget" gives
 the bytes back to the disk.`, agent.CleanRequest{Snapshots: true}),
 		cleanPagesVerb(env),
 	)

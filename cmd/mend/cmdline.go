@@ -12,11 +12,11 @@ import (
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
 // cmdline returns a command that the user can run next, with the store that was named, and of scan
-// and repair with what they were told of the next request. Verbs with a repair id need none: the
+// and fix with what they were told of the next request. Verbs with a repair id need none: the
 // journal knows it.
 func (env *environment) cmdline(words ...string) string {
 	flags := []string{"--store", env.opt.Store, "--layout", env.opt.Layout, "--agent-version", env.opt.AgentVersion}
-	if len(words) > 0 && (words[0] == "scan" || words[0] == "repair") {
+	if len(words) > 0 && (words[0] == "scan" || words[0] == "fix") {
 		flags = append(flags, "--thinking", thinkingText(env.opt.Thinking), "--provider", env.opt.Provider)
 	}
 	words = append([]string{"mend"}, words...)
@@ -32,7 +32,7 @@ func (env *environment) cmdline(words ...string) string {
 }
 
 // storeCommand matches a command in quotes that needs the store.
-var storeCommand = regexp.MustCompile(`"mend (?:scan|repair|recover)\b[^"]*"`)
+var storeCommand = regexp.MustCompile(`"mend (?:scan|fix|recover)\b[^"]*"`)
 
 // withStore returns a hint in which each command names the store that the user named.
 func (env *environment) withStore(hint string) string {

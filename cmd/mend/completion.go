@@ -69,7 +69,7 @@ type completions func(ctx context.Context, env *environment, args []string) []co
 var argumentCompletions = map[string][]completions{
 	"scan":    {completeSessions},
 	"keep":    {completeSessions},
-	"repair":  {completeSessions, nil},
+	"fix":     {completeSessions, nil},
 	"restore": {completeSessions, nil},
 	"undo":    {repairsThat(undoable), nil},
 	"redo":    {repairsThat(undone), nil},

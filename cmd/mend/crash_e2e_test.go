@@ -46,11 +46,11 @@ func TestRealCrash(t *testing.T) {
 				return runMend(t, store, filepath.Join(t.TempDir(), "journal"), "repair", session, "--yes")
 			}
 			if code, out := repair(); code != exitRefused || !strings.Contains(strings.Join(strings.Fields(out), " "), "the last answer is not finished") {
-				t.Errorf("while the program works: mend repair: exit code %d: %s", code, out)
+				t.Errorf("while the program works: mend fix: exit code %d: %s", code, out)
 			}
 			server.Close()
 			if code, out := repair(); code == exitRefused {
-				t.Errorf("after it was killed: mend repair: exit code %d: %s", code, out)
+				t.Errorf("after it was killed: mend fix: exit code %d: %s", code, out)
 			}
 		})
 	}

@@ -22,9 +22,9 @@ import (
 // uncertainCulprit returns the error if several sessions, or none for certain, may have caused an API error
 // and no user can be asked. looked is as broken returns it.
 func uncertainCulprit(found []culprit.Culprit, looked string) error {
-	hint := "if it is this one: mend repair " + found[0].Session.ID
+	hint := "if it is this one: mend fix " + found[0].Session.ID
 	if len(found) > 1 {
-		hint = "if it is the first of these: mend repair " + found[0].Session.ID
+		hint = "if it is the first of these: mend fix " + found[0].Session.ID
 	}
 	if found[0].Hidden {
 		hint += " --error TEXT"

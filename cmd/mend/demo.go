@@ -136,8 +136,8 @@ func (d demo) run() error {
 		want map[string][]byte // the expected store; nil if not checked
 	}{
 		{"mend scan finds it.", exitProblems, []string{"scan"}, damaged},
-		{"A dry run of the repair writes nothing.", exitDone, []string{"repair", d.session, "--dry-run"}, damaged},
-		{"The repair itself.", exitDone, []string{"repair", d.session, "--yes"}, nil},
+		{"A dry run of the repair writes nothing.", exitDone, []string{"fix", d.session, "--dry-run"}, damaged},
+		{"The repair itself.", exitDone, []string{"fix", d.session, "--yes"}, nil},
 		{"The session is healthy again.", exitDone, []string{"scan"}, nil},
 		{"The log shows the repair.", exitDone, []string{"log"}, nil},
 		{"Undo restores every byte, including the damage.", exitDone, []string{"undo", "--session", d.session, "--yes"}, damaged},

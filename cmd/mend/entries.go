@@ -24,7 +24,7 @@ func findRepair(env *environment, name string) (change.Entry, error) {
 		return change.Entry{}, err
 	}
 	if len(es) > 1 {
-		return es[0], fail.New(fail.Usage, fmt.Sprintf("\"mend show %s\" lists them: name one", name), "operation %s has %d repairs", name, len(es))
+		return es[0], fail.New(fail.Usage, fmt.Sprintf("\"mend log %s\" lists them: name one", name), "operation %s has %d repairs", name, len(es))
 	}
 	return es[0], nil
 }
@@ -115,7 +115,7 @@ func newest(ctx context.Context, env *environment, find func(wanted func(change.
 	err = fmt.Errorf("%w: %s", mend.ErrNothingToDo, none)
 	if all, _ := find(func(change.Entry) bool { return true }); len(all) > 0 {
 		id := all[0].ID
-		err = fail.WithHint(err, fmt.Sprintf("the newest of the journal, %s, was made in %s; \"mend show %s\" shows it", id, term.ShortenHome(all[0].Store.Root), id))
+		err = fail.WithHint(err, fmt.Sprintf("the newest of the journal, %s, was made in %s; \"mend log %s\" shows it", id, term.ShortenHome(all[0].Store.Root), id))
 	}
 	return nil, err
 }

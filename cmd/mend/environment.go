@@ -306,7 +306,7 @@ func warnAbandoned(t *term.Terminal, l *mend.Journal, c *mend.Store) {
 
 // resolveHint returns the hint for a conflict.
 func resolveHint(id string) string {
-	return fmt.Sprintf("another program changed the same places: \"mend show %[1]s\" shows them, \"mend resolve %[1]s\" resolves the conflict", id)
+	return fmt.Sprintf("another program changed the same places: \"mend log %[1]s\" shows them, \"mend recover %[1]s\" resolves the conflict", id)
 }
 
 // paged runs what prints an answer, and shows that in the user's pager if standard output is a terminal.

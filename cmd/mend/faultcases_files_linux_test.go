@@ -250,14 +250,14 @@ func TestCase37Modes(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, owners := sb.snapshot(), sb.owners()
-		sb.mustRun("umask " + mask + "; mend repair --yes " + sb.session)
+		sb.mustRun("umask " + mask + "; mend fix --yes " + sb.session)
 		repaired := sb.snapshot()
 		sb.mustRun("umask " + mask + "; mend undo --yes qevajo")
 		sb.wantSnapshot("undone under umask "+mask, before)
 		if got := sb.owners(); !maps.Equal(got, owners) {
 			t.Errorf("under umask %s the owners are %v, want %v", mask, got, owners)
 		}
-		sb.mustRun("umask " + mask + "; mend redo --yes qevajo")
+		sb.mustRun("umask " + mask + "; mend undo --redo --yes qevajo")
 		sb.wantSnapshot("done again under umask "+mask, repaired)
 		state, err := os.Stat(filepath.Join(sb.dir, "state", "mend", "journal.db"))
 		if err != nil || state.Mode() != 0o600 {

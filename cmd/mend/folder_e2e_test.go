@@ -52,11 +52,11 @@ func TestRealFolder(t *testing.T) {
 			out = strings.Join(strings.Fields(out), " ")
 			create := "mkdir -p -- '" + strings.ReplaceAll(gone, "'", `'\''`) + "'"
 			if !strings.Contains(out, "mend move '") {
-				t.Errorf("mend repair does not name mend move: %s", out)
+				t.Errorf("mend fix does not name mend move: %s", out)
 			}
 			for _, c := range []struct{ in, command string }{{h.Project(), create}} {
 				if !strings.Contains(out, c.command) {
-					t.Fatalf("mend repair does not name %s: %s", c.command, out)
+					t.Fatalf("mend fix does not name %s: %s", c.command, out)
 				}
 				if out, err := h.Shell(c.in, c.command); err != nil {
 					t.Fatalf("%s: %v: %s", c.command, err, out)

@@ -458,14 +458,14 @@ func (g *generator) repair(t *testing.T, ts *testStore, verdict, said string, fo
 	case code == exitProblems:
 		outcome = verdict + ", no repair is known"
 	case code != exitDone:
-		return "", fmt.Sprintf("%s; mend repair: exit code %d: %s", said, code, out[max(0, len(out)-700):])
+		return "", fmt.Sprintf("%s; mend fix: exit code %d: %s", said, code, out[max(0, len(out)-700):])
 	default:
 		real, _, err := g.judges.Try(ts.path, ts.session, forget)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if shown, why := g.judges.Listed(); !shown && !g.namesOtherID(ts) {
-			return "", fmt.Sprintf("%s; after mend repair (%.900s) %s", said, out, why)
+			return "", fmt.Sprintf("%s; after mend fix (%.900s) %s", said, out, why)
 		}
 		if real.Verdict == opencode.Dead {
 			if left := g.leftLatent(ts, real); left != "" {
@@ -474,12 +474,12 @@ func (g *generator) repair(t *testing.T, ts *testStore, verdict, said string, fo
 			}
 		}
 		if real.Verdict != opencode.Alive && !unknowable(real.Verdict) {
-			return "", fmt.Sprintf("%s; after mend repair (%.900s) it is %s: %d %.600s", said, out, real.Verdict, real.Code, real.Output)
+			return "", fmt.Sprintf("%s; after mend fix (%.900s) it is %s: %d %.600s", said, out, real.Verdict, real.Code, real.Output)
 		}
 	}
 	if cmp.Equal(before, ts.snapshot()) {
 		if code == exitDone {
-			return "", fmt.Sprintf("%s; mend repair changed nothing, and said %.900s", said, out)
+			return "", fmt.Sprintf("%s; mend fix changed nothing, and said %.900s", said, out)
 		}
 		return outcome, ""
 	}

@@ -595,9 +595,9 @@ func printEntry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.
 	case ops == nil:
 		printEntryRow(t, "Undo", "not possible: the undo data was deleted from the journal")
 	case e.State == change.Conflicted:
-		printEntryRow(t, "Undo", "resolve the conflict first: "+term.Bold("mend resolve "+e.ID)+" with --keep, --back or --forward")
+		printEntryRow(t, "Undo", "resolve the conflict first: "+term.Bold("mend recover "+e.ID)+" with --keep, --back or --forward")
 	case e.State == change.Committed && e.UndoneBy != "":
-		printEntryRow(t, "Undo", "undone; "+term.Bold("mend redo "+e.ID)+" applies it again")
+		printEntryRow(t, "Undo", "undone; "+term.Bold("mend undo --redo "+e.ID)+" applies it again")
 	case e.State == change.Committed:
 		printEntryRow(t, "Undo", term.Bold("mend undo "+e.ID))
 	}

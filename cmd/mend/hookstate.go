@@ -21,7 +21,7 @@ import (
 )
 
 // A hookState is what a process of live repair says of itself, in a file of its own in the folder
-// "hooks" beside the journal. "mend status" reads these files; the log is for people. The files of the
+// "hooks" beside the journal. "mend" reads these files; the log is for people. The files of the
 // newest processes stay, see [maxHookFiles].
 type hookState struct {
 	Format    int            `json:"format"` // 1

@@ -37,7 +37,7 @@ read. They are thinned as backups are: see the settings keepHourly, keepDaily, k
 and keepMaxMB. "mend forget SESSION" erases those of a session.
 
 With --on, copies are also made when a turn ends: by the plugin of OpenCode, the hooks of
-Claude Code and Codex that "mend plugin install --agent claude" or codex writes, and "mend
+Claude Code and Codex that "mend install --agent claude" or codex writes, and "mend
 watch". --off ends that, and so does the setting keepMaxMB 0. What is kept stays.`,
 		Example: `  mend keep            all sessions, for example once a day
   mend keep .          the newest session of this folder
@@ -331,7 +331,7 @@ func noteKeepers(env *environment) {
 			return p.isOf(ag) && (p.Keep || ag.Name() == agents[0].Name() && hasPlugin([]pluginJSON{p}, ag))
 		})
 		if _, err := ag.Find(""); err == nil && !keeps && ag.Installer() != nil {
-			rows = append(rows, term.Row{ag.Title(), "mend plugin install --keep" + flagOf(ag.Name())})
+			rows = append(rows, term.Row{ag.Title(), "mend install --keep" + flagOf(ag.Name())})
 		}
 	}
 	if len(rows) > 0 {
@@ -665,7 +665,7 @@ func (s *keepStatusJSON) text() string {
 		parts = append(parts, term.Warn(term.CountWords(s.Lacking, "session lacks", "sessions lack")+" what was kept")+term.Faint(" (mend restore lists what, and brings it back)"))
 	}
 	for _, path := range s.Damaged {
-		parts = append(parts, term.Warn("a damaged file was set aside: ")+term.Escape(term.ShortenHome(path))+term.Faint(" (mend gc and mend forget remove it)"))
+		parts = append(parts, term.Warn("a damaged file was set aside: ")+term.Escape(term.ShortenHome(path))+term.Faint(" (mend forget removes it)"))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -185,7 +185,7 @@ func TestHookQuestion(t *testing.T) {
 		calls   string
 		repairs int
 
-		unverified string // the version that "mend status" shows
+		unverified string // the version that "mend" shows
 		why        string // and why sessions are not repaired before a request of it
 	}{
 		{"an older version", nil, "0.0.1", false, "", 0, "0.0.1", "mend was not verified with version 0.0.1"},

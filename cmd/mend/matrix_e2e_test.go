@@ -22,7 +22,7 @@ const agentsPerVersion = 2
 
 // TestMatrix applies each damage to the store of each version. It checks that mend scan
 // reports broken if and only if the real program is refused or fails, with the same rule; that
-// after mend repair the real program answers; and that after mend undo the store is identical
+// after mend fix the real program answers; and that after mend undo the store is identical
 // and the real program fails as before.
 func TestMatrix(t *testing.T) {
 	m := cellTable{title: "damage", columns: damage.Versions[:]}

@@ -144,7 +144,7 @@ func showOperation(env *environment, op operation, release func()) error {
 		printEntryRow(env.Terminal, "Undo", term.Bold("mend undo "+id))
 	}
 	if slices.ContainsFunc(op, func(e change.Entry) bool { return e.UndoneBy != "" }) {
-		printEntryRow(env.Terminal, "Redo", term.Bold("mend redo "+id))
+		printEntryRow(env.Terminal, "Redo", term.Bold("mend undo --redo "+id))
 	}
 	env.Printf("\n")
 	return printEntries(env, op, related, "")

@@ -66,14 +66,14 @@ func TestUndoOperation(t *testing.T) {
 	if all := ts.want(exitDone, "log", "-v"); strings.Count(all, "\n") != n+1 {
 		t.Errorf("log -v has %d lines, want %d", strings.Count(all, "\n"), n+1)
 	}
-	if out := ts.want(exitDone, "show", "op-qev"); !strings.Contains(out, "mend undo op-qevajo") || strings.Contains(out, "mend redo") {
+	if out := ts.want(exitDone, "show", "op-qev"); !strings.Contains(out, "mend undo op-qevajo") || strings.Contains(out, "mend undo --redo") {
 		t.Error(out)
 	}
 	if out := ts.want(exitDone, "undo", "--dry-run"); !strings.Contains(out, fmt.Sprintf("Undo would restore %d items in %d sessions.", n, n)) {
 		t.Error(out)
 	}
 
-	if out := ts.want(exitDone, "undo", "--yes"); !strings.Contains(out, fmt.Sprintf("Undone: %d repairs of %d sessions", n, n)) || !strings.Contains(out, "mend redo op-qevajo") {
+	if out := ts.want(exitDone, "undo", "--yes"); !strings.Contains(out, fmt.Sprintf("Undone: %d repairs of %d sessions", n, n)) || !strings.Contains(out, "mend undo --redo op-qevajo") {
 		t.Error(out)
 	}
 	if !maps.Equal(ts.snapshot(), damaged) {

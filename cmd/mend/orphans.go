@@ -43,7 +43,7 @@ func scanOrphans(ctx context.Context, env *environment, c *mend.Store, all bool)
 		return nil
 	}
 	env.Say("%s %s to no session, and the agent never reads them. %s moves them into the journal.",
-		term.Faint("note"), term.CountWords(n, "stored item belongs", "stored items belong"), term.Bold(env.cmdline("repair", "--orphans")))
+		term.Faint("note"), term.CountWords(n, "stored item belongs", "stored items belong"), term.Bold(env.cmdline("fix", "--orphans")))
 	for _, o := range found {
 		if all {
 			printOrphans(env.Terminal, o.Session, o.Records(), "")

@@ -197,7 +197,7 @@ func TestRealPeople(t *testing.T) {
 		h.Put(claude.Session, claude.ByName("parent unknown").Broken())
 		began = time.Now()
 		p := newPerson(t, h.Dir(), filepath.Join(h.Dir(), "work"))
-		if next := p.printed(p.types(nil), "Next:"); !strings.HasPrefix(next, "mend repair ") {
+		if next := p.printed(p.types(nil), "Next:"); !strings.HasPrefix(next, "mend fix ") {
 			t.Errorf("next is %q", next)
 		}
 		p.types([]string{"repair"}, "[y/n/d/q/?]", "y\n")

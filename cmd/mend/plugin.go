@@ -502,7 +502,7 @@ func printPlugins(env *environment, all []pluginJSON) error {
 			if p.Agent != "" {
 				from = "it starts another program"
 			}
-			env.SayAt(9, term.Faint(from+"; \"mend plugin install"+agentFlag(p.Agent)+"\" updates it"))
+			env.SayAt(9, term.Faint(from+"; \"mend install"+agentFlag(p.Agent)+"\" updates it"))
 		case agent.Unreadable:
 			env.SayAt(9, term.Faint(term.Escape(p.Why)))
 		case agent.Foreign:
@@ -511,7 +511,7 @@ func printPlugins(env *environment, all []pluginJSON) error {
 		}
 	}
 	if !slices.ContainsFunc(all, func(p pluginJSON) bool { return p.State != agent.Absent }) && len(all) > 0 {
-		env.Say("Not installed. Next: %s", term.Command("mend plugin install"+agentFlag(all[0].Agent)))
+		env.Say("Not installed. Next: %s", term.Command("mend install"+agentFlag(all[0].Agent)))
 	}
 	return nil
 }

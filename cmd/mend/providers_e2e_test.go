@@ -26,7 +26,7 @@ var providersVersion = flag.String("opencode", pageVersion, "the version of Open
 
 // TestProviders applies each damage to a session of each provider. It checks that mend scan
 // reports what the real program and its provider do, that the session goes on after mend
-// repair, or after mend repair --error with the provider's text where only that can know, and
+// repair, or after mend fix --error with the provider's text where only that can know, and
 // that after mend undo the store is identical. A short run takes a fixed sample, -everything
 // also the damages of the other tests. -update writes docs/verified-providers.md.
 func TestProviders(t *testing.T) {
@@ -94,7 +94,7 @@ func (c providerTrial) run(k damage.ProviderKind) string {
 	}
 	if before.Verdict == opencode.Alive {
 		if ts.repair(c); !gocmp.Equal(damaged, ts.snapshot()) {
-			c.Errorf("mend repair changed a session that goes on:\n%s", gocmp.Diff(damaged, ts.snapshot()))
+			c.Errorf("mend fix changed a session that goes on:\n%s", gocmp.Diff(damaged, ts.snapshot()))
 		}
 		return before.Verdict
 	}
@@ -145,7 +145,7 @@ func (c providerTrial) repair(ts *testStore, k damage.ProviderKind, before openc
 			break
 		}
 		if !onlyProviderKnows(last.Verdict) && !c.isUnseen(k, last) {
-			c.Errorf("after mend repair the real program is %s %s, before it was %s", last.Verdict, message, before.Verdict)
+			c.Errorf("after mend fix the real program is %s %s, before it was %s", last.Verdict, message, before.Verdict)
 		}
 		how = "fixed by its error"
 		if !ts.repair(c, "--error", message) {
@@ -160,13 +160,13 @@ func (c providerTrial) repair(ts *testStore, k damage.ProviderKind, before openc
 	return how
 }
 
-// repair runs mend repair and reports whether it changed anything.
+// repair runs mend fix and reports whether it changed anything.
 func (ts *testStore) repair(c providerTrial, args ...string) bool {
 	c.Helper()
 	before := ts.snapshot()
 	code, out := ts.mend(append([]string{"repair", ts.session, "--yes"}, args...)...)
 	if code != exitDone && code != exitProblems {
-		c.Errorf("mend repair %s: exit code %d:\n%s", strings.Join(args, " "), code, out)
+		c.Errorf("mend fix %s: exit code %d:\n%s", strings.Join(args, " "), code, out)
 	}
 	return !gocmp.Equal(before, ts.snapshot())
 }
@@ -234,8 +234,8 @@ const notRun = "not run"
 const providersHead = `# Damages and providers
 
 Each damage in a session of each provider, with the real OpenCode ` + pageVersion + ` and strict endpoints on loopback: whether the next prompt is answered
-(alive), refused (the code of the rule in [providers.md](providers.md)), never sent (dead), or asked again and again (endless), and what ` + "`mend repair`" + ` makes of it. *fixed by
-its error*: only the provider can know, and ` + "`mend repair --error`" + ` with its text helps. *fixed with --latent*: only some vendors refuse. A dash: the
+(alive), refused (the code of the rule in [providers.md](providers.md)), never sent (dead), or asked again and again (endless), and what ` + "`mend fix`" + ` makes of it. *fixed by
+its error*: only the provider can know, and ` + "`mend fix --error`" + ` with its text helps. *fixed with --latent*: only some vendors refuse. A dash: the
 damage changes nothing there. ` + "`make e2e-providers`" + ` writes this page.
 
 `

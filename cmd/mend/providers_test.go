@@ -164,7 +164,7 @@ func TestMissingReasoning(t *testing.T) {
 		t.Fatal("the request has reasoning with each call before the repair")
 	}
 	if code, out := ts.mend("repair", session, "--yes", "--error", "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"); code != exitDone {
-		t.Errorf("mend repair: exit code %d:\n%s", code, out)
+		t.Errorf("mend fix: exit code %d:\n%s", code, out)
 	}
 	if refused() {
 		t.Error("the request still has a call without reasoning")

@@ -531,7 +531,7 @@ func (r *repairRun) apply(p proposal) error {
 	}
 	e, err := r.batch.apply(r.client, plan)
 	if code, _ := fail.Of(err); code == fail.Conflict {
-		err = changedMeanwhile(err, r.cmdline("repair", p.head.ID))
+		err = changedMeanwhile(err, r.cmdline("fix", p.head.ID))
 		if r.one { // else each has its name
 			err = fmt.Errorf("repairing %s: %w", quotedTitle(p.head.Title, p.head.ID), err)
 		}
@@ -565,7 +565,7 @@ func (r *repairRun) checkRepaired(p proposal) error {
 	}
 	for _, d := range x.Diagnoses {
 		if d.Severity == repair.Broken {
-			r.Say("%s %s Repair it again: %s", term.Bad("It is still broken:"), term.Escape(d.Why), term.Command(r.cmdline("repair", p.head.ID)))
+			r.Say("%s %s Repair it again: %s", term.Bad("It is still broken:"), term.Escape(d.Why), term.Command(r.cmdline("fix", p.head.ID)))
 			return errProblems
 		}
 	}

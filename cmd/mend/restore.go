@@ -628,10 +628,10 @@ func firstCommand(env *environment, f mend.Finding) (command, why string) {
 	case repair.Listed:
 	}
 	if f.Severity() == repair.Broken {
-		return env.cmdline("repair", h.ID), "It is broken"
+		return env.cmdline("fix", h.ID), "It is broken"
 	}
 	if f.Severity() == repair.Latent && slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Fix != "" }) {
-		return env.cmdline("repair", h.ID, "--at-risk"), "It is " + atRisk
+		return env.cmdline("fix", h.ID, "--at-risk"), "It is " + atRisk
 	}
 	return "", ""
 }

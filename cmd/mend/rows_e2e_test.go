@@ -13,7 +13,7 @@ import (
 )
 
 // TestSessionRow checks the verdict of the real program for values of every column of the
-// session's row. If it is not alive, mend scan must report broken, mend repair must make it
+// session's row. If it is not alive, mend scan must report broken, mend fix must make it
 // alive, and mend undo must restore the store. -update writes the table.
 func TestSessionRow(t *testing.T) {
 	cells := damage.Cells()
@@ -74,7 +74,7 @@ func (w agentPool) runCell(ts *testStore, cell *damage.Cell) {
 		return
 	}
 	if !c.repair() {
-		c.Errorf("mend repair changed nothing")
+		c.Errorf("mend fix changed nothing")
 	}
 	if r := c.promptListed(); r.Verdict != damage.Alive {
 		c.Errorf("after the repair the real program is %s, before it was %s; its reply:\n%.800s", r.Verdict, cell.Want, r.Output)

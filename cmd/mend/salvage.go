@@ -90,7 +90,7 @@ func printSalvaged(env *environment, c *mend.Store, s mend.Salvage, e change.Ent
 	printCommitted(env.Terminal, e, e.Cause.Title, "")
 	env.SayAt(2, fmt.Sprintf("The damaged file is kept below %s until %s.", term.Escape(term.ShortenHome(filepath.Join(filepath.Dir(c.ID().Root), ".mend"))), term.Command("mend forget "+e.ID)))
 	if s.Broken > 0 {
-		env.SayAt(2, fmt.Sprintf("%s broken. Repair: %s", term.CountWords(s.Broken, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.cmdline("repair"))))
+		env.SayAt(2, fmt.Sprintf("%s broken. Repair: %s", term.CountWords(s.Broken, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.cmdline("fix"))))
 	}
 	if s.TooLarge > 0 {
 		env.SayAt(2, fmt.Sprintf("%s too large to be examined at once: %s", term.CountWords(s.TooLarge, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.cmdline("scan"))))

@@ -585,7 +585,7 @@ func (r *scanReport) printSummary() {
 
 // printNext prints the next command, with several stores behind a blank line.
 func (r *scanReport) printNext(apart bool) {
-	s, words := r.summary, []string{"repair"}
+	s, words := r.summary, []string{"fix"}
 	say := func(format string, args ...any) {
 		if apart {
 			r.Printf("\n")

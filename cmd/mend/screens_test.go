@@ -35,18 +35,18 @@ var (
 		"mend config autoResume placeholderText", "mend scan", "mend log", "mend verify",
 	}
 	storeScreens = []string{
-		"mend", "mend scan", "mend status", "mend scan -v", "mend scan 計画", "mend scan 計画 --request", "mend explain 計画",
-		"mend repair --dry-run", "mend repair 計画 --dry-run -v", "mend repair 計画 --dry-run -p",
+		"mend", "mend scan", "mend", "mend scan -v", "mend scan 計画", "mend scan 計画 --request", "mend explain 計画",
+		"mend fix --dry-run", "mend fix 計画 --dry-run -v", "mend fix 計画 --dry-run -p",
 		"mend fix messages: text content blocks must contain non-whitespace text --dry-run",
 		"mend fix messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01", "mend fix npm ERR",
-		"mend repair", "mend repair 計画 --yes", "mend repair --agent claude --yes", "mend status", "mend log", "mend log 計画 -n 1", "mend show qevajo",
-		"mend undo", "mend undo nosuch", "mend undo qevajo --dry-run", "mend undo qevajo -p --dry-run", "mend undo qevajo", "mend undo qevajo --yes", "mend undo qevajo", "mend redo qevajo --yes", "mend log",
-		"mend report 計画", "mend report 計画", "mend trim 計画 --dry-run", "mend trim 計画 --to 1 --keep-turns 0 --dry-run", "mend uncompact 計画", "mend move", "mend move /home/user/project nowhere", "mend salvage", "mend clean", "mend clean events --dry-run", "mend clean sessions nosuch --dry-run", "mend clean images --dry-run", "mend clean snapshots --dry-run", "mend clean pages --dry-run", "mend restore",
-		"mend recover", "mend resolve qevajo --keep", "mend verify", "mend gc --older-than 0s --dry-run", "mend forget 計画 --dry-run",
-		"mend forget 計画", "mend gc --older-than 0s --yes", "mend gc", "mend log", "mend show qevajo",
-		"mend keep --dry-run", "mend keep", "mend status", "mend forget --copies 計画", "mend keep --on", "mend keep --off",
-		"mend plugin", "mend plugin install --yes", "mend plugin status", "mend plugin uninstall --yes", "mend scan nosuch", "mend scna", "mend ui",
-		"mend repair --orphans --dry-run", "mend config maxRetries preflight", "mend config set maxRetries 5", "mend config unset maxRetries",
+		"mend fix", "mend fix 計画 --yes", "mend fix --agent claude --yes", "mend", "mend log", "mend log 計画 -n 1", "mend log qevajo",
+		"mend undo", "mend undo nosuch", "mend undo qevajo --dry-run", "mend undo qevajo -p --dry-run", "mend undo qevajo", "mend undo qevajo --yes", "mend undo qevajo", "mend undo --redo qevajo --yes", "mend log",
+		"mend report 計画", "mend report 計画", "mend trim 計画 --dry-run", "mend trim 計画 --to 1 --keep-turns 0 --dry-run", "mend restore --compaction 計画", "mend move", "mend move /home/user/project nowhere", "mend salvage", "mend clean", "mend clean events --dry-run", "mend clean sessions nosuch --dry-run", "mend clean images --dry-run", "mend clean snapshots --dry-run", "mend clean pages --dry-run", "mend restore",
+		"mend recover", "mend recover qevajo --keep", "mend verify", "mend forget --older-than 0s --dry-run", "mend forget 計画 --dry-run",
+		"mend forget 計画", "mend forget --older-than 0s --yes", "mend forget --older-than", "mend log", "mend log qevajo",
+		"mend keep --dry-run", "mend keep", "mend", "mend forget --copies 計画", "mend keep --on", "mend keep --off",
+		"mend plugin", "mend install --yes", "mend", "mend install --remove --yes", "mend scan nosuch", "mend scna", "mend ui",
+		"mend fix --orphans --dry-run", "mend config maxRetries preflight", "mend config set maxRetries 5", "mend config unset maxRetries",
 	}
 )
 
@@ -99,7 +99,7 @@ func TestAnswers(t *testing.T) {
 		lines := emptyScreens
 		if stores {
 			writeScreenStores(t, home)
-			lines = append(slices.Clone(storeScreens), "mend plugin uninstall --dry-run", "mend install --dry-run", "mend demo", "mend completion bash", "mend version")
+			lines = append(slices.Clone(storeScreens), "mend install --remove --dry-run", "mend install --dry-run", "mend demo", "mend completion bash", "mend version")
 		}
 		for _, line := range lines {
 			var out, stderr strings.Builder

@@ -279,7 +279,7 @@ func cmdPlain(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(out), 0o666))
 }
 
-// cmdCrash repairs as mend repair does, up to a call that changes the disk.
+// cmdCrash repairs as mend fix does, up to a call that changes the disk.
 func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
 	dir := filepath.Join(ts.Getenv("XDG_STATE_HOME"), "mend")
 	dead := false
@@ -295,7 +295,7 @@ func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// repairWith repairs a tree as mend repair does. It calls step before each call that changes
+// repairWith repairs a tree as mend fix does. It calls step before each call that changes
 // the disk.
 func repairWith(store, dir, id string, step func(call string) error) error {
 	ctx := context.Background()

@@ -264,13 +264,13 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 	case len(pending) > 0:
 		return "mend recover", "complete the interrupted repair, or roll it back"
 	case len(conflicted) > 0:
-		return "mend resolve " + conflicted[0].ID, "resolve the conflict; mend show " + conflicted[0].ID + " shows it"
+		return "mend recover " + conflicted[0].ID, "resolve the conflict; mend log " + conflicted[0].ID + " shows it"
 	case s.damaged || s.LastScan != nil && s.LastScan.Damage != "":
 		return "mend salvage", "bring back every row that can be read of the damaged database (asks first)"
 	case s.LastScan == nil:
 		return "mend scan", "check all sessions"
 	case s.LastScan.Broken > s.LastScan.Failed+s.LastScan.NoFix:
-		return "mend repair", "preview and fix the broken sessions (asks first)"
+		return "mend fix", "preview and fix the broken sessions (asks first)"
 	case s.LastScan.NoFix > 0 && s.LastScan.NoFix <= s.LastScan.NoFolder:
 		return "mend move", "give sessions whose folder is gone another one (asks first)"
 	case s.LastScan.NoFix > 0 && s.LastScan.NoFix <= s.LastScan.Hidden+s.LastScan.NotLoaded:
@@ -284,11 +284,11 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 	case s.LastScan.Failed > 0:
 		return "mend scan --broken", "show why sessions cannot be examined, and what to do"
 	case s.LastScan.Latent > 0:
-		return "mend repair --at-risk", "also fix what works, but would break with another version or setting (asks first)"
+		return "mend fix --at-risk", "also fix what works, but would break with another version or setting (asks first)"
 	case only != nil && only.Installer() != nil && !hasPlugin(s.Plugins, only):
-		return "mend plugin install --agent " + only.Name(), only.Installer().About().Offer
+		return "mend install --agent " + only.Name(), only.Installer().About().Offer
 	case only == nil && !hasPlugin(s.Plugins, agents[0]) && s.Watches == 0:
-		return "mend plugin install", agents[0].Installer().About().Offer
+		return "mend install", agents[0].Installer().About().Offer
 	}
 	return "mend scan", "check again"
 }
@@ -359,7 +359,7 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 	}
 	for _, ag := range agents[1:] {
 		if text := hookText(s.Plugins, ag); text != "" || only != nil && only.Name() == ag.Name() && ag.Installer() != nil {
-			live = append(live, ag.Title()+": "+cmp.Or(text, "off (mend plugin install --agent "+ag.Name()+")"))
+			live = append(live, ag.Title()+": "+cmp.Or(text, "off (mend install --agent "+ag.Name()+")"))
 		}
 	}
 	rows = append(rows, term.Row{"Live repair", strings.Join(live, "\n")})
@@ -368,7 +368,7 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 		left = append(left, text)
 	}
 	for _, g := range s.GivenUp {
-		left = append(left, fmt.Sprintf("%s: %s. To try: %s", term.Escape(g.Session), term.OneLine(g.Why, 300), env.cmdline("repair", g.Session)))
+		left = append(left, fmt.Sprintf("%s: %s. To try: %s", term.Escape(g.Session), term.OneLine(g.Why, 300), env.cmdline("fix", g.Session)))
 	}
 	if len(left) > 0 {
 		rows = append(rows, term.Row{"Left alone", strings.Join(left, "\n")})
@@ -513,12 +513,12 @@ func brokenCount(s *mend.Summary) string {
 
 // hookText says what starts mend for an agent, and what it does; "" if nothing is installed.
 func hookText(all []pluginJSON, of agent.Agent) string {
-	update := " (mend plugin install" + flagOf(of.Name()) + " updates it)"
+	update := " (mend install" + flagOf(of.Name()) + " updates it)"
 	for _, p := range all {
 		switch {
 		case !p.isOf(of) || p.State == agent.Absent:
 		case p.State == agent.Foreign, p.State == agent.Unreadable:
-			return "mend plugin status shows a problem"
+			return "mend install" + flagOf(of.Name()) + " shows a problem"
 		case starter(of) == "plugin" && p.State == agent.Current:
 			return "the plugin is installed"
 		case starter(of) == "plugin":
@@ -542,7 +542,7 @@ func starter(of agent.Agent) string {
 	return "hook"
 }
 
-const pluginOff = "off (mend plugin install)"
+const pluginOff = "off (mend install)"
 
 // liveText says what repairs sessions as they break.
 func liveText(s statusJSON) string {

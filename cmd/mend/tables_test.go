@@ -164,7 +164,7 @@ var screens = []struct {
 			h := screenHead(i)
 			last.Worst = append(last.Worst, scancache.SummarySession{ID: h.ID, Title: h.Title, Directory: h.Directory, Updated: h.Updated})
 		}
-		s := statusJSON{LastScan: &last, Next: "mend repair", NextWhy: "preview and fix the broken sessions (asks first)"}
+		s := statusJSON{LastScan: &last, Next: "mend fix", NextWhy: "preview and fix the broken sessions (asks first)"}
 		for i := range min(n, 3) {
 			s.Stores = append(s.Stores, storeJSON{Path: fmt.Sprintf("/home/user/a folder/with/a/rather/long/path/to/it/opencode-%d.db", i), Layout: "sqlite", InUse: i != 1})
 		}

@@ -115,13 +115,13 @@ func (c *trial) checkPrediction() {
 	}
 }
 
-// repair runs mend repair and reports whether it changed anything.
+// repair runs mend fix and reports whether it changed anything.
 func (c *trial) repair(args ...string) bool {
 	c.Helper()
 	before := c.snapshot()
 	code, out := c.mend(append([]string{"repair", c.session, "--yes"}, args...)...)
 	if code != exitDone {
-		c.Errorf("mend repair %s: exit code %d:\n%s", strings.Join(args, " "), code, out)
+		c.Errorf("mend fix %s: exit code %d:\n%s", strings.Join(args, " "), code, out)
 	}
 	return !cmp.Equal(before, c.snapshot())
 }
@@ -131,7 +131,7 @@ func (c *trial) checkUntouched() {
 	c.Helper()
 	c.repair()
 	if diff := cmp.Diff(c.damaged, c.snapshot()); diff != "" {
-		c.Fatalf("mend repair touched a session that the real program goes on with (-was +is):\n%s", diff)
+		c.Fatalf("mend fix touched a session that the real program goes on with (-was +is):\n%s", diff)
 	}
 }
 
@@ -196,7 +196,7 @@ func (c *trial) checkSuspects(hurt []string) {
 	}
 	for _, id := range hurt {
 		if !slices.Contains(touched, id) {
-			c.Errorf("mend repair --error touches %v, not %s, which is at fault:\n%s", touched, id, out)
+			c.Errorf("mend fix --error touches %v, not %s, which is at fault:\n%s", touched, id, out)
 		}
 	}
 }

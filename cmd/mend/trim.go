@@ -151,7 +151,7 @@ func runUncompact(ctx context.Context, env *environment, names []string, f write
 		return err
 	}
 	if u.Earlier > 0 {
-		env.Say("There is an earlier compaction. Run \"mend uncompact %s\" again to remove it, too.", head.ID)
+		env.Say("There is an earlier compaction. Run \"mend restore --compaction %s\" again to remove it, too.", head.ID)
 	}
 	return nil
 }

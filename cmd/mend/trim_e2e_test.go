@@ -64,7 +64,7 @@ func TestTrimReal(t *testing.T) {
 				t.Fatalf("%d long outputs behind a compaction, want 0", n)
 			}
 			if code, out := ts.mend("uncompact", "--yes", ts.session); code != exitDone {
-				t.Fatalf("mend uncompact: exit code %d:\n%s", code, out)
+				t.Fatalf("mend restore --compaction: exit code %d:\n%s", code, out)
 			}
 			if n := bytes.Count(body(c.prompt()), long); n != 3 {
 				t.Errorf("%d long outputs after the compaction is taken back, want 3", n)

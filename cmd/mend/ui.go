@@ -39,7 +39,7 @@ would change. r repairs a session or brings it back, a repairs all that are brok
 undoes, c shows the command that continues the session, ? lists all keys.
 
 What another program changes is shown at once. Nothing is written before you have seen
-it and answered yes. Each change is written to the journal first, as with mend repair,
+it and answered yes. Each change is written to the journal first, as with mend fix,
 and can be undone.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runUI(cmd.Context(), env) },
@@ -51,7 +51,7 @@ func runUI(ctx context.Context, env *environment) error {
 		return usagef("ui has no JSON answer; use mend scan --json")
 	}
 	if !env.CanAsk {
-		return fail.New(fail.Refused, `"mend scan" and "mend repair" need no terminal`, "mend ui needs a terminal")
+		return fail.New(fail.Refused, `"mend scan" and "mend fix" need no terminal`, "mend ui needs a terminal")
 	}
 	b := &uiBackend{environment: env, clients: map[string]*mend.Store{}, lost: map[uiKey]restorable{}}
 	env.opt.Note = b.addNote

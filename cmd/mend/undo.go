@@ -515,14 +515,14 @@ func nameRepairs(repairs []change.Entry) string {
 // printReversal says which of the repairs were undone or applied again, beginning with the entry e, and how to revert that.
 func (v *reversal) printReversal(e change.Entry, repairs []change.Entry, all int) {
 	of, id := nameRepairs(repairs), e.ID
-	undo, redo := "mend undo "+id, "mend redo "+repairs[len(repairs)-1].ID
+	undo, redo := "mend undo "+id, "mend undo --redo "+repairs[len(repairs)-1].ID
 	switch {
 	case len(v.todo) > 1:
 		if len(repairs) < all {
 			of = fmt.Sprintf("%d of %s", len(repairs), term.Count(all, "repair"))
 		}
 		id = mend.OperationOf(e)
-		undo, redo = "mend undo "+mend.OperationOf(repairs[0]), "mend redo "+mend.OperationOf(repairs[0])
+		undo, redo = "mend undo "+mend.OperationOf(repairs[0]), "mend undo --redo "+mend.OperationOf(repairs[0])
 	case len(repairs) == 1: // applied again it is in force, and has its id
 		undo = "mend undo " + repairs[0].ID
 	}

@@ -126,7 +126,7 @@ func runWatch(ctx context.Context, env *environment, c config.Config, notes []st
 	}
 	lock, err := lockWatch(dir)
 	if errors.Is(err, ownfile.ErrLocked) {
-		return fail.New(fail.Refused, "end it first; \"mend status\" shows whether one runs", "another mend watch runs with this journal")
+		return fail.New(fail.Refused, "end it first; \"mend\" shows whether one runs", "another mend watch runs with this journal")
 	}
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func runWatch(ctx context.Context, env *environment, c config.Config, notes []st
 		env.Note(note)
 	}
 	if on := needPlugin(c); len(on) > 0 {
-		env.Note(strings.Join(on, ", ") + ": on, but only the plugin does that (mend plugin install)")
+		env.Note(strings.Join(on, ", ") + ": on, but only the plugin does that (mend install)")
 	}
 	if once {
 		err = w.once(ctx)

@@ -170,7 +170,7 @@ func TestWatchBusyUnread(t *testing.T) {
 }
 
 // TestWatchClaudeError finds an error of the provider in a transcript of Claude Code, and repairs the session as
-// "mend repair --error" does, once.
+// "mend fix --error" does, once.
 func TestWatchClaudeError(t *testing.T) {
 	root, _ := failedClaudeStore(t, badSignature)
 	journal := t.TempDir()

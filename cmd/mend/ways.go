@@ -207,7 +207,7 @@ func showNext(ctx context.Context, env *environment, clients []*mend.Store, read
 		head = found[one].Session
 		printCulprit(env, found[one])
 	case len(found) > 0:
-		head, command = found[0].Session, "repair"
+		head, command = found[0].Session, "fix"
 		env.Say("%s", sentenceCase(broken(len(found), len(heads))))
 		listCulprits(env, found, culpritRows(env.Terminal, found))
 	case len(heads) == 0 || readings[0].About == request.AboutStore:

@@ -25,7 +25,7 @@ A later source overrides an earlier one:
 4. ` + "`--set KEY=VALUE`" + ` of the commands that have it.
 
 An unknown key or an invalid value in the file or the environment is left out, and the rest is used: ` + "`mend config`" + ` fails and names the nearest key or
-the allowed values, ` + "`mend status`" + ` and ` + "`hook.log`" + ` have a note. In ` + "`--set`" + ` it is an error. Keys of oh-my-opencode that mend has no setting for are noted and ignored.
+the allowed values, ` + "`mend`" + ` and ` + "`hook.log`" + ` have a note. In ` + "`--set`" + ` it is an error. Keys of oh-my-opencode that mend has no setting for are noted and ignored.
 
     {
       // ~/.config/mend/config.json

@@ -220,5 +220,5 @@ func (s *salvager) text(path string) string {
 	if len(lost) > 0 {
 		text += ", and " + count(lost) + " not, since parts of them cannot be read"
 	}
-	return text + `. "mend forget" and "mend gc" remove that file`
+	return text + `. "mend forget" removes that file`
 }

@@ -125,5 +125,5 @@ func foundText(entry string) string {
 }
 
 func requestRepairedText(session string) string {
-	return "The stored session stays as it is. To fix it: mend repair " + session
+	return "The stored session stays as it is. To fix it: mend fix " + session
 }

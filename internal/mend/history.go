@@ -68,7 +68,7 @@ func (e *StaleError) Error() string {
 
 // Failure gives the error its exit code and its hint, see [fail.Of].
 func (e *StaleError) Failure() (fail.Code, string) {
-	return fail.Conflict, fmt.Sprintf("nothing was changed: \"mend show %s\" shows what was; run the command again to plan with it", e.Entry.ID)
+	return fail.Conflict, fmt.Sprintf("nothing was changed: \"mend log %s\" shows what was; run the command again to plan with it", e.Entry.ID)
 }
 
 // checkSeen returns a [*StaleError] if the journal changed for the plan's session after the plan
@@ -140,7 +140,7 @@ type UndoRequest struct {
 
 // Errors of undo, redo and resolve.
 var (
-	ErrUndone      error = fail.New(fail.Refused, `"mend redo ID" applies it again`, "already undone")
+	ErrUndone      error = fail.New(fail.Refused, `"mend undo --redo ID" applies it again`, "already undone")
 	ErrNothingToDo error = fail.New(fail.Refused, "", "nothing to do")
 	errTwice             = errors.New("is in another place now")
 	errOtherStore  error = fail.New(fail.Refused, "leave out --store to use that one. A copy is used only when it is gone", "belongs to another store")
@@ -200,7 +200,7 @@ func undoable(j *journal.Journal, r UndoRequest) ([]change.Entry, error) {
 	for _, e := range es {
 		switch {
 		case e.State != change.Committed:
-			return nil, fail.New(fail.Refused, `"mend show ID" shows its state; "mend resolve ID" resolves a conflict`,
+			return nil, fail.New(fail.Refused, `"mend log ID" shows its state; "mend recover ID" resolves a conflict`,
 				"undoing repair %s: only a committed repair can be undone: it is %s", e.ID, e.State)
 		case e.UndoneBy != "":
 			return nil, fmt.Errorf("undoing repair %s: %w by %s", e.ID, ErrUndone, e.UndoneBy)

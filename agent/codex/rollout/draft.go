@@ -329,7 +329,7 @@ func (c *State) Moved(folder string) (*State, error) {
 	at, id := metaOf(c.lines)
 	if c.src.Torn || id != c.src.Ref.Session {
 		return nil, fmt.Errorf("the rollout is cut, or its first record cannot be read: "+
-			"repair the session first, with mend repair %s", c.src.Ref.Session)
+			"repair the session first, with mend fix %s", c.src.Ref.Session)
 	}
 	d := c.Edit().(*draft)
 	for _, i := range []int{at, max(at, lastLine(c.lines, func(l *line) bool { return l.kind == "turn_context" }))} {

@@ -64,10 +64,10 @@ func (c *simulation) whyNoFolder(f finding) string {
 	}
 	path, _ := c.folder()
 	if f.Text == folderRelative {
-		return "mend cannot know the right path. If the session's own folder exists, mend repair takes the session out of its workspace."
+		return "mend cannot know the right path. If the session's own folder exists, mend fix takes the session out of its workspace."
 	}
 	if c.s.InWorkspace {
-		return fmt.Sprintf("Where it is now is not known. If the folder was deleted, create it (%s). If the session's own folder exists, mend repair takes the session out of its workspace.", makeFolder(f, path))
+		return fmt.Sprintf("Where it is now is not known. If the folder was deleted, create it (%s). If the session's own folder exists, mend fix takes the session out of its workspace.", makeFolder(f, path))
 	}
 	to := "NEW"
 	if all, _ := c.env.Places(); len(all) > 0 {

@@ -27,11 +27,11 @@ var classes = map[repair.Class]repair.Explanation{
 	},
 	repair.HiddenSession: {
 		Meaning: "The agent does not list the session, or does not find it: it is archived, belongs to a project entry that a newer one replaced, or the agent's index names another place.",
-		Fix:     "mend restore lists the session again. mend repair does so only where the agent answers no prompt in it: to archive a session may be intentional.",
+		Fix:     "mend restore lists the session again. mend fix does so only where the agent answers no prompt in it: to archive a session may be intentional.",
 	},
 	repair.MissingFolder: {
 		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and later answer no prompt in such a session: each ends with HTTP 500.",
-		Fix:     "If exactly one folder has the same repository, the session belongs to that from now on. Else it is for you to say: mend move OLD NEW if the folder was moved or renamed, mkdir if it was deleted. A path of Windows on another system is emptied. If the folder of the session's workspace is missing and its own is not, mend repair takes the session out of the workspace.",
+		Fix:     "If exactly one folder has the same repository, the session belongs to that from now on. Else it is for you to say: mend move OLD NEW if the folder was moved or renamed, mkdir if it was deleted. A path of Windows on another system is emptied. If the folder of the session's workspace is missing and its own is not, mend fix takes the session out of the workspace.",
 	},
 }
 
@@ -137,7 +137,7 @@ var rows = []repair.Rule{
 		Example: "A session row whose permission column is not JSON.",
 	},
 	{
-		Code: "no-session", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostInfo), NoFix: "mend does not make it again, because the session's project, folder and permission rules are in it alone. mend restore brings it back if it was kept. If the session was deleted, \"mend repair --orphans\" moves what is left of it into the journal.",
+		Code: "no-session", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostInfo), NoFix: "mend does not make it again, because the session's project, folder and permission rules are in it alone. mend restore brings it back if it was kept. If the session was deleted, \"mend fix --orphans\" moves what is left of it into the journal.",
 		Meaning: "The session's own record does not exist, only its messages do. OpenCode does not list the session, and answers no prompt in it.",
 		Fix:     "Nothing is changed. mend restore brings it back if it was kept.",
 		Example: "session/PROJECT/ses_….json or the row of the session was deleted, and its messages were not.",
