@@ -33,7 +33,7 @@ type Cleaned struct {
 	Content int64            // bytes of them
 	Shared  []string         // sessions that are shared
 	Packed  int64            // bytes that undo needs beside the store; 0 if the journal has them
-	Discard func() error     // removes what was made beside the store, if the plans are not carried out
+	Discard func() error     // removes what was made beside the store and no plan has taken; call it in any case
 }
 
 // RemoveFiles plans the removal of the sessions of a store that is in files. ops returns what removes one, none for one that goes with another.

@@ -26,7 +26,7 @@ type Salvaged struct {
 	Damaged bool
 
 	Ops     []change.Op  // the change that puts the new database into the place of the old one; none for a dry run
-	Discard func() error // removes the new database; nil for a dry run
+	Discard func() error // removes the new database if the plan has not taken it; nil for a dry run
 }
 
 // A SalvagedTable counts the rows of a table.

@@ -2,6 +2,7 @@ package change
 
 import (
 	"crypto/sha256"
+	"slices"
 	"time"
 )
 
@@ -55,34 +56,31 @@ func (e *Entry) Files() (refs []Ref) {
 	return refs
 }
 
-// KeepsFiles reports whether the entry has files of the user's own, or a whole database, that gc does not delete.
-func (e *Entry) KeepsFiles() bool {
-	return e.HasDatabase() || len(e.Files()) > 0 && e.Cause.Kind != CauseClean
+// KeepsFiles reports whether gc deletes nothing of a change: it took away a file of the user's own, or a whole database. What a
+// user has removed to make room is not kept for ever.
+func KeepsFiles(cause CauseKind, ops []OpInfo) bool {
+	return cause != CauseClean && slices.ContainsFunc(ops, func(o OpInfo) bool { return o.Ref.Kind.Own() })
 }
 
-// HasDatabase reports whether the entry exchanged a whole database.
-func (e *Entry) HasDatabase() bool {
-	return len(e.Ops) > 0 && e.Ops[0].Ref.Kind == KindDatabase
-}
+// KeepsFiles reports whether gc deletes nothing of the entry.
+func (e *Entry) KeepsFiles() bool { return KeepsFiles(e.Cause.Kind, e.Ops) }
 
-// HasRows reports whether the entry took many rows out of a database into an archive, or put them back.
-func (e *Entry) HasRows() bool {
-	return len(e.Ops) > 0 && e.Ops[0].Ref.Kind == KindRows
-}
-
-// HasArchive reports whether what the entry took away is kept beside the store: rows, or whole folders.
-func (e *Entry) HasArchive() bool {
-	return e.HasRows() || len(e.Ops) > 0 && e.Ops[0].Ref.Kind == KindTree
+// Kind returns the kind of the records of an entry that are changed as a whole, the zero Kind for any other entry.
+func (e *Entry) Kind() Kind {
+	if len(e.Ops) == 0 || !e.Ops[0].Ref.Kind.WholeFiles() {
+		return 0
+	}
+	return e.Ops[0].Ref.Kind
 }
 
 // Blocks reports whether a plan is about the session or a record of the entry.
 func (e *Entry) Blocks(p Plan) bool {
-	return e.HasDatabase() || e.HasRows() || e.Session == p.Session || e.has(len(p.Ops), func(i int) Ref { return p.Ops[i].Ref })
+	return e.Kind().Whole() || e.Session == p.Session || e.has(len(p.Ops), func(i int) Ref { return p.Ops[i].Ref })
 }
 
 // Shares reports whether both entries are about the same session or record.
 func (e *Entry) Shares(o Entry) bool {
-	return e.HasDatabase() || e.HasRows() || e.Session == o.Session || e.has(len(o.Ops), func(i int) Ref { return o.Ops[i].Ref })
+	return e.Kind().Whole() || e.Session == o.Session || e.has(len(o.Ops), func(i int) Ref { return o.Ops[i].Ref })
 }
 
 // has reports whether the entry changed one of n records.

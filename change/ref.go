@@ -40,6 +40,15 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
+// WholeFiles reports whether what changes of the kind take away is kept beside the store: the journal has only a list of it.
+func (k Kind) WholeFiles() bool { return k == KindTree || k.Whole() }
+
+// Whole reports whether a change of the kind may be about any record of the store.
+func (k Kind) Whole() bool { return k == KindDatabase || k == KindRows }
+
+// Own reports whether what changes of the kind take away is a file of the user's own, or all that there was.
+func (k Kind) Own() bool { return k == KindDatabase || k == KindFile }
+
 // A Ref names one record of a store by the ids in its path or its primary key. It is
 // comparable, and it names the same record at any later time: undo relies on that.
 type Ref struct {

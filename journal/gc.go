@@ -114,8 +114,7 @@ func (j *Journal) entriesOlderThan(limit time.Time) ([]*entryState, error) {
 	return old, nil
 }
 
-// withoutUserFiles returns the entries that hold no file of the user's own and no whole database. What a user has removed to make
-// room is not kept for ever.
+// withoutUserFiles returns the entries of which gc deletes something, see [change.KeepsFiles].
 func (j *Journal) withoutUserFiles(all []*entryState) ([]*entryState, error) {
 	var left []*entryState
 	for _, st := range all {
@@ -123,7 +122,7 @@ func (j *Journal) withoutUserFiles(all []*entryState) ([]*entryState, error) {
 		if err != nil {
 			return nil, err
 		}
-		if st.begin.Begin.Cause == change.CauseClean || !slices.ContainsFunc(ops, func(o change.OpInfo) bool { return o.Ref.Kind == change.KindFile || o.Ref.Kind == change.KindDatabase }) {
+		if !change.KeepsFiles(st.begin.Begin.Cause, ops) {
 			left = append(left, st)
 		}
 	}

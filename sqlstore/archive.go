@@ -58,6 +58,11 @@ func (l *rowList) image() *change.Image {
 	return &change.Image{Data: []byte(b.String()), Mode: 0o600}
 }
 
+// hasRows reports whether the archive has rows that leave the database.
+func (l *rowList) hasRows() bool {
+	return slices.ContainsFunc(l.tables, func(t tableRows) bool { return !l.parents[t.name] })
+}
+
 // noRows is the image of rows that are in the archive alone.
 func noRows() *change.Image { return &change.Image{Data: []byte{}, Mode: 0o600} }
 

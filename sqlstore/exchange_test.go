@@ -2,10 +2,13 @@ package sqlstore_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +59,7 @@ func (f exchangeFixture) salvage(step func(string) error) error {
 		if err != nil {
 			return err
 		}
+		defer func() { _ = b.Discard() }() // a process that is killed has no lock any more
 		_, err = txn.Run(context.Background(), j, s, change.Plan{Cause: change.Cause{Kind: change.CauseSalvage}, Ops: b.Ops})
 		return err
 	})
@@ -102,6 +106,57 @@ func (f exchangeFixture) files(kept bool) map[string]string {
 	})
 	dbtest.Must(f.T, err)
 	return all
+}
+
+// checkOurs fails the test if our own folders have anything but what a change keeps under these names in its owner's.
+func (f exchangeFixture) checkOurs(what string, kept ...string) {
+	f.Helper()
+	var found []string
+	root := filepath.Join(filepath.Dir(f.path), ".mend")
+	dbtest.Must(f.T, f.reopen(nil, func(j *journal.Journal, _ *sqlstore.Owned) error {
+		return filepath.WalkDir(root, func(path string, e os.DirEntry, err error) error {
+			if err != nil {
+				return ignoreMissing(err)
+			}
+			rel, err := filepath.Rel(filepath.Join(root, j.ID()), path)
+			if depth := strings.Count(rel, string(filepath.Separator)); rel != "." && rel != ".." && depth == 0 || strings.HasPrefix(rel, "../") {
+				found = append(found, rel)
+			}
+			if names, _ := os.ReadDir(path); e.IsDir() && len(names) == 0 && !strings.Contains(rel, "-aaa") && !strings.Contains(rel, "-bbb") {
+				found = append(found, rel+" (empty)")
+			}
+			return err
+		})
+	}))
+	slices.Sort(kept)
+	if slices.Sort(found); !slices.Equal(found, kept) {
+		f.Fatalf("%s: our own folders have %q, want %q", what, found, kept)
+	}
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// setNames returns the names under which the old and the new database are kept.
+func (f exchangeFixture) setNames() (names []string) {
+	f.Helper()
+	dbtest.Must(f.T, f.reopen(nil, func(j *journal.Journal, _ *sqlstore.Owned) error {
+		es, err := j.List(journal.Query{})
+		if err != nil || len(es) == 0 {
+			return err
+		}
+		ops, err := j.Ops(es[len(es)-1])
+		for _, image := range []*change.Image{ops[0].Pre, ops[0].Post} {
+			sum := sha256.Sum256(image.Data)
+			names = append(names, "db-"+hex.EncodeToString(sum[:8]))
+		}
+		return err
+	}))
+	return names
 }
 
 // check reports whether the new database is in its place, and fails the test if the files are not wholly before or after.
@@ -161,6 +216,14 @@ func TestExchangeCutAtEveryStep(t *testing.T) {
 			if committed != (exchanged != undo) {
 				t.Errorf("undo %t, step %d (%s): the new database is in its place: %t, the entry is committed: %t", undo, k, fault.Calls[k], exchanged, committed)
 			}
+			switch names := f.setNames(); {
+			case exchanged:
+				f.checkOurs(fault.Calls[k], names[0])
+			case undo:
+				f.checkOurs(fault.Calls[k], names[1])
+			default:
+				f.checkOurs(fault.Calls[k])
+			}
 			if committed {
 				forward++
 			} else {
@@ -179,6 +242,7 @@ func TestExchangeRefused(t *testing.T) {
 	err := f.reopen(nil, func(j *journal.Journal, s *sqlstore.Owned) error {
 		b, err := s.Build(t.Context(), func(path string) error { return os.WriteFile(path, []byte(newDatabase), 0o600) })
 		dbtest.Must(t, err)
+		defer func() { dbtest.Must(t, b.Discard()) }()
 		dbtest.Must(t, os.WriteFile(f.path, []byte("written to meanwhile"), 0o640))
 		_, err = txn.Run(t.Context(), j, s, change.Plan{Cause: change.Cause{Kind: change.CauseSalvage}, Ops: b.Ops})
 		return err
@@ -187,7 +251,49 @@ func TestExchangeRefused(t *testing.T) {
 	if !errors.As(err, &conflict) {
 		t.Errorf("Run on a file that changed: %v, want a conflict", err)
 	}
-	if left := f.files(true); len(left) > 0 {
-		t.Errorf("left over: %q", left)
+	f.checkOurs("refused")
+}
+
+// TestExchangeSoundDatabase: a sound database whose newest rows are in its -wal is exchanged without a moment in which a program that
+// opens it does not see them, and both databases come back.
+func TestExchangeSoundDatabase(t *testing.T) {
+	f := newExchangeFixture(t)
+	db, _ := dbtest.Unpack(t, "1.18.33")
+	agent := dbtest.Agent(t, db)
+	dbtest.Exec(t, agent, "PRAGMA wal_autocheckpoint=0; UPDATE session SET title = 'newest'")
+	for _, suffix := range []string{"", "-wal"} { // as a program that was killed leaves them
+		data, err := os.ReadFile(db + suffix)
+		dbtest.Must(t, errors.Join(err, os.WriteFile(f.path+suffix, data, 0o600)))
+	}
+	dbtest.Must(t, errors.Join(os.Remove(f.path+"-shm"), agent.Close()))
+	want := dbtest.DumpRows(t, db)
+	exchanged, moments := false, 0
+	step := func(call string) error {
+		if exchanged || !strings.HasPrefix(call, "move") && !strings.HasPrefix(call, "exchange") {
+			return nil
+		}
+		exchanged = strings.HasPrefix(call, "exchange")
+		moments++
+		copied := filepath.Join(t.TempDir(), dbtest.Name)
+		for _, suffix := range []string{"", "-wal"} {
+			data, err := os.ReadFile(f.path + suffix)
+			if err == nil {
+				err = os.WriteFile(copied+suffix, data, 0o600)
+			}
+			dbtest.Must(t, ignoreMissing(err))
+		}
+		if dbtest.DumpRows(t, copied) != want {
+			t.Errorf("before %q the rows of the -wal are out of sight", call)
+		}
+		return nil
+	}
+	f.specs = specs()
+	dbtest.Must(t, f.salvage(step))
+	if moments == 0 || !exchanged {
+		t.Errorf("%d moments before the exchange", moments)
+	}
+	dbtest.Must(t, f.undo(nil))
+	if dbtest.DumpRows(t, f.path) != want {
+		t.Error("after the undo the rows are not as they were")
 	}
 }

@@ -193,3 +193,34 @@ func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
+
+// suffixes of the files of a database.
+var suffixes = [...]string{"", "-wal", "-shm"}
+
+// SalvageSource returns the files of the database for reading. close closes them.
+func (s *Store) SalvageSource() (src salvage.Source, closeFiles func(), err error) {
+	db, err := openPlain(s.id.Root)
+	if err != nil {
+		return src, nil, err
+	}
+	closeFiles = func() { _ = db.Close() }
+	info, err := db.Stat()
+	if err != nil {
+		return src, nil, errors.Join(err, db.Close())
+	}
+	src.DB, src.Size = db, info.Size()
+	wal, err := openPlain(s.id.Root + "-wal")
+	if errors.Is(err, fs.ErrNotExist) {
+		return src, closeFiles, nil
+	}
+	if err != nil {
+		return src, nil, errors.Join(err, db.Close())
+	}
+	closeFiles = func() { _, _ = db.Close(), wal.Close() }
+	if info, err = wal.Stat(); err != nil {
+		closeFiles()
+		return src, nil, err
+	}
+	src.WAL, src.WALSize = wal, info.Size()
+	return src, closeFiles, nil
+}

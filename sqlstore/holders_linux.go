@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -93,12 +92,6 @@ func processName(p processes.Process) string {
 		return fmt.Sprintf("process %d", p)
 	}
 	return fmt.Sprintf("%s (process %d)", name, p)
-}
-
-// isRunning reports whether there is a process with that number.
-func isRunning(pid int) bool {
-	err := unix.Kill(pid, 0)
-	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
 // The bytes of a database on which SQLite takes its locks.

@@ -22,8 +22,5 @@ func holdersNow(_ context.Context, path string) ([]string, error) {
 	return nil, nil
 }
 
-// isRunning reports whether there may be a process with that number.
-func isRunning(int) bool { return true }
-
 // lockDatabase does nothing: this system's locks belong to processes.
 func lockDatabase(string) (unlock func(), err error) { return func() {}, nil }

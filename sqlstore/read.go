@@ -134,19 +134,8 @@ func (s *Store) reader(ctx context.Context, files fileState, live, check bool) (
 // [change.ErrLocked], or is the system's.
 func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	var images []*change.Image
-	if len(refs) == 1 && refs[0].Kind == change.KindDatabase {
-		whole, err := s.setImage(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", s.id.Root, err)
-		}
-		return []*change.Image{whole}, nil
-	}
-	if len(refs) == 1 && refs[0].Kind == change.KindRows {
-		image, err := s.readRows(ctx, refs[0])
-		return []*change.Image{image}, err
-	}
-	if len(refs) > 0 && refs[0].Kind == change.KindTree {
-		return s.readTrees(ctx, refs)
+	if len(refs) > 0 && refs[0].Kind.WholeFiles() {
+		return s.readAside(ctx, refs)
 	}
 	err := s.View(ctx, func(c *Conn) error {
 		images = make([]*change.Image, len(refs))

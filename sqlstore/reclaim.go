@@ -1,12 +1,16 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
 )
 
 // Reclaim gives the free pages of the database back to the file system: SQLite copies what is in use (VACUUM), and the -wal is
@@ -18,7 +22,7 @@ func (s *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 	if err := s.CheckFree(ctx); err != nil {
 		return before, before, err
 	}
-	err = s.reclaim(ctx)
+	err = s.alone(ctx, s.reclaim)
 	if after = s.filesSize(); err != nil {
 		err = fmt.Errorf("giving back the free pages of %s: %w", s.id.Root, err)
 	}
@@ -34,7 +38,27 @@ func (s *Store) filesSize() (n int64) {
 	return n
 }
 
-func (s *Store) reclaim(ctx context.Context) (err error) {
+// checkpoint moves the content of the -wal into the file if the database is sound, and reports whether it did.
+func (s *Store) checkpoint(ctx context.Context) (bool, error) {
+	if err := s.CheckFile(ctx, change.CheckAny); err != nil {
+		if errors.Is(err, change.ErrLocked) || ctx.Err() != nil {
+			return false, err
+		}
+		return false, nil
+	}
+	return true, s.alone(ctx, s.truncateLog)
+}
+
+// truncateLog moves the content of the -wal into the file.
+func (s *Store) truncateLog(c *Conn) error {
+	if err := s.step("checkpoint"); err != nil {
+		return err
+	}
+	return c.db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+}
+
+// alone runs f with a connection to a database that no other process has open.
+func (s *Store) alone(ctx context.Context, f func(c *Conn) error) (err error) {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
 	defer func() { err = explain(ctx, s.wrapDiskFull(err)) }()
@@ -54,12 +78,12 @@ func (s *Store) reclaim(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = cmpErr(err, s.finish(c, false)) }()
-	const truncate = "PRAGMA wal_checkpoint(TRUNCATE)"
-	if err := s.step("checkpoint"); err != nil {
-		return err
-	}
-	if err := c.db.Exec(truncate); err != nil {
+	defer func() { err = cmp.Or(err, s.finish(c, false)) }()
+	return f(c)
+}
+
+func (s *Store) reclaim(c *Conn) (err error) {
+	if err := s.truncateLog(c); err != nil {
 		return err
 	}
 	var pages, free, size int64
@@ -89,10 +113,7 @@ func (s *Store) reclaim(ctx context.Context) (err error) {
 	if err := c.db.Exec("PRAGMA temp_store=FILE; VACUUM"); err != nil {
 		return err
 	}
-	if err := s.step("checkpoint"); err != nil {
-		return err
-	}
-	return c.db.Exec(truncate)
+	return s.truncateLog(c)
 }
 
 // tempFolder is the variable with the folder of SQLite's temporary files.

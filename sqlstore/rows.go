@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,22 +17,19 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
-	"mend/internal/atomicfile"
+	"mend/internal/aside"
 	"mend/internal/fail"
-	"mend/internal/stage"
 )
 
 // Many rows are taken out of the database by one op of [change.KindRows]: its Pre is the list of an archive that has them, its
-// Post is empty. No row is in memory longer than it is looked at. The undo is the same op the other way.
+// Post is empty. Rows are read and written one by one. The undo is the same op the other way.
 //
-//	before   the archive is complete, in a folder of the process that made it
-//	1        the archive becomes the owner's, durably
-//	2        in one transaction each row of the archive is compared with the row of the same key, and deleted
+//	before    the archive is complete, in built/rows-HASH
+//	1         the archive becomes the owner's, durably
+//	commit    in one transaction each row of the archive is compared with the row of the same key, and deleted
 //
-// So rows that are not in the database are in an archive, of which every byte was read back. A crash leaves all rows or none
-// in the database, and Settle looks which.
-
-func isRows(ops []change.Op) bool { return len(ops) == 1 && ops[0].Ref.Kind == change.KindRows }
+// So each row that is not in the database is in an archive that was read back whole. A crash leaves all rows or none in the
+// database, and Settle finds out which.
 
 // An ArchiveRequest says which rows go into an archive.
 type ArchiveRequest struct {
@@ -58,56 +55,39 @@ var errNoWAL = fail.New(fail.Refused, "", "the database is not in WAL mode, as i
 
 // Archive writes rows into an archive, and returns the change that deletes them. The database is only read.
 func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err error) {
-	x := &exchange{Owned: s.For(builder), base: filepath.Base(s.id.Root)}
-	a.Discard = func() error { return nil }
-	if err := x.open(); err != nil {
+	area, err := s.area("")
+	if err != nil {
 		return a, err
 	}
-	defer x.close()
-	fresh := builtFolder()
-	var open func() (io.WriteCloser, error) // nil: nothing is written
+	defer area.Close()
+	a.Discard = func() error { return nil }
+	var built *aside.Built
 	if !r.DryRun {
-		if err := x.removeUnfinished(true); err != nil {
+		if built, err = area.Build(); err != nil {
 			return a, err
 		}
-		x.setBuilding()
-		open = func() (io.WriteCloser, error) {
-			d, err := x.own.Make(fresh)
-			if err != nil {
-				return nil, err
-			}
-			defer d.Close()
-			if err := errors.Join(x.own.Remove(d, archiveFile), x.step("create "+archiveFile)); err != nil {
-				return nil, err
-			}
-			return d.Create(archiveFile, 0o600)
-		}
-		a.Discard = func() error {
-			y := &exchange{Owned: x.Owned, base: x.base}
-			if err := y.open(); err != nil {
-				return err
-			}
-			defer y.close()
-			return y.own.Empty(fresh, y.own.Remove)
-		}
+		a.Discard = built.Discard
 	}
 	var list rowList
 	r.size = s.filesSize()
 	err = s.View(ctx, func(c *Conn) error {
 		var f io.WriteCloser = nopCloser{io.Discard}
 		var err error
-		if open != nil {
-			f, err = open()
+		if built != nil {
+			f, err = s.createArchive(area, built)
 		}
 		if err != nil {
 			return err
 		}
 		list, err = c.archive(ctx, f, r)
 		if file, ok := f.(*os.File); ok && err == nil {
-			err = errors.Join(x.step("sync "+archiveFile), file.Sync())
+			err = errors.Join(s.step("sync "+archiveFile), file.Sync())
 		}
 		return errors.Join(err, f.Close())
 	})
+	if err == nil && built != nil && list.hasRows() {
+		err = built.Finish(area, list.name())
+	}
 	if err != nil {
 		return a, errors.Join(fmt.Errorf("writing the archive of %s: %w", s.id.Root, err), a.Discard())
 	}
@@ -117,10 +97,23 @@ func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err 
 			a.Rows[t.name] = t.rows
 		}
 	}
-	if len(a.Rows) > 0 {
+	if list.hasRows() {
 		a.Ops = []change.Op{{Ref: change.Ref{Kind: change.KindRows, Part: list.name()}, Pre: list.image(), Post: noRows()}}
 	}
 	return a, nil
+}
+
+// createArchive makes the file of an archive again: a read may be repeated.
+func (s *Store) createArchive(area *aside.Area, built *aside.Built) (*os.File, error) {
+	d, err := area.Root.Sub(built.Folder())
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	if err := errors.Join(area.Remove(d, archiveFile), s.step("create "+archiveFile)); err != nil {
+		return nil, err
+	}
+	return d.Create(archiveFile, 0o600)
 }
 
 type nopCloser struct{ io.Writer }
@@ -174,7 +167,7 @@ func (c *Conn) archive(ctx context.Context, w io.Writer, r ArchiveRequest) (rowL
 			if done++; done%1024 == 0 && r.Progress != nil {
 				r.Progress(a.content, r.size)
 			}
-			return cmpErr(err, ctx.Err())
+			return cmp.Or(err, ctx.Err())
 		})
 	}
 	if err != nil {
@@ -183,13 +176,6 @@ func (c *Conn) archive(ctx context.Context, w io.Writer, r ArchiveRequest) (rowL
 	err = a.close()
 	a.parents = parents
 	return a.rowList, err
-}
-
-func cmpErr(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // A selection is some rows of a table.
@@ -362,11 +348,6 @@ func (t *rowTable) key(row []Value) []Value {
 	return key
 }
 
-// archivePath returns the path of an archive that an owner has.
-func (x *exchange) archivePath(name string) string {
-	return filepath.Join(x.own.Path, x.own.OwnerDir(), name, archiveFile)
-}
-
 // errNoArchive says that there is no archive.
 var errNoArchive error = fail.New(fail.Refused, "", "the archive with the rows is no longer kept")
 
@@ -440,16 +421,21 @@ func (s *Store) countRows(ctx context.Context, archive change.Ref) (n tally, l r
 	return n, l, err
 }
 
-// findArchive returns the path of an archive.
+// findArchive returns the path of an archive, whatever journal it belongs to.
 func (s *Store) findArchive(ref change.Ref) (string, error) {
-	found, err := s.archives(ref.Part)
+	a, err := s.area("")
+	if err != nil {
+		return "", err
+	}
+	defer a.Close()
+	found, err := a.Find(ref.Part)
 	if err == nil && len(found) == 0 {
 		err = errNoArchive
 	}
 	if err != nil {
 		return "", err
 	}
-	return found[0], nil
+	return filepath.Join(a.Path, found[0].Dir, found[0].Name, archiveFile), nil
 }
 
 // readRows returns the image of the rows of an archive: its list if all are in the database, nothing if none is.
@@ -512,47 +498,50 @@ func (s *Store) ArchivedSessions(ctx context.Context, archive change.Ref) (all, 
 	return all, removed, err
 }
 
-// archives returns the paths of the archives beside the database whose folders match a pattern, whatever journal they belong to.
-func (s *Store) archives(pattern string) ([]string, error) {
-	return filepath.Glob(filepath.Join(filepath.Dir(escapeGlob(s.id.Root)), stage.Dir, "*", pattern, archiveFile))
-}
-
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "*", `\*`, "?", `\?`).Replace(path)
-}
-
 // A rowsChange deletes the rows of an archive, or inserts them.
 type rowsChange struct {
-	*exchange
+	*aside.Area
+	*Store
 	op     change.Op
 	list   rowList
 	remove bool
-	fresh  bool // the archive was made for this change
+	moves  []aside.Move // of an archive that was made for this change
+	at     commitState
+	tried  bool  // this process has made the transaction
+	counts tally // of the rows of a change that this process has not made
 }
 
-func (o *Owned) rowsChange(ops []change.Op) (*rowsChange, error) {
-	x := &rowsChange{exchange: &exchange{Owned: o, base: filepath.Base(o.id.Root)}, op: ops[0]}
-	var err error
-	if ops[0].Pre == nil || ops[0].Post == nil {
+func (o *Owned) newRows(a *aside.Area, st change.Staged) (*rowsChange, error) {
+	x := &rowsChange{Area: a, Store: o.Store, op: st.Ops[0]}
+	list, err := x.op.Post, error(nil)
+	if len(st.Ops) != 1 || x.op.Pre == nil || x.op.Post == nil {
 		err = errors.New("rows are only put from one place to another")
-	} else if x.remove = len(ops[0].Post.Data) == 0; x.remove {
-		x.list, err = rowListOf(ops[0].Pre)
-	} else {
-		x.list, err = rowListOf(ops[0].Post)
+	} else if x.remove = len(x.op.Post.Data) == 0; x.remove {
+		list = x.op.Pre
 	}
-	if err == nil && x.list.name() != ops[0].Ref.Part {
+	if err == nil {
+		x.list, err = rowListOf(list)
+	}
+	if err == nil && x.list.name() != x.op.Ref.Part {
 		err = errors.New("the name of the archive is not that of its rows")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)
 	}
-	return x, x.open()
+	x.moves = a.FromBuilt(st.Dir, x.list.name())
+	return x, nil
 }
 
-func (x *rowsChange) path() string { return x.archivePath(x.list.name()) }
+func (x *rowsChange) Close() { x.Area.Close() }
 
-// checkArchive returns an error if the archive is not there, or not what was written.
-func (x *rowsChange) checkArchive() error {
+func (x *rowsChange) step(call string) error { return x.Store.step(call) }
+
+// path returns the path of the archive.
+func (x *rowsChange) path() string {
+	return filepath.Join(x.Path, x.OwnerDir(), x.list.name(), archiveFile)
+}
+
+func (x *rowsChange) CheckKept(context.Context) error {
 	f, err := openPlain(x.path())
 	if errors.Is(err, fs.ErrNotExist) {
 		return errNoArchive
@@ -568,83 +557,70 @@ func (x *rowsChange) checkArchive() error {
 	return err
 }
 
-// prepareRows checks what can be checked before the change is in the journal.
-func (o *Owned) prepareRows(ctx context.Context, p change.Plan) (change.Staged, error) {
-	st := change.Staged{Store: o.id, Ops: p.Ops}
-	x, err := o.rowsChange(p.Ops)
-	if err != nil {
-		return st, err
-	}
-	defer x.close()
-	st.Dir = x.own.OwnerDir() + "/" + x.list.name() // the archive, if it is made for this change
-	files, err := inspectFiles(o.id.Root)
+func (x *rowsChange) Check(ctx context.Context) error {
+	files, err := inspectFiles(x.id.Root)
 	if err == nil {
 		err = errors.Join(x.CheckFree(ctx), x.checkRights(), x.checkWAL())
 	}
 	if err == nil && !files.walMode {
 		err = errNoWAL
 	}
-	if _, errOwn := os.Lstat(x.path()); errOwn == nil {
-		st.Dir = x.own.OwnerDir() // it is of a redo, or the same rows were removed before
-	} else if err == nil {
-		built := filepath.Join(x.own.Path, builtFolder(), archiveFile)
-		if info, errBuilt := os.Lstat(built); !x.remove || errBuilt != nil || info.Size() != x.list.size {
-			err = errNoArchive
-		}
+	if len(x.moves) == 0 && err == nil && !exists(x.path()) {
+		err = errNoArchive
 	}
 	if err == nil && !x.remove {
-		err = CheckSpace(x.own.Path, 2*x.list.content, "the rows need")
+		err = CheckSpace(x.Path, 2*x.list.content, "the rows need")
 	}
-	if err != nil {
-		return st, fmt.Errorf("preparing a change of %s: %w", o.id.Root, err)
-	}
-	return st, nil
+	return err
 }
 
-// commitRows makes the change.
-func (o *Owned) commitRows(ctx context.Context, st change.Staged) (change.Outcome, error) {
-	x, err := o.rowsChange(st.Ops)
-	if err != nil {
-		return change.Outcome{State: change.Aborted, Cause: err}, nil
-	}
-	defer x.close()
-	var stage commitState
-	if err = x.adoptArchive(); err == nil {
-		err = x.CheckFree(ctx)
-	}
+func (x *rowsChange) Before() []aside.Move                        { return x.moves }
+func (x *rowsChange) After(context.Context) ([]aside.Move, error) { return nil, nil }
+
+// Commit makes the change in one transaction.
+func (x *rowsChange) Commit(ctx context.Context) error {
+	x.tried = true
+	err := x.CheckFree(ctx)
 	if err == nil {
-		err = o.write(ctx, func(c *Conn) error { return x.apply(ctx, c, &stage) })
+		err = x.write(ctx, func(c *Conn) error { return x.apply(ctx, c, &x.at) })
 	}
-	switch stage {
-	case committed:
-		return change.Outcome{State: change.Committed}, nil
-	case commitSent:
-		return change.Outcome{}, fmt.Errorf("committing to %s: %w", o.id.Root, err)
-	case notCommitted:
+	return err
+}
+
+// Passed reports whether the archive has rows that are not in the database.
+func (x *rowsChange) Passed(ctx context.Context) (bool, error) {
+	if x.tried && x.at != commitSent || len(x.moves) > 0 && !exists(x.path()) {
+		return x.at == committed, nil
 	}
-	out := change.Outcome{State: change.Aborted, Conflicts: conflictsIn(err)}
-	if len(out.Conflicts) == 0 {
-		out.Cause = fmt.Errorf("writing to %s: %w", o.id.Root, err)
+	err := x.syncFiles()
+	if err == nil {
+		err = x.write(ctx, func(c *Conn) (err error) {
+			if x.counts, _, err = c.count(ctx, x.path(), &x.list); err == nil && c.shared {
+				err = x.overwrite(c)
+			}
+			return err
+		})
 	}
-	if x.fresh { // no row was deleted
-		if err := x.forget(); err != nil && out.Cause != nil {
-			out.Cause = errors.Join(out.Cause, err)
-		}
+	if errors.Is(err, errNoArchive) && x.remove {
+		return false, nil // without an archive no row was deleted
+	}
+	if n := x.counts; x.remove {
+		return n[rowSame] == 0 || n[rowAbsent] > 0 || n[rowOther] > 0, err
+	}
+	return x.counts[rowSame] > 0, err
+}
+
+func (x *rowsChange) Outcome(_ context.Context, passed bool) (change.Outcome, error) {
+	out := change.Outcome{State: change.Aborted}
+	if passed {
+		out.State = change.Committed
+	}
+	if n := x.counts; n[rowOther] > 0 || n[rowSame] > 0 && n[rowAbsent] > 0 {
+		out.State = change.Conflicted
+		why := fmt.Sprintf("%d rows are there, %d are not, and %d are others", n[rowSame], n[rowAbsent], n[rowOther])
+		out.Conflicts = []change.Conflict{{Ref: x.op.Ref, Pre: x.op.Pre, Post: x.op.Post, Why: why}}
 	}
 	return out, nil
-}
-
-// adoptArchive makes the archive that this process has written the owner's, durably.
-func (x *rowsChange) adoptArchive() error {
-	if !x.remove {
-		return nil
-	}
-	_, err := os.Lstat(x.path())
-	x.fresh = err != nil // else it is of a redo, or the same rows were removed before
-	if err := x.adopt(x.list.name()); err != nil {
-		return err
-	}
-	return x.own.Sync(&atomicfile.Barrier{}, path.Join(x.own.OwnerDir(), x.list.name()), x.own.OwnerDir(), stage.Dir, ".")
 }
 
 // apply makes the change in the transaction of c, and commits it.
@@ -660,7 +636,7 @@ func (x *rowsChange) apply(ctx context.Context, c *Conn, at *commitState) (err e
 	if err == nil {
 		err = syncFolder(x.id.Root)
 	}
-	if err = cmpErr(err, ctx.Err()); err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
 	return x.commit(c, at)
@@ -779,45 +755,4 @@ func (x *rowsChange) insertRows(ctx context.Context, c *Conn) error {
 		err = fail.New(fail.Refused, "", "all sessions of these rows were deleted since")
 	}
 	return err
-}
-
-// settleRows finds out by the rows alone what became of a change.
-func (o *Owned) settleRows(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
-	x, err := o.rowsChange(st.Ops)
-	if err != nil {
-		return out, err
-	}
-	defer x.close()
-	var n tally
-	err = o.syncFiles()
-	if _, errOwn := os.Lstat(x.path()); err == nil && errors.Is(errOwn, fs.ErrNotExist) && x.remove {
-		return change.Outcome{State: change.Aborted}, nil // without an archive no row was deleted
-	}
-	if err == nil {
-		err = o.write(ctx, func(c *Conn) (err error) {
-			if n, _, err = c.count(ctx, x.path(), &x.list); err == nil && c.shared {
-				err = o.overwrite(c)
-			}
-			return err
-		})
-	}
-	if err != nil {
-		return out, fmt.Errorf("settling a change of %s: %w", o.id.Root, err)
-	}
-	out.State = change.Aborted
-	switch {
-	case n[rowOther] > 0 || n[rowSame] > 0 && n[rowAbsent] > 0:
-		out.State = change.Conflicted
-		out.Conflicts = []change.Conflict{{Ref: x.op.Ref, Pre: x.op.Pre, Post: x.op.Post, Why: fmt.Sprintf("%d rows are there, %d are not, and %d are others", n[rowSame], n[rowAbsent], n[rowOther])}}
-	case x.remove == (n[rowSame] == 0):
-		out.State = change.Committed
-	case x.remove && st.Dir != x.own.OwnerDir():
-		err = x.forget()
-	}
-	return out, err
-}
-
-// forget removes the archive.
-func (x *rowsChange) forget() error {
-	return x.own.Empty(x.own.OwnerDir()+"/"+x.list.name(), x.own.Remove)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/aside"
 )
 
 // ErrUnusable means that the file is no database, is damaged, or has an unknown
@@ -46,14 +47,13 @@ type Store struct {
 	// that it sees none of our own locks.
 	conns sync.RWMutex
 
-	mu       sync.Mutex
-	schema   *schema              // last one seen
-	building bool                 // this process has made a new database or an archive
-	adopted  string               // the new database that this process has built, see exchange
-	rebuild  bool                 // an index is damaged: reading needs rebuilt ones
-	sums     map[fileStamp]string // hashes of files that were read whole
-	idle     []idleConn
-	idleEnd  *time.Timer
+	sums aside.Sums // of whole files
+
+	mu      sync.Mutex
+	schema  *schema // last one seen
+	rebuild bool    // an index is damaged: reading needs rebuilt ones
+	idle    []idleConn
+	idleEnd *time.Timer
 }
 
 // Open opens the database at file, a canonical path: SQLite derives the names of -wal and

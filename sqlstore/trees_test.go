@@ -112,6 +112,11 @@ func TestTreesCutAtEveryStep(t *testing.T) {
 			if committed != (removed != undo) {
 				t.Errorf("undo %t, step %d: the folders are kept: %t, the entry is committed: %t", undo, k, removed, committed)
 			}
+			if removed {
+				f.checkOurs(fmt.Sprint(k), "snapshot-aaa", "snapshot-bbb")
+			} else {
+				f.checkOurs(fmt.Sprint(k))
+			}
 			if !hit {
 				t.Logf("undo %t: %d steps, %d end after it, %d before", undo, k, forward, back)
 				break

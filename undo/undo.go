@@ -75,10 +75,10 @@ func Conflicts(ops []change.Op, now []*change.Image, current []change.Ref) []cha
 func NeedsSession(ops []change.Op) bool {
 	whole := slices.ContainsFunc(ops, func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Post != nil })
 	return slices.ContainsFunc(ops, func(o change.Op) bool {
-		switch o.Ref.Kind {
-		case change.KindSession, change.KindProject, change.KindFolder, change.KindTree:
+		switch kind := o.Ref.Kind; {
+		case kind == change.KindSession, kind == change.KindProject, kind == change.KindFolder, kind.WholeFiles():
 			return false
-		case change.KindFile:
+		case kind == change.KindFile:
 			return o.Pre == nil && !whole
 		default:
 			return o.Pre == nil || o.Post == nil
@@ -156,7 +156,7 @@ func newRelations(current []change.Ref, ops []change.Op, now []*change.Image) re
 // conflict returns why the op does not fit the record's parent or children, or "".
 func (r relations) conflict(o change.Op) string {
 	switch {
-	case o.Pre == nil && r.gone && o.Ref.Kind != change.KindProject && o.Ref.Kind != change.KindTree:
+	case o.Pre == nil && r.gone && o.Ref.Kind != change.KindProject && !o.Ref.Kind.WholeFiles():
 		return "its session was deleted"
 	case o.Pre == nil && o.Ref.Kind == change.KindPart && !r.messages[o.Ref.Message] && !r.written[o.Ref.Message]:
 		return "its message was deleted"

@@ -359,7 +359,7 @@ func cleanStore(b *batch, c *mend.Store, f writeFlags, what string, r agent.Clea
 		return j, err
 	}
 	defer func() {
-		if found.Discard != nil && !j.kept {
+		if found.Discard != nil {
 			err = errors.Join(err, found.Discard())
 		}
 	}()
@@ -414,7 +414,6 @@ func (j *cleanedJSON) apply(b *batch, c *mend.Store, p change.Plan) error {
 	if e.ID != "" && b.JSON {
 		j.Repairs = append(j.Repairs, entryJSON(e, p.Ops))
 	}
-	j.kept = j.kept || e.ID != "" && e.State != change.Aborted
 	if err == nil {
 		e.Ops = nil // one of many, and only ids are printed
 		j.entries = append(j.entries, e)
@@ -482,7 +481,6 @@ type cleanedJSON struct {
 	Note     string           `json:"note,omitempty"` // why it has not given them back
 
 	entries []change.Entry // of what was removed
-	kept    bool           // the archive belongs to an entry, which may be pending
 }
 
 type cleanedSession struct {

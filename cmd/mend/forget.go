@@ -121,7 +121,7 @@ func noteArchives(env *environment) error {
 	es, err := env.opt.Journal.Log(journal.Query{State: change.Committed})
 	var ids []string
 	for _, e := range es {
-		if !e.Forgotten && (e.HasRows() || e.HasDatabase()) {
+		if !e.Forgotten && e.Kind().Whole() {
 			ids = append(ids, e.ID)
 		}
 	}

@@ -68,9 +68,8 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) (err error)
 	if err != nil {
 		return err
 	}
-	keep := false
 	defer func() {
-		if s.Discard != nil && !keep {
+		if s.Discard != nil {
 			err = errors.Join(err, s.Discard())
 		}
 	}()
@@ -78,9 +77,8 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) (err error)
 	setSalvageAnswer(env, s)
 	err = env.run(ctx, f, job{
 		question: "Put the new database into the place of the damaged one?", noDiff: true, steps: oneStep(c, s.Plan), n: 1,
-		dry:   "Run again without --dry-run to put the new database into its place.",
-		ended: func(_ step, e change.Entry, _ error) { keep = e.ID != "" && e.State != change.Aborted },
-		done:  func(b *batch) { printSalvaged(env, c, s, b.done[0]) },
+		dry:  "Run again without --dry-run to put the new database into its place.",
+		done: func(b *batch) { printSalvaged(env, c, s, b.done[0]) },
 	})
 	return cmp.Or(err, salvageResult(s))
 }

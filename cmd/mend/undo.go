@@ -314,9 +314,9 @@ func hintMove(err error, e change.Entry) error {
 	switch {
 	case ok && len(conflict.Conflicts) > 0 && len(conflict.Conflicts[0].Later) > 0:
 		return err // it names what to undo first
-	case ok && e.HasRows():
+	case ok && e.Kind() == change.KindRows:
 		return fail.WithHint(err, "nothing was changed. Undo first what brought rows of it back (\"mend log\"), or delete the archive: mend forget "+e.ID)
-	case ok && e.HasArchive():
+	case ok && e.Kind() == change.KindTree:
 		path := filepath.Join(filepath.Dir(e.Store.Root), conflict.Conflicts[0].Ref.Project, conflict.Conflicts[0].Ref.Part)
 		return fail.WithHint(err, "nothing was changed. Move away what was made there since, then run the command again: mv "+shellWord(path)+" "+shellWord(path+".new"))
 	case !ok || e.Cause.Kind != change.CauseMove || e.Cause.Folder == "":

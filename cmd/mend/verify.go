@@ -66,7 +66,7 @@ func verifyBeside(ctx context.Context, env *environment) error {
 	}
 	n, b := 0, newBatch(ctx, env, 2)
 	for _, e := range es {
-		if e.Forgotten || !e.HasArchive() && !e.HasDatabase() {
+		if e.Forgotten || !e.Kind().WholeFiles() {
 			continue
 		}
 		c, err := openStoreOf(ctx, env, e, false)

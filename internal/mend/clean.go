@@ -48,8 +48,8 @@ func (c *Store) Space(ctx context.Context, progress func(done, total int64)) (pa
 	return space.Parts, sessions, err
 }
 
-// ProposeClean plans to remove something from the store to make room. what says it in one word. If the plans are not carried
-// out, call Discard. The error names the processes that have the store's database open, wraps [repair.ErrBusy] if an agent uses
+// ProposeClean plans to remove something from the store to make room. what says it in one word. Call Discard in any
+// case. The error names the processes that have the store's database open, wraps [repair.ErrBusy] if an agent uses
 // one of the sessions, and [errors.ErrUnsupported] if the store has no such thing.
 func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequest) (agent.Cleaned, error) {
 	seen := c.seen()

@@ -228,7 +228,7 @@ func (c *Store) revert(ctx context.Context, j *journal.Journal, es []change.Entr
 	lists, reverts, version := make([][]change.Op, len(es)), []*change.AppendPoint(nil), ""
 	archive := false // what was taken away comes back as a whole, and overwrites nothing
 	for i, e := range es {
-		archive = archive || e.HasArchive()
+		archive = archive || e.Kind() == change.KindRows || e.Kind() == change.KindTree
 		if owns, likely := c.owns(ctx, e); !owns && (!r.Named || !likely) {
 			return change.Plan{}, fmt.Errorf("repair %s: %w: %s", e.ID, errOtherStore, e.Store.Root)
 		}

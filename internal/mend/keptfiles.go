@@ -21,7 +21,7 @@ func (c *Store) Sweep(ctx context.Context, dry bool) (freed int64, err error) {
 		var needed []change.Op
 		es, err := j.List(journal.Query{})
 		for _, e := range es {
-			if err != nil || e.Forgotten || e.State == change.Aborted || !e.HasDatabase() && !e.HasArchive() {
+			if err != nil || e.Forgotten || e.State == change.Aborted || !e.Kind().WholeFiles() {
 				continue
 			}
 			var ops []change.Op

@@ -32,7 +32,7 @@ func (c *Store) later(ctx context.Context, j *journal.Journal, after change.Entr
 	undone := change.Entry{Ops: []change.OpInfo{{Ref: p.Ops[0].Ref}}}
 	about := map[string]bool{p.Session: true} // sessions
 	switch {
-	case undone.HasRows():
+	case undone.Kind() == change.KindRows:
 		about, _, err = c.archivedSessions(ctx, undone)
 	case p.Session == change.NoSession: // it goes along with sessions
 		var op []change.Entry
@@ -42,12 +42,12 @@ func (c *Store) later(ctx context.Context, j *journal.Journal, after change.Entr
 		}
 	}
 	for _, e := range es {
-		l := laterChange{id: e.ID, session: e.Session, records: map[change.Ref]bool{}, whole: undone.HasRows() && about[e.Session]}
-		if undone.HasDatabase() || e.HasDatabase() {
-			l.whole = undone.HasRows() == undone.HasArchive() && e.HasRows() == e.HasArchive() // not of a folder beside it
+		l := laterChange{id: e.ID, session: e.Session, records: map[change.Ref]bool{}, whole: undone.Kind() == change.KindRows && about[e.Session]}
+		if undone.Kind() == change.KindDatabase || e.Kind() == change.KindDatabase {
+			l.whole = undone.Kind() != change.KindTree && e.Kind() != change.KindTree // not of a folder beside it
 		}
 		var removed map[string]bool
-		if e.HasRows() && e.Ops[0].Post.Equal(noRows) && e.Ops[0].Ref != p.Ops[0].Ref && err == nil { // else it is the redo of the same
+		if e.Kind() == change.KindRows && e.Ops[0].Post.Equal(noRows) && e.Ops[0].Ref != p.Ops[0].Ref && err == nil { // else it is the redo of the same
 			_, removed, err = c.archivedSessions(ctx, e)
 		}
 		for id := range removed {
@@ -75,7 +75,7 @@ func (c *Store) archivedSessions(ctx context.Context, e change.Entry) (all, remo
 
 // RowsLeftOut returns how many rows an undo of cleaned rows did not bring back, because their session was deleted. The archive has them.
 func (c *Store) RowsLeftOut(ctx context.Context, undo change.Entry) (int64, error) {
-	if kept := c.store.KeptFiles(""); kept != nil && undo.HasRows() && undo.Cause.Kind == change.CauseUndo {
+	if kept := c.store.KeptFiles(""); kept != nil && undo.Kind() == change.KindRows && undo.Cause.Kind == change.CauseUndo {
 		return kept.RowsLeftOut(ctx, undo.Ops[0].Ref)
 	}
 	return 0, nil

@@ -39,7 +39,7 @@ func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 func (c *Store) knows(ctx context.Context, e change.Entry) (known, same, all bool) {
 	own := c.store.ID()
 	some, all := c.holds(ctx, e)
-	same = e.Store.Ino != 0 && e.Store.Dev == own.Dev && e.Store.Ino == own.Ino && !e.HasDatabase() // which has another file since
+	same = e.Store.Ino != 0 && e.Store.Dev == own.Dev && e.Store.Ino == own.Ino && e.Kind() != change.KindDatabase // which has another file since
 	kept := c.store.KeptFiles("")
 	return some || kept != nil && slices.ContainsFunc(e.Ops, kept.Keeps) || same && (all || c.has(ctx, e.Session)), same, all
 }

@@ -35,7 +35,7 @@ func (c *Store) CheckSalvage(ctx context.Context) (damaged bool, err error) {
 }
 
 // ProposeSalvage reads what can be read of a damaged database and writes it into a new one beside it, with
-// dryRun into one that is removed. If the plan is not carried out, call Discard. The error wraps
+// dryRun into one that is removed. Call Discard in any case. The error wraps
 // [errors.ErrUnsupported] if the store is no database.
 func (c *Store) ProposeSalvage(ctx context.Context, dryRun bool, progress func(done, total int64)) (s Salvage, err error) {
 	o := agent.SalvageOptions{DryRun: dryRun, Progress: progress, Check: func(path string, found *agent.Salvaged) (err error) {

@@ -2,6 +2,7 @@ package ownfile
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"time"
 )
@@ -39,6 +40,19 @@ func Acquire(path string, flag int, shared bool, timeout time.Duration) (*Lock, 
 			return nil, err
 		}
 	}
+}
+
+// TryLock locks an open file or folder exclusively until it is closed. The error is [ErrLocked] if it is locked, and wraps
+// [errors.ErrUnsupported] where it cannot be: on Windows a folder, and on some network file systems anything.
+func TryLock(f *os.File) error {
+	ok, err := tryLock(f, false)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	case !ok:
+		return ErrLocked
+	}
+	return nil
 }
 
 // File returns the locked file. With a shared lock it may only be read.

@@ -1,0 +1,274 @@
+package aside
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"mend/change"
+	"mend/internal/atomicfile"
+	"mend/internal/safedir"
+	"mend/internal/stage"
+)
+
+// A Place is a name in a folder below the store's folder.
+type Place struct{ Dir, Name string }
+
+func (p Place) String() string { return p.Dir + "/" + p.Name }
+
+// isOurs reports whether only mend puts something into the place.
+func (p Place) isOurs() bool { return p.Dir == stage.Dir || strings.HasPrefix(p.Dir, stage.Dir+"/") }
+
+// A Move renames a file or a folder to a place where nothing is. One without a source has nothing to do.
+type Move struct{ From, To Place }
+
+// A Change is a change of whole files. Its moves and its commit point are made in order.
+type Change interface {
+	// Check returns an error if the change cannot be made, a [*change.ConflictError] if something is not as it expects.
+	Check(ctx context.Context) error
+	// Before returns the moves before the commit point. They are reverted if it is not reached.
+	Before() []Move
+	// Commit is the commit point, which another program sees at once.
+	Commit(ctx context.Context) error
+	// Passed reports, by content and places alone, whether the commit point was reached.
+	Passed(ctx context.Context) (bool, error)
+	// After returns the moves after the commit point.
+	After(ctx context.Context) ([]Move, error)
+	// Outcome returns the outcome, once the moves after the commit point are made, or those before it are reverted.
+	Outcome(ctx context.Context, passed bool) (change.Outcome, error)
+	// CheckKept returns an error if what the change took away is not kept whole.
+	CheckKept(ctx context.Context) error
+	// Close closes the folder.
+	Close()
+}
+
+// An Area is a store's folder, while one owner changes what is in it.
+type Area struct {
+	stage.Area
+	sums *Sums
+}
+
+// Open opens the folder at path; owner is "" only to build something. Sums may be nil.
+func Open(path, owner string, step func(string) error, sums *Sums) (*Area, error) {
+	if owner == "" {
+		owner = builder
+	}
+	if err := stage.CheckOwner(owner); err != nil {
+		return nil, err
+	}
+	root, err := safedir.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	if sums == nil {
+		sums = &Sums{}
+	}
+	return &Area{stage.Area{Root: root, Path: path, Owner: owner, Step: step}, sums}, nil
+}
+
+// Close closes the folder.
+func (a *Area) Close() { a.Root.Close() }
+
+// Kept returns the place in which the owner keeps something.
+func (a *Area) Kept(name string) Place { return Place{a.OwnerDir(), name} }
+
+// Dir returns where the content is that a change brings to the store: what this process has built under that name, unless
+// the owner has it already, as for an undo; else the owner's folder. It is the Dir of the [change.Staged].
+func (a *Area) Dir(name string) (string, error) {
+	kept, err := a.exists(a.Kept(name))
+	built, errBuilt := a.exists(Place{builtDir, name})
+	if err = errors.Join(err, errBuilt); err == nil && built && !kept {
+		return builtDir + "/" + name, nil
+	}
+	return a.OwnerDir(), err
+}
+
+// FromBuilt returns the move that makes the owner's what was built under that name, if [change.Staged].Dir says that it was.
+func (a *Area) FromBuilt(dir, name string) []Move {
+	if dir != builtDir+"/"+name {
+		return nil
+	}
+	return []Move{{Place{builtDir, name}, a.Kept(name)}}
+}
+
+// Run makes a change. An error says that its outcome is not known: call [Area.Settle].
+func (a *Area) Run(ctx context.Context, c Change) (change.Outcome, error) {
+	if err := c.Check(ctx); err != nil {
+		return aborted(err), nil
+	}
+	err := a.Forward(ctx, c.Before())
+	if err == nil {
+		err = c.Commit(ctx)
+	}
+	out, errSettle := a.Settle(context.WithoutCancel(ctx), c)
+	if errSettle != nil {
+		return change.Outcome{}, errors.Join(err, errSettle)
+	}
+	if out.State == change.Aborted && err != nil {
+		out = aborted(err)
+	}
+	return out, nil
+}
+
+// aborted returns the outcome of a change of which an error has left nothing.
+func aborted(err error) change.Outcome {
+	out := change.Outcome{State: change.Aborted, Cause: err}
+	if conflict, ok := errors.AsType[*change.ConflictError](err); ok {
+		out.Conflicts = conflict.Conflicts
+	}
+	return out
+}
+
+// Settle finishes a change whose commit point was reached, and reverts any other.
+func (a *Area) Settle(ctx context.Context, c Change) (out change.Outcome, err error) {
+	passed, err := c.Passed(ctx)
+	if err != nil {
+		return out, err
+	}
+	var after []Move
+	if !passed {
+		err = a.Back(ctx, c.Before())
+	} else if after, err = c.After(ctx); err == nil {
+		err = a.Forward(ctx, after)
+	}
+	if err != nil {
+		return out, err
+	}
+	return c.Outcome(ctx, passed)
+}
+
+// Forward makes those moves that are open, durably.
+func (a *Area) Forward(ctx context.Context, moves []Move) error {
+	folders := []string{".", stage.Dir, a.OwnerDir()}
+	for _, m := range moves {
+		from, err := a.exists(m.From)
+		to, errTo := a.exists(m.To)
+		if err := errors.Join(err, errTo, ctx.Err()); err != nil {
+			return err
+		}
+		if from && !to {
+			if err := a.rename(m); err != nil {
+				return err
+			}
+		}
+		folders = append(folders, m.From.Dir, m.To.Dir)
+	}
+	if len(moves) == 0 {
+		return nil
+	}
+	slices.Sort(folders)
+	return a.Sync(&atomicfile.Barrier{}, slices.Compact(folders)...)
+}
+
+// Back reverts those moves that were made, the last one first, durably.
+func (a *Area) Back(ctx context.Context, moves []Move) error {
+	var back []Move
+	for _, m := range slices.Backward(moves) {
+		back = append(back, Move{m.To, m.From})
+	}
+	return a.Forward(ctx, back)
+}
+
+// A progress is how far a list of moves is made.
+type progress struct {
+	done, open int
+	taken      []int // those that cannot be made: another program has made the target
+	blocked    []int // those that cannot be reverted: another program has made the source again
+}
+
+// look returns how far moves are made. Only mend puts something into a place of ours, so that place decides.
+func (a *Area) look(moves []Move) (p progress, err error) {
+	for i, m := range moves {
+		from, err := a.exists(m.From)
+		to, errTo := a.exists(m.To)
+		if err := errors.Join(err, errTo); err != nil {
+			return p, err
+		}
+		switch {
+		case m.To.isOurs() && !to, !m.To.isOurs() && from && !to:
+			p.open++
+		case !m.To.isOurs() && from:
+			p.open++
+			p.taken = append(p.taken, i)
+		default:
+			p.done++
+			if from {
+				p.blocked = append(p.blocked, i)
+			}
+		}
+	}
+	return p, nil
+}
+
+// exists reports whether something is in a place.
+func (a *Area) exists(p Place) (bool, error) {
+	e, err := a.stat(p)
+	return e.Exists, err
+}
+
+func (a *Area) stat(p Place) (e safedir.Entry, err error) {
+	d, err := a.Root.Sub(p.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return e, nil
+	}
+	if err != nil {
+		return e, err
+	}
+	defer d.Close()
+	return d.Stat(p.Name)
+}
+
+func (a *Area) rename(m Move) error {
+	from, err := a.Root.Sub(m.From.Dir)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := a.folder(m.To.Dir)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	if err := a.step("move " + m.From.String()); err != nil {
+		return err
+	}
+	return from.Move(m.From.Name, to, m.To.Name)
+}
+
+// folder opens a folder, and makes it if it is missing.
+func (a *Area) folder(p string) (*safedir.Dir, error) {
+	if p == "." {
+		return a.Root.Sub(p)
+	}
+	return a.Make(p)
+}
+
+func (a *Area) step(call string) error {
+	if a.Step == nil {
+		return nil
+	}
+	return a.Step(call)
+}
+
+// Discard removes the folders in which a change has left nothing, and what killed processes have built.
+func (a *Area) Discard() error {
+	err := a.SweepBuilt()
+	own, errOwn := a.Root.Sub(a.OwnerDir())
+	if errors.Is(errOwn, fs.ErrNotExist) {
+		return errors.Join(err, a.RemoveEmpty(stage.Dir))
+	}
+	if errOwn != nil {
+		return errors.Join(err, errOwn)
+	}
+	defer own.Close()
+	names, errNames := own.Names()
+	err = errors.Join(err, errNames)
+	for _, name := range names {
+		if strings.HasPrefix(name, setPrefix) {
+			err = errors.Join(err, a.RemoveEmpty(a.OwnerDir()+"/"+name))
+		}
+	}
+	return errors.Join(err, a.RemoveEmpty(a.OwnerDir()))
+}

@@ -1,0 +1,314 @@
+package aside_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/internal/aside"
+	"mend/internal/ownfile"
+	"mend/internal/test/storetest"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// list returns all files below a folder with their content, and the folders that are empty.
+func list(t *testing.T, root string) (all []string) {
+	t.Helper()
+	must(t, filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		if e.IsDir() {
+			names, err := os.ReadDir(path)
+			if len(names) == 0 {
+				all = append(all, rel+"/")
+			}
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all = append(all, rel+"="+string(data))
+		return err
+	}))
+	return all
+}
+
+func open(t *testing.T, root, owner string, step func(string) error) *aside.Area {
+	t.Helper()
+	a, err := aside.Open(root, owner, step, nil)
+	must(t, err)
+	return a
+}
+
+func put(t *testing.T, root, name, data string) {
+	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(filepath.Join(root, name)), 0o700))
+	must(t, os.WriteFile(filepath.Join(root, name), []byte(data), 0o600))
+}
+
+// TestMoves: each move is made whose source is there and whose target is free; reverted, all is as it was.
+func TestMoves(t *testing.T) {
+	root := storetest.FastDir(t)
+	put(t, root, "one", "1")
+	put(t, root, "taken", "agent's")
+	put(t, root, ".mend/own/kept", "2")
+	a := open(t, root, "own", nil)
+	defer a.Close()
+	moves := []aside.Move{
+		{From: aside.Place{Dir: ".", Name: "one"}, To: a.Kept("one")},
+		{From: aside.Place{Dir: ".", Name: "missing"}, To: a.Kept("missing")},
+		{From: a.Kept("kept"), To: aside.Place{Dir: ".", Name: "taken"}},
+	}
+	before := list(t, root)
+	for range 2 { // the second time nothing is left to do
+		must(t, a.Forward(t.Context(), moves))
+		want := []string{".mend/own/kept=2", ".mend/own/one=1", "taken=agent's"}
+		if got := list(t, root); !slices.Equal(got, want) {
+			t.Fatalf("after Forward: %q, want %q", got, want)
+		}
+	}
+	for range 2 {
+		must(t, a.Back(t.Context(), moves))
+		if got := list(t, root); !slices.Equal(got, before) {
+			t.Fatalf("after Back: %q, want %q", got, before)
+		}
+	}
+}
+
+// build builds a database in the place of the one in root, as a process does that is then killed unless it discards it.
+func build(t *testing.T, a *aside.Area, f aside.DatabaseFile, data string) (*aside.Built, *change.Image) {
+	t.Helper()
+	b, err := a.Build()
+	must(t, err)
+	put(t, a.Path, b.Folder()+"/"+f.Name, data)
+	image, err := a.FinishDatabase(t.Context(), b, f)
+	must(t, err)
+	return b, image
+}
+
+// TestSweepBuilt: what a process builds stays as long as it runs, and is removed by the next one after it.
+func TestSweepBuilt(t *testing.T) {
+	root := storetest.FastDir(t)
+	put(t, root, "db", "old")
+	fault := &storetest.Fault{At: 1 << 30}
+	own := open(t, root, "", fault.Step)
+	defer own.Close()
+	b, _ := build(t, own, aside.DatabaseFile{Name: "db"}, "new")
+	put(t, root, ".mend/salvage/77.new/db", "of an older version")
+	other := open(t, root, "other", nil)
+	defer other.Close()
+	must(t, other.Discard())
+	if got := list(t, root); len(got) != 2 || !strings.HasSuffix(got[0], "=new") || !strings.HasPrefix(got[0], ".mend/built/db-") {
+		t.Fatalf("while the process runs: %q", got)
+	}
+	fault.At = 0 // it is killed: nothing is removed, and the lock ends
+	if err := b.Discard(); err == nil || len(list(t, root)) != 2 {
+		t.Fatalf("Discard of a killed process: %v, %q", err, list(t, root))
+	}
+	must(t, other.Discard())
+	if got := list(t, root); !slices.Equal(got, []string{"db=old"}) {
+		t.Errorf("after the next writer: %q", got)
+	}
+}
+
+// TestBuiltTwice: a second process that has built the same is refused, and what the first one has stays.
+func TestBuiltTwice(t *testing.T) {
+	root := storetest.FastDir(t)
+	a := open(t, root, "", nil)
+	defer a.Close()
+	f := aside.DatabaseFile{Name: "db"}
+	b, _ := build(t, a, f, "new")
+	second, err := a.Build()
+	must(t, err)
+	put(t, root, second.Folder()+"/db", "new")
+	if _, err := a.FinishDatabase(t.Context(), second, f); err == nil {
+		t.Error("a second process has built the same: no error")
+	}
+	must(t, second.Discard())
+	if got := list(t, root); len(got) != 1 || !strings.HasPrefix(got[0], ".mend/built/db-") {
+		t.Errorf("left are %q", got)
+	}
+	must(t, b.Discard())
+	if got := list(t, root); !slices.Equal(got, []string{"./"}) {
+		t.Errorf("left are %q", got)
+	}
+}
+
+// A databaseFixture is a database that is put aside or comes back, without a journal.
+type databaseFixture struct {
+	*testing.T
+	root string
+	file aside.DatabaseFile
+}
+
+func newDatabaseFixture(t *testing.T) databaseFixture {
+	f := databaseFixture{t, storetest.FastDir(t), aside.DatabaseFile{
+		Name: "db", CheckFree: func(context.Context) error { return nil }, Lock: func() (func(), error) { return func() {}, nil },
+		Checkpoint: func(context.Context) (bool, error) { return false, nil },
+	}}
+	for name, data := range map[string]string{"db": "old", "db-wal": "log", "db-shm": "index", "other": "x"} {
+		put(t, f.root, name, data)
+	}
+	return f
+}
+
+// run makes a change as txn.Run does, and reports whether it was begun.
+func (f databaseFixture) run(op change.Op, step func(string) error) (st change.Staged, out change.Outcome, err error) {
+	a := open(f.T, f.root, "own", step)
+	defer a.Close()
+	st = change.Staged{Ops: []change.Op{op}}
+	if st, err = aside.StageDatabase(f.Context(), a, f.file, st); err != nil {
+		return st, out, err
+	}
+	c, err := aside.NewDatabase(a, f.file, st)
+	if err == nil {
+		out, err = a.Run(f.Context(), c)
+	}
+	return st, out, err
+}
+
+func (f databaseFixture) settle(st change.Staged, step func(string) error) (out change.Outcome, err error) {
+	a := open(f.T, f.root, "own", step)
+	defer a.Close()
+	c, err := aside.NewDatabase(a, f.file, st)
+	if err == nil {
+		out, err = a.Settle(f.Context(), c)
+	}
+	return out, errors.Join(err, a.Discard())
+}
+
+func (f databaseFixture) image() *change.Image {
+	a := open(f.T, f.root, "own", nil)
+	defer a.Close()
+	image, err := a.Files(f.Context(), f.file.Place())
+	must(f.T, err)
+	return image
+}
+
+// TestDatabaseAsideCutAtEveryStep: a database is put aside without another one in its place, and comes back. Killed at every step, and in
+// the recovery too, the files are all in one place or the other, and our own folders have nothing else.
+func TestDatabaseAsideCutAtEveryStep(t *testing.T) {
+	for _, undo := range []bool{false, true} {
+		done, reverted := 0, 0
+		for k := 0; ; k++ {
+			f := newDatabaseFixture(t)
+			op := change.Op{Ref: change.Ref{Kind: change.KindDatabase, Part: "db"}, Pre: f.image()}
+			here := list(t, f.root)
+			_, _, err := f.run(op, nil)
+			must(t, err)
+			away := list(t, f.root)
+			if undo {
+				op = change.Inverse([]change.Op{op})[0]
+			} else {
+				_, _, err = f.run(change.Inverse([]change.Op{op})[0], nil)
+				must(t, err)
+				_, err = f.settle(change.Staged{Ops: []change.Op{op}}, nil)
+				must(t, err)
+			}
+			fault := &storetest.Fault{At: k}
+			st, out, _ := f.run(op, fault.Step)
+			if fault.Hit() {
+				cut := &storetest.Fault{At: k % 3}
+				_, _ = f.settle(st, cut.Step)
+			}
+			if out, err = f.settle(st, nil); err != nil || len(out.Conflicts) > 0 {
+				t.Fatalf("undo %t, step %d (%v): %v, %v", undo, k, fault.Calls, out, err)
+			}
+			want := here
+			if (out.State == change.Committed) != undo {
+				want = away
+			}
+			if got := list(t, f.root); !slices.Equal(got, want) {
+				t.Fatalf("undo %t, step %d (%v): %s, %q, want %q", undo, k, fault.Calls, out.State, got, want)
+			}
+			if !fault.Hit() {
+				break
+			}
+			if out.State == change.Committed {
+				done++
+			} else {
+				reverted++
+			}
+		}
+		if done == 0 || reverted == 0 {
+			t.Errorf("undo %t: %d done, %d reverted, want some of each", undo, done, reverted)
+		}
+	}
+}
+
+// TestDatabaseMadeAgain: the agent makes the database again before the recovery of an undo: that is a conflict that ends, and both stay.
+func TestDatabaseMadeAgain(t *testing.T) {
+	f := newDatabaseFixture(t)
+	op := change.Op{Ref: change.Ref{Kind: change.KindDatabase, Part: "db"}, Pre: f.image()}
+	_, _, err := f.run(op, nil)
+	must(t, err)
+	st, _, _ := f.run(change.Inverse([]change.Op{op})[0], (&storetest.Fault{}).Step)
+	put(t, f.root, "db", "again")
+	before := list(t, f.root)
+	for range 2 {
+		if out, err := f.settle(st, nil); err != nil || len(out.Conflicts) != 1 {
+			t.Errorf("Settle: %v, %v, want a conflict", out, err)
+		}
+	}
+	if got := list(t, f.root); !slices.Equal(got, before) {
+		t.Errorf("files: %q, want %q", got, before)
+	}
+}
+
+// TestDatabaseWrittenMeanwhile: bytes that another program writes in the moment of the exchange are seen, although the time of the file
+// says nothing, and both databases stay.
+func TestDatabaseWrittenMeanwhile(t *testing.T) {
+	f := newDatabaseFixture(t)
+	must(t, errors.Join(os.Remove(filepath.Join(f.root, "db-wal")), os.Remove(filepath.Join(f.root, "db-shm"))))
+	a := open(t, f.root, "", nil)
+	b, post := build(t, a, f.file, "new")
+	a.Close()
+	path := filepath.Join(f.root, "db")
+	info, err := os.Stat(path)
+	must(t, err)
+	op := change.Op{Ref: change.Ref{Kind: change.KindDatabase}, Pre: f.image(), Post: post}
+	_, out, err := f.run(op, func(call string) error {
+		if strings.HasPrefix(call, "exchange") {
+			put(t, f.root, "db", "odd")
+			return os.Chtimes(path, info.ModTime(), info.ModTime())
+		}
+		return nil
+	})
+	if err == nil && out.State == change.Committed && len(out.Conflicts) == 0 {
+		t.Errorf("Run: %v, want it to see what was written", out)
+	}
+	must(t, b.Discard())
+	if all := strings.Join(list(t, f.root), " "); !strings.Contains(all, "=odd") || !strings.Contains(all, "=new") {
+		t.Errorf("files: %s", all)
+	}
+}
+
+// TestTryLock: a folder is locked for as long as it is open.
+func TestTryLock(t *testing.T) {
+	root := storetest.FastDir(t)
+	var files [2]*os.File
+	for i := range files {
+		f, err := os.Open(root)
+		must(t, err)
+		defer f.Close()
+		files[i] = f
+	}
+	must(t, ownfile.TryLock(files[0]))
+	if err := ownfile.TryLock(files[1]); !errors.Is(err, ownfile.ErrLocked) {
+		t.Errorf("a second lock: %v", err)
+	}
+	must(t, files[0].Close())
+	must(t, ownfile.TryLock(files[1]))
+}

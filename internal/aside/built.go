@@ -1,0 +1,238 @@
+package aside
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"mend/change"
+	"mend/internal/atomicfile"
+	"mend/internal/fail"
+	"mend/internal/ownfile"
+	"mend/internal/safedir"
+	"mend/internal/stage"
+)
+
+// Our own folders below [stage.Dir] for what is built. Older versions of mend built in the second.
+const (
+	builder  = "built"
+	builtDir = stage.Dir + "/" + builder
+	oldBuilt = stage.Dir + "/salvage"
+)
+
+// A Built is a folder in which this process builds something. It is locked until Discard, so that no other process removes it.
+type Built struct {
+	name string
+	lock *safedir.Dir // nil where a folder cannot be locked; there no process removes what others have built
+	open func() (*Area, error)
+}
+
+// Build makes a folder in which this process builds something.
+func (a *Area) Build() (*Built, error) {
+	if err := a.SweepBuilt(); err != nil {
+		return nil, err
+	}
+	path, owner, step, sums := a.Path, a.Owner, a.Step, a.sums
+	b := &Built{open: func() (*Area, error) { return Open(path, owner, step, sums) }}
+	for {
+		b.name = rand.Text()
+		d, err := a.Make(builtDir + "/" + b.name)
+		if err != nil {
+			return nil, errors.Join(err, a.RemoveEmpty(builtDir))
+		}
+		err = ownfile.TryLock(d.File())
+		if errors.Is(err, errors.ErrUnsupported) {
+			d.Close()
+			return b, nil
+		}
+		// Until it is locked, another process may take the folder for one that a killed process has left.
+		if is, errStat := a.exists(Place{builtDir, b.name}); err == nil && errStat == nil && is {
+			b.lock = d
+			return b, nil
+		}
+		d.Close()
+	}
+}
+
+// Folder returns the folder below the store's folder.
+func (b *Built) Folder() string { return builtDir + "/" + b.name }
+
+// Finish makes what was built durable and gives it the name under which a change finds it: that of its content.
+func (b *Built) Finish(a *Area, name string) error {
+	err := a.rename(Move{Place{builtDir, b.name}, Place{builtDir, name}})
+	if errors.Is(err, fs.ErrExist) {
+		return fail.New(fail.Refused, "run the command again when it has ended", "another process of mend has built the same")
+	}
+	if err != nil {
+		return err
+	}
+	b.name = name
+	return a.Sync(&atomicfile.Barrier{}, b.Folder(), builtDir, stage.Dir, ".")
+}
+
+// Discard unlocks the folder, and removes it if no change has taken it. Call it in any case.
+func (b *Built) Discard() error {
+	if b.lock != nil {
+		b.lock.Close()
+	}
+	a, err := b.open()
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.sweepBuilt(builtDir, func(name string) bool { return name == b.name }, true)
+}
+
+// SweepBuilt removes what processes that have ended have built, and no change has taken.
+func (a *Area) SweepBuilt() error {
+	all := func(string) bool { return true }
+	return errors.Join(a.sweepBuilt(builtDir, all, false), a.sweepBuilt(oldBuilt, all, false))
+}
+
+func (a *Area) sweepBuilt(in string, wanted func(name string) bool, own bool) error {
+	d, err := a.Root.Sub(in)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	names, err := d.Names()
+	for _, name := range names {
+		if wanted(name) {
+			err = errors.Join(err, a.removeUnlocked(d, name, own))
+		}
+	}
+	return errors.Join(err, a.RemoveEmpty(in))
+}
+
+// removeUnlocked removes a folder that no process has locked. own says that it is of this process.
+func (a *Area) removeUnlocked(in *safedir.Dir, name string, own bool) error {
+	d, err := in.Sub(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := ownfile.TryLock(d.File()); errors.Is(err, ownfile.ErrLocked) || err != nil && !own {
+		return nil
+	}
+	return a.removeAll(in, name)
+}
+
+// removeAll removes a file, or a folder with all that is in it. It follows no link.
+func (a *Area) removeAll(d *safedir.Dir, name string) error {
+	e, err := d.Stat(name)
+	if err != nil || !e.Exists {
+		return err
+	}
+	if e.IsDir() {
+		sub, err := d.Sub(name)
+		if err != nil {
+			return err
+		}
+		defer sub.Close()
+		names, err := sub.Names()
+		for _, n := range names {
+			err = errors.Join(err, a.removeAll(sub, n))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return a.Remove(d, name)
+}
+
+// names returns the names that what an op took away, or brings back, has in the owner's folder.
+func names(op change.Op) []string {
+	return infoNames(change.OpInfo{Ref: op.Ref, Pre: change.DigestOf(op.Pre), Post: change.DigestOf(op.Post)})
+}
+
+func infoNames(o change.OpInfo) (names []string) {
+	switch o.Ref.Kind {
+	case change.KindRows:
+		names = []string{o.Ref.Part}
+	case change.KindTree:
+		names = []string{treeName(o.Ref)}
+	case change.KindDatabase:
+		for _, set := range []*change.Digest{o.Pre, o.Post} {
+			if set != nil {
+				names = append(names, setName(set.SHA256))
+			}
+		}
+	default:
+	}
+	return names
+}
+
+// Keeps reports whether what an op took away, or brought back, is kept beside the store, by any owner.
+func (a *Area) Keeps(o change.OpInfo) bool {
+	return slices.ContainsFunc(infoNames(o), func(name string) bool {
+		found, err := a.Find(name)
+		return err == nil && len(found) > 0
+	})
+}
+
+// Find returns the places in which an owner keeps something of that name.
+func (a *Area) Find(name string) (found []Place, err error) {
+	d, err := a.Root.Sub(stage.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	owners, err := d.Names()
+	for _, owner := range owners {
+		p := Place{stage.Dir + "/" + owner, name}
+		if is, errOne := a.exists(p); errOne == nil && is && owner != builder {
+			found = append(found, p)
+		}
+	}
+	return found, err
+}
+
+// Sweep removes what the owner keeps and is not needed for ops, and returns how many bytes that was. With dry it removes nothing.
+func (a *Area) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
+	if !dry {
+		err = a.SweepBuilt()
+	}
+	if err != nil {
+		return 0, err
+	}
+	stay := map[string]bool{}
+	for _, op := range needed {
+		for _, name := range names(op) {
+			stay[name] = true
+		}
+	}
+	own, err := a.Root.Sub(a.OwnerDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer own.Close()
+	names, err := own.Names()
+	for _, name := range names {
+		if stay[name] || err != nil {
+			continue
+		}
+		var t Tree
+		if t, err = a.Tree(ctx, a.Kept(name)); err == nil && !dry {
+			err = a.removeAll(own, name)
+		}
+		freed += t.Bytes
+	}
+	if err != nil || dry {
+		return freed, err
+	}
+	return freed, a.RemoveEmpty(a.OwnerDir())
+}

@@ -1,0 +1,329 @@
+package aside
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"mend/change"
+	"mend/internal/fail"
+)
+
+// A database is replaced by another one, or put aside. Each set of its files is kept in a folder that is named after the list of
+// the files with their sizes and hashes; that list is the image of the change.
+//
+//	before    FILE, FILE-wal, FILE-shm           the old set     built/db-POST/FILE   the new one, or OWNER/db-POST of an undo
+//	1         built/db-POST becomes OWNER/db-POST
+//	2         -shm and -wal go to db-PRE: no program takes them for those of the new database
+//	commit    FILE and db-POST/FILE are exchanged
+//	3         db-POST/FILE goes to db-PRE/FILE
+//	4         the -wal and the -shm in db-POST go beside FILE
+//
+// A sound database has no -wal here: [DatabaseFile].Checkpoint has emptied it. One that is damaged is without its -wal from
+// step 2 until it is reverted, if a crash comes in between.
+
+// A DatabaseFile is the file of a database, and how it is used.
+type DatabaseFile struct {
+	Name string // in the folder of the area
+	// CheckFree returns an error that names the processes that have the database open.
+	CheckFree func(ctx context.Context) error
+	// Lock locks the file against other programs.
+	Lock func() (unlock func(), err error)
+	// Checkpoint moves the content of the -wal into the file if the database is sound. It reports whether it did.
+	Checkpoint func(ctx context.Context) (bool, error)
+}
+
+// A database is a change of a whole database.
+type database struct {
+	*Area
+	DatabaseFile
+	op        change.Op
+	pre, post *fileSet // nil for none
+	dir       string
+	unlock    func()
+}
+
+// NewDatabase returns a staged change of a database.
+func NewDatabase(a *Area, f DatabaseFile, st change.Staged) (Change, error) {
+	if len(st.Ops) != 1 {
+		return nil, fmt.Errorf("%w: a database is changed alone", change.ErrInvalid)
+	}
+	op := st.Ops[0]
+	x := &database{Area: a, DatabaseFile: f, op: op, dir: st.Dir, unlock: func() {}}
+	var err, errPost error
+	x.pre, err = setOf(op.Pre)
+	x.post, errPost = setOf(op.Post)
+	if err = cmp.Or(err, errPost); err == nil && x.pre == nil && x.post == nil {
+		err = errors.New("a change of no database")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)
+	}
+	return x, nil
+}
+
+// StageDatabase returns what is staged for a change of a database. The -wal of a sound database is emptied first, so that there is
+// no moment in which the file is without it; the change then expects the file with what was in the -wal.
+func StageDatabase(ctx context.Context, a *Area, f DatabaseFile, st change.Staged) (change.Staged, error) {
+	op := st.Ops[0]
+	pre, err := setOf(op.Pre)
+	post, errPost := setOf(op.Post)
+	if err = cmp.Or(err, errPost); err != nil {
+		return st, fmt.Errorf("%w: %w", change.ErrInvalid, err)
+	}
+	if pre != nil && pre.hasWAL() {
+		if op.Pre, err = a.checkpoint(ctx, f, op); err != nil {
+			return st, err
+		}
+		st.Ops = []change.Op{op}
+	}
+	st.Dir = a.OwnerDir()
+	if post != nil {
+		st.Dir, err = a.Dir(post.name())
+	}
+	return st, err
+}
+
+// FinishDatabase finishes a new database, and returns the image of its files.
+func (a *Area) FinishDatabase(ctx context.Context, b *Built, f DatabaseFile) (*change.Image, error) {
+	set, err := a.files(ctx, Place{b.Folder(), f.Name})
+	if err == nil && set == nil {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	return set.image(), b.Finish(a, set.name())
+}
+
+// checkpoint empties the -wal of a sound database that is as op expects it, and returns the image of its files then.
+func (a *Area) checkpoint(ctx context.Context, f DatabaseFile, op change.Op) (*change.Image, error) {
+	now, err := a.Files(ctx, f.Place())
+	if err != nil || !now.Equal(op.Pre) {
+		return op.Pre, err
+	}
+	if err := f.CheckFree(ctx); err != nil {
+		return nil, err
+	}
+	done, err := f.Checkpoint(ctx)
+	if err != nil || !done {
+		return op.Pre, err
+	}
+	return a.Files(ctx, f.Place())
+}
+
+// Place returns the place of the file.
+func (f DatabaseFile) Place() Place { return Place{".", f.Name} }
+
+// keptAt returns the place in which a file of a set is kept.
+func (x *database) keptAt(set *fileSet, suffix string) Place {
+	return Place{x.OwnerDir() + "/" + set.name(), x.Name + suffix}
+}
+
+func (x *database) Close() {
+	x.unlock()
+	x.Area.Close()
+}
+
+func (x *database) conflict(now *change.Image, why string) []change.Conflict {
+	return []change.Conflict{{Ref: x.op.Ref, Pre: x.op.Pre, Post: x.op.Post, Now: now, Why: why}}
+}
+
+func (x *database) Check(ctx context.Context) error {
+	if err := x.CheckFree(ctx); err != nil {
+		return err
+	}
+	if x.pre != nil {
+		unlock, err := x.Lock()
+		if err != nil {
+			return err
+		}
+		x.unlock = unlock
+	}
+	now, err := x.Files(ctx, x.Place())
+	if err != nil {
+		return err
+	}
+	if !now.Equal(x.op.Pre) {
+		return &change.ConflictError{Conflicts: x.conflict(now, "it was changed since")}
+	}
+	if x.post == nil {
+		return nil
+	}
+	if moves := x.FromBuilt(x.dir, x.post.name()); len(moves) > 0 {
+		return x.checkSet(ctx, Place{x.dir, x.Name}, x.post)
+	}
+	return x.checkSet(ctx, x.keptAt(x.post, ""), x.post)
+}
+
+// checkSet returns an error if the files in a place are not those of a set.
+func (x *database) checkSet(ctx context.Context, at Place, set *fileSet) error {
+	kept, err := x.files(ctx, at)
+	switch {
+	case err != nil:
+		return err
+	case kept == nil:
+		return fail.New(fail.Refused, "", "the files that would come back are no longer kept")
+	case !bytes.Equal(kept.image().Data, set.image().Data):
+		return fail.New(fail.Refused, "", "the kept files in %s are not those that the journal knows", at.Dir)
+	}
+	return nil
+}
+
+func (x *database) CheckKept(ctx context.Context) error {
+	if x.pre == nil {
+		return nil
+	}
+	return x.checkSet(ctx, x.keptAt(x.pre, ""), x.pre)
+}
+
+func (x *database) Before() (moves []Move) {
+	if x.post != nil {
+		moves = x.FromBuilt(x.dir, x.post.name())
+	}
+	if x.pre != nil {
+		for _, suffix := range []string{shm, wal} {
+			moves = append(moves, Move{Place{".", x.Name + suffix}, x.keptAt(x.pre, suffix)})
+		}
+	}
+	return moves
+}
+
+func (x *database) Commit(ctx context.Context) error {
+	var err error
+	switch {
+	case x.pre == nil:
+		return x.rename(Move{x.keptAt(x.post, ""), x.Place()})
+	case x.post == nil:
+		err = x.rename(Move{x.Place(), x.keptAt(x.pre, "")})
+	default:
+		err = x.exchange()
+	}
+	if err != nil {
+		return err
+	}
+	// What came out may have been written to until now.
+	at := x.keptAt(x.pre, "")
+	came, err := x.sum(ctx, at, true)
+	if err == nil && came.sum != x.pre.files[0].sum {
+		err = fmt.Errorf("%w: it was written to while it was exchanged; its files are in %s", change.ErrLocked, at.Dir)
+	}
+	return err
+}
+
+// exchange swaps the file with the new one, and keeps it.
+func (x *database) exchange() error {
+	post := x.keptAt(x.post, "")
+	d, err := x.Root.Sub(post.Dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := x.step("exchange " + x.Name); err != nil {
+		return err
+	}
+	if err := x.Exchange(x.Root, x.Name, d, x.Name); err != nil {
+		return err
+	}
+	return x.rename(Move{post, x.keptAt(x.pre, "")})
+}
+
+// is reports whether a place has the file of a set.
+func (x *database) is(ctx context.Context, p Place, set *fileSet) (bool, error) {
+	want := set.files[0]
+	e, err := x.stat(p)
+	if err != nil || !e.IsFile() || e.Size != want.size {
+		return false, err
+	}
+	found, err := x.sum(ctx, p, false)
+	return err == nil && found.sum == want.sum, err
+}
+
+// Passed decides by the place of the old database. If it is kept, the commit point was reached.
+func (x *database) Passed(ctx context.Context) (bool, error) {
+	if x.pre == nil {
+		kept, err := x.exists(x.keptAt(x.post, ""))
+		return !kept, err
+	}
+	kept, err := x.is(ctx, x.keptAt(x.pre, ""), x.pre)
+	if err != nil || x.post == nil {
+		return kept, err
+	}
+	if err := x.finishExchange(); err != nil {
+		return false, err
+	}
+	post := x.keptAt(x.post, "")
+	out, err := x.is(ctx, post, x.pre)
+	in, errIn := x.is(ctx, post, x.post)
+	there, errThere := x.exists(x.Place())
+	if err = cmp.Or(err, errIn, errThere); err != nil {
+		return false, err
+	}
+	// Older versions of mend took the file away first, where the system cannot exchange two files.
+	return (kept || out) && (!in || !there), nil
+}
+
+// finishExchange does what a crash has left of an exchange in several calls.
+func (x *database) finishExchange() error {
+	d, err := x.Root.Sub(x.keptAt(x.post, "").Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return x.FinishExchanges(d)
+}
+
+func (x *database) After(ctx context.Context) (moves []Move, err error) {
+	if x.post == nil {
+		return []Move{{x.Place(), x.keptAt(x.pre, "")}}, nil // it is made, and has to be durable
+	}
+	there, err := x.exists(x.Place())
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !there: // see Passed
+		moves = []Move{{x.keptAt(x.post, ""), x.Place()}}
+	case x.pre != nil:
+		moves = []Move{{x.keptAt(x.post, ""), x.keptAt(x.pre, "")}}
+	}
+	if there { // a program that has worked with the new database has a -wal of its own
+		if same, err := x.is(ctx, x.Place(), x.post); err != nil || !same {
+			return moves, err
+		}
+	}
+	for _, suffix := range []string{wal, shm} {
+		moves = append(moves, Move{x.keptAt(x.post, suffix), Place{".", x.Name + suffix}})
+	}
+	return moves, nil
+}
+
+func (x *database) Outcome(ctx context.Context, passed bool) (out change.Outcome, err error) {
+	now, err := x.Files(ctx, x.Place())
+	if err != nil {
+		return out, err
+	}
+	switch {
+	case passed:
+		out.State = change.Committed
+		if x.post != nil {
+			same, err := x.is(ctx, x.Place(), x.post)
+			if err != nil || same {
+				return out, err
+			}
+			out.Conflicts = x.conflict(now, "it was changed since")
+		}
+	case now == nil && x.pre == nil, now != nil && x.pre != nil && bytes.Equal(now.Data, x.op.Pre.Data):
+		out.State = change.Aborted
+	default:
+		out.State = change.Conflicted
+		out.Conflicts = x.conflict(now, "it was changed meanwhile")
+	}
+	return out, nil
+}

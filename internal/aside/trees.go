@@ -1,0 +1,195 @@
+package aside
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"slices"
+
+	"mend/change"
+	"mend/internal/fail"
+	"mend/internal/safedir"
+)
+
+// A whole folder beside the store is changed by one op of [change.KindTree]: it is moved to .mend/OWNER/PARENT-NAME, and an undo
+// moves it back. The image has the number of its files, and a hash of their names, sizes and times; their content is not read.
+
+const (
+	treeVersion = "mend folder 1\n"
+	maxDepth    = 100 // of folders in one another
+)
+
+// A Tree is what a folder has.
+type Tree struct {
+	Image *change.Image // nil: there is no such folder
+	Files int64
+	Bytes int64
+}
+
+// TreeOf returns what the folder of a ref of [change.KindTree] has.
+func (a *Area) TreeOf(ctx context.Context, ref change.Ref) (Tree, error) {
+	return a.Tree(ctx, source(ref))
+}
+
+// Tree returns what the folder in a place has.
+func (a *Area) Tree(ctx context.Context, p Place) (t Tree, err error) {
+	e, err := a.stat(p)
+	if err != nil || !e.Exists {
+		return t, err
+	}
+	if !e.IsDir() {
+		return t, fmt.Errorf("%s is no folder", p)
+	}
+	d, err := a.Root.Sub(p.Dir)
+	if err != nil {
+		return t, err
+	}
+	defer d.Close()
+	h := sha256.New()
+	if err := t.add(ctx, h, d, p.Name, 0); err != nil {
+		return t, err
+	}
+	t.Image = &change.Image{Data: fmt.Appendf(nil, "%sfiles %d bytes %d %x\n", treeVersion, t.Files, t.Bytes, h.Sum(nil)), Mode: e.Mode.Perm()}
+	return t, nil
+}
+
+// add adds a folder. No link is followed.
+func (t *Tree) add(ctx context.Context, h hash.Hash, parent *safedir.Dir, name string, depth int) error {
+	d, err := parent.Sub(name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if depth > maxDepth {
+		return fmt.Errorf("%s has too many folders in one another", d.Path)
+	}
+	names, err := d.Names()
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	fmt.Fprintf(h, "%d\n", len(names))
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e, err := d.Stat(name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%q %v\n", name, e.Mode)
+		if e.IsDir() {
+			if err := t.add(ctx, h, d, name, depth+1); err != nil {
+				return err
+			}
+			continue
+		}
+		fmt.Fprintf(h, "%d %d\n", e.Size, e.Mtime)
+		t.Files, t.Bytes = t.Files+1, t.Bytes+e.Size
+	}
+	return nil
+}
+
+// trees is a change that moves folders away, or back. The commit point is the last move.
+type trees struct {
+	*Area
+	ops   []change.Op
+	moves []Move
+	free  func(ctx context.Context) error
+}
+
+// NewTrees returns the change of ops on folders. free returns an error that names the processes that use the store.
+func NewTrees(a *Area, free func(ctx context.Context) error, ops []change.Op) (Change, error) {
+	x := &trees{a, ops, nil, free}
+	for _, op := range ops {
+		if err := op.Ref.Validate(); err != nil || op.Ref.Kind != change.KindTree || (op.Pre == nil) == (op.Post == nil) {
+			return nil, errors.Join(fmt.Errorf("%w: a folder is only moved", change.ErrInvalid), err)
+		}
+		m := Move{source(op.Ref), a.Kept(treeName(op.Ref))}
+		if op.Pre == nil {
+			m = Move{m.To, m.From}
+		}
+		x.moves = append(x.moves, m)
+	}
+	return x, nil
+}
+
+func source(ref change.Ref) Place { return Place{ref.Project, ref.Part} }
+
+// treeName returns the name under which a folder is kept.
+func treeName(ref change.Ref) string { return ref.Project + "-" + ref.Part }
+
+func (x *trees) Check(ctx context.Context) error {
+	if err := x.free(ctx); err != nil {
+		return err
+	}
+	var conflicts []change.Conflict
+	for i, op := range x.ops {
+		now, err := x.Tree(ctx, x.moves[i].From)
+		there, errThere := x.Tree(ctx, x.moves[i].To)
+		if err := errors.Join(err, errThere); err != nil {
+			return err
+		}
+		want := op.Pre
+		if want == nil {
+			want = op.Post
+		}
+		conflict := change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post}
+		switch {
+		case there.Image != nil && op.Pre != nil:
+			return fail.New(fail.Refused, "\"mend log\" lists what was removed earlier; \"mend forget ID\" deletes it", "an earlier folder %s is still kept", op.Ref)
+		case there.Image != nil:
+			conflict.Now, conflict.Why = there.Image, "it was made again"
+		case now.Image == nil && op.Pre == nil:
+			return fail.New(fail.Refused, "", "the folder %s is no longer kept", op.Ref)
+		case now.Image == nil || !bytes.Equal(now.Image.Data, want.Data):
+			conflict.Now, conflict.Why = now.Image, "it was changed since"
+		default:
+			continue
+		}
+		conflicts = append(conflicts, conflict)
+	}
+	if len(conflicts) > 0 {
+		return &change.ConflictError{Conflicts: conflicts}
+	}
+	return nil
+}
+
+func (x *trees) Before() []Move                        { return x.moves }
+func (x *trees) Commit(context.Context) error          { return nil }
+func (x *trees) After(context.Context) ([]Move, error) { return x.moves, nil }
+
+// Passed reports whether all folders are moved, or one was moved away that the agent has made again: that one cannot go back.
+func (x *trees) Passed(context.Context) (bool, error) {
+	p, err := x.look(x.moves)
+	return p.done == len(x.moves) || len(p.blocked) > 0, err
+}
+
+func (x *trees) Outcome(_ context.Context, passed bool) (change.Outcome, error) {
+	if passed {
+		return change.Outcome{State: change.Committed}, nil
+	}
+	out := change.Outcome{State: change.Aborted}
+	p, err := x.look(x.moves)
+	for _, i := range p.taken {
+		op := x.ops[i]
+		out.Conflicts = append(out.Conflicts, change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Why: "it was made again"})
+	}
+	return out, err
+}
+
+func (x *trees) CheckKept(ctx context.Context) error {
+	for _, op := range x.ops {
+		kept, err := x.Tree(ctx, x.Kept(treeName(op.Ref)))
+		if err != nil {
+			return err
+		}
+		if op.Pre != nil && (kept.Image == nil || !bytes.Equal(kept.Image.Data, op.Pre.Data)) {
+			return fail.New(fail.Unusable, "", "the folder %s is no longer kept as it was", op.Ref)
+		}
+	}
+	return nil
+}

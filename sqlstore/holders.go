@@ -1,0 +1,84 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	"mend/change"
+	"mend/internal/fail"
+)
+
+// A heldError says which processes have the database open.
+type heldError struct{ who []string }
+
+func (e *heldError) Error() string {
+	verb := " has"
+	if len(e.who) > 1 {
+		verb = " have"
+	}
+	return strings.Join(e.who, " and ") + verb + " the database open"
+}
+
+// Failure gives the error its exit code and its hint, see [fail.Of].
+func (e *heldError) Failure() (fail.Code, string) {
+	return fail.Refused, "nothing was changed. End that program, then run the command again"
+}
+
+const tick = 50 * time.Millisecond
+
+// holders names the other processes that have a file of the database at path open. If all of them may be of mend, it waits for them.
+func holders(ctx context.Context, path string) (who []string, err error) {
+	for began := time.Now(); ; time.Sleep(tick) {
+		if who, err = holdersNow(ctx, path); len(who) == 0 || err != nil || !mayBeOwn(who) || time.Since(began) > patience || ctx.Err() != nil {
+			return who, err
+		}
+	}
+}
+
+// Holders names the other processes that have a file of the database open.
+func (s *Store) Holders(ctx context.Context) ([]string, error) {
+	who, err := holders(ctx, s.id.Root)
+	if err != nil {
+		return nil, fmt.Errorf("looking who has %s open: %w", s.id.Root, err)
+	}
+	return who, nil
+}
+
+// nameHolders adds to the error of a lock which processes have the database open.
+func (s *Store) nameHolders(ctx context.Context, err error) error {
+	if !errors.Is(err, change.ErrLocked) || ctx.Err() != nil {
+		return err
+	}
+	if who, errWho := s.Holders(ctx); errWho == nil && len(who) > 0 {
+		return fmt.Errorf("%w: %s has it open", err, strings.Join(who, " and "))
+	}
+	return err
+}
+
+// CheckFree returns an error that names the processes that have the database open.
+func (s *Store) CheckFree(ctx context.Context) error {
+	s.dropIdle()
+	s.conns.Lock()
+	defer s.conns.Unlock()
+	who, err := s.Holders(ctx)
+	if err != nil {
+		return err
+	}
+	if len(who) > 0 {
+		return fmt.Errorf("%s: %w", s.id.Root, &heldError{who})
+	}
+	return nil
+}
+
+// CheckSpace returns an error if fewer bytes than needed are free in a folder. what needs them, as in "the new database needs".
+func CheckSpace(dir string, needed int64, what string) error {
+	needed += needed/8 + 1<<20 // indexes may be larger than they were
+	if free := freeBytes(dir); free < needed {
+		return fmt.Errorf("writing to %s: %w: %s up to %d MB there, and %d MB are free", dir, syscall.ENOSPC, what, needed>>20+1, free>>20)
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"mend/change"
+	"mend/internal/aside"
+	"mend/internal/stage"
+)
+
+// Owned is a database for changes that belong to one journal: its owner. Changes of the whole database, of many rows and of
+// folders beside the database are made by [aside], and what they take away is kept beside it.
+type Owned struct {
+	*Store
+	owner string
+}
+
+// For returns the database for the changes of an owner.
+func (s *Store) For(owner string) *Owned { return &Owned{s, owner} }
+
+// area opens the folder of the database for an owner, "" to build something.
+func (s *Store) area(owner string) (*aside.Area, error) {
+	return aside.Open(filepath.Dir(s.id.Root), owner, s.opt.Step, &s.sums)
+}
+
+// file returns the file of the database for a change of the whole database.
+func (s *Store) file() aside.DatabaseFile {
+	return aside.DatabaseFile{
+		Name: filepath.Base(s.id.Root), CheckFree: s.CheckFree, Checkpoint: s.checkpoint,
+		Lock: func() (func(), error) { return lockDatabase(s.id.Root) },
+	}
+}
+
+// isAside reports whether ops change whole files.
+func isAside(ops []change.Op) bool { return len(ops) > 0 && ops[0].Ref.Kind.WholeFiles() }
+
+// open returns the change of whole files that is staged, or with prepare one that is staged now.
+func (o *Owned) open(ctx context.Context, st *change.Staged, prepare bool) (a *aside.Area, c aside.Change, err error) {
+	if a, err = o.area(o.owner); err != nil {
+		return nil, nil, err
+	}
+	switch ref := st.Ops[0].Ref; ref.Kind {
+	case change.KindDatabase:
+		if prepare {
+			*st, err = aside.StageDatabase(ctx, a, o.file(), *st)
+		}
+		if err == nil {
+			c, err = aside.NewDatabase(a, o.file(), *st)
+		}
+	case change.KindRows:
+		if prepare {
+			st.Dir, err = a.Dir(ref.Part)
+		}
+		if err == nil {
+			c, err = o.newRows(a, *st)
+		}
+	default:
+		if prepare {
+			st.Dir = a.OwnerDir()
+		}
+		c, err = aside.NewTrees(a, o.CheckFree, st.Ops)
+	}
+	if err != nil {
+		a.Close()
+	}
+	return a, c, err
+}
+
+// Prepare checks a change of whole files. One of single rows is prepared by the [Store].
+func (o *Owned) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
+	if !isAside(p.Ops) {
+		return o.Store.Prepare(ctx, p)
+	}
+	st := change.Staged{Store: o.id, Ops: p.Ops}
+	_, c, err := o.open(ctx, &st, true)
+	if err == nil {
+		err = c.Check(ctx)
+		c.Close()
+	}
+	if err != nil {
+		err = fmt.Errorf("preparing a change of %s: %w", o.id.Root, err)
+	}
+	return st, err
+}
+
+// Commit makes a change.
+func (o *Owned) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
+	if !isAside(st.Ops) {
+		return o.Store.Commit(ctx, st)
+	}
+	a, c, err := o.open(ctx, &st, false)
+	if err != nil {
+		return change.Outcome{State: change.Aborted, Cause: err}, nil
+	}
+	defer c.Close()
+	out, err := a.Run(ctx, c)
+	if out.Cause != nil {
+		out.Cause = fmt.Errorf("changing %s: %w", o.id.Root, out.Cause)
+	}
+	return out, err
+}
+
+// Settle finds out how far a change came, and finishes or reverts it.
+func (o *Owned) Settle(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	if !isAside(st.Ops) {
+		return o.Store.Settle(ctx, st)
+	}
+	a, c, err := o.open(ctx, &st, false)
+	if err == nil {
+		defer c.Close()
+		out, err = a.Settle(ctx, c)
+	}
+	if err != nil {
+		err = fmt.Errorf("settling a change of %s: %w", o.id.Root, err)
+	}
+	return out, err
+}
+
+// Discard removes the empty folders of a change, and what killed processes have built. What is kept stays.
+func (o *Owned) Discard(_ context.Context, st change.Staged) error {
+	if !exists(filepath.Join(filepath.Dir(o.id.Root), stage.Dir)) || o.owner == "" {
+		return nil
+	}
+	a, err := o.area(o.owner)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	if len(st.Ops) > 0 && !isAside(st.Ops) {
+		return a.SweepBuilt()
+	}
+	return a.Discard()
+}
+
+// Sweep removes what the owner has beside the database, except what is needed for ops, and returns how many bytes that was: what
+// forgotten changes have taken away, and what a killed process has built. With dry it removes nothing.
+func (o *Owned) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
+	if o.owner == "" {
+		return 0, nil
+	}
+	a, err := o.area(o.owner)
+	if err != nil {
+		return 0, err
+	}
+	defer a.Close()
+	return a.Sweep(ctx, needed, dry)
+}
+
+// CheckKept returns an error if what ops took away is not kept whole beside the database.
+func (o *Owned) CheckKept(ctx context.Context, ops []change.Op) error {
+	_, c, err := o.open(ctx, &change.Staged{Store: o.id, Ops: ops}, false)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.CheckKept(ctx)
+}
+
+// Keeps reports whether what an op took away, or brought back, is kept beside the database, by any owner.
+func (s *Store) Keeps(op change.OpInfo) bool {
+	a, err := s.area("")
+	if err != nil {
+		return false
+	}
+	defer a.Close()
+	return a.Keeps(op)
+}
+
+// Tree returns what the folder of a ref of [change.KindTree] has.
+func (s *Store) Tree(ctx context.Context, ref change.Ref) (t aside.Tree, err error) {
+	a, err := s.area("")
+	if err != nil {
+		return t, err
+	}
+	defer a.Close()
+	return a.TreeOf(ctx, ref)
+}
+
+// readAside returns the images of whole files.
+func (s *Store) readAside(ctx context.Context, refs []change.Ref) (images []*change.Image, err error) {
+	a, err := s.area("")
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	for _, ref := range refs {
+		var image *change.Image
+		switch ref.Kind {
+		case change.KindDatabase:
+			image, err = a.Files(ctx, s.file().Place())
+		case change.KindRows:
+			image, err = s.readRows(ctx, ref)
+		default:
+			var t aside.Tree
+			t, err = a.TreeOf(ctx, ref)
+			image = t.Image
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", s.id.Root, err)
+		}
+		images = append(images, image)
+	}
+	return images, nil
+}
+
+// A Built is a new database beside the old one.
+type Built struct {
+	Ops     []change.Op  // the change that puts it into the place of the old one
+	Discard func() error // removes the new database, unless the change has taken it; call it in any case
+}
+
+// Build has build make a new database at a path, and returns the change that puts it into the place of this one.
+// Nothing else is written.
+func (s *Store) Build(ctx context.Context, build func(path string) error) (b Built, err error) {
+	a, err := s.area("")
+	if err != nil {
+		return b, err
+	}
+	defer a.Close()
+	pre, err := a.Files(ctx, s.file().Place())
+	if err != nil {
+		return b, err
+	}
+	built, err := a.Build()
+	if err != nil {
+		return b, err
+	}
+	b.Discard = built.Discard
+	path := filepath.Join(a.Path, built.Folder(), filepath.Base(s.id.Root))
+	if err = build(path); err == nil {
+		err = likeOld(path, s.id.Root)
+	}
+	var now, post *change.Image
+	if err == nil {
+		now, err = a.Files(ctx, s.file().Place())
+	}
+	if err == nil && !now.Equal(pre) {
+		err = fmt.Errorf("%w: it changed while it was read", change.ErrLocked)
+	}
+	if err == nil {
+		post, err = a.FinishDatabase(ctx, built, s.file())
+	}
+	if err != nil {
+		return Built{}, errors.Join(err, built.Discard())
+	}
+	b.Ops = []change.Op{{Ref: change.Ref{Kind: change.KindDatabase}, Pre: pre, Post: post}}
+	return b, nil
+}
+
+// likeOld gives a new database the mode and the owner of the old one.
+func likeOld(path, old string) error {
+	info, err := os.Lstat(old)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	setOwner(f, info)
+	return errors.Join(f.Chmod(info.Mode().Perm()), f.Sync(), f.Close())
+}
