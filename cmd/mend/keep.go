@@ -323,20 +323,20 @@ func agreeToKeep(env *environment) error {
 	return nil
 }
 
-// noteKeepers says for which agents nothing is installed that makes automatic copies.
+// noteKeepers names the agents in which nothing is installed that makes automatic copies, and the commands that do it.
 func noteKeepers(env *environment) {
-	var rows []term.Row
+	var lacking, commands []string
 	for _, ag := range env.opt.Agents {
 		keeps := slices.ContainsFunc(states(env, ag), func(p pluginJSON) bool {
 			return p.isOf(ag) && (p.Keep || ag.Name() == agents[0].Name() && hasPlugin([]pluginJSON{p}, ag))
 		})
 		if _, err := ag.Find(""); err == nil && !keeps && ag.Installer() != nil {
-			rows = append(rows, term.Row{ag.Title(), "mend install --keep" + flagOf(ag.Name())})
+			lacking = append(lacking, ag.Title())
+			commands = append(commands, term.Command("mend install --keep"+flagOf(ag.Name())))
 		}
 	}
-	if len(rows) > 0 {
-		env.Say("Nothing makes them yet. Let \"mend watch\" run, or install what starts mend at the end of a turn:")
-		env.Printf("%s", term.WrapRows(rows, 0, env.TextWidth()))
+	if len(lacking) > 0 {
+		env.Say("In %s nothing makes copies yet. To install it: %s", term.Enumerate(lacking), term.Enumerate(commands))
 	}
 }
 

@@ -42,25 +42,40 @@ until "mend forget"; "mend undo" exchanges them again.`,
 	return cmd
 }
 
-func runSalvage(ctx context.Context, env *environment, f writeFlags) (err error) {
-	c, err := openFirst(ctx, env, !f.dryRun)
-	if err != nil {
-		return err
-	}
-	printStore(env, c)
+// runSalvage checks the databases of all agents, and salvages the first that is damaged.
+func runSalvage(ctx context.Context, env *environment, f writeFlags) error {
+	clients, left := openAll(ctx, env, !f.dryRun)
 	env.setAnswer("sessions", []salvagedJSON{})
 	env.setAnswer("repairs", []repairJSON{})
-	checked := env.Busy("checking the database ...")
-	damaged, err := c.CheckSalvage(ctx)
-	checked()
-	if !damaged {
-		if err == nil {
+	databases := slices.DeleteFunc(slices.Clone(clients), func(c *mend.Store) bool { return c.ID().Kind != "sqlite" })
+	if len(databases) == 0 { // the error of the check says so
+		databases = clients[:min(len(clients), 1)]
+	}
+	for _, c := range databases {
+		env.nextStore(c)
+		checked := env.Busy("checking the database ...")
+		damaged, err := c.CheckSalvage(ctx)
+		checked()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case damaged:
+			return env.both(ctx, left, salvageStore(ctx, env, c, f, err))
+		case err != nil && len(databases) > 1:
+			left = env.skipStore(ctx, left, err)
+		case err != nil:
+			return env.both(ctx, left, err)
+		default:
 			env.Say("%s Nothing was changed.", term.Good("The database is not damaged."))
 		}
-		return err
 	}
-	why := "it is damaged: " + err.Error()
-	if d, ok := errors.AsType[*change.DamagedError](err); ok {
+	return left
+}
+
+// salvageStore makes a new database of a damaged one. damage is the error of its check.
+func salvageStore(ctx context.Context, env *environment, c *mend.Store, f writeFlags, damage error) (err error) {
+	why := "it is damaged: " + damage.Error()
+	if d, ok := errors.AsType[*change.DamagedError](damage); ok {
 		why = d.Error()
 	}
 	env.Say("%s%s", strings.ToUpper(why[:1]), term.OneLine(why[1:], 300))

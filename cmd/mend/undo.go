@@ -383,6 +383,8 @@ func (v *reversal) revert(b *batch) error {
 	switch {
 	case v.flags.patch:
 		v.Page(v.printDiff)
+	case !v.flags.yes && len(repairs) == 1 && repairs[0].Cause.Kind == change.CauseSalvage:
+		v.Printf("%s\n", map[bool]string{true: "The damaged database comes back in place of the new one.", false: "The new database comes back in place of the damaged one."}[sessions[0].plan.Cause.Kind == change.CauseUndo])
 	case !v.flags.yes && len(sessions) > 1:
 		v.Printf("%s would %s in %d sessions.\n", verb, v.counts.text(sessions[0].plan.Cause.Kind), len(sessions))
 	case !v.flags.yes:
