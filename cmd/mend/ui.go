@@ -166,7 +166,11 @@ func (b *uiBackend) printed(width int, print func(a *environment) error) (lines 
 	}
 	for text := range strings.SplitSeq(strings.Trim(ansi.Strip(out.String()), "\n"), "\n") {
 		bare := strings.TrimLeft(text, " ")
-		lines = append(lines, ui.Line{Text: bare, Indent: len(text) - len(bare)})
+		line := ui.Line{Text: bare, Indent: len(text) - len(bare), Mark: strings.HasPrefix(bare, "▲")}
+		if line.Mark {
+			line.Style = ui.Bad
+		}
+		lines = append(lines, line)
 	}
 	return lines, err
 }
@@ -579,32 +583,8 @@ func uiFaults(ds []repair.Diagnosis) (faults []ui.Fault) {
 // Request implements [ui.Backend].
 func (b *uiBackend) Request(ctx context.Context, s ui.Session) (lines []ui.Line, err error) {
 	err = b.with(ctx, s, func(c *mend.Store, h change.Head, _ bool) error {
-		f, err := c.Forecast(ctx, h)
-		if err != nil {
-			return err
-		}
-		found, err := c.ScanOne(ctx, h)
-		if err != nil {
-			return err
-		}
-		vs := newViolations(f.Violations, found.Diagnoses)
-		violations := func(n, m int) {
-			for _, v := range vs.at[[2]int{n, m}] {
-				lines = append(lines, ui.Line{Text: fmt.Sprintf("▲ %s %s %s", v.Rule, v.Message, strings.Join(violationRecords(v), " ")), Style: ui.Bad, Indent: 4, Mark: true},
-					ui.Line{Text: vs.reason(v), Indent: 6})
-			}
-		}
-		lines = []ui.Line{{Text: h.ID, Style: ui.Faint}, {Text: fmt.Sprintf("as %s %s builds it for %s, thinking %s", agentOf(c.ID()), f.Version, f.Provider, onOrOff(f.Thinking)), Style: ui.Faint}, {}}
-		for n, t := range f.Request.Turns {
-			lines = append(lines, ui.Line{Text: fmt.Sprintf(f.Place.Turn, n) + " " + t.Role, Style: ui.Bold, One: true})
-			for m, block := range t.Blocks {
-				lines = append(lines, ui.Line{Text: ansi.Strip(blockLine(f, m, block, 400)), Indent: 2, One: true})
-				violations(n, m)
-			}
-			violations(n, -1)
-		}
-		violations(-1, -1)
-		return nil
+		lines, err = b.printed(0, func(a *environment) error { return printForecast(ctx, a, c, h) })
+		return err
 	})
 	return lines, err
 }
