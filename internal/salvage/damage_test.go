@@ -380,6 +380,13 @@ func (tr *truth) check(t *testing.T, data []byte, how string, known []Object, ou
 	if _, err := res.WriteDoubtful(); err != nil {
 		t.Fatal(err)
 	}
+	gone := map[string]map[int64]bool{} // the rows that count as lost, by table
+	for _, table := range res.Tables {
+		gone[table.Name] = map[int64]bool{}
+		for rowid := range table.Lost.All() {
+			gone[table.Name][rowid] = true
+		}
+	}
 	if _, err := res.DB.Finish(res.Header); err != nil {
 		t.Errorf("%s: Finish: %v", how, err)
 		return 0, 0
@@ -402,7 +409,7 @@ func (tr *truth) check(t *testing.T, data []byte, how string, known []Object, ou
 	}
 	phantoms := 0
 	for _, table := range res.Tables {
-		for rowid := range table.Lost {
+		for rowid := range gone[table.Name] {
 			name := fmt.Sprintf("%s %d", table.Name, rowid)
 			if rows[name] != "" {
 				t.Errorf("%s: %s is there and counts as lost", how, name)
@@ -419,7 +426,7 @@ func (tr *truth) check(t *testing.T, data []byte, how string, known []Object, ou
 			continue
 		}
 		rowid, _ := strconv.ParseInt(id, 10, 64)
-		_, lost := res.Tables[i].Lost[rowid]
+		lost := gone[table][rowid]
 		if !lost && !slices.ContainsFunc(res.Tables[i].Refused, func(r Refusal) bool { return r.Rowid == rowid }) {
 			t.Errorf("%s: %s is not there, and nothing says so", how, name)
 		}

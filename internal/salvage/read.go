@@ -512,7 +512,7 @@ func (s *scan) readAll() error {
 			ix.root = roots[ix.name]
 			s.readIndex(t, ix)
 		}
-		search = search || t.Damaged || len(t.Lost) > 0
+		search = search || t.Damaged || t.Lost.Len() > 0
 	}
 	if s.walk.err != nil {
 		return s.walk.err
@@ -565,11 +565,11 @@ func (s *scan) writeRefused() error {
 		if !ok {
 			continue
 		}
-		if known := t.Lost[rowid]; known != nil && t.matches(known, vals) {
+		if known := t.Lost.Get(rowid); known != nil && t.matches(known, vals) {
 			if err := s.evict(t, known); err != nil {
 				return err
 			}
-			delete(t.Lost, rowid)
+			t.Lost.Delete(rowid)
 		}
 		if err := s.write(t, rowid, vals, place{}); err != nil {
 			return err
@@ -602,7 +602,8 @@ func (s *scan) evict(t *Table, known Known) error {
 		if err := s.db.remove(t, rowid); err != nil {
 			return err
 		}
-		t.Damaged, t.Lost[rowid] = true, t.known(row)
+		t.Damaged = true
+		t.Lost.Set(rowid, t.known(row))
 	}
 	return nil
 }
@@ -698,7 +699,7 @@ func (s *scan) readRow(t *Table, p *page, c cell) error {
 	}
 	t.Damaged = t.Damaged || doubtful
 	if s.doubt != nil && s.doubt(t, c.rowid, vals, c.size > c.local) || doubtful {
-		t.Doubtful[c.rowid] = Known{}
+		t.Doubtful.Set(c.rowid, Known{})
 		s.doubtful = append(s.doubtful, place{t, p.n, c.at})
 		return nil
 	}
@@ -781,19 +782,19 @@ func (s *scan) readIndex(t *Table, ix *index) {
 			return
 		}
 		lost++
-		known := t.Lost[rowid]
-		if doubtful := t.Doubtful[rowid]; doubtful != nil {
-			known = doubtful
-		}
-		if known == nil {
+		rows := t.Lost
+		known := t.Doubtful.Get(rowid)
+		if known != nil {
+			rows = t.Doubtful
+		} else if known = rows.Get(rowid); known == nil {
 			known = Known{}
-			t.Lost[rowid] = known
 		}
 		for i, at := range ix.cols {
 			if at >= 0 {
 				known[t.cols[at].name] = vals[i]
 			}
 		}
+		rows.Set(rowid, known)
 	})
 	t.complete = t.complete || !ix.partial && ix.ordered && faults == 0 && n == t.have.count()+lost && (n > 0 || !t.hole)
 }
@@ -905,7 +906,7 @@ func (s *scan) foreignKeys(t *Table) (all []Owner) {
 func (s *scan) searchPages(tables []*Table) error {
 	tables = slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return t.complete || !t.hole || t.withoutRowid })
 	named := len(tables) == 0
-	if named && !slices.ContainsFunc(s.db.tables, func(t *Table) bool { return len(t.Lost) > 0 }) {
+	if named && !slices.ContainsFunc(s.db.tables, func(t *Table) bool { return t.Lost.Len() > 0 }) {
 		return nil
 	}
 	buf := make([]byte, s.pageSize)
@@ -945,12 +946,12 @@ func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error 
 		return nil
 	}
 	for _, t := range s.db.tables {
-		if known, lost := t.Lost[c.rowid]; lost && len(vals) <= len(t.cols) && t.matches(known, vals) && (t.fits(vals) || !fitsAny(s.db.tables, vals)) {
+		if known := t.Lost.Get(c.rowid); known != nil && len(vals) <= len(t.cols) && t.matches(known, vals) && (t.fits(vals) || !fitsAny(s.db.tables, vals)) {
 			if doubtful {
 				s.doubtful = append(s.doubtful, place{t, p.n, c.at})
 				return nil
 			}
-			delete(t.Lost, c.rowid)
+			t.Lost.Delete(c.rowid)
 			return s.write(t, c.rowid, vals, place{})
 		}
 	}
@@ -961,7 +962,7 @@ func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error 
 		tables = []*Table{suspect}
 	}
 	for _, t := range tables {
-		if !t.fits(vals) || isEmpty(vals) || s.noRow != nil && s.noRow(t, vals) || t.have.has(c.rowid) || t.Lost[c.rowid] != nil || (!s.freeOK || s.walk.left[p.n]) && !s.hasOwners(t, vals) {
+		if !t.fits(vals) || isEmpty(vals) || s.noRow != nil && s.noRow(t, vals) || t.have.has(c.rowid) || t.Lost.Get(c.rowid) != nil || (!s.freeOK || s.walk.left[p.n]) && !s.hasOwners(t, vals) {
 			continue
 		}
 		if doubtful {
@@ -1019,7 +1020,7 @@ func (s *scan) lostIDs(table, column string) map[string]bool {
 		ids := map[string]bool{}
 		for _, t := range s.db.tables {
 			if t.Name == table {
-				for _, known := range t.Lost {
+				for _, known := range t.Lost.All() {
 					ids[string(known[column].Bytes)] = true
 				}
 			}
@@ -1031,8 +1032,8 @@ func (s *scan) lostIDs(table, column string) map[string]bool {
 
 // Found notes that the row of a table with a rowid is in the new database again.
 func (t *Table) Found(rowid int64) {
-	delete(t.Lost, rowid)
-	delete(t.Doubtful, rowid)
+	t.Lost.Delete(rowid)
+	t.Doubtful.Delete(rowid)
 	t.have.add(rowid)
 }
 
@@ -1056,8 +1057,10 @@ func (r *Result) WriteDoubtful() (n int, err error) {
 		n++
 	}
 	for _, t := range s.db.tables { // those that cannot be read again
-		maps.Copy(t.Lost, t.Doubtful)
-		clear(t.Doubtful)
+		for rowid, known := range t.Doubtful.All() {
+			t.Lost.Set(rowid, known)
+		}
+		t.Doubtful.Clear()
 	}
 	return n, nil
 }

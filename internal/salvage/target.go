@@ -25,15 +25,16 @@ type DB struct {
 	stmts  map[string]*sqlite3.Stmt // of Query
 	later  []Object                 // what is made when all rows are there
 	tables []*Table
+	err    error // of a LostRows
 }
 
 // A Table is a table of the database.
 type Table struct {
 	Name string
-	Lost map[int64]Known // rows that an index names and that were not found, by rowid
-	Rows int             // that were found
+	Lost *LostRows // rows that an index names and that were not found, by rowid
+	Rows int       // that were found
 	// Doubtful are rows that can be read and that may have bytes which are not theirs: not in the new database yet.
-	Doubtful map[int64]Known
+	Doubtful *LostRows
 	// Refused are rows that were read and that the new database does not accept.
 	Refused []Refusal
 	// Damaged says that pages of the table are damaged: rows may be lost that no index names.
@@ -248,6 +249,8 @@ func (db *DB) Query(sql string, each func(*sqlite3.Stmt) error, args ...any) (er
 			err = st.BindInt64(i+1, a)
 		case float64:
 			err = st.BindFloat(i+1, a)
+		case []byte:
+			err = st.BindBlob(i+1, a)
 		}
 		if err != nil {
 			return err
@@ -268,10 +271,12 @@ func (db *DB) readTables() error {
 	const tables = `SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' OR name IN ('sqlite_sequence')`
 	err := db.Query(tables, func(st *sqlite3.Stmt) error {
 		name := st.ColumnText(0)
-		db.tables = append(db.tables, &Table{Name: name, withoutRowid: st.ColumnBool(1), internal: strings.HasPrefix(name, "sqlite_"), alias: -1, stmts: map[int]*sqlite3.Stmt{}, Lost: map[int64]Known{}, Doubtful: map[int64]Known{}})
+		db.tables = append(db.tables, &Table{Name: name, withoutRowid: st.ColumnBool(1), internal: strings.HasPrefix(name, "sqlite_"), alias: -1, stmts: map[int]*sqlite3.Stmt{}})
 		return nil
 	})
-	for _, t := range db.tables {
+	for i, t := range db.tables {
+		t.Lost = &LostRows{db: db, t: t, name: fmt.Sprintf("lost_%d", i)}
+		t.Doubtful = &LostRows{db: db, t: t, name: fmt.Sprintf("doubtful_%d", i)}
 		err = errors.Join(err, db.readColumns(t), db.readIndexes(t))
 	}
 	slices.SortFunc(db.tables, func(a, b *Table) int { return strings.Compare(a.Name, b.Name) })
@@ -582,7 +587,7 @@ func (db *DB) Finish(h Header) (bad []Object, err error) {
 	db.closeStatements()
 	var found []string
 	err = db.Exec("COMMIT; PRAGMA ignore_check_constraints=OFF")
-	if err == nil {
+	if err = errors.Join(err, db.err); err == nil {
 		err = db.Query("PRAGMA integrity_check(100)", func(st *sqlite3.Stmt) error {
 			if line := st.ColumnText(0); line != "ok" && !strings.HasPrefix(line, "CHECK constraint failed") {
 				found = append(found, line)

@@ -318,7 +318,7 @@ func (j *salvageJob) writeMigrations(table string, lost []migration) error {
 		}
 	}
 	j.rebuilt[table] += len(lost)
-	clear(j.table(table).Lost)
+	j.table(table).Lost.Clear()
 	return nil
 }
 

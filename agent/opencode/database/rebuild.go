@@ -92,8 +92,8 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 // want notes which rows of a table are lost.
 func (r *rebuild) want(name string) {
 	t, ids := r.table(name), map[string]int64{}
-	for _, rows := range []map[int64]salvage.Known{t.Lost, t.Doubtful} {
-		for rowid, known := range rows {
+	for _, rows := range []*salvage.LostRows{t.Lost, t.Doubtful} {
+		for rowid, known := range rows.All() {
 			r.add(name, ids, rowid, known)
 		}
 	}

@@ -268,7 +268,7 @@ func (j *salvageJob) rebuildProjects() error {
 			j.rebuilt["project"]++
 		}
 		lost := j.table("project")
-		for rowid, known := range lost.Lost {
+		for rowid, known := range lost.Lost.All() {
 			if string(known["id"].Bytes) == p.id {
 				lost.Found(rowid)
 			}
@@ -280,7 +280,7 @@ func (j *salvageJob) rebuildProjects() error {
 // rebuildCounters makes the counter of each session's events at least the number of its last event: with a lower one
 // OpenCode answers no prompt.
 func (j *salvageJob) rebuildCounters() error {
-	if !j.has("event") || !j.has("event_sequence") || !j.table("event").Damaged && !j.table("event_sequence").Damaged && len(j.table("event_sequence").Lost) == 0 {
+	if !j.has("event") || !j.has("event_sequence") || !j.table("event").Damaged && !j.table("event_sequence").Damaged && j.table("event_sequence").Lost.Len() == 0 {
 		return nil
 	}
 	type counter struct {
@@ -293,7 +293,7 @@ func (j *salvageJob) rebuildCounters() error {
 		wrong = append(wrong, counter{st.ColumnText(0), st.ColumnInt64(1)})
 		return nil
 	})
-	table := j.table("event_sequence")
+	table, made := j.table("event_sequence"), map[string]bool{}
 	for _, c := range wrong {
 		if err != nil {
 			return err
@@ -301,10 +301,11 @@ func (j *salvageJob) rebuildCounters() error {
 		err = j.db.Query("INSERT INTO event_sequence (aggregate_id, seq) VALUES (?1, ?2) ON CONFLICT (aggregate_id) DO UPDATE SET seq = excluded.seq", nil, c.id, c.last)
 		j.rebuilt[table.Name]++
 		j.session(c.id).Rebuilt[table.Name]++
-		for rowid, known := range table.Lost {
-			if string(known["aggregate_id"].Bytes) == c.id {
-				table.Found(rowid)
-			}
+		made[c.id] = true
+	}
+	for rowid, known := range table.Lost.All() {
+		if made[string(known["aggregate_id"].Bytes)] {
+			table.Found(rowid)
 		}
 	}
 	return err
@@ -313,7 +314,7 @@ func (j *salvageJob) rebuildCounters() error {
 // dropAdded drops the tables that a known schema has and that were added to this one, if its migrations show that it is of a
 // version before them: OpenCode could not make them then.
 func (j *salvageJob) dropAdded() error {
-	if t := j.table("migration"); len(j.Added) == 0 || !j.has("migration") || !t.Complete() || len(t.Lost) > 0 || t.Rows == 0 || t.Rows >= len(OpenCode.migrations()) {
+	if t := j.table("migration"); len(j.Added) == 0 || !j.has("migration") || !t.Complete() || t.Lost.Len() > 0 || t.Rows == 0 || t.Rows >= len(OpenCode.migrations()) {
 		return nil
 	}
 	for _, o := range j.Added {
@@ -340,11 +341,11 @@ func sessionColumn(table string) string {
 // countLost adds to each session what is lost of it.
 func (j *salvageJob) countLost() error {
 	messages := map[string]salvage.Known{}
-	for _, known := range j.table("message").Lost {
+	for _, known := range j.table("message").Lost.All() {
 		messages[string(known["id"].Bytes)] = known
 	}
 	for _, t := range j.Tables {
-		for _, known := range t.Lost {
+		for _, known := range t.Lost.All() {
 			if !t.Damaged {
 				break // an index names what was never there
 			}
@@ -395,10 +396,10 @@ func (j *salvageJob) countOrphans() error {
 		return nil
 	}
 	var err error
-	if t := j.table("session"); j.has("session") && j.has("message") && (t.Damaged || len(t.Lost) > 0) {
+	if t := j.table("session"); j.has("session") && j.has("message") && (t.Damaged || t.Lost.Len() > 0) {
 		err = j.db.Query("SELECT session_id, count(*) FROM message WHERE session_id NOT IN (SELECT id FROM session) GROUP BY session_id", count)
 	}
-	if t := j.table("message"); err == nil && j.has("message") && j.has("part") && (t.Damaged || len(t.Lost) > 0) {
+	if t := j.table("message"); err == nil && j.has("message") && j.has("part") && (t.Damaged || t.Lost.Len() > 0) {
 		err = j.db.Query("SELECT session_id, count(*) FROM part WHERE NOT EXISTS (SELECT 1 FROM message WHERE message.id = part.message_id) GROUP BY session_id", count)
 	}
 	return err
@@ -442,14 +443,14 @@ func (j *salvageJob) report() {
 			one.Unassigned = j.unassigned[t.Name]
 		}
 		if t.Damaged {
-			one.Lost = len(t.Lost)
+			one.Lost = t.Lost.Len()
 		}
 		for _, r := range t.Refused {
 			if !strings.Contains(r.Why, "UNIQUE") {
 				one.Refused++
 			}
 		}
-		j.out.Damaged = j.out.Damaged || t.Damaged || len(t.Lost) > 0
+		j.out.Damaged = j.out.Damaged || t.Damaged || t.Lost.Len() > 0
 		j.out.Tables = append(j.out.Tables, one)
 	}
 	j.out.Damaged = j.out.Damaged || j.SchemaDamaged || j.ForeignWAL || j.Unreadable > 0 || !j.Header.Intact

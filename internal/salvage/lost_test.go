@@ -1,0 +1,100 @@
+package salvage
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"mend/change"
+)
+
+// TestLostRowsMemory: the root of a table is zeroed, so that every row counts as lost until its page is found. What is held in
+// memory does not grow with the rows.
+func TestLostRowsMemory(t *testing.T) {
+	held := func(rows int) (most uint64) {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "whole.db")
+		c := open(t, path)
+		run(t, c, "CREATE TABLE event (id text PRIMARY KEY, session text NOT NULL, seq integer NOT NULL, data text); CREATE UNIQUE INDEX at ON event (session, seq)")
+		run(t, c, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO event SELECT printf('evt_%%026d', i), printf('ses_%%026d', i / 100), i, hex(zeroblob(40)) FROM n", rows)
+		root := texts(t, c, "SELECT rootpage FROM sqlite_schema WHERE name = 'event'")
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var n int
+		if _, err := fmt.Sscan(root[0], &n); err != nil {
+			t.Fatal(err)
+		}
+		clear(data[(n-1)*pageBytes : n*pageBytes])
+		measure := func() uint64 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		before := measure()
+		res, err := Read(t.Context(), Source{DB: bytes.NewReader(data), Size: int64(len(data))}, filepath.Join(dir, "new.db"), Options{
+			Progress: func(int64, int64) { most = max(most, measure()) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := res.Tables[0]; got.Rows != rows || got.Lost.Len() > 0 {
+			t.Errorf("%d rows were found and %d are lost, of %d", got.Rows, got.Lost.Len(), rows)
+		}
+		if _, err := res.DB.Finish(res.Header); err != nil {
+			t.Error(err)
+		}
+		return most - min(before, most)
+	}
+	const rows = 10_000
+	held(rows / 4) // what is allocated once is there then
+	one, two, four := held(rows), held(2*rows), held(4*rows)
+	t.Logf("%d, %d and %d bytes are held for %d, %d and %d rows", one, two, four, rows, 2*rows, 4*rows)
+	if most := one + 1<<20; two > most || four > most {
+		t.Errorf("%d bytes are held for %d rows, %d for %d and %d for %d", one, rows, two, 2*rows, four, 4*rows)
+	}
+}
+
+// TestLostRows: what is known of a row comes back as it was, of each class.
+func TestLostRows(t *testing.T) {
+	db, err := Sketch([]Object{{Type: "table", Name: "a", Table: "a", SQL: "CREATE TABLE a (t text, i integer, r real, b blob, n text, other text)"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.readTables(); err != nil {
+		t.Fatal(err)
+	}
+	l := db.tables[0].Lost
+	known := Known{
+		"t": {Class: change.ClassText, Bytes: []byte("half \xed\xa0\x80")}, "i": {Class: change.ClassInteger, Int: -1 << 63},
+		"r": {Class: change.ClassReal, Float: -0.5}, "b": {Class: change.ClassBlob, Bytes: []byte{}}, "n": {Class: change.ClassNull},
+	}
+	l.Set(7, Known{})
+	l.Set(7, known)
+	l.Set(-9, Known{})
+	if got := l.Get(7); !maps.EqualFunc(got, known, Value.Equal) {
+		t.Errorf("Get = %v, want %v", got, known)
+	}
+	if l.Len() != 2 || l.Get(8) != nil || l.Get(-9) == nil {
+		t.Errorf("%d rows, %v, %v", l.Len(), l.Get(8), l.Get(-9))
+	}
+	var all []int64
+	for rowid := range l.All() {
+		all = append(all, rowid)
+		l.Delete(rowid)
+	}
+	l.Delete(7)
+	if fmt.Sprint(all) != "[-9 7]" || l.Len() != 0 || l.Get(7) != nil || db.err != nil {
+		t.Errorf("%v were deleted, and %d are left; %v", all, l.Len(), db.err)
+	}
+}
