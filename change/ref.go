@@ -78,7 +78,7 @@ func (r Ref) ID() string {
 	case KindProject:
 		return r.Project
 	case KindDatabase:
-		return "database"
+		return cmp.Or(r.Part, "database")
 	case KindSession, KindEvents, KindIndex:
 	}
 	return r.Session
@@ -136,7 +136,10 @@ func (r Ref) Validate() error {
 	switch r.Kind {
 	case KindSession, KindEvents, KindIndex:
 	case KindDatabase:
-		return nil
+		if r.Part == "" {
+			return nil
+		}
+		need[0] = r.Part
 	case KindRows:
 		need[0] = r.Part
 	case KindTree:

@@ -35,6 +35,13 @@ func (s *Store) file() aside.DatabaseFile {
 	}
 }
 
+// File returns the file of a database for a change of the whole database, also one that cannot be opened. step is that of [Options].
+func File(path string, step func(string) error) aside.DatabaseFile {
+	s := &Store{id: change.StoreID{Kind: "sqlite", Root: path}, opt: Options{Step: step}}
+	s.opt.setDefaults()
+	return s.file()
+}
+
 // isAside reports whether ops change whole files.
 func isAside(ops []change.Op) bool { return len(ops) > 0 && ops[0].Ref.Kind.WholeFiles() }
 

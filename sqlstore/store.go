@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -27,6 +28,13 @@ type Options struct {
 	// Check, if not nil, is called in each transaction before anything else reads or writes. Its
 	// error ends the transaction.
 	Check func(*Conn) error
+}
+
+func (o *Options) setDefaults() {
+	o.BusyTimeout = cmp.Or(o.BusyTimeout, 5*time.Second)
+	if o.MaxRecord <= 0 {
+		o.MaxRecord = maxValue
+	}
 }
 
 // maxValue is the size of the largest value that SQLite holds, SQLITE_MAX_LENGTH.
@@ -61,12 +69,7 @@ type Store struct {
 // the first read, and so is the header of a file that is likely to be a damaged database. It
 // writes nothing. The error wraps [ErrUnusable] or is the system's.
 func Open(file string, specs []TableSpec, o Options) (*Store, error) {
-	if o.BusyTimeout == 0 {
-		o.BusyTimeout = 5 * time.Second
-	}
-	if o.MaxRecord <= 0 {
-		o.MaxRecord = maxValue
-	}
+	o.setDefaults()
 	if len(file) > maxPath {
 		return nil, fmt.Errorf("opening %s: %w", file, Unusable("its path has %d bytes, and SQLite opens none with more than %d: move its folder to a shorter one", len(file), maxPath))
 	}

@@ -92,7 +92,7 @@ var errorTexts = provider.ErrorTexts{
 		{
 			Rank: 244, About: request.AboutStore,
 			Any:         []provider.Words{{"thread history database"}, {"thread_history_1.sqlite"}, {"state_5.sqlite"}, {"migration", "was previously applied but has been modified"}, {"migration", "previously applied but is missing"}},
-			Explanation: "Codex cannot use one of the databases that it makes from its sessions (state_5.sqlite, thread_history_1.sqlite). The sessions themselves are files, and not damaged by that. Another version of Codex may have written the database: start the newest one. Codex 0.171.0 makes a damaged or empty state_5.sqlite again by itself, but does not start if a migration in it was modified.",
+			Explanation: "Codex cannot use one of the databases that it makes from its sessions (state_5.sqlite, thread_history_1.sqlite). The sessions themselves are files, and not damaged by that. \"mend salvage\" puts the database aside, and Codex makes it again. Another version of Codex may have written it: start the newest one first. An empty one Codex 0.171.0 fills by itself.",
 		},
 		{
 			Rank: 165, Class: repair.ContextTooLong, // before a connection that broke: the request is mostly too long

@@ -328,7 +328,7 @@ func isFile(ref change.Ref) bool { return ref.Kind == change.KindFile || ref.Kin
 
 func isRow(ref change.Ref) bool { return ref.Kind == change.KindIndex }
 
-func isLine(ref change.Ref) bool { return !isFile(ref) && !isRow(ref) }
+func isLine(ref change.Ref) bool { return !isFile(ref) && !isRow(ref) && !ref.Kind.WholeFiles() }
 
 // CheckLinks returns a [*change.LinkedError] about the first session whose file cannot be changed and the change undone.
 func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {

@@ -91,11 +91,18 @@ func salvageStore(ctx context.Context, env *environment, c *mend.Store, f writeF
 	printSalvage(env.Terminal, s)
 	setSalvageAnswer(env, s)
 	err = env.run(ctx, f, job{
-		question: "Put the new database into the place of the damaged one?", noDiff: true, steps: oneStep(c, s.Plan), n: 1,
+		question: salvageQuestion(s), noDiff: true, steps: oneStep(c, s.Plan), n: 1,
 		dry:  "Run again without --dry-run to put the new database into its place.",
 		done: func(b *batch) { printSalvaged(env, c, s, b.done[0]) },
 	})
 	return cmp.Or(err, salvageResult(s))
+}
+
+func salvageQuestion(s mend.Salvage) string {
+	if len(s.Tables) == 0 {
+		return "Put it aside?"
+	}
+	return "Put the new database into the place of the damaged one?"
 }
 
 // printSalvaged says what was done, where the damaged file is, and what to do next.
@@ -127,6 +134,12 @@ func proposeSalvage(ctx context.Context, env *environment, c *mend.Store, dryRun
 
 // printSalvage prints what comes back and what is lost.
 func printSalvage(t *term.Terminal, s mend.Salvage) {
+	if len(s.Tables) == 0 { // nothing is read: the agent makes the database again
+		for _, note := range s.Notes {
+			t.Say("%s", note)
+		}
+		return
+	}
 	whole, rows, rebuilt := 0, 0, 0
 	for i := range s.Sessions {
 		if isSpared(s, s.Sessions[i]) {

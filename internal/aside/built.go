@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"mend/change"
 	"mend/internal/atomicfile"
@@ -198,6 +199,11 @@ func (a *Area) Find(name string) (found []Place, err error) {
 	return found, err
 }
 
+// isKept reports whether a name in the owner's folder is that of something kept, and not of a staged change of lines or files.
+func isKept(name string) bool {
+	return strings.Contains(name, "-") && !strings.HasPrefix(name, "append-")
+}
+
 // Sweep removes what the owner keeps and is not needed for ops, and returns how many bytes that was. With dry it removes nothing.
 func (a *Area) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
 	if !dry {
@@ -222,7 +228,7 @@ func (a *Area) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed i
 	defer own.Close()
 	names, err := own.Names()
 	for _, name := range names {
-		if stay[name] || err != nil {
+		if stay[name] || err != nil || !isKept(name) {
 			continue
 		}
 		var t Tree

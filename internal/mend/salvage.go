@@ -27,10 +27,10 @@ type Salvage struct {
 
 // CheckSalvage checks the whole file of a database, up to the first fault. The error is nil if it is sound, and damaged says that it is about damage.
 func (c *Store) CheckSalvage(ctx context.Context) (damaged bool, err error) {
-	if c.ID().Kind != "sqlite" {
+	err = c.store.CheckFile(ctx, change.CheckAny)
+	if err == nil && c.ID().Kind != "sqlite" {
 		return false, fail.New(fail.Usage, "name a database with --store PATH", "%s is no database: only a database can be salvaged", c.ID().Root)
 	}
-	err = c.store.CheckFile(ctx, change.CheckAny)
 	return err != nil && ctx.Err() == nil && !errors.Is(err, change.ErrLocked), err
 }
 

@@ -1,0 +1,272 @@
+package codex
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/agent"
+	"mend/change"
+	"mend/internal/aside"
+	"mend/sqlstore"
+	"mend/txn"
+)
+
+// databases are the files that Codex makes again from the rollouts if they are missing, and that prevent it from opening a
+// session if it cannot use them, with the first bytes of the checksums of their migrations in Codex 0.171.0. Codex ignores a
+// migration that it does not know, and refuses one that has another checksum.
+var databases = []struct{ name, migrations string }{
+	{"state_5.sqlite", "627EF191521B72CBE58A28628ADC25131AC64F85A203FC4B7E35A464AA3F287F8B4693608ADAF13631ECECBD0012A213" +
+		"05526A094D2FBB240EECE6DB4768F7434CBDB2EDA43630033884C02F07673F48EA1AEBE4160FE01BE6C748A9E92AA526" +
+		"D6FB51D76C62A325D84DCA6AEF44ADAAE9EC76F980C1CDAC943675A93C01D6154904AAE3D6FEA739D7B56ACB6381F7BB" +
+		"F6A5AB0DE7778522C217B3D1A7A996740DC734DBCFDC4FD4605128E75D29223BA7FADC8C63ADDF611AE117E49D298333" +
+		"FAF45C39D2802E9623360A03071E9631E86EF7CCE62A99776DAADC555DE44FAC729562C568467AF34297DFFBD7F0CF0A" +
+		"4A833704DAB8B7C8DFFDC4B9A6862D0A"},
+	{"thread_history_1.sqlite", "2AD9A4ABAE61DBC1A51DA2A165F33B172FDAD8E302ED82D39334ADB494635CD54DEF92EA"},
+}
+
+// checksumSize is how many bytes of a checksum are compared.
+const checksumSize = 4
+
+// CheckFile implements [agent.Store]. It returns the first database that Codex cannot use.
+func (s *store) CheckFile(ctx context.Context, _ change.Check) error {
+	for _, d := range databases {
+		file := filepath.Join(s.ID().Root, d.name)
+		if why := whyUnusable(ctx, file, d.migrations); why != "" {
+			return &change.DamagedError{File: file, Why: why}
+		}
+	}
+	return ctx.Err()
+}
+
+// whyUnusable returns why Codex cannot use a database; "" if it can, or makes it again.
+func whyUnusable(ctx context.Context, file, migrations string) (why string) {
+	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return ""
+	}
+	name := filepath.Base(file)
+	db, err := sqlstore.Open(file, nil, sqlstore.Options{})
+	if err == nil {
+		err = db.View(ctx, func(c *sqlstore.Conn) error {
+			if found, err := c.Has("SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations'"); !found {
+				return err
+			}
+			return c.Query("SELECT version, success, hex(checksum) FROM _sqlx_migrations", nil, func(st *sqlite3.Stmt) error {
+				version, size := st.ColumnInt64(0), int64(2*checksumSize)
+				switch at := (version - 1) * size; {
+				case !st.ColumnBool(1):
+					why = fmt.Sprintf("%s: migration %d was not completed", name, version)
+				case at >= 0 && at+size <= int64(len(migrations)) && !strings.HasPrefix(st.ColumnText(2), migrations[at:at+size]):
+					why = fmt.Sprintf("%s: migration %d is another one than that of Codex", name, version)
+				}
+				return nil
+			})
+		})
+	}
+	switch {
+	case errors.Is(err, change.ErrLocked), ctx.Err() != nil, why != "":
+		return why
+	case err == nil:
+		err = db.CheckFile(ctx, change.CheckAny)
+	}
+	if damaged, ok := errors.AsType[*change.DamagedError](err); ok {
+		return name + ": " + damaged.Why
+	}
+	if err != nil && !errors.Is(err, change.ErrLocked) && ctx.Err() == nil {
+		return name + ": " + err.Error()
+	}
+	return ""
+}
+
+// Salvage implements [agent.Store]: the first database that Codex cannot use is put aside, and Codex makes it again.
+func (s *store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.Salvaged, err error) {
+	damaged, ok := errors.AsType[*change.DamagedError](s.CheckFile(ctx, change.CheckAny))
+	if !ok {
+		return out, ctx.Err()
+	}
+	name := filepath.Base(damaged.File)
+	if err := s.file(name).CheckFree(ctx); err != nil {
+		return out, err
+	}
+	out.Damaged = true
+	const note = "%s is put aside. Codex makes it again from the rollouts, which have all of the conversations."
+	out.Notes = []string{fmt.Sprintf(note, name)}
+	if o.DryRun {
+		return out, nil
+	}
+	ref := change.Ref{Kind: change.KindDatabase, Part: name}
+	now, err := s.Read(ctx, []change.Ref{ref})
+	if err == nil {
+		out.Ops = []change.Op{{Ref: ref, Pre: now[0]}}
+	}
+	return out, err
+}
+
+// file returns a database for a change of the whole of it.
+func (s *store) file(name string) aside.DatabaseFile {
+	return sqlstore.File(filepath.Join(s.ID().Root, name), s.step)
+}
+
+func isDatabase(ops []change.Op) bool {
+	return len(ops) > 0 && ops[0].Ref.Kind == change.KindDatabase
+}
+
+// Read implements [agent.Store].
+func (s *store) Read(ctx context.Context, refs []change.Ref) (images []*change.Image, err error) {
+	if len(refs) == 0 || refs[0].Kind != change.KindDatabase {
+		return s.Store.Read(ctx, refs)
+	}
+	a, err := s.area("")
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	for _, ref := range refs {
+		image, err := a.Files(ctx, s.file(ref.Part).Place())
+		if err != nil {
+			return nil, err
+		}
+		images = append(images, image)
+	}
+	return images, nil
+}
+
+func (s *store) area(owner string) (*aside.Area, error) {
+	return aside.Open(s.ID().Root, owner, s.step, nil)
+}
+
+// A writer changes whole databases, too.
+type writer struct {
+	txn.Store
+	s     *store
+	owner string
+}
+
+// Writer implements [agent.Store].
+func (s *store) Writer(journal string) (txn.Store, error) {
+	w, err := s.Store.Writer(journal)
+	return writer{w, s, journal}, err
+}
+
+// open returns the change of a database that is staged, or with prepare one that is staged now.
+func (w writer) open(ctx context.Context, st *change.Staged, prepare bool) (*aside.Area, aside.Change, error) {
+	a, err := w.s.area(w.owner)
+	if err != nil {
+		return nil, nil, err
+	}
+	f := w.s.file(st.Ops[0].Ref.Part)
+	if prepare {
+		*st, err = aside.StageDatabase(ctx, a, f, *st)
+	}
+	var c aside.Change
+	if err == nil {
+		c, err = aside.NewDatabase(a, f, *st)
+	}
+	if err != nil {
+		a.Close()
+	}
+	return a, c, err
+}
+
+func (w writer) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
+	if !isDatabase(p.Ops) {
+		return w.Store.Prepare(ctx, p)
+	}
+	st := change.Staged{Store: w.s.ID(), Ops: p.Ops}
+	_, c, err := w.open(ctx, &st, true)
+	if err == nil {
+		defer c.Close()
+		err = c.Check(ctx)
+	}
+	return st, err
+}
+
+func (w writer) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
+	if !isDatabase(st.Ops) {
+		return w.Store.Commit(ctx, st)
+	}
+	a, c, err := w.open(ctx, &st, false)
+	if err != nil {
+		return change.Outcome{State: change.Aborted, Cause: err}, nil
+	}
+	defer c.Close()
+	return a.Run(ctx, c)
+}
+
+func (w writer) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
+	if !isDatabase(st.Ops) {
+		return w.Store.Settle(ctx, st)
+	}
+	a, c, err := w.open(ctx, &st, false)
+	if err != nil {
+		return change.Outcome{}, err
+	}
+	defer c.Close()
+	return a.Settle(ctx, c)
+}
+
+func (w writer) Discard(ctx context.Context, st change.Staged) error {
+	if len(st.Ops) > 0 && !isDatabase(st.Ops) {
+		return w.Store.Discard(ctx, st)
+	}
+	a, err := w.s.area(w.owner)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	err = a.Discard()
+	if len(st.Ops) == 0 {
+		err = errors.Join(w.Store.Discard(ctx, st), err)
+	}
+	return err
+}
+
+// keptFiles are the databases that changes of a journal have put aside.
+type keptFiles struct {
+	s     *store
+	owner string
+}
+
+// KeptFiles implements [agent.Store].
+func (s *store) KeptFiles(journal string) agent.KeptFiles { return keptFiles{s, journal} }
+
+func (k keptFiles) Keeps(o change.OpInfo) bool {
+	a, err := k.s.area("")
+	if err != nil {
+		return false
+	}
+	defer a.Close()
+	return a.Keeps(o)
+}
+
+func (keptFiles) ArchivedSessions(context.Context, change.Ref) (all, removed map[string]bool, err error) {
+	return nil, nil, nil
+}
+
+func (keptFiles) RowsLeftOut(context.Context, change.Ref) (int64, error) { return 0, nil }
+
+func (k keptFiles) CheckKept(ctx context.Context, ops []change.Op) error {
+	_, c, err := writer{s: k.s, owner: k.owner}.open(ctx, &change.Staged{Ops: ops}, false)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.CheckKept(ctx)
+}
+
+func (k keptFiles) Sweep(ctx context.Context, needed []change.Op, dry bool) (int64, error) {
+	if k.owner == "" {
+		return 0, nil
+	}
+	a, err := k.s.area(k.owner)
+	if err != nil {
+		return 0, err
+	}
+	defer a.Close()
+	return a.Sweep(ctx, needed, dry)
+}
