@@ -86,7 +86,7 @@ func touchedBefore(all []change.Entry, wanted map[string]bool) map[string][]chan
 type Effect struct {
 	Holds, Before, Other int // records that hold what the entry wrote, what was there before it, or something else
 
-	// Planned says that the change was planned again: Changes is how many records it would change. Refused is why it
+	// Planned says that the change was planned again: Changes is how many of its own records it would change. Refused is why it
 	// cannot be planned.
 	Planned bool
 	Changes int
@@ -150,7 +150,9 @@ func (c *Store) planAgain(ctx context.Context, e change.Entry) ([]change.Op, err
 			return nil, err
 		}
 		result, err := c.ProposeRepair(ctx, head, r)
-		return result.Plan.Ops, err
+		return slices.DeleteFunc(result.Plan.Ops, func(op change.Op) bool { // other records may have the same fault
+			return !slices.ContainsFunc(e.Ops, func(own change.OpInfo) bool { return own.Ref == op.Ref })
+		}), err
 	default:
 		return nil, errors.ErrUnsupported
 	}
