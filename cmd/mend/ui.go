@@ -793,20 +793,19 @@ const maxOpLines = 2000
 
 // opLines returns the changes of a plan, before and after.
 func opLines(ops []change.Op) (lines []ui.Line) {
-	all := patchEntries(ops)
-	for i, e := range all {
+	for i, o := range ops {
 		if len(lines) > maxOpLines {
-			return append(lines, ui.Line{Text: term.CountWords(len(all)-i, "more change", "more changes"), Style: ui.Faint})
+			return append(lines, ui.Line{Text: term.CountWords(len(ops)-i, "more change", "more changes"), Style: ui.Faint})
 		}
-		title := fmt.Sprintf("Change %d of %d", i+1, len(all))
-		if e.verb() != "change" {
-			title += ": " + e.verb()
+		title := fmt.Sprintf("Change %d of %d", i+1, len(ops))
+		if word := opWord(o); word != "change" {
+			title += ": " + word
 		}
 		lines = append(lines, ui.Line{}, ui.Line{Text: title, Style: ui.Bold})
-		if e.from != nil || !hasDiff(e.op.Ref) {
+		if !hasDiff(o.Ref) {
 			continue
 		}
-		eachDiffLine(e.op.Pre, e.op.Post, func(line []byte) {
+		eachDiffLine(o.Pre, o.Post, func(line []byte) {
 			style := map[byte]ui.Style{'+': ui.Good, '-': ui.Bad}[line[0]]
 			lines = append(lines, ui.Line{Head: string(line[:1]) + " ", Text: shortenLine(string(line[1:])), Style: style, Indent: 1})
 		})

@@ -549,7 +549,7 @@ func forced(err error) error {
 	return fail.WithHint(err, "nothing was changed. Even by force nothing is restored without the message that it belongs to, or removed while others refer to it. If another program wrote meanwhile, try again")
 }
 
-// recordCounts are the numbers of messages or contents of messages that ops restore, create, change, move and delete, by verb.
+// recordCounts are the numbers of messages or contents of messages that ops restore, create, change and delete, by verb.
 type recordCounts struct {
 	of  map[string]int
 	all int // with folders
@@ -560,9 +560,9 @@ func (n *recordCounts) add(ops []change.Op) {
 		n.of = map[string]int{}
 	}
 	n.all += len(ops)
-	for _, e := range patchEntries(ops) {
-		if e.op.Ref.Kind != change.KindFolder {
-			n.of[e.verb()]++
+	for _, o := range ops {
+		if o.Ref.Kind != change.KindFolder {
+			n.of[opWord(o)]++
 		}
 	}
 }
@@ -570,7 +570,7 @@ func (n *recordCounts) add(ops []change.Op) {
 // text returns the numbers in words.
 func (n *recordCounts) text(why change.CauseKind) string {
 	var words []string
-	for _, verb := range []string{"create", "change", "move", "delete", "move away", "put back"} {
+	for _, verb := range []string{"create", "change", "delete", "move away", "put back"} {
 		k := n.of[verb]
 		if verb == "change" && why == change.CauseUndo {
 			verb = "restore"
