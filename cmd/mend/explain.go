@@ -4,15 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 
-	"mend/agent"
-	"mend/internal/config"
 	"mend/internal/culprit"
 	"mend/internal/fail"
 	"mend/internal/mend"
@@ -34,18 +31,16 @@ const (
 	kindClass    = "Kinds of damage (classes)"
 	kindRule     = "Rules of the providers"
 	kindFinding  = "Other findings"
-	kindState    = "States of a repair"
-	kindWord     = "Words in the output"
 	kindExit     = "Exit codes"
-	kindSetting  = "Settings"
 )
 
 func explainVerb(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [CODE|ERROR|SESSION]",
-		Short: "Explain a code, a word in the output, an error or a session",
-		Long: `Explain says what a code or a word in the output means, what causes it, and what
-mend does about it. Without an argument it lists everything it can explain.
+		Short: "Explain a code, an error or a session",
+		Long: `Explain says what a code in the output means (a rule, a class of damage, a severity, an exit
+code), what causes it, and what mend does about it. Without an argument it lists all codes.
+The words of the output are in docs/glossary.md, the settings in "mend config".
 
 It also accepts the text of an error, and a session or a record, of which it
 explains every finding.`,
@@ -89,18 +84,10 @@ func allTopics(env *environment) []topicJSON {
 	rules := ruleTopics(env)
 	all = append(all, classTopics(env, rules)...)
 	all = append(all, rules...)
-	all = append(all, wordTopics...)
-	for _, tier := range []repair.Tier{repair.Auto, repair.Ask, repair.Report} {
-		all = append(all, newTopic(kindWord, repair.Explanation{Code: string(tier), Meaning: "Of a class of damage: who may repair it. " + tier.Meaning()}))
-	}
 	for _, e := range exitCodes {
 		for code := range strings.SplitSeq(e.code, ", ") {
 			all = append(all, newTopic(kindExit, repair.Explanation{Code: code, Meaning: sentenceCase(e.meaning), Words: e.name}))
 		}
-	}
-	settings := config.Defaults()
-	for _, s := range settings.Settings() {
-		all = append(all, newTopic(kindSetting, repair.Explanation{Code: s.Key, Meaning: s.Description, Example: s.Env + "=" + fmt.Sprint(s.Value)}))
 	}
 	return all
 }
@@ -199,11 +186,11 @@ func isSession(all []namedSession, name string) bool {
 	return !errors.Is(err, mend.ErrNoSession)
 }
 
+// spoken has the codes of words that people read in their place.
+var spoken = map[string]string{atRisk: "latent", "at-risk": "latent"}
+
 // findTopics returns the topics with that code. The case of letters does not matter. "5" and
 // "exit 5" are an exit code.
-// spoken has the codes of words that people read in their place.
-var spoken = map[string]string{atRisk: "latent", "at-risk": "latent", "done": "committed"}
-
 func findTopics(topics []topicJSON, name string) []topicJSON {
 	name = strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(name), "exit "), "code ")
 	var found []topicJSON
@@ -378,8 +365,6 @@ func printTopic(t *term.Terminal, o topicJSON) {
 		title += term.Faint("  a kind of damage")
 	case o.Kind == kindExit:
 		title += term.Faint("  an exit code")
-	case o.Kind == kindSetting:
-		title += term.Faint("  a setting; mend config shows its value")
 	}
 	t.Printf("%s\n%s\n", title, wrapped(t, o.Meaning))
 	rows := []term.Row{{"Error", o.Words}, {"Example", o.Example}, {"Fix", o.Fix}, {"Lost", o.Loses}, {"Update", o.Healed}, {"Tier", tierText(o)}, {"Class", string(o.Class)}, {"Rules", strings.Join(o.Rules, ", ")}}
@@ -419,52 +404,4 @@ func sentenceCase(text string) string {
 
 func hasPrefixFold(text, start string) bool {
 	return len(text) >= len(start) && strings.EqualFold(text[:len(start)], start)
-}
-
-// wordTopics explains the words of the output that are no codes.
-var wordTopics = []topicJSON{
-	newTopic(kindState, repair.Explanation{Code: "pending", Meaning: "The repair was interrupted. The journal has everything that is needed to complete it or to roll it back.", Fix: "mend recover completes it if possible, otherwise rolls it back."}),
-	newTopic(kindState, repair.Explanation{Code: "committed", Meaning: "The change is in the store, durably. The output says: done.", Fix: "mend undo ID reverts it."}),
-	newTopic(kindState, repair.Explanation{Code: "aborted", Meaning: "The change was not made, or was rolled back. The store is as it was before."}),
-	newTopic(kindState, repair.Explanation{Code: "conflicted", Meaning: "The repair was interrupted, and another program changed the same places before recovery. mend left those changes alone.", Fix: "mend log ID shows them; mend recover ID decides."}),
-	newTopic(kindState, repair.Explanation{Code: "resolved", Meaning: "You resolved the conflict with mend recover."}),
-	newTopic(kindState, repair.Explanation{Code: "undone", Meaning: "A later undo reverted the repair.", Fix: "mend undo --redo ID applies it again."}),
-	newTopic(kindState, repair.Explanation{Code: "forgotten", Meaning: "gc or forget deleted the undo data. Only the log entry is left, so the repair cannot be undone."}),
-	newTopic(kindState, repair.Explanation{Code: "planned", Meaning: "In JSON: the change that a dry run would make. Nothing was written."}),
-	newTopic(kindState, repair.Explanation{Code: "nothing to do", Meaning: "In JSON: nothing in the session needs a change."}),
-
-	newTopic(kindWord, repair.Explanation{Code: "healthy", Meaning: "No fault was found in the session."}),
-	newTopic(kindWord, repair.Explanation{Code: "cannot be examined", Meaning: "mend cannot read the session, so it counts as broken. The reason is next to it."}),
-	newTopic(kindWord, repair.Explanation{Code: "unknown", Meaning: "In JSON answers of earlier versions: the session could not be examined. Such a session is broken now."}),
-	newTopic(kindWord, repair.Explanation{Code: "busy", Meaning: "The agent is writing the session now. mend does not change it without --force.", Fix: "Wait until the agent is done."}),
-	newTopic(kindWord, repair.Explanation{Code: "shortened", Meaning: "The session lacks messages, files or texts that were kept of it: it was cut, emptied, or taken back by a revert. What a repair of mend removed does not count.", Fix: "mend restore SESSION adds what is missing to what it has; --at TIME gives it an earlier state as a whole."}),
-	newTopic(kindWord, repair.Explanation{Code: "replaced", Meaning: "The session begins with another message than was kept of it: its transcript was overwritten, or begun again under the same id.", Fix: "mend restore SESSION brings back what was kept; what it has gained since stays, and another conversation under its id is replaced only with --force."}),
-	newTopic(kindWord, repair.Explanation{Code: "deleted", Meaning: "The agent has nothing of the session any more, and a copy of it was kept.", Fix: "mend restore SESSION writes it again as it was kept."}),
-	newTopic(kindWord, repair.Explanation{Code: "hidden", Meaning: "The agent does not list the session where its user looks for it: its folder is of another project now.", Fix: "mend restore SESSION moves it to that project."}),
-	newTopic(kindWord, repair.Explanation{Code: "elsewhere", Meaning: "The agent does not read the store that has the session: the files of OpenCode 1.1 that a later version has not imported, or the database of another channel.", Fix: "mend restore SESSION creates it in the store that the agent reads; --from STORE creates all that are missing."}),
-	newTopic(kindWord, repair.Explanation{Code: "not loaded", Meaning: "The agent finds no conversation in the session, as in a transcript that is empty or has nothing but titles.", Fix: "mend restore SESSION, if a copy was kept; mend scan says so."}),
-	newTopic(kindWord, repair.Explanation{Code: "no folder", Meaning: "The folder of the session is gone, so the agent does not list it, or answers no prompt in it.", Fix: "mend move OLD NEW gives the sessions of a folder to another one; mend move alone lists what is gone."}),
-	newTopic(kindWord, repair.Explanation{Code: "malformed", Meaning: "Pages of the database are damaged, so SQLite calls it malformed (database disk image is malformed), and the agent stops with an error or shows only a part.", Fix: "mend salvage reads every row that can be read into a new database, and says what is lost; one undo brings the old one back. mend changes no session of it before."}),
-	newTopic(kindWord, repair.Explanation{Code: "profile", Meaning: "A version of OpenCode from which on requests are built in another way, such as 1.1.53 or 1.18.26. mend checks a session with the newest profile that is not newer than the OpenCode that wrote the store."}),
-	newTopic(kindWord, repair.Explanation{Code: "dry run", Meaning: "Everything except the change: mend shows what it would do and writes nothing."}),
-	newTopic(kindWord, repair.Explanation{Code: "journal", Meaning: "The file in which mend writes every change before it is made, with the bytes that the change replaces. Undo restores from it."}),
-	newTopic(kindWord, repair.Explanation{Code: "head", Meaning: "The hash of the newest event in the journal. Keep it elsewhere: mend verify --head then detects a truncated or rebuilt journal."}),
-	newTopic(kindWord, repair.Explanation{Code: "orphan", Meaning: "A message, or content of one, that belongs to no session. The agent never reads it.", Fix: "mend fix --orphans moves orphans into the journal."}),
-	newTopic(kindWord, repair.Explanation{Code: "suspect", Meaning: "Something like what the provider's error named. Only the provider can tell whether it is at fault.", Fix: "mend fix --error TEXT --all repairs all of them."}),
-	newTopic(kindWord, repair.Explanation{Code: "synthetic", Meaning: "Not typed by you. Texts that mend inserts are marked so, and OpenCode shows them differently."}),
-	newTopic(kindWord, repair.Explanation{Code: "placeholder", Meaning: `The text that mend inserts where content is missing: "[user interrupted]" unless you change the setting placeholderText.`}),
-	newTopic(kindWord, repair.Explanation{Code: "step", Meaning: "One answer of the model inside an assistant message. Each begins with a step-start marker and becomes a message of its own in the request."}),
-	newTopic(kindWord, repair.Explanation{Code: "tool loop", Meaning: "The steps from a prompt to the answer that calls no tool. It is open until that answer."}),
-	newTopic(kindWord, repair.Explanation{Code: "thinking", Meaning: "The reasoning of the model. OpenCode stores it as parts of type reasoning, with a signature that only the provider can create."}),
-	newTopic(kindWord, repair.Explanation{Code: "record", Meaning: "One stored message, part or session: a file of a JSON tree, a row of a database or a line of a transcript."}),
-	newTopic(kindWord, repair.Explanation{Code: "conflict", Meaning: "Something is not as mend left it, because something else changed it since. Nothing was changed.", Fix: "Undo with --only ID to leave it out, or with --force to overwrite the newer change, which is kept in the journal."}),
-	newTopic(kindWord, repair.Explanation{Code: "kept", Meaning: "Another program wrote into a file while mend replaced it. Its bytes are in the file that is named."}),
-	newTopic(kindWord, repair.Explanation{Code: string(agent.Current), Meaning: "Of the plugin: it is installed, and is that of this mend."}),
-	newTopic(kindWord, repair.Explanation{Code: string(agent.Other), Meaning: "Of the plugin: it was written by another version of mend.", Fix: "mend install renews it."}),
-	newTopic(kindWord, repair.Explanation{Code: string(agent.Foreign), Meaning: "Of the plugin: a file with its name exists that mend did not write. mend leaves it alone."}),
-	newTopic(kindWord, repair.Explanation{Code: string(agent.Absent), Meaning: "Of the plugin: it is not installed.", Fix: "mend install writes it."}),
-	newTopic(kindWord, repair.Explanation{Code: string(agent.Unreadable), Meaning: "Of the plugin: its file cannot be read. The reason is next to it."}),
-	newTopic(kindWord, repair.Explanation{Code: "detected", Meaning: "Of running agents: errors that watch or the plugin saw."}),
-	newTopic(kindWord, repair.Explanation{Code: "refused", Meaning: "Of running agents: sessions that mend left alone, because no repair fits or a limit was reached."}),
-	newTopic(kindWord, repair.Explanation{Code: "default", Meaning: "Of a setting: nothing sets it. Other origins are file, environment and flag."}),
 }
