@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -15,17 +14,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
-	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/internal/test/codex"
 	"mend/internal/test/damage"
-	"mend/journal"
 	"mend/testdata"
 )
 
@@ -237,7 +233,6 @@ func TestNothingRaw(t *testing.T) {
 			t.Errorf("printCases has no row for %s", commandName(cmd))
 		}
 	})
-	sb.checkFollow()
 	if log, err := os.ReadFile(filepath.Join(sb.dir, "state", "mend", "hook.log")); err != nil {
 		t.Error(err)
 	} else {
@@ -433,33 +428,6 @@ func (sb sandbox) runColoured(args ...string) {
 	run(args, &term.Terminal{In: strings.NewReader(hookHello), Out: &out, Err: &out, Width: 80, ErrWidth: 80})
 	text := ownColours.ReplaceAllString(out.String(), "")
 	sb.checkPrintable("mend "+strconv.QuoteToASCII(strings.Join(args, " "))+" with colours", strings.ReplaceAll(text, forged, ""))
-}
-
-// checkFollow checks the output of log --follow.
-func (sb sandbox) checkFollow() {
-	sb.Helper()
-	for _, asJSON := range []bool{false, true} {
-		ctx, cancel := context.WithTimeout(sb.Context(), 20*time.Second)
-		out := cancelWriter{cancel: cancel}
-		a := &environment{Terminal: &term.Terminal{Out: &out, Err: &out, JSON: asJSON}, opt: mend.Options{Journal: mend.OpenJournal("")}}
-		_ = followLog(ctx, a, journal.Query{}) // it ends with the context
-		cancel()
-		if out.Len() == 0 {
-			sb.Error("log --follow shows nothing")
-		}
-		sb.checkPrintable("log --follow", out.String())
-	}
-}
-
-// A cancelWriter calls cancel after each write.
-type cancelWriter struct {
-	bytes.Buffer
-	cancel func()
-}
-
-func (w *cancelWriter) Write(b []byte) (int, error) {
-	defer w.cancel()
-	return w.Buffer.Write(b)
 }
 
 func (sb sandbox) checkPrintable(what, text string) {

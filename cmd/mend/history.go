@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -22,13 +21,11 @@ import (
 
 // logFlags are the flags of log.
 type logFlags struct {
-	limit                         int
-	session, state, until, folder string
-	channel, actor                string
-	classes, rules                []string
-	live, follow, verbose         bool
-	export                        exportFlags
-	sessionFilter
+	limit                                        int
+	session, state, since, until, channel, actor string
+	rules                                        []string
+	verbose                                      bool
+	export                                       exportFlags
 }
 
 func logVerb(env *environment) *cobra.Command {
@@ -54,7 +51,7 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 		Example: `  mend log                    everything
   mend log bakobe             all about a repair
   mend log "dark mode" -n 3   the last three changes of a session
-  mend log --here --since 7d  of this folder, in the last week
+  mend log --since 7d         in the last week
   mend log --channel plugin --state undone   repairs of the plugin that were undone`,
 		Args: atMostOne("repair"),
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -76,16 +73,13 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 				return err
 			}
 			if cmd.Flags().Changed("export") {
-				if !reflect.DeepEqual(q, journal.Query{}) || f.follow {
+				if !reflect.DeepEqual(q, journal.Query{}) {
 					return usagef("--export exports the whole journal, so that its chain can be checked: it goes without a session and without filters")
 				}
 				return exportLog(cmd.Context(), env, f.export)
 			}
 			if f.export.force || f.export.withBytes {
 				return usagef("--with-bytes and --force go with --export")
-			}
-			if f.follow {
-				return followLog(cmd.Context(), env, q)
 			}
 			return listLog(env, q, none, f.verbose)
 		},
@@ -94,18 +88,13 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 	fl.IntVarP(&f.limit, "limit", "n", 0, "show at most `N` operations; with --json, at most N entries")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each entry of an operation")
 	fl.StringVar(&f.session, "session", "", "only of this `SESSION`")
-	f.add(fl)
-	fl.Lookup("since").Usage = "only what was begun at `WHEN` or later"
+	fl.StringVar(&f.since, "since", "", "only what was begun at `WHEN` or later")
 	fl.StringVar(&f.until, "until", "", "only what was begun before `WHEN`")
-	fl.StringVar(&f.folder, "folder", "", "only sessions of this `FOLDER`")
 	fl.StringVar(&f.state, "state", "", "only in this `STATE`: "+strings.Join(logStates, ", "))
-	fl.StringSliceVar(&f.classes, "class", nil, "only repairs of this class: "+classList(env))
 	fl.StringSliceVar(&f.rules, "rule", nil, "only repairs of what breaks this `RULE` (mend explain lists them)")
-	fl.BoolVar(&f.live, "live", false, "only repairs for a running agent")
 	fl.StringVar(&f.channel, "channel", "", "only through this `CHANNEL`: command, plugin, hook or watch")
 	fl.StringVar(&f.actor, "actor", "", "only by this `USER`: a name, a number, or USER@HOST")
 	f.export.add(fl)
-	fl.BoolVarP(&f.follow, "follow", "f", false, "show the oldest first and keep following new entries; with --json, one object per line")
 	return cmd
 }
 
@@ -136,7 +125,7 @@ var logStates = []string{
 
 // logQuery returns which entries log lists, and what is printed if there are none.
 func logQuery(ctx context.Context, env *environment, f logFlags) (q journal.Query, none string, err error) {
-	q = journal.Query{Limit: f.limit, Rules: f.rules, Live: f.live, Actor: f.actor, Agent: env.agentName, Channel: change.Channel(f.channel)}
+	q = journal.Query{Limit: f.limit, Rules: f.rules, Actor: f.actor, Agent: env.agentName, Channel: change.Channel(f.channel)}
 	none = "No repairs yet."
 	if f.limit < 0 {
 		return q, "", usagef("--limit %d: want a number of entries", f.limit)
@@ -146,13 +135,6 @@ func logQuery(ctx context.Context, env *environment, f logFlags) (q journal.Quer
 	}
 	if err := setState(&q, f.state); err != nil {
 		return q, "", err
-	}
-	classes, err := parseClasses(env, f.classes)
-	if err != nil {
-		return q, "", err
-	}
-	for _, c := range classes {
-		q.Classes = append(q.Classes, string(c))
 	}
 	now := time.Now()
 	if q.Since, err = parseWhen("since", f.since, now); err != nil {
@@ -168,11 +150,6 @@ func logQuery(ctx context.Context, env *environment, f logFlags) (q journal.Quer
 		}
 		q.Session = found[0].ID
 		none = fmt.Sprintf("No repairs of session %s.", q.Session)
-	}
-	if f.here || f.folder != "" {
-		if q.Sessions, err = selectedSessions(ctx, env, f); err != nil {
-			return q, "", err
-		}
 	}
 	if all := (journal.Query{Limit: q.Limit, Session: q.Session}); !reflect.DeepEqual(q, all) {
 		none = "No such repairs."
@@ -195,32 +172,6 @@ func setState(q *journal.Query, state string) error {
 		q.Undone = new(false)
 	}
 	return nil
-}
-
-// selectedSessions returns the ids of the sessions of the working folder, or of the one that the user names.
-func selectedSessions(ctx context.Context, env *environment, f logFlags) (map[string]bool, error) {
-	folder := workingFolder()
-	if f.folder != "" {
-		if f.here {
-			return nil, usagef("--here and --folder cannot be used together")
-		}
-		var err error
-		if folder, err = filepath.Abs(f.folder); err != nil {
-			return nil, err
-		}
-	}
-	all, unread, err := namedSessions(ctx, env, alsoNamed[env.command])
-	if err != nil {
-		return nil, err
-	}
-	if unread != nil && !errors.Is(unread, mend.ErrNoStore) {
-		env.noteSkipped(fmt.Errorf("a store is not examined: %w", unread))
-	}
-	sessions, here := map[string]bool{}, mend.Here(headsOf(all), folder)
-	for _, s := range all {
-		sessions[s.ID] = here(s.Head)
-	}
-	return sessions, nil
 }
 
 // printEntries prints one line for each entry, or none if there are no entries.
