@@ -22,7 +22,7 @@ type TrimRequest struct {
 	TooLong   bool     // the provider refused the request as too long, so the estimate is at least the window
 	KeepTurns int      // the newest prompts and their answers that stay whole
 	Protected []string // names of tools whose outputs stay
-	Hard      bool     // if the outputs are not enough, also take out large files and texts
+	Hard      bool     // if the outputs are not enough, also take out large files and texts, and then whole turns
 	Files     bool     // take out large files instead, whatever the size of the request, also those that are not sent
 	Force     bool     // although the agent is working in the session
 }
@@ -32,9 +32,10 @@ type Trimmed struct {
 	Plan          change.Plan     // without ops if nothing can be trimmed
 	Outputs       []TrimmedOutput // in the order in which they were chosen
 	Removed       []RemovedContent
-	Before, After int // the estimated size of the next request
-	Goal          int // the largest size that was asked for
-	Window        int // the context window of the model in tokens; 0 if unknown
+	Turns         []TakenTurn // the oldest first
+	Before, After int         // the estimated size of the next request
+	Goal          int         // the largest size that was asked for
+	Window        int         // the context window of the model in tokens; 0 if unknown
 }
 
 // A TrimmedOutput is an output of a tool that the agent will no longer send.
@@ -89,7 +90,7 @@ const (
 // short text in their place. Copies go first: results of calls of the same tool with the same input,
 // except the newest. Then the largest results go, of equal ones the oldest, until the estimate for
 // the next request is at most the goal. If that is not enough and Hard is set, lines of text replace
-// the largest files and the middle of the largest texts.
+// the largest files and the middle of the largest texts, and then whole turns are set aside, the oldest first.
 //
 // The error wraps [ErrBusy] if the agent is working in the session and Force is not set, and
 // says what would be worse if the plan would break the session.
@@ -154,6 +155,10 @@ func trim(c *Case, r TrimRequest) (after *Case, t Trimmed) {
 		after = d.Case()
 		t.After = sizeOf(after)
 	}
+	if x.takeTurns(d, &t); len(t.Turns) > 0 {
+		after = d.Case()
+		t.After = sizeOf(after)
+	}
 	return after, t
 }
 
@@ -192,6 +197,7 @@ type trimming struct {
 	kept      map[string]bool // messages of the newest turns
 	protected []string        // names of tools
 	sizes     map[blockAt]int
+	ofMessage map[string]int // the size of each message in the request; see [trimming.turns]
 }
 
 // sizesOf returns how much of the request each stored block is, in tokens: a call without its input. An

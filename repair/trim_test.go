@@ -2,9 +2,12 @@ package repair_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"mend/change"
 	"mend/internal/request"
 	"mend/repair"
 )
@@ -75,7 +78,7 @@ func TestTrimOutputs(t *testing.T) {
 func TestTrimHard(t *testing.T) {
 	long := strings.Repeat("a", 400) + strings.Repeat("b", 8000) + strings.Repeat("c", 400)
 	s := newToy(claude, prompt(text(long), image("image/png", png)), answer(text("ok")), prompt(text(long)), answer(text("ok")))
-	got, err := repair.Trim("ses_1", newCase(s), repair.TrimRequest{Hard: true, KeepTurns: 1})
+	got, err := repair.Trim("ses_1", newCase(s), repair.TrimRequest{Hard: true, KeepTurns: 1, Goal: 2700})
 	if err != nil || len(got.Removed) != 2 || got.Removed[0].File || !got.Removed[1].File {
 		t.Fatalf("removed %+v, %v", got.Removed, err)
 	}
@@ -130,5 +133,47 @@ func TestUncompact(t *testing.T) {
 	none := newToy(claude, prompt(text("one")), answer(text("ok")))
 	if _, err := repair.Uncompact("ses_1", newCase(none), repair.UncompactRequest{}); !errors.Is(err, repair.ErrNotCompacted) {
 		t.Errorf("got %v, want ErrNotCompacted", err)
+	}
+}
+
+// Where outputs, files and texts are not enough, a hard trim sets whole turns aside, the oldest first.
+func TestTrimTurns(t *testing.T) {
+	talk := func() (all []message) {
+		for i := range 6 {
+			all = append(all, prompt(text(fmt.Sprintf("prompt %d %s", i, strings.Repeat("p", 400)))), answers(step(done(fmt.Sprintf("c%d", i), "read", "{}", "short")), step(text(strings.Repeat("a", 400)))))
+		}
+		return all
+	}
+	q, _ := newToy(claude, talk()...).send()
+	size := q.Tokens()
+	for _, x := range []struct {
+		goal, turns int
+		gone        string // the messages that are set aside
+	}{
+		{size, 0, ""},
+		{size - 10, 1, "m1"},
+		{size - 150, 2, "m1 m2 m3"},
+		{1, 4, "m1 m2 m3 m4 m5 m6 m7"}, // all but the first prompt and the newest two turns
+	} {
+		got, err := repair.Trim("ses_1", newCase(newToy(claude, talk()...)), repair.TrimRequest{Hard: true, KeepTurns: 2, Goal: x.goal})
+		if err != nil || len(got.Turns) != x.turns {
+			t.Errorf("goal %d: %d turns, %v, want %d", x.goal, len(got.Turns), err, x.turns)
+			continue
+		}
+		var gone []string
+		hasNote := false
+		for _, o := range got.Plan.Ops {
+			if o.Post == nil && o.Ref.Kind == change.KindMessage {
+				gone = append(gone, o.Ref.Message)
+			}
+			hasNote = hasNote || o.Post != nil && strings.Contains(string(o.Post.Data), fmt.Sprintf("[%d turns that followed", x.turns))
+		}
+		slices.Sort(gone)
+		if is := strings.Join(gone, " "); is != x.gone || hasNote != (x.turns > 0) {
+			t.Errorf("goal %d: %q are gone, want %q; the note is there: %t", x.goal, is, x.gone, hasNote)
+		}
+		if x.goal > 1 && got.After > x.goal {
+			t.Errorf("goal %d: %d tokens", x.goal, got.After)
+		}
 	}
 }

@@ -71,6 +71,33 @@ func TestRealTrim(t *testing.T) {
 	})
 }
 
+// TestRealTrimTurns sets all turns but the newest aside: the real program sends the first prompt with a note, and the
+// others no more; after the undo it sends them again.
+func TestRealTrimTurns(t *testing.T) {
+	h := fixture.NewHome(t, install(t))
+	h.Put(fixture.Session, fixture.Baseline)
+	before := h.Prompt(fixture.Session, prompt, true)
+	h.Put(fixture.Session, fixture.Baseline)
+	c := client(t, h)
+	id, trimmed, err := unattended.New(c).Trim(t.Context(), fixture.Session, repair.TrimRequest{Hard: true, Goal: 1, KeepTurns: 1})
+	if err != nil || len(trimmed.Turns) < 3 {
+		t.Fatalf("set aside: %+v, %v", trimmed.Turns, err)
+	}
+	stored := h.Read(fixture.Session)
+	after := h.Prompt(fixture.Session, prompt, true)
+	sent := strings.Join(after.Blocks, "\n")
+	if !before.Answered || !after.Answered || len(after.Blocks) >= len(before.Blocks) || !strings.Contains(sent, "taken out of this conversation") || !strings.Contains(sent, "P7seventh") {
+		t.Errorf("answered before %t, after %t: %d blocks, then %d:\n%s\n%s", before.Answered, after.Answered, len(before.Blocks), len(after.Blocks), sent, after.Output)
+	}
+	for _, text := range []string{"P2second", "P3third", "P6sixth"} {
+		if strings.Contains(sent, text) {
+			t.Errorf("%s is still sent", text)
+		}
+	}
+	h.Put(fixture.Session, stored)
+	checkUndo(t, c, h, fixture.Session, id, fixture.Baseline)
+}
+
 // TestRealImages takes the images out of older turns: neither the message nor what the screen shows of a result has them any more, the
 // real program sends all else as before, also on its screen, and an undo brings both copies back.
 func TestRealImages(t *testing.T) {

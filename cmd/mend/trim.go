@@ -31,9 +31,10 @@ Trim first marks outputs of calls that were repeated later, then the largest out
 until the next request is small enough. It does not change the newest turns. Sizes
 are estimates: a token counts as four bytes.
 
-If that is not enough, --hard also removes large files and the middle of large texts.
-A line of text says what was there; the bytes are kept in the journal. Neither you nor
-the model see them until "mend undo" restores them.`,
+If that is not enough, --hard also removes large files and the middle of large texts,
+and then sets whole turns aside, the oldest first: until the next request and a
+compaction fit again. A line of text says what was there; the bytes are kept in the
+journal. Neither you nor the model see them until "mend undo" restores them.`,
 		Example: `  mend trim .                    the newest session of this folder, to 60% of the context window
   mend trim "dark mode" --to 80000
   mend trim . --keep-turns 5 --dry-run
@@ -54,7 +55,7 @@ the model see them until "mend undo" restores them.`,
 	fl := cmd.Flags()
 	fl.StringVar(&to, "to", strconv.Itoa(repair.DefaultPercent)+"%", fmt.Sprintf("the size of the next request: tokens, or `SIZE`%% of the model's context window (default: %d%%)", repair.DefaultPercent))
 	fl.IntVar(&r.KeepTurns, "keep-turns", repair.DefaultKeepTurns, fmt.Sprintf("keep the newest `N` prompts and their answers unchanged (default: %d)", repair.DefaultKeepTurns))
-	fl.BoolVar(&r.Hard, "hard", false, "if tool outputs are not enough, move large files and texts into the journal")
+	fl.BoolVar(&r.Hard, "hard", false, "if tool outputs are not enough, move large files and texts, and then early turns, into the journal")
 	fl.StringSliceVar(&r.Protected, "protect", repair.ProtectedTools(), "tools whose outputs are kept (default: "+strings.Join(repair.ProtectedTools(), ", ")+")")
 	return cmd
 }
@@ -81,10 +82,11 @@ func runTrim(ctx context.Context, env *environment, names []string, f writeFlags
 	if err != nil {
 		return err
 	}
-	env.setAnswer("trim", trimJSON{head.ID, t.Before, t.After, t.Goal, t.Window, trimmedJSON(t.Outputs), removedJSON(t.Removed)})
+	env.setAnswer("trim", trimJSON{head.ID, t.Before, t.After, t.Goal, t.Window, trimmedJSON(t.Outputs), removedJSON(t.Removed), turnsJSON(t.Turns)})
 	printHeader(env.Terminal, head)
 	printTrimmed(env.Terminal, t.Outputs)
 	printRemoved(env.Terminal, t.Removed)
+	printTurns(env.Terminal, t.Turns)
 	if len(t.Plan.Ops) == 0 {
 		env.setAnswer("repairs", []repairJSON{})
 		size := fmt.Sprintf("The next request has about %s tokens.", term.Thousands(t.Before))
@@ -97,7 +99,10 @@ func runTrim(ctx context.Context, env *environment, names []string, f writeFlags
 	}
 	printSizes(env.Terminal, t.Before, t.After, t.Window)
 	question := "Trim %s?"
-	if len(t.Removed) > 0 {
+	switch {
+	case len(t.Turns) > 0:
+		question = fmt.Sprintf("Trim %%s, and set %s aside? Only undo shows them again.", term.Count(len(t.Turns), "turn"))
+	case len(t.Removed) > 0:
 		question = fmt.Sprintf("Trim %%s, and move %s into the journal? Only undo shows them again.", term.CountWords(len(t.Removed), "file or text", "files and texts"))
 	}
 	if err := applyOne(ctx, env, c, f, t.Plan, head, question); err != nil {
@@ -106,7 +111,7 @@ func runTrim(ctx context.Context, env *environment, names []string, f writeFlags
 	if t.After > t.Goal {
 		more := "nothing more can be trimmed"
 		if !r.Hard {
-			more = "no more outputs can be trimmed; --hard takes out files and texts, too"
+			more = "no more outputs can be trimmed; --hard takes out files, texts and early turns, too"
 		}
 		env.Say("Still larger than the goal of about %s tokens: %s.", term.Thousands(t.Goal), more)
 		return errProblems
@@ -211,6 +216,25 @@ func printRemoved(t *term.Terminal, all []repair.RemovedContent) {
 	}
 }
 
+// printTurns prints the turns that are set aside, the first ones by their prompts.
+func printTurns(t *term.Terminal, turns []repair.TakenTurn) {
+	const most = 3
+	if len(turns) == 0 {
+		return
+	}
+	tokens, names := 0, []string{}
+	for _, x := range turns {
+		if tokens += x.Tokens; len(names) < most {
+			names = append(names, fmt.Sprintf("%q", x.Prompt))
+		}
+	}
+	text := fmt.Sprintf("%s set aside, the oldest first, about %s tokens: %s", term.CountWords(len(turns), "turn is", "turns are"), term.Thousands(tokens), strings.Join(names, ", "))
+	if n := len(turns) - len(names); n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	t.SayAt(2, term.OneLine(text, 400)+". The first prompt stays, with a note.")
+}
+
 // printSizes prints the size of the next request before and after.
 func printSizes(t *term.Terminal, before, after, window int) {
 	limit := fmt.Sprintf("a context window that is not known; %s are assumed", term.Thousands(repair.DefaultWindow))
@@ -230,6 +254,21 @@ type trimJSON struct {
 	Outputs []outputJSON `json:"outputs"`
 
 	Removed []removedContentJSON `json:"removed"`
+	Turns   []turnJSON           `json:"turns"`
+}
+
+// A turnJSON is a prompt that is set aside with all that followed it until the next one.
+type turnJSON struct {
+	Prompt string `json:"prompt"`
+	Tokens int    `json:"tokens"`
+}
+
+func turnsJSON(turns []repair.TakenTurn) []turnJSON {
+	all := []turnJSON{}
+	for _, t := range turns {
+		all = append(all, turnJSON{t.Prompt, t.Tokens})
+	}
+	return all
 }
 
 type uncompactJSON struct {

@@ -140,7 +140,7 @@ var (
 	}
 	TooLong = ErrorKind{
 		Rank: 180, Class: request.ContextTooLong,
-		Explanation: "The session is longer than the model's context. Nothing in it is broken. `mend trim SESSION` makes the next request smaller and removes nothing. Or compact the session.",
+		Explanation: "The session is longer than the model's context. Nothing in it is broken. `mend trim SESSION` makes the next request smaller and removes nothing; with --hard it also sets early turns aside, until a compaction fits again. Or compact the session.",
 	}
 	ThinkingSignature = ErrorKind{
 		Rank: 190, Class: request.ThinkingSignature,

@@ -163,7 +163,7 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank:        181,
-			Any:         []provider.Words{{"compaction produced no summary"}, {"compaction worker returned"}, {"generate compressed context"}},
+			Any:         []provider.Words{{"compaction produced no summary"}, {"compaction worker returned"}, {"generate compressed context"}, {"auto compact failed"}},
 			Class:       repair.ContextTooLong,
 			Explanation: "The agent could not compact the session: the model gave no summary. Nothing stored is broken. Compact it with another model, or `mend trim SESSION` makes the next request smaller and removes nothing.",
 		},

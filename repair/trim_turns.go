@@ -1,0 +1,115 @@
+package repair
+
+import (
+	"fmt"
+
+	"mend/change"
+	"mend/internal/request"
+)
+
+// A TakenTurn is a prompt with all that followed it until the next one, which a trim sets aside.
+type TakenTurn struct {
+	Prompt string // its beginning
+	Tokens int    // that the request gets smaller
+}
+
+// turnsNote follows the first prompt in the place of the turns that were set aside.
+const turnsNote = "[%d turns that followed were taken out of this conversation to make room]"
+
+// takeTurns sets aside whole turns, the oldest first, until the request is small enough. The first prompt, which often
+// says what the rest is for, stays with a note behind it. So do summaries of compactions, and the newest turns.
+func (x *trimming) takeTurns(d *Draft, t *Trimmed) {
+	if t.After <= t.Goal {
+		return
+	}
+	turns := x.turns(wholeOf(d.Case()))
+	if len(turns) == 0 {
+		return
+	}
+	var note *request.Block
+	for _, b := range x.c.Stored(turns[0].messages[0]).Blocks() {
+		if note == nil && b.Type == request.Text {
+			note = b
+		}
+	}
+	if note == nil {
+		return
+	}
+	after := t.After
+	for i, turn := range turns {
+		if after <= t.Goal {
+			break
+		}
+		if i == 0 {
+			turn.Tokens -= x.ofMessage[turn.messages[0].Message]
+			turn.messages = turn.messages[1:]
+		}
+		setAside := func(d Editor) error {
+			for _, ref := range turn.messages {
+				if err := d.SetAside(ref); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		if d.Apply(Finding{Ref: note.Ref()}, Fix{Edit: setAside, Whole: true}) != nil {
+			break // what follows would be without its beginning
+		}
+		t.Turns = append(t.Turns, turn.TakenTurn)
+		after -= turn.Tokens
+	}
+	if len(t.Turns) > 0 {
+		text := fmt.Sprintf(turnsNote, len(t.Turns))
+		if !apply(d, note, func(d Editor) error { return d.InsertText(note, text) }) {
+			_ = apply(d, note, func(d Editor) error { return d.SetText(note, note.Text+"\n\n"+text) }) // else without a note
+		}
+	}
+}
+
+// A turn is a prompt and what follows it until the next one.
+type turn struct {
+	TakenTurn
+	messages []change.Ref
+}
+
+// turns returns the turns in a request that may be set aside, the oldest first: those after the newest summary.
+func (x *trimming) turns(q request.Request) (all []turn) {
+	isPrompt := map[change.Ref]bool{}
+	for _, ref := range x.c.Prompts() {
+		isPrompt[ref] = true
+	}
+	x.ofMessage = map[string]int{}
+	for _, t := range q.Turns {
+		for _, b := range t.Blocks {
+			x.ofMessage[b.Ref().Message] += b.Tokens()
+		}
+	}
+	counted := map[string]bool{}
+	for _, ref := range x.c.Messages() {
+		m := x.c.Stored(ref)
+		switch {
+		case x.kept[ref.Message]:
+			return all
+		case m.Summary:
+			all = nil
+			continue
+		case isPrompt[ref] && x.ofMessage[ref.Message] > 0:
+			name := ""
+			for _, b := range m.Blocks() {
+				if name == "" && b.Type == request.Text {
+					name = request.Short(b.Text, shownOfText)
+				}
+			}
+			all = append(all, turn{TakenTurn: TakenTurn{Prompt: name}})
+		case len(all) == 0:
+			continue
+		}
+		last := &all[len(all)-1]
+		last.messages = append(last.messages, ref)
+		if !counted[ref.Message] {
+			counted[ref.Message] = true
+			last.Tokens += x.ofMessage[ref.Message]
+		}
+	}
+	return all
+}
