@@ -54,8 +54,9 @@ type repairsAnswer struct {
 	Repairs []repairJSON `json:"repairs"`
 }
 
-// A requestAnswer is the answer of scan --request.
+// A requestAnswer is the answer of scan --request, and of scan --text.
 type requestAnswer struct {
+	Text       string            `json:"text,omitempty"` // of scan --text: the conversation as Markdown
 	Session    string            `json:"session,omitempty"`
 	Provider   string            `json:"provider,omitempty"` // the API that the request is for
 	Thinking   bool              `json:"thinking,omitempty"`
