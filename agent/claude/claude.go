@@ -55,7 +55,8 @@ func (Agent) Guide() repair.Guide { return diagnose.Guide() }
 
 // home is the folder of Claude Code.
 var home = sessionfile.Home{
-	Title: Agent{}.Title(), Layout: Transcripts, Variable: variable, Folder: folder, What: projects, Sessions: []string{projects}, Has: hasProjects,
+	Title: Agent{}.Title(), Layout: Transcripts, Variable: variable, Folder: folder, What: projects,
+	Sessions: []string{projects}, Has: hasProjects,
 }
 
 // Variables implements [agent.Agent].
@@ -77,7 +78,8 @@ func hasProjects(root string) (bool, error) {
 		if filepath.Base(target) == projects {
 			out = "name the folder that it leads to with --store " + ownfile.Quote(filepath.Dir(target))
 		}
-		return false, &fs.PathError{Op: "open", Path: dir, Err: fmt.Errorf("%w to %s, which Claude Code follows and mend does not: %s", agent.ErrLink, target, out)}
+		return false, &fs.PathError{Op: "open", Path: dir, Err: fmt.Errorf("%w to %s, which Claude Code follows and "+
+			"mend does not: %s", agent.ErrLink, target, out)}
 	}
 	return err == nil && info.IsDir(), nil
 }
@@ -97,6 +99,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		Now: func(c *repair.Case) request.Request { return diagnose.StateOf(c).Request() },
 	}}
 	s.NewCase = s.caseOf
-	s.Store, err = sessionfile.New(root, s.layout, sessionfile.Options{Note: warn, InUse: s.inUse, Head: headAt, Step: a.Step})
+	s.Store, err = sessionfile.New(root, s.layout, sessionfile.Options{Note: warn, InUse: s.inUse, Head: headAt,
+		Step: a.Step})
 	return s, err
 }

@@ -20,7 +20,7 @@ import (
 // files in the folder of the session beside it: each transcript of a subagent as that of a session, others,
 // such as results of tools, as [change.KindFile] with their path below that folder. Not copied are what is
 // elsewhere in Claude Code's folder (copies of edited files for rewind, todos, history of prompts, state of shells),
-// and hidden files. What is behind a link is not read. A subagent that belongs to a session is copied with it alone.
+// and hidden files. What is after a link is not read. A subagent that belongs to a session is copied with it alone.
 func (s *store) Copy(ctx context.Context, head change.Head, _ []change.Mark) (c agent.Copy, err error) {
 	if s.CopiedWith(head) != "" {
 		return c, errors.ErrUnsupported
@@ -98,8 +98,10 @@ const maxBeside = 8
 // besideRef returns the ref of a file at a path below the folder of the session.
 func besideRef(head change.Head, p string) change.Ref {
 	ref := change.Ref{Kind: change.KindFile, Project: head.Ref.Project, Session: head.ID, Part: p}
-	if name, ok := strings.CutPrefix(p, subagents+"/"+agentPrefix); ok && strings.HasSuffix(name, suffix) && !strings.Contains(name, "/") {
-		of := change.Ref{Kind: change.KindSession, Project: ref.Project, Session: subagentID(head.ID, strings.TrimSuffix(name, suffix))}
+	if name, ok := strings.CutPrefix(p, subagents+"/"+agentPrefix); ok && strings.HasSuffix(name, suffix) &&
+		!strings.Contains(name, "/") {
+		of := change.Ref{Kind: change.KindSession, Project: ref.Project, Session: subagentID(head.ID,
+			strings.TrimSuffix(name, suffix))}
 		if of.Validate() == nil {
 			return of
 		}

@@ -87,7 +87,8 @@ func (s *store) SameRepository(ctx context.Context, head change.Head, folder str
 		}
 	}
 	for hash, subject := range own {
-		if slices.ContainsFunc(has.(map[string][]string)[subject], func(whole string) bool { return strings.HasPrefix(whole, hash) }) {
+		if slices.ContainsFunc(has.(map[string][]string)[subject],
+			func(whole string) bool { return strings.HasPrefix(whole, hash) }) {
 			return true
 		}
 	}
@@ -134,7 +135,8 @@ func (s *store) commitsOf(head change.Head) map[string]string {
 		if !bytes.Contains(line, []byte(`"gitStatus"`)) {
 			continue
 		}
-		_, list, found := strings.Cut(jsonedit.Parse(bytes.TrimSpace(line)).TextAt("attachment", "context", "gitStatus"), "\nRecent commits:\n")
+		_, list, found := strings.Cut(jsonedit.Parse(bytes.TrimSpace(line)).TextAt("attachment", "context", "gitStatus"),
+			"\nRecent commits:\n")
 		if !found {
 			continue
 		}

@@ -18,7 +18,8 @@ const (
 // Installer implements [agent.Agent].
 func (Agent) Installer() agent.Installer {
 	return hookfile.File{
-		Agent: Agent{}.Name(), Title: Agent{}.Title(), Variable: variable, Folder: folder, Name: "settings.json", Project: "settings.local.json", AtEnd: true,
+		Agent: Agent{}.Name(), Title: Agent{}.Title(), Variable: variable, Folder: folder, Name: "settings.json",
+		Project: "settings.local.json", AtEnd: true,
 		Offer:  "let Claude Code say when a resumed session lost its past",
 		Done:   "Sessions of Claude Code that start from now on use it.",
 		Repair: "type these two lines:\n! mend fix %[1]s --force --yes\n/resume %[1]s",
@@ -31,7 +32,8 @@ func (Agent) Installer() agent.Installer {
 		},
 		// Claude Code shows its messages to the user, not to the model.
 		Repaired: func(head change.Head, why, entry string) string {
-			return fmt.Sprintf("mend repaired this session: %s Type /resume %s to load it as it is now. (Undo: mend undo %s --yes)", why, head.ID, entry)
+			return fmt.Sprintf("mend repaired this session: %s Type /resume %s to load it as it is now. (Undo: mend undo "+
+				"%s --yes)", why, head.ID, entry)
 		},
 	}
 }

@@ -27,8 +27,8 @@ type layout struct {
 	long map[string]string // folders whose names are too long for an id, by project
 }
 
-// Path implements [linestore.Layout] and [fsstore.Layout]. A file is named by its path below the folder of its session, which
-// is beside the transcript; a folder by its path below that of the project.
+// Path implements [linestore.Layout] and [fsstore.Layout]. A file is named by its path below the folder of its
+// session, which is beside the transcript; a folder by its path below that of the project.
 func (l *layout) Path(ref change.Ref) (string, change.Ref, error) {
 	if err := ref.Validate(); err != nil {
 		return "", ref, err
@@ -67,7 +67,8 @@ func (l *layout) Folder(ref change.Ref, n int) (change.Ref, bool) {
 	if owner, _, ok := subagent(session); ok && owner != "" {
 		session = owner
 	}
-	return change.Ref{Kind: change.KindFolder, Project: ref.Project, Session: session, Part: strings.Join(names[2:n], "/")}, true
+	return change.Ref{Kind: change.KindFolder, Project: ref.Project, Session: session, Part: strings.Join(names[2:n],
+		"/")}, true
 }
 
 const (
@@ -126,7 +127,8 @@ func projectID(folder string) string {
 // that have more than [change.MaxID] bytes.
 func hashedID(folder string) string {
 	sum := sha256.Sum256([]byte(folder))
-	return strings.ToValidUTF8(notInID.ReplaceAllString(folder[:min(len(folder), 100)], "-"), "") + "." + hex.EncodeToString(sum[:16])
+	return strings.ToValidUTF8(notInID.ReplaceAllString(folder[:min(len(folder), 100)], "-"), "") + "." +
+		hex.EncodeToString(sum[:16])
 }
 
 var notInID = regexp.MustCompile(`[^a-zA-Z0-9_-]`)

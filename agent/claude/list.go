@@ -95,14 +95,18 @@ func (s *store) CheckAccess(bool) error {
 }
 
 // eachSubagent calls yield for the transcripts of a session's subagents.
-func (s *store) eachSubagent(ctx context.Context, all *safedir.Dir, folder, owner string, yield func(f file) error) error {
+func (s *store) eachSubagent(ctx context.Context, all *safedir.Dir, folder, owner string,
+	yield func(f file) error) error {
 	idOf := func(name string) string {
 		return subagentID(owner, strings.TrimPrefix(strings.TrimSuffix(name, suffix), agentPrefix))
 	}
 	isOne := func(name string) bool {
 		return strings.HasPrefix(name, agentPrefix) && strings.HasSuffix(name, suffix) && change.ValidateID(idOf(name)) == nil
 	}
-	return s.Each(ctx, all, owner+"/"+subagents, isOne, func(e sessionfile.Entry) error { return yield(file{e, idOf(e.Name), folder}) })
+	return s.Each(ctx, all, owner+"/"+subagents, isOne, func(e sessionfile.Entry) error {
+		return yield(file{e,
+			idOf(e.Name), folder})
+	})
 }
 
 // List implements [agent.Store].
@@ -199,7 +203,8 @@ var typesOfTitles = [][]byte{[]byte(`"custom-title"`), []byte(`"ai-title"`), []b
 // its parent, has no title.
 func (t *titles) needs(line []byte) bool {
 	return t.prompt == "" || t.cwd == "" || t.time == 0 ||
-		!bytes.HasPrefix(line, []byte(`{"parentUuid":`)) && slices.ContainsFunc(typesOfTitles, func(name []byte) bool { return bytes.Contains(line, name) })
+		!bytes.HasPrefix(line, []byte(`{"parentUuid":`)) && slices.ContainsFunc(typesOfTitles,
+			func(name []byte) bool { return bytes.Contains(line, name) })
 }
 
 // lastVersion returns the version in the last record that has one, "" for none.

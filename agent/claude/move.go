@@ -46,7 +46,8 @@ func folderOf(dir string) string {
 func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
 	noted := map[string]bool{}
 	return agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
-		if _, _, isAgent := subagent(r.Head.ID); isAgent || r.Head.Directory == r.To && r.Head.Project == projectID(folderOf(r.To)) {
+		if _, _, isAgent := subagent(r.Head.ID); isAgent || r.Head.Directory == r.To &&
+			r.Head.Project == projectID(folderOf(r.To)) {
 			return nil, nil
 		}
 		if !noted[r.Head.Directory] {
@@ -73,7 +74,8 @@ func (s *store) moved(ctx context.Context, r agent.Relocation) ([]change.Op, err
 	case err != nil:
 		return nil, err
 	case there[0] != nil:
-		return nil, fail.New(fail.Refused, "move away one of the two", "%s has a session with the same id already", filepath.Join(s.ID().Root, projects, folderOf(r.To)))
+		return nil, fail.New(fail.Refused, "move away one of the two", "%s has a session with the same id already",
+			filepath.Join(s.ID().Root, projects, folderOf(r.To)))
 	}
 	beside, err := s.moveFolder(from.Project, to.Project, r.Head.ID)
 	ops := append([]change.Op{{Ref: to, Post: post}, {Ref: from, Pre: pre}}, beside...)
@@ -87,11 +89,12 @@ func relocated(data []byte, r agent.Relocation) []byte {
 	if len(post) > 0 && post[len(post)-1] != '\n' {
 		post = append(post, '\n')
 	}
-	return append(post, fmt.Sprintf(`{"type":"relocated","sessionId":%s,"relocatedCwd":%s}`+"\n", jsonedit.Quote(r.Head.ID), jsonedit.Quote(r.To))...)
+	return append(post, fmt.Sprintf(`{"type":"relocated","sessionId":%s,"relocatedCwd":%s}`+"\n",
+		jsonedit.Quote(r.Head.ID), jsonedit.Quote(r.To))...)
 }
 
-// moveFolder returns the ops that move a folder beside the transcripts of a project, with all that is in it, to another project:
-// the one with the name of a session has what is beside its transcript.
+// moveFolder returns the ops that move a folder beside the transcripts of a project, with all that is in it, to
+// another project: the one with the name of a session has what is beside its transcript.
 func (s *store) moveFolder(project, to, name string) (ops []change.Op, err error) {
 	d, _, err := s.OpenFolder(change.Ref{Kind: change.KindSession, Project: project, Session: name})
 	if err != nil {
@@ -125,10 +128,11 @@ func (s *store) moveFolder(project, to, name string) (ops []change.Op, err error
 	return ops, err
 }
 
-// walk visits an entry of a folder and, of a folder, what is in it: a folder before what is in it, in the order of names. at is the
-// path of an entry below the first. visit gets the content of files up to a size, and why an entry cannot be read; it reports whether
-// to go into a folder.
-func walk(d *safedir.Dir, name, at string, most int64, visit func(at string, e safedir.Entry, err error) (enter bool, _ error)) error {
+// walk visits an entry of a folder and, of a folder, what is in it: a folder before what is in it, in the order of
+// names. at is the path of an entry below the first. visit gets the content of files up to a size, and why an entry
+// cannot be read; it reports whether to go into a folder.
+func walk(d *safedir.Dir, name, at string, most int64, visit func(at string, e safedir.Entry,
+	err error) (enter bool, _ error)) error {
 	e, err := d.Read(nil, name, most)
 	enter, err := visit(at, e, err)
 	if err != nil || !enter || !e.IsDir() {

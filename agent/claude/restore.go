@@ -19,12 +19,15 @@ import (
 )
 
 // Restore implements [agent.Store]. A transcript that the program has begun anew, because the file was gone
-// while it ran, is put behind what was kept. One that went on otherwise stays. Records of another session, such as a
+// while it ran, is put after what was kept. One that went on otherwise stays. Records of another session, such as a
 // file that was copied over the transcript, are no content of this one.
-func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op, r agent.RestoreRequest) (agent.Restoration, error) {
+func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
+	r agent.RestoreRequest) (agent.Restoration, error) {
 	is := agent.Restoration{}
 	kept = slices.Clone(kept)
-	at := slices.IndexFunc(kept, func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Ref.Session == head.ID })
+	at := slices.IndexFunc(kept, func(o change.Op) bool {
+		return o.Ref.Kind == change.KindSession && o.Ref.Session == head.ID
+	})
 	if at < 0 {
 		return is, fmt.Errorf("restoring session %s: the copy has no transcript", head.ID)
 	}
@@ -54,7 +57,8 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	case lost && !r.Exact && current.continues(then):
 		post, is.Joined = then.joined(post, has, gained, r.Edited), gained
 	case lost && gained && !r.Force:
-		return is, fail.New(fail.Refused, "--force puts what was kept in the place of what there is; mend undo brings that back",
+		return is, fail.New(fail.Refused, "--force puts what was kept in the place of what there is; mend undo brings "+
+			"that back",
 			"restoring session %s: another conversation has begun under its id since", head.ID)
 	case !r.Exact && now[at] != nil && !lost:
 		post = nil
@@ -70,7 +74,8 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		if i == at {
 			continue
 		}
-		if now[i] == nil || r.Exact && !bytes.Equal(now[i].Data, o.Post.Data) || len(now[i].Data) < len(o.Post.Data) && bytes.HasPrefix(o.Post.Data, now[i].Data) {
+		if now[i] == nil || r.Exact && !bytes.Equal(now[i].Data, o.Post.Data) || len(now[i].Data) < len(o.Post.Data) &&
+			bytes.HasPrefix(o.Post.Data, now[i].Data) {
 			post := *o.Post
 			if now[i] != nil {
 				post.Mode = now[i].Mode
@@ -91,8 +96,10 @@ func (s *store) checkFolder(head change.Head) error {
 	if i := strings.LastIndexByte(name, '.'); i < 0 || len(name)-i != 1+32 { // no hash, see projectID
 		return nil
 	}
-	return fail.New(fail.Refused, "start Claude Code in "+ownfile.Quote(head.Directory)+" once, which makes that folder; then restore again",
-		"restoring session %s: its folder in %s is gone, and its name is longer than mend keeps", head.ID, filepath.Join(s.ID().Root, projects))
+	return fail.New(fail.Refused, "start Claude Code in "+ownfile.Quote(head.Directory)+" once, which makes that "+
+		"folder; then restore again",
+		"restoring session %s: its folder in %s is gone, and its name is longer than mend keeps", head.ID,
+		filepath.Join(s.ID().Root, projects))
 }
 
 // A chain has the records of a transcript that are joined by their parents: those of the session itself.
@@ -132,7 +139,8 @@ func (c chain) without(other chain) bool {
 	return false
 }
 
-// lacking counts the records of the chain that the other one has no more, or without their content, and the messages of these.
+// lacking counts the records of the chain that the other one has no more, or without their content, and the
+// messages of these.
 func (c chain) lacking(other chain, edited map[change.Ref]bool) (records, messages int) {
 	for id, line := range c.lines {
 		if edited[c.ref(id)] || other.lines[id] != nil && !emptied(other.lines[id], line) {
@@ -157,8 +165,10 @@ func emptied(now, then []byte) bool {
 		return false
 	}
 	was, is := jsonedit.Parse(then), jsonedit.Parse(now)
-	return jsonedit.Lacks(is.Get("type"), was.Get("type")) || jsonedit.Lacks(is.Get("content"), was.Get("content")) || jsonedit.Lacks(is.Get("attachment"), was.Get("attachment")) ||
-		jsonedit.Lacks(is.Get("message").Get("role"), was.Get("message").Get("role")) || jsonedit.Lacks(is.Get("message").Get("content"), was.Get("message").Get("content"))
+	return jsonedit.Lacks(is.Get("type"), was.Get("type")) || jsonedit.Lacks(is.Get("content"), was.Get("content")) ||
+		jsonedit.Lacks(is.Get("attachment"), was.Get("attachment")) ||
+		jsonedit.Lacks(is.Get("message").Get("role"), was.Get("message").Get("role")) ||
+		jsonedit.Lacks(is.Get("message").Get("content"), was.Get("message").Get("content"))
 }
 
 // Lacks implements [agent.Reader].
@@ -193,8 +203,9 @@ func (c chain) continues(other chain) bool {
 	return true
 }
 
-// joined returns a transcript of the chain with those lines of a later one behind it that it lacks: if that
-// went on all of them, else those that say that they are of the session. Left out is what is no record, or one that has lost its content.
+// joined returns a transcript of the chain with those lines of a later one after it that it lacks: if that went on
+// all of them, else those that say that they are of the session. Left out is what is no record, or one that has
+// lost its content.
 func (c chain) joined(then, now []byte, gained bool, edited map[change.Ref]bool) (all []byte) {
 	has := map[string]bool{}
 	add := func(line []byte) {
@@ -215,7 +226,8 @@ func (c chain) joined(then, now []byte, gained bool, edited map[change.Ref]bool)
 		v := jsonedit.Parse(text)
 		id, of := v.TextAt("uuid"), v.TextAt("sessionId")
 		before := c.lines[id]
-		if has[string(text)] || v.Kind() != '{' || len(v.Raw()) <= len("{}") || !gained && of != c.session || before != nil && !edited[c.ref(id)] && emptied(text, before) {
+		if has[string(text)] || v.Kind() != '{' || len(v.Raw()) <= len("{}") || !gained && of != c.session ||
+			before != nil && !edited[c.ref(id)] && emptied(text, before) {
 			continue
 		}
 		add(append(text[:len(text):len(text)], '\n'))

@@ -22,13 +22,15 @@ type store struct {
 	repair.Versions
 	*sessionfile.Store
 
-	layout   *layout
-	except   []int // processes that do not count as using a session
-	running  processCache
-	buffers  sync.Pool                                    // of *safedir.Buffer, for examinations
-	homeless sync.Map                                     // whether a folder is gone and no list has its sessions, until the next Refresh
+	layout  *layout
+	except  []int // processes that do not count as using a session
+	running processCache
+	buffers sync.Pool // of *safedir.Buffer, for examinations
+	// whether a folder is gone and no list has its sessions, until the next Refresh
+	homeless sync.Map
 	commits  atomic.Pointer[map[string]map[string]string] // of goneCommits, until then
-	trees    sync.Map                                     // the commits of those that a repository has, by its common folder, until then
+	// the commits of those that a repository has, by its common folder, until then
+	trees sync.Map
 }
 
 var _ agent.Store = (*store)(nil)
@@ -38,7 +40,8 @@ func (s *store) inUse(p string) string {
 	return s.whyBusy(change.Head{ID: locate(p)}, 0)
 }
 
-func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, texts repair.Texts, maxAge time.Duration) (*repair.Case, safedir.Entry, error) {
+func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, texts repair.Texts,
+	maxAge time.Duration) (*repair.Case, safedir.Entry, error) {
 	e, err := s.Load(head.Ref, b)
 	if err != nil {
 		return nil, e, err
@@ -48,7 +51,8 @@ func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, t
 		gone = head.Directory
 	}
 	return diagnose.New(diagnose.Source{
-		Gone: gone, Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Mode: e.Mode.Perm(), Version: o.Version, Busy: s.whyBusy(head, maxAge), Locked: sync.OnceValue(func() string { return s.WhyLocked(head.Ref) }), Texts: texts,
+		Gone: gone, Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Mode: e.Mode.Perm(), Version: o.Version,
+		Busy: s.whyBusy(head, maxAge), Locked: sync.OnceValue(func() string { return s.WhyLocked(head.Ref) }), Texts: texts,
 	}), e, nil
 }
 
@@ -63,7 +67,8 @@ func (s *store) Records(_ context.Context, head change.Head) ([]change.Record, e
 	if err != nil {
 		return nil, err
 	}
-	return repair.RecordsOf(diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: e.Data, Mode: e.Mode.Perm()})), nil
+	return repair.RecordsOf(diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: e.Data,
+		Mode: e.Mode.Perm()})), nil
 }
 
 // Examine implements [agent.Store].
@@ -78,7 +83,8 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 		return agent.Examination{}, err
 	}
 	x := agent.Examination{
-		Busy: s.Busy(ctx, head, true), Provider: anthropic.Provider{}.Name(), Thinking: true, Stamp: stampOf(e), Diagnoses: repair.Diagnose(c),
+		Busy: s.Busy(ctx, head, true), Provider: anthropic.Provider{}.Name(), Thinking: true, Stamp: stampOf(e),
+		Diagnoses: repair.Diagnose(c),
 	}
 	if r := diagnose.StateOf(c).LastFailed(); r != nil {
 		x.Failure = &agent.Failure{Message: r.UUID, Error: c.LastError, Time: time.UnixMilli(r.Time)}

@@ -56,18 +56,28 @@ var errorTexts = provider.ErrorTexts{
 	Kinds: []provider.ErrorKind{
 		{
 			Rank: 220, Class: repair.HiddenSession,
-			Any:         []provider.Words{{"no rollout found for thread id"}, {"no saved session found with id"}, {"does not have a canonical rollout filename"}},
-			Explanation: "Codex finds no file of the session: its index names another place, or the name of the file is another one.",
+			Any: []provider.Words{{"no rollout found for thread id"}, {"no saved session found with id"},
+				{"does not have a canonical rollout filename"}},
+			Explanation: "Codex finds no file of the session: its index names another place, or the name of the file is " +
+				"another one.",
 		},
 		{
 			Rank: 230, Class: repair.UnreadableRecord,
-			Any:         []provider.Words{{"has no usable header record"}, {"rollout", "is empty"}, {"failed to parse thread id from rollout"}, {"stream did not contain valid utf-8"}, {"failed to read session metadata"}, {"session metadata", "belongs to thread"}, {"failed to parse first rollout record"}, {"rollout session metadata id mismatch"}, {"does not start with session metadata"}, {"list_turns is not supported yet"}},
+			Any: []provider.Words{{"has no usable header record"}, {"rollout", "is empty"},
+				{"failed to parse thread id from rollout"}, {"stream did not contain valid utf-8"},
+				{"failed to read session metadata"}, {"session metadata", "belongs to thread"},
+				{"failed to parse first rollout record"}, {"rollout session metadata id mismatch"},
+				{"does not start with session metadata"}, {"list_turns is not supported yet"}},
 			Explanation: "The first line of the session's rollout does not say that it is that session, or a line is not UTF-8.",
 		},
 		{
 			Rank: 235, Class: repair.OtherProvider,
-			Any:         []provider.Words{{"cannot change this thread's model provider"}, {"uses model provider", "no longer configured"}, {"modelprovidernotconfigured"}, {"failed to load configuration", "model provider", "not found"}},
-			Explanation: "The session belongs to another model provider than the settings of Codex (config.toml) name. While its own is in the settings, `codex resume` and `codex exec -c model_provider=NAME resume` continue it. Or mend gives it the provider of the settings: `mend fix --class other_provider` does so for all.",
+			Any: []provider.Words{{"cannot change this thread's model provider"}, {"uses model provider",
+				"no longer configured"}, {"modelprovidernotconfigured"}, {"failed to load configuration", "model provider",
+				"not found"}},
+			Explanation: "The session belongs to another model provider than the settings of Codex (config.toml) name. " +
+				"While its own is in the settings, `codex resume` and `codex exec -c model_provider=NAME resume` continue " +
+				"it. Or mend gives it the provider of the settings: `mend fix --class other_provider` does so for all.",
 		},
 		{
 			Rank: 240, Class: repair.IncompleteRecord,
@@ -76,27 +86,37 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank: 241, Class: repair.IncompleteRecord,
-			Any:         []provider.Words{{"thread history projection", "expected ordinal"}},
-			Explanation: "Two lines of the rollout have the same ordinal, or one is missing, so Codex stops reading there. Codex 0.171.0 goes on by itself; older versions do not.",
+			Any: []provider.Words{{"thread history projection", "expected ordinal"}},
+			Explanation: "Two lines of the rollout have the same ordinal, or one is missing, so Codex stops reading " +
+				"there. Codex 0.171.0 goes on by itself; older versions do not.",
 		},
 		{
 			Rank: 242, About: request.AboutStore, Class: repair.HiddenSession,
-			Any:         []provider.Words{{"state db rows point at missing"}, {"rollout files are missing from the state db"}, {"rollout files and state db", "differ"}},
-			Explanation: "The list that Codex keeps of its sessions does not fit the files. A session that is missing there is not listed, though its file is whole.",
+			Any: []provider.Words{{"state db rows point at missing"},
+				{"rollout files are missing from the state db"}, {"rollout files and state db", "differ"}},
+			Explanation: "The list that Codex keeps of its sessions does not fit the files. A session that is missing " +
+				"there is not listed, though its file is whole.",
 		},
 		{
 			Rank: 243, About: request.AboutStore,
-			Any:         []provider.Words{{"already has an active writer"}, {"cannot resume running thread", "with stale path"}},
-			Explanation: "Another process of Codex has this session open: the app, another terminal, or one that did not end. Nothing stored is broken. Continue there, or close it.",
+			Any: []provider.Words{{"already has an active writer"}, {"cannot resume running thread", "with stale path"}},
+			Explanation: "Another process of Codex has this session open: the app, another terminal, or one that did not " +
+				"end. Nothing stored is broken. Continue there, or close it.",
 		},
 		{
 			Rank: 244, About: request.AboutStore,
-			Any:         []provider.Words{{"thread history database"}, {"thread_history_1.sqlite"}, {"state_5.sqlite"}, {"migration", "was previously applied but has been modified"}, {"migration", "previously applied but is missing"}},
-			Explanation: "Codex cannot use one of the databases that it makes from its sessions (state_5.sqlite, thread_history_1.sqlite). The sessions themselves are files, and not damaged by that. \"mend salvage\" puts the database aside, and Codex makes it again. Another version of Codex may have written it: start the newest one first. An empty one Codex 0.171.0 fills by itself.",
+			Any: []provider.Words{{"thread history database"}, {"thread_history_1.sqlite"}, {"state_5.sqlite"},
+				{"migration", "was previously applied but has been modified"}, {"migration", "previously applied but is missing"}},
+			Explanation: "Codex cannot use one of the databases that it makes from its sessions (state_5.sqlite, " +
+				"thread_history_1.sqlite). The sessions themselves are files, and not damaged by that. \"mend salvage\" " +
+				"puts the database aside, and Codex makes it again. Another version of Codex may have written it: start the " +
+				"newest one first. An empty one Codex 0.171.0 fills by itself.",
 		},
 		{
 			Rank: 165, Class: repair.ContextTooLong, // before a connection that broke: the request is mostly too long
-			Any:         []provider.Words{{"remote compact task", "stream disconnected"}, {"remote compact task", "expected exactly one"}, {"remote compact task", "timeout"}, {"context_window_exceeded"}, {"ran out of room in the model's context window"}},
+			Any: []provider.Words{{"remote compact task", "stream disconnected"}, {"remote compact task",
+				"expected exactly one"}, {"remote compact task", "timeout"}, {"context_window_exceeded"}, {"ran out of room " +
+				"in the model's context window"}},
 			Explanation: provider.TooLong.Explanation,
 		},
 	},
@@ -104,7 +124,8 @@ var errorTexts = provider.ErrorTexts{
 
 // home is the folder of Codex.
 var home = sessionfile.Home{
-	Title: Agent{}.Title(), Layout: Rollouts, Variable: variable, Folder: folder, What: "rollouts", Sessions: []string{rollout.Sessions, rollout.Archived}, Has: hasRollouts,
+	Title: Agent{}.Title(), Layout: Rollouts, Variable: variable, Folder: folder, What: "rollouts",
+	Sessions: []string{rollout.Sessions, rollout.Archived}, Has: hasRollouts,
 }
 
 // Variables implements [agent.Agent].
@@ -113,7 +134,8 @@ func (Agent) Variables() []string { return []string{variable} }
 // Find implements [agent.Agent].
 func (Agent) Find(layout string) ([]agent.Located, error) { return home.Find(layout) }
 
-// hasRollouts reports whether a folder is one of Codex that has rollouts, or had some: other agents have a folder with such a name, too.
+// hasRollouts reports whether a folder is one of Codex that has rollouts, or had some: other agents have a folder
+// with such a name, too.
 func hasRollouts(root string) (bool, error) {
 	has := func(patterns ...string) bool {
 		return slices.ContainsFunc(patterns, func(pattern string) bool {
@@ -121,7 +143,8 @@ func hasRollouts(root string) (bool, error) {
 			return len(found) > 0
 		})
 	}
-	return has(rollout.Sessions, rollout.Archived) && has("config.toml", "installation_id", rollout.Archived, locks, "state_*.sqlite", rollout.Sessions+"/*/*/*/*"+rollout.Suffix+"*", rollout.Sessions+"/rollout-*"), nil
+	return has(rollout.Sessions, rollout.Archived) && has("config.toml", "installation_id", rollout.Archived, locks,
+		"state_*.sqlite", rollout.Sessions+"/*/*/*/*"+rollout.Suffix+"*", rollout.Sessions+"/rollout-*"), nil
 }
 
 // Open implements [agent.Agent]. A path may lead to the root, or to anything below its folders of rollouts.
@@ -131,11 +154,13 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		return nil, err
 	}
 	s := &store{step: a.Step, Versions: repair.Versions{Oldest: "0.169.0", Newest: rollout.Version}, Cases: agent.Cases{
-		Version: rollout.Version, Provider: openai.Provider{}.Name(), Place: agent.Place{Turn: "input[%d]", Block: "content[%d]"},
+		Version: rollout.Version, Provider: openai.Provider{}.Name(), Place: agent.Place{Turn: "input[%d]",
+			Block: "content[%d]"},
 	}}
 	s.NewCase = s.newCase
 	s.Store, err = sessionfile.New(root, rollout.Layout{}, sessionfile.Options{
-		Note: warn, Step: a.Step, Lock: s.lock, Head: s.readHead, Stamped: s.stamped, Index: s.openIndex, InUse: func(p string) string { return s.whyBusy(rollout.NameID(p)) },
+		Note: warn, Step: a.Step, Lock: s.lock, Head: s.readHead, Stamped: s.stamped, Index: s.openIndex,
+		InUse: func(p string) string { return s.whyBusy(rollout.NameID(p)) },
 	})
 	return s, err
 }

@@ -19,7 +19,8 @@ func (s *store) Copy(_ context.Context, head change.Head, _ []change.Mark) (c ag
 	if err != nil {
 		return c, err
 	}
-	c = agent.Copy{Records: []change.Record{{Ref: rollout.PlainRef(head.Ref), Data: of.Plain, Mode: of.Mode}}, Stamp: stamp}
+	c = agent.Copy{Records: []change.Record{{Ref: rollout.PlainRef(head.Ref), Data: of.Plain, Mode: of.Mode}},
+		Stamp: stamp}
 	c.Messages, c.First = rollout.CountMessages(of.Plain)
 	if of.Torn {
 		c.Unread = []string{"the end of the compressed rollout"}
@@ -43,10 +44,14 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 	return lack
 }
 
-// Restore implements [agent.Store]. What the session has gained since stays behind what was kept, unless an exact state is wanted.
-func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op, r agent.RestoreRequest) (agent.Restoration, error) {
+// Restore implements [agent.Store]. What the session has gained since stays after what was kept, unless an exact
+// state is wanted.
+func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
+	r agent.RestoreRequest) (agent.Restoration, error) {
 	is := agent.Restoration{}
-	i := slices.IndexFunc(kept, func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Ref.Session == head.ID })
+	i := slices.IndexFunc(kept, func(o change.Op) bool {
+		return o.Ref.Kind == change.KindSession && o.Ref.Session == head.ID
+	})
 	if i < 0 {
 		return is, fmt.Errorf("restoring session %s: the copy has no rollout", head.ID)
 	}
@@ -71,7 +76,8 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		case bytes.Equal(has, post.Data), !r.Exact && lost == 0 && !cut && !unnamed:
 			return is, nil
 		case r.Exact && gained > 0 && !r.Force:
-			return is, fail.New(fail.Refused, "use --at TIME --force to put the copy of that time in the place of what there is", "restoring session %s: it went on otherwise since the copy was made", head.ID)
+			return is, fail.New(fail.Refused, "use --at TIME --force to put the copy of that time in the place of what "+
+				"there is", "restoring session %s: it went on otherwise since the copy was made", head.ID)
 		case !r.Exact:
 			post.Data = rollout.Joined(post.Data, has, head.ID)
 			is.Joined = len(post.Data) > len(kept[i].Post.Data)

@@ -39,10 +39,14 @@ func (s *store) indexFile() string {
 	if len(all) == 0 {
 		return ""
 	}
-	return filepath.Join(s.ID().Root, slices.MaxFunc(all, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) }))
+	return filepath.Join(s.ID().Root, slices.MaxFunc(all, func(a, b string) int {
+		return cmp.Or(len(a)-len(b),
+			strings.Compare(a, b))
+	}))
 }
 
-// rows returns the rows of the index by session, and why there are none. Codex makes an index again that is gone, or that it cannot read.
+// rows returns the rows of the index by session, and why there are none. Codex makes an index again that is gone,
+// or that it cannot read.
 func (s *store) rows() (map[string]*change.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,9 +18,11 @@ const (
 // Installer implements [agent.Agent].
 func (Agent) Installer() agent.Installer {
 	return hookfile.File{
-		Agent: Agent{}.Name(), Title: Agent{}.Title(), Variable: variable, Folder: folder, Name: "hooks.json", Project: "hooks.json",
-		Offer:    "let Codex say when a resumed session is damaged",
-		Done:     "When Codex starts next, it asks whether to trust the hooks: choose to trust them. Until then it runs none.",
+		Agent: Agent{}.Name(), Title: Agent{}.Title(), Variable: variable, Folder: folder, Name: "hooks.json",
+		Project: "hooks.json",
+		Offer:   "let Codex say when a resumed session is damaged",
+		Done: "When Codex starts next, it asks whether to trust the hooks: choose to trust them. Until then it " +
+			"runs none.",
 		Repair:   "end Codex, and run: mend fix %[1]s",
 		Opener:   func() agent.Agent { return Agent{} },
 		Warnings: func([]byte) []string { return warnings() },
@@ -45,7 +47,8 @@ func warnings() (notes []string) {
 	}
 	delete(settings.Hooks, "state") // which hooks are trusted
 	if len(settings.Hooks) > 0 {
-		notes = append(notes, fmt.Sprintf("note: %s has hooks, too: Codex runs those of both files, and says so when it starts", file))
+		notes = append(notes, fmt.Sprintf("note: %s has hooks, too: Codex runs those of both files, and says so when "+
+			"it starts", file))
 	}
 	return notes
 }

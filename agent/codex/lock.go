@@ -19,8 +19,8 @@ const locks = "thread-writer-locks"
 // coordination is the lock that Codex holds while it takes or removes one of a session.
 const coordination = ".coordination.lock"
 
-// whyBusy returns why a session must not be changed now: a process holds its lock. It takes no lock where the system lists
-// them, so that a Codex which starts now finds none.
+// whyBusy returns why a session must not be changed now: a process holds its lock. It takes no lock where the
+// system lists them, so that a Codex which starts now finds none.
 func (s *store) whyBusy(id string) string {
 	file := filepath.Join(s.ID().Root, locks, id+".lock")
 	e, err := s.OpenAt(file)
@@ -47,7 +47,8 @@ func (s *store) whyBusy(id string) string {
 	return fmt.Sprintf("Codex has it open as process %d; end that first", held[0])
 }
 
-// lock takes the lock of a session as Codex does, and returns what removes it. The error wraps [change.ErrInUse] if a process has it.
+// lock takes the lock of a session as Codex does, and returns what removes it. The error wraps [change.ErrInUse] if
+// a process has it.
 func (s *store) lock(id string) (unlock func(), err error) {
 	folder := filepath.Join(s.ID().Root, locks)
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -133,8 +133,9 @@ func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 	return h, nil
 }
 
-// row returns the row of a session in the index, nil for none, and looks for the rollout that it names: whether it is there, also
-// compressed, and whether it is the session's own. A folder above may have been replaced with a link since.
+// row returns the row of a session in the index, nil for none, and looks for the rollout that it names: whether it
+// is there, also compressed, and whether it is the session's own. A folder above may have been replaced with a link
+// since.
 func (s *store) row(head change.Head) (row *change.Record, there, same bool) {
 	rows, _ := s.rows()
 	if row = rows[head.ID]; row == nil {
@@ -166,7 +167,8 @@ func (s *store) read(head change.Head) (src rollout.Source, st change.Stamp, err
 	if err != nil {
 		return src, st, err
 	}
-	src = rollout.Source{Record: change.Record{Ref: head.Ref, Data: e.Data, Mode: e.Mode.Perm()}, Plain: e.Data, Root: s.ID().Root}
+	src = rollout.Source{Record: change.Record{Ref: head.Ref, Data: e.Data, Mode: e.Mode.Perm()}, Plain: e.Data,
+		Root: s.ID().Root}
 	src.Row, src.Located, src.Linked = s.row(head)
 	src.Providers = s.providers()
 	if head.Ref != rollout.PlainRef(head.Ref) {
@@ -190,5 +192,6 @@ func (s *store) stamped(head change.Head) []byte {
 	return b
 }
 
-// Verified implements [agent.Store]. A rollout whose first line is lost has no version, and is judged by its records alone.
+// Verified implements [agent.Store]. A rollout whose first line is lost has no version, and is judged by its
+// records alone.
 func (s *store) Verified(version string) bool { return version == "" || s.Versions.Verified(version) }

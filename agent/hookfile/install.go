@@ -69,9 +69,11 @@ func (f File) Accepts(s agent.Setup) error {
 	case s.Hooks != "":
 		return fail.New(fail.Usage, "", "--hooks is for the plugin of OpenCode")
 	case s.Store != "":
-		return fail.New(fail.Usage, "", "--store is for the plugin of OpenCode: %s tells its hook where the session is", f.Title)
+		return fail.New(fail.Usage, "", "--store is for the plugin of OpenCode: %s tells its hook where the session is",
+			f.Title)
 	case s.Repair && !f.AtEnd:
-		return fail.New(fail.Usage, "mend watch repairs a session when "+f.Title+" has closed it", "--repair is not for %s: it has the session open while it runs a hook", f.Title)
+		return fail.New(fail.Usage, "mend watch repairs a session when "+f.Title+" has closed it", "--repair is not "+
+			"for %s: it has the session open while it runs a hook", f.Title)
 	}
 	return nil
 }
@@ -106,11 +108,13 @@ func (f File) hooks(s agent.Setup) []Hook {
 func (f File) Notes(text []byte, s agent.Setup) (notes []string) {
 	notes = f.Warnings(text)
 	if s.Keep {
-		notes = append(notes, "When a turn ends, mend copies the session: \"mend restore\" brings it back if it is deleted or cut.")
+		notes = append(notes, "When a turn ends, mend copies the session: \"mend restore\" brings it back if it is "+
+			"deleted or cut.")
 	}
 	switch text := "When a damaged session is resumed, mend says so, and how to repair it."; {
 	case s.Repair:
-		return append(notes, "When a session ends, and when it is resumed, mend repairs what the provider would refuse, if that loses nothing that can be read. What was loaded before that is loaded again with /resume.")
+		return append(notes, "When a session ends, and when it is resumed, mend repairs what the provider would "+
+			"refuse, if that loses nothing that can be read. What was loaded before that is loaded again with /resume.")
 	case f.AtEnd:
 		return append(notes, text+" With --repair it repairs the session.")
 	default:
@@ -161,7 +165,8 @@ func (f File) Status(text []byte, s agent.Setup) (agent.Status, error) {
 		if !f.isCommand(command) {
 			continue
 		}
-		s.Repair, s.Keep = strings.HasSuffix(strings.TrimSuffix(command, keepFlag), repairFlag), strings.HasSuffix(command, keepFlag)
+		s.Repair, s.Keep = strings.HasSuffix(strings.TrimSuffix(command, keepFlag), repairFlag),
+			strings.HasSuffix(command, keepFlag)
 		is.State, is.Repair, is.Keep = agent.Other, false, false
 		if s.Program != "" && command == f.command(s) {
 			is.State, is.Repair, is.Keep = agent.Current, s.Repair, s.Keep
@@ -184,7 +189,8 @@ func (f File) Event(input []byte) (e agent.Event, err error) {
 		return e, fmt.Errorf("reading the event: %q is no transcript of the session %q", in.Transcript, in.Session)
 	}
 	return agent.Event{
-		Agent: f.Opener(), Repaired: f.Repaired, Path: in.Transcript, Ended: in.Event == "SessionEnd", Turn: in.Event == "Stop",
+		Agent: f.Opener(), Repaired: f.Repaired, Path: in.Transcript, Ended: in.Event == "SessionEnd",
+		Turn:   in.Event == "Stop",
 		Answer: func(text string) ([]byte, error) { return json.Marshal(map[string]string{"systemMessage": text}) },
 		Broken: func(h change.Head, why string, fixable bool) string {
 			how := "mend scan %[1]s says more."

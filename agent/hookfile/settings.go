@@ -161,7 +161,8 @@ func (h Hook) json() []byte {
 	if h.Matcher != "" {
 		matcher = fmt.Sprintf(`"matcher":%s,`, jsonedit.Quote(h.Matcher))
 	}
-	return fmt.Appendf(nil, `{%s"hooks":[{"type":"command","command":%s,"timeout":%d}]}`, matcher, jsonedit.Quote(h.Command), h.Timeout)
+	return fmt.Appendf(nil, `{%s"hooks":[{"type":"command","command":%s,"timeout":%d}]}`, matcher,
+		jsonedit.Quote(h.Command), h.Timeout)
 }
 
 // indentOf returns the white space before the first member of an object that is written on
@@ -173,7 +174,8 @@ func indentOf(object []byte) string {
 	return indent
 }
 
-// appendElement adds an element to a list, with the white space of the list, and inside it that of the file with this indent.
+// appendElement adds an element to a list, with the white space of the list, and inside it that of the file with
+// this indent.
 func appendElement(list, element []byte, indent string) []byte {
 	end := len(bytes.TrimRight(list[:len(list)-1], " \t\r\n"))
 	inner := list[1:end]

@@ -22,8 +22,9 @@ import (
 	"mend/sqlstore"
 )
 
-// A Layout says where records are. A [change.KindSession] is the file of a session as a whole, a [change.KindMessage] a line of
-// it, a [change.KindFile] and a [change.KindFolder] are beside it, and a [change.KindIndex] is a row of the index.
+// A Layout says where records are. A [change.KindSession] is the file of a session as a whole, a
+// [change.KindMessage] a line of it, a [change.KindFile] and a [change.KindFolder] are beside it, and a
+// [change.KindIndex] is a row of the index.
 type Layout interface {
 	linestore.Layout
 	fsstore.Layout
@@ -39,10 +40,11 @@ type Options struct {
 	Head func(Entry) (change.Head, error)
 	// Stamped returns what the stamp of a session covers besides its file. It is nil for nothing.
 	Stamped func(change.Head) []byte
-	// Lock takes the lock of a session. It is nil if the agent takes none. The error wraps [change.ErrInUse] if another process has it.
+	// Lock takes the lock of a session. It is nil if the agent takes none. The error wraps [change.ErrInUse] if
+	// another process has it.
 	Lock func(session string) (unlock func(), err error)
-	// Index opens the database with rows about the sessions, nil if there is none. It is nil if the agent has none. The agent makes the
-	// rows again from the files: so a change of both begins with these.
+	// Index opens the database with rows about the sessions, nil if there is none. It is nil if the agent has none.
+	// The agent makes the rows again from the files: so a change of both begins with these.
 	Index func() (*sqlstore.Store, error)
 }
 
@@ -83,7 +85,8 @@ func (s *Store) Note(format, path string, args ...any) {
 // Begin begins a walk of all folders with [Store.Each].
 func (s *Store) Begin() { s.unread.Store(new(error)) }
 
-// Unread returns the error of the first folder of the last walk that is a link, or cannot be read: sessions may be in it.
+// Unread returns the error of the first folder of the last walk that is a link, or cannot be read: sessions may be
+// in it.
 func (s *Store) Unread() error {
 	if p := s.unread.Load(); p != nil {
 		return *p
@@ -91,8 +94,8 @@ func (s *Store) Unread() error {
 	return nil
 }
 
-// openNames opens a folder and returns its names in order. It returns no folder if there is none, or if it is a link or cannot be read, which
-// is noted.
+// openNames opens a folder and returns its names in order. It returns no folder if there is none, or if it is a
+// link or cannot be read, which is noted.
 func (s *Store) openNames(in *safedir.Dir, folder string) (*safedir.Dir, []string, error) {
 	d, err := in.Sub(folder)
 	var names []string
@@ -116,7 +119,8 @@ func (s *Store) openNames(in *safedir.Dir, folder string) (*safedir.Dir, []strin
 		s.Note("%s is a symbolic link; its sessions are not examined", strange.Path)
 		err = errors.New("it is a symbolic link")
 	case unreadable:
-		s.Note("%s cannot be read: %s; its sessions are not examined: run mend as the user who owns it, or change its owner or mode", path.Join(in.Path, folder), why)
+		s.Note("%s cannot be read: %s; its sessions are not examined: run mend as the user who owns it, or change its "+
+			"owner or mode", path.Join(in.Path, folder), why)
 	default:
 		return nil, nil, err
 	}
@@ -139,9 +143,10 @@ type Entry struct {
 // Path returns the path below the root.
 func (e Entry) Path() string { return path.Join(e.In.Path, e.Name) }
 
-// Each calls yield for what is in a folder and wanted. A folder that is not there has nothing, and neither has one that is a link or cannot
-// be read, which is noted, see [Store.Unread].
-func (s *Store) Each(ctx context.Context, in *safedir.Dir, folder string, wanted func(name string) bool, yield func(Entry) error) error {
+// Each calls yield for what is in a folder and wanted. A folder that is not there has nothing, and neither has one
+// that is a link or cannot be read, which is noted, see [Store.Unread].
+func (s *Store) Each(ctx context.Context, in *safedir.Dir, folder string, wanted func(name string) bool,
+	yield func(Entry) error) error {
 	d, names, err := s.openNames(in, folder)
 	if d == nil || err != nil {
 		return err
@@ -185,9 +190,11 @@ func (s *Store) OpenFolder(ref change.Ref) (*safedir.Dir, string, error) {
 	return d, path.Base(p), err
 }
 
-// OpenAt returns the entry of the file at a path, with its folder open. The error wraps [fs.ErrNotExist] if there is none.
+// OpenAt returns the entry of the file at a path, with its folder open. The error wraps [fs.ErrNotExist] if there
+// is none.
 func (s *Store) OpenAt(at string) (e Entry, err error) {
-	dir, err := filepath.EvalSymlinks(filepath.Dir(at)) // the path may lead to the root over a link, as the user's home can
+	// the path may lead to the root over a link, as the user's home can
+	dir, err := filepath.EvalSymlinks(filepath.Dir(at))
 	below, rerr := filepath.Rel(s.ID().Root, filepath.Join(dir, filepath.Base(at)))
 	if err != nil || rerr != nil || !filepath.IsLocal(below) {
 		return e, fs.ErrNotExist
@@ -256,8 +263,8 @@ func (s *Store) Load(ref change.Ref, b *safedir.Buffer) (safedir.Entry, error) {
 	return e, err
 }
 
-// A line takes a few hundred bytes of memory, whatever is in it. A file may have freeLines lines, and more where they have minLine bytes
-// on average: a record has more than that.
+// A line takes a few hundred bytes of memory, whatever is in it. A file may have freeLines lines, and more where
+// they have minLine bytes on average: a record has more than that.
 const (
 	freeLines = 1 << 18
 	minLine   = 64
@@ -330,7 +337,8 @@ func isRow(ref change.Ref) bool { return ref.Kind == change.KindIndex }
 
 func isLine(ref change.Ref) bool { return !isFile(ref) && !isRow(ref) && !ref.Kind.WholeFiles() }
 
-// CheckLinks returns a [*change.LinkedError] about the first session whose file cannot be changed and the change undone.
+// CheckLinks returns a [*change.LinkedError] about the first session whose file cannot be changed and the change
+// undone.
 func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	return s.lines.CheckLinks(ctx, slices.DeleteFunc(slices.Clone(refs), func(r change.Ref) bool { return !isLine(r) }))
 }
@@ -345,8 +353,8 @@ func (s *Store) Stamp(_ context.Context, head change.Head) (change.Stamp, error)
 	return StampOf(b, e), err
 }
 
-// StampOf returns the stamp of a session's file, and of what else b has of it. A repair restores the time of the last change of the
-// content, so the stamp has that of the inode too.
+// StampOf returns the stamp of a session's file, and of what else b has of it. A repair restores the time of the
+// last change of the content, so the stamp has that of the inode too.
 func StampOf(b []byte, e safedir.Entry) change.Stamp {
 	return change.Stamp{Sum: sha256.Sum256(AppendEntry(b, e)), Newest: time.Unix(0, max(e.Mtime, e.Ctime))}
 }

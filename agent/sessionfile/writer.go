@@ -13,7 +13,8 @@ import (
 	"mend/txn"
 )
 
-// A writer changes lines, whole files and rows. Files come first: what of a change concerns the index, the agent would find out by itself.
+// A writer changes lines, whole files and rows. Files come first: what of a change concerns the index, the agent
+// would find out by itself.
 type writer struct {
 	*Store
 	lines *linestore.Store
@@ -24,7 +25,8 @@ var _ txn.Store = writer{}
 
 // Writer returns the store for the changes of a journal.
 func (s *Store) Writer(journal string) (txn.Store, error) {
-	lines, err := linestore.New(s.ID().Root, s.layout, linestore.Options{Owner: journal, Note: s.opt.Note, InUse: s.opt.InUse, Step: s.opt.Step})
+	lines, err := linestore.New(s.ID().Root, s.layout, linestore.Options{Owner: journal, Note: s.opt.Note,
+		InUse: s.opt.InUse, Step: s.opt.Step})
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +40,9 @@ type part struct {
 	change.Staged
 }
 
-// split returns the part of a change that is on files or lines, and that on rows; each is without ops if there is none. A single file that
-// gets other bytes is replaced as lines are: so what is appended meanwhile is carried over.
+// split returns the part of a change that is on files or lines, and that on rows; each is without ops if there is
+// none. A single file that gets other bytes is replaced as lines are: so what is appended meanwhile is carried
+// over.
 func (w writer) split(st change.Staged) (files, rows part) {
 	files, rows = part{w.lines, st}, part{Staged: st}
 	files.Ops, rows.Ops = nil, nil
@@ -50,7 +53,8 @@ func (w writer) split(st change.Staged) (files, rows part) {
 			continue
 		}
 		files.Ops = append(files.Ops, o)
-		whole = whole || isFile(o.Ref) || o.Ref.Kind == change.KindSession && (o.Pre == nil || o.Post == nil || len(files.Ops) > 1)
+		whole = whole || isFile(o.Ref) || o.Ref.Kind == change.KindSession && (o.Pre == nil || o.Post == nil ||
+			len(files.Ops) > 1)
 	}
 	whole = whole || len(files.Ops) > 1 && files.Ops[0].Ref.Kind == change.KindSession
 	if whole {
@@ -122,8 +126,8 @@ func (w writer) Prepare(ctx context.Context, p change.Plan) (st change.Staged, e
 	return st, err
 }
 
-// withModes returns the ops of a plan with the modes of the files, which are none of their lines. The error wraps [change.ErrInUse] if a session
-// is in use.
+// withModes returns the ops of a plan with the modes of the files, which are none of their lines. The error wraps
+// [change.ErrInUse] if a session is in use.
 func (w writer) withModes(ctx context.Context, p change.Plan) ([]change.Op, error) {
 	ops := slices.Clone(p.Ops)
 	for i, o := range ops {
@@ -137,7 +141,8 @@ func (w writer) withModes(ctx context.Context, p change.Plan) ([]change.Op, erro
 		if use := w.opt.InUse(at); use != "" && !p.Force {
 			return nil, fmt.Errorf("%w: %s", change.ErrInUse, use)
 		}
-		if now, err := w.files.Read(ctx, []change.Ref{o.Ref}); err == nil && now[0] != nil && o.Pre != nil && bytes.Equal(now[0].Data, o.Pre.Data) {
+		if now, err := w.files.Read(ctx, []change.Ref{o.Ref}); err == nil && now[0] != nil && o.Pre != nil &&
+			bytes.Equal(now[0].Data, o.Pre.Data) {
 			ops[i].Pre = now[0]
 		}
 	}
@@ -178,8 +183,8 @@ func (w writer) commit(ctx context.Context, st change.Staged) (out change.Outcom
 	return both(len(files.Ops) > 0, out, of), nil
 }
 
-// undecided returns an error for rows that stay as they were for another reason than what they hold: they do not follow the file, and
-// Settle has to be called again.
+// undecided returns an error for rows that stay as they were for another reason than what they hold: they do not
+// follow the file, and Settle has to be called again.
 func undecided(rows change.Outcome) error {
 	if rows.State == change.Committed || len(rows.Conflicts) > 0 {
 		return nil

@@ -70,7 +70,7 @@ func CheckObject(data []byte) error {
 	return nil
 }
 
-// First returns the JSON value with which data begins, behind white space, and where it ends. If
+// First returns the JSON value with which data begins, after white space, and where it ends. If
 // there is none it returns nil, and where it saw that.
 func First(data []byte) (value []byte, end int) {
 	d := newDecoder(data)
@@ -88,8 +88,8 @@ func First(data []byte) (value []byte, end int) {
 // damage is what may be between the objects of a damaged text.
 const damage = "\x00 \t\r\n\ufeff"
 
-// Split returns the pieces of a damaged text: the whole objects in it, and what is between them. An object begins where the text does, another
-// one ends, or the text goes on as begin does.
+// Split returns the pieces of a damaged text: the whole objects in it, and what is between them. An object begins
+// where the text does, another one ends, or the text goes on as begin does.
 func Split(text, begin []byte) (pieces [][]byte) {
 	for tries := 64; len(text) > 0; { // of objects that do not end
 		end := len(text) - len(bytes.TrimLeft(text, damage))

@@ -10,8 +10,8 @@ import (
 
 // A path has the names of members, one in the other, and numbers of elements where a list is: "0" is the first.
 
-// Get returns the text of the value at path, which aliases data, and whether there is one. Of members with equal names the last is meant.
-// No path leads nowhere.
+// Get returns the text of the value at path, which aliases data, and whether there is one. Of members with equal
+// names the last is meant. No path leads nowhere.
 func Get(data []byte, path ...string) ([]byte, bool) {
 	v := find(data, path)
 	return v.Raw(), v.Kind() != 0
@@ -29,7 +29,8 @@ func find(data []byte, path []string) Value {
 	return v
 }
 
-// step returns the member of an object with that name, or the element of a list with that number; the zero Value if there is none.
+// step returns the member of an object with that name, or the element of a list with that number; the zero Value if
+// there is none.
 func (v Value) step(name string) Value {
 	n, err := strconv.Atoi(name)
 	if v.Kind() != '[' || err != nil {
@@ -122,8 +123,8 @@ func Remove(data []byte, path ...string) ([]byte, error) {
 	}), nil
 }
 
-// Edit returns data with the value at path as edit returns it, and without it if that is nil. Errors as of [Set] and of edit, or that there is
-// no such value.
+// Edit returns data with the value at path as edit returns it, and without it if that is nil. Errors as of [Set]
+// and of edit, or that there is no such value.
 func Edit(data []byte, edit func(raw []byte) ([]byte, error), path ...string) ([]byte, error) {
 	raw, ok := Get(data, path...)
 	if !ok {
@@ -181,9 +182,9 @@ func EditElements(data []byte, edit func(raw []byte) []byte) []byte {
 	return list.edit(func(_ string, e Value) ([]byte, bool) { return edit(e.Raw()), true })
 }
 
-// RemoveElements returns data without the elements of the list at path, or without a path of the
-// list that data is, for which drop returns true, and with every other byte as it was except for the commas and the white
-// space that belonged to them. The error says that there is no list at path.
+// RemoveElements returns data without the elements of the list at path, or without a path of the list that data is,
+// for which drop returns true, and with every other byte as it was except for the commas and the white space that
+// belonged to them. The error says that there is no list at path.
 func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]byte, error) {
 	list, name := Parse(data), ""
 	if len(path) > 0 || list.Kind() != '[' {

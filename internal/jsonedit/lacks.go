@@ -9,7 +9,8 @@ func Lacks(now, then Value) bool {
 	case '"':
 		had, _ := then.Bytes()
 		has, isText := now.Bytes()
-		return len(bytes.TrimSpace(had)) > 0 && (isEmpty(now) || isText && len(has) < len(had) && bytes.HasPrefix(had, has) && len(bytes.TrimSpace(had[len(has):])) > 0)
+		return len(bytes.TrimSpace(had)) > 0 && (isEmpty(now) || isText && len(has) < len(had) && bytes.HasPrefix(had,
+			has) && len(bytes.TrimSpace(had[len(has):])) > 0)
 	case '{':
 		if now.Kind() != '{' {
 			return isEmpty(now) && hasText(then)
@@ -33,8 +34,8 @@ func Lacks(now, then Value) bool {
 	return false
 }
 
-// lacksElement is Lacks for lists. In a list of another length no element has a place: one is missing if there are none but
-// others of before.
+// lacksElement is Lacks for lists. In a list of another length no element has a place: one is missing if there are
+// none but others of before.
 func lacksElement(now, then Value) bool {
 	var had, has []Value
 	for v := range then.Elements() {

@@ -107,7 +107,7 @@ func (r *reader) inside(open byte, at, depth int, listed bool) bool {
 	}
 }
 
-// peek skips white space, and returns the byte behind it, 0 at the end.
+// peek skips white space, and returns the byte after it, 0 at the end.
 func (r *reader) peek() byte {
 	for ; r.at < len(r.text); r.at++ {
 		if c := r.text[r.at]; c > ' ' || c != ' ' && c != '\n' && c != '\t' && c != '\r' {
@@ -117,7 +117,7 @@ func (r *reader) peek() byte {
 	return 0
 }
 
-// skip skips white space, and c behind it if that is there.
+// skip skips white space, and c after it if that is there.
 func (r *reader) skip(c byte) bool {
 	if r.peek() != c {
 		return false

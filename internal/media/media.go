@@ -1,7 +1,7 @@
 // Package media inspects base64 data: its type by content, and of an image its size and whether it is whole.
 //
-// No pixel is decoded: the size is in the header, and an image is whole if its end is there. Damage in the middle of an image
-// is not found. Work and memory are linear in the length of the data.
+// No pixel is decoded: the size is in the header, and an image is whole if its end is there. Damage in the middle
+// of an image is not found. Work and memory are linear in the length of the data.
 package media
 
 import (
@@ -118,14 +118,16 @@ func decode(data []byte) (plain []byte, ok bool) {
 
 // inspects are the types that a model can be sent. A function returns the size in the header, 0 if it is not valid, and
 // whether the end of the image is there. More bytes may follow it.
-var inspects = map[string]func(plain []byte) (width, height int, whole bool){PNG: inspectPNG, JPEG: inspectJPEG, GIF: inspectGIF, WebP: inspectWebP}
+var inspects = map[string]func(plain []byte) (width, height int, whole bool){PNG: inspectPNG, JPEG: inspectJPEG,
+	GIF: inspectGIF, WebP: inspectWebP}
 
 func inspectPNG(plain []byte) (width, height int, whole bool) {
 	if len(plain) < 33 || string(plain[12:16]) != "IHDR" {
 		return 0, 0, len(plain) >= 33
 	}
 	w, h := binary.BigEndian.Uint32(plain[16:]), binary.BigEndian.Uint32(plain[20:])
-	if w > math.MaxInt32 || h == 0 || h > math.MaxInt32 || crc32.ChecksumIEEE(plain[12:29]) != binary.BigEndian.Uint32(plain[29:]) {
+	if w > math.MaxInt32 || h == 0 || h > math.MaxInt32 ||
+		crc32.ChecksumIEEE(plain[12:29]) != binary.BigEndian.Uint32(plain[29:]) {
 		w, h = 0, 0
 	}
 	return int(w), int(h), bytes.Contains(plain, []byte("\x00\x00\x00\x00IEND\xaeB`\x82"))

@@ -27,10 +27,11 @@ var errorTexts = provider.ErrorTexts{
 			Explanation: "An image of the session is larger than 5 MB. Claude Code does not send a request with it.",
 		},
 		{
-			Rank:        220,
-			Any:         []provider.Words{{"no conversation found"}},
-			Class:       repair.MissingHistory,
-			Explanation: "Claude Code does not find the session in the folder of this directory, or its transcript has no record of the main conversation.",
+			Rank:  220,
+			Any:   []provider.Words{{"no conversation found"}},
+			Class: repair.MissingHistory,
+			Explanation: "Claude Code does not find the session in the folder of this directory, or its transcript has " +
+				"no record of the main conversation.",
 		},
 		{
 			Rank:        230,
@@ -59,10 +60,11 @@ var errorTexts = provider.ErrorTexts{
 			Explanation: "Claude Code or the provider refuses an image or a PDF of the session.",
 		},
 		{
-			Rank:        250,
-			Any:         []provider.Words{{"due to tool use concurrency issues"}},
-			Class:       repair.ToolResultMissing,
-			Explanation: "Claude Code writes this in place of the provider's error about a tool call that has no result, or whose id is there twice.",
+			Rank:  250,
+			Any:   []provider.Words{{"due to tool use concurrency issues"}},
+			Class: repair.ToolResultMissing,
+			Explanation: "Claude Code writes this in place of the provider's error about a tool call that has no result, " +
+				"or whose id is there twice.",
 		},
 		{
 			Rank: 260,

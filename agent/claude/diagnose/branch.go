@@ -23,7 +23,7 @@ type branch struct {
 	all  []*transcript.Record
 	leaf *transcript.Record // its last record
 
-	behind bool // it follows the last record of the conversation: the program does not go on at its end
+	atEnd bool // it follows the last record of the conversation: the program does not go on at its end
 }
 
 func newBranch(root *transcript.Record) *branch {
@@ -37,7 +37,7 @@ func (b *branch) add(r *transcript.Record) {
 	}
 }
 
-func isBehind(b *branch) bool { return b.behind }
+func isAtEnd(b *branch) bool { return b.atEnd }
 
 // findBranches reports branches with prompts that are not in the request. If two programs wrote
 // them, the conversation gets both; one that the user may have left by going back to an earlier
@@ -47,7 +47,7 @@ func (c *State) findBranches() {
 		return
 	}
 	path := c.path()
-	next := make(map[string]*transcript.Record, len(path)) // the record of the conversation behind a record of it
+	next := make(map[string]*transcript.Record, len(path)) // the record of the conversation after a record of it
 	for i := 1; i < len(path); i++ {
 		next[c.conv.Parent(path[i])] = path[i]
 	}
@@ -58,18 +58,21 @@ func (c *State) findBranches() {
 		own := next[c.conv.Parent(b.root)]
 		const tries = 16
 		up := c.conv.Record(c.conv.Parent(b.root))
-		if b.behind = own == nil && !c.conv.Chosen && (up == c.conv.Leaf || !c.conv.Has(up)); b.behind {
+		if b.atEnd = own == nil && !c.conv.Chosen && (up == c.conv.Leaf || !c.conv.Has(up)); b.atEnd {
 			own = c.conv.Leaf
 		}
 		for n := 0; n < tries && own == nil && up != nil && c.conv.Has(up); n++ {
-			own = next[up.UUID] // the result of a parallel call has no record behind it
+			own = next[up.UUID] // the result of a parallel call has no record after it
 			up = c.conv.Record(c.conv.Parent(up))
 		}
 		if c.beforeBoundary(b.root) {
 			continue
 		}
 		if own == nil || !c.answered(b) || !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
-			if c.answered(b) && slices.ContainsFunc(b.all, func(r *transcript.Record) bool { return r.IsPrompt() && c.anySent(r) }) { // else the user took the prompt back
+			// else the user took the prompt back
+			if c.answered(b) && slices.ContainsFunc(b.all, func(r *transcript.Record) bool {
+				return r.IsPrompt() && c.anySent(r)
+			}) {
 				left = append(left, b)
 			}
 			continue
@@ -88,7 +91,8 @@ func (c *State) findBranches() {
 		}
 		f := c.recordFinding(ruleBranch, repair.MissingHistory, own.UUID)
 		f.Detail, f.Text = branches[0].root.UUID, count(n)+" in another branch"
-		d := found{why: fmt.Sprintf("The conversation goes on in %d ways from one place, and Claude does not see %s%s.", len(branches)+1, count(n), c.promptsIn(all))}
+		d := found{why: fmt.Sprintf("The conversation goes on in %d ways from one place, and Claude does not see %s%s.",
+			len(branches)+1, count(n), c.promptsIn(all))}
 		d.fixes = []repair.Fix{c.joinBranches(branches, own, n)}
 		c.report(f, d)
 	}
@@ -103,7 +107,8 @@ func (c *State) findBranches() {
 // looks at what is stored alone: what a repair leaves is noted by the next scan.
 func (c *State) findOmitted() {
 	isHistory := func(f repair.Finding) bool { return f.Class == repair.MissingHistory || f.Code == ruleUnread }
-	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" || len(c.edits.set) > 0 || c.written != nil || slices.ContainsFunc(c.faults, isHistory) {
+	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" || len(c.edits.set) > 0 || c.written != nil ||
+		slices.ContainsFunc(c.faults, isHistory) {
 		return
 	}
 	c.noteLeft(c.omitted())
@@ -119,7 +124,8 @@ func (c *State) omitted() (all []*transcript.Record) {
 		}
 	}
 	for _, r := range c.conv.Records() {
-		if !inBranch[r] && !c.conv.Has(r) && !c.conv.Dropped(r) && c.conv.Owns(r) && !c.beforeBoundary(r) && !r.Summary && c.canEdit(r.UUID) && c.anySent(r) && slices.ContainsFunc(r.Blocks(), isText) {
+		if !inBranch[r] && !c.conv.Has(r) && !c.conv.Dropped(r) && c.conv.Owns(r) && !c.beforeBoundary(r) && !r.Summary &&
+			c.canEdit(r.UUID) && c.anySent(r) && slices.ContainsFunc(r.Blocks(), isText) {
 			all = append(all, r)
 		}
 	}
@@ -136,8 +142,11 @@ func (c *State) noteLeft(all []*transcript.Record) {
 	messages := count(transcript.Messages(all))
 	f.Severity, f.Detail, f.Text = repair.Note, "left", messages+" beside the conversation"
 	c.report(f, found{
-		why:     fmt.Sprintf("Beside the conversation there is more that Claude does not see: %s%s.", messages, c.promptsIn(all)),
-		refusal: &repair.RefusalError{Helps: true, Final: true, Why: "You may have gone back to an earlier prompt yourself. The transcript does not show whether that is damage, so it is left alone."},
+		why: fmt.Sprintf("Beside the conversation there is more that Claude does not see: %s%s.", messages,
+			c.promptsIn(all)),
+		refusal: &repair.RefusalError{Helps: true, Final: true,
+			Why: "You may have gone back to an earlier prompt yourself. The transcript does not show whether that is " +
+				"damage, so it is left alone."},
 	})
 }
 
@@ -155,14 +164,14 @@ func (c *State) path() []*transcript.Record {
 }
 
 // goesBefore reports whether a branch can be put before a record of the conversation: it is not
-// an answer, which stays behind its prompt.
+// an answer, which stays after its prompt.
 func goesBefore(own *transcript.Record) bool {
 	return own.IsPrompt() || own.IsSynthetic() || !own.IsMessage()
 }
 
-// joinBranches returns the fix that puts branches, one behind the other, before the record that
+// joinBranches returns the fix that puts branches, one after the other, before the record that
 // the conversation goes on with, if that begins with a prompt; else it is an answer, which stays
-// behind its prompt, and the branches follow at the end.
+// after its prompt, and the branches follow at the end.
 func (c *State) joinBranches(branches []*branch, own *transcript.Record, n int) repair.Fix {
 	join := func(d *draft) error {
 		for i := 1; i < len(branches); i++ {
@@ -173,7 +182,7 @@ func (c *State) joinBranches(branches []*branch, own *transcript.Record, n int) 
 		return nil
 	}
 	leaf := branches[len(branches)-1].leaf.UUID
-	if goesBefore(own) && !slices.ContainsFunc(branches, isBehind) {
+	if goesBefore(own) && !slices.ContainsFunc(branches, isAtEnd) {
 		return repair.Fix{
 			Text:  "The branch in use is joined to the end of the other one: " + sentAgain(n) + ".",
 			Alike: true,
@@ -188,7 +197,7 @@ func (c *State) joinBranches(branches []*branch, own *transcript.Record, n int) 
 		Whole: true,
 		Edit: func(d repair.Editor) error {
 			d.(*draft).setLeaf(leaf)
-			if branches[0].behind {
+			if branches[0].atEnd {
 				return join(d.(*draft))
 			}
 			return errors.Join(join(d.(*draft)), d.(*draft).setParent(branches[0].root.UUID, up))
@@ -204,7 +213,8 @@ func (c *State) branches(path []*transcript.Record) (all []*branch) {
 	}
 	for _, r := range c.conv.Records() {
 		var above []*transcript.Record // to the next one that was seen
-		for ; r != nil && !on[r.UUID] && !seen[r.UUID] && !c.conv.Dropped(r) && !r.IsSidechain(); r = c.conv.Record(c.conv.Parent(r)) {
+		for ; r != nil && !on[r.UUID] && !seen[r.UUID] && !c.conv.Dropped(r) &&
+			!r.IsSidechain(); r = c.conv.Record(c.conv.Parent(r)) {
 			seen[r.UUID] = true
 			above = append(above, r)
 		}
@@ -226,8 +236,8 @@ func (c *State) branches(path []*transcript.Record) (all []*branch) {
 	return all
 }
 
-// beforeBoundary reports whether a record is before the last compaction, or before a conversation that begins anew. One that follows a record
-// behind it is not, whatever its time is.
+// beforeBoundary reports whether a record is before the last compaction, or before a conversation that begins anew.
+// One that follows a record after it is not, whatever its time is.
 func (c *State) beforeBoundary(r *transcript.Record) bool {
 	b := cmp.Or(c.conv.Boundary, c.conv.Beginning())
 	if b == nil || c.conv.Place(r) < c.conv.Place(b) {
@@ -240,7 +250,9 @@ func (c *State) beforeBoundary(r *transcript.Record) bool {
 
 // answered reports whether the branch has an answer.
 func (c *State) answered(b *branch) bool {
-	return slices.ContainsFunc(b.all, func(r *transcript.Record) bool { return r.Type == transcript.Assistant && c.anySent(r) })
+	return slices.ContainsFunc(b.all, func(r *transcript.Record) bool {
+		return r.Type == transcript.Assistant && c.anySent(r)
+	})
 }
 
 // concurrent reports whether another process wrote the branch: the transcript would tell if

@@ -254,8 +254,8 @@ func (c *State) Request() request.Request {
 	return *c.request
 }
 
-// HealsBound is the oldest version that was seen to try again without thinking where the provider refuses thinking that is bound to
-// another conversation: TestRealBoundThinking.
+// HealsBound is the oldest version that was seen to try again without thinking where the provider refuses thinking
+// that is bound to another conversation: TestRealBoundThinking.
 const HealsBound = "2.1.170"
 
 func (c *State) requestOf(conv *transcript.Conversation) request.Request {

@@ -11,42 +11,110 @@ import (
 func Guide() repair.Guide {
 	return table().Guide(
 		repair.MissingHistory, repair.ToolResultMissing, repair.ThinkingBlockOrder, repair.EmptyContentMessage,
-		repair.InvalidToolCall, repair.InvalidFile, repair.FirstPromptMissing, repair.IncompleteRecord, repair.UnreadableRecord,
+		repair.InvalidToolCall, repair.InvalidFile, repair.FirstPromptMissing, repair.IncompleteRecord,
+		repair.UnreadableRecord,
 	)
 }
 
-const reportedOnly = "mend does not repair that. mend restore brings back a kept copy, and mend undo what mend has changed."
+const reportedOnly = "mend does not repair that. mend restore brings back a kept copy, and mend undo what mend " +
+	"has changed."
 
 // table has the rules that are not the provider's.
 var table = sync.OnceValue(func() *repair.Rules {
 	toolName, _ := repair.EngineRule("tool-name")
 	return repair.NewRules(map[repair.Class]repair.Explanation{
 		repair.MissingFolder: {
-			Meaning: "The session's folder does not exist on this machine. Claude Code lists a session in its folder alone; --resume with its id finds it.",
-			Fix:     "A repair changes nothing. If the folder was moved or renamed, mend move OLD NEW gives its sessions to the new one.",
+			Meaning: "The session's folder does not exist on this machine. Claude Code lists a session in its folder " +
+				"alone; --resume with its id finds it.",
+			Fix: "A repair changes nothing. If the folder was moved or renamed, mend move OLD NEW gives its sessions " +
+				"to the new one.",
 		},
 	},
-		repair.Rule{Code: ruleBreak, Class: repair.MissingHistory, Meaning: "A record names a predecessor that is not in the transcript, so the conversation begins there. One that names null begins a conversation on purpose.", Example: `"parentUuid": an id that no line has`, Fix: "The record is appended again with the record before it as its predecessor.", Loses: "Nothing."},
-		repair.Rule{Code: ruleSidechain, Class: repair.MissingHistory, Meaning: "Records of the main conversation are marked as a subagent's.", Example: `"isSidechain": true, without an agentId`, NoFix: reportedOnly},
-		repair.Rule{Code: ruleUnread, Class: repair.UnreadableRecord, Meaning: "A line contains a complete record that Claude Code does not read, because of the bytes before it. Another line that is no record is a note.", Example: "NUL bytes, a byte order mark or a torn record at the start of the line", Fix: "The record is appended on a line of its own.", Loses: "Nothing."},
-		repair.Rule{Code: ruleTorn, Class: repair.LostContent, Meaning: "A line holds a part of a prompt, an answer or a result alone, or one without its message. Claude Code skips it without a word.", NoFix: "The rest is not in the file. If mend has kept it: mend restore.", Example: "a line that ends in the middle, as after a crash or on a full disk"},
-		repair.Rule{Code: ruleUnknown, Class: repair.UnreadableRecord, Meaning: "Records are of types that mend does not know. Version " + transcript.Version + " skips them; what a newer one sends of them is not known.", NoFix: "None: mend leaves them as they are.", Loses: "Nothing."},
-		repair.Rule{Code: "R22", Class: repair.InvalidFile, Meaning: "A document of the type application/pdf is no PDF.", NoFix: "Claude Code leaves it out by itself."},
-		repair.Rule{Code: "R23", Class: repair.IncompleteRecord, Meaning: "A block, or a field of it, is of no type that the provider takes.", NoFix: reportedOnly},
-		repair.Rule{Code: "R24", Class: repair.InvalidToolCall, Why: toolName.Why, Fixes: toolName.Fixes, Meaning: "The name of a tool has other characters than letters, digits, _ and -, or more than 128.", Fix: "The tool gets a name that the provider takes.", Loses: "The name that the model used.", Healed: "Claude Code 2.1.332 sends the name tool_name_missing where a name is no string."},
+		repair.Rule{Code: ruleBreak, Class: repair.MissingHistory,
+			Meaning: "A record names a predecessor that is not in the transcript, so the conversation begins there. One " +
+				"that names null begins a conversation on purpose.",
+			Example: `"parentUuid": an id that no line has`,
+			Fix:     "The record is appended again with the record before it as its predecessor.",
+			Loses:   "Nothing."},
+		repair.Rule{Code: ruleSidechain, Class: repair.MissingHistory,
+			Meaning: "Records of the main conversation are marked as a subagent's.",
+			Example: `"isSidechain": true, without an agentId`,
+			NoFix:   reportedOnly},
+		repair.Rule{Code: ruleUnread, Class: repair.UnreadableRecord,
+			Meaning: "A line contains a complete record that Claude Code does not read, because of the bytes before it. " +
+				"Another line that is no record is a note.",
+			Example: "NUL bytes, a byte order mark or a torn record at the start of the line",
+			Fix:     "The record is appended on a line of its own.",
+			Loses:   "Nothing."},
+		repair.Rule{Code: ruleTorn, Class: repair.LostContent,
+			Meaning: "A line holds a part of a prompt, an answer or a result alone, or one without its message. Claude " +
+				"Code skips it without a word.",
+			NoFix:   "The rest is not in the file. If mend has kept it: mend restore.",
+			Example: "a line that ends in the middle, as after a crash or on a full disk"},
+		repair.Rule{Code: ruleUnknown, Class: repair.UnreadableRecord,
+			Meaning: "Records are of types that mend does not know. Version " + transcript.Version + " skips them; what " +
+				"a newer one sends of them is not known.",
+			NoFix: "None: mend leaves them as they are.",
+			Loses: "Nothing."},
+		repair.Rule{Code: "R22", Class: repair.InvalidFile,
+			Meaning: "A document of the type application/pdf is no PDF.",
+			NoFix:   "Claude Code leaves it out by itself."},
+		repair.Rule{Code: "R23", Class: repair.IncompleteRecord,
+			Meaning: "A block, or a field of it, is of no type that the provider takes.",
+			NoFix:   reportedOnly},
+		repair.Rule{Code: "R24", Class: repair.InvalidToolCall,
+			Why:     toolName.Why,
+			Fixes:   toolName.Fixes,
+			Meaning: "The name of a tool has other characters than letters, digits, _ and -, or more than 128.",
+			Fix:     "The tool gets a name that the provider takes.",
+			Loses:   "The name that the model used.",
+			Healed:  "Claude Code 2.1.332 sends the name tool_name_missing where a name is no string."},
 		repair.Rule{Code: "R7", Healed: "Claude Code 2.1.330 tries again without thinking."},
 		repair.Rule{Code: "R8", Healed: "Claude Code 2.1.330 tries again without thinking."},
 		repair.Rule{Code: "R9", Healed: "Claude Code 2.1.330 tries again without thinking."},
 		repair.Rule{Code: "R27", Healed: "Claude Code 2.1.332 replaces that half by U+FFFD everywhere."},
-		repair.Rule{Code: "R25", Class: repair.IncompleteRecord, Meaning: "A block has a field that the provider does not take.", Fix: "The field is removed.", Loses: "The field."},
-		repair.Rule{Code: "R26", Class: repair.InvalidFile, Meaning: "The documents of the conversation are larger than the 32 MB that a request may have.", Fix: "A line of text takes the place of the largest documents.", Loses: "These documents. Their bytes stay in the journal."},
-		repair.Rule{Code: ruleRepeated, Class: repair.MissingHistory, Meaning: "Two different records have the same id, so the later one replaces the earlier one.", NoFix: reportedOnly},
-		repair.Rule{Code: ruleBranch, Class: repair.MissingHistory, Meaning: "Two processes wrote to the transcript, and only the branch of the last one is sent. What you may have left yourself by going back to an earlier prompt is a note.", Fix: "The branch in use is linked to the end of the other one. A note is left alone.", Loses: "Nothing."},
-		repair.Rule{Code: ruleDisorder, Class: repair.MissingHistory, Meaning: "Lines of the transcript are in another order than that in which they were written, so Claude Code goes on at another record than the last one, or takes what follows a compaction for what is before it.", Example: "a transcript whose lines were sorted, reversed or merged", NoFix: reportedOnly},
-		repair.Rule{Code: ruleUnreadable, Class: repair.UnreadableRecord, Shown: repair.NotLoaded, Meaning: "Claude Code finds no prompt and no answer in the transcript, so it does not list the session.", Example: "a transcript in UTF-16, of NUL bytes, empty, or with titles and settings alone", NoFix: "Only a copy helps: mend restore, if mend kept one.", Loses: "Nothing."},
-		repair.Rule{Code: ruleFolder, Class: repair.MissingFolder, Shown: repair.NoFolder, Meaning: "The folder of the session does not exist, so no list of Claude Code has the session, and --continue does not find it.", Example: "a project that was renamed or moved, a worktree that was removed", NoFix: "mend move OLD NEW gives the sessions of a folder to another one.", Loses: "Nothing."},
-		repair.Rule{Code: ruleSummary, Class: repair.MissingHistory, Meaning: "A compaction has no summary, so nothing of what was said before it reaches the model.", Fix: "The compaction is removed: the whole history is sent again.", Loses: "Nothing."},
-		repair.Rule{Code: ruleBoundary, Class: repair.MissingHistory, Meaning: "The record that begins a compaction is lost, so the messages that it preserved do not reach the model.", NoFix: reportedOnly},
-		repair.Rule{Code: rulePreserved, Class: repair.MissingHistory, Meaning: "A compaction does not say which messages it preserved, or some of them are gone, so none reaches the model.", NoFix: reportedOnly},
+		repair.Rule{Code: "R25", Class: repair.IncompleteRecord,
+			Meaning: "A block has a field that the provider does not take.",
+			Fix:     "The field is removed.",
+			Loses:   "The field."},
+		repair.Rule{Code: "R26", Class: repair.InvalidFile,
+			Meaning: "The documents of the conversation are larger than the 32 MB that a request may have.",
+			Fix:     "A line of text takes the place of the largest documents.",
+			Loses:   "These documents. Their bytes stay in the journal."},
+		repair.Rule{Code: ruleRepeated, Class: repair.MissingHistory,
+			Meaning: "Two different records have the same id, so the later one replaces the earlier one.",
+			NoFix:   reportedOnly},
+		repair.Rule{Code: ruleBranch, Class: repair.MissingHistory,
+			Meaning: "Two processes wrote to the transcript, and only the branch of the last one is sent. What you may " +
+				"have left yourself by going back to an earlier prompt is a note.",
+			Fix:   "The branch in use is linked to the end of the other one. A note is left alone.",
+			Loses: "Nothing."},
+		repair.Rule{Code: ruleDisorder, Class: repair.MissingHistory,
+			Meaning: "Lines of the transcript are out of order, so Claude Code continues at another record than the last " +
+				"one, or takes what follows a compaction for what is before it.",
+			Example: "a transcript whose lines were sorted, reversed or merged",
+			NoFix:   reportedOnly},
+		repair.Rule{Code: ruleUnreadable, Class: repair.UnreadableRecord, Shown: repair.NotLoaded,
+			Meaning: "Claude Code finds no prompt and no answer in the transcript, so it does not list the session.",
+			Example: "a transcript in UTF-16, of NUL bytes, empty, or with titles and settings alone",
+			NoFix:   "Only a copy helps: mend restore, if mend kept one.",
+			Loses:   "Nothing."},
+		repair.Rule{Code: ruleFolder, Class: repair.MissingFolder, Shown: repair.NoFolder,
+			Meaning: "The folder of the session does not exist, so no list of Claude Code has the session, and " +
+				"--continue does not find it.",
+			Example: "a project that was renamed or moved, a worktree that was removed",
+			NoFix:   "mend move OLD NEW gives the sessions of a folder to another one.",
+			Loses:   "Nothing."},
+		repair.Rule{Code: ruleSummary, Class: repair.MissingHistory,
+			Meaning: "A compaction has no summary, so nothing of what was said before it reaches the model.",
+			Fix:     "The compaction is removed: the whole history is sent again.",
+			Loses:   "Nothing."},
+		repair.Rule{Code: ruleBoundary, Class: repair.MissingHistory,
+			Meaning: "The record that begins a compaction is lost, so the messages that it preserved do not reach the model.",
+			NoFix:   reportedOnly},
+		repair.Rule{Code: rulePreserved, Class: repair.MissingHistory,
+			Meaning: "A compaction does not say which messages it preserved, or some of them are gone, so none reaches " +
+				"the model.",
+			NoFix: reportedOnly},
 	)
 })

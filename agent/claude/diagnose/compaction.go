@@ -8,8 +8,8 @@ import (
 	"mend/repair"
 )
 
-// findCompaction finds what is lost of the last compaction: its summary. What else may be lost is only reported: the record that
-// begins it, and the names of the messages that it preserved.
+// findCompaction finds what is lost of the last compaction: its summary. What else may be lost is only reported:
+// the record that begins it, and the names of the messages that it preserved.
 func (c *State) findCompaction() {
 	b, summary := c.conv.Boundary, c.summary()
 	switch {
@@ -18,17 +18,22 @@ func (c *State) findCompaction() {
 		c.reportSummaryLost(b, summary)
 	case summary == nil || c.conv.Place(summary) == 0:
 	case c.conv.Record(summary.Parent) == nil && (b == nil || c.conv.LastBefore(summary) != b):
-		c.reportOnly(ruleBoundary, summary, "the beginning of a compaction is lost", "The beginning of a compaction is lost. So Claude sees its summary, and not the messages that it preserved.")
-	case b != nil && (!b.HasMetadata() || c.conv.Missing != nil && slices.ContainsFunc(c.conv.Present, func(id string) bool { return c.anySent(c.conv.Record(id)) })):
-		c.reportOnly(rulePreserved, b, "what a compaction preserved is not known", "A compaction does not say which messages it preserved, or some of them are not in the transcript. Claude Code then sends none of them beside the summary.")
+		c.reportOnly(ruleBoundary, summary, "the beginning of a compaction is lost", "The beginning of a compaction "+
+			"is lost. So Claude sees its summary, and not the messages that it preserved.")
+	case b != nil && (!b.HasMetadata() || c.conv.Missing != nil && slices.ContainsFunc(c.conv.Present,
+		func(id string) bool { return c.anySent(c.conv.Record(id)) })):
+		c.reportOnly(rulePreserved, b, "what a compaction preserved is not known", "A compaction does not say which "+
+			"messages it preserved, or some of them are not in the transcript. Claude Code then sends none of them "+
+			"beside the summary.")
 	}
 }
 
-// summary returns the last summary behind the last compaction, or the last of all if there is no
+// summary returns the last summary after the last compaction, or the last of all if there is no
 // compaction; nil for none.
 func (c *State) summary() (last *transcript.Record) {
 	for _, r := range c.conv.Records() {
-		if r.Summary && c.conv.Owns(r) && !c.conv.Dropped(r) && (c.conv.Boundary == nil || c.conv.Place(r) > c.conv.Place(c.conv.Boundary)) {
+		if r.Summary && c.conv.Owns(r) && !c.conv.Dropped(r) && (c.conv.Boundary == nil ||
+			c.conv.Place(r) > c.conv.Place(c.conv.Boundary)) {
 			last = r
 		}
 	}
@@ -48,7 +53,8 @@ func (c *State) reportSummaryLost(b, summary *transcript.Record) {
 	}
 	f := c.recordFinding(ruleSummary, repair.MissingHistory, b.UUID)
 	f.Text = count(before) + " not sent, nor a summary of them"
-	d := found{why: "The conversation was compacted, and the summary is lost. So nothing of what was said before reaches the model."}
+	d := found{why: "The conversation was compacted, and the summary is lost. So nothing of what was said before " +
+		"reaches the model."}
 	d.fixes = []repair.Fix{{
 		Text: "The compaction is removed: " + sentAgain(before) + ".", Whole: true,
 		Edit: func(d repair.Editor) error {
@@ -79,7 +85,7 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 	return earlier, d.removeBoundary(b)
 }
 
-// removeBoundary makes the boundary of a compaction a note behind the record before it.
+// removeBoundary makes the boundary of a compaction a note after the record before it.
 func (d *draft) removeBoundary(b *transcript.Record) error {
 	up := b.LogicalParent()
 	if d.c.conv.Record(up) == nil {

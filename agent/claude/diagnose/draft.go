@@ -84,9 +84,9 @@ func (c *State) apply() {
 // rewrite returns the transcript with all edits in their places.
 func (c *State) rewrite() []byte {
 	b, e := c.base, c.edits
-	behind := map[int][]string{}
+	created := map[int][]string{}
 	for _, uuid := range e.created(b) {
-		behind[e.after[uuid]] = append(behind[e.after[uuid]], uuid)
+		created[e.after[uuid]] = append(created[e.after[uuid]], uuid)
 	}
 	out := make([]byte, 0, len(b.Data))
 	for i, l := range b.lines {
@@ -96,11 +96,11 @@ func (c *State) rewrite() []byte {
 		}
 		if r == nil || !e.aside[r.UUID] {
 			out = append(out, raw...)
-			if l.End < len(b.Data) || len(behind[i]) > 0 {
+			if l.End < len(b.Data) || len(created[i]) > 0 {
 				out = append(out, '\n')
 			}
 		}
-		for _, uuid := range behind[i] {
+		for _, uuid := range created[i] {
 			out = append(append(out, e.set[uuid].Raw...), '\n')
 		}
 	}

@@ -103,7 +103,8 @@ func (d *draft) SetAside(record change.Ref) error {
 	uuid := record.Message
 	parent, ok := jsonedit.Get(d.raw(uuid), "parentUuid")
 	at, stored := d.c.base.last[uuid]
-	if !stored || change.ValidateID(uuid) != nil || len(d.c.base.lines[at].Rest) > 0 || d.c.base.lines[at].Record.IsBoundary() {
+	if !stored || change.ValidateID(uuid) != nil || len(d.c.base.lines[at].Rest) > 0 ||
+		d.c.base.lines[at].Record.IsBoundary() {
 		return repair.ErrNoEdit
 	}
 	if !ok {
@@ -287,7 +288,8 @@ func (d *draft) SetInput(call *request.Block, input []byte) error {
 // SetResult implements [repair.Editor].
 func (d *draft) SetResult(b *request.Block, text string) error {
 	r := d.c.linked.Record(b.Ref().Message)
-	if r == nil || b.Index >= len(r.Blocks()) || r.Blocks()[b.Index].Type != request.ToolResult { // Claude Code adds some itself
+	// Claude Code adds some itself
+	if r == nil || b.Index >= len(r.Blocks()) || r.Blocks()[b.Index].Type != request.ToolResult {
 		return repair.ErrNoEdit
 	}
 	return d.setInBlock(b, "content", jsonedit.Quote(text))
@@ -310,7 +312,8 @@ func textBlock(text string) []byte {
 	return append(append([]byte(`{"type":"text","text":`), jsonedit.Quote(text)...), '}')
 }
 
-// editContent edits one block of a record, or what is at a path in it, or the content of the record if that is a string.
+// editContent edits one block of a record, or what is at a path in it, or the content of the record if that is a
+// string.
 func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byte, error), path ...string) error {
 	if !d.c.canEdit(uuid) {
 		return repair.ErrNoEdit
@@ -344,10 +347,14 @@ func (d *draft) setMember(uuid string, value []byte, path ...string) error {
 
 // retire makes a record a note that is not sent.
 func (d *draft) retire(uuid string) error {
-	return errors.Join(d.setMember(uuid, []byte(`"system"`), "type"), d.setMember(uuid, []byte(`"informational"`), "subtype"), d.setMember(uuid, []byte("true"), "isMeta"))
+	return errors.Join(d.setMember(uuid, []byte(`"system"`), "type"), d.setMember(uuid, []byte(`"informational"`),
+		"subtype"), d.setMember(uuid, []byte("true"), "isMeta"))
 }
 
 // editBlock returns a fix that edits the JSON of a block, or of what is at a path in it.
-func editBlock(b *transcript.Block, text, loses string, edit func(raw []byte) ([]byte, error), path ...string) repair.Fix {
-	return repair.Fix{Text: text, Loses: loses, Alike: true, Edit: func(d repair.Editor) error { return d.(*draft).editBlock(&b.Block, edit, path...) }}
+func editBlock(b *transcript.Block, text, loses string, edit func(raw []byte) ([]byte, error),
+	path ...string) repair.Fix {
+	return repair.Fix{Text: text,
+		Loses: loses, Alike: true,
+		Edit: func(d repair.Editor) error { return d.(*draft).editBlock(&b.Block, edit, path...) }}
 }

@@ -99,7 +99,9 @@ func (c *State) isLessThan(after *State) bool {
 	}
 	after.findBefore()
 	after.findBranches()
-	return slices.ContainsFunc(after.faults, func(f repair.Finding) bool { return f.Class == repair.MissingHistory && f.Severity == repair.Broken })
+	return slices.ContainsFunc(after.faults, func(f repair.Finding) bool {
+		return f.Class == repair.MissingHistory && f.Severity == repair.Broken
+	})
 }
 
 // anySent reports whether a block of the records is sent if they are in the conversation: 2.1

@@ -22,7 +22,7 @@ const (
 	ruleUnknown   = "unknown_type"     // a newer version wrote records of types that are not known
 	ruleRepeated  = "uuid_repeated"    // two records have one id
 	ruleBranch    = "branch_left_out"  // a branch of the conversation is not in the request
-	ruleDisorder  = "out_of_order"     // lines are in another order than that in which they were written
+	ruleDisorder  = "out_of_order"     // lines are out of order
 
 	ruleFolder     = "folder_gone"       // the folder of the session does not exist
 	ruleUnreadable = "nothing_readable"  // no line of the transcript is a record
@@ -39,9 +39,11 @@ func (c *State) findBreaks() {
 	}
 	linked := c.link()
 	comeBack := make([][]*transcript.Record, len(c.conv.Breaks)) // with each break
-	last := -1                                                   // the last break with which something comes back that is sent
+	// the last break with which something comes back that is sent
+	last := -1
 	for _, r := range linked.Chain {
-		i := sort.Search(len(comeBack), func(i int) bool { return c.conv.Place(c.conv.Breaks[i].Record) <= c.conv.Place(r) }) - 1
+		i := sort.Search(len(comeBack),
+			func(i int) bool { return c.conv.Place(c.conv.Breaks[i].Record) <= c.conv.Place(r) }) - 1
 		if i < 0 || c.conv.Has(r) {
 			continue
 		}
@@ -65,8 +67,8 @@ func (c *State) findBreaks() {
 	}
 }
 
-// followsUnknown reports whether a record follows one of a type that is not known, which may be part of the conversation for a
-// newer version.
+// followsUnknown reports whether a record follows one of a type that is not known, which may be part of the
+// conversation for a newer version.
 func (c *State) followsUnknown(r *transcript.Record) bool {
 	return slices.ContainsFunc(c.lines, func(l transcript.Line) bool {
 		return l.Record != nil && l.Record.UUID == r.Parent && l.Record.UUID != "" && l.Record.UnknownType() != ""
@@ -95,7 +97,8 @@ func (c *State) findSkipped() {
 		before := c.conv.LastBefore(r)
 		var skipped []*transcript.Record
 		o := before
-		for ; o != nil && !c.conv.Has(o) && !c.conv.Dropped(o) && len(skipped) <= len(c.conv.Chain); o = c.conv.Record(c.conv.Parent(o)) {
+		for ; o != nil && !c.conv.Has(o) && !c.conv.Dropped(o) &&
+			len(skipped) <= len(c.conv.Chain); o = c.conv.Record(c.conv.Parent(o)) {
 			skipped = append(skipped, o)
 		}
 		n := transcript.Messages(skipped)
@@ -105,7 +108,8 @@ func (c *State) findSkipped() {
 		f := c.recordFinding(ruleBreak, repair.MissingHistory, r.UUID)
 		f.Detail, f.Text, f.Unknown = "skipped", count(n)+" not sent", c.followsUnknown(r)
 		c.report(f, found{
-			why:   fmt.Sprintf("The message before this one is missing, and Claude Code goes on with an earlier one: Claude does not see %s between them%s.", count(n), c.promptsIn(skipped)),
+			why: fmt.Sprintf("The message before this one is missing, and Claude Code goes on with an earlier one: "+
+				"Claude does not see %s between them%s.", count(n), c.promptsIn(skipped)),
 			fixes: []repair.Fix{link(r, before, n)},
 		})
 	}
@@ -166,7 +170,9 @@ func (c *State) findSidechain() {
 	}
 	var marked []*transcript.Record
 	isMarked := map[string]bool{}
-	main := slices.ContainsFunc(c.conv.Records(), func(r *transcript.Record) bool { return r.IsMessage() && !r.IsSidechain() })
+	main := slices.ContainsFunc(c.conv.Records(), func(r *transcript.Record) bool {
+		return r.IsMessage() && !r.IsSidechain()
+	})
 	for _, r := range c.conv.Records() {
 		if !r.IsSidechain() || r.AgentID != "" || c.beforeBoundary(r) {
 			continue
@@ -177,7 +183,9 @@ func (c *State) findSidechain() {
 			isMarked[r.UUID] = true
 		}
 	}
-	lost := slices.DeleteFunc(slices.Clone(marked), func(r *transcript.Record) bool { return c.conv.Has(r) && !c.conv.Hidden })
+	lost := slices.DeleteFunc(slices.Clone(marked), func(r *transcript.Record) bool {
+		return c.conv.Has(r) && !c.conv.Hidden
+	})
 	n := transcript.Messages(lost)
 	if c.conv.Hidden || c.conv.Leaf == nil && !main {
 		n = max(n, transcript.Messages(c.conv.Chain))

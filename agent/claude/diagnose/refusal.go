@@ -40,7 +40,8 @@ var survived = []string{"R3", "R4", "R9", "R18", "R19", "R20", "R21"}
 
 // rules are all others of the provider.
 var rules = sync.OnceValue(func() []provider.Rule {
-	return slices.DeleteFunc(slices.Clone(anthropic.Provider{}.Rules()), func(r provider.Rule) bool { return slices.Contains(survived, r.Code) })
+	return slices.DeleteFunc(slices.Clone(anthropic.Provider{}.Rules()),
+		func(r provider.Rule) bool { return slices.Contains(survived, r.Code) })
 })
 
 // Next returns the request with all breaks repaired, and what is refused of it.
@@ -173,7 +174,8 @@ func (c *State) checkStored(b *transcript.Block) {
 }
 
 // reportBlock reports what is wrong with a block, or with what is at a place in it.
-func (c *State) reportBlock(b *transcript.Block, place, rule string, class repair.Class, message, why string, fixes ...repair.Fix) {
+func (c *State) reportBlock(b *transcript.Block, place, rule string, class repair.Class, message, why string,
+	fixes ...repair.Fix) {
 	f := c.recordFinding(rule, class, b.Record.UUID)
 	f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
 	f.Unknown = class == repair.IncompleteRecord
@@ -192,13 +194,15 @@ func (c *State) checkName(b *transcript.Block) {
 	if b.Type != request.ToolUse || len(b.ToolName) <= request.MaxToolName && provider.IsName(b.ToolName) {
 		return
 	}
-	c.reportBlock(b, "", "R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "")
+	c.reportBlock(b, "", "R24", repair.InvalidToolCall, "tool_use.name: String should match pattern "+
+		"'^[a-zA-Z0-9_-]{1,128}$'", "")
 }
 
 // checkMedia reports a file whose data is no text, and documents that are too large together.
 func (c *State) checkMedia(b *transcript.Block) {
 	if b.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
-		c.reportBlock(b, "", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.")
+		c.reportBlock(b, "", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string",
+			"The data of this file is no text.")
 	}
 	if len(c.tooMuch) == 0 {
 		return
@@ -211,7 +215,9 @@ func (c *State) checkMedia(b *transcript.Block) {
 		if x != &b.Block {
 			fix = replaceFile(b, x)
 		}
-		c.reportBlock(b, placeOf(x.Index), "R26", repair.InvalidFile, "Request exceeds the maximum size", "The documents of the conversation are larger than the 32 MB that a request may have. The provider refuses each prompt, and Claude Code then compacts the conversation.", fix)
+		c.reportBlock(b, placeOf(x.Index), "R26", repair.InvalidFile, "Request exceeds the maximum size",
+			"The documents of the conversation are larger than the 32 MB that a request may have. The provider refuses "+
+				"each prompt, and Claude Code then compacts the conversation.", fix)
 	}
 }
 
@@ -247,19 +253,22 @@ func (c *State) checkShape(b *transcript.Block) {
 	allowed := transcript.BlockFields[kind]
 	if allowed == nil {
 		if b.Unknown {
-			c.reportBlock(b, "", "R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags", kind), "The provider knows no block of this type.")
+			c.reportBlock(b, "", "R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not "+
+				"match any of the expected tags", kind), "The provider knows no block of this type.")
 		}
 		return
 	}
 	if b.IsThinking() && (b.NotText == "thinking" || b.NotText == "data") {
-		c.reportBlock(b, "", "R23", repair.IncompleteRecord, kind+"."+b.NotText+": Field required", fmt.Sprintf("The block has no text as its %q, and the provider does not take that.", b.NotText))
+		c.reportBlock(b, "", "R23", repair.IncompleteRecord, kind+"."+b.NotText+": Field required",
+			fmt.Sprintf("The block has no text as its %q, and the provider does not take that.", b.NotText))
 		return
 	}
 	for name, v := range b.Value.Children() {
 		first, known := allowed[string(name)]
 		switch {
 		case !known:
-			c.reportBlock(b, "", "R25", repair.IncompleteRecord, fmt.Sprintf("%s: Extra inputs are not permitted", name), fmt.Sprintf("The block has the field %q, which the provider does not take.", name),
+			c.reportBlock(b, "", "R25", repair.IncompleteRecord, fmt.Sprintf("%s: Extra inputs are not permitted", name),
+				fmt.Sprintf("The block has the field %q, which the provider does not take.", name),
 				editBlock(b, fmt.Sprintf("The field %q is removed.", name), "the field", func(raw []byte) ([]byte, error) {
 					return jsonedit.EditMembers(raw, func(name string, raw []byte) ([]byte, bool) {
 						_, known := allowed[name]
@@ -269,7 +278,9 @@ func (c *State) checkShape(b *transcript.Block) {
 			return
 		case string(name) == "content": // sent as a text, whatever it is
 		case first != "" && strings.IndexByte(first, v.Raw()[0]) < 0:
-			c.reportBlock(b, "", "R23", repair.IncompleteRecord, fmt.Sprintf("%s.%s: Input should be a valid value of another type", kind, name), fmt.Sprintf("The field %q of the block has a value that the provider does not take.", name))
+			c.reportBlock(b, "", "R23", repair.IncompleteRecord, fmt.Sprintf("%s.%s: Input should be a valid value of "+
+				"another type", kind, name), fmt.Sprintf("The field %q of the block has a value that the provider does not "+
+				"take.", name))
 			return
 		}
 	}
@@ -279,8 +290,12 @@ func (c *State) checkShape(b *transcript.Block) {
 func (c *State) checkInnerText(b *transcript.Block) {
 	for i, in := range b.Content {
 		if in.Type == request.Text && request.IsBlank(in.Text) {
-			c.reportBlock(b, placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty", "The result of a tool call has an empty text, and the provider refuses that.",
-				editBlock(b, "The empty text becomes \"(no content)\".", "", func([]byte) ([]byte, error) { return textBlock("(no content)"), nil }, "content", strconv.Itoa(i)))
+			c.reportBlock(b, placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty",
+				"The result of a tool call has an empty text, and the provider refuses that.",
+				editBlock(b, "The empty text becomes \"(no content)\".", "", func([]byte) ([]byte,
+					error) {
+					return textBlock("(no content)"), nil
+				}, "content", strconv.Itoa(i)))
 		}
 	}
 }
@@ -294,9 +309,12 @@ func (c *State) checkInner(b *transcript.Block) {
 	for in := range b.Value.Get("content").Elements() {
 		i++
 		if lacksData(in) {
-			c.reportBlock(b, placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required", "The result of a tool call has a file without its data.")
+			c.reportBlock(b, placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required",
+				"The result of a tool call has a file without its data.")
 		} else if !innerTaken(in) {
-			c.reportBlock(b, placeOf(i), "R23", repair.IncompleteRecord, "tool_result.content: Input should be a valid block", "The result of a tool call has something that the provider does not take.")
+			c.reportBlock(b, placeOf(i), "R23", repair.IncompleteRecord,
+				"tool_result.content: Input should be a valid block", "The result of a tool call has something that the "+
+					"provider does not take.")
 		}
 	}
 }

@@ -19,13 +19,14 @@ func (c *State) reportOnly(code string, r *transcript.Record, text, why string) 
 
 // notRepaired is the refusal to repair what nobody has met.
 func (c *State) notRepaired() *repair.RefusalError {
-	const why = "mend does not repair that. If mend has kept the session as it was: mend restore %s. If mend has changed it: mend undo."
+	const why = "mend does not repair that. If mend has kept the session as it was: mend restore %s. If mend has " +
+		"changed it: mend undo."
 	return &repair.RefusalError{EditOnly: true, Final: true, Why: fmt.Sprintf(why, c.base.Ref.Session)}
 }
 
-// findDisorder reports lines in another order than that in which they were written, where something does not reach the request
-// because of that: the program goes on at another record than the last one, or takes what follows a compaction for what is before it.
-// Other findings about the history are then not certain.
+// findDisorder reports lines that are out of order, where something does not reach the request because of that: the
+// program continues at another record than the last one, or takes what follows a compaction for what precedes it. Other
+// findings about the history are then not certain.
 func (c *State) findDisorder() bool {
 	early := c.conv.Early()
 	if early == nil {
@@ -50,7 +51,8 @@ func (c *State) findDisorder() bool {
 	}
 	n := count(transcript.Messages(lost))
 	c.reportOnly(ruleDisorder, early, "the lines cannot be read in order, "+n+" not sent",
-		fmt.Sprintf("Lines of the transcript are in another order than that in which they were written, so Claude Code takes some of them for what they are not. It does not send %s%s.", n, c.promptsIn(lost)))
+		fmt.Sprintf("Lines of the transcript are out of order, so Claude Code misreads some of them. "+
+			"It does not send %s%s.", n, c.promptsIn(lost)))
 	return true
 }
 
@@ -58,7 +60,8 @@ func (c *State) findDisorder() bool {
 func (c *State) findRepeated() {
 	for _, r := range c.conv.Repeated() {
 		if b := c.conv.Boundary; b == nil || !r.Timed || r.Time > b.Time {
-			c.reportOnly(ruleRepeated, r, "two messages have one id", "Two different messages have the same id, so Claude Code has only one of them, and what is before the other one is lost.")
+			c.reportOnly(ruleRepeated, r, "two messages have one id", "Two different messages have the same id, so "+
+				"Claude Code has only one of them, and what is before the other one is lost.")
 		}
 	}
 }

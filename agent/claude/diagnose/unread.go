@@ -19,8 +19,8 @@ type unread struct {
 	record *transcript.Record
 }
 
-// findUnread reports lines with a record that the program does not read: behind NUL bytes or
-// a byte order mark, behind a torn record, or second on its line. The
+// findUnread reports lines with a record that the program does not read: after NUL bytes or
+// a byte order mark, after a torn record, or second on its line. The
 // fix is the record on a line of its own. A record that would not be sent either is no loss.
 func (c *State) findUnread() {
 	all := c.unread()
@@ -34,7 +34,8 @@ func (c *State) findUnread() {
 		return nil
 	})
 	read, end := load(c.base, e), ""
-	if leaf := read.conv.Leaf; leaf != nil && slices.ContainsFunc(all, func(u unread) bool { return u.record.UUID == leaf.UUID }) {
+	if leaf := read.conv.Leaf; leaf != nil && slices.ContainsFunc(all,
+		func(u unread) bool { return u.record.UUID == leaf.UUID }) {
 		end = leaf.UUID // the conversation goes on there when it is read
 		read.edits.leaf = end
 	}
@@ -42,26 +43,30 @@ func (c *State) findUnread() {
 	for _, u := range all {
 		f := c.recordFinding(ruleUnread, repair.UnreadableRecord, u.record.UUID)
 		f.Text = fmt.Sprintf("line %d cannot be read", u.line+1)
-		x := found{why: fmt.Sprintf("Line %d of the transcript has a complete message that Claude Code does not read, because of the bytes before it.", u.line+1)}
+		x := found{why: fmt.Sprintf("Line %d of the transcript has a complete message that Claude Code does not read, "+
+			"because of the bytes before it.", u.line+1)}
 		if stored := c.base.lines; u.line >= len(stored) || !bytes.Equal(stored[u.line].Raw, c.lines[u.line].Raw) {
 			x.refusal = &repair.RefusalError{Why: "Other lines change first. Then repair the session again."}
 		} else if gains {
 			x.fixes = c.readAgain(u, u.record.UUID == end)
 		} else {
 			f.Severity = repair.Note
-			x.refusal = &repair.RefusalError{Final: true, Why: "It would not be sent: it is not part of the conversation, or has nothing but thinking."}
+			x.refusal = &repair.RefusalError{Final: true,
+				Why: "It would not be sent: it is not part of the conversation, or has nothing but thinking."}
 		}
 		c.report(f, x)
 	}
 }
 
-// findUnknown reports records of types that mend does not know: it skips them, as the newest version that was observed does. What a
-// newer one does with them is not known. In a known version only those count that have a message.
+// findUnknown reports records of types that mend does not know: it skips them, as the newest version that was
+// observed does. What a newer one does with them is not known. In a known version only those count that have a
+// message.
 func (c *State) findUnknown() {
 	var types []string
 	isNewer := c.base.isNewer()
 	for i := range c.lines {
-		if r := c.lines[i].Record; r != nil && r.UnknownType() != "" && i > c.lastBoundary() && (isNewer || r.Role() != "") && !slices.Contains(types, r.UnknownType()) {
+		if r := c.lines[i].Record; r != nil && r.UnknownType() != "" && i > c.lastBoundary() && (isNewer ||
+			r.Role() != "") && !slices.Contains(types, r.UnknownType()) {
 			types = append(types, r.UnknownType())
 		}
 	}
@@ -69,11 +74,13 @@ func (c *State) findUnknown() {
 		return
 	}
 	text := fmt.Sprintf("records of types that mend does not know: %.200s", strings.Join(types, ", "))
-	why := fmt.Sprintf("Claude Code %.20s has written %s. It may send them, or leave out others because of them. mend judges the rest as Claude Code %s loads it.", c.base.Version, text, transcript.Version)
+	why := fmt.Sprintf("Claude Code %.20s has written %s. It may send them, or leave out others because of them. "+
+		"mend judges the rest as Claude Code %s loads it.", c.base.Version, text, transcript.Version)
 	if !isNewer {
 		why = "There are " + text + ". Claude Code skips them, and the model does not see what they say."
 	}
-	c.report(repair.Finding{Code: ruleUnknown, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: text, Severity: repair.Lost, Unknown: true}, found{
+	c.report(repair.Finding{Code: ruleUnknown, Class: repair.UnreadableRecord, Ref: c.base.Ref,
+		Text: text, Severity: repair.Lost, Unknown: true}, found{
 		why: why, refusal: &repair.RefusalError{Helps: true, Final: true, Why: "mend leaves them as they are."},
 	})
 }
@@ -86,7 +93,8 @@ func (c *State) unread() (all []unread) {
 		l := &c.lines[i]
 		for _, raw := range salvage(l, true) {
 			r := transcript.NewLine(raw).Record
-			if r == nil || !r.InChain() || !c.conv.Owns(r) || r.Sendable() == 0 || known[r.UUID] || c.conv.Record(r.UUID) != nil || i < boundary || !c.canEdit(r.UUID) {
+			if r == nil || !r.InChain() || !c.conv.Owns(r) || r.Sendable() == 0 || known[r.UUID] ||
+				c.conv.Record(r.UUID) != nil || i < boundary || !c.canEdit(r.UUID) {
 				continue
 			}
 			known[r.UUID] = true

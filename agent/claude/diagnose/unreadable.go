@@ -13,17 +13,23 @@ import (
 // notFound is what the program says of a transcript in which it finds no conversation.
 const notFound = "No conversation found"
 
-// findNothing reports a transcript of which the program loads no record, as one that was emptied, or of
-// which only titles and settings are left; it is latent if there are notes or context. It does not report what another finding explains.
+// findNothing reports a transcript of which the program loads no record, as one that was emptied, or of which only
+// titles and settings are left; it is latent if there are notes or context. It does not report what another finding
+// explains.
 func (c *State) findNothing() bool {
 	isBroken := func(f repair.Finding) bool { return f.Severity == repair.Broken }
 	if c.base.Agent != "" || c.conv.HasMessage() || slices.ContainsFunc(c.faults, isBroken) {
 		return false
 	}
-	refusal := &repair.RefusalError{Helps: true, Final: true, Why: fmt.Sprintf("What was said is not in the file. If mend has kept it: mend restore %[1]s. If nothing was said in this session: mend clean sessions %[1]s.", c.base.Ref.Session)}
+	refusal := &repair.RefusalError{Helps: true, Final: true,
+		Why: fmt.Sprintf("What was said is not in the file. If mend has kept it: mend restore %[1]s. If nothing was "+
+			"said in this session: mend clean sessions %[1]s.", c.base.Ref.Session)}
 	if c.conv.Found() {
-		c.report(repair.Finding{Code: ruleUnreadable, Class: repair.UnreadableRecord, Severity: repair.Latent, Ref: c.base.Ref, Text: notFound}, found{
-			why:     "The transcript has no prompt and no answer that can be loaded, only notes and context. In the session's folder Claude Code continues it without a past; elsewhere it finds no conversation.",
+		c.report(repair.Finding{Code: ruleUnreadable, Class: repair.UnreadableRecord, Severity: repair.Latent,
+			Ref:  c.base.Ref,
+			Text: notFound}, found{
+			why: "The transcript has no prompt and no answer that can be loaded, only notes and context. In the " +
+				"session's folder Claude Code continues it without a past; elsewhere it finds no conversation.",
 			refusal: refusal,
 		})
 		return false
@@ -52,8 +58,11 @@ func (c *State) findFolder() {
 		return
 	}
 	c.report(repair.Finding{Code: ruleFolder, Class: repair.MissingFolder, Severity: repair.Note, Ref: c.base.Ref}, found{
-		why:     fmt.Sprintf("The session's folder %s does not exist. Claude Code lists a session, and finds it for --continue, in its folder alone; --resume with its id finds it.", gone),
-		refusal: &repair.RefusalError{Helps: true, Final: true, Why: fmt.Sprintf("If the folder was moved or renamed: mend move %s NEW. If it was deleted, create it: mkdir -p -- %[1]s.", ownfile.Quote(gone))},
+		why: fmt.Sprintf("The session's folder %s does not exist. Claude Code lists a session, and finds it for "+
+			"--continue, in its folder alone; --resume with its id finds it.", gone),
+		refusal: &repair.RefusalError{Helps: true, Final: true,
+			Why: fmt.Sprintf("If the folder was moved or renamed: mend move %s NEW. If it was deleted, create it: mkdir "+
+				"-p -- %[1]s.", ownfile.Quote(gone))},
 	})
 }
 
@@ -71,7 +80,8 @@ func (c *State) findTorn() {
 	for i := range c.lines {
 		l := &c.lines[i]
 		switch {
-		case l.Record != nil && c.conv.Owns(l.Record) && l.Record.IsMessage() && !l.Record.Loads() && c.conv.Record(l.Record.UUID) == l.Record:
+		case l.Record != nil && c.conv.Owns(l.Record) && l.Record.IsMessage() && !l.Record.Loads() &&
+			c.conv.Record(l.Record.UUID) == l.Record:
 			lost = append(lost, strconv.Itoa(i+1))
 		case l.Record != nil || len(bytes.TrimSpace(l.Raw)) == 0 || len(salvage(l, false)) > 0:
 		case isMessagePart(l.Raw) && i > c.lastBoundary():
@@ -81,10 +91,12 @@ func (c *State) findTorn() {
 		}
 	}
 	c.reportTorn(lost, repair.Finding{Code: ruleTorn, Class: repair.LostContent, Severity: repair.Lost},
-		"A prompt, an answer or a result is not complete there, as after a crash or on a full disk. Claude Code skips it without a word, and the model does not see it.",
+		"A prompt, an answer or a result is not complete there, as after a crash or on a full disk. Claude Code skips "+
+			"it without a word, and the model does not see it.",
 		"The rest of the message is not in the file. If mend has kept it: mend restore "+c.base.Ref.Session+".")
 	c.reportTorn(others, repair.Finding{Code: ruleUnread, Class: repair.UnreadableRecord, Severity: repair.Note},
-		"It is no complete record, as after a crash or on a full disk. Claude Code skips it. As far as can be seen, it was no prompt, no answer and no result.", "It does no harm.")
+		"It is no complete record, as after a crash or on a full disk. Claude Code skips it. As far as can be seen, "+
+			"it was no prompt, no answer and no result.", "It does no harm.")
 }
 
 func (c *State) reportTorn(lines []string, f repair.Finding, why, whyNot string) {

@@ -24,7 +24,7 @@ const (
 	UnknownParent Cause = iota // the parent is not in the file
 	DroppedParent              // the parent is before a compaction
 	NoParent                   // null, missing or of a wrong type
-	ParentCycle                // the parent is the record itself, or comes behind it
+	ParentCycle                // the parent is the record itself, or comes after it
 )
 
 // walk finds the chain: from the leaf by parents up to the root.
@@ -200,7 +200,8 @@ func (r *regrouper) index() {
 		up := r.parent[o.UUID]
 		r.children[up] = append(r.children[up], o)
 		for id := range o.toolIDs(request.ToolResult) {
-			if p := r.calls[id]; p != nil && p.UUID != up && !in[callIn{r.Record(up), id}] && p.Side == o.Side && p.AgentID == o.AgentID {
+			if p := r.calls[id]; p != nil && p.UUID != up && !in[callIn{r.Record(up), id}] && p.Side == o.Side &&
+				p.AgentID == o.AgentID {
 				r.children[p.UUID] = append(r.children[p.UUID], o)
 			}
 		}
@@ -284,7 +285,7 @@ func (r *regrouper) insert(groups []group) (chain []*Record) {
 	return append(chain, r.Chain[at:]...)
 }
 
-// belongs reports whether a record behind an answer is part of it.
+// belongs reports whether a record after an answer is part of it.
 func (c *Conversation) belongs(r *Record, answer string) bool {
 	switch r.Type {
 	case Assistant:
@@ -319,7 +320,8 @@ func (c *Conversation) findBreaks() {
 // freeBefore returns the last record before r in the file that the conversation can go on with, nil if there is none.
 func (c *Conversation) freeBefore(r *Record) *Record {
 	for _, o := range slices.Backward(c.order[:c.Place(r)]) {
-		if c.walked[o.UUID] || c.dropped[o.UUID] || o.Subtype == "file_snapshot" || o.UUID == noID || o.IsSidechain() != r.IsSidechain() || o.AgentID != r.AgentID {
+		if c.walked[o.UUID] || c.dropped[o.UUID] || o.Subtype == "file_snapshot" || o.UUID == noID ||
+			o.IsSidechain() != r.IsSidechain() || o.AgentID != r.AgentID {
 			continue
 		}
 		if n := len(c.Preserved); n > 0 && o.UUID == c.parent[c.Preserved[0]] && !c.walked[c.Preserved[n-1]] {
@@ -347,7 +349,8 @@ func (c *Conversation) causeAt(r *Record) Cause {
 // begins a new conversation on purpose, as with a plan after the context was cleared, or for that of the progress
 // record before. An answer and a result have a parent.
 func (c *Conversation) begins(r *Record) bool {
-	isFirst := c.parent[r.UUID] == "" && (r.ParentKind == ParentNull || r.ParentKind == ParentID) && r.Type != Assistant && !r.has(request.ToolResult)
+	isFirst := c.parent[r.UUID] == "" && (r.ParentKind == ParentNull || r.ParentKind == ParentID) &&
+		r.Type != Assistant && !r.has(request.ToolResult)
 	return r.IsBoundary() || r.Summary || isFirst || c.Place(r) == 0
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// relinkPreserved hangs the records that the last compaction preserves behind its anchor. If any
+// relinkPreserved hangs the records that the last compaction preserves after its anchor. If any
 // compaction preserves records, or the file is large, the others before the last one are dropped.
 func (c *Conversation) relinkPreserved(large bool) {
 	last, naming := -1, -1
@@ -62,7 +62,7 @@ func (c *Conversation) relinkPreserved(large bool) {
 	}
 }
 
-// preservedBy returns the record behind which a compaction hangs the records that it preserves,
+// preservedBy returns the record after which a compaction hangs the records that it preserves,
 // and their ids. ok is false if the ends of their chain do not belong together.
 func (c *Conversation) preservedBy(b *Record) (anchor string, ids []string, ok bool) {
 	if anchor, ids, ok = b.preserved(); ok {
@@ -114,7 +114,8 @@ func (c *Conversation) tailByLeaves(st readState) *Record {
 	if len(leaves) == 1 {
 		return leaves[0]
 	}
-	if at := c.Record(st.checkpoint); at != nil && slices.Contains(leaves, at) && (st.explicit || !c.continues(st.last, st.checkpoint)) {
+	if at := c.Record(st.checkpoint); at != nil && slices.Contains(leaves, at) && (st.explicit || !c.continues(st.last,
+		st.checkpoint)) {
 		return at
 	}
 	if tail := cmp.Or(c.tailAt(st.last), latest(leaves)); tail != nil {
@@ -188,7 +189,7 @@ func (c *Conversation) continues(from, to string) bool {
 	return false
 }
 
-// answerOf returns the id of the answer whose calls a result or a note behind one is about,
+// answerOf returns the id of the answer whose calls a result or a note after one is about,
 // "" for other records.
 func (c *Conversation) answerOf(uuid string) string {
 	r := c.Record(uuid)
@@ -244,7 +245,7 @@ func (c *Conversation) latestBelow(top string) string {
 	return best
 }
 
-// leaves returns the prompts and answers behind which there are no others.
+// leaves returns the prompts and answers after which there are no others.
 func (c *Conversation) leaves() (found []*Record) {
 	parents, spoken := map[string]bool{}, map[string]bool{}
 	for _, r := range c.order {

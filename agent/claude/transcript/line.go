@@ -59,7 +59,7 @@ var newline = []byte("\n")
 // file.
 var byteOrderMark = []byte("\ufeff")
 
-// parse finds the record of a line. budget is how many bytes behind torn lines may still be read; before
+// parse finds the record of a line. budget is how many bytes after torn lines may still be read; before
 // is the record of an earlier line, nil for none.
 func (l *Line) parse(data []byte, size int64, budget *int, before *Record) {
 	text := l.Raw
@@ -88,7 +88,7 @@ func (l *Line) parse(data []byte, size int64, budget *int, before *Record) {
 	}
 }
 
-// parseSeveral reads a record that goes on behind the end of the line.
+// parseSeveral reads a record that goes on after the end of the line.
 func (l *Line) parseSeveral(data []byte, budget *int, before *Record) {
 	if *budget <= 0 || l.End >= len(data) || len(l.Raw) > 2 && l.Raw[len(l.Raw)-1] > '~' {
 		return

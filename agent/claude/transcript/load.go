@@ -20,9 +20,9 @@ type Conversation struct {
 	Chain []*Record // in the order of the conversation, from the root to the leaf
 	Leaf  *Record   // nil if there is none
 	End   string    // the record at which the conversation ends: the leaf, or a note below it
-	Tail  *Record   // where the walk to the leaf began: behind the leaf may be context and notes
+	Tail  *Record   // where the walk to the leaf began: after the leaf may be context and notes
 	// Breaks are the records at which the conversation ends although there is more before
-	// them. The first is where the program stops; the others follow behind [Break.Next].
+	// them. The first is where the program stops; the others follow after [Break.Next].
 	Breaks []Break
 	// Hidden says that the program does not list the session: its leaf is a subagent's.
 	Hidden bool
@@ -57,8 +57,10 @@ type Conversation struct {
 func Load(lines []Line, size int64, agent string) *Conversation {
 	n := len(lines)
 	c := &Conversation{
-		Agent: agent, Lines: lines, order: make([]*Record, 0, n), place: make(map[string]int, n), parent: make(map[string]string, n),
-		dropped: map[string]bool{}, walked: make(map[string]bool, n), guessed: map[string]bool{}, sides: map[string]*freeList{},
+		Agent: agent, Lines: lines, order: make([]*Record, 0, n), place: make(map[string]int, n),
+		parent:  make(map[string]string, n),
+		dropped: map[string]bool{}, walked: make(map[string]bool, n), guessed: map[string]bool{},
+		sides: map[string]*freeList{},
 	}
 	st := c.readRecords()
 	c.relinkPreserved(size > largeFile)
@@ -118,7 +120,7 @@ func (c *Conversation) Sees(uuid string) bool { return c.Record(uuid) != nil && 
 func (c *Conversation) Place(r *Record) int { return c.place[r.UUID] }
 
 // Parent returns the id of the parent of a record as the program has it: it skips progress
-// records, and hangs preserved records behind the compaction.
+// records, and hangs preserved records after the compaction.
 func (c *Conversation) Parent(r *Record) string { return c.parent[r.UUID] }
 
 // A readState is what the records outside the chain say.
@@ -172,7 +174,8 @@ func (c *Conversation) add(r *Record, line int, progress map[string]string) {
 	}
 	stored := c.Lines[line].Start >= 0
 	if was := c.Record(r.UUID); was != nil {
-		if stored && was.Timestamp != r.Timestamp && r.Sendable() > 0 && was.Sendable() > 0 && !bytes.Equal(was.Content(), r.Content()) {
+		if stored && was.Timestamp != r.Timestamp && r.Sendable() > 0 && was.Sendable() > 0 && !bytes.Equal(was.Content(),
+			r.Content()) {
 			c.repeated = append(c.repeated, r)
 		}
 		c.order[c.place[r.UUID]] = r
@@ -186,16 +189,17 @@ func (c *Conversation) add(r *Record, line int, progress map[string]string) {
 // Repeated returns the stored records that have the id of an earlier one, and another time and content.
 func (c *Conversation) Repeated() []*Record { return c.repeated }
 
-// atOnce is how many milliseconds may be between the times of two records that the program writes one after the other, in
-// either direction.
+// atOnce is how many milliseconds may be between the times of two records that the program writes one after the
+// other, in either direction.
 const atOnce = 5000
 
-// Early returns the first record that is before the one that it follows, and not only because its parent is a wrong one: then
-// that is of a later time, or follows the record itself. nil if there is none.
+// Early returns the first record that is before the one that it follows, and not only because its parent is a wrong
+// one: then that is of a later time, or follows the record itself. nil if there is none.
 func (c *Conversation) Early() *Record {
 	for i, r := range c.order {
 		up := c.Record(r.Parent)
-		if up != nil && c.place[up.UUID] > i && !slices.Contains(c.repeated, r) && !slices.Contains(c.repeated, up) && !c.InCycle(r) &&
+		if up != nil && c.place[up.UUID] > i && !slices.Contains(c.repeated, r) && !slices.Contains(c.repeated, up) &&
+			!c.InCycle(r) &&
 			(up.Summary || !r.Timed || !up.Timed || up.Time-r.Time <= atOnce) { // what is preserved is older than the summary
 			return r
 		}

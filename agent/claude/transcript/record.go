@@ -85,8 +85,8 @@ const (
 	Progress   = "progress" // until 2.1.30 or so; skipped by later versions
 )
 
-// others are the types of records outside the chain that the program of [Version] knows, as its text lists them. It skips what is of any
-// other type.
+// others are the types of records outside the chain that the program of [Version] knows, as its text lists them. It
+// skips what is of any other type.
 var others = strings.Fields(`queue-operation api-request api-request-resumed api-request-shape api-request-blob frame-link observer-ref continued-in
 	resume-head-vouch file-history-snapshot file-history-delta attribution-snapshot custom-title ai-title tag relocated agent-name agent-color agent-setting mode
 	permission-mode session-owner isolation-latch dev-mods atis-latch worktree-state bridge-session tools-used data-flow-records data-flow-incomplete
@@ -118,7 +118,7 @@ func (r *Record) IsSidechain() bool { return r.Side == "true" }
 func (r *Record) IsBoundary() bool { return r.Type == System && r.Subtype == "compact_boundary" }
 
 // IsSynthetic reports whether the program wrote the answer itself, such as when another process
-// goes on behind a prompt without an answer.
+// goes on after a prompt without an answer.
 func (r *Record) IsSynthetic() bool { return r.Type == Assistant && r.Model == synthetic }
 
 // synthetic is the model of answers that no model gave. They are not sent.
@@ -201,7 +201,8 @@ func (r *Record) isCommand() bool {
 
 // isNotification reports whether the record is what a task in the background reported.
 func (r *Record) isNotification() bool {
-	return r.IsString() && r.value.TextAt("origin", "kind") == "task-notification" && r.value.TextAt("origin", "subkind") == ""
+	return r.IsString() && r.value.TextAt("origin", "kind") == "task-notification" && r.value.TextAt("origin",
+		"subkind") == ""
 }
 
 // IsString reports whether the content is a string.
@@ -345,7 +346,7 @@ func (r *Record) Sendable() (n int) {
 	return n
 }
 
-// preserved returns the record behind which a compaction hangs the records that it
+// preserved returns the record after which a compaction hangs the records that it
 // preserves, and their ids. ok is false if it names none.
 func (r *Record) preserved() (anchor string, ids []string, ok bool) {
 	list := r.value.Get("compactMetadata").Get("preservedMessages")

@@ -19,7 +19,8 @@ type draft struct {
 	c        *State
 	renumber bool // the lines move, so they get new numbers: messages are named by them
 
-	items map[string][]item // of each message, and of the model's in each turn; nil until they are asked for, and when lines have moved
+	// of each message, and of the model's in each turn; nil until they are asked for, and when lines have moved
+	items map[string][]item
 	turns map[string]string // of each message the key of its turn in items
 
 	paired *repair.Calls // see [draft.calls]
@@ -133,7 +134,8 @@ func (d *draft) edit(b *request.Block, edit func(raw []byte) []byte, path ...str
 	if err != nil {
 		return err
 	}
-	raw, err := jsonedit.Edit(d.lines[it.at].raw, func(raw []byte) ([]byte, error) { return edit(raw), nil }, it.path(path...)...)
+	raw, err := jsonedit.Edit(d.lines[it.at].raw, func(raw []byte) ([]byte, error) { return edit(raw), nil },
+		it.path(path...)...)
 	return d.put(it.at, raw, err)
 }
 
@@ -153,7 +155,8 @@ func (d *draft) Remove(b *request.Block) error {
 	return d.setIn(b, nil, "content", part(b))
 }
 
-// SetAside implements [repair.Editor]: all items of a message, or a line that the program does not read, if it is a call with its outputs.
+// SetAside implements [repair.Editor]: all items of a message, or a line that the program does not read, if it is a
+// call with its outputs.
 func (d *draft) SetAside(record change.Ref) error {
 	n := len(d.itemsOf(record.Message))
 	for range n {
@@ -274,9 +277,9 @@ func (d *draft) dropIDs(message change.Ref, reasoning bool) error {
 	return nil
 }
 
-// moveBehindCall puts an output behind the response with its call. The call may be in the wrong place as well,
+// moveAfterCall puts an output after the response with its call. The call may be in the wrong place as well,
 // away from its reasoning: so the ids go.
-func (d *draft) moveBehindCall(b *request.Block) error {
+func (d *draft) moveAfterCall(b *request.Block) error {
 	it, err := d.find(b)
 	if err != nil || it.sub >= 0 {
 		return repair.ErrNoEdit

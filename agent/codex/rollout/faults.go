@@ -22,7 +22,8 @@ import (
 func (c *State) faults() (all []repair.Finding) {
 	add := func(code, detail string, args ...any) {
 		isUnknown := code == "record-member" || code == "unknown-type"
-		all = append(all, repair.Finding{Code: code, Ref: c.src.Ref, Text: rules().Of(code).Meaning + fmt.Sprintf(detail, args...), Unknown: isUnknown})
+		all = append(all, repair.Finding{Code: code, Ref: c.src.Ref,
+			Text: rules().Of(code).Meaning + fmt.Sprintf(detail, args...), Unknown: isUnknown})
 	}
 	if NameID(c.path) != c.src.Ref.Session {
 		add("rollout-name", " It is %s.", path.Base(c.path))
@@ -71,7 +72,8 @@ func (c *State) faults() (all []repair.Finding) {
 			all = append(all, repair.Finding{Code: code, CountOnly: true})
 		}
 	}
-	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-torn", "line-scrap", "meta-again", "encrypted-marker"} {
+	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-torn", "line-scrap",
+		"meta-again", "encrypted-marker"} {
 		if lines := places[code]; len(lines) > 0 {
 			add(code, " Lines of the file: %s (%d in all).", strings.Join(lines[:min(len(lines), 10)], ", "), len(lines))
 			for i := range lines {
@@ -101,21 +103,22 @@ func (c *State) newer() string {
 	return fmt.Sprintf("Codex %.20s", version)
 }
 
-// fault returns the rule by which the program does not read the line, "" for none. It reads no record before a compaction.
-func (l *line) fault(behind bool) string {
+// fault returns the rule by which the program does not read the line, "" for none. It reads no record before a
+// compaction.
+func (l *line) fault(current bool) string {
 	switch {
 	case l.again:
 		return "meta-again"
 	case l.kind != "" || l.isBlank():
-	case behind && slices.ContainsFunc(marked(l.raw), isWhole):
+	case current && slices.ContainsFunc(marked(l.raw), isWhole):
 		return "line-encoding"
 	case l.value.Kind() == '{':
-		if behind && isMissed(l.value.TextAt("type")) {
+		if current && isMissed(l.value.TextAt("type")) {
 			return "record-member"
 		}
 	case records(l.raw) != nil:
 		return "line-shared"
-	case behind && isPart(l.raw):
+	case current && isPart(l.raw):
 		return "line-torn"
 	default:
 		return "line-scrap"
@@ -129,20 +132,22 @@ func (c *State) findRow(add func(code, detail string, args ...any)) {
 		add("thread-archived", "")
 	}
 	switch stale := c.row.Text("rollout_path"); {
-	case c.row == nil, plainPath(strings.TrimPrefix(stale, `\\?\`)) == c.fileAt(c.path), c.src.Linked && c.path == c.src.path:
+	case c.row == nil, plainPath(strings.TrimPrefix(stale, `\\?\`)) == c.fileAt(c.path), c.src.Linked &&
+		c.path == c.src.path:
 	case c.src.Located && stale != "" && c.path == c.src.path:
 		add("thread-elsewhere", " It is %s.", stale)
 	default:
 		add("thread-path", " It is %s.", stale)
 	}
 	isSubagent := strings.HasPrefix(c.row.Text("source"), "{")
-	if c.row != nil && c.firstPrompt() != "" && !isSubagent && (c.row.Text("preview") == "" || c.row.Text("first_user_message") == "") {
+	if c.row != nil && c.firstPrompt() != "" && !isSubagent && (c.row.Text("preview") == "" ||
+		c.row.Text("first_user_message") == "") {
 		add("thread-unlisted", "")
 	}
 }
 
-// provider returns the model provider that the program continues the session with, "" if that is not known: of a paginated rollout the index
-// has it, or else the newest settings in it.
+// provider returns the model provider that the program continues the session with, "" if that is not known: of a
+// paginated rollout the index has it, or else the newest settings in it.
 func (c *State) provider() string {
 	at, id := metaOf(c.lines)
 	switch of := c.row.Text("model_provider"); {
@@ -151,7 +156,8 @@ func (c *State) provider() string {
 	case of != "":
 		return of
 	}
-	return cmp.Or(c.lastText("event_msg", "thread_settings", "model_provider_id"), c.lastText("session_meta", "model_provider"))
+	return cmp.Or(c.lastText("event_msg", "thread_settings", "model_provider_id"), c.lastText("session_meta",
+		"model_provider"))
 }
 
 func (c *State) findProvider() []repair.Finding {
@@ -172,7 +178,10 @@ func (d *draft) setProvider() error {
 	if at, id := metaOf(d.lines); id != "" {
 		_ = d.set(at, of, "payload", "model_provider") // it is an object
 	}
-	newest := lastLine(d.lines, func(l *line) bool { return l.payload.TextAt("thread_settings", "model_provider_id") != "" })
+	newest := lastLine(d.lines, func(l *line) bool {
+		return l.payload.TextAt("thread_settings",
+			"model_provider_id") != ""
+	})
 	if newest >= 0 {
 		_ = d.set(newest, of, "payload", "thread_settings", "model_provider_id") // it is there
 	}
@@ -191,8 +200,8 @@ func (c *State) firstPrompt() string {
 	return ""
 }
 
-// oddOrdinals returns other ordinals for the records that have none, or one that is not higher than that before it; and whether the last
-// record has one.
+// oddOrdinals returns other ordinals for the records that have none, or one that is not higher than that before it;
+// and whether the last record has one.
 func (s *content) oddOrdinals() (odd map[int]int64, known bool) {
 	odd, known = map[int]int64{}, true
 	last := int64(-1)
@@ -228,7 +237,8 @@ func isPart(raw []byte) bool {
 
 var begin = []byte(`{"timestamp":`)
 
-// records returns the pieces of a line of which one at least is a whole record that the model misses; nil if there is none.
+// records returns the pieces of a line of which one at least is a whole record that the model misses; nil if there
+// is none.
 func records(raw []byte) [][]byte {
 	all := jsonedit.Split(raw, begin)
 	if len(all) < 2 || !slices.ContainsFunc(all, isWhole) {
@@ -237,8 +247,8 @@ func records(raw []byte) [][]byte {
 	return all
 }
 
-// isMarked reports whether an item has something in the place of its encrypted content that cannot be that: a marker of another program. The
-// vector and the check of a cipher alone take more than 20 letters.
+// isMarked reports whether an item has something in the place of its encrypted content that cannot be that: a
+// marker of another program. The vector and the check of a cipher alone take more than 20 letters.
 func (it *item) isMarked() bool {
 	s := it.value.TextAt("encrypted_content")
 	return s != "" && (len(s) < 20 || strings.ContainsAny(s, " <>*…"))
@@ -259,8 +269,8 @@ func (d *draft) dropMarked() error {
 	return nil
 }
 
-// setMeta makes the first line the record of the session: one that is there, or else what can be read of the first line, and what the row
-// and other records say.
+// setMeta makes the first line the record of the session: one that is there, or else what can be read of the first
+// line, and what the row and other records say.
 func (d *draft) setMeta() error {
 	at, _ := metaOf(d.c.lines)
 	d.renumber = true
@@ -279,7 +289,8 @@ func (d *draft) setMeta() error {
 	raw := d.c.newMeta(cmp.Or(was.TextAt("timestamp"), d.c.started()))
 	for name, v := range was.Get("payload").Children() {
 		isWrong := func(f form) bool { return f.name == string(name) && !f.accepts(v) }
-		if string(name) != "id" && !slices.ContainsFunc(forms()[[2]string{"session_meta"}], isWrong) && read.Intact("payload", string(name)) {
+		if string(name) != "id" && !slices.ContainsFunc(forms()[[2]string{"session_meta"}], isWrong) &&
+			read.Intact("payload", string(name)) {
 			raw, _ = jsonedit.Set(raw, v.Raw(), "payload", string(name)) // it is an object
 		}
 	}
@@ -289,7 +300,8 @@ func (d *draft) setMeta() error {
 
 // isMetaRest reports whether the line is a record that begins a session, or the rest of one.
 func (l *line) isMetaRest() bool {
-	return l.kind == "session_meta" || l.kind == "" && (bytes.Contains(l.raw, []byte(`"session_meta"`)) || len(bytes.Trim(l.raw, "\x00 \r\t")) == 0)
+	return l.kind == "session_meta" || l.kind == "" && (bytes.Contains(l.raw, []byte(`"session_meta"`)) ||
+		len(bytes.Trim(l.raw, "\x00 \r\t")) == 0)
 }
 
 // newMeta returns a record of the session with what it has to have.
@@ -304,11 +316,13 @@ func (c *State) newMeta(stamp string) []byte {
 		{"id", c.src.Ref.Session},
 		{"session_id", c.src.Ref.Session},
 		{"timestamp", stamp},
-		{"cwd", cmp.Or(c.row.Text("cwd"), c.lastText("turn_context", "cwd"), c.lastText("event_msg", "thread_settings", "cwd"), "/")},
+		{"cwd", cmp.Or(c.row.Text("cwd"), c.lastText("turn_context", "cwd"), c.lastText("event_msg", "thread_settings",
+			"cwd"), "/")},
 		{"source", cmp.Or(c.row.Text("source"), "cli")},
 		{"originator", cmp.Or(c.row.Text("originator"), "codex_cli_rs")},
 		{"cli_version", cmp.Or(c.row.Text("cli_version"), Version)},
-		{"model_provider", cmp.Or(c.row.Text("model_provider"), c.lastText("event_msg", "thread_settings", "model_provider_id"), c.src.Providers.Current, "openai")},
+		{"model_provider", cmp.Or(c.row.Text("model_provider"), c.lastText("event_msg", "thread_settings",
+			"model_provider_id"), c.src.Providers.Current, "openai")},
 		{"history_mode", mode},
 	} {
 		value := []byte(m[1])

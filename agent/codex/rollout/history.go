@@ -37,7 +37,8 @@ func history(lines []line) (all []item) {
 			all = nil // the program reads from the end to the record of the session
 		case l.kind == "response_item":
 			if isSent(l.payload) {
-				all = append(all, item{at: i, sub: -1, kind: l.of, value: l.payload, group: l.group(), index: (l.n - l.first) * parts, reasoned: l.reasoned, interrupted: l.interrupted})
+				all = append(all, item{at: i, sub: -1, kind: l.of, value: l.payload, group: l.group(),
+					index: (l.n - l.first) * parts, reasoned: l.reasoned, interrupted: l.interrupted})
 			}
 		case l.kind == "inter_agent_communication":
 			all = append(all, item{at: i, sub: -1, kind: "agent_message", value: l.payload, added: true})
@@ -74,7 +75,8 @@ func isSent(v jsonedit.Value) bool {
 	return isKnown(kind) && (kind != "message" || v.TextAt("role") != "system")
 }
 
-// replaced returns the history that a compaction has in it. Items are of one message where they follow one another as they did before.
+// replaced returns the history that a compaction has in it. Items are of one message where they follow one another
+// as they did before.
 func replaced(lines []line, at int) (all []item) {
 	was := map[string]*line{}
 	for i := range lines[:at] {
@@ -92,7 +94,8 @@ func replaced(lines []line, at int) (all []item) {
 		}
 		if isSent(v) {
 			group := fmt.Sprintf("%s.%d", lines[at].group(), first)
-			all = append(all, item{at: at, sub: sub, kind: v.TextAt("type"), value: v, group: group, index: (sub - first) * parts, reasoned: of.reasoned, interrupted: of.interrupted})
+			all = append(all, item{at: at, sub: sub, kind: v.TextAt("type"), value: v, group: group,
+				index: (sub - first) * parts, reasoned: of.reasoned, interrupted: of.interrupted})
 		}
 		sub++
 	}
@@ -112,7 +115,8 @@ func rolledBack(all []item, turns int64) []item {
 }
 
 // added begin the texts of messages that the user did not type.
-var added = []string{"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<skill", "<user_shell_command>", "<turn_aborted>", "<subagent_notification>", "<permissions"}
+var added = []string{"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<skill",
+	"<user_shell_command>", "<turn_aborted>", "<subagent_notification>", "<permissions"}
 
 // isPrompt reports whether the user typed a message.
 func isPrompt(v jsonedit.Value) bool {
@@ -150,8 +154,8 @@ var calls = map[string]struct{ input, output string }{
 
 func isOutput(kind string) bool { return strings.HasSuffix(kind, "call_output") }
 
-// paired returns the items as the program pairs calls and outputs: one without its call is left out, and a call without an output gets
-// one.
+// paired returns the items as the program pairs calls and outputs: one without its call is left out, and a call
+// without an output gets one.
 func paired(items []item) (all []item) {
 	called, answered, first := map[string]bool{}, map[string]bool{}, map[string][]byte{}
 	for _, it := range items {
@@ -173,7 +177,8 @@ func paired(items []item) (all []item) {
 		}
 		all = append(all, it)
 		if kind := calls[it.kind].output; kind != "" && id != "" && !answered[kind+id] {
-			all = append(all, item{kind: kind, value: jsonedit.Parse(fmt.Appendf(nil, `{"call_id":%s,"output":"aborted"}`, jsonedit.Quote(id))), added: true})
+			all = append(all, item{kind: kind, value: jsonedit.Parse(fmt.Appendf(nil, `{"call_id":%s,"output":"aborted"}`,
+				jsonedit.Quote(id))), added: true})
 		}
 	}
 	return all

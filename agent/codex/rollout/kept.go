@@ -62,9 +62,9 @@ func (l *line) isMessage() bool {
 	return l.kind == "response_item" && (isPrompt(l.payload) || l.payload.TextAt("role") == "assistant")
 }
 
-// Lacks counts what a rollout has lost of another one, with or without its line, and the prompts and answers of that. In one that mend
-// has edited since only texts of messages count. unnamed says that it does not say any more of which session it is: a repair may make
-// that again.
+// Lacks counts what a rollout has lost of another one, with or without its line, and the prompts and answers of
+// that. In one that mend has edited since only texts of messages count. unnamed says that it does not say any more
+// of which session it is: a repair may make that again.
 func Lacks(data, of []byte, edited bool) (records, messages int, unnamed bool) {
 	at := map[string][]*line{}
 	lines, _ := parseLines(data)
@@ -93,15 +93,17 @@ func (l *line) isUnique(edited bool) bool {
 }
 
 // contents are the members of a payload that the program cannot make again: without ids, which repairs change.
-var contents = []string{"role", "name", "arguments", "input", "action", "output", "result", "content", "message", "replacement_history"}
+var contents = []string{"role", "name", "arguments", "input", "action", "output", "result", "content", "message",
+	"replacement_history"}
 
 // isIn reports whether a later state of the line has all its texts.
 func (l *line) isIn(now *line) bool {
-	return now.of == l.of && !slices.ContainsFunc(contents, func(name string) bool { return jsonedit.Lacks(now.payload.Get(name), l.payload.Get(name)) })
+	return now.of == l.of && !slices.ContainsFunc(contents,
+		func(name string) bool { return jsonedit.Lacks(now.payload.Get(name), l.payload.Get(name)) })
 }
 
-// Joined returns a rollout that was kept, with the lines behind it that the session has gained since. What it has of the lines that
-// were kept is left out, and so is all of another session.
+// Joined returns a rollout that was kept, with the lines after it that the session has gained since. What it has
+// of the lines that were kept is left out, and so is all of another session.
 func Joined(kept, data []byte, session string) []byte {
 	then, _ := parseLines(kept)
 	known := map[string]bool{}
@@ -119,7 +121,9 @@ func Joined(kept, data []byte, session string) []byte {
 			gained = now[i+1:]
 		}
 	}
-	gained = slices.DeleteFunc(gained, func(l line) bool { return l.value.TextAt("type") == "" || l.kind == "session_meta" })
+	gained = slices.DeleteFunc(gained, func(l line) bool {
+		return l.value.TextAt("type") == "" || l.kind == "session_meta"
+	})
 	if len(gained) == 0 {
 		return kept
 	}

@@ -19,8 +19,8 @@ const (
 const (
 	// Suffix ends the names of rollouts.
 	Suffix = ".jsonl"
-	// Compressed is behind that of rollouts that the program has compressed. It reads them, and takes the compression away when it
-	// continues one.
+	// Compressed is after that of rollouts that the program has compressed. It reads them, and takes the compression
+	// away when it continues one.
 	Compressed = ".zst"
 )
 
@@ -59,7 +59,8 @@ func (l Layout) Folder(ref change.Ref, n int) (change.Ref, bool) {
 	if err != nil || n < 1 || n >= len(names) {
 		return change.Ref{}, false
 	}
-	return change.Ref{Kind: change.KindFolder, Project: projectOf(strings.Join(names[:n], "/")), Session: ref.Session}, true
+	return change.Ref{Kind: change.KindFolder, Project: projectOf(strings.Join(names[:n], "/")), Session: ref.Session},
+		true
 }
 
 // RefOf returns the ref of the rollout at a path below the root.
@@ -75,17 +76,21 @@ func PlainRef(ref change.Ref) change.Ref {
 
 var special = regexp.MustCompile(`[^a-zA-Z0-9/-]`)
 
-// projectOf returns the id that stands for a path: a slash is a dot, and what else is no letter, digit or dash its hexadecimal digits, each
-// byte behind _.
+// projectOf returns the id that stands for a path: a slash is a dot, and what else is no letter, digit or dash its
+// hexadecimal digits, each byte after _.
 func projectOf(p string) string {
-	p = special.ReplaceAllStringFunc(p, func(s string) string { return strings.ReplaceAll(fmt.Sprintf(" % x", s), " ", "_") })
+	p = special.ReplaceAllStringFunc(p, func(s string) string {
+		return strings.ReplaceAll(fmt.Sprintf(" % x", s), " ",
+			"_")
+	})
 	return strings.ReplaceAll(p, "/", ".")
 }
 
-// PathOf returns the path below the root that the project of a ref stands for. It reports false if that is no path of a rollout, or of a
-// folder of some.
+// PathOf returns the path below the root that the project of a ref stands for. It reports false if that is no path
+// of a rollout, or of a folder of some.
 func PathOf(ref change.Ref) (string, bool) {
 	p, err := url.PathUnescape(strings.NewReplacer(".", "/", "_", "%").Replace(ref.Project))
 	first, _, _ := strings.Cut(p, "/")
-	return p, err == nil && p == path.Clean(p) && (first == Sessions || first == Archived) && !strings.Contains(p, "\x00") && projectOf(p) == ref.Project
+	return p, err == nil && p == path.Clean(p) && (first == Sessions || first == Archived) && !strings.Contains(p,
+		"\x00") && projectOf(p) == ref.Project
 }

@@ -79,13 +79,13 @@ type response struct {
 	open     bool  // more of it may come
 	first    int   // the line with which the group of its next item begins; 0 for that item
 	reasoned bool  // it has reasoning
-	behind   []int // the places of its items behind the first reasoning
+	later    []int // the places of its items after the first reasoning
 	sure     bool  // all others are calls that have outputs, of which none was read
 }
 
-// assignGroups finds out which items are of one response: those between records that are none of the model's. The program
-// writes one about the use of tokens behind each response. If the item that followed reasoning is lost, those behind it are
-// another group: the provider does not take them for that.
+// assignGroups finds out which items are of one response: those between records that are none of the model's. The
+// program writes one about the use of tokens after each response. If the item that followed reasoning is lost,
+// those after it are another group: the provider does not take them for that.
 func assignGroups(lines []line) {
 	known, called, answers := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range lines {
@@ -96,7 +96,8 @@ func assignGroups(lines []line) {
 		}
 	}
 	var r response
-	begun, paginated, alone := false, isPaginated(lines), -1 // alone is the line with reasoning behind which nothing of the model is yet
+	// alone is the line with reasoning after which nothing of the model is yet
+	begun, paginated, alone := false, isPaginated(lines), -1
 	for i := range lines {
 		l := &lines[i]
 		reasoning, lost := l.lost(known)
@@ -117,20 +118,20 @@ func assignGroups(lines []line) {
 		case isItem && isModels(l.payload):
 			r.begin()
 			if r.first = cmp.Or(r.first, l.n); r.reasoned {
-				r.behind = append(r.behind, i)
+				r.later = append(r.later, i)
 			}
 			l.first, l.reasoned = r.first, r.reasoned
 			r.reasoned = r.reasoned || l.of == "reasoning"
 			r.sure = r.sure && (l.of == "reasoning" || answers[calls[l.of].output+l.payload.TextAt("call_id")])
 		case lost && (r.open || reasoning):
-			if r.begin(); len(r.behind) == 0 {
+			if r.begin(); len(r.later) == 0 {
 				r.first, r.reasoned = 0, r.reasoned || reasoning
 			}
 		case isItem && isOutput(l.of):
 			l.first, r.open = l.n, false
 			if !called[l.of+l.payload.TextAt("call_id")] && r.reasoned && r.sure { // that call followed the reasoning
-				for _, j := range r.behind {
-					lines[j].first = lines[r.behind[0]].n
+				for _, j := range r.later {
+					lines[j].first = lines[r.later[0]].n
 				}
 			}
 			r.sure = false
@@ -148,10 +149,11 @@ func (r *response) begin() {
 	}
 }
 
-// lost reports whether a line is about an item of the model, or the rest of one, that is none of those that are known; and whether
-// that is reasoning.
+// lost reports whether a line is about an item of the model, or the rest of one, that is none of those that are
+// known; and whether that is reasoning.
 func (l *line) lost(known map[string]bool) (reasoning, lost bool) {
-	if kind := l.payload.TextAt("item", "type"); l.kind == "event_msg" && l.of == "item_completed" && (kind == "Reasoning" || kind == "AgentMessage") {
+	if kind := l.payload.TextAt("item", "type"); l.kind == "event_msg" && l.of == "item_completed" &&
+		(kind == "Reasoning" || kind == "AgentMessage") {
 		return kind == "Reasoning", !known[l.payload.TextAt("item", "id")]
 	}
 	if l.kind != "" || !bytes.Contains(l.raw, []byte(`"response_item"`)) {

@@ -11,20 +11,25 @@ import (
 
 // Guide explains the findings in a rollout.
 func Guide() repair.Guide {
-	return rules().Guide(repair.MissingHistory, repair.HiddenSession, repair.OtherProvider, repair.ToolResultMissing, repair.InvalidToolCall, repair.InvalidFile, repair.IncompleteRecord, repair.UnreadableRecord)
+	return rules().Guide(repair.MissingHistory, repair.HiddenSession, repair.OtherProvider, repair.ToolResultMissing,
+		repair.InvalidToolCall, repair.InvalidFile, repair.IncompleteRecord, repair.UnreadableRecord)
 }
 
 // whole returns the only fix of a rule of the session as a whole.
 func whole(text, loses string, edit func(d *draft) error) func(*repair.Fault) []repair.Fix {
 	return func(*repair.Fault) []repair.Fix {
-		return []repair.Fix{{Text: text, Loses: loses, Whole: true, Edit: func(d repair.Editor) error { return edit(d.(*draft)) }}}
+		return []repair.Fix{{Text: text,
+			Loses: loses, Whole: true,
+			Edit: func(d repair.Editor) error { return edit(d.(*draft)) }}}
 	}
 }
 
 // single returns the only fix of a rule about a block.
 func single(text, loses string, edit func(d *draft, b *request.Block) error) func(*repair.Fault) []repair.Fix {
 	return func(x *repair.Fault) []repair.Fix {
-		return []repair.Fix{{Text: text, Loses: loses, Alike: true, Edit: func(d repair.Editor) error { return edit(d.(*draft), x.Target()) }}}
+		return []repair.Fix{{Text: text,
+			Loses: loses, Alike: true,
+			Edit: func(d repair.Editor) error { return edit(d.(*draft), x.Target()) }}}
 	}
 }
 
@@ -42,8 +47,10 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		}
 		return whole(text, "", (*draft).setProvider)(x)
 	}
-	dropCompaction := whole("The compaction is removed: the whole history is sent again.", "The summary, which only the provider could read.", removeCompaction)
-	reasoning := single("The reasoning of this answer is removed. Its calls and texts stay.", "The encrypted reasoning, which only the provider could read, and its summary.", (*draft).dropReasoning)
+	dropCompaction := whole("The compaction is removed: the whole history is sent again.", "The summary, which "+
+		"only the provider could read.", removeCompaction)
+	reasoning := single("The reasoning of this answer is removed. Its calls and texts stay.",
+		"The encrypted reasoning, which only the provider could read, and its summary.", (*draft).dropReasoning)
 	dropReasoning := func(x *repair.Fault) []repair.Fix {
 		if b := x.Target(); b != nil && b.Type == request.Summary {
 			return dropCompaction(x)
@@ -59,32 +66,40 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		}},
 		repair.Rule{
 			Code: "rollout-name", Class: repair.HiddenSession, Severity: repair.Broken,
-			Meaning: "The name of the file is not that of a rollout with the id of its session, by which Codex finds one.", Words: "no rollout found for thread id",
-			Fixes: whole("The file gets the name and the place by which Codex finds it.", "", (*draft).setName),
+			Meaning: "The name of the file is not that of a rollout with the id of its session, by which Codex finds one.",
+			Words:   "no rollout found for thread id",
+			Fixes:   whole("The file gets the name and the place by which Codex finds it.", "", (*draft).setName),
 		},
 		repair.Rule{
 			Code: "session-meta", Class: repair.UnreadableRecord, Severity: repair.Broken,
-			Meaning: "The first line of a rollout is not the record of its session: it is missing, torn, of another session, or has a value of a wrong form. Codex does not open it.", Words: "failed to read session metadata",
-			Fixes: whole("The first line is made again from the name of the file, the index of Codex and the other lines.", "", (*draft).setMeta),
+			Meaning: "The first line of a rollout is not the record of its session: it is missing, torn, of another " +
+				"session, or has a value of a wrong form. Codex does not open it.",
+			Words: "failed to read session metadata",
+			Fixes: whole("The first line is made again from the name of the file, the index of Codex and the other lines.",
+				"", (*draft).setMeta),
 		},
 		repair.Rule{
 			Code: "rollout-packed", Class: repair.UnreadableRecord, Severity: repair.Broken,
-			Meaning: "A compressed rollout (.jsonl.zst) is cut or damaged, so Codex does not open it.", Words: "failed to read session metadata",
-			NoFix: "mend does not repair that. mend restore brings back a kept copy.",
+			Meaning: "A compressed rollout (.jsonl.zst) is cut or damaged, so Codex does not open it.",
+			Words:   "failed to read session metadata",
+			NoFix:   "mend does not repair that. mend restore brings back a kept copy.",
 		},
 		repair.Rule{
 			Code: "rollout-empty", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
-			Meaning: "Nothing in the rollout can be read: no message is left.", NoFix: "Only a copy helps: mend restore, if mend kept one.",
+			Meaning: "Nothing in the rollout can be read: no message is left.",
+			NoFix:   "Only a copy helps: mend restore, if mend kept one.",
 		},
 		repair.Rule{
 			Code: "thread-path", Class: repair.HiddenSession, Severity: repair.Broken,
-			Meaning: "The index of Codex (state_5.sqlite) says that the rollout is in another place, where there is none.", Words: "no rollout found for thread id",
-			Fixes: whole("The index gets the path of the rollout.", "", (*draft).setPath),
+			Meaning: "The index of Codex (state_5.sqlite) says that the rollout is in another place, where there is none.",
+			Words:   "no rollout found for thread id",
+			Fixes:   whole("The index gets the path of the rollout.", "", (*draft).setPath),
 		},
 		repair.Rule{
 			Code: "thread-elsewhere", Class: repair.HiddenSession, Severity: repair.Latent,
-			Meaning: "The index of Codex names another file for the session, such as that of a copied folder's original, and Codex continues that one.",
-			NoFix:   "mend does not decide which of the two is right, and changes neither.",
+			Meaning: "The index of Codex names another file for the session, such as that of a copied folder's original, " +
+				"and Codex continues that one.",
+			NoFix: "mend does not decide which of the two is right, and changes neither.",
 		},
 		repair.Rule{
 			Code: "thread-unlisted", Class: repair.HiddenSession, Severity: repair.Broken, Shown: repair.Hidden,
@@ -93,13 +108,15 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		},
 		repair.Rule{
 			Code: "provider-gone", Class: repair.OtherProvider, Severity: repair.Broken,
-			Meaning: "The session belongs to a model provider that the settings of Codex (config.toml) do not have any more. Codex does not continue it.",
-			Words:   "This chat uses model provider “…”, which is no longer configured", Fixes: setProvider,
+			Meaning: "The session belongs to a model provider that the settings of Codex (config.toml) do not have any " +
+				"more. Codex does not continue it.",
+			Words: "This chat uses model provider “…”, which is no longer configured", Fixes: setProvider,
 		},
 		repair.Rule{
 			Code: "provider-other", Class: repair.OtherProvider, Severity: repair.Latent,
-			Meaning: "The session belongs to another model provider than new ones. Codex continues it with its own, and codex exec resume does not continue it.",
-			Words:   "Cannot change this thread's model provider from `…` to `…` on resume", Fixes: setProvider,
+			Meaning: "The session belongs to another model provider than new ones. Codex continues it with its own, and " +
+				"codex exec resume does not continue it.",
+			Words: "Cannot change this thread's model provider from `…` to `…` on resume", Fixes: setProvider,
 		},
 		repair.Rule{
 			Code: "thread-archived", Class: repair.HiddenSession, Severity: repair.Note, Shown: repair.Archived,
@@ -113,24 +130,31 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		},
 		repair.Rule{
 			Code: "ordinal-missing", Class: repair.IncompleteRecord, Severity: repair.Broken,
-			Meaning: "The last record has no ordinal, as where an older version or another tool has appended it. Codex does not open the rollout.", Words: "final paginated rollout record is missing an ordinal",
+			Meaning: "The last record has no ordinal, as where an older version or another tool has appended it. Codex " +
+				"does not open the rollout.",
+			Words: "final paginated rollout record is missing an ordinal",
 			Fixes: whole("The lines get ordinals.", "", (*draft).setOrdinals),
 		},
 		repair.Rule{
 			Code: "ordinal-order", Class: repair.IncompleteRecord, Severity: repair.Latent,
-			Meaning: "Ordinals are missing, there twice, or too low. Codex may leave these records out where it shows the history.",
-			Healed:  "Codex 0.171.0 goes on; what it has projected into thread_history_1.sqlite before stays as it is.",
-			Fixes:   whole("The lines get ordinals. What Codex has left out on the screen before may stay missing there.", "", (*draft).setOrdinals),
+			Meaning: "Ordinals are missing, there twice, or too low. Codex may leave these records out where it shows " +
+				"the history.",
+			Healed: "Codex 0.171.0 goes on; what it has projected into thread_history_1.sqlite before stays as it is.",
+			Fixes: whole("The lines get ordinals. What Codex has left out on the screen before may stay missing there.",
+				"", (*draft).setOrdinals),
 		},
 		repair.Rule{
 			Code: "line-shared", Class: repair.MissingHistory, Severity: repair.Broken,
-			Meaning: "A line holds a whole record, and Codex does not read it because of what is before or behind it on the line.",
+			Meaning: "A line holds a whole record, and Codex does not read it because of what is before or after it on " +
+				"the line.",
 			Example: "two records on one line; NUL bytes before a record",
 			Fixes:   whole("Each is put on a line of its own.", "", reread(records)),
 		},
 		repair.Rule{
 			Code: "rollout-encoding", Class: repair.UnreadableRecord, Severity: repair.Broken,
-			Meaning: "A line has bytes that are not UTF-8, and the index of Codex does not have the session. Codex then does not open it.", Words: "list_turns is not supported yet",
+			Meaning: "A line has bytes that are not UTF-8, and the index of Codex does not have the session. Codex then " +
+				"does not open it.",
+			Words: "list_turns is not supported yet",
 			Fixes: whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", reread(marked)),
 		},
 		repair.Rule{
@@ -140,27 +164,33 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		},
 		repair.Rule{
 			Code: "record-member", Class: repair.MissingHistory, Severity: repair.Broken,
-			Meaning: "A record has a value of a form that Codex does not accept, such as a number in place of a text, or a part of an unknown type. Codex skips the record.",
-			NoFix:   "mend does not guess the right value.",
+			Meaning: "A record has a value of a form that Codex does not accept, such as a number in place of a text, or " +
+				"a part of an unknown type. Codex skips the record.",
+			NoFix: "mend does not guess the right value.",
 		},
 		repair.Rule{
 			Code: "meta-again", Class: repair.MissingHistory, Severity: repair.Broken,
-			Meaning: "A record of a session is in the middle of the rollout, as where two files were joined. Codex sends nothing of what is before it.",
-			NoFix:   "mend does not repair that. mend restore brings back a kept copy, and mend undo what mend has changed.",
+			Meaning: "A record of a session is in the middle of the rollout, as where two files were joined. Codex sends " +
+				"nothing of what is before it.",
+			NoFix: "mend does not repair that. mend restore brings back a kept copy, and mend undo what mend has changed.",
 		},
 		repair.Rule{
 			Code: "line-torn", Class: repair.LostContent, Severity: repair.Lost,
-			Meaning: "A line holds a part of a record alone. Codex skips it without a word. What was said there is lost.", NoFix: "The rest of the record is not in the file. If mend has kept it: mend restore.",
+			Meaning: "A line holds a part of a record alone. Codex skips it without a word. What was said there is lost.",
+			NoFix:   "The rest of the record is not in the file. If mend has kept it: mend restore.",
 		},
 		repair.Rule{
 			Code: "line-scrap", Class: repair.UnreadableRecord, Severity: repair.Note,
-			Meaning: "A line holds no record that can be read. Codex skips it. As far as can be seen, the model misses nothing: it is before a compaction, about what Codex shows on the screen, or no part of a record.",
-			NoFix:   "It does no harm.",
+			Meaning: "A line holds no record that can be read. Codex skips it. As far as can be seen, the model misses " +
+				"nothing: it is before a compaction, about what Codex shows on the screen, or no part of a record.",
+			NoFix: "It does no harm.",
 		},
 		repair.Rule{
 			Code: "unknown-type", Class: repair.UnreadableRecord, Severity: repair.Latent,
-			Meaning: "A record or an item is of a type that Codex " + Version + " does not know and leaves out. A newer version may have written it, and send it.",
-			NoFix:   "Continue the session with the version that wrote it. mend judges what it knows, and leaves these records as they are.",
+			Meaning: "A record or an item is of a type that Codex " + Version + " does not know and leaves out. A newer " +
+				"version may have written it, and send it.",
+			NoFix: "Continue the session with the version that wrote it. mend judges what it knows, and leaves these " +
+				"records as they are.",
 		},
 		repair.Rule{
 			Code: "compacted-empty", Class: repair.MissingHistory, Severity: repair.Broken,
@@ -170,7 +200,8 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "O2",
 			Fixes: func(x *repair.Fault) []repair.Fix {
-				return whole("The output is moved behind its call, and the ids of the provider's items in these turns are removed, so their content is sent in full.", "", func(d *draft) error { return d.moveBehindCall(x.Target()) })(x)
+				return whole("The output is moved after its call, and the ids of the provider's items in these turns are "+
+					"removed, so their content is sent in full.", "", func(d *draft) error { return d.moveAfterCall(x.Target()) })(x)
 			},
 		},
 		repair.Rule{Code: "O4", Fixes: single("The line that is there twice is removed.", "", (*draft).dropCopy)},
@@ -178,8 +209,11 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{Code: "encrypted", Fixes: dropReasoning},
 		repair.Rule{
 			Code: "encrypted-marker", Class: repair.EncryptedReasoning, Severity: repair.Latent,
-			Meaning: "In the place of encrypted reasoning, or of an encrypted summary, is a text that is not encrypted, as where the rollout was made anonymous. A provider that checks it rejects the request.", Words: "could not be verified",
-			Fixes: whole("That reasoning is removed, with the ids of its turns; a compaction with such a summary is removed, and the whole history is sent again.", "", (*draft).dropMarked),
+			Meaning: "In the place of encrypted reasoning, or of an encrypted summary, is a text that is not encrypted, " +
+				"as where the rollout was made anonymous. A provider that checks it rejects the request.",
+			Words: "could not be verified",
+			Fixes: whole("That reasoning is removed, with the ids of its turns; a compaction with such a summary is "+
+				"removed, and the whole history is sent again.", "", (*draft).dropMarked),
 		},
 		repair.Rule{
 			Code: "O14", Class: repair.EncryptedReasoning,
@@ -187,9 +221,10 @@ var rules = sync.OnceValue(func() *repair.Rules {
 			Why: func(*repair.Fault) string {
 				return "Reasoning would be sent with a text beside its encrypted form; the provider rejects that."
 			},
-			Fixes: single("The text of the reasoning is removed. Its encrypted form and its summary stay.", "The text of the reasoning.", func(d *draft, b *request.Block) error {
-				return d.setIn(b, []byte("null"), "content")
-			}),
+			Fixes: single("The text of the reasoning is removed. Its encrypted form and its summary stay.",
+				"The text of the reasoning.", func(d *draft, b *request.Block) error {
+					return d.setIn(b, []byte("null"), "content")
+				}),
 		},
 	)
 })

@@ -12,8 +12,10 @@ import (
 
 // kinds are the types of records that the program knows: it skips all others.
 var kinds = map[string]bool{
-	"session_meta": true, "response_item": true, "compacted": true, "event_msg": true, "turn_context": true, "world_state": true, "token_usage_record": true,
-	"security_risk_score": true, "inter_agent_communication": true, "inter_agent_communication_metadata": true, "dynamic_tools_updated": true, "realtime_item": true,
+	"session_meta": true, "response_item": true, "compacted": true, "event_msg": true, "turn_context": true,
+	"world_state": true, "token_usage_record": true,
+	"security_risk_score": true, "inter_agent_communication": true, "inter_agent_communication_metadata": true,
+	"dynamic_tools_updated": true, "realtime_item": true,
 	"id_allocation": true,
 }
 
@@ -23,7 +25,8 @@ var leftOut = []string{"configuration_update", "compaction_trigger", "ghost_snap
 // isKnown reports whether the program sends items of a type.
 func isKnown(kind string) bool { return kind != "" && forms()[[2]string{"response_item", kind}] != nil }
 
-// unknownKind returns the type of a record or of its item if the program does not know it, as one of a newer version; else "".
+// unknownKind returns the type of a record or of its item if the program does not know it, as one of a newer
+// version; else "".
 func (l *line) unknownKind() string {
 	kind := l.value.TextAt("type")
 	switch {
@@ -35,10 +38,10 @@ func (l *line) unknownKind() string {
 	return ""
 }
 
-// forms are the forms of records, of their payloads by the types of records, and of what is in them: of all that have a name, and of those
-// that also have a type. A text says which values a member may have: their kinds as [jsonedit.Value.Kind] has them, with - for a member that is
-// missing, and n for null; behind a space the name of the form of an object or of the objects of a list, or a regular expression of texts and
-// numbers.
+// forms are the forms of records, of their payloads by the types of records, and of what is in them: of all that
+// have a name, and of those that also have a type. A text says which values a member may have: their kinds as
+// [jsonedit.Value.Kind] has them, with - for a member that is missing, and n for null; after a space the name of
+// the form of an object or of the objects of a list, or a regular expression of texts and numbers.
 //
 // Source: docs/codex.md, "Records".
 var forms = sync.OnceValue(func() map[[2]string][]form {
@@ -51,10 +54,13 @@ var forms = sync.OnceValue(func() map[[2]string][]form {
 		"record": {"timestamp": `"`, "ordinal": `0-n ~^\d+$`, "metadata": `{-n`, "payload": `{`},
 
 		"session_meta": {
-			"id": `"`, "session_id": `"- ` + id, "forked_from_id": `"-n ` + id, "parent_thread_id": `"-n ` + id, "timestamp": `"`, "cwd": `"`,
-			"originator": `"`, "cli_version": `"`, "source": `"{- source`, "thread_source": `"-n`, "history_mode": `"- ~^(legacy|paginated)$`, "git": `{-n git`,
+			"id": `"`, "session_id": `"- ` + id, "forked_from_id": `"-n ` + id, "parent_thread_id": `"-n ` + id,
+			"timestamp": `"`, "cwd": `"`,
+			"originator": `"`, "cli_version": `"`, "source": `"{- source`, "thread_source": `"-n`,
+			"history_mode": `"- ~^(legacy|paginated)$`, "git": `{-n git`,
 			"model_provider": `"-n`, "base_instructions": `{-n texts`, "account_scoped": `tf-`, "context_window": `{-n window`,
-			"runtime_workspace_roots": `[-n text`, "agent_nickname": `"-n`, "agent_role": `"-n`, "agent_path": `"-n`, "agent_type": `"-n`,
+			"runtime_workspace_roots": `[-n text`, "agent_nickname": `"-n`, "agent_role": `"-n`, "agent_path": `"-n`,
+			"agent_type":    `"-n`,
 			"dynamic_tools": `[-n any`, "memory_mode": `"-n`,
 		},
 		"source": {"subagent": `"{-`, "custom": `"-`},
@@ -62,33 +68,42 @@ var forms = sync.OnceValue(func() map[[2]string][]form {
 		"texts":  textForm,
 		"window": {"window_id": `"`},
 		"compacted": {
-			"message": `"`, "replacement_history": `[-n response_item`, "replacement_history_metadata": `[-n any`, "window_number": `0-n ~^\d+$`, "first_window_id": `"-n`,
+			"message": `"`, "replacement_history": `[-n response_item`, "replacement_history_metadata": `[-n any`,
+			"window_number": `0-n ~^\d+$`, "first_window_id": `"-n`,
 			"previous_window_id": `"-n`,
 		},
-		"inter_agent_communication": {"author": path, "recipient": path, "content": `"`, "trigger_turn": `tf`, "other_recipients": `[- text`},
+		"inter_agent_communication": {"author": path, "recipient": path, "content": `"`, "trigger_turn": `tf`,
+			"other_recipients": `[- text`},
 
 		"event_msg thread_rolled_back": {"num_turns": `0 ~^\d+$`},
 
-		"response_item":                         {"type": `"`, "id": `"-n`, "encrypted_content": `"-n`, "internal_chat_message_metadata_passthrough": `{-n turn`},
-		"turn":                                  {"turn_id": `"-n`, "create_time": `0-n`},
-		"response_item message":                 {"role": `"`, "content": `[ part`, "phase": `"-n ~^(commentary|final_answer)$`, "status": `"-n`},
-		"response_item agent_message":           {"author": `"`, "recipient": `"`, "content": `[ output`},
-		"response_item reasoning":               {"summary": `[ summary`, "content": `[-n thought`},
-		"response_item function_call":           {"name": `"`, "namespace": `"-n`, "arguments": `"`, "call_id": `"`, "status": `"-n`},
+		"response_item": {"type": `"`, "id": `"-n`, "encrypted_content": `"-n`,
+			"internal_chat_message_metadata_passthrough": `{-n turn`},
+		"turn": {"turn_id": `"-n`, "create_time": `0-n`},
+		"response_item message": {"role": `"`, "content": `[ part`,
+			"phase": `"-n ~^(commentary|final_answer)$`, "status": `"-n`},
+		"response_item agent_message": {"author": `"`, "recipient": `"`, "content": `[ output`},
+		"response_item reasoning":     {"summary": `[ summary`, "content": `[-n thought`},
+		"response_item function_call": {"name": `"`, "namespace": `"-n`, "arguments": `"`, "call_id": `"`,
+			"status": `"-n`},
 		"response_item function_call_output":    {"call_id": `"`, "name": `"-n`, "output": `"[ output`},
 		"response_item custom_tool_call":        {"name": `"`, "input": `"`, "call_id": `"`, "status": `"-n`},
 		"response_item custom_tool_call_output": {"call_id": `"`, "name": `"-n`, "output": `"[ output`},
-		"response_item local_shell_call":        {"call_id": `"-n`, "status": `" ~^(completed|in_progress|incomplete)$`, "action": `{ shell`},
-		"shell":                                 {"type": `" ~^exec$`, "command": `[ text`, "timeout_ms": `0-n ~^\d+$`, "working_directory": `"-n`, "env": `{-n`, "user": `"-n`},
-		"response_item web_search_call":         {"status": `"-n`, "action": `{-n search`},
-		"search":                                {"type": `"`, "query": `"-n`, "queries": `[-n text`, "url": `"-n`, "pattern": `"-n`},
-		"response_item image_generation_call":   {"status": `"`, "result": `"`, "revised_prompt": `"-n`},
-		"response_item tool_search_call":        {"status": `"-n`, "call_id": `"-n`, "execution": `"`, "arguments": `{["0tfn`},
-		"response_item tool_search_output":      {"call_id": `"-n`, "status": `"`, "execution": `"`, "tools": `[`},
-		"response_item additional_tools":        {"role": `"`, "tools": `[`},
-		"response_item compaction":              encryptedForm,
-		"response_item compaction_summary":      encryptedForm,
-		"response_item context_compaction":      {"encrypted_content": `"-n`},
+		"response_item local_shell_call": {"call_id": `"-n`, "status": `" ~^(completed|in_progress|incomplete)$`,
+			"action": `{ shell`},
+		"shell": {"type": `" ~^exec$`, "command": `[ text`, "timeout_ms": `0-n ~^\d+$`,
+			"working_directory": `"-n`, "env": `{-n`, "user": `"-n`},
+		"response_item web_search_call": {"status": `"-n`, "action": `{-n search`},
+		"search": {"type": `"`, "query": `"-n`, "queries": `[-n text`, "url": `"-n`,
+			"pattern": `"-n`},
+		"response_item image_generation_call": {"status": `"`, "result": `"`, "revised_prompt": `"-n`},
+		"response_item tool_search_call": {"status": `"-n`, "call_id": `"-n`, "execution": `"`,
+			"arguments": `{["0tfn`},
+		"response_item tool_search_output": {"call_id": `"-n`, "status": `"`, "execution": `"`, "tools": `[`},
+		"response_item additional_tools":   {"role": `"`, "tools": `[`},
+		"response_item compaction":         encryptedForm,
+		"response_item compaction_summary": encryptedForm,
+		"response_item context_compaction": {"encrypted_content": `"-n`},
 
 		"part":                     {"type": `" ~^(input_text|output_text|input_image)$`},
 		"part input_text":          textForm,
