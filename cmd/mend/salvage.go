@@ -108,7 +108,12 @@ func salvageQuestion(s mend.Salvage) string {
 // printSalvaged says what was done, where the damaged file is, and what to do next.
 func printSalvaged(env *environment, c *mend.Store, s mend.Salvage, e change.Entry) {
 	printCommitted(env.Terminal, e, e.Cause.Title, "")
-	env.SayAt(2, fmt.Sprintf("The damaged file is kept below %s until %s.", term.Escape(term.ShortenHome(filepath.Join(filepath.Dir(c.ID().Root), ".mend"))), term.Command("mend forget "+e.ID)))
+	folder := c.ID().Root
+	if c.ID().Kind == "sqlite" {
+		folder = filepath.Dir(folder)
+	}
+	folder = term.Escape(term.ShortenHome(filepath.Join(folder, ".mend")))
+	env.SayAt(2, fmt.Sprintf("The damaged file is kept below %s until %s.", folder, term.Command("mend forget "+e.ID)))
 	if s.Broken > 0 {
 		env.SayAt(2, fmt.Sprintf("%s broken. Repair: %s", term.CountWords(s.Broken, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.cmdline("fix"))))
 	}

@@ -1,0 +1,79 @@
+//go:build e2e
+
+package codex_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/internal/test/storetest"
+	"mend/testdata"
+)
+
+// TestRealDatabases: with a database that mend finds unusable the real program does not go on with a session, and once it is put aside
+// it does. With one that mend takes for usable it goes on.
+func TestRealDatabases(t *testing.T) {
+	storetest.InTurn(t, 0)
+	header := func(path string) error {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteAt([]byte(strings.Repeat("x", 100)), 0)
+		return errors.Join(err, f.Close())
+	}
+	run := func(sql string) func(string) error {
+		return func(path string) error {
+			db, err := sqlite3.Open(path)
+			if err != nil {
+				return err
+			}
+			return errors.Join(db.Exec(sql+"; PRAGMA wal_checkpoint(TRUNCATE)"), db.Close())
+		}
+	}
+	for _, c := range []struct {
+		name, file string
+		damage     func(path string) error
+		alive      bool
+	}{
+		{"a modified migration", "thread_history_1.sqlite", run("UPDATE _sqlx_migrations SET checksum = x'00' WHERE version = 1"), false},
+		{"a migration that was cut", "thread_history_1.sqlite", run("UPDATE _sqlx_migrations SET success = 0 WHERE version = 9"), false},
+		{"a damaged header", "thread_history_1.sqlite", header, false},
+		{"a later migration", "thread_history_1.sqlite", run("INSERT INTO _sqlx_migrations SELECT 99, 'x', installed_on, 1, checksum, 1 FROM _sqlx_migrations WHERE version = 1"), true},
+		{"a modified migration", "state_5.sqlite", run("UPDATE _sqlx_migrations SET checksum = x'00' WHERE version = 1"), false},
+	} {
+		t.Run(c.file+" "+c.name, func(t *testing.T) {
+			h := newHome(t)
+			if r := h.Prompt(testdata.CodexSession, "one"); r.Fate() != "alive" {
+				t.Fatalf("without damage it is %s: %s", r.Fate(), r.Output)
+			}
+			path := filepath.Join(h.Root(), c.file)
+			if err := errors.Join(run("SELECT 1")(path), c.damage(path)); err != nil {
+				t.Fatal(err)
+			}
+			m := open(t, h, t.TempDir())
+			if err := m.CheckFile(t.Context(), 0); (err == nil) != c.alive {
+				t.Errorf("CheckFile: %v, want it usable: %t", err, c.alive)
+			}
+			if r := h.Prompt(testdata.CodexSession, "two"); (r.Fate() == "alive") != c.alive {
+				t.Errorf("with it the session is %s: %s", r.Fate(), r.Output)
+			}
+			if c.alive {
+				return
+			}
+			s, err := m.ProposeSalvage(t.Context(), false, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			apply(t, m, s.Plan)
+			if r := h.Prompt(testdata.CodexSession, "three"); r.Fate() != "alive" {
+				t.Errorf("after it was put aside the session is %s: %s", r.Fate(), r.Output)
+			}
+		})
+	}
+}
