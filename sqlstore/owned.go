@@ -146,9 +146,6 @@ func (o *Owned) Discard(_ context.Context, st change.Staged) error {
 // Sweep removes what the owner has beside the database, except what is needed for ops, and returns how many bytes that was: what
 // forgotten changes have taken away, and what a killed process has built. With dry it removes nothing.
 func (o *Owned) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
-	if o.owner == "" {
-		return 0, nil
-	}
 	a, err := o.area(o.owner)
 	if err != nil {
 		return 0, err

@@ -260,9 +260,6 @@ func (k keptFiles) CheckKept(ctx context.Context, ops []change.Op) error {
 }
 
 func (k keptFiles) Sweep(ctx context.Context, needed []change.Op, dry bool) (int64, error) {
-	if k.owner == "" {
-		return 0, nil
-	}
 	a, err := k.s.area(k.owner)
 	if err != nil {
 		return 0, err

@@ -209,7 +209,7 @@ func (a *Area) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed i
 	if !dry {
 		err = a.SweepBuilt()
 	}
-	if err != nil {
+	if err != nil || a.Owner == builder { // there is no journal
 		return 0, err
 	}
 	stay := map[string]bool{}
