@@ -1,22 +1,13 @@
 package change
 
 import (
+	"errors"
 	"fmt"
 	"strings"
-
-	"mend/internal/fail"
 )
 
-// SalvageHint is what a user can do about a damaged database.
-const SalvageHint = `nothing was changed. "mend salvage" brings back every row that can be read, into a new database`
-
-// DiskHint is what a user can do about a database that the disk cannot read as a whole.
-const DiskHint = `nothing was changed. Check the disk, or the network file system. "mend salvage" reads around what the disk cannot read, and brings back every other row`
-
 // ErrMalformed says that SQLite met a damaged page, and read no further.
-var ErrMalformed error = fail.New(fail.Unusable,
-	SalvageHint,
-	"it is damaged")
+var ErrMalformed = errors.New("it is damaged")
 
 // A Check says how much of the file of a database is checked.
 type Check uint8
@@ -41,9 +32,6 @@ type DamagedError struct {
 	Touched []string // the tables that are damaged or of which an index is; nil if something else may be
 	WAL     bool     // its -wal does not fit it: SQLite reads rows of different moments
 }
-
-// Failure gives the error its exit code and its hint, see [fail.Of].
-func (e *DamagedError) Failure() (fail.Code, string) { return fail.Unusable, SalvageHint }
 
 func (e *DamagedError) Error() string {
 	switch {

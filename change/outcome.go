@@ -1,10 +1,9 @@
 package change
 
 import (
+	"errors"
 	"fmt"
 	"strings"
-
-	"mend/internal/fail"
 )
 
 // Staged is what a store's Prepare returns: all that Commit, Settle and Discard need, also
@@ -74,15 +73,6 @@ func (e *ConflictError) Error() string {
 	return b.String()
 }
 
-// Failure gives the error its exit code and its hint, see [fail.Of].
-func (e *ConflictError) Failure() (fail.Code, string) {
-	hint := "nothing was changed. To undo only what is unchanged: --only ID. To overwrite the newer changes, which the journal keeps: --force"
-	if len(e.Conflicts) > 0 && len(e.Conflicts[0].Later) > 0 {
-		hint = "nothing was changed. Undo the later change first: mend undo " + e.Conflicts[0].Later[0] + strings.TrimPrefix(hint, "nothing was changed")
-	}
-	return fail.Conflict, hint
-}
-
 // A LinkedError says that the file of a record must not be replaced, because it has several
 // names, or cannot be, because this user lacks the rights. Nothing was changed.
 type LinkedError struct {
@@ -94,16 +84,10 @@ func (e *LinkedError) Error() string {
 	return fmt.Sprintf("%v %s cannot be changed: %s", e.Ref.Kind, e.Ref, e.Why)
 }
 
-// Failure gives the error its exit code and its hint, see [fail.Of].
-func (e *LinkedError) Failure() (fail.Code, string) {
-	return fail.Refused, "nothing was changed. When that is done, run the command again"
-}
-
 // ErrInUse says that a record must not be replaced while a process has it in its memory.
 // Nothing was changed.
-var ErrInUse error = fail.New(fail.Refused, "end that process. With --force mend appends the old lines again, and the process reads them after /resume",
-	"a running process uses this session")
+var ErrInUse = errors.New("a running process uses this session")
 
 // ErrLocked says that another program holds the lock of a database for longer than was
 // waited. Nothing was changed.
-var ErrLocked error = fail.New(fail.Refused, "try again; nothing was changed", "the database is locked by another program")
+var ErrLocked = errors.New("the database is locked by another program")

@@ -3,8 +3,6 @@ package change
 import (
 	"fmt"
 	"math"
-
-	"mend/internal/fail"
 )
 
 // MaxText is the size in bytes of the largest record that is read. The agent cannot read
@@ -17,9 +15,4 @@ type SizeError struct{ Most int64 }
 
 func (e *SizeError) Error() string {
 	return fmt.Sprintf("it has more than %d MB, which is too much for the memory of this machine", e.Most>>20)
-}
-
-// Failure gives the error its exit code and its hint, see [fail.Of].
-func (e *SizeError) Failure() (fail.Code, string) {
-	return fail.Unusable, "copy the store to a machine with more memory, and name it there with --store PATH"
 }

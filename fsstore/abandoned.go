@@ -14,7 +14,7 @@ import (
 // owner. Each belongs to a change that another mend is making, or to one that was
 // interrupted and whose journal is lost. Only that journal knows what the change was.
 func (s *Store) Abandoned(owner string) ([]string, error) {
-	root, err := s.OpenRoot()
+	root, err := s.openRoot()
 	if err != nil {
 		return nil, err
 	}

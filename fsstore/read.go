@@ -20,7 +20,7 @@ import (
 func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	tx := transaction{Store: s}
 	var err error
-	if tx.root, err = s.OpenRoot(); err != nil {
+	if tx.root, err = s.openRoot(); err != nil {
 		return nil, err
 	}
 	defer tx.close()
@@ -44,7 +44,7 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 
 // CheckLinks returns a [*change.LinkedError] about the first record whose file has several names.
 func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
-	root, err := s.OpenRoot()
+	root, err := s.openRoot()
 	if err != nil {
 		return err
 	}

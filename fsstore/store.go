@@ -57,8 +57,8 @@ func New(root string, layout Layout, o Options) (*Store, error) {
 	return &Store{id: change.StoreID{Kind: "json", Root: canonical, Dev: e.Dev, Ino: e.Ino}, layout: layout, opt: o}, nil
 }
 
-// OpenRoot opens the root of the tree.
-func (s *Store) OpenRoot() (*safedir.Dir, error) { return safedir.OpenRoot(s.id.Root) }
+// openRoot opens the root of the tree.
+func (s *Store) openRoot() (*safedir.Dir, error) { return safedir.OpenRoot(s.id.Root) }
 
 // ID identifies the store by the canonical path of its root.
 func (s *Store) ID() change.StoreID { return s.id }

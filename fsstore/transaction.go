@@ -82,7 +82,7 @@ func (s *Store) begin(ops []change.Op) (*transaction, error) {
 		tx.add(op)
 	}
 	var err error
-	tx.root, err = s.OpenRoot()
+	tx.root, err = s.openRoot()
 	tx.own = stage.Area{Root: tx.root, Path: s.id.Root, Owner: s.opt.Owner, Step: s.opt.Step}
 	return tx, err
 }

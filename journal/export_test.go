@@ -125,7 +125,7 @@ func TestExportTampered(t *testing.T) {
 
 func wantRefused(t *testing.T, what string, lines [][]byte) {
 	t.Helper()
-	if _, err := VerifyExport(t.Context(), bytes.NewReader(bytes.Join(lines, nil)), ""); !errors.Is(err, errExport) {
+	if _, err := VerifyExport(t.Context(), bytes.NewReader(bytes.Join(lines, nil)), ""); !errors.Is(err, ErrExport) {
 		t.Errorf("%s: %v", what, err)
 	}
 }

@@ -76,7 +76,7 @@ func (j *Journal) snap() snapshot { return snapshot{j.file.Snap} }
 // does not exist is empty.
 //
 // The error is a [*LockedError] if another process held the journal for the whole timeout.
-// It wraps [ErrDamaged] or errFormat if the file cannot be used, which is then left
+// It wraps [ErrDamaged] or [ErrFormat] if the file cannot be used, which is then left
 // unchanged. It is an [*ownfile.UnsafeError] if the folder or a file is not as mend creates
 // it, for example writable by others.
 func Open(dir string, o Options) (*Journal, error) {
@@ -198,7 +198,7 @@ func (j *Journal) readIdentity() error {
 		return damaged("it has no format number")
 	}
 	if n := binary.BigEndian.Uint32(v); n != format {
-		return fmt.Errorf("%w: written by a later mend (format %d), this one knows %d", errFormat, n, format)
+		return fmt.Errorf("%w: written by a later mend (format %d), this one knows %d", ErrFormat, n, format)
 	}
 	id, ok, err := j.snap().Get(bucketMeta, []byte(keyID))
 	if err != nil {

@@ -129,8 +129,8 @@ func TestLaterFormat(t *testing.T) {
 	mustClose(t, j)
 	for _, readOnly := range []bool{true, false} {
 		_, err := Open(dir, Options{ReadOnly: readOnly})
-		if !errors.Is(err, errFormat) || !strings.Contains(err.Error(), "written by a later mend (format 7), this one knows 1") {
-			t.Errorf("Open: %v, want errFormat", err)
+		if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "written by a later mend (format 7), this one knows 1") {
+			t.Errorf("Open: %v, want ErrFormat", err)
 		}
 	}
 }

@@ -15,17 +15,13 @@ import (
 	"strings"
 
 	"mend/internal/boltfile"
-	"mend/internal/fail"
 )
-
-// errExport says that an export is not what [Journal.Export] wrote.
-var errExport error = fail.New(fail.Unusable, "it was cut, changed, or made by another version of mend. Export it again", "it is not as mend exported it")
 
 // VerifyExport checks an export, which needs no journal and no store. It makes a journal of it in a folder for
 // temporary files, verifies that, and exports it again: each line must be the same, byte for byte. A head,
 // unless it is "", must be in the chain. Without images in the export none are wanted.
 //
-// The error wraps errExport and names the line if one is wrong by itself, or errHead.
+// The error wraps ErrExport and names the line if one is wrong by itself, or errHead.
 func VerifyExport(ctx context.Context, r io.Reader, head string) (report Report, err error) {
 	dir, err := os.MkdirTemp("", "mend-verify-")
 	if err != nil {
@@ -40,7 +36,7 @@ func VerifyExport(ctx context.Context, r io.Reader, head string) (report Report,
 	if err == nil || ctx.Err() != nil || errors.Is(err, errHead) {
 		return report, err
 	}
-	return report, fmt.Errorf("%w: %s", errExport, strings.Replace(err.Error(), ErrDamaged.Error()+": ", "", 1))
+	return report, fmt.Errorf("%w: %s", ErrExport, strings.Replace(err.Error(), ErrDamaged.Error()+": ", "", 1))
 }
 
 // An importer makes a journal of an export. It adds what follows from the events; whether that is right, and

@@ -39,7 +39,7 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 // CheckLinks returns a [*change.LinkedError] about the first record whose transcript cannot be
 // changed and the change undone.
 func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
-	root, err := s.OpenRoot()
+	root, err := s.openRoot()
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 // WhyLocked explains why the transcript at a path below the root cannot be changed, or its
 // change not be undone, and what the user can do; "" if both can be done.
 func (s *Store) WhyLocked(p string) (string, error) {
-	root, err := s.OpenRoot()
+	root, err := s.openRoot()
 	if err != nil {
 		return "", err
 	}

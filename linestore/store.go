@@ -59,8 +59,8 @@ func New(root string, layout Layout, o Options) (*Store, error) {
 // ID identifies the store by the canonical path of its root.
 func (s *Store) ID() change.StoreID { return s.id }
 
-// OpenRoot opens the root.
-func (s *Store) OpenRoot() (*safedir.Dir, error) { return safedir.OpenRoot(s.id.Root) }
+// openRoot opens the root.
+func (s *Store) openRoot() (*safedir.Dir, error) { return safedir.OpenRoot(s.id.Root) }
 
 func (s *Store) step(call string) error {
 	if s.opt.Step == nil {
@@ -108,7 +108,7 @@ func (s *Store) begin(ops []change.Op) (*transaction, error) {
 	}
 	tx.name = path.Base(tx.path)
 	var err error
-	if tx.root, err = s.OpenRoot(); err != nil {
+	if tx.root, err = s.openRoot(); err != nil {
 		return nil, err
 	}
 	tx.own = stage.Area{Root: tx.root, Path: s.id.Root, Owner: s.opt.Owner, Step: s.opt.Step}

@@ -222,7 +222,7 @@ func classify(ctx context.Context, err error) error {
 	case errors.Is(err, sqlite3.NOTADB):
 		return Unusable("not an SQLite database (%w)", err)
 	case errors.Is(err, sqlite3.IOERR_READ):
-		return fail.WithHint(Unusable("the disk cannot read a part of it (%w)", err), change.DiskHint)
+		return fail.WithHint(Unusable("the disk cannot read a part of it (%w)", err), fail.DiskHint)
 	case errors.Is(err, sqlite3.FULL):
 		return fmt.Errorf("%w (%w)", syscall.ENOSPC, err)
 	}

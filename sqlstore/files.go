@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/ownfile"
 	"mend/internal/salvage"
@@ -137,7 +136,7 @@ var errHeader = errors.New("damaged header")
 
 // damagedHeader returns an error about the beginning of a file, which may be damage.
 func damagedHeader(format string, args ...any) error {
-	return headerError{fail.WithHint(Unusable(format, args...), change.SalvageHint)}
+	return headerError{fail.WithHint(Unusable(format, args...), fail.SalvageHint)}
 }
 
 type headerError struct{ error }

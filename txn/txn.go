@@ -8,7 +8,6 @@ import (
 	"syscall"
 
 	"mend/change"
-	"mend/internal/fail"
 	"mend/journal"
 )
 
@@ -25,11 +24,6 @@ func (e *PendingError) Error() string {
 
 func (e *PendingError) Unwrap() error { return e.Err }
 
-// Failure gives the error its exit code and its hint, see [fail.Of].
-func (e *PendingError) Failure() (fail.Code, string) {
-	return fail.Pending, `run "mend recover"; every byte needed is in the journal`
-}
-
 // An UndecidedError has the entries whose outcome [Recover] could not find out, oldest first.
 // They block only plans that are about the same records, see [change.Entry.Blocks].
 type UndecidedError []*PendingError
@@ -44,11 +38,6 @@ func (e UndecidedError) Error() string {
 
 // Unwrap returns the first entry's error, which is a [*PendingError].
 func (e UndecidedError) Unwrap() error { return e[0] }
-
-// Failure gives the error its exit code and its hint, see [fail.Of].
-func (e UndecidedError) Failure() (fail.Code, string) {
-	return fail.Pending, fmt.Sprintf(`when that is repaired, run "mend recover"; or leave all as it is now: mend recover %s --keep`, e[0].Entry.ID)
-}
 
 // Run journals p, applies it, and marks the entry as committed. The returned entry is
 // committed if and only if the error is nil.

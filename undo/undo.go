@@ -4,10 +4,10 @@
 package undo
 
 import (
+	"fmt"
 	"slices"
 
 	"mend/change"
-	"mend/internal/fail"
 )
 
 // Revert returns the ops that undo the lists of ops, which were applied in the given order.
@@ -19,14 +19,14 @@ func Revert(lists ...[]change.Op) ([]change.Op, error) {
 }
 
 // Select returns the ops on the named records, and on the folders that these need. A name is
-// a ref as [change.Ref.String] prints it, or the record's own id. The error has the first name that
-// matches no op.
+// a ref as [change.Ref.String] prints it, or the record's own id. The error is a [*NameError] with the
+// first name that matches no op.
 func Select(ops []change.Op, names []string) ([]change.Op, error) {
 	kept := map[change.Ref]bool{}
 	for _, name := range names {
 		i := slices.IndexFunc(ops, func(o change.Op) bool { return matches(o.Ref, name) })
 		if i < 0 {
-			return nil, fail.New(fail.Usage, "", "this repair changed nothing of that name: %q", name)
+			return nil, &NameError{name}
 		}
 		for _, o := range ops {
 			if matches(o.Ref, name) || o.Ref.Kind == change.KindFolder && o.Ref.Message == ops[i].Ref.Message {
@@ -35,6 +35,13 @@ func Select(ops []change.Op, names []string) ([]change.Op, error) {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(ops), func(o change.Op) bool { return !kept[o.Ref] }), nil
+}
+
+// A NameError says that no op is on a record of that name.
+type NameError struct{ Name string }
+
+func (e *NameError) Error() string {
+	return fmt.Sprintf("this repair changed nothing of that name: %q", e.Name)
 }
 
 func matches(r change.Ref, name string) bool {

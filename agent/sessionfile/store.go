@@ -73,7 +73,7 @@ func New(root string, l Layout, o Options) (*Store, error) {
 func (s *Store) ID() change.StoreID { return s.lines.ID() }
 
 // OpenRoot opens the root.
-func (s *Store) OpenRoot() (*safedir.Dir, error) { return s.lines.OpenRoot() }
+func (s *Store) OpenRoot() (*safedir.Dir, error) { return safedir.OpenRoot(s.ID().Root) }
 
 // Note tells the user about something below the root. The first verb of the format is its path.
 func (s *Store) Note(format, path string, args ...any) {

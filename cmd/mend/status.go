@@ -93,7 +93,7 @@ func runStatus(ctx context.Context, env *environment) error {
 	if left != nil {
 		s.LastScan = nil
 		_, hint := fail.Of(left)
-		s.damaged = hint == change.SalvageHint || hint == change.DiskHint
+		s.damaged = hint == fail.SalvageHint || hint == fail.DiskHint
 	}
 	inForce, err := env.opt.Journal.Log(journal.Query{Limit: 1, InForce: true})
 	if err != nil {

@@ -171,7 +171,7 @@ func checkDatabases(ctx context.Context, env *environment, clients []*mend.Store
 		err := c.CheckFile(ctx, 0)
 		done()
 		switch _, hint := fail.Of(err); {
-		case hint != change.SalvageHint && hint != change.DiskHint:
+		case hint != fail.SalvageHint && hint != fail.DiskHint:
 			continue
 		case (!env.CanAsk || env.JSON) && !f.yes:
 			return err

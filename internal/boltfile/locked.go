@@ -1,10 +1,6 @@
 package boltfile
 
-import (
-	"fmt"
-
-	"mend/internal/fail"
-)
+import "fmt"
 
 // A LockedError says that another process has locked the file.
 type LockedError struct {
@@ -16,9 +12,4 @@ func (e *LockedError) Error() string {
 		return "locked by another process"
 	}
 	return fmt.Sprintf("locked by process %d", e.PID)
-}
-
-// Failure gives the error its exit code and its hint, see [fail.Of].
-func (e *LockedError) Failure() (fail.Code, string) {
-	return fail.Refused, "another mend is running; try again when it is done"
 }

@@ -1,5 +1,6 @@
 // Package fail gives an error what the command line needs to know: the exit code of mend, and what the user
-// can do. Both are written where the error is made, so that nothing has to classify it later.
+// can do. Both are written where the error is made, so that nothing has to classify it later. The errors of the layer that
+// docs/library.md describes know no command line: layer.go has a table of them.
 package fail
 
 import (
@@ -76,6 +77,11 @@ func find(err error) (code Code, hint string, ok bool) {
 	case interface{ Failure() (Code, string) }:
 		code, hint = e.Failure()
 		return code, hint, true
+	}
+	if code, hint, ok = ofLayer(err); ok {
+		return code, hint, true
+	}
+	switch e := any(err).(type) {
 	case interface{ Unwrap() error }:
 		return find(e.Unwrap())
 	case interface{ Unwrap() []error }:

@@ -36,7 +36,7 @@ type treeReader struct {
 }
 
 func (s *Store) newReader(ctx context.Context) (*treeReader, error) {
-	root, err := s.OpenRoot()
+	root, err := safedir.OpenRoot(s.ID().Root)
 	if err != nil {
 		return nil, err
 	}
