@@ -263,3 +263,36 @@ func TestIsOwn(t *testing.T) {
 		})
 	}
 }
+
+// TestCarriedOverOnce: what was carried over before a crash is not carried over again, although another program has gone on since.
+func TestCarriedOverOnce(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a file that another program has open is not replaced")
+	}
+	const a, later = `{"id":"first"}`, `{"id":"later"}`
+	root, before := rootEnding(t, endings["whole"])
+	after := strings.ReplaceAll(before, "a text", "another text")
+	write := heldWriter(t, root)
+	carried := false
+	s, st := mustPrepare(t, root, func(call string) error {
+		switch {
+		case strings.HasPrefix(call, "exchange"):
+			write(a)
+		case strings.HasPrefix(call, "carry over"):
+			carried = true
+		case carried && strings.HasPrefix(call, "barrier"):
+			return storetest.ErrFault
+		}
+		return nil
+	}, change.Plan{Ops: []change.Op{{Ref: change.Ref{Kind: change.KindSession, Session: "ses_1"}, Pre: image(before), Post: image(after)}}})
+	if _, err := s.Commit(t.Context(), st); !errors.Is(err, storetest.ErrFault) {
+		t.Fatalf("Commit = %v", err)
+	}
+	agentAppends(t, root, later)
+	if out, err := mustOpen(t, root, linestore.Options{}).Settle(t.Context(), st); err != nil || out.State != change.Committed {
+		t.Fatalf("Settle = %+v, %v", out, err)
+	}
+	if got, want := content(t, root), after+a+"\n"+later+"\n"; got != want {
+		t.Errorf("the transcript is %q, want %q", got, want)
+	}
+}
