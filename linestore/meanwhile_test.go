@@ -230,6 +230,7 @@ func TestIsOwn(t *testing.T) {
 		refused bool
 	}{
 		{"the only one", []string{old, repaired}, []*change.AppendPoint{at(old)}, true, false},
+		{"lines before it were removed since", []string{old, repaired}, []*change.AppendPoint{{Size: 1 << 20}}, true, false},
 		{"one before the place", []string{repaired, old, repaired}, []*change.AppendPoint{at(repaired, old)}, true, false},
 		{"two behind the place", []string{old, repaired, old, repaired}, []*change.AppendPoint{at(old)}, false, true},
 		{"the place is that of the earliest", []string{repaired, old, repaired}, []*change.AppendPoint{at(repaired, old), at(repaired)}, true, false},
