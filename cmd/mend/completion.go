@@ -70,6 +70,7 @@ var argumentCompletions = map[string][]completions{
 	"scan":    {completeSessions},
 	"keep":    {completeSessions},
 	"fix":     {completeSessions, nil},
+	"repair":  {completeSessions, nil},
 	"restore": {completeSessions, nil},
 	"undo":    {repairsThat(undoable), nil},
 	"redo":    {repairsThat(undone), nil},
