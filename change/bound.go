@@ -6,7 +6,9 @@ import "fmt"
 // written for.
 type BoundThinking struct {
 	Spoiled int  `json:"spoiled"` // blocks that the model does not get any more because of a change before them
-	Removed bool `json:"removed"` // the change removes them; else the agent leaves them out of its requests
+	Removed bool `json:"removed"` // the change removes them; else the agent leaves them out of its requests, or Refused
+	// Refused says that the agent sends them, and the provider refuses the next request.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // Loses says what is lost, for a person; "" for nothing.
@@ -19,8 +21,11 @@ func (b *BoundThinking) Loses() string {
 		what, them = fmt.Sprintf("The %d thinking blocks after the change, which are", b.Spoiled), "them"
 	}
 	then := "the model may not get " + them + " again"
-	if b.Removed {
+	switch {
+	case b.Removed:
 		then = "mend removes " + them + ", too"
+	case b.Refused:
+		then = "the provider refuses the next prompt with " + them + ", and mend fix removes " + them
 	}
 	return what + " bound to the conversation before " + them + ": " + then + ". Texts and tool calls stay."
 }

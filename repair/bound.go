@@ -97,8 +97,9 @@ func spoiledBlocks(before, after request.Request) (spoiled []*request.Block) {
 	return spoiled
 }
 
-// spoiledBy returns the thinking of the later case that the difference between two cases of a session spoils.
-func spoiledBy(before, after *Case) []*request.Block {
+// SpoiledThinking returns the thinking of the later case that the difference between two cases of a session spoils: nil also
+// if the model that is asked next binds none.
+func SpoiledThinking(before, after *Case) []*request.Block {
 	q, _ := after.Current()
 	if q.Whole().Bound == request.Unbound {
 		return nil
@@ -110,7 +111,7 @@ func spoiledBy(before, after *Case) []*request.Block {
 // settleBound returns the case after a plan without the thinking that the plan spoils, if the agent would send it and the
 // provider would refuse that; and how much that is, nil for none. The error says why some of it cannot be removed.
 func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, error) {
-	spoiled := spoiledBy(before, after)
+	spoiled := SpoiledThinking(before, after)
 	if len(spoiled) == 0 {
 		return after, nil, nil
 	}
@@ -130,7 +131,7 @@ func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, 
 	s := newSearch(asked, origin{}, func(_ *Case, f Finding) bool {
 		return f.Code == boundRule && gone[at{f.Ref, f.Detail}]
 	}, auto)
-	if left := spoiledBy(before, s.c.Reset()); len(left) > 0 {
+	if left := SpoiledThinking(before, s.c.Reset()); len(left) > 0 {
 		why := whyNone
 		if len(s.failed) > 0 {
 			why = s.failed[0].WhyNot
@@ -145,7 +146,7 @@ func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, 
 // spoilLeast returns the attempt at the trials' findings that spoils the least thinking: theirs, number n, or a later one that
 // holds, too, and loses the same.
 func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcome) {
-	least := len(spoiledBy(s.c, o.c))
+	least := len(SpoiledThinking(s.c, o.c))
 	for least > 0 {
 		n++
 		others, is := s.apply(findingsOf(trials), n)
@@ -158,7 +159,7 @@ func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcom
 			}
 		}
 		bad, _ := s.judge(others, is, false)
-		if spoils := len(spoiledBy(s.c, is.c)); len(bad) == 0 && spoils < least {
+		if spoils := len(SpoiledThinking(s.c, is.c)); len(bad) == 0 && spoils < least {
 			trials, o, least = others, is, spoils
 		}
 	}

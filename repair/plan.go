@@ -29,6 +29,10 @@ type Request struct {
 	// SetAside says that what no fix holds for is set aside: it leaves the session. Not with Unattended.
 	SetAside bool
 
+	// Changes are made to the records that the case is read from: the case is of the session as they leave it. An agent
+	// whose models bind no thinking may leave them out.
+	Changes []change.Op
+
 	Placeholder string // the text in place of missing content; blank for the agent's default
 	Cancelled   string // the error of a call that never ended; blank for the agent's default
 }

@@ -40,12 +40,13 @@ func (s *store) inUse(p string) string {
 	return s.whyBusy(change.Head{ID: locate(p)}, 0)
 }
 
-func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, texts repair.Texts,
+func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, texts repair.Texts, changes []change.Op,
 	maxAge time.Duration) (*repair.Case, safedir.Entry, error) {
 	e, err := s.Load(head.Ref, b)
 	if err != nil {
 		return nil, e, err
 	}
+	e.Data = sessionfile.Changed(e.Data, changes)
 	gone := ""
 	if s.isHomeless(head) {
 		gone = head.Directory
@@ -57,7 +58,7 @@ func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, t
 }
 
 func (s *store) caseOf(head change.Head, r repair.Request) (*repair.Case, change.Stamp, error) {
-	c, e, err := s.newCase(head, nil, r.Options, repair.TextsOf(r), 0)
+	c, e, err := s.newCase(head, nil, r.Options, repair.TextsOf(r), r.Changes, 0)
 	return c, stampOf(e), err
 }
 
@@ -78,7 +79,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 		b = new(safedir.Buffer)
 	}
 	defer s.buffers.Put(b) // of the case nothing is left that refers to it
-	c, e, err := s.newCase(head, b, o, repair.Texts{}, freshFor)
+	c, e, err := s.newCase(head, b, o, repair.Texts{}, nil, freshFor)
 	if err != nil {
 		return agent.Examination{}, err
 	}

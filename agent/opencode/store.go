@@ -161,6 +161,9 @@ func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*
 	if err != nil {
 		return nil, err
 	}
+	if len(r.Changes) > 0 {
+		loaded = loaded.With(r.Changes)
+	}
 	return diagnose.New(loaded, r, e), nil
 }
 

@@ -380,6 +380,11 @@ func (v *reversal) revert(b *batch) error {
 		printReverted(v.environment, repairs)
 	}
 	verb := term.Capitalized(v.verb)
+	for _, s := range sessions {
+		if what := s.plan.Cause.Bound.Loses(); what != "" {
+			v.SayAt(2, "Lost: "+what)
+		}
+	}
 	switch {
 	case v.flags.patch:
 		v.Page(v.printDiff)

@@ -150,9 +150,10 @@ var (
 // out. A [*change.ConflictError] lists the records that no longer hold what the repair
 // wrote.
 func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, err error) {
+	valid := 0
 	err = c.journal.read(func(j *journal.Journal) error {
 		if r.Redo {
-			p, err = c.redo(ctx, j, r)
+			p, valid, err = c.redo(ctx, j, r)
 			return err
 		}
 		es, err := undoable(j, r)
@@ -166,12 +167,16 @@ func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, 
 		if !cause.Partial && !slices.ContainsFunc(es, func(e change.Entry) bool { return !e.IsUndo() }) {
 			cause = redoCause(es)
 		}
+		valid = spoiledBefore(es)
 		p, err = c.revert(ctx, j, es, cause, r)
 		if err == nil && cause.Kind == change.CauseUndo && !r.Force {
 			err = checkAgain(j, es[len(es)-1], p)
 		}
 		return err
 	})
+	if err == nil {
+		p.Cause.Bound = c.spoiledThinking(ctx, p, valid, nil)
+	}
 	return p, err
 }
 
@@ -360,22 +365,24 @@ func (c *Store) defaultRows(ctx context.Context, ops []change.Op, now []*change.
 }
 
 // redo plans the undo of the newest undo of each entry.
-func (c *Store) redo(ctx context.Context, j *journal.Journal, r UndoRequest) (change.Plan, error) {
+func (c *Store) redo(ctx context.Context, j *journal.Journal, r UndoRequest) (p change.Plan, valid int, err error) {
 	es, err := entriesOf(j, r.IDs)
 	if err != nil {
-		return change.Plan{}, err
+		return p, 0, err
 	}
 	var undos []string
 	for _, e := range es {
 		if e.UndoneBy == "" {
-			return change.Plan{}, fmt.Errorf("redoing repair %s: %w: it is not undone", e.ID, ErrNothingToDo)
+			return p, 0, fmt.Errorf("redoing repair %s: %w: it is not undone", e.ID, ErrNothingToDo)
 		}
 		undos = append(undos, e.UndoneBy)
 	}
 	if es, err = entriesOf(j, undos); err != nil {
-		return change.Plan{}, err
+		return p, 0, err
 	}
-	return c.revert(ctx, j, es, redoCause(es), UndoRequest{Force: r.Force, Named: r.Named})
+	valid = spoiledBefore(es)
+	p, err = c.revert(ctx, j, es, redoCause(es), UndoRequest{Force: r.Force, Named: r.Named})
+	return p, valid, err
 }
 
 // redoCause returns the cause of a change that reverts undos. Its text names the repairs, for the log.

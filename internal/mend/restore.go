@@ -605,6 +605,7 @@ func (c *Store) restoreOps(ctx context.Context, done Restored, ops []change.Op, 
 		Cause: cause,
 		Ops:   undo.Rebase(undo.AddColumns(plan.Ops, now, defaults), now),
 	}
+	done.Plan.Cause.Bound = c.spoiledThinking(ctx, done.Plan, 0, ops)
 	return done, c.checkLinks(ctx, done.Plan)
 }
 

@@ -122,6 +122,37 @@ func (s *Session) Clone() *Session {
 	return &c
 }
 
+// With returns the session as changes of its record, its messages and their parts leave it.
+func (s *Session) With(changes []change.Op) *Session {
+	n, parts := s.Clone(), map[string][]Part{}
+	all := map[change.Ref]change.Record{}
+	for r := range s.Records {
+		all[r.Ref.WithoutProject()] = *r
+	}
+	for _, op := range changes {
+		if delete(all, op.Ref.WithoutProject()); op.Post != nil {
+			all[op.Ref.WithoutProject()] = change.RecordOf(op.Ref, op.Post)
+		}
+	}
+	n.Messages = nil
+	for _, r := range all {
+		switch r.Ref.Kind {
+		case change.KindSession:
+			n.Info = r
+		case change.KindMessage:
+			n.Messages = append(n.Messages, NewMessage(r))
+		case change.KindPart:
+			parts[r.Ref.Message] = append(parts[r.Ref.Message], NewPart(r))
+		default:
+		}
+	}
+	for i := range n.Messages {
+		n.Messages[i].Parts = parts[n.Messages[i].Ref.Message]
+	}
+	n.Sort()
+	return n
+}
+
 // Records calls yield for every record of the session: its own, then each message followed
 // by its parts. It omits the row of the project, which other sessions share.
 func (s *Session) Records(yield func(*change.Record) bool) {

@@ -1,0 +1,60 @@
+package mend
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"mend/change"
+	"mend/internal/request"
+	"mend/repair"
+)
+
+// spoiledThinking returns what a plan that brings back an earlier state does to bound thinking; nil for nothing, and if
+// that is not known. No plan of this kind removes any. valid is how much of it was there before what the plan reverts,
+// and is valid again; kept are records as they were when what they hold was valid.
+func (c *Store) spoiledThinking(ctx context.Context, p change.Plan, valid int, kept []change.Op) *change.BoundThinking {
+	isChange := func(o change.Op) bool {
+		k := o.Ref.Kind
+		return k == change.KindMessage || k == change.KindPart || k == change.KindSession && o.Pre != nil && o.Post != nil
+	}
+	if !slices.ContainsFunc(p.Ops, isChange) {
+		return nil
+	}
+	head, err := c.Session(ctx, p.Session)
+	if err != nil {
+		return nil
+	}
+	r := repair.Request{Options: c.repairOptions(), Force: true}
+	before, err := c.store.Case(ctx, head, r)
+	if err != nil {
+		return nil
+	}
+	if q, _ := before.Current(); q.Whole().Bound == request.Unbound {
+		return nil
+	}
+	r.Changes = p.Ops
+	after, err := c.store.Case(ctx, head, r)
+	if err != nil {
+		return nil
+	}
+	spoiled := slices.DeleteFunc(repair.SpoiledThinking(before, after), func(b *request.Block) bool {
+		return b.Signature != "" && slices.ContainsFunc(kept, func(o change.Op) bool { return o.Post != nil && bytes.Contains(o.Post.Data, []byte(b.Signature)) })
+	})
+	n := len(spoiled) - valid
+	if n <= 0 {
+		return nil
+	}
+	q, _ := after.Current()
+	return &change.BoundThinking{Spoiled: n, Refused: q.Whole().Bound == request.Refused}
+}
+
+// spoiledBefore returns how much thinking changes spoiled that is still there.
+func spoiledBefore(es []change.Entry) (n int) {
+	for _, e := range es {
+		if b := e.Cause.Bound; b != nil && !b.Removed {
+			n += b.Spoiled
+		}
+	}
+	return n
+}
