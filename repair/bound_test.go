@@ -107,6 +107,28 @@ func TestRepairOfBoundThinking(t *testing.T) {
 	}
 }
 
+// A trim takes what is nearest to the end if that spoils less thinking.
+func TestTrimSpoilsLess(t *testing.T) {
+	for bound, want := range map[request.Binding]string{request.Unbound: "c1 c4", request.Dropped: "c6 c4"} {
+		session := outputs()
+		session[1].steps[0] = append([]*request.Block{think("a", "sa")}, session[1].steps[0]...)
+		s := newToy(claude, session...)
+		s.bound = bound
+		got, err := repair.Trim("ses_1", newCase(s), repair.TrimRequest{Goal: 3400})
+		var calls []string
+		for _, o := range got.Outputs {
+			for _, b := range s.Stored(o.Ref).Blocks() {
+				if b.Ref() == o.Ref && b.ToolID != "" {
+					calls = append(calls, b.ToolID)
+				}
+			}
+		}
+		if is := strings.Join(calls, " "); err != nil || is != want || got.Plan.Cause.Bound != nil {
+			t.Errorf("%d: cleared %q, want %q; spoiled %+v, %v", bound, is, want, got.Plan.Cause.Bound, err)
+		}
+	}
+}
+
 // Where two fixes hold that lose the same, the one that spoils less is made: a text after thinking at the end of the last answer, not
 // the move of that thinking.
 func TestFixThatSpoilsLess(t *testing.T) {

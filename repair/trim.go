@@ -90,7 +90,9 @@ const (
 // short text in their place. Copies go first: results of calls of the same tool with the same input,
 // except the newest. Then the largest results go, of equal ones the oldest, until the estimate for
 // the next request is at most the goal. If that is not enough and Hard is set, lines of text replace
-// the largest files and the middle of the largest texts, and then whole turns are set aside, the oldest first.
+// the largest files and the middle of the largest texts, and then whole turns are set aside, the oldest first. Where the
+// model binds its thinking to the conversation before it, what is nearest to the end goes first of outputs, files and
+// texts, copies and large ones or not: thinking before the first change stays valid.
 //
 // The error wraps [ErrBusy] if the agent is working in the session and Force is not set, and
 // says what would be worse if the plan would break the session.
@@ -265,6 +267,10 @@ func (x *trimming) results() (all []result) {
 	for i := range all {
 		all[i].Copy = newest[all[i].of] != all[i].block
 	}
+	if x.isBound() {
+		slices.Reverse(all)
+		return all
+	}
 	slices.SortStableFunc(all, func(a, b result) int {
 		if a.Copy != b.Copy {
 			if a.Copy {
@@ -275,6 +281,13 @@ func (x *trimming) results() (all []result) {
 		return cmp.Compare(b.Tokens, a.Tokens)
 	})
 	return all
+}
+
+// isBound reports whether the request has thinking that a change before it spoils. Then what is nearest to the end goes first.
+func (x *trimming) isBound() bool {
+	return x.q.Bound != request.Unbound && slices.ContainsFunc(x.q.Turns, func(t request.Turn) bool {
+		return slices.ContainsFunc(t.Blocks, (*request.Block).IsThinking)
+	})
 }
 
 // isProtected reports whether the results of a tool stay. Claude Code capitalizes names, and since
@@ -310,6 +323,10 @@ func (x *trimming) contents() (all []content) {
 				}
 			}
 		}
+	}
+	if x.isBound() {
+		slices.Reverse(all)
+		return all
 	}
 	slices.SortStableFunc(all, func(a, b content) int { return cmp.Compare(b.Tokens, a.Tokens) })
 	return all

@@ -28,8 +28,9 @@ cleared]" instead of them. The outputs stay in the store: the model no longer se
 them, you do. Undo removes the marks.
 
 Trim first marks outputs of calls that were repeated later, then the largest outputs,
-until the next request is small enough. It does not change the newest turns. Sizes
-are estimates: a token counts as four bytes.
+until the next request is small enough. Where the model binds its thinking to the
+conversation, it begins with those nearest to the end. It does not change the newest
+turns. Sizes are estimates: a token counts as four bytes.
 
 If that is not enough, --hard also removes large files and the middle of large texts,
 and then sets whole turns aside, the oldest first: until the next request and a
