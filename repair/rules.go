@@ -23,8 +23,6 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"R1": {
 			Class: ToolResultMissing, ClassOf: classOfLostCall, Why: whyLostCall, Fixes: fixLostCall,
 			Example: "A bash call whose state is still \"running\", because the agent was closed; or a text between two tool calls of one step.",
-			Fix:     "An unfinished call is marked as failed and keeps its input. A text after a call is sent after the result.",
-			Loses:   "Nothing.",
 		},
 		"R2": {
 			Class: ToolResultMissing, Why: always("A tool result would be sent without its tool call right before it."),
@@ -34,8 +32,6 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"R3": {
 			Class: ThinkingBlockOrder, Why: always("The tool loop of the newest assistant message is open, and the message does not start with thinking. The provider requires that while thinking is on."), Fixes: fixLoopStart,
 			Example: "The newest assistant message ended in a tool call and its thinking is lost or comes later.",
-			Fix:     "The thinking moves to the front, or a text closes the tool loop.",
-			Loses:   "Nothing.",
 		},
 		"R4": {
 			Class: ThinkingDisabledViolation, Why: always("The tool loop of the newest assistant message is open, and the message contains thinking. The provider refuses that while thinking is off."), Fixes: fixLoopThinking,
@@ -80,13 +76,10 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"R13": {
 			Class: InvalidToolCall, Why: whyCallID, Fixes: fixCallID,
 			Example: `{"type": "tool", "callID": "call:1"}`,
-			Fix:     "The call gets a new id.",
-			Loses:   "The former id.",
 		},
 		"R14": {
 			Class: InvalidToolCall, Why: always(noObject), Fixes: fixInput,
 			Example: `{"state": {"input": "ls -l"}}`,
-			Fix:     "The input is parsed, or wrapped in an object.",
 			Loses:   "Nothing.",
 		},
 		"R15": {
@@ -100,8 +93,6 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"R17": {
 			Class: InvalidToolCall, Why: always(twice), Fixes: fixCallID,
 			Example: "A message that was copied by a sync program.",
-			Fix:     "The later call gets a new id.",
-			Loses:   "Its former id.",
 		},
 		"R18": file,
 		"R19": file,
@@ -170,8 +161,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		},
 		"encrypted": {
 			Asked: true, Class: EncryptedReasoning, Why: always("The encrypted reasoning was created under another account or key, and only that one can use it."), Fixes: fixEncrypted,
-			Meaning: "Reasoning that was encrypted for another account or key. mend looks for it only when asked, or after the provider's error.",
-			Words:   "reasoning `encrypted_content` was not issued to this caller",
+			Words: "reasoning `encrypted_content` was not issued to this caller",
 		},
 		"item":      {Asked: true, Class: ItemID, Why: always("The provider does not have the item with this id."), Fixes: fixItemIDs},
 		"reasoning": {Asked: true, Class: ThinkingBlockOrder, Why: always("The tool call would be sent without reasoning; a provider whose model thinks rejects that."), Fixes: fixMissingReasoning},
@@ -186,8 +176,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		},
 		"unavailable": {
 			Asked: true, Class: UnavailableTool, Why: whyUnfinished, Fixes: fixUnfinished,
-			Meaning: "A call to a tool that does not exist, as the error says.",
-			Words:   "Model tried to call unavailable tool 'NAME'",
+			Words: "Model tried to call unavailable tool 'NAME'",
 		},
 		"unfinished": {
 			Class: ToolResultMissing, Why: whyUnfinished, Fixes: fixUnfinished,
@@ -198,12 +187,9 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName,
 			Meaning: "The name of a tool contains characters that some providers reject.",
 			Example: `{"tool": "web search"}`,
-			Fix:     "The tool is renamed; rejected characters become _.",
-			Loses:   "The name that the model used.",
 		},
 		"order": {
 			Class: ThinkingBlockOrder, Why: always("The thinking is not first in its step. In an open tool loop the provider requires it to be first."), Fixes: (*Fault).moveOrRemove,
-			Meaning: "Thinking is not first in its step. In an open tool loop the provider requires it to be first.",
 		},
 		"nothing": {
 			Class: EmptyContentMessage, Why: whyNothing, Fixes: fixEmptyTurn,

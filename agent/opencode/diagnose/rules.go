@@ -139,7 +139,6 @@ var rows = []repair.Rule{
 	{
 		Code: "no-session", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostInfo), NoFix: "mend does not make it again, because the session's project, folder and permission rules are in it alone. mend restore brings it back if it was kept. If the session was deleted, \"mend fix --orphans\" moves what is left of it into the journal.",
 		Meaning: "The session's own record does not exist, only its messages do. OpenCode does not list the session, and answers no prompt in it.",
-		Fix:     "Nothing is changed. mend restore brings it back if it was kept.",
 		Example: "session/PROJECT/ses_….json or the row of the session was deleted, and its messages were not.",
 	},
 	{
@@ -172,7 +171,6 @@ var rows = []repair.Rule{
 		Code: folderRule, Class: repair.MissingFolder, Shown: repair.NoFolder, Find: find(findFolder), Why: why(whyFolder), Fixes: fixes(fixFolder),
 		Meaning: "The folder of the session does not exist on this machine, or a file is in its place. OpenCode 1.17.9 and later answer no prompt in the session; older versions do.",
 		Words:   "Unexpected server error. Check server logs for details.",
-		Fix:     "If exactly one folder has the same repository, the session belongs to that from now on. Else mend move OLD NEW does it, for all sessions of the folder.",
 		Example: "A project that was deleted, renamed, or is on a disk that is not mounted; a database that was copied to a machine with another user name.",
 	},
 	{
@@ -184,7 +182,6 @@ var rows = []repair.Rule{
 	{
 		Code: "archived", Class: repair.HiddenSession, Shown: repair.Archived, Find: find(findArchived), Fixes: fixes(archivedFixes),
 		Meaning: "The session is archived, so OpenCode does not list it.",
-		Fix:     "mend restore: the time at which it was archived is removed.",
 		Loses:   "The time at which it was archived.",
 	},
 	{Code: "elsewhere", Class: repair.HiddenSession, Find: find(findElsewhere), Meaning: "OpenCode 1.1 has the session a second time, in another project, and reads that one in the folders of that project.", NoFix: "Not changed: which of the two is meant is not known. The session itself is fine, and mend can still repair it."},
@@ -198,32 +195,27 @@ var rows = []repair.Rule{
 		Code:    "row",
 		NoFix:   "mend changes no row that it cannot name in its journal. OpenCode opens every other session by its id (opencode --session ID); mend scan prints the ids.",
 		Meaning: "A row is of no form that OpenCode writes: its id is not valid, its time is not an integer, or its data is a blob. Its session is not examined, and OpenCode may list no session because of it.",
-		Fix:     "Nothing is changed. OpenCode opens every other session by its id.",
 	}),
 	stray("Unexpected file at %s (not a session).", repair.Rule{
 		Code:    "stray",
 		NoFix:   "Not changed. It does no harm.",
 		Meaning: "An unexpected file or row is in the place of a record.",
-		Fix:     "Nothing is changed. It does no harm.",
 	}),
 	stray("The contents here are unknown: %s.", repair.Rule{
 		Code:    "hidden",
 		NoFix:   "mend could not look inside. Make it readable, then scan again.",
 		Meaning: "A file or folder of the session cannot be opened, so its contents are unknown.",
-		Fix:     "Nothing is changed. Make it readable, then scan again.",
 	}),
 	stray("OpenCode stores the session in a folder here, and answers no prompt without it: %s.", repair.Rule{
 		Code:    "place",
 		NoFix:   "mend does not know whose it is, so it leaves it. Where nothing is in its place, OpenCode makes the folder again, and mend restore brings back the session if it was kept.",
 		Meaning: "Something else is in the place of a folder of records. OpenCode cannot store anything there, and answers no prompt.",
-		Fix:     "Nothing is changed.",
 		Example: "A file message instead of the folder with all messages.",
 	}),
 	stray("OpenCode follows this link and mend does not, so the contents are unknown: %s.", repair.Rule{
 		Code:    "linked",
 		NoFix:   "mend follows no link in a store, so it does not know whether the session works.",
 		Meaning: "A folder of the session's records is a symbolic link. OpenCode follows it and mend does not, so its contents are unknown.",
-		Fix:     "Nothing is changed.",
 	}),
 
 	{Code: "unavailable", Find: find(findUnavailable)},
