@@ -23,7 +23,6 @@
 //	                clock's wrap, or dated in the future   and times that follow the messages before
 //	unreadable      damaged records                         what can be read stays, the rest is completed       what cannot be read
 //	field, screen   missing fields, or of a wrong form      from the session, or one that means nothing        a value of a wrong form
-//	subtask         subtasks that were not run              a text with the prompt                             the subtask
 //	beside, order, nothing, name, session, no-session, unlisted, stray, hidden, place, unavailable: see [rows]
 //
 // # What a fix never does

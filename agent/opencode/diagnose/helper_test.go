@@ -42,6 +42,7 @@ type Request struct {
 	Force      bool
 	Restore    bool
 	Unattended bool
+	SetAside   bool
 
 	Placeholder, Cancelled string
 }
@@ -49,7 +50,7 @@ type Request struct {
 func (r Request) repair() repair.Request {
 	return repair.Request{
 		Options: r.Options.repair(), Latent: r.Latent, Classes: r.Classes, Error: r.Error, All: r.All, Except: r.Except,
-		Force: r.Force, Restore: r.Restore, Unattended: r.Unattended, Placeholder: r.Placeholder, Cancelled: r.Cancelled,
+		Force: r.Force, Restore: r.Restore, Unattended: r.Unattended, SetAside: r.SetAside, Placeholder: r.Placeholder, Cancelled: r.Cancelled,
 	}
 }
 

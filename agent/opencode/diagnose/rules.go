@@ -99,11 +99,9 @@ var rows = []repair.Rule{
 		Healed:  "OpenCode 1.18.15 takes a prompt for answered only if an answer names it.",
 	},
 	{
-		Code: render.FailureSubtask, Class: repair.ToolResultMissing, Why: why(whySubtask), Fixes: fixes(fixSubtasks),
+		Code: render.FailureSubtask, Class: repair.ToolResultMissing, Why: why(whySubtask), NoFix: "mend does not know what the subtask would have done.",
 		Meaning: "A subtask was not run, because OpenCode was stopped or the subtask's agent or model does not exist. OpenCode runs it before it answers the next prompt. It fails if the agent or the model does not exist, and a provider that requires thinking before a call refuses the next request.",
 		Example: "A slash command for an agent that was removed.",
-		Fix:     "A text with the subtask's prompt replaces it.",
-		Loses:   "The subtask, which is not run.",
 	},
 	{
 		Code: render.FailureScreen, Class: repair.IncompleteRecord, Once: true, Why: why(whyScreen), Fixes: fixes(recordFixes), NoFix: "mend does not know this kind of content, and does not change it.",

@@ -16,14 +16,13 @@ type builder struct {
 	stripFiles bool             // a line of text replaces each file
 	target     Target
 	api        API
-	claude     bool         // the model is Claude: call ids are sanitized
-	newPrompt  *message     // nil with NoPrompt
-	unseen     change.Ref   // see [Request.Unseen]
-	late       change.Ref   // see [Request.Late]
-	compacting bool         // the request is for a compaction
-	compacted  bool         // a pending compaction counts as made; see [Request.Next]
-	subtasks   []change.Ref // see [Request.Subtasks]
-	running    *message     // whose subtask the agent runs before it answers, or nil
+	claude     bool       // the model is Claude: call ids are sanitized
+	newPrompt  *message   // nil with NoPrompt
+	unseen     change.Ref // see [Request.Unseen]
+	late       change.Ref // see [Request.Late]
+	compacting bool       // the request is for a compaction
+	compacted  bool       // a pending compaction counts as made; see [Request.Next]
+	running    *message   // whose subtask the agent runs before it answers, or nil
 }
 
 func newBuilder(set Settings) *builder { return &builder{Settings: set} }
@@ -138,7 +137,7 @@ func (r *builder) selectMessages(all []*message) []*message {
 		}
 		switch {
 		case !isCompaction(m.task):
-			r.runSubtask(m, pending)
+			r.runSubtask(m)
 			return kept // the subtask is an assistant message with tokens
 		case r.compacted:
 			return kept

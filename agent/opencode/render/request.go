@@ -25,10 +25,6 @@ type Request struct {
 	// whole conversation, since the summary belongs to the new prompt, which is no compaction. The
 	// summary and a prompt to continue, at the end of that request, are not rendered.
 	Next *Request
-	// Subtasks are the parts that are subtasks that were not run. The agent runs one of them before
-	// it answers the new prompt, and the Turns end with its call and result. They are nil if it
-	// runs none.
-	Subtasks []change.Ref
 	// Target is where the request goes, API the form that it has there.
 	Target Target
 	API    API

@@ -10,15 +10,7 @@ import (
 const SubtaskResult = "(the result of the subtask)"
 
 // runSubtask records that the agent runs the task of m, a subtask, and why it fails.
-// pending are the messages with tasks that were not run.
-func (r *builder) runSubtask(m *message, pending []*message) {
-	for _, other := range pending {
-		for _, p := range other.parts {
-			if isSubtask(p) {
-				r.subtasks = append(r.subtasks, p.Ref)
-			}
-		}
-	}
+func (r *builder) runSubtask(m *message) {
 	r.running = m
 	v := m.task.JSON
 	agent, isAgent := v.Get("agent").Text()

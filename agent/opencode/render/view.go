@@ -63,7 +63,7 @@ func (v *View) render(b *builder) Request {
 	}
 	q := Request{
 		Request:  request.Request{Model: b.Model, Turns: b.joinTurns(messages), Bound: b.binding()},
-		Failures: b.failures, Unseen: b.unseen, Late: b.late, Subtasks: b.subtasks, Target: b.target, API: b.api,
+		Failures: b.failures, Unseen: b.unseen, Late: b.late, Target: b.target, API: b.api,
 	}
 	if b.compacting {
 		after := newBuilder(set)
