@@ -5,10 +5,9 @@ import "fmt"
 // A BoundThinking is what a change does to thinking that the provider accepts only after the conversation that it was
 // written for.
 type BoundThinking struct {
-	Spoiled int  `json:"spoiled"` // blocks that the model does not get any more because of a change before them
-	Removed bool `json:"removed"` // the change removes them; else the agent leaves them out of its requests, or Refused
-	// Refused says that the agent sends them, and the provider refuses the next request.
-	Refused bool `json:"refused,omitempty"`
+	Spoiled int  `json:"spoiled"`           // blocks that the model does not get any more because of a change before them
+	Removed bool `json:"removed"`           // the change removes them; else the agent leaves them out of its requests, unless refused
+	Refused bool `json:"refused,omitempty"` // of an undo, a redo, a restore: the agent sends them, and the provider refuses the next prompt
 }
 
 // Loses says what is lost, for a person; "" for nothing.
