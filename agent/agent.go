@@ -159,9 +159,6 @@ type Reader interface {
 	// Forecast returns what the agent will send for a session of List when the user
 	// types one more prompt. The error wraps [errors.ErrUnsupported] if that is not known.
 	Forecast(ctx context.Context, head change.Head, o repair.Options) (Forecast, error)
-	// Edits returns what ops change as edits of the next request. It is an error if a
-	// request has nothing like it.
-	Edits(ops []change.Op) ([]repair.RequestEdit, error)
 	// CheckFile checks the file of a store whose sessions are together in one; its pages take
 	// as long as reading it. The error is a [*change.DamagedError] if it is damaged.
 	CheckFile(ctx context.Context, what change.Check) error

@@ -92,9 +92,6 @@ func (base) Forecast(context.Context, change.Head, repair.Options) (Forecast, er
 	return Forecast{}, errors.ErrUnsupported
 }
 
-// Edits returns [errors.ErrUnsupported].
-func (base) Edits([]change.Op) ([]repair.RequestEdit, error) { return nil, errors.ErrUnsupported }
-
 // CheckFile implements [Store].
 func (base) CheckFile(context.Context, change.Check) error { return nil }
 

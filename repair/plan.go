@@ -286,23 +286,3 @@ func suspects(c *Case, o origin, e APIError) (ds []Diagnosis) {
 	}
 	return dedupe(ds)
 }
-
-// A RequestEdit changes one record of a session in a request alone, not in the store.
-type RequestEdit struct {
-	Message string
-	Part    string // "" for the message itself
-	New     bool   // the store has no such record
-	Data    []byte // JSON, with the ids; nil if the record is removed
-}
-
-// A SentMessage is a message of a request as the agent reports it.
-type SentMessage struct {
-	ID    string     `json:"id"`
-	Parts []SentPart `json:"parts"`
-}
-
-// A SentPart is a part of a [SentMessage].
-type SentPart struct {
-	ID   string `json:"id"`
-	Type string `json:"type"`
-}

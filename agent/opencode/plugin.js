@@ -15,8 +15,6 @@ const WANTED = new Set(["session.error", "session.idle", "session.status", "sess
 const PARTS = new Set(["message.part.updated", "message.part.delta"]) // that mend gets only if it asks for them
 const PART_MS = 1_000 // between two events of a part that are the same to mend
 const MAX_PARTS = 256 // whose last event is known
-const REPAIR = "repair.request" // the hook that repairs a request
-const REQUEST = "mend.request" // the report of a request
 const MAX_UNREAD = 1 << 20 // bytes that mend has not read yet; more are dropped
 const MAX_ANSWER = 8 << 20 // bytes of one answer
 const MAX_LINE = 1 << 20 // characters of one line of mend
@@ -85,30 +83,6 @@ function slimPart({ type, properties: p }) {
   const part = p?.part ?? { id: p?.partID, sessionID: p?.sessionID, messageID: p?.messageID }
   const { id, sessionID, messageID, tool, state } = part
   return { type, properties: { part: { id, sessionID, messageID, type: part.type, tool, state: state && { status: state.status } } } }
-}
-
-// amend makes one edit of the messages of a request, in place.
-function amend(messages, { message, part, new: isNew, data }) {
-  const at = messages.findIndex(({ info }) => info.id === message)
-  if (part !== undefined) {
-    const parts = messages[at]?.parts ?? []
-    replace(parts, parts.findIndex(({ id }) => id === part), (p) => p.id > part, isNew, data)
-  } else if (at >= 0 && data) messages[at].info = data
-  else {
-    const created = data?.time?.created
-    const later = ({ info: { time, id } }) => (time?.created === created ? id > message : time?.created > created)
-    replace(messages, at, later, isNew, data && { info: data, parts: [] })
-  }
-}
-
-// replace puts a value in a list in the place of that at an index, or if there is none
-// before the first later one; undefined removes it.
-function replace(list, at, later, isNew, value) {
-  if (at >= 0) value ? list.splice(at, 1, value) : list.splice(at, 1)
-  else if (value && isNew) {
-    const next = list.findIndex(later)
-    list.splice(next < 0 ? list.length : next, 0, value)
-  }
 }
 
 // isKilo reports whether the program is Kilo, whose versions begin with 7.
@@ -188,7 +162,6 @@ class Hook {
     this.child = child
     this.ready = false
     this.parts = false
-    this.reported = false // a request
     this.late = undefined // a question that was not answered in time: the next are not asked until it is
     const end = () => {
       if (this.child !== child) return
@@ -393,22 +366,6 @@ class Hook {
     if (!this.over && this.child) this.send({ type: "event", event: { type, directory: this.directory, properties } })
   }
 
-  // compare reports the first request, so that mend can compare it with the one that it expects.
-  async compare(messages, version) {
-    const last = messages.at(-1)
-    if (this.reported || last?.info.role !== "user" || last.parts.some(({ type }) => type === "compaction")) return
-    this.reported = true
-    const sent = messages.map(({ info, parts }) => ({ id: info.id, parts: parts.map(({ id, type }) => ({ id, type })) }))
-    this.report(REQUEST, { sessionID: last.info.sessionID, version: await version(), messages: sent })
-  }
-
-  // repair lets mend repair a request, and not the store.
-  async repair(messages, version) {
-    if (messages.length === 0) return
-    const reply = await this.ask({ hook: REPAIR, session: messages[0].info.sessionID, version: await version() })
-    for (const edit of Array.isArray(reply?.edits) ? reply.edits : []) amend(messages, edit)
-  }
-
   // explain appends to failed calls in a request what mend has for the model: the same in
   // every request. A call that was sent without such a text never gets one.
   async explain(messages) {
@@ -516,12 +473,7 @@ export const MendPlugin = async ({ client, directory }) => {
       if (refusal && typeof refusal === "string") throw new Error(refusal)
     },
     "tool.execute.after": async (call, result) => safely(() => hook.after(call, result)),
-    "experimental.chat.messages.transform": async (_, { messages }) =>
-      safely(async () => {
-        if (hook.waits[REQUEST]) await hook.compare(messages, version)
-        if (hook.waits[REPAIR]) await hook.repair(messages, version)
-        await hook.explain(messages)
-      }),
+    "experimental.chat.messages.transform": async (_, { messages }) => safely(() => hook.explain(messages)),
     event: async ({ event }) =>
       safely(() => {
         hook.event(event)

@@ -175,34 +175,25 @@ func repairForHook(ctx context.Context, env *environment, client *mend.Store, he
 	return id, err
 }
 
-// checkHookVersion returns an error if mend does not know the version of the agent that wrote the session. A session that
-// the hook repaired with a newer one and that has the same fault again contradicts that it is known.
+// checkHookVersion returns an error if mend does not know the version of the agent that wrote the session. A newer one
+// than the verified ones counts as the newest of them; a session that the hook repaired with it and that has the same
+// fault again contradicts that.
 func checkHookVersion(env *environment, client *mend.Store, head change.Head, found []repair.Diagnosis) error {
 	v, store := client.Version(head.Version), client.ID()
-	if v.Name == "" { // it is judged by its records alone
+	if v.Name == "" || v.Verified { // without a name it is judged by its records alone
 		return nil
 	}
-	dir, err := env.opt.Journal.Folder()
-	if err != nil {
+	if !v.Newer {
+		return live.UnverifiedError{Version: v.Name}
+	}
+	last, err := env.opt.Journal.Log(journal.Query{Store: &store, Session: head.ID, Limit: 1})
+	if err != nil || len(last) == 0 || !last[0].Cause.Live || last[0].State != change.Committed {
 		return err
 	}
-	known := versionLog{dir, store.Agent}
-	if v.Newer && !v.Verified {
-		last, err := env.opt.Journal.Log(journal.Query{Store: &store, Session: head.ID, Limit: 1})
-		if err != nil {
-			return err
-		}
-		why := ""
-		if len(last) == 1 && last[0].Cause.Live && last[0].State == change.Committed {
-			for _, f := range last[0].Cause.Findings {
-				if slices.ContainsFunc(found, func(d repair.Diagnosis) bool { return d.Rule == f.Rule && d.Severity == repair.Broken }) {
-					why = fmt.Sprintf("rule %s was broken again in a session that mend had repaired", f.Rule)
-				}
-			}
-		}
-		if err := known.Record(v.Name, why); err != nil {
-			return err
+	for _, f := range last[0].Cause.Findings {
+		if slices.ContainsFunc(found, func(d repair.Diagnosis) bool { return d.Rule == f.Rule && d.Severity == repair.Broken }) {
+			return live.UnverifiedError{Version: v.Name, Why: fmt.Sprintf("rule %s was broken again in a session that mend had repaired", f.Rule)}
 		}
 	}
-	return live.CheckVersion(known, v.Name, v.Verified, v.Newer)
+	return nil
 }

@@ -17,17 +17,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/agent"
-	"mend/internal/config"
+	"mend/change"
 	"mend/internal/hooks"
 	"mend/internal/live"
 	"mend/internal/mend"
 	"mend/internal/ownfile"
 	"mend/internal/unattended"
+	"mend/internal/watch"
+	"mend/repair"
 )
 
 func hookVerb(env *environment) *cobra.Command {
 	var set []string
-	var repair, keeps bool
+	var repairs, keeps bool
 	cmd := &cobra.Command{
 		Use:    "hook",
 		Hidden: true, // the plugin starts it
@@ -41,13 +43,13 @@ one if there is something to say (docs/claude-code.md, docs/codex.md).`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if in := eventInstaller(env); in != nil {
-				return eventHook(cmd.Context(), env, in, repair, keeps)
+				return eventHook(cmd.Context(), env, in, repairs, keeps)
 			}
 			return runHook(cmd.Context(), env, set)
 		},
 	}
 	setFlag(cmd, &set)
-	cmd.Flags().BoolVar(&repair, "repair", false, "with --agent claude: repair the session")
+	cmd.Flags().BoolVar(&repairs, "repair", false, "with --agent claude: repair the session")
 	cmd.Flags().BoolVar(&keeps, "keep", false, "with --agent claude or codex: copy the session")
 	return cmd
 }
@@ -151,8 +153,11 @@ func openRecoverer(ctx context.Context, env *environment, pipe *live.Pipe, hello
 	return h, nil
 }
 
-// maxCatchUp limits the time for the recovery of missed and of unreported errors, each.
-const maxCatchUp = time.Minute
+const (
+	maxCatchUp = time.Minute // for what is done when the agent has ended
+	storePoll  = time.Second // between looks at the stamp of the store
+	storeQuiet = time.Second
+)
 
 // serve passes the first events and those of the plugin to the hook until they end, and
 // returns when all recoveries are done.
@@ -164,15 +169,8 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 	defer stopWatching()
 	var work sync.WaitGroup
 	work.Go(func() { w.Run(ctx) })
-	work.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
-		defer cancel()
-		h.recoverMissed(ctx, hello.Since, hello.Directory)
-	})
 	work.Go(func() { others.Run(watching) })
-	if h.config.Preflight == config.PreflightRepair && !hello.Once {
-		work.Go(func() { h.hook.FollowDirectory(watching, hello.Directory) })
-	}
+	work.Go(func() { watch.Run(watching, readStore{h.client, h.client.Reader()}, h.following(ctx, hello.Directory)) })
 	ended := make(chan error, 1)
 	answer := h.questions(ctx, pipe, others)
 	go func() {
@@ -180,9 +178,6 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 			others.Accept(e)
 			w.Accept(e)
 			h.copies.accept(ctx, &work, e)
-			if live.IsRequest(e) {
-				work.Go(func() { h.hook.CompareRequest(ctx, e) })
-			}
 		}
 		for _, e := range first {
 			handle(e)
@@ -198,19 +193,42 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 	w.Close()
 	stopWatching()
 	work.Wait()
-	h.recoverUnreported(ctx, w, hello.Since)
+	h.lookOnce(ctx, hello)
 	h.catchUp(ctx, hello.Since)
 	h.log.Info("ended", "error", err)
 	h.state.end()
 	return err
 }
 
-// recoverUnreported recovers sessions whose errors the agent did not report.
-func (h *recoverer) recoverUnreported(ctx context.Context, w *live.Watch, since time.Time) {
+// following returns how the hook follows the store: a prompt can fail before the agent asks, without an event, or an error
+// can be stored by an agent that has ended since. The sessions of other directories are those of other hooks.
+func (h *recoverer) following(ctx context.Context, directory string) watch.Options {
+	o := watch.Options{Since: time.Now().Add(-time.Duration(h.config.LookBackHours) * time.Hour), Quiet: storeQuiet, Poll: storePoll}
+	if state, err := h.client.Reader().State(ctx); err == nil && state.Sum == ([32]byte{}) {
+		o.Poll = seconds(h.config.WatchPollSeconds) // each look lists the sessions
+	}
+	o.Handle = func(ctx context.Context, head change.Head) (again bool) {
+		switch {
+		case head.Directory != directory:
+			return false
+		case h.hook.Busy(ctx, live.SessionRef{ID: head.ID, Directory: directory}):
+			return true
+		}
+		_, _, err := h.look(ctx, head)
+		return errors.Is(err, repair.ErrBusy)
+	}
+	return o
+}
+
+// lookOnce looks at the sessions that were in use: an agent that ends right after an error may not send its last events.
+func (h *recoverer) lookOnce(ctx context.Context, hello live.Hello) {
 	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
 	defer cancel()
-	if err := w.RecoverUnreported(ctx, since); err != nil && ctx.Err() == nil {
-		h.log.Warn("looking for sessions that broke unreported", "error", err)
+	h.hook.AgentEnded()
+	o := h.following(ctx, hello.Directory)
+	o.Since = hello.Since
+	if err := watch.Once(ctx, readStore{h.client, h.client.Reader()}, o); err != nil && ctx.Err() == nil {
+		h.log.Warn("looking at the sessions that were in use", "error", err)
 	}
 }
 

@@ -36,9 +36,6 @@ type hookState struct {
 	Settings  []string       `json:"settings"` // those that are not the default
 	Counts    recoveryCounts `json:"counts"`
 	Sessions  []hookOutcome  `json:"sessions"` // what became of the newest ones, oldest first, each once
-
-	Unverified string `json:"unverified,omitempty"`   // the version of the agent, if mend was not verified with it
-	WhyNot     string `json:"uncheckedWhy,omitempty"` // nothing is repaired before a request because of that version
 }
 
 // A hookOutcome is what became of a session: it was repaired, or left alone.
@@ -189,11 +186,6 @@ func (r *hookReporter) report(a live.Report) {
 	})
 }
 
-// version implements [live.Options.Version].
-func (r *hookReporter) version(version, why string) {
-	r.update(func(s *hookState) { s.Unverified, s.WhyNot = version, why })
-}
-
 // counts returns what was counted since the start.
 func (r *hookReporter) counts() recoveryCounts {
 	r.mu.Lock()
@@ -270,7 +262,6 @@ const maxGivenUp = 3
 // addLive adds what the processes of live repair say of themselves. A file that cannot be read is
 // noted and left out.
 func addLive(t *term.Terminal, s *statusJSON, journal string) {
-	var newest hookState // of a hook
 	sum := hookState{Counts: recoveryCounts{}}
 	s.Running = []runningJSON{}
 	for _, path := range hookFiles(journal) {
@@ -280,9 +271,6 @@ func addLive(t *term.Terminal, s *statusJSON, journal string) {
 			continue
 		}
 		sum.add(st)
-		if st.Verb == "hook" && st.Since.After(newest.Since) {
-			newest = st
-		}
 		if !st.running() {
 			continue
 		}
@@ -293,10 +281,7 @@ func addLive(t *term.Terminal, s *statusJSON, journal string) {
 		}
 		s.Running = append(s.Running, runningJSON{st.Verb, st.PID, st.Version, st.Agent, st.Directory, st.Since.Format(time.RFC3339), nonNil(st.Settings)})
 	}
-	s.Live, s.Unverified, s.WhyNot = sum.Counts, newest.Unverified, newest.WhyNot
-	if s.WhyNot != "" {
-		s.Unchecked = s.Unverified
-	}
+	s.Live = sum.Counts
 	s.GivenUp = []givenUpJSON{}
 	for _, o := range slices.Backward(sum.Sessions) {
 		if o.Why != "" && len(s.GivenUp) < maxGivenUp {

@@ -19,7 +19,7 @@ import (
 
 // TestLiveOverflow refuses requests as too long, in the words of several providers, until the
 // session is trimmed. OpenCode 1.1.53 does nothing about that. The next prompt is answered. With -record the events are written
-// to live/testdata, as TestLiveCompactions and TestLiveLoop write theirs.
+// to live/testdata, as TestLiveCompactions writes its own.
 func TestLiveOverflow(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("y", 8000)

@@ -14,13 +14,10 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"mend/change"
-	"mend/internal/mend"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
 	"mend/internal/test/storetest"
-	"mend/internal/unattended"
 )
 
 // refusedFirst are the damages whose repair removes something that can be read: it waits for
@@ -158,78 +155,6 @@ func forgetModel(t *testing.T, path string) {
 	}
 }
 
-// TestLivePreflightRequest damages sessions as TestLivePreflight does, with requests alone to be
-// repaired: the next prompt, and one with a call of a tool, are answered, and the store keeps
-// every byte of what was damaged.
-func TestLivePreflightRequest(t *testing.T) {
-	storetest.InTurn(t, 2)
-	t.Parallel()
-	for i, version := range damage.Versions {
-		if testing.Short() && version != "1.18.33" {
-			continue
-		}
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			for _, name := range []string{"blank answer", "killed behind reasoning", "killed in a call without reasoning", "empty callID"} {
-				if testing.Short() && name != "blank answer" {
-					continue
-				}
-				exe, err := opencode.Install(version)
-				if err != nil {
-					t.Fatal(err)
-				}
-				api := endpoint.New(uniqueAnswer)
-				t.Cleanup(api.Close)
-				h := opencode.New(t, exe, api, true)
-				session := h.Unpack(fixtures[i])
-				installPlugin(t, h)
-				configure(t, h, `{"preflight": "request", "preflightMs": 20000}`)
-				server := h.Serve()
-				server.NameModel = true
-				damageSession(t, h, session, name)
-				before := storedRecords(t, h, session)
-				for _, prompt := range []string{"one more", "say more"} {
-					if r := server.Prompt(session, prompt); r.Verdict != opencode.Alive {
-						t.Errorf("%s: the prompt = %s; reply:\n%.300s\nlog:\n%s", name, r.Verdict, r.Output, readHookLogs(h))
-					}
-				}
-				after := storedRecords(t, h, session)
-				for ref, data := range before {
-					if after[ref] != data {
-						t.Errorf("%s: %s was %s, is %s", name, ref, data, after[ref])
-					}
-				}
-				_, state := pluginHome(h)
-				if n := countRepairs(t, state); n != 0 || !strings.Contains(readHookLogs(h), "repaired in the request alone") {
-					t.Errorf("%s: %d repairs; log:\n%s", name, n, readHookLogs(h))
-				}
-				server.Close()
-			}
-		})
-	}
-}
-
-// storedRecords returns the content of each message and part of a session. The session's own
-// record changes with each prompt.
-func storedRecords(t *testing.T, h *opencode.Home, id string) map[string]string {
-	t.Helper()
-	client, err := mend.Open(mend.Options{Agents: agents, Store: h.DataDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := unattended.New(client).Records(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]string{}
-	for _, r := range records {
-		if r.Ref.Kind != change.KindSession {
-			all[r.Ref.String()] = string(r.Data)
-		}
-	}
-	return all
-}
-
 // countRepaired returns the number of repairs in the log of the hooks.
 func countRepaired(h *opencode.Home) int { return strings.Count(readHookLogs(h), "msg=repaired ") }
 
@@ -291,8 +216,7 @@ func TestLivePreflightSwitch(t *testing.T) {
 }
 
 // TestLiveNewerVersion lets the newest OpenCode say that it is of a version that mend does not know.
-// Its requests are as mend expects them, also of sessions that were compacted or reverted, and
-// broken sessions are repaired before the request. Once a request differs they are not.
+// Broken sessions are repaired before the request all the same.
 func TestLiveNewerVersion(t *testing.T) {
 	storetest.InTurn(t, 2)
 	t.Parallel()
@@ -301,54 +225,28 @@ func TestLiveNewerVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := func(t *testing.T, replace ...string) (*opencode.Home, *opencode.StoreRunner) {
-		api := endpoint.New(uniqueAnswer)
-		t.Cleanup(api.Close)
-		h := opencode.New(t, exe, api, true)
-		installPlugin(t, h)
-		configure(t, h, `{"preflightMs": 20000}`)
-		editPlugin(t, h, "const version = async", `const version = async () => "`+newer+`" //`)
-		for i := 0; i < len(replace); i += 2 {
-			editPlugin(t, h, replace[i], replace[i+1])
+	api := endpoint.New(uniqueAnswer)
+	t.Cleanup(api.Close)
+	h := opencode.New(t, exe, api, true)
+	installPlugin(t, h)
+	configure(t, h, `{"preflightMs": 20000}`)
+	editPlugin(t, h, "const version = async", `const version = async () => "`+newer+`" //`)
+	server := h.ServeStores(fixtures[2])
+	server.NameModel()
+	for n, c := range damage.Table {
+		alive := c.Want[2] == opencode.Alive
+		if !*everything && n%8 != 0 || damage.AddsFile(c.Name) || !alive && (unknowable(c.Want[2]) || refusedFirst[c.Name]) {
+			continue
 		}
-		server := h.ServeStores(fixtures[2])
-		server.NameModel()
-		return h, server
-	}
-	t.Run("the same", func(t *testing.T) {
-		t.Parallel()
-		h, server := start(t, "this.reported = true", "// each request is compared")
-		for n, c := range damage.Table {
-			alive := c.Want[2] == opencode.Alive
-			if !*everything && n%8 != 0 || damage.AddsFile(c.Name) || !alive && (unknowable(c.Want[2]) || refusedFirst[c.Name]) {
-				continue
+		t.Run(c.Name, func(t *testing.T) {
+			ts := newTestStore(t, 2)
+			damage.Edit(ts, ts.path, ts.session, c.Apply)
+			if r, err := server.Try(ts.data); err != nil || r.Verdict != opencode.Alive {
+				t.Fatalf("the prompt = %s, %v; reply:\n%.300s", r.Verdict, err, r.Output)
 			}
-			t.Run(c.Name, func(t *testing.T) {
-				ts := newTestStore(t, 2)
-				damage.Edit(ts, ts.path, ts.session, c.Apply)
-				compared := strings.Count(readHookLogs(h), "as mend expects it")
-				r, err := server.Try(ts.data)
-				if err != nil || r.Verdict != opencode.Alive {
-					t.Fatalf("the prompt = %s, %v; reply:\n%.300s", r.Verdict, err, r.Output)
-				}
-				waitFor(t, "a comparison", func() bool {
-					log := readHookLogs(h)
-					return strings.Count(log, "as mend expects it") > compared || strings.Contains(log, "not checked before requests")
-				})
-			})
-		}
-		if log := readHookLogs(h); strings.Contains(log, "not checked before requests") || !strings.Contains(log, "a version that was not verified") {
-			t.Errorf("log:\n%s", log)
-		}
-	})
-	t.Run("another", func(t *testing.T) {
-		t.Parallel()
-		h, server := start(t, "const sent = messages.map", "const sent = messages.slice(1).map")
-		waitFor(t, "the contradiction", func() bool { return strings.Contains(readHookLogs(h), "where mend expects message") })
-		ts := newTestStore(t, 2)
-		damage.Edit(ts, ts.path, ts.session, damage.ByName(t, "blank answer"))
-		if r, err := server.Try(ts.data); err != nil || r.Verdict != "R11" {
-			t.Errorf("the prompt = %s, %v; want it refused", r.Verdict, err)
-		}
-	})
+		})
+	}
+	if log := readHookLogs(h); strings.Contains(log, "not checked before requests") {
+		t.Errorf("log:\n%s", log)
+	}
 }

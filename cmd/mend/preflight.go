@@ -14,12 +14,6 @@ import (
 func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hooks.Hooks) func(context.Context, live.Question) (live.Reply, error) {
 	wait := milliseconds(h.config.PreflightMs)
 	offer := live.Offer{Hooks: map[live.HookPoint]time.Duration{}}
-	if h.config.Preflight == config.PreflightRequest {
-		offer.Hooks[live.HookRepair] = wait
-	}
-	if h.config.Preflight != config.PreflightOff {
-		offer.Hooks[live.HookCompare] = wait
-	}
 	off := h.config.Preflight != config.PreflightRepair
 	if !off {
 		offer.Wait = wait
@@ -32,11 +26,7 @@ func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hook
 		if r, ok := others.Answer(ctx, q); ok {
 			return r, nil
 		}
-		switch {
-		case q.Hook == live.HookRepair && h.config.Preflight == config.PreflightRequest:
-			r.Edits, err = h.hook.RepairRequest(ctx, q)
-			return r, err
-		case q.Hook != live.HookPrompt:
+		if q.Hook != live.HookPrompt {
 			return r, errors.New("mend does not answer this question")
 		}
 		if r.Model = others.Model(q); r.Model != nil {

@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
+	"mend/change"
 	"mend/internal/config"
 	"mend/internal/live"
 	"mend/internal/mend"
 	"mend/internal/unattended"
+	"mend/repair"
 )
 
 func logOptions(debug bool) *slog.HandlerOptions {
@@ -38,21 +41,28 @@ func logNotes(log *slog.Logger, notes []string) {
 }
 
 func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.Options, log *slog.Logger, state *hookReporter) *recoverer {
-	o.Versions = versionLog{state.dir, client.ID().Agent}
-	o.Log, o.Report, o.Version, o.Claim = log, state.report, state.version, claimMessages(state.dir, client.ID(), log)
+	o.Log, o.Report = log, state.report
 	return &recoverer{hook: live.New(agent, unattended.New(client), o), client: client, config: c, log: log, state: state}
 }
 
-// recoverMissed recovers sessions that broke before listening, in one directory or, for
-// "", in all.
-func (h *recoverer) recoverMissed(ctx context.Context, listening time.Time, directory string) {
-	if h.config.LookBackHours == 0 {
-		return
+// look examines a session that changed in the store, and repairs it: the error with which its last turn ended, or what is
+// broken. It returns the id of the repair, "" for none, and the worst that is broken; the error is why the session is left
+// as it is.
+func (h *recoverer) look(ctx context.Context, head change.Head) (entry string, worst *repair.Diagnosis, err error) {
+	x, err := h.client.Examine(ctx, head, repair.Request{})
+	if err != nil {
+		h.log.Debug("examining a session", "session", head.ID, "error", err)
+		return "", nil, nil
 	}
-	since := time.Now().Add(-time.Duration(h.config.LookBackHours) * time.Hour)
-	if err := h.hook.RecoverMissed(ctx, since, listening, directory); err != nil && ctx.Err() == nil {
-		h.log.Warn("looking for sessions that broke before", "error", err)
+	if i := slices.IndexFunc(x.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken }); i >= 0 {
+		worst = &x.Diagnoses[i]
 	}
+	var failure *live.StoredFailure
+	if f := x.Failure; f != nil {
+		failure = &live.StoredFailure{Message: f.Message, Error: f.Error, Time: f.Time}
+	}
+	entry, err = h.hook.RepairStored(ctx, head, failure, worst != nil && h.config.Preflight == config.PreflightRepair)
+	return entry, worst, err
 }
 
 // gcDaily deletes images from the journal that are older than days, once a day. It does

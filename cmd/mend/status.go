@@ -40,12 +40,9 @@ type statusJSON struct {
 	Conflicts  []repairJSON    `json:"conflicts"` // undecided ones
 	Live       recoveryCounts  `json:"recoveries"`
 	Plugins    []pluginJSON    `json:"plugins"`
-	Hooks      int             `json:"hooks"`      // that are running
-	Watches    int             `json:"watches"`    // that are running
-	Running    []runningJSON   `json:"running"`    // both
-	Unverified string          `json:"unverified"` // the version of OpenCode in use, if mend was not verified with it
-	Unchecked  string          `json:"unchecked"`  // that version, if sessions are repaired only after an error because of it
-	WhyNot     string          `json:"uncheckedWhy"`
+	Hooks      int             `json:"hooks"`    // that are running
+	Watches    int             `json:"watches"`  // that are running
+	Running    []runningJSON   `json:"running"`  // both
 	Expiring   []expiryJSON    `json:"expiring"` // what agents delete by themselves within a week
 	GivenUp    []givenUpJSON   `json:"givenUp"`  // the newest sessions that were left as they were, and why
 	Kept       *keepStatusJSON `json:"kept"`     // null if the copies cannot be read
@@ -345,12 +342,6 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 	liveRow := liveText(s)
 	if text := s.Live.String(); text != "" {
 		liveRow += "\n" + text
-	}
-	switch {
-	case s.Unchecked != "":
-		liveRow += "\nafter errors only: " + term.Escape(s.WhyNot)
-	case s.Unverified != "":
-		liveRow += "\nmend was not verified with version " + term.Escape(s.Unverified) + ": it counts as the newest that was, until something contradicts that"
 	}
 	only := onlyOther(s.Stores)
 	var live []string

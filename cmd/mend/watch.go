@@ -191,7 +191,7 @@ func needPlugin(c config.Config) (on []string) {
 // follow follows each store that is here, or appears later, until the context ends.
 func (w *watcher) follow(ctx context.Context, group *sync.WaitGroup) {
 	followed := map[string]bool{}
-	tick := time.NewTicker(w.poll())
+	tick := time.NewTicker(seconds(w.config.WatchPollSeconds))
 	defer tick.Stop()
 	for {
 		for _, o := range w.stores() {
@@ -217,8 +217,6 @@ func (w *watcher) follow(ctx context.Context, group *sync.WaitGroup) {
 	}
 }
 
-func (w *watcher) poll() time.Duration { return time.Duration(w.config.WatchPollSeconds) * time.Second }
-
 // stores returns the options of each store that is here.
 func (w *watcher) stores() (all []mend.Options) {
 	if w.opt.Store != "" {
@@ -238,9 +236,8 @@ func (w *watcher) stores() (all []mend.Options) {
 // A watchedStore is one store that is followed.
 type watchedStore struct {
 	*watcher
+	store  *recoverer
 	copies automaticKeep
-	client *mend.Store
-	hook   *live.Hook
 }
 
 // A readStore is a store as [watch] follows it.
@@ -251,10 +248,10 @@ type readStore struct {
 
 // options returns how a store is followed.
 func (w *watcher) options(client *mend.Store) watch.Options {
-	s := &watchedStore{w, automaticKeep{w.opt.Journal, w.state.dir, w.config, w.log}, client, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log, w.state).hook}
+	s := &watchedStore{w, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log, w.state), automaticKeep{w.opt.Journal, w.state.dir, w.config, w.log}}
 	return watch.Options{
 		Since: time.Now().Add(-time.Duration(w.config.LookBackHours) * time.Hour),
-		Quiet: time.Duration(w.config.WatchQuietSeconds) * time.Second, Poll: w.poll(),
+		Quiet: time.Duration(w.config.WatchQuietSeconds) * time.Second, Poll: seconds(w.config.WatchPollSeconds),
 		Handle: s.handle, Notice: s.notice,
 	}
 }
@@ -280,7 +277,7 @@ func (w *watcher) once(ctx context.Context) (worse error) {
 // notice says how the store is followed now.
 func (s *watchedStore) notice(n watch.Notice) {
 	if n.Lost != nil {
-		s.log.Warn("a store cannot be read", "store", s.client.ID().Root, "error", n.Lost)
+		s.log.Warn("a store cannot be read", "store", s.store.client.ID().Root, "error", n.Lost)
 		s.print(watchEvent{Event: "lost", Why: n.Lost.Error()}, "%s cannot be read; waiting until it can: %s", s.place(), term.Escape(n.Lost.Error()))
 		return
 	}
@@ -289,7 +286,7 @@ func (s *watchedStore) notice(n watch.Notice) {
 
 // place names the store.
 func (s *watchedStore) place() string {
-	id := s.client.ID()
+	id := s.store.client.ID()
 	return agentOf(id) + " in " + term.Escape(term.ShortenHome(id.Root))
 }
 
@@ -302,7 +299,7 @@ func (s *watchedStore) print(e watchEvent, format string, args ...any) {
 		s.SayAt(0, term.Faint(time.Now().Format(time.TimeOnly))+"  "+fmt.Sprintf(format, args...))
 		return
 	}
-	id := s.client.ID()
+	id := s.store.client.ID()
 	e.SchemaVersion, e.Command, e.Time = schemaVersion, s.command, time.Now().UTC().Format(time.RFC3339)
 	e.Agent, e.Store = id.Agent, id.Root
 	text, err := termjson.Marshal(e)
@@ -316,31 +313,14 @@ func (s *watchedStore) print(e watchEvent, format string, args ...any) {
 
 // handle examines a session that changed, and repairs it. It reports whether that is to be tried again.
 func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool) {
-	s.copies.keep(ctx, s.client, []change.Head{head}, "watch", true)
+	s.copies.keep(ctx, s.store.client, []change.Head{head}, "watch", true)
 	s.mu.Lock()
 	said := s.left[s.key(head)] == busyLong
 	s.mu.Unlock()
-	if said && s.client.Reader().Busy(ctx, head, false) { // reading it again would tell nothing new
+	if said && s.store.client.Reader().Busy(ctx, head, false) { // reading it again would tell nothing new
 		return true
 	}
-	x, err := s.client.Examine(ctx, head, repair.Request{})
-	if err != nil {
-		s.log.Debug("examining a session", "session", head.ID, "error", err)
-		return false
-	}
-	var worst *repair.Diagnosis
-	for i, d := range x.Diagnoses {
-		if d.Severity == repair.Broken {
-			worst = &x.Diagnoses[i]
-			break
-		}
-	}
-	var failure *live.StoredFailure
-	if f := x.Failure; f != nil {
-		failure = &live.StoredFailure{Message: f.Message, Error: f.Error, Time: f.Time}
-	}
-	broken := worst != nil && s.config.Preflight == config.PreflightRepair
-	entry, err := s.hook.RepairStored(ctx, head, failure, broken)
+	entry, worst, err := s.store.look(ctx, head)
 	switch {
 	case ctx.Err() != nil && entry == "":
 	case entry != "":
@@ -351,7 +331,7 @@ func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool
 	return errors.Is(err, repair.ErrBusy)
 }
 
-func (s *watchedStore) key(head change.Head) string { return s.client.ID().Root + " " + head.ID }
+func (s *watchedStore) key(head change.Head) string { return s.store.client.ID().Root + " " + head.ID }
 
 // repaired shows a repair.
 func (s *watchedStore) repaired(id string) {

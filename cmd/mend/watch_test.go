@@ -20,23 +20,35 @@ import (
 	"mend/journal"
 )
 
-// touchSession dates the record of a session now, as OpenCode does with each prompt.
-func touchSession(t *testing.T, store, session string) {
+// sessionRecord returns the record of a session, and its path.
+func sessionRecord(t *testing.T, store, session string) (path string, record map[string]any) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(store, "session", "*", session+".json"))
 	if err != nil || len(paths) != 1 {
 		t.Fatalf("records of the session: %v, %v", paths, err)
 	}
-	var record map[string]any
 	if err := json.Unmarshal([]byte(readFile(t, paths[0])), &record); err != nil {
 		t.Fatal(err)
 	}
+	return paths[0], record
+}
+
+func sessionDirectory(t *testing.T, store, session string) string {
+	t.Helper()
+	_, record := sessionRecord(t, store, session)
+	return record["directory"].(string)
+}
+
+// touchSession dates the record of a session now, as OpenCode does with each prompt.
+func touchSession(t *testing.T, store, session string) {
+	t.Helper()
+	path, record := sessionRecord(t, store, session)
 	record["time"].(map[string]any)["updated"] = time.Now().UnixMilli()
 	data, err := json.Marshal(record)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(paths[0], data, 0o644); err != nil {
+	if err := os.WriteFile(path, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

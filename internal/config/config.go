@@ -36,7 +36,7 @@ type Config struct {
 
 	Other OtherHooks // the hooks that repair no session
 
-	Preflight   string // [PreflightRepair], [PreflightRequest] or [PreflightOff]
+	Preflight   string // [PreflightRepair] or [PreflightOff]
 	PreflightMs int    // how long the agent waits for that
 
 	WatchQuietSeconds int // how long a session must not have changed before mend watch examines it
@@ -100,9 +100,8 @@ type setting struct {
 
 // The values of the setting preflight: what is done before a request of the agent.
 const (
-	PreflightRepair  = "repair"
-	PreflightRequest = "request"
-	PreflightOff     = "off"
+	PreflightRepair = "repair"
+	PreflightOff    = "off"
 )
 
 // The values of the setting hooks: what is on unless its own setting says otherwise.
@@ -113,7 +112,7 @@ const (
 
 // choices has the values of the settings that allow only some.
 var choices = map[string][]string{
-	"preflight":   {PreflightRepair, PreflightRequest, PreflightOff},
+	"preflight":   {PreflightRepair, PreflightOff},
 	"hooks":       {HooksRecovery, HooksAll},
 	"stuckAction": {"notify", "abort", "retry"},
 }
@@ -146,7 +145,7 @@ func (c *Config) recoverySettings() []setting {
 		{"explainAssistantPrefillUnsupported", &c.AssistantPrefillUnsupported, 0, 0, "Explain errors about a request that ends with an assistant message."},
 		{"hooks", &c.Hooks, 0, 0, "Which hooks are on: recovery alone, or all, which also turns on " + strings.Join(Switches(), ", ") + ". The setting of a hook takes precedence."},
 		{"trimOverflow", &c.TrimOverflow, 0, 0, "If a request is too long for the model, clear old tool outputs in the next one. They stay in the store. Needs the plugin."},
-		{"preflight", &c.Preflight, 0, 0, "Before the next request of a broken session: repair the stored session, if that loses nothing that can be read, or only that request (the store stays as it is), or do nothing."},
+		{"preflight", &c.Preflight, 0, 0, "Before the next request of a broken session: repair the stored session, if that loses nothing that can be read, or do nothing."},
 		{"preflightMs", &c.PreflightMs, 100, 60_000, "How long the agent waits for that repair, in milliseconds."},
 		{"watchQuietSeconds", &c.WatchQuietSeconds, 1, 3600, "How many seconds a session must not have changed before mend watch examines it."},
 		{"watchPollSeconds", &c.WatchPollSeconds, 1, 86_400, "How often mend watch looks at the stores, and for new ones, in seconds."},

@@ -258,6 +258,10 @@ func (c *Config) validate(k setting, origin Origin) error {
 			}
 		}
 	case *string:
+		if k.name == "preflight" && *v == "request" {
+			c.note("preflight=request has no effect any more: the stored session is repaired")
+			*v = PreflightRepair
+		}
 		if allowed := choices[k.name]; strings.TrimSpace(*v) == "" || allowed != nil && !slices.Contains(allowed, *v) {
 			return k.typeError(strconv.Quote(*v))
 		}

@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"time"
 
 	"mend/change"
@@ -97,15 +96,6 @@ type Repairer interface {
 	// interferes, accept is called again with a new plan.
 	// head is one of Sessions, or has an ID alone.
 	RepairIf(ctx context.Context, head change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error)
-	// ProposeEdits plans the repair of what is broken in a session as edits of its next
-	// request. Nothing is written. The error says if that cannot be done, or leaves something broken.
-	ProposeEdits(ctx context.Context, id string, r repair.Request) (result repair.Result, edits []repair.RequestEdit, err error)
-	// State returns a stamp of the whole store, the zero stamp if that cannot be computed at
-	// once.
-	State(ctx context.Context) (change.Stamp, error)
-	// Broken yields those of the sessions that are broken, with what is broken. What has not
-	// changed since an earlier scan is not read again.
-	Broken(ctx context.Context, heads []change.Head) iter.Seq2[change.Head, []repair.Diagnosis]
 	// Trim plans to make the next request of a session smaller, and applies the plan. It
 	// returns the id of the journal entry, "" if nothing can be trimmed.
 	Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error)
@@ -116,7 +106,4 @@ type Repairer interface {
 	// whether it is newer than all of those; with "", with the newest version that wrote to
 	// the store, which it returns.
 	KnowsVersion(version string) (resolved string, verified, newer bool)
-	// CompareRequest compares the messages of a request that the agent is making with those
-	// that mend expects, and returns the first that differs; "" for none.
-	CompareRequest(ctx context.Context, id string, sent []repair.SentMessage) (difference string, err error)
 }

@@ -75,9 +75,9 @@ var (
 	errWorking = errors.New("the agent is working in the session")
 )
 
-// A changedError says that the session was changed since the error: by [Hook.RecoverMissed], by a
-// hook that ended before it could report that, or by another process. Another repair would remove
-// more than the error requires, or revert an undo.
+// A changedError says that the session was changed since the error: by a hook that ended before it
+// could report that, or by another process. Another repair would remove more than the error
+// requires, or revert an undo.
 type changedError struct{ entry string }
 
 func (e changedError) Error() string { return "repaired already: " + e.entry }
@@ -94,12 +94,17 @@ func (a *attempt) run(ctx context.Context) (entry string, err error) {
 	if a.detect != nil && !a.detect(ctx, a) {
 		return "", nil
 	}
-	handled, ok := a.claim()
-	if !ok {
-		a.log.Debug("handled already")
-		return "", nil
+	if id := a.info.ID; id != "" {
+		if !a.dedupe.claim(id) {
+			a.log.Debug("handled already")
+			return "", nil
+		}
+		defer func() {
+			if err != nil && !errors.Is(err, errLimit) { // it may be tried again
+				a.dedupe.release(id)
+			}
+		}()
 	}
-	defer func() { handled(err == nil || errors.Is(err, errLimit)) }()
 	if a.err.Class == repair.ThinkingBlockModified { // nothing is changed, and the turn is not ended
 		a.refuse(ctx)
 		return "", nil
@@ -116,27 +121,6 @@ func (a *attempt) run(ctx context.Context) (entry string, err error) {
 		entry, err = a.apply(ctx)
 	}
 	return entry, a.conclude(ctx, entry, err)
-}
-
-// claim claims the message of an attempt that an error asks for, and waits until no other process
-// handles a message. release must be called; unless it was handled, it can be claimed again.
-func (a *attempt) claim() (release func(handled bool), ok bool) {
-	id, unreported := a.info.ID, a.late && !a.ended
-	if id != "" && !a.dedupe.claim(id, unreported) {
-		return nil, false
-	}
-	others := func(bool) {}
-	if a.reported && !a.late { // else nothing is shown or aborted
-		if others, ok = a.opt.Claim(id); !ok {
-			return nil, false
-		}
-	}
-	return func(handled bool) {
-		if !handled {
-			a.dedupe.release(id)
-		}
-		others(handled && id != "")
-	}, true
 }
 
 // start begins what is done to the session, unless it has begun.

@@ -8,22 +8,20 @@ type dedupe struct {
 	limit int // recoveries of a session
 
 	mu       sync.Mutex
-	claimed  Recent[bool] // the value is the argument unreported of claim
+	claimed  Recent[struct{}]
 	attempts Recent[int]
 }
 
 func newDedupe(limit int) *dedupe { return &dedupe{limit: limit} }
 
-// claim reports whether the message may be handled, and records it as handled. A
-// message that was claimed as unreported can be claimed once more when the agent
-// reports it.
-func (d *dedupe) claim(message string, unreported bool) bool {
+// claim reports whether the message may be handled, and records it as handled.
+func (d *dedupe) claim(message string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if before, ok := d.claimed.Get(message); ok && (unreported || !before) {
+	if _, ok := d.claimed.Get(message); ok {
 		return false
 	}
-	d.claimed.Set(message, unreported)
+	d.claimed.Set(message, struct{}{})
 	return true
 }
 

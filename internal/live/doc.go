@@ -8,8 +8,7 @@
 // recovery at a time: a pure function says what follows from an event. A [Pipe] is an agent
 // that is reached through its plugin, by the protocol of docs/plugin-protocol.md.
 //
-// Whatever asks for a repair, an error, a turn that does not end, a session that is idle or
-// about to be sent, it is one attempt, which takes these steps; rows.go has the table of what
+// Whatever asks for a repair, an error, a session that is idle or about to be sent, it is one attempt, which takes these steps; rows.go has the table of what
 // differs.
 //
 //  1. Detect: is there something to do? A message that failed must still be the newest.
@@ -22,8 +21,7 @@
 //  7. Count, log and show what became of it, and resume the turn if that is enabled and useful.
 //  8. Call the complete callback, whatever happened.
 //
-// [Hook.RecoverMissed] and [Watch.RecoverUnreported] find errors in the store that the agent
-// did not report.
+// An error that the agent stored and did not report is found by following the store.
 //
 // Loops are prevented as follows: a message is recovered once, and a session at most
 // [Options.MaxAttempts] times until one of its turns succeeds. This package sends a prompt

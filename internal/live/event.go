@@ -24,8 +24,6 @@ const (
 	EventStatus  = "session.status"
 	EventDeleted = "session.deleted"
 	EventMessage = "message.updated"
-
-	eventRequest = "mend.request" // of the plugin, for [Hook.CompareRequest]
 )
 
 // relevant reports whether events of this type are handled.
@@ -47,7 +45,6 @@ type update struct {
 	succeeded bool   // a turn succeeded
 	answered  bool   // the model ended it; else the agent may have given it up
 	deleted   bool
-	message   *Info // that was reported
 
 	at          time.Time // when it was reported
 	recoverable bool      // the failure is one that the Hook recovers
@@ -111,11 +108,11 @@ func (e *Event) decode() (update, error) {
 		u.failure = &Info{SessionID: p.SessionID, Role: change.RoleAssistant, Error: p.Error, Directory: e.Directory}
 	case e.Type != EventMessage:
 	case i.Role == change.RoleUser:
-		u.message, u.prompted, u.prompt = i, true, i.ID
+		u.prompted, u.prompt = true, i.ID
 	case i.Role == change.RoleAssistant && i.HasError():
-		u.message, u.failure = i, i
+		u.failure = i
 	case i.Role == change.RoleAssistant:
-		u.message, u.succeeded = i, i.Finished() && i.Summary != true
+		u.succeeded = i.Finished() && i.Summary != true
 		u.answered = u.succeeded && i.Finish != nil
 	}
 	return u, err

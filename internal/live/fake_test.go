@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"slices"
 	"strings"
@@ -36,13 +35,8 @@ type fakeAgent struct {
 	lastChange string // what LastChange returns
 	result     repair.Result
 	trims      []repair.TrimRequest
-	records    []change.Record      // in place of stored
-	others     []change.Head        // of other sessions
-	edits      []repair.RequestEdit // what ProposeEdits returns
-	state      change.Stamp
-	difference string // what CompareRequest returns
-	versions   versionMap
-	broken     map[string][]repair.Diagnosis // by session
+	records    []change.Record // in place of stored
+	others     []change.Head   // of other sessions
 }
 
 func (f *fakeAgent) record(format string, args ...any) error {
@@ -172,11 +166,6 @@ func (f *fakeAgent) RepairIf(ctx context.Context, _ change.Head, r repair.Reques
 	return f.entry, f.result, nil
 }
 
-func (f *fakeAgent) ProposeEdits(_ context.Context, id string, r repair.Request) (repair.Result, []repair.RequestEdit, error) {
-	f.requests = append(f.requests, r)
-	return f.result, f.edits, f.record("propose %s", id)
-}
-
 func (f *fakeAgent) Trim(_ context.Context, _ string, r repair.TrimRequest) (string, repair.Trimmed, error) {
 	f.trims = append(f.trims, r)
 	return f.entry, repair.Trimmed{Outputs: make([]repair.TrimmedOutput, 3)}, f.record("trim")
@@ -186,39 +175,8 @@ func (f *fakeAgent) CheckUnasked(context.Context, string, repair.Result) error {
 	return f.record("checkUnasked")
 }
 
-func (f *fakeAgent) State(context.Context) (change.Stamp, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.state, nil
-}
-
-func (f *fakeAgent) Broken(_ context.Context, heads []change.Head) iter.Seq2[change.Head, []repair.Diagnosis] {
-	_ = f.record("broken")
-	return func(yield func(change.Head, []repair.Diagnosis) bool) {
-		for _, head := range heads {
-			if broken := f.broken[head.ID]; broken != nil && !yield(head, broken) {
-				return
-			}
-		}
-	}
-}
-
 func (f *fakeAgent) KnowsVersion(version string) (string, bool, bool) {
 	return version, version != "9.9.9" && version != "0.0.1", version == "9.9.9"
-}
-
-// A versionMap is a VersionLog in memory.
-type versionMap map[string]string
-
-func (v versionMap) Contradiction(version string) string { return v[version] }
-
-func (v versionMap) Record(version, contradiction string) error {
-	v[version] = contradiction
-	return nil
-}
-
-func (f *fakeAgent) CompareRequest(context.Context, string, []repair.SentMessage) (string, error) {
-	return f.difference, f.record("compare")
 }
 
 // hook returns a Hook of the fakeAgent. It never waits.

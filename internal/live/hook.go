@@ -24,19 +24,6 @@ type Options struct {
 	Placeholder     string         // see [repair.Request]
 	Cancelled       string         // see [repair.Request]; "" means a text that fits the class
 
-	// Claim, if not nil, waits until no other process handles a failed message, and reports
-	// whether none has handled this one. release must be called then: with handled, no
-	// other process handles the message again. A process that dies has handled nothing.
-	Claim func(message string) (release func(handled bool), ok bool)
-
-	// Versions, if not nil, keeps what is known of versions of the agent that mend was not
-	// verified with. Without it nothing is repaired before requests of these.
-	Versions VersionLog
-
-	// Version, if not nil, is called for a version of the agent that mend was not verified with;
-	// why says why nothing is repaired before its requests, "" if it counts as the newest verified one.
-	Version func(version, why string)
-
 	// Report, if not nil, is called with what became of each attempt to repair a session.
 	Report func(Report)
 	Log    *slog.Logger // nil discards
@@ -74,17 +61,16 @@ const defaultAttempts = 3
 // A Hook recovers sessions of one agent. Its methods are safe for concurrent use; one
 // recovery runs at a time.
 type Hook struct {
-	agent   Agent
-	store   Repairer
-	opt     Options
-	sem     chan struct{} // holds a value while a recovery runs
-	dedupe  *dedupe
-	amended Recent[struct{}] // sessions whose requests are repaired; guarded by sem
-	wait    func(context.Context, time.Duration) error
+	agent  Agent
+	store  Repairer
+	opt    Options
+	sem    chan struct{} // holds a value while a recovery runs
+	dedupe *dedupe
+	wait   func(context.Context, time.Duration) error
 
-	mu     sync.Mutex
-	trials Recent[string]   // versions, by the sessions that were repaired before a request of them
-	said   Recent[struct{}] // see [Hook.sayVersion]
+	mu             sync.Mutex
+	trials         Recent[string]    // versions, by the sessions that were repaired before a request of them
+	contradictions map[string]string // what showed that mend does not know a version
 }
 
 // New returns a Hook for the sessions of a, nil if there is only a store. r must repair the store that
@@ -99,14 +85,16 @@ func New(a Agent, r Repairer, o Options) *Hook {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.Claim == nil {
-		o.Claim = func(string) (func(bool), bool) { return func(bool) {}, true }
+	return &Hook{
+		agent: a, store: r, opt: o, sem: make(chan struct{}, 1), dedupe: newDedupe(o.MaxAttempts), wait: sleep, contradictions: map[string]string{},
 	}
-	return &Hook{agent: a, store: r, opt: o, sem: make(chan struct{}, 1), dedupe: newDedupe(o.MaxAttempts), wait: sleep}
 }
 
 // Agent returns the agent.
 func (h *Hook) Agent() Agent { return h.agent }
+
+// AgentEnded lets the hook repair what is stored, without an agent. No recovery may be running.
+func (h *Hook) AgentEnded() { h.agent = noAgent{} }
 
 // Log returns the log.
 func (h *Hook) Log() *slog.Logger { return h.opt.Log }
@@ -178,7 +166,7 @@ func (h *Hook) complete(req repair.Request) repair.Request {
 
 // AwaitIdle waits while the agent works in the session. The error says that it still does.
 func (h *Hook) AwaitIdle(ctx context.Context, s SessionRef) error {
-	for n := 0; h.busy(ctx, s); n++ {
+	for n := 0; h.Busy(ctx, s); n++ {
 		if n == len(busyDelays) {
 			return errWorking
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -341,49 +340,5 @@ func TestEndedContext(t *testing.T) {
 	release()
 	if _, err := h.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) && err != nil {
 		t.Errorf("begin = %v", err)
-	}
-}
-
-// TestRecoverMissed checks that late recoveries repair the store and do not call the
-// agent.
-func TestRecoverMissed(t *testing.T) {
-	now := time.Now()
-	for _, c := range []struct {
-		name string
-		prep func(*fakeAgent)
-		want string
-	}{
-		{"repaired", func(*fakeAgent) {}, "sessions, read, lastChange, read, repair"},
-		{"nothing wrong", func(f *fakeAgent) { f.entry = "" }, "sessions, read, lastChange, read, repair"},
-		{"changed since", func(f *fakeAgent) { f.lastChange = "quail" }, "sessions, read, lastChange"},
-		{"last change unknown", func(f *fakeAgent) { f.errors = map[string]error{"lastChange": errTest} }, "sessions, read, lastChange"},
-		{"too old", func(f *fakeAgent) { f.updated = now.Add(-48 * time.Hour).UnixMilli() }, "sessions"},
-		{"explained", func(f *fakeAgent) { f.stored[1] = failedMessage("msg_2", prefillText) }, "sessions, read"},
-		{"another error", func(f *fakeAgent) { f.stored[1] = failedMessage("msg_2", otherText) }, "sessions, read"},
-		{"no error", func(f *fakeAgent) { f.stored = f.stored[:1] }, "sessions, read"},
-		{"created after listening", func(f *fakeAgent) { f.stored[1].Info.Time.Created = float64(now.Add(time.Hour).UnixMilli()) }, "sessions, read"},
-		{"unreadable", func(f *fakeAgent) { f.errors = map[string]error{"read": errTest} }, "sessions, read"},
-		{"no list", func(f *fakeAgent) { f.errors = map[string]error{"sessions": errTest} }, "sessions"},
-	} {
-		f, _ := failedSession(orderText)
-		f.updated = now.UnixMilli()
-		c.prep(f)
-		var n counts
-		h := f.hook(Options{AutoResume: true, Report: n.add})
-		err := h.RecoverMissed(t.Context(), now.Add(-24*time.Hour), now, "")
-		if (err != nil) != (c.name == "no list") {
-			t.Errorf("%s: RecoverMissed: %v", c.name, err)
-		}
-		if got := strings.Join(f.recorded(), ", "); got != c.want {
-			t.Errorf("%s: did %s, want %s", c.name, got, c.want)
-		}
-		if want := map[bool]int{true: 2, false: 0}[c.name == "repaired"]; len(n.m) != want {
-			t.Errorf("%s: counted %v, want %d kinds", c.name, n.m, want)
-		}
-	}
-	f, _ := failedSession(orderText)
-	f.updated = now.UnixMilli()
-	if err := f.hook(Options{}).RecoverMissed(t.Context(), now.Add(-time.Hour), now, "/elsewhere"); err != nil || f.count("read") != 0 {
-		t.Errorf("RecoverMissed of another folder: %v, did %v", err, f.recorded())
 	}
 }

@@ -34,7 +34,7 @@ func findInterrupted(ctx context.Context, a *attempt) bool {
 		return false
 	}
 	a.info, a.changed = m.Info, len(m.unfinishedCalls())
-	return a.changed > 0 && !a.busy(ctx, a.ref)
+	return a.changed > 0 && !a.Busy(ctx, a.ref)
 }
 
 // storedMessage returns the message from the store, or nil.
@@ -51,8 +51,8 @@ func (a *attempt) storedMessage(ctx context.Context, id string) *Message {
 	return nil
 }
 
-// busy reports whether the agent may be working in the session.
-func (h *Hook) busy(ctx context.Context, s SessionRef) bool {
+// Busy reports whether the agent may be working in the session.
+func (h *Hook) Busy(ctx context.Context, s SessionRef) bool {
 	busy, err := h.agent.Busy(ctx, s)
 	return busy || err != nil
 }

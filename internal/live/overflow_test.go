@@ -1,8 +1,10 @@
 package live
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -152,4 +154,24 @@ func TestRequestSizes(t *testing.T) {
 			t.Errorf("%s: class %q, want %q", text, e.Class, repair.ContextTooLong)
 		}
 	}
+}
+
+// recordedLines reads a file of testdata.
+func recordedLines[T any](t *testing.T, path string) (all []T) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var v T
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		all = append(all, v)
+	}
+	return all
 }

@@ -205,9 +205,6 @@ func (p *Pipe) reply(ctx context.Context, l line, answer func(context.Context, Q
 		},
 	})
 	r := line{Type: lineReply, ID: l.ID, Repair: given.Repair, Model: given.Model, Refuse: given.Refuse, Append: given.Append}
-	for _, e := range given.Edits {
-		r.Edits = append(r.Edits, edited{e.Message, e.Part, e.New, e.Data})
-	}
 	if err != nil {
 		r.Error = err.Error()
 	}
@@ -352,7 +349,6 @@ type line struct {
 	Wait      int64           `json:"wait,omitempty"`     // in milliseconds
 	Question  int             `json:"question,omitempty"` // the id of one
 	Repair    string          `json:"repair,omitempty"`
-	Edits     []edited        `json:"edits,omitempty"`
 	Model     *Model          `json:"model,omitempty"`
 	Named     bool            `json:"named,omitempty"` // the prompt names the model
 	Agent     string          `json:"agent,omitempty"`
@@ -366,14 +362,6 @@ type line struct {
 	Failed   []FailedCall        `json:"failed,omitempty"`
 	Refuse   string              `json:"refuse,omitempty"`
 	Append   []Appended          `json:"append,omitempty"`
-}
-
-// An edited record is a [repair.RequestEdit]. Without data the record is removed.
-type edited struct {
-	Message string          `json:"message"`
-	Part    string          `json:"part,omitempty"`
-	New     bool            `json:"new,omitempty"`
-	Data    json.RawMessage `json:"data,omitempty"`
 }
 
 // The types of lines.

@@ -66,28 +66,19 @@ const (
 	HookPrompt  HookPoint = "" // before the agent reads the session for a new prompt
 	HookTool    HookPoint = "tool.execute.before"
 	HookRequest HookPoint = "experimental.chat.messages.transform"
-	HookRepair  HookPoint = "repair.request" // at the same place: the request is repaired, not the store
-
-	// HookCompare is at the same place, for the first request: the agent reports it, and
-	// does not wait. See [Hook.CompareRequest].
-	HookCompare HookPoint = eventRequest
 )
 
 // A Reply is the answer to a [Question].
 type Reply struct {
-	Repair string               // the id of the repair if the store was changed
-	Model  *Model               // the model to which the prompt is to be sent instead of its own
-	Refuse string               // why the tool must not run, with [HookTool]
-	Append []Appended           // with [HookRequest]
-	Edits  []repair.RequestEdit // of the request, with [HookRepair]
+	Repair string     // the id of the repair if the store was changed
+	Model  *Model     // the model to which the prompt is to be sent instead of its own
+	Refuse string     // why the tool must not run, with [HookTool]
+	Append []Appended // with [HookRequest]
 }
 
-// Reasons why a session is left as it is before a request. If the provider refuses the
+// errTooLate is why a session is left as it is before a request. If the provider refuses the
 // request, the session is recovered then.
-var (
-	errTooLate = errors.New("the agent no longer waits")
-	errTooLong = errors.New("the edits of the request are too long")
-)
+var errTooLate = errors.New("the agent no longer waits")
 
 // preflightNamed repairs the session that a question names, before the agent makes a request
 // for it, if the request would be refused, or if the agent could not make it. It returns the
@@ -110,7 +101,7 @@ func (h *Hook) preflightNamed(ctx context.Context, q Question) (entry string, er
 // another process may be working in is left as it is.
 func (h *Hook) preflightStored(ctx context.Context, since time.Time, q Question) error {
 	end := time.Now().Add(q.Deadline)
-	heads, err := h.storedSessions(ctx)
+	heads, err := h.store.Sessions(ctx)
 	if err != nil {
 		return err
 	}
@@ -166,7 +157,7 @@ func checkPreflight(ctx context.Context, a *attempt, r repair.Result) error {
 	if err := a.store.CheckUnasked(ctx, a.ref.ID, r); err != nil {
 		return err
 	}
-	if !a.late && a.busy(ctx, a.ref) {
+	if !a.late && a.Busy(ctx, a.ref) {
 		return errWorking
 	}
 	if a.question.Begin != nil {
@@ -178,55 +169,6 @@ func checkPreflight(ctx context.Context, a *attempt, r repair.Result) error {
 		return errTooLate
 	}
 	return nil
-}
-
-// RepairRequest returns the edits that make the next request of a session one that is not
-// refused. The store stays as it is. If that cannot be done the error says why; the session
-// is recovered when the provider refuses the request.
-func (h *Hook) RepairRequest(ctx context.Context, q Question) ([]repair.RequestEdit, error) {
-	if err := change.ValidateID(q.Session.ID); err != nil {
-		return nil, err
-	}
-	if _, err := h.checkVersion(q.Version); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, q.Deadline, errTooLate)
-	defer cancel()
-	release, err := h.Acquire(ctx)
-	if err != nil {
-		return nil, causeOr(ctx, err)
-	}
-	defer release()
-	req := repair.Request{Except: h.opt.Disabled, Force: true} // the turn has begun
-	req.Version = q.Version
-	_, edits, err := h.store.ProposeEdits(ctx, q.Session.ID, h.complete(req))
-	log := h.opt.Log.With("session", q.Session.ID)
-	if err == nil && len(edits) > 0 && size(edits) > maxEdits {
-		err = errTooLong
-	}
-	if err != nil {
-		err = causeOr(ctx, err)
-		log.Info("left alone", "why", err)
-		h.report(Report{Outcome: LeftAlone, Session: q.Session.ID, Why: err.Error()})
-		return nil, err
-	}
-	if _, ok := h.amended.Get(q.Session.ID); len(edits) > 0 && !ok { // the next requests are repaired silently
-		h.amended.Set(q.Session.ID, struct{}{})
-		log.Info("repaired in the request alone", "records", len(edits))
-		h.Toast(ctx, q.Session.Directory, Toast{"Request repaired", requestRepairedText(q.Session.ID), VariantSuccess, resultTime})
-	}
-	return edits, nil
-}
-
-// maxEdits is the size of the edits of one request, in bytes: a line of the protocol must hold
-// them.
-const maxEdits = 512 << 10
-
-func size(edits []repair.RequestEdit) (n int) {
-	for i := range edits {
-		n += len(edits[i].Data) + 200 // of the ids
-	}
-	return n
 }
 
 // AnswerQuestion answers a question of the agent about a session, or about all sessions

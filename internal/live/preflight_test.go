@@ -3,8 +3,6 @@ package live
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -32,9 +30,6 @@ func TestPreflight(t *testing.T) {
 		{"healthy", func(f *fakeAgent, _ *Question) { f.entry = "" }, false, nil},
 		{"an older version", func(_ *fakeAgent, q *Question) { q.Version = "0.0.1" }, false, UnverifiedError{Version: "0.0.1"}},
 		{"a newer version", func(_ *fakeAgent, q *Question) { q.Version = "9.9.9" }, true, nil},
-		{"a newer version that something contradicted", func(f *fakeAgent, q *Question) {
-			q.Version, f.versions = "9.9.9", versionMap{"9.9.9": "it sends other messages"}
-		}, false, UnverifiedError{"9.9.9", "it sends other messages"}},
 		{"busy", func(f *fakeAgent, _ *Question) { f.busy = true }, false, errWorking},
 		{"busy or not is unknown", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"busy": errTest} }, false, errWorking},
 		{"it must not be repaired unasked", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"checkUnasked": errTest} }, false, errTest},
@@ -49,11 +44,11 @@ func TestPreflight(t *testing.T) {
 		}, false, errTooLate},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := &fakeAgent{entry: "quail", result: lossless, versions: versionMap{}}
+			f := &fakeAgent{entry: "quail", result: lossless}
 			f.result.Fixed = append([]repair.Diagnosis(nil), lossless.Fixed...)
 			q := Question{Session: SessionRef{ID: "ses_1"}, Version: "1.18.33", Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
 			c.change(f, &q)
-			entry, err := f.hook(Options{Log: logTo(t), Versions: f.versions}).preflightNamed(t.Context(), q)
+			entry, err := f.hook(Options{Log: logTo(t)}).preflightNamed(t.Context(), q)
 			if (entry != "") != c.repaired || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
 				t.Errorf("Preflight = %q, %v, want repaired %t, %v; did %v", entry, err, c.repaired, c.err, f.recorded())
 			}
@@ -154,48 +149,5 @@ func TestUnanswered(t *testing.T) {
 		if got := f.count("repair"); got != c.repairs {
 			t.Errorf("%s: %d repairs, want %d; did %v", c.name, got, c.repairs, f.recorded())
 		}
-	}
-}
-
-// TestRepairRequest checks which requests are repaired in place of the store, and that this is
-// shown once for each session.
-func TestRepairRequest(t *testing.T) {
-	edits := []repair.RequestEdit{{Message: "msg_1", Part: "prt_1", Data: []byte(`{"id":"prt_1"}`)}}
-	broken := []repair.Diagnosis{fixed(repair.ThinkingSignature, "")}
-	for _, c := range []struct {
-		name   string
-		change func(*fakeAgent, *Question)
-		edits  int
-		err    error
-	}{
-		{"broken", func(*fakeAgent, *Question) {}, 1, nil},
-		{"what is lost can be read", func(f *fakeAgent, _ *Question) {
-			f.result.Fixed = []repair.Diagnosis{fixed(repair.ThinkingBlockOrder, "What the model thought.")}
-		}, 1, nil},
-		{"healthy", func(f *fakeAgent, _ *Question) { f.edits = nil }, 0, nil},
-		{"nothing can be fixed", func(f *fakeAgent, _ *Question) { f.edits, f.result.Remaining = nil, broken }, 0, nil},
-		{"not in a request", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"propose": errTest} }, 0, errTest},
-		{"an older version", func(_ *fakeAgent, q *Question) { q.Version = "0.0.1" }, 0, UnverifiedError{Version: "0.0.1"}},
-		{"a bad id", func(_ *fakeAgent, q *Question) { q.Session.ID = "../x" }, 0, errors.New("not a valid id")},
-		{"too long", func(f *fakeAgent, _ *Question) { f.edits[0].Data = make([]byte, maxEdits) }, 0, errTooLong},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			f := &fakeAgent{edits: slices.Clone(edits)}
-			q := Question{Session: SessionRef{ID: "ses_1"}, Version: "1.18.33", Deadline: time.Minute}
-			c.change(f, &q)
-			h := f.hook(Options{Log: logTo(t)})
-			for range 2 {
-				got, err := h.RepairRequest(t.Context(), q)
-				if len(got) != c.edits || (err == nil) != (c.err == nil) || err != nil && !strings.Contains(err.Error(), c.err.Error()) {
-					t.Errorf("RepairRequest = %v, %v, want %d edits, %v", got, err, c.edits, c.err)
-				}
-			}
-			if n := f.count("toast"); n != c.edits {
-				t.Errorf("%d toasts, want %d", n, c.edits)
-			}
-			if n := f.count("repair"); n != 0 {
-				t.Errorf("%d repairs of the store", n)
-			}
-		})
 	}
 }

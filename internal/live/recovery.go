@@ -29,7 +29,7 @@ func (h *Hook) HandleSessionRecovery(ctx context.Context, i Info) bool {
 
 // findFailure finds the message that failed.
 func findFailure(ctx context.Context, a *attempt) bool {
-	if a.late || a.err.Class == repair.ThinkingBlockModified && a.info.ID != "" {
+	if a.err.Class == repair.ThinkingBlockModified && a.info.ID != "" {
 		return true
 	}
 	last, err := a.findFailed(ctx)

@@ -51,26 +51,15 @@ var (
 		done:  func(a *attempt, entry string) string { return endedText(a.changed, entry) },
 	}
 
-	// endless is of a turn that does not end, see [countRounds]: if messages are dated in the future,
-	// it is aborted and they are put in order.
-	endless = row{
-		limited: true, aborts: true,
-		detect: func(_ context.Context, a *attempt) bool { return a.handles(repair.AssistantPrefillUnsupported) },
-		request: func(*attempt) repair.Request {
-			return repair.Request{Classes: []repair.Class{repair.AssistantPrefillUnsupported}, Latent: true, Force: true}
-		},
-		title: repairedTitle, done: func(_ *attempt, entry string) string { return endlessText(entry) },
-	}
-
 	// unanswered is of a turn that ended without an answer, or with an error that is not known. An
 	// agent that cannot read a stored record ends the turn like that. All that is broken in the store
 	// is repaired.
 	unanswered = row{
 		limited: true,
-		detect:  func(ctx context.Context, a *attempt) bool { return !a.busy(ctx, a.ref) },
+		detect:  func(ctx context.Context, a *attempt) bool { return !a.Busy(ctx, a.ref) },
 		request: func(a *attempt) repair.Request { return repair.Request{Except: a.opt.Disabled, Force: true} },
 		check: func(ctx context.Context, a *attempt, _ repair.Result) error {
-			if a.busy(ctx, a.ref) {
+			if a.Busy(ctx, a.ref) {
 				return errWorking
 			}
 			return nil

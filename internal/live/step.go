@@ -8,7 +8,6 @@ type sessionState struct {
 	prompt    string // the id of the newest prompt
 	asked     bool   // that has no answer, not even a failed one
 	overflows int    // requests in a row that were too long, if the agent compacts the session
-	turn      turnState
 }
 
 // A task is what a [Watch] is to do about a session.
@@ -26,26 +25,19 @@ const (
 	taskForget    taskKind = iota + 1 // the session was deleted
 	taskSucceeded                     // a turn succeeded
 	taskFailure                       // an answer ended with an error that can be recovered
-	taskEndless                       // a turn does not end
 	taskOverflow                      // a request was too long
 	taskIdle                          // the agent does not work in the session
 	taskSilent                        // a turn ended without an answer, or with an error that is not known
 )
 
 // taskRows has the attempts of the tasks that need only the session.
-var taskRows = map[taskKind]row{taskEndless: endless, taskIdle: interrupted, taskSilent: unanswered}
+var taskRows = map[taskKind]row{taskIdle: interrupted, taskSilent: unanswered}
 
 // step is the policy of a [Watch]: it returns the state of a session after an event, and what is to
 // be done. It reads no clock and no store.
 func step(s sessionState, u update) (next sessionState, tasks []task) {
 	if u.deleted {
 		return sessionState{}, []task{{kind: taskForget}}
-	}
-	if u.message != nil {
-		var endless bool
-		if s.turn, endless = countRounds(s.turn, *u.message, u.at); endless {
-			tasks = append(tasks, task{kind: taskEndless})
-		}
 	}
 	switch {
 	case u.prompted: // also set when the agent sends an old prompt again after summarising it

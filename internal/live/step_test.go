@@ -11,7 +11,7 @@ func TestStep(t *testing.T) {
 	failure := func(text string) *Info { return &Info{ID: "msg_2", Error: errorJSON(text)} }
 	compacted := &Info{Error: []byte(`{"name":"ContextOverflowError"}`)}
 	names := map[taskKind]string{
-		taskForget: "forget", taskSucceeded: "succeeded", taskFailure: "failure", taskEndless: "endless",
+		taskForget: "forget", taskSucceeded: "succeeded", taskFailure: "failure",
 		taskOverflow: "overflow", taskIdle: "idle", taskSilent: "silent",
 	}
 	asked, again := update{prompted: true, prompt: "msg_1"}, update{prompted: true, prompt: "msg_3"}
@@ -55,14 +55,14 @@ func TestStep(t *testing.T) {
 // TestTasks checks that the tasks of a session are few, and in order.
 func TestTasks(t *testing.T) {
 	var q queueItem
-	for n, kind := range []taskKind{taskSilent, taskFailure, taskIdle, taskFailure, taskIdle, taskFailure, taskEndless} {
+	for n, kind := range []taskKind{taskSilent, taskFailure, taskIdle, taskFailure, taskIdle, taskFailure} {
 		q.add(task{kind: kind, failure: Info{ID: fmt.Sprint(n)}})
 	}
 	var got []string
 	for _, t := range q.tasks {
 		got = append(got, fmt.Sprint(t.kind, " ", t.failure.ID))
 	}
-	if want := "3 1, 3 5, 4 6, 6 4, 7 0"; strings.Join(got, ", ") != want {
+	if want := "3 1, 3 5, 5 4, 6 0"; strings.Join(got, ", ") != want {
 		t.Errorf("tasks %q, want %q", strings.Join(got, ", "), want)
 	}
 }

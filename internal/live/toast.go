@@ -110,11 +110,6 @@ func sendAgainText(entry string) string {
 	return fmt.Sprintf("Send your prompt again. Undo: mend undo %s", entry)
 }
 
-// endlessText is of a turn that would not have ended.
-func endlessText(entry string) string {
-	return fmt.Sprintf("Endless turn stopped. Send your prompt again. Undo: mend undo %s", entry)
-}
-
 func beforeRequestText(entry string) string {
 	return fmt.Sprintf("Repaired before sending. Undo: mend undo %s", entry)
 }
@@ -122,8 +117,4 @@ func beforeRequestText(entry string) string {
 // foundText is of a session in which mend found the damage before a prompt.
 func foundText(entry string) string {
 	return fmt.Sprintf("Repaired before your next prompt. Undo: mend undo %s", entry)
-}
-
-func requestRepairedText(session string) string {
-	return "The stored session stays as it is. To fix it: mend fix " + session
 }

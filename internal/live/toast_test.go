@@ -14,9 +14,9 @@ import (
 func TestToastLength(t *testing.T) {
 	texts := []string{
 		repairedText("qevajo", true, false), repairedText("qevajo", false, true), alreadyRepairedText("qevajo"),
-		endedText(3, "qevajo"), sendAgainText("qevajo"), endlessText("qevajo"), beforeRequestText("qevajo"), limitText(3), failedText(errors.New("locked")),
+		endedText(3, "qevajo"), sendAgainText("qevajo"), beforeRequestText("qevajo"), limitText(3), failedText(errors.New("locked")),
 		failedText(errors.New("planning for ses_1: the agent is using this session, and a great deal more that nobody has time to read")),
-		requestRepairedText("ses_1"), trimmedText(12, "qevajo"), nothingTrimmedText,
+		trimmedText(12, "qevajo"), nothingTrimmedText,
 		unexplainedText(repair.APIError{}), unexplainedText(repair.APIError{Rule: "R7", Class: repair.ThinkingSignature}),
 	}
 	for _, n := range notices {
@@ -33,7 +33,7 @@ func TestToastLength(t *testing.T) {
 func TestToastNextStep(t *testing.T) {
 	for _, text := range []string{
 		repairedText("qevajo", false, false), repairedText("qevajo", true, false), alreadyRepairedText("qevajo"), endedText(3, "qevajo"),
-		sendAgainText("qevajo"), endlessText("qevajo"), trimmedText(12, "qevajo"),
+		sendAgainText("qevajo"), trimmedText(12, "qevajo"),
 	} {
 		if !strings.Contains(text, "Send your prompt again.") && !strings.Contains(text, "Send a prompt to continue.") || !strings.Contains(text, "mend undo qevajo") {
 			t.Errorf("the toast %q does not say how to go on", text)

@@ -191,7 +191,7 @@ func TestRunEnds(t *testing.T) {
 func TestDedupeBound(t *testing.T) {
 	d := newDedupe(1)
 	for n := range 3 * maxRecent {
-		if id := fmt.Sprint(n); !d.claim(id, false) || !d.attempt(id) || d.claim(id, false) || d.attempt(id) {
+		if id := fmt.Sprint(n); !d.claim(id) || !d.attempt(id) || d.claim(id) || d.attempt(id) {
 			t.Fatalf("claim or try %s went wrong", id)
 		}
 	}

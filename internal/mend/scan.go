@@ -227,28 +227,6 @@ func (c *Store) ScanOne(ctx context.Context, head change.Head) (found Finding, e
 	return found, cmp.Or(ctx.Err(), found.Err)
 }
 
-// Broken yields those of the sessions that are broken, with what is broken. It reads only, one
-// session at a time: for a process that must leave the machine to others. Of a session that has
-// not changed since an earlier scan it reads only the stamp.
-func (c *Store) Broken(ctx context.Context, heads []change.Head) iter.Seq2[change.Head, []repair.Diagnosis] {
-	return func(yield func(change.Head, []repair.Diagnosis) bool) {
-		p := c.newPass()
-		p.start(len(heads))
-		defer p.save(ctx, false, nil)
-		for _, head := range heads {
-			e := c.examine(ctx, p, head)
-			if ctx.Err() != nil {
-				return
-			}
-			p.add(head, e.result)
-			broken := slices.DeleteFunc(slices.Clone(e.Diagnoses), func(d repair.Diagnosis) bool { return d.Severity != repair.Broken })
-			if len(broken) > 0 && !yield(head, broken) {
-				return
-			}
-		}
-	}
-}
-
 // Examine examines one session of [Store.Sessions] for a request, which it reads. It asks no cache.
 func (c *Store) Examine(ctx context.Context, head change.Head, r repair.Request) (agent.Examination, error) {
 	c.store.Refresh() // the settings may have changed

@@ -44,9 +44,6 @@ func (c Repairer) Records(ctx context.Context, id string) ([]change.Record, erro
 	return c.Reader().Records(ctx, head)
 }
 
-// State returns the stamp of the whole store, the zero stamp if that cannot be computed at once.
-func (c Repairer) State(ctx context.Context) (change.Stamp, error) { return c.Reader().State(ctx) }
-
 // KnowsVersion reports whether mend was verified with a version of the agent, and whether it is newer
 // than all of those; with "", with the version that diagnoses are made for, which it returns.
 func (c Repairer) KnowsVersion(name string) (resolved string, verified, newer bool) {
@@ -278,69 +275,4 @@ func isInterference(err error) bool {
 	var locked *journal.LockedError
 	var stale *mend.StaleError
 	return errors.As(err, &conflict) || errors.As(err, &stale) || errors.As(err, &locked) || errors.Is(err, change.ErrLocked)
-}
-
-// ProposeEdits plans the repair of what is broken in a session, as [Repairer.RepairIf] does, and
-// returns it as edits of the next request. It writes nothing. It is an error if
-// the repair cannot be made in a request, or leaves something broken.
-func (c Repairer) ProposeEdits(ctx context.Context, id string, r repair.Request) (result repair.Result, edits []repair.RequestEdit, err error) {
-	errPlanned := errors.New("planned")
-	_, result, err = c.RepairIf(ctx, change.Head{ID: id}, r, func(context.Context, repair.Result) error { return errPlanned })
-	if errors.Is(err, errPlanned) {
-		if err = checkWhole(id, result); err == nil {
-			edits, err = c.Reader().Edits(result.Plan.Ops)
-		}
-	}
-	return result, edits, err
-}
-
-// CompareRequest compares the messages of a request that the agent is making with the blocks
-// that mend expects in it, and returns the first that differs; "" for none. An answer that has
-// begun is not compared, nor is a message of which mend expects nothing, unless it is the first.
-func (c Repairer) CompareRequest(ctx context.Context, id string, sent []repair.SentMessage) (difference string, err error) {
-	head, err := c.Session(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	f, err := c.Forecast(ctx, head)
-	if err != nil || len(sent) == 0 {
-		return "", err
-	}
-	at := map[string]int{}
-	parts := map[string]string{} // types, by message and part
-	for i, m := range sent {
-		at[m.ID] = i
-		for _, p := range m.Parts {
-			parts[m.ID+"/"+p.ID] = p.Type
-		}
-	}
-	last := -1
-	for _, t := range f.Request.Turns {
-		for _, ref := range t.Messages {
-			i, ok := at[ref.Message]
-			switch {
-			case !ok && last == len(sent)-1:
-				continue
-			case !ok || i < last || last < 0 && i > 0:
-				return fmt.Sprintf("where mend expects message %s it sends %.200q", ref.Message, sent[min(last+1, len(sent)-1)].ID), nil
-			}
-			last = i
-		}
-		for _, b := range t.Blocks {
-			ref := b.Ref()
-			if _, ok := at[ref.Message]; !ok || ref.Part == "" {
-				continue
-			}
-			if kind, ok := parts[ref.Message+"/"+ref.Part]; !ok || b.IsThinking() && kind != "reasoning" || b.ToolID != "" && kind != "tool" {
-				return fmt.Sprintf("it sends no %s in part %s, which mend expects", b.Type, ref.Part), nil
-			}
-		}
-	}
-	if last < 0 { // the store may have changed since
-		return "", fmt.Errorf("simulating the request of session %s: it has no messages", id)
-	}
-	if last < len(sent)-1 {
-		return fmt.Sprintf("it sends message %.200q, which mend does not expect", sent[last+1].ID), nil
-	}
-	return "", nil
 }

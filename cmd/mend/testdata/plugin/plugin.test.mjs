@@ -413,40 +413,6 @@ test("a call that was sent without a text never gets one", async (t) => {
   assert.equal(asked().length, 1)
 })
 
-test("a request is repaired in place, and records that it does not have stay out of it", async (t) => {
-  const p = await hookedPlugin(t, [{ type: "hello", protocol: 2 }, { ...ready, hooks: { "repair.request": 1000 } }])
-  const message = (id, created, ...parts) => ({ info: { id, sessionID: "ses_1", time: { created } }, parts: parts.map((id) => ({ id })) })
-  const messages = [message("msg_2", 2, "prt_1", "prt_3"), message("msg_3", 3, "prt_4"), message("msg_4", 4)]
-  const repaired = async (edits) => {
-    const done = p["experimental.chat.messages.transform"]({}, { messages })
-    await new Promise((resolve) => process.nextTick(resolve))
-    await turn()
-    const { id, hook, session } = asked().at(-1)
-    assert.deepEqual([hook, session], ["repair.request", "ses_1"])
-    hooks[0].says({ type: "reply", id, edits })
-    await done
-    return messages.map(({ info, parts }) => [info.id, ...parts.map((p) => p.id + (p.text ?? ""))].join(" "))
-  }
-  const data = (id, more) => ({ id, sessionID: "ses_1", ...more })
-  assert.deepEqual(
-    await repaired([
-      { message: "msg_1", new: true, data: data("msg_1", { time: { created: 1 } }) },
-      { message: "msg_1", part: "prt_0", new: true, data: data("prt_0", { text: "=hi" }) },
-      { message: "msg_2", part: "prt_2", new: true, data: data("prt_2", { text: "=new" }) },
-      { message: "msg_2", part: "prt_3", data: data("prt_3", { text: "=set" }) },
-      { message: "msg_2", part: "prt_1" },
-      { message: "msg_3" },
-      { message: "msg_4", data: data("msg_4", { time: { created: 4 }, error: {} }) },
-      { message: "msg_9", data: data("msg_9", { time: { created: 9 } }) }, // the answer that is being made
-      { message: "msg_9", part: "prt_9", data: data("prt_9") },
-      { message: "msg_4", part: "prt_9", data: data("prt_9") },
-    ]),
-    ["msg_1 prt_0=hi", "msg_2 prt_2=new prt_3=set", "msg_4"],
-  )
-  assert.deepEqual(messages[2].info.error, {})
-  for (const edits of [7, null, undefined, []]) assert.equal((await repaired(edits)).length, 3)
-})
-
 test("replies of any form are no harm", async (t) => {
   const p = await hookedPlugin(t)
   for (const reply of [{ append: 7 }, { append: [{ part: "prt_9", text: 7 }] }, {}]) {
