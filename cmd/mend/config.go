@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,14 +24,14 @@ func configVerb(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config [KEY...]",
 		Short: "Show the settings and where each value comes from, or change one",
-		Long: `Show each setting with its meaning, the value in use, where that value comes from,
-the default and the environment variable. With keys, show only those.
+		Long: `Show each setting, the value in use, and where that value comes from. With keys, also what
+they mean, why one would change them, the values that are allowed and the environment variable.
 
 A later source overrides an earlier one: the default, the file, the environment, and
 --set KEY=VALUE of the commands that have it. The file is a JSON object in which comments
 are allowed; the first line of the answer has its path. For example:
 
-  {"autoResume": true, "notificationSeconds": 20}
+  {"autoResume": true, "skip": ["thinking_signature"]}
 
 "config set" and "config unset" change one setting in the file; its other bytes stay.`,
 		Example: `  mend config
@@ -71,29 +70,36 @@ func editVerb(env *environment, use, short string, args int) *cobra.Command {
 	}
 }
 
-// editSetting changes a setting in the user's file, or with a nil value removes it.
-func editSetting(env *environment, key string, value *string) error {
+// changeSetting changes a setting in the user's file, or with a nil value removes it.
+func changeSetting(key string, value *string) (e config.Edit, err error) {
 	path, err := config.Path()
 	if err != nil {
-		return err
+		return e, err
 	}
-	e, err := config.PlanEdit(path, key, value)
-	if err != nil {
-		return &fail.Failure{Code: fail.Usage, Hint: configHint, Err: err}
+	if e, err = config.PlanEdit(path, key, value); err != nil {
+		return e, &fail.Failure{Code: fail.Usage, Hint: configHint, Err: err}
 	}
 	if e.Changed() {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
+			return e, err
 		}
 		if err := atomicfile.Replace(path, e.Before, e.After, 0o600); err != nil {
-			return fmt.Errorf("writing %s: %w", path, err)
+			return e, fmt.Errorf("writing %s: %w", path, err)
 		}
+	}
+	return e, nil
+}
+
+func editSetting(env *environment, key string, value *string) error {
+	e, err := changeSetting(key, value)
+	if err != nil {
+		return err
 	}
 	done := "Changed"
 	if !e.Changed() {
 		done = "Nothing to change in"
 	}
-	env.Printf("%s %s.\n", done, term.Escape(term.ShortenHome(path)))
+	env.Printf("%s %s.\n", done, term.Escape(term.ShortenHome(e.Path)))
 	return runConfig(env, nil, []string{key})
 }
 
@@ -174,16 +180,23 @@ func runConfig(env *environment, set, keys []string) error {
 		env.Printf("Note: %s\n\n", term.Escape(note))
 	}
 	for i, s := range list {
-		if i > 0 {
-			env.Printf("\n")
-		}
 		origin := term.Faint("(default)")
 		if s.Origin != config.Default {
 			origin = term.Bold("("+originText(s)+")") + term.Faint(", default "+config.Text(s.Default))
 		}
+		if len(keys) > 0 && i > 0 {
+			env.Printf("\n")
+		}
 		env.Printf("%s = %s  %s\n", term.Bold(s.Key), term.Escape(config.Text(s.Value)), origin)
+		if len(keys) == 0 {
+			continue
+		}
 		env.Printf("    %s\n", term.WrapAt(s.Description, 4, width))
-		env.Printf("    %s\n", term.Faint(s.Env+": "+s.Want))
+		env.Printf("    %s\n", term.WrapAt("Why: "+s.Reason, 4, width))
+		env.Printf("    %s\n", term.Faint(term.WrapAt(s.Env+": "+s.Want, 4, width)))
+	}
+	if len(keys) == 0 {
+		env.Printf("\n%s\n", term.Faint("mend config KEY says what a setting means, and why one would change it."))
 	}
 	return nil
 }
@@ -197,7 +210,7 @@ func originText(s config.Setting) string {
 		return "from $" + s.Env
 	case config.Flag:
 		return "from --set"
-	case config.FromHooks, config.FromModels:
+	case config.FromHooks:
 		return "from " + string(s.Origin)
 	default:
 		return string(s.Origin)
@@ -244,32 +257,11 @@ func changedSettings(c config.Config) []string {
 // liveOptions converts the settings to the options of a [live.Hook].
 func liveOptions(c config.Config) live.Options {
 	o := live.Options{
-		KeepInterrupted: !c.InterruptedTools, AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries,
-		TrimOverflow: c.TrimOverflow, NoToasts: !c.Toasts, ToastTime: time.Duration(c.ToastSeconds) * time.Second, Placeholder: c.Placeholder,
+		KeepInterrupted: c.Skips(config.SkipInterrupted), AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries, TrimOverflow: c.TrimOverflow,
+		NoToasts: c.NotificationSeconds == 0, ToastTime: seconds(c.NotificationSeconds), Placeholder: c.Placeholder,
 	}
-	if c.Origin("cancelledToolResultText") != config.Default { // the default depends on the class
-		o.Cancelled = c.Cancelled
-	}
-	for _, s := range []struct {
-		on    bool
-		class repair.Class
-	}{
-		{c.ToolResultMissing, repair.ToolResultMissing},
-		{c.ThinkingBlockOrder, repair.ThinkingBlockOrder},
-		{c.ThinkingDisabledViolation, repair.ThinkingDisabledViolation},
-		{c.EmptyContentMessage, repair.EmptyContentMessage},
-		{c.UnavailableTool, repair.UnavailableTool},
-		{c.InvalidToolCall, repair.InvalidToolCall},
-		{c.InvalidFile, repair.InvalidFile},
-		{c.FirstPromptMissing, repair.FirstPromptMissing},
-		{c.ThinkingSignature, repair.ThinkingSignature},
-		{c.EncryptedReasoning, repair.EncryptedReasoning},
-		{c.ThinkingBlockModified, repair.ThinkingBlockModified},
-		{c.AssistantPrefillUnsupported, repair.AssistantPrefillUnsupported},
-	} {
-		if !s.on {
-			o.Disabled = append(o.Disabled, s.class)
-		}
+	for _, word := range c.Skip {
+		o.Disabled = append(o.Disabled, repair.Class(word)) // the other words are none
 	}
 	return o
 }

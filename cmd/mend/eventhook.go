@@ -62,7 +62,7 @@ func logEventHook(env *environment, err error) {
 	if jerr != nil {
 		return
 	}
-	if log, err2 := openHookLog(journal, false); err2 == nil {
+	if log, err2 := openHookLog(journal); err2 == nil {
 		log.Warn("examining a session of "+env.opt.Agents[0].Title(), "error", err)
 	}
 }
@@ -131,7 +131,7 @@ func keepForHook(ctx context.Context, env *environment, client *mend.Store, head
 	if err != nil {
 		return
 	}
-	log, err := openHookLog(journal, c.Debug)
+	log, err := openHookLog(journal)
 	if err != nil {
 		return
 	}

@@ -135,7 +135,7 @@ func openRecoverer(ctx context.Context, env *environment, pipe *live.Pipe, hello
 	if err != nil {
 		return nil, err
 	}
-	log, err := openHookLog(journal, c.Debug)
+	log, err := openHookLog(journal)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,6 @@ func openRecoverer(ctx context.Context, env *environment, pipe *live.Pipe, hello
 		log.Error("recovering interrupted repairs", "error", err)
 	}
 	logNotes(log, notes)
-	pipe.SetTimeout(milliseconds(c.TimeoutMs))
 	state := newHookReporter(journal, hookState{
 		Verb: "hook", Version: version(), Agent: agentOf(client.ID()), Directory: hello.Directory, Settings: changedSettings(c),
 	}, log)
@@ -164,7 +163,7 @@ const (
 func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, first []live.Event) error {
 	h.log.Info("serving", "directory", hello.Directory, "plugin", hello.Plugin)
 	w := live.NewWatch(h.hook)
-	others := hooks.New(w, pipe, unattended.New(h.client), otherHooks(h.config.Other, hello.Once))
+	others := hooks.New(w, pipe, unattended.New(h.client), otherHooks(h.config, hello.Once))
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	var work sync.WaitGroup
@@ -193,7 +192,7 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 	w.Close()
 	stopWatching()
 	work.Wait()
-	h.lookOnce(ctx, hello)
+	h.lookOnce(ctx, w)
 	h.catchUp(ctx, hello.Since)
 	h.log.Info("ended", "error", err)
 	h.state.end()
@@ -220,15 +219,19 @@ func (h *recoverer) following(ctx context.Context, directory string) watch.Optio
 	return o
 }
 
-// lookOnce looks at the sessions that were in use: an agent that ends right after an error may not send its last events.
-func (h *recoverer) lookOnce(ctx context.Context, hello live.Hello) {
+// lookOnce looks at the sessions that had events: an agent that ends right after an error may not send its last ones.
+func (h *recoverer) lookOnce(ctx context.Context, w *live.Watch) {
 	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
 	defer cancel()
 	h.hook.AgentEnded()
-	o := h.following(ctx, hello.Directory)
-	o.Since = hello.Since
-	if err := watch.Once(ctx, readStore{h.client, h.client.Reader()}, o); err != nil && ctx.Err() == nil {
-		h.log.Warn("looking at the sessions that were in use", "error", err)
+	for _, id := range w.Sessions() {
+		head, err := h.client.Session(ctx, id)
+		if err == nil {
+			_, _, err = h.look(ctx, head)
+		}
+		if err != nil && ctx.Err() == nil {
+			h.log.Debug("looking at a session that was in use", "session", id, "error", err)
+		}
 	}
 }
 
@@ -244,7 +247,7 @@ const maxHookLog = 1 << 20
 
 // openHookLog opens the log of hook in dir, which it creates if necessary. Several hooks
 // may write to the log.
-func openHookLog(dir string, debug bool) (*slog.Logger, error) {
+func openHookLog(dir string) (*slog.Logger, error) {
 	path := filepath.Join(dir, "hook.log")
 	if err := ownfile.MakeDir(dir); err != nil {
 		return nil, err
@@ -261,5 +264,5 @@ func openHookLog(dir string, debug bool) (*slog.Logger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the log: %w", err)
 	}
-	return slog.New(slog.NewTextHandler(f, logOptions(debug))).With("pid", os.Getpid()), nil
+	return slog.New(slog.NewTextHandler(f, logOptions())).With("pid", os.Getpid()), nil
 }

@@ -7,12 +7,14 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"mend/agent"
 	"mend/change"
 	"mend/internal/config"
 	"mend/internal/fail"
@@ -33,12 +35,12 @@ session that was copied before, only what is new is copied. "mend restore" bring
 session that its agent has deleted, cut or overwritten.
 
 The copies have the texts of your conversations, compressed, in a file that only you can
-read. They are thinned as backups are: see the settings keepHourly, keepDaily, keepWeekly
-and keepMaxMB. "mend forget SESSION" erases those of a session.
+read. They are thinned as backups are: one copy stays of each of 24 hours, 14 days and 12
+weeks; keepMaxMB is how large all may become. "mend forget SESSION" erases those of a session.
 
 With --on, copies are also made when a turn ends: by the plugin of OpenCode, the hooks of
-Claude Code and Codex that "mend install --agent claude" or codex writes, and "mend
-watch". --off ends that, and so does the setting keepMaxMB 0. What is kept stays.`,
+Claude Code and Codex that "mend plugin install --agent claude" or codex writes, and "mend
+watch". --off ends that. What is kept stays. Both set the setting keep.`,
 		Example: `  mend keep            all sessions, for example once a day
   mend keep .          the newest session of this folder
   mend keep --on       from now on also at the end of each turn`,
@@ -60,7 +62,7 @@ watch". --off ends that, and so does the setting keepMaxMB 0. What is kept stays
 
 // keepPolicy returns how the settings thin copies.
 func keepPolicy(c config.Config) keep.Policy {
-	return keep.Policy{Hourly: c.KeepHourly, Daily: c.KeepDaily, Weekly: c.KeepWeekly, MaxBytes: int64(c.KeepMaxMB) << 20}
+	return keep.Policy{Hourly: 24, Daily: 14, Weekly: 12, MaxBytes: int64(c.KeepMaxMB) << 20}
 }
 
 // A keptJSON says what became of the copies of the sessions of a store.
@@ -118,7 +120,7 @@ func runKeep(ctx context.Context, env *environment, names []string, f writeFlags
 				left = env.skipStore(ctx, left, err)
 			}
 		}
-		if !f.dryRun && c.KeepMaxMB > 0 && (k.ThinDue(time.Hour) || k.Size() > int64(c.KeepMaxMB)<<20) && k.ThinDue(time.Minute) {
+		if !f.dryRun && (k.ThinDue(time.Hour) || k.Size() > int64(c.KeepMaxMB)<<20) && k.ThinDue(time.Minute) {
 			freed, err := k.Thin(ctx, keepPolicy(c))
 			if err != nil {
 				return err
@@ -256,7 +258,7 @@ func keepOffer(dir string) string {
 // keepNotice says what is kept, where, and how to turn it off.
 func keepNotice(dir string) string {
 	return "mend keeps copies of your sessions, with the texts of your conversations, in " + term.Escape(term.ShortenHome(keep.Path(dir))) +
-		", which only you can read. \"mend restore\" brings sessions back, \"mend forget SESSION\" erases the copies of one, \"mend keep --off\" or the setting keepMaxMB 0 turns automatic copies off."
+		", which only you can read. \"mend restore\" brings sessions back, \"mend forget SESSION\" erases the copies of one, \"mend keep --off\" turns automatic copies off."
 }
 
 // switchKeep turns automatic copies on or off.
@@ -269,28 +271,33 @@ func switchKeep(ctx context.Context, env *environment, on bool, f writeFlags) er
 	if err != nil {
 		return err
 	}
-	is := keep.Automatic(dir)
-	env.setAnswer("automatic", is)
+	env.setAnswer("automatic", c.Keep)
 	if f.dryRun {
-		env.Say("Automatic copies are %s, and would be turned %s. Nothing was written.", onOrOff(is), onOrOff(on))
+		env.Say("Automatic copies are %s, and would be turned %s. Nothing was written.", onOrOff(c.Keep), onOrOff(on))
 		return nil
 	}
-	if on && !is {
+	if on && !c.Keep {
 		env.Say("%s", keepNotice(dir))
 		if err := confirmChange(ctx, env.Terminal, f, "Copy each session when one of its turns ends?", nil); err != nil {
 			return err
 		}
 	}
-	if err := keep.SetAutomatic(dir, on); err != nil {
-		return fmt.Errorf("turning automatic copies %s: %w", onOrOff(on), err)
+	if err := setKeep(on); err != nil {
+		return err
 	}
 	env.setAnswer("automatic", on)
 	env.Say("Automatic copies are %s.", onOrOff(on))
-	switch {
-	case on && c.KeepMaxMB == 0:
-		env.Note("the setting keepMaxMB is 0, so none are made")
-	case on:
-		noteKeepers(env)
+	if on {
+		return addKeepers(ctx, env)
+	}
+	return nil
+}
+
+// setKeep turns automatic copies on or off, in the user's settings.
+func setKeep(on bool) error {
+	value := strconv.FormatBool(on)
+	if _, err := changeSetting("keep", &value); err != nil {
+		return fmt.Errorf("turning automatic copies %s: %w", onOrOff(on), err)
 	}
 	return nil
 }
@@ -313,31 +320,50 @@ func askKeep(ctx context.Context, env *environment, f writeFlags) (bool, error) 
 // agreeToKeep turns automatic copies on, and says once what that means.
 func agreeToKeep(env *environment) error {
 	dir, err := env.opt.Journal.Folder()
-	if err != nil || keep.Automatic(dir) {
+	if err != nil || loadsKeep() {
 		return err
 	}
-	if err := keep.SetAutomatic(dir, true); err != nil {
-		return fmt.Errorf("turning automatic copies on: %w", err)
+	if err := setKeep(true); err != nil {
+		return err
 	}
 	env.Say("%s", keepNotice(dir))
 	return nil
 }
 
-// noteKeepers names the agents in which nothing is installed that makes automatic copies, and the commands that do it.
-func noteKeepers(env *environment) {
+// loadsKeep reports whether automatic copies are on.
+func loadsKeep() bool {
+	c, _, err := loadLiveSettings(nil)
+	return err == nil && c.Keep
+}
+
+// addKeepers lets the hooks that are installed make automatic copies, and names the agents for which nothing is installed that
+// can.
+func addKeepers(ctx context.Context, env *environment) error {
 	var lacking, commands []string
 	for _, ag := range env.opt.Agents {
-		keeps := slices.ContainsFunc(states(env, ag), func(p pluginJSON) bool {
-			return p.isOf(ag) && (p.Keep || ag.Name() == agents[0].Name() && hasPlugin([]pluginJSON{p}, ag))
-		})
-		if _, err := ag.Find(""); err == nil && !keeps && ag.Installer() != nil {
+		all := states(env, ag)
+		if _, err := ag.Find(""); err != nil || all == nil || hasPlugin(all, ag) && ag.Installer().About().Deadline == 0 {
+			continue // the plugin asks mend at each turn
+		}
+		at := slices.IndexFunc(all, func(p pluginJSON) bool { return p.State == agent.Current || p.State == agent.Other })
+		switch {
+		case at < 0:
 			lacking = append(lacking, ag.Title())
 			commands = append(commands, term.Command("mend install --keep"+flagOf(ag.Name())))
+		case !all[at].Keep:
+			i, err := installationOf(env, ag, all[at].Place == "project")
+			if err == nil {
+				err = i.install(ctx, agent.Setup{Repair: all[at].Repair, Keep: true}, writeFlags{yes: true}, true)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	if len(lacking) > 0 {
 		env.Say("In %s nothing makes copies yet. To install it: %s", term.Enumerate(lacking), term.Enumerate(commands))
 	}
+	return nil
 }
 
 func flagOf(name string) string {
@@ -428,7 +454,7 @@ func (t *turnKeeper) catchUp(ctx context.Context, since time.Time) {
 }
 
 // on reports whether copies are made.
-func (a automaticKeep) on() bool { return a.config.KeepMaxMB > 0 && keep.Automatic(a.dir) }
+func (a automaticKeep) on() bool { return a.config.Keep }
 
 // keep copies sessions. It reports an error in the log alone.
 func (a automaticKeep) keep(ctx context.Context, client *mend.Store, heads []change.Head, why string, thin bool) {
@@ -556,17 +582,10 @@ const keepLook = time.Second
 
 // keepStatus returns how many sessions of each agent are covered, nil if that cannot be found out.
 func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *keepStatusJSON {
-	dir, err := env.opt.Journal.Folder()
-	if err != nil {
-		return nil
-	}
-	s := keepStatusJSON{Automatic: keep.Automatic(dir), Agents: []coverageJSON{}, Gone: []goneStoreJSON{}, Damaged: nonNil(damagedBefore(env, time.Now().Add(time.Minute)))}
-	if c, err := loadSettings(nil); err == nil && c.KeepMaxMB == 0 {
-		s.Automatic = false
-	}
+	s := keepStatusJSON{Automatic: loadsKeep(), Agents: []coverageJSON{}, Gone: []goneStoreJSON{}, Damaged: nonNil(damagedBefore(env, time.Now().Add(time.Minute)))}
 	look, stop := context.WithTimeout(ctx, keepLook)
 	defer stop()
-	err = env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
+	err := env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
 		s.Bytes = k.Size()
 		for _, client := range clients {
 			id := client.ID()

@@ -96,7 +96,7 @@ func testLiveGuards(t *testing.T, version string, archive []byte) {
 	m.project = h.Project()
 	session := h.Unpack(archive)
 	installPlugin(t, h)
-	configure(t, h, `{"hooks": "all", "stuckAfter": 2, "stuckAction": "retry", "preflightMs": 20000}`)
+	configure(t, h, `{"hooks": "all", "stuckAfter": 2, "watchSubagents": "retry", "preflightMs": 20000}`)
 	editPlugin(t, h, "this.waits[asked.hook]", "60 * this.waits[asked.hook]") // on a busy machine
 	for _, name := range []string{"unread.txt", "read.txt", "part.txt"} {
 		if err := os.WriteFile(m.file(name), []byte("one\ntwo\n"), 0o644); err != nil {

@@ -95,7 +95,7 @@ func TestLivePlugin(t *testing.T) {
 				h, session, g := home(t, version, !c.thinkingDisabled)
 				damageSession(t, h, session, c.damage)
 				installPlugin(t, h)
-				configure(t, h, fmt.Sprintf(`{"preflight": "off", "autoResume": %t} // really`, c.autoResume))
+				configure(t, h, fmt.Sprintf(`{"skip": ["preflight"], "autoResume": %t} // really`, c.autoResume))
 				server := h.Serve()
 				seen, events := followToasts(t, server), followEvents(t, server)
 				g.set(c.refuse)
@@ -151,7 +151,7 @@ func TestLivePluginRun(t *testing.T) {
 				h, session, _ := home(t, version, true)
 				damageSession(t, h, session, "blank answer")
 				installPlugin(t, h)
-				configure(t, h, `{"preflight": "off"}`)
+				configure(t, h, `{"skip": ["preflight"]}`)
 				if c.deaf != "" {
 					editPlugin(t, h, "const WANTED =", c.deaf)
 				}
@@ -270,10 +270,10 @@ func TestLivePluginBesideWatch(t *testing.T) {
 	onVersions(t, "1.18.33", func(t *testing.T, version string) {
 		h, session, _ := home(t, version, true)
 		installPlugin(t, h)
-		configure(t, h, `{"preflight": "off"}`)
+		configure(t, h, `{"skip": ["preflight"]}`)
 		server := h.Serve()
 		_, state := pluginHome(h)
-		startWatch(t, h, state, "--set", "preflight=off")
+		startWatch(t, h, state, "--set", "skip=preflight")
 		for n := 1; n <= 3; n++ {
 			damageSession(t, h, session, "blank answer")
 			if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
@@ -346,7 +346,7 @@ func TestLivePluginKilled(t *testing.T) {
 	onVersions(t, "", func(t *testing.T, version string) {
 		h, session, _ := home(t, version, true)
 		installPlugin(t, h)
-		configure(t, h, `{"preflight": "off"}`)
+		configure(t, h, `{"skip": ["preflight"]}`)
 		server := h.Serve()
 		alive := func(prompt string) {
 			t.Helper()
@@ -408,7 +408,7 @@ func TestLivePluginFirst(t *testing.T) {
 	t.Cleanup(api.Close)
 	h := opencode.New(t, exe, api, true)
 	installPlugin(t, h)
-	configure(t, h, `{"preflight": "off"}`)
+	configure(t, h, `{"skip": ["preflight"]}`)
 	server := h.Serve()
 	var s struct{ ID string }
 	callServer(t, server, http.MethodPost, "/session", map[string]any{}, &s)

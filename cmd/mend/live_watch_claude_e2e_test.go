@@ -41,7 +41,7 @@ func refuseImage(body string) string {
 func (c claudeTrial) watch() *lockedBuffer {
 	c.Helper()
 	home := filepath.Dir(c.Root())
-	cmd := exec.Command(c.bin, "watch", "--set", "watchQuietSeconds=1")
+	cmd := exec.Command(c.bin, "watch", "--set", "watchPollSeconds=1")
 	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
 	out := &lockedBuffer{}
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(out, c.Output()), c.Output()

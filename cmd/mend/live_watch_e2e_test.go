@@ -24,7 +24,7 @@ import (
 // mend follows the store.
 func startWatch(t *testing.T, h *opencode.Home, state string, args ...string) *exec.Cmd {
 	t.Helper()
-	cmd := mendCommand(t, h, state, append([]string{"watch", "--set", "watchQuietSeconds=1"}, args...)...)
+	cmd := mendCommand(t, h, state, append([]string{"watch", "--set", "watchPollSeconds=1"}, args...)...)
 	var out lockedBuffer
 	cmd.Stdout = io.MultiWriter(&out, t.Output())
 	if err := cmd.Start(); err != nil {
@@ -99,7 +99,7 @@ func TestLiveWatchUpgrade(t *testing.T) {
 	t.Parallel()
 	h, session, _ := home(t, "1.1.53", true)
 	state := t.TempDir()
-	cmd := mendCommand(t, h, state, "watch", "--set", "watchQuietSeconds=1", "--set", "preflight=off")
+	cmd := mendCommand(t, h, state, "watch", "--set", "watchPollSeconds=1", "--set", "skip=preflight")
 	cmd.Args = cmd.Args[:len(cmd.Args)-2] // without a store
 	cmd.Env = append(cmd.Env, "XDG_DATA_HOME="+filepath.Dir(h.DataDir()), "HOME="+state)
 	out := &lockedBuffer{}
@@ -145,7 +145,7 @@ func TestLiveLimit(t *testing.T) {
 	h, session, _ := home(t, "1.18.33", true)
 	server := h.Serve()
 	state := t.TempDir()
-	startWatch(t, h, state, "--set", "preflight=off")
+	startWatch(t, h, state, "--set", "skip=preflight")
 	for n := 1; n <= 5; n++ {
 		damageSession(t, h, session, "blank answer")
 		if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
@@ -178,7 +178,7 @@ func TestLiveMendKilled(t *testing.T) {
 		}
 		for n := range kills {
 			damageSession(t, h, session, "blank answer")
-			first := startWatch(t, h, state, "--set", "preflight=off")
+			first := startWatch(t, h, state, "--set", "skip=preflight")
 			if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
 				t.Fatalf("prompt %d = %s; reply:\n%s", n, r.Verdict, r.Output)
 			}
@@ -186,7 +186,7 @@ func TestLiveMendKilled(t *testing.T) {
 			_ = first.Process.Kill()
 			_ = first.Wait()
 			half := countRepairs(t, state)
-			second := startWatch(t, h, state, "--set", "preflight=off")
+			second := startWatch(t, h, state, "--set", "skip=preflight")
 			waitFor(t, "the repair", func() bool { return countRepairs(t, state) == before+1 })
 			t.Logf("kill %d: repaired %s", n, map[bool]string{true: "before", false: "at the next start"}[half > before])
 			if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {

@@ -10,12 +10,12 @@ import (
 
 // otherHooks returns the options of the hooks that repair no session. once says that the agent
 // ends with its turn, so that none can be continued.
-func otherHooks(c config.OtherHooks, once bool) hooks.Options {
+func otherHooks(c config.Config, once bool) hooks.Options {
 	o := hooks.Options{WriteGuard: c.WriteGuard, ExplainToolErrors: c.ExplainToolErrors}
-	if c.WatchSubagents {
-		o.Children = hooks.ChildOptions{After: seconds(c.StuckAfter), Action: c.StuckAction}
+	if c.WatchSubagents != "off" {
+		o.Children = hooks.ChildOptions{After: seconds(c.StuckAfter), Action: c.WatchSubagents}
 	}
-	if !c.ModelFallback {
+	if c.Skips(config.SkipFallback) {
 		return o
 	}
 	o.Fallback = hooks.FallbackPolicy{

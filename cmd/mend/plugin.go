@@ -24,7 +24,6 @@ import (
 	"mend/internal/atomicfile"
 	"mend/internal/config"
 	"mend/internal/fail"
-	"mend/internal/keep"
 	"mend/internal/ownfile"
 	"mend/internal/term"
 )
@@ -175,11 +174,7 @@ func (i installation) install(ctx context.Context, s agent.Setup, f writeFlags, 
 	if s.Hooks != "" && !slices.Contains(config.HooksValues(), s.Hooks) {
 		return usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), s.Hooks)
 	}
-	if !keepSaid {
-		if journal, err := i.opt.Journal.Folder(); err == nil {
-			s.Keep = keep.Automatic(journal)
-		}
-	}
+	s.Keep = s.Keep || !keepSaid && loadsKeep()
 	s, err = i.setup(s)
 	if err == nil {
 		err = i.Accepts(s)
@@ -245,7 +240,7 @@ func (i installation) noteSettings(text []byte) {
 		i.Say("%s", term.Faint("Settings: "+term.Escape(note)))
 	}
 	if is, _ := i.Status(text, agent.Setup{Values: config.HooksValues()}); is.Hooks == config.HooksAll {
-		i.Say("%s", term.Faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+". modelFallback needs fallbackModels."))
+		i.Say("%s", term.Faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+". Other models are used if fallbackModels has some."))
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hooks.Hooks) func(context.Context, live.Question) (live.Reply, error) {
 	wait := milliseconds(h.config.PreflightMs)
 	offer := live.Offer{Hooks: map[live.HookPoint]time.Duration{}}
-	off := h.config.Preflight != config.PreflightRepair
+	off := h.config.Skips(config.SkipPreflight)
 	if !off {
 		offer.Wait = wait
 	}
@@ -33,7 +33,7 @@ func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hook
 			q.Model, q.Named = r.Model, true
 		}
 		if off {
-			return r, errors.New("the setting \"preflight\" is not \"repair\"")
+			return r, errors.New("the setting \"skip\" has \"preflight\"")
 		}
 		r.Repair, err = h.hook.AnswerQuestion(ctx, time.Now().Add(-time.Duration(h.config.LookBackHours)*time.Hour), q)
 		return r, err

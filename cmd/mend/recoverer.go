@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"log/slog"
+	"os"
 	"slices"
+	"strconv"
 	"time"
 
 	"mend/change"
@@ -14,8 +16,8 @@ import (
 	"mend/repair"
 )
 
-func logOptions(debug bool) *slog.HandlerOptions {
-	if debug {
+func logOptions() *slog.HandlerOptions {
+	if on, err := strconv.ParseBool(os.Getenv("MEND_DEBUG")); on && err == nil {
 		return &slog.HandlerOptions{Level: slog.LevelDebug}
 	}
 	return &slog.HandlerOptions{Level: slog.LevelInfo}
@@ -61,7 +63,7 @@ func (h *recoverer) look(ctx context.Context, head change.Head) (entry string, w
 	if f := x.Failure; f != nil {
 		failure = &live.StoredFailure{Message: f.Message, Error: f.Error, Time: f.Time}
 	}
-	entry, err = h.hook.RepairStored(ctx, head, failure, worst != nil && h.config.Preflight == config.PreflightRepair)
+	entry, err = h.hook.RepairStored(ctx, head, failure, worst != nil && !h.config.Skips(config.SkipPreflight))
 	return entry, worst, err
 }
 

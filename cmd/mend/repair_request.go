@@ -24,7 +24,7 @@ func repairRequest(ctx context.Context, env *environment, f repairFlags) (r repa
 	if _, ok := errors.AsType[*config.ProblemError](err); err != nil && !ok { // status names what is left out
 		return r, nil, err
 	}
-	r.Placeholder, r.Cancelled = c.Placeholder, c.Cancelled
+	r.Placeholder = c.Placeholder
 	if r.Classes, err = parseClasses(env, f.classes); err != nil || !f.hasError() {
 		return r, nil, err
 	}

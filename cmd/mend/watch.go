@@ -43,7 +43,7 @@ because of what is stored, watch repairs it: your next prompt works. Each repair
 journal, and is shown with the command that undoes it.
 
 It needs no server, no password and no port. It repairs what the plugin repairs before a
-request ("mend config preflight"), and sends no prompts. A session that Claude Code has open is
+request ("mend config skip"), and sends no prompts. A session that Claude Code has open is
 only reported, because Claude Code would not see the change.
 
 Stores that appear later are followed too. Press Ctrl-C to end it. A unit that
@@ -120,7 +120,7 @@ func runWatch(ctx context.Context, env *environment, c config.Config, notes []st
 			return err
 		}
 	}
-	log, err := openHookLog(dir, c.Debug)
+	log, err := openHookLog(dir)
 	if err != nil {
 		return err
 	}
@@ -176,10 +176,10 @@ func needPlugin(c config.Config) (on []string) {
 	}{
 		{"autoResume", c.AutoResume},
 		{"trimOverflow", c.TrimOverflow},
-		{"modelFallback", c.Other.ModelFallback},
-		{"writeGuard", c.Other.WriteGuard},
-		{"explainToolErrors", c.Other.ExplainToolErrors},
-		{"watchSubagents", c.Other.WatchSubagents},
+		{"fallbackModels", len(c.FallbackModels)+len(c.AgentFallbackModels) > 0},
+		{"writeGuard", c.WriteGuard},
+		{"explainToolErrors", c.ExplainToolErrors},
+		{"watchSubagents", c.WatchSubagents != "off"},
 	} {
 		if s.on {
 			on = append(on, s.name)
@@ -251,7 +251,7 @@ func (w *watcher) options(client *mend.Store) watch.Options {
 	s := &watchedStore{w, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log, w.state), automaticKeep{w.opt.Journal, w.state.dir, w.config, w.log}}
 	return watch.Options{
 		Since: time.Now().Add(-time.Duration(w.config.LookBackHours) * time.Hour),
-		Quiet: time.Duration(w.config.WatchQuietSeconds) * time.Second, Poll: seconds(w.config.WatchPollSeconds),
+		Quiet: seconds(min(2, w.config.WatchPollSeconds)), Poll: seconds(w.config.WatchPollSeconds),
 		Handle: s.handle, Notice: s.notice,
 	}
 }

@@ -33,12 +33,6 @@ func sessionRecord(t *testing.T, store, session string) (path string, record map
 	return paths[0], record
 }
 
-func sessionDirectory(t *testing.T, store, session string) string {
-	t.Helper()
-	_, record := sessionRecord(t, store, session)
-	return record["directory"].(string)
-}
-
 // touchSession dates the record of a session now, as OpenCode does with each prompt.
 func touchSession(t *testing.T, store, session string) {
 	t.Helper()
@@ -70,7 +64,7 @@ func nextEvent(t *testing.T, lines *bufio.Scanner, want string) (e watchEvent) {
 func TestWatchVerb(t *testing.T) {
 	t.Parallel()
 	store, session := blankTextStore(t)
-	r := startMend(t, store, "watch", "--json", "--set", "watchQuietSeconds=1", "--set", "retentionDays=1")
+	r := startMend(t, store, "watch", "--json", "--set", "watchPollSeconds=1", "--set", "retentionDays=1")
 	lines := bufio.NewScanner(r.out)
 	if e := nextEvent(t, lines, "following"); *e.Sessions != 1 || e.Agent != "opencode" {
 		t.Errorf("following: %+v", e)

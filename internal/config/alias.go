@@ -10,61 +10,75 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// An alias is a key of oh-my-opencode that is accepted for a setting. Dots stand between
-// the names of nested objects.
-type alias struct {
-	name    string
-	setting string // "" if mend has none; the key is then ignored
+// aliases has the settings that keys of oh-my-opencode set. Dots stand between the names of nested objects. After
+// "skip " there is a word of that setting, which the value false adds.
+var aliases = map[string]string{
+	"emptyMessagePlaceholder":                         "placeholderText",
+	"experimental.auto_resume":                        "autoResume",
+	"experimental.empty_message_recovery":             "skip empty_content_message",
+	"experimental.aggressive_truncation":              "trimOverflow",
+	"fallback_models":                                 "fallbackModels",
+	"model_fallback":                                  "skip " + SkipFallback,
+	"runtime_fallback":                                "skip " + SkipFallback,
+	"runtime_fallback.enabled":                        "skip " + SkipFallback,
+	"runtime_fallback.retry_on_errors":                "fallbackErrors",
+	"runtime_fallback.max_fallback_attempts":          "fallbackAttempts",
+	"runtime_fallback.cooldown_seconds":               "fallbackCooldownSeconds",
+	"runtime_fallback.timeout_seconds":                "fallbackSilenceSeconds",
+	"runtime_fallback.restore_primary_after_cooldown": "fallbackRestore",
 }
 
-// aliases has the keys of oh-my-opencode, apart from disabled_hooks.
-var aliases = []alias{
-	{"emptyMessagePlaceholder", "placeholderText"},
-	{"experimental.auto_resume", "autoResume"},
-	{"experimental.empty_message_recovery", "recoverEmptyContentMessage"},
-	{"experimental.aggressive_truncation", "trimOverflow"},
-	{"experimental.dynamic_context_pruning", ""},
-	{"experimental.preemptive_compaction", ""},
-	{"experimental.truncate_all_tool_outputs", ""},
-	{"experimental.model_fallback_title", ""},
-	{"fallback_models", "fallbackModels"},
-	{"model_fallback", "modelFallback"},
-	{"runtime_fallback", "modelFallback"},
-	{"runtime_fallback.enabled", "modelFallback"},
-	{"runtime_fallback.retry_on_errors", "fallbackErrors"},
-	{"runtime_fallback.max_fallback_attempts", "fallbackAttempts"},
-	{"runtime_fallback.cooldown_seconds", "fallbackCooldownSeconds"},
-	{"runtime_fallback.timeout_seconds", "fallbackSilenceSeconds"},
-	{"runtime_fallback.notify_on_fallback", ""},
-	{"runtime_fallback.restore_primary_after_cooldown", "fallbackRestore"},
+// former has the settings of earlier versions of mend, and what replaces each: a word of skip as in aliases, or the
+// end of a sentence.
+var former = map[string]string{
+	"recoverToolResultMissing":           "skip tool_result_missing",
+	"recoverThinkingBlockOrder":          "skip thinking_block_order",
+	"recoverThinkingDisabledViolation":   "skip thinking_disabled_violation",
+	"recoverEmptyContentMessage":         "skip empty_content_message",
+	"recoverUnavailableTool":             "skip unavailable_tool",
+	"recoverInvalidToolCall":             "skip invalid_tool_call",
+	"recoverInvalidFile":                 "skip invalid_file",
+	"recoverFirstPromptMissing":          "skip first_prompt_missing",
+	"recoverThinkingSignature":           "skip thinking_signature",
+	"recoverEncryptedReasoning":          "skip encrypted_reasoning",
+	"recoverInterruptedTools":            "skip " + SkipInterrupted,
+	"explainThinkingBlockModified":       "skip thinking_block_modified",
+	"explainAssistantPrefillUnsupported": "skip assistant_prefill_unsupported",
+	"preflight":                          "skip " + SkipPreflight,
+	"modelFallback":                      "skip " + SkipFallback,
+	"showNotifications":                  "notificationSeconds 0 shows none",
+	"cancelledToolResultText":            "the text depends on the class",
+	"desktopNotifications":               "mend shows nothing on the desktop",
+	"stuckAction":                        "it is the value of watchSubagents",
+	"watchQuietSeconds":                  "it is two seconds, or watchPollSeconds if that is less",
+	"timeoutMs":                          "it is five seconds",
+	"keepHourly":                         "a copy stays of each of 24 hours",
+	"keepDaily":                          "a copy stays of each of 14 days",
+	"keepWeekly":                         "a copy stays of each of 12 weeks",
+	"debug":                              "MEND_DEBUG=true logs more",
 }
 
-// otherKeys are the keys of oh-my-opencode that have nothing to do with mend.
-var otherKeys = []string{
-	"$schema", "_migrations", "agent_order", agentModels, "auto_update", "babysitting", "background_task", "browser_automation_engine", "categories",
-	"claude_code", "comment_checker", "default_mode", "default_run_agent", "disabled_agents", "disabled_commands", "disabled_mcps", "disabled_providers",
-	"disabled_skills", "disabled_tools", "experimental", "git_master", "google_auth", "hashline_edit", "i18n", "keyword_detector", "lsp", "mcp_env_allowlist",
-	"model_capabilities", "monitor", "new_task_system_enabled", "notification", "openclaw", "ralph_loop", "sisyphus", "sisyphus_agent", "skills",
-	"start_work", "team_mode", "tmux", "ultrawork", "websearch",
-}
+// disabledHooks is the key that lists hooks of oh-my-opencode that are off, and agentModels the one whose agents have
+// fallback_models.
+const (
+	disabledHooks = "disabled_hooks"
+	agentModels   = "agents"
+)
 
-// disabledHooks is the key that lists hooks of oh-my-opencode that are off.
-const disabledHooks = "disabled_hooks"
-
-// hookSwitches has the setting that is the switch of a hook of oh-my-opencode.
+// hookSwitches has what turns a hook of oh-my-opencode off.
 var hookSwitches = map[string]string{
-	"session-recovery":                        "enabled",
-	"anthropic-context-window-limit-recovery": "trimOverflow",
-	"write-existing-file-guard":               "writeGuard",
-	"edit-error-recovery":                     "explainToolErrors",
-	"json-error-recovery":                     "explainToolErrors",
-	"unstable-agent-babysitter":               "watchSubagents",
-	"runtime-fallback":                        "modelFallback",
-	"model-fallback":                          "modelFallback",
-	"thinking-block-validator":                "preflight",
+	"session-recovery":                        "enabled=false",
+	"anthropic-context-window-limit-recovery": "trimOverflow=false",
+	"write-existing-file-guard":               "writeGuard=false",
+	"edit-error-recovery":                     "explainToolErrors=false",
+	"json-error-recovery":                     "explainToolErrors=false",
+	"unstable-agent-babysitter":               "watchSubagents=off",
+	"runtime-fallback":                        "skip " + SkipFallback,
+	"model-fallback":                          "skip " + SkipFallback,
+	"thinking-block-validator":                "skip " + SkipPreflight,
 }
 
-// Notes says for each key of oh-my-opencode that was accepted which setting it sets, each once.
+// Notes says of each key of oh-my-opencode, and of an earlier version of mend, what it does, each once.
 func (c *Config) Notes() []string {
 	var all []string
 	for _, n := range c.notes {
@@ -75,39 +89,44 @@ func (c *Config) Notes() []string {
 	return all
 }
 
-// findAlias returns the alias with this name.
-func findAlias(name string) (alias, bool) {
-	i := slices.IndexFunc(aliases, func(a alias) bool { return a.name == name })
-	if i < 0 {
-		return alias{}, slices.Contains(otherKeys, name)
-	}
-	return aliases[i], true
+func (c *Config) note(format string, args ...any) {
+	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-// isAliasPrefix reports whether an object with this name may hold keys that are aliases.
-func isAliasPrefix(name string) bool {
-	return slices.ContainsFunc(aliases, func(a alias) bool { return strings.HasPrefix(a.name, name+".") })
+// isForeign reports whether a key looks like those of oh-my-opencode: mend has no names with such characters, and no
+// setting of it but one is an object.
+func isForeign(name string, value jsontext.Value) bool {
+	return strings.ContainsAny(name, "_$.") || value.Kind() == '{'
 }
 
-// takeAliases sets what the keys of oh-my-opencode in members set, and removes them.
+// takeAliases sets what the foreign and the former keys in members set, and removes them.
 // prefix is the name of the object that has the members, with a dot, or "".
 func (c *Config) takeAliases(prefix string, members map[string]jsontext.Value) {
 	for _, key := range slices.Sorted(maps.Keys(members)) {
 		name, value := prefix+key, members[key]
-		_, isAlias := findAlias(name)
+		nested := slices.ContainsFunc(slices.Collect(maps.Keys(aliases)), func(a string) bool { return strings.HasPrefix(a, name+".") })
 		switch {
 		case value.Kind() == '{' && name == agentModels:
 			c.try(func(c *Config) error { return c.setAgentModels(value) })
-		case value.Kind() == '{' && isAliasPrefix(name):
+		case value.Kind() == '{' && nested:
 			var inner map[string]jsontext.Value
 			if err := json.Unmarshal(value, &inner); err != nil {
 				c.problems = append(c.problems, err)
 			}
 			c.takeAliases(name+".", inner)
-		case isAlias || name == disabledHooks:
-			c.try(func(c *Config) error { return c.setAlias(name, value, File) })
-		case prefix != "":
-			c.note("%.100s of oh-my-opencode has no effect in mend", name)
+		case aliases[name] != "" || former[name] != "" || name == disabledHooks || name == "watchSubagents":
+			c.try(func(c *Config) error {
+				if ok, err := c.setAlias(name, value, File); ok || err != nil {
+					return err
+				}
+				k, err := c.find(name)
+				if err != nil {
+					return err
+				}
+				return c.setJSON(k, value, File)
+			})
+		case (nested || name == agentModels || isForeign(name, value)) && c.CheckKey(name) != nil:
+			c.note("%.100s has no effect in mend", name)
 		default:
 			continue
 		}
@@ -125,9 +144,60 @@ func (c *Config) try(set func(*Config) error) {
 	*c = trial
 }
 
-// agentModels is the key that has the settings of agents, of which mend reads
-// fallback_models.
-const agentModels = "agents"
+// setAlias sets what a foreign or a former key sets, and reports whether the name is such a key.
+func (c *Config) setAlias(name string, value jsontext.Value, origin Origin) (ok bool, err error) {
+	if name == disabledHooks {
+		return true, c.disableHooks(value, origin)
+	}
+	if text := string(value); name == "watchSubagents" && (text == "true" || text == "false") { // its former values
+		return true, c.assign(name, map[string]string{"true": "notify", "false": "off"}[text], origin)
+	}
+	of, target := " of oh-my-opencode", aliases[name]
+	if target == "" {
+		of, target = " is a setting of an earlier version, and", former[name]
+	}
+	word, isSkip := strings.CutPrefix(target, "skip ")
+	switch {
+	case target == "":
+		return false, nil
+	case isSkip:
+		if text := string(value); text == "false" || text == `"off"` {
+			c.note("%s%s adds %s to skip", name, of, word)
+			return true, c.skip(word, origin)
+		}
+		c.note("%s%s has no effect: it is on unless skip has %s", name, of, word)
+		return true, nil
+	case former[name] != "":
+		c.note("%s is a setting of an earlier version, and has no effect: %s", name, target)
+		return true, nil
+	}
+	k, err := c.find(target)
+	if err != nil {
+		return true, err
+	}
+	c.note("%s of oh-my-opencode sets %s", name, target)
+	if _, ok := k.field.(*[]string); ok {
+		names, err := modelNames(value)
+		if err != nil {
+			return true, fmt.Errorf("key %q: %w", name, err)
+		}
+		if value, err = json.Marshal(names); err != nil {
+			return true, err
+		}
+	}
+	if err := c.setJSON(k, value, origin); err != nil {
+		return true, fmt.Errorf("key %q: %w", name, err)
+	}
+	return true, nil
+}
+
+// skip adds a word to the setting skip.
+func (c *Config) skip(word string, origin Origin) error {
+	if c.Skips(word) {
+		return nil
+	}
+	return c.assign("skip", strings.Join(append(slices.Clone(c.Skip), word), ","), origin)
+}
 
 // setAgentModels sets the models of agents.
 func (c *Config) setAgentModels(value jsontext.Value) error {
@@ -190,36 +260,6 @@ func modelNames(value jsontext.Value) ([]string, error) {
 	return names, nil
 }
 
-// setAlias sets what a key of oh-my-opencode sets.
-func (c *Config) setAlias(name string, value jsontext.Value, origin Origin) error {
-	if name == disabledHooks {
-		return c.disableHooks(value, origin)
-	}
-	a, _ := findAlias(name)
-	if a.setting == "" {
-		c.note("%s of oh-my-opencode has no effect in mend", name)
-		return nil
-	}
-	k, err := c.find(a.setting)
-	if err != nil {
-		return err
-	}
-	c.note("%s of oh-my-opencode sets %s", name, a.setting)
-	if _, ok := k.field.(*[]string); ok {
-		names, err := modelNames(value)
-		if err != nil {
-			return fmt.Errorf("key %q: %w", name, err)
-		}
-		if value, err = json.Marshal(names); err != nil {
-			return err
-		}
-	}
-	if err := c.setJSON(k, value, origin); err != nil {
-		return fmt.Errorf("key %q: %w", name, err)
-	}
-	return nil
-}
-
 // disableHooks turns off the hooks in a list.
 func (c *Config) disableHooks(value jsontext.Value, origin Origin) error {
 	var hooks []string
@@ -227,23 +267,24 @@ func (c *Config) disableHooks(value jsontext.Value, origin Origin) error {
 		return fmt.Errorf("key %q: want a list of names, got %s", disabledHooks, value)
 	}
 	for _, hook := range hooks {
-		name, ok := hookSwitches[hook]
+		effect, ok := hookSwitches[hook]
 		if !ok {
 			c.note("mend has no hook %.100q, so %s has no effect on it", hook, disabledHooks)
 			continue
 		}
-		value := "false"
-		if name == "preflight" {
-			value = PreflightOff
+		var err error
+		if word, ok := strings.CutPrefix(effect, "skip "); ok {
+			err = c.skip(word, origin)
+			effect = "adds " + word + " to skip"
+		} else {
+			name, off, _ := strings.Cut(effect, "=")
+			err = c.assign(name, off, origin)
+			effect = "sets " + effect
 		}
-		c.note("%s of oh-my-opencode with %q sets %s=%s", disabledHooks, hook, name, value)
-		if err := c.assign(name, value, origin); err != nil {
+		if err != nil {
 			return err
 		}
+		c.note("%s of oh-my-opencode with %q %s", disabledHooks, hook, effect)
 	}
 	return nil
-}
-
-func (c *Config) note(format string, args ...any) {
-	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }

@@ -7,49 +7,42 @@ package config
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
 	"mend/internal/userdir"
 )
 
-// A Config holds the current settings. Use [Load] to create one. Each exported field is
-// a key of the file.
+// A Config holds the current settings. Use [Load] to create one. The table of settings describes the fields.
 type Config struct {
-	Enabled      bool // recover sessions of a running agent
-	AutoResume   bool // resume the turn after a recovery of thinking
-	MaxRetries   int  // recoveries of a session without a successful turn
-	Toasts       bool // show toasts in the agent
-	ToastSeconds int  // how long those of results are shown
-	Placeholder  string
-	Cancelled    string
+	Enabled             bool
+	Skip                []string // of [SkipWords]
+	AutoResume          bool
+	MaxRetries          int
+	NotificationSeconds int // 0: none is shown
+	Placeholder         string
+	PreflightMs         int
+	LookBackHours       int
+	WatchPollSeconds    int
+	RetentionDays       int // 0: forever
+	Keep                bool
+	KeepMaxMB           int
 
-	ToolResultMissing, ThinkingBlockOrder, ThinkingDisabledViolation bool
-	EmptyContentMessage, UnavailableTool, InterruptedTools           bool
-	InvalidToolCall, InvalidFile, FirstPromptMissing                 bool
-	ThinkingSignature, EncryptedReasoning                            bool
-	ThinkingBlockModified, AssistantPrefillUnsupported               bool
-
-	Hooks        string // [HooksRecovery] or [HooksAll]: also the switches of Other
-	TrimOverflow bool   // trim sessions whose request is too long for the model
-
-	Other OtherHooks // the hooks that repair no session
-
-	Preflight   string // [PreflightRepair] or [PreflightOff]
-	PreflightMs int    // how long the agent waits for that
-
-	WatchQuietSeconds int // how long a session must not have changed before mend watch examines it
-	WatchPollSeconds  int // between looks at a store without events
-
-	TimeoutMs     int // of one call to the agent
-	LookBackHours int // at start, also recover sessions that failed in these hours
-	RetentionDays int // of images in the journal; 0 means forever
-
-	KeepHourly, KeepDaily, KeepWeekly int // how many hours, days and weeks with a copy of a session have one
-	KeepMaxMB                         int // of all copies; 0 turns automatic copies off
-
-	Debug bool
+	// The hooks that repair no session (package hooks).
+	Hooks                   string // [HooksRecovery] or [HooksAll]
+	TrimOverflow            bool
+	WriteGuard              bool
+	ExplainToolErrors       bool
+	WatchSubagents          string // off, notify, abort or retry
+	StuckAfter              int    // seconds
+	FallbackModels          []string
+	AgentFallbackModels     map[string][]string // by agent
+	FallbackErrors          []int               // status codes
+	FallbackAttempts        int
+	FallbackCooldownSeconds int
+	FallbackSilenceSeconds  int
+	FallbackRestore         bool
 
 	origin   map[string]Origin
 	notes    []string
@@ -65,8 +58,7 @@ const (
 	File        Origin = "file"
 	Environment Origin = "environment"
 	Flag        Origin = "flag"
-	FromHooks   Origin = "hooks"          // the setting hooks is "all"
-	FromModels  Origin = "fallbackModels" // this setting is not empty
+	FromHooks   Origin = "hooks" // the setting hooks is "all"
 )
 
 // A Setting is one value with its origin.
@@ -78,6 +70,7 @@ type Setting struct {
 	Want        string `json:"want"`    // the values that are allowed
 	Env         string `json:"env"`     // the name of its environment variable
 	Description string `json:"about"`
+	Reason      string `json:"reason"` // to change it
 }
 
 // Path returns the path of the user's file, $XDG_CONFIG_HOME/mend/config.json. The file
@@ -96,13 +89,8 @@ type setting struct {
 	field       any
 	min, max    int // of an int, or of those in a list
 	description string
+	reason      string // to change it
 }
-
-// The values of the setting preflight: what is done before a request of the agent.
-const (
-	PreflightRepair = "repair"
-	PreflightOff    = "off"
-)
 
 // The values of the setting hooks: what is on unless its own setting says otherwise.
 const (
@@ -110,86 +98,108 @@ const (
 	HooksAll      = "all"
 )
 
-// choices has the values of the settings that allow only some.
-var choices = map[string][]string{
-	"preflight":   {PreflightRepair, PreflightOff},
-	"hooks":       {HooksRecovery, HooksAll},
-	"stuckAction": {"notify", "abort", "retry"},
+// The words of the setting skip that are no classes of damage.
+const (
+	SkipPreflight   = "preflight"        // the repair before a request
+	SkipInterrupted = "interrupted_tool" // the end of hanging tool calls in idle sessions
+	SkipFallback    = "model_fallback"   // other models, although there are some
+)
+
+// SkipWords are the values that the setting skip may have.
+func SkipWords() []string {
+	return []string{
+		"tool_result_missing", "thinking_block_order", "thinking_disabled_violation", "empty_content_message", "unavailable_tool",
+		"invalid_tool_call", "invalid_file", "first_prompt_missing", "thinking_signature", "encrypted_reasoning",
+		"thinking_block_modified", "assistant_prefill_unsupported", SkipInterrupted, SkipPreflight, SkipFallback,
+	}
 }
 
-// settings returns all settings in the order in which they are shown. docs/configuration.md
-// has the names.
-func (c *Config) settings() []setting { return append(c.recoverySettings(), c.Other.settings()...) }
+// Skips reports whether the setting skip has the word.
+func (c *Config) Skips(word string) bool { return slices.Contains(c.Skip, word) }
 
-func (c *Config) recoverySettings() []setting {
+// choices has the values of the settings that allow only some.
+var choices = map[string][]string{
+	"hooks":          {HooksRecovery, HooksAll},
+	"watchSubagents": {"off", "notify", "abort", "retry"},
+}
+
+// settings returns all settings in the order in which they are shown. Config, help and docs/configuration.md are
+// derived from it.
+func (c *Config) settings() []setting {
 	return []setting{
-		{"enabled", &c.Enabled, 0, 0, "Repair sessions of a running agent. If off, mend watch and the plugin do nothing."},
-		{"autoResume", &c.AutoResume, 0, 0, "After a repair of thinking, send a prompt so that the turn continues. If off, no prompt follows a repair. Needs the plugin."},
-		{"maxRetries", &c.MaxRetries, 1, 100, "Give up on a session after this many attempts that changed nothing, until a turn succeeds."},
-		{"showNotifications", &c.Toasts, 0, 0, "Show notifications in the agent."},
-		{"notificationSeconds", &c.ToastSeconds, 1, 600, "How long a notification of a result is shown, in seconds."},
-		{"placeholderText", &c.Placeholder, 0, 0, "The text that replaces missing content."},
-		{"cancelledToolResultText", &c.Cancelled, 0, 0, "The error text of a tool call that never got a result."},
-		{"recoverToolResultMissing", &c.ToolResultMissing, 0, 0, "Repair tool calls without a result."},
-		{"recoverThinkingBlockOrder", &c.ThinkingBlockOrder, 0, 0, "Repair thinking in the wrong place."},
-		{"recoverThinkingDisabledViolation", &c.ThinkingDisabledViolation, 0, 0, "Remove thinking if the model is asked without thinking."},
-		{"recoverEmptyContentMessage", &c.EmptyContentMessage, 0, 0, "Repair messages without content."},
-		{"recoverUnavailableTool", &c.UnavailableTool, 0, 0, "Repair calls to a tool that does not exist."},
-		{"recoverInvalidToolCall", &c.InvalidToolCall, 0, 0, "Repair tool calls whose id, name or input the provider rejects."},
-		{"recoverInvalidFile", &c.InvalidFile, 0, 0, "Replace images and files that the provider rejects."},
-		{"recoverFirstPromptMissing", &c.FirstPromptMissing, 0, 0, "Repair conversations that start with an assistant message."},
-		{"recoverThinkingSignature", &c.ThinkingSignature, 0, 0, "Remove thinking whose signature the provider rejects."},
-		{"recoverEncryptedReasoning", &c.EncryptedReasoning, 0, 0, "Remove reasoning that was encrypted for another account."},
-		{"recoverInterruptedTools", &c.InterruptedTools, 0, 0, "Mark hanging tool calls of idle sessions as failed. Needs the plugin."},
-		{"explainThinkingBlockModified", &c.ThinkingBlockModified, 0, 0, "Explain errors about altered thinking."},
-		{"explainAssistantPrefillUnsupported", &c.AssistantPrefillUnsupported, 0, 0, "Explain errors about a request that ends with an assistant message."},
-		{"hooks", &c.Hooks, 0, 0, "Which hooks are on: recovery alone, or all, which also turns on " + strings.Join(Switches(), ", ") + ". The setting of a hook takes precedence."},
-		{"trimOverflow", &c.TrimOverflow, 0, 0, "If a request is too long for the model, clear old tool outputs in the next one. They stay in the store. Needs the plugin."},
-		{"preflight", &c.Preflight, 0, 0, "Before the next request of a broken session: repair the stored session, if that loses nothing that can be read, or do nothing."},
-		{"preflightMs", &c.PreflightMs, 100, 60_000, "How long the agent waits for that repair, in milliseconds."},
-		{"watchQuietSeconds", &c.WatchQuietSeconds, 1, 3600, "How many seconds a session must not have changed before mend watch examines it."},
-		{"watchPollSeconds", &c.WatchPollSeconds, 1, 86_400, "How often mend watch looks at the stores, and for new ones, in seconds."},
-		{"timeoutMs", &c.TimeoutMs, 100, 600_000, "The time limit of one call to the agent, in milliseconds."},
-		{"lookBackHours", &c.LookBackHours, 0, 24 * 365, "At start, also repair sessions that failed within this many hours."},
-		{"retentionDays", &c.RetentionDays, 0, 36_500, "How many days the journal keeps the data for undo while mend watches. 0 means forever."},
-		{"keepHourly", &c.KeepHourly, 0, 10_000, "Of how many hours a copy of a session stays (docs/keep.md): the last one of each hour that has copies."},
-		{"keepDaily", &c.KeepDaily, 0, 10_000, "Of how many days a copy of a session stays."},
-		{"keepWeekly", &c.KeepWeekly, 0, 10_000, "Of how many weeks a copy of a session stays."},
-		{"keepMaxMB", &c.KeepMaxMB, 0, 1 << 30, "How large the copies of all sessions may become, in megabytes; then the oldest go first. The newest complete one of a session always stays. 0 turns automatic copies off."},
-		{"debug", &c.Debug, 0, 0, "Log more."},
+		{"enabled", &c.Enabled, 0, 0, "Repair sessions of a running agent.", "To stop the plugin, the hooks and mend watch without removing them."},
+		{"skip", &c.Skip, 0, 0, "What is not repaired or explained by itself: classes of damage, interrupted_tool (hanging tool calls of idle sessions), preflight (the repair before a request), model_fallback.", "To decide about one kind of repair yourself."},
+		{"autoResume", &c.AutoResume, 0, 0, "After a repair of thinking, send a prompt so that the turn continues. Needs the plugin.", "Turns that nobody watches; a prompt costs tokens."},
+		{"maxRetries", &c.MaxRetries, 1, 100, "Give up on a session after this many repairs without a successful turn.", "A provider that fails for other reasons, too."},
+		{"notificationSeconds", &c.NotificationSeconds, 0, 600, "How long a notification in the agent is shown. 0 shows none.", "A screen that is read from afar, or that must stay clean."},
+		{"placeholderText", &c.Placeholder, 0, 0, "The text that replaces missing content.", "The model sees it: another language, or a word that your tools search for."},
+		{"preflightMs", &c.PreflightMs, 100, 60_000, "How long the agent waits for a repair before a request, in milliseconds.", "A slow disk, or sessions of hundreds of megabytes."},
+		{"lookBackHours", &c.LookBackHours, 0, 24 * 365, "At start, also repair sessions that were used within this many hours.", "To repair what broke while nothing ran."},
+		{"watchPollSeconds", &c.WatchPollSeconds, 1, 86_400, "How often mend watch looks at the stores, and for new ones, in seconds.", "A store on a network."},
+		{"retentionDays", &c.RetentionDays, 0, 36_500, "How many days the journal keeps the data for undo while mend watches. 0 means forever.", "Disk space."},
+		{"keep", &c.Keep, 0, 0, "Copy a session when one of its turns ends, so that mend restore can bring it back (docs/keep.md).", "It copies the texts of your conversations, so you have to agree."},
+		{"keepMaxMB", &c.KeepMaxMB, 1, 1 << 30, "How large the copies of all sessions may become, in megabytes; then the oldest go first. The newest complete one of a session always stays.", "Disk space."},
+		{"hooks", &c.Hooks, 0, 0, "Which hooks are on: recovery alone, or all, which also turns on trimOverflow, writeGuard, explainToolErrors and watchSubagents. The setting of a hook takes precedence.", "What mend install --hooks writes."},
+		{"trimOverflow", &c.TrimOverflow, 0, 0, "If a request is too long for the model, clear old tool outputs in the next one. They stay in the store.", "Long sessions of a model with a small window."},
+		{"writeGuard", &c.WriteGuard, 0, 0, "Refuse to overwrite a file that the model has not read completely, or that was changed since.", "A model that overwrites your edits."},
+		{"explainToolErrors", &c.ExplainToolErrors, 0, 0, "Tell the model in one sentence what to do after a failed edit or a call with malformed JSON.", "A model that repeats a failed call."},
+		{"watchSubagents", &c.WatchSubagents, 0, 0, "What to do about a subagent in which nothing happens while its parent waits: notify you, abort it so that its parent continues, or abort it and ask the parent to retry.", "Subagents that hang."},
+		{"stuckAfter", &c.StuckAfter, 1, 86_400, "After how many seconds without any event a subagent counts as stuck. A running tool counts as activity.", "A slow provider."},
+		{"fallbackModels", &c.FallbackModels, 0, 0, "The models to continue a turn with if its model fails, best first. None: no other model is used.", "A provider with limits or outages."},
+		{"agentFallbackModels", &c.AgentFallbackModels, 0, 0, "The same for prompts to some agents.", "An agent that needs another kind of model."},
+		{"fallbackErrors", &c.FallbackErrors, 100, 599, "The status codes of the provider after which the next model continues. Used-up quotas, unknown models and rejected API keys always count.", "A provider with codes of its own."},
+		{"fallbackAttempts", &c.FallbackAttempts, 1, 20, "How often the model changes until your next prompt.", "More models than three."},
+		{"fallbackCooldownSeconds", &c.FallbackCooldownSeconds, 0, 86_400, "How long a model that failed is not used, in seconds, or longer if the provider says so.", "Limits for each hour or day."},
+		{"fallbackSilenceSeconds", &c.FallbackSilenceSeconds, 0, 86_400, "How long a model may send nothing until the next one continues, in seconds. 0 means forever. While a tool runs, the time does not count.", "A model that thinks for long."},
+		{"fallbackRestore", &c.FallbackRestore, 0, 0, "Send a prompt that names no model to the first model again when that can be used.", "To return to the model that you chose."},
 	}
 }
 
 // Defaults returns the settings without a file and an environment.
-func Defaults() Config { return defaults() }
-
-func defaults() Config {
+func Defaults() Config {
 	return Config{
-		Enabled: true, MaxRetries: 3, Toasts: true, ToastSeconds: 12,
-		Placeholder: "[user interrupted]", Cancelled: "Operation cancelled by user (ESC pressed)",
-		ToolResultMissing: true, ThinkingBlockOrder: true, ThinkingDisabledViolation: true,
-		EmptyContentMessage: true, UnavailableTool: true, InterruptedTools: true,
-		InvalidToolCall: true, InvalidFile: true, FirstPromptMissing: true, ThinkingSignature: true, EncryptedReasoning: true,
-		ThinkingBlockModified: true, AssistantPrefillUnsupported: true,
-		Hooks:     HooksRecovery,
-		Other:     defaultOtherHooks(),
-		Preflight: PreflightRepair, PreflightMs: 1500,
-		WatchQuietSeconds: 2, WatchPollSeconds: 5,
-		TimeoutMs: 5000, LookBackHours: 24,
-		KeepHourly: 24, KeepDaily: 14, KeepWeekly: 12, KeepMaxMB: 2048,
+		Enabled: true, Skip: []string{}, MaxRetries: 3, NotificationSeconds: 12, Placeholder: "[user interrupted]", PreflightMs: 1500, LookBackHours: 24,
+		WatchPollSeconds: 5, KeepMaxMB: 2048, Hooks: HooksRecovery, WatchSubagents: "off", StuckAfter: 120,
+		FallbackModels: []string{}, AgentFallbackModels: map[string][]string{}, FallbackErrors: []int{429, 500, 502, 503, 504, 529},
+		FallbackAttempts: 3, FallbackCooldownSeconds: 60, FallbackSilenceSeconds: 120,
 		origin: map[string]Origin{},
 	}
+}
+
+// HooksValues returns the values of the setting hooks.
+func HooksValues() []string { return slices.Clone(choices["hooks"]) }
+
+// Switches returns the settings that are on by default if hooks is "all".
+func Switches() []string {
+	return []string{"trimOverflow", "writeGuard", "explainToolErrors", "watchSubagents"}
+}
+
+// applyHooks turns on the switches that no source sets, if hooks is "all".
+func (c *Config) applyHooks() error {
+	for _, name := range Switches() {
+		if c.Hooks != HooksAll || c.Origin(name) != Default {
+			continue
+		}
+		value := "true"
+		if name == "watchSubagents" {
+			value = "notify"
+		}
+		if err := c.assign(name, value, FromHooks); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Settings lists all values with their origins.
 func (c *Config) Settings() []Setting {
 	var all []Setting
-	usual := defaults()
+	usual := Defaults()
 	former := usual.settings()
 	for i, k := range c.settings() {
 		all = append(all, Setting{
 			Key: k.name, Value: k.value(), Origin: c.Origin(k.name), Default: former[i].value(),
-			Want: k.want(), Env: envName(k.name), Description: k.description,
+			Want: k.want(), Env: envName(k.name), Description: k.description, Reason: k.reason,
 		})
 	}
 	return all

@@ -30,24 +30,19 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"enabled": true, "autoResume": false, "maxRetries": 3, "preflight": "repair", "preflightMs": 1500, "showNotifications": true, "notificationSeconds": 12, "debug": false,
-		"placeholderText": "[user interrupted]", "cancelledToolResultText": "Operation cancelled by user (ESC pressed)",
-		"recoverToolResultMissing": true, "recoverThinkingBlockOrder": true, "recoverThinkingDisabledViolation": true,
-		"recoverEmptyContentMessage": true, "recoverUnavailableTool": true, "recoverInterruptedTools": true,
-		"recoverInvalidToolCall": true, "recoverInvalidFile": true, "recoverFirstPromptMissing": true,
-		"recoverThinkingSignature": true, "recoverEncryptedReasoning": true,
-		"explainThinkingBlockModified": true, "explainAssistantPrefillUnsupported": true,
-		"hooks": "recovery", "trimOverflow": false, "writeGuard": false, "explainToolErrors": false,
-		"watchSubagents": false, "stuckAfter": 120, "stuckAction": "notify",
-		"modelFallback": false, "fallbackModels": []string{}, "agentFallbackModels": map[string][]string{},
-		"fallbackErrors": []int{429, 500, 502, 503, 504, 529}, "fallbackAttempts": 3, "fallbackCooldownSeconds": 60, "fallbackSilenceSeconds": 120, "fallbackRestore": false,
-		"timeoutMs": 5000, "lookBackHours": 24, "retentionDays": 0, "watchQuietSeconds": 2, "watchPollSeconds": 5,
-		"keepHourly": 24, "keepDaily": 14, "keepWeekly": 12, "keepMaxMB": 2048,
+		"enabled": true, "skip": []string{}, "autoResume": false, "maxRetries": 3, "notificationSeconds": 12, "placeholderText": "[user interrupted]",
+		"preflightMs": 1500, "lookBackHours": 24, "watchPollSeconds": 5, "retentionDays": 0, "keep": false, "keepMaxMB": 2048,
+		"hooks": "recovery", "trimOverflow": false, "writeGuard": false, "explainToolErrors": false, "watchSubagents": "off", "stuckAfter": 120,
+		"fallbackModels": []string{}, "agentFallbackModels": map[string][]string{}, "fallbackErrors": []int{429, 500, 502, 503, 504, 529},
+		"fallbackAttempts": 3, "fallbackCooldownSeconds": 60, "fallbackSilenceSeconds": 120, "fallbackRestore": false,
+	}
+	if len(want) > 25 {
+		t.Errorf("%d settings, want at most 25", len(want))
 	}
 	got := map[string]any{}
 	for _, s := range c.Settings() {
 		got[s.Key] = s.Value
-		if s.Origin != Default || s.Description == "" || !reflect.DeepEqual(s.Default, s.Value) || s.Want == "" {
+		if s.Origin != Default || s.Description == "" || s.Reason == "" || !reflect.DeepEqual(s.Default, s.Value) || s.Want == "" {
 			t.Errorf("%s: origin %s, about %q", s.Key, s.Origin, s.Description)
 		}
 	}
@@ -63,11 +58,11 @@ func TestPrecedence(t *testing.T) {
 		"autoResume": true, /* at my own risk */
 		"maxRetries": 5,
 		"placeholderText": "[lost]",
-		"debug": true,
+		"trimOverflow": true,
 	}`)
-	env := map[string]string{"MEND_MAX_RETRIES": "7", "MEND_DEBUG": "false", "MEND_ELSE": "x"}
+	env := map[string]string{"MEND_MAX_RETRIES": "7", "MEND_TRIM_OVERFLOW": "false", "MEND_ELSE": "x"}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
-	c, err := Load(path, lookup, []string{"debug=true", "cancelledToolResultText=a=b"})
+	c, err := Load(path, lookup, []string{"trimOverflow=true", "placeholderText=a=b"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +77,8 @@ func TestPrecedence(t *testing.T) {
 		}
 	}
 	want := map[string]setting{
-		"autoResume": {true, File}, "maxRetries": {7, Environment}, "placeholderText": {"[lost]", File},
-		"debug": {true, Flag}, "cancelledToolResultText": {"a=b", Flag},
+		"autoResume": {true, File}, "maxRetries": {7, Environment},
+		"trimOverflow": {true, Flag}, "placeholderText": {"a=b", Flag},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
@@ -103,8 +98,8 @@ func TestErrors(t *testing.T) {
 		{file: `{"autoresum": true}`, want: `unknown key "autoresum"; the nearest is "autoResume"`},
 		{file: `{"AUTORESUME": true}`, want: `the nearest is "autoResume"`},
 		{file: `{"maxAttempts": 1}`, want: `the nearest is "maxRetries"`},
-		{file: `{"x": {}}`, want: `unknown key "x"`},
-		{file: `{"` + strings.Repeat("x", maxName+1) + `": {}}`, want: "unknown key of 101 bytes"},
+		{file: `{"x": 1}`, want: `unknown key "x"`},
+		{file: `{"` + strings.Repeat("x", maxName+1) + `": 1}`, want: "unknown key of 101 bytes"},
 		{file: `{"autoResume": "yes"}`, want: `key "autoResume": want true or false, got "yes"`},
 		{file: `{"autoResume": null}`, want: `got null`},
 		{file: `{"maxRetries": 0}`, want: `want a whole number from 1 to 100, got 0`},
@@ -112,16 +107,18 @@ func TestErrors(t *testing.T) {
 		{file: `{"maxRetries": 1e99}`, want: `got 1e99`},
 		{file: `{"maxRetries": -1}`, want: `got -1`},
 		{file: `{"placeholderText": " "}`, want: `want a text that is not blank, got " "`},
-		{file: `{"debug": true, "debug": false}`, want: `duplicate`},
+		{file: `{"keep": true, "keep": false}`, want: `duplicate`},
 		{file: `[]`, want: `want one object`},
-		{file: `{"debug": ` + strings.Repeat("[", maxDepth), want: "nested deeper than 10000 levels"},
+		{file: `{"keep": ` + strings.Repeat("[", maxDepth), want: "nested deeper than 10000 levels"},
 		{file: "//\"\n" + strings.Repeat(`{"a": /*"*/`, maxDepth+1), want: "nested deeper than 10000 levels"},
 		{file: `{"x": "` + strings.Repeat("[", maxDepth+1) + `"} //` + strings.Repeat("[", maxDepth+1), want: `unknown key "x"`},
-		{file: `{"debug": true`, want: `config.json`},
+		{file: `{"keep": true`, want: `config.json`},
 		{file: strings.Repeat(" ", maxFile+1), want: "longer than"},
 		{file: `{"experimental": {"auto_resume": 1}}`, want: `key "experimental.auto_resume": key "autoResume": want true or false, got 1`},
 		{file: `{"disabled_hooks": "session-recovery"}`, want: "want a list of names"},
 		{file: `{"disabled_hooks": [1]}`, want: "want a list of names"},
+		{file: `{"skip": ["nonsense"]}`, want: `key "skip": want a list of tool_result_missing, `},
+		{set: "watchSubagents=some", want: `want off or notify or abort or retry`},
 		{file: `{"hooks": "some"}`, want: `want recovery or all, got "some"`},
 		{file: `{"fallbackModels": "a/b"}`, want: `key "fallbackModels": want a list of models`},
 		{file: `{"fallbackModels": ["gpt"]}`, want: `got "gpt"`},
@@ -131,18 +128,18 @@ func TestErrors(t *testing.T) {
 		{file: `{"fallbackErrors": [99]}`, want: `want a list of whole numbers from 100 to 599, got 99`},
 		{file: `{"agents": {"build": {"fallback_models": [1]}}}`, want: `key "agents.build.fallback_models": want the name of a model, got 1`},
 		{set: "fallbackErrors=many", want: `key "fallbackErrors": want a list of whole numbers`},
-		{env: "perhaps", want: `reading $MEND_DEBUG: key "debug": want true or false, got perhaps`},
+		{env: "perhaps", want: `reading $MEND_ENABLED: key "enabled": want true or false, got perhaps`},
 		{env: " ", want: `got  `},
-		{set: "debug", want: `setting "debug": want KEY=VALUE`},
-		{set: "debgu=true", want: `the nearest is "debug"`},
-		{set: "timeoutMs=1", want: `from 100 to 600000, got 1`},
+		{set: "keep", want: `setting "keep": want KEY=VALUE`},
+		{set: "enabeld=true", want: `the nearest is "enabled"`},
+		{set: "preflightMs=1", want: `from 100 to 60000, got 1`},
 		{set: "placeholderText=", want: `not blank`},
 	} {
 		path := "none"
 		if c.env == "" && c.set == "" {
 			path = writeFile(t, c.file)
 		}
-		lookup := func(name string) (string, bool) { return c.env, c.env != "" && name == "MEND_DEBUG" }
+		lookup := func(name string) (string, bool) { return c.env, c.env != "" && name == "MEND_ENABLED" }
 		var set []string
 		if c.set != "" {
 			set = []string{c.set}
@@ -163,6 +160,9 @@ func allBut(setting string) map[string]any {
 		if name != setting {
 			all[name] = true
 		}
+		if name == "watchSubagents" && name != setting {
+			all[name] = "notify"
+		}
 	}
 	return all
 }
@@ -181,12 +181,12 @@ func TestAliases(t *testing.T) {
 		{name: "placeholder", file: `{"emptyMessagePlaceholder": "[gone]"}`, want: map[string]any{"placeholderText": "[gone]"}, note: "sets placeholderText"},
 		{name: "own name first", file: `{"placeholderText": "[own]", "emptyMessagePlaceholder": "[gone]"}`, want: map[string]any{"placeholderText": "[own]"}, note: "sets placeholderText"},
 		{name: "truncation", file: `{"experimental": {"aggressive_truncation": true}}`, want: map[string]any{"trimOverflow": true}, note: "sets trimOverflow"},
-		{name: "no counterpart", file: `{"experimental": {"preemptive_compaction": true}}`, want: map[string]any{}, note: "experimental.preemptive_compaction of oh-my-opencode has no effect"},
-		{name: "an unknown key of experimental", file: `{"experimental": {"auto_resum": true}}`, want: map[string]any{}, note: "experimental.auto_resum of oh-my-opencode has no effect"},
-		{name: "babysitting", file: `{"babysitting": {"timeout_ms": 1}, "autoResume": true}`, want: map[string]any{"autoResume": true}, note: "babysitting of oh-my-opencode has no effect"},
-		{name: "categories", file: `{"categories": {"quick": {"model": "a/b"}}}`, want: map[string]any{}, note: "categories of oh-my-opencode has no effect"},
-		{name: "no object", file: `{"experimental": true, "agents": 1, "$schema": "x"}`, want: map[string]any{}, note: "agents of oh-my-opencode has no effect"},
-		{name: "the validator", file: `{"disabled_hooks": ["thinking-block-validator"]}`, want: map[string]any{"preflight": "off"}, note: `with "thinking-block-validator" sets preflight=off`},
+		{name: "no counterpart", file: `{"experimental": {"preemptive_compaction": true}}`, want: map[string]any{}, note: "experimental.preemptive_compaction has no effect"},
+		{name: "an unknown key of experimental", file: `{"experimental": {"auto_resum": true}}`, want: map[string]any{}, note: "experimental.auto_resum has no effect"},
+		{name: "babysitting", file: `{"babysitting": {"timeout_ms": 1}, "autoResume": true}`, want: map[string]any{"autoResume": true}, note: "babysitting has no effect"},
+		{name: "categories", file: `{"categories": {"quick": {"model": "a/b"}}}`, want: map[string]any{}, note: "categories has no effect"},
+		{name: "no object", file: `{"experimental": true, "agents": 1, "$schema": "x"}`, want: map[string]any{}, note: "agents has no effect"},
+		{name: "the validator", file: `{"disabled_hooks": ["thinking-block-validator"]}`, want: map[string]any{"skip": []string{"preflight"}}, note: `with "thinking-block-validator" adds preflight to skip`},
 		{name: "twice", file: `{"disabled_hooks": ["session-recovery", "session-recovery"]}`, want: map[string]any{"enabled": false}, note: "enabled=false"},
 		{name: "disabled", file: `{"disabled_hooks": ["session-recovery"]}`, want: map[string]any{"enabled": false}, note: `with "session-recovery" sets enabled=false`},
 		{name: "disabled by flag", set: []string{"disabled_hooks=session-recovery"}, want: map[string]any{"enabled": false}, note: "enabled=false"},
@@ -194,23 +194,27 @@ func TestAliases(t *testing.T) {
 		{name: "all but one", file: `{"hooks": "all", "disabled_hooks": ["anthropic-context-window-limit-recovery"]}`, want: allBut("trimOverflow"), note: "trimOverflow=false"},
 		{name: "all", file: `{"hooks": "all"}`, want: allBut("")},
 		{name: "all but one by its own name", file: `{"hooks": "all", "trimOverflow": false}`, want: allBut("trimOverflow")},
-		{name: "models turn the fallback on", file: `{"fallbackModels": ["a/b", "c/d/e(high)"]}`, want: map[string]any{"fallbackModels": []string{"a/b", "c/d/e(high)"}, "modelFallback": true}},
-		{name: "models, but off", file: `{"fallbackModels": ["a/b"], "modelFallback": false}`, want: map[string]any{"fallbackModels": []string{"a/b"}}},
+		{name: "models", file: `{"fallbackModels": ["a/b", "c/d/e(high)"]}`, want: map[string]any{"fallbackModels": []string{"a/b", "c/d/e(high)"}}},
+		{name: "models, but off", file: `{"fallbackModels": ["a/b"], "modelFallback": false}`, want: map[string]any{"fallbackModels": []string{"a/b"}, "skip": []string{"model_fallback"}}, note: "adds model_fallback to skip"},
 		{name: "models by flag", set: []string{"fallbackModels=a/b,c/d", `agentFallbackModels={"plan": ["e/f"]}`, "fallbackErrors=429, 503"}, want: map[string]any{
-			"fallbackModels": []string{"a/b", "c/d"}, "agentFallbackModels": map[string][]string{"plan": {"e/f"}}, "fallbackErrors": []int{429, 503}, "modelFallback": true,
+			"fallbackModels": []string{"a/b", "c/d"}, "agentFallbackModels": map[string][]string{"plan": {"e/f"}}, "fallbackErrors": []int{429, 503},
 		}},
-		{name: "a later list replaces the whole list", file: `{"fallbackModels": ["a/b", "c/d"], "modelFallback": false}`, set: []string{"fallbackModels=e/f"}, want: map[string]any{"fallbackModels": []string{"e/f"}}},
+		{name: "a later list replaces the whole list", file: `{"fallbackModels": ["a/b", "c/d"]}`, set: []string{"fallbackModels=e/f"}, want: map[string]any{"fallbackModels": []string{"e/f"}}},
 		{name: "runtime fallback", file: `{"runtime_fallback": {"enabled": true, "retry_on_errors": [400, 429], "max_fallback_attempts": 5, "cooldown_seconds": 15, "timeout_seconds": 10, "notify_on_fallback": true, "restore_primary_after_cooldown": true}}`, want: map[string]any{
-			"modelFallback": true, "fallbackErrors": []int{400, 429}, "fallbackAttempts": 5, "fallbackCooldownSeconds": 15, "fallbackSilenceSeconds": 10, "fallbackRestore": true,
+			"fallbackErrors": []int{400, 429}, "fallbackAttempts": 5, "fallbackCooldownSeconds": 15, "fallbackSilenceSeconds": 10, "fallbackRestore": true,
 		}, note: "runtime_fallback.retry_on_errors of oh-my-opencode sets fallbackErrors"},
 		{name: "runtime fallback by flag", set: []string{"runtime_fallback.retry_on_errors=[429]"}, want: map[string]any{"fallbackErrors": []int{429}}, note: "sets fallbackErrors"},
-		{name: "runtime fallback as a switch", file: `{"runtime_fallback": true}`, want: map[string]any{"modelFallback": true}, note: "runtime_fallback of oh-my-opencode sets modelFallback"},
+		{name: "runtime fallback as a switch", file: `{"runtime_fallback": false}`, want: map[string]any{"skip": []string{"model_fallback"}}, note: "runtime_fallback of oh-my-opencode adds model_fallback to skip"},
 		{name: "models of agents", file: `{"agents": {"build": {"model": "x/y", "fallback_models": ["a/b", {"model": "c/d", "variant": "high"}]}, "plan": {"fallback_models": "e/f"}}}`, want: map[string]any{
-			"agentFallbackModels": map[string][]string{"build": {"a/b", "c/d(high)"}, "plan": {"e/f"}}, "modelFallback": true,
+			"agentFallbackModels": map[string][]string{"build": {"a/b", "c/d(high)"}, "plan": {"e/f"}},
 		}, note: "sets agentFallbackModels"},
-		{name: "fallback disabled", file: `{"fallbackModels": ["a/b"], "disabled_hooks": ["runtime-fallback"]}`, want: map[string]any{"fallbackModels": []string{"a/b"}}, note: "modelFallback=false"},
-		{name: "former", file: `{"desktopNotifications": true, "autoResume": true}`, want: map[string]any{"autoResume": true}, note: "the setting desktopNotifications has no effect any more"},
-		{name: "former by flag", set: []string{"desktopNotifications=true"}, want: map[string]any{}, note: "desktopNotifications has no effect"},
+		{name: "fallback disabled", file: `{"fallbackModels": ["a/b"], "disabled_hooks": ["runtime-fallback"]}`, want: map[string]any{"fallbackModels": []string{"a/b"}, "skip": []string{"model_fallback"}}, note: "adds model_fallback to skip"},
+		{name: "former", file: `{"desktopNotifications": true, "autoResume": true}`, want: map[string]any{"autoResume": true}, note: "desktopNotifications is a setting of an earlier version, and has no effect"},
+		{name: "former by flag", set: []string{"desktopNotifications=true"}, want: map[string]any{}, note: "desktopNotifications is a setting of an earlier version"},
+		{name: "former switches", file: `{"recoverThinkingSignature": false, "recoverInvalidFile": true, "preflight": "off", "watchSubagents": true}`, set: []string{"recoverInterruptedTools=false"}, want: map[string]any{
+			"skip": []string{"preflight", "thinking_signature", "interrupted_tool"}, "watchSubagents": "notify",
+		}, note: "adds thinking_signature to skip"},
+		{name: "former request", set: []string{"preflight=request"}, want: map[string]any{}, note: "preflight is a setting of an earlier version, and has no effect"},
 		{name: "recovery again", file: `{"hooks": "all"}`, set: []string{"hooks=recovery"}, want: map[string]any{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -241,15 +245,15 @@ func TestAliases(t *testing.T) {
 // TestProblems checks that a key that mend does not know, and a value that it does not allow, are
 // left out, and that the rest of the settings is used.
 func TestProblems(t *testing.T) {
-	path := writeFile(t, `{"unheard_of": {"x": 1}, "maxRetries": "many", "timeoutMs": 1, "fallbackModels": ["a/b", 7], "disabled_hooks": 5, "toastSeconds": 7, "autoResume": true, "hooks": "all"}`)
-	env := func(name string) (string, bool) { return "perhaps", name == "MEND_DEBUG" }
+	path := writeFile(t, `{"unheardOf": 1, "maxRetries": "many", "preflightMs": 1, "fallbackModels": ["a/b", 7], "disabled_hooks": 5, "toastSeconds": 7, "autoResume": true, "hooks": "all"}`)
+	env := func(name string) (string, bool) { return "perhaps", name == "MEND_ENABLED" }
 	c, err := Load(path, env, []string{"lookBackHours=3"})
 	problem, ok := errors.AsType[*ProblemError](err)
 	if !ok || len(problem.Problems) != 7 {
 		t.Fatalf("Load = %v, want seven problems", err)
 	}
 	usual := Defaults()
-	if !c.AutoResume || c.LookBackHours != 3 || !c.Other.WriteGuard || c.MaxRetries != usual.MaxRetries || c.TimeoutMs != usual.TimeoutMs || len(c.Other.FallbackModels) != 0 || c.Debug {
+	if !c.AutoResume || c.LookBackHours != 3 || !c.WriteGuard || c.MaxRetries != usual.MaxRetries || c.PreflightMs != usual.PreflightMs || len(c.FallbackModels) != 0 || !c.Enabled {
 		t.Errorf("settings %+v", c)
 	}
 	if _, err := Load(path, noEnv, []string{"unheardOf=1"}); errors.As(err, &problem) {
@@ -262,8 +266,8 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c := defaults()
-		if c.parse(data) == nil && (c.MaxRetries < 1 || c.TimeoutMs < 100) {
+		c := Defaults()
+		if c.parse(data) == nil && (c.MaxRetries < 1 || c.PreflightMs < 100) {
 			t.Errorf("parse(%q) gave %+v", data, c)
 		}
 	})
@@ -273,7 +277,7 @@ func FuzzParse(f *testing.F) {
 func TestLoadEmpty(t *testing.T) {
 	for _, text := range []string{"", "\n \n", "// nothing yet", "/* nothing */\n"} {
 		c, err := Load(writeFile(t, text), func(string) (string, bool) { return "", false }, nil)
-		if want := defaults(); err != nil || c.Enabled != want.Enabled || c.Placeholder != want.Placeholder {
+		if want := Defaults(); err != nil || c.Enabled != want.Enabled || c.Placeholder != want.Placeholder {
 			t.Errorf("Load(%q) = %v, want the defaults", text, err)
 		}
 	}

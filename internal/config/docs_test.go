@@ -25,7 +25,9 @@ A later source overrides an earlier one:
 4. ` + "`--set KEY=VALUE`" + ` of the commands that have it.
 
 An unknown key or an invalid value in the file or the environment is left out, and the rest is used: ` + "`mend config`" + ` fails and names the nearest key or
-the allowed values, ` + "`mend`" + ` and ` + "`hook.log`" + ` have a note. In ` + "`--set`" + ` it is an error. Keys of oh-my-opencode that mend has no setting for are noted and ignored.
+the allowed values, ` + "`mend status`" + ` and ` + "`hook.log`" + ` have a note. In ` + "`--set`" + ` it is an error. Keys of oh-my-opencode that mend has no setting for,
+and settings of earlier versions of mend, are noted and ignored. ` + "`MEND_DEBUG=true`" + ` logs more. From ` + "`hooks`" + ` on the settings are about what repairs no
+session ([hooks.md](hooks.md)); they need the plugin.
 
     {
       // ~/.config/mend/config.json
@@ -33,17 +35,8 @@ the allowed values, ` + "`mend`" + ` and ` + "`hook.log`" + ` have a note. In ` 
       "maxRetries": 5,
     }
 
-| setting | meaning | values | default | environment variable |
-|---|---|---|---|---|
-`
-
-const docsOther = `
-## The other hooks
-
-These repair no session, are off by default, and need the plugin ([hooks.md](hooks.md)). In the file they stand beside the others.
-
-| setting | meaning | values | default | environment variable |
-|---|---|---|---|---|
+| setting | meaning | why change it | values | default | environment variable |
+|---|---|---|---|---|---|
 `
 
 const docsTail = `
@@ -56,10 +49,7 @@ func TestDocs(t *testing.T) {
 	var page strings.Builder
 	page.WriteString(docsHead)
 	for _, s := range c.Settings() {
-		if s.Key == "writeGuard" {
-			page.WriteString(docsOther)
-		}
-		fmt.Fprintf(&page, "| `%s` | %s | %s | `%s` | `%s` |\n", s.Key, s.Description, s.Want, Text(s.Default), s.Env)
+		fmt.Fprintf(&page, "| `%s` | %s | %s | %s | `%s` | `%s` |\n", s.Key, s.Description, s.Reason, s.Want, Text(s.Default), s.Env)
 	}
 	page.WriteString(docsTail)
 	if *update {

@@ -24,12 +24,12 @@ func PlanEdit(path, key string, text *string) (e Edit, err error) {
 	if e.Before, err = readSettings(path); err != nil {
 		return e, err
 	}
-	c := defaults()
+	c := Defaults()
 	k, err := c.find(key)
 	if err != nil {
 		return e, err
 	}
-	now := defaults()
+	now := Defaults()
 	if err := now.parse(bytes.Clone(e.Before)); err != nil {
 		return e, fmt.Errorf("%s: %w", path, err)
 	}

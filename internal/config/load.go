@@ -38,7 +38,7 @@ func (e *ProblemError) Error() string {
 // then assignments such as "autoResume=true". The error names the source and the key. If it is a
 // [*ProblemError] the rest of the Config is valid; else the Config is not.
 func Load(path string, lookup func(string) (string, bool), assignments []string) (Config, error) {
-	c := defaults()
+	c := Defaults()
 	if err := c.readFile(path); err != nil {
 		return c, fmt.Errorf("reading %s: %w", path, err)
 	}
@@ -56,8 +56,8 @@ func Load(path string, lookup func(string) (string, bool), assignments []string)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(former)) {
-		if _, ok := lookup(envName(name)); ok {
-			c.noteFormer(name)
+		if text, ok := lookup(envName(name)); ok && name != "debug" { // which the log reads
+			c.try(func(c *Config) error { return c.assign(name, text, Environment) })
 		}
 	}
 	for _, a := range assignments {
@@ -116,9 +116,6 @@ func (c *Config) parse(data []byte) error {
 	c.takeAliases("", members) // a setting of the same meaning takes precedence
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		c.try(func(c *Config) error {
-			if c.noteFormer(name) {
-				return nil
-			}
 			k, err := c.find(name)
 			if err != nil {
 				return err
@@ -184,22 +181,22 @@ func nestingDepth(data []byte) (most int) {
 
 // assign parses text and sets the key, which may be an alias.
 func (c *Config) assign(name, text string, origin Origin) error {
+	value := jsontext.Value(text)
+	if !value.IsValid() {
+		var err error
+		if value, err = json.Marshal(text); err != nil {
+			return err
+		}
+	}
 	if name == disabledHooks {
 		hooks, err := json.Marshal(strings.Split(text, ","))
 		if err != nil {
 			return err
 		}
-		return c.disableHooks(hooks, origin)
+		value = hooks
 	}
-	if a, ok := findAlias(name); ok {
-		if a.setting == "" {
-			return c.setAlias(name, nil, origin)
-		}
-		c.note("%s of oh-my-opencode sets %s", name, a.setting)
-		name = a.setting
-	}
-	if c.noteFormer(name) {
-		return nil
+	if ok, err := c.setAlias(name, value, origin); ok || err != nil {
+		return err
 	}
 	k, err := c.find(name)
 	if err != nil {
@@ -250,7 +247,14 @@ func (c *Config) validate(k setting, origin Origin) error {
 			return k.typeError(strconv.Itoa((*v)[bad]))
 		}
 	case *[]string:
-		return c.validateModels(k, *v, origin)
+		if k.name != "skip" {
+			return c.validateModels(k, *v, origin)
+		}
+		for _, word := range *v {
+			if !slices.Contains(SkipWords(), word) {
+				return k.typeError(strconv.Quote(word))
+			}
+		}
 	case *map[string][]string:
 		for _, agent := range slices.Sorted(maps.Keys(*v)) {
 			if err := c.validateModels(k, (*v)[agent], origin); err != nil {
@@ -258,10 +262,6 @@ func (c *Config) validate(k setting, origin Origin) error {
 			}
 		}
 	case *string:
-		if k.name == "preflight" && *v == "request" {
-			c.note("preflight=request has no effect any more: the stored session is repaired")
-			*v = PreflightRepair
-		}
 		if allowed := choices[k.name]; strings.TrimSpace(*v) == "" || allowed != nil && !slices.Contains(allowed, *v) {
 			return k.typeError(strconv.Quote(*v))
 		}
@@ -294,6 +294,9 @@ func (k setting) want() string {
 	case *[]int:
 		return fmt.Sprintf("a list of whole numbers from %d to %d", k.min, k.max)
 	case *[]string:
+		if k.name == "skip" {
+			return "a list of " + strings.Join(SkipWords(), ", ")
+		}
 		return "a list of models such as \"anthropic/claude-opus-4-5\""
 	case *map[string][]string:
 		return "an object with a list of models for each agent"

@@ -35,6 +35,13 @@ func NewWatch(h *Hook) *Watch {
 	return &Watch{Hook: h, items: map[string]*queueItem{}, wake: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
+// Sessions returns the ids of the sessions that had events, oldest first.
+func (w *Watch) Sessions() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sessions.Keys()
+}
+
 // ExpectEnd makes the end of the current turn of a session one that needs no answer.
 func (w *Watch) ExpectEnd(session string) {
 	w.mu.Lock()
