@@ -243,17 +243,6 @@ func completeSettings(suffix string) cobra.CompletionFunc {
 	}
 }
 
-// changedSettings returns the settings that are not the default, as KEY=VALUE.
-func changedSettings(c config.Config) []string {
-	var all []string
-	for _, s := range c.Settings() {
-		if s.Origin != config.Default {
-			all = append(all, s.Key+"="+config.Text(s.Value))
-		}
-	}
-	return all
-}
-
 // liveOptions converts the settings to the options of a [live.Hook].
 func liveOptions(c config.Config) live.Options {
 	o := live.Options{

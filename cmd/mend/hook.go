@@ -87,6 +87,9 @@ func runHook(ctx context.Context, env *environment, set []string) error {
 		defer cancel()
 		return errors.Join(err, pipe.Bye(ctx, err.Error()))
 	}
+	if lock, err := lockLive(env, hookLock, true); err == nil { // else status does not know of it
+		defer func() { _ = lock.Close() }()
+	}
 	return h.serve(ctx, pipe, lines, hello, first)
 }
 
@@ -143,11 +146,7 @@ func openRecoverer(ctx context.Context, env *environment, pipe *live.Pipe, hello
 		log.Error("recovering interrupted repairs", "error", err)
 	}
 	logNotes(log, notes)
-	state := newHookReporter(journal, hookState{
-		Verb: "hook", Version: version(), Agent: agentOf(client.ID()), Directory: hello.Directory, Settings: changedSettings(c),
-	}, log)
-	h := newRecoverer(pipe, client, c, liveOptions(c), log, state)
-	h.journal = journal
+	h := newRecoverer(pipe, client, c, liveOptions(c), log)
 	h.copies = newTurnKeeper(automaticKeep{env.opt.Journal, journal, c, log}, client)
 	return h, nil
 }
@@ -195,7 +194,6 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 	h.lookOnce(ctx, w)
 	h.catchUp(ctx, hello.Since)
 	h.log.Info("ended", "error", err)
-	h.state.end()
 	return err
 }
 

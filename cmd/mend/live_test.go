@@ -165,11 +165,6 @@ func TestHookConversation(t *testing.T) {
 	if err != nil || len(es) != 1 || es[0].Cause.Text != refusal || !strings.Contains(toasts[1], "mend undo "+es[0].ID) {
 		t.Errorf("journal: %+v, %v; toasts %q", es, err, toasts)
 	}
-	files := hookFiles(r.opt.Journal.Dir)
-	st, err := readHookState(files[0])
-	if err != nil || len(files) != 1 || st.Counts.String() != "1 error in running agents: 1 repaired, 0 given up, 0 failed." {
-		t.Errorf("states: %q, %+v, %v", files, st, err)
-	}
 }
 
 // TestHookQuestion checks the conversation before a request: the hook asks whether the
@@ -235,14 +230,6 @@ func TestHookQuestion(t *testing.T) {
 			es, err := r.opt.Journal.Log(journal.Query{})
 			if err != nil || len(es) != c.repairs || (reply.Repair == "") == (reply.Error == "") {
 				t.Errorf("%d repairs, %v, want %d; reply %+v", len(es), err, c.repairs, reply)
-			}
-			files := hookFiles(r.opt.Journal.Dir)
-			st, err := readHookState(files[0])
-			if err != nil || len(files) != 1 || !st.Ended {
-				t.Fatalf("states %q, %+v, %v, want one of a hook that has ended", files, st, err)
-			}
-			if left := len(st.Sessions) == 1 && st.Sessions[0].Session == session && st.Sessions[0].Why != ""; left != c.busy {
-				t.Errorf("sessions %+v", st.Sessions)
 			}
 		})
 	}

@@ -30,9 +30,7 @@ type recoverer struct {
 	config config.Config
 	log    *slog.Logger
 
-	journal string        // the folder of the journal; "" for watch
-	state   *hookReporter // of this process
-	copies  *turnKeeper   // nil for watch
+	copies *turnKeeper // nil for watch
 }
 
 // logNotes logs what a user should know of the settings.
@@ -42,9 +40,9 @@ func logNotes(log *slog.Logger, notes []string) {
 	}
 }
 
-func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.Options, log *slog.Logger, state *hookReporter) *recoverer {
-	o.Log, o.Report = log, state.report
-	return &recoverer{hook: live.New(agent, unattended.New(client), o), client: client, config: c, log: log, state: state}
+func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.Options, log *slog.Logger) *recoverer {
+	o.Log = log
+	return &recoverer{hook: live.New(agent, unattended.New(client), o), client: client, config: c, log: log}
 }
 
 // look examines a session that changed in the store, and repairs it: the error with which its last turn ended, or what is

@@ -38,13 +38,10 @@ type statusJSON struct {
 	LastRepair *repairJSON     `json:"lastRepair"` // the newest that is not undone
 	Pending    []repairJSON    `json:"pending"`
 	Conflicts  []repairJSON    `json:"conflicts"` // undecided ones
-	Live       recoveryCounts  `json:"recoveries"`
 	Plugins    []pluginJSON    `json:"plugins"`
-	Hooks      int             `json:"hooks"`    // that are running
-	Watches    int             `json:"watches"`  // that are running
-	Running    []runningJSON   `json:"running"`  // both
+	Serving    bool            `json:"serving"`  // a hook of OpenCode's plugin runs
+	Watching   bool            `json:"watching"` // mend watch runs
 	Expiring   []expiryJSON    `json:"expiring"` // what agents delete by themselves within a week
-	GivenUp    []givenUpJSON   `json:"givenUp"`  // the newest sessions that were left as they were, and why
 	Kept       *keepStatusJSON `json:"kept"`     // null if the copies cannot be read
 	Settings   []string        `json:"settings"` // what to know of the settings: aliases, or why they cannot be read
 	Next       string          `json:"next"`
@@ -107,7 +104,7 @@ func runStatus(ctx context.Context, env *environment) error {
 	}
 	s.Kept = keepStatus(ctx, env, clients)
 	s.Plugins = installedStates(env)
-	addLive(env.Terminal, &s, journalDir)
+	s.Serving, s.Watching = isLive(journalDir, hookLock), isLive(journalDir, watchLock)
 	s.Settings = settingsNotes()
 	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)
 	s.Next = strings.Trim(env.withStore(`"`+s.Next+`"`), `"`)
@@ -283,9 +280,9 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 	case s.LastScan.Latent > 0:
 		return "mend fix --at-risk", "also fix what works, but would break with another version or setting (asks first)"
 	case only != nil && only.Installer() != nil && !hasPlugin(s.Plugins, only):
-		return "mend install --agent " + only.Name(), only.Installer().About().Offer
-	case only == nil && !hasPlugin(s.Plugins, agents[0]) && s.Watches == 0:
-		return "mend install", agents[0].Installer().About().Offer
+		return "mend plugin install --agent " + only.Name(), only.Installer().About().Offer
+	case only == nil && !hasPlugin(s.Plugins, agents[0]) && !s.Watching:
+		return "mend plugin install", agents[0].Installer().About().Offer
 	}
 	return "mend scan", "check again"
 }
@@ -340,9 +337,6 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 		rows = append(rows, term.Row{"Last repair", s.lastText(e)})
 	}
 	liveRow := liveText(s)
-	if text := s.Live.String(); text != "" {
-		liveRow += "\n" + text
-	}
 	only := onlyOther(s.Stores)
 	var live []string
 	if liveRow != pluginOff || only == nil {
@@ -354,16 +348,6 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 		}
 	}
 	rows = append(rows, term.Row{"Live repair", strings.Join(live, "\n")})
-	var left []string
-	if text := s.Live.givenUp(); text != "" {
-		left = append(left, text)
-	}
-	for _, g := range s.GivenUp {
-		left = append(left, fmt.Sprintf("%s: %s. To try: %s", term.Escape(g.Session), term.OneLine(g.Why, 300), env.cmdline("fix", g.Session)))
-	}
-	if len(left) > 0 {
-		rows = append(rows, term.Row{"Left alone", strings.Join(left, "\n")})
-	}
 	if text := s.Kept.text(); text != "" {
 		rows = append(rows, term.Row{"Copies", text})
 	}
@@ -542,13 +526,13 @@ func liveText(s statusJSON) string {
 		parts = append(parts, text)
 	}
 	switch {
-	case s.Hooks > 0:
-		parts = append(parts, term.Count(s.Hooks, "hook")+" running")
+	case s.Serving:
+		parts = append(parts, "it runs")
 	case hasPlugin(s.Plugins, agents[0]):
-		parts = append(parts, "no hook is running now")
+		parts = append(parts, "it does not run now")
 	}
-	if s.Watches > 0 {
-		parts = append(parts, term.Count(s.Watches, "mend watch")+" running")
+	if s.Watching {
+		parts = append(parts, "mend watch runs")
 	}
 	if len(parts) == 0 {
 		return pluginOff

@@ -74,7 +74,7 @@ type watcher struct {
 	*environment
 	config config.Config
 	log    *slog.Logger
-	state  *hookReporter
+	dir    string // of the journal
 
 	mu   sync.Mutex
 	said bool              // an event was printed
@@ -124,7 +124,7 @@ func runWatch(ctx context.Context, env *environment, c config.Config, notes []st
 	if err != nil {
 		return err
 	}
-	lock, err := lockWatch(dir)
+	lock, err := lockLive(env, watchLock, false)
 	if errors.Is(err, ownfile.ErrLocked) {
 		return fail.New(fail.Refused, "end it first; \"mend\" shows whether one runs", "another mend watch runs with this journal")
 	}
@@ -134,7 +134,7 @@ func runWatch(ctx context.Context, env *environment, c config.Config, notes []st
 	defer func() { _ = lock.Close() }()
 	logNotes(log, notes)
 	env.jsonLines = true
-	w := &watcher{environment: env, config: c, log: log, state: newHookReporter(dir, hookState{Verb: "watch", Version: version(), Settings: changedSettings(c)}, log), left: map[string]string{}}
+	w := &watcher{environment: env, config: c, log: log, dir: dir, left: map[string]string{}}
 	for _, note := range notes {
 		env.Note(note)
 	}
@@ -149,19 +149,28 @@ func runWatch(ctx context.Context, env *environment, c config.Config, notes []st
 		w.follow(ctx, &group)
 		group.Wait()
 	}
-	env.setAnswer("recoveries", w.state.counts())
 	return cmp.Or(ctx.Err(), err)
 }
 
-// lockWatch takes the lock that one watch of a journal holds.
-func lockWatch(dir string) (*ownfile.Lock, error) {
-	const probe = 200 * time.Millisecond // [isWatching] holds it for a moment
-	return ownfile.Acquire(filepath.Join(dir, "watch.lock"), os.O_RDWR|os.O_CREATE, false, probe)
+// The locks that processes of live repair hold, beside the journal: one watch, and any number of hooks.
+const (
+	watchLock = "watch.lock"
+	hookLock  = "hooks.lock"
+)
+
+// lockLive takes a lock of live repair. [isLive] holds it for a moment.
+func lockLive(env *environment, name string, shared bool) (*ownfile.Lock, error) {
+	dir, err := env.opt.Journal.Folder()
+	if err != nil {
+		return nil, err
+	}
+	const probe = 200 * time.Millisecond
+	return ownfile.Acquire(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, shared, probe)
 }
 
-// isWatching reports whether a watch runs with the journal.
-func isWatching(dir string) bool {
-	lock, err := ownfile.Acquire(filepath.Join(dir, "watch.lock"), os.O_RDWR, true, 0)
+// isLive reports whether a process holds a lock of live repair.
+func isLive(dir, name string) bool {
+	lock, err := ownfile.Acquire(filepath.Join(dir, name), os.O_RDWR, false, 0)
 	if err == nil {
 		_ = lock.Close()
 	}
@@ -248,7 +257,7 @@ type readStore struct {
 
 // options returns how a store is followed.
 func (w *watcher) options(client *mend.Store) watch.Options {
-	s := &watchedStore{w, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log, w.state), automaticKeep{w.opt.Journal, w.state.dir, w.config, w.log}}
+	s := &watchedStore{w, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log), automaticKeep{w.opt.Journal, w.dir, w.config, w.log}}
 	return watch.Options{
 		Since: time.Now().Add(-time.Duration(w.config.LookBackHours) * time.Hour),
 		Quiet: seconds(min(2, w.config.WatchPollSeconds)), Poll: seconds(w.config.WatchPollSeconds),

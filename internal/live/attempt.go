@@ -14,7 +14,7 @@ import (
 // A row says how attempts of one kind go; rows.go has the table. The steps are the same for all,
 // see [attempt.run].
 type row struct {
-	reported bool // an error of the agent asks for it: it is counted, and begins before there is a plan
+	reported bool // an error of the agent asks for it: it begins before there is a plan
 	limited  bool // there are at most [Options.MaxAttempts] until a turn succeeds
 	aborts   bool // the turn of the agent is ended
 	quiet    bool // only a repair is shown
@@ -26,7 +26,6 @@ type row struct {
 	propose func(context.Context, *attempt) (entry string, err error) // plans and applies; nil: [attempt.apply]
 	resumes func(*attempt) bool                                       // whether the turn is continued after a repair; nil: no
 
-	class   repair.Class                          // that is counted; "": of the error, or of what was repaired
 	title   func(*attempt) string                 // of the toasts
 	done    func(a *attempt, entry string) string // the text after a repair
 	nothing func(*attempt) (text, why string)     // if there is nothing to repair
@@ -190,7 +189,6 @@ func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 		a.log.Info("repaired already", "repair", before.entry)
 		a.show(ctx, alreadyRepairedText(before.entry), VariantSuccess)
 	case errors.Is(err, errLimit) && a.reported:
-		a.report(Refused, "", err.Error())
 		a.log.Warn("left alone: the limit is reached", "attempts", a.opt.MaxAttempts, "error", a.err.Text)
 		a.show(ctx, limitText(a.opt.MaxAttempts), VariantError)
 		return err
@@ -198,23 +196,18 @@ func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 		a.dedupe.progress(a.ref.ID)
 		return err
 	case errors.As(err, &ask):
-		outcome := LeftAlone
 		if a.reported {
-			outcome = Refused
 			a.dedupe.progress(a.ref.ID) // nothing was tried
 		}
-		a.report(outcome, "", err.Error())
 		a.log.Info("left alone", "why", err)
 		if !a.late && !a.quiet {
 			a.Toast(ctx, a.ref.Directory, Toast{"Session damaged", askText(ask.Session), VariantWarning, resultTime})
 		}
 		return err
 	case err != nil && !a.reported:
-		a.report(LeftAlone, "", err.Error())
 		a.log.Info("left alone", "why", err)
 		return err
 	case err != nil:
-		a.report(Failed, "", err.Error())
 		a.log.Error("recovering the session", "error", err)
 		if ctx.Err() == nil {
 			a.show(ctx, failedText(err), VariantError)
@@ -234,15 +227,13 @@ func (a *attempt) refuse(ctx context.Context) {
 	if a.nothing != nil {
 		text, why = a.nothing(a)
 	}
-	a.report(Refused, "", why)
 	a.log.Info("left alone", "why", why, "error", a.err.Text)
 	a.show(ctx, text, VariantWarning)
 }
 
 // repaired shows the result of a repair, and continues the turn if that is wanted.
 func (a *attempt) repaired(ctx context.Context, entry string) {
-	a.report(Repaired, entry, "")
-	a.log.Info("repaired", "repair", entry, "class", a.countedClass(), "records", cmp.Or(a.changed, len(a.result.Plan.Ops)), "error", a.err.Text)
+	a.log.Info("repaired", "repair", entry, "class", a.loggedClass(), "records", cmp.Or(a.changed, len(a.result.Plan.Ops)), "error", a.err.Text)
 	if !a.late {
 		a.Toast(ctx, a.ref.Directory, Toast{a.title(a), a.done(a, entry), VariantSuccess, resultTime})
 	}
@@ -261,15 +252,11 @@ func (a *attempt) show(ctx context.Context, text, variant string) {
 	}
 }
 
-// countedClass returns the class that is counted.
-func (a *attempt) countedClass() repair.Class {
-	class := cmp.Or(a.class, a.err.Class)
+// loggedClass returns the class of the error, or of what was repaired.
+func (a *attempt) loggedClass() repair.Class {
+	class := a.err.Class
 	if class == "" && len(a.result.Fixed) > 0 {
 		class = a.result.Fixed[0].Class
 	}
 	return class
-}
-
-func (a *attempt) report(o Outcome, entry, why string) {
-	a.Hook.report(Report{Outcome: o, Class: a.countedClass(), Session: a.ref.ID, Entry: entry, Why: why})
 }

@@ -236,22 +236,6 @@ func failedSession(text string) (*fakeAgent, Info) {
 	return f, last.Info
 }
 
-// counts counts outcomes.
-type counts struct {
-	mu sync.Mutex
-	m  map[string]int
-}
-
-func (c *counts) add(r Report) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.m == nil {
-		c.m = map[string]int{}
-	}
-	c.m[string(Detected)+" "+string(r.Class)]++
-	c.m[string(r.Outcome)+" "+string(r.Class)]++
-}
-
 var errTest = errors.New("boom")
 
 func logTo(t *testing.T) *slog.Logger {

@@ -24,36 +24,8 @@ type Options struct {
 	Placeholder     string         // see [repair.Request]
 	Cancelled       string         // see [repair.Request]; "" means a text that fits the class
 
-	// Report, if not nil, is called with what became of each attempt to repair a session.
-	Report func(Report)
-	Log    *slog.Logger // nil discards
+	Log *slog.Logger // nil discards
 }
-
-// A Report says what became of an attempt to repair a session.
-type Report struct {
-	Outcome Outcome
-	Class   repair.Class // of the error, or of what was repaired
-	Session string
-	Entry   string // the id of the repair
-	Why     string // the session was not repaired
-}
-
-// An Outcome is the result of an attempt.
-type Outcome string
-
-// The outcomes. All but LeftAlone are of an error, which counts as Detected too, or of a repair
-// that no error asked for.
-const (
-	Detected  Outcome = "detected"
-	Repaired  Outcome = "cured"   // the store was repaired
-	Refused   Outcome = "refused" // not repaired: no fix exists, the store has no fault, or the limit is reached
-	Failed    Outcome = "failed"  // the recovery failed
-	LeftAlone Outcome = ""        // what is broken was not repaired
-)
-
-// Interrupted is the class that counts interrupted tool calls of idle sessions. No
-// error has it.
-const Interrupted repair.Class = "interrupted_tool"
 
 // defaultAttempts is the default of [Options.MaxAttempts].
 const defaultAttempts = 3
@@ -134,12 +106,6 @@ func (h *Hook) Acquire(ctx context.Context) (release func(), err error) {
 		return func() { <-h.sem }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	}
-}
-
-func (h *Hook) report(r Report) {
-	if h.opt.Report != nil {
-		h.opt.Report(r)
 	}
 }
 

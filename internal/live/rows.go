@@ -41,7 +41,7 @@ var (
 	// recent.
 	interrupted = row{
 		reported: true, limited: true, quiet: true,
-		detect: findInterrupted, class: Interrupted,
+		detect: findInterrupted,
 		request: func(a *attempt) repair.Request {
 			return repair.Request{
 				Classes: []repair.Class{repair.ToolResultMissing}, Latent: true, Force: true, Cancelled: cmp.Or(a.opt.Cancelled, interruptedText),
