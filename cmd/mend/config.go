@@ -158,7 +158,9 @@ func runConfig(env *environment, set, keys []string) error {
 	}
 	all := c.Settings()
 	for _, key := range keys {
-		if err := c.CheckKey(key); err != nil {
+		if now := config.Former(key); now != "" {
+			env.Note(key + " is a setting of an earlier version: " + now)
+		} else if err := c.CheckKey(key); err != nil {
 			return &fail.Failure{Code: fail.Usage, Hint: configHint, Err: err}
 		}
 	}

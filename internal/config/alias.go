@@ -58,6 +58,9 @@ var former = map[string]string{
 	"debug":                              "MEND_DEBUG=true logs more",
 }
 
+// Former returns what replaces a setting of an earlier version, "" for other names.
+func Former(name string) string { return former[name] }
+
 // disabledHooks is the key that lists hooks of oh-my-opencode that are off, and agentModels the one whose agents have
 // fallback_models.
 const (
