@@ -219,18 +219,16 @@ type forgetAnswer struct {
 }
 
 type watchAnswer struct {
-	Event      string                    `json:"event,omitempty"`
-	Time       string                    `json:"time,omitempty"`
-	Agent      string                    `json:"agent,omitempty"`
-	Store      string                    `json:"store,omitempty"`
-	Sessions   int                       `json:"sessions,omitempty"` // of a store that is followed
-	Polling    string                    `json:"polling,omitempty"`
-	Session    string                    `json:"session,omitempty"`
-	Title      string                    `json:"title,omitempty"`
-	Why        string                    `json:"why,omitempty"`
-	Repair     *repairJSON               `json:"repair,omitempty"`
-	Undo       string                    `json:"undo,omitempty"`       // the command that undoes the repair
-	Recoveries map[string]map[string]int `json:"recoveries,omitempty"` // errors that were noticed, by what became of them, and by class
+	Event    string      `json:"event,omitempty"`
+	Time     string      `json:"time,omitempty"`
+	Agent    string      `json:"agent,omitempty"`
+	Store    string      `json:"store,omitempty"`
+	Sessions int         `json:"sessions,omitempty"` // of a store that is followed
+	Session  string      `json:"session,omitempty"`
+	Title    string      `json:"title,omitempty"`
+	Why      string      `json:"why,omitempty"`
+	Repair   *repairJSON `json:"repair,omitempty"`
+	Undo     string      `json:"undo,omitempty"` // the command that undoes the repair
 }
 
 type keepAnswer struct {
