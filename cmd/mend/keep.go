@@ -39,7 +39,7 @@ read. They are thinned as backups are: one copy stays of each of 24 hours, 14 da
 weeks; keepMaxMB is how large all may become. "mend forget SESSION" erases those of a session.
 
 With --on, copies are also made when a turn ends: by the plugin of OpenCode, the hooks of
-Claude Code and Codex that "mend plugin install --agent claude" or codex writes, and "mend
+Claude Code and Codex that "mend install --agent claude" or codex writes, and "mend
 watch". --off ends that. What is kept stays. Both set the setting keep.`,
 		Example: `  mend keep            all sessions, for example once a day
   mend keep .          the newest session of this folder

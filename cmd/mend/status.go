@@ -280,9 +280,9 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 	case s.LastScan.Latent > 0:
 		return "mend fix --at-risk", "also fix what works, but would break with another version or setting (asks first)"
 	case only != nil && only.Installer() != nil && !hasPlugin(s.Plugins, only):
-		return "mend plugin install --agent " + only.Name(), only.Installer().About().Offer
+		return "mend install --agent " + only.Name(), only.Installer().About().Offer
 	case only == nil && !hasPlugin(s.Plugins, agents[0]) && !s.Watching:
-		return "mend plugin install", agents[0].Installer().About().Offer
+		return "mend install", agents[0].Installer().About().Offer
 	}
 	return "mend scan", "check again"
 }
