@@ -16,10 +16,10 @@ type TakenTurn struct {
 // turnsNote follows the first prompt in the place of the turns that were set aside.
 const turnsNote = "[%d turns that followed were taken out of this conversation to make room]"
 
-// takeTurns sets aside whole turns, the oldest first, until the request is small enough. The first prompt, which often
+// takeTurns sets aside whole turns, the oldest first, until the request is small enough; none without a goal. The first prompt, which often
 // says what the rest is for, stays with a note behind it. So do summaries of compactions, and the newest turns.
 func (x *trimming) takeTurns(d *Draft, t *Trimmed) {
-	if t.After <= t.Goal {
+	if t.Goal == 0 || t.After <= t.Goal {
 		return
 	}
 	turns := x.turns(wholeOf(d.Case()))
@@ -36,6 +36,7 @@ func (x *trimming) takeTurns(d *Draft, t *Trimmed) {
 		return
 	}
 	after := t.After
+	var gone []change.Ref
 	for i, turn := range turns {
 		if after <= t.Goal {
 			break
@@ -44,19 +45,22 @@ func (x *trimming) takeTurns(d *Draft, t *Trimmed) {
 			turn.Tokens -= x.ofMessage[turn.messages[0].Message]
 			turn.messages = turn.messages[1:]
 		}
-		setAside := func(d Editor) error {
-			for _, ref := range turn.messages {
-				if err := d.SetAside(ref); err != nil {
-					return err
-				}
-			}
-			return nil
+		if len(turn.messages) == 0 { // its answer was set aside before
+			continue
 		}
-		if d.Apply(Finding{Ref: note.Ref()}, Fix{Edit: setAside, Whole: true}) != nil {
-			break // what follows would be without its beginning
-		}
-		t.Turns = append(t.Turns, turn.TakenTurn)
+		t.Turns, gone = append(t.Turns, turn.TakenTurn), append(gone, turn.messages...)
 		after -= turn.Tokens
+	}
+	setAside := func(d Editor) error {
+		for _, ref := range gone {
+			if err := d.SetAside(ref); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if d.Apply(Finding{Ref: note.Ref()}, Fix{Edit: setAside, Whole: true}) != nil {
+		t.Turns = nil // what is left would be without its beginning
 	}
 	if len(t.Turns) > 0 {
 		text := fmt.Sprintf(turnsNote, len(t.Turns))

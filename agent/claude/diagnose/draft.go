@@ -118,6 +118,8 @@ type draft struct {
 	// gone are the indexes of blocks that were removed from records since the draft was made; a
 	// record whose blocks are in another order now has [reordered].
 	gone map[string][]int
+
+	children map[string][]string // see [draft.childrenOf]; nil after an edit that may change it
 }
 
 // reordered stands for the indexes of a record whose blocks have others now.
@@ -177,6 +179,7 @@ func (d *draft) setAside(uuid string) {
 
 // set gives a record a new line.
 func (d *draft) set(uuid string, raw []byte) {
+	d.children = nil
 	was, had := d.edits.set[uuid]
 	d.undo = append(d.undo, func() {
 		if d.edits.set[uuid] = was; !had {
@@ -188,6 +191,7 @@ func (d *draft) set(uuid string, raw []byte) {
 
 // add adds a record after a line.
 func (d *draft) add(uuid string, raw []byte, line int) {
+	d.children = nil
 	d.edits.after[uuid] = line
 	d.set(uuid, raw)
 }
@@ -211,7 +215,7 @@ func (d *draft) Undo() {
 	for _, undo := range slices.Backward(d.undo) {
 		undo()
 	}
-	d.undo = nil
+	d.undo, d.children = nil, nil
 }
 
 // State implements [repair.Editor].

@@ -110,19 +110,37 @@ func (d *draft) SetAside(record change.Ref) error {
 	if !ok {
 		parent = []byte("null")
 	}
+	children := d.childrenOf()
 	d.setAside(uuid)
+	above, _ := jsonedit.Text(parent)
+	for _, child := range children[uuid] {
+		if d.edits.aside[child] {
+			continue
+		}
+		if err := d.setMember(child, parent, "parentUuid"); err != nil {
+			return err
+		}
+		children[above] = append(children[above], child)
+	}
+	delete(children, uuid)
+	d.children = children
+	return nil
+}
+
+// childrenOf returns the ids of the records by the id of their parent, as this draft has them.
+func (d *draft) childrenOf() map[string][]string {
+	if d.children != nil {
+		return d.children
+	}
+	children := map[string][]string{}
 	for _, r := range d.c.conv.Records() {
 		at := r.Parent
 		if raw := d.raw(r.UUID); len(raw) > 0 && !bytes.Equal(raw, r.Raw) { // this draft has changed it
 			at = jsonedit.Parse(raw).TextAt("parentUuid")
 		}
-		if at == uuid {
-			if err := d.setMember(r.UUID, parent, "parentUuid"); err != nil {
-				return err
-			}
-		}
+		children[at] = append(children[at], r.UUID)
 	}
-	return nil
+	return children
 }
 
 // ReplaceText implements [repair.Editor].

@@ -89,7 +89,7 @@ func TestTrimHard(t *testing.T) {
 	if bytes.Equal(data, claude.Baseline) {
 		t.Fatal("no prompt is replaced")
 	}
-	trimmed, err := trim(source(data), repair.TrimRequest{Goal: 1, KeepTurns: 1, Hard: true})
+	trimmed, err := trim(source(data), repair.TrimRequest{KeepTurns: 1, Hard: true})
 	if err != nil || len(trimmed.Removed) != 2 || trimmed.After+2000 > trimmed.Before {
 		t.Fatalf("Trim = %+v, %v, want two removed", trimmed, err)
 	}
@@ -102,7 +102,7 @@ func TestTrimHard(t *testing.T) {
 		!strings.Contains(sent, "bytes of this text were taken out") || !strings.Contains(sent, "[image/png, 3 KB: it was taken out") {
 		t.Errorf("found %v, sent %s", found, sent)
 	}
-	if again, err := trim(source(data), repair.TrimRequest{Goal: 1, KeepTurns: 1, Hard: true}); err != nil || len(again.Plan.Ops) > 0 {
+	if again, err := trim(source(data), repair.TrimRequest{KeepTurns: 1, Hard: true}); err != nil || len(again.Plan.Ops) > 0 {
 		t.Errorf("trimmed again: %+v, %v", again, err)
 	}
 }
