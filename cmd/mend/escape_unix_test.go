@@ -151,6 +151,8 @@ var printCases = []struct{ command, args string }{
 	{"resolve", "--yes qevajo --keep"},
 	{"resolve", "--yes HOSTILE --keep"},
 	{"plugin", ""},
+	{"install", ""},
+	{"scan", "SESSION --text"},
 	{"plugin status", ""},
 	{"plugin install", "--dry-run"},
 	{"plugin install", "--hooks HOSTILE"},

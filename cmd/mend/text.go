@@ -12,7 +12,6 @@ import (
 	"mend/internal/jsonedit"
 	"mend/internal/mend"
 	"mend/internal/request"
-	"mend/internal/term"
 	"mend/repair"
 )
 
@@ -43,21 +42,8 @@ func printConversation(ctx context.Context, env *environment, c *mend.Store, hea
 		env.setAnswer("text", m.String())
 		return nil
 	}
-	for line := range strings.Lines(m.String()) {
-		if _, err := fmt.Fprintln(env.Terminal, escapeLine(strings.TrimSuffix(line, "\n"))); err != nil {
-			break // the terminal keeps the error
-		}
-	}
+	env.PrintText(m.String())
 	return nil
-}
-
-// escapeLine returns a line of stored text as a terminal may get it, with its tabs.
-func escapeLine(line string) string {
-	columns := strings.Split(line, "\t")
-	for i := range columns {
-		columns[i] = term.Escape(columns[i])
-	}
-	return strings.Join(columns, "\t")
 }
 
 // A markdown is a conversation that is written as Markdown.

@@ -90,6 +90,21 @@ func (t *Terminal) Printf(format string, args ...any) {
 	}
 }
 
+// PrintText writes stored text to standard output, except in JSON mode. Ends of lines and tabs stay, and what else
+// would control the terminal is escaped.
+func (t *Terminal) PrintText(text string) {
+	if t.JSON {
+		return
+	}
+	for line := range strings.Lines(text) {
+		columns := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		for i := range columns {
+			columns[i] = Escape(columns[i])
+		}
+		fmt.Fprintln(t, strings.Join(columns, "\t"))
+	}
+}
+
 // PrintErr writes text to standard error. What would control the terminal is escaped.
 func (t *Terminal) PrintErr(format string, args ...any) {
 	fmt.Fprint(t.Err, printable(fmt.Sprintf(format, args...)))
