@@ -71,7 +71,7 @@ func TestRefs(t *testing.T) {
 			t.Errorf("%#v: WithoutProject = %#v", c.ref, without)
 		}
 	}
-	for k := change.Kind(0); k < 20; k++ {
+	for k := range change.Kind(20) {
 		if name := k.String(); name == "" || strings.HasPrefix(name, "kind(") != (k == 0 || k > change.KindTree) {
 			t.Errorf("kind %d is %q", k, name)
 		}
@@ -173,8 +173,10 @@ func TestEntries(t *testing.T) {
 		verb  string
 		want  bool
 	}{
-		{change.Cause{Kind: change.CauseUndo}, "undo", true}, {change.Cause{Kind: change.CauseUndo}, "restore", false},
-		{change.Cause{Kind: change.CauseUndo, Text: "t"}, "undo", false}, {change.Cause{Kind: change.CauseRedo}, "undo", false},
+		{change.Cause{Kind: change.CauseUndo}, "undo", true},
+		{change.Cause{Kind: change.CauseUndo}, "restore", false},
+		{change.Cause{Kind: change.CauseUndo, Text: "t"}, "undo", false},
+		{change.Cause{Kind: change.CauseRedo}, "undo", false},
 		{change.Cause{Kind: change.CauseUndo}, "", true},
 	} {
 		e := change.Entry{Cause: c.cause}
@@ -204,8 +206,8 @@ func TestEntries(t *testing.T) {
 // TestComposeFolders: of a folder only that it is there counts.
 func TestComposeFolders(t *testing.T) {
 	folder := ref(change.KindFolder, "", "s", "m", "")
-	mode := func(m uint32) *change.Image { return &change.Image{Mode: 0o700 | 1<<31} }
-	ops, err := change.Compose([]change.Op{{Ref: folder, Post: mode(0)}}, []change.Op{{Ref: folder, Pre: image("other")}})
+	there := &change.Image{Mode: 0o700 | 1<<31}
+	ops, err := change.Compose([]change.Op{{Ref: folder, Post: there}}, []change.Op{{Ref: folder, Pre: image("other")}})
 	if err != nil || len(ops) != 0 {
 		t.Errorf("Compose = %v, %v", ops, err)
 	}
@@ -324,7 +326,8 @@ func TestTexts(t *testing.T) {
 		b    *change.BoundThinking
 		want string
 	}{
-		{nil, ""}, {&change.BoundThinking{}, ""},
+		{nil, ""},
+		{&change.BoundThinking{}, ""},
 		{&change.BoundThinking{Spoiled: 1}, "The thinking block after the change, which is bound to the conversation before it: the model may not get it again. " + rest},
 		{&change.BoundThinking{Spoiled: 2, Removed: true}, "The 2 thinking blocks after the change, which are bound to the conversation before them: mend removes them, too. " + rest},
 	} {

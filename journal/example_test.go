@@ -20,7 +20,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer j.Close()
+	defer func() { _ = j.Close() }()
 	ops := []change.Op{{
 		Ref: change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: "msg_1"},
 		Pre: &change.Image{Data: []byte("old"), Mode: 0o644},

@@ -1,6 +1,7 @@
 package linestore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,10 +32,7 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 }
 
 func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
-	if err := stage.CheckOwner(s.opt.Owner); err != nil {
-		return change.Staged{}, err
-	}
-	if err := change.Validate(p.Ops); err != nil {
+	if err := cmp.Or(stage.CheckOwner(s.opt.Owner), change.Validate(p.Ops)); err != nil {
 		return change.Staged{}, err
 	}
 	tx, err := s.begin(p.Ops)

@@ -72,7 +72,7 @@ func TestCheckedPath(t *testing.T) {
 				if open {
 					agent, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 					dbtest.Must(t, err)
-					defer agent.Close()
+					defer func() { _ = agent.Close() }()
 					dbtest.Exec(t, agent, "PRAGMA user_version = 7") // so that there is a -wal
 				}
 				s, err := sqlstore.Open(path, specs(), sqlstore.Options{})

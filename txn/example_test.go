@@ -24,7 +24,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer j.Close()
+	defer func() { _ = j.Close() }()
 	root, notes, ctx := filepath.Join(dir, "notes"), fsstore.Paths("notes"), context.Background()
 	if err := os.Mkdir(root, 0o700); err != nil {
 		panic(err)

@@ -160,7 +160,8 @@ func planOf(ops ...change.Op) change.Plan {
 // threeOps change a record, make one and remove one.
 func threeOps() []change.Op {
 	return []change.Op{
-		{Ref: sessionRef("a"), Pre: file("1"), Post: file("2")}, {Ref: sessionRef("new"), Post: file("2")},
+		{Ref: sessionRef("a"), Pre: file("1"), Post: file("2")},
+		{Ref: sessionRef("new"), Post: file("2")},
 		{Ref: sessionRef("gone"), Pre: file("1")},
 	}
 }

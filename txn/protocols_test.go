@@ -268,7 +268,8 @@ func must(t *testing.T, ops []change.Op, err error) []change.Op {
 // titleOps changes a column of a row.
 func titleOps(t *testing.T, s interface {
 	Read(context.Context, []change.Ref) ([]*change.Image, error)
-}, ref change.Ref, col string) []change.Op {
+}, ref change.Ref, col string,
+) []change.Op {
 	t.Helper()
 	now, err := s.Read(t.Context(), []change.Ref{ref})
 	if err != nil || now[0] == nil {

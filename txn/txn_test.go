@@ -15,9 +15,6 @@ import (
 	"mend/txn"
 )
 
-// noFault is a step that no run reaches.
-const noFault = 1 << 30
-
 // TestFaultAtEveryStep has each call fail, once or as if killed there, the journal's too. After recovery the store is consistent, and
 // a run that returned nil has taken effect. Fault cases 14 and 17.
 func TestFaultAtEveryStep(t *testing.T) {
@@ -328,7 +325,7 @@ func TestFullDisk(t *testing.T) {
 				return nil
 			}, ops)
 			const want = "; the change needs up to 628 KB in the store and 628 KB in the journal"
-			if _, isErrno := full.(syscall.Errno); !errors.Is(err, full) || strings.Contains(err.Error(), want) != isErrno {
+			if _, isErrno := errors.AsType[syscall.Errno](full); !errors.Is(err, full) || strings.Contains(err.Error(), want) != isErrno {
 				t.Errorf("%v at %q: Run = %v", full, at, err)
 			}
 			if w.wantConsistent(at, before, after); len(w.entries()) > 0 {

@@ -274,9 +274,16 @@ func TestNeedsSession(t *testing.T) {
 		alone bool // what is wanted of the op alone
 		with  bool // and after one that creates the session
 	}{
-		{create(partRef("p")), true, true}, {remove(partRef("p")), true, true}, {replace(partRef("p")), false, false},
-		{create(message), true, true}, {create(file), true, false}, {remove(file), false, false}, {replace(file), false, false},
-		{create(session), false, false}, {remove(session), false, false}, {create(folder), false, false},
+		{create(partRef("p")), true, true},
+		{remove(partRef("p")), true, true},
+		{replace(partRef("p")), false, false},
+		{create(message), true, true},
+		{create(file), true, false},
+		{remove(file), false, false},
+		{replace(file), false, false},
+		{create(session), false, false},
+		{remove(session), false, false},
+		{create(folder), false, false},
 		{create(change.Ref{Kind: change.KindProject, Project: "p"}), false, false},
 		{create(change.Ref{Kind: change.KindTree, Project: "s", Part: "p"}), false, false},
 		{create(change.Ref{Kind: change.KindIndex, Session: "ses_1"}), true, true},

@@ -99,7 +99,9 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		Now: func(c *repair.Case) request.Request { return diagnose.StateOf(c).Request() },
 	}}
 	s.NewCase = s.caseOf
-	s.Store, err = sessionfile.New(root, s.layout, sessionfile.Options{Note: warn, InUse: s.inUse, Head: headAt,
-		Step: a.Step})
+	s.Store, err = sessionfile.New(root, s.layout, sessionfile.Options{
+		Note: warn, InUse: s.inUse, Head: headAt,
+		Step: a.Step,
+	})
 	return s, err
 }

@@ -96,7 +96,8 @@ func (s *store) CheckAccess(bool) error {
 
 // eachSubagent calls yield for the transcripts of a session's subagents.
 func (s *store) eachSubagent(ctx context.Context, all *safedir.Dir, folder, owner string,
-	yield func(f file) error) error {
+	yield func(f file) error,
+) error {
 	idOf := func(name string) string {
 		return subagentID(owner, strings.TrimPrefix(strings.TrimSuffix(name, suffix), agentPrefix))
 	}
@@ -104,8 +105,10 @@ func (s *store) eachSubagent(ctx context.Context, all *safedir.Dir, folder, owne
 		return strings.HasPrefix(name, agentPrefix) && strings.HasSuffix(name, suffix) && change.ValidateID(idOf(name)) == nil
 	}
 	return s.Each(ctx, all, owner+"/"+subagents, isOne, func(e sessionfile.Entry) error {
-		return yield(file{e,
-			idOf(e.Name), folder})
+		return yield(file{
+			e,
+			idOf(e.Name), folder,
+		})
 	})
 }
 

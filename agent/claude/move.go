@@ -132,7 +132,8 @@ func (s *store) moveFolder(project, to, name string) (ops []change.Op, err error
 // names. at is the path of an entry below the first. visit gets the content of files up to a size, and why an entry
 // cannot be read; it reports whether to go into a folder.
 func walk(d *safedir.Dir, name, at string, most int64, visit func(at string, e safedir.Entry,
-	err error) (enter bool, _ error)) error {
+	err error) (enter bool, _ error),
+) error {
 	e, err := d.Read(nil, name, most)
 	enter, err := visit(at, e, err)
 	if err != nil || !enter || !e.IsDir() {

@@ -22,7 +22,8 @@ import (
 // while it ran, is put after what was kept. One that went on otherwise stays. Records of another session, such as a
 // file that was copied over the transcript, are no content of this one.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
-	r agent.RestoreRequest) (agent.Restoration, error) {
+	r agent.RestoreRequest,
+) (agent.Restoration, error) {
 	is := agent.Restoration{}
 	kept = slices.Clone(kept)
 	at := slices.IndexFunc(kept, func(o change.Op) bool {

@@ -41,7 +41,8 @@ func (s *store) inUse(p string) string {
 }
 
 func (s *store) newCase(head change.Head, b *safedir.Buffer, o repair.Options, texts repair.Texts, changes []change.Op,
-	maxAge time.Duration) (*repair.Case, safedir.Entry, error) {
+	maxAge time.Duration,
+) (*repair.Case, safedir.Entry, error) {
 	e, err := s.Load(head.Ref, b)
 	if err != nil {
 		return nil, e, err
@@ -68,8 +69,10 @@ func (s *store) Records(_ context.Context, head change.Head) ([]change.Record, e
 	if err != nil {
 		return nil, err
 	}
-	return repair.RecordsOf(diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agentOf(head), Data: e.Data,
-		Mode: e.Mode.Perm()})), nil
+	return repair.RecordsOf(diagnose.New(diagnose.Source{
+		Ref: head.Ref, Agent: agentOf(head), Data: e.Data,
+		Mode: e.Mode.Perm(),
+	})), nil
 }
 
 // Examine implements [agent.Store].

@@ -56,25 +56,39 @@ var errorTexts = provider.ErrorTexts{
 	Kinds: []provider.ErrorKind{
 		{
 			Rank: 220, Class: repair.HiddenSession,
-			Any: []provider.Words{{"no rollout found for thread id"}, {"no saved session found with id"},
-				{"does not have a canonical rollout filename"}},
+			Any: []provider.Words{
+				{"no rollout found for thread id"},
+				{"no saved session found with id"},
+				{"does not have a canonical rollout filename"},
+			},
 			Explanation: "Codex finds no file of the session: its index names another place, or the name of the file is " +
 				"another one.",
 		},
 		{
 			Rank: 230, Class: repair.UnreadableRecord,
-			Any: []provider.Words{{"has no usable header record"}, {"rollout", "is empty"},
-				{"failed to parse thread id from rollout"}, {"stream did not contain valid utf-8"},
-				{"failed to read session metadata"}, {"session metadata", "belongs to thread"},
-				{"failed to parse first rollout record"}, {"rollout session metadata id mismatch"},
-				{"does not start with session metadata"}, {"list_turns is not supported yet"}},
+			Any: []provider.Words{
+				{"has no usable header record"},
+				{"rollout", "is empty"},
+				{"failed to parse thread id from rollout"},
+				{"stream did not contain valid utf-8"},
+				{"failed to read session metadata"},
+				{"session metadata", "belongs to thread"},
+				{"failed to parse first rollout record"},
+				{"rollout session metadata id mismatch"},
+				{"does not start with session metadata"},
+				{"list_turns is not supported yet"},
+			},
 			Explanation: "The first line of the session's rollout does not say that it is that session, or a line is not UTF-8.",
 		},
 		{
 			Rank: 235, Class: repair.OtherProvider,
-			Any: []provider.Words{{"cannot change this thread's model provider"}, {"uses model provider",
-				"no longer configured"}, {"modelprovidernotconfigured"}, {"failed to load configuration", "model provider",
-				"not found"}},
+			Any: []provider.Words{{"cannot change this thread's model provider"}, {
+				"uses model provider",
+				"no longer configured",
+			}, {"modelprovidernotconfigured"}, {
+				"failed to load configuration", "model provider",
+				"not found",
+			}},
 			Explanation: "The session belongs to another model provider than the settings of Codex (config.toml) name. " +
 				"While its own is in the settings, `codex resume` and `codex exec -c model_provider=NAME resume` continue " +
 				"it. Or mend gives it the provider of the settings: `mend fix --class other_provider` does so for all.",
@@ -92,8 +106,11 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank: 242, About: request.AboutStore, Class: repair.HiddenSession,
-			Any: []provider.Words{{"state db rows point at missing"},
-				{"rollout files are missing from the state db"}, {"rollout files and state db", "differ"}},
+			Any: []provider.Words{
+				{"state db rows point at missing"},
+				{"rollout files are missing from the state db"},
+				{"rollout files and state db", "differ"},
+			},
 			Explanation: "The list that Codex keeps of its sessions does not fit the files. A session that is missing " +
 				"there is not listed, though its file is whole.",
 		},
@@ -105,8 +122,13 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank: 244, About: request.AboutStore,
-			Any: []provider.Words{{"thread history database"}, {"thread_history_1.sqlite"}, {"state_5.sqlite"},
-				{"migration", "was previously applied but has been modified"}, {"migration", "previously applied but is missing"}},
+			Any: []provider.Words{
+				{"thread history database"},
+				{"thread_history_1.sqlite"},
+				{"state_5.sqlite"},
+				{"migration", "was previously applied but has been modified"},
+				{"migration", "previously applied but is missing"},
+			},
 			Explanation: "Codex cannot use one of the databases that it makes from its sessions (state_5.sqlite, " +
 				"thread_history_1.sqlite). The sessions themselves are files, and not damaged by that. \"mend salvage\" " +
 				"puts the database aside, and Codex makes it again. Another version of Codex may have written it: start the " +
@@ -114,8 +136,10 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank: 165, Class: repair.ContextTooLong, // before a connection that broke: the request is mostly too long
-			Any: []provider.Words{{"remote compact task", "stream disconnected"}, {"remote compact task",
-				"expected exactly one"}, {"remote compact task", "timeout"}, {"context_window_exceeded"}, {"ran out of room " +
+			Any: []provider.Words{{"remote compact task", "stream disconnected"}, {
+				"remote compact task",
+				"expected exactly one",
+			}, {"remote compact task", "timeout"}, {"context_window_exceeded"}, {"ran out of room " +
 				"in the model's context window"}},
 			Explanation: provider.TooLong.Explanation,
 		},
@@ -154,8 +178,10 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		return nil, err
 	}
 	s := &store{step: a.Step, Versions: repair.Versions{Oldest: "0.169.0", Newest: rollout.Version}, Cases: agent.Cases{
-		Version: rollout.Version, Provider: openai.Provider{}.Name(), Place: agent.Place{Turn: "input[%d]",
-			Block: "content[%d]"},
+		Version: rollout.Version, Provider: openai.Provider{}.Name(), Place: agent.Place{
+			Turn:  "input[%d]",
+			Block: "content[%d]",
+		},
 	}}
 	s.NewCase = s.newCase
 	s.Store, err = sessionfile.New(root, rollout.Layout{}, sessionfile.Options{

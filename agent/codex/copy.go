@@ -19,8 +19,10 @@ func (s *store) Copy(_ context.Context, head change.Head, _ []change.Mark) (c ag
 	if err != nil {
 		return c, err
 	}
-	c = agent.Copy{Records: []change.Record{{Ref: rollout.PlainRef(head.Ref), Data: of.Plain, Mode: of.Mode}},
-		Stamp: stamp}
+	c = agent.Copy{
+		Records: []change.Record{{Ref: rollout.PlainRef(head.Ref), Data: of.Plain, Mode: of.Mode}},
+		Stamp:   stamp,
+	}
 	c.Messages, c.First = rollout.CountMessages(of.Plain)
 	if of.Torn {
 		c.Unread = []string{"the end of the compressed rollout"}
@@ -47,7 +49,8 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 // Restore implements [agent.Store]. What the session has gained since stays after what was kept, unless an exact
 // state is wanted.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
-	r agent.RestoreRequest) (agent.Restoration, error) {
+	r agent.RestoreRequest,
+) (agent.Restoration, error) {
 	is := agent.Restoration{}
 	i := slices.IndexFunc(kept, func(o change.Op) bool {
 		return o.Ref.Kind == change.KindSession && o.Ref.Session == head.ID

@@ -167,8 +167,10 @@ func (s *store) read(head change.Head) (src rollout.Source, st change.Stamp, err
 	if err != nil {
 		return src, st, err
 	}
-	src = rollout.Source{Record: change.Record{Ref: head.Ref, Data: e.Data, Mode: e.Mode.Perm()}, Plain: e.Data,
-		Root: s.ID().Root}
+	src = rollout.Source{
+		Record: change.Record{Ref: head.Ref, Data: e.Data, Mode: e.Mode.Perm()}, Plain: e.Data,
+		Root: s.ID().Root,
+	}
 	src.Row, src.Located, src.Linked = s.row(head)
 	src.Providers = s.providers()
 	if head.Ref != rollout.PlainRef(head.Ref) {

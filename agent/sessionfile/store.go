@@ -146,7 +146,8 @@ func (e Entry) Path() string { return path.Join(e.In.Path, e.Name) }
 // Each calls yield for what is in a folder and wanted. A folder that is not there has nothing, and neither has one
 // that is a link or cannot be read, which is noted, see [Store.Unread].
 func (s *Store) Each(ctx context.Context, in *safedir.Dir, folder string, wanted func(name string) bool,
-	yield func(Entry) error) error {
+	yield func(Entry) error,
+) error {
 	d, names, err := s.openNames(in, folder)
 	if d == nil || err != nil {
 		return err

@@ -25,8 +25,10 @@ var _ txn.Store = writer{}
 
 // Writer returns the store for the changes of a journal.
 func (s *Store) Writer(journal string) (txn.Store, error) {
-	lines, err := linestore.New(s.ID().Root, s.layout, linestore.Options{Owner: journal, Note: s.opt.Note,
-		InUse: s.opt.InUse, Step: s.opt.Step})
+	lines, err := linestore.New(s.ID().Root, s.layout, linestore.Options{
+		Owner: journal, Note: s.opt.Note,
+		InUse: s.opt.InUse, Step: s.opt.Step,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func runHook(ctx context.Context, env *environment, set []string) error {
 		return err
 	}
 	var first []live.Event
-	h, err := openRecoverer(ctx, env, pipe, hello, set)
+	h, err := openRecoverer(ctx, env, pipe, set)
 	if errors.Is(err, agent.ErrNoStore) {
 		h, first, err = awaitStore(ctx, env, pipe, lines, hello, set)
 	}
@@ -95,7 +95,7 @@ func runHook(ctx context.Context, env *environment, set []string) error {
 
 // awaitStore returns a recoverer as soon as there is a store, and the event at which it is
 // there: OpenCode 1.1.53 makes its store with the first session.
-func awaitStore(ctx context.Context, env *environment, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, set []string) (h *recoverer, first []live.Event, err error) {
+func awaitStore(ctx context.Context, env *environment, pipe *live.Pipe, lines *live.LineReader, set []string) (h *recoverer, first []live.Event, err error) {
 	if err := pipe.Ready(ctx, live.Offer{}); err != nil { // so that it does not wait for answers
 		return nil, nil, err
 	}
@@ -103,7 +103,7 @@ func awaitStore(ctx context.Context, env *environment, pipe *live.Pipe, lines *l
 	go func() {
 		var opening error
 		err := pipe.Await(lines, func(e live.Event) bool {
-			h, opening = openRecoverer(ctx, env, pipe, hello, set)
+			h, opening = openRecoverer(ctx, env, pipe, set)
 			first = []live.Event{e}
 			return !errors.Is(opening, agent.ErrNoStore)
 		})
@@ -122,7 +122,7 @@ func awaitStore(ctx context.Context, env *environment, pipe *live.Pipe, lines *l
 
 // openRecoverer returns a recoverer for the agent. It also recovers pending repairs of
 // the journal.
-func openRecoverer(ctx context.Context, env *environment, pipe *live.Pipe, hello live.Hello, set []string) (*recoverer, error) {
+func openRecoverer(ctx context.Context, env *environment, pipe *live.Pipe, set []string) (*recoverer, error) {
 	c, notes, err := loadLiveSettings(set)
 	if err != nil {
 		return nil, err

@@ -69,18 +69,6 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.Builder.Write(p)
 }
 
-// await waits until the text is written.
-func (b *lockedBuffer) await(t *testing.T, text string) {
-	t.Helper()
-	for !strings.Contains(b.text(), text) {
-		select {
-		case <-b.written:
-		case <-time.After(20 * time.Second):
-			t.Fatalf("no %q in:\n%s", text, b.text())
-		}
-	}
-}
-
 func (b *lockedBuffer) text() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,15 +20,7 @@ import (
 	"mend/repair"
 )
 
-func restoreVerb(env *environment) *cobra.Command {
-	var f writeFlags
-	var at, from string
-	var all, compaction bool
-	u := repair.UncompactRequest{Protected: repair.ProtectedTools()}
-	cmd := &cobra.Command{
-		Use:   "restore [SESSION]",
-		Short: "Bring back a session that is hidden, archived, deleted or damaged",
-		Long: `Restore brings a session back:
+const restoreHelp = `Restore brings a session back:
 
   archived     it is listed again
   hidden       OpenCode uses its folder as another project: the session is moved there
@@ -52,7 +44,17 @@ were kept and that their agent has no more, as after its database was removed.
 With --compaction it brings back what the agent replaced by a summary: it removes the newest
 compaction, so that the messages before it are sent again. Broken ones among them are
 repaired in the same step. If the next request would be too large for the model, nothing is
-changed; with --trim outputs of tools are trimmed until it fits, as mend trim does.`,
+changed; with --trim outputs of tools are trimmed until it fits, as mend trim does.`
+
+func restoreVerb(env *environment) *cobra.Command {
+	var f writeFlags
+	var at, from string
+	var all, compaction bool
+	u := repair.UncompactRequest{Protected: repair.ProtectedTools()}
+	cmd := &cobra.Command{
+		Use:   "restore [SESSION]",
+		Short: "Bring back a session that is hidden, archived, deleted or damaged",
+		Long:  restoreHelp,
 		Example: `  mend restore                     list what can be brought back, and ask
   mend restore "dark mode"         the session with this in its title
   mend restore 3cffaf78 --at "2h ago"

@@ -380,11 +380,7 @@ func (v *reversal) revert(b *batch) error {
 		printReverted(v.environment, repairs)
 	}
 	verb := term.Capitalized(v.verb)
-	for _, s := range sessions {
-		if what := s.plan.Cause.Bound.Loses(); what != "" {
-			v.SayAt(2, "Lost: "+what)
-		}
-	}
+	v.printSpoiled(sessions)
 	switch {
 	case v.flags.patch:
 		v.Page(v.printDiff)
@@ -435,6 +431,15 @@ func (v *reversal) revert(b *batch) error {
 		v.Say("%s %s left out: of sessions that were deleted since.", term.Warn("note:"), term.CountWords(int(leftOut), "row is", "rows are"))
 	}
 	return errLeft
+}
+
+// printSpoiled says what the plans cost of the thinking that is bound to the conversation before it.
+func (v *reversal) printSpoiled(sessions []*sessionReversal) {
+	for _, s := range sessions {
+		if what := s.plan.Cause.Bound.Loses(); what != "" {
+			v.SayAt(2, "Lost: "+what)
+		}
+	}
 }
 
 // setPlans sets the plans in the JSON answer.

@@ -81,12 +81,6 @@ func (f *fakeAgent) Busy(context.Context, SessionRef) (bool, error) {
 	return f.busy, err
 }
 
-func (f *fakeAgent) setBusy(busy bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.busy = busy
-}
-
 func (f *fakeAgent) Abort(context.Context, SessionRef) error { return f.record("abort") }
 
 func (f *fakeAgent) Toast(_ context.Context, _ string, t Toast) error {

@@ -118,8 +118,10 @@ func decode(data []byte) (plain []byte, ok bool) {
 
 // inspects are the types that a model can be sent. A function returns the size in the header, 0 if it is not valid, and
 // whether the end of the image is there. More bytes may follow it.
-var inspects = map[string]func(plain []byte) (width, height int, whole bool){PNG: inspectPNG, JPEG: inspectJPEG,
-	GIF: inspectGIF, WebP: inspectWebP}
+var inspects = map[string]func(plain []byte) (width, height int, whole bool){
+	PNG: inspectPNG, JPEG: inspectJPEG,
+	GIF: inspectGIF, WebP: inspectWebP,
+}
 
 func inspectPNG(plain []byte) (width, height int, whole bool) {
 	if len(plain) < 33 || string(plain[12:16]) != "IHDR" {

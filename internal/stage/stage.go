@@ -305,19 +305,20 @@ func (a *Area) RemoveEmpty(p string) error {
 // that is missing or no folder has nothing of ours. The step names the folders that are there.
 func (a *Area) Sync(b *atomicfile.Barrier, folders ...string) error {
 	var errs []error
-	call := "barrier"
+	var call strings.Builder
+	call.WriteString("barrier")
 	for _, p := range folders {
 		d, err := a.Root.Sub(p)
 		var strange *safedir.NotFolderError
 		switch {
 		case err == nil:
 			d.Sync(b)
-			call += " " + p
+			call.WriteString(" " + p)
 		case !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &strange):
 			errs = append(errs, err)
 		}
 	}
-	if err := errors.Join(errors.Join(errs...), a.step(call), b.Wait()); err != nil {
+	if err := errors.Join(errors.Join(errs...), a.step(call.String()), b.Wait()); err != nil {
 		return fmt.Errorf("waiting for the disk: %w", err)
 	}
 	return nil

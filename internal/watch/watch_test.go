@@ -126,7 +126,8 @@ func (r *trace) notes() string {
 }
 
 // start follows a store until the test ends.
-func start(t *testing.T, s *fakeStore, quiet, poll time.Duration) *trace {
+func start(t *testing.T, s *fakeStore, quiet time.Duration) *trace {
+	const poll = 5 * time.Second
 	t.Helper()
 	r := &trace{busy: map[string]bool{}}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -150,7 +151,7 @@ func TestPolling(t *testing.T) {
 		s := &fakeStore{hidden: true}
 		s.set("old", 1, 1)
 		s.set("new", now(), 1)
-		r := start(t, s, 3*time.Second, 5*time.Second)
+		r := start(t, s, 3*time.Second)
 		step := func(what string, d time.Duration, want string) {
 			t.Helper()
 			time.Sleep(d)
@@ -181,7 +182,7 @@ func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{}
 		s.set("a", time.Now().UnixMilli(), 1)
-		r := start(t, s, time.Second, 5*time.Second)
+		r := start(t, s, time.Second)
 		r.setBusy("a", true)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
@@ -207,7 +208,7 @@ func TestUnchanged(t *testing.T) {
 		for n := range 1000 {
 			s.set(fmt.Sprint("s", n), 1, 1)
 		}
-		start(t, s, time.Second, 5*time.Second)
+		start(t, s, time.Second)
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if lists, stamps := s.counts(); lists != 1 || stamps != 0 {
@@ -227,7 +228,7 @@ func TestLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{hidden: true}
 		s.set("a", 1, 1)
-		r := start(t, s, time.Second, 5*time.Second)
+		r := start(t, s, time.Second)
 		time.Sleep(time.Minute + time.Second)
 		s.fail(errors.New("locked"))
 		time.Sleep(6 * time.Second)

@@ -144,9 +144,11 @@ func (c *State) noteLeft(all []*transcript.Record) {
 	c.report(f, found{
 		why: fmt.Sprintf("Beside the conversation there is more that Claude does not see: %s%s.", messages,
 			c.promptsIn(all)),
-		refusal: &repair.RefusalError{Helps: true, Final: true,
+		refusal: &repair.RefusalError{
+			Helps: true, Final: true,
 			Why: "You may have gone back to an earlier prompt yourself. The transcript does not show whether that is " +
-				"damage, so it is left alone."},
+				"damage, so it is left alone.",
+		},
 	})
 }
 

@@ -371,8 +371,11 @@ func (d *draft) retire(uuid string) error {
 
 // editBlock returns a fix that edits the JSON of a block, or of what is at a path in it.
 func editBlock(b *transcript.Block, text, loses string, edit func(raw []byte) ([]byte, error),
-	path ...string) repair.Fix {
-	return repair.Fix{Text: text,
+	path ...string,
+) repair.Fix {
+	return repair.Fix{
+		Text:  text,
 		Loses: loses, Alike: true,
-		Edit: func(d repair.Editor) error { return d.(*draft).editBlock(&b.Block, edit, path...) }}
+		Edit: func(d repair.Editor) error { return d.(*draft).editBlock(&b.Block, edit, path...) },
+	}
 }

@@ -175,7 +175,8 @@ func (c *State) checkStored(b *transcript.Block) {
 
 // reportBlock reports what is wrong with a block, or with what is at a place in it.
 func (c *State) reportBlock(b *transcript.Block, place, rule string, class repair.Class, message, why string,
-	fixes ...repair.Fix) {
+	fixes ...repair.Fix,
+) {
 	f := c.recordFinding(rule, class, b.Record.UUID)
 	f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
 	f.Unknown = class == repair.IncompleteRecord
@@ -293,7 +294,8 @@ func (c *State) checkInnerText(b *transcript.Block) {
 			c.reportBlock(b, placeOf(i), "R5", repair.EmptyContentMessage, "messages: text content blocks must be non-empty",
 				"The result of a tool call has an empty text, and the provider refuses that.",
 				editBlock(b, "The empty text becomes \"(no content)\".", "", func([]byte) ([]byte,
-					error) {
+					error,
+				) {
 					return textBlock("(no content)"), nil
 				}, "content", strconv.Itoa(i)))
 		}

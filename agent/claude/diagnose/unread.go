@@ -51,8 +51,10 @@ func (c *State) findUnread() {
 			x.fixes = c.readAgain(u, u.record.UUID == end)
 		} else {
 			f.Severity = repair.Note
-			x.refusal = &repair.RefusalError{Final: true,
-				Why: "It would not be sent: it is not part of the conversation, or has nothing but thinking."}
+			x.refusal = &repair.RefusalError{
+				Final: true,
+				Why:   "It would not be sent: it is not part of the conversation, or has nothing but thinking.",
+			}
 		}
 		c.report(f, x)
 	}
@@ -79,8 +81,10 @@ func (c *State) findUnknown() {
 	if !isNewer {
 		why = "There are " + text + ". Claude Code skips them, and the model does not see what they say."
 	}
-	c.report(repair.Finding{Code: ruleUnknown, Class: repair.UnreadableRecord, Ref: c.base.Ref,
-		Text: text, Severity: repair.Lost, Unknown: true}, found{
+	c.report(repair.Finding{
+		Code: ruleUnknown, Class: repair.UnreadableRecord, Ref: c.base.Ref,
+		Text: text, Severity: repair.Lost, Unknown: true,
+	}, found{
 		why: why, refusal: &repair.RefusalError{Helps: true, Final: true, Why: "mend leaves them as they are."},
 	})
 }

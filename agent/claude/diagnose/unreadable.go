@@ -21,13 +21,17 @@ func (c *State) findNothing() bool {
 	if c.base.Agent != "" || c.conv.HasMessage() || slices.ContainsFunc(c.faults, isBroken) {
 		return false
 	}
-	refusal := &repair.RefusalError{Helps: true, Final: true,
+	refusal := &repair.RefusalError{
+		Helps: true, Final: true,
 		Why: fmt.Sprintf("What was said is not in the file. If mend has kept it: mend restore %[1]s. If nothing was "+
-			"said in this session: mend clean sessions %[1]s.", c.base.Ref.Session)}
+			"said in this session: mend clean sessions %[1]s.", c.base.Ref.Session),
+	}
 	if c.conv.Found() {
-		c.report(repair.Finding{Code: ruleUnreadable, Class: repair.UnreadableRecord, Severity: repair.Latent,
+		c.report(repair.Finding{
+			Code: ruleUnreadable, Class: repair.UnreadableRecord, Severity: repair.Latent,
 			Ref:  c.base.Ref,
-			Text: notFound}, found{
+			Text: notFound,
+		}, found{
 			why: "The transcript has no prompt and no answer that can be loaded, only notes and context. In the " +
 				"session's folder Claude Code continues it without a past; elsewhere it finds no conversation.",
 			refusal: refusal,
@@ -60,9 +64,11 @@ func (c *State) findFolder() {
 	c.report(repair.Finding{Code: ruleFolder, Class: repair.MissingFolder, Severity: repair.Note, Ref: c.base.Ref}, found{
 		why: fmt.Sprintf("The session's folder %s does not exist. Claude Code lists a session, and finds it for "+
 			"--continue, in its folder alone; --resume with its id finds it.", gone),
-		refusal: &repair.RefusalError{Helps: true, Final: true,
+		refusal: &repair.RefusalError{
+			Helps: true, Final: true,
 			Why: fmt.Sprintf("If the folder was moved or renamed: mend move %s NEW. If it was deleted, create it: mkdir "+
-				"-p -- %[1]s.", ownfile.Quote(gone))},
+				"-p -- %[1]s.", ownfile.Quote(gone)),
+		},
 	})
 }
 

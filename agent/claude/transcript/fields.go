@@ -79,8 +79,10 @@ var BlockFields = map[string]map[string]string{
 	"tool_use":          {"type": "", "id": "", "name": "", "input": "", "cache_control": `{n`, "caller": `{n`},
 	"tool_result":       {"type": "", "tool_use_id": "", "content": `"[n`, "is_error": `tfn`, "cache_control": `{n`},
 	"image":             {"type": "", "source": `{`, "cache_control": `{n`},
-	"document": {"type": "", "source": `{`, "title": `"n`, "context": `"n`, "citations": `{n`,
-		"cache_control": `{n`},
+	"document": {
+		"type": "", "source": `{`, "title": `"n`, "context": `"n`, "citations": `{n`,
+		"cache_control": `{n`,
+	},
 }
 
 // otherBlockTypes are the types of blocks that the provider takes, beside those of [BlockFields].

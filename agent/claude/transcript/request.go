@@ -128,8 +128,10 @@ func (b *builder) addLoaded(r *Record) {
 	if r.Type == User && slices.ContainsFunc(r.Blocks(), names) {
 		m, source := b.messages[len(b.messages)-1], b.ref(r)
 		// it is none of these
-		m.blocks = append(m.blocks, &request.Block{Type: request.Text, Text: "Tool loaded.", Source: &source,
-			Index: len(r.Blocks())})
+		m.blocks = append(m.blocks, &request.Block{
+			Type: request.Text, Text: "Tool loaded.", Source: &source,
+			Index: len(r.Blocks()),
+		})
 	}
 }
 
@@ -355,8 +357,10 @@ func addResults(all []*message, answer *message, results []*request.Block) []*me
 }
 
 func errorResult(call *request.Block, text string) *request.Block {
-	return &request.Block{Type: request.ToolResult, ToolID: call.ToolID, Error: true, Output: jsonedit.Quote(text),
-		Source: call.Source}
+	return &request.Block{
+		Type: request.ToolResult, ToolID: call.ToolID, Error: true, Output: jsonedit.Quote(text),
+		Source: call.Source,
+	}
 }
 
 // The texts that the program puts in place of a message of which nothing else is left.

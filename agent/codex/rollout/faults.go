@@ -22,8 +22,10 @@ import (
 func (c *State) faults() (all []repair.Finding) {
 	add := func(code, detail string, args ...any) {
 		isUnknown := code == "record-member" || code == "unknown-type"
-		all = append(all, repair.Finding{Code: code, Ref: c.src.Ref,
-			Text: rules().Of(code).Meaning + fmt.Sprintf(detail, args...), Unknown: isUnknown})
+		all = append(all, repair.Finding{
+			Code: code, Ref: c.src.Ref,
+			Text: rules().Of(code).Meaning + fmt.Sprintf(detail, args...), Unknown: isUnknown,
+		})
 	}
 	if NameID(c.path) != c.src.Ref.Session {
 		add("rollout-name", " It is %s.", path.Base(c.path))
@@ -72,8 +74,10 @@ func (c *State) faults() (all []repair.Finding) {
 			all = append(all, repair.Finding{Code: code, CountOnly: true})
 		}
 	}
-	for _, code := range []string{"line-encoding", "record-member", "line-shared", "line-torn", "line-scrap",
-		"meta-again", "encrypted-marker"} {
+	for _, code := range []string{
+		"line-encoding", "record-member", "line-shared", "line-torn", "line-scrap",
+		"meta-again", "encrypted-marker",
+	} {
 		if lines := places[code]; len(lines) > 0 {
 			add(code, " Lines of the file: %s (%d in all).", strings.Join(lines[:min(len(lines), 10)], ", "), len(lines))
 			for i := range lines {

@@ -37,8 +37,10 @@ func history(lines []line) (all []item) {
 			all = nil // the program reads from the end to the record of the session
 		case l.kind == "response_item":
 			if isSent(l.payload) {
-				all = append(all, item{at: i, sub: -1, kind: l.of, value: l.payload, group: l.group(),
-					index: (l.n - l.first) * parts, reasoned: l.reasoned, interrupted: l.interrupted})
+				all = append(all, item{
+					at: i, sub: -1, kind: l.of, value: l.payload, group: l.group(),
+					index: (l.n - l.first) * parts, reasoned: l.reasoned, interrupted: l.interrupted,
+				})
 			}
 		case l.kind == "inter_agent_communication":
 			all = append(all, item{at: i, sub: -1, kind: "agent_message", value: l.payload, added: true})
@@ -94,8 +96,10 @@ func replaced(lines []line, at int) (all []item) {
 		}
 		if isSent(v) {
 			group := fmt.Sprintf("%s.%d", lines[at].group(), first)
-			all = append(all, item{at: at, sub: sub, kind: v.TextAt("type"), value: v, group: group,
-				index: (sub - first) * parts, reasoned: of.reasoned, interrupted: of.interrupted})
+			all = append(all, item{
+				at: at, sub: sub, kind: v.TextAt("type"), value: v, group: group,
+				index: (sub - first) * parts, reasoned: of.reasoned, interrupted: of.interrupted,
+			})
 		}
 		sub++
 	}
@@ -115,8 +119,10 @@ func rolledBack(all []item, turns int64) []item {
 }
 
 // added begin the texts of messages that the user did not type.
-var added = []string{"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<skill",
-	"<user_shell_command>", "<turn_aborted>", "<subagent_notification>", "<permissions"}
+var added = []string{
+	"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<skill",
+	"<user_shell_command>", "<turn_aborted>", "<subagent_notification>", "<permissions",
+}
 
 // isPrompt reports whether the user typed a message.
 func isPrompt(v jsonedit.Value) bool {

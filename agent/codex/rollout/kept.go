@@ -93,8 +93,10 @@ func (l *line) isUnique(edited bool) bool {
 }
 
 // contents are the members of a payload that the program cannot make again: without ids, which repairs change.
-var contents = []string{"role", "name", "arguments", "input", "action", "output", "result", "content", "message",
-	"replacement_history"}
+var contents = []string{
+	"role", "name", "arguments", "input", "action", "output", "result", "content", "message",
+	"replacement_history",
+}
 
 // isIn reports whether a later state of the line has all its texts.
 func (l *line) isIn(now *line) bool {

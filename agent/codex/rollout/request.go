@@ -33,8 +33,10 @@ func (c *State) render() (q request.Request) {
 	if c.hasUnknown(at, len(c.lines)) {
 		q.Turns[len(q.Turns)-1].Unknown = true
 	}
-	q.Turns = append(q.Turns, request.Turn{Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text,
-		Text: "…"}}})
+	q.Turns = append(q.Turns, request.Turn{Role: change.RoleUser, Blocks: []*request.Block{{
+		Type: request.Text,
+		Text: "…",
+	}}})
 	return q
 }
 

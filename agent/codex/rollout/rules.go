@@ -18,18 +18,22 @@ func Guide() repair.Guide {
 // whole returns the only fix of a rule of the session as a whole.
 func whole(text, loses string, edit func(d *draft) error) func(*repair.Fault) []repair.Fix {
 	return func(*repair.Fault) []repair.Fix {
-		return []repair.Fix{{Text: text,
+		return []repair.Fix{{
+			Text:  text,
 			Loses: loses, Whole: true,
-			Edit: func(d repair.Editor) error { return edit(d.(*draft)) }}}
+			Edit: func(d repair.Editor) error { return edit(d.(*draft)) },
+		}}
 	}
 }
 
 // single returns the only fix of a rule about a block.
 func single(text, loses string, edit func(d *draft, b *request.Block) error) func(*repair.Fault) []repair.Fix {
 	return func(x *repair.Fault) []repair.Fix {
-		return []repair.Fix{{Text: text,
+		return []repair.Fix{{
+			Text:  text,
 			Loses: loses, Alike: true,
-			Edit: func(d repair.Editor) error { return edit(d.(*draft), x.Target()) }}}
+			Edit: func(d repair.Editor) error { return edit(d.(*draft), x.Target()) },
+		}}
 	}
 }
 

@@ -28,7 +28,9 @@ func (s *Session) NewPrompt(answer *Message, id string) (Message, bool) {
 	created := max(0, answer.Created-1)
 	r := change.Record{Ref: ref, Mode: answer.Mode}
 	fields := []jsonedit.Member{
-		textMember("role", change.RoleUser), {Name: "time", Raw: fmt.Appendf(nil, `{"created":%d}`, created)}, textMember("agent", agent),
+		textMember("role", change.RoleUser),
+		{Name: "time", Raw: fmt.Appendf(nil, `{"created":%d}`, created)},
+		textMember("agent", agent),
 		{Name: "model", Raw: jsonedit.Object(textMember("providerID", provider), textMember("modelID", model))},
 	}
 	if !answer.IsRow() {
