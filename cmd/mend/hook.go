@@ -80,7 +80,7 @@ func runHook(ctx context.Context, env *environment, set []string) error {
 	var first []live.Event
 	h, err := openRecoverer(ctx, env, pipe, set)
 	if errors.Is(err, agent.ErrNoStore) {
-		h, first, err = awaitStore(ctx, env, pipe, lines, hello, set)
+		h, first, err = awaitStore(ctx, env, pipe, lines, set)
 	}
 	if err != nil {
 		ctx, cancel := context.WithTimeout(ctx, byeTimeout)

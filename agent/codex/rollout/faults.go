@@ -21,11 +21,8 @@ import (
 // faults returns what no request shows.
 func (c *State) faults() (all []repair.Finding) {
 	add := func(code, detail string, args ...any) {
-		isUnknown := code == "record-member" || code == "unknown-type"
-		all = append(all, repair.Finding{
-			Code: code, Ref: c.src.Ref,
-			Text: rules().Of(code).Meaning + fmt.Sprintf(detail, args...), Unknown: isUnknown,
-		})
+		text, isUnknown := rules().Of(code).Meaning+fmt.Sprintf(detail, args...), code == "record-member" || code == "unknown-type"
+		all = append(all, repair.Finding{Code: code, Ref: c.src.Ref, Text: text, Unknown: isUnknown})
 	}
 	if NameID(c.path) != c.src.Ref.Session {
 		add("rollout-name", " It is %s.", path.Base(c.path))
