@@ -152,7 +152,6 @@ var printCases = []struct{ command, args string }{
 	{"resolve", "--yes HOSTILE --keep"},
 	{"plugin", ""},
 	{"install", ""},
-	{"scan", "SESSION --text"},
 	{"plugin status", ""},
 	{"plugin install", "--dry-run"},
 	{"plugin install", "--hooks HOSTILE"},

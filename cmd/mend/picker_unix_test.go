@@ -190,31 +190,19 @@ func TestTerminal(t *testing.T) {
 			[]string{"the text names it, and it is broken"},
 		},
 		{
-			"fix asks for the text and for the session",
-			[]string{"fix"},
+			"fix asks for the session",
+			[]string{"fix", "Error: messages.1: `tool_use` ids were found\nwithout `tool_result` blocks immediately after"},
 			[][2]string{
-				{"Paste the error", "Error: messages.1: `tool_use` ids were found\nwithout `tool_result` blocks immediately after\n\ny\ny\n"},
 				{"Which session", "dark\r"},
 				{`Repair "Add dark mode"? [y/n/d/q/?] `, "y\n"},
 			},
 			exitDone,
-			[]string{"its next request breaks this rule (R1) at messages.1", `Repaired "Add dark mode" (qevajo). Undo: mend undo qevajo`},
-		},
-		{
-			"an error behind a blank line",
-			[]string{"fix"},
-			[][2]string{
-				{"Paste the error", "> build\n\n"},
-				{"press Enter again", "Error: messages.1: `tool_use` ids were found without `tool_result` blocks immediately after\n\n"},
-				{"[y/n/d/q/?]", "n\n"},
-			},
-			exitRefused,
-			[]string{"Class: tool_result_missing"},
+			[]string{"its next request breaks this rule (R1) at messages.1", `Repaired "Add dark mode" (qevajo)`, "Undo: mend undo qevajo"},
 		},
 		{
 			"undo without an id",
 			[]string{"undo"},
-			[][2]string{{`Undo repair qevajo of "Add dark mode"? [y/n/d/?] `, "d\n"}, {"→ move msg_", ""}, {"dark mode\"? [y/n/d/?] ", "y\n"}},
+			[][2]string{{`Undo repair qevajo of "Add dark mode"? [y/n/d/?] `, "d\n"}, {"msg_", ""}, {"dark mode\"? [y/n/d/?] ", "y\n"}},
 			exitDone,
 			[]string{"Session", "Why", "Changed", "Lost", `Undone: repair qevajo of "Add dark mode" (goqare)`},
 		},
@@ -234,7 +222,7 @@ func TestTerminal(t *testing.T) {
 			[]string{"messages.0", "▲ R1"},
 		},
 		{"the request of none", []string{"scan", "--request"}, [][2]string{{"Which session?", "\x03"}}, exitRefused, nil},
-		{"a patch in the pager", []string{"repair", other, "--dry-run", "-p"}, nil, exitDone, []string{"→ move msg_", "+ create msg_", `+type: "step-start"`}},
+		{"a patch in the pager", []string{"repair", other, "--dry-run", "-p"}, nil, exitDone, []string{"+ create msg_", `+type: "step-start"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScreen(t)

@@ -12,6 +12,7 @@ import (
 	"mend/internal/jsonedit"
 	"mend/internal/mend"
 	"mend/internal/request"
+	"mend/internal/term"
 	"mend/repair"
 )
 
@@ -30,9 +31,9 @@ func printConversation(ctx context.Context, env *environment, c *mend.Store, hea
 		return err
 	}
 	var m markdown
-	m.line("# " + cmp.Or(head.Title, "(no title)"))
+	m.line("# " + cmp.Or(term.OneLine(head.Title, 200), "(no title)"))
 	used := time.UnixMilli(max(head.Updated, head.Created)).Local().Format(time.DateTime)
-	m.line(fmt.Sprintf("%s, %s, %s, last used %s", agentOf(c.ID()), head.ID, cmp.Or(head.Directory, "no folder"), used))
+	m.line(fmt.Sprintf("%s, %s, %s, last used %s", agentOf(c.ID()), head.ID, cmp.Or(term.OneLine(head.Directory, 500), "no folder"), used))
 	m.notes(elsewhere)
 	for _, x := range items {
 		m.add(agentOf(c.ID()), x)

@@ -168,7 +168,7 @@ func (sb sandbox) files() map[string]string {
 		switch {
 		case err != nil:
 			return err
-		case path == filepath.Join(sb.dir, "cache"), filepath.Base(path) == "salvage": // a new database, before it is in its place
+		case path == filepath.Join(sb.dir, "cache"), filepath.Base(path) == "built": // a new database, before it is in its place
 			return fs.SkipDir
 		}
 		text := ""
@@ -258,7 +258,7 @@ func TestWritesAsk(t *testing.T) {
 				continue // each verb is given one of the answers
 			}
 			code, shown := sb.answer(c.asks, a.keys, func() { unchanged("before the answer") }, args...)
-			if code != a.code || !strings.Contains(shown, a.says) || strings.Contains(shown, "After the repair it") {
+			if code != a.code || !strings.Contains(shown, a.says) {
 				t.Errorf("mend %s, %s: exit code %d, want %d and %q:\n%s", name, a.name, code, a.code, a.says, shown)
 			}
 			unchanged("after " + a.name)

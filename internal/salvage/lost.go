@@ -23,11 +23,16 @@ type LostRows struct {
 }
 
 // Len returns how many there are.
-func (l *LostRows) Len() int { return l.n }
+func (l *LostRows) Len() int {
+	if l == nil {
+		return 0
+	}
+	return l.n
+}
 
 // Get returns what is known of a row; nil if it is not among them.
 func (l *LostRows) Get(rowid int64) (known Known) {
-	if l.n == 0 {
+	if l == nil || l.n == 0 {
 		return nil
 	}
 	l.query("SELECT known FROM temp."+l.name+" WHERE rowid = ?1", func(st *sqlite3.Stmt) error {
@@ -39,7 +44,7 @@ func (l *LostRows) Get(rowid int64) (known Known) {
 
 // Set adds a row, or replaces what is known of it.
 func (l *LostRows) Set(rowid int64, known Known) {
-	if l.n == 0 {
+	if l == nil || l.n == 0 {
 		l.query("CREATE TEMP TABLE IF NOT EXISTS "+l.name+" (rowid INTEGER PRIMARY KEY, known BLOB)", nil)
 	}
 	blob := l.t.encodeKnown(known)
@@ -52,7 +57,7 @@ func (l *LostRows) Set(rowid int64, known Known) {
 
 // Delete removes a row.
 func (l *LostRows) Delete(rowid int64) {
-	if l.n == 0 {
+	if l == nil || l.n == 0 {
 		return
 	}
 	l.query("DELETE FROM temp."+l.name+" WHERE rowid = ?1", nil, rowid)
@@ -61,7 +66,7 @@ func (l *LostRows) Delete(rowid int64) {
 
 // Clear removes all rows.
 func (l *LostRows) Clear() {
-	if l.n > 0 {
+	if l != nil && l.n > 0 {
 		l.query("DELETE FROM temp."+l.name, nil)
 		l.n = 0
 	}
@@ -70,7 +75,7 @@ func (l *LostRows) Clear() {
 // All yields the rows by rowid. The one that was yielded last may be deleted meanwhile.
 func (l *LostRows) All() iter.Seq2[int64, Known] {
 	return func(yield func(int64, Known) bool) {
-		if l.n == 0 {
+		if l == nil || l.n == 0 {
 			return
 		}
 		l.query("SELECT rowid, known FROM temp."+l.name, func(st *sqlite3.Stmt) error {

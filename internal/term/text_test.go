@@ -52,3 +52,18 @@ func TestNothingControls(t *testing.T) {
 		t.Error("a text that is escaped twice differs")
 	}
 }
+
+// Stored text keeps its lines and its tabs, and nothing else of it controls the terminal.
+func TestPrintText(t *testing.T) {
+	var out strings.Builder
+	term := &Terminal{Out: &out}
+	term.PrintText("a\tb\x1b[31m\r\nc\x9b\n")
+	if got, want := out.String(), "a\tb\\x1b[31m\\r\nc\\x9b\n"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+	out.Reset()
+	term.JSON = true
+	if term.PrintText("a\n"); out.Len() > 0 {
+		t.Errorf("in JSON mode it printed %q", out.String())
+	}
+}
