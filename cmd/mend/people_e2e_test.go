@@ -164,7 +164,7 @@ func TestRealPeople(t *testing.T) {
 		}
 		began = time.Now()
 		p := newPerson(t, h.Dir(), h.Project())
-		p.types([]string{"fix"}, "Paste the error", strings.TrimSpace(ansi.Strip(failed.Output))+"\n\n", "[y/n/d/q/?]", "y\n")
+		p.types([]string{"fix"}, "[y/n/d/q/?]", "y\n") // what is broken is offered without a text
 		if r := h.Continue(session, "and on"); r.Verdict != opencode.Alive {
 			t.Errorf("it is %s:\n%s", r.Verdict, r.Output)
 		}
