@@ -305,20 +305,23 @@ func TestDistinct(t *testing.T) {
 // TestTexts: what errors and losses say.
 func TestTexts(t *testing.T) {
 	conflict := change.Conflict{Ref: ref(change.KindPart, "", "s", "m", "p"), Why: "changed"}
-	for want, err := range map[string]error{
-		"the store was changed meanwhile":    &change.ConflictError{},
-		"part m/p: changed":                  &change.ConflictError{Conflicts: []change.Conflict{conflict}},
-		"part m/p: changed (and 1 more)":     &change.ConflictError{Conflicts: []change.Conflict{conflict, conflict}},
-		"part m/p cannot be changed: linked": &change.LinkedError{Ref: conflict.Ref, Why: "linked"},
-		"it has more than 3 MB, which is too much for the memory of this machine": &change.SizeError{Most: 3 << 20},
-		"it is damaged: x":                          &change.DamagedError{Why: "x"},
-		"it is damaged in the table a: x":           &change.DamagedError{Why: "x", Tables: []string{"a"}},
-		"it is damaged in the tables a, b and c: x": &change.DamagedError{Why: "x", Tables: []string{"a", "b", "c"}},
-		"the index i is damaged, and nothing else: each row can be read without it (x)":            &change.DamagedError{Why: "x", Indexes: []string{"i"}},
-		"the indexes i and j are damaged, and nothing else: each row can be read without them (x)": &change.DamagedError{Why: "x", Indexes: []string{"i", "j"}},
+	for _, c := range []struct {
+		want string
+		err  error
+	}{
+		{"the store was changed meanwhile", &change.ConflictError{}},
+		{"part m/p: changed", &change.ConflictError{Conflicts: []change.Conflict{conflict}}},
+		{"part m/p: changed (and 1 more)", &change.ConflictError{Conflicts: []change.Conflict{conflict, conflict}}},
+		{"part m/p cannot be changed: linked", &change.LinkedError{Ref: conflict.Ref, Why: "linked"}},
+		{"it has more than 3 MB, which is too much for the memory of this machine", &change.SizeError{Most: 3 << 20}},
+		{"it is damaged: x", &change.DamagedError{Why: "x"}},
+		{"it is damaged in the table a: x", &change.DamagedError{Why: "x", Tables: []string{"a"}}},
+		{"it is damaged in the tables a, b and c: x", &change.DamagedError{Why: "x", Tables: []string{"a", "b", "c"}}},
+		{"the index i is damaged, and nothing else: each row can be read without it (x)", &change.DamagedError{Why: "x", Indexes: []string{"i"}}},
+		{"the indexes i and j are damaged, and nothing else: each row can be read without them (x)", &change.DamagedError{Why: "x", Indexes: []string{"i", "j"}}},
 	} {
-		if got := err.Error(); got != want {
-			t.Errorf("%q, want %q", got, want)
+		if got := c.err.Error(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 	const rest = "Texts and tool calls stay."
