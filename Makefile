@@ -27,8 +27,9 @@ mutants: # one operator changed at a time in the core, with gremlins: at least 8
 real: # 139 real conversations: the verdicts that changed since the golden file was written; repaired and undone
 	go test -count=1 -v ./internal/test/real
 
-race: # the race detector needs cgo; the program does not. Where goroutines are, without long tests
-	CGO_ENABLED=1 go test -race -short ./internal/mend ./internal/live ./internal/hooks ./internal/watch ./cmd/mend ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
+race: # the race detector needs cgo; the program does not. Where goroutines are, without long tests; of the command, what runs them itself
+	CGO_ENABLED=1 go test -race -short ./internal/mend ./internal/live ./internal/hooks ./internal/watch ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
+	CGO_ENABLED=1 go test -race -short -run 'UI|Watch|Hook|Plugin|Ask|Signal|Slow|Pager|Picker|Terminal|Keep|EarlierScan' ./cmd/mend
 
 lint:
 	go vet -tags e2e,man ./... ./testdata
