@@ -17,6 +17,7 @@ import (
 	"mend/agent"
 	"mend/agent/claude"
 	"mend/agent/claude/diagnose"
+	"mend/change"
 	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
 	"mend/internal/test/storetest"
@@ -194,4 +195,9 @@ func isHistory(rule string) bool {
 		return true
 	}
 	return false
+}
+
+func expectedCase(data []byte) *repair.Case {
+	ref := change.Ref{Kind: change.KindSession, Project: "-home-user", Session: fixture.Session}
+	return diagnose.New(diagnose.Source{Ref: ref, Data: data, Version: *version})
 }

@@ -1,13 +1,14 @@
 package opencode
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"mend/agent"
+	"mend/internal/test/damage"
 	"mend/internal/test/mutation"
 	"mend/internal/test/storetest"
 	"mend/repair"
@@ -36,32 +37,25 @@ func TestVersionToCome(t *testing.T) {
 		if name == "database" {
 			path = filepath.Join(dir, "opencode", "opencode.db")
 		}
-		m, err := mutation.Open(path, id)
-		if err != nil {
-			t.Fatal(err)
-		}
 		opened, err := Agent{}.Open(agent.Located{Path: filepath.Join(dir, "opencode")}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := opened.(*store)
-		apply := func(words ...string) {
-			t.Helper()
-			if err := m.Apply([]mutation.Mutation{words}); err != nil {
-				t.Fatal(err)
+		damage.Edit(t, path, id, func(d damage.Store) {
+			messages, parts := d.Records()
+			last := messages[len(messages)-1]
+			d.Put(last.Edit(func(m map[string]any) {
+				m["error"] = map[string]any{"name": "APIError", "data": map[string]any{"message": "x", "isRetryable": false}}
+			}))
+			for i, part := range moreParts {
+				p := parts[len(parts)-1-i]
+				d.Put(damage.Record{Table: "part", ID: p.ID + "a", Owner: p.Owner, Data: part})
 			}
-		}
-		last := len(m.Records["message"]) - 1
-		apply("json", "message", strconv.Itoa(last), "", "add", "error", `{"name":"APIError","data":{"message":"x","isRetryable":false}}`)
-		n := len(m.Records["part"]) - 1
+		})
+		sql := damage.SQL(t, path)
 		if name == "database" {
-			apply("sql", "UPDATE session SET directory = '"+dir+"'")
-		}
-		for i, part := range moreParts {
-			apply("record", "part", strconv.Itoa(n-i), "insert", part)
-		}
-		if m, err = mutation.Open(path, id); err != nil { // with what was inserted
-			t.Fatal(err)
+			sql("UPDATE session SET directory = '" + dir + "'")
 		}
 		check := func(what string) {
 			t.Helper()
@@ -86,28 +80,52 @@ func TestVersionToCome(t *testing.T) {
 		}
 		check("as it is")
 		seen := map[string]bool{}
-		for _, table := range []string{"session", "message", "part"} {
-			for i := range m.Records[table] {
-				data := slices.Clone(m.Records[table][i].Data)
-				kind := table + kindIn(data)
-				if seen[kind] {
-					continue
+		// tryAll writes a record as each version to come may, and then as it was.
+		tryAll := func(table, data string, put func(data string)) {
+			kind := table + kindIn([]byte(data))
+			if seen[kind] {
+				return
+			}
+			seen[kind] = true
+			for _, v := range mutation.ToCome([]byte(data), errorNames([]byte(data))...) {
+				put(string(v.Data))
+				check(kind + ", " + v.Name)
+			}
+			put(data)
+		}
+		damage.Edit(t, path, id, func(d damage.Store) {
+			messages, parts := d.Records()
+			for _, r := range slices.Concat(messages, parts) {
+				tryAll(r.Table, r.Data, func(data string) {
+					r.Data = data
+					d.Put(r)
+				})
+			}
+		})
+		if name == "tree" {
+			files, err := filepath.Glob(filepath.Join(path, "session", "*", id+".json"))
+			if err != nil || len(files) != 1 {
+				t.Fatal(files, err)
+			}
+			data, err := os.ReadFile(files[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			tryAll("session", string(data), func(data string) {
+				if err := os.WriteFile(files[0], []byte(data), 0o644); err != nil {
+					t.Fatal(err)
 				}
-				seen[kind] = true
-				for _, v := range mutation.ToCome(data, errorNames(data)...) {
-					if err := m.Apply([]mutation.Mutation{{"text", table, strconv.Itoa(i), "put", string(v.Data)}}); err != nil {
-						continue // a column that the table does not have
-					}
-					check(kind + ", " + v.Name)
-				}
-				_ = m.Apply([]mutation.Mutation{{"text", table, strconv.Itoa(i), "put", string(data)}})
+			})
+			continue
+		}
+		for _, column := range []string{"permission", "revert", "summary_diffs", "model", "metadata"} {
+			for _, row := range sql("SELECT " + column + " AS c FROM session WHERE " + column + " LIKE '{%' OR " + column + " LIKE '[%'") {
+				tryAll("session "+column, row["c"].(string), func(data string) { sql("UPDATE session SET "+column+" = ?", data) })
 			}
 		}
-		if name == "database" {
-			for _, table := range []string{"session", "message", "part"} {
-				apply("sql", "ALTER TABLE "+table+" ADD COLUMN "+mutation.Unknown+" TEXT DEFAULT 'x'")
-				check("a column of " + table)
-			}
+		for _, table := range []string{"session", "message", "part"} {
+			sql("ALTER TABLE " + table + " ADD COLUMN " + mutation.Unknown + " TEXT DEFAULT 'x'")
+			check("a column of " + table)
 		}
 	}
 }

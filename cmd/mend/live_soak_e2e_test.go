@@ -29,6 +29,7 @@ import (
 var (
 	soakPrompts  = flag.Int("soak", 20, "prompts of the soak test, for each version and transport")
 	soakSessions = flag.Int("sessions", 5, "sessions of the soak test")
+	seed         = flag.Uint64("seed", 1, "of the soak test")
 )
 
 // A soakRun is a server with many sessions, which are damaged while it runs.

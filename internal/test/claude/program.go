@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"mend/internal/test/endpoint"
-	"mend/internal/test/npm"
 )
 
 // model is the one that wrote Baseline: the program leaves thinking of another model out.
@@ -35,7 +34,6 @@ type Home struct {
 	cmd    []string
 	dir    string
 	folder string // in which the program is started, below dir
-	user   uint32 // as whom it runs; 0 for the user of the test
 }
 
 // NewHome makes a home for the command that [Install] returned.
@@ -49,16 +47,6 @@ func NewHome(t testing.TB, cmd []string) *Home {
 		}
 	}
 	return h
-}
-
-// GiveTo makes the home that of another user, as whom the program then runs.
-func (h *Home) GiveTo(user uint32) {
-	h.t.Helper()
-	var err error
-	if h.cmd[0], err = npm.Give(h.dir, h.cmd[0], user); err != nil {
-		h.t.Fatal(err)
-	}
-	h.user = user
 }
 
 // Dir returns the home folder.
@@ -233,11 +221,7 @@ func (h *Home) PromptAt(api *endpoint.Server, session, prompt string, resume boo
 
 func (h *Home) run(api *endpoint.Server, prompt string, flags ...string) Reply {
 	h.t.Helper()
-	wait := Timeout
-	if h.user != 0 { // with a store that the program may hang on
-		wait = 30 * time.Second
-	}
-	ctx, cancel := context.WithTimeout(h.t.Context(), wait)
+	ctx, cancel := context.WithTimeout(h.t.Context(), Timeout)
 	defer cancel()
 	cmd := h.command(ctx, api.URL, append([]string{"-p", prompt, "--allowedTools", "Bash,Read,Edit"}, flags...)...)
 	out, err := cmd.CombinedOutput()
@@ -269,9 +253,6 @@ func (h *Home) Start(ctx context.Context, api, session, prompt string, resume bo
 // environment only the search path is in it, so that no credential and no proxy is.
 func (h *Home) command(ctx context.Context, api string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, h.cmd[0], append(h.cmd[1:len(h.cmd):len(h.cmd)], args...)...)
-	if h.user != 0 {
-		cmd.SysProcAttr = npm.As(h.user)
-	}
 	cmd.WaitDelay = 30 * time.Second // a call may outlive the program and have its output open
 	cmd.Dir = h.work()
 	cmd.Env = []string{

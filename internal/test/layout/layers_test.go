@@ -74,7 +74,7 @@ var layers = map[string][]string{
 	"mend/internal/test/layout":             {},
 	"mend/internal/test/mutation":           {},
 	"mend/internal/test/npm":                {},
-	"mend/internal/test/opencode":           {"mend/internal/test/damage", "mend/internal/test/endpoint", "mend/internal/test/mutation", "mend/internal/test/npm", "mend/testdata"},
+	"mend/internal/test/opencode":           {"mend/internal/test/damage", "mend/internal/test/endpoint", "mend/internal/test/npm", "mend/testdata"},
 	"mend/internal/test/real":               {},
 	"mend/internal/test/storetest":          {"mend/change", "mend/internal/jsonedit", "mend/internal/safedir"},
 	"mend/internal/ui":                      {"mend/internal/term"},

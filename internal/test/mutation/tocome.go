@@ -1,3 +1,4 @@
+// Package mutation writes records as versions to come may write them.
 package mutation
 
 import (
@@ -21,21 +22,19 @@ var kinds = []string{"type", "subtype", "kind", "status", "role", "phase", "fini
 // list of objects, that no version knows, and with an unknown name in the place of each kind. also are further members
 // that name a kind.
 func ToCome(data []byte, also ...string) (all []Variant) {
-	add := func(n Node, how, arg string) {
-		if out, ok := n.edit(data, how, arg); ok {
-			all = append(all, Variant{how + " " + arg + " at " + n.Pointer, out})
-		}
+	put := func(n Node, start, end int, text string) {
+		all = append(all, Variant{text + " at " + n.Pointer, slices.Concat(data[:start], []byte(text), data[end:])})
 	}
 	for _, n := range Nodes(data) {
 		name := n.Pointer[bytes.LastIndexByte([]byte(n.Pointer), '/')+1:]
 		value := n.Value(data)
 		switch {
 		case value[0] == '{':
-			add(Node{n.Pointer, -1, n.start + 1, n.start + 1}, "set", member(value))
+			put(n, n.start+1, n.start+1, member(value))
 		case value[0] == '[' && bytes.HasPrefix(bytes.TrimSpace([]byte(value[1:])), []byte("{")):
-			add(Node{n.Pointer, -1, n.start + 1, n.start + 1}, "set", `{"type":"`+Unknown+`","`+Unknown+`":1},`)
+			put(n, n.start+1, n.start+1, `{"type":"`+Unknown+`","`+Unknown+`":1},`)
 		case value[0] == '"' && (slices.Contains(kinds, name) || slices.Contains(also, name)):
-			add(n, "set", `"`+Unknown+`"`)
+			put(n, n.start, n.end, `"`+Unknown+`"`)
 		}
 	}
 	return all

@@ -6,6 +6,3 @@ import "os/exec"
 
 // setProcessGroup does nothing here; Install has no executable for this system.
 func setProcessGroup(*exec.Cmd) {}
-
-// runAs does nothing here.
-func runAs(*exec.Cmd, uint32) {}

@@ -7,11 +7,6 @@ import (
 	"syscall"
 )
 
-// runAs makes cmd a command of another user.
-func runAs(cmd *exec.Cmd, user uint32) {
-	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: user, Gid: user}
-}
-
 // setProcessGroup gives cmd a process group of its own, and kills the whole group when cmd
 // is cancelled: a shell that OpenCode runs must not outlive the test.
 func setProcessGroup(cmd *exec.Cmd) {

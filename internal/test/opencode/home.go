@@ -9,7 +9,6 @@ import (
 
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
-	"mend/internal/test/npm"
 	"mend/testdata"
 )
 
@@ -30,7 +29,6 @@ type Home struct {
 
 	program string // the name of the program: opencode, or kilo
 
-	user uint32   // as whom the program runs; 0 for the user of the test
 	vars []string // environment variables besides those of every home
 }
 
@@ -73,16 +71,6 @@ func newHome(t testing.TB, program, exe string, config map[string]any) *Home {
 
 // Upgrade replaces the executable that is started from now on.
 func (h *Home) Upgrade(exe string) { h.exe = exe }
-
-// GiveTo makes the home that of another user, as whom the program then runs.
-func (h *Home) GiveTo(user uint32) {
-	h.t.Helper()
-	var err error
-	if h.exe, err = npm.Give(h.dir, h.exe, user); err != nil {
-		h.t.Fatal(err)
-	}
-	h.user = user
-}
 
 // Dir returns the home folder.
 func (h *Home) Dir() string { return h.dir }

@@ -57,12 +57,8 @@ func (h *Home) ContinueOnScreen(session, prompt string) Result {
 // prompt runs "opencode run" to its end.
 func (h *Home) prompt(args ...string) Result {
 	h.t.Helper()
-	wait := timeout
-	if h.user != 0 { // with a store that the program may hang on
-		wait = 40 * time.Second
-	}
 	before := len(h.api.Calls())
-	ctx, cancel := context.WithTimeout(h.t.Context(), wait)
+	ctx, cancel := context.WithTimeout(h.t.Context(), timeout)
 	defer cancel()
 	cmd := h.command(ctx, append([]string{"run"}, args...)...)
 	var out bytes.Buffer
@@ -102,12 +98,6 @@ func (h *Home) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd.Dir, cmd.Env = h.Project(), h.env()
 	cmd.WaitDelay = 5 * time.Second
 	setProcessGroup(cmd)
-	if h.user != 0 {
-		runAs(cmd, h.user)
-		if _, err := os.Stat(cmd.Dir); err != nil { // a test has moved it
-			cmd.Dir = h.dir
-		}
-	}
 	return cmd
 }
 
