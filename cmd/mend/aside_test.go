@@ -31,12 +31,6 @@ func longPrompt(s damage.Store) {
 	s.Put(part)
 }
 
-// unknownBlock has an answer with a block of no known type, in a record that is spread over two lines: no line can be
-// appended that replaces it.
-func unknownBlock() []byte {
-	return bytes.Replace(claude.ByName("unknown block").Broken(), []byte(`{"type":"novelty"`), []byte("{\n\"type\":\"novelty\""), 1)
-}
-
 // storeOf writes the file of a session below a store, and returns them as a test store.
 func storeOf(t *testing.T, session, file string, data []byte) *testStore {
 	t.Helper()
@@ -82,7 +76,7 @@ func asideCases() []asideCase {
 	all := []asideCase{
 		{"a prompt of OpenCode", opencode(0, longPrompt), []string{"--provider", "openai"}, "1 prompt (pasted xxx", exitProblems},
 		{"an answer of Claude Code", func(t *testing.T) *testStore {
-			return storeOf(t, claude.Session, "projects/-home-user-project/"+claude.Session+".jsonl", unknownBlock())
+			return storeOf(t, claude.Session, "projects/-home-user-project/"+claude.Session+".jsonl", claude.ByName("unknown block").Broken())
 		}, nil, "1 other block (novelty)", exitProblems},
 		{"an answer of Claude Code that is marked as a subagent's", func(t *testing.T) *testStore {
 			return storeOf(t, claude.Session, "projects/-home-user-project/"+claude.Session+".jsonl", claude.ByName("last marked as a subagent's").Broken())

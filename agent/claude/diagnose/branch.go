@@ -91,10 +91,10 @@ func (c *State) findBranches() {
 		}
 		f := c.recordFinding(ruleBranch, repair.MissingHistory, own.UUID)
 		f.Detail, f.Text = branches[0].root.UUID, count(n)+" in another branch"
-		d := found{why: fmt.Sprintf("The conversation goes on in %d ways from one place, and Claude does not see %s%s.",
-			len(branches)+1, count(n), c.promptsIn(all))}
-		d.fixes = []repair.Fix{c.joinBranches(branches, own, n)}
-		c.report(f, d)
+		f.Why = fmt.Sprintf("The conversation goes on in %d ways from one place, and Claude does not see %s%s.",
+			len(branches)+1, count(n), c.promptsIn(all))
+		f.Fixes = []repair.Fix{c.joinBranches(branches, own, n)}
+		c.report(f)
 	}
 	var all []*transcript.Record
 	for _, b := range left {
@@ -141,15 +141,13 @@ func (c *State) noteLeft(all []*transcript.Record) {
 	f := c.recordFinding(ruleBranch, repair.MissingHistory, all[0].UUID)
 	messages := count(transcript.Messages(all))
 	f.Severity, f.Detail, f.Text = repair.Note, "left", messages+" beside the conversation"
-	c.report(f, found{
-		why: fmt.Sprintf("Beside the conversation there is more that Claude does not see: %s%s.", messages,
-			c.promptsIn(all)),
-		refusal: &repair.RefusalError{
-			Helps: true, Final: true,
-			Why: "You may have gone back to an earlier prompt yourself. The transcript does not show whether that is " +
-				"damage, so it is left alone.",
-		},
-	})
+	f.Why = fmt.Sprintf("Beside the conversation there is more that Claude does not see: %s%s.", messages, c.promptsIn(all))
+	f.Refusal = &repair.RefusalError{
+		Helps: true, Final: true,
+		Why: "You may have gone back to an earlier prompt yourself. The transcript does not show whether that is " +
+			"damage, so it is left alone.",
+	}
+	c.report(f)
 }
 
 // path returns the conversation with the notes below its leaf.

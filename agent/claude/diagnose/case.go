@@ -218,7 +218,7 @@ func (c *State) Records(yield func(*change.Record) bool) {
 	var leaf *change.Record
 	for i := range c.base.lines {
 		r := c.base.lines[i].Record
-		if r == nil || r.UUID == "" || c.base.last[r.UUID] != i || c.base.lines[i].Several || c.base.lines[i].Marked ||
+		if r == nil || r.UUID == "" || c.base.last[r.UUID] != i || c.base.lines[i].Marked ||
 			change.ValidateID(r.UUID) != nil {
 			continue
 		}

@@ -123,7 +123,7 @@ var table = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: ruleUnreadable, Class: repair.UnreadableRecord, Shown: repair.NotLoaded,
 			Meaning: "Claude Code finds no prompt and no answer in the transcript, so it does not list the session.",
-			Example: "a transcript in UTF-16, of NUL bytes, empty, or with titles and settings alone",
+			Example: "a transcript of NUL bytes, empty, or with titles and settings alone",
 			NoFix:   "Only a copy helps: mend restore, if mend kept one.",
 			Loses:   "Nothing.",
 		},

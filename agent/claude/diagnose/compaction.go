@@ -53,9 +53,8 @@ func (c *State) reportSummaryLost(b, summary *transcript.Record) {
 	}
 	f := c.recordFinding(ruleSummary, repair.MissingHistory, b.UUID)
 	f.Text = count(before) + " not sent, nor a summary of them"
-	d := found{why: "The conversation was compacted, and the summary is lost. So nothing of what was said before " +
-		"reaches the model."}
-	d.fixes = []repair.Fix{{
+	f.Why = "The conversation was compacted, and the summary is lost. So nothing of what was said before reaches the model."
+	f.Fixes = []repair.Fix{{
 		Text: "The compaction is removed: " + sentAgain(before) + ".", Whole: true,
 		Edit: func(d repair.Editor) error {
 			if summary != nil {
@@ -66,7 +65,7 @@ func (c *State) reportSummaryLost(b, summary *transcript.Record) {
 			return d.(*draft).removeBoundary(b)
 		},
 	}}
-	c.report(f, d)
+	c.report(f)
 }
 
 // RemoveCompaction implements [repair.Editor]: the boundary becomes a note whose parent is the record

@@ -150,16 +150,6 @@ func TestStubs(t *testing.T) {
 	}
 }
 
-// A transcript in UTF-16 is reported in one line that says what to do, without a fix.
-func TestUTF16(t *testing.T) {
-	for _, begin := range []string{"\xff\xfe", "\xfe\xff", "{\x00\"\x00", "\x00{\x00\""} {
-		found := repair.Diagnose(newCase([]byte(begin + "t\x00y\x00")))
-		if len(found) == 0 || found[0].Rule != "nothing_readable" || !isBroken(found[0]) || found[0].Fix != "" || !strings.Contains(found[0].WhyNot, "mend restore") {
-			t.Errorf("%q: found %+v", begin, found)
-		}
-	}
-}
-
 // What a line that is no record held is lost if it was a prompt, an answer or a result: a prompt's, of which the
 // answer came within the 5 seconds that 2.1 bridges, leaves no other trace. Any other such line is a note.
 func TestTornLine(t *testing.T) {

@@ -10,23 +10,15 @@ import (
 	"mend/repair"
 )
 
-// A found explains a finding and has its fixes.
-type found struct {
-	why     string
-	fixes   []repair.Fix
-	refusal *repair.RefusalError // why there is no fix
-}
-
-// errNoLine is the refusal to edit a record that [State.canEdit] is not true of.
+// errNoLine is the refusal to edit a record for which [State.canEdit] reports false.
 var errNoLine = &repair.RefusalError{Final: true, EditOnly: true, Why: "The message has no line of its own."}
 
-// report adds a finding with its explanation.
-func (c *State) report(f repair.Finding, d found) {
+// report adds a finding, once.
+func (c *State) report(f repair.Finding) {
 	f.Severity = cmp.Or(f.Severity, repair.Broken)
 	if f.Unknown && c.base.isNewer() {
 		f.Severity = repair.Note
 	}
-	f.Why, f.Fixes, f.Refusal = d.why, d.fixes, d.refusal
 	key := f.Code + "\x00" + f.Detail + "\x00" + f.Ref.String()
 	if c.seen[key] {
 		return
@@ -148,5 +140,5 @@ func (c *State) canEdit(uuid string) bool {
 		return false
 	}
 	i, ok := c.base.last[uuid]
-	return !ok || !c.base.lines[i].Several && len(c.base.lines[i].Rest) == 0
+	return !ok || len(c.base.lines[i].Rest) == 0
 }

@@ -59,11 +59,11 @@ func (c *State) findBreaks() {
 		n := transcript.Messages(comeBack[i])
 		messages := fmt.Sprintf("%d of %s", n, count(max(all, n)))
 		f.Text = messages + " not sent"
-		d := found{why: fmt.Sprintf("%s So Claude does not see %s%s.", breakWhy(b), messages, c.promptsIn(comeBack[i]))}
-		if d.fixes = []repair.Fix{link(b.Record, b.Next, n)}; !c.canEdit(b.Record.UUID) {
-			d.fixes, d.refusal = nil, errNoLine
+		f.Why = fmt.Sprintf("%s So Claude does not see %s%s.", breakWhy(b), messages, c.promptsIn(comeBack[i]))
+		if f.Fixes = []repair.Fix{link(b.Record, b.Next, n)}; !c.canEdit(b.Record.UUID) {
+			f.Fixes, f.Refusal = nil, errNoLine
 		}
-		c.report(f, d)
+		c.report(f)
 	}
 }
 
@@ -107,11 +107,10 @@ func (c *State) findSkipped() {
 		}
 		f := c.recordFinding(ruleBreak, repair.MissingHistory, r.UUID)
 		f.Detail, f.Text, f.Unknown = "skipped", count(n)+" not sent", c.followsUnknown(r)
-		c.report(f, found{
-			why: fmt.Sprintf("The message before this one is missing, and Claude Code goes on with an earlier one: "+
-				"Claude does not see %s between them%s.", count(n), c.promptsIn(skipped)),
-			fixes: []repair.Fix{link(r, before, n)},
-		})
+		f.Why = fmt.Sprintf("The message before this one is missing, and Claude Code goes on with an earlier one: "+
+			"Claude does not see %s between them%s.", count(n), c.promptsIn(skipped))
+		f.Fixes = []repair.Fix{link(r, before, n)}
+		c.report(f)
 	}
 }
 

@@ -100,7 +100,7 @@ func (c *State) findRefusal(q request.Request, v request.Violation) {
 	}
 	f.Detail = fmt.Sprint(f.Block)
 	if _, ok := repair.EngineRule(f.Code); ok {
-		c.report(f, found{})
+		c.report(f)
 	}
 }
 
@@ -179,12 +179,11 @@ func (c *State) reportBlock(b *transcript.Block, place, rule string, class repai
 ) {
 	f := c.recordFinding(rule, class, b.Record.UUID)
 	f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
-	f.Unknown = class == repair.IncompleteRecord
-	d := found{why: why, fixes: fixes}
+	f.Unknown, f.Why, f.Fixes = class == repair.IncompleteRecord, why, fixes
 	if len(fixes) == 0 && rule != "R24" { // which the engine repairs
-		d.refusal = c.notRepaired()
+		f.Refusal = c.notRepaired()
 	}
-	c.report(f, d)
+	c.report(f)
 }
 
 // placeOf returns the place of an element of a result.

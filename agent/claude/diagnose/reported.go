@@ -13,8 +13,8 @@ import (
 // reportOnly adds a finding without a fix. It is about one record, as an example.
 func (c *State) reportOnly(code string, r *transcript.Record, text, why string) {
 	f := c.recordFinding(code, repair.MissingHistory, r.UUID)
-	f.Text, f.Unknown = text, c.followsUnknown(r)
-	c.report(f, found{why: why, refusal: c.notRepaired()})
+	f.Text, f.Unknown, f.Why, f.Refusal = text, c.followsUnknown(r), why, c.notRepaired()
+	c.report(f)
 }
 
 // notRepaired is the refusal to repair what nobody has met.

@@ -43,20 +43,29 @@ func (c *State) findUnread() {
 	for _, u := range all {
 		f := c.recordFinding(ruleUnread, repair.UnreadableRecord, u.record.UUID)
 		f.Text = fmt.Sprintf("line %d cannot be read", u.line+1)
-		x := found{why: fmt.Sprintf("Line %d of the transcript has a complete message that Claude Code does not read, "+
-			"because of the bytes before it.", u.line+1)}
+		f.Why = fmt.Sprintf("Line %d of the transcript has a complete message that Claude Code does not read, because of "+
+			"the bytes before it.", u.line+1)
 		if stored := c.base.lines; u.line >= len(stored) || !bytes.Equal(stored[u.line].Raw, c.lines[u.line].Raw) {
-			x.refusal = &repair.RefusalError{Why: "Other lines change first. Then repair the session again."}
+			f.Refusal = &repair.RefusalError{Why: "Other lines change first. Then repair the session again."}
 		} else if gains {
-			x.fixes = c.readAgain(u, u.record.UUID == end)
+			f.Fixes = []repair.Fix{{
+				Text: "The message is written on a line of its own, so it is read again.", Alike: true,
+				Edit: func(d repair.Editor) error {
+					d.(*draft).add(u.record.UUID, u.raw, u.line)
+					if u.record.UUID == end {
+						d.(*draft).setLeaf(end)
+					}
+					return nil
+				},
+			}}
 		} else {
 			f.Severity = repair.Note
-			x.refusal = &repair.RefusalError{
+			f.Refusal = &repair.RefusalError{
 				Final: true,
 				Why:   "It would not be sent: it is not part of the conversation, or has nothing but thinking.",
 			}
 		}
-		c.report(f, x)
+		c.report(f)
 	}
 }
 
@@ -82,10 +91,9 @@ func (c *State) findUnknown() {
 		why = "There are " + text + ". Claude Code skips them, and the model does not see what they say."
 	}
 	c.report(repair.Finding{
-		Code: ruleUnknown, Class: repair.UnreadableRecord, Ref: c.base.Ref,
-		Text: text, Severity: repair.Lost, Unknown: true,
-	}, found{
-		why: why, refusal: &repair.RefusalError{Helps: true, Final: true, Why: "mend leaves them as they are."},
+		Code: ruleUnknown, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: text, Severity: repair.Lost,
+		Unknown: true, Why: why,
+		Refusal: &repair.RefusalError{Helps: true, Final: true, Why: "mend leaves them as they are."},
 	})
 }
 
@@ -106,22 +114,6 @@ func (c *State) unread() (all []unread) {
 		}
 	}
 	return all
-}
-
-// readAgain returns the fixes of a record that is not read. end says that the conversation goes on
-// at it.
-func (c *State) readAgain(u unread, end bool) []repair.Fix {
-	add := func(d *draft) {
-		d.add(u.record.UUID, u.raw, u.line)
-		if end {
-			d.setLeaf(u.record.UUID)
-		}
-	}
-	return []repair.Fix{{
-		Text:  "The message is written on a line of its own, so it is read again.",
-		Alike: true,
-		Edit:  func(d repair.Editor) error { add(d.(*draft)); return nil },
-	}}
 }
 
 // lastBoundary returns the line of the last compaction, -1 if there is none.
@@ -146,7 +138,7 @@ func salvage(l *transcript.Line, reads bool) (records [][]byte) {
 	}
 	for _, piece := range jsonedit.Split(rest, []byte(`{"parentUuid":`)) {
 		var line bytes.Buffer
-		if piece[0] == '{' && json.Compact(&line, piece) == nil { // it may be spread over several lines
+		if piece[0] == '{' && json.Compact(&line, piece) == nil {
 			records = append(records, line.Bytes())
 		}
 	}

@@ -10,9 +10,6 @@ import (
 	"mend/repair"
 )
 
-// notFound is what the program says of a transcript in which it finds no conversation.
-const notFound = "No conversation found"
-
 // findNothing reports a transcript of which the program loads no record, as one that was emptied, or of which only
 // titles and settings are left; it is latent if there are notes or context. It does not report what another finding
 // explains.
@@ -26,33 +23,26 @@ func (c *State) findNothing() bool {
 		Why: fmt.Sprintf("What was said is not in the file. If mend has kept it: mend restore %[1]s. If nothing was "+
 			"said in this session: mend clean sessions %[1]s.", c.base.Ref.Session),
 	}
-	if c.conv.Found() {
-		c.report(repair.Finding{
-			Code: ruleUnreadable, Class: repair.UnreadableRecord, Severity: repair.Latent,
-			Ref:  c.base.Ref,
-			Text: notFound,
-		}, found{
-			why: "The transcript has no prompt and no answer that can be loaded, only notes and context. In the " +
-				"session's folder Claude Code continues it without a past; elsewhere it finds no conversation.",
-			refusal: refusal,
-		})
-		return false
+	f := repair.Finding{
+		Code: ruleUnreadable, Class: repair.UnreadableRecord, Ref: c.base.Ref, Refusal: refusal,
+		Text: "No conversation found", // as the program says
 	}
-	why := "The transcript has no prompt and no answer that can be loaded"
-	switch data := c.base.Data; {
-	case isUTF16(data):
-		why = "The transcript is stored as UTF-16, as some editors do"
-		refusal.Why = fmt.Sprintf("mend does not convert it. If mend has kept it: mend restore %s.", c.base.Ref.Session)
+	data, found := c.base.Data, c.conv.Found()
+	switch {
+	case found:
+		f.Severity = repair.Latent
+		f.Why = "The transcript has no prompt and no answer that can be loaded, only notes and context. In the " +
+			"session's folder Claude Code continues it without a past; elsewhere it finds no conversation."
 	case len(data) == 0:
-		why = "The transcript is empty"
+		f.Why = "The transcript is empty, so Claude Code does not list the session."
 	case len(bytes.Trim(data, "\x00")) == 0:
-		why = "The transcript has nothing but NUL bytes, as after a crash of the machine"
+		f.Why = "The transcript has nothing but NUL bytes, as after a crash of the machine, so Claude Code does not list " +
+			"the session."
+	default:
+		f.Why = "The transcript has no prompt and no answer that can be loaded, so Claude Code does not list the session."
 	}
-	c.report(repair.Finding{Code: ruleUnreadable, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: notFound}, found{
-		why:     why + ", so Claude Code does not list the session.",
-		refusal: refusal,
-	})
-	return true
+	c.report(f)
+	return !found
 }
 
 // findFolder notes that no list of the program has the session, because its folder is gone.
@@ -61,21 +51,15 @@ func (c *State) findFolder() {
 	if gone == "" {
 		return
 	}
-	c.report(repair.Finding{Code: ruleFolder, Class: repair.MissingFolder, Severity: repair.Note, Ref: c.base.Ref}, found{
-		why: fmt.Sprintf("The session's folder %s does not exist. Claude Code lists a session, and finds it for "+
+	c.report(repair.Finding{
+		Code: ruleFolder, Class: repair.MissingFolder, Severity: repair.Note, Ref: c.base.Ref,
+		Why: fmt.Sprintf("The session's folder %s does not exist. Claude Code lists a session, and finds it for "+
 			"--continue, in its folder alone; --resume with its id finds it.", gone),
-		refusal: &repair.RefusalError{
+		Refusal: &repair.RefusalError{
 			Helps: true, Final: true,
 			Why: fmt.Sprintf("If the folder was moved or renamed: mend move %s NEW. If it was deleted, create it: mkdir "+
 				"-p -- %[1]s.", ownfile.Quote(gone)),
 		},
-	})
-}
-
-// isUTF16 reports whether a transcript begins as one in UTF-16.
-func isUTF16(data []byte) bool {
-	return slices.ContainsFunc([]string{"\xff\xfe", "\xfe\xff", "{\x00\"\x00", "\x00{\x00\""}, func(begin string) bool {
-		return bytes.HasPrefix(data, []byte(begin))
 	})
 }
 
@@ -113,7 +97,8 @@ func (c *State) reportTorn(lines []string, f repair.Finding, why, whyNot string)
 	if n := len(lines) - 1; n > 0 {
 		f.Text = fmt.Sprintf("line %s and %d more cannot be read", lines[0], n)
 	}
-	c.report(f, found{why: why, refusal: &repair.RefusalError{Final: true, Why: whyNot}})
+	f.Why, f.Refusal = why, &repair.RefusalError{Final: true, Why: whyNot}
+	c.report(f)
 }
 
 // isMessagePart reports whether a torn line is a part of a prompt, an answer or a result, as far as its type is there.

@@ -590,14 +590,6 @@ var Damages = []Damage{
 			t.Lines[i] = append(t.Lines[i], '\r')
 		}
 	}},
-	{Name: "record over several lines", Apply: func(t *Transcript) {
-		i := t.at(answer3)
-		var b bytes.Buffer
-		if err := json.Indent(&b, t.Lines[i], "", " "); err != nil {
-			panic(err)
-		}
-		t.Lines[i] = b.Bytes()
-	}},
 	{Name: "two records on one line", Apply: func(t *Transcript) {
 		i := t.at(answer3)
 		t.Lines = append(append(t.Lines[:i:i], append(t.Lines[i], t.Lines[i+1]...)), t.Lines[i+2:]...)

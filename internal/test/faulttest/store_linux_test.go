@@ -67,8 +67,8 @@ func (sb *sandbox) writeTranscript() {
 		claude.ByName(name).Apply(t)
 	}
 	data := append(t.Bytes(), `{"type":"mode","mo`...)
-	if sb.aside { // a record that is spread over two lines
-		data = bytes.Replace(claude.ByName("unknown block").Broken(), []byte(`{"type":"novelty"`), []byte("{\n\"type\":\"novelty\""), 1)
+	if sb.aside {
+		data = claude.ByName("unknown block").Broken()
 	}
 	file := filepath.Join(sb.store, "projects", "-home-user-project", claude.Session+".jsonl")
 	err := os.MkdirAll(filepath.Dir(file), 0o700)
