@@ -35,11 +35,11 @@ func (s *Store) file() aside.DatabaseFile {
 	}
 }
 
-// File returns the file of a database for a change of the whole database, also one that cannot be opened. step is that of [Options].
-func File(path string, step func(string) error) aside.DatabaseFile {
+// File returns a database for changes of all of it, also one that cannot be opened. step is [Options].Step.
+func File(path string, step func(string) error) *Store {
 	s := &Store{id: change.StoreID{Kind: "sqlite", Root: path}, opt: Options{Step: step}}
 	s.opt.setDefaults()
-	return s.file()
+	return s
 }
 
 // isAside reports whether ops change whole files.

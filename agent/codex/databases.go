@@ -12,14 +12,13 @@ import (
 
 	"mend/agent"
 	"mend/change"
-	"mend/internal/aside"
 	"mend/sqlstore"
 	"mend/txn"
 )
 
-// databases are the files that Codex makes again from the rollouts if they are missing, and that prevent it from opening a
-// session if it cannot use them, with the first bytes of the checksums of their migrations in Codex 0.171.0. Codex ignores a
-// migration that it does not know, and refuses one that has another checksum.
+// databases are the files that Codex makes again from the rollouts if they are missing, and that prevent it from
+// opening a session if it cannot use them, with the first bytes of the checksums of their migrations in Codex 0.171.0.
+// Codex ignores a migration that it does not know, and refuses one that has another checksum.
 var databases = []struct{ name, migrations string }{
 	{"state_5.sqlite", "627EF191521B72CBE58A28628ADC25131AC64F85A203FC4B7E35A464AA3F287F8B4693608ADAF13631ECECBD0012A213" +
 		"05526A094D2FBB240EECE6DB4768F7434CBDB2EDA43630033884C02F07673F48EA1AEBE4160FE01BE6C748A9E92AA526" +
@@ -107,13 +106,9 @@ func (s *store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.
 	return out, err
 }
 
-// file returns a database for a change of the whole of it.
-func (s *store) file(name string) aside.DatabaseFile {
+// file returns a database for changes of all of it.
+func (s *store) file(name string) *sqlstore.Store {
 	return sqlstore.File(filepath.Join(s.ID().Root, name), s.step)
-}
-
-func isDatabase(ops []change.Op) bool {
-	return len(ops) > 0 && ops[0].Ref.Kind == change.KindDatabase
 }
 
 // Read implements [agent.Store].
@@ -121,23 +116,14 @@ func (s *store) Read(ctx context.Context, refs []change.Ref) (images []*change.I
 	if len(refs) == 0 || refs[0].Kind != change.KindDatabase {
 		return s.Store.Read(ctx, refs)
 	}
-	a, err := s.area("")
-	if err != nil {
-		return nil, err
-	}
-	defer a.Close()
 	for _, ref := range refs {
-		image, err := a.Files(ctx, s.file(ref.Part).Place())
+		one, err := s.file(ref.Part).Read(ctx, []change.Ref{ref})
 		if err != nil {
 			return nil, err
 		}
-		images = append(images, image)
+		images = append(images, one...)
 	}
 	return images, nil
-}
-
-func (s *store) area(owner string) (*aside.Area, error) {
-	return aside.Open(s.ID().Root, owner, s.step, nil)
 }
 
 // A writer changes whole databases, too.
@@ -153,117 +139,48 @@ func (s *store) Writer(journal string) (txn.Store, error) {
 	return writer{w, s, journal}, err
 }
 
-// open returns the change of a database that is staged, or with prepare one that is staged now.
-func (w writer) open(ctx context.Context, st *change.Staged, prepare bool) (*aside.Area, aside.Change, error) {
-	a, err := w.s.area(w.owner)
-	if err != nil {
-		return nil, nil, err
+// storeFor returns the store that makes a change.
+func (w writer) storeFor(ops []change.Op) txn.Store {
+	if len(ops) > 0 && ops[0].Ref.Kind == change.KindDatabase {
+		return w.s.file(ops[0].Ref.Part).For(w.owner)
 	}
-	f := w.s.file(st.Ops[0].Ref.Part)
-	if prepare {
-		*st, err = aside.StageDatabase(ctx, a, f, *st)
-	}
-	var c aside.Change
-	if err == nil {
-		c, err = aside.NewDatabase(a, f, *st)
-	}
-	if err != nil {
-		a.Close()
-	}
-	return a, c, err
+	return w.Store
 }
 
 func (w writer) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
-	if !isDatabase(p.Ops) {
-		return w.Store.Prepare(ctx, p)
-	}
-	st := change.Staged{Store: w.s.ID(), Ops: p.Ops}
-	_, c, err := w.open(ctx, &st, true)
-	if err == nil {
-		defer c.Close()
-		err = c.Check(ctx)
-	}
+	st, err := w.storeFor(p.Ops).Prepare(ctx, p)
+	st.Store = w.s.ID()
 	return st, err
 }
 
 func (w writer) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
-	if !isDatabase(st.Ops) {
-		return w.Store.Commit(ctx, st)
-	}
-	a, c, err := w.open(ctx, &st, false)
-	if err != nil {
-		return change.Outcome{State: change.Aborted, Cause: err}, nil
-	}
-	defer c.Close()
-	return a.Run(ctx, c)
+	return w.storeFor(st.Ops).Commit(ctx, st)
 }
 
 func (w writer) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
-	if !isDatabase(st.Ops) {
-		return w.Store.Settle(ctx, st)
-	}
-	a, c, err := w.open(ctx, &st, false)
-	if err != nil {
-		return change.Outcome{}, err
-	}
-	defer c.Close()
-	return a.Settle(ctx, c)
+	return w.storeFor(st.Ops).Settle(ctx, st)
 }
 
 func (w writer) Discard(ctx context.Context, st change.Staged) error {
-	if len(st.Ops) > 0 && !isDatabase(st.Ops) {
-		return w.Store.Discard(ctx, st)
-	}
-	a, err := w.s.area(w.owner)
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	err = a.Discard()
+	err := w.storeFor(st.Ops).Discard(ctx, st)
 	if len(st.Ops) == 0 {
-		err = errors.Join(w.Store.Discard(ctx, st), err)
+		err = errors.Join(err, w.s.file(databases[0].name).For(w.owner).Discard(ctx, st))
 	}
 	return err
 }
 
 // keptFiles are the databases that changes of a journal have put aside.
 type keptFiles struct {
-	s     *store
-	owner string
+	*sqlstore.Owned // of any database: what is kept is in one folder
+	s               *store
+	owner           string
 }
 
 // KeptFiles implements [agent.Store].
-func (s *store) KeptFiles(journal string) agent.KeptFiles { return keptFiles{s, journal} }
-
-func (k keptFiles) Keeps(o change.OpInfo) bool {
-	a, err := k.s.area("")
-	if err != nil {
-		return false
-	}
-	defer a.Close()
-	return a.Keeps(o)
+func (s *store) KeptFiles(journal string) agent.KeptFiles {
+	return keptFiles{s.file(databases[0].name).For(journal), s, journal}
 }
-
-func (keptFiles) ArchivedSessions(context.Context, change.Ref) (all, removed map[string]bool, err error) {
-	return nil, nil, nil
-}
-
-func (keptFiles) RowsLeftOut(context.Context, change.Ref) (int64, error) { return 0, nil }
 
 func (k keptFiles) CheckKept(ctx context.Context, ops []change.Op) error {
-	_, c, err := writer{s: k.s, owner: k.owner}.open(ctx, &change.Staged{Ops: ops}, false)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return c.CheckKept(ctx)
-}
-
-func (k keptFiles) Sweep(ctx context.Context, needed []change.Op, dry bool) (int64, error) {
-	a, err := k.s.area(k.owner)
-	if err != nil {
-		return 0, err
-	}
-	defer a.Close()
-	return a.Sweep(ctx, needed, dry)
+	return k.s.file(ops[0].Ref.Part).For(k.owner).CheckKept(ctx, ops)
 }
