@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Cols are a row's columns but the one with its data, in the table's order. The zero Cols is
-// that of a file. A session may have very many rows, so the names are shared by the rows of a
-// table, and the values are encoded one after the other.
+// Cols are a row's columns except the one with its data, in the table's order. A file has the
+// zero Cols. A session may have very many rows, so the rows of a table share the names, and the
+// values are encoded one after the other.
 type Cols struct {
 	names  *[]string
 	values []byte // see [AppendValue]
@@ -43,7 +43,7 @@ func (c Cols) Names() []string {
 	return *c.names
 }
 
-// All calls yield for each column. Its bytes are those of c.
+// All calls yield for each column. Its bytes belong to c.
 func (c Cols) All(yield func(Col) bool) {
 	rest := c.values
 	for _, name := range c.Names() {

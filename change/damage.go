@@ -12,7 +12,7 @@ var ErrMalformed = errors.New("it is damaged")
 // A Check says how much of the file of a database is checked.
 type Check uint8
 
-// The checks, each of which includes the one before.
+// The checks. Each includes the one before.
 const (
 	CheckLog  Check = iota // whether its -wal belongs to it
 	CheckFree              // also its schema and its free list

@@ -34,13 +34,14 @@ type Entry struct {
 	Damage    string // what of it cannot be read; its State is then Unknown
 }
 
-// Staged returns what Prepare returned for the entry, with the ops as the journal has them, for the store as it is identified now.
+// Staged returns the result of Prepare for the entry: with the ops from the journal, and the
+// present identity of the store.
 func (e *Entry) Staged(store StoreID, ops []Op) Staged {
 	return Staged{Store: store, Dir: e.Dir, Append: e.Append, Ops: ops}
 }
 
-// IsUndo reports whether the entry is an undo. A restore of an earlier state reverts entries, too, and is none: older versions of
-// mend did not give its cause a text.
+// IsUndo reports whether the entry is an undo. A restore of an earlier state, which reverts entries
+// too, is not; older versions of mend did not give its cause a text.
 func (e *Entry) IsUndo() bool {
 	return e.Cause.Kind == CauseUndo && e.Cause.Text == "" && (e.Actor == nil || e.Actor.Verb != "restore")
 }

@@ -20,8 +20,8 @@ type Image struct {
 	Data []byte
 	Mode fs.FileMode
 
-	// Time is that of the last change of a file that the change replaces as used now, or takes away, in nanoseconds since 1970. The undo
-	// gives it back. 0 leaves the time to the store. It is no part of what Equal compares.
+	// Time is the file's mtime in nanoseconds since 1970, recorded for a file that is deleted or gets
+	// a new mtime; undo restores it. 0 leaves the time to the store. Equal does not compare it.
 	Time int64
 }
 

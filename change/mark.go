@@ -2,7 +2,7 @@ package change
 
 import "time"
 
-// A Mark is a place in a session behind one of its messages, known by what precedes it.
+// A Mark is a place in a session after one of its messages, identified by the rows before it.
 type Mark struct {
 	Messages int // before it
 	// Print is of the rows of these messages and of their parts: of all that a [Stamp] is of.
@@ -10,6 +10,6 @@ type Mark struct {
 	Newest time.Time // when one of these rows was last changed
 }
 
-// Distinct reports whether every change after t of what precedes the mark gives it another Print, as that of a
-// stamp does.
+// Distinct reports whether every change after t to a row before the mark gives the mark another
+// Print, as it gives another stamp.
 func (m Mark) Distinct(t time.Time) bool { return m.Newest.Before(t.Add(-clockStep)) }

@@ -64,9 +64,9 @@ func Compose(lists ...[]Op) ([]Op, error) {
 	return merged, nil
 }
 
-// Sort puts ops in the order in which a store can apply them: first what is created or
-// replaced, from the top down (folder, session, message, part), then what is deleted, from
-// the bottom up. The sort is stable.
+// Sort puts ops in the order in which a store can apply them: first records that are created or
+// replaced, from the top down (folder, session, message, part), then deleted ones, from the bottom
+// up. The sort is stable.
 func Sort(ops []Op) {
 	slices.SortStableFunc(ops, func(a, b Op) int { return rank(a) - rank(b) })
 }

@@ -15,26 +15,26 @@ type Plan struct {
 	// AgentVersion is the version of the agent for which the plan was made, "" if none is known.
 	// The journal keeps it with the actor.
 	AgentVersion string
-	// AllowMissingParent allows a row to be created whose parent does not exist, as it is
-	// when orphans are restored. The journal does not keep it: a recovery creates no row.
+	// AllowMissingParent allows a row to be created without its parent, for the restore of
+	// orphans. The journal does not keep it: a recovery creates no row.
 	AllowMissingParent bool
-	// Operation is that of an earlier change of the same run of mend, see [Entry]; 0: the plan
-	// begins an operation.
+	// Operation is the operation of an earlier change of the same run of mend, see [Entry]; 0: the
+	// plan begins one.
 	Operation uint64
 	// Force allows the change beside a process that has the session in its memory. Only
 	// Prepare needs it.
 	Force bool
-	// Fresh says that the session counts as used now, so that an agent which removes old sessions keeps it. Only
-	// Prepare needs it.
+	// Fresh marks the session as used now, so that an agent that removes old sessions keeps it.
+	// Only Prepare needs it.
 	Fresh bool
 	// Seen is the number of the newest event of the journal before the plan was made; nil for a
 	// plan that does not depend on the journal. The journal does not keep it.
 	Seen *uint64
-	// Reverts has for each change that an undo or a redo reverts where it appended, nil if it did not. It is empty for a plan
-	// that reverts no entry. Only Prepare needs it.
+	// Reverts has for each change that an undo or a redo reverts the place where it appended, nil if
+	// it did not append. It is empty for a plan that reverts no entry. Only Prepare needs it.
 	Reverts []*AppendPoint
-	// Undecided are the folders, see [Staged], of changes of other records whose outcome is not
-	// known. Prepare leaves them alone.
+	// Undecided are the folders, see [Staged], of changes to other records with an unknown outcome.
+	// Prepare leaves them alone.
 	Undecided []string
 }
 
@@ -96,7 +96,7 @@ const (
 	CauseResolve   CauseKind = "resolve"   // a user's decision on a conflicted entry
 )
 
-// Diff returns the ops that turn the records of before into those of after. Records that are
+// Diff returns the ops that turn the records before into the records after. Records that are
 // equal have no op.
 //
 // A row that changes gets its old time_updated + 1, unless after has another one already, so

@@ -118,7 +118,7 @@ const (
 	// WrongType: the object lacks a field that the agent needs, or has it with
 	// another type.
 	WrongType
-	// WrongName: the id in the record is not that of the file's name.
+	// WrongName: the id in the record differs from the file's name.
 	WrongName
 )
 

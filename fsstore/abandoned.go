@@ -12,7 +12,7 @@ import (
 
 // Abandoned returns the paths below the root of the staging folders of all journals except
 // owner. Each belongs to a change that another mend is making, or to one that was
-// interrupted and whose journal is lost. Only that journal knows what the change was.
+// interrupted and has lost its journal. Only that journal has the change.
 func (s *Store) Abandoned(owner string) ([]string, error) {
 	root, err := s.openRoot()
 	if err != nil {

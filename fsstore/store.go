@@ -28,8 +28,8 @@ type Store struct {
 
 // Options configure a [Store].
 type Options struct {
-	// Owner is the id of the journal that changes are written to. It is the name of
-	// the folder in which they are staged. [Store.Prepare] requires it.
+	// Owner is the id of the journal that changes are written to, and the name of the staging
+	// folder. [Store.Prepare] requires it.
 	Owner string
 	// MaxRecord is the size in bytes of the largest record that is read; 0 for
 	// [change.MaxText].

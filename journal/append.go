@@ -89,7 +89,7 @@ func (b *batch) newBeginEvent(p change.Plan, s change.Staged) (*event, error) {
 	}}, nil
 }
 
-// times returns the times of what the ops replace or take away, nil if there are none.
+// times returns the mtimes of the files that the ops replace or delete; nil if they have none.
 func times(ops []change.Op) []int64 {
 	if !slices.ContainsFunc(ops, func(o change.Op) bool { return o.Pre != nil && o.Pre.Time != 0 }) {
 		return nil
@@ -303,7 +303,7 @@ func (b *batch) commit(what string, ev *event, entries ...uint64) error {
 	})
 }
 
-// drop removes what was written of an entry whose begin event was not.
+// drop removes the blobs of an entry that has no begin event.
 func (b *batch) drop() error {
 	if !b.staged || b.j.file.Fatal != nil {
 		return nil
@@ -333,9 +333,9 @@ func (b *batch) ops(ops []change.Op) (infos []change.OpInfo, lists []hash, err e
 	return infos, lists, nil
 }
 
-// images adds the images of the ops, and returns the hashes of Pre and Post of each op;
-// that of a nil image is not used. It adds them in the order of their keys: each
-// transaction then reads and writes few pages, however many the journal has.
+// images adds the images of the ops, and returns the hashes of Pre and Post of each op; the hash
+// of a nil image is not used. It adds them in the order of their keys, so that each transaction
+// reads and writes few pages, however many the journal has.
 func (b *batch) images(ops []change.Op) ([]hash, error) {
 	images := make([]*change.Image, 0, 2*len(ops))
 	for _, o := range ops {

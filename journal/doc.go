@@ -46,15 +46,15 @@
 // is written last and makes the blob complete.
 //
 // A ref in a list of ops has a kind: 1 session, 2 message, 3 part, 4 folder, 5 a file
-// beside the records, the name of which is in the place of the part and may be any bytes, 6
-// project, 7 event counter. What is beside the records as whole files stays there, and the image
-// lists it: 8 a whole database, with its files, their sizes and hashes; 10 rows in an archive, with
-// their tables; 11 a folder, with the number of its files. 9 is the entry of a session in an index
-// of the agent. A mend that does not know a kind shows the entry, and refuses to undo it.
+// beside the records (its name, any bytes, takes the place of the part), 6 project, 7 event
+// counter. Whole files that are put aside stay in the store, and the image lists them: 8 a
+// database, with its files, their sizes and hashes; 10 rows in an archive, with their tables;
+// 11 a folder, with the number of its files. 9 is the entry of a session in an index of the
+// agent. A mend that does not know a kind shows the entry, and refuses to undo it.
 //
 // Events are of the kinds begin, finish, resolve, gc and forget; [event] has
-// their fields, [encodeOps] the encoding of a list of ops, [causeText] and
-// [outcomeText] that of texts. In JSON, what need not be UTF-8 is base64.
+// their fields, [encodeOps] encodes a list of ops, [causeText] and [outcomeText] their
+// texts. In JSON, bytes that need not be UTF-8 are base64.
 //
 // Members are added to that JSON; a mend that does not know one ignores it, and its hash is
 // valid all the same. So the actor of an event, the digest of a plan and what is known of an API
@@ -77,13 +77,13 @@
 // # Damage
 //
 // The file is not trusted. All reading is done without bbolt, with every bound
-// checked (package boltfile says why); bbolt writes, behind a recover that also catches
-// faults of mapped memory, and only on paths of pages that were checked before.
+// checked (package boltfile explains why). bbolt only writes: inside a recover that also
+// catches faults of mapped memory, and on paths of pages that were checked before.
 // A damaged journal gives [ErrDamaged] and is never written to, replaced or
 // removed: an open for writing verifies the whole file, unless the system reports
 // of it exactly what the last writer left (inode, size, time of the last write and
 // of the last change; on Windows it always verifies). So whatever program damaged
-// the file, nothing is appended behind the damage. A disk that changes bytes by
+// the file, nothing is appended after the damage. A disk that changes bytes by
 // itself changes no time: that is found when the bytes are read, each with its
 // checksum, by the next verification, and by Verify.
 //

@@ -181,7 +181,7 @@ func exportImage(d *change.Digest) *exportedImage {
 	return &exportedImage{d.SHA256, d.Size, d.Mode}
 }
 
-// text writes a text of an entry, unless there is none, or it was forgotten.
+// text writes a text of an entry, unless it is empty or was forgotten.
 func (x *exporter) text(entry uint64, h *hash) error {
 	if h == nil {
 		return nil
@@ -216,8 +216,8 @@ func (x *exporter) image(it boltfile.Item) error {
 	return err
 }
 
-// isNeeded reports whether an entry has the image whose images were not removed: a crash may have
-// left it.
+// isNeeded reports whether an entry that still has its images refers to the blob. A crash may
+// have left a blob that none refers to.
 func (x *exporter) isNeeded(id blobID) (needed bool, err error) {
 	err = x.j.snap().Scan(bucketRefs, id.key(), nil, func(it boltfile.Item) error {
 		_, entry, err := splitRef(it.Key)

@@ -22,8 +22,8 @@ type Freed struct {
 	SharedWith []string
 }
 
-// Old returns the entries that were begun before olderThan, as GC counts, that are neither pending nor in conflict and of which
-// the images were not removed, newest first.
+// Old returns the entries that GC would remove the images of: begun before olderThan, neither
+// pending nor in conflict, newest first.
 func (j *Journal) Old(olderThan time.Time) (all []change.Entry, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -114,7 +114,7 @@ func (j *Journal) entriesOlderThan(limit time.Time) ([]*entryState, error) {
 	return old, nil
 }
 
-// withoutUserFiles returns the entries of which gc deletes something, see [change.KeepsFiles].
+// withoutUserFiles returns the entries without those that hold files of the user, see [change.KeepsFiles].
 func (j *Journal) withoutUserFiles(all []*entryState) ([]*entryState, error) {
 	var left []*entryState
 	for _, st := range all {

@@ -14,8 +14,8 @@ import (
 	"mend/internal/boltfile"
 )
 
-// A Query selects entries. The zero Query selects all. What an entry does not say, as those of
-// earlier versions, fits no filter for it.
+// A Query selects entries. The zero Query selects all. An entry that lacks a field, as entries of
+// earlier versions do, matches no filter on that field.
 type Query struct {
 	Limit    int              // 0: no limit
 	Session  string           // "": of any session
@@ -42,8 +42,8 @@ type Query struct {
 	Actor          string         // the name of a user, its number, or USER@HOST; "": anybody
 }
 
-// List returns the entries that q selects, newest first. It reads only the newest entries,
-// those of one session or the pending ones if q asks for no others.
+// List returns the entries that q selects, newest first. If q asks only for the newest, for one
+// session or for pending entries, it reads only these.
 //
 // Of a damaged journal it returns, with an error that wraps [ErrDamaged], the entries that can be
 // read. One that cannot, or not completely, has a Damage and is always selected.

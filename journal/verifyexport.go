@@ -207,7 +207,7 @@ func (x *importer) blob(bucket string, data []byte) error {
 	})
 }
 
-// piece adds a piece of an image, which is a chunk of it as it is stored.
+// piece adds one stored chunk of an image.
 func (x *importer) piece(raw []byte) error {
 	var p exportedPiece
 	if err := json.Unmarshal(raw, &p); err != nil {

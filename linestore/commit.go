@@ -55,7 +55,7 @@ func aborted(list []change.Conflict) change.Outcome {
 	return change.Outcome{State: change.Aborted, Conflicts: list}
 }
 
-// append makes the change by one write. size is that of the transcript when the change was
+// append makes the change by one write. size is the size of the transcript when the change was
 // prepared.
 //
 // A crash or an error from the write on leaves all, a part or none of the block at the end

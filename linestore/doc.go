@@ -4,7 +4,7 @@
 //
 // # Two ways
 //
-// Append writes all new lines with one call that appends, behind a newline if the last line
+// Append writes all new lines with one call that appends, after a newline if the last line
 // has none. Replace exchanges the transcript with a staged copy; it is for what appending
 // cannot do: a whole transcript with other bytes, and the undo of an append, which removes
 // exactly the appended lines. The transcript is never truncated, because an agent may
@@ -17,7 +17,7 @@
 // # Files of a change
 //
 //	.mend/{owner}/{n}/                      a staging folder of replace; {owner} is the id of a journal
-//	.mend/{owner}/append-{size}-{mtime}/    that of append: made only to remove what a crash left
+//	.mend/{owner}/append-{size}-{mtime}/    a name for an append: made only to remove what a crash left
 //	    {size}-{hash}-{size}-{hash}         a staged file: what it may hold, the old transcript or the new one
 //	    ….new                               a staged file that is being written
 //	.mend/kept/                             what other programs wrote, never deleted

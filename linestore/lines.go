@@ -128,9 +128,9 @@ type edit struct {
 // replaces reports whether the edit cannot be made by appending.
 func (e *edit) replaces() bool { return len(e.cuts) > 0 || e.whole != nil }
 
-// edit returns what the ops do. A line that mend wrote, and whose Post is the line with the same
-// key before it, is removed, unless appendOnly is set. why is not "" if the op cannot be carried
-// out.
+// edit returns the effect of the ops. A line that mend wrote is removed, unless appendOnly is set,
+// if its Post is the previous line with the same key. why is not "" if the op bad cannot be
+// carried out.
 func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp, why string) {
 	for i := range tx.ops {
 		op := &tx.ops[i]
@@ -173,9 +173,9 @@ func (tx *transaction) mayHaveAppended() bool {
 	return len(tx.reverts) == 0 || slices.ContainsFunc(tx.reverts, appended)
 }
 
-// isOwn reports whether the last line of a record is the one that a change appended which the plan
-// reverts: no other line of the record has its content, or none behind the place of that append. The
-// place is wrong if lines before it were removed since.
+// isOwn reports whether the last line of a record was appended by a change that the plan reverts: no
+// other line of the record has its content, or none after the place of that append. The place is
+// wrong if lines before it were removed since.
 func (tx *transaction) isOwn(t transcript, op *lineOp) bool {
 	if len(tx.reverts) == 0 {
 		return true

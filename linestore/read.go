@@ -36,7 +36,7 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 	return images, nil
 }
 
-// CheckLinks returns a [*change.LinkedError] about the first record whose transcript cannot be
+// CheckLinks returns a [*change.LinkedError] about the first record with a transcript that cannot be
 // changed and the change undone.
 func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	root, err := s.openRoot()
@@ -175,8 +175,8 @@ func (tx *transaction) conflict(op *lineOp, now *change.Image, why string) chang
 	return change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Now: now, Why: why}
 }
 
-// conflictMeanwhile says of the first op that the transcript changed in a way that is none of its
-// lines.
+// conflictMeanwhile returns a conflict of the first op: the transcript has changed, but none of the
+// lines of the ops.
 func (tx *transaction) conflictMeanwhile(t transcript) *change.ConflictError {
 	op := &tx.ops[0]
 	c := tx.conflict(op, t.image(op), "another program changed the transcript at the same time")

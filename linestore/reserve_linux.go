@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserve has the file system keep n bytes behind the end of the file, which stays where it
+// reserve has the file system keep n bytes past the end of the file, which stays where it
 // is, so that a full disk does not cut the append. A file system that cannot do that is no
 // error.
 func (tx *transaction) reserve(f *os.File, n int64) error {

@@ -16,8 +16,8 @@ import (
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // Settle finds out from the contents what became of a change, and finishes or reverts it. It
-// may be interrupted at any point and called again. An append of which all lines are there
-// is committed; else what is there of it is removed. A replacement is committed if the new
+// may be interrupted at any point and called again. An append is committed if all its lines are
+// there; else the lines that are there are removed. A replacement is committed if the new
 // transcript is in place. An error means that the change is still undecided.
 func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	tx, err := s.resume(st)
@@ -139,8 +139,8 @@ func (tx *transaction) settleAppend(stage string, before change.AppendPoint) (ch
 	return tx.settleByContent()
 }
 
-// withoutOurs returns the transcript without what the change has appended behind size, and
-// whether there was any. The last piece may be the beginning of a line.
+// withoutOurs returns the transcript without the lines that the change has appended after size, and
+// whether there were any. The last one may be the beginning of a line.
 func (tx *transaction) withoutOurs(t transcript, size int) (rest []byte, ours bool) {
 	if len(t.data) <= size {
 		return t.data, false
@@ -170,7 +170,7 @@ func (tx *transaction) withoutOurs(t transcript, size int) (rest []byte, ours bo
 	return cut.apply(t.data, false), len(cut.cuts) > 0
 }
 
-// wrote reports whether a line behind the old end of the transcript is the change's, or the
+// wrote reports whether a line after the old end of the transcript is a line of the change, or the
 // beginning of one.
 func (tx *transaction) wrote(line []byte) bool {
 	return len(line) > 0 && slices.ContainsFunc(tx.ops, func(op lineOp) bool {

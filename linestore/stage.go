@@ -75,8 +75,8 @@ func (c copyName) classify(data []byte) (v version, tail []byte) {
 }
 
 // stage writes the new transcript into a new staging folder and waits for the disk. It
-// returns the path of the folder. e is the transcript before, whose mode, owner and time the
-// staged file gets.
+// returns the path of the folder. The staged file gets the mode, owner and
+// time of e, the transcript before.
 func (tx *transaction) stage(before, after []byte, e safedir.Entry) (string, error) {
 	owner, err := tx.own.Make(tx.own.OwnerDir())
 	if err != nil {

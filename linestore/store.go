@@ -11,7 +11,8 @@ import (
 	"mend/internal/stage"
 )
 
-// A Layout maps refs to transcripts. A [change.KindSession] is a transcript as a whole, another ref the line of it whose key is its id.
+// A Layout maps refs to transcripts. A [change.KindSession] is a whole transcript; any other ref is
+// the line that has its id as key.
 type Layout interface {
 	// Path returns the path of the transcript below the root, with slashes, and ref. The error
 	// says that the store has no place for the ref.

@@ -11,7 +11,7 @@ import (
 	"mend/journal"
 )
 
-// A PendingError says that it is not known whether a change took effect. Its entry stays
+// A PendingError is returned if it is not known whether a change took effect. Its entry stays
 // pending and has all that [Recover] needs.
 type PendingError struct {
 	Entry change.Entry

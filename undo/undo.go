@@ -48,9 +48,9 @@ func matches(r change.Ref, name string) bool {
 	return r.Kind != change.KindFolder && (r.String() == name || r.ID() == name)
 }
 
-// Conflicts returns the records that keep ops from being applied: those that hold neither
-// their Pre nor their Post, those whose parent no longer exists, those to be deleted
-// that other records now belong to, and those to be moved back that are where neither end is.
+// Conflicts returns the records that keep ops from being applied: records that hold neither their
+// Pre nor their Post, that have lost their parent, that are to be deleted while other records
+// belong to them, and that are to be moved back but are at neither end of the move.
 //
 // now[i] is what the record of ops[i] holds. current has the refs of all records of the
 // stored session; it is nil if the session no longer exists. It may also be nil if
@@ -178,10 +178,10 @@ func (r relations) hasOtherParts(message string) bool {
 	return slices.ContainsFunc(r.parts[message], func(ref change.Ref) bool { return !r.deleted[ref] })
 }
 
-// AddColumns returns ops whose rows have all columns of the rows in now: a column that the
-// agent added to its table since is no part of the change, and keeps its value. now[i] belongs
-// to ops[i]. A row that is created has what is in defaults, by kind: rows in which a column that
-// must be given has the class 0.
+// AddColumns returns ops that give their rows all columns of the rows in now: a column that the
+// agent has added to its table since is not part of the change, and keeps its value. now[i]
+// belongs to ops[i]. A row that is created gets the values of defaults, by kind: rows in which a
+// column that must be given has the class 0.
 func AddColumns(ops []change.Op, now []*change.Image, defaults map[change.Kind]change.Record) []change.Op {
 	ops = slices.Clone(ops)
 	for i := range ops {
@@ -198,8 +198,8 @@ func AddColumns(ops []change.Op, now []*change.Image, defaults map[change.Kind]c
 	return ops
 }
 
-// addColumns returns an image with the columns of a row, or as it is if the row lacks one of its
-// columns, or it is no row.
+// addColumns returns an image with the columns of a row. It returns the image unchanged if the row
+// lacks one of its columns, or if it is not a row.
 func addColumns(i *change.Image, now change.Record) *change.Image {
 	if i == nil {
 		return nil
@@ -228,7 +228,7 @@ func addColumns(i *change.Image, now change.Record) *change.Image {
 }
 
 // Rebase returns ops with each Pre replaced by what the record holds now, so that they apply
-// to the store as it is and the journal keeps the current bytes. It omits ops whose record
+// to the present store and the journal keeps the current bytes. It omits an op if its record
 // already holds the Post. now[i] belongs to ops[i].
 func Rebase(ops []change.Op, now []*change.Image) []change.Op {
 	rebased := make([]change.Op, 0, len(ops))

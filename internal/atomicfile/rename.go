@@ -21,13 +21,13 @@ func Exchange(oldDir *os.File, oldName string, newDir *os.File, newName string) 
 }
 
 // RenameNoReplace moves oldDir/oldName to newDir/newName. If that exists, the error wraps
-// [os.ErrExist]. Other errors are those of [Exchange].
+// [os.ErrExist]. Other errors are as for [Exchange].
 func RenameNoReplace(oldDir *os.File, oldName string, newDir *os.File, newName string) error {
 	return linkError("rename", oldName, newName, renameNoReplace(oldDir, oldName, newDir, newName))
 }
 
 // Rename moves oldDir/oldName to newDir/newName and replaces a file of that name. Its errors
-// are those of [Exchange].
+// are as for [Exchange].
 func Rename(oldDir *os.File, oldName string, newDir *os.File, newName string) error {
 	return linkError("rename", oldName, newName, rename(oldDir, oldName, newDir, newName))
 }

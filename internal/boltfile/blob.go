@@ -59,7 +59,7 @@ func ChunkCount(size uint64) uint64 {
 	return max(1, (size+ChunkSize-1)/ChunkSize)
 }
 
-// ChunkKey returns the key of a chunk of a blob, of which n is the number.
+// ChunkKey returns the key of chunk n of a blob.
 func ChunkKey(h Hash, n uint64) []byte {
 	return binary.BigEndian.AppendUint32(bytes.Clone(h[:]), uint32(n))
 }
@@ -78,7 +78,7 @@ var (
 	})
 )
 
-// NewCodec returns a codec whose errors of damage wrap the given one.
+// NewCodec returns a codec. Its errors about damage wrap the given one.
 func NewCodec(damage error) *Codec { return &Codec{source{damage: damage}} }
 
 // Compress appends the codec byte and the bytes to b, compressed if that is shorter.

@@ -293,7 +293,7 @@ func (f *File) Sync() error { return f.guard(f.db.Sync) }
 // BoltFile returns what bbolt has open, for tests of its failures.
 func (f *File) BoltFile() *os.File { return f.boltFile }
 
-// Raw calls bbolt, which checks nothing, behind the guard of Update. For tests.
+// Raw calls bbolt, which checks nothing, under the guard of Update. For tests.
 func (f *File) Raw(call func(*bolt.DB) error) error {
 	return f.guard(func() error { return call(f.db) })
 }

@@ -38,7 +38,7 @@ func Leftovers(r io.ReaderAt, size int64, damage error, fn func(Item) error) err
 	return nil
 }
 
-// leftover calls fn for an item, or for those of the small bucket that it is.
+// leftover calls fn for an item, or for each item of a small bucket in its value.
 func (m meta) leftover(it Item, fn func(Item) error) error {
 	if !it.isBucket {
 		return fn(it)
@@ -59,7 +59,7 @@ func (m meta) leftover(it Item, fn func(Item) error) error {
 	return nil
 }
 
-// anyMeta returns what is needed to read the pages of a file whose meta pages may both be damaged.
+// anyMeta returns what is needed to read the pages of a file, even if both meta pages are damaged.
 func anyMeta(r *source, size int64) meta {
 	m, err := metaAt(r, 0, 0)
 	for page := int64(minPageSize); err != nil && page <= maxPageSize; page *= 2 {

@@ -60,7 +60,7 @@ type meta struct {
 
 // readMeta reads both meta pages and returns the newer one. A meta page that is not valid is
 // damage, although bbolt would continue with the other one: a meta page is in one sector, so
-// no power cut leaves half of it, and the other page is one transaction behind.
+// no power cut leaves half of it, and the other page is one transaction older.
 func readMeta(r *source, size int64) (meta, error) {
 	if size == 0 {
 		return meta{}, r.damaged("the file is empty")
@@ -216,8 +216,8 @@ func (m meta) parsePage(id uint64, b *pageBytes) (*page, error) {
 	return p, nil
 }
 
-// parseElem reads an element of a page's table. The item's off is that of the key, from the
-// element.
+// parseElem reads an element of a page's table. The item's off is the key's, counted
+// from the element.
 func (m meta) parseElem(e []byte, leaf bool) (it Item, keySize int64, ok bool) {
 	if !leaf {
 		it.off, it.child = int64(order.Uint32(e)), order.Uint64(e[8:])

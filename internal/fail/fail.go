@@ -56,8 +56,8 @@ func (f *Failure) Unwrap() error { return f.Err }
 // Failure returns the code and the hint. Other types of errors can have this method, too.
 func (f *Failure) Failure() (Code, string) { return f.Code, f.Hint }
 
-// Of returns the code of an error and its hint, which are those of the outermost failure in it. If an
-// error wraps several, the worst counts. An error without a failure is Unusable, or Refused if the
+// Of returns the code and the hint of the outermost failure in an error. If the error wraps several,
+// the worst counts. An error without a failure is Unusable, or Refused if the
 // system cannot do something.
 func Of(err error) (Code, string) {
 	if err == nil {
