@@ -249,7 +249,8 @@ func completeSettings(suffix string) cobra.CompletionFunc {
 func liveOptions(c config.Config) live.Options {
 	o := live.Options{
 		KeepInterrupted: c.Skips(config.SkipInterrupted), AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries, TrimOverflow: c.TrimOverflow,
-		NoToasts: c.NotificationSeconds == 0, ToastTime: seconds(c.NotificationSeconds), Placeholder: c.Placeholder,
+		SkipPreflight: c.Skips(config.SkipPreflight),
+		NoToasts:      c.NotificationSeconds == 0, ToastTime: seconds(c.NotificationSeconds), Placeholder: c.Placeholder,
 	}
 	for _, word := range c.Skip {
 		o.Disabled = append(o.Disabled, repair.Class(word)) // the other words are none

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"sync/atomic"
 
 	"mend/agent"
@@ -18,16 +16,15 @@ import (
 	"mend/internal/term"
 	"mend/internal/termjson"
 	"mend/internal/unattended"
-	"mend/journal"
 	"mend/repair"
 )
 
 // maxEvent is the size of an event in bytes.
 const maxEvent = 1 << 20
 
-// eventHook examines the session of which an agent reports an event, and answers what is wrong with it, as
-// the agent shows it. With repair it repairs the session first, as the plugin does before a request. It never fails, so
-// that no session fails to begin because of it.
+// eventHook reads an event of an agent, and answers what is wrong with the session, in the form that the agent shows.
+// With repair it repairs the session first, as the plugin does before a request. It never fails: an error of mend must
+// not keep a session from starting.
 func eventHook(ctx context.Context, env *environment, in agent.Installer, repair, keeps bool) error {
 	env.JSON = false
 	ctx, cancel := context.WithTimeout(ctx, in.About().Deadline)
@@ -68,7 +65,9 @@ func logEventHook(env *environment, err error) {
 }
 
 // answerEvent returns the answer to an event, nil for none.
-func answerEvent(ctx context.Context, env *environment, in agent.Installer, repairs, keeps bool, writing *atomic.Bool) ([]byte, error) {
+func answerEvent(
+	ctx context.Context, env *environment, in agent.Installer, repairs, keeps bool, writing *atomic.Bool,
+) ([]byte, error) {
 	c, _, err := loadLiveSettings(nil)
 	if err != nil || !c.Enabled {
 		return nil, err
@@ -115,14 +114,19 @@ func answerEvent(ctx context.Context, env *environment, in agent.Installer, repa
 	if !repairs {
 		return broken(nil)
 	}
-	id, err := repairForHook(ctx, env, client, head, writing)
+	q := live.Question{Version: head.Version, Deadline: in.About().Deadline, Begin: func(context.Context) (bool, error) {
+		writing.Store(ctx.Err() == nil)
+		return ctx.Err() == nil, nil
+	}}
+	h := live.New(nil, unattended.New(client), liveOptions(c))
+	v := h.Look(context.WithoutCancel(ctx), live.Situation{Cause: live.AtStart, Head: head, Question: q})
 	switch {
 	case e.Ended:
-		return nil, err
-	case err != nil || id == "":
-		return broken(err)
+		return nil, v.Err
+	case v.Entry == "":
+		return broken(v.Err)
 	}
-	return e.Answer(e.Repaired(head, why, id))
+	return e.Answer(e.Repaired(head, why, v.Entry))
 }
 
 // keepForHook copies a session, if the user has agreed.
@@ -159,41 +163,4 @@ func whyBroken(r repair.Result) string {
 		lost = fmt.Sprintf("It lost %d of %d blocks. ", r.Added, r.SentAfter)
 	}
 	return fmt.Sprintf("%s%s And %s.", lost, all[0], term.Count(len(all)-1, "more problem"))
-}
-
-// repairForHook repairs a session under the conditions of a repair before a request, if no other process uses it.
-func repairForHook(ctx context.Context, env *environment, client *mend.Store, head change.Head, writing *atomic.Bool) (string, error) {
-	c := unattended.New(client)
-	id, _, err := c.RepairIf(context.WithoutCancel(ctx), head, repair.Request{}, func(_ context.Context, r repair.Result) error {
-		err := c.CheckUnasked(ctx, head.ID, r)
-		if err == nil {
-			err = checkHookVersion(env, client, head, r.Fixed)
-		}
-		writing.Store(err == nil)
-		return cmp.Or(err, ctx.Err())
-	})
-	return id, err
-}
-
-// checkHookVersion returns an error if mend does not know the version of the agent that wrote the session. A newer one
-// than the verified ones counts as the newest of them; a session that the hook repaired with it and that has the same
-// fault again contradicts that.
-func checkHookVersion(env *environment, client *mend.Store, head change.Head, found []repair.Diagnosis) error {
-	v, store := client.Version(head.Version), client.ID()
-	if v.Name == "" || v.Verified { // without a name it is judged by its records alone
-		return nil
-	}
-	if !v.Newer {
-		return live.UnverifiedError{Version: v.Name}
-	}
-	last, err := env.opt.Journal.Log(journal.Query{Store: &store, Session: head.ID, Limit: 1})
-	if err != nil || len(last) == 0 || !last[0].Cause.Live || last[0].State != change.Committed {
-		return err
-	}
-	for _, f := range last[0].Cause.Findings {
-		if slices.ContainsFunc(found, func(d repair.Diagnosis) bool { return d.Rule == f.Rule && d.Severity == repair.Broken }) {
-			return live.UnverifiedError{Version: v.Name, Why: fmt.Sprintf("rule %s was broken again in a session that mend had repaired", f.Rule)}
-		}
-	}
-	return nil
 }

@@ -22,7 +22,6 @@ import (
 	"mend/internal/live"
 	"mend/internal/mend"
 	"mend/internal/ownfile"
-	"mend/internal/unattended"
 	"mend/internal/watch"
 	"mend/repair"
 )
@@ -95,7 +94,9 @@ func runHook(ctx context.Context, env *environment, set []string) error {
 
 // awaitStore returns a recoverer as soon as there is a store, and the event at which it is
 // there: OpenCode 1.1.53 makes its store with the first session.
-func awaitStore(ctx context.Context, env *environment, pipe *live.Pipe, lines *live.LineReader, set []string) (h *recoverer, first []live.Event, err error) {
+func awaitStore(ctx context.Context, env *environment, pipe *live.Pipe, lines *live.LineReader, set []string) (
+	h *recoverer, first []live.Event, err error,
+) {
 	if err := pipe.Ready(ctx, live.Offer{}); err != nil { // so that it does not wait for answers
 		return nil, nil, err
 	}
@@ -159,10 +160,12 @@ const (
 
 // serve passes the first events and those of the plugin to the hook until they end, and
 // returns when all recoveries are done.
-func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, first []live.Event) error {
+func (h *recoverer) serve(
+	ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, first []live.Event,
+) error {
 	h.log.Info("serving", "directory", hello.Directory, "plugin", hello.Plugin)
 	w := live.NewWatch(h.hook)
-	others := hooks.New(w, pipe, unattended.New(h.client), otherHooks(h.config, hello.Once))
+	others := hooks.New(w, pipe, otherHooks(h.config, hello.Once))
 	watching, stopWatching := context.WithCancel(ctx)
 	defer stopWatching()
 	var work sync.WaitGroup
@@ -197,10 +200,10 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 	return err
 }
 
-// following returns how the hook follows the store: a prompt can fail before the agent asks, without an event, or an error
-// can be stored by an agent that has ended since. The sessions of other directories are those of other hooks.
+// following returns how the hook follows the store: a prompt can fail before the agent asks, without an event, and an
+// agent that has ended can leave an error. Other hooks follow the sessions of other directories.
 func (h *recoverer) following(ctx context.Context, directory string) watch.Options {
-	o := watch.Options{Since: time.Now().Add(-time.Duration(h.config.LookBackHours) * time.Hour), Quiet: storeQuiet, Poll: storePoll}
+	o := watch.Options{Since: lookBack(h.config), Quiet: storeQuiet, Poll: storePoll}
 	if state, err := h.client.Reader().State(ctx); err == nil && state.Sum == ([32]byte{}) {
 		o.Poll = seconds(h.config.WatchPollSeconds) // each look lists the sessions
 	}
@@ -211,8 +214,7 @@ func (h *recoverer) following(ctx context.Context, directory string) watch.Optio
 		case h.hook.Busy(ctx, live.SessionRef{ID: head.ID, Directory: directory}):
 			return true
 		}
-		_, _, err := h.look(ctx, head)
-		return errors.Is(err, repair.ErrBusy)
+		return errors.Is(h.hook.Look(ctx, live.Situation{Cause: live.Stored, Head: head}).Err, repair.ErrBusy)
 	}
 	return o
 }
@@ -225,7 +227,7 @@ func (h *recoverer) lookOnce(ctx context.Context, w *live.Watch) {
 	for _, id := range w.Sessions() {
 		head, err := h.client.Session(ctx, id)
 		if err == nil {
-			_, _, err = h.look(ctx, head)
+			err = h.hook.Look(ctx, live.Situation{Cause: live.Stored, Head: head}).Err
 		}
 		if err != nil && ctx.Err() == nil {
 			h.log.Debug("looking at a session that was in use", "session", id, "error", err)

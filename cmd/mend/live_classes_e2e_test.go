@@ -15,7 +15,6 @@ import (
 	"mend/internal/mend"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
-	"mend/internal/unattended"
 	"mend/repair"
 )
 
@@ -94,7 +93,11 @@ func openLiveClient(t *testing.T, h *opencode.Home, server *opencode.Server) *li
 // messages reads the messages of a session from the store.
 func (e *liveClient) messages(t *testing.T, id string) []record.Message {
 	t.Helper()
-	records, err := unattended.New(e.client).Records(t.Context(), id)
+	head, err := e.client.Session(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := e.client.Reader().Records(t.Context(), head)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,10 @@ import (
 )
 
 // questions tells the plugin where it can ask, and returns the function that answers.
-func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hooks.Hooks) func(context.Context, live.Question) (live.Reply, error) {
+func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hooks.Hooks) live.Answerer {
 	wait := milliseconds(h.config.PreflightMs)
 	offer := live.Offer{Hooks: map[live.HookPoint]time.Duration{}}
-	off := h.config.Skips(config.SkipPreflight)
-	if !off {
+	if !h.config.Skips(config.SkipPreflight) {
 		offer.Wait = wait
 	}
 	others.Offer(&offer, wait)
@@ -32,10 +31,11 @@ func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hook
 		if r.Model = others.Model(q); r.Model != nil {
 			q.Model, q.Named = r.Model, true
 		}
-		if off {
-			return r, errors.New("the setting \"skip\" has \"preflight\"")
+		if q.Session.ID == "" {
+			return r, h.hook.LookAll(ctx, lookBack(h.config), q)
 		}
-		r.Repair, err = h.hook.AnswerQuestion(ctx, time.Now().Add(-time.Duration(h.config.LookBackHours)*time.Hour), q)
-		return r, err
+		v := h.hook.Look(ctx, live.Situation{Cause: live.BeforeRequest, Session: q.Session, Question: q})
+		r.Repair = v.Entry
+		return r, v.Err
 	}
 }

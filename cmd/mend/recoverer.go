@@ -4,16 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"slices"
 	"strconv"
 	"time"
 
-	"mend/change"
 	"mend/internal/config"
 	"mend/internal/live"
 	"mend/internal/mend"
 	"mend/internal/unattended"
-	"mend/repair"
 )
 
 func logOptions() *slog.HandlerOptions {
@@ -45,24 +42,9 @@ func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.
 	return &recoverer{hook: live.New(agent, unattended.New(client), o), client: client, config: c, log: log}
 }
 
-// look examines a session that changed in the store, and repairs it: the error with which its last turn ended, or what is
-// broken. It returns the id of the repair, "" for none, and the worst that is broken; the error is why the session is left
-// as it is.
-func (h *recoverer) look(ctx context.Context, head change.Head) (entry string, worst *repair.Diagnosis, err error) {
-	x, err := h.client.Examine(ctx, head, repair.Request{})
-	if err != nil {
-		h.log.Debug("examining a session", "session", head.ID, "error", err)
-		return "", nil, nil
-	}
-	if i := slices.IndexFunc(x.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken }); i >= 0 {
-		worst = &x.Diagnoses[i]
-	}
-	var failure *live.StoredFailure
-	if f := x.Failure; f != nil {
-		failure = &live.StoredFailure{Message: f.Message, Error: f.Error, Time: f.Time}
-	}
-	entry, err = h.hook.RepairStored(ctx, head, failure, worst != nil && !h.config.Skips(config.SkipPreflight))
-	return entry, worst, err
+// lookBack returns the time since when sessions count that were used before mend started.
+func lookBack(c config.Config) time.Time {
+	return time.Now().Add(-time.Duration(c.LookBackHours) * time.Hour)
 }
 
 // gcDaily deletes images from the journal that are older than days, once a day. It does

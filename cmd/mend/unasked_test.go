@@ -178,7 +178,8 @@ func TestUnaskedHealthy(t *testing.T) {
 				t.Errorf("%s: session %s is broken: %v", name, f.Session.ID, f.Diagnoses)
 			}
 			q := live.Question{Session: live.SessionRef{ID: f.Session.ID, Directory: f.Session.Directory}, Deadline: time.Minute}
-			if entry, err := live.New(nil, unattended.New(c), live.Options{}).AnswerQuestion(t.Context(), time.Time{}, q); entry != "" || err != nil {
+			v := live.New(nil, unattended.New(c), live.Options{}).Look(t.Context(), live.Situation{Cause: live.BeforeRequest, Session: q.Session, Question: q})
+			if entry, err := v.Entry, v.Err; entry != "" || err != nil {
 				t.Errorf("%s: the question is answered with %q, %v", name, entry, err)
 			}
 		}

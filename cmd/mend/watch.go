@@ -259,7 +259,7 @@ type readStore struct {
 func (w *watcher) options(client *mend.Store) watch.Options {
 	s := &watchedStore{w, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log), automaticKeep{w.opt.Journal, w.dir, w.config, w.log}}
 	return watch.Options{
-		Since: time.Now().Add(-time.Duration(w.config.LookBackHours) * time.Hour),
+		Since: lookBack(w.config),
 		Quiet: seconds(min(2, w.config.WatchPollSeconds)), Poll: seconds(w.config.WatchPollSeconds),
 		Handle: s.handle, Notice: s.notice,
 	}
@@ -329,15 +329,14 @@ func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool
 	if said && s.store.client.Reader().Busy(ctx, head, false) { // reading it again would tell nothing new
 		return true
 	}
-	entry, worst, err := s.store.look(ctx, head)
+	v := s.store.hook.Look(ctx, live.Situation{Cause: live.Stored, Head: head})
 	switch {
-	case ctx.Err() != nil && entry == "":
-	case entry != "":
-		s.repaired(entry)
-	case err != nil:
-		s.leave(head, worst, err)
+	case v.Entry != "":
+		s.repaired(v.Entry)
+	case v.Err != nil && ctx.Err() == nil:
+		s.leave(head, v.Worst, v.Err)
 	}
-	return errors.Is(err, repair.ErrBusy)
+	return errors.Is(v.Err, repair.ErrBusy)
 }
 
 func (s *watchedStore) key(head change.Head) string { return s.store.client.ID().Root + " " + head.ID }

@@ -176,7 +176,7 @@ func TestChildWatch(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fakeAgent{busy: true, silent: true}
 				c.change(f)
-				w := New(f.watch(), f, f, Options{Children: ChildOptions{After: 2 * time.Minute, Action: StuckRetry}})
+				w := New(f.watch(), f, Options{Children: ChildOptions{After: 2 * time.Minute, Action: StuckRetry}})
 				ctx, cancel := context.WithCancel(t.Context())
 				go w.Run(ctx)
 				activity := func(session string) live.Event {

@@ -102,10 +102,6 @@ func (f *fakeAgent) Parent(context.Context, live.SessionRef) (string, error) {
 	return f.parent, f.errors["parent"]
 }
 
-func (f *fakeAgent) Records(context.Context, string) ([]change.Record, error) {
-	return f.records, f.record("read")
-}
-
 func (f *fakeAgent) ParseAPIError(input []byte) repair.APIError {
 	return opencode.Agent{}.ParseAPIError(input)
 }

@@ -455,7 +455,7 @@ func TestParseModel(t *testing.T) {
 // watchRecorded passes recorded events to the hooks, up to the first that names until.
 func watchRecorded(t *testing.T, f *fakeAgent, until string) {
 	t.Helper()
-	h := New(f.watch(), f, f, Options{Fallback: testPolicy()})
+	h := New(f.watch(), f, Options{Fallback: testPolicy()})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { h.Run(ctx); close(done) }()

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"mend/change"
 	"mend/internal/live"
 )
 
@@ -34,11 +33,6 @@ type Agent interface {
 	Models(ctx context.Context, directory string) ([]live.Model, error)
 	// Parent returns the id of the session that waits for this one, or "".
 	Parent(ctx context.Context, s live.SessionRef) (string, error)
-}
-
-// A Store reads the stored sessions.
-type Store interface {
-	Records(ctx context.Context, id string) ([]change.Record, error)
 }
 
 // Hooks are those that are on. Accept, Answer and Model may be called from any goroutine.
@@ -69,13 +63,13 @@ const (
 )
 
 // New returns the hooks of the sessions that w repairs.
-func New(w *live.Watch, a Agent, s Store, o Options) *Hooks {
+func New(w *live.Watch, a Agent, o Options) *Hooks {
 	h := &Hooks{explain: o.ExplainToolErrors}
 	if o.Fallback.enabled() {
 		h.fallback = newFallback(w, a, o.Fallback)
 	}
 	if o.WriteGuard {
-		h.guard = &writeGuard{store: s, log: w.Log()}
+		h.guard = &writeGuard{log: w.Log()}
 	}
 	if o.Children.After > 0 {
 		h.children = &childWatch{hook: w.Hook, opt: o.Children}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,12 +20,22 @@ import (
 
 // A fileStamp identifies a state of a regular file. The zero value says that there is none.
 type fileStamp struct {
-	exists   bool
-	dev, ino uint64 // 0 if the system has none
-	size     int64
-	mtime    int64 // in nanoseconds
-	changed  int64 // when its content, name or mode last changed, in milliseconds
+	exists bool
+	size   int64
+	mtime  int64 // in nanoseconds
 }
+
+// stampFile returns the stamp of a file. It follows links, and never opens the file.
+func stampFile(path string) fileStamp {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return fileStamp{}
+	}
+	return fileStamp{true, info.Size(), info.ModTime().UnixNano()}
+}
+
+// changed returns when the file was changed, in milliseconds.
+func (s fileStamp) changed() int64 { return s.mtime / 1e6 }
 
 // The tools that read or change one file, with the names that OpenCode gives them.
 const (
@@ -79,27 +90,6 @@ type runningCall struct {
 // fileKey returns the key of a file in [guardState]. A session id has no zero byte.
 func fileKey(session, path string) string { return session + "\x00" + path }
 
-// lookUp returns what the session knows of the file. The same file may have been read under
-// another name: through a hard link, or in other case where the file system ignores that.
-func (s *guardState) lookUp(e guardEvent) (knownFile, bool) {
-	if f, ok := s.files.Get(fileKey(e.session, e.path)); ok {
-		return f, true
-	}
-	if e.file.ino == 0 {
-		return knownFile{}, false
-	}
-	var found knownFile
-	for _, key := range s.files.Keys() {
-		f, _ := s.files.Get(key)
-		if f.file.dev == e.file.dev && f.file.ino == e.file.ino && strings.HasPrefix(key, fileKey(e.session, "")) {
-			if found = f; f.file == e.file && f.all {
-				break
-			}
-		}
-	}
-	return found, found.file.exists
-}
-
 // guardWrites is the policy of the write guard: a call of write is refused if it would
 // replace a file that the session has not read, has read in part, or has read before it was
 // changed. A call that fails changes nothing, because it is not reported after it began.
@@ -107,7 +97,7 @@ func guardWrites(s guardState, e guardEvent) (next guardState, refusal string) {
 	if e.ended {
 		return s.end(e), ""
 	}
-	known, seen := s.lookUp(e)
+	known, seen := s.files.Get(fileKey(e.session, e.path))
 	current := seen && known.file == e.file
 	s.running.Set(e.call, runningCall{path: e.path, at: e.at, known: current && known.all, part: e.partly})
 	if e.tool != toolWrite || !e.file.exists || e.overwrite || current && known.all {
@@ -121,7 +111,8 @@ func guardWrites(s guardState, e guardEvent) (next guardState, refusal string) {
 		why = "it was changed after it was read in this session. Read it again first"
 	}
 	s.running.Remove(e.call)
-	return s, fmt.Sprintf("%s was not written: %s, or call write with \"overwrite\": true to replace it unread.", e.path, why)
+	const refused = "%s was not written: %s, or call write with \"overwrite\": true to replace it unread."
+	return s, fmt.Sprintf(refused, e.path, why)
 }
 
 // end records what a call that succeeded shows of a file.
@@ -135,7 +126,7 @@ func (s guardState) end(e guardEvent) guardState {
 	key := fileKey(e.session, e.path)
 	switch e.tool {
 	case toolRead:
-		if e.file.changed > began.at { // perhaps after it was read
+		if e.file.changed() > began.at { // perhaps after it was read
 			return s
 		}
 		known, seen := s.files.Get(key)
@@ -145,7 +136,7 @@ func (s guardState) end(e guardEvent) guardState {
 		known.add(e.lines, began.part)
 		s.files.Set(key, known)
 	case toolWrite, toolEdit: // who edits a file knows it afterwards only if he knew it before
-		if e.file.changed <= e.at && (e.tool == toolWrite || began.known) {
+		if e.file.changed() <= e.at && (e.tool == toolWrite || began.known) {
 			s.files.Set(key, knownFile{file: e.file, all: true})
 		}
 	}
@@ -214,8 +205,7 @@ func parseRead(output string, truncated *bool) span {
 // A writeGuard refuses calls of the write tool that would replace a file that the model does
 // not know. It is safe for concurrent use.
 type writeGuard struct {
-	store Store
-	log   *slog.Logger
+	log *slog.Logger
 
 	mu    sync.Mutex
 	state guardState
@@ -243,36 +233,23 @@ func (g *writeGuard) check(ctx context.Context, c live.ToolCall, directory strin
 	if change.ValidateID(c.Session) != nil {
 		return ""
 	}
-	e, refusal := g.decide(c, directory, nil)
-	if refusal != "" { // the session may be older than this process
-		if earlier := g.earlierCalls(ctx, e, directory); len(earlier) > 0 {
-			_, refusal = g.decide(c, directory, earlier)
-		}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	e, ok := g.event(c, directory, false)
+	if !ok {
+		return ""
 	}
-	if refusal == "" || ctx.Err() != nil { // too late: the agent has gone on
+	if g.state, refusal = guardWrites(g.state, e); refusal == "" || ctx.Err() != nil { // too late: the agent has gone on
 		return ""
 	}
 	g.log.Info("a write was refused", "session", c.Session, "file", e.path, "why", refusal)
 	return refusal
 }
 
-// decide passes the earlier calls, and then c, to the policy.
-func (g *writeGuard) decide(c live.ToolCall, directory string, earlier []storedCall) (e guardEvent, refusal string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, p := range earlier {
-		g.replay(p, c.Session, directory)
-	}
-	e, ok := g.event(c, directory, false)
-	if ok {
-		g.state, refusal = guardWrites(g.state, e)
-	}
-	return e, refusal
-}
-
 // event returns what the policy must know of a call; ok is false if it need not know it.
 func (g *writeGuard) event(c live.ToolCall, directory string, ended bool) (e guardEvent, ok bool) {
-	e = guardEvent{call: c.Session + "\x00" + c.ID, tool: strings.ToLower(c.Tool), session: c.Session, at: c.Time, ended: ended}
+	e = guardEvent{session: c.Session, call: c.Session + "\x00" + c.ID, tool: strings.ToLower(c.Tool), at: c.Time}
+	e.ended = ended
 	switch e.tool {
 	case toolRead, toolWrite, toolEdit:
 	default:
@@ -329,65 +306,4 @@ func canonicalPath(directory, path string) string {
 		return filepath.Join(dir, filepath.Base(path))
 	}
 	return path
-}
-
-// earlierCalls returns the calls of the stored session about the file of e that succeeded.
-func (g *writeGuard) earlierCalls(ctx context.Context, e guardEvent, directory string) (calls []storedCall) {
-	records, err := g.store.Records(ctx, e.session)
-	if err != nil {
-		g.log.Debug("looking for earlier reads", "session", e.session, "error", err)
-	}
-	paths := map[string]string{} // canonical, by the path that the model wrote
-	for i := range records {
-		var p storedCall
-		if records[i].Ref.Kind == change.KindPart {
-			_ = json.Unmarshal(records[i].Data, &p) // unreadable fields stay empty
-		}
-		path := parseFileArgs(p.State.Input).path
-		if p.Type != typeTool || p.State.Status != callCompleted || path == "" {
-			continue
-		}
-		if _, ok := paths[path]; !ok {
-			paths[path] = canonicalPath(directory, path)
-		}
-		if paths[path] == e.path {
-			calls = append(calls, p)
-		}
-	}
-	return calls
-}
-
-// replay passes a stored call to the policy. The file is as it is now, so what was read
-// before it changed does not count. The caller holds g.mu.
-func (g *writeGuard) replay(p storedCall, session, directory string) {
-	c := live.ToolCall{Session: session, ID: p.CallID, Tool: p.Tool, Args: p.State.Input, Time: int64(p.State.Time.Start)}
-	e, ok := g.event(c, directory, false)
-	if !ok {
-		return
-	}
-	e.overwrite = true // it was not refused
-	g.state, _ = guardWrites(g.state, e)
-	c.Time, c.Output, c.Truncated = int64(p.State.Time.End), p.State.Output, p.State.Metadata.Truncated
-	if e, ok := g.event(c, directory, true); ok {
-		g.state, _ = guardWrites(g.state, e)
-	}
-}
-
-// A storedCall is a stored part that is a tool call.
-type storedCall struct {
-	Type   string `json:"type"`
-	Tool   string `json:"tool"`
-	CallID string `json:"callID"`
-	State  struct {
-		Status   string          `json:"status"`
-		Input    json.RawMessage `json:"input"`
-		Output   string          `json:"output"`
-		Metadata struct {
-			Truncated *bool `json:"truncated"`
-		} `json:"metadata"`
-		Time struct {
-			Start float64 `json:"start"`
-			End   float64 `json:"end"`
-		} `json:"time"`
-	} `json:"state"`
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"mend/agent"
 	"mend/change"
 	"mend/repair"
 )
@@ -74,6 +75,9 @@ type PromptPart struct {
 	Synthetic bool   `json:"synthetic"` // not typed by the user
 }
 
+// Accept returns an error if a plan must not be applied.
+type Accept = func(context.Context, repair.Result) error
+
 // A Repairer repairs stored sessions; unattended.Repairer implements it.
 type Repairer interface {
 	// Sessions lists the sessions without their messages, newest first.
@@ -81,8 +85,8 @@ type Repairer interface {
 	// ParseAPIError recognises an error: JSON, as the agent stores or reports it, or
 	// plain text.
 	ParseAPIError(input []byte) repair.APIError
-	// Records reads the records of one session: each message, followed by its parts.
-	Records(ctx context.Context, id string) ([]change.Record, error)
+	// Examine diagnoses a session, as [agent.Reader.Examine] does. The head may have an ID alone.
+	Examine(ctx context.Context, head change.Head) (agent.Examination, error)
 	// LastChange returns the journal id of the newest repair or undo of the session
 	// that began at or after since, or "".
 	LastChange(ctx context.Context, id string, since time.Time) (entry string, err error)
@@ -95,7 +99,9 @@ type Repairer interface {
 	// error, nothing is changed, and RepairIf returns the error. If another program
 	// interferes, accept is called again with a new plan.
 	// head is one of Sessions, or has an ID alone.
-	RepairIf(ctx context.Context, head change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error)
+	RepairIf(ctx context.Context, head change.Head, r repair.Request, accept Accept) (
+		entry string, result repair.Result, err error,
+	)
 	// Trim plans to make the next request of a session smaller, and applies the plan. It
 	// returns the id of the journal entry, "" if nothing can be trimmed.
 	Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error)

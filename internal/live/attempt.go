@@ -7,11 +7,10 @@ import (
 	"log/slog"
 	"time"
 
-	"mend/change"
 	"mend/repair"
 )
 
-// A row says how attempts of one kind go; rows.go has the table. The steps are the same for all,
+// A row says how attempts with one [Cause] go; rows.go has the table. The steps are the same for all,
 // see [attempt.run].
 type row struct {
 	reported bool // an error of the agent asks for it: it begins before there is a plan
@@ -24,10 +23,10 @@ type row struct {
 	request func(*attempt) repair.Request                             // what to repair
 	check   func(context.Context, *attempt, repair.Result) error      // why a plan must not be applied; nil: never
 	propose func(context.Context, *attempt) (entry string, err error) // plans and applies; nil: [attempt.apply]
-	resumes func(*attempt) bool                                       // whether the turn is continued after a repair; nil: no
+	resumes func(*attempt) bool                                       // whether the turn continues after it; nil: no
 
-	title   func(*attempt) string                 // of the toasts
-	done    func(a *attempt, entry string) string // the text after a repair
+	title   string                                // of the toasts; "": [notice] of the error
+	done    func(a *attempt, entry string) string // the text after a repair; nil: [sendAgainText]
 	nothing func(*attempt) (text, why string)     // if there is nothing to repair
 }
 
@@ -35,38 +34,25 @@ type row struct {
 type attempt struct {
 	*Hook
 	row
-	ref   SessionRef
-	head  change.Head     // of the session; it may have an ID alone
+	Situation
 	info  Info            // the message that failed, or is in question; none without an ID
 	err   repair.APIError // that the agent reported
 	since time.Time       // if the session was changed since then there is nothing to do; zero: never
 	log   *slog.Logger
 
-	late  bool // the error is not current: the store is repaired, without abort, toast or prompt
-	ended bool // the agent reported the error and ended: it writes nothing more, even if the message is not finished
-
-	compacts bool      // the agent answers the error with a compaction
-	messages []Message // of the session, as far as they were read
-	result   repair.Result
-	changed  int // how much was changed, for the text
-	begun    bool
-	end      func()
-
-	question Question    // that the agent waits for
-	timer    *time.Timer // of its deadline
-	force    bool        // also if the newest answer seems to be in the making
-	text     func(entry string) string
+	late    bool // no agent answers: the store is repaired, without abort, toast or prompt
+	result  repair.Result
+	changed int // how much was changed, for the text
+	begun   bool
+	end     func()
+	timer   *time.Timer // of the deadline of the question
 }
 
-func (h *Hook) newAttempt(r row, s SessionRef) *attempt {
-	return &attempt{Hook: h, row: r, ref: s, head: change.Head{ID: s.ID}, log: h.opt.Log.With("session", s.ID), end: func() {}}
-}
-
-// try makes an attempt of a kind that needs only the session, and reports whether it repaired the
-// store.
-func (h *Hook) try(ctx context.Context, r row, s SessionRef) bool {
-	entry, _ := h.newAttempt(r, s).run(ctx)
-	return entry != ""
+func (h *Hook) newAttempt(s Situation) *attempt {
+	return &attempt{
+		Hook: h, row: rowOf(s.Cause), Situation: s, late: s.Cause == AtStart,
+		log: h.opt.Log.With("session", s.Session.ID), end: func() {},
+	}
 }
 
 var (
@@ -127,21 +113,24 @@ func (a *attempt) start(ctx context.Context) error {
 	if a.begun {
 		return nil
 	}
-	if a.limited && !a.late && !a.dedupe.attempt(a.ref.ID) {
+	if a.limited && !a.late && !a.dedupe.attempt(a.Session.ID) {
 		return errLimit
 	}
 	a.begun = true
 	if !a.late {
-		a.end = a.Begin(ctx, a.ref)
+		a.end = a.Begin(ctx, a.Session)
 	}
 	if !a.since.IsZero() {
-		if entry, err := a.store.LastChange(ctx, a.ref.ID, a.since); entry != "" || err != nil {
+		if entry, err := a.store.LastChange(ctx, a.Session.ID, a.since); entry != "" || err != nil {
 			return cmp.Or(err, error(changedError{entry}))
 		}
 	}
 	if a.aborts && !a.late {
-		if err := a.agent.Abort(ctx, a.ref); err != nil {
+		if err := a.agent.Abort(ctx, a.Session); err != nil {
 			a.log.Warn("aborting the session", "error", err)
+		}
+		if n := notices[a.err.Class]; n.title != "" && !isExplainOnly(a.err.Class) {
+			a.Toast(ctx, a.Session.Directory, Toast{n.title, n.message, VariantWarning, announceTime})
 		}
 	}
 	return nil
@@ -152,11 +141,11 @@ func (a *attempt) start(ctx context.Context) error {
 func (a *attempt) apply(ctx context.Context) (entry string, err error) {
 	req := a.complete(a.request(a))
 	if !a.reported {
-		entry, a.result, err = a.store.RepairIf(ctx, a.head, req, a.accept)
+		entry, a.result, err = a.store.RepairIf(ctx, a.Head, req, a.accept)
 		return entry, err
 	}
 	for n := 0; ; n++ {
-		entry, a.result, err = a.store.Repair(ctx, a.ref.ID, req)
+		entry, a.result, err = a.store.Repair(ctx, a.Session.ID, req)
 		if !errors.Is(err, repair.ErrBusy) || a.patient || n == len(busyDelays) {
 			return entry, err
 		}
@@ -173,10 +162,7 @@ func (a *attempt) accept(ctx context.Context, r repair.Result) error {
 			return err
 		}
 	}
-	if err := a.start(ctx); err != nil || !a.aborts {
-		return err
-	}
-	return a.AwaitIdle(ctx, a.ref)
+	return a.start(ctx)
 }
 
 // conclude counts, logs and shows what became of the attempt, and continues the turn if that is
@@ -193,15 +179,15 @@ func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 		a.show(ctx, limitText(a.opt.MaxAttempts), VariantError)
 		return err
 	case a.patient && errors.Is(err, repair.ErrBusy):
-		a.dedupe.progress(a.ref.ID)
+		a.dedupe.progress(a.Session.ID)
 		return err
 	case errors.As(err, &ask):
 		if a.reported {
-			a.dedupe.progress(a.ref.ID) // nothing was tried
+			a.dedupe.progress(a.Session.ID) // nothing was tried
 		}
 		a.log.Info("left alone", "why", err)
 		if !a.late && !a.quiet {
-			a.Toast(ctx, a.ref.Directory, Toast{"Session damaged", askText(ask.Session), VariantWarning, resultTime})
+			a.Toast(ctx, a.Session.Directory, Toast{"Session damaged", askText(ask.Session), VariantWarning, resultTime})
 		}
 		return err
 	case err != nil && !a.reported:
@@ -233,30 +219,32 @@ func (a *attempt) refuse(ctx context.Context) {
 
 // repaired shows the result of a repair, and continues the turn if that is wanted.
 func (a *attempt) repaired(ctx context.Context, entry string) {
-	a.log.Info("repaired", "repair", entry, "class", a.loggedClass(), "records", cmp.Or(a.changed, len(a.result.Plan.Ops)), "error", a.err.Text)
+	class := a.err.Class
+	if class == "" && len(a.result.Fixed) > 0 {
+		class = a.result.Fixed[0].Class
+	}
+	records := cmp.Or(a.changed, len(a.result.Plan.Ops))
+	a.log.Info("repaired", "repair", entry, "class", class, "records", records, "error", a.err.Text)
 	if !a.late {
-		a.Toast(ctx, a.ref.Directory, Toast{a.title(a), a.done(a, entry), VariantSuccess, resultTime})
+		text := sendAgainText(entry)
+		if a.done != nil {
+			text = a.done(a, entry)
+		}
+		a.Toast(ctx, a.Session.Directory, Toast{a.toastTitle(), text, VariantSuccess, resultTime})
 	}
 	switch {
 	case a.resumes != nil && a.resumes(a) && ctx.Err() == nil:
 		a.resume(ctx) // the prompt counts as an attempt, so that it cannot loop
 	case a.limited:
-		a.dedupe.progress(a.ref.ID)
+		a.dedupe.progress(a.Session.ID)
 	}
 }
 
 // show shows what did not work.
 func (a *attempt) show(ctx context.Context, text, variant string) {
 	if a.reported && !a.late && !a.quiet && text != "" {
-		a.Toast(ctx, a.ref.Directory, Toast{a.title(a), text, variant, resultTime})
+		a.Toast(ctx, a.Session.Directory, Toast{a.toastTitle(), text, variant, resultTime})
 	}
 }
 
-// loggedClass returns the class of the error, or of what was repaired.
-func (a *attempt) loggedClass() repair.Class {
-	class := a.err.Class
-	if class == "" && len(a.result.Fixed) > 0 {
-		class = a.result.Fixed[0].Class
-	}
-	return class
-}
+func (a *attempt) toastTitle() string { return cmp.Or(a.title, notices[a.err.Class].title) }

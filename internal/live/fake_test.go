@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/agent"
 	"mend/agent/opencode"
 	"mend/change"
 	"mend/repair"
@@ -35,8 +36,8 @@ type fakeAgent struct {
 	lastChange string // what LastChange returns
 	result     repair.Result
 	trims      []repair.TrimRequest
-	records    []change.Record // in place of stored
-	others     []change.Head   // of other sessions
+	found      []repair.Diagnosis
+	others     []change.Head // of other sessions
 }
 
 func (f *fakeAgent) record(format string, args ...any) error {
@@ -107,27 +108,15 @@ func (f *fakeAgent) Sessions(context.Context) ([]change.Head, error) {
 	return append([]change.Head{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.others...), f.record("sessions")
 }
 
-func (f *fakeAgent) Records(context.Context, string) ([]change.Record, error) {
-	if err := f.record("read"); err != nil {
-		return nil, err
+// Examine returns what is broken, and how the last turn ended in the store.
+func (f *fakeAgent) Examine(context.Context, change.Head) (agent.Examination, error) {
+	x := agent.Examination{Diagnoses: f.found}
+	if last := lastMessage(f.stored); last != nil && last.Info.HasError() {
+		x.Failure = &agent.Failure{Message: last.Info.ID, Error: last.Info.Error, Time: last.Info.Created()}
+	} else {
+		x.Unfinished = last != nil && last.Info.Role == change.RoleAssistant && !last.Info.Finished()
 	}
-	if f.records != nil {
-		return f.records, nil
-	}
-	var all []change.Record
-	add := func(ref change.Ref, content any) {
-		data, _ := json.Marshal(content)
-		all = append(all, change.Record{Ref: ref, Data: data})
-	}
-	for _, m := range f.stored {
-		ref := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: m.Info.ID}
-		add(ref, m.Info)
-		for _, p := range m.Parts {
-			ref.Kind, ref.Part = change.KindPart, p.ID
-			add(ref, p)
-		}
-	}
-	return all, nil
+	return x, f.record("examine")
 }
 
 func (f *fakeAgent) ParseAPIError(input []byte) repair.APIError {
@@ -171,6 +160,27 @@ func (f *fakeAgent) CheckUnasked(context.Context, string, repair.Result) error {
 
 func (f *fakeAgent) KnowsVersion(version string) (string, bool, bool) {
 	return version, version != "9.9.9" && version != "0.0.1", version == "9.9.9"
+}
+
+// recover judges a session after an error, and reports whether it was repaired.
+func (h *Hook) recover(ctx context.Context, i Info) bool {
+	return h.Look(ctx, Situation{Cause: AfterError, Session: SessionRef{i.SessionID, i.Directory}, Failure: i}).Entry != ""
+}
+
+// idle does the same with an idle session.
+func (h *Hook) idle(ctx context.Context) bool {
+	return h.Look(ctx, Situation{Cause: AtIdle, Session: SessionRef{ID: "ses_1"}}).Entry != ""
+}
+
+// overflow judges a session whose request was too long.
+func (h *Hook) overflow(ctx context.Context) {
+	h.Look(ctx, Situation{Cause: AfterOverflow, Session: SessionRef{ID: "ses_1"}, Failure: Info{Error: json.RawMessage(`"` + tooLong + `"`)}, At: time.Now()})
+}
+
+// ask judges the session of a question.
+func (h *Hook) ask(ctx context.Context, q Question) (entry string, err error) {
+	v := h.Look(ctx, Situation{Cause: BeforeRequest, Session: q.Session, Question: q})
+	return v.Entry, v.Err
 }
 
 // hook returns a Hook of the fakeAgent. It never waits.

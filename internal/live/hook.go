@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -19,6 +20,7 @@ type Options struct {
 	TrimOverflow    bool           // trim sessions whose request is too long for the model
 	AutoResume      bool           // send a prompt after a recovery, so that the turn continues
 	MaxAttempts     int            // recoveries of a session without a successful turn; 0 means 3
+	SkipPreflight   bool           // repair nothing before a request
 	NoToasts        bool           // do not show toasts
 	ToastTime       time.Duration  // how long a toast of a result is shown; 0 means 12 s
 	Placeholder     string         // see [repair.Request]
@@ -58,7 +60,8 @@ func New(a Agent, r Repairer, o Options) *Hook {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Hook{
-		agent: a, store: r, opt: o, sem: make(chan struct{}, 1), dedupe: newDedupe(o.MaxAttempts), wait: sleep, contradictions: map[string]string{},
+		agent: a, store: r, opt: o, sem: make(chan struct{}, 1), dedupe: newDedupe(o.MaxAttempts), wait: sleep,
+		contradictions: map[string]string{},
 	}
 }
 
@@ -91,7 +94,7 @@ func (h *Hook) IsRecoverableError(e []byte) bool {
 
 func (h *Hook) handles(c repair.Class) bool {
 	if c == repair.ContextTooLong {
-		return false // see [Hook.handleOverflow]
+		return false // see [AfterOverflow]
 	}
 	if _, ok := notices[c]; !ok {
 		return false
@@ -130,6 +133,12 @@ func (h *Hook) complete(req repair.Request) repair.Request {
 	return req
 }
 
+// Busy reports whether the agent may be working in the session.
+func (h *Hook) Busy(ctx context.Context, s SessionRef) bool {
+	busy, err := h.agent.Busy(ctx, s)
+	return busy || err != nil
+}
+
 // AwaitIdle waits while the agent works in the session. The error says that it still does.
 func (h *Hook) AwaitIdle(ctx context.Context, s SessionRef) error {
 	for n := 0; h.Busy(ctx, s); n++ {
@@ -153,3 +162,15 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// noAgent is an [Agent] that is not reached: there is only the store.
+type noAgent struct{}
+
+var errNoAgent = errors.New("no agent is reached")
+
+func (noAgent) Messages(context.Context, SessionRef, int) ([]Message, error) { return nil, errNoAgent }
+func (noAgent) Busy(context.Context, SessionRef) (bool, error)               { return false, nil }
+func (noAgent) Abort(context.Context, SessionRef) error                      { return nil }
+func (noAgent) Toast(context.Context, string, Toast) error                   { return nil }
+func (noAgent) Publish(context.Context, string, string) error                { return nil }
+func (noAgent) Prompt(context.Context, SessionRef, Prompt) error             { return errNoAgent }

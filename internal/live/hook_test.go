@@ -17,7 +17,7 @@ import (
 // TestRecoverySteps checks the calls of agent and store for each class, with and without
 // the id of the message.
 func TestRecoverySteps(t *testing.T) {
-	steps := []string{"started ses_1", "abort", "messages", "toast", "repair", "toast", "finished ses_1"}
+	steps := []string{"started ses_1", "abort", "toast", "repair", "toast", "finished ses_1"}
 	lookInStore := []string{"messages", "messages", "messages", "messages", "messages", "busy", "repair", "busy", "started ses_1", "toast", "finished ses_1"}
 	for _, c := range []struct {
 		name, text string
@@ -37,19 +37,19 @@ func TestRecoverySteps(t *testing.T) {
 		{name: "without an id (#2046, #2895)", text: emptyText, noID: true, repaired: true, want: append([]string{"messages"}, steps...)},
 		{
 			name: "resumed, by one prompt (#390)", text: orderText, opt: Options{AutoResume: true}, repaired: true,
-			want: []string{"messages", "started ses_1", "abort", "messages", "toast", "repair", "toast", "prompt", "finished ses_1"},
+			want: []string{"messages", "started ses_1", "abort", "toast", "repair", "toast", "messages", "prompt", "finished ses_1"},
 		},
 		{name: "resumed only after thinking", text: resultText, opt: Options{AutoResume: true}, repaired: true, want: append([]string{"messages"}, steps...)},
 		{
 			name: "an answer at the end that can be repaired (#3756, #3917)", text: prefillText, repaired: true,
-			want: []string{"messages", "started ses_1", "abort", "messages", "repair", "toast", "finished ses_1"},
+			want: []string{"messages", "started ses_1", "abort", "repair", "toast", "finished ses_1"},
 		},
-		{name: "no toasts", text: emptyText, opt: Options{NoToasts: true}, repaired: true, want: []string{"messages", "started ses_1", "abort", "messages", "repair", "finished ses_1"}},
+		{name: "no toasts", text: emptyText, opt: Options{NoToasts: true}, repaired: true, want: []string{"messages", "started ses_1", "abort", "repair", "finished ses_1"}},
 		{name: "another error", text: otherText, want: nil},
 		{name: "a disabled class", text: emptyText, opt: Options{Disabled: []repair.Class{repair.EmptyContentMessage}}, want: nil},
 		{
 			name: "nothing wrong in the store", text: emptyText, prep: func(f *fakeAgent) { f.entry = "" },
-			want: []string{"messages", "started ses_1", "abort", "messages", "toast", "repair", "toast", "finished ses_1"},
+			want: []string{"messages", "started ses_1", "abort", "toast", "repair", "toast", "finished ses_1"},
 		},
 		{
 			name: "a repair that fails", text: emptyText, prep: func(f *fakeAgent) { f.errors = map[string]error{"repair": errTest} },
@@ -63,11 +63,6 @@ func TestRecoverySteps(t *testing.T) {
 			name: "abort and toast fail", text: emptyText, repaired: true,
 			prep: func(f *fakeAgent) { f.errors = map[string]error{"abort": errTest, "toast": errTest} },
 			want: append([]string{"messages"}, steps...),
-		},
-		{
-			name: "the agent sends no parts (#483)", text: emptyText, repaired: true,
-			prep: func(f *fakeAgent) { f.messages = []Message{{Info: f.messages[0].Info}, {Info: f.messages[1].Info}} },
-			want: []string{"messages", "started ses_1", "abort", "messages", "read", "toast", "repair", "toast", "finished ses_1"},
 		},
 		{
 			name: "a newer prompt", text: emptyText,
@@ -102,7 +97,7 @@ func TestRecoverySteps(t *testing.T) {
 			if c.noID {
 				info.ID = ""
 			}
-			if got := f.hook(c.opt).HandleSessionRecovery(t.Context(), info); got != c.repaired {
+			if got := f.hook(c.opt).recover(t.Context(), info); got != c.repaired {
 				t.Errorf("HandleSessionRecovery = %t, want %t", got, c.repaired)
 			}
 			if diff := cmp.Diff(c.want, f.recorded()); diff != "" {
@@ -122,7 +117,7 @@ func TestIgnoredMessages(t *testing.T) {
 	} {
 		f, info := failedSession(emptyText)
 		change(&info)
-		if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || f.recorded() != nil {
+		if f.hook(Options{}).recover(t.Context(), info) || f.recorded() != nil {
 			t.Errorf("%s: did %v, want nothing", name, f.recorded())
 		}
 	}
@@ -147,7 +142,7 @@ func TestLimit(t *testing.T) {
 	f.errors = map[string]error{"repair": errTest}
 	h := f.hook(Options{MaxAttempts: 2})
 	for n, want := range []int{1, 2, 2, 2} {
-		h.HandleSessionRecovery(t.Context(), info)
+		h.recover(t.Context(), info)
 		if got := f.count("repair"); got != want {
 			t.Errorf("after error %d: %d repairs, want %d", n+1, got, want)
 		}
@@ -156,15 +151,15 @@ func TestLimit(t *testing.T) {
 		t.Errorf("last toast = %q, want %q", got, limitText(2))
 	}
 	f.errors = nil
-	if f.messages = []Message{prompt("msg_1", ""), failedMessage("msg_3", emptyText)}; h.HandleSessionRecovery(t.Context(), f.messages[1].Info) {
+	if f.messages = []Message{prompt("msg_1", ""), failedMessage("msg_3", emptyText)}; h.recover(t.Context(), f.messages[1].Info) {
 		t.Error("a further message was recovered beyond the limit")
 	}
 	done := assistantMessage("msg_5")
 	done.Info.Finish = "stop"
 	f.messages = []Message{prompt("msg_4", ""), done}
-	h.try(t.Context(), interrupted, SessionRef{ID: "ses_1"})
+	h.idle(t.Context())
 	f.messages = []Message{prompt("msg_6", ""), failedMessage("msg_7", emptyText)}
-	if !h.HandleSessionRecovery(t.Context(), f.messages[1].Info) {
+	if !h.recover(t.Context(), f.messages[1].Info) {
 		t.Error("no recovery after a turn that succeeded")
 	}
 }
@@ -177,8 +172,8 @@ func TestNoLoop(t *testing.T) {
 	for n := range 10 {
 		last := failedMessage(fmt.Sprintf("msg_%d", n+2), orderText)
 		f.messages = []Message{prompt("msg_1", ""), last}
-		h.HandleSessionRecovery(t.Context(), last.Info)
-		h.try(t.Context(), interrupted, SessionRef{ID: "ses_1"})
+		h.recover(t.Context(), last.Info)
+		h.idle(t.Context())
 	}
 	if got := f.count("repair"); got != defaultAttempts {
 		t.Errorf("%d repairs, want %d", got, defaultAttempts)
@@ -198,7 +193,7 @@ func TestConcurrentReports(t *testing.T) {
 		if n%2 == 0 {
 			i.ID = ""
 		}
-		group.Go(func() { h.HandleSessionRecovery(t.Context(), i) })
+		group.Go(func() { h.recover(t.Context(), i) })
 	}
 	group.Wait()
 	if n := f.count("repair"); n != 1 {
@@ -209,11 +204,11 @@ func TestConcurrentReports(t *testing.T) {
 // TestStartAndEnd checks that the begin and the end are published, whatever fails between them: a program
 // that sends prompts by itself holds still between them (#29).
 func TestStartAndEnd(t *testing.T) {
-	for _, verb := range []string{"abort", "messages", "toast", "repair", "read", "none"} {
+	for _, verb := range []string{"abort", "toast", "repair", "read", "none"} {
 		f, info := failedSession(emptyText)
 		h := f.hook(Options{})
-		f.began = func() { f.errors = map[string]error{verb: errTest, "read": errTest} } // from here on
-		h.HandleSessionRecovery(t.Context(), info)
+		f.began = func() { f.errors = map[string]error{verb: errTest} } // from here on
+		h.recover(t.Context(), info)
 		did := f.recorded()
 		if did[1] != "started ses_1" || did[len(did)-1] != "finished ses_1" || f.count("finished") != 1 {
 			t.Errorf("%s fails: did %v", verb, did)
@@ -229,7 +224,7 @@ func TestAgentEndsMidway(t *testing.T) {
 	f.began = func() {
 		f.errors = map[string]error{"abort": errAgentEnded, "messages": errAgentEnded, "toast": errAgentEnded, "prompt": errAgentEnded}
 	}
-	if !h.HandleSessionRecovery(t.Context(), info) {
+	if !h.recover(t.Context(), info) {
 		t.Errorf("not recovered; did %v", f.recorded())
 	}
 }
@@ -251,7 +246,7 @@ func TestAgentEndsAfterError(t *testing.T) {
 		f, info := failedSession(emptyText)
 		info.ID, f.stored[1] = "", c.last
 		f.errors = map[string]error{"messages": errAgentEnded, "toast": errAgentEnded, "abort": errAgentEnded}
-		if got := f.hook(Options{}).HandleSessionRecovery(t.Context(), info); got != c.repaired {
+		if got := f.hook(Options{}).recover(t.Context(), info); got != c.repaired {
 			t.Errorf("%s: recovered = %t, want %t", name, got, c.repaired)
 		}
 		if c.repaired && !f.requests[0].Force {
@@ -270,12 +265,12 @@ func TestBusyStore(t *testing.T) {
 			f.errors = nil
 		}
 	}
-	if !f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || len(f.requests) != 4 {
+	if !f.hook(Options{}).recover(t.Context(), info) || len(f.requests) != 4 {
 		t.Errorf("%d tries, want 4 and a repair", len(f.requests))
 	}
 	f, info = failedSession(emptyText)
 	f.errors = map[string]error{"repair": repair.ErrBusy}
-	if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || len(f.requests) != 4 {
+	if f.hook(Options{}).recover(t.Context(), info) || len(f.requests) != 4 {
 		t.Errorf("%d tries, want 4 and no repair", len(f.requests))
 	}
 }
@@ -293,7 +288,7 @@ func TestRequest(t *testing.T) {
 	} {
 		f, info := failedSession(c.text)
 		h := f.hook(c.opt)
-		h.HandleSessionRecovery(t.Context(), info)
+		h.recover(t.Context(), info)
 		e := f.ParseAPIError(info.Error)
 		c.want.Error = &e
 		if diff := cmp.Diff([]repair.Request{c.want}, f.requests); diff != "" {
@@ -307,7 +302,7 @@ func TestRequest(t *testing.T) {
 func TestOtherFault(t *testing.T) {
 	for _, off := range [][]repair.Class{nil, {repair.UnavailableTool}} {
 		f, info := failedSession(emptyText)
-		f.hook(Options{Disabled: off}).HandleSessionRecovery(t.Context(), info)
+		f.hook(Options{Disabled: off}).recover(t.Context(), info)
 		if len(f.requests) != 1 || f.requests[0].Error.Class != repair.EmptyContentMessage || !slices.Equal(f.requests[0].Except, off) {
 			t.Errorf("with %v disabled: requests %+v", off, f.requests)
 		}
@@ -324,7 +319,7 @@ func TestEndedContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if h.HandleSessionRecovery(ctx, info) || f.recorded() != nil {
+	if h.recover(ctx, info) || f.recorded() != nil {
 		t.Errorf("did %v during another recovery, want nothing", f.recorded())
 	}
 	release()

@@ -28,13 +28,9 @@ func TestIdle(t *testing.T) {
 	}{
 		{"interrupted calls", func(*fakeAgent) {}, Options{}, steps, true},
 		{"unfinished without a reason", func(f *fakeAgent) { f.messages[1].Info.Finish, f.messages[1].Info.Time.Completed = nil, nil }, Options{}, steps, true},
-		{"no parts sent", func(f *fakeAgent) {
+		{"no parts", func(f *fakeAgent) {
 			f.messages = []Message{f.messages[0], {Info: f.messages[1].Info}}
-		}, Options{}, "messages, read, busy, started ses_1, repair, toast, finished ses_1", true},
-		{"no parts anywhere", func(f *fakeAgent) {
-			f.messages = []Message{f.messages[0], {Info: f.messages[1].Info}}
-			f.stored = nil
-		}, Options{}, "messages, read", false},
+		}, Options{}, "messages", false},
 		{"a newer prompt", func(f *fakeAgent) { f.messages = append(f.messages, prompt("msg_3", "")) }, Options{}, "messages", false},
 		{"another role at the end", func(f *fakeAgent) { f.messages = append(f.messages, Message{Info: Info{ID: "msg_3", Role: "system"}}) }, Options{}, steps, true},
 		{"no messages at all", func(f *fakeAgent) { f.messages = nil }, Options{}, "messages", false},
@@ -56,7 +52,7 @@ func TestIdle(t *testing.T) {
 	} {
 		f := interruptedSession()
 		c.prep(f)
-		if got := f.hook(c.opt).try(t.Context(), interrupted, SessionRef{ID: "ses_1"}); got != c.repaired {
+		if got := f.hook(c.opt).idle(t.Context()); got != c.repaired {
 			t.Errorf("%s: handleIdle = %t, want %t", c.name, got, c.repaired)
 		}
 		if got := strings.Join(f.recorded(), ", "); got != c.want {
@@ -75,10 +71,10 @@ func TestIdleAgain(t *testing.T) {
 	f := interruptedSession()
 	h := f.hook(Options{})
 	f.errors = map[string]error{"repair": errors.New("no")}
-	h.try(t.Context(), interrupted, SessionRef{ID: "ses_1"})
+	h.idle(t.Context())
 	f.errors = nil
 	for n, want := range []bool{true, false} {
-		if got := h.try(t.Context(), interrupted, SessionRef{ID: "ses_1"}); got != want {
+		if got := h.idle(t.Context()); got != want {
 			t.Errorf("call %d = %t, want %t", n, got, want)
 		}
 	}
@@ -89,7 +85,7 @@ func TestIdleAgain(t *testing.T) {
 func TestIdleRequest(t *testing.T) {
 	for chosen, want := range map[string]string{"": interruptedText, "stopped": "stopped"} {
 		f := interruptedSession()
-		f.hook(Options{Cancelled: chosen}).try(t.Context(), interrupted, SessionRef{ID: "ses_1"})
+		f.hook(Options{Cancelled: chosen}).idle(t.Context())
 		r := f.requests[0]
 		if r.Cancelled != want || !r.Force || !r.Latent || len(r.Classes) != 1 || r.Classes[0] != repair.ToolResultMissing {
 			t.Errorf("with %q: request %+v", chosen, r)

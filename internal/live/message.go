@@ -1,12 +1,8 @@
 package live
 
 import (
-	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -130,12 +126,15 @@ func (i *Info) Finished() bool {
 	return false
 }
 
-// unfinishedCalls returns the tool calls of the message that have no result.
-func (m *Message) unfinishedCalls() []Part {
-	return slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool {
-		call := p.Type == typeTool || p.Type == typeToolUse
-		return !call || p.State.Status != statusPending && p.State.Status != statusRunning
-	})
+// unfinishedCalls returns the number of tool calls of the message that have no result.
+func (m *Message) unfinishedCalls() (n int) {
+	for _, p := range m.Parts {
+		call, status := p.Type == typeTool || p.Type == typeToolUse, p.State.Status
+		if call && (status == statusPending || status == statusRunning) {
+			n++
+		}
+	}
+	return n
 }
 
 // initiatorMark marks the prompts that upstream sends as the user.
@@ -186,58 +185,6 @@ func lastUserPrompt(ms []Message) *Message {
 		}
 	}
 	return nil
-}
-
-// loadMessages reads the messages of a session from the store.
-func loadMessages(ctx context.Context, r Repairer, id string) ([]Message, error) {
-	records, err := r.Records(ctx, id)
-	if err != nil {
-		return nil, fmt.Errorf("reading session %s: %w", id, err)
-	}
-	ms, err := decodeRecords(records)
-	if err != nil {
-		return nil, fmt.Errorf("reading session %s: %w", id, err)
-	}
-	return ms, nil
-}
-
-// decodeRecords returns the messages of a session's records, in the form in which the
-// agent reports them. Records and fields that cannot be read stay empty; the error says
-// that a record is nested too deep to be known.
-func decodeRecords(records []change.Record) ([]Message, error) {
-	var ms []Message
-	for i := range records {
-		r := &records[i]
-		if r.Defect != nil && r.Defect.Kind == change.TooDeep {
-			return nil, errors.New(r.Defect.Why)
-		}
-		switch r.Ref.Kind {
-		case change.KindMessage:
-			var m Message
-			decodeRecord(r, &m.Info)
-			if m.Info.SessionID = r.Ref.Session; m.Info.ID == "" || r.IsRow() {
-				m.Info.ID = r.Ref.Message
-			}
-			ms = append(ms, m)
-		case change.KindPart:
-			var p Part
-			decodeRecord(r, &p)
-			if p.ID == "" || r.IsRow() {
-				p.ID = r.Ref.Part
-			}
-			if last := lastMessage(ms); last != nil {
-				last.Parts = append(last.Parts, p)
-			}
-		case change.KindSession, change.KindFolder, change.KindFile, change.KindProject, change.KindEvents, change.KindDatabase, change.KindIndex, change.KindRows, change.KindTree: // no messages
-		}
-	}
-	return ms, nil
-}
-
-func decodeRecord(r *change.Record, into any) {
-	if !r.Malformed() {
-		_ = json.Unmarshal(bytes.TrimPrefix(r.Data, []byte("\ufeff")), into) // unreadable fields stay empty
-	}
 }
 
 // sortMessages sorts messages into the order in which the agent reads them.

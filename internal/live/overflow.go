@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"sync"
-	"time"
 
 	"mend/repair"
 )
@@ -19,37 +18,26 @@ const maxCompactions = 3
 // compactsItself reports whether the agent answers the error with a compaction.
 func compactsItself(raw json.RawMessage) bool { return errorName(raw) == "ContextOverflowError" }
 
-// handleOverflow handles a session whose request was too long for the model. since is when the
-// error was reported: nothing is done if another process has changed the session since then.
-func (h *Hook) handleOverflow(ctx context.Context, s SessionRef, raw json.RawMessage, since time.Time) {
-	a := h.newAttempt(overflow, s)
-	a.err, a.since = h.store.ParseAPIError(raw), since
-	a.compacts = compactsItself(raw)
-	_, _ = a.run(ctx)
-}
-
 // trim marks outputs of tools. Those of the last turns are marked only if the agent's own
 // compactions did not help, and there are no others.
 func trim(ctx context.Context, a *attempt) (entry string, err error) {
-	_ = a.AwaitIdle(ctx, a.ref) // the repair is forced
+	_ = a.AwaitIdle(ctx, a.Session) // the repair is forced
 	request := repair.TrimRequest{
-		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(), Force: true, TooLong: true,
+		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(),
+		Force: true, TooLong: true,
 	}
 	request.Actual, request.Window = requestSizes(a.err.Text)
-	entry, t, err := a.store.Trim(ctx, a.ref.ID, request)
-	if entry == "" && err == nil && a.compacts {
+	entry, t, err := a.store.Trim(ctx, a.Session.ID, request)
+	if entry == "" && err == nil && compactsItself(a.Failure.Error) {
 		// All before the last turn is compacted: that turn alone is too long, each time.
 		request.KeepTurns = 0
-		entry, t, err = a.store.Trim(ctx, a.ref.ID, request)
+		entry, t, err = a.store.Trim(ctx, a.Session.ID, request)
 	}
 	a.changed = len(t.Outputs)
 	return entry, err
 }
 
-const (
-	trimTitle          = "Context window"
-	nothingTrimmedText = "No tool output can be trimmed. Compact the session, or start a new one."
-)
+const nothingTrimmedText = "No tool output can be trimmed. Compact the session, or start a new one."
 
 func trimmedText(outputs int, entry string) string {
 	return fmt.Sprintf("Cleared %d old tool outputs. Send your prompt again. Undo: mend undo %s", outputs, entry)

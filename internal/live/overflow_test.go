@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"mend/repair"
 )
@@ -63,7 +62,7 @@ func TestOverflow(t *testing.T) {
 		if got := f.count("trim"); got != c.trims {
 			t.Errorf("%s: %d trims, want %d; did %v", c.name, got, c.trims, f.recorded())
 		}
-		if shown := slices.ContainsFunc(f.toasts, func(t Toast) bool { return t.Title == trimTitle }); shown != (c.trims > 0) {
+		if shown := slices.ContainsFunc(f.toasts, func(t Toast) bool { return t.Title == titleTrimmed }); shown != (c.trims > 0) {
 			t.Errorf("%s: toasts %+v", c.name, f.toasts)
 		}
 		var actual, window int
@@ -106,7 +105,7 @@ func TestOverflowResumed(t *testing.T) {
 	f.messages[0].Info.Agent = "Planner (strict)"
 	h := f.hook(Options{TrimOverflow: true, AutoResume: true})
 	for range 10 {
-		h.handleOverflow(t.Context(), SessionRef{ID: "ses_1"}, json.RawMessage(`"`+tooLong+`"`), time.Now())
+		h.overflow(t.Context())
 	}
 	if got := f.count("prompt"); got != defaultAttempts {
 		t.Errorf("%d prompts, want %d", got, defaultAttempts)

@@ -51,7 +51,9 @@ type outgoing struct {
 // NewPipe returns a pipe that writes its lines to out. A goroutine writes them; it ends
 // when the plugin closes its side.
 func NewPipe(out io.Writer) *Pipe {
-	p := &Pipe{timeout: defaultTimeout, out: make(chan outgoing, 16), ended: make(chan struct{}), pending: map[int]chan line{}}
+	p := &Pipe{
+		timeout: defaultTimeout, out: make(chan outgoing, 16), ended: make(chan struct{}), pending: map[int]chan line{},
+	}
 	go func() {
 		for {
 			select {
@@ -101,14 +103,16 @@ func (p *Pipe) Handshake(ctx context.Context, in *LineReader, version string) (H
 		err = fmt.Errorf("%w: %.40s %d, want %s %d", errProtocol, l.Type, l.Protocol, lineHello, oldestProtocol)
 		return Hello{}, errors.Join(err, p.Bye(ctx, err.Error()))
 	}
-	h := Hello{Directory: l.Directory, Plugin: l.Plugin, Protocol: min(max(l.Protocol, l.Max), Protocol), Since: time.Now(), Once: l.Once}
+	h := Hello{Directory: l.Directory, Plugin: l.Plugin, Since: time.Now(), Once: l.Once}
+	h.Protocol = min(max(l.Protocol, l.Max), Protocol)
 	if l.Since > 0 {
 		h.Since = time.UnixMilli(l.Since)
 	}
-	if err := p.sendAndWait(ctx, line{Type: lineHello, Protocol: h.Protocol, Mend: version}); !errors.Is(err, errAgentEnded) {
-		return h, err
+	err = p.sendAndWait(ctx, line{Type: lineHello, Protocol: h.Protocol, Mend: version})
+	if errors.Is(err, errAgentEnded) {
+		err = nil
 	}
-	return h, nil
+	return h, err
 }
 
 // Bye sends the line that mend exits and must not be restarted. It returns when the
@@ -153,11 +157,14 @@ func (p *Pipe) Ready(ctx context.Context, o Offer) error {
 	return p.send(ctx, l, nil)
 }
 
+// An Answerer answers a question of the agent.
+type Answerer func(context.Context, Question) (Reply, error)
+
 // Serve reads lines of the plugin until the end of the input, and then returns nil. It
 // calls handle for each event. It calls answer for each question, in a goroutine of its
 // own, and sends what that returns. Lines of unknown types are ignored. Serve returns
 // when all questions are answered.
-func (p *Pipe) Serve(ctx context.Context, in *LineReader, handle func(Event), answer func(context.Context, Question) (Reply, error)) error {
+func (p *Pipe) Serve(ctx context.Context, in *LineReader, handle func(Event), answer Answerer) error {
 	var questions sync.WaitGroup
 	defer questions.Wait()
 	defer p.end()
@@ -194,7 +201,7 @@ func (p *Pipe) Await(in *LineReader, accept func(Event) bool) error {
 }
 
 // reply answers a question of the plugin.
-func (p *Pipe) reply(ctx context.Context, l line, answer func(context.Context, Question) (Reply, error)) {
+func (p *Pipe) reply(ctx context.Context, l line, answer Answerer) {
 	given, err := answer(ctx, Question{
 		Hook: l.Hook, Call: l.Call, Failed: l.Failed,
 		Session: SessionRef{l.Session, l.Directory}, Version: l.Version, Deadline: time.Duration(l.Wait) * time.Millisecond,
@@ -204,7 +211,8 @@ func (p *Pipe) reply(ctx context.Context, l line, answer func(context.Context, Q
 			return waits, err
 		},
 	})
-	r := line{Type: lineReply, ID: l.ID, Repair: given.Repair, Model: given.Model, Refuse: given.Refuse, Append: given.Append}
+	r := line{Type: lineReply, ID: l.ID}
+	r.Repair, r.Model, r.Refuse, r.Append = given.Repair, given.Model, given.Refuse, given.Append
 	if err != nil {
 		r.Error = err.Error()
 	}

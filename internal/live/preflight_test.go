@@ -28,7 +28,7 @@ func TestPreflight(t *testing.T) {
 	}{
 		{"broken", func(*fakeAgent, *Question) {}, true, nil},
 		{"healthy", func(f *fakeAgent, _ *Question) { f.entry = "" }, false, nil},
-		{"an older version", func(_ *fakeAgent, q *Question) { q.Version = "0.0.1" }, false, UnverifiedError{Version: "0.0.1"}},
+		{"an older version", func(_ *fakeAgent, q *Question) { q.Version = "0.0.1" }, false, unverifiedError{Version: "0.0.1"}},
 		{"a newer version", func(_ *fakeAgent, q *Question) { q.Version = "9.9.9" }, true, nil},
 		{"busy", func(f *fakeAgent, _ *Question) { f.busy = true }, false, errWorking},
 		{"busy or not is unknown", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"busy": errTest} }, false, errWorking},
@@ -48,7 +48,7 @@ func TestPreflight(t *testing.T) {
 			f.result.Fixed = append([]repair.Diagnosis(nil), lossless.Fixed...)
 			q := Question{Session: SessionRef{ID: "ses_1"}, Version: "1.18.33", Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
 			c.change(f, &q)
-			entry, err := f.hook(Options{Log: logTo(t)}).preflightNamed(t.Context(), q)
+			entry, err := f.hook(Options{Log: logTo(t)}).ask(t.Context(), q)
 			if (entry != "") != c.repaired || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
 				t.Errorf("Preflight = %q, %v, want repaired %t, %v; did %v", entry, err, c.repaired, c.err, f.recorded())
 			}
@@ -71,7 +71,7 @@ func TestPreflightModel(t *testing.T) {
 			Session: SessionRef{ID: "ses_1"}, Version: "1.18.33", Deadline: time.Minute, Model: &Model{"openai", "gpt-5", ""}, Named: named,
 			Begin: func(context.Context) (bool, error) { return true, nil },
 		}
-		if _, err := f.hook(Options{}).preflightNamed(t.Context(), q); err != nil {
+		if _, err := f.hook(Options{}).ask(t.Context(), q); err != nil {
 			t.Error(err)
 		}
 		if got := f.requests[0].Model.ModelID; got != want {
@@ -95,7 +95,7 @@ func TestPreflightStored(t *testing.T) {
 	} {
 		f := &fakeAgent{entry: "quail", updated: c.updated}
 		q := Question{Session: SessionRef{Directory: c.directory}, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
-		if _, err := f.hook(Options{}).AnswerQuestion(t.Context(), time.Now().Add(-time.Hour), q); err != nil {
+		if err := f.hook(Options{}).LookAll(t.Context(), time.Now().Add(-time.Hour), q); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if got := f.count("repair"); got != c.repairs {
@@ -113,7 +113,7 @@ func TestPreflightStored(t *testing.T) {
 func TestQuestionOfBadSession(t *testing.T) {
 	f := &fakeAgent{entry: "quail"}
 	q := Question{Session: SessionRef{ID: "../x"}, Deadline: time.Minute}
-	if _, err := f.hook(Options{}).AnswerQuestion(t.Context(), time.Time{}, q); err == nil || f.count("repair") > 0 {
+	if _, err := f.hook(Options{}).ask(t.Context(), q); err == nil || f.count("repair") > 0 {
 		t.Errorf("AnswerQuestion = %v; did %v", err, f.recorded())
 	}
 }

@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -21,18 +20,18 @@ func TestPublish(t *testing.T) {
 	}{
 		{"an error", func(t *testing.T) *fakeAgent {
 			f, info := failedSession(emptyText)
-			f.hook(Options{}).HandleSessionRecovery(t.Context(), info)
+			f.hook(Options{}).recover(t.Context(), info)
 			return f
 		}, "abort", false},
 		{"interrupted tools", func(t *testing.T) *fakeAgent {
 			f := interruptedSession()
-			f.hook(Options{}).try(t.Context(), interrupted, ref)
+			f.hook(Options{}).idle(t.Context())
 			return f
 		}, "repair", false},
 		{"before a request", func(t *testing.T) *fakeAgent {
 			f := &fakeAgent{entry: "quail"}
 			q := Question{Session: ref, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
-			if _, err := f.hook(Options{}).preflightNamed(t.Context(), q); err != nil {
+			if _, err := f.hook(Options{}).ask(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}
 			return f
@@ -40,19 +39,19 @@ func TestPublish(t *testing.T) {
 		{"at the start", func(t *testing.T) *fakeAgent {
 			f := &fakeAgent{entry: "quail", updated: time.Now().UnixMilli()}
 			q := Question{Session: SessionRef{Directory: "/p"}, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
-			if err := f.hook(Options{}).preflightStored(t.Context(), time.Time{}, q); err != nil {
+			if err := f.hook(Options{}).LookAll(t.Context(), time.Time{}, q); err != nil {
 				t.Fatal(err)
 			}
 			return f
 		}, "", true},
 		{"a turn without an answer", func(t *testing.T) *fakeAgent {
 			f := &fakeAgent{entry: "quail"}
-			f.hook(Options{}).try(t.Context(), unanswered, ref)
+			f.hook(Options{}).Look(t.Context(), Situation{Cause: AfterSilence, Session: ref})
 			return f
 		}, "toast", false},
 		{"a request that is too long", func(t *testing.T) *fakeAgent {
 			f := &fakeAgent{entry: "quail"}
-			f.hook(Options{}).handleOverflow(t.Context(), ref, json.RawMessage(`"`+tooLong+`"`), time.Now())
+			f.hook(Options{}).overflow(t.Context())
 			return f
 		}, "trim", false},
 	} {

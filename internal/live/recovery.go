@@ -3,29 +3,11 @@ package live
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"time"
 
 	"mend/change"
 	"mend/repair"
 )
-
-// HandleSessionRecovery recovers the session of an assistant message that failed, and
-// reports whether the store was repaired. It ignores errors that are not recoverable,
-// and messages that were handled before. If i.ID is "", the newest message of the
-// session is meant.
-func (h *Hook) HandleSessionRecovery(ctx context.Context, i Info) bool {
-	e := h.store.ParseAPIError(i.Error)
-	if i.Role != change.RoleAssistant || i.SessionID == "" || !i.HasError() || !h.handles(e.Class) {
-		return false
-	}
-	h.noteRefusal(i.SessionID, e)
-	a := h.newAttempt(failedTurn, SessionRef{i.SessionID, i.Directory})
-	a.info, a.err = i, e
-	entry, _ := a.run(ctx)
-	return entry != ""
-}
 
 // findFailure finds the message that failed.
 func findFailure(ctx context.Context, a *attempt) bool {
@@ -34,18 +16,15 @@ func findFailure(ctx context.Context, a *attempt) bool {
 	}
 	last, err := a.findFailed(ctx)
 	if errors.Is(err, errAgentEnded) {
-		last, err = a.findFailedInStore(ctx)
+		last, err = a.findStored(ctx)
 	}
 	switch {
 	case err == nil:
 	case errors.Is(err, errNotStored) && !a.late: // with messages that are dated in the future the newest one is another
-		a.row, a.info, a.err = unanswered, Info{}, repair.APIError{}
+		a.row, a.info, a.err = rowOf(AfterSilence), Info{}, repair.APIError{}
 		return a.detect(ctx, a)
-	case errors.Is(err, errSuperseded): // expected
-		a.log.Debug("finding the answer that failed", "error", err)
-		return false
 	default:
-		a.log.Warn("finding the answer that failed", "error", err)
+		a.log.Info("finding the message that failed", "error", err)
 		return false
 	}
 	a.info.ID, a.info.Time = last.ID, last.Time
@@ -69,7 +48,7 @@ var (
 // one no longer matters, and an abort would end another turn.
 func (a *attempt) findFailed(ctx context.Context) (Info, error) {
 	for n := 0; ; n++ {
-		ms, err := a.agent.Messages(ctx, a.ref, 2)
+		ms, err := a.agent.Messages(ctx, a.Session, 2)
 		if err != nil {
 			return Info{}, err
 		}
@@ -94,19 +73,20 @@ func (a *attempt) findFailed(ctx context.Context) (Info, error) {
 	}
 }
 
-// findFailedInStore returns the failed message of an agent that has ended. The agent
-// may not have stored the error.
-func (a *attempt) findFailedInStore(ctx context.Context) (Info, error) {
-	a.late, a.ended = true, true
-	ms, err := loadMessages(ctx, a.store, a.ref.ID)
-	if err != nil {
-		return Info{}, err
+// findStored returns the failed message of an agent that has ended. The agent may not have stored the error.
+func (a *attempt) findStored(ctx context.Context) (i Info, err error) {
+	a.late = true
+	x, err := a.store.Examine(ctx, a.Head)
+	switch f := x.Failure; {
+	case err != nil:
+	case f != nil:
+		i.ID, i.Time.Created = f.Message, float64(f.Time.UnixMilli())
+	case x.Unfinished:
+		i.ID = a.info.ID
+	default:
+		err = errNotStored
 	}
-	last := lastMessage(ms)
-	if last == nil || last.Info.Role != change.RoleAssistant || !last.Info.HasError() && last.Info.Finished() {
-		return Info{}, errNotStored
-	}
-	return last.Info, nil
+	return i, err
 }
 
 // unavailableToolText is the result of a call to a tool that does not exist.
@@ -115,43 +95,11 @@ const unavailableToolText = "Tool not available. Please continue without this to
 // failureRequest is the request to fix the error and all other faults of the session,
 // because an error names only one place. Disabled classes are excluded.
 func failureRequest(a *attempt) repair.Request {
-	req := repair.Request{Error: &a.err, Except: a.opt.Disabled, Force: a.ended}
+	req := repair.Request{Error: &a.err, Except: a.opt.Disabled, Force: a.late && a.Cause == AfterError}
 	if a.err.Class == repair.UnavailableTool { // fixed like a call without a result
 		req.Cancelled = unavailableToolText
 	}
 	return req
-}
-
-// repairFailure reads the messages, says what will be done, and does it.
-func repairFailure(ctx context.Context, a *attempt) (entry string, err error) {
-	a.messages, err = a.allMessages(ctx)
-	if err == nil && !hasMessage(a.messages, a.info.ID) {
-		err = fmt.Errorf("session %s has no message %s", a.ref.ID, a.info.ID)
-	}
-	if err != nil {
-		return "", err
-	}
-	if n := notices[a.err.Class]; !a.late && !isExplainOnly(a.err.Class) {
-		a.Toast(ctx, a.ref.Directory, Toast{n.title, n.message, VariantWarning, announceTime})
-	}
-	return a.apply(ctx)
-}
-
-// allMessages reads the messages from the agent, or from the store if the agent does
-// not answer or sends no parts.
-func (a *attempt) allMessages(ctx context.Context) ([]Message, error) {
-	if !a.late {
-		ms, err := a.agent.Messages(ctx, a.ref, 0)
-		if err == nil && slices.ContainsFunc(ms, func(m Message) bool { return len(m.Parts) > 0 }) {
-			return ms, nil
-		}
-		a.log.Debug("reading the messages from the store", "error", err)
-	}
-	return loadMessages(ctx, a.store, a.ref.ID)
-}
-
-func hasMessage(ms []Message, id string) bool {
-	return slices.ContainsFunc(ms, func(m Message) bool { return m.Info.ID == id })
 }
 
 // ResumeText is the prompt that resumes a turn.
@@ -165,12 +113,9 @@ func resumesThinking(a *attempt) bool {
 
 // resume sends the prompt that continues the turn. It does not retry.
 func (a *attempt) resume(ctx context.Context) {
-	err := error(nil)
-	if a.messages == nil {
-		a.messages, err = a.agent.Messages(ctx, a.ref, 0)
-	}
+	ms, err := a.agent.Messages(ctx, a.Session, 0)
 	if err == nil {
-		err = a.agent.Prompt(ctx, a.ref, resumePrompt(lastUserPrompt(a.messages)))
+		err = a.agent.Prompt(ctx, a.Session, resumePrompt(lastUserPrompt(ms)))
 	}
 	if err != nil {
 		a.log.Error("resuming the turn", "error", err)
@@ -195,4 +140,31 @@ func resumePrompt(last *Message) Prompt {
 		}
 	}
 	return p
+}
+
+// interruptedText is the result of a call that has none when its session is idle.
+const interruptedText = "Tool execution was interrupted before producing a result."
+
+// findInterrupted reports whether tool calls of the last answer of an idle session have no result. If its last turn
+// succeeded, the number of attempts is reset.
+func findInterrupted(ctx context.Context, a *attempt) bool {
+	ms, err := a.agent.Messages(ctx, a.Session, 4)
+	if err != nil {
+		a.log.Debug("looking at an idle session", "error", err)
+		return false
+	}
+	m := FinalAssistant(ms)
+	switch {
+	case m == nil:
+		return false
+	case m.Info.Finished():
+		if !m.Info.HasError() && m.Info.Finish != nil { // see update.answered
+			a.dedupe.reset(a.Session.ID)
+		}
+		return false
+	case a.opt.KeepInterrupted:
+		return false
+	}
+	a.info, a.changed = m.Info, m.unfinishedCalls()
+	return a.changed > 0 && !a.Busy(ctx, a.Session)
 }

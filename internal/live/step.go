@@ -1,7 +1,5 @@
 package live
 
-import "time"
-
 // A sessionState is what a [Watch] knows of a session.
 type sessionState struct {
 	aborted   bool   // the user aborted the turn
@@ -10,36 +8,12 @@ type sessionState struct {
 	overflows int    // requests in a row that were too long, if the agent compacts the session
 }
 
-// A task is what a [Watch] is to do about a session.
-type task struct {
-	kind    taskKind
-	failure Info      // of taskFailure and taskOverflow
-	at      time.Time // when it was reported
-}
-
-// A taskKind is a kind of [task]. Those of one session are done in this order.
-type taskKind int
-
-// The kinds of tasks.
-const (
-	taskForget    taskKind = iota + 1 // the session was deleted
-	taskSucceeded                     // a turn succeeded
-	taskFailure                       // an answer ended with an error that can be recovered
-	taskOverflow                      // a request was too long
-	taskIdle                          // the agent does not work in the session
-	taskSilent                        // a turn ended without an answer, or with an error that is not known
-)
-
-// taskRows has the attempts of the tasks that need only the session.
-var taskRows = map[taskKind]row{taskIdle: interrupted, taskSilent: unanswered}
-
-// step is the policy of a [Watch]: it returns the state of a session after an event, and what is to
-// be done. It reads no clock and no store.
-func step(s sessionState, u update) (next sessionState, tasks []task) {
-	if u.deleted {
-		return sessionState{}, []task{{kind: taskForget}}
-	}
+// step is the policy of a [Watch]: it returns the state of a session after an event, and why the session is to be
+// judged, 0 if it is not. It reads no clock and no store.
+func step(s sessionState, u update) (next sessionState, cause Cause) {
 	switch {
+	case u.deleted:
+		return sessionState{}, 0
 	case u.prompted: // also set when the agent sends an old prompt again after summarising it
 		s.aborted = false
 		if u.prompt != s.prompt { // else it is reported again, with a summary
@@ -49,24 +23,22 @@ func step(s sessionState, u update) (next sessionState, tasks []task) {
 		s.asked = false
 		if u.answered { // not only completed, as before a compaction
 			s.overflows = 0
-			tasks = append(tasks, task{kind: taskSucceeded})
 		}
 	case u.failure != nil:
-		return s.failed(u, tasks)
+		return s.failed(u)
 	case u.idle && s.aborted:
 		s.aborted = false
-	case u.idle:
-		tasks = append(tasks, task{kind: taskIdle})
-		if s.asked {
-			tasks = append(tasks, task{kind: taskSilent})
-		}
+	case u.idle && s.asked:
 		s.asked = false
+		return s, AfterSilence
+	case u.idle:
+		return s, AtIdle
 	}
-	return s, tasks
+	return s, 0
 }
 
 // failed handles an answer that ended with an error.
-func (s sessionState) failed(u update, tasks []task) (sessionState, []task) {
+func (s sessionState) failed(u update) (sessionState, Cause) {
 	switch {
 	case IsAbort(u.failure.Error):
 		s.asked, s.aborted = false, true
@@ -74,13 +46,13 @@ func (s sessionState) failed(u update, tasks []task) (sessionState, []task) {
 	case u.tooLong:
 		s.asked = false
 		if s.overflows++; compactsItself(u.failure.Error) && s.overflows < maxCompactions {
-			return s, tasks // a compaction of the agent may still help
+			return s, 0 // a compaction of the agent may still help
 		}
 		s.overflows = 0
-		tasks = append(tasks, task{taskOverflow, *u.failure, u.at})
+		return s, AfterOverflow
 	case u.recoverable:
 		s.asked = false
-		tasks = append(tasks, task{taskFailure, *u.failure, u.at})
+		return s, AfterError
 	}
-	return s, tasks
+	return s, 0
 }

@@ -48,7 +48,7 @@ func TestToastNextStep(t *testing.T) {
 func TestToastTime(t *testing.T) {
 	for set, want := range map[time.Duration]int{0: 12_000, time.Minute: 60_000} {
 		f, info := failedSession(emptyText)
-		f.hook(Options{ToastTime: set}).HandleSessionRecovery(t.Context(), info)
+		f.hook(Options{ToastTime: set}).recover(t.Context(), info)
 		var got []int
 		for _, toast := range f.toasts {
 			got = append(got, toast.Duration)

@@ -16,7 +16,7 @@ func TestUpstream(t *testing.T) {
 			f.entry = "" // the store has no fault
 			h := f.hook(Options{AutoResume: true})
 			for n := range 2 {
-				if h.HandleSessionRecovery(t.Context(), info) {
+				if h.recover(t.Context(), info) {
 					t.Errorf("call %d = true, want false", n)
 				}
 			}
@@ -31,7 +31,7 @@ func TestUpstream(t *testing.T) {
 			f := &fakeAgent{messages: ms, stored: ms, entry: "quail"}
 			i := ms[0].Info
 			i.ID = ""
-			if !f.hook(Options{}).HandleSessionRecovery(t.Context(), i) {
+			if !f.hook(Options{}).recover(t.Context(), i) {
 				t.Error("not recovered")
 			}
 			// Upstream then prompts with a tool_result part, which OpenCode refuses
@@ -41,14 +41,14 @@ func TestUpstream(t *testing.T) {
 		"HND-05 the search for the id fails": func(t *testing.T) {
 			f, info := failedSession(resultText)
 			info.ID, f.errors = "", map[string]error{"messages": errTest}
-			if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
+			if f.hook(Options{}).recover(t.Context(), info) {
 				t.Error("recovered")
 			}
 			wantTimes(t, f, map[string]int{"messages": 1, "abort": 0, "repair": 0})
 		},
 		"HND-07 modified thinking": func(t *testing.T) {
 			f, info := failedSession(modifiedText)
-			if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
+			if f.hook(Options{}).recover(t.Context(), info) {
 				t.Error("recovered")
 			}
 			wantTimes(t, f, map[string]int{"toast": 1, "started": 0, "abort": 0, "messages": 0, "prompt": 0, "repair": 0, "finished": 0})
@@ -56,7 +56,7 @@ func TestUpstream(t *testing.T) {
 		"HND-08 TRM-05 idle with interrupted tools, twice (#6605, #6607)": func(t *testing.T) {
 			f := interruptedSession()
 			h := f.hook(Options{})
-			if first, second := h.try(t.Context(), interrupted, SessionRef{ID: "ses_1"}), h.try(t.Context(), interrupted, SessionRef{ID: "ses_1"}); !first || second {
+			if first, second := h.idle(t.Context()), h.idle(t.Context()); !first || second {
 				t.Errorf("repaired %t, %t, want true, false", first, second)
 			}
 			if got := f.requests[0].Cancelled; got != "Tool execution was interrupted before producing a result." {
@@ -68,7 +68,7 @@ func TestUpstream(t *testing.T) {
 		"HND-10 idle after a newer prompt": func(t *testing.T) {
 			f := interruptedSession()
 			f.messages = append(f.messages, prompt("msg_3", ""))
-			if f.hook(Options{}).try(t.Context(), interrupted, SessionRef{ID: "ses_1"}) {
+			if f.hook(Options{}).idle(t.Context()) {
 				t.Error("recovered")
 			}
 			wantTimes(t, f, map[string]int{"repair": 0})
@@ -76,14 +76,14 @@ func TestUpstream(t *testing.T) {
 		"IDL-01 an abort is consumed once": func(t *testing.T) {
 			s, _ := step(sessionState{}, update{failure: &Info{Error: []byte(`{"name":"MessageAbortedError"}`)}})
 			s, first := step(s, update{idle: true})
-			if _, second := step(s, update{idle: true}); len(first) != 0 || len(second) != 1 || second[0].kind != taskIdle {
-				t.Errorf("tasks %v, %v, want none, then one", first, second)
+			if _, second := step(s, update{idle: true}); first != 0 || second != AtIdle {
+				t.Errorf("causes %v, %v, want none, then one", first, second)
 			}
 		},
 		"IDL-03 another error is no abort": func(t *testing.T) {
 			s, _ := step(sessionState{}, update{failure: &Info{Error: []byte(`{"name":"ProviderTimeoutError"}`)}})
-			if _, tasks := step(s, update{idle: true}); len(tasks) != 1 {
-				t.Errorf("tasks %v, want one", tasks)
+			if _, cause := step(s, update{idle: true}); cause != AtIdle {
+				t.Errorf("cause %v, want one", cause)
 			}
 		},
 		// IDL-04 and IDL-06, an abort and then idle: rows of TestWatch.
@@ -94,7 +94,8 @@ func TestUpstream(t *testing.T) {
 			f := interruptedSession()
 			w := NewWatch(f.hook(Options{}))
 			w.Accept(idleEvent())
-			w.process(t.Context(), w.next())
+			q, _ := w.next()
+			w.Look(t.Context(), q)
 			w.Accept(event(EventStatus, object{"sessionID": "ses_1", "status": object{"type": "idle"}}))
 			drain(t, w)
 			wantTimes(t, f, map[string]int{"repair": 1, "messages": 2})
@@ -106,14 +107,14 @@ func TestUpstream(t *testing.T) {
 			p := toolCall("prt_missing_call", "running")
 			p.CallID = "prt_not_a_tool_use_id"
 			f.messages[1].Parts = []Part{p}
-			if !f.hook(Options{}).try(t.Context(), interrupted, SessionRef{ID: "ses_1"}) {
+			if !f.hook(Options{}).idle(t.Context()) {
 				t.Error("not recovered")
 			}
 		},
 		"TRM-02 reading messages fails": func(t *testing.T) {
 			f, info := failedSession(resultText)
 			f.errors = map[string]error{"messages": errTest, "read": errTest}
-			if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
+			if f.hook(Options{}).recover(t.Context(), info) {
 				t.Error("recovered")
 			}
 		},
@@ -123,7 +124,7 @@ func TestUpstream(t *testing.T) {
 			// sent again.
 			f, info := failedSession(orderText)
 			f.errors = map[string]error{"prompt": errTest}
-			if !f.hook(Options{AutoResume: true}).HandleSessionRecovery(t.Context(), info) {
+			if !f.hook(Options{AutoResume: true}).recover(t.Context(), info) {
 				t.Error("not recovered")
 			}
 			wantTimes(t, f, map[string]int{"prompt": 1})
@@ -131,7 +132,7 @@ func TestUpstream(t *testing.T) {
 		"UNT-02 an unknown tool (#1803)": func(t *testing.T) {
 			f, info := failedSession("No such tool: bash")
 			f.messages[1].Parts = []Part{toolCall("prt_2", "running")}
-			if !f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
+			if !f.hook(Options{}).recover(t.Context(), info) {
 				t.Error("not recovered")
 			}
 			// Upstream wraps the text in JSON for the prompt; the stored error of a
@@ -161,7 +162,7 @@ func TestUpstream(t *testing.T) {
 		},
 		"RSM-03 RSM-04 TRM-08 the prompt of a resumed turn (#4085)": func(t *testing.T) {
 			f, info := failedSession(disabledText)
-			if !f.hook(Options{AutoResume: true}).HandleSessionRecovery(t.Context(), info) {
+			if !f.hook(Options{AutoResume: true}).recover(t.Context(), info) {
 				t.Error("not recovered")
 			}
 			// Upstream's marks in text and metadata are for its own other hooks.
@@ -208,7 +209,7 @@ func TestToasts(t *testing.T) {
 		if c.text == prefillText {
 			f.entry = "" // the store has no fault
 		}
-		f.hook(Options{}).HandleSessionRecovery(t.Context(), info)
+		f.hook(Options{}).recover(t.Context(), info)
 		if len(f.toasts) == 0 {
 			t.Errorf("%s: no toast", c.text)
 			continue

@@ -2,11 +2,11 @@ package live
 
 import "mend/repair"
 
-// An UnverifiedError says that mend was not verified with a version of the agent, and why it does not count as the
+// An unverifiedError says that mend was not verified with a version of the agent, and why it does not count as the
 // newest verified one, "" if it is older.
-type UnverifiedError struct{ Version, Why string }
+type unverifiedError struct{ Version, Why string }
 
-func (e UnverifiedError) Error() string {
+func (e unverifiedError) Error() string {
 	text := "mend was not verified with version " + e.Version
 	if e.Why != "" {
 		text += ": " + e.Why
@@ -14,18 +14,18 @@ func (e UnverifiedError) Error() string {
 	return text
 }
 
-// checkVersion returns an [UnverifiedError] if nothing must be repaired before a request of a version of the agent. A
+// checkVersion returns an [unverifiedError] if nothing must be repaired before a request of a version of the agent. A
 // newer one than the verified ones counts as the newest of them, until a request that mend had repaired is refused.
 // It returns the version if it is such a newer one.
 func (h *Hook) checkVersion(version string) (newer string, err error) {
 	version, verified, isNewer := h.store.KnowsVersion(version)
-	if verified {
+	if verified || version == "" { // without a version the session is judged by its records alone
 		return "", nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if why := h.contradictions[version]; why != "" || !isNewer {
-		return "", UnverifiedError{version, why}
+		return "", unverifiedError{version, why}
 	}
 	return version, nil
 }

@@ -35,11 +35,11 @@ func TestNewerVersion(t *testing.T) {
 			f := &fakeAgent{entry: "quail", result: repair.Result{Fixed: []repair.Diagnosis{fixed(repair.EmptyContentMessage, "")}}}
 			h := f.hook(Options{Log: logTo(t)})
 			q := Question{Session: SessionRef{ID: "ses_1"}, Version: c.version, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
-			if _, err := h.AnswerQuestion(t.Context(), time.Time{}, q); err != nil {
+			if _, err := h.ask(t.Context(), q); err != nil {
 				t.Fatal(err)
 			}
 			c.steps(f, NewWatch(h))
-			if _, err := h.AnswerQuestion(t.Context(), time.Time{}, q); (err != nil) != c.off {
+			if _, err := h.ask(t.Context(), q); (err != nil) != c.off {
 				t.Errorf("the next repair = %v, want one: %t", err, !c.off)
 			}
 		})

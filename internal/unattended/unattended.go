@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"mend/agent"
 	"mend/change"
 	"mend/internal/mend"
 	"mend/journal"
@@ -21,27 +22,37 @@ type Repairer struct{ *mend.Store }
 // New returns a Repairer for a store.
 func New(c *mend.Store) Repairer { return Repairer{c} }
 
-// LastChange returns the id of the newest journal entry that began at or after since and
-// changed the session, "" for none. An undo counts, an aborted entry
-// does not.
+// LastChange returns the id of the newest journal entry of the session that was not aborted, if that began at or after
+// since; else "". An undo counts.
 func (c Repairer) LastChange(ctx context.Context, id string, since time.Time) (entry string, err error) {
-	es, err := c.Log(ctx, journal.Query{Session: id})
-	for _, e := range es { // the newest first
-		if e.State != change.Aborted && !e.Time.Before(since) {
-			return e.ID, err
-		}
+	e, err := c.lastEntry(ctx, id)
+	if e == nil || e.Time.Before(since) {
+		return "", err
 	}
-	return "", err
+	return e.ID, err
 }
 
-// Records reads the records of one session as they are stored: each message, followed by its parts. The
-// error wraps [mend.ErrNoSession] if the store has none of that id.
-func (c Repairer) Records(ctx context.Context, id string) ([]change.Record, error) {
-	head, err := c.Session(ctx, id)
-	if err != nil {
+// lastEntry returns the newest change of the session that was not aborted, nil for none.
+func (c Repairer) lastEntry(ctx context.Context, id string) (*change.Entry, error) {
+	es, err := c.Log(ctx, journal.Query{Session: id})
+	i := slices.IndexFunc(es, func(e change.Entry) bool { return e.State != change.Aborted })
+	if i < 0 {
 		return nil, err
 	}
-	return c.Reader().Records(ctx, head)
+	return &es[i], err
+}
+
+// Examine diagnoses a session. The head may have an ID alone.
+func (c Repairer) Examine(ctx context.Context, head change.Head) (agent.Examination, error) {
+	return c.examine(ctx, head, repair.Request{})
+}
+
+func (c Repairer) examine(ctx context.Context, head change.Head, r repair.Request) (agent.Examination, error) {
+	head, err := c.known(ctx, head)
+	if err != nil {
+		return agent.Examination{}, err
+	}
+	return c.Store.Examine(ctx, head, r)
 }
 
 // KnowsVersion reports whether mend was verified with a version of the agent, and whether it is newer
@@ -54,7 +65,9 @@ func (c Repairer) KnowsVersion(name string) (resolved string, verified, newer bo
 // Trim plans to make the next request of a session smaller, and applies the plan. It
 // returns the id of the journal entry, "" if nothing can be trimmed. Its errors are those
 // of [mend.Store.ProposeTrim] and [mend.Store.Apply].
-func (c Repairer) Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error) {
+func (c Repairer) Trim(ctx context.Context, id string, r repair.TrimRequest) (
+	entry string, t repair.Trimmed, err error,
+) {
 	head, err := c.Session(ctx, id)
 	if err != nil {
 		return "", t, err
@@ -75,6 +88,8 @@ var (
 	errProvider = errors.New("mend does not know the rules of this provider")
 )
 
+func isBroken(d repair.Diagnosis) bool { return d.Severity == repair.Broken }
+
 // checkTier returns a [*repair.AskError] if a repair needs a question, whatever asked for it: if it would send content
 // that the agent leaves out of the request that it makes now, which the user may want; if the fix of another
 // finding hides one with the tier [repair.Ask]; or if only findings with that tier have a fix.
@@ -84,7 +99,8 @@ func checkTier(id string, req repair.Request, r repair.Result) error {
 	case slices.ContainsFunc(r.Fixed, asks):
 		return errAsk(id)
 	case r.Added > 0:
-		return &repair.AskError{Session: id, Why: fmt.Sprintf("the repair would send what the agent leaves out now (blocks: %d)", r.Added)}
+		why := fmt.Sprintf("the repair would send what the agent leaves out now (blocks: %d)", r.Added)
+		return &repair.AskError{Session: id, Why: why}
 	case len(r.Plan.Ops) == 0 && len(req.Classes) == 0:
 		return checkAsk(id, r)
 	}
@@ -125,8 +141,9 @@ func checkWhole(id string, r repair.Result) error {
 }
 
 // CheckUnasked returns an error if a repair must not be made before an error of the agent shows that it is
-// needed: it leaves something broken, the provider's rules are not known, it loses what can be read, or the
-// user has undone the last repair of the session.
+// needed: it leaves something broken, the provider's rules are not known, it loses what can be read, the
+// user has undone the last repair of the session, or that repair did not last in a version of the agent that mend does
+// not know.
 func (c Repairer) CheckUnasked(ctx context.Context, id string, r repair.Result) error {
 	if err := checkWhole(id, r); err != nil {
 		return err
@@ -142,11 +159,14 @@ func (c Repairer) CheckUnasked(ctx context.Context, id string, r repair.Result) 
 			}
 		}
 	}
-	undone, err := c.lastUndone(ctx, id)
-	if undone {
+	last, err := c.lastEntry(ctx, id)
+	switch {
+	case err != nil || last == nil:
+		return err
+	case last.Cause.Kind == change.CauseUndo:
 		return errUndone
 	}
-	return err
+	return c.checkAgain(ctx, *last, r)
 }
 
 // losesOnlyUnreadable reports whether a fix of a finding of this class loses only what
@@ -176,16 +196,23 @@ func (c Repairer) checkClock(ctx context.Context, id string) error {
 	return nil
 }
 
-// lastUndone reports whether the newest change of the session is an undo. Aborted changes
-// do not count. The error is that of the journal.
-func (c Repairer) lastUndone(ctx context.Context, id string) (bool, error) {
-	es, err := c.Log(ctx, journal.Query{Session: id})
-	for _, e := range es { // the newest first
-		if e.State != change.Aborted {
-			return e.Cause.Kind == change.CauseUndo, err
+// checkAgain returns an error if mend repaired the same in the session before, and the agent's version is newer than
+// the verified ones: then it is not like the newest of those.
+func (c Repairer) checkAgain(ctx context.Context, last change.Entry, r repair.Result) error {
+	if !last.Cause.Live || last.State != change.Committed {
+		return nil
+	}
+	head, err := c.Session(ctx, last.Session)
+	v := c.Version(head.Version)
+	if err != nil || v.Verified || !v.Newer {
+		return err
+	}
+	for _, f := range last.Cause.Findings {
+		if slices.ContainsFunc(r.Fixed, func(d repair.Diagnosis) bool { return d.Rule == f.Rule && isBroken(d) }) {
+			return fmt.Errorf("mend was not verified with version %s: rule %s is broken again after a repair", v.Name, f.Rule)
 		}
 	}
-	return false, err
+	return nil
 }
 
 // repairRetries are the delays before a repair is planned again because another program
@@ -198,15 +225,22 @@ var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millise
 // [mend.Store.ProposeRepair] does. If another program interferes, it retries, and
 // returns the error of the last try. Its errors are a [*repair.AskError], and those of
 // [mend.Store.ProposeRepair] and [mend.Store.Apply].
-func (c Repairer) Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error) {
+func (c Repairer) Repair(ctx context.Context, id string, r repair.Request) (
+	entry string, result repair.Result, err error,
+) {
 	return c.RepairIf(ctx, change.Head{ID: id}, r, nil)
 }
+
+// An acceptFunc returns an error if a plan must not be applied.
+type acceptFunc = func(context.Context, repair.Result) error
 
 // RepairIf is [Repairer.Repair] of what is broken, with a condition: accept, if not nil, is called before a plan
 // is applied. If it returns an error, nothing is changed, and RepairIf returns that error.
 // After an interference accept is called again, with a new plan. head is one of
 // [mend.Store.Sessions], or has an ID alone and is looked up.
-func (c Repairer) RepairIf(ctx context.Context, head change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error) {
+func (c Repairer) RepairIf(ctx context.Context, head change.Head, r repair.Request, accept acceptFunc) (
+	entry string, result repair.Result, err error,
+) {
 	for _, wait := range repairRetries {
 		if entry, result, err = c.repair(ctx, head, r, accept); !isInterference(err) {
 			return entry, result, err
@@ -221,10 +255,12 @@ func (c Repairer) RepairIf(ctx context.Context, head change.Head, r repair.Reque
 	return c.repair(ctx, head, r, accept)
 }
 
-func (c Repairer) repair(ctx context.Context, head change.Head, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
+func (c Repairer) repair(ctx context.Context, head change.Head, r repair.Request, accept acceptFunc) (
+	string, repair.Result, error,
+) {
 	if accept != nil && r.Error == nil && !r.Latent { // mostly nothing is broken, which is found out quickly
-		if found, ok := c.notBroken(ctx, head, r); ok {
-			return "", repair.Result{Remaining: found}, nil
+		if e, err := c.examine(ctx, head, r); err == nil && !e.Busy && !slices.ContainsFunc(e.Diagnoses, isBroken) {
+			return "", repair.Result{Remaining: e.Diagnoses}, nil
 		}
 	}
 	head, err := c.known(ctx, head)
@@ -249,17 +285,6 @@ func (c Repairer) repair(ctx context.Context, head change.Head, r repair.Request
 	return e.ID, result, err
 }
 
-// notBroken diagnoses a session, and reports whether nothing is broken.
-func (c Repairer) notBroken(ctx context.Context, head change.Head, r repair.Request) (found []repair.Diagnosis, ok bool) {
-	head, err := c.known(ctx, head)
-	if err != nil {
-		return nil, false
-	}
-	e, err := c.Examine(ctx, head, r)
-	ok = err == nil && !e.Busy && !slices.ContainsFunc(e.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
-	return e.Diagnoses, ok
-}
-
 // known returns the head of a session that may have an ID alone.
 func (c Repairer) known(ctx context.Context, head change.Head) (change.Head, error) {
 	if head.Ref != (change.Ref{}) {
@@ -274,5 +299,6 @@ func isInterference(err error) bool {
 	var conflict *change.ConflictError
 	var locked *journal.LockedError
 	var stale *mend.StaleError
-	return errors.As(err, &conflict) || errors.As(err, &stale) || errors.As(err, &locked) || errors.Is(err, change.ErrLocked)
+	return errors.As(err, &conflict) || errors.As(err, &stale) || errors.As(err, &locked) ||
+		errors.Is(err, change.ErrLocked)
 }

@@ -1,0 +1,198 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"mend/change"
+	"mend/repair"
+)
+
+// A Cause is why a session is judged.
+type Cause int
+
+// The causes.
+const (
+	BeforeRequest Cause = iota + 1 // the agent waits before it makes a request
+	AtStart                        // the same at its start: it has no screen, and cannot tell whether it is idle
+	AfterError                     // a turn ended with an error
+	AfterOverflow                  // a request was too long for the model
+	AtIdle                         // the agent no longer works in the session
+	AfterSilence                   // the same, and its turn had no answer, or ended with an error that mend does not know
+	Stored                         // the session changed in the store, and no agent reports on it
+)
+
+// A Situation is a session, and why it is judged.
+type Situation struct {
+	Cause   Cause
+	Session SessionRef
+	Head    change.Head // of the session in the store; without one it is looked up
+	Failure Info        // the message that failed; without an id the newest
+	At      time.Time   // when an overflow was reported
+
+	Question Question // that the agent waits for
+}
+
+// A Verdict is what was done about a session.
+type Verdict struct {
+	Entry string            // the id of the repair; "" if nothing was changed
+	Worst *repair.Diagnosis // what is broken, with the cause [Stored]
+
+	// Err is why the session was left as it is, although it may be broken: a [*repair.AskError] if the user has to
+	// decide with "mend fix", [repair.ErrBusy] if it is to be judged again later.
+	Err error
+}
+
+// Look judges a session and acts on the result: it does nothing, tells the user to run "mend fix", or repairs the
+// session and says so. The plugin, the hooks and "mend watch" all decide by it.
+func (h *Hook) Look(ctx context.Context, s Situation) (v Verdict) {
+	if s.Session.ID == "" {
+		s.Session = SessionRef{s.Head.ID, s.Head.Directory}
+	}
+	if s.Head.ID == "" {
+		s.Head.ID = s.Session.ID
+	}
+	if err := change.ValidateID(s.Head.ID); err != nil {
+		return Verdict{Err: err}
+	}
+	a := h.newAttempt(s)
+	switch s.Cause {
+	case Stored:
+		return a.lookStored(ctx)
+	case BeforeRequest, AtStart:
+		v.Entry, v.Err = a.preflight(ctx)
+		return v
+	case AfterError:
+		a.info, a.err = s.Failure, h.store.ParseAPIError(s.Failure.Error)
+		if a.info.Role != change.RoleAssistant || !a.info.HasError() || !h.handles(a.err.Class) {
+			return v
+		}
+		h.noteRefusal(s.Session.ID, a.err)
+	case AfterOverflow:
+		a.err, a.since = h.store.ParseAPIError(s.Failure.Error), s.At
+	case AfterSilence: // the reason may be that calls of tools hang
+		s.Cause = AtIdle
+		if v = h.Look(ctx, s); v.Entry != "" {
+			return v
+		}
+	case AtIdle:
+	}
+	v.Entry, v.Err = a.run(ctx)
+	return v
+}
+
+// lookStored repairs what the stored failure of the last turn is about, as after an error that the agent reports.
+// Otherwise it repairs what is broken, under the conditions of a repair before a request.
+func (a *attempt) lookStored(ctx context.Context) (v Verdict) {
+	x, err := a.store.Examine(ctx, a.Head)
+	if err != nil {
+		a.log.Debug("examining the session", "error", err)
+		return v
+	}
+	for i, d := range x.Diagnoses {
+		if d.Severity == repair.Broken && v.Worst == nil {
+			v.Worst = &x.Diagnoses[i]
+		}
+	}
+	if f := x.Failure; f != nil {
+		b := a.newAttempt(a.Situation)
+		b.row, b.info.ID, b.since, b.err = storedTurn(), f.Message, f.Time, a.store.ParseAPIError(f.Error)
+		if a.handles(b.err.Class) && !isExplainOnly(b.err.Class) {
+			v.Entry, v.Err = b.run(ctx)
+		}
+		if v.Entry != "" || errors.Is(v.Err, repair.ErrBusy) {
+			return v
+		}
+	}
+	switch {
+	case v.Worst != nil && !a.opt.SkipPreflight:
+		a.Question.Deadline = time.Minute
+		v.Entry, v.Err = a.preflight(ctx)
+	case v.Worst == nil && x.Failure == nil:
+		a.dedupe.reset(a.Head.ID)
+	}
+	return v
+}
+
+// Reasons to leave a session as it is before a request. If the provider refuses the request, the session is judged
+// again.
+var (
+	errTooLate = errors.New("the agent no longer waits")
+	errSkipped = errors.New("the setting \"skip\" has \"preflight\"")
+)
+
+// preflight repairs a session before the agent makes a request for it, if the request would be refused, or if the
+// agent could not make it. The user is not asked, so it repairs only if mend knows the agent's version (see
+// [Hook.checkVersion]), the agent is idle in the session, and [Repairer.CheckUnasked] returns no error.
+func (a *attempt) preflight(ctx context.Context) (entry string, err error) {
+	if a.opt.SkipPreflight {
+		return "", errSkipped
+	}
+	newer, err := a.checkVersion(a.Question.Version)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	a.log = a.log.With("preflight", true)
+	a.timer = time.AfterFunc(a.Question.Deadline, func() { cancel(errTooLate) })
+	defer a.timer.Stop()
+	entry, err = a.run(ctx)
+	if entry != "" && newer != "" {
+		a.mu.Lock()
+		a.trials.Set(a.Session.ID, newer)
+		a.mu.Unlock()
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	return entry, err
+}
+
+func preflightRequest(a *attempt) repair.Request {
+	q := a.Question
+	req := repair.Request{Except: a.opt.Disabled, Force: a.Cause == BeforeRequest} // else the agent may be working in it
+	req.Version = q.Version
+	if q.Named && q.Model != nil { // which may be of another provider than the session
+		req.Model.ProviderID, req.Model.ModelID = q.Model.ProviderID, q.Model.ModelID
+	}
+	return req
+}
+
+// checkPreflight returns an error if a plan must not be applied before a request, or no longer.
+func checkPreflight(ctx context.Context, a *attempt, r repair.Result) error {
+	if err := a.store.CheckUnasked(ctx, a.Head.ID, r); err != nil {
+		return err
+	}
+	if !a.late && a.Busy(ctx, a.Session) {
+		return errWorking
+	}
+	if a.Question.Begin != nil {
+		if waits, err := a.Question.Begin(ctx); !waits || err != nil {
+			return errors.Join(err, errTooLate)
+		}
+	}
+	if !a.begun && !a.timer.Stop() {
+		return errTooLate
+	}
+	return nil
+}
+
+// LookAll judges the sessions of a directory that were updated since then, newest first, before an agent that has
+// just started handles its first prompt.
+func (h *Hook) LookAll(ctx context.Context, since time.Time, q Question) error {
+	end := time.Now().Add(q.Deadline)
+	heads, err := h.store.Sessions(ctx)
+	for _, head := range heads {
+		if err != nil || head.Directory != q.Session.Directory || time.UnixMilli(head.Updated).Before(since) {
+			continue
+		}
+		q.Deadline = time.Until(end)
+		v := h.Look(ctx, Situation{Cause: AtStart, Head: head, Question: q})
+		if errors.Is(v.Err, errTooLate) || errors.Is(v.Err, errSkipped) || ctx.Err() != nil {
+			return v.Err
+		}
+	}
+	return err
+}

@@ -1,0 +1,73 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// A Question is what an agent asks before it makes a request or runs a tool, and waits for.
+type Question struct {
+	Hook    HookPoint
+	Session SessionRef
+	Version string // of the agent; "" if unknown
+	Model   *Model // of the prompt; nil if unknown
+	Named   bool   // the prompt names the model; else it is that of the prompt before
+	Agent   string // of the prompt
+
+	Call   *ToolCall    // that will run, with [HookTool]
+	Failed []FailedCall // of the messages that will be sent, with [HookRequest]
+
+	// Deadline is how long the agent waits. No change of the store begins after it.
+	Deadline time.Duration
+	// Begin reports whether the agent still waits. If it does, it waits until the
+	// question is answered, however long that takes. It is nil if no agent waits.
+	Begin func(ctx context.Context) (bool, error)
+}
+
+// A ToolCall is a call of a tool as the agent reports it before and after it runs.
+type ToolCall struct {
+	Session string          `json:"sessionID"`
+	ID      string          `json:"callID"`
+	Tool    string          `json:"tool"`
+	Time    int64           `json:"time"` // of the report, in milliseconds since 1970
+	Args    json.RawMessage `json:"args,omitempty"`
+
+	// After the call: what the model gets, and whether the tool says that this is not all.
+	// The call succeeded; a call that failed is not reported.
+	Output    string `json:"output,omitempty"`
+	Truncated *bool  `json:"truncated,omitempty"`
+}
+
+// A FailedCall is a stored tool call that did not do what the model wanted, as the agent will
+// send it.
+type FailedCall struct {
+	Part   string `json:"part"` // its id
+	Tool   string `json:"tool"`
+	Status string `json:"status"` // of the call: error or completed
+	Text   string `json:"text"`   // the beginning of what the model gets
+}
+
+// Appended is a text that is appended to the result of a tool call in a request.
+type Appended struct {
+	Part string `json:"part"`
+	Text string `json:"text"`
+}
+
+// A HookPoint is the place where an agent asks.
+type HookPoint string
+
+// The places.
+const (
+	HookPrompt  HookPoint = "" // before the agent reads the session for a new prompt
+	HookTool    HookPoint = "tool.execute.before"
+	HookRequest HookPoint = "experimental.chat.messages.transform"
+)
+
+// A Reply is the answer to a [Question].
+type Reply struct {
+	Repair string     // the id of the repair if the store was changed
+	Model  *Model     // the model to which the prompt is to be sent instead of its own
+	Refuse string     // why the tool must not run, with [HookTool]
+	Append []Appended // with [HookRequest]
+}
