@@ -171,7 +171,8 @@ func (r *scanReport) scan(ctx context.Context, s storeSessions) error {
 	whole := !r.named && r.flags.sessionFilter.all()
 	r.nextStore(c)
 	progress := r.Progress(len(heads), "scanning")
-	for f := range c.ScanChecked(ctx, heads, largestChecked, func(err error) { r.damaged = noteCheck(ctx, r.Terminal, err) }) {
+	r.damaged = checkFile(ctx, r.Terminal, c, largestChecked)
+	for f := range c.Scan(ctx, heads) {
 		r.add(f)
 		progress.Step()
 	}
@@ -240,11 +241,7 @@ const largestChecked = 1 << 30
 // checkFile returns the damage of the store's file as a whole. What keeps mend from finding out is
 // noted.
 func checkFile(ctx context.Context, t *term.Terminal, c *mend.Store, most int64) error {
-	return noteCheck(ctx, t, c.CheckFile(ctx, most))
-}
-
-// noteCheck returns the error of a check if it is damage, and notes any other.
-func noteCheck(ctx context.Context, t *term.Terminal, err error) error {
+	err := c.CheckFile(ctx, most)
 	if _, damaged := errors.AsType[*change.DamagedError](err); err == nil || damaged || ctx.Err() != nil {
 		return err
 	}

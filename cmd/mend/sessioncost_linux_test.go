@@ -34,7 +34,7 @@ func TestSessionCost(t *testing.T) {
 				if 10*large[i].calls > 13*small[i].calls {
 					t.Errorf("%s makes %d allocations, and %d in a store ten times as large", name, small[i].calls, large[i].calls)
 				}
-				if name != "repair" && 5*(large[i].read-small[i].read) > sizeLarge-sizeSmall {
+				if name != "repair" && 10*(large[i].read-small[i].read) > sizeLarge-sizeSmall {
 					t.Errorf("%s reads %d bytes of a store of %d, and %d of one of %d", name, small[i].read, sizeSmall, large[i].read, sizeLarge)
 				}
 			}

@@ -199,7 +199,8 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 		clients = append(clients, c)
 		p.Total += len(heads)
 		last := time.Now()
-		for f := range cached.ScanChecked(ctx, heads, largestChecked, func(err error) { failed = errors.Join(failed, err) }) {
+		failed = errors.Join(failed, cached.CheckFile(ctx, largestChecked))
+		for f := range cached.Scan(ctx, heads) {
 			p.Done++
 			s := b.session(c.ID(), f)
 			found[uiKey{root, s.ID}] = s

@@ -2,6 +2,7 @@ package mend
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 
@@ -21,11 +22,12 @@ func (c *Store) spoiledThinking(ctx context.Context, p change.Plan, valid int, k
 	if !slices.ContainsFunc(p.Ops, isChange) {
 		return nil
 	}
-	head, err := c.Session(ctx, p.Session)
-	if err != nil {
+	head, found, err := c.find(ctx, p.Session)
+	if err != nil || !found {
 		return nil
 	}
 	r := repair.Request{Options: c.repairOptions(), Force: true}
+	r.Version = cmp.Or(r.Version, head.Version) // without a list of the sessions
 	before, err := c.store.Case(ctx, head, r)
 	if err != nil {
 		return nil

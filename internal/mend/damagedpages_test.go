@@ -69,9 +69,9 @@ func TestDamagedPages(t *testing.T) {
 			}
 			c = c.Cached()
 			heads, err := c.Sessions(t.Context())
-			var damaged error
+			damaged := c.CheckFile(t.Context(), 0)
 			found := map[string]Finding{}
-			for f := range c.ScanChecked(t.Context(), heads, 0, func(err error) { damaged = err }) {
+			for f := range c.Scan(t.Context(), heads) {
 				found[f.Session.ID] = f
 			}
 			var d *change.DamagedError
@@ -266,8 +266,8 @@ func TestDamagedForPrompts(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				found = slices.Collect(c.ScanChecked(t.Context(), all, 0, func(err error) { damaged = err }))
-				return found, damaged
+				damaged = c.CheckFile(t.Context(), 0)
+				return slices.Collect(c.Scan(t.Context(), all)), damaged
 			}
 			write := func(data []byte) {
 				if err := os.WriteFile(path, data, 0o644); err != nil {

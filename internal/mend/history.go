@@ -334,11 +334,10 @@ func (c *Store) checkTwice(ctx context.Context, ops []change.Op, now []*change.I
 		if o.Ref.Kind != change.KindSession || o.Post == nil || now[i] != nil || goes[o.Ref.Session] {
 			continue
 		}
-		var err error
-		if c, err = c.Listing(ctx); err != nil {
+		head, found, err := c.find(ctx, o.Ref.Session)
+		if err != nil {
 			return err
 		}
-		head, found := c.byID[o.Ref.Session]
 		if !found || head.Ref.Session == "" {
 			continue
 		}

@@ -10,17 +10,39 @@ import (
 // resultsAhead is how many results for each worker may wait for an earlier one.
 const resultsAhead = 8
 
-// mapOrdered calls f for each item, on as many workers as there are processors, and
-// yields the results in the order of items. The first worker calls side before its
-// first item. The sequence ends early when ctx does. When it has ended, no call of
-// f or side is left.
-func mapOrdered[T, R any](ctx context.Context, items []T, f func(context.Context, T) R, side func(context.Context)) iter.Seq[R] {
+// mapOrdered calls f for each item, for as many at once as there are processors, and
+// yields the results in the order of items. The sequence ends early when ctx does. When it has ended, no call of
+// f is left.
+func mapOrdered[T, R any](ctx context.Context, items []T, f func(context.Context, T) R) iter.Seq[R] {
 	return func(yield func(R) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		var wg sync.WaitGroup
 		defer wg.Wait()
 		defer stop()
-		for result := range startWorkers(ctx, &wg, items, f, side) {
+		workers := runtime.GOMAXPROCS(0)
+		results := make(chan chan R, workers*resultsAhead) // of each item the channel on which its result is sent
+		wg.Go(func() {
+			defer close(results)
+			slots := make(chan bool, workers)
+			for _, item := range items {
+				result := make(chan R, 1)
+				select {
+				case results <- result:
+				case <-ctx.Done():
+					return
+				}
+				select {
+				case slots <- true:
+				case <-ctx.Done():
+					return
+				}
+				wg.Go(func() {
+					result <- f(ctx, item)
+					<-slots
+				})
+			}
+		})
+		for result := range results {
 			select {
 			case r := <-result:
 				if ctx.Err() != nil || !yield(r) {
@@ -31,45 +53,4 @@ func mapOrdered[T, R any](ctx context.Context, items []T, f func(context.Context
 			}
 		}
 	}
-}
-
-// startWorkers starts the calls, and sends for each item the channel on which its
-// result will be sent. When ctx ends it starts no more.
-func startWorkers[T, R any](ctx context.Context, wg *sync.WaitGroup, items []T, f func(context.Context, T) R, side func(context.Context)) <-chan chan R {
-	type call struct {
-		item   T
-		result chan R
-	}
-	workers := min(runtime.GOMAXPROCS(0), len(items))
-	calls := make(chan call)
-	results := make(chan chan R, workers*resultsAhead)
-	for i := range workers {
-		wg.Go(func() {
-			if i == 0 {
-				side(ctx)
-			}
-			for c := range calls {
-				c.result <- f(ctx, c.item)
-				runtime.Gosched() // let the reader run before the next call
-			}
-		})
-	}
-	wg.Go(func() {
-		defer close(calls)
-		defer close(results)
-		for _, item := range items {
-			c := call{item, make(chan R, 1)}
-			select {
-			case results <- c.result:
-			case <-ctx.Done():
-				return
-			}
-			select {
-			case calls <- c:
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	return results
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 )
 
-func nothing(context.Context) {}
-
 func TestMapOrdered(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 100} {
 		var want []int
@@ -21,7 +19,7 @@ func TestMapOrdered(t *testing.T) {
 				runtime.Gosched()
 			}
 			return i
-		}, nothing))
+		}))
 		if !slices.Equal(got, want) {
 			t.Errorf("mapOrdered(%d values) = %v", n, got)
 		}
@@ -50,34 +48,13 @@ func TestMapOrderedStops(t *testing.T) {
 			defer running.Add(-1)
 			runtime.Gosched()
 			return 0
-		}, nothing) {
+		}) {
 			if taken++; taken == r.take {
 				break
 			}
 		}
 		if n := began.Load(); n > r.limit || running.Load() != 0 {
 			t.Errorf("%s: %d of 1000 calls were begun, want at most %d; %d still run, want 0", r.name, n, r.limit, running.Load())
-		}
-	}
-}
-
-// The side call is made once, and has ended when the sequence has, also if the reader
-// stops early.
-func TestMapOrderedSide(t *testing.T) {
-	for _, take := range []int{1000, 1} {
-		done, taken := 0, 0
-		for range mapOrdered(t.Context(), make([]int, 1000), func(context.Context, int) int { return 0 }, func(ctx context.Context) {
-			if take == 1 && runtime.GOMAXPROCS(0) > 1 {
-				<-ctx.Done()
-			}
-			done++
-		}) {
-			if taken++; taken == take {
-				break
-			}
-		}
-		if done != 1 || taken != take {
-			t.Errorf("%d side calls and %d results, want 1 and %d", done, taken, take)
 		}
 	}
 }

@@ -54,147 +54,55 @@ func (f *Finding) Fixable() bool {
 	return slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken && d.Fix != "" })
 }
 
-// Scan examines the sessions, several at a time, and yields a finding for each in the
-// order of heads. It reads only. Of a session that has not changed since an earlier
-// scan it reads only the stamp. If a session cannot be examined, its finding has an
-// Err; the sequence ends early only when ctx does. If heads are all sessions of the store, Scan keeps
-// the summary for [Store.Look], and a store made by [Store.Cached] lists the orphans
-// meanwhile for [Store.Orphans].
+// Scan examines the sessions, several at a time, and yields a finding for each in the order of heads. It reads only.
+// Of a session that has not changed since an earlier scan it reads only the stamp. If a session cannot be examined,
+// its finding has an Err; the sequence ends early only when ctx does. If heads are all sessions of the store, Scan
+// keeps the summary for [Store.Look], and a store made by [Store.Cached] lists the orphans for [Store.Orphans].
 func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
-	return c.scan(ctx, heads, func(p *pass, meanwhile func(context.Context)) iter.Seq[examined] {
-		return c.examineAll(ctx, p, heads, meanwhile)
-	})
-}
-
-// scan is Scan with the sessions that examine yields.
-func (c *Store) scan(ctx context.Context, heads []change.Head, examine func(*pass, func(context.Context)) iter.Seq[examined]) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
-		p, meanwhile := c.pass, func(context.Context) {}
-		whole := len(heads) == c.listed.get().sessions
-		switch {
-		case p == nil:
-			p = c.newPass()
-		case whole:
-			meanwhile = func(ctx context.Context) { _, _ = p.listOrphans(ctx) } // Orphans returns the error
-		}
+		p, whole := cmp.Or(c.pass, c.newPass()), len(heads) == c.listed.get().sessions
 		p.start(len(heads))
 		lost := c.salvageLosses()
 		var summary Summary
-		stopped := false
-		for e := range examine(p, meanwhile) {
+		for e := range c.examineAll(ctx, p, heads) {
 			p.add(e.Session, e.result)
 			e.Diagnoses = append(slices.Clip(e.Diagnoses), lost[e.Session.ID]...)
 			summary.Add(e.Session, e.Severity(), e.Shown(), e.Fixable(), e.Busy, e.Err)
-			if stopped = !yield(e.Finding); stopped {
-				break
-			}
-		}
-		switch finished := !stopped && ctx.Err() == nil; {
-		case finished && whole:
-			summary.Time, summary.Damage = c.opt.Now(), p.knownDamage()
-			p.save(ctx, true, &summary)
-		default:
-			p.save(ctx, false, nil)
-		}
-	}
-}
-
-// ScanChecked is Scan of a store made by [Store.Cached], with [Store.CheckFile] meanwhile: it calls checked with its error
-// before it yields the first finding.
-func (c *Store) ScanChecked(ctx context.Context, heads []change.Head, most int64, checked func(error)) iter.Seq[Finding] {
-	return func(yield func(Finding) bool) {
-		what, needed := c.whatToCheck(most)
-		if !needed || c.pass.current || len(heads) < 2 {
-			checked(c.CheckFile(ctx, most))
-			c.Scan(ctx, heads)(yield)
-			return
-		}
-		c.scan(ctx, heads, func(p *pass, meanwhile func(context.Context)) iter.Seq[examined] {
-			return c.examineChecked(ctx, p, heads, meanwhile, what, checked)
-		})(yield)
-	}
-}
-
-// examineChecked is examineAll, with a check of the file meanwhile. It yields nothing before the check
-// has ended. If the file is damaged, all sessions are examined again: a prompt in any may meet the damage.
-func (c *Store) examineChecked(ctx context.Context, p *pass, heads []change.Head, meanwhile func(context.Context), what change.Check, checked func(error)) iter.Seq[examined] {
-	return func(yield func(examined) bool) {
-		result := make(chan error, 1)
-		known, damaged := false, false
-		learn := func(err error) {
-			known = true
-			_, damaged = errors.AsType[*change.DamagedError](err)
-			p.noteCheck(what, err)
-			checked(err)
-		}
-		var early []examined
-		yieldEarly := func() bool {
-			for _, e := range early {
-				if !yield(e) {
-					return false
-				}
-			}
-			early = early[:0]
-			return true
-		}
-		side := func(sideCtx context.Context) { // which ends with the sessions; the check may take longer
-			result <- c.store.CheckFile(ctx, what)
-			meanwhile(sideCtx)
-		}
-		for e := range c.examineAll(ctx, p, heads, side) {
-			early = append(early, e)
-			if !known {
-				select {
-				case err := <-result:
-					learn(err)
-				default:
-					continue
-				}
-			}
-			if damaged {
-				break
-			}
-			if !yieldEarly() {
+			if !yield(e.Finding) {
+				p.save(ctx, false, nil)
 				return
 			}
 		}
-		if !known {
-			learn(<-result)
+		if whole && c.pass != nil && ctx.Err() == nil {
+			_, _ = p.listOrphans(ctx) // Orphans returns the error
 		}
-		if damaged {
-			c.examineAll(ctx, p, heads, meanwhile)(yield)
+		if whole = whole && ctx.Err() == nil; !whole {
+			p.save(ctx, false, nil)
 			return
 		}
-		yieldEarly()
+		summary.Time, summary.Damage = c.opt.Now(), p.knownDamage()
+		p.save(ctx, true, &summary)
 	}
 }
 
-// CheckFile checks the file of the store, if its sessions are together in one file: whether its -wal belongs to it, its schema
-// and its free list, and all of it if it has at most most bytes; 0 for any. The error is a [*change.DamagedError] if it is
-// damaged: what can be read of it is right. A store made by [Store.Cached] checks a file once in each state; its next scan of all
-// sessions notes the damage.
+// CheckFile checks the file of the store, if its sessions are together in one file: whether its -wal belongs to it,
+// its schema and its free list, and all of it if it has at most most bytes; 0 for any. The error is a
+// [*change.DamagedError] if it is damaged: what can be read of it is right. A store made by [Store.Cached] checks a
+// file once in each state; its next scan of all sessions notes the damage.
 func (c *Store) CheckFile(ctx context.Context, most int64) error {
-	what, needed := c.whatToCheck(most)
-	if !needed {
+	info, err := os.Stat(c.store.ID().Root)
+	if err != nil || c.pass != nil && c.pass.knownSound() {
 		return nil
 	}
-	err := c.store.CheckFile(ctx, what)
+	what := change.CheckAll
+	if most > 0 && info.Size() > most {
+		what = change.CheckFree
+	}
+	err = c.store.CheckFile(ctx, what)
 	if c.pass != nil {
 		c.pass.noteCheck(what, err)
 	}
 	return err
-}
-
-// whatToCheck returns what CheckFile checks, false for nothing.
-func (c *Store) whatToCheck(most int64) (change.Check, bool) {
-	info, err := os.Stat(c.store.ID().Root)
-	switch {
-	case err != nil, c.pass != nil && c.pass.knownSound():
-		return 0, false
-	case most > 0 && info.Size() > most:
-		return change.CheckFree, true
-	}
-	return change.CheckAll, true
 }
 
 // CheckAccess returns an error if some sessions cannot be listed, or if the agent cannot write to the
@@ -246,7 +154,7 @@ type examined struct {
 
 // examineAll yields what is found in each session. If the store has not changed, what an earlier
 // scan found is yielded without workers: to pass a session to one takes longer than to look it up.
-func (c *Store) examineAll(ctx context.Context, p *pass, heads []change.Head, side func(context.Context)) iter.Seq[examined] {
+func (c *Store) examineAll(ctx context.Context, p *pass, heads []change.Head) iter.Seq[examined] {
 	return func(yield func(examined) bool) {
 		for p.current && len(heads) > 0 && ctx.Err() == nil {
 			e, ok := c.lookup(ctx, p, heads[0])
@@ -258,7 +166,7 @@ func (c *Store) examineAll(ctx context.Context, p *pass, heads []change.Head, si
 			}
 			heads = heads[1:]
 		}
-		mapOrdered(ctx, heads, func(ctx context.Context, h change.Head) examined { return c.examine(ctx, p, h) }, side)(yield)
+		mapOrdered(ctx, heads, func(ctx context.Context, h change.Head) examined { return c.examine(ctx, p, h) })(yield)
 	}
 }
 
@@ -334,6 +242,21 @@ func (c *Store) Listing(ctx context.Context) (*Store, error) {
 		copied.byID[h.ID] = h
 	}
 	return &copied, err
+}
+
+// find returns the session with an id, and whether there is one. It lists all sessions only if the store cannot tell,
+// and for a store of [Store.Listing] not again.
+func (c *Store) find(ctx context.Context, id string) (head change.Head, found bool, err error) {
+	if c.byID == nil {
+		if head, err = c.store.SessionByID(ctx, id); err == nil {
+			return head, true, nil
+		}
+	}
+	if c, err = c.Listing(ctx); err != nil {
+		return head, false, err
+	}
+	head, found = c.byID[id]
+	return head, found, nil
 }
 
 // ProposeRepair plans the repair of one session. It reads only: a dry run ends here, and
@@ -434,13 +357,9 @@ func (c *Store) current(ctx context.Context, id string, ops []change.Op) ([]*cha
 	if err != nil || !undo.NeedsSession(ops) {
 		return now, nil, err
 	}
-	c, err = c.Listing(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	head, found := c.byID[id]
-	if !found {
-		return now, nil, nil
+	head, found, err := c.find(ctx, id)
+	if err != nil || !found {
+		return now, nil, err
 	}
 	records, err := c.store.Records(ctx, head)
 	all := make([]change.Ref, len(records)) // not nil: the session is there

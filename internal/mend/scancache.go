@@ -38,7 +38,8 @@ func (c *Store) Look(ctx context.Context, most time.Duration) (now, earlier *Sum
 		if cached.pass.knownDamage() != "" {
 			most = 0
 		}
-		for f := range cached.ScanChecked(limited, heads, most, func(error) {}) { // the damage is noted
+		_ = cached.CheckFile(limited, most) // the damage is noted
+		for f := range cached.Scan(limited, heads) {
 			s.Add(f.Session, f.Severity(), f.Shown(), f.Fixable(), f.Busy, f.Err)
 		}
 	}
