@@ -129,42 +129,6 @@ func CallID(record string) string {
 	return "call_" + id[max(0, len(id)-maxIDPart):]
 }
 
-// fixSharedID gives each call an id of its own whose id an earlier one has: single vendors refuse
-// that of calls in other messages, too.
-func fixSharedID(x *Fault) []Fix {
-	return append([]Fix{{
-		Text:  "Each call whose id an earlier one has gets a new id.",
-		Whole: true,
-		Edit: func(d Editor) error {
-			taken, seen := map[string]bool{}, map[string]bool{}
-			var calls []*request.Block
-			for _, ref := range x.Messages() {
-				for _, b := range x.Stored(ref).Blocks() {
-					if isCall(b) && b.ToolID != "" {
-						taken[b.ToolID] = true
-						calls = append(calls, b)
-					}
-				}
-			}
-			for _, b := range calls {
-				if !seen[b.ToolID] {
-					seen[b.ToolID] = true
-					continue
-				}
-				ids := callIDs(b)
-				if taken[ids[0]] {
-					ids = ids[1:]
-				}
-				taken[ids[0]] = true
-				if err := d.SetCallID(b, ids[0]); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}}, fixCallID(x)...)
-}
-
 // isLongItem reports whether the id that is too long is that of an item, and not that of a call.
 func (x *Fault) isLongItem() bool {
 	return x.block != nil && (!isCall(x.block) || len(x.block.ItemID) > maxShortID && x.block.ToolID != "" && len(x.block.ToolID) <= maxShortID)

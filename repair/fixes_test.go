@@ -139,17 +139,6 @@ func TestFixCalls(t *testing.T) {
 			want: "user[hi] assistant[#c:ls{}=1 #call_m1p1:ls{}=2 | ok]",
 		},
 		{
-			name: "each later call gets an id, the last one that is not taken", provider: gateway, rules: "C3",
-			session: []message{
-				prompt(text("hi")),
-				answers(step(done("c", "ls", "{}", "1"), done("c", "ls", "{}", "2")), step(text("ok"))),
-				prompt(text("more")), answers(step(done("call_m1p1", "ls", "{}", "3")), step(text("ok"))),
-				prompt(text("more")), answers(step(done("c", "ls", "{}", "4")), step(text("ok"))),
-			},
-			want: "user[hi] assistant[#c:ls{}=1 #call_m1p1_mend:ls{}=2 | ok] user[more] assistant[#call_m1p1:ls{}=3 | ok] " +
-				"user[more] assistant[#call_m5p0:ls{}=4 | ok]",
-		},
-		{
 			name: "an id that is too long", provider: gpt, rules: "O6",
 			session: []message{prompt(text("hi")), answers(step(done(long, "ls", "{}", "1")), step(text("ok")))},
 			want:    "user[hi] assistant[#call_m1p0:ls{}=1 | ok]",

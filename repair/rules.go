@@ -122,7 +122,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 
 		"C1":  {Class: ToolResultMissing, Why: always(noResult)},
 		"C2":  {Class: ToolResultMissing, Why: always(noCall)},
-		"C3":  {Class: InvalidToolCall, Why: always("Another tool call of the same step has the same id."), Fixes: fixSharedID},
+		"C3":  {Class: InvalidToolCall, Why: always("Another tool call of the same step has the same id."), Fixes: fixCallID},
 		"C4":  {Class: InvalidToolCall, Why: whyIDLength, Fixes: fixCallID},
 		"C5":  {Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName},
 		"C6":  {Class: EmptyContentMessage, Why: always("The assistant message has neither text nor a tool call, and is sent with null as its content."), Fixes: fixEmptyTurn},

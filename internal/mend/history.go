@@ -439,12 +439,8 @@ func (c *Store) ProposeResolve(ctx context.Context, id string, d Decision) (e ch
 }
 
 // Unresolved returns the entry with that id if it is pending or in conflict.
-func (l *Journal) Unresolved(id string) (e change.Entry, err error) {
-	err = l.read(func(j *journal.Journal) error {
-		e, err = unresolved(j, id)
-		return err
-	})
-	return e, err
+func (l *Journal) Unresolved(id string) (change.Entry, error) {
+	return readOf(l, func(j *journal.Journal) (change.Entry, error) { return unresolved(j, id) })
 }
 
 func unresolved(j *journal.Journal, id string) (change.Entry, error) {

@@ -59,12 +59,8 @@ func (l *Journal) Folder() (string, error) {
 }
 
 // ID returns the id of the journal, which staged changes carry; "" if there is none yet.
-func (l *Journal) ID() (id string, err error) {
-	err = l.read(func(j *journal.Journal) error {
-		id = j.ID()
-		return nil
-	})
-	return id, err
+func (l *Journal) ID() (string, error) {
+	return readOf(l, func(j *journal.Journal) (string, error) { return j.ID(), nil })
 }
 
 // Join makes all changes that follow, up to the next call, one operation, so that they are undone together.
@@ -100,6 +96,15 @@ func (l *Journal) close() {
 // read runs f with the journal open for reading, an empty one if there is none yet. It may run f
 // several times if the journal is read unlocked.
 func (l *Journal) read(f func(*journal.Journal) error) error { return l.readAs(l.Unlocked, f) }
+
+// readOf returns the result of a function that reads the journal, see [Journal.read].
+func readOf[T any](l *Journal, f func(*journal.Journal) (T, error)) (result T, err error) {
+	err = l.read(func(j *journal.Journal) error {
+		result, err = f(j)
+		return err
+	})
+	return result, err
+}
 
 func (l *Journal) readAs(unlocked bool, f func(*journal.Journal) error) error {
 	jo := journal.Options{ReadOnly: true, Context: l.Context, Unlocked: unlocked}
@@ -166,12 +171,8 @@ func (l *Journal) with(jo journal.Options, f func(*journal.Journal) error) error
 }
 
 // Log lists entries, newest first. A query without a store lists those of all stores.
-func (l *Journal) Log(q journal.Query) (es []change.Entry, err error) {
-	err = l.read(func(j *journal.Journal) error {
-		es, err = j.List(q)
-		return err
-	})
-	return es, err
+func (l *Journal) Log(q journal.Query) ([]change.Entry, error) {
+	return readOf(l, func(j *journal.Journal) ([]change.Entry, error) { return j.List(q) })
 }
 
 // Show returns the entry with that id and its ops; [Journal.Find] has what a user names. If its
@@ -197,12 +198,8 @@ func OperationOf(e change.Entry) string { return operationPrefix + journal.IDOf(
 
 // Find returns the entries that a user names, newest first: the one with that id, or whose id begins with
 // it, or all of the operation with that id.
-func (l *Journal) Find(name string) (es []change.Entry, err error) {
-	err = l.read(func(j *journal.Journal) error {
-		es, err = find(j, name)
-		return err
-	})
-	return es, err
+func (l *Journal) Find(name string) ([]change.Entry, error) {
+	return readOf(l, func(j *journal.Journal) ([]change.Entry, error) { return find(j, name) })
 }
 
 func find(j *journal.Journal, name string) ([]change.Entry, error) {
@@ -230,25 +227,18 @@ func find(j *journal.Journal, name string) ([]change.Entry, error) {
 
 // Verify checks the whole journal. With the head that an earlier call returned, it also
 // checks that the events up to that head are still there.
-func (l *Journal) Verify(head string) (r journal.Report, err error) {
-	err = l.read(func(j *journal.Journal) error {
+func (l *Journal) Verify(head string) (journal.Report, error) {
+	return readOf(l, func(j *journal.Journal) (journal.Report, error) {
 		if head != "" {
-			r, err = j.VerifyHead(head)
-		} else {
-			r, err = j.Verify()
+			return j.VerifyHead(head)
 		}
-		return err
+		return j.Verify()
 	})
-	return r, err
 }
 
 // Old returns the entries of which GC may remove the images, newest first, see [journal.Journal.Old].
-func (l *Journal) Old(t time.Time) (es []change.Entry, err error) {
-	err = l.read(func(j *journal.Journal) error {
-		es, err = j.Old(t)
-		return err
-	})
-	return es, err
+func (l *Journal) Old(t time.Time) ([]change.Entry, error) {
+	return readOf(l, func(j *journal.Journal) ([]change.Entry, error) { return j.Old(t) })
 }
 
 // GC removes the images of entries that began before t, except pending and conflicted
@@ -272,10 +262,6 @@ func (l *Journal) Forget(ctx context.Context, es []change.Entry) (freed journal.
 }
 
 // Export writes the whole journal to w as JSON Lines, see [journal.Journal.Export].
-func (l *Journal) Export(ctx context.Context, w io.Writer, withBytes bool) (r journal.Report, err error) {
-	err = l.read(func(j *journal.Journal) error {
-		r, err = j.Export(ctx, w, withBytes)
-		return err
-	})
-	return r, err
+func (l *Journal) Export(ctx context.Context, w io.Writer, withBytes bool) (journal.Report, error) {
+	return readOf(l, func(j *journal.Journal) (journal.Report, error) { return j.Export(ctx, w, withBytes) })
 }
