@@ -4,6 +4,7 @@
 package undo
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -96,7 +97,7 @@ func NeedsSession(ops []change.Op) bool {
 // contentConflict returns why the op does not apply to what the record holds, or "".
 func contentConflict(o change.Op, now *change.Image) string {
 	switch {
-	case now.Equal(o.Pre), now.Equal(o.Post): // the latter has nothing left to do
+	case now.Equal(o.Pre), now.Equal(o.Post), continued(o, now) != nil: // the second has nothing left to do
 		return ""
 	case now == nil:
 		return "deleted since"
@@ -105,6 +106,27 @@ func contentConflict(o change.Op, now *change.Image) string {
 	}
 	return "changed since"
 }
+
+// continued returns what an op makes of the file of a session of lines to which the agent has appended since: these
+// lines stay. It returns nil if the record is no such file, and holds something else.
+func continued(o change.Op, now *change.Image) *change.Image {
+	if o.Ref.Kind != change.KindSession || o.Pre == nil || o.Post == nil || now == nil || now.Mode != o.Pre.Mode {
+		return nil
+	}
+	before, after := o.Pre.Data, o.Post.Data
+	added, ok := bytes.CutPrefix(now.Data, before)
+	switch {
+	case !ok || len(added) == 0 || !bytes.HasSuffix(before, newline):
+		return nil
+	case len(after) > len(before) && bytes.HasPrefix(now.Data, after): // it is done
+		return now
+	case len(after) > 0 && !bytes.HasSuffix(after, newline):
+		added = slices.Concat(newline, added)
+	}
+	return &change.Image{Data: slices.Concat(after, added), Mode: o.Post.Mode}
+}
+
+var newline = []byte("\n")
 
 // Moves reports whether ops move a record to another project: parts of such a change cannot be reverted alone.
 func Moves(ops []change.Op) bool {
@@ -233,6 +255,9 @@ func addColumns(i *change.Image, now change.Record) *change.Image {
 func Rebase(ops []change.Op, now []*change.Image) []change.Op {
 	rebased := make([]change.Op, 0, len(ops))
 	for i, o := range ops {
+		if to := continued(o, now[i]); to != nil {
+			o.Post = to
+		}
 		done := o.Post.Equal(now[i])
 		if o.Ref.Kind == change.KindFolder { // its mode does not count
 			done = (o.Post == nil) == (now[i] == nil)

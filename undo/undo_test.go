@@ -188,6 +188,40 @@ func TestRebase(t *testing.T) {
 	}
 }
 
+// A session to which its agent has appended lines keeps them. One that was changed in another way is a conflict.
+func TestRebaseLines(t *testing.T) {
+	ref := change.Ref{Kind: change.KindSession, Session: "ses_1"}
+	for _, c := range []struct{ pre, post, now, want string }{
+		{"a\n", "a\nb\n", "a\nc\n", "a\nb\nc\n"},
+		{"a\nb\n", "a\n", "a\nb\nc\n", "a\nc\n"},
+		{"a\n", "x\nt", "a\nc\n", "x\nt\nc\n"},
+		{"a\n", "x\nt", "a\n", "x\nt"},
+		{"a\n", "a\nb\n", "a\nb\nc\n", ""},           // it is done
+		{"a\nb\n", "a\n", "a\nc\n", "changed since"}, // another line has taken its place
+		{"a", "b", "a\nc", "changed since"},          // a file without lines
+		{"a\n", "b\n", "c\na\n", "changed since"},
+	} {
+		ops, now := []change.Op{{Ref: ref, Pre: image(c.pre), Post: image(c.post)}}, []*change.Image{image(c.now)}
+		if cs := undo.Conflicts(ops, now, nil); len(cs) > 0 {
+			if cs[0].Why != c.want {
+				t.Errorf("%q -> %q of %q: conflict %q, want %q", c.pre, c.post, c.now, cs[0].Why, c.want)
+			}
+			continue
+		}
+		want := []change.Op{{Ref: ref, Pre: image(c.now), Post: image(c.want)}}
+		if c.want == "" {
+			want = []change.Op{}
+		}
+		if diff := cmp.Diff(want, undo.Rebase(ops, now)); diff != "" {
+			t.Errorf("%q -> %q of %q (-want +got):\n%s", c.pre, c.post, c.now, diff)
+		}
+	}
+	gone := []change.Op{{Ref: ref, Pre: image("a\n")}}
+	if cs := undo.Conflicts(gone, []*change.Image{image("a\nb\n")}, nil); len(cs) != 1 {
+		t.Errorf("a session that is to go and went on: conflicts %v, want one", cs)
+	}
+}
+
 func TestMoves(t *testing.T) {
 	old := change.Ref{Kind: change.KindSession, Project: "old", Session: "ses_1"}
 	moved := old

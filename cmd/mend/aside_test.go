@@ -31,6 +31,9 @@ func longPrompt(s damage.Store) {
 	s.Put(part)
 }
 
+// transcriptFile is the file of a session below a store of Claude Code.
+const transcriptFile = "projects/-home-user-project/" + claude.Session + ".jsonl"
+
 // storeOf writes the file of a session below a store, and returns them as a test store.
 func storeOf(t *testing.T, session, file string, data []byte) *testStore {
 	t.Helper()
@@ -62,7 +65,8 @@ type asideCase struct {
 	store   func(t *testing.T) *testStore
 	flags   []string
 	leftOut string
-	code    int // of scan before it is set aside
+	code    int    // of scan before it is set aside
+	file    string // to which the agent appends; "" if it does not
 }
 
 func asideCases() []asideCase {
@@ -74,19 +78,19 @@ func asideCases() []asideCase {
 		}
 	}
 	all := []asideCase{
-		{"a prompt of OpenCode", opencode(0, longPrompt), []string{"--provider", "openai"}, "1 prompt (pasted xxx", exitProblems},
+		{"a prompt of OpenCode", opencode(0, longPrompt), []string{"--provider", "openai"}, "1 prompt (pasted xxx", exitProblems, ""},
 		{"an answer of Claude Code", func(t *testing.T) *testStore {
-			return storeOf(t, claude.Session, "projects/-home-user-project/"+claude.Session+".jsonl", claude.ByName("unknown block").Broken())
-		}, nil, "1 other block (novelty)", exitProblems},
+			return storeOf(t, claude.Session, transcriptFile, claude.ByName("unknown block").Broken())
+		}, nil, "1 other block (novelty)", exitProblems, transcriptFile},
 		{"an answer of Claude Code that is marked as a subagent's", func(t *testing.T) *testStore {
-			return storeOf(t, claude.Session, "projects/-home-user-project/"+claude.Session+".jsonl", claude.ByName("last marked as a subagent's").Broken())
-		}, nil, "1 answer (Done 13.)", exitProblems},
+			return storeOf(t, claude.Session, transcriptFile, claude.ByName("last marked as a subagent's").Broken())
+		}, nil, "1 answer (Done 13.)", exitProblems, transcriptFile},
 		{"a line of Codex", func(t *testing.T) *testStore {
 			return rolloutOf(t, codex.ByName("a part of no known type").Broken())
-		}, nil, "1 unread record (line-27)", exitProblems},
+		}, nil, "1 unread record (line-27)", exitProblems, codex.File},
 	}
 	for i, version := range damage.Versions {
-		all = append(all, asideCase{"a part of OpenCode " + version, opencode(i, unknownPart), []string{"--at-risk"}, "1 unread record (prt_", exitDone})
+		all = append(all, asideCase{"a part of OpenCode " + version, opencode(i, unknownPart), []string{"--at-risk"}, "1 unread record (prt_", exitDone, ""})
 	}
 	return all
 }
@@ -154,6 +158,23 @@ func TestSetAside(t *testing.T) {
 			same("after the redo", false)
 			run(exitDone, "Undone", "undo", "--yes")
 			same("after the second undo", true)
+			file := filepath.Join(ts.path, c.file)
+			if c.file == "" {
+				return
+			}
+			run(exitDone, "", "redo", "--yes")
+			next := []byte("{\"type\":\"mode\",\"mode\":\"normal\"}\n") // the agent goes on
+			data, err := os.ReadFile(file)
+			if err == nil {
+				err = os.WriteFile(file, append(data, next...), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(exitDone, "Undone", "undo", "--yes")
+			if got, want := ts.bytesOf()[file], before[file]+string(next); got != want {
+				t.Errorf("after the agent went on and an undo:\n%s\nwant:\n%s", got, want)
+			}
 		})
 	}
 }
