@@ -240,7 +240,7 @@ func TestDeb(t *testing.T) {
 	}
 	checkProgram(t, filepath.Join(root, "usr/bin/mend"))
 	for _, name := range []string{
-		"usr/share/man/man1/mend-repair.1.gz", "usr/share/bash-completion/completions/mend", "usr/share/zsh/vendor-completions/_mend",
+		"usr/share/man/man1/mend-fix.1.gz", "usr/share/bash-completion/completions/mend", "usr/share/zsh/vendor-completions/_mend",
 		"usr/share/fish/vendor_completions.d/mend.fish", "usr/share/doc/mend/copyright",
 	} {
 		if info, err := os.Stat(filepath.Join(root, name)); err != nil || info.Size() == 0 {

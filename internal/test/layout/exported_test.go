@@ -31,7 +31,7 @@ func TestExported(t *testing.T) {
 func checkExported(t *testing.T, fset *token.FileSet, f *ast.File) {
 	internal := map[string]bool{}
 	for _, i := range f.Imports {
-		if path := strings.Trim(i.Path.Value, `"`); strings.HasPrefix(path, "mend/internal/") {
+		if path := strings.Trim(i.Path.Value, `"`); strings.Contains(path, "/internal/") {
 			internal[filepath.Base(path)] = true
 		}
 	}
