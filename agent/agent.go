@@ -165,6 +165,8 @@ type Reader interface {
 	// CheckAccess returns an error if some sessions cannot be listed, or if the agent uses the store
 	// and cannot write to it, and so answers no prompt.
 	CheckAccess(inUse bool) error
+	// Changeable returns why nothing in the store may be changed; nil if it may.
+	Changeable(ctx context.Context) error
 	// CheckLinks returns a [*change.LinkedError] about a record whose file cannot be replaced since it
 	// has several names.
 	CheckLinks(ctx context.Context, refs []change.Ref) error

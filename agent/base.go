@@ -98,6 +98,9 @@ func (base) CheckFile(context.Context, change.Check) error { return nil }
 // CheckAccess implements [Store].
 func (base) CheckAccess(bool) error { return nil }
 
+// Changeable implements [Store].
+func (base) Changeable(context.Context) error { return nil }
+
 // CheckLinks implements [Store].
 func (base) CheckLinks(context.Context, []change.Ref) error { return nil }
 

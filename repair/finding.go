@@ -20,7 +20,7 @@ type Finding struct {
 	Records []change.Ref
 
 	Class    Class
-	Tier     Tier // of the class
+	Tier     Tier // "" for the class's
 	Severity Severity
 
 	Why     string        // why it is a fault, as a sentence; "" for what the rule says

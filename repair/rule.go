@@ -99,7 +99,7 @@ func (t *Rules) Fault(c *Case, f Finding) *Fault {
 	if x.Rule.ClassOf != nil {
 		x.Class = x.Rule.ClassOf(x)
 	}
-	x.Tier = t.ExplainClass(x.Class).Tier
+	x.Tier = cmp.Or(x.Tier, t.ExplainClass(x.Class).Tier)
 	return x
 }
 

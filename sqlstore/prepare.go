@@ -35,6 +35,9 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 // check does the checks of Prepare that read rows.
 func (s *Store) check(ctx context.Context, changes *rowChanges) error {
 	return s.checkedView(ctx, func(c *Conn) error {
+		if err := s.checkWriting(c); err != nil {
+			return err
+		}
 		if conflicts, err := c.findConflicts(changes); err != nil || len(conflicts) > 0 {
 			return conflictError(conflicts, err)
 		}

@@ -79,6 +79,9 @@ func (s *Store) alone(ctx context.Context, f func(c *Conn) error) (err error) {
 		return err
 	}
 	defer func() { err = cmp.Or(err, s.finish(c, false)) }()
+	if err := s.checkWriting(c); err != nil {
+		return err
+	}
 	return f(c)
 }
 

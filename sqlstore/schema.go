@@ -40,13 +40,8 @@ type Table struct {
 }
 
 // schemaOf returns the schema in the transaction of c. The error wraps [ErrUnusable] if it
-// does not match the specs, or is that of [Options].Check.
+// does not match the specs.
 func (s *Store) schemaOf(c *Conn) (*schema, error) {
-	if s.opt.Check != nil {
-		if err := s.opt.Check(c); err != nil {
-			return nil, err
-		}
-	}
 	source, err := c.Strings("SELECT coalesce(group_concat(sql, ';'), '') FROM sqlite_schema")
 	if err != nil {
 		return nil, err

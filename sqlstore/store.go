@@ -25,8 +25,8 @@ type Options struct {
 	// MaxRecord is the size in bytes of the largest data of a row that is read; 0 for
 	// SQLite's own limit.
 	MaxRecord int64
-	// Check, if not nil, is called in each transaction before anything else reads or writes. Its
-	// error ends the transaction.
+	// Check, if not nil, is called before a change is prepared, and in each transaction that writes. Its
+	// error ends that.
 	Check func(*Conn) error
 }
 

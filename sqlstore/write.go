@@ -58,11 +58,22 @@ func (s *Store) begin(c *Conn, f func(*Conn) error) error {
 	if err := c.db.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
+	if err := s.checkWriting(c); err != nil {
+		return err
+	}
 	var err error
 	if c.schema, err = s.schemaOf(c); err != nil {
 		return err
 	}
 	return f(c)
+}
+
+// checkWriting calls the check of [Options].
+func (s *Store) checkWriting(c *Conn) error {
+	if s.opt.Check == nil {
+		return nil
+	}
+	return s.opt.Check(c)
 }
 
 // finish ends the transaction if it is still open, and closes the connection. An error

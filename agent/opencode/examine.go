@@ -52,6 +52,7 @@ func (s *store) Refresh() {
 	s.ids.Clear()
 	s.models.reset()
 	s.holder.Store(nil)
+	s.newer.Store(nil)
 }
 
 // Busy implements [agent.Store].

@@ -22,6 +22,9 @@ func (s *store) Newer(version string) bool { return render.Newer(version) }
 // Forecast implements [agent.Store]. It reads only.
 func (s *store) Forecast(ctx context.Context, head change.Head, o repair.Options) (agent.Forecast, error) {
 	loaded, _, err := s.load(ctx, head)
+	if err == nil {
+		err = s.Changeable(ctx) // what a newer generation sends is not known
+	}
 	if err != nil {
 		return agent.Forecast{}, err
 	}

@@ -63,14 +63,44 @@ type store struct {
 	finder   atomic.Pointer[place.Finder] // until then
 	ids      sync.Map                     // results of idsOf, by repository, until then
 	holder   atomic.Pointer[func() bool]
+	newer    atomic.Pointer[takeover] // until then
 }
+
+// A takeover says whether a newer generation of OpenCode has taken over the database.
+type takeover struct {
+	imported map[string]bool // of database.Takeover
+	err      error
+}
+
+// leftBehind reports whether a session was surely not imported.
+func (t takeover) leftBehind(id string) bool { return t.imported != nil && !t.imported[id] }
+
+// takeover returns whether a newer generation of OpenCode had taken over the database at the last Refresh.
+func (s *store) takeover(ctx context.Context) takeover {
+	db, ok := s.records.(*database.Store)
+	if !ok {
+		return takeover{}
+	}
+	if known := s.newer.Load(); known != nil {
+		return *known
+	}
+	var t takeover
+	if t.imported, t.err = db.Takeover(ctx); ctx.Err() == nil {
+		s.newer.Store(&t)
+	}
+	return t
+}
+
+// Changeable implements [agent.Store].
+func (s *store) Changeable(ctx context.Context) error { return s.takeover(ctx).err }
 
 var _ agent.Store = (*store)(nil)
 
 // Writer implements [agent.Store].
 func (s *store) Writer(journal string) (txn.Store, error) {
 	if db, ok := s.records.(*database.Store); ok {
-		return db.For(journal), nil
+		_, err := db.Takeover(context.Background())
+		return db.For(journal), err
 	}
 	return tree.Open(s.at.Path, s.at.Layout != "", tree.Options{Owner: journal, Note: s.warn})
 }
@@ -126,6 +156,9 @@ func (s *store) load(ctx context.Context, head change.Head) (*record.Session, ch
 	if err != nil {
 		return nil, change.Stamp{}, err
 	}
+	if t := s.takeover(ctx); t.err != nil {
+		loaded.TakenOver, loaded.LeftBehind = true, t.leftBehind(head.ID)
+	}
 	return loaded, stamp, nil
 }
 
@@ -172,6 +205,9 @@ func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*
 // of the session.
 func (s *store) Settings(head change.Head) string {
 	settings := s.models.stateIn(head.Directory)
+	if t := s.takeover(context.Background()); t.err != nil {
+		settings += fmt.Sprintf(" taken over, left behind %t", t.leftBehind(head.ID))
+	}
 	if fault := s.folder(head.Directory); fault != "" {
 		all, certain := s.placesOf(context.Background(), head)
 		settings += fmt.Sprint(fault, all, certain)

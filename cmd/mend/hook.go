@@ -132,6 +132,9 @@ func openRecoverer(ctx context.Context, env *environment, pipe *live.Pipe, set [
 		return nil, errDisabled
 	}
 	client, err := mend.Open(env.opt)
+	if err == nil {
+		err = client.Changeable(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}

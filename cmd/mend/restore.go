@@ -630,7 +630,7 @@ func firstCommand(env *environment, f mend.Finding) (command, why string) {
 		return env.cmdline("restore", h.ID), "It is not listed"
 	case repair.Archived:
 		return env.cmdline("restore", h.ID), "It is archived"
-	case repair.Listed:
+	case repair.TakenOver, repair.Listed:
 	}
 	if f.Severity() == repair.Broken {
 		return env.cmdline("fix", h.ID), "It is broken"

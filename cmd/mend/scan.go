@@ -170,6 +170,10 @@ func (r *scanReport) scan(ctx context.Context, s storeSessions) error {
 	}
 	whole := !r.named && r.flags.sessionFilter.all()
 	r.nextStore(c)
+	fixed := c.Changeable(ctx)
+	if fixed != nil {
+		r.Note(term.ShortenHome(fixed.Error()))
+	}
 	progress := r.Progress(len(heads), "scanning")
 	r.damaged = checkFile(ctx, r.Terminal, c, largestChecked)
 	for f := range c.Scan(ctx, heads) {
@@ -195,7 +199,7 @@ func (r *scanReport) scan(ctx context.Context, s storeSessions) error {
 	if !r.JSON {
 		r.print(all)
 	}
-	if whole {
+	if whole && fixed == nil {
 		if len(all) == 0 {
 			r.findKept(ctx, c)
 		}
@@ -419,7 +423,7 @@ func (r *scanReport) whatIsWrong(f mend.Finding) string {
 		words = append(words, "mend restore")
 	case s == repair.Listed && f.Severity() == repair.Lost:
 		words = append(words, "no copy")
-	case s == repair.Listed:
+	case s == repair.Listed, s == repair.TakenOver:
 	case s == repair.NoFolder:
 		words = append(words, "mend move")
 	case s == repair.NotLoaded && !r.isKept(f.Session.ID):

@@ -191,6 +191,7 @@ func shownTexts(env *environment, l *mend.Summary) (texts []string) {
 		{l.Archived, "archived", "restore", "lists one again"},
 		{l.Hidden, "hidden: not listed where they belong", "restore", "brings them back"},
 		{l.NoFolder, "without their folder", "move", "gives them another one"},
+		{l.TakenOver, "taken over by a newer generation of the agent", "keep", "copies them as they were before"},
 		{l.NotLoaded, "in which the agent finds no conversation", "restore", "brings back what was kept"},
 	} {
 		if x.n > 0 {
@@ -277,6 +278,8 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 		return "mend restore", "show what was kept of sessions that are gone (asks first)"
 	case s.LastScan.Failed > 0:
 		return "mend scan --broken", "show why sessions cannot be examined, and what to do"
+	case s.LastScan.TakenOver > 0:
+		return "mend keep", "copy the sessions as they were before a newer generation of the agent took them over"
 	case s.LastScan.Latent > 0:
 		return "mend fix --at-risk", "also fix what works, but would break with another version or setting (asks first)"
 	case only != nil && only.Installer() != nil && !hasPlugin(s.Plugins, only):
@@ -459,7 +462,8 @@ func countsText(l *mend.Summary) string {
 		n      int
 		text   string
 		colour func(...any) string
-	}{{l.Broken, brokenCount(l), term.Bad}, {l.Latent, fmt.Sprintf("%d %s", l.Latent, atRisk), term.Warn}, {l.Lost, fmt.Sprintf("%d lost something", l.Lost), term.Warn}, {l.Healthy(), fmt.Sprintf("%d healthy", l.Healthy()), term.Good}} {
+	}{{l.Broken, brokenCount(l), term.Bad}, {l.Latent, fmt.Sprintf("%d %s", l.Latent, atRisk), term.Warn}, {l.Lost, fmt.Sprintf("%d lost something", l.Lost), term.Warn}, {l.TakenOver, fmt.Sprintf("%d not judged", l.TakenOver), term.Warn},
+		{l.Healthy(), fmt.Sprintf("%d healthy", l.Healthy()), term.Good}} {
 		if l.Healthy() == l.Sessions && l.Latent == 0 {
 			x.text = "all healthy"
 		}

@@ -128,6 +128,9 @@ func (c *Store) ID() change.StoreID {
 	return id
 }
 
+// Changeable returns why nothing in the store may be changed; nil if it may.
+func (c *Store) Changeable(ctx context.Context) error { return c.store.Changeable(ctx) }
+
 // Reader returns what the agent says of the store, without the options, the cache and the journal.
 func (c *Store) Reader() agent.Reader { return c.store }
 

@@ -39,6 +39,9 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 	to = filepath.Clean(to)
 	seen := c.seen()
 	c.store.Refresh() // of an earlier question nothing counts: which processes run
+	if err := c.Changeable(ctx); err != nil {
+		return m, err
+	}
 	heads, err := c.Sessions(ctx)
 	if err != nil {
 		return m, err

@@ -165,7 +165,7 @@ func fullest(states []keep.State, wanted func(keep.State) bool) (best *keep.Stat
 // it, newest first.
 func (c *Store) restorable(ctx context.Context, k *keep.Keep, f Finding, states []keep.State) (Restorable, bool, error) {
 	shown := repair.ShownBy(slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool {
-		return d.Shown == repair.NoFolder // mend move is for those
+		return d.Shown == repair.NoFolder || d.Shown == repair.TakenOver // mend move is for those; nothing is changed of these
 	}))
 	r := Restorable{Session: f.Session, State: string(shown)}
 	if shown == repair.Listed && len(states) == 0 {
@@ -456,6 +456,9 @@ var ErrNothingKept error = fail.New(fail.Problems, `"mend restore" lists what ca
 // kept of it in k, which may be nil. It reads only. Before [Store.Apply] carries the plan out,
 // [Store.KeepBefore] keeps what the session has now.
 func (c *Store) ProposeRestore(ctx context.Context, k *keep.Keep, head change.Head, r RestoreRequest) (done Restored, err error) {
+	if err := c.Changeable(ctx); err != nil {
+		return done, err
+	}
 	seen := c.seen()
 	done.Session = head
 	listed := false

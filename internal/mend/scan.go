@@ -293,6 +293,9 @@ func (c *Store) ProposeUncompact(ctx context.Context, head change.Head, r repair
 
 // propose reads a session and makes a plan of it with f.
 func (c *Store) propose(ctx context.Context, head change.Head, force bool, p *change.Plan, f func(*repair.Case) error) error {
+	if err := c.Changeable(ctx); err != nil {
+		return err
+	}
 	seen := c.seen()
 	s, err := c.store.Case(ctx, head, repair.Request{Options: c.repairOptions(), Force: force})
 	if err == nil {
@@ -325,6 +328,9 @@ func (c *Store) checkLinks(ctx context.Context, p change.Plan) error {
 // repaired before. The result is without After: while the plan is applied, that would take
 // several times the memory of the session.
 func (c *Store) plan(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
+	if err := c.Changeable(ctx); err != nil {
+		return repair.Result{}, err
+	}
 	r.All = r.All || c.isRepeated(ctx, head.ID, r.Error)
 	seen := c.seen()
 	s, err := c.store.Case(ctx, head, r)

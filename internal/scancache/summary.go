@@ -25,8 +25,9 @@ type Summary struct {
 	Hidden    int              `json:"hidden"`
 	NoFolder  int              `json:"noFolder"`
 	NotLoaded int              `json:"notLoaded"`
-	Damage    string           `json:"damage"` // what is damaged in the file of the store as a whole; "" for nothing
-	Worst     []SummarySession `json:"worst"`  // broken sessions, the newest first, at most worstKept
+	TakenOver int              `json:"takenOver"` // sessions of which a newer generation of the agent has a copy, which is not judged
+	Damage    string           `json:"damage"`    // what is damaged in the file of the store as a whole; "" for nothing
+	Worst     []SummarySession `json:"worst"`     // broken sessions, the newest first, at most worstKept
 	Time      time.Time        `json:"time"`
 }
 
@@ -63,6 +64,8 @@ func (s *Summary) Add(head change.Head, worst repair.Severity, shown repair.Show
 		s.NoFolder++
 	case repair.NotLoaded:
 		s.NotLoaded++
+	case repair.TakenOver:
+		s.TakenOver++
 	case repair.Listed:
 	}
 	switch worst {
@@ -82,9 +85,9 @@ func (s *Summary) Add(head change.Head, worst repair.Severity, shown repair.Show
 	}
 }
 
-// Healthy returns the number of sessions with nothing but notes.
+// Healthy returns the number of sessions that were judged, with nothing but notes.
 func (s *Summary) Healthy() int {
-	return max(0, s.Sessions-s.Broken-s.Latent-s.Lost)
+	return max(0, s.Sessions-s.Broken-s.Latent-s.Lost-s.TakenOver)
 }
 
 // SameCounts reports whether two summaries differ in nothing but their time.
@@ -106,6 +109,7 @@ func (s Summary) Plus(o Summary) Summary {
 	s.Hidden += o.Hidden
 	s.NoFolder += o.NoFolder
 	s.NotLoaded += o.NotLoaded
+	s.TakenOver += o.TakenOver
 	s.Damage = cmp.Or(s.Damage, o.Damage)
 	s.Worst = slices.Concat(s.Worst, o.Worst)
 	slices.SortStableFunc(s.Worst, func(a, b SummarySession) int { return cmp.Compare(b.Updated, a.Updated) })

@@ -148,14 +148,14 @@ func (p Program) databases(dir string, isOne func(path string, ofChannel bool) b
 	return found
 }
 
-// hasTables reports whether the file is a database with OpenCode's tables, also of a newer
-// generation, or one that cannot be examined because it is locked.
+// hasTables reports whether the file is a database with OpenCode's tables, or one that cannot be examined because it
+// is locked.
 func hasTables(name string) bool {
 	s, err := Open(name, Options{BusyTimeout: time.Second})
 	if err == nil {
 		err = s.View(context.Background(), func(*sqlstore.Conn) error { return nil })
 	}
-	return err == nil || errors.Is(err, errNewer) || errors.Is(err, change.ErrLocked)
+	return err == nil || errors.Is(err, change.ErrLocked)
 }
 
 func isRegular(info fs.FileInfo, err error) bool { return err == nil && info.Mode().IsRegular() }

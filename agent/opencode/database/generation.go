@@ -1,9 +1,9 @@
 package database
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -12,8 +12,8 @@ import (
 )
 
 // errNewer means that a newer generation of OpenCode has taken over the database: it keeps its
-// sessions in tables of its own, and the rows that mend knows are no longer in use. Such a
-// database is neither judged nor changed.
+// sessions in tables of its own, and the rows that mend knows are no longer in use. They are
+// read, and neither judged nor changed.
 var errNewer = errors.New("a newer generation of OpenCode has taken it over")
 
 // checkGeneration returns an error that wraps errNewer if the database has a table of sessions,
@@ -28,7 +28,7 @@ func checkGeneration(c *sqlstore.Conn) error {
 		return err
 	}
 	if len(found) > 0 {
-		return newerError(c, "table", found[0])
+		return newerError("table", found[0])
 	}
 	// The key is in the first column of the primary key, or without one in the first column.
 	cols, err := c.Strings(`SELECT name FROM pragma_table_xinfo('kv') WHERE hidden = 0 ORDER BY pk = 0, pk, cid LIMIT 1`)
@@ -40,35 +40,35 @@ func checkGeneration(c *sqlstore.Conn) error {
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return newerError(c, "key", found[0])
+	return newerError("key", found[0])
 }
 
-func newerError(c *sqlstore.Conn, kind, name string) error {
-	err := fmt.Errorf("%w: %w (%s %.60s), which mend does not know: nothing in it is judged or changed", sqlstore.ErrUnusable, errNewer, kind, name)
-	if left := leftBehind(c); left != "" {
-		err = fmt.Errorf("%w; %s", err, left)
-	}
-	return fail.WithHint(err, "\"opencode export ID\" of that version writes a session to a file")
+func newerError(kind, name string) error {
+	return fail.New(fail.Unusable, `"mend scan" lists the sessions that it did not import, "mend scan SESSION --text" prints one, and "mend keep" copies them all`,
+		"%w (%s %.60s), which mend does not know: nothing in it is judged or changed", errNewer, kind, name)
 }
 
-// leftBehind says which sessions OpenCode 2 did not import, "" if that is not known: it imports once, and sessions that
-// an older version made later are never seen. It keeps the ids.
-func leftBehind(c *sqlstore.Conn) string {
-	const left = `FROM session WHERE id NOT IN (SELECT id FROM session_v2 WHERE id IS NOT NULL)`
-	count, err := c.Strings(`SELECT count(*) || '/' || (SELECT count(*) FROM session_v2 WHERE id IN (SELECT id FROM session)) ` + left)
-	var n, both int
-	if err != nil || len(count) == 0 { // tables or columns that are not known
-		return ""
+// Takeover returns an error if a newer generation of OpenCode has taken over the database, and then the ids of the
+// sessions that it has imported; nil if that is not known. It imports once: sessions that an older version made later
+// are never imported. A database that cannot be read is in use, as far as Takeover knows.
+func (s *Store) Takeover(ctx context.Context) (imported map[string]bool, err error) {
+	err = s.View(ctx, func(c *sqlstore.Conn) error {
+		err := checkGeneration(c)
+		if !errors.Is(err, errNewer) {
+			return err
+		}
+		ids, unknown := c.Strings("SELECT id FROM session_v2 WHERE id IN (SELECT id FROM session)")
+		if unknown != nil || len(ids) == 0 { // tables or columns that mend does not know
+			return err
+		}
+		imported = make(map[string]bool, len(ids))
+		for _, id := range ids {
+			imported[id] = true
+		}
+		return err
+	})
+	if !errors.Is(err, errNewer) {
+		return nil, nil
 	}
-	if _, err := fmt.Sscanf(count[0], "%d/%d", &n, &both); err != nil || n == 0 || both == 0 {
-		return ""
-	}
-	names, err := c.Strings(`SELECT id || ' "' || coalesce(substr(title, 1, 40), '') || '"' ` + left + ` ORDER BY time_updated DESC LIMIT 3`)
-	if err != nil {
-		return ""
-	}
-	if n > len(names) {
-		names = append(names, "...")
-	}
-	return fmt.Sprintf("older sessions that it did not import: %d (%s)", n, strings.Join(names, ", "))
+	return imported, fmt.Errorf("%s: %w", s.ID().Root, err)
 }

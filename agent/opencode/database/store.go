@@ -77,8 +77,7 @@ func (s *Store) KeptFiles(journal string) agent.KeptFiles { return s.For(journal
 
 // Open opens the database at path, or the one in the folder at path. It reads its header
 // and checks its side files; the schema is checked by the first read. It writes nothing.
-// The error wraps [sqlstore.ErrUnusable], and errNewer as well if a newer generation of
-// OpenCode uses it, or is the system's.
+// The error wraps [sqlstore.ErrUnusable], or is the system's.
 func Open(path string, o Options) (*Store, error) {
 	if o.MaxSession <= 0 {
 		o.MaxSession = memory.LargestSession()
@@ -92,10 +91,6 @@ func Open(path string, o Options) (*Store, error) {
 	})
 	if err != nil {
 		return nil, err
-	}
-	// Any other error is that of the first read.
-	if err := db.View(context.Background(), func(*sqlstore.Conn) error { return nil }); errors.Is(err, errNewer) {
-		return nil, fmt.Errorf("opening %s: %w", file, err)
 	}
 	return &Store{Store: db, opt: o}, nil
 }

@@ -48,6 +48,31 @@ func isSummary(m *record.Message) bool {
 	return m.Role == change.RoleAssistant && js.Parse(m.Data).Get("summary").Truthy()
 }
 
+// findOpenSummaries finds summaries of compactions that have no end. OpenCode 1 does not need it; the import of OpenCode 2
+// drops the compaction (docs/opencode.md).
+func findOpenSummaries(c *simulation) (fs []finding) {
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		if isSummary(m) && m.Completed == 0 && m.Finish != "" && !m.Failed && !m.Malformed() && !c.settings[own].profile.Tree() {
+			const why = "The summary of a compaction has no end. OpenCode 2 would not import the compaction, and would send all that it replaced again."
+			fs = append(fs, finding{Ref: m.Ref, Tier: repair.Ask, Text: why})
+		}
+	}
+	return fs
+}
+
+func fixOpenSummary(c *simulation, f finding) []repair.Fix {
+	g, ok := c.known().contextOf(f.Ref)
+	if !ok {
+		return nil
+	}
+	data, err := g.markFinished(g.m.Data)
+	if err != nil {
+		return nil
+	}
+	return []repair.Fix{g.replaceMessage(with(g.m.Record, data), "The summary ends when its last part does.", "")}
+}
+
 // compactionPart returns the part that makes the message a compaction, or nil.
 func compactionPart(m *record.Message) *record.Part {
 	for i := range m.Parts {

@@ -123,6 +123,11 @@ var rows = []repair.Rule{
 		Example: "A part on a page that was overwritten, and of which no event has a copy.",
 		NoFix:   "A repair cannot bring it back. mend restore does, if it was kept. mend forget ID, with the id of the salvage, drops the note.",
 	},
+	{
+		Code: "open-summary", Class: repair.IncompleteRecord, Severity: repair.Latent, Find: find(findOpenSummaries), Fixes: fixes(fixOpenSummary),
+		Meaning: "The summary of a compaction has no `time.completed`. OpenCode 1 sends it all the same. The import of OpenCode 2 drops the compaction, and the session then sends all of its history.",
+		Example: "A summary that a plugin wrote.",
+	},
 	{Code: "nothing", Find: find(findNothing), Fixes: fixes(completeMessage)},
 	{
 		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames), Why: why(whyDefect), Fixes: fixes(idFixes), NoFix: "OpenCode reads it anyway, so mend does not change it.",
@@ -182,6 +187,17 @@ var rows = []repair.Rule{
 		Meaning: "The session is archived, so OpenCode does not list it.",
 		Loses:   "The time at which it was archived.",
 	},
+	{
+		Code: "left-behind", Class: repair.HiddenSession, Severity: repair.Broken, Find: findTakeover(true, "OpenCode 2 has taken over the database, and has not imported the session: it shows nothing of it."),
+		NoFix:   "mend changes nothing in such a database. \"mend scan SESSION --text\" prints the session, \"mend keep\" copies it, and OpenCode 1 still opens it.",
+		Meaning: "OpenCode 2 has taken over the database, and did not import the session: it imports once, and some sessions are left out or were made later.",
+		Words:   "the session this tab points to no longer exists on this server",
+	},
+	{
+		Code: "taken-over", Class: repair.HiddenSession, Severity: repair.Note, Shown: repair.TakenOver, Find: findTakeover(false, "OpenCode 2 has taken over the database. What it has of the session is not judged."),
+		NoFix:   "mend changes nothing in such a database. Its copy is of the time before the import.",
+		Meaning: "OpenCode 2 has taken over the database, and has the session in tables of its own, which mend does not judge.",
+	},
 	{Code: "elsewhere", Class: repair.HiddenSession, Find: find(findElsewhere), Meaning: "OpenCode 1.1 has the session a second time, in another project, and reads that one in the folders of that project.", NoFix: "Not changed: which of the two is meant is not known. The session itself is fine, and mend can still repair it."},
 	stray("OpenCode 1.1 reads each file in this folder as part of the session, and fails or reads one too many: %s.", repair.Rule{
 		Code:    "beside",
@@ -217,6 +233,16 @@ var rows = []repair.Rule{
 	}),
 
 	{Code: "unavailable", Find: find(findUnavailable)},
+}
+
+// findTakeover returns what finds a session that a newer generation of OpenCode left behind, or took over.
+func findTakeover(leftBehind bool, why string) func(*repair.Case) []finding {
+	return func(s *repair.Case) []finding {
+		if c := stateOf(s); c.s.TakenOver && c.s.LeftBehind == leftBehind {
+			return []finding{{Ref: c.s.Info.Ref, Text: why}}
+		}
+		return nil
+	}
 }
 
 // find, why, classOf and fixes make what a [repair.Rule] has of functions of this agent.

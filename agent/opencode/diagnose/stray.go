@@ -77,9 +77,9 @@ func (c *simulation) hasLink() bool {
 }
 
 // isUnknown reports whether so much of the session is not known that nothing else of it is
-// judged or changed: a folder without which the agent answers no prompt, or a row.
+// judged or changed: a folder without which the agent answers no prompt, a row, or what a newer generation has of it.
 func (c *simulation) isUnknown() bool {
-	return slices.ContainsFunc(c.s.Stray, func(s change.Stray) bool {
+	return c.s.TakenOver || slices.ContainsFunc(c.s.Stray, func(s change.Stray) bool {
 		return s.Kind == change.StrayPlace || s.Kind == change.StrayUnread || s.Kind == change.StrayHidden && s.Message == ""
 	})
 }

@@ -43,6 +43,10 @@ type Session struct {
 	// whole, as a sentence: an index or a table that it uses is damaged; "" if it can.
 	IndexFault string
 
+	// TakenOver says that a newer generation of OpenCode has taken over the database, and LeftBehind that it did not
+	// import the session.
+	TakenOver, LeftBehind bool
+
 	// Messages are in the order in which the agent reads them: by time of
 	// creation, then by id, bytewise.
 	Messages []Message
