@@ -7,7 +7,7 @@ MUTANTS ?= 8h
 CROWD ?= 10m
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: e2e-claude e2e-codex e2e-providers-old build test test-all real race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all mutants bench docs dist dist-test dist-check size rename-module wine
+.PHONY: e2e-claude e2e-codex e2e-providers-old build test test-all real race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all mutants docs dist dist-test dist-check size rename-module wine
 
 build:
 	go build -o bin/mend ./cmd/mend
@@ -104,9 +104,6 @@ e2e-live: # live repair of the real OpenCode: plugin and watch, every version, a
 e2e-all: # the same with every damage on every version, every bad hook and the soak
 	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/test/opencode ./agent/opencode/database ./agent/opencode/render
 	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 60m -parallel 3 ./cmd/mend -everything
-
-bench: # mend against small C programs that only read, and bun; writes docs/performance.md
-	cd tools/bench && go run .
 
 docs: build # the pictures and docs/configuration.md; needs asciinema, npm for svg-term-cli, and Chromium
 	go test -count=1 ./internal/config -run TestDocs -update

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"fmt"
 	"testing"
 
 	"mend/change"
@@ -42,24 +41,4 @@ func TestChangedSince(t *testing.T) {
 	want("the older one was resolved", seen, older.ID)
 	e := mustBegin(t, j, scanCause(), sampleOps()...)
 	want("one is pending", seen, e.ID)
-}
-
-// BenchmarkChangedSince asks after many changes of other sessions, as the last repair of a batch does.
-func BenchmarkChangedSince(b *testing.B) {
-	j := mustOpen(b, b.TempDir(), Options{})
-	defer mustClose(b, j)
-	for i := range 300 {
-		p, st := newPlan(scanCause(), sampleOps()...)
-		p.Session = fmt.Sprint("ses_", i)
-		e, err := j.Begin(p, st)
-		if err != nil {
-			b.Fatal(err)
-		}
-		mustFinish(b, j, e, change.Committed)
-	}
-	for b.Loop() {
-		if _, found, err := j.ChangedSince(0, testStore, "ses_none"); found || err != nil {
-			b.Fatal(found, err)
-		}
-	}
 }

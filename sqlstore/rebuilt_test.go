@@ -24,7 +24,7 @@ import (
 func severalSessions(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
-	dbtest.Must(t, bigstore.Database(dir, bigstore.Varied(1500, 1)))
+	dbtest.Must(t, bigstore.Database(dir, bigstore.Uniform{Sessions: 12, Turns: 25, Folder: dir}.Mix))
 	return filepath.Join(dir, "opencode", dbtest.Name)
 }
 

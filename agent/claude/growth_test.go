@@ -2,10 +2,7 @@ package claude_test
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -138,7 +135,6 @@ func TestManyLostLineEnds(t *testing.T) {
 }
 
 // TestGrowth: a transcript of twice the records takes no more than 2.5 times the memory to load.
-// BenchmarkGrowth shows the time.
 func TestGrowth(t *testing.T) {
 	s := newTestStore(t, "none")
 	for _, shape := range shapes {
@@ -152,25 +148,6 @@ func TestGrowth(t *testing.T) {
 		}
 		if small, large := allocated(4000), allocated(8000); large > 2.5*small {
 			t.Errorf("%s: %.0f MB for 4000 records, %.0f for 8000", shape.name, small/1e6, large/1e6)
-		}
-	}
-}
-
-// BenchmarkGrowth scans transcripts that grow: no doubling should take more than 2.5 times the
-// time.
-func BenchmarkGrowth(b *testing.B) {
-	for _, shape := range shapes {
-		for _, n := range []int{4000, 8000, 16000, 32000} {
-			b.Run(fmt.Sprintf("%s/%d", shape.name, n), func(b *testing.B) {
-				s := testStore{root: filepath.Join(b.TempDir(), ".claude")}
-				s.file = filepath.Join(s.root, "projects", "-home-user-project", fixture.Session+".jsonl")
-				if err := errors.Join(os.MkdirAll(filepath.Dir(s.file), 0o700), os.WriteFile(s.file, shape.write(n), 0o600)); err != nil {
-					b.Fatal(err)
-				}
-				for b.Loop() {
-					s.examine(b)
-				}
-			})
 		}
 	}
 }

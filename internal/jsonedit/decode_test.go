@@ -28,21 +28,6 @@ func FuzzCheckObject(f *testing.F) {
 	})
 }
 
-func BenchmarkParse(b *testing.B) {
-	text := []byte(`{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"tool","callID":"toolu_1","tool":"bash","state":{"status":"completed","output":"`)
-	for len(text) < 4096 {
-		text = append(text, `a line of code() { return \"text\" }\n`...)
-	}
-	text = append(text, `","time":{"start":1,"end":2}}}`...)
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if Parse(text).Kind() != '{' {
-			b.Fatal("not an object")
-		}
-	}
-}
-
 // words are the words of each kind of text in the benchmarks.
 var words = map[string][]string{
 	"code":  {"func ", "return ", "the ", "error: ", `"quoted" `, "1234 ", "path/to/file.go:17 ", "\n", "\tif err != nil {\n", "größer ", "left := right ", "// why "},

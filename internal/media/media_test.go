@@ -170,14 +170,3 @@ func FuzzInspect(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkInspect(b *testing.B) {
-	p, _, _ := encoded(b, 3000, 2000)
-	data := []byte(base64.StdEncoding.EncodeToString([]byte(p)))
-	b.SetBytes(int64(len(data)))
-	for b.Loop() {
-		if got := media.Inspect(data); !got.Image() {
-			b.Fatal(got)
-		}
-	}
-}

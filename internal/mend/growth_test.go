@@ -1,7 +1,6 @@
 package mend_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -14,57 +13,45 @@ import (
 	"mend/repair"
 )
 
-// planned returns a function that plans the repair of a session of that shape and size,
-// and how many bytes the session has.
-func planned(tb testing.TB, shape bigstore.Shape, n int) (plan func() int, size int64) {
-	tb.Helper()
-	dir := storetest.FastDir(tb)
-	g, err := bigstore.GrowthTree(dir, shape, n)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: filepath.Join(dir, "opencode"), Journal: mend.OpenJournal(tb.TempDir()), Cache: tb.TempDir()})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	head, err := c.Session(tb.Context(), g.Session)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return func() int {
-		r, err := c.ProposeRepair(tb.Context(), head, repair.Request{Latent: true, Force: true})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return len(r.Plan.Ops)
-	}, g.Bytes
-}
-
-// Every shape of which the growth is measured is one that a repair has work with.
-func TestShapesNeedRepair(t *testing.T) {
+// TestGrowth plans the repair of sessions that grow in one dimension each: what is allocated for one of twice the size
+// is at most 2.5 times as much.
+func TestGrowth(t *testing.T) {
+	storetest.Long(t)
 	for _, shape := range bigstore.Shapes() {
-		if plan, _ := planned(t, shape, 50); plan() == 0 {
-			t.Errorf("%s: nothing is repaired", shape.Name)
-		}
+		t.Run(shape.Name, func(t *testing.T) {
+			small, large := allocated(t, shape, shape.Small), allocated(t, shape, 2*shape.Small)
+			if large > 2.5*small {
+				t.Errorf("%.1f MB for the size %d, %.1f MB for twice that", small/1e6, shape.Small, large/1e6)
+			}
+		})
 	}
 }
 
-// BenchmarkGrowth plans the repair of sessions that grow in one dimension each: no
-// doubling should take more than 2.5 times the time. It also reports how many bytes are
-// allocated for each byte of the session.
-func BenchmarkGrowth(b *testing.B) {
-	for _, shape := range bigstore.Shapes() {
-		for _, n := range shape.Sizes {
-			b.Run(fmt.Sprintf("%s/%d", shape.Name, n), func(b *testing.B) {
-				plan, size := planned(b, shape, n)
-				var before, after runtime.MemStats
-				runtime.ReadMemStats(&before)
-				for b.Loop() {
-					plan()
-				}
-				runtime.ReadMemStats(&after)
-				b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(b.N)/float64(size), "allocated-B/session-B")
-			})
-		}
+// allocated returns how many bytes are allocated to plan the repair of a session of that shape and size.
+func allocated(t *testing.T, shape bigstore.Shape, n int) float64 {
+	t.Helper()
+	dir := storetest.FastDir(t)
+	id, err := bigstore.GrowthTree(dir, shape, n)
+	if err != nil {
+		t.Fatal(err)
 	}
+	c, err := mend.Open(mend.Options{
+		Agents: []agent.Agent{opencode.Agent{}}, Store: filepath.Join(dir, "opencode"),
+		Journal: mend.OpenJournal(t.TempDir()), Cache: t.TempDir(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := c.Session(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := c.ProposeRepair(t.Context(), head, repair.Request{Latent: true, Force: true})
+	runtime.ReadMemStats(&after)
+	if err != nil || len(r.Plan.Ops) == 0 {
+		t.Fatalf("%d records are changed, %v", len(r.Plan.Ops), err)
+	}
+	return float64(after.TotalAlloc - before.TotalAlloc)
 }

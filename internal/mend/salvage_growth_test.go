@@ -2,13 +2,10 @@ package mend_test
 
 import (
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"mend/agent"
 	"mend/agent/opencode"
@@ -18,25 +15,25 @@ import (
 )
 
 // damagedDatabase returns a store whose database has a session of so many copies of its rows, and in the middle a page of zeros.
-func damagedDatabase(tb testing.TB, copies int) (c *mend.Store, path string, size int64) {
-	tb.Helper()
-	path, _ = dbtest.Unpack(tb, "1.18.33")
+func damagedDatabase(t *testing.T, copies int) (c *mend.Store, size int64) {
+	t.Helper()
+	path, _ := dbtest.Unpack(t, "1.18.33")
 	const grow = `PRAGMA journal_mode=DELETE; PRAGMA foreign_keys=OFF; BEGIN; CREATE TEMP TABLE n AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) SELECT i FROM n;
 		INSERT INTO event (id, aggregate_id, seq, type, data) SELECT id || 'x' || i, aggregate_id, seq + i * 200, type, json_set(data, '$.padding', hex(zeroblob(1500))) FROM event, n;
 		INSERT INTO message SELECT id || 'x' || i, session_id, time_created, time_updated, data FROM message, n;
 		INSERT INTO part SELECT id || 'x' || i, message_id || 'x' || i, session_id, time_created, time_updated, json_set(data, '$.padding', hex(zeroblob(1500))) FROM part, n; COMMIT`
-	dbtest.Alter(tb, path, fmt.Sprintf(grow, copies))
+	dbtest.Alter(t, path, fmt.Sprintf(grow, copies))
 	data, err := os.ReadFile(path)
 	if err != nil {
-		tb.Fatal(err)
+		t.Fatal(err)
 	}
 	clear(data[len(data)/8192*4096:][:4096])
-	dbtest.Write(tb, path, string(data))
-	c, err = mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: path, Journal: mend.OpenJournal(tb.TempDir()), Cache: tb.TempDir()})
+	dbtest.Write(t, path, string(data))
+	c, err = mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: path, Journal: mend.OpenJournal(t.TempDir()), Cache: t.TempDir()})
 	if err != nil {
-		tb.Fatal(err)
+		t.Fatal(err)
 	}
-	return c, path, int64(len(data))
+	return c, int64(len(data))
 }
 
 // TestSalvageGrowth: what a salvage reads, writes and allocates grows with the size of the database.
@@ -68,7 +65,7 @@ func TestSalvageGrowth(t *testing.T) {
 	}
 	var perByte [2][2]float64
 	for i, copies := range []int{80, 160} {
-		c, _, size := damagedDatabase(t, copies)
+		c, size := damagedDatabase(t, copies)
 		io, memory := moved(), allocated()
 		if _, err := c.ProposeSalvage(t.Context(), true, nil); err != nil {
 			t.Fatal(err)
@@ -84,43 +81,4 @@ func TestSalvageGrowth(t *testing.T) {
 	if perByte[1][0] > 16 {
 		t.Errorf("a salvage reads and writes %.1f times the database", perByte[1][0])
 	}
-}
-
-// BenchmarkSalvage salvages a database in which one page is damaged, and compares that with a copy of the file.
-func BenchmarkSalvage(b *testing.B) {
-	c, path, size := damagedDatabase(b, 400)
-	b.Run("database", func(b *testing.B) {
-		b.SetBytes(size)
-		var copying time.Duration
-		for b.Loop() {
-			start := time.Now()
-			if err := copyFile(path, filepath.Join(b.TempDir(), "copy.db")); err != nil {
-				b.Fatal(err)
-			}
-			copying += time.Since(start)
-			if _, err := c.ProposeSalvage(b.Context(), true, nil); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64(b.Elapsed()-copying)/float64(copying), "of-copy")
-	})
-}
-
-func copyFile(from, to string) error {
-	src, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	dst, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	if _, err = io.Copy(struct{ io.Writer }{dst}, src); err == nil {
-		err = dst.Sync()
-	}
-	if e := dst.Close(); err == nil {
-		err = e
-	}
-	return err
 }

@@ -2,7 +2,6 @@ package scancache
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -204,38 +203,6 @@ func TestDecodeDamaged(t *testing.T) {
 			t.Errorf("%s is accepted", name)
 		}
 	}
-}
-
-// BenchmarkCache loads and saves the cache of a store of 10,000 sessions, a tenth of them with
-// three diagnoses.
-func BenchmarkCache(b *testing.B) {
-	f := &File{State: "state"}
-	for i := range 10_000 {
-		id := fmt.Sprintf("ses_%020d", i)
-		sum := sha256.Sum256([]byte(id))
-		s := Session{
-			Head:   change.Head{ID: id, Project: "global", Directory: "/home/user/project", Title: "A title", Version: "1.2.27", Updated: 1_790_000_000_000, Ref: change.Ref{Kind: change.KindSession, Project: "global", Session: id}},
-			Result: Result{Stamp: string(sum[:]), Settings: string(sum[:]), Until: 1_855_000_000_000, Provider: "anthropic"},
-		}
-		if i%10 == 0 {
-			d := repair.Diagnosis{Rule: "R1", Class: "tool_result_missing", Severity: repair.Broken, Why: strings.Repeat("why ", 20), Text: strings.Repeat("says ", 20), Fix: strings.Repeat("fix ", 20)}
-			s.Diagnoses = []repair.Diagnosis{d, d, d}
-		}
-		f.Sessions = append(f.Sessions, &s)
-	}
-	c := New(b.TempDir(), "json", "/store", func(s string) { b.Error(s) })
-	b.Run("save", func(b *testing.B) {
-		for b.Loop() {
-			c.Save(f)
-		}
-	})
-	b.Run("load", func(b *testing.B) {
-		for b.Loop() {
-			if got := c.Load(time.Now()).ByKey(); len(got) != len(f.Sessions) {
-				b.Fatal(len(got))
-			}
-		}
-	})
 }
 
 // A session that could not be examined is broken.

@@ -15,7 +15,7 @@ import (
 )
 
 // nestedModules are the modules below the main one. They import it from the folder above.
-var nestedModules = []string{"tools/bench", "tools/dist"}
+var nestedModules = []string{"tools/dist"}
 
 // renameModule sets the module path to MODULE of project.env: in the go.mod files, in imports and
 // other names of packages in Go files, and in the settings of the linter.

@@ -132,12 +132,16 @@ func (k *facts) ofMessage(m *record.Message) schema.Context {
 		return x.ProviderID != "" && x.ModelID != "" && (own.ProviderID == "" || own.ProviderID == x.ProviderID) &&
 			(own.ModelID == "" || own.ModelID == x.ModelID)
 	})
+	folder := k.s.Directory
+	if folder == "" { // to look for one reads all messages
+		folder = k.workFolder()
+	}
 	return schema.Context{
 		Ref: m.Ref, Role: own.Role, Time: cmp.Or(own.Created, k.s.Created, near(1, func(x *record.Message) bool { return x.Created > 0 }).Created),
 		Agent:    cmp.Or(agentOf(own), agentOf(near(step, func(x *record.Message) bool { return agentOf(x) != "" }))),
 		Provider: cmp.Or(own.ProviderID, model.ProviderID), Model: cmp.Or(own.ModelID, model.ModelID),
 		Parent: near(-1, func(x *record.Message) bool { return x.Role == change.RoleUser }).ID,
-		Folder: cmp.Or(k.s.Directory, k.workFolder()),
+		Folder: folder,
 	}
 }
 

@@ -227,23 +227,28 @@ func (c *completion) failure(raw []byte, t *fieldType, path string) ([]byte, boo
 
 // fill returns a value for the missing field, nil if there is none.
 func (c *completion) fill(f *field) []byte {
-	status := record.StatusError // of a call
-	if out, ok := jsonedit.Get(c.record, "state", "output"); ok && out[0] != 'n' {
-		status = record.StatusCompleted
+	if f.need == optional {
+		return nil
 	}
 	text := map[string]string{
 		"role": c.Role, "agent": c.Agent, "provider": c.Provider, "model": c.Model, "parent": c.Parent, "folder": c.Folder,
-		"project": c.Project, "call": c.CallID, "session": c.Ref.Session, "message": c.Ref.Message, "status": status,
-		"file": "prt_" + strings.TrimPrefix(c.Ref.Part, "prt_") + "_file", "mime": mimeOf(c.record),
-		"no-output": noOutput, "lost": LostResult,
+		"project": c.Project, "call": c.CallID, "session": c.Ref.Session, "message": c.Ref.Message,
+		"file": "prt_" + strings.TrimPrefix(c.Ref.Part, "prt_") + "_file", "no-output": noOutput, "lost": LostResult,
 	}[f.source]
-	switch {
-	case f.need == optional:
-		return nil
-	case f.source == "created":
+	switch f.source {
+	case "created":
 		return strconv.AppendInt(nil, c.Time, 10)
-	case f.source == "updated":
+	case "updated":
 		return strconv.AppendInt(nil, c.Updated, 10)
+	case "mime":
+		text = mimeOf(c.record)
+	case "status": // of a call
+		text = record.StatusError
+		if out, ok := jsonedit.Get(c.record, "state", "output"); ok && out[0] != 'n' {
+			text = record.StatusCompleted
+		}
+	}
+	switch {
 	case text != "":
 		return jsonedit.Quote(text)
 	case f.value != "":

@@ -122,15 +122,6 @@ func tokens() object {
 	return object{{"input", 10}, {"output", 20}, {"reasoning", 0}, {"cache", object{{"read", 0}, {"write", 0}}}}
 }
 
-func reasoningData(text, signature string, at int64) object {
-	return object{
-		{"type", "reasoning"},
-		{"text", text},
-		{"metadata", object{{"anthropic", object{{"signature", signature}}}}},
-		{"time", span(at, at)},
-	}
-}
-
 func callData(id, input, output string, at int64) object {
 	return object{
 		{"type", "tool"},
@@ -149,39 +140,4 @@ func callData(id, input, output string, at int64) object {
 
 func finishData(reason string) object {
 	return object{{"type", "step-finish"}, {"reason", reason}, {"snapshot", snapshot}, {"cost", 0}, {"tokens", tokens()}}
-}
-
-// An answerDamage is what is wrong with an answer; 0 for nothing.
-type answerDamage int
-
-const (
-	running  answerDamage = iota + 1 // a call that never ended
-	empty                            // nothing but an empty text
-	unsigned                         // thinking without a signature
-	late                             // thinking behind the text
-)
-
-// answerDamages is how many there are.
-const answerDamages = int(late)
-
-// apply damages the parts of an answer.
-func (w answerDamage) apply(parts []object) []object {
-	switch w {
-	case running:
-		for i, p := range parts {
-			if p[0].value == "tool" {
-				state, _ := p[3].value.(object)
-				state = append(object{{"status", "running"}}, state.without("status", "output", "title", "metadata", "time")...)
-				parts[i] = append(p[:3:3], member{"state", append(state, member{"time", object{{"start", start}}})})
-				break
-			}
-		}
-	case empty:
-		return []object{{{"type", "text"}, {"text", ""}}}
-	case unsigned:
-		parts[1] = parts[1].without("metadata")
-	case late:
-		parts[1], parts[2] = parts[2], parts[1]
-	}
-	return parts
 }

@@ -43,9 +43,9 @@ func fill(db *sqlite3.Conn, like string, mix Mix) error {
 	}
 	stmts := map[kind]*sqlite3.Stmt{}
 	for kind, sql := range map[kind]string{
-		// Values: id, session, message, time, data, parent, version, folder; a statement uses those that it needs.
-		sessionRecord: `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated, parent_id)
-			SELECT ?1, project_id, slug, ifnull(?8, directory), title, ifnull(?7, version), ?4, ?4, ?6 FROM session WHERE id = '` + like + `' AND ?2 || ?3 || ?5 <> ''`,
+		// Values: id, session, message, time, data, folder; a statement uses those that it needs.
+		sessionRecord: `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
+			SELECT ?1, project_id, slug, ifnull(?6, directory), title, version, ?4, ?4 FROM session WHERE id = '` + like + `' AND ?2 || ?3 || ?5 <> ''`,
 		messageRecord: `INSERT INTO message SELECT ?1, ?2, ?4, ?4, ?5 WHERE ?3 <> ''`,
 		partRecord:    `INSERT INTO part VALUES (?1, ?3, ?2, ?4, ?4, ?5)`,
 	} {
@@ -71,7 +71,7 @@ func insert(st *sqlite3.Stmt, r record) error {
 	err = errors.Join(st.BindText(1, r.id), st.BindText(2, r.session), st.BindText(3, r.message),
 		st.BindInt64(4, r.created), st.BindRawText(5, data))
 	if r.kind == sessionRecord {
-		err = errors.Join(err, bindText(st, 6, r.parent), bindText(st, 7, r.version), bindText(st, 8, r.folder))
+		err = errors.Join(err, bindText(st, 6, r.folder))
 	}
 	if err != nil {
 		return err

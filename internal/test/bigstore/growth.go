@@ -10,97 +10,54 @@ import (
 // grow no faster than that.
 type Shape struct {
 	Name  string
-	Sizes [4]int // each twice the one before
+	Small int // a size at which the growth shows
 	make  func(w *writer, n int) error
 }
 
 // Shapes returns all shapes, with the sizes of a measurement.
 func Shapes() []Shape {
 	return []Shape{
-		{"depth, cut off", doubled(1200), inputOf(nested, cutOff)},
-		{"depth", doubled(1200), inputOf(nested, whole)},
-		{"array length, cut off", doubled(500_000), inputOf(numbers, cutOff)},
-		{"array length", doubled(500_000), inputOf(numbers, whole)},
-		{"array of changed files", doubled(20_000), prompts("summary", changes)},
-		{"number of keys, cut off", doubled(200_000), inputOf(keys, cutOff)},
-		{"number of keys", doubled(200_000), inputOf(keys, whole)},
-		{"number of equal keys", doubled(200_000), inputOf(equalKeys, whole)},
-		{"number of tools", doubled(20_000), prompts("tools", tools)},
-		{"number of attachments", doubled(5_000), attachments},
-		{"string length, cut off", doubled(4 << 20), outputOf("a line of words\\n", cutOff)},
-		{"string of escapes, cut off", doubled(4 << 20), outputOf("\\ud83d\\ude00\\\\\\\"", cutOff)},
-		{"string of backslashes", doubled(4 << 20), outputOf("\\\\", cutOff)},
-		{"string length", doubled(4 << 20), outputOf("a line of words\\n", whole)},
-		{"number of parts", doubled(2_000), partsOf(unfinished)},
-		{"number of damaged parts", doubled(2_000), partsOf(cutInHalf)},
-		{"number of blank parts", doubled(2_000), partsOf(blank)},
-		{"number of thoughts", doubled(2_000), partsOf(thoughts)},
-		{"number of messages", doubled(1_000), messagesOf(unfinished)},
-		{"number of damaged messages", doubled(1_000), answersOf(cutOff, "Done.")},
-		{"number of lost messages", doubled(1_000), answersOf(lost, "Done.")},
-		{"number of incomplete messages", doubled(1_000), answersOf(withoutTime, "Done.")},
-		{"number of damaged messages with blank parts", doubled(1_000), answersOf(cutOff, " ")},
+		{"depth, cut off", 1200, inputOf(nested, cutOff)},
+		{"depth", 1200, inputOf(nested, whole)},
+		{"array length, cut off", 50_000, inputOf(numbers, cutOff)},
+		{"array length", 50_000, inputOf(numbers, whole)},
+		{"array of changed files", 5_000, prompts("summary", changes)},
+		{"number of keys, cut off", 20_000, inputOf(keys, cutOff)},
+		{"number of keys", 20_000, inputOf(keys, whole)},
+		{"number of equal keys", 20_000, inputOf(equalKeys, whole)},
+		{"number of tools", 5_000, prompts("tools", tools)},
+		{"number of attachments", 1_000, attachments},
+		{"string length, cut off", 1 << 20, outputOf("a line of words\\n", cutOff)},
+		{"string of escapes, cut off", 1 << 20, outputOf("\\ud83d\\ude00\\\\\\\"", cutOff)},
+		{"string of backslashes", 1 << 20, outputOf("\\\\", cutOff)},
+		{"string length", 1 << 20, outputOf("a line of words\\n", whole)},
+		{"number of parts", 500, partsOf(unfinished)},
+		{"number of damaged parts", 500, partsOf(cutInHalf)},
+		{"number of blank parts", 500, partsOf(blank)},
+		{"number of thoughts", 500, partsOf(thoughts)},
+		{"number of messages", 250, messagesOf(unfinished)},
+		{"number of damaged messages", 250, answersOf(cutOff, "Done.")},
+		{"number of lost messages", 250, answersOf(lost, "Done.")},
+		{"number of incomplete messages", 250, answersOf(withoutTime, "Done.")},
+		{"number of damaged messages with blank parts", 250, answersOf(cutOff, " ")},
 	}
-}
-
-func doubled(n int) [4]int { return [4]int{n, 2 * n, 4 * n, 8 * n} }
-
-// ShapeNamed returns the shape with that name.
-func ShapeNamed(name string) (Shape, error) {
-	for _, s := range Shapes() {
-		if s.Name == name {
-			return s, nil
-		}
-	}
-	return Shape{}, fmt.Errorf("no shape is called %q", name)
-}
-
-// A Grown session is one of a shape and a size.
-type Grown struct {
-	Session string // its id
-	Bytes   int64  // of its files, or of all columns of its rows
 }
 
 // GrowthTree writes a tree with one session of the shape and size below dir, as [Tree]
-// does.
-func GrowthTree(dir string, s Shape, n int) (Grown, error) {
-	return growth(dir, s, n, Tree, func(*record) int { return 0 })
-}
-
-// GrowthDatabase writes a database with one session of the shape and size below dir,
-// beside a small healthy one, as [Database] does.
-func GrowthDatabase(dir string, s Shape, n int) (Grown, error) {
-	const times = 16 // time_created and time_updated
-	return growth(dir, s, n, Database, func(r *record) int { return len(r.id) + len(r.session) + len(r.message) + times })
-}
-
-// growth writes a store with one session. columns returns the size of the columns of a
-// record besides its data.
-func growth(dir string, s Shape, n int, write func(dir string, mix Mix) error, columns func(*record) int) (g Grown, err error) {
-	mix := func(put func(record) error) error {
-		w := newWriter(0, func(r record) error {
-			edit := r.edit
-			r.edit = func(data []byte) []byte {
-				if edit != nil {
-					data = edit(data)
-				}
-				g.Bytes += int64(len(data) + columns(&r))
-				return data
-			}
-			return put(r)
-		})
+// does, and returns the id of the session.
+func GrowthTree(dir string, s Shape, n int) (session string, err error) {
+	err = Tree(dir, func(put func(record) error) error {
+		w := newWriter(put)
 		w.session = w.id("ses")
-		g.Session = w.session
+		session = w.session
 		began := w.clock
 		if err := s.make(w, n); err != nil {
 			return err
 		}
-		return w.put(record{kind: sessionRecord, id: w.session, session: w.session, message: w.session, created: began, data: sessionData(w.session, began, w.clock)})
-	}
-	if err := write(dir, mix); err != nil {
-		return g, fmt.Errorf("a session that grows by %s: %w", s.Name, err)
-	}
-	return g, nil
+		data := sessionData(w.session, began, w.clock)
+		return w.put(record{kind: sessionRecord, id: w.session, session: w.session, message: w.session, created: began, data: data})
+	})
+	return session, err
 }
 
 // ask writes a prompt and returns its id.
@@ -253,7 +210,7 @@ func blank(int, int64) (object, func([]byte) []byte) {
 }
 
 func thoughts(_ int, at int64) (object, func([]byte) []byte) {
-	return reasoningData("Let me see.", "", at).without("metadata"), nil
+	return object{{"type", "reasoning"}, {"text", "Let me see."}, {"time", span(at, at)}}, nil
 }
 
 // partsOf writes an answer of n parts.

@@ -33,7 +33,7 @@ func (u Uniform) callID(turn int) string {
 
 // Mix makes the sessions of a tree or a database.
 func (u Uniform) Mix(put func(record) error) error {
-	w := newWriter(0, put)
+	w := newWriter(put)
 	for i := range u.Sessions {
 		w.clock = start + int64(i)*1000 // so that many sessions are not dated in the future
 		w.session = w.id("ses")

@@ -228,6 +228,10 @@ func fileBlock(kind, mediaType string, data any) map[string]any {
 	return map[string]any{"type": kind, "source": map[string]any{"type": "base64", "media_type": mediaType, "data": data}}
 }
 
+func largeImageIn(uuid string) func(*Transcript) {
+	return func(t *Transcript) { content(uuid, append([]any{tooLargeImage()}, texts("see")...))(t) }
+}
+
 func tooLargeImage() map[string]any {
 	return fileBlock("image", "image/png", strings.Repeat("A", tooLarge))
 }
@@ -509,15 +513,15 @@ var Damages = []Damage{
 	{Name: "image without a source, in a result", Reported: true, Apply: block(result4, func(b map[string]any) {
 		b["content"] = []any{map[string]any{"type": "image"}, map[string]any{"type": "text", "text": "see"}}
 	})},
-	{Name: "PDF larger than a request", Apply: media("document", "application/pdf", largePDF())},
+	{Name: "PDF larger than a request", Apply: func(t *Transcript) { media("document", "application/pdf", largePDF())(t) }},
 	{Name: "PDF larger than a request, in a result", Apply: block(result4, func(b map[string]any) {
 		b["content"] = []any{fileBlock("document", "application/pdf", largePDF())}
 	})},
 	{Name: "image data a number", Reported: true, Apply: media("image", "image/png", 7)},
-	{Name: "large image in an early prompt", Apply: content(prompt3, []any{tooLargeImage(), map[string]any{"type": "text", "text": "see"}})},
+	{Name: "large image in an early prompt", Apply: largeImageIn(prompt3)},
 	{Name: "document data a number", Reported: true, Apply: media("document", "application/pdf", 7)},
-	{Name: "two large images in early prompts", Apply: all(media("image", "image/png", strings.Repeat("A", tooLarge)), content(prompt4, []any{tooLargeImage(), map[string]any{"type": "text", "text": "see"}}))},
-	{Name: "large image in the last prompt", Apply: content(prompt7, append([]any{tooLargeImage()}, texts("see")...))},
+	{Name: "two large images in early prompts", Apply: all(largeImageIn(prompt3), largeImageIn(prompt4))},
+	{Name: "large image in the last prompt", Apply: largeImageIn(prompt7)},
 	{Name: "large image in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{tooLargeImage()} })},
 
 	// What Claude Code lives with.

@@ -1,4 +1,0 @@
-// Empty does nothing: what a Go program costs.
-package main
-
-func main() {}
