@@ -96,7 +96,7 @@ func projectRoot() (string, error) {
 // Accepts implements [agent.Installer].
 func (plugin) Accepts(s agent.Setup) error {
 	if s.Repair {
-		return fail.New(fail.Usage, "", "--repair is for --agent claude: the setting preflight says whether the plugin repairs sessions")
+		return fail.New(fail.Usage, "", "--repair is for --agent claude: the plugin repairs sessions unless the setting skip has preflight")
 	}
 	return nil
 }

@@ -351,11 +351,9 @@ func addKeepers(ctx context.Context, env *environment) error {
 			lacking = append(lacking, ag.Title())
 			commands = append(commands, term.Command("mend install --keep"+flagOf(ag.Name())))
 		case !all[at].Keep:
-			i, err := installationOf(env, ag, all[at].Place == "project")
-			if err == nil {
-				err = i.install(ctx, agent.Setup{Repair: all[at].Repair, Keep: true}, writeFlags{yes: true}, true)
-			}
-			if err != nil {
+			f := installFlags{setup: agent.Setup{Repair: all[at].Repair, Keep: true}, project: all[at].Place == "project", keepGiven: true}
+			f.yes = true
+			if err := runInstall(ctx, env, []agent.Agent{ag}, f); err != nil {
 				return err
 			}
 		}

@@ -30,95 +30,285 @@ import (
 
 // pluginVerb is the former name of install.
 func pluginVerb(env *environment) *cobra.Command {
+	status := func(*cobra.Command, []string) error { return pluginStatus(env) }
 	cmd := &cobra.Command{
-		Use:   "plugin",
-		Short: "Show where the plugin is installed: mend",
-		Args:  noArgs,
-		RunE:  func(*cobra.Command, []string) error { return pluginStatus(env) },
+		Use: "plugin", Short: "Show where the plugin is installed: mend", Args: noArgs, RunE: status,
 	}
 	cmd.AddCommand(
-		installCommand(env, "install", "Install the plugin: mend install", nil),
-		pluginCommand(env, "uninstall", "Remove the plugin: mend install --remove", func(ctx context.Context, i installation, f writeFlags) error { return i.uninstall(ctx, f) }),
+		installCommand(env, &installFlags{}, "install", "Install the plugin: mend install"),
+		installCommand(env, &installFlags{remove: true}, "uninstall", "Remove the plugin: mend install --remove"),
 		&cobra.Command{
-			Use: "status", Short: "Show where the plugin is installed, and its version", Args: noArgs,
-			RunE: func(*cobra.Command, []string) error { return pluginStatus(env) },
+			Use: "status", Short: "Show where the plugin is installed, and its version", Args: noArgs, RunE: status,
 		},
 	)
 	return cmd
 }
 
 func installVerb(env *environment) *cobra.Command {
-	var remove bool
-	cmd := installCommand(env, "install", "Install what repairs sessions while your agent runs", &remove)
-	cmd.Flags().BoolVar(&remove, "remove", false, "remove what install wrote")
+	f := &installFlags{}
+	cmd := installCommand(env, f, "install", "Install what repairs sessions while your agent runs")
+	cmd.Flags().BoolVar(&f.remove, "remove", false, "remove what install wrote")
 	return cmd
 }
 
-// installCommand returns the command that installs the plugin, or removes it if *remove is set.
-func installCommand(env *environment, use, short string, remove *bool) *cobra.Command {
-	var s agent.Setup
-	var install *cobra.Command
-	install = pluginCommand(env, use, short, func(ctx context.Context, i installation, f writeFlags) error {
-		if remove != nil && *remove {
-			return i.uninstall(ctx, f)
-		}
-		return i.install(ctx, s, f, install.Flags().Changed("keep"))
-	})
-	install.Long = `For OpenCode and Kilo this is one small JavaScript file in the agent's folder of plugins. It
+// installFlags are the flags of install.
+type installFlags struct {
+	writeFlags
+	setup           agent.Setup
+	project, remove bool
+	keepGiven       bool // --keep was given
+}
+
+func installCommand(env *environment, f *installFlags, use, short string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.keepGiven = cmd.Flags().Changed("keep")
+			return runInstall(cmd.Context(), env, installTargets(env, f.remove), *f)
+		},
+	}
+	cmd.Flags().BoolVar(&f.project, "project", false, "only for the current project")
+	f.add(cmd, "")
+	if f.remove {
+		return cmd
+	}
+	cmd.Long = `For OpenCode and Kilo this is one small JavaScript file in the agent's folder of plugins. It
 passes errors of sessions to "mend hook", which decides what to repair. No server port is
 needed. For Claude Code it is a hook in its settings, for Codex one in hooks.json, which asks
 you to trust it at its next start. All other bytes of the settings stay as they are, and
 --remove restores them.
 
-Install writes the plugin for all projects, or with --project for the current one. OpenCode
+Install writes for each agent whose sessions are on this machine, and asks once; --agent
+limits it to one. It writes for all projects, or with --project for the current one. The agent
 loads it at its next start. The flags --store and --hooks are kept when it is installed again.
 
 Before each prompt the plugin repairs a broken session, so that you do not see an error. It
 does so only if that loses nothing that can be read. What only the provider can judge is
 repaired after its error; then send your prompt again. Each repair can be undone ("mend log",
-"mend undo"). "mend config" lists the settings, "mend" shows what the plugin did.`
-	install.Example = `  mend install
+"mend undo"). "mend config" lists the settings.`
+	cmd.Example = `  mend install
   mend install --hooks all            also guard writes, change models that fail, and more (docs/hooks.md)
-  mend install --agent kilo           for Kilo
+  mend install --agent kilo           only for Kilo
   mend install --agent claude --keep  also copy each session (mend keep --help)
   mend install --remove`
-	install.Flags().BoolVar(&s.Repair, "repair", false, "with --agent claude: repair sessions that the provider would refuse, when they end and when they are resumed")
-	install.Flags().BoolVar(&s.Keep, "keep", false, "copy each session when one of its turns ends, so that mend restore can bring it back (mend keep)")
-	install.Flags().StringVar(&s.Hooks, "hooks", "", "use this `VALUE` of the setting hooks with this plugin: recovery or all (default: as installed before)")
-	_ = install.RegisterFlagCompletionFunc("hooks", cobra.FixedCompletions(config.HooksValues(), cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().BoolVar(&f.setup.Repair, "repair", false,
+		"for Claude Code: repair sessions that the provider would refuse, when they end and when they are resumed")
+	cmd.Flags().BoolVar(&f.setup.Keep, "keep", false,
+		"copy each session when one of its turns ends, so that mend restore can bring it back (mend keep)")
+	cmd.Flags().StringVar(&f.setup.Hooks, "hooks", "",
+		"use this `VALUE` of the setting hooks with this plugin: recovery or all (default: as installed before)")
+	complete := cobra.FixedCompletions(config.HooksValues(), cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("hooks", complete)
+	return cmd
+}
+
+// installTargets returns the agent that the user named, else each agent whose sessions are here, or in which mend is
+// installed if it is to be removed. Without any it returns the first agent.
+func installTargets(env *environment, remove bool) (found []agent.Agent) {
+	if env.agentName != "" || env.opt.Store != "" {
+		return env.opt.Agents[:1]
+	}
+	for _, ag := range env.opt.Agents {
+		_, err := ag.Find("")
+		installed := slices.ContainsFunc(states(env, ag), func(p pluginJSON) bool { return p.State != agent.Absent })
+		if ag.Installer() != nil && (remove && installed || !remove && err == nil) {
+			found = append(found, ag)
+		}
+	}
+	if len(found) == 0 {
+		return env.opt.Agents[:1]
+	}
+	return found
+}
+
+// runInstall writes what starts mend, or removes it, for some agents after one question. If it fails for one agent, it
+// continues with the others.
+func runInstall(ctx context.Context, env *environment, to []agent.Agent, f installFlags) (left error) {
+	if f.setup.Hooks != "" && !slices.Contains(config.HooksValues(), f.setup.Hooks) {
+		return usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), f.setup.Hooks)
+	}
+	f.setup.Keep = f.setup.Keep || !f.keepGiven && loadsKeep()
+	var all []*installPlan
+	var changed []string
+	failed := func(i installation, err error) error {
+		err = fmt.Errorf("installing %s: %w", i.path, err)
+		if len(to) > 1 {
+			env.Note(i.agent.Title() + ": " + err.Error())
+			left = fail.Worst(left, err)
+			return nil
+		}
+		return err
+	}
+	for _, ag := range to {
+		p, err := planInstall(env, ag, f, len(to) > 1)
+		if err == nil && !p.missing && !bytes.Equal(p.now, p.after) {
+			changed = append(changed, p.file())
+		}
+		if err == nil {
+			all = append(all, p)
+		} else if err = failed(p.installation, err); err != nil {
+			return err
+		}
+	}
+	if len(changed) > 0 {
+		question := either(f.remove, "Install ", "Remove ") + strings.Join(changed, ", ") + "?"
+		if err := confirmChange(ctx, env.Terminal, f.writeFlags, question, nil); err != nil {
+			return err
+		}
+	}
+	if !f.remove && !f.keepGiven && !f.setup.Keep {
+		keep, err := askKeep(ctx, env, f.writeFlags)
+		if err != nil {
+			return err
+		}
+		f.setup.Keep = keep
+	}
+	plugins := []pluginJSON{}
+	for _, p := range all {
+		if err := p.apply(f); err != nil {
+			if err = failed(p.installation, err); err != nil {
+				return err
+			}
+		}
+		plugins = append(plugins, states(env, p.agent)...)
+	}
+	env.setAnswer("plugins", plugins)
+	return left
+}
+
+// An installPlan is the change of one file.
+type installPlan struct {
+	installation
+	setup              agent.Setup
+	before, now, after []byte // before: without mend
+	mode               fs.FileMode
+	remove, missing    bool // missing: there is nothing to remove
+}
+
+// planInstall plans to write what starts mend for an agent, or to remove it. If it fails, the plan has the path.
+func planInstall(env *environment, ag agent.Agent, f installFlags, several bool) (p *installPlan, err error) {
+	p = &installPlan{remove: f.remove}
+	p.installation, err = installationOf(env, ag, f.project)
+	p.several = several
+	if err != nil {
+		return p, err
+	}
+	if !f.remove {
+		if err := p.complete(f.setup); err != nil {
+			return p, err
+		}
+	}
+	if p.now, p.mode, err = p.read(); err != nil {
+		return p, err
+	}
+	p.before = p.now
+	if f.remove {
+		if p.before, err = p.Uninstall(p.now); err != nil {
+			return p, err
+		}
+		is, _ := p.Status(p.now, agent.Setup{})
+		p.missing = is.State == agent.Absent
+	}
+	if saved, ok := p.saved(p.now); ok {
+		p.before = saved
+	}
+	p.after = p.before
+	if !f.remove {
+		p.after, err = p.Install(p.before, p.setup)
+	}
+	return p, err
+}
+
+// complete sets the setup. Of several agents each gets the flags that it has.
+func (p *installPlan) complete(s agent.Setup) (err error) {
+	if p.setup, err = p.installation.setup(s); err != nil {
+		return err
+	}
+	if err = p.Accepts(p.setup); err != nil && p.several {
+		p.setup.Repair, p.setup.Hooks = false, ""
+		err = p.Accepts(p.setup)
+	}
+	return err
+}
+
+// apply changes the file and says so.
+func (p *installPlan) apply(f installFlags) (err error) {
+	if p.missing {
+		p.Say("%s %s.", term.Escape(term.ShortenHome(p.path)), p.About().Missing)
+		return nil
+	}
+	if !f.remove {
+		p.setup.Keep = f.setup.Keep
+		if p.after, err = p.Install(p.before, p.setup); err != nil {
+			return err
+		}
+	}
+	if f.dryRun {
+		p.Say("This would %s%s. Nothing was written.", either(f.remove, "install ", "remove "), p.file())
+		return nil
+	}
+	if !f.remove {
+		err = p.save(p.before, p.after)
+	}
+	if err == nil {
+		err = p.write(p.now, p.after, p.mode)
+	}
+	if err == nil && !f.remove && p.setup.Keep {
+		err = agreeToKeep(p.environment)
+	}
+	if err != nil {
+		return err
+	}
+	about := p.About()
+	if f.remove {
+		if name, err := p.savedFile(); err == nil {
+			_ = os.Remove(name) // a later install writes another one
+		}
+		p.Say("%s %s. %s", term.Good("Removed"), p.file(), about.Undone)
+		return nil
+	}
+	p.Say("%s %s. %s", term.Good("Installed"), p.file(), about.Done)
+	for _, note := range p.Notes(p.after, p.setup) {
+		if text, isWarning := strings.CutPrefix(note, "note: "); isWarning {
+			p.Note(text)
+		} else {
+			p.Say("%s", term.Faint(note))
+		}
+	}
+	p.noteSettings(p.after)
+	return nil
+}
+
+// either returns one of two words.
+func either(remove bool, install, removal string) string {
+	if remove {
+		return removal
+	}
 	return install
 }
 
-func pluginCommand(env *environment, use, short string, run func(ctx context.Context, i installation, f writeFlags) error) *cobra.Command {
-	var f writeFlags
-	var project bool
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			i, err := installationOf(env, env.opt.Agents[0], project)
-			if err != nil {
-				return err
-			}
-			if err := run(cmd.Context(), i, f); err != nil {
-				return fmt.Errorf("%sing %s: %w", use, i.path, err)
-			}
-			return nil
-		},
+// file names what is written or removed: "PATH", or "mend's hooks in PATH".
+func (p *installPlan) file() string {
+	path := term.Escape(term.ShortenHome(p.path))
+	if p.several {
+		path += " for " + p.agent.Title()
 	}
-	cmd.Flags().BoolVar(&project, "project", false, "only for the current project")
-	f.add(cmd, "")
-	return cmd
+	if part := p.About().Part; part != "" {
+		return part + " " + either(p.remove, "in", "from") + " " + path
+	}
+	return path
 }
 
 // An installation is the file with which an agent starts mend.
 type installation struct {
 	*environment
 	agent.Installer
-	agent agent.Agent
-	path  string
+	agent   agent.Agent
+	path    string
+	several bool // it is one of several
 }
 
-// installationOf returns the installation of an agent. If the error is that of finding the path, it has everything else.
+// installationOf returns the installation of an agent. If only the path is unknown, everything else is set.
 func installationOf(env *environment, of agent.Agent, project bool) (i installation, err error) {
 	i = installation{environment: env, Installer: of.Installer(), agent: of}
 	if i.Installer == nil {
@@ -169,68 +359,6 @@ func (i installation) write(now, text []byte, mode fs.FileMode) error {
 	return atomicfile.Replace(i.path, now, text, mode)
 }
 
-// install adds mend to the file.
-func (i installation) install(ctx context.Context, s agent.Setup, f writeFlags, keepSaid bool) (err error) {
-	if s.Hooks != "" && !slices.Contains(config.HooksValues(), s.Hooks) {
-		return usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), s.Hooks)
-	}
-	s.Keep = s.Keep || !keepSaid && loadsKeep()
-	s, err = i.setup(s)
-	if err == nil {
-		err = i.Accepts(s)
-	}
-	if err != nil {
-		return err
-	}
-	now, mode, err := i.read()
-	if err != nil {
-		return err
-	}
-	before := now
-	if saved, ok := i.saved(now); ok {
-		before = saved
-	}
-	after, err := i.Install(before, s)
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(now, after) {
-		if err := confirmChange(ctx, i.Terminal, f, i.phrase("Install", "in")+"?", nil); err != nil {
-			return err
-		}
-	}
-	if !keepSaid && !s.Keep {
-		if s.Keep, err = askKeep(ctx, i.environment, f); err != nil {
-			return err
-		}
-		if after, err = i.Install(before, s); err != nil {
-			return err
-		}
-	}
-	if !f.dryRun {
-		if err := errors.Join(i.save(before, after), i.write(now, after, mode)); err != nil {
-			return err
-		}
-		if s.Keep {
-			if err := agreeToKeep(i.environment); err != nil {
-				return err
-			}
-		}
-	}
-	if err := i.report(f.dryRun, i.phrase(term.Good("Installed"), "in"), i.phrase("install", "in"), i.About().Done); err != nil || f.dryRun {
-		return err
-	}
-	for _, note := range i.Notes(after, s) {
-		if text, isWarning := strings.CutPrefix(note, "note: "); isWarning {
-			i.Note(text)
-		} else {
-			i.Say("%s", term.Faint(note))
-		}
-	}
-	i.noteSettings(after)
-	return nil
-}
-
 // noteSettings says which settings count for an agent that mend serves.
 func (i installation) noteSettings(text []byte) {
 	if i.About().Deadline > 0 {
@@ -240,7 +368,8 @@ func (i installation) noteSettings(text []byte) {
 		i.Say("%s", term.Faint("Settings: "+term.Escape(note)))
 	}
 	if is, _ := i.Status(text, agent.Setup{Values: config.HooksValues()}); is.Hooks == config.HooksAll {
-		i.Say("%s", term.Faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+". Other models are used if fallbackModels has some."))
+		i.Say("%s", term.Faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+
+			". Other models are used if fallbackModels has some."))
 	}
 }
 
@@ -260,57 +389,6 @@ func absStore(env *environment) (string, error) {
 		return "", nil
 	}
 	return filepath.Abs(env.opt.Store)
-}
-
-// uninstall removes mend from the file.
-func (i installation) uninstall(ctx context.Context, f writeFlags) error {
-	now, mode, err := i.read()
-	if err != nil {
-		return err
-	}
-	before, err := i.Uninstall(now)
-	if err != nil {
-		return err
-	}
-	if is, _ := i.Status(now, agent.Setup{}); is.State == agent.Absent {
-		i.Say("%s %s.", term.Escape(term.ShortenHome(i.path)), i.About().Missing)
-		i.setAnswer("plugins", states(i.environment, i.agent))
-		return nil
-	}
-	if saved, ok := i.saved(now); ok {
-		before = saved
-	}
-	if err := confirmChange(ctx, i.Terminal, f, i.phrase("Remove", "from")+"?", nil); err != nil {
-		return err
-	}
-	if !f.dryRun {
-		if err := i.write(now, before, mode); err != nil {
-			return err
-		}
-		if name, err := i.savedFile(); err == nil {
-			_ = os.Remove(name) // a later install writes another one
-		}
-	}
-	return i.report(f.dryRun, i.phrase(term.Good("Removed"), "from"), i.phrase("remove", "from"), i.About().Undone)
-}
-
-// phrase says what is done to the file: "Install PATH", or "Install mend's hooks in PATH".
-func (i installation) phrase(verb, where string) string {
-	path := term.Escape(term.ShortenHome(i.path))
-	if part := i.About().Part; part != "" {
-		return verb + " " + part + " " + where + " " + path
-	}
-	return verb + " " + path
-}
-
-func (i installation) report(dryRun bool, done, would, after string) error {
-	i.setAnswer("plugins", states(i.environment, i.agent))
-	if dryRun {
-		i.Say("This would %s. Nothing was written.", would)
-		return nil
-	}
-	i.Say("%s. %s", done, after)
-	return nil
 }
 
 // A savedText is the text of a file without mend, for an uninstall that restores it byte for byte.
@@ -349,7 +427,8 @@ func (i installation) save(before, after []byte) error {
 	if err != nil {
 		return err
 	}
-	if without, err := i.Uninstall(after); err != nil || bytes.Equal(without, clean) && (without == nil) == (clean == nil) {
+	without, err := i.Uninstall(after)
+	if err != nil || bytes.Equal(without, clean) && (without == nil) == (clean == nil) {
 		return err
 	}
 	name, err := i.savedFile()
@@ -376,7 +455,9 @@ var temporaryProgram = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[/\\]go-build\d+[/\\]b\d+[/\\]exe[/\\]`)
 })
 
-var errTemporary error = fail.New(fail.Refused, "", "this mend was started with \"go run\" and is removed when it ends: install it, for example with \"go install ./cmd/mend\", and run it from there")
+var errTemporary error = fail.New(fail.Refused, "",
+	"this mend was started with \"go run\" and is removed when it ends: install it, "+
+		"for example with \"go install ./cmd/mend\", and run it from there")
 
 // installedProgram returns the path at which this program is started: a link that a
 // package manager renews at an upgrade, not the version of the program that it leads to
@@ -446,7 +527,8 @@ func states(env *environment, of agent.Agent) (all []pluginJSON) {
 		if err == nil {
 			is, err = i.Status(text, s)
 		}
-		p.State, p.Version, p.Store, p.Hooks, p.Repair, p.Keep = cmp.Or(is.State, p.State), is.Version, is.Store, is.Hooks, is.Repair, is.Keep
+		p.State, p.Version = cmp.Or(is.State, p.State), is.Version
+		p.Store, p.Hooks, p.Repair, p.Keep = is.Store, is.Hooks, is.Repair, is.Keep
 		if err = errors.Join(err, noProgram); err != nil {
 			p.State, p.Why = agent.Unreadable, err.Error()
 		}
@@ -486,7 +568,10 @@ func printPlugins(env *environment, all []pluginJSON) error {
 		for _, flag := range []struct {
 			given bool
 			text  string
-		}{{p.Store != "", "--store " + shellWord(p.Store)}, {p.Hooks != "", "--hooks " + p.Hooks}, {p.Repair, "--repair"}, {p.Keep, "--keep"}} {
+		}{
+			{p.Store != "", "--store " + shellWord(p.Store)}, {p.Hooks != "", "--hooks " + p.Hooks},
+			{p.Repair, "--repair"}, {p.Keep, "--keep"},
+		} {
 			if flag.given {
 				env.Printf("         %s\n", term.Faint("installed with "+flag.text))
 			}

@@ -492,12 +492,15 @@ func brokenCount(s *mend.Summary) string {
 
 // hookText says what starts mend for an agent, and what it does; "" if nothing is installed.
 func hookText(all []pluginJSON, of agent.Agent) string {
-	update := " (mend install" + flagOf(of.Name()) + " updates it)"
+	install := "mend install" + flagOf(of.Name())
+	update := " (" + install + " updates it)"
 	for _, p := range all {
 		switch {
 		case !p.isOf(of) || p.State == agent.Absent:
-		case p.State == agent.Foreign, p.State == agent.Unreadable:
-			return "mend install" + flagOf(of.Name()) + " shows a problem"
+		case p.State == agent.Foreign:
+			return term.Escape(term.ShortenHome(p.Path)) + " is not mend's: move it away, then run " + install
+		case p.State == agent.Unreadable:
+			return "the " + starter(of) + " cannot be read: " + term.OneLine(p.Why, 200)
 		case starter(of) == "plugin" && p.State == agent.Current:
 			return "the plugin is installed"
 		case starter(of) == "plugin":

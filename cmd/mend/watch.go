@@ -126,7 +126,8 @@ func runWatch(ctx context.Context, env *environment, c config.Config, notes []st
 	}
 	lock, err := lockLive(env, watchLock, false)
 	if errors.Is(err, ownfile.ErrLocked) {
-		return fail.New(fail.Refused, "end it first; \"mend\" shows whether one runs", "another mend watch runs with this journal")
+		const hint = "end it first; \"mend\" shows whether one runs"
+		return fail.New(fail.Refused, hint, "another mend watch runs with this journal")
 	}
 	if err != nil {
 		return err
@@ -257,7 +258,8 @@ type readStore struct {
 
 // options returns how a store is followed.
 func (w *watcher) options(client *mend.Store) watch.Options {
-	s := &watchedStore{w, newRecoverer(nil, client, w.config, liveOptions(w.config), w.log), automaticKeep{w.opt.Journal, w.dir, w.config, w.log}}
+	store := newRecoverer(nil, client, w.config, liveOptions(w.config), w.log)
+	s := &watchedStore{w, store, automaticKeep{w.opt.Journal, w.dir, w.config, w.log}}
 	return watch.Options{
 		Since: lookBack(w.config),
 		Quiet: seconds(min(2, w.config.WatchPollSeconds)), Poll: seconds(w.config.WatchPollSeconds),
@@ -287,10 +289,12 @@ func (w *watcher) once(ctx context.Context) (worse error) {
 func (s *watchedStore) notice(n watch.Notice) {
 	if n.Lost != nil {
 		s.log.Warn("a store cannot be read", "store", s.store.client.ID().Root, "error", n.Lost)
-		s.print(watchEvent{Event: "lost", Why: n.Lost.Error()}, "%s cannot be read; waiting until it can: %s", s.place(), term.Escape(n.Lost.Error()))
+		s.print(watchEvent{Event: "lost", Why: n.Lost.Error()},
+			"%s cannot be read; waiting until it can: %s", s.place(), term.Escape(n.Lost.Error()))
 		return
 	}
-	s.print(watchEvent{Event: "following", Sessions: &n.Sessions}, "Following %s: %s", s.place(), term.Count(n.Sessions, "session"))
+	s.print(watchEvent{Event: "following", Sessions: &n.Sessions},
+		"Following %s: %s", s.place(), term.Count(n.Sessions, "session"))
 }
 
 // place names the store.
@@ -352,7 +356,8 @@ func (s *watchedStore) repaired(id string) {
 	undo := "mend undo " + id
 	r := entryJSON(e, nil)
 	s.print(watchEvent{Event: "repaired", Session: e.Session, Title: e.Cause.Title, Why: why, Repair: &r, Undo: undo},
-		"%s %s: %s Undo: %s", term.Good("Repaired"), quotedTitle(e.Cause.Title, e.Session), term.OneLine(cmp.Or(why, e.Cause.Text), 300), term.Bold(undo))
+		"%s %s: %s Undo: %s", term.Good("Repaired"), quotedTitle(e.Cause.Title, e.Session),
+		term.OneLine(cmp.Or(why, e.Cause.Text), 300), term.Bold(undo))
 }
 
 // leave says once why a broken session is left as it is: if a process uses it, when that has lasted.
@@ -382,7 +387,9 @@ func (s *watchedStore) leave(head change.Head, worst *repair.Diagnosis, why erro
 		what = worst.Why + " "
 	}
 	s.print(watchEvent{Event: "left", Session: head.ID, Title: head.Title, Why: what + text},
-		"%s %s: %s It is left as it is: %s", term.Warn("Broken"), quotedTitle(head.Title, head.ID), term.OneLine(what, 160), term.OneLine(text, 300))
+		"%s %s: %s It is left as it is: %s", term.Warn("Broken"), quotedTitle(head.Title, head.ID),
+		term.OneLine(what, 160), term.OneLine(text, 300))
 }
 
-var errDisabled error = fail.New(fail.Refused, `"mend config" shows where the value comes from`, "live repair is off: the setting \"enabled\" is false")
+var errDisabled error = fail.New(fail.Refused, `"mend config" shows where the value comes from`,
+	"live repair is off: the setting \"enabled\" is false")
