@@ -114,9 +114,6 @@ type Reader interface {
 	// SessionByID returns the session of List with exactly that id, without a list of all. With an
 	// error, List may still find it.
 	SessionByID(ctx context.Context, id string) (change.Head, error)
-	// Orphans lists the records that belong to no session, and their folders. The error
-	// wraps [change.ErrHidden] if that cannot be known.
-	Orphans(ctx context.Context) ([]change.Ref, error)
 	// Former returns the path of the older store that the agent made this one from and no longer
 	// reads, "" if it is not there. If this store is the older one, Former returns its path.
 	Former() string

@@ -46,9 +46,6 @@ func (base) SessionByID(context.Context, string) (change.Head, error) {
 	return change.Head{}, errors.ErrUnsupported
 }
 
-// Orphans implements [Store].
-func (base) Orphans(context.Context) ([]change.Ref, error) { return nil, nil }
-
 // Former implements [Store].
 func (base) Former() string { return "" }
 

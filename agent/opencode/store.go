@@ -34,7 +34,6 @@ type records interface {
 	Stamp(ctx context.Context, head change.Head) (change.Stamp, error)
 	State(ctx context.Context) (change.Stamp, error)
 	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)
-	Orphans(ctx context.Context) ([]change.Ref, error)
 	SessionByID(ctx context.Context, id string) (change.Head, error)
 	CheckFile(ctx context.Context, what change.Check) error
 	CheckLinks(ctx context.Context, refs []change.Ref) error

@@ -179,7 +179,6 @@ func newChangedDatabase(t *testing.T) *changedStore {
 	dbtest.Alter(t, s.path, "DELETE FROM part WHERE id = (SELECT max(id) FROM part WHERE session_id = '"+kept+"')")
 	s.verbs = []storeVerb{
 		{"repair", []string{"repair", session, "--force", "--at-risk"}},
-		{"orphans", []string{"repair", "--orphans"}},
 		{"trim", []string{"trim", session, "--to", "1", "--keep-turns", "0"}},
 		{"trim hard", []string{"trim", session, "--to", "1000", "--keep-turns", "0", "--hard"}},
 		{"uncompact", []string{"uncompact", short}},
@@ -260,7 +259,6 @@ func newChangedTree(t *testing.T) *changedStore {
 	s.verbs = []storeVerb{
 		{"repair", []string{"repair", session}},
 		{"repair all", []string{"repair"}},
-		{"orphans", []string{"repair", "--orphans"}},
 		{"trim", []string{"trim", session, "--to", "1", "--keep-turns", "0"}},
 		s.move(),
 		s.moveOn(),

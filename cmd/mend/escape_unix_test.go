@@ -83,8 +83,6 @@ var printCases = []struct{ command, args string }{
 	{"repair", "SESSION --dry-run --error HOSTILE"},
 	{"repair", "--yes --class HOSTILE"},
 	{"repair", "--yes --error @HOSTILE"},
-	{"repair", "--orphans --dry-run"},
-	{"repair", "--orphans --yes"},
 	{"repair", "--yes SESSION"},
 	{"repair", "--yes"},
 	{"log", ""},

@@ -60,7 +60,6 @@ func TestFailures(t *testing.T) {
 		{errors.ErrUnsupported, 5, "refused", ""},
 		{change.ErrInUse, 5, "refused", "end that process"},
 		{change.ErrLocked, 5, "refused", "try again; nothing was changed"},
-		{change.ErrHidden, 5, "refused", "make it readable"},
 		{(&term.Terminal{}).MayAsk(), 5, "refused", "pass --yes"},
 		{term.ErrDeclined, 5, "refused", ""},
 		{mend.ErrUndone, 5, "refused", `"mend undo --redo ID"`},

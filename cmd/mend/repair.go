@@ -21,12 +21,11 @@ import (
 // repairFlags are the flags of repair and fix.
 type repairFlags struct {
 	writeFlags
-	latent, orphans, all, verbose bool
-	setAside                      bool
-	classes                       []string
-	apiError                      string
-	errorText                     []byte // instead of apiError
-	asksError                     bool   // if no session is broken, ask for the text of an error
+	latent, all, verbose, setAside bool
+	classes                        []string
+	apiError                       string
+	errorText                      []byte // instead of apiError
+	asksError                      bool   // if no session is broken, ask for the text of an error
 	sessionFilter
 }
 
@@ -48,7 +47,6 @@ func addRepairFlags(env *environment, cmd *cobra.Command, f *repairFlags) {
 	thinkingFlag(env, fl)
 	providerFlag(env, fl)
 	f.sessionFilter.add(fl)
-	fl.BoolVar(&f.orphans, "orphans", false, "instead of repairing sessions, move orphaned messages and parts into the journal")
 	fl.StringSliceVar(&f.classes, "class", nil, "fix only these classes: "+classList(env))
 	fl.BoolVar(&f.all, "all", false, "repair everything of the error's kind, not only the place that it names")
 	fl.StringVar(&f.apiError, "error", "", "use the error you got to decide what to fix: its text, @FILE, or - for standard input")
@@ -71,8 +69,6 @@ func startRepair(ctx context.Context, env *environment, names []string, f repair
 		return usagef("--all needs --error, or the text of an error")
 	case f.setAside && len(names) == 0 && f.apiError == "":
 		return usagef("--set-aside needs a session")
-	case f.orphans:
-		return repairOrphans(ctx, env, names, f)
 	}
 	return runRepair(ctx, env, names, f)
 }

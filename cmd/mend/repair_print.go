@@ -208,8 +208,6 @@ func printCommitted(t *term.Terminal, e change.Entry, title, how string) {
 		what = "Removed a compaction of"
 	case change.CauseRestore:
 		what = "Restored"
-	case change.CauseOrphans:
-		what = "Moved the orphans of"
 	case change.CauseSalvage:
 		what = "Salvaged"
 	default:

@@ -203,10 +203,7 @@ func (r *scanReport) scan(ctx context.Context, s storeSessions) error {
 		if len(all) == 0 {
 			r.findKept(ctx, c)
 		}
-		if err := r.findBeside(ctx, c, all); err != nil {
-			return err
-		}
-		return scanOrphans(ctx, r.environment, c, r.flags.all)
+		return r.findBeside(ctx, c, all)
 	}
 	return nil
 }

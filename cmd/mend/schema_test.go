@@ -73,7 +73,6 @@ type scanAnswer struct {
 	VersionNote  string        `json:"versionNote,omitempty"`
 	Stores       []scannedJSON `json:"stores,omitempty"`
 	Sessions     []sessionJSON `json:"sessions,omitempty"`
-	Orphans      []orphanJSON  `json:"orphans,omitempty"` // of a scan of the whole store: records to which no session leads
 	requestAnswer
 }
 

@@ -46,7 +46,7 @@ var (
 		"mend forget 計画", "mend forget --older-than 0s --yes", "mend gc", "mend log", "mend log qevajo",
 		"mend keep --dry-run", "mend keep", "mend", "mend forget --copies 計画", "mend keep --on", "mend keep --off",
 		"mend plugin", "mend install --yes", "mend", "mend install --remove --yes", "mend scan nosuch", "mend scna", "mend ui",
-		"mend fix --orphans --dry-run", "mend config maxRetries skip", "mend config set maxRetries 5", "mend config unset maxRetries",
+		"mend config maxRetries skip", "mend config set maxRetries 5", "mend config unset maxRetries",
 		// the former names
 		"mend repair --dry-run", "mend show qevajo", "mend redo nosuch", "mend uncompact nosuch", "mend resolve qevajo --keep",
 		"mend plugin install --dry-run", "mend plugin uninstall --dry-run", "mend plugin status",

@@ -170,11 +170,6 @@ var screens = []struct {
 		}
 		printStatus(a, s, screenEntries(1), screenEntries(min(n, 2)), screenEntries(min(n, 4))[min(n, 4)-1:])
 	}},
-	{"repair --orphans", func(a *environment, n int) {
-		for i := range n {
-			printOrphans(a.Terminal, screenHead(i).ID, []change.Ref{{Kind: change.KindPart, Session: screenHead(i).ID, Message: "msg_1fbbd1c80001jodA3JZ7Q5FeJF", Part: "prt_1fbbd1d27001J9Z1jNbnfGXMI7"}}, "- delete ")
-		}
-	}},
 	{"trim", func(a *environment, n int) {
 		printHeader(a.Terminal, screenHead(n%8))
 		var outputs []repair.TrimmedOutput

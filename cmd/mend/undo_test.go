@@ -60,9 +60,9 @@ func TestUndoNewColumn(t *testing.T) {
 // gets their defaults, and is not restored if it must be given a value for one.
 func TestUndoDeletedRowNewColumn(t *testing.T) {
 	ts := newTestStore(t, 1)
-	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "answer gone, its parts stay"))
+	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "reasoning last"))
 	damaged := ts.snapshot()
-	ts.want(exitDone, "repair", "--orphans", "--yes")
+	ts.want(exitDone, "repair", ts.session, "--yes")
 	dbtest.Alter(t, ts.path, "ALTER TABLE part ADD COLUMN a text", "ALTER TABLE part ADD COLUMN b integer NOT NULL DEFAULT '7'", "ALTER TABLE part ADD COLUMN c integer",
 		// ADD COLUMN has no such column; a migration that makes the table again has
 		"PRAGMA writable_schema=ON", "UPDATE sqlite_schema SET sql = replace(sql, 'c integer', 'c integer NOT NULL') WHERE name = 'part'")

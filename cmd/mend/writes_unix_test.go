@@ -41,9 +41,6 @@ var writeCases = []writeCase{
 	{verb: "repair", args: commandArgs("SESSION"), asks: `Repair "A title"?`},
 	{verb: "repair", asks: `Repair "A title"?`},
 	{verb: "repair", args: commandArgs("--error all.messages.must.have.non-empty.content SESSION"), asks: `Repair "A title"?`},
-	{verb: "repair", args: commandArgs("--orphans SESSION"), asks: "Move the orphans of 1 session", setup: func(sb sandbox) {
-		damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "prompt gone, its parts stay"))
-	}},
 	{verb: "fix", asks: `Repair "A title"?`},
 	{verb: "fix", args: commandArgs("messages: text content blocks must contain non-whitespace text"), asks: `Repair "A title"?`},
 	{verb: "trim", args: commandArgs("SESSION --to 3000 --keep-turns 0"), asks: `Trim "A title"?`, setup: longOutputs},

@@ -23,7 +23,6 @@ var sentinels = []struct {
 	hint string
 }{
 	{change.ErrMalformed, Unusable, SalvageHint},
-	{change.ErrHidden, Refused, "make it readable, then try again; nothing was changed"},
 	{change.ErrInUse, Refused, "end that process. With --force mend appends the old lines again, and the process reads them after /resume"},
 	{change.ErrLocked, Refused, "try again; nothing was changed"},
 	{journal.ErrDamaged, Unusable, `nothing was written to it. "mend verify" shows the damage; "mend log" reads what is intact`},

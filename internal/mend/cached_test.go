@@ -1,7 +1,6 @@
 package mend
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,7 +68,7 @@ func TestRescanOfDatabase(t *testing.T) {
 		{"a text that is a blob", func(b *scanFixture) { b.alter(`UPDATE part SET data = CAST(data AS blob)` + ofPart) }, true, 1, []string{"row"}},
 		{"a part less", func(b *scanFixture) { b.alter(`DELETE FROM part` + ofPart) }, true, 1, nil},
 		{"a part of another id", func(b *scanFixture) { b.alter(`UPDATE part SET id = 'prt_zzz'` + ofPart) }, true, 1, []string{"R1"}},
-		{"a part without its message", func(b *scanFixture) { b.alter(`UPDATE part SET message_id = 'msg_0'` + ofPart) }, true, 1, []string{"stray", "orphans of ses_e0442cffdffeve97keMQTd5es8"}},
+		{"a part without its message", func(b *scanFixture) { b.alter(`UPDATE part SET message_id = 'msg_0'` + ofPart) }, true, 1, []string{"stray"}},
 		{"a message that comes later", func(b *scanFixture) {
 			b.alter(`UPDATE message SET time_created = time_created + 1000 WHERE id = (SELECT min(id) FROM message)`)
 		}, true, 1, []string{"R16"}},
@@ -77,9 +76,6 @@ func TestRescanOfDatabase(t *testing.T) {
 		{"a newer project", func(b *scanFixture) {
 			b.alter(`INSERT INTO project SELECT 'newer', worktree, vcs, name, icon_url, icon_color, time_created, time_updated + 1, time_initialized, sandboxes, commands FROM project`)
 		}, true, 1, nil}, // outside of a repository the agent uses the project global, whatever else has the folder
-		{"an orphan", func(b *scanFixture) {
-			b.alter(`INSERT INTO part SELECT 'prt_orphan', 'msg_gone', 'ses_gone', time_created, time_updated, data FROM part` + ofPart)
-		}, true, 0, []string{"orphans of ses_gone"}},
 		{"only in the -wal", func(b *scanFixture) {
 			db, err := sqlite3.Open(b.database())
 			b.must(err)
@@ -108,14 +104,6 @@ func TestRescanOfDatabase(t *testing.T) {
 	}
 }
 
-// Orphans are reported again from the cache.
-func TestOrphansFromCache(t *testing.T) {
-	b := newScanFixture(t, testdata.OpenCode1227)
-	b.alter(`INSERT INTO part SELECT 'prt_orphan', 'msg_gone', 'ses_gone', time_created, time_updated, data FROM part LIMIT 1`)
-	b.wantRescan("the first scan", true, 1, "orphans of ses_gone")
-	b.wantRescan("again", false, 0, "orphans of ses_gone")
-}
-
 // The state of a database is not kept while a later change may leave the same state,
 // and neither is the result of a session with rows from the future.
 func TestRescanOfYoungDatabase(t *testing.T) {
@@ -128,66 +116,6 @@ func TestRescanOfYoungDatabase(t *testing.T) {
 	b.alter(`UPDATE part SET time_updated = 1000 * unixepoch('now', '+1 day')`)
 	b.wantRescan("of rows of tomorrow", true, 1)
 	b.wantRescan("again", true, 1)
-}
-
-// A scan of all sessions lists the orphans, and one that is cut short keeps none. They are
-// listed once.
-func TestOrphansDuringScan(t *testing.T) {
-	ended, end := context.WithCancel(t.Context())
-	end()
-	rows := []struct {
-		name  string
-		ctx   context.Context
-		some  bool
-		looks []int // after the scan, after the orphans were asked for, and once more
-	}{
-		{"all sessions", t.Context(), false, []int{1, 1, 1}},
-		{"some sessions", t.Context(), true, []int{0, 1, 1}},
-		{"a scan that is cut short", ended, false, []int{0, 1, 1}},
-	}
-	for _, r := range rows {
-		b := newScanFixture(t, testdata.OpenCode1153)
-		c, err := Open(b.opt)
-		b.must(err)
-		st := &countingStore{Store: c.store}
-		c.store = st
-		c = c.Cached()
-		heads, err := c.Sessions(t.Context())
-		b.must(err)
-		if r.some {
-			heads = heads[1:]
-		}
-		for range c.Scan(r.ctx, heads) {
-			continue
-		}
-		got := []int{st.looks}
-		for range 2 {
-			_, err := c.Orphans(t.Context())
-			b.must(err)
-			got = append(got, st.looks)
-		}
-		if !slices.Equal(got, r.looks) {
-			t.Errorf("%s: looked for orphans %v times, want %v", r.name, got, r.looks)
-		}
-	}
-}
-
-// The list of orphans is not used after the database has changed.
-func TestScanOfChangingDatabase(t *testing.T) {
-	b := newScanFixture(t, testdata.OpenCode1227)
-	c, err := Open(b.opt)
-	b.must(err)
-	c.clock = func() time.Time { return time.Now().Add(b.clock) }
-	c = c.Cached()
-	heads, err := c.Sessions(t.Context())
-	b.must(err)
-	for range c.Scan(t.Context(), heads) {
-		continue
-	}
-	b.alter(`INSERT INTO part SELECT 'prt_orphan', 'msg_gone', 'ses_gone', time_created, time_updated, data FROM part LIMIT 1`)
-	_, err = c.Orphans(t.Context())
-	b.must(err)
-	b.wantRescan("then", true, 0, "orphans of ses_gone")
 }
 
 // A look finds what another program has changed since the last scan, and ends with the time that it

@@ -62,7 +62,7 @@ func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequ
 	}
 	for _, h := range r.Sessions {
 		if h.Ref.Kind != change.KindSession {
-			err = fail.New(fail.Refused, `"mend fix --orphans" removes what belongs to no session`, "session %s has no data of its own", h.ID)
+			err = fail.New(fail.Refused, `"mend restore" brings it back if it was kept`, "session %s has no data of its own", h.ID)
 		} else if c.ID().Kind != "sqlite" { // in a database no session is in use: no process has it open
 			if why := c.whyBusy(ctx, h); why != "" {
 				err = fmt.Errorf("removing session %s: %w: %s", h.ID, repair.ErrBusy, why)

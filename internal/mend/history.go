@@ -486,3 +486,38 @@ func (l *Journal) Resolve(e change.Entry, d Decision, by string) (done change.En
 func notInConflict(id string, state change.State) error {
 	return fail.New(fail.Refused, "", "resolving repair %s: not in conflict: it is %s", id, state)
 }
+
+// changesOrphans reports whether a plan with that cause is an undo or a redo of what "mend fix --orphans" of earlier
+// versions removed: records that belong to no session.
+func changesOrphans(j *journal.Journal, cause change.Cause) (bool, error) {
+	if cause.Kind == change.CauseOrphans {
+		return true, nil
+	}
+	for _, seq := range cause.Entries {
+		earlier, err := j.CauseOf(seq)
+		if err != nil {
+			return false, err
+		}
+		if orphans, err := changesOrphans(j, earlier); orphans || err != nil {
+			return orphans, err
+		}
+	}
+	return false, nil
+}
+
+// withParents returns current and the refs of the messages that the ops' records belong
+// to. current is not nil then, as for a session that exists.
+func withParents(current []change.Ref, ops []change.Op) []change.Ref {
+	with := append([]change.Ref{}, current...)
+	seen := map[string]bool{}
+	for _, r := range with {
+		seen[r.Message] = seen[r.Message] || r.Kind == change.KindMessage
+	}
+	for _, o := range ops {
+		if m := o.Ref.Message; m != "" && !seen[m] {
+			seen[m] = true
+			with = append(with, change.Ref{Kind: change.KindMessage, Session: o.Ref.Session, Message: m})
+		}
+	}
+	return with
+}

@@ -57,7 +57,7 @@ func (f *Finding) Fixable() bool {
 // Scan examines the sessions, several at a time, and yields a finding for each in the order of heads. It reads only.
 // Of a session that has not changed since an earlier scan it reads only the stamp. If a session cannot be examined,
 // its finding has an Err; the sequence ends early only when ctx does. If heads are all sessions of the store, Scan
-// keeps the summary for [Store.Look], and a store made by [Store.Cached] lists the orphans for [Store.Orphans].
+// keeps the summary for [Store.Look].
 func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		p, whole := cmp.Or(c.pass, c.newPass()), len(heads) == c.listed.get().sessions
@@ -72,9 +72,6 @@ func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding]
 				p.save(ctx, false, nil)
 				return
 			}
-		}
-		if whole && c.pass != nil && ctx.Err() == nil {
-			_, _ = p.listOrphans(ctx) // Orphans returns the error
 		}
 		if whole = whole && ctx.Err() == nil; !whole {
 			p.save(ctx, false, nil)

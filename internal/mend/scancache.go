@@ -51,8 +51,8 @@ func (c *Store) Look(ctx context.Context, most time.Duration) (now, earlier *Sum
 }
 
 // Cached returns a copy of the store that is for scans alone: as long as the store has
-// not changed since an earlier scan, it lists sessions and orphans from the cache.
-// Sessions that are to be changed must be listed by the store itself. It lists orphans once.
+// not changed since an earlier scan, it lists sessions from the cache.
+// Sessions that are to be changed must be listed by the store itself.
 func (c *Store) Cached() *Store {
 	copied := *c
 	copied.pass = c.newPass()
@@ -77,7 +77,7 @@ func (c *Store) list(ctx context.Context) ([]change.Head, error) {
 }
 
 // A pass is one scan of a store. It uses what earlier scans have kept, and keeps what it finds. Only
-// lookup may be called concurrently, also with findOrphans.
+// lookup may be called concurrently.
 type pass struct {
 	c        *Store
 	kept     *scancache.File
@@ -86,9 +86,8 @@ type pass struct {
 	settings string                               // that hold for all sessions
 	known    sync.Map                             // what settingsOf returned, by the settings of the store
 
-	state   string        // identifies the state of the store when it was listed; "" if a later one may have the same stamp
-	current bool          // kept is of this state
-	orphans *[]change.Ref // nil if they were not listed
+	state   string // identifies the state of the store when it was listed; "" if a later one may have the same stamp
+	current bool   // kept is of this state
 
 	sound   bool    // the whole file of the store is not damaged
 	damage  *string // what is damaged in it, "" for nothing; nil if it was not checked
@@ -123,14 +122,14 @@ func (p *pass) stateOf(s change.Stamp) string {
 // list returns the sessions of the store, those that are kept if the store has not changed since.
 func (p *pass) list(ctx context.Context) ([]change.Head, error) {
 	p.load()
-	p.state, p.current, p.orphans = "", false, nil
+	p.state, p.current = "", false
 	began := p.c.clock()
 	state, err := p.c.store.State(ctx)
 	if err != nil {
 		return p.c.list(ctx)
 	}
 	if id := p.stateOf(state); id != "" && id == p.kept.State {
-		p.state, p.current, p.orphans = id, true, &p.kept.Orphans
+		p.state, p.current = id, true
 		return p.kept.Heads(), nil
 	}
 	all, err := p.c.list(ctx)
@@ -139,18 +138,6 @@ func (p *pass) list(ctx context.Context) ([]change.Head, error) {
 		p.state = p.stateOf(state)
 	}
 	return all, err
-}
-
-// listOrphans lists the orphans, once. The error is that of the store.
-func (p *pass) listOrphans(ctx context.Context) ([]change.Ref, error) {
-	if p.orphans == nil {
-		refs, err := p.c.store.Orphans(ctx)
-		if err != nil {
-			return nil, err
-		}
-		p.orphans = &refs
-	}
-	return slices.Clone(*p.orphans), nil
 }
 
 // knownSound reports whether an earlier check found the file of the store sound in its present state.
@@ -239,7 +226,7 @@ func (p *pass) add(head change.Head, r scancache.Result) {
 // save keeps what was found. complete says that it is of every session of the store: the results of
 // others are dropped then. summary, which may be nil, is its summary.
 func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
-	cache, listed := p.c.cache(), complete && p.state != "" && p.orphans != nil
+	cache, listed := p.c.cache(), complete && p.state != ""
 	switch {
 	case p.changed, listed && !p.current, complete && len(p.found) < len(p.kept.Sessions), p.sound && p.kept.Sound != p.state:
 	case summary == nil:
@@ -258,10 +245,10 @@ func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 	same := err == nil && p.stateOf(now) == p.state
 	switch {
 	case same && listed:
-		next.State, next.Orphans = p.state, *p.orphans
+		next.State = p.state
 	case same && p.current && next.State == p.state: // they are what is kept
 	default:
-		next.State, next.Orphans = "", nil
+		next.State = ""
 	}
 	if complete {
 		next.Sessions = p.found

@@ -27,7 +27,6 @@ type countingStore struct {
 	mu    sync.Mutex
 	read  []string
 	asked bool
-	looks int  // calls of Orphans
 	held  bool // a process started in 1970 works with it
 }
 
@@ -45,14 +44,6 @@ func (s *countingStore) Stamp(ctx context.Context, head change.Head) (change.Sta
 	s.asked = true
 	s.mu.Unlock()
 	return s.Store.Stamp(ctx, head)
-}
-
-func (s *countingStore) Orphans(ctx context.Context) ([]change.Ref, error) {
-	s.mu.Lock()
-	s.asked = true
-	s.looks++
-	s.mu.Unlock()
-	return s.Store.Orphans(ctx)
 }
 
 func (s *countingStore) Examine(ctx context.Context, head change.Head, o repair.Options) (agent.Examination, error) {
@@ -123,11 +114,6 @@ func (b *scanFixture) pass(with func(*Store) *Store) (rules []string, st *counti
 		for _, d := range f.Diagnoses {
 			rules = append(rules, d.Rule)
 		}
-	}
-	orphans, err := c.Orphans(b.t.Context())
-	b.must(err)
-	for _, o := range orphans {
-		rules = append(rules, "orphans of "+o.Session)
 	}
 	return rules, st
 }

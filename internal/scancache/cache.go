@@ -38,9 +38,8 @@ type File struct {
 	Summary  *Summary  // of the last whole scan; nil if there is none, or if mend changed the store since
 	Sessions []*Session
 
-	State   string       // identifies the state of the store in which Sessions are all, and Orphans; "" if that is not known
-	Orphans []change.Ref // the records that belong to no session
-	Sound   string       // identifies the state in which the whole file of the store was not damaged
+	State string // identifies the state of the store in which Sessions are all; "" if that is not known
+	Sound string // identifies the state in which the whole file of the store was not damaged
 
 	forgotten map[string]int // how often a session was forgotten, by its id
 }
@@ -247,7 +246,7 @@ func decode(data []byte) (*File, error) {
 		}
 	}
 	if len(f.forgotten) > 0 { // nothing is known of these, and of the store as a whole
-		f.Summary, f.State, f.Orphans = nil, "", nil
+		f.Summary, f.State = nil, ""
 	}
 	for _, s := range f.Sessions {
 		if f.forgotten[s.Head.ID] > 0 {

@@ -95,7 +95,7 @@ func TestForget(t *testing.T) {
 	c.Forget("1") // there is nothing
 	c.Save(f)
 	c.Forget("another")
-	f.Summary, f.State, f.Orphans, f.forgotten = nil, "", nil, map[string]int{"another": 1}
+	f.Summary, f.State, f.forgotten = nil, "", map[string]int{"another": 1}
 	wantLoad(t, "after another session was forgotten", c, f)
 	id := f.Sessions[1].Head.ID
 	c.Forget(id)

@@ -140,7 +140,7 @@ var rows = []repair.Rule{
 		Example: "A session row whose permission column is not JSON.",
 	},
 	{
-		Code: "no-session", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostInfo), NoFix: "mend does not make it again, because the session's project, folder and permission rules are in it alone. mend restore brings it back if it was kept. If the session was deleted, \"mend fix --orphans\" moves what is left of it into the journal.",
+		Code: "no-session", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostInfo), NoFix: "mend does not make it again, because the session's project, folder and permission rules are in it alone. mend restore brings it back if it was kept.",
 		Meaning: "The session's own record does not exist, only its messages do. OpenCode does not list the session, and answers no prompt in it.",
 		Example: "session/PROJECT/ses_….json or the row of the session was deleted, and its messages were not.",
 	},
