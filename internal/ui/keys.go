@@ -15,9 +15,8 @@ var helpRows = [][2]string{
 	{"Tab", "conversation, changes by a repair, next request (with ids)"},
 	{"n N", "the next broken place (▲), the one before"},
 	{"/", "filter by words: title, folder, agent, state, what is wrong, id"},
-	{"Space", "select the session, for r and a"},
-	{"r", "repair the session, or bring it back; or all that are selected"},
-	{"a", "repair all that are broken, or are selected, as one operation"},
+	{"r", "repair the session, or bring it back"},
+	{"a", "repair all that are broken, of those that the filter leaves"},
 	{"K", "keep a copy, from which the session can be brought back"},
 	{"u", "undo the newest repair of the session, or else the newest of all"},
 	{"U", "undo the newest operation of all"},
@@ -35,7 +34,7 @@ func (m *model) helpLines() (lines []Line) {
 	for _, r := range helpRows {
 		lines = append(lines, Line{Head: pad(r[0], 9), Text: r[1]})
 	}
-	return append(lines, Line{}, Line{Text: "Nothing is written before you have seen it and pressed y. It is written to the journal first, and can be undone. A click selects, the wheel scrolls; with Shift the terminal selects text."})
+	return append(lines, Line{}, Line{Text: "Nothing is written before you have seen it and pressed y. It is written to the journal first, and can be undone."})
 }
 
 // shortHelp returns the keys that the last line shows. The last of them is shown always.
@@ -60,10 +59,8 @@ func (m *model) shortHelp() []string {
 		return []string{"n next ▲", repair, "Tab next view", "u undo", "e explain", "c continue", "Esc back", "? help"}
 	case len(m.sessions) == 0:
 		return []string{"s scan again", "l journal", "q quit", "? help"}
-	case len(m.marked) > 0:
-		return []string{"a repair the selected", "Space select", "Esc select none", "u undo", "? help"}
 	}
-	return []string{"Enter read", repair, "a repair all", "u undo", "/ filter", "Space select", "l journal", "q quit", "? help"}
+	return []string{"Enter read", repair, "a repair all", "u undo", "/ filter", "l journal", "q quit", "? help"}
 }
 
 // press answers a key.
@@ -120,8 +117,6 @@ func (m *model) goBack() {
 		m.right = false
 	case m.inJournal:
 		m.inJournal = false
-	case len(m.marked) > 0:
-		clear(m.marked)
 	default:
 		m.setFilter("")
 	}
@@ -209,13 +204,6 @@ func (m *model) pressSession(key string) tea.Cmd {
 		if !m.panes[m.view].seek(by, m.paneHeight(m.view)) {
 			m.say("Nothing is broken here.", nil)
 		}
-	case key == "space":
-		if m.marked[s.key()] = !m.marked[s.key()]; !m.marked[s.key()] {
-			delete(m.marked, s.key())
-		}
-		m.list.move(1, len(m.fitting()))
-	case key == "r" && len(m.marked) > 0:
-		return m.repair(m.chosen())
 	case key == "r":
 		return m.repair([]Session{s})
 	case key == "K":
@@ -243,14 +231,12 @@ func (m *model) pressSession(key string) tea.Cmd {
 	return nil
 }
 
-// repairAll plans the repair of the selected sessions, or of all that are listed as broken.
+// repairAll plans the repair of all sessions that are listed as broken.
 func (m *model) repairAll() tea.Cmd {
-	all := m.chosen()
-	if len(all) == 0 {
-		for _, s := range m.fitting() {
-			if s.group() == groupBroken {
-				all = append(all, s)
-			}
+	var all []Session
+	for _, s := range m.fitting() {
+		if s.group() == groupBroken {
+			all = append(all, s)
 		}
 	}
 	if len(all) == 0 {
@@ -280,69 +266,15 @@ func (m *model) scroll(key string) bool {
 	case m.asking != nil, m.title != "":
 		m.text.move(by, m.bodyHeight())
 	case m.right:
-		m.panes[m.shownView()].move(by, m.paneHeight(m.shownView()))
-	default:
-		m.moveList(by)
-	}
-	return by != 0
-}
-
-func (m *model) moveList(by int) {
-	if m.inJournal {
+		view := m.view
+		if m.inJournal {
+			view = viewTalk
+		}
+		m.panes[view].move(by, m.paneHeight(view))
+	case m.inJournal:
 		m.log.move(by, len(m.entries))
-	} else {
+	default:
 		m.list.move(by, len(m.fitting()))
 	}
-}
-
-// shownView returns the view at the top of the right side.
-func (m *model) shownView() int {
-	if m.inJournal {
-		return viewTalk
-	}
-	return m.view
-}
-
-// isLeft reports whether a place on the screen is of the list.
-func (m *model) isLeft(x int) bool {
-	return m.width < narrowest && !m.right || m.width >= narrowest && x <= m.leftWidth()
-}
-
-// click selects the row of the list that is there, or the right side.
-func (m *model) click(x, y int) tea.Cmd {
-	if m.asking != nil || m.title != "" || y > m.bodyHeight() {
-		return nil
-	}
-	m.message, m.filter.typing = "", false
-	m.right = !m.isLeft(x) && m.of != ""
-	switch i := y - 1; {
-	case m.right || i < 0:
-	case m.inJournal && m.log.top+i < len(m.entries):
-		m.log.at = m.log.top + i
-	case !m.inJournal:
-		if rows := m.listed(); m.list.top+i < len(rows) && rows[m.list.top+i] >= 0 {
-			m.list.at = rows[m.list.top+i]
-		}
-	}
-	return nil
-}
-
-// wheel scrolls what is below the pointer.
-func (m *model) wheel(e tea.Mouse) {
-	const step = 3
-	by := step
-	if e.Button == tea.MouseWheelUp {
-		by = -step
-	}
-	view := m.shownView()
-	switch below := m.bodyHeight() - m.changesHeight(); {
-	case m.asking != nil, m.title != "":
-		m.text.move(by, m.bodyHeight())
-	case m.isLeft(e.X):
-		m.moveList(by)
-	case m.changesHeight() > 0 && e.Y > below:
-		m.panes[viewChanges].move(by, m.paneHeight(viewChanges))
-	default:
-		m.panes[view].move(by, m.paneHeight(view))
-	}
+	return by != 0
 }

@@ -194,7 +194,6 @@ type model struct {
 
 	sessions []Session // as they are listed
 	known    map[sessionKey]Session
-	marked   map[sessionKey]bool
 	progress Progress
 	scanning bool
 	began    time.Time // the first scan
@@ -219,7 +218,7 @@ type model struct {
 }
 
 func newModel(ctx context.Context, b Backend) *model {
-	return &model{ctx: ctx, backend: b, width: 80, height: 24, now: time.Now, known: map[sessionKey]Session{}, marked: map[sessionKey]bool{}}
+	return &model{ctx: ctx, backend: b, width: 80, height: 24, now: time.Now, known: map[sessionKey]Session{}}
 }
 
 // A doneMsg is what work in the background has brought: a change of the model, unless newer work took its place.
@@ -337,10 +336,6 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.width, m.height = msg.Width, msg.Height
 	case tea.KeyPressMsg:
 		return m.press(msg)
-	case tea.MouseClickMsg:
-		return m.click(msg.X, msg.Y)
-	case tea.MouseWheelMsg:
-		m.wheel(msg.Mouse())
 	case tea.PasteMsg:
 		if m.filter.typing {
 			m.setFilter(m.filter.text + strings.Join(strings.Fields(msg.Content), " "))
@@ -413,7 +408,6 @@ func (m *model) addSessions(found []Session) {
 	for _, s := range found {
 		if s.Gone {
 			delete(m.known, s.key())
-			delete(m.marked, s.key())
 		} else {
 			m.known[s.key()] = s
 		}
@@ -463,11 +457,6 @@ func (m *model) selectedEntry() (Entry, bool) {
 		return m.entries[m.log.at], true
 	}
 	return Entry{}, false
-}
-
-// chosen returns the sessions that are marked, as they are listed.
-func (m *model) chosen() []Session {
-	return slices.DeleteFunc(slices.Clone(m.sessions), func(s Session) bool { return !m.marked[s.key()] })
 }
 
 // A subject is what the right side shows.
@@ -601,7 +590,6 @@ func (m *model) applied() tea.Cmd {
 		m.list.at = i
 	}
 	m.reread()
-	clear(m.marked)
 	switch {
 	case m.closing:
 		return tea.Quit

@@ -222,8 +222,6 @@ func (d *driver) press(keys ...string) {
 		switch code, ok := special[k]; {
 		case ok:
 			d.send(tea.KeyPressMsg{Code: code})
-		case k == "space":
-			d.send(tea.KeyPressMsg{Code: tea.KeySpace, Text: " "})
 		case k == "ctrl+c":
 			d.send(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
 		default:
@@ -288,7 +286,6 @@ func TestScreens(t *testing.T) {
 		{"end", 300, []string{"end"}},
 		{"filter", 20, []string{"/", "login healthy"}},
 		{"filter-none", 20, []string{"/", "xyz", "enter"}},
-		{"selected", 20, []string{"space", "space"}},
 		{"talk", 20, []string{"enter", "pgdown"}},
 		{"changes", 20, []string{"tab"}},
 		{"request", 20, []string{"enter", "tab", "tab", "n"}},
@@ -341,10 +338,6 @@ func TestKeys(t *testing.T) {
 		{[]string{"a", "y"}, []string{"repair ses_001 ses_006 ses_011 ses_016"}},
 		{[]string{"a", "q", "y"}, nil},
 		{[]string{"a", "y", "a", "y"}, []string{"repair ses_001 ses_006 ses_011 ses_016"}}, // nothing is broken then
-		{[]string{"down", "space", "space", "a", "y"}, []string{"repair ses_006 ses_011"}},
-		{[]string{"space", "end", "r", "y", "r", "y"}, []string{"repair ses_001"}}, // what was selected is no more
-		{[]string{"space", "esc", "r", "y"}, []string{"repair ses_006"}},
-		{[]string{"space", "up", "space", "a", "n"}, nil},
 		{[]string{"/", "codex broken", "enter", "a", "y"}, []string{"repair ses_011"}},
 		{[]string{"/", "deleted", "enter", "r", "y"}, []string{"repair ses_004"}},
 		{[]string{"enter", "r", "y"}, []string{"repair ses_001"}},
@@ -534,17 +527,13 @@ func TestSameFaults(t *testing.T) {
 
 // TestMessages checks that a message goes when the user goes on.
 func TestMessages(t *testing.T) {
-	for _, key := range []string{"down", "tab", "l", "enter", "space", "/", "?"} {
+	for _, key := range []string{"down", "tab", "l", "enter", "/", "?"} {
 		d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 80, 24)
 		d.press("r", "y")
 		d.shows("is done.")
 		d.press(key)
 		d.hides("is done.")
 	}
-	d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 80, 24)
-	d.press("r", "y")
-	d.send(tea.MouseClickMsg{X: 3, Y: 3, Button: tea.MouseLeft})
-	d.hides("is done.")
 }
 
 // TestCursorFollows checks that the cursor is at the session that was changed, wherever it was.
@@ -556,51 +545,4 @@ func TestCursorFollows(t *testing.T) {
 	if diff := cmp.Diff([]string{"repair ses_001", "undo newest of ses_001"}, b.applied); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
-}
-
-// TestMouse clicks and scrolls.
-func TestMouse(t *testing.T) {
-	click := func(x, y int) tea.Msg { return tea.MouseClickMsg{X: x, Y: y, Button: tea.MouseLeft} }
-	wheel := func(x, y int, b tea.MouseButton) tea.Msg { return tea.MouseWheelMsg{X: x, Y: y, Button: b} }
-	d := newDriver(t, &fakeBackend{sessions: fakeSessions(300), entries: fakeEntries}, 120, 40)
-	selected := func() string {
-		s, _ := d.m.selected()
-		return s.ID
-	}
-	d.send(click(5, 4)) // the third below the heading
-	if got := selected(); got != "ses_011" {
-		t.Errorf("a click selects %s", got)
-	}
-	d.send(click(5, 1)) // a heading
-	d.send(click(5, 39))
-	if got := selected(); got != "ses_011" {
-		t.Errorf("a click beside the sessions selects %s", got)
-	}
-	d.send(click(80, 5))
-	if !d.m.right {
-		t.Error("a click on the right is not for the right side")
-	}
-	top := d.m.panes[viewTalk].top
-	d.send(wheel(80, 5, tea.MouseWheelUp))
-	if d.m.panes[viewTalk].top != top-3 || selected() != "ses_011" {
-		t.Errorf("the wheel moves the conversation by %d", d.m.panes[viewTalk].top-top)
-	}
-	d.send(wheel(5, 5, tea.MouseWheelDown))
-	if got := selected(); got != "ses_026" {
-		t.Errorf("the wheel selects %s", got)
-	}
-	d.press("end")
-	d.send(click(5, 10))
-	at := d.m.list.at
-	if d.send(click(5, 11)); d.m.list.at != at+1 {
-		t.Errorf("a click in a list that is scrolled selects %d after %d", d.m.list.at, at)
-	}
-	d.press("r") // no question is answered by a click
-	d.send(click(5, 5))
-	d.press("esc", "l")
-	d.send(click(5, 2))
-	if e, _ := d.m.selectedEntry(); e.ID != "bakoqu" {
-		t.Errorf("a click selects the entry %s", e.ID)
-	}
-	d.check()
 }

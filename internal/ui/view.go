@@ -92,7 +92,7 @@ func (m *model) View() tea.View {
 	status := m.status()
 	lines = append(append(lines[:len(lines)-len(status)+1], status...), m.keys())
 	v := tea.NewView(strings.Join(lines, "\n"))
-	v.AltScreen, v.MouseMode, v.WindowTitle = true, tea.MouseModeCellMotion, "mend"
+	v.AltScreen, v.WindowTitle = true, "mend"
 	return v
 }
 
@@ -218,11 +218,7 @@ func (m *model) groupRow(group int, fit []Session, width int) string {
 
 // sessionRow returns a session on a row. The title is last: one that is drawn from right to left moves nothing.
 func (m *model) sessionRow(s Session, selected bool, width int) string {
-	mark := " "
-	if m.marked[s.key()] {
-		mark = "*"
-	}
-	text := mark + pad(m.age(s.Time, true), 5) + " "
+	text := " " + pad(m.age(s.Time, true), 5) + " "
 	if width >= widest {
 		text += pad(clean(s.Agent, false), 12) + " "
 	}
@@ -399,9 +395,6 @@ func (m *model) status() (rows []string) {
 // facts returns what is known of the selected session.
 func (m *model) facts() []string {
 	var parts []string
-	if n := len(m.marked); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d selected", n))
-	}
 	if s, ok := m.selected(); ok {
 		what := strings.Trim(s.Severity+": "+s.What, ": ")
 		if s.Busy {
