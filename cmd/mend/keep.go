@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ import (
 func keepVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	var on, off bool
+	var to string
 	cmd := &cobra.Command{
 		Use:   "keep [SESSION...]",
 		Short: "Copy sessions, to restore those that are lost",
@@ -38,6 +40,10 @@ The copies have the texts of your conversations, compressed, in a file that only
 read. They are thinned as backups are: one copy stays of each of 24 hours, 14 days and 12
 weeks; keepMaxMB is how large all may become. "mend forget SESSION" erases those of a session.
 
+With --to, they are made in the folder mend of another disk or of a folder that is synced: all
+that "mend restore --from" needs is there. They are not encrypted: who administers that
+disk or that service can read them.
+
 With --on, copies are also made when a turn ends: by the plugin of OpenCode, the hooks of
 Claude Code and Codex that "mend install --agent claude" or codex writes, and "mend
 watch". --off ends that. What is kept stays. Both set the setting keep.`,
@@ -46,16 +52,17 @@ watch". --off ends that. What is kept stays. Both set the setting keep.`,
   mend keep --on       from now on also at the end of each turn`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if on || off {
-				if on && off || len(names) > 0 {
-					return usagef("--on and --off go without a session, and not together")
+				if on && off || len(names) > 0 || to != "" {
+					return usagef("--on and --off go without a session and --to, and not together")
 				}
 				return switchKeep(cmd.Context(), env, on, f)
 			}
-			return runKeep(cmd.Context(), env, names, f)
+			return runKeep(cmd.Context(), env, names, to, f)
 		},
 	}
 	f.add(cmd, "")
 	cmd.Flags().BoolVar(&on, "on", false, "from now on copy a session at the end of each of its turns")
+	cmd.Flags().StringVar(&to, "to", "", "make the copies in the folder mend of the folder `DIR`, such as another disk")
 	cmd.Flags().BoolVar(&off, "off", false, "make no more copies at the end of turns")
 	return cmd
 }
@@ -93,7 +100,7 @@ func stateJSON(s *keep.State) keptStateJSON {
 	return keptStateJSON{s.ID, s.Session, s.Agent, s.Title, s.Time.UTC().Format(time.RFC3339), s.Messages, s.Complete(), s.Size}
 }
 
-func runKeep(ctx context.Context, env *environment, names []string, f writeFlags) error {
+func runKeep(ctx context.Context, env *environment, names []string, to string, f writeFlags) error {
 	c, err := loadSettings(nil)
 	if err != nil {
 		return err
@@ -103,14 +110,17 @@ func runKeep(ctx context.Context, env *environment, names []string, f writeFlags
 		return err
 	}
 	dir, err := env.opt.Journal.Folder()
+	if to != "" {
+		dir, err = env.secondPlace(to)
+	}
 	if err != nil {
 		return err
 	}
-	if len(clients) > 0 && !f.dryRun {
+	if len(clients) > 0 && !f.dryRun && to == "" {
 		noteFirstKeep(env, dir)
 	}
 	r := keepRun{environment: env, dry: f.dryRun, states: []keptStateJSON{}}
-	err = env.opt.Journal.Kept(keep.Options{ReadOnly: f.dryRun, Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
+	err = env.opt.Journal.KeptIn(dir, keep.Options{ReadOnly: f.dryRun, Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
 		r.stores, r.states = []keptJSON{}, r.states[:0]
 		for _, client := range clients {
 			if err := r.store(ctx, k, client); err != nil {
@@ -133,11 +143,29 @@ func runKeep(ctx context.Context, env *environment, names []string, f writeFlags
 	if err != nil {
 		return err
 	}
+	if to != "" && !f.dryRun {
+		env.Say("The copies are in %s, with the texts of your conversations, and not encrypted.", term.Escape(term.ShortenHome(keep.Path(dir))))
+	}
 	env.setAnswer("file", keep.Path(dir))
 	env.setAnswer("bytes", r.size)
 	env.setAnswer("kept", r.stores)
 	env.setAnswer("states", r.states)
 	return fail.Worst(left, r.failed)
+}
+
+// secondPlace returns the folder for copies in a folder that the user names. That must exist: a disk that is not there gets none.
+func (env *environment) secondPlace(to string) (string, error) {
+	dir, err := filepath.Abs(filepath.Join(to, "mend"))
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(filepath.Dir(dir)); err != nil || !info.IsDir() {
+		return "", fail.New(fail.Usage, "", "--to %s: there is no such folder", to)
+	}
+	if whose := env.ownerOf(dir); whose != "" {
+		return "", fail.New(fail.Refused, "name another folder", "--to %s: mend makes no copies among the files of %s", to, whose)
+	}
+	return dir, nil
 }
 
 // A keepRun is one run of "mend keep".

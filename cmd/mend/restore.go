@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,7 +39,8 @@ with it, both stay: what is missing is added. Another conversation under its id 
 
 With --at it is as it was then: an age ("2h ago", 3d), a date, a time, or the id of a
 repair, for the state before that. --from STORE takes it from another store of the agent;
-alone, it brings back all sessions there that this one lacks. --all brings back all that
+alone, it brings back all sessions there that this one lacks. --from DIR, with the folder of
+"mend keep --to DIR", looks at the copies there. --all brings back all that
 were kept and that their agent has no more, as after its database was removed.
 
 With --compaction it brings back what the agent replaced by a summary: it removes the newest
@@ -77,6 +79,11 @@ func restoreVerb(env *environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if copies, err := filepath.Abs(filepath.Join(from, "mend")); err == nil && from != "" {
+				if _, err := os.Lstat(keep.Path(copies)); err == nil {
+					env.opt.Journal.Copies, from = copies, ""
+				}
+			}
 			if r.Force = f.force; from != "" {
 				if r.From, err = filepath.Abs(from); err != nil || at != "" {
 					return cmp.Or(err, usagef("--from and --at cannot be combined"))
@@ -105,7 +112,7 @@ func restoreVerb(env *environment) *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "all sessions that were kept and that their agent has no more")
 	cmd.Flags().BoolVar(&compaction, "compaction", false, "remove the newest compaction: what it replaced is sent again")
 	cmd.Flags().BoolVar(&u.Trim, "trim", false, "with --compaction: trim outputs of tools if the next request would be too large")
-	cmd.Flags().StringVar(&from, "from", "", "take it from another `STORE` of the agent; without a session, all that this one lacks")
+	cmd.Flags().StringVar(&from, "from", "", "take it from another `STORE` of the agent, or from a folder with copies of mend keep --to; of a store without a session, all that this one lacks")
 	return cmd
 }
 

@@ -47,7 +47,7 @@ func TestRestoreBesideAnother(t *testing.T) {
 	env := &environment{Terminal: &term.Terminal{Out: &out, Err: &errs}}
 	env.root()
 	env.opt.Store, env.opt.Journal.Dir, env.opt.Cache = ts.path, ts.journal, filepath.Join(ts.data, "cache")
-	if err := runKeep(t.Context(), env, nil, writeFlags{}); err != nil {
+	if err := runKeep(t.Context(), env, nil, "", writeFlags{}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := mend.Open(env.opt)

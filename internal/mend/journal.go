@@ -21,6 +21,7 @@ import (
 type Journal struct {
 	Dir     string       // its folder; "" for $XDG_STATE_HOME/mend
 	Version string       // of mend, for new entries
+	Copies  string       // the folder whose copies of sessions are read; "" for Dir
 	Actor   change.Actor // for new entries: Channel and Verb; the rest is added
 
 	// Context ends what reads only the journal; nil: nothing does. What takes a context

@@ -13,13 +13,21 @@ import (
 	"mend/internal/keep"
 )
 
-// Kept runs f with the copies of sessions open, which are in the folder of the journal. If f meets damage in a
-// file that is open for writing, the file is set aside, and f runs once more with a new one.
+// Kept runs f with the copies of sessions open: those in the folder of the journal, or to read those in [Journal].Copies.
 func (l *Journal) Kept(o keep.Options, f func(*keep.Keep) error) error {
 	dir, err := l.Folder()
 	if err != nil {
 		return err
 	}
+	if o.ReadOnly && l.Copies != "" {
+		dir = l.Copies
+	}
+	return l.KeptIn(dir, o, f)
+}
+
+// KeptIn runs f with the copies of sessions in a folder open. If f meets damage in a file that is open for writing, the
+// file is set aside, and f runs once more with a new one.
+func (l *Journal) KeptIn(dir string, o keep.Options, f func(*keep.Keep) error) (err error) {
 	run := func() error {
 		if !o.ReadOnly && l.Writing != nil {
 			defer l.Writing()()
