@@ -3,9 +3,9 @@ package hookfile
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"mend/internal/jsonedit"
 )
@@ -19,9 +19,8 @@ type Hook struct {
 	Timeout int    // in seconds
 }
 
-// AddHooks returns the text of a file of settings with hooks, and with every other byte as it
-// was; "" is a file that does not exist. The error says that the text is no JSON object, or
-// which field has a wrong type.
+// AddHooks returns the text of a file of settings with hooks, and with every other byte as it was; "" is a file that
+// does not exist. The error says that the text is no JSON object, or which field has a wrong type.
 func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
 	fresh := len(settings) == 0
 	if fresh {
@@ -31,56 +30,30 @@ func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
 		return nil, err
 	}
 	var err error
-	add := func(empty string, path ...string) error {
-		raw, ok := jsonedit.Get(settings, path...)
-		if ok && raw[0] != empty[0] {
-			return fmt.Errorf("field %q has another type than the agent expects", strings.Join(path, "."))
-		}
-		if !ok {
-			settings, err = jsonedit.Set(settings, []byte(empty), path...)
-		}
-		return err
+	all, ok := jsonedit.Get(settings, "hooks")
+	if !ok {
+		settings, err = jsonedit.Set(settings, []byte("{}"), "hooks")
+	} else if all[0] != '{' {
+		err = errors.New(`field "hooks" has another type than the agent expects`)
 	}
-	unit := indentOf(settings)
-	if _, ok := jsonedit.Get(settings, "hooks"); !ok && unit != "" {
-		return insertHooks(settings, unit, hooks)
-	}
-	for _, h := range hooks {
-		if err := add("{}", "hooks"); err != nil {
-			return nil, err
-		}
-		if err := add("[]", "hooks", h.Event); err != nil {
-			return nil, err
-		}
-		list, _ := jsonedit.Get(settings, "hooks", h.Event)
-		if settings, err = jsonedit.Set(settings, appendElement(list, h.json(), unit), "hooks", h.Event); err != nil {
-			return nil, err
-		}
-	}
-	if fresh {
-		var b bytes.Buffer
-		if err := json.Indent(&b, settings, "", "  "); err != nil {
-			return nil, err
-		}
-		settings = append(b.Bytes(), '\n')
-	}
-	return settings, nil
-}
-
-// insertHooks adds the first hooks to an object on several lines, with its indent.
-func insertHooks(settings []byte, indent string, hooks []Hook) ([]byte, error) {
-	all, err := AddHooks([]byte("{}"), hooks...)
 	if err != nil {
 		return nil, err
 	}
-	raw, _ := jsonedit.Get(all, "hooks")
-	var b bytes.Buffer
-	if err := json.Indent(&b, raw, indent, indent); err != nil {
-		return nil, err
+	for _, h := range hooks {
+		list, ok := jsonedit.Get(settings, "hooks", h.Event)
+		if ok && list[0] != '[' {
+			return nil, fmt.Errorf("field %q has another type than the agent expects", "hooks."+h.Event)
+		}
+		if settings, err = jsonedit.Set(settings, appendElement(list, h.json()), "hooks", h.Event); err != nil {
+			return nil, err
+		}
 	}
-	end := bytes.LastIndexByte(settings, '}')
-	before := bytes.TrimRight(settings[:end], " \t\r\n")
-	return fmt.Appendf(nil, "%s,\n%s\"hooks\": %s%s", before, indent, b.Bytes(), settings[len(before):]), nil
+	if !fresh {
+		return settings, nil
+	}
+	var b bytes.Buffer
+	err = json.Indent(&b, settings, "", "  ")
+	return append(b.Bytes(), '\n'), err
 }
 
 // RemoveHooks returns the text without the hooks whose commands drop chooses, and without the
@@ -165,29 +138,11 @@ func (h Hook) json() []byte {
 		jsonedit.Quote(h.Command), h.Timeout)
 }
 
-// indentOf returns the white space before the first member of an object that is written on
-// several lines, without its newline; "" for one on one line.
-func indentOf(object []byte) string {
-	rest := bytes.TrimLeft(object, " \t\r\n")[1:]
-	white := rest[:len(rest)-len(bytes.TrimLeft(rest, " \t\r\n"))]
-	_, indent, _ := strings.Cut(string(white), "\n")
-	return indent
-}
-
-// appendElement adds an element to a list, with the white space of the list, and inside it that of the file with
-// this indent.
-func appendElement(list, element []byte, indent string) []byte {
-	end := len(bytes.TrimRight(list[:len(list)-1], " \t\r\n"))
-	inner := list[1:end]
-	if len(inner) == 0 {
+// appendElement adds an element to a list; nil is one that does not exist.
+func appendElement(list, element []byte) []byte {
+	if all, _ := jsonedit.Elements(list); len(all) == 0 {
 		return slices.Concat([]byte("["), element, []byte("]"))
 	}
-	white := inner[:len(inner)-len(bytes.TrimLeft(inner, " \t\r\n"))]
-	if line := bytes.LastIndexByte(white, '\n'); line >= 0 && indent != "" {
-		var b bytes.Buffer
-		if json.Indent(&b, element, string(white[line+1:]), indent) == nil {
-			element = b.Bytes()
-		}
-	}
-	return slices.Concat(list[:end], []byte(","), white, element, list[end:])
+	end := len(bytes.TrimRight(list[:len(list)-1], " \t\r\n"))
+	return slices.Concat(list[:end], []byte(","), element, list[end:])
 }
