@@ -11,6 +11,7 @@ import (
 	"mend/agent/claude/diagnose"
 	"mend/agent/claude/transcript"
 	"mend/agent/sessionfile"
+	"mend/change"
 	"mend/internal/ownfile"
 	"mend/internal/provider/anthropic"
 	"mend/internal/request"
@@ -98,7 +99,9 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		Version: transcript.Version, Provider: anthropic.Provider{}.Name(), Place: requestPlace,
 		Now: func(c *repair.Case) request.Request { return diagnose.StateOf(c).Request() },
 	}}
-	s.NewCase = s.caseOf
+	s.NewCase = func(head change.Head, r repair.Request) (*repair.Case, change.Stamp, error) {
+		return s.newCase(head, r, 0)
+	}
 	s.Store, err = sessionfile.New(root, s.layout, sessionfile.Options{
 		Note: warn, InUse: s.inUse, Head: headAt,
 		Step: a.Step,

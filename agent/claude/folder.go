@@ -127,26 +127,21 @@ func (s *store) commitsOf(head change.Head) map[string]string {
 		return nil
 	}
 	defer d.Close()
-	begin, _, err := d.ReadEnds(nil, name, contextSize, 0)
-	if err != nil {
-		return nil
-	}
+	begin, _, _ := d.ReadEnds(nil, name, contextSize, 0)
 	for line := range bytes.Lines(begin) {
 		if !bytes.Contains(line, []byte(`"gitStatus"`)) {
 			continue
 		}
-		_, list, found := strings.Cut(jsonedit.Parse(bytes.TrimSpace(line)).TextAt("attachment", "context", "gitStatus"),
-			"\nRecent commits:\n")
-		if !found {
-			continue
-		}
-		of := map[string]string{}
-		for commit := range strings.Lines(list) {
-			if hash, subject, ok := strings.Cut(strings.TrimRight(commit, "\n"), " "); ok {
-				of[hash] = subject
+		status := jsonedit.Parse(bytes.TrimSpace(line)).TextAt("attachment", "context", "gitStatus")
+		if _, list, found := strings.Cut(status, "\nRecent commits:\n"); found {
+			commits := map[string]string{}
+			for commit := range strings.Lines(list) {
+				if hash, subject, ok := strings.Cut(strings.TrimRight(commit, "\n"), " "); ok {
+					commits[hash] = subject
+				}
 			}
+			return commits
 		}
-		return of
 	}
 	return nil
 }

@@ -88,11 +88,8 @@ func (s *store) eachFolder(yield func(all *safedir.Dir, folder string) error) er
 	return nil
 }
 
-// CheckAccess implements [agent.Store]: it returns the error of the first folder of transcripts that
-// could not be read when the folders were last walked.
-func (s *store) CheckAccess(bool) error {
-	return s.Unread()
-}
+// CheckAccess implements [agent.Store].
+func (s *store) CheckAccess(bool) error { return s.Unread() }
 
 // eachSubagent calls yield for the transcripts of a session's subagents.
 func (s *store) eachSubagent(ctx context.Context, all *safedir.Dir, folder, owner string,
@@ -105,10 +102,7 @@ func (s *store) eachSubagent(ctx context.Context, all *safedir.Dir, folder, owne
 		return strings.HasPrefix(name, agentPrefix) && strings.HasSuffix(name, suffix) && change.ValidateID(idOf(name)) == nil
 	}
 	return s.Each(ctx, all, owner+"/"+subagents, isOne, func(e sessionfile.Entry) error {
-		return yield(file{
-			e,
-			idOf(e.Name), folder,
-		})
+		return yield(file{e, idOf(e.Name), folder})
 	})
 }
 
@@ -251,8 +245,7 @@ func (t *titles) read(line []byte) {
 }
 
 func (t *titles) title() string {
-	title := cmp.Or(t.custom, t.ai, t.summary, t.prompt)
-	return request.Short(title, 80)
+	return request.Short(cmp.Or(t.custom, t.ai, t.summary, t.prompt), 80)
 }
 
 func stampOf(e safedir.Entry) change.Stamp { return sessionfile.StampOf(nil, e) }

@@ -104,7 +104,8 @@ func (s *promptHistory) prompts(ctx context.Context, yield func(typedPrompt)) er
 		}
 		var p typedPrompt
 		err := json.Unmarshal(line, &p)
-		if wrong := (*json.UnmarshalTypeError)(nil); err != nil && (!errors.As(err, &wrong) || wrong.Field != "pastedContents") {
+		wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+		if err != nil && (!ok || wrong.Field != "pastedContents") {
 			continue
 		}
 		if isSessionID(p.SessionID) && filepath.IsAbs(p.Project) && strings.TrimSpace(p.Display) != "" {
@@ -129,8 +130,9 @@ func (s *promptHistory) List(ctx context.Context) (heads []change.Head, err erro
 			i, at[p.SessionID] = len(heads), len(heads)
 			project := projectID(folderOf(p.Project))
 			heads = append(heads, change.Head{
-				ID: p.SessionID, Project: project, Ref: change.Ref{Kind: change.KindSession, Project: project, Session: p.SessionID},
-				Title: promptsTitle(p), Directory: p.Project, Created: p.Timestamp, Version: transcript.Version,
+				ID: p.SessionID, Project: project, Title: promptsTitle(p), Directory: p.Project, Created: p.Timestamp,
+				Ref:     change.Ref{Kind: change.KindSession, Project: project, Session: p.SessionID},
+				Version: transcript.Version,
 			})
 		}
 		heads[i].Updated = max(heads[i].Updated, p.Timestamp)
@@ -141,18 +143,20 @@ func (s *promptHistory) List(ctx context.Context) (heads []change.Head, err erro
 func promptsTitle(p typedPrompt) string { return request.Short("(prompts only) "+p.Display, 80) }
 
 // promptsNote is the first message of a session that is made of its prompts: it tells the model what is missing.
-const promptsNote = "Note: the program deleted this conversation. Only the user's prompts are left, which follow without the answers to them."
+const promptsNote = "Note: the program deleted this conversation. Only the user's prompts are left, which follow " +
+	"without the answers to them."
 
 // transcript returns the transcript that the program can open with the prompts of a session. It depends on nothing else.
 func (s *promptHistory) transcript(ctx context.Context, head change.Head) ([]byte, error) {
 	var out bytes.Buffer
-	parent, title := "", ""
+	var parent any // the id of the record before
+	title := ""
 	add := func(p typedPrompt, text string, isMeta bool) error {
 		sum := sha256.Sum256(fmt.Append(nil, p.SessionID, out.Len(), text))
 		sum[6], sum[8] = sum[6]&0x0f|0x40, sum[8]&0x3f|0x80 // as in a random UUID
 		id := fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 		err := writeLine(&out, map[string]any{
-			"parentUuid": nilIfEmpty(parent), "isSidechain": false, "type": transcript.User, "isMeta": isMeta,
+			"parentUuid": parent, "isSidechain": false, "type": transcript.User, "isMeta": isMeta,
 			"message": map[string]any{"role": change.RoleUser, "content": text}, "uuid": id,
 			"timestamp": time.UnixMilli(p.Timestamp).UTC().Format("2006-01-02T15:04:05.000Z"),
 			"userType":  "external", "cwd": p.Project, "sessionId": p.SessionID, "version": transcript.Version,
@@ -165,7 +169,7 @@ func (s *promptHistory) transcript(ctx context.Context, head change.Head) ([]byt
 		if p.SessionID != head.ID || failed != nil {
 			return
 		}
-		if parent == "" {
+		if parent == nil {
 			failed = add(p, promptsNote, true)
 		}
 		if title == "" && !p.isCommand() {
@@ -173,7 +177,7 @@ func (s *promptHistory) transcript(ctx context.Context, head change.Head) ([]byt
 		}
 		failed = cmp.Or(failed, add(p, s.whole(p), false))
 	})
-	if err = cmp.Or(err, failed); err == nil && parent == "" {
+	if err = cmp.Or(err, failed); err == nil && parent == nil {
 		err = fmt.Errorf("reading session %s: the history has no prompt of it: %w", head.ID, fs.ErrNotExist)
 	}
 	if err != nil {
@@ -187,13 +191,6 @@ func writeLine(out *bytes.Buffer, record map[string]any) error {
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
 	return e.Encode(record)
-}
-
-func nilIfEmpty(text string) any {
-	if text == "" {
-		return nil
-	}
-	return text
 }
 
 // pasted matches what stands in a prompt for a text that was pasted.
@@ -210,7 +207,8 @@ func (s *promptHistory) whole(p typedPrompt) string {
 			return name
 		}
 		if one.Content == "" && pasteHash.MatchString(one.ContentHash) {
-			data, _ := ownfile.ReadPlain(filepath.Join(filepath.Dir(s.path), pasteCache, one.ContentHash+".txt"), largestPaste)
+			file := filepath.Join(filepath.Dir(s.path), pasteCache, one.ContentHash+".txt")
+			data, _ := ownfile.ReadPlain(file, largestPaste)
 			one.Content = strings.ToValidUTF8(string(data), "\uFFFD")
 		}
 		return cmp.Or(one.Content, name)
@@ -228,7 +226,8 @@ func (s *promptHistory) Copy(ctx context.Context, head change.Head, _ []change.M
 	return c, nil
 }
 
-var errReadOnly = fail.New(fail.Refused, "mend restore brings a session of it back", "the history of prompts is only read")
+var errReadOnly = fail.New(fail.Refused, "mend restore brings a session of it back",
+	"the history of prompts is only read")
 
 // Read implements [agent.Reader].
 func (s *promptHistory) Read(context.Context, []change.Ref) ([]*change.Image, error) {
