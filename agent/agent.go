@@ -27,9 +27,6 @@ type Agent interface {
 	Reload(id string) string
 	// Installer returns how the agent starts mend by itself, nil if mend does not know that.
 	Installer() Installer
-	// Variables returns the names of the variables of the environment that say where its stores and its settings are. Those that may hold
-	// a credential are not among them.
-	Variables() []string
 	// Find lists the stores that this user has, the one in use first: all, or with a
 	// layout those of it. The error wraps [ErrLayout] if there is no such layout, or
 	// [ErrNoStore] if there is no store; it then says where Find looked.

@@ -156,9 +156,6 @@ func (BaseAgent) Guide() repair.Guide {
 // Providers implements [Agent].
 func (BaseAgent) Providers() []string { return nil }
 
-// Variables implements [Agent].
-func (BaseAgent) Variables() []string { return nil }
-
 // Resume implements [Agent].
 func (BaseAgent) Resume(string) []string { return nil }
 

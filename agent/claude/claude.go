@@ -60,9 +60,6 @@ var home = sessionfile.Home{
 	Sessions: []string{projects}, Has: hasProjects,
 }
 
-// Variables implements [agent.Agent].
-func (Agent) Variables() []string { return []string{variable} }
-
 // Find implements [agent.Agent].
 func (Agent) Find(layout string) ([]agent.Located, error) { return home.Find(layout) }
 

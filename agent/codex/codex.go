@@ -152,9 +152,6 @@ var home = sessionfile.Home{
 	Sessions: []string{rollout.Sessions, rollout.Archived}, Has: hasRollouts,
 }
 
-// Variables implements [agent.Agent].
-func (Agent) Variables() []string { return []string{variable} }
-
 // Find implements [agent.Agent].
 func (Agent) Find(layout string) ([]agent.Located, error) { return home.Find(layout) }
 

@@ -42,12 +42,6 @@ func (a Agent) program() *program {
 	return a.made
 }
 
-// Variables implements [agent.Agent].
-func (a Agent) Variables() []string {
-	p := a.program()
-	return []string{p.variable("DB"), p.variable("CONFIG"), p.variable("CONFIG_DIR"), p.variable("DISABLE_PROJECT_CONFIG")}
-}
-
 // variable returns the name of one of the program's own variables of the environment.
 func (p *program) variable(name string) string { return strings.ToUpper(p.name) + "_" + name }
 
