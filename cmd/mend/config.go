@@ -45,7 +45,10 @@ are allowed; the first line of the answer has its path. For example:
 		ValidArgsFunction: completeSettings(""),
 	}
 	setFlag(cmd, &set)
-	cmd.AddCommand(editVerb(env, "set KEY VALUE", "Set a setting in the file", 2), editVerb(env, "unset KEY", "Remove a setting from the file, so that its default counts", 1))
+	cmd.AddCommand(
+		editVerb(env, "set KEY VALUE", "Set a setting in the file", 2),
+		editVerb(env, "unset KEY", "Remove a setting from the file, so that its default counts", 1),
+	)
 	return cmd
 }
 
@@ -158,9 +161,7 @@ func runConfig(env *environment, set, keys []string) error {
 	}
 	all := c.Settings()
 	for _, key := range keys {
-		if now := config.Former(key); now != "" {
-			env.Note(key + " is a setting of an earlier version: " + now)
-		} else if err := c.CheckKey(key); err != nil {
+		if err := c.CheckKey(key); err != nil {
 			return &fail.Failure{Code: fail.Usage, Hint: configHint, Err: err}
 		}
 	}
@@ -248,7 +249,8 @@ func completeSettings(suffix string) cobra.CompletionFunc {
 // liveOptions converts the settings to the options of a [live.Hook].
 func liveOptions(c config.Config) live.Options {
 	o := live.Options{
-		KeepInterrupted: c.Skips(config.SkipInterrupted), AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries, TrimOverflow: c.TrimOverflow,
+		KeepInterrupted: c.Skips(config.SkipInterrupted), AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries,
+		TrimOverflow:  c.TrimOverflow,
 		SkipPreflight: c.Skips(config.SkipPreflight),
 		NoToasts:      c.NotificationSeconds == 0, ToastTime: seconds(c.NotificationSeconds), Placeholder: c.Placeholder,
 	}

@@ -28,39 +28,6 @@ var aliases = map[string]string{
 	"runtime_fallback.restore_primary_after_cooldown": "fallbackRestore",
 }
 
-// former has the settings of earlier versions of mend, and what replaces each: a word of skip as in aliases, or the
-// end of a sentence.
-var former = map[string]string{
-	"recoverToolResultMissing":           "skip tool_result_missing",
-	"recoverThinkingBlockOrder":          "skip thinking_block_order",
-	"recoverThinkingDisabledViolation":   "skip thinking_disabled_violation",
-	"recoverEmptyContentMessage":         "skip empty_content_message",
-	"recoverUnavailableTool":             "skip unavailable_tool",
-	"recoverInvalidToolCall":             "skip invalid_tool_call",
-	"recoverInvalidFile":                 "skip invalid_file",
-	"recoverFirstPromptMissing":          "skip first_prompt_missing",
-	"recoverThinkingSignature":           "skip thinking_signature",
-	"recoverEncryptedReasoning":          "skip encrypted_reasoning",
-	"recoverInterruptedTools":            "skip " + SkipInterrupted,
-	"explainThinkingBlockModified":       "skip thinking_block_modified",
-	"explainAssistantPrefillUnsupported": "skip assistant_prefill_unsupported",
-	"preflight":                          "skip " + SkipPreflight,
-	"modelFallback":                      "skip " + SkipFallback,
-	"showNotifications":                  "notificationSeconds 0 shows none",
-	"cancelledToolResultText":            "the text depends on the class",
-	"desktopNotifications":               "mend shows nothing on the desktop",
-	"stuckAction":                        "it is the value of watchSubagents",
-	"watchQuietSeconds":                  "it is two seconds, or watchPollSeconds if that is less",
-	"timeoutMs":                          "it is five seconds",
-	"keepHourly":                         "a copy stays of each of 24 hours",
-	"keepDaily":                          "a copy stays of each of 14 days",
-	"keepWeekly":                         "a copy stays of each of 12 weeks",
-	"debug":                              "MEND_DEBUG=true logs more",
-}
-
-// Former returns what replaces a setting of an earlier version, "" for other names.
-func Former(name string) string { return former[name] }
-
 // disabledHooks is the key that lists hooks of oh-my-opencode that are off, and agentModels the one whose agents have
 // fallback_models.
 const (
@@ -81,7 +48,7 @@ var hookSwitches = map[string]string{
 	"thinking-block-validator":                "skip " + SkipPreflight,
 }
 
-// Notes says of each key of oh-my-opencode, and of an earlier version of mend, what it does, each once.
+// Notes returns what each key of oh-my-opencode does, each once.
 func (c *Config) Notes() []string {
 	var all []string
 	for _, n := range c.notes {
@@ -102,7 +69,7 @@ func isForeign(name string, value jsontext.Value) bool {
 	return strings.ContainsAny(name, "_$.") || value.Kind() == '{'
 }
 
-// takeAliases sets what the foreign and the former keys in members set, and removes them.
+// takeAliases sets what the foreign keys in members set, and removes them.
 // prefix is the name of the object that has the members, with a dot, or "".
 func (c *Config) takeAliases(prefix string, members map[string]jsontext.Value) {
 	for _, key := range slices.Sorted(maps.Keys(members)) {
@@ -117,16 +84,10 @@ func (c *Config) takeAliases(prefix string, members map[string]jsontext.Value) {
 				c.problems = append(c.problems, err)
 			}
 			c.takeAliases(name+".", inner)
-		case aliases[name] != "" || former[name] != "" || name == disabledHooks || name == "watchSubagents":
+		case aliases[name] != "" || name == disabledHooks:
 			c.try(func(c *Config) error {
-				if ok, err := c.setAlias(name, value, File); ok || err != nil {
-					return err
-				}
-				k, err := c.find(name)
-				if err != nil {
-					return err
-				}
-				return c.setJSON(k, value, File)
+				_, err := c.setAlias(name, value, File)
+				return err
 			})
 		case (nested || name == agentModels || isForeign(name, value)) && c.CheckKey(name) != nil:
 			c.note("%.100s has no effect in mend", name)
@@ -147,31 +108,22 @@ func (c *Config) try(set func(*Config) error) {
 	*c = trial
 }
 
-// setAlias sets what a foreign or a former key sets, and reports whether the name is such a key.
+// setAlias sets what a foreign key sets, and reports whether the name is such a key.
 func (c *Config) setAlias(name string, value jsontext.Value, origin Origin) (ok bool, err error) {
 	if name == disabledHooks {
 		return true, c.disableHooks(value, origin)
 	}
-	if text := string(value); name == "watchSubagents" && (text == "true" || text == "false") { // its former values
-		return true, c.assign(name, map[string]string{"true": "notify", "false": "off"}[text], origin)
-	}
-	of, target := " of oh-my-opencode", aliases[name]
-	if target == "" {
-		of, target = " is a setting of an earlier version, and", former[name]
-	}
+	target := aliases[name]
 	word, isSkip := strings.CutPrefix(target, "skip ")
 	switch {
 	case target == "":
 		return false, nil
 	case isSkip:
-		if text := string(value); text == "false" || text == `"off"` {
-			c.note("%s%s adds %s to skip", name, of, word)
+		if string(value) == "false" {
+			c.note("%s of oh-my-opencode adds %s to skip", name, word)
 			return true, c.skip(word, origin)
 		}
-		c.note("%s%s has no effect: it is on unless skip has %s", name, of, word)
-		return true, nil
-	case former[name] != "":
-		c.note("%s is a setting of an earlier version, and has no effect: %s", name, target)
+		c.note("%s of oh-my-opencode has no effect: it is on unless skip has %s", name, word)
 		return true, nil
 	}
 	k, err := c.find(target)

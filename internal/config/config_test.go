@@ -195,7 +195,7 @@ func TestAliases(t *testing.T) {
 		{name: "all", file: `{"hooks": "all"}`, want: allBut("")},
 		{name: "all but one by its own name", file: `{"hooks": "all", "trimOverflow": false}`, want: allBut("trimOverflow")},
 		{name: "models", file: `{"fallbackModels": ["a/b", "c/d/e(high)"]}`, want: map[string]any{"fallbackModels": []string{"a/b", "c/d/e(high)"}}},
-		{name: "models, but off", file: `{"fallbackModels": ["a/b"], "modelFallback": false}`, want: map[string]any{"fallbackModels": []string{"a/b"}, "skip": []string{"model_fallback"}}, note: "adds model_fallback to skip"},
+		{name: "models, but off", file: `{"fallbackModels": ["a/b"], "model_fallback": false}`, want: map[string]any{"fallbackModels": []string{"a/b"}, "skip": []string{"model_fallback"}}, note: "adds model_fallback to skip"},
 		{name: "models by flag", set: []string{"fallbackModels=a/b,c/d", `agentFallbackModels={"plan": ["e/f"]}`, "fallbackErrors=429, 503"}, want: map[string]any{
 			"fallbackModels": []string{"a/b", "c/d"}, "agentFallbackModels": map[string][]string{"plan": {"e/f"}}, "fallbackErrors": []int{429, 503},
 		}},
@@ -209,12 +209,6 @@ func TestAliases(t *testing.T) {
 			"agentFallbackModels": map[string][]string{"build": {"a/b", "c/d(high)"}, "plan": {"e/f"}},
 		}, note: "sets agentFallbackModels"},
 		{name: "fallback disabled", file: `{"fallbackModels": ["a/b"], "disabled_hooks": ["runtime-fallback"]}`, want: map[string]any{"fallbackModels": []string{"a/b"}, "skip": []string{"model_fallback"}}, note: "adds model_fallback to skip"},
-		{name: "former", file: `{"desktopNotifications": true, "autoResume": true}`, want: map[string]any{"autoResume": true}, note: "desktopNotifications is a setting of an earlier version, and has no effect"},
-		{name: "former by flag", set: []string{"desktopNotifications=true"}, want: map[string]any{}, note: "desktopNotifications is a setting of an earlier version"},
-		{name: "former switches", file: `{"recoverThinkingSignature": false, "recoverInvalidFile": true, "preflight": "off", "watchSubagents": true}`, set: []string{"recoverInterruptedTools=false"}, want: map[string]any{
-			"skip": []string{"preflight", "thinking_signature", "interrupted_tool"}, "watchSubagents": "notify",
-		}, note: "adds thinking_signature to skip"},
-		{name: "former request", set: []string{"preflight=request"}, want: map[string]any{}, note: "preflight is a setting of an earlier version, and has no effect"},
 		{name: "recovery again", file: `{"hooks": "all"}`, set: []string{"hooks=recovery"}, want: map[string]any{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

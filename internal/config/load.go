@@ -55,11 +55,6 @@ func Load(path string, lookup func(string) (string, bool), assignments []string)
 			})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(former)) {
-		if text, ok := lookup(envName(name)); ok && name != "debug" { // which the log reads
-			c.try(func(c *Config) error { return c.assign(name, text, Environment) })
-		}
-	}
 	for _, a := range assignments {
 		name, text, ok := strings.Cut(a, "=")
 		if !ok {
