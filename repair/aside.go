@@ -10,8 +10,8 @@ import (
 	"mend/internal/request"
 )
 
-// This file has the way out of findings that no fix holds for: the records that they are about are set aside. They leave
-// the session, the journal has their bytes, and undo puts them back.
+// This file has the way out of findings that no fix holds for: the records that they are about are set aside. They
+// leave the session, the journal has their bytes, and undo puts them back.
 
 const textAside = "It has no fix, so it is set aside: it leaves the session."
 
@@ -93,7 +93,8 @@ func withCall(c *Case, b *request.Block) []*request.Block {
 	return all
 }
 
-// asideFix returns the fix that sets aside records, and blocks of others. A record that has only such blocks goes whole.
+// asideFix returns the fix that sets aside records, and blocks of others. A record that has only such blocks goes
+// whole.
 func asideFix(c *Case, records []change.Ref, blocks []*request.Block) Fix {
 	in := map[blockAt]bool{}
 	for _, b := range blocks {
@@ -111,7 +112,9 @@ func asideFix(c *Case, records []change.Ref, blocks []*request.Block) Fix {
 			whole = append(whole, b.Ref())
 		}
 	}
-	isWhole := len(records) > 0 || slices.ContainsFunc(blocks, func(b *request.Block) bool { return b.Ref().Message != blocks[0].Ref().Message })
+	isWhole := len(records) > 0 || slices.ContainsFunc(blocks, func(b *request.Block) bool {
+		return b.Ref().Message != blocks[0].Ref().Message
+	})
 	out := leftOutOf(c, blocks)
 	for i := 0; len(blocks) == 0 && i < len(records); i++ {
 		out = append(out, leftItem{"unread record", records[i].ID()})
@@ -172,7 +175,9 @@ func leftOutOf(c *Case, blocks []*request.Block) (out leftOut) {
 
 // words returns a number for each kind, with the first names.
 func (out leftOut) words() (all []string) {
-	for _, kind := range []string{"prompt", "answer", "tool result", "tool call", "file", "thinking block", "other block", "unread record"} {
+	for _, kind := range []string{
+		"prompt", "answer", "tool result", "tool call", "file", "thinking block", "other block", "unread record",
+	} {
 		n, names := 0, []string{}
 		for _, it := range out {
 			if it.kind != kind {

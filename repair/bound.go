@@ -11,9 +11,9 @@ import (
 	"mend/internal/request"
 )
 
-// The newest models bind thinking to the conversation before it (docs/providers.md, R28): a change before a block spoils
-// that block and all later ones. mend does not know the request that a block was made of, so the proof compares the
-// request before a plan with the one after it.
+// The newest models bind thinking to the conversation before it (docs/providers.md, R28): a change before a block
+// spoils that block and all later ones. mend does not know the request that a block was made of, so the proof compares
+// the request before a plan with the one after it.
 
 // boundRule is the rule of the provider.
 const boundRule = "R28"
@@ -55,7 +55,10 @@ func writeContent(h hash.Hash, b *request.Block) {
 	if b.Output != nil {
 		output = b.OutputText()
 	}
-	for _, s := range []string{string(b.Type), b.Text, b.Signature, string(b.Citations), b.ToolID, b.ToolName, input, output, fmt.Sprint(b.Error), b.Mime, b.URL, b.Name} {
+	for _, s := range []string{
+		string(b.Type), b.Text, b.Signature, string(b.Citations), b.ToolID, b.ToolName, input, output, fmt.Sprint(b.Error),
+		b.Mime, b.URL, b.Name,
+	} {
 		_, _ = fmt.Fprintf(h, "%d %s", len(s), s)
 	}
 	_, _ = h.Write(b.Data)
@@ -73,8 +76,8 @@ func contentOf(b *request.Block) (sum [sha256.Size]byte) {
 }
 
 // spoiledBlocks returns the thinking of the request after a change that is no longer valid because of it: with other
-// content before it, or with other thinking before it. Thinking may go from the beginning of the conversation. After the
-// first such block all are, as far as they were there before.
+// content before it, or with other thinking before it. Thinking may go from the beginning of the conversation. After
+// the first such block all are, as far as they were there before.
 func spoiledBlocks(before, after request.Request) (spoiled []*request.Block) {
 	if after.Bound == request.Unbound {
 		return nil
@@ -97,8 +100,8 @@ func spoiledBlocks(before, after request.Request) (spoiled []*request.Block) {
 	return spoiled
 }
 
-// SpoiledThinking returns the thinking of the later case that the difference between two cases of a session spoils: nil also
-// if the model that is asked next binds none.
+// SpoiledThinking returns the thinking of the later case that the difference between two cases of a session spoils:
+// nil also if the model that is asked next binds none.
 func SpoiledThinking(before, after *Case) []*request.Block {
 	q, _ := after.Current()
 	if q.Whole().Bound == request.Unbound {
@@ -108,8 +111,8 @@ func SpoiledThinking(before, after *Case) []*request.Block {
 	return spoiledBlocks(was.Whole(), q.Whole())
 }
 
-// settleBound returns the case after a plan without the thinking that the plan spoils, if the agent would send it and the
-// provider would refuse that; and how much that is, nil for none. The error says why some of it cannot be removed.
+// settleBound returns the case after a plan without the thinking that the plan spoils, if the agent would send it and
+// the provider would refuse that; and how much that is, nil for none. The error says why some of it cannot be removed.
 func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, error) {
 	spoiled := SpoiledThinking(before, after)
 	if len(spoiled) == 0 {
@@ -143,8 +146,8 @@ func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, 
 	return s.c.Reset(), b, nil
 }
 
-// spoilLeast returns the attempt at the trials' findings that spoils the least thinking: theirs, number n, or a later one that
-// holds, too, and loses the same.
+// spoilLeast returns the attempt at the trials' findings that spoils the least thinking: theirs, number n, or a later
+// one that holds, too, and loses the same.
 func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcome) {
 	least := len(SpoiledThinking(s.c, o.c))
 	for least > 0 {
@@ -166,8 +169,8 @@ func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcom
 	return trials, o
 }
 
-// boundFrom returns the findings of the rule that the error is about: those at the block that it names and after it, or all if
-// it names none. To remove the named one alone leaves the later ones without it.
+// boundFrom returns the findings of the rule that the error is about: those at the block that it names and after it,
+// or all if it names none. To remove the named one alone leaves the later ones without it.
 func boundFrom(s *Case, e APIError) func(Finding) bool {
 	q, _ := s.Next()
 	from := map[change.Ref]map[string]bool{}
@@ -185,10 +188,12 @@ func boundFrom(s *Case, e APIError) func(Finding) bool {
 }
 
 func whyBound(*Fault) string {
-	return "The conversation before this thinking block is not the one with which the model wrote it, and the provider accepts the block only with that one."
+	return "The conversation before this thinking block is not the one with which the model wrote it, and the provider " +
+		"accepts the block only with that one."
 }
 
-// fixBound removes bound thinking. In an open tool loop the provider may take no change to thinking: then the loop is closed, too.
+// fixBound removes bound thinking. In an open tool loop the provider may take no change to thinking: then the loop is
+// closed, too.
 func fixBound(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
@@ -198,10 +203,12 @@ func fixBound(x *Fault) []Fix {
 		return fixes
 	}
 	shut, remove := x.closeLoop(), fixes[0]
-	return append(fixes, Fix{Text: shut.Text + " " + remove.Text, Loses: remove.Loses, Whole: shut.Whole, Edit: func(d Editor) error {
+	both := Fix{Text: shut.Text + " " + remove.Text, Loses: remove.Loses, Whole: shut.Whole}
+	both.Edit = func(d Editor) error {
 		if err := shut.Edit(d); err != nil {
 			return err
 		}
 		return remove.Edit(d)
-	}})
+	}
+	return append(fixes, both)
 }

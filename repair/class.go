@@ -56,7 +56,8 @@ func Classes() []Class {
 // OnlyProviderSees reports whether nothing in the stored session shows which records
 // a fault of the class is in, and all of its kind can go: thinking.
 func OnlyProviderSees(c Class) bool {
-	return c == ThinkingSignature || c == EncryptedReasoning || c == ThinkingBlockModified || c == ThinkingDisabledViolation
+	return c == ThinkingSignature || c == EncryptedReasoning || c == ThinkingBlockModified ||
+		c == ThinkingDisabledViolation
 }
 
 // A Tier says who may make a repair of a class. "" is the tier of a class that no row names.
@@ -75,7 +76,8 @@ const (
 func (t Tier) Meaning() string {
 	switch t {
 	case Auto:
-		return "The plugin, the hooks and mend watch repair it without a question, unless the repair would send again what the agent leaves out now, or would remove what can be read."
+		return "The plugin, the hooks and mend watch repair it without a question, unless the repair would send again " +
+			"what the agent leaves out now, or would remove what can be read."
 	case Report:
 		return "A repair does not change it."
 	case Ask:

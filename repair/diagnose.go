@@ -28,7 +28,8 @@ type Diagnosis struct {
 	WhyNot   string // where Fix is "": the reason, and what the user can do
 	Short    string // what a list shows in the place of the class; "" for that
 	Shown    Shown  // how the agent shows the session because of it
-	Healed   string // the version of the agent that needs no repair of it, as [Rule] has it; "" if the one in use is not older
+	// the version of the agent that needs no repair of it, as [Rule] has it; "" if the one in use is not older
+	Healed string
 
 	SetAside    bool // Fix sets it aside
 	CanSetAside bool // where Fix is "": a repair with [Request.SetAside] sets it aside

@@ -1,5 +1,5 @@
-// Package repair is the engine: it finds what is wrong with a session, searches for fixes and proves them. What a provider
-// refuses it fixes itself, on blocks (rules.go, fix_*.go).
+// Package repair is the engine: it finds what is wrong with a session, searches for fixes and proves them. What a
+// provider refuses it fixes itself, on blocks (rules.go, fix_*.go).
 //
 // # What an agent writes
 //
@@ -10,11 +10,12 @@
 //   - Edit: an [Editor], a copy with operations on blocks, and Begin, Undo and State for one fix at a time;
 //   - Faults, Refuses and Release, which [BaseState] has for an agent that needs none of them.
 //
-// Where each turn of the request is of stored messages, [Turns] has all but Records and Edit; [NoEdits] is the Editor of a
-// store that can hold no result. Its own faults are rules of a table with those of the engine ([NewRules]), or findings with
-// their own Why and Fixes. What does not depend on the state (who uses the session, the texts of fixes, the window, the
-// settings, how to fork) are values of a [Context]. The engine does the rest: findings in each setting, descriptions, drafts,
-// undo of a fix, and the protection of an open tool loop (loop.go). The toy agent of internal/mend has it all in 150 lines.
+// Where each turn of the request is of stored messages, [Turns] has all but Records and Edit; [NoEdits] is the Editor
+// of a store that can hold no result. Its own faults are rules of a table with those of the engine ([NewRules]), or
+// findings with their own Why and Fixes. What does not depend on the state (who uses the session, the texts of fixes,
+// the window, the settings, how to fork) are values of a [Context]. The engine does the rest: findings in each
+// setting, descriptions, drafts, undo of a fix, and the protection of an open tool loop (loop.go). The toy agent of
+// internal/mend has it all in 150 lines.
 //
 // # The search
 //

@@ -77,7 +77,8 @@ func (t *Rules) Explain(e Explanation) Explanation {
 	case r.Fixes != nil:
 		e.Fix = "mend fix shows what it changes, and asks."
 	default:
-		e.Fix = "mend knows no fix in the store. Continue in a new session, or fork this one before the message that the error names."
+		e.Fix = "mend knows no fix in the store. Continue in a new session, or fork this one before the message that the " +
+			"error names."
 	}
 	return e
 }
@@ -95,12 +96,15 @@ var severityExplanations = map[Severity]Explanation{
 		Fix:     "mend fix repairs it.",
 	},
 	Latent: {
-		Meaning: "At risk: it works now, but would break if you continued it in another way, such as with another model; or the agent shows it as running, and it is not. `mend scan --at-risk` also lists what another version of the agent, or thinking switched on or off, would break.",
-		Fix:     "mend fix --at-risk repairs it.",
+		Meaning: "At risk: it works now, but would break if you continued it in another way, such as with another model; " +
+			"or the agent shows it as running, and it is not. `mend scan --at-risk` also lists what another version of the " +
+			"agent, or thinking switched on or off, would break.",
+		Fix: "mend fix --at-risk repairs it.",
 	},
 	Lost: {
-		Meaning: "The session works, but a prompt, an answer or the result of a tool call is missing from it or cannot be read. The agent goes on without it, and does not say so.",
-		Fix:     "A repair cannot bring it back. mend restore does, if it was kept.",
+		Meaning: "The session works, but a prompt, an answer or the result of a tool call is missing from it or cannot be " +
+			"read. The agent goes on without it, and does not say so.",
+		Fix: "A repair cannot bring it back. mend restore does, if it was kept.",
 	},
 	Note: {
 		Meaning: "Untidy, but harmless. mend scan --all shows notes.",
@@ -110,22 +114,26 @@ var severityExplanations = map[Severity]Explanation{
 
 var classExplanations = map[Class]Explanation{
 	ToolResultMissing: {
-		Tier:    Auto,
-		Meaning: "A tool call has no result right after it. Usually the agent was interrupted while the tool ran, or a text was placed after the call.",
-		Fix:     "The call is marked as failed and keeps its input. Text after a call is moved behind its result.",
-		Loses:   "Nothing.",
+		Tier: Auto,
+		Meaning: "A tool call has no result right after it. Usually the agent was interrupted while the tool ran, or a " +
+			"text was placed after the call.",
+		Fix:   "The call is marked as failed and keeps its input. Text after a call is moved behind its result.",
+		Loses: "Nothing.",
 	},
 	ThinkingBlockOrder: {
-		Tier:    Auto,
-		Meaning: "A thinking block is not first in its step, or it is the last block of a message; or an unfinished tool loop has no thinking at its start.",
-		Fix:     "The thinking moves to the front of its step; only its id changes. Where that is not enough, a placeholder text closes the message.",
-		Loses:   "Nothing, if the thinking is signed.",
+		Tier: Auto,
+		Meaning: "A thinking block is not first in its step, or it is the last block of a message; or an unfinished tool " +
+			"loop has no thinking at its start.",
+		Fix: "The thinking moves to the front of its step; only its id changes. Where that is not enough, a " +
+			"placeholder text closes the message.",
+		Loses: "Nothing, if the thinking is signed.",
 	},
 	ThinkingDisabledViolation: {
 		Tier:    Auto,
 		Meaning: "The session contains thinking, but the model is asked without thinking, or does not support it.",
-		Fix:     "Those thinking blocks are removed. mend does so only if you ask for this class, or pass the provider's error.",
-		Loses:   "Those thinking blocks.",
+		Fix: "Those thinking blocks are removed. mend does so only if you ask for this class, or pass the provider's " +
+			"error.",
+		Loses: "Those thinking blocks.",
 	},
 	EmptyContentMessage: {
 		Tier:    Auto,
@@ -134,22 +142,25 @@ var classExplanations = map[Class]Explanation{
 		Loses:   "Nothing.",
 	},
 	InvalidToolCall: {
-		Tier:    Auto,
-		Meaning: "The id, the name or the input of a tool call is one that the provider rejects: an empty or duplicate id, a name with a blank, an input that is not an object.",
-		Fix:     "The call gets a new id or a valid name, or its input is wrapped in an object.",
-		Loses:   "The former id or name.",
+		Tier: Auto,
+		Meaning: "The id, the name or the input of a tool call is one that the provider rejects: an empty or duplicate " +
+			"id, a name with a blank, an input that is not an object.",
+		Fix:   "The call gets a new id or a valid name, or its input is wrapped in an object.",
+		Loses: "The former id or name.",
 	},
 	InvalidFile: {
-		Tier:    Auto,
-		Meaning: "An image or another file cannot be sent: it is too large, damaged, or of a type that the model does not accept.",
-		Fix:     "A line of text replaces the file and says what it was.",
-		Loses:   "The file. Its bytes stay in the journal.",
+		Tier: Auto,
+		Meaning: "An image or another file cannot be sent: it is too large, damaged, or of a type that the model does not " +
+			"accept.",
+		Fix:   "A line of text replaces the file and says what it was.",
+		Loses: "The file. Its bytes stay in the journal.",
 	},
 	InvalidUnicode: {
-		Tier:    Auto,
-		Meaning: "A text or the input of a tool call contains half of a surrogate pair: half of an emoji, for example. The agent sends it as it is, and the provider cannot read the request.",
-		Fix:     "U+FFFD (\uFFFD) replaces that half.",
-		Loses:   "Nothing: half of a character cannot be shown.",
+		Tier: Auto,
+		Meaning: "A text or the input of a tool call contains half of a surrogate pair: half of an emoji, for example. " +
+			"The agent sends it as it is, and the provider cannot read the request.",
+		Fix:   "U+FFFD (\uFFFD) replaces that half.",
+		Loses: "Nothing: half of a character cannot be shown.",
 	},
 	FirstPromptMissing: {
 		Tier:    Auto,
@@ -190,15 +201,17 @@ var classExplanations = map[Class]Explanation{
 		Loses:   "Nothing.",
 	},
 	LostContent: {
-		Tier:    Report,
-		Meaning: "Messages of the session are lost: what they said is not in the store any more. The agent answers without it.",
-		Fix:     "A repair cannot bring it back. mend restore does, if it was kept.",
+		Tier: Report,
+		Meaning: "Messages of the session are lost: what they said is not in the store any more. The agent answers " +
+			"without it.",
+		Fix: "A repair cannot bring it back. mend restore does, if it was kept.",
 	},
 	ThinkingSignature: {
-		Tier:    Auto,
-		Meaning: "The provider rejects the signature of a thinking block. Only the provider can check a signature, so mend needs its error.",
-		Fix:     "mend fix --error TEXT removes the block that the error names. With --all it removes all of this kind.",
-		Loses:   "Those thinking blocks.",
+		Tier: Auto,
+		Meaning: "The provider rejects the signature of a thinking block. Only the provider can check a signature, so " +
+			"mend needs its error.",
+		Fix:   "mend fix --error TEXT removes the block that the error names. With --all it removes all of this kind.",
+		Loses: "Those thinking blocks.",
 	},
 	EncryptedReasoning: {
 		Tier:    Auto,
@@ -219,10 +232,11 @@ var classExplanations = map[Class]Explanation{
 		Loses:   "Nothing.",
 	},
 	AssistantPrefillUnsupported: {
-		Tier:    Auto,
-		Meaning: "The request ends with an assistant message. Usually nothing stored is broken: send any message. It also happens if a message is dated in the future.",
-		Fix:     "Messages dated in the future get a time after the message before them.",
-		Loses:   "The recorded times of these messages.",
+		Tier: Auto,
+		Meaning: "The request ends with an assistant message. Usually nothing stored is broken: send any message. It also " +
+			"happens if a message is dated in the future.",
+		Fix:   "Messages dated in the future get a time after the message before them.",
+		Loses: "The recorded times of these messages.",
 	},
 	request.ItemID: {
 		Tier:    Auto,

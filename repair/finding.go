@@ -35,13 +35,15 @@ type Finding struct {
 	of *request.Block // that an error may be about
 }
 
-// BesideUnknown reports whether a violation may be due to content that mend does not know: some is in its turn, or in the one
-// before or after that.
+// BesideUnknown reports whether a violation may be due to content that mend does not know: some is in its turn, or in
+// the one before or after that.
 func BesideUnknown(q request.Request, v request.Violation) bool {
 	if v.N < 0 || v.N > len(q.Turns) {
 		return false
 	}
-	return slices.ContainsFunc(q.Turns[max(v.N-1, 0):min(v.N+2, len(q.Turns))], func(t request.Turn) bool { return t.Unknown })
+	return slices.ContainsFunc(q.Turns[max(v.N-1, 0):min(v.N+2, len(q.Turns))], func(t request.Turn) bool {
+		return t.Unknown
+	})
 }
 
 // A key identifies a finding among those of a session.

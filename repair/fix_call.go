@@ -34,7 +34,8 @@ func whyIDLength(x *Fault) string {
 	case x.block.ToolID == "":
 		return "The tool call has an empty id; the provider rejects that."
 	case len(x.block.ToolID) > maxShortID:
-		return fmt.Sprintf("The id of the tool call has %d characters; the provider accepts %d.", len([]rune(x.block.ToolID)), maxShortID)
+		return fmt.Sprintf("The id of the tool call has %d characters; the provider accepts %d.",
+			len([]rune(x.block.ToolID)), maxShortID)
 	}
 	return whyCallID(x)
 }
@@ -131,7 +132,8 @@ func CallID(record string) string {
 
 // isLongItem reports whether the id that is too long is that of an item, and not that of a call.
 func (x *Fault) isLongItem() bool {
-	return x.block != nil && (!isCall(x.block) || len(x.block.ItemID) > maxShortID && x.block.ToolID != "" && len(x.block.ToolID) <= maxShortID)
+	return x.block != nil && (!isCall(x.block) || len(x.block.ItemID) > maxShortID && x.block.ToolID != "" &&
+		len(x.block.ToolID) <= maxShortID)
 }
 
 func classOfLongID(x *Fault) Class {
@@ -176,7 +178,8 @@ func whyToolName(x *Fault) string {
 	if x.block != nil {
 		name = x.block.ToolName
 	}
-	return fmt.Sprintf("The tool's name %q is invalid: providers accept at most %d letters, digits, _ and -.", name, request.MaxToolName)
+	return fmt.Sprintf("The tool's name %q is invalid: providers accept at most %d letters, digits, _ and -.", name,
+		request.MaxToolName)
 }
 
 func fixToolName(x *Fault) []Fix {
@@ -251,7 +254,8 @@ func fixLostCall(x *Fault) []Fix {
 		fixes = fixBlank(x)
 	}
 	return append(fixes, Fix{
-		Text: "A step-start marker is inserted before it, so that it is sent after the tool result. Its content is unchanged.",
+		Text: "A step-start marker is inserted before it, so that it is sent after the tool result. Its content is " +
+			"unchanged.",
 		Edit: func(d Editor) error { return d.SplitBefore(x.block) },
 	})
 }
@@ -336,7 +340,8 @@ func fixRepeatedItem(x *Fault) []Fix {
 	}
 	all := sharing(x.Case)[x.block.ItemID]
 	return []Fix{{
-		Text:  "The ids of the provider's items are removed from the messages with the same id, so their content is sent in full.",
+		Text: "The ids of the provider's items are removed from the messages with the same id, so their content is sent " +
+			"in full.",
 		Loses: losesItems(all...),
 		Whole: true,
 		Edit: func(d Editor) error {

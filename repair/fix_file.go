@@ -16,7 +16,8 @@ func whyFile(x *Fault) string {
 	case "R15":
 		return "The image is larger than the provider's limit of 5 MB."
 	case "B10":
-		return "The image is larger than the provider's limit of 3.75 MB, cannot be decoded, or has another type than that of its data."
+		return "The image is larger than the provider's limit of 3.75 MB, cannot be decoded, or has another type than " +
+			"that of its data."
 	case "R18", "O9", "C8", "G10":
 		return "The provider cannot decode the image."
 	case "R19":

@@ -35,7 +35,8 @@ func fixLostPrompt(x *Fault) (fixes []Fix) {
 			fixes = append(fixes, x.fillPrompt(ref, "The prompt %s, which has no content, gets the placeholder."))
 		}
 	}
-	return append(fixes, x.insertPrompt("A prompt is inserted before the assistant message, in place of the missing one: the placeholder."))
+	return append(fixes, x.insertPrompt("A prompt is inserted before the assistant message, in place of the missing "+
+		"one: the placeholder."))
 }
 
 // before returns the messages before the one of the fault.

@@ -33,7 +33,9 @@ func fixBlank(x *Fault) []Fix {
 // fillBlank puts the placeholder in the place of a blank text.
 func (x *Fault) fillBlank(b *request.Block) Fix {
 	text := x.Texts().Placeholder
-	return Fix{Text: fmt.Sprintf("The text becomes %q.", text), Edit: func(d Editor) error { return d.ReplaceText(b, text) }}
+	return Fix{
+		Text: fmt.Sprintf("The text becomes %q.", text), Edit: func(d Editor) error { return d.ReplaceText(b, text) },
+	}
 }
 
 // placeholderBehindThinking removes a blank text, and adds the placeholder behind the thinking of

@@ -18,7 +18,8 @@ func whyHalfPair(x *Fault) string {
 	case isCall(x.block), x.block.Type == request.ToolResult:
 		what = "The result of a tool call"
 	}
-	return what + " contains half of a surrogate pair, so the request is not valid JSON: the provider rejects every prompt."
+	return what + " contains half of a surrogate pair, so the request is not valid JSON: the provider rejects every " +
+		"prompt."
 }
 
 // fixHalfPair replaces each half by U+FFFD, as newer agents do.

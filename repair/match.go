@@ -20,17 +20,18 @@ type Degree uint8
 
 // The degrees, the best last.
 const (
-	IsBroken          Degree = iota + 1 // the session is broken; what the error is about does not show in it
-	HasContent                          // it has what the error is about, and only the provider knows whether that is the cause
-	BreaksElsewhere                     // the request breaks the rule, but not at the place that the error names
-	HasClass                            // a finding is of the error's class; its place is not known
-	TitleInText                         // the text contains the session's title
-	FailedWithIt                        // no request shows it; the newest answer failed with this error
-	BreaksRule                          // the request breaks the rule, and the error names no place
-	BreaksItOtherwise                   // as BreaksThere, in a setting that is not in use
-	BreaksThere                         // the request breaks the rule at the place that the error names
-	HasQuoted                           // it has the content that the error quotes, or the item that it names
-	IDInText                            // the text contains the session's id
+	IsBroken Degree = iota + 1 // the session is broken; what the error is about does not show in it
+	// it has what the error is about, and only the provider knows whether that is the cause
+	HasContent
+	BreaksElsewhere   // the request breaks the rule, but not at the place that the error names
+	HasClass          // a finding is of the error's class; its place is not known
+	TitleInText       // the text contains the session's title
+	FailedWithIt      // no request shows it; the newest answer failed with this error
+	BreaksRule        // the request breaks the rule, and the error names no place
+	BreaksItOtherwise // as BreaksThere, in a setting that is not in use
+	BreaksThere       // the request breaks the rule at the place that the error names
+	HasQuoted         // it has the content that the error quotes, or the item that it names
+	IDInText          // the text contains the session's id
 )
 
 // Better returns the better one of two matches, the first if they are alike.

@@ -39,15 +39,16 @@ type Request struct {
 
 // A Result is a plan and what it does.
 type Result struct {
-	Plan            change.Plan // without ops if there is nothing to fix, or nothing that can be
-	After           *Case       // the session as the plan leaves it
-	Fixed           []Diagnosis // removed by the plan
-	Remaining       []Diagnosis // what is wrong with After, asked for or not
-	Unfixable       []Diagnosis // requested, but without a fix that holds; also in Remaining
-	Suspects        []Diagnosis // remaining findings of the kind of the error, of which only the provider can know whether they are its cause
-	All             bool        // Request.All, for an error
-	Proof           []Proof     // what After shows in every setting
-	UnknownProvider string      // see [Case]
+	Plan      change.Plan // without ops if there is nothing to fix, or nothing that can be
+	After     *Case       // the session as the plan leaves it
+	Fixed     []Diagnosis // removed by the plan
+	Remaining []Diagnosis // what is wrong with After, asked for or not
+	Unfixable []Diagnosis // requested, but without a fix that holds; also in Remaining
+	// remaining findings of the kind of the error, of which only the provider can know whether they are its cause
+	Suspects        []Diagnosis
+	All             bool    // Request.All, for an error
+	Proof           []Proof // what After shows in every setting
+	UnknownProvider string  // see [Case]
 	// SentBefore and SentAfter count the stored blocks of the next request without and with the plan, and Added
 	// those of records that the agent leaves out without it, though it makes a request.
 	SentBefore, SentAfter, Added int
@@ -62,7 +63,8 @@ func (e *AskError) Error() string {
 }
 
 // ErrBusy says that the agent is at work in the session.
-var ErrBusy error = fail.New(fail.Refused, "wait until the agent is done, or use --force", "the agent is using this session")
+var ErrBusy error = fail.New(fail.Refused, "wait until the agent is done, or use --force",
+	"the agent is using this session")
 
 // Plan makes the smallest plan that fixes what is requested in the session with that
 // id. Each of its fixes was tried on a copy and proved under every setting: its finding
@@ -91,7 +93,9 @@ func Plan(id string, c *Case, req Request) (Result, error) {
 		r.Suspects, r.All = suspects(r.After, o, *req.Error), req.All
 	}
 	r.Proof, r.UnknownProvider = prove(r.After), r.After.UnknownProvider()
-	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Fixed), Force: req.Force, Ops: change.Diff(c.Records, r.After.Records)}
+	r.Plan = change.Plan{
+		Session: id, Cause: req.cause(r.Fixed), Force: req.Force, Ops: change.Diff(c.Records, r.After.Records),
+	}
 	r.Plan.Cause.Bound = bound
 	if len(r.Plan.Ops) > 0 {
 		r.compareRequests(c, o, req.Error != nil)
@@ -114,7 +118,9 @@ func (r *Result) compareRequests(c *Case, o origin, hasError bool) {
 	for _, op := range r.Plan.Ops {
 		completed[op.Ref.Message] = op.Ref.Message != "" && (hasError || len(refused) > 0)
 	}
-	after = slices.DeleteFunc(after, func(b *request.Block) bool { return sent[o.first(b.Ref())] || completed[b.Ref().Message] })
+	after = slices.DeleteFunc(after, func(b *request.Block) bool {
+		return sent[o.first(b.Ref())] || completed[b.Ref().Message]
+	})
 	if len(after) == 0 || slices.ContainsFunc(refused, func(v request.Violation) bool { return v.N < 0 }) {
 		return
 	}

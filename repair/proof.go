@@ -7,9 +7,9 @@ import (
 )
 
 // judge returns the trials of which it is to be said that they do not hold: their finding stays in the
-// later session, something new is wrong that they may have caused, or something is changed that mend does not know. The trials of one message hold
-// together or not at all, and so do all that are whole. sure is false if it is not known which of
-// them do not hold.
+// later session, something new is wrong that they may have caused, or something is changed that mend does not know.
+// The trials of one message hold together or not at all, and so do all that are whole. sure is false if it is not
+// known which of them do not hold.
 //
 // together says that what the trials caused was fixed, too, as far as that is possible.
 func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial, sure bool) {
@@ -45,7 +45,8 @@ func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial,
 			s.reasons[tr.key()] = &RefusalError{Why: whyLoop, Helps: true}
 		}
 	}
-	if s.aside && countOf(o.c, trials[0].Code) > countOf(s.c, trials[0].Code)-len(trials) { // the fault is at another record
+	// the fault is at another record
+	if s.aside && countOf(o.c, trials[0].Code) > countOf(s.c, trials[0].Code)-len(trials) {
 		all = true
 	}
 	sure = true

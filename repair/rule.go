@@ -55,7 +55,8 @@ func NewRules(classes map[Class]Explanation, own ...Rule) *Rules {
 
 func (r Rule) completedBy(base Rule) Rule {
 	r.Class, r.Asked = cmp.Or(r.Class, base.Class), r.Asked || base.Asked
-	r.Meaning, r.Words, r.Example = cmp.Or(r.Meaning, base.Meaning), cmp.Or(r.Words, base.Words), cmp.Or(r.Example, base.Example)
+	r.Meaning, r.Words = cmp.Or(r.Meaning, base.Meaning), cmp.Or(r.Words, base.Words)
+	r.Example = cmp.Or(r.Example, base.Example)
 	r.Fix, r.Loses = cmp.Or(r.Fix, base.Fix), cmp.Or(r.Loses, base.Loses)
 	if r.ClassOf == nil {
 		r.ClassOf = base.ClassOf

@@ -9,10 +9,17 @@ import (
 // engineRules are what mend knows of the rules of the providers, and of what only an error shows, by
 // their codes.
 var engineRules = sync.OnceValue(func() map[string]Rule {
-	const noResult, noCall = "A tool call would be sent without its result.", "A tool result would be sent without its tool call before it."
-	const empty, noObject = "The message would be sent empty; the provider rejects that.", "The input of the tool call is not an object; the provider rejects that."
-	const noPrompt, twice = "The conversation starts with an assistant message: the first prompt is missing.", "An earlier tool call has the same id; ids must be unique."
-	const lateAnswer = "An assistant message that was written while the clock was wrong, dated a year ahead: every new prompt sorts before it."
+	const (
+		noResult   = "A tool call would be sent without its result."
+		noCall     = "A tool result would be sent without its tool call before it."
+		empty      = "The message would be sent empty; the provider rejects that."
+		noObject   = "The input of the tool call is not an object; the provider rejects that."
+		noPrompt   = "The conversation starts with an assistant message: the first prompt is missing."
+		twice      = "An earlier tool call has the same id; ids must be unique."
+		endsSo     = "The request would end with an answer, and the provider rejects that."
+		lateAnswer = "An assistant message that was written while the clock was wrong, dated a year ahead: every new " +
+			"prompt sorts before it."
+	)
 	file := Rule{Class: InvalidFile, Why: whyFile, Fixes: fixFile}
 	unicode := Rule{
 		Class: InvalidUnicode, Why: whyHalfPair, Fixes: fixHalfPair,
@@ -22,19 +29,23 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 	return map[string]Rule{
 		"R1": {
 			Class: ToolResultMissing, ClassOf: classOfLostCall, Why: whyLostCall, Fixes: fixLostCall,
-			Example: "A bash call whose state is still \"running\", because the agent was closed; or a text between two tool calls of one step.",
+			Example: "A bash call whose state is still \"running\", because the agent was closed; or a text between two tool " +
+				"calls of one step.",
 		},
 		"R2": {
 			Class: ToolResultMissing, Why: always("A tool result would be sent without its tool call right before it."),
 			Example: "A compaction whose kept part begins between a call and its result.",
-			Fix:     "Nothing stored is broken where a call and its result are stored as one. Fork the session before the compaction.",
+			Fix: "Nothing stored is broken where a call and its result are stored as one. Fork the session before the " +
+				"compaction.",
 		},
 		"R3": {
-			Class: ThinkingBlockOrder, Why: always("The tool loop of the newest assistant message is open, and the message does not start with thinking. The provider requires that while thinking is on."), Fixes: fixLoopStart,
+			Class: ThinkingBlockOrder, Why: always("The tool loop of the newest assistant message is open, and the message " +
+				"does not start with thinking. The provider requires that while thinking is on."), Fixes: fixLoopStart,
 			Example: "The newest assistant message ended in a tool call and its thinking is lost or comes later.",
 		},
 		"R4": {
-			Class: ThinkingDisabledViolation, Why: always("The tool loop of the newest assistant message is open, and the message contains thinking. The provider refuses that while thinking is off."), Fixes: fixLoopThinking,
+			Class: ThinkingDisabledViolation, Why: always("The tool loop of the newest assistant message is open, and the " +
+				"message contains thinking. The provider refuses that while thinking is off."), Fixes: fixLoopThinking,
 			Example: "A tool loop that began with thinking on, continued with thinking off.",
 			Fix:     "A text closes the tool loop, or the thinking of that message is removed.",
 			Loses:   "The thinking, if it is removed.",
@@ -48,15 +59,18 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Example: "An assistant message that holds only unsigned thinking, which is not sent.",
 		},
 		"R7": {
-			Asked: true, Class: ThinkingSignature, Why: always("The provider rejects the signature of this thinking block, and a signature cannot be created."), Fixes: fixThinking,
+			Asked: true, Class: ThinkingSignature, Why: always("The provider rejects the signature of this thinking block, " +
+				"and a signature cannot be created."), Fixes: fixThinking,
 			Example: "A session that was edited, or copied from another account.",
 		},
 		"R8": {
-			Asked: true, Class: ThinkingBlockModified, Why: always("This thinking block was altered after the provider signed it, and cannot be restored."), Fixes: fixThinking,
+			Asked: true, Class: ThinkingBlockModified, Why: always("This thinking block was altered after the provider " +
+				"signed it, and cannot be restored."), Fixes: fixThinking,
 			Example: "Thinking that was edited by hand or by a plugin.",
 		},
 		"R9": {
-			Class: ThinkingSignature, Why: always("A thinking block without a signature would be sent; the provider rejects that."), Fixes: fixThinking,
+			Class: ThinkingSignature, Why: always("A thinking block without a signature would be sent; the provider rejects " +
+				"that."), Fixes: fixThinking,
 			Example: "A thinking block whose metadata lost the signature.",
 			Fix:     "The block is removed.",
 			Loses:   "That thinking block.",
@@ -70,7 +84,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Example: `{"type": "text", "text": " \n"}`,
 		},
 		"R12": {
-			Class: AssistantPrefillUnsupported, Why: always("The request would end with an answer, and the provider rejects that."),
+			Class: AssistantPrefillUnsupported, Why: always(endsSo),
 			Example: lateAnswer,
 		},
 		"R13": {
@@ -103,45 +117,79 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		"R28": {
 			Asked: true, Class: ThinkingSignature, Why: whyBound, Fixes: fixBound,
 			Example: "A prompt or a result before the thinking was edited, cleared or repaired.",
-			Fix:     "That thinking block goes, and all later ones with it: each records the one before it. Thinking before it stays.",
-			Loses:   "These thinking blocks. Texts and tool calls stay.",
+			Fix: "That thinking block goes, and all later ones with it: each records the one before it. Thinking before " +
+				"it stays.",
+			Loses: "These thinking blocks. Texts and tool calls stay.",
 		},
 
-		"O1":  {Class: ToolResultMissing, Why: always(noResult)},
-		"O2":  {Class: ToolResultMissing, Why: always(noCall)},
-		"O3":  {Class: ItemID, Why: always("The provider knows the items of this response by their ids, and one that belongs to them is missing."), Fixes: fixItemIDs},
+		"O1": {Class: ToolResultMissing, Why: always(noResult)},
+		"O2": {Class: ToolResultMissing, Why: always(noCall)},
+		"O3": {
+			Class: ItemID,
+			Why: always("The provider knows the items of this response by their ids, and one that " +
+				"belongs to them is missing."),
+			Fixes: fixItemIDs,
+		},
 		"O4":  {Class: ItemID, Why: always("An earlier item has the same id; ids must be unique."), Fixes: fixRepeatedItem},
 		"O5":  {Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName},
 		"O6":  {Class: InvalidToolCall, ClassOf: classOfLongID, Why: whyLongID, Fixes: fixLongID},
 		"O9":  file,
 		"O11": {Class: ItemID, Why: always("The id of the item is not one of its type."), Fixes: fixItemIDs},
 		"O12": tooLong,
-		"O13": {Class: EncryptedReasoning, Why: always("Reasoning would be sent without its encrypted content; the provider rejects that.")},
+		"O13": {
+			Class: EncryptedReasoning,
+			Why:   always("Reasoning would be sent without its encrypted content; the provider rejects that."),
+		},
 
 		"O15": unicode,
 
-		"C1":  {Class: ToolResultMissing, Why: always(noResult)},
-		"C2":  {Class: ToolResultMissing, Why: always(noCall)},
-		"C3":  {Class: InvalidToolCall, Why: always("Another tool call of the same step has the same id."), Fixes: fixCallID},
-		"C4":  {Class: InvalidToolCall, Why: whyIDLength, Fixes: fixCallID},
-		"C5":  {Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName},
-		"C6":  {Class: EmptyContentMessage, Why: always("The assistant message has neither text nor a tool call, and is sent with null as its content."), Fixes: fixEmptyTurn},
+		"C1": {Class: ToolResultMissing, Why: always(noResult)},
+		"C2": {Class: ToolResultMissing, Why: always(noCall)},
+		"C3": {Class: InvalidToolCall, Why: always("Another tool call of the same step has the same id."), Fixes: fixCallID},
+		"C4": {Class: InvalidToolCall, Why: whyIDLength, Fixes: fixCallID},
+		"C5": {Class: InvalidToolCall, Why: whyToolName, Fixes: fixToolName},
+		"C6": {
+			Class: EmptyContentMessage,
+			Why:   always("The assistant message has neither text nor a tool call, and is sent with null as its content."),
+			Fixes: fixEmptyTurn,
+		},
 		"C8":  file,
 		"C9":  tooLong,
 		"C10": unicode,
-		"V1":  {Class: EmptyContentMessage, Why: whyVendor("The assistant message has neither text nor a tool call", "Moonshot (Kimi)", "DeepSeek"), Fixes: fixEmptyTurn},
-		"V2":  {Class: InvalidToolCall, Why: whyVendor("The input of the tool call is not an object", "Qwen (DashScope)"), Fixes: fixInput},
-		"V3":  {Class: ThinkingBlockOrder, Why: whyVendor("The tool call would be sent without reasoning", "Moonshot (Kimi)", "DeepSeek"), Fixes: fixMissingReasoning},
-		"V4":  {Class: InvalidToolCall, Why: whyVendor("An earlier tool call has the same id", "DeepSeek"), Fixes: fixCallID},
+		"V1": {
+			Class: EmptyContentMessage,
+			Why:   whyVendor("The assistant message has neither text nor a tool call", "Moonshot (Kimi)", "DeepSeek"),
+			Fixes: fixEmptyTurn,
+		},
+		"V2": {
+			Class: InvalidToolCall, Why: whyVendor("The input of the tool call is not an object", "Qwen (DashScope)"),
+			Fixes: fixInput,
+		},
+		"V3": {
+			Class: ThinkingBlockOrder,
+			Why:   whyVendor("The tool call would be sent without reasoning", "Moonshot (Kimi)", "DeepSeek"),
+			Fixes: fixMissingReasoning,
+		},
+		"V4": {Class: InvalidToolCall, Why: whyVendor("An earlier tool call has the same id", "DeepSeek"), Fixes: fixCallID},
 
-		"G2":  {Class: EmptyContentMessage, Why: always(empty), Fixes: fixEmptyTurn},
-		"G4":  {Class: FirstPromptMissing, Why: always("The assistant message calls a tool and follows no prompt: the prompt before it is missing."), Fixes: fixLostPrompt},
-		"G5":  {Class: ToolResultMissing, Why: always("A tool result would be sent without its tool call right before it.")},
-		"G6":  {Class: ToolResultMissing, Why: always("A tool call would be sent without its result right after it.")},
-		"G7":  {Class: EncryptedReasoning, Why: always("A tool call of the current turn has no signature, and the provider requires one.")},
+		"G2": {Class: EmptyContentMessage, Why: always(empty), Fixes: fixEmptyTurn},
+		"G4": {
+			Class: FirstPromptMissing,
+			Why:   always("The assistant message calls a tool and follows no prompt: the prompt before it is missing."),
+			Fixes: fixLostPrompt,
+		},
+		"G5": {Class: ToolResultMissing, Why: always("A tool result would be sent without its tool call right before it.")},
+		"G6": {Class: ToolResultMissing, Why: always("A tool call would be sent without its result right after it.")},
+		"G7": {
+			Class: EncryptedReasoning,
+			Why:   always("A tool call of the current turn has no signature, and the provider requires one."),
+		},
 		"G9":  {Class: InvalidToolCall, Why: whyGeminiCall, Fixes: fixGeminiCall},
 		"G10": file,
-		"G12": {Class: AssistantPrefillUnsupported, Why: always("The request would end with an answer, and the provider rejects that."), Example: lateAnswer},
+		"G12": {
+			Class: AssistantPrefillUnsupported,
+			Why:   always(endsSo), Example: lateAnswer,
+		},
 
 		"G13": unicode,
 
@@ -157,14 +205,22 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 
 		"thinking": {
 			Asked: true, Class: ThinkingDisabledViolation, Why: whyThinking, Fixes: fixThinkingOff,
-			Meaning: "The session contains thinking. It is a fault only if the model does not support thinking, so mend looks for it only when asked.",
+			Meaning: "The session contains thinking. It is a fault only if the model does not support thinking, so mend " +
+				"looks for it only when asked.",
 		},
 		"encrypted": {
-			Asked: true, Class: EncryptedReasoning, Why: always("The encrypted reasoning was created under another account or key, and only that one can use it."), Fixes: fixEncrypted,
+			Asked: true, Class: EncryptedReasoning, Why: always("The encrypted reasoning was created under another account " +
+				"or key, and only that one can use it."), Fixes: fixEncrypted,
 			Words: "reasoning `encrypted_content` was not issued to this caller",
 		},
-		"item":      {Asked: true, Class: ItemID, Why: always("The provider does not have the item with this id."), Fixes: fixItemIDs},
-		"reasoning": {Asked: true, Class: ThinkingBlockOrder, Why: always("The tool call would be sent without reasoning; a provider whose model thinks rejects that."), Fixes: fixMissingReasoning},
+		"item": {
+			Asked: true, Class: ItemID, Why: always("The provider does not have the item with this id."), Fixes: fixItemIDs,
+		},
+		"reasoning": {
+			Asked: true, Class: ThinkingBlockOrder,
+			Why:   always("The tool call would be sent without reasoning; a provider whose model thinks rejects that."),
+			Fixes: fixMissingReasoning,
+		},
 		"image": {
 			Asked: true, Class: InvalidFile, Why: whyFile, Fixes: fixFile,
 			Meaning: "An image that the provider's error names.",
@@ -180,7 +236,8 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 		},
 		"unfinished": {
 			Class: ToolResultMissing, Why: whyUnfinished, Fixes: fixUnfinished,
-			Meaning: "A tool call is still marked as running or pending, although the agent was stopped. It shows as still running.",
+			Meaning: "A tool call is still marked as running or pending, although the agent was stopped. It shows as still " +
+				"running.",
 			Example: `{"state": {"status": "running"}}`,
 		},
 		"tool-name": {
@@ -189,7 +246,8 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 			Example: `{"tool": "web search"}`,
 		},
 		"order": {
-			Class: ThinkingBlockOrder, Why: always("The thinking is not first in its step. In an open tool loop the provider requires it to be first."), Fixes: (*Fault).moveOrRemove,
+			Class: ThinkingBlockOrder, Why: always("The thinking is not first in its step. In an open tool loop the provider " +
+				"requires it to be first."), Fixes: (*Fault).moveOrRemove,
 		},
 		"nothing": {
 			Class: EmptyContentMessage, Why: whyNothing, Fixes: fixEmptyTurn,

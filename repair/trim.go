@@ -69,7 +69,9 @@ const (
 // ProtectedTools returns the names of tools whose outputs a model needs for the whole
 // session, see [TrimRequest].
 func ProtectedTools() []string {
-	return []string{"lsp_rename", "session_read", "session_search", "session_write", "skill", "task", "todoread", "todowrite"}
+	return []string{
+		"lsp_rename", "session_read", "session_search", "session_write", "skill", "task", "todoread", "todowrite",
+	}
 }
 
 // takenOut is what happened to a file that a trim took out.
@@ -90,9 +92,9 @@ const (
 // short text in their place. Copies go first: results of calls of the same tool with the same input,
 // except the newest. Then the largest results go, of equal ones the oldest, until the estimate for
 // the next request is at most the goal. If that is not enough and Hard is set, lines of text replace
-// the largest files and the middle of the largest texts, and then whole turns are set aside, the oldest first. Where the
-// model binds its thinking to the conversation before it, what is nearest to the end goes first of outputs, files and
-// texts, copies and large ones or not: thinking before the first change stays valid.
+// the largest files and the middle of the largest texts, and then whole turns are set aside, the oldest first. Where
+// the model binds its thinking to the conversation before it, what is nearest to the end goes first of outputs, files
+// and texts, copies and large ones or not: thinking before the first change stays valid.
 //
 // The error wraps [ErrBusy] if the agent is working in the session and Force is not set, and
 // says what would be worse if the plan would break the session.
@@ -108,7 +110,10 @@ func Trim(id string, c *Case, r TrimRequest) (Trimmed, error) {
 	if err := checkHarm(c, after); err != nil {
 		return Trimmed{}, fmt.Errorf("trimming %s: %w", id, err)
 	}
-	t.Plan = change.Plan{Session: id, Cause: change.Cause{Kind: change.CauseTrim, Bound: bound}, Ops: change.Diff(c.Records, after.Records), Force: r.Force}
+	t.Plan = change.Plan{
+		Session: id, Cause: change.Cause{Kind: change.CauseTrim, Bound: bound}, Ops: change.Diff(c.Records, after.Records),
+		Force: r.Force,
+	}
 	return t, nil
 }
 
@@ -256,7 +261,9 @@ func (x *trimming) results() (all []result) {
 			case b.Type == request.ToolUse:
 				calls[b.ToolID] = call{b.ToolName, b.InputText()}
 			case b.Type == request.ToolResult && b.Source != nil && !b.Error:
-				r := result{TrimmedOutput{Ref: b.Ref(), Tool: calls[b.ToolID].tool, Tokens: x.sizes[placeOf(b)]}, b, calls[b.ToolID]}
+				r := result{
+					TrimmedOutput{Ref: b.Ref(), Tool: calls[b.ToolID].tool, Tokens: x.sizes[placeOf(b)]}, b, calls[b.ToolID],
+				}
 				newest[r.of] = b
 				if !x.kept[b.Ref().Message] && r.Tokens >= minTrimmed && !x.isProtected(r.Tool) {
 					all = append(all, r)
@@ -283,7 +290,8 @@ func (x *trimming) results() (all []result) {
 	return all
 }
 
-// isBound reports whether the request has thinking that a change before it spoils. Then what is nearest to the end goes first.
+// isBound reports whether the request has thinking that a change before it spoils. Then what is nearest to the end
+// goes first.
 func (x *trimming) isBound() bool {
 	return x.q.Bound != request.Unbound && slices.ContainsFunc(x.q.Turns, func(t request.Turn) bool {
 		return slices.ContainsFunc(t.Blocks, (*request.Block).IsThinking)
@@ -312,7 +320,8 @@ func (x *trimming) contents() (all []content) {
 		for _, sent := range t.Blocks {
 			id := placeOf(sent)
 			size := x.sizes[id]
-			if sent.Source == nil || sent.ToolID != "" || sent.IsThinking() || size < minRemoved || x.kept[id.ref.Message] || seen[id] {
+			if sent.Source == nil || sent.ToolID != "" || sent.IsThinking() || size < minRemoved || x.kept[id.ref.Message] ||
+				seen[id] {
 				continue
 			}
 			seen[id] = true
@@ -345,7 +354,8 @@ func (x *trimming) takeFiles(t Trimmed) (after *Case, _ Trimmed) {
 		}
 		for _, step := range x.c.Stored(ref).Steps {
 			for _, b := range step {
-				if !large[b.Ref()] || !mayHaveFile(b) || !apply(d, b, func(d Editor) error { return d.ReplaceFiles(b, nil, takenOut) }) {
+				if !large[b.Ref()] || !mayHaveFile(b) ||
+					!apply(d, b, func(d Editor) error { return d.ReplaceFiles(b, nil, takenOut) }) {
 					continue
 				}
 				t.Removed = append(t.Removed, RemovedContent{Ref: b.Ref(), File: true, Name: cmp.Or(b.Name, b.Mime, b.ToolName)})
@@ -361,7 +371,8 @@ func (x *trimming) takeFiles(t Trimmed) (after *Case, _ Trimmed) {
 	return after, t
 }
 
-// mayHaveFile reports whether a stored block is a file, but for a text or a folder, or a call or a result that may have files.
+// mayHaveFile reports whether a stored block is a file, but for a text or a folder, or a call or a result that may
+// have files.
 func mayHaveFile(b *request.Block) bool {
 	switch b.Type {
 	case request.Image, request.Document:
@@ -369,7 +380,9 @@ func mayHaveFile(b *request.Block) bool {
 	case request.ToolUse:
 		return true
 	case request.ToolResult:
-		return len(b.Content) == 0 || slices.ContainsFunc(b.Content, func(in *request.Block) bool { return in.Type == request.Image || in.Type == request.Document })
+		return len(b.Content) == 0 || slices.ContainsFunc(b.Content, func(in *request.Block) bool {
+			return in.Type == request.Image || in.Type == request.Document
+		})
 	default:
 		return false
 	}
@@ -383,7 +396,9 @@ func removedOf(b *request.Block, size int) RemovedContent {
 		return RemovedContent{Ref: b.Ref(), File: true, Name: cmp.Or(b.Name, b.Mime), Tokens: size}
 	case request.Text, request.ToolResult:
 		if head, tail := ends(textOf(b), keptOfText); tail != "" {
-			return RemovedContent{Ref: b.Ref(), Name: request.Short(head, shownOfText), Tokens: size - (len(head)+len(tail))/bytesPerToken}
+			return RemovedContent{
+				Ref: b.Ref(), Name: request.Short(head, shownOfText), Tokens: size - (len(head)+len(tail))/bytesPerToken,
+			}
 		}
 	default:
 	}
@@ -397,7 +412,8 @@ func takeOut(d Editor, b *request.Block) error {
 	}
 	text := textOf(b)
 	head, tail := ends(text, keptOfText)
-	short := fmt.Sprintf("%s\n[%d bytes of this text were taken out of this conversation to make room]\n%s", head, len(text)-len(head)-len(tail), tail)
+	short := fmt.Sprintf("%s\n[%d bytes of this text were taken out of this conversation to make room]\n%s", head,
+		len(text)-len(head)-len(tail), tail)
 	if b.Type == request.ToolResult {
 		return d.SetResult(b, short)
 	}

@@ -30,7 +30,8 @@ type Uncompacted struct {
 }
 
 // ErrNotCompacted says that a session has no finished compaction.
-var ErrNotCompacted error = fail.New(fail.Refused, "nothing is missing from its requests", "the session has no finished compaction")
+var ErrNotCompacted error = fail.New(fail.Refused, "nothing is missing from its requests",
+	"the session has no finished compaction")
 
 // A TooLargeError says that the next request would not fit into the context window of the
 // model. Sizes are in tokens.
@@ -40,7 +41,8 @@ type TooLargeError struct {
 }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the next request would have about %d tokens, and the model takes %d with room for the answer", e.Tokens, e.Limit)
+	return fmt.Sprintf("the next request would have about %d tokens, and the model takes %d with room for the answer",
+		e.Tokens, e.Limit)
 }
 
 // Failure gives the error its exit code and its hint, see [fail.Of].
@@ -104,7 +106,10 @@ func uncompact(id string, c *Case, r UncompactRequest) (u Uncompacted, err error
 	if u.Messages = countNew(before, after); u.Messages == 0 {
 		return u, fail.New(fail.Refused, "", "%s: no message would be sent again", harmful)
 	}
-	u.Plan = change.Plan{Session: id, Cause: change.Cause{Kind: change.CauseUncompact, Bound: bound}, Ops: change.Diff(c.Records, after.Records), Force: r.Force}
+	u.Plan = change.Plan{
+		Session: id, Cause: change.Cause{Kind: change.CauseUncompact, Bound: bound},
+		Ops: change.Diff(c.Records, after.Records), Force: r.Force,
+	}
 	return u, nil
 }
 

@@ -2,7 +2,8 @@ package repair
 
 import "golang.org/x/mod/semver"
 
-// Versions are those of an agent that were observed: all that send requests as the newest one does. It is embedded in an agent's store.
+// Versions are those of an agent that were observed: all that send requests as the newest one does. It is embedded in
+// an agent's store.
 type Versions struct{ Oldest, Newest string }
 
 // Profile returns the version whose requests are like those of the given one.

@@ -54,9 +54,11 @@ type Culprit struct {
 // folder dir first, then the newest. Of several whose request breaks the rule of the error those
 // come first whose newest answer failed with it. If none fits, it returns all that are broken or
 // cannot be examined. readings are of [Readings]. It calls step for each session that
-// it has examined. It reads only. A session is none of these if its agent, or the API that it asks, never shows such an error, unless the
-// text names it.
-func Find(ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, dir string, step func()) ([]Culprit, error) {
+// it has examined. It reads only. A session is none of these if its agent, or the API that it asks, never shows such
+// an error, unless the text names it.
+func Find(
+	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, dir string, step func(),
+) ([]Culprit, error) {
 	heads = slices.Clone(heads)
 	here := mend.Here(heads, dir)
 	slices.SortStableFunc(heads, func(a, b change.Head) int { return order(here(a)) - order(here(b)) })
@@ -73,7 +75,9 @@ func Find(ctx context.Context, c *mend.Store, heads []change.Head, readings []re
 
 // fitting returns the sessions that fit the error best by their names, their requests or their
 // findings.
-func fitting(ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, step func()) (best []Culprit, err error) {
+func fitting(
+	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, step func(),
+) (best []Culprit, err error) {
 	named := newNames(readings)
 	hidden := slices.ContainsFunc(readings, repair.IsHidden)
 	for f := range c.Cached().Scan(ctx, heads) {
@@ -91,7 +95,8 @@ func fitting(ctx context.Context, c *mend.Store, heads []change.Head, readings [
 			x.Match.Degree = repair.IsBroken
 		}
 		var m *repair.Case
-		if f.Err == nil && (hidden || f.Busy || f.Severity() != 0 && f.Severity() <= repair.Latent) { // another one breaks no rule
+		// another one breaks no rule
+		if f.Err == nil && (hidden || f.Busy || f.Severity() != 0 && f.Severity() <= repair.Latent) {
 			if m, err = matcher(ctx, c, f.Session); err != nil {
 				return nil, err
 			}
@@ -141,7 +146,8 @@ func wrongWith(f mend.Finding, class repair.Class) string {
 		return "it cannot be examined: " + f.Err.Error()
 	}
 	for _, d := range f.Diagnoses {
-		if d.Severity == repair.Broken && (class == "" || d.Class == class) || class == repair.OtherProvider && d.Class == class {
+		if d.Severity == repair.Broken && (class == "" || d.Class == class) || class == repair.OtherProvider &&
+			d.Class == class {
 			return d.Why
 		}
 	}
@@ -223,14 +229,19 @@ func order(first bool) int {
 }
 
 // failedWith returns the sessions whose newest answer failed with the error.
-func failedWith(ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError) (found []Culprit, err error) {
+func failedWith(
+	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError,
+) (found []Culprit, err error) {
 	for _, h := range heads {
 		m, err := matcher(ctx, c, h)
 		if err != nil {
 			return nil, err
 		}
 		if m != nil && hasFailedWith(c, m, readings) {
-			found = append(found, Culprit{Session: h, Match: repair.Match{Degree: repair.FailedWithIt, N: -1, M: -1}, Error: readings[0], Failed: true})
+			found = append(found,
+				Culprit{
+					Session: h, Match: repair.Match{Degree: repair.FailedWithIt, N: -1, M: -1}, Error: readings[0], Failed: true,
+				})
 		}
 	}
 	return found, nil

@@ -41,7 +41,9 @@ func (c *Store) spoiledThinking(ctx context.Context, p change.Plan, valid int, k
 		return nil
 	}
 	spoiled := slices.DeleteFunc(repair.SpoiledThinking(before, after), func(b *request.Block) bool {
-		return b.Signature != "" && slices.ContainsFunc(kept, func(o change.Op) bool { return o.Post != nil && bytes.Contains(o.Post.Data, []byte(b.Signature)) })
+		return b.Signature != "" && slices.ContainsFunc(kept, func(o change.Op) bool {
+			return o.Post != nil && bytes.Contains(o.Post.Data, []byte(b.Signature))
+		})
 	})
 	n := len(spoiled) - valid
 	if n <= 0 {

@@ -22,9 +22,11 @@ type SessionSize struct {
 	agent.SessionSpace
 }
 
-// Space returns what takes the space of the store, and of each session, the largest first. A session that has no record of its
-// own has only its id.
-func (c *Store) Space(ctx context.Context, progress func(done, total int64)) (parts []agent.SpacePart, sessions []SessionSize, err error) {
+// Space returns what takes the space of the store, and of each session, the largest first. A session that has no
+// record of its own has only its id.
+func (c *Store) Space(
+	ctx context.Context, progress func(done, total int64),
+) (parts []agent.SpacePart, sessions []SessionSize, err error) {
 	space, err := c.store.Space(ctx, progress)
 	if errors.Is(err, errors.ErrUnsupported) {
 		err = fail.New(fail.Refused, "", "measuring the store of %s: %w", c.agent, err)
@@ -55,14 +57,16 @@ func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequ
 	seen := c.seen()
 	who, err := c.store.Holders(ctx)
 	if err == nil && len(who) > 0 && !r.DryRun {
-		err = fail.New(fail.Refused, "nothing was changed. End that program, then run the command again", "%s: %s has the database open", c.ID().Root, strings.Join(who, " and "))
+		err = fail.New(fail.Refused, "nothing was changed. End that program, then run the command again",
+			"%s: %s has the database open", c.ID().Root, strings.Join(who, " and "))
 	}
 	if err != nil {
 		return agent.Cleaned{}, err
 	}
 	for _, h := range r.Sessions {
 		if h.Ref.Kind != change.KindSession {
-			err = fail.New(fail.Refused, `"mend restore" brings it back if it was kept`, "session %s has no data of its own", h.ID)
+			err = fail.New(fail.Refused, `"mend restore" brings it back if it was kept`, "session %s has no data of its own",
+				h.ID)
 		} else if c.ID().Kind != "sqlite" { // in a database no session is in use: no process has it open
 			if why := c.whyBusy(ctx, h); why != "" {
 				err = fmt.Errorf("removing session %s: %w: %s", h.ID, repair.ErrBusy, why)
@@ -107,8 +111,9 @@ type Selection struct {
 	Folder string    // of it or below; "" for all
 }
 
-// Select returns the sessions of the store that a selection is about, with those of their subagents behind each. A session
-// counts as used when one of its subagents was, and one of a subagent goes with its session alone, unless it is named.
+// Select returns the sessions of the store that a selection is about, with those of their subagents behind each. A
+// session counts as used when one of its subagents was, and one of a subagent goes with its session alone, unless it
+// is named.
 func (c *Store) Select(ctx context.Context, s Selection) (selected []change.Head, err error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {

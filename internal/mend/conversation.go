@@ -23,12 +23,17 @@ type ConversationItem struct {
 
 // Conversation returns what was said and done in a session of [Store.Sessions], also what the agent does not send
 // any more, with those of the diagnoses that are about it. The others are in elsewhere. It reads only.
-func (c *Store) Conversation(ctx context.Context, head change.Head, ds []repair.Diagnosis) (items []ConversationItem, elsewhere []repair.Diagnosis, err error) {
+func (c *Store) Conversation(
+	ctx context.Context, head change.Head, ds []repair.Diagnosis,
+) (items []ConversationItem, elsewhere []repair.Diagnosis, err error) {
 	s, err := c.Case(ctx, head)
 	if err != nil {
 		return nil, ds, err
 	}
-	t := conversation{typed: map[string]bool{}, blocks: map[blockKey]bool{}, calls: map[string]int{}, at: map[change.Ref]int{}, first: map[string]int{}}
+	t := conversation{
+		typed: map[string]bool{}, blocks: map[blockKey]bool{}, calls: map[string]int{}, at: map[change.Ref]int{},
+		first: map[string]int{},
+	}
 	for _, ref := range s.Prompts() {
 		t.typed[ref.Message] = true
 	}

@@ -20,7 +20,8 @@ type besideStore struct {
 	promptsOnly bool // see [agent.Beside]
 }
 
-// Beside lists the other stores of the agent that have sessions which this one, which has those of heads, lacks, or cannot be read.
+// Beside lists the other stores of the agent that have sessions which this one, which has those of heads, lacks, or
+// cannot be read.
 func (c *Store) Beside(ctx context.Context, heads []change.Head) ([]agent.Beside, error) {
 	have := make(map[string]bool, len(heads))
 	for _, h := range heads {
@@ -29,8 +30,8 @@ func (c *Store) Beside(ctx context.Context, heads []change.Head) ([]agent.Beside
 	return c.store.Beside(ctx, have)
 }
 
-// elsewhere returns the sessions that other stores of the agent have and this one, which has those of heads, lacks. With an
-// error it returns those that can be read.
+// elsewhere returns the sessions that other stores of the agent have and this one, which has those of heads, lacks.
+// With an error it returns those that can be read.
 func (c *Store) elsewhere(ctx context.Context, heads []change.Head) (all []besideStore, err error) {
 	found, err := c.Beside(ctx, heads)
 	errs := []error{err}
@@ -70,8 +71,8 @@ func (c *Store) besideAt(ctx context.Context, path string, have func(id string) 
 	return besideStore{store: other, heads: missed, unread: unread}, err
 }
 
-// MissingFrom lists the sessions of another store of the agent that this one lacks. unread says that there may be more, see
-// [Store.CheckListed].
+// MissingFrom lists the sessions of another store of the agent that this one lacks. unread says that there may be
+// more, see [Store.CheckListed].
 func (c *Store) MissingFrom(ctx context.Context, path string) (missing []change.Head, unread, err error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {
@@ -86,7 +87,9 @@ func (c *Store) MissingFrom(ctx context.Context, path string) (missing []change.
 }
 
 // restoreElsewhere plans to create a session that another store of the agent has; false if none has it.
-func (c *Store) restoreElsewhere(ctx context.Context, done Restored, r RestoreRequest, seen *uint64) (Restored, bool, error) {
+func (c *Store) restoreElsewhere(
+	ctx context.Context, done Restored, r RestoreRequest, seen *uint64,
+) (Restored, bool, error) {
 	var beside []besideStore
 	if r.From != "" {
 		other, err := c.openBeside(r.From)
@@ -126,12 +129,15 @@ func (c *Store) restoreElsewhere(ctx context.Context, done Restored, r RestoreRe
 			return done, false, err
 		}
 		if done.Unread = copied.UnreadText(); done.Unread != "" && !r.Force {
-			return done, false, fail.New(fail.Problems, "make that readable and run the command again; --force brings back the rest", "restoring session %s: not all of it can be read: %s", head.ID, done.Unread)
+			return done, false, fail.New(fail.Problems,
+				"make that readable and run the command again; --force brings back the rest", "restoring session %s: not all of "+
+					"it can be read: %s", head.ID, done.Unread)
 		}
 		if done.State, done.Other = Elsewhere, b.store.ID().Root; copied.PromptsOnly {
 			done.State = PromptsOnly
 		}
-		done, err = c.restoreOps(ctx, done, ops, nil, r, seen, change.Cause{Kind: change.CauseRestore, Text: done.Other, Title: head.Title, Folder: head.Directory})
+		done, err = c.restoreOps(ctx, done, ops, nil, r, seen,
+			change.Cause{Kind: change.CauseRestore, Text: done.Other, Title: head.Title, Folder: head.Directory})
 		return done, true, err
 	}
 	return done, false, nil

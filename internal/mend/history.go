@@ -68,7 +68,8 @@ func (e *StaleError) Error() string {
 
 // Failure gives the error its exit code and its hint, see [fail.Of].
 func (e *StaleError) Failure() (fail.Code, string) {
-	return fail.Conflict, fmt.Sprintf("nothing was changed: \"mend log %s\" shows what was; run the command again to plan with it", e.Entry.ID)
+	return fail.Conflict, fmt.Sprintf("nothing was changed: \"mend log %s\" shows what was; run the command again to "+
+		"plan with it", e.Entry.ID)
 }
 
 // checkSeen returns a [*StaleError] if the journal changed for the plan's session after the plan
@@ -143,7 +144,8 @@ var (
 	ErrUndone      error = fail.New(fail.Refused, `"mend undo --redo ID" applies it again`, "already undone")
 	ErrNothingToDo error = fail.New(fail.Refused, "", "nothing to do")
 	errTwice             = errors.New("is in another place now")
-	errOtherStore  error = fail.New(fail.Refused, "leave out --store to use that one. A copy is used only when it is gone", "belongs to another store")
+	errOtherStore  error = fail.New(fail.Refused,
+		"leave out --store to use that one. A copy is used only when it is gone", "belongs to another store")
 )
 
 // ProposeUndo plans the undo of entries. It reads only: [Store.Apply] carries the plan
@@ -229,7 +231,9 @@ func entriesOf(j *journal.Journal, ids []string) ([]change.Entry, error) {
 }
 
 // revert returns the plan that undoes the entries, which are oldest first.
-func (c *Store) revert(ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest) (change.Plan, error) {
+func (c *Store) revert(
+	ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest,
+) (change.Plan, error) {
 	lists, reverts, version := make([][]change.Op, len(es)), []*change.AppendPoint(nil), ""
 	archive := false // what was taken away comes back as a whole, and overwrites nothing
 	for i, e := range es {
@@ -257,19 +261,26 @@ func (c *Store) revert(ctx context.Context, j *journal.Journal, es []change.Entr
 	}
 	if r.Only != nil {
 		if undo.Moves(ops) {
-			return change.Plan{}, fail.New(fail.Refused, "without --only all of it is reverted", "repair %s moved a session with all that is beside it: a part of that is not reverted alone", es[len(es)-1].ID)
+			return change.Plan{}, fail.New(fail.Refused, "without --only all of it is reverted",
+				"repair %s moved a session with all that is beside it: a part of that is not reverted alone", es[len(es)-1].ID)
 		}
 		if ops, err = undo.Select(ops, r.Only); err != nil {
 			return change.Plan{}, err
 		}
 	}
 	seen := j.Seen()
-	return c.rebase(ctx, j, es[len(es)-1], change.Plan{Session: es[0].Session, Cause: cause, Ops: ops, Force: r.Force, AgentVersion: version, Seen: &seen, Reverts: reverts}, r.Force && !archive)
+	return c.rebase(ctx, j, es[len(es)-1],
+		change.Plan{
+			Session: es[0].Session, Cause: cause, Ops: ops, Force: r.Force, AgentVersion: version, Seen: &seen,
+			Reverts: reverts,
+		}, r.Force && !archive)
 }
 
 // rebase adapts the plan to what the records hold now; the error says why that is not
 // possible, and which later changes are the reason. newest is the newest entry of the plan.
-func (c *Store) rebase(ctx context.Context, j *journal.Journal, newest change.Entry, p change.Plan, force bool) (change.Plan, error) {
+func (c *Store) rebase(
+	ctx context.Context, j *journal.Journal, newest change.Entry, p change.Plan, force bool,
+) (change.Plan, error) {
 	var err error
 	if p.AllowMissingParent, err = changesOrphans(j, p.Cause); err != nil {
 		return change.Plan{}, err
@@ -283,7 +294,8 @@ func (c *Store) rebase(ctx context.Context, j *journal.Journal, newest change.En
 		err = nothing
 	}
 	order := p.Ops[0].Ref.Kind == change.KindRows || p.Session == change.NoSession // there it may have to be undone last
-	if _, conflict := errors.AsType[*change.ConflictError](err); !order && !conflict && !errors.Is(err, ErrNothingToDo) && !errors.Is(err, errTwice) {
+	if _, conflict := errors.AsType[*change.ConflictError](err); !order && !conflict && !errors.Is(err, ErrNothingToDo) &&
+		!errors.Is(err, errTwice) {
 		return done, err
 	}
 	later, errLater := c.later(ctx, j, newest, p)
@@ -341,14 +353,17 @@ func (c *Store) checkTwice(ctx context.Context, ops []change.Op, now []*change.I
 		if !found || head.Ref.Session == "" {
 			continue
 		}
-		return fail.New(fail.Refused, fmt.Sprintf("\"mend log %s\" lists what was done since: undo the newest first", o.Ref.Session),
+		return fail.New(fail.Refused, fmt.Sprintf("\"mend log %s\" lists what was done since: undo the newest first",
+			o.Ref.Session),
 			"session %s %w (%s): it would be there twice", o.Ref.Session, errTwice, head.Directory)
 	}
 	return nil
 }
 
 // defaultRows returns the default rows of the tables of records that ops create.
-func (c *Store) defaultRows(ctx context.Context, ops []change.Op, now []*change.Image) (map[change.Kind]change.Record, error) {
+func (c *Store) defaultRows(
+	ctx context.Context, ops []change.Op, now []*change.Image,
+) (map[change.Kind]change.Record, error) {
 	rows := map[change.Kind]change.Record{}
 	for i, o := range ops {
 		if _, known := rows[o.Ref.Kind]; known || now[i] != nil || o.Post == nil {
@@ -418,7 +433,13 @@ func (c *Store) ProposeResolve(ctx context.Context, id string, d Decision) (e ch
 			return fmt.Errorf("resolving repair %s: %w: %s", e.ID, errOtherStore, e.Store.Root)
 		}
 		seen := j.Seen()
-		p = change.Plan{Session: e.Session, Cause: change.Cause{Kind: change.CauseResolve, Entries: []uint64{e.Seq}, Text: string(d), Title: e.Cause.Title, Folder: e.Cause.Folder}, Seen: &seen}
+		p = change.Plan{
+			Session: e.Session,
+			Cause: change.Cause{
+				Kind: change.CauseResolve, Entries: []uint64{e.Seq}, Text: string(d), Title: e.Cause.Title, Folder: e.Cause.Folder,
+			},
+			Seen: &seen,
+		}
 		ops, err := j.Ops(e)
 		if err != nil || d == Keep {
 			return err

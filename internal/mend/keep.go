@@ -13,7 +13,8 @@ import (
 	"mend/internal/keep"
 )
 
-// Kept runs f with the copies of sessions open: those in the folder of the journal, or to read those in [Journal].Copies.
+// Kept runs f with the copies of sessions open: those in the folder of the journal, or to read those in
+// [Journal].Copies.
 func (l *Journal) Kept(o keep.Options, f func(*keep.Keep) error) error {
 	dir, err := l.Folder()
 	if err != nil {
@@ -78,8 +79,8 @@ const KeptAsked = "keep"
 // maxUnread is how long copies may go on without reading the messages of a session that seem to be as they were.
 const maxUnread = 24 * time.Hour
 
-// marks returns behind which messages a copy may begin to read, given the latest one. What was changed without another time or
-// size is found when all is read again.
+// marks returns behind which messages a copy may begin to read, given the latest one. What was changed without another
+// time or size is found when all is read again.
 func (c *Store) marks(last keep.State, found bool, why string) []change.Mark {
 	if !found || why == KeptAsked || c.clock().Sub(last.Read).Abs() > maxUnread {
 		return nil
@@ -102,8 +103,9 @@ func (c *Store) readCopy(ctx context.Context, head change.Head, marks []change.M
 // add adds a session that was read.
 func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (keep.Saved, error) {
 	return k.Add(ctx, keep.State{
-		Agent: c.agent, Store: c.ID(), Session: r.head.ID, Ref: r.head.Ref, Title: r.head.Title, Folder: r.head.Directory, Parent: r.head.Parent, Updated: r.head.Updated,
-		Why: why, Messages: r.copied.Messages, First: r.copied.First, Unread: r.copied.UnreadText(), Stamp: r.copied.Stamp.Sum,
+		Agent: c.agent, Store: c.ID(), Session: r.head.ID, Ref: r.head.Ref, Title: r.head.Title,
+		Folder: r.head.Directory, Parent: r.head.Parent, Updated: r.head.Updated, Why: why,
+		Messages: r.copied.Messages, First: r.copied.First, Unread: r.copied.UnreadText(), Stamp: r.copied.Stamp.Sum,
 	}, keep.Records{Skipped: r.copied.Skipped, Marks: r.copied.Marks, Lacks: func(now, then []change.Record) int {
 		return c.store.Lacks(now, then, nil).Records
 	}, All: func(yield func(*change.Record) bool) {
@@ -115,8 +117,9 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 	}})
 }
 
-// Copyable returns how many of the sessions of List have copies of their own, or would: all but those that are in the copy of another one,
-// and, if any has one, those without a message. kept has those that have one. Those that are not read until ctx ends count.
+// Copyable returns how many of the sessions of List have copies of their own, or would: all but those that are in the
+// copy of another one, and, if any has one, those without a message. kept has those that have one. Those that are not
+// read until ctx ends count.
 func (c *Store) Copyable(ctx context.Context, heads []change.Head, kept map[string]bool) (n int) {
 	for _, h := range heads {
 		if _, has := kept[h.ID]; h.ID == "" || !has && c.store.CopiedWith(h) != "" {
@@ -143,8 +146,11 @@ type Kept struct {
 // KeepAll yields what becomes of the copies of sessions, all of the store if heads is nil. A session that has not
 // changed since it was kept is not read, and neither is a store of which the same is known. With dry, nothing
 // is written, and a session that would be read is yielded as it is. The error is that of the list, or of the
-// copies: then those since some session before are not there. An Err without a session says that sessions may be missing in the list.
-func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, why string, dry bool, yield func(n int, s Kept)) error {
+// copies: then those since some session before are not there. An Err without a session says that sessions may be
+// missing in the list.
+func (c *Store) KeepAll(
+	ctx context.Context, k *keep.Keep, heads []change.Head, why string, dry bool, yield func(n int, s Kept),
+) error {
 	state, whole := change.Stamp{}, heads == nil
 	began := c.clock()
 	if whole {
@@ -183,7 +189,8 @@ func (c *Store) KeepAll(ctx context.Context, k *keep.Keep, heads []change.Head, 
 		}
 		plan[i] = planned{last.Stamp, c.marks(last, found, why)}
 		if !dry && (len(plan[i].marks) > 0 || !whole && why == KeptAsked || last.Unread != "") {
-			plan[i].stamp = change.Stamp{}.Sum // to read it costs no more than to look at it, or the user wants it to be read, or not all could be
+			// to read it costs no more than to look at it, or the user wants it to be read, or not all could be
+			plan[i].stamp = change.Stamp{}.Sum
 		}
 	}
 	for r := range c.readCopies(ctx, heads, plan, dry) {

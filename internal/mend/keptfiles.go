@@ -9,8 +9,9 @@ import (
 	"mend/txn"
 )
 
-// Sweep removes what mend has beside the store and no entry of the journal needs, and returns how many bytes that was: what forgotten
-// entries have taken away, what was staged, and what a process that was killed has built. With dry it removes nothing.
+// Sweep removes what mend has beside the store and no entry of the journal needs, and returns how many bytes that was:
+// what forgotten entries have taken away, what was staged, and what a process that was killed has built. With dry it
+// removes nothing.
 func (c *Store) Sweep(ctx context.Context, dry bool) (freed int64, err error) {
 	id, err := c.journal.ID()
 	if err != nil {

@@ -17,14 +17,17 @@ type laterChange struct {
 	id, session string
 	records     map[change.Ref]bool
 	removes     bool // it removed the rows of a session that the undone change is about
-	whole       bool // it changed all that the undone change is about: the database, or a session that the undone change removed
+	// it changed all that the undone change is about: the database, or a session that the undone change removed
+	whole bool
 }
 
 // noRows is the digest that an entry has for rows that it removed.
 var noRows = change.DigestOf(&change.Image{Data: []byte{}, Mode: 0o600})
 
 // later returns the changes that are in force and were made after an entry which the plan undoes, newest first.
-func (c *Store) later(ctx context.Context, j *journal.Journal, after change.Entry, p change.Plan) (all []laterChange, err error) {
+func (c *Store) later(
+	ctx context.Context, j *journal.Journal, after change.Entry, p change.Plan,
+) (all []laterChange, err error) {
 	es, err := j.List(journal.Query{State: change.Committed, Undone: new(false), Store: &after.Store, After: after.Seq})
 	if err != nil || len(es) == 0 {
 		return nil, err
@@ -42,12 +45,16 @@ func (c *Store) later(ctx context.Context, j *journal.Journal, after change.Entr
 		}
 	}
 	for _, e := range es {
-		l := laterChange{id: e.ID, session: e.Session, records: map[change.Ref]bool{}, whole: undone.Kind() == change.KindRows && about[e.Session]}
+		l := laterChange{
+			id: e.ID, session: e.Session, records: map[change.Ref]bool{},
+			whole: undone.Kind() == change.KindRows && about[e.Session],
+		}
 		if undone.Kind() == change.KindDatabase || e.Kind() == change.KindDatabase {
 			l.whole = undone.Kind() != change.KindTree && e.Kind() != change.KindTree // not of a folder beside it
 		}
 		var removed map[string]bool
-		if e.Kind() == change.KindRows && e.Ops[0].Post.Equal(noRows) && e.Ops[0].Ref != p.Ops[0].Ref && err == nil { // else it is the redo of the same
+		// else it is the redo of the same
+		if e.Kind() == change.KindRows && e.Ops[0].Post.Equal(noRows) && e.Ops[0].Ref != p.Ops[0].Ref && err == nil {
 			_, removed, err = c.archivedSessions(ctx, e)
 		}
 		for id := range removed {
@@ -64,8 +71,8 @@ func (c *Store) later(ctx context.Context, j *journal.Journal, after change.Entr
 	return all, err
 }
 
-// archivedSessions returns the sessions that the rows of an entry's archive belong to, and those that went with them; none if the
-// archive is no longer kept.
+// archivedSessions returns the sessions that the rows of an entry's archive belong to, and those that went with them;
+// none if the archive is no longer kept.
 func (c *Store) archivedSessions(ctx context.Context, e change.Entry) (all, removed map[string]bool, err error) {
 	if kept := c.store.KeptFiles(""); kept != nil && kept.Keeps(e.Ops[0]) {
 		all, removed, err = kept.ArchivedSessions(ctx, e.Ops[0].Ref)
@@ -73,32 +80,38 @@ func (c *Store) archivedSessions(ctx context.Context, e change.Entry) (all, remo
 	return all, removed, err
 }
 
-// RowsLeftOut returns how many rows an undo of cleaned rows did not bring back, because their session was deleted. The archive has them.
+// RowsLeftOut returns how many rows an undo of cleaned rows did not bring back, because their session was deleted. The
+// archive has them.
 func (c *Store) RowsLeftOut(ctx context.Context, undo change.Entry) (int64, error) {
-	if kept := c.store.KeptFiles(""); kept != nil && undo.Kind() == change.KindRows && undo.Cause.Kind == change.CauseUndo {
+	if kept := c.store.KeptFiles(""); kept != nil && undo.Kind() == change.KindRows &&
+		undo.Cause.Kind == change.CauseUndo {
 		return kept.RowsLeftOut(ctx, undo.Ops[0].Ref)
 	}
 	return 0, nil
 }
 
-// checkOrder returns an error if an undo would lose something without a conflict while a later change is in force: rows whose
-// sessions that change took away, or the project that they name.
+// checkOrder returns an error if an undo would lose something without a conflict while a later change is in force:
+// rows whose sessions that change took away, or the project that they name.
 func checkOrder(newest change.Entry, p change.Plan, later []laterChange) error {
 	if p.Cause.Kind != change.CauseUndo || p.Ops[0].Ref.Kind != change.KindRows && p.Session != change.NoSession {
 		return nil
 	}
 	for _, l := range later {
 		if l.removes {
-			return undoFirst(l.id, fmt.Errorf("undoing repair %s: its sessions were removed since, by repair %s", newest.ID, l.id))
+			return undoFirst(l.id,
+				fmt.Errorf("undoing repair %s: its sessions were removed since, by repair %s", newest.ID, l.id))
 		}
 	}
 	return nil
 }
 
-// checkAgain returns an error if a later change that is in force wrote a record again, though the record is as the undone change left it:
-// the session that was removed, restored and removed again. That later change could not be undone after this undo.
+// checkAgain returns an error if a later change that is in force wrote a record again, though the record is as the
+// undone change left it: the session that was removed, restored and removed again. That later change could not be
+// undone after this undo.
 func checkAgain(j *journal.Journal, newest change.Entry, p change.Plan) error {
-	es, err := j.List(journal.Query{State: change.Committed, Undone: new(false), Store: &newest.Store, Session: p.Session, After: newest.Seq})
+	es, err := j.List(journal.Query{
+		State: change.Committed, Undone: new(false), Store: &newest.Store, Session: p.Session, After: newest.Seq,
+	})
 	if err != nil {
 		return err
 	}
@@ -142,7 +155,10 @@ func reapplies(j *journal.Journal, e change.Entry, entries []uint64) (bool, erro
 }
 
 func undoFirst(id string, err error) error {
-	return &fail.Failure{Code: fail.Refused, Hint: fmt.Sprintf("nothing was changed. Undo the later change first: mend undo %s", id), Err: err}
+	return &fail.Failure{
+		Code: fail.Refused, Hint: fmt.Sprintf("nothing was changed. Undo the later change first: mend undo %s", id),
+		Err: err,
+	}
 }
 
 // nameLater adds to an error why a plan cannot be made the later changes that are the reason.
@@ -158,15 +174,17 @@ func nameLater(err error, p change.Plan, later []laterChange) error {
 		return err
 	}
 	for _, l := range later {
-		if l.removes || l.whole || l.session == p.Session || slices.ContainsFunc(p.Ops, func(o change.Op) bool { return l.records[o.Ref] }) {
+		if l.removes || l.whole || l.session == p.Session ||
+			slices.ContainsFunc(p.Ops, func(o change.Op) bool { return l.records[o.Ref] }) {
 			return undoFirst(l.id, err)
 		}
 	}
 	return err
 }
 
-// checkProject returns an error if an undo removes a project that a session still belongs to, or needs again when a later change is undone:
-// the session would refer to nothing. By force a project goes that mend gave to no session: it may have been missing before the change, too.
+// checkProject returns an error if an undo removes a project that a session still belongs to, or needs again when a
+// later change is undone: the session would refer to nothing. By force a project goes that mend gave to no session: it
+// may have been missing before the change, too.
 func (c *Store) checkProject(ctx context.Context, j *journal.Journal, p change.Plan) error {
 	removed, own := "", map[string]bool{} // sessions that the plan changes
 	for _, o := range p.Ops {
@@ -200,9 +218,11 @@ func (c *Store) checkProject(ctx context.Context, j *journal.Journal, p change.P
 		return err
 	}
 	for _, e := range es {
-		moved := made.Session == change.NoSession && e.Session != change.NoSession && e.Operation == made.Operation && !p.Force
+		moved := made.Session == change.NoSession && e.Session != change.NoSession && e.Operation == made.Operation &&
+			!p.Force
 		if moved || belongs[e.Session] && !e.IsUndo() {
-			return undoFirst(e.ID, fmt.Errorf("undoing repair %s: session %s belongs to the project since repair %s", made.ID, e.Session, e.ID))
+			return undoFirst(e.ID,
+				fmt.Errorf("undoing repair %s: session %s belongs to the project since repair %s", made.ID, e.Session, e.ID))
 		}
 	}
 	if first != "" && !p.Force {

@@ -105,7 +105,9 @@ func Open(o Options) (*Store, error) {
 	if o.Journal == nil {
 		o.Journal = OpenJournal("")
 	}
-	return &Store{opt: o, agent: name, store: st, journal: o.Journal, clock: time.Now, listed: &lastList{listed: listed{sessions: -1}}}, nil
+	return &Store{
+		opt: o, agent: name, store: st, journal: o.Journal, clock: time.Now, listed: &lastList{listed: listed{sessions: -1}},
+	}, nil
 }
 
 // Classes returns the classes of faults that a user can ask for by name, of all agents.
@@ -148,7 +150,9 @@ func (c *Store) Sessions(ctx context.Context) ([]change.Head, error) {
 	}
 	ahead := sessionsAhead(heads, c.opt.Now())
 	if c.listed.update(heads, ahead > 0) && c.opt.Note != nil {
-		c.opt.Note(fmt.Sprintf("%d of %d sessions are dated in the future: the clock of this machine is probably wrong, so mend treats no date as damage. Set the clock and scan again. If the clock is right, repair a session with --force.", ahead, len(heads)))
+		c.opt.Note(fmt.Sprintf("%d of %d sessions are dated in the future: the clock of this machine is probably wrong, "+
+			"so mend treats no date as damage. Set the clock and scan again. If the clock is right, repair a session with "+
+			"--force.", ahead, len(heads)))
 	}
 	return heads, nil
 }
@@ -182,7 +186,10 @@ func sessionsAhead(heads []change.Head, now time.Time) int {
 
 // repairOptions returns the options of a diagnosis.
 func (c *Store) repairOptions() repair.Options {
-	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.get().wrongClock, Version: c.agentVersion(), Thinking: c.opt.Thinking, Provider: c.opt.Provider, AllSettings: c.opt.AllSettings}
+	return repair.Options{
+		Now: c.opt.Now(), WrongClock: c.listed.get().wrongClock, Version: c.agentVersion(), Thinking: c.opt.Thinking,
+		Provider: c.opt.Provider, AllSettings: c.opt.AllSettings,
+	}
 }
 
 // withOptions returns the request with the options of the store, except that it keeps a

@@ -170,7 +170,8 @@ func aliases(folder string) []string {
 }
 
 // GoneFolders lists the folders of sessions of all stores that are gone, the one used last first. One that
-// is below another is part of that. here is the folder that the user is in. unread is the error of stores that cannot be read, and of sessions that may be missing.
+// is below another is part of that. here is the folder that the user is in. unread is the error of stores that cannot
+// be read, and of sessions that may be missing.
 func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneFolder, unread []error) {
 	type owned struct {
 		change.Head
@@ -206,8 +207,11 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 		}
 	}
 	slices.Sort(known)
-	inOrder := func(folder string) string { return strings.ReplaceAll(folder, string(filepath.Separator), "\x00") } // what is below a folder follows it
-	slices.SortStableFunc(gone, func(a, b owned) int { return strings.Compare(inOrder(a.Directory), inOrder(b.Directory)) })
+	// what is below a folder follows it
+	inOrder := func(folder string) string { return strings.ReplaceAll(folder, string(filepath.Separator), "\x00") }
+	slices.SortStableFunc(gone, func(a, b owned) int {
+		return strings.Compare(inOrder(a.Directory), inOrder(b.Directory))
+	})
 	var finder place.Finder
 	for len(gone) > 0 && ctx.Err() == nil {
 		f := GoneFolder{Folder: gone[0].Directory}
@@ -230,8 +234,11 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 			}
 		}
 		f.Sessions, gone = n, gone[n:]
-		f.Proposals = finder.Find(ctx, f.Folder, place.Search{Here: here, Known: known, Same: func(ctx context.Context, worktree string) int {
-			i := slices.IndexFunc(projects, func(o owned) bool { return stores[o.store].store.SameRepository(ctx, o.Head, worktree) })
+		f.Proposals = finder.Find(ctx, f.Folder, place.Search{Here: here, Known: known, Same: func(ctx context.Context,
+			worktree string) int {
+			i := slices.IndexFunc(projects, func(o owned) bool {
+				return stores[o.store].store.SameRepository(ctx, o.Head, worktree)
+			})
 			if i < 0 {
 				return 0
 			}

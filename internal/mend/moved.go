@@ -19,8 +19,8 @@ func (c *Store) Owns(ctx context.Context, e change.Entry) bool {
 	return owns
 }
 
-// owns is Owns. If that is false, likely reports whether every record is as the entry left it, or as it was before, and the
-// store of the entry is gone: as in many a store, if the entry removed all that it was about.
+// owns is Owns. If that is false, likely reports whether every record is as the entry left it, or as it was before,
+// and the store of the entry is gone: as in many a store, if the entry removed all that it was about.
 func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 	own := c.store.ID()
 	if e.Store.Same(own) || e.Store.Kind != own.Kind {
@@ -34,14 +34,16 @@ func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 	return known && !at, all && !at
 }
 
-// knows reports whether the store has something that shows that an entry is about it, whether it has the inode of the entry's
-// store, and whether all records of the entry are as before it or after it.
+// knows reports whether the store has something that shows that an entry is about it, whether it has the inode of the
+// entry's store, and whether all records of the entry are as before it or after it.
 func (c *Store) knows(ctx context.Context, e change.Entry) (known, same, all bool) {
 	own := c.store.ID()
 	some, all := c.holds(ctx, e)
-	same = e.Store.Ino != 0 && e.Store.Dev == own.Dev && e.Store.Ino == own.Ino && e.Kind() != change.KindDatabase // which has another file since
+	// which has another file since
+	same = e.Store.Ino != 0 && e.Store.Dev == own.Dev && e.Store.Ino == own.Ino && e.Kind() != change.KindDatabase
 	kept := c.store.KeptFiles("")
-	return some || kept != nil && slices.ContainsFunc(e.Ops, kept.Keeps) || same && (all || c.has(ctx, e.Session)), same, all
+	return some || kept != nil && slices.ContainsFunc(e.Ops, kept.Keeps) || same && (all || c.has(ctx, e.Session)), same,
+		all
 }
 
 // holds reports whether some record of the entry holds what it held before or after, and whether

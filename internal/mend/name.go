@@ -24,10 +24,10 @@ func (e *AmbiguousNameError) Error() string {
 // Failure returns the exit code and the hint of [ErrNoSession].
 func (e *AmbiguousNameError) Failure() (fail.Code, string) { return fail.Of(ErrNoSession) }
 
-// Named returns the index of the session that a user names, of heads, which are newest first: by its id or the start of it,
-// by its title or a part of it in upper or lower case, as "." for the newest of the folder dir (see [Here]), or
-// as "@" for the newest of all. The first of these that fits any session counts. The error
-// wraps [ErrNoSession] if none fits, and is an [*AmbiguousNameError] if several do.
+// Named returns the index of the session that a user names, of heads, which are newest first: by its id or the start
+// of it, by its title or a part of it in upper or lower case, as "." for the newest of the folder dir (see [Here]), or
+// as "@" for the newest of all. The first of these that fits any session counts. The error wraps [ErrNoSession] if
+// none fits, and is an [*AmbiguousNameError] if several do.
 func Named(heads []change.Head, name, dir string) (int, error) {
 	switch name {
 	case "":
@@ -62,7 +62,9 @@ func Named(heads []change.Head, name, dir string) (int, error) {
 		}
 		// The session that all others are subagents of: their ids are its id, a dot, and more.
 		main := slices.MinFunc(found, func(a, b int) int { return cmp.Compare(len(heads[a].ID), len(heads[b].ID)) })
-		if !slices.ContainsFunc(found, func(i int) bool { return i != main && !strings.HasPrefix(heads[i].ID, heads[main].ID+".") }) {
+		if !slices.ContainsFunc(found, func(i int) bool {
+			return i != main && !strings.HasPrefix(heads[i].ID, heads[main].ID+".")
+		}) {
 			return main, nil
 		}
 		return 0, &AmbiguousNameError{name, found}

@@ -86,8 +86,8 @@ func touchedBefore(all []change.Entry, wanted map[string]bool) map[string][]chan
 type Effect struct {
 	Holds, Before, Other int // records that hold what the entry wrote, what was there before it, or something else
 
-	// Planned says that the change was planned again: Changes is how many of its own records it would change. Refused is why it
-	// cannot be planned.
+	// Planned says that the change was planned again: Changes is how many of its own records it would change. Refused is
+	// why it cannot be planned.
 	Planned bool
 	Changes int
 	Refused error

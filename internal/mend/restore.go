@@ -111,7 +111,9 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 	slices.SortFunc(all, func(a, b Restorable) int { return b.Time().Compare(a.Time()) })
 	errs := []error{ctx.Err(), errBeside, c.CheckListed(heads)}
 	if len(unread) > 0 && ctx.Err() == nil {
-		errs = append(errs, fmt.Errorf("examining session %s, as %d of the store: what is missing is not known: %w", unread[0].Session.ID, len(unread), unread[0].Err))
+		errs = append(errs,
+			fmt.Errorf("examining session %s, as %d of the store: what is missing is not known: %w", unread[0].Session.ID,
+				len(unread), unread[0].Err))
 	}
 	return all, errors.Join(errs...)
 }
@@ -163,9 +165,12 @@ func fullest(states []keep.State, wanted func(keep.State) bool) (best *keep.Stat
 
 // restorable reports whether a session of the list can be brought back. states are those that were kept of
 // it, newest first.
-func (c *Store) restorable(ctx context.Context, k *keep.Keep, f Finding, states []keep.State) (Restorable, bool, error) {
+func (c *Store) restorable(
+	ctx context.Context, k *keep.Keep, f Finding, states []keep.State,
+) (Restorable, bool, error) {
 	shown := repair.ShownBy(slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool {
-		return d.Shown == repair.NoFolder || d.Shown == repair.TakenOver // mend move is for those; nothing is changed of these
+		// mend move is for those; nothing is changed of these
+		return d.Shown == repair.NoFolder || d.Shown == repair.TakenOver
 	}))
 	r := Restorable{Session: f.Session, State: string(shown)}
 	if shown == repair.Listed && len(states) == 0 {
@@ -211,9 +216,12 @@ func (c *Store) restorable(ctx context.Context, k *keep.Keep, f Finding, states 
 	return r, true, nil
 }
 
-// lacking returns the newest state of a session of which records are gone, or empty, although it has not fewer now. States after
-// which the copies show no loss are in those that follow them. Messages that were taken back before a later copy are not missing.
-func (c *Store) lacking(ctx context.Context, k *keep.Keep, now current, states []keep.State) (*keep.State, agent.Lack, error) {
+// lacking returns the newest state of a session of which records are gone, or empty, although it has not fewer now.
+// States after which the copies show no loss are in those that follow them. Messages that were taken back before a
+// later copy are not missing.
+func (c *Store) lacking(
+	ctx context.Context, k *keep.Keep, now current, states []keep.State,
+) (*keep.State, agent.Lack, error) {
 	if k == nil {
 		return nil, agent.Lack{}, nil
 	}
@@ -221,7 +229,8 @@ func (c *Store) lacking(ctx context.Context, k *keep.Keep, now current, states [
 	var failed error
 	for i := range states {
 		s := &states[i]
-		shows := i > 0 && states[i-1].Lost > 0 || s.First != now.First || s.Messages == now.Messages && s.Records > now.Records
+		shows := i > 0 && states[i-1].Lost > 0 || s.First != now.First || s.Messages == now.Messages &&
+			s.Records > now.Records
 		if !isRestored(*s) || (compared || now.same) && !shows {
 			continue
 		}
@@ -267,7 +276,9 @@ func recordsOf(ops []change.Op) []change.Record {
 
 // editedSince returns the messages and parts that mend has removed from a session since then and that no undo
 // has brought back, and those that it has changed, or the session where that is one record. None has a project.
-func (c *Store) editedSince(ctx context.Context, session string, since time.Time) (removed, edited map[change.Ref]bool) {
+func (c *Store) editedSince(
+	ctx context.Context, session string, since time.Time,
+) (removed, edited map[change.Ref]bool) {
 	id := c.ID()
 	es, err := c.Log(ctx, journal.Query{Store: &id, Session: session, State: change.Committed, InForce: true})
 	removed, edited = map[change.Ref]bool{}, map[change.Ref]bool{}
@@ -315,7 +326,8 @@ func (c *Store) copied(ctx context.Context, head change.Head, states []keep.Stat
 	if err != nil && ctx.Err() == nil { // it cannot be read: that is nothing of what was kept
 		return current{}, nil
 	}
-	return current{keep.State{Messages: now.Messages, First: now.First, Records: len(now.Records)}, false, now.Records}, err
+	return current{keep.State{Messages: now.Messages, First: now.First, Records: len(now.Records)}, false, now.Records},
+		err
 }
 
 // isRestored reports whether a state is restored if the user names none.
@@ -431,7 +443,8 @@ type RestoreRequest struct {
 	State string    // the id of a kept state, or of a repair: the state before that; "" for none
 	From  string    // the path of another store of the agent that has it; "" to look in those that are known
 	Force bool      // even if an agent uses the session, or went on with it otherwise
-	Gone  bool      // the caller has just listed the store, and it does not have the session, which is of the list of From if that is set
+	// the caller has just listed the store, and it does not have the session, which is of the list of From if that is set
+	Gone bool
 }
 
 // A Restored is a plan that brings a session back.
@@ -450,12 +463,15 @@ type Restored struct {
 }
 
 // ErrNothingKept says that there is no copy from which a session could be restored.
-var ErrNothingKept error = fail.New(fail.Problems, `"mend restore" lists what can be brought back, and "mend keep" keeps copies from now on`, "nothing of it was kept")
+var ErrNothingKept error = fail.New(fail.Problems,
+	`"mend restore" lists what can be brought back, and "mend keep" keeps copies from now on`, "nothing of it was kept")
 
 // ProposeRestore plans to bring a session back: from its own records if it is only not shown, else from what was
 // kept of it in k, which may be nil. It reads only. Before [Store.Apply] carries the plan out,
 // [Store.KeepBefore] keeps what the session has now.
-func (c *Store) ProposeRestore(ctx context.Context, k *keep.Keep, head change.Head, r RestoreRequest) (done Restored, err error) {
+func (c *Store) ProposeRestore(
+	ctx context.Context, k *keep.Keep, head change.Head, r RestoreRequest,
+) (done Restored, err error) {
 	if err := c.Changeable(ctx); err != nil {
 		return done, err
 	}
@@ -519,7 +535,10 @@ func (c *Store) isListed(ctx context.Context, head change.Head) (bool, error) {
 }
 
 // chooseState returns the kept state that the request is about, nil if the records of the session are enough.
-func (c *Store) chooseState(ctx context.Context, k *keep.Keep, head change.Head, found Finding, listed bool, states []keep.State, r RestoreRequest, done *Restored) (*keep.State, error) {
+func (c *Store) chooseState(
+	ctx context.Context, k *keep.Keep, head change.Head, found Finding, listed bool, states []keep.State,
+	r RestoreRequest, done *Restored,
+) (*keep.State, error) {
 	now := Restorable{State: Deleted}
 	wrong := !listed
 	if listed {
@@ -557,7 +576,8 @@ func noState(head change.Head, states []keep.State) error {
 		return fmt.Errorf("restoring session %s: %w", head.ID, ErrNothingKept)
 	}
 	oldest := states[len(states)-1]
-	return fail.New(fail.Problems, fmt.Sprintf("the oldest state of it is of %s, the newest of %s", oldest.Time.Local().Format(time.DateTime), states[0].Time.Local().Format(time.DateTime)),
+	return fail.New(fail.Problems, fmt.Sprintf("the oldest state of it is of %s, the newest of %s",
+		oldest.Time.Local().Format(time.DateTime), states[0].Time.Local().Format(time.DateTime)),
 		"restoring session %s: no complete state of that time was kept", head.ID)
 }
 
@@ -570,7 +590,9 @@ func (c *Store) restoreRows(ctx context.Context, done Restored, r RestoreRequest
 }
 
 // restoreKept plans to write what was kept.
-func (c *Store) restoreKept(ctx context.Context, k *keep.Keep, done Restored, from *keep.State, r RestoreRequest, seen *uint64) (Restored, error) {
+func (c *Store) restoreKept(
+	ctx context.Context, k *keep.Keep, done Restored, from *keep.State, r RestoreRequest, seen *uint64,
+) (Restored, error) {
 	ops, err := k.Load(ctx, *from)
 	if err != nil {
 		return done, err
@@ -583,14 +605,19 @@ func (c *Store) restoreKept(ctx context.Context, k *keep.Keep, done Restored, fr
 		ops = slices.DeleteFunc(ops, func(o change.Op) bool { return removed[o.Ref.WithoutProject()] })
 		maps.Copy(edited, removed)
 	}
-	return c.restoreOps(ctx, done, ops, edited, r, seen, change.Cause{Kind: change.CauseRestore, Text: from.ID, Title: from.Title, Folder: from.Folder})
+	return c.restoreOps(ctx, done, ops, edited, r, seen,
+		change.Cause{Kind: change.CauseRestore, Text: from.ID, Title: from.Title, Folder: from.Folder})
 }
 
 // restoreOps plans to write the records that ops create, as far as they are not there.
-func (c *Store) restoreOps(ctx context.Context, done Restored, ops []change.Op, edited map[change.Ref]bool, r RestoreRequest, seen *uint64, cause change.Cause) (Restored, error) {
+func (c *Store) restoreOps(
+	ctx context.Context, done Restored, ops []change.Op, edited map[change.Ref]bool, r RestoreRequest, seen *uint64,
+	cause change.Cause,
+) (Restored, error) {
 	head := done.Session
 	exact := !r.At.IsZero() || r.State != ""
-	plan, err := c.store.Restore(ctx, head, ops, agent.RestoreRequest{Exact: exact, Force: r.Force, Edited: edited, Gone: r.Gone})
+	plan, err := c.store.Restore(ctx, head, ops,
+		agent.RestoreRequest{Exact: exact, Force: r.Force, Edited: edited, Gone: r.Gone})
 	if err != nil {
 		return done, err
 	}
@@ -627,18 +654,22 @@ func (c *Store) KeepBefore(ctx context.Context, k *keep.Keep, p change.Plan) err
 // beforeRepair plans to bring a session back as it was before a repair, from the journal: it undoes the repair
 // and all later ones. It reports false if the records changed otherwise since: then what was kept before the
 // repair counts.
-func (c *Store) beforeRepair(ctx context.Context, head change.Head, r RestoreRequest) (e change.Entry, done Restored, ok bool, err error) {
+func (c *Store) beforeRepair(
+	ctx context.Context, head change.Head, r RestoreRequest,
+) (e change.Entry, done Restored, ok bool, err error) {
 	es, err := c.journal.Find(r.State)
 	if err != nil {
 		return e, done, false, err
 	}
 	i := slices.IndexFunc(es, func(e change.Entry) bool { return e.Session == head.ID })
 	if i < 0 {
-		return e, done, false, fail.New(fail.Usage, "\"mend log "+head.ID+"\" lists its repairs", "restoring session %s: repair %s is of another session", head.ID, r.State)
+		return e, done, false, fail.New(fail.Usage, "\"mend log "+head.ID+"\" lists its repairs",
+			"restoring session %s: repair %s is of another session", head.ID, r.State)
 	}
 	e = es[i]
 	id := c.ID()
-	es, err = c.Log(ctx, journal.Query{Store: &id, Session: head.ID, State: change.Committed, InForce: true, After: e.Seq - 1})
+	es, err = c.Log(ctx,
+		journal.Query{Store: &id, Session: head.ID, State: change.Committed, InForce: true, After: e.Seq - 1})
 	var ids []string
 	for _, e := range es {
 		ids = append(ids, e.ID)

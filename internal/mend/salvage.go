@@ -20,16 +20,19 @@ import (
 type Salvage struct {
 	agent.Salvaged
 
-	Plan     change.Plan
-	Broken   int // sessions of the new database that a scan finds broken
-	TooLarge int // sessions of which something is lost and that were not examined: that takes the memory of several of them
+	Plan   change.Plan
+	Broken int // sessions of the new database that a scan finds broken
+	// sessions of which something is lost and that were not examined: that takes the memory of several of them
+	TooLarge int
 }
 
-// CheckSalvage checks the whole file of a database, up to the first fault. The error is nil if it is sound, and damaged says that it is about damage.
+// CheckSalvage checks the whole file of a database, up to the first fault. The error is nil if it is sound, and
+// damaged says that it is about damage.
 func (c *Store) CheckSalvage(ctx context.Context) (damaged bool, err error) {
 	err = c.store.CheckFile(ctx, change.CheckAny)
 	if err == nil && c.ID().Kind != "sqlite" {
-		return false, fail.New(fail.Usage, "name a database with --store PATH", "%s is no database: only a database can be salvaged", c.ID().Root)
+		return false, fail.New(fail.Usage, "name a database with --store PATH",
+			"%s is no database: only a database can be salvaged", c.ID().Root)
 	}
 	return err != nil && ctx.Err() == nil && !errors.Is(err, change.ErrLocked), err
 }
@@ -37,16 +40,22 @@ func (c *Store) CheckSalvage(ctx context.Context) (damaged bool, err error) {
 // ProposeSalvage reads what can be read of a damaged database and writes it into a new one beside it, with
 // dryRun into one that is removed. Call Discard in any case. The error wraps
 // [errors.ErrUnsupported] if the store is no database.
-func (c *Store) ProposeSalvage(ctx context.Context, dryRun bool, progress func(done, total int64)) (s Salvage, err error) {
-	o := agent.SalvageOptions{DryRun: dryRun, Progress: progress, Check: func(path string, found *agent.Salvaged) (err error) {
+func (c *Store) ProposeSalvage(
+	ctx context.Context, dryRun bool, progress func(done, total int64),
+) (s Salvage, err error) {
+	o := agent.SalvageOptions{DryRun: dryRun, Progress: progress}
+	o.Check = func(path string, found *agent.Salvaged) (err error) {
 		s.Broken, s.TooLarge, err = c.checkSalvaged(ctx, path, found)
 		return err
-	}}
+	}
 	seen := c.seen()
 	s.Salvaged, err = c.store.Salvage(ctx, o)
 	s.Plan = change.Plan{
-		Cause: change.Cause{Kind: change.CauseSalvage, Title: filepath.Base(c.ID().Root), Folder: filepath.Dir(c.ID().Root), Findings: lossesOf(s.Salvaged)},
-		Ops:   s.Ops, AgentVersion: c.agentVersion(), Seen: seen,
+		Cause: change.Cause{
+			Kind: change.CauseSalvage, Title: filepath.Base(c.ID().Root), Folder: filepath.Dir(c.ID().Root),
+			Findings: lossesOf(s.Salvaged),
+		},
+		Ops: s.Ops, AgentVersion: c.agentVersion(), Seen: seen,
 	}
 	return s, err
 }
@@ -74,7 +83,11 @@ func lossesOf(s agent.Salvaged) (fs []change.Finding) {
 		}
 		if len(texts) > 0 {
 			why := strings.Join(texts, ", ")
-			fs = append(fs, change.Finding{Rule: ruleSalvaged, Class: string(repair.LostContent), Why: "In the damaged database: " + why + ".", Loses: why, Count: 1, Session: one.ID})
+			fs = append(fs,
+				change.Finding{
+					Rule: ruleSalvaged, Class: string(repair.LostContent), Why: "In the damaged database: " + why + ".", Loses: why,
+					Count: 1, Session: one.ID,
+				})
 		}
 	}
 	return fs
@@ -92,13 +105,18 @@ func (c *Store) salvageLosses() map[string][]repair.Diagnosis {
 		es, err := j.List(journal.Query{Store: &id, Cause: change.CauseSalvage, State: change.Committed, InForce: true})
 		for _, e := range es {
 			for _, f := range e.Cause.Findings {
-				restored, err := j.List(journal.Query{Store: &id, Session: f.Session, Cause: change.CauseRestore, State: change.Committed, InForce: true, After: e.Seq, Limit: 1})
+				restored, err := j.List(journal.Query{
+					Store: &id, Session: f.Session, Cause: change.CauseRestore, State: change.Committed,
+					InForce: true, After: e.Seq, Limit: 1,
+				})
 				if f.Session == "" || len(restored) > 0 || err != nil {
 					continue
 				}
 				lost[f.Session] = append(lost[f.Session], repair.Diagnosis{
 					Rule: f.Rule, Class: repair.Class(f.Class), Severity: repair.Lost, Why: f.Why,
-					WhyNot: fmt.Sprintf("The salvage %s of %s could not read it. \"mend restore\" brings it back if it was kept; \"mend forget %s\" deletes the damaged database and this note.", e.ID, e.Time.Local().Format(time.DateOnly), e.ID),
+					WhyNot: fmt.Sprintf("The salvage %s of %s could not read it. \"mend restore\" brings it back if it was "+
+						"kept; \"mend forget %s\" deletes the damaged database and this note.",
+						e.ID, e.Time.Local().Format(time.DateOnly), e.ID),
 				})
 			}
 		}
@@ -110,10 +128,12 @@ func (c *Store) salvageLosses() map[string][]repair.Diagnosis {
 // examinedSize is the size of the largest session that a salvage examines.
 const examinedSize = 8 << 20
 
-// checkSalvaged lists the sessions of a new database and looks for faults in those of which something is lost or was made again:
-// all others have the rows that they had. How they are repaired is not looked for. It returns how many are broken, and how many
-// were too large.
-func (c *Store) checkSalvaged(ctx context.Context, path string, found *agent.Salvaged) (broken, tooLarge int, err error) {
+// checkSalvaged lists the sessions of a new database and looks for faults in those of which something is lost or was
+// made again: all others have the rows that they had. How they are repaired is not looked for. It returns how many are
+// broken, and how many were too large.
+func (c *Store) checkSalvaged(
+	ctx context.Context, path string, found *agent.Salvaged,
+) (broken, tooLarge int, err error) {
 	o := c.opt
 	o.Store = path
 	fresh, err := Open(o)
@@ -138,7 +158,9 @@ func (c *Store) checkSalvaged(ctx context.Context, path string, found *agent.Sal
 			tooLarge++
 		default:
 			k, err := fresh.Case(ctx, head)
-			if err != nil || slices.ContainsFunc(k.Findings().All(), func(f repair.Finding) bool { return f.Severity == repair.Broken }) {
+			if err != nil || slices.ContainsFunc(k.Findings().All(), func(f repair.Finding) bool {
+				return f.Severity == repair.Broken
+			}) {
 				broken++
 			}
 		}

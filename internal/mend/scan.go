@@ -51,7 +51,9 @@ func (f *Finding) Shown() repair.Shown { return repair.ShownBy(f.Diagnoses) }
 
 // Fixable reports whether mend has a fix of something that is broken.
 func (f *Finding) Fixable() bool {
-	return slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken && d.Fix != "" })
+	return slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool {
+		return d.Severity == repair.Broken && d.Fix != ""
+	})
 }
 
 // Scan examines the sessions, several at a time, and yields a finding for each in the order of heads. It reads only.
@@ -112,13 +114,15 @@ func (c *Store) CheckAccess() error {
 	}))
 }
 
-// CheckListed returns an error if sessions may be missing in a list of the store, or their folder in it: a folder or a row cannot be
-// read, or is a link.
+// CheckListed returns an error if sessions may be missing in a list of the store, or their folder in it: a folder or a
+// row cannot be read, or is a link.
 func (c *Store) CheckListed(heads []change.Head) error {
 	for _, h := range heads {
 		for _, s := range h.Stray {
-			if h.ID == "" && s.Kind != change.StrayOther && s.Kind != change.StrayIgnored && s.Kind != change.StrayFile || h.Directory == "" && s.Kind == change.StrayHidden {
-				return fail.New(fail.Problems, "", "listing the sessions of %s: not all can be read: %s: %s", c.ID().Root, s.Path, s.Why)
+			if h.ID == "" && s.Kind != change.StrayOther && s.Kind != change.StrayIgnored && s.Kind != change.StrayFile ||
+				h.Directory == "" && s.Kind == change.StrayHidden {
+				return fail.New(fail.Problems, "", "listing the sessions of %s: not all can be read: %s: %s", c.ID().Root, s.Path,
+					s.Why)
 			}
 		}
 	}
@@ -188,7 +192,10 @@ func (c *Store) examine(ctx context.Context, p *pass, head change.Head) examined
 	if !e.Stamp.Distinct(began) {
 		return examined{Finding: f}
 	}
-	r := scancache.Result{Stamp: string(e.Stamp.Sum[:]), Settings: settings, Unfinished: e.Unfinished, Thinking: e.Thinking, Provider: e.Provider, Diagnoses: e.Diagnoses}
+	r := scancache.Result{
+		Stamp: string(e.Stamp.Sum[:]), Settings: settings, Unfinished: e.Unfinished, Thinking: e.Thinking,
+		Provider: e.Provider, Diagnoses: e.Diagnoses,
+	}
 	if !e.Until.IsZero() {
 		r.Until = e.Until.UnixMilli()
 	}
@@ -279,7 +286,9 @@ func (c *Store) ProposeTrim(ctx context.Context, head change.Head, r repair.Trim
 
 // ProposeUncompact plans to take back the newest compaction of a session. It reads only;
 // [Store.Apply] carries the plan out. The error is that of the store or of [repair.Uncompact].
-func (c *Store) ProposeUncompact(ctx context.Context, head change.Head, r repair.UncompactRequest) (u repair.Uncompacted, err error) {
+func (c *Store) ProposeUncompact(
+	ctx context.Context, head change.Head, r repair.UncompactRequest,
+) (u repair.Uncompacted, err error) {
 	r.Options = c.repairOptions()
 	err = c.propose(ctx, head, r.Force, &u.Plan, func(s *repair.Case) error {
 		u, err = repair.Uncompact(head.ID, s, r)
@@ -289,7 +298,9 @@ func (c *Store) ProposeUncompact(ctx context.Context, head change.Head, r repair
 }
 
 // propose reads a session and makes a plan of it with f.
-func (c *Store) propose(ctx context.Context, head change.Head, force bool, p *change.Plan, f func(*repair.Case) error) error {
+func (c *Store) propose(
+	ctx context.Context, head change.Head, force bool, p *change.Plan, f func(*repair.Case) error,
+) error {
 	if err := c.Changeable(ctx); err != nil {
 		return err
 	}

@@ -179,7 +179,8 @@ func (p *pass) start(n int) {
 	if o.Thinking != nil {
 		thinking = fmt.Sprint(*o.Thinking)
 	}
-	p.settings = fmt.Sprintf("agent %q, thinking %s, provider %q, all settings %t, wrong clock %t", o.Version, thinking, o.Provider, o.AllSettings, o.WrongClock)
+	p.settings = fmt.Sprintf("agent %q, thinking %s, provider %q, all settings %t, wrong clock %t", o.Version, thinking,
+		o.Provider, o.AllSettings, o.WrongClock)
 	p.found, p.changed = make([]*scancache.Session, 0, n), false
 	p.known.Clear()
 	p.c.store.Refresh()
@@ -228,7 +229,8 @@ func (p *pass) add(head change.Head, r scancache.Result) {
 func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 	cache, listed := p.c.cache(), complete && p.state != ""
 	switch {
-	case p.changed, listed && !p.current, complete && len(p.found) < len(p.kept.Sessions), p.sound && p.kept.Sound != p.state:
+	case p.changed, listed && !p.current, complete && len(p.found) < len(p.kept.Sessions), p.sound &&
+		p.kept.Sound != p.state:
 	case summary == nil:
 		return
 	case p.kept.Summary != nil && summary.SameCounts(*p.kept.Summary):

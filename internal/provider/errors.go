@@ -57,15 +57,19 @@ func (k ErrorKind) In(words ...Words) ErrorKind {
 var (
 	EndsWithAnswer = ErrorKind{
 		Rank: 10, Class: request.AssistantPrefillUnsupported,
-		Explanation: "The request ended with an assistant message. Nothing stored is broken. Send any message in the session.",
+		Explanation: "The request ended with an assistant message. Nothing stored is broken. Send any message in the " +
+			"session.",
 	}
 	ThinkingModified = ErrorKind{
 		Rank: 20, Class: request.ThinkingBlockModified,
-		Explanation: "Thinking in the newest assistant message was altered after the provider signed it. It cannot be restored. Undo what changed it, or let mend remove all thinking from that message.",
+		Explanation: "Thinking in the newest assistant message was altered after the provider signed it. It cannot be " +
+			"restored. Undo what changed it, or let mend remove all thinking from that message.",
 	}
 	BoundThinking = ErrorKind{
 		Rank: 25, Class: request.ThinkingSignature,
-		Explanation: "Something before this thinking was changed after the model wrote it: newer models bind thinking to the conversation before it. OpenCode 1.18.34 and Claude Code 2.1.332 leave such thinking out by themselves: update the agent. Or mend removes that thinking, and all after it.",
+		Explanation: "Something before this thinking was changed after the model wrote it: newer models bind thinking to " +
+			"the conversation before it. OpenCode 1.18.34 and Claude Code 2.1.332 leave such thinking out by themselves: " +
+			"update the agent. Or mend removes that thinking, and all after it.",
 	}
 	ThinkingOrder = ErrorKind{
 		Rank: 30, Class: request.ThinkingBlockOrder,
@@ -88,12 +92,17 @@ var (
 		Explanation: "The result of a tool call is longer than the provider accepts in one text.",
 	}
 	TooManyImages = ErrorKind{
-		Rank:        70,
-		Explanation: "The session contains more images than the provider accepts in one request. Compact it, or continue in a new session.",
+		Rank: 70,
+		Explanation: "The session contains more images than the provider accepts in one request. Compact it, or continue " +
+			"in a new session.",
 	}
 	InvalidUnicode = ErrorKind{
-		Rank: 55, Class: request.InvalidUnicode, Any: []Words{{"surrogate in string"}, {"lone", "surrogate"}, {"unpaired", "surrogate"}},
-		Explanation: "The session contains half of a surrogate pair, such as half of an emoji, and the agent sends it as it is. The provider cannot read the request. Claude Code 2.1.332 replaces that half by itself, and OpenCode 1.14.48 does but for the input of a call: update the agent.",
+		Rank: 55, Class: request.InvalidUnicode, Any: []Words{
+			{"surrogate in string"}, {"lone", "surrogate"}, {"unpaired", "surrogate"},
+		},
+		Explanation: "The session contains half of a surrogate pair, such as half of an emoji, and the agent sends it as " +
+			"it is. The provider cannot read the request. Claude Code 2.1.332 replaces that half by itself, and OpenCode " +
+			"1.14.48 does but for the input of a call: update the agent.",
 	}
 	InvalidFile = ErrorKind{
 		Rank: 80, Class: request.InvalidFile,
@@ -101,11 +110,13 @@ var (
 	}
 	InvalidItem = ErrorKind{
 		Rank: 85, Class: request.ItemID,
-		Explanation: "The request names an item by an id that this account does not have, has twice, or has without the items that belong to it. Without the ids the same content is sent in full.",
+		Explanation: "The request names an item by an id that this account does not have, has twice, or has without the " +
+			"items that belong to it. Without the ids the same content is sent in full.",
 	}
 	EncryptedReasoning = ErrorKind{
 		Rank: 90, Class: request.EncryptedReasoning,
-		Explanation: "The session contains reasoning that was encrypted or signed for another account, key or model. Only that one can use it. A readable summary may stay.",
+		Explanation: "The session contains reasoning that was encrypted or signed for another account, key or model. Only " +
+			"that one can use it. A readable summary may stay.",
 	}
 	ReasoningAsText = ErrorKind{
 		Rank:        95,
@@ -113,11 +124,14 @@ var (
 	}
 	ReasoningMissing = ErrorKind{
 		Rank: 100, Class: request.ThinkingBlockOrder,
-		Explanation: "The provider requires reasoning with every tool call. mend can add a placeholder. Where OpenCode does not know that this model thinks, it helps to add \"interleaved\": {\"field\": \"reasoning_content\"} to the model in opencode.json.",
+		Explanation: "The provider requires reasoning with every tool call. mend can add a placeholder. Where OpenCode " +
+			"does not know that this model thinks, it helps to add \"interleaved\": {\"field\": \"reasoning_content\"} to " +
+			"the model in opencode.json.",
 	}
 	SignatureMissing = ErrorKind{
-		Rank:        110,
-		Explanation: "Gemini requires its own signature on every tool call, and calls of another model have none. Signatures cannot be created. Continue with the model that wrote the session, or in a new session.",
+		Rank: 110,
+		Explanation: "Gemini requires its own signature on every tool call, and calls of another model have none. " +
+			"Signatures cannot be created. Continue with the model that wrote the session, or in a new session.",
 	}
 	UnknownRole = ErrorKind{
 		Rank:        115,
@@ -128,8 +142,10 @@ var (
 		Explanation: "A tool call never got a result, or the result is not where the provider expects it.",
 	}
 	OrphanResult = ErrorKind{
-		Rank:        130,
-		Explanation: "The request contained a tool result without its call, or before it. If no stored session has that, the agent made the request so, often after a compaction: fork the session before the compaction, or continue in a new one.",
+		Rank: 130,
+		Explanation: "The request contained a tool result without its call, or before it. If no stored session has that, " +
+			"the agent made the request so, often after a compaction: fork the session before the compaction, or continue in " +
+			"a new one.",
 	}
 	// CallOrResult is what is neither of these two in words, but names both.
 	CallOrResult = ErrorKind{Rank: 150, Class: request.ToolResultMissing, Explanation: ToolResultMissing.Explanation}
@@ -140,15 +156,19 @@ var (
 	}
 	TooLong = ErrorKind{
 		Rank: 180, Class: request.ContextTooLong,
-		Explanation: "The session is longer than the model's context. Nothing in it is broken. `mend trim SESSION` makes the next request smaller and removes nothing; with --hard it also sets early turns aside, until a compaction fits again. Or compact the session.",
+		Explanation: "The session is longer than the model's context. Nothing in it is broken. `mend trim SESSION` makes " +
+			"the next request smaller and removes nothing; with --hard it also sets early turns aside, until a compaction " +
+			"fits again. Or compact the session.",
 	}
 	ThinkingSignature = ErrorKind{
 		Rank: 190, Class: request.ThinkingSignature,
-		Explanation: "The provider rejects the signature of a thinking block. Signatures cannot be created, so the block can only be removed. Claude Code 2.1.330 tries again without thinking by itself.",
+		Explanation: "The provider rejects the signature of a thinking block. Signatures cannot be created, so the block " +
+			"can only be removed. Claude Code 2.1.330 tries again without thinking by itself.",
 	}
 	InvalidBlock = ErrorKind{
 		Rank: 195, Class: request.IncompleteRecord,
-		Explanation: "A block of the session has a type or a field that the provider does not take, or a field of it is missing or of another type.",
+		Explanation: "A block of the session has a type or a field that the provider does not take, or a field of it is " +
+			"missing or of another type.",
 	}
 )
 

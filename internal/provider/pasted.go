@@ -72,8 +72,9 @@ func errorPieces(text string) (pieces [][]string) {
 const errorPrefix = "Error: "
 
 var (
-	escapes = regexp.MustCompile("\x1b" + `(?:\[[0-?]*[ -/]*[@-~]|\][^` + "\x07\x1b" + `]*(?:` + "\x07|\x1b" + `\\)?|[@-Z\\-_])|\^\[\[[0-9;]*m`)
-	frames  = regexp.MustCompile(`^[\s>|#*│┃┆┊║▌▐▏▕╎╏]+|[\s│┃┆┊║▐▕╎╏]+$`)
+	escapes = regexp.MustCompile("\x1b" + `(?:\[[0-?]*[ -/]*[@-~]|\][^` + "\x07\x1b" + `]*(?:` + "\x07|\x1b" +
+		`\\)?|[@-Z\\-_])|\^\[\[[0-9;]*m`)
+	frames = regexp.MustCompile(`^[\s>|#*│┃┆┊║▌▐▏▕╎╏]+|[\s│┃┆┊║▐▕╎╏]+$`)
 )
 
 // cleanLines returns the lines of a text without escapes and frames, and without those that

@@ -168,7 +168,8 @@ func CallWithoutResult(q request.Request, _ bool) (found []request.Violation) {
 }
 
 // NoResult is what providers say of [CallWithoutResult].
-const NoResult = "messages.N: `tool_use` ids were found without `tool_result` blocks immediately after: ID, ID. Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+const NoResult = "messages.N: `tool_use` ids were found without `tool_result` blocks immediately after: ID, ID. " +
+	"Each `tool_use` block must have a corresponding `tool_result` block in the next message."
 
 // unansweredCalls returns the turn's calls that are not answered or are followed by
 // another type of block, and the blocks of other types after the first call.

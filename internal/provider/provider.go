@@ -48,11 +48,12 @@ func (r *Rule) Check(q request.Request, thinking bool) []request.Violation {
 	return found
 }
 
-// MayPrint reports whether an error in the words of one API may come from a request to another: behind chat completions are gateways, which
-// pass errors on, and behind Bedrock is Anthropic. "" is any API.
+// MayPrint reports whether an error in the words of one API may come from a request to another: behind chat
+// completions are gateways, which pass errors on, and behind Bedrock is Anthropic. "" is any API.
 func MayPrint(asked, words string) bool {
 	same := func(name string) string { return strings.Replace(name, "bedrock", "anthropic", 1) }
-	return words == "" || same(asked) == same(words) || !slices.Contains([]string{"anthropic", "openai", "gemini", "bedrock"}, asked)
+	return words == "" || same(asked) == same(words) ||
+		!slices.Contains([]string{"anthropic", "openai", "gemini", "bedrock"}, asked)
 }
 
 // Check returns every violation of the provider's rules, ordered by rule and place.

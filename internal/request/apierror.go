@@ -42,7 +42,8 @@ type APIError struct {
 	Explanation string
 }
 
-// Quotes reports whether the error names the item of a block, or quotes what the provider has encrypted in it: the beginning and the end.
+// Quotes reports whether the error names the item of a block, or quotes what the provider has encrypted in it: the
+// beginning and the end.
 func (e *APIError) Quotes(b *Block) bool {
 	if b.ItemID != "" && slices.Contains(e.Items, b.ItemID) {
 		return true
@@ -62,7 +63,8 @@ var (
 		return regexp.MustCompile(`(?i)encrypted content ([\w+/=-]+)(?:(?:\.\.\.|…)([\w+/=-]+))?`)
 	})
 	statusPattern = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)(?:\\?"(?:status_?code|status|code)\\?"\s*:\s*|\b(?:API Error|status(?: code)?|HTTP(?:/[0-9.]+)?)[: ]\s*)([45][0-9]{2})\b`)
+		return regexp.MustCompile(`(?i)(?:\\?"(?:status_?code|status|code)\\?"\s*:\s*` +
+			`|\b(?:API Error|status(?: code)?|HTTP(?:/[0-9.]+)?)[: ]\s*)([45][0-9]{2})\b`)
 	})
 	linkPattern = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)failed to download (https?://\S+?):? `)

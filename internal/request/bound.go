@@ -25,8 +25,8 @@ var claudeVersion = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`claude-[a-z]+-(\d{1,2})[-.](\d{1,2})(?:\D|$)`)
 })
 
-// BindsThinking reports whether a model binds thinking to the conversation before it (docs/providers.md, R28). The id may
-// be one of a gateway or of a cloud: anthropic/claude-opus-5.5, us.anthropic.claude-opus-5-5-v1:0.
+// BindsThinking reports whether a model binds thinking to the conversation before it (docs/providers.md, R28). The id
+// may be one of a gateway or of a cloud: anthropic/claude-opus-5.5, us.anthropic.claude-opus-5-5-v1:0.
 func BindsThinking(model string) bool {
 	v := claudeVersion().FindStringSubmatch(model)
 	if v == nil {

@@ -106,7 +106,9 @@ type Block struct {
 	ToolName string          // of a tool call, and of its result
 	Input    json.RawMessage // of a tool call: the text of the stored value; nil for none
 	Content  []*Block        // of a result: text, images, documents
-	Output   json.RawMessage // of a result that is one text and has no Content, or a stored call with its own: a JSON string, or a value whose JSON is the text
+	// of a result that is one text and has no Content, or a stored call with its own: a JSON string, or a value whose
+	// JSON is the text
+	Output json.RawMessage
 
 	File // of an image or a document
 

@@ -26,7 +26,8 @@ func Short(text string, n int) string {
 	return text
 }
 
-// InputObject returns an object for the input of a call: one in a text is parsed, another value becomes its member "input".
+// InputObject returns an object for the input of a call: one in a text is parsed, another value becomes its member
+// "input".
 func InputObject(raw json.RawMessage) json.RawMessage {
 	var inner string
 	s := strings.TrimSpace(string(raw))

@@ -42,16 +42,19 @@ func ErrorTexts() provider.ErrorTexts {
 			),
 			provider.FirstPromptMissing.In(provider.Words{"at least one message is required"}),
 			{
-				Rank:        175,
-				Any:         []provider.Words{{"tool reference", "not found in available tools"}},
-				Explanation: "An earlier search for tools names a tool that is not offered any more: its MCP server, plugin or connector is not connected, or a proxy added the search. Nothing stored is damaged. Connect it again, or go back to before that search: /rewind in Claude Code.",
+				Rank: 175,
+				Any:  []provider.Words{{"tool reference", "not found in available tools"}},
+				Explanation: "An earlier search for tools names a tool that is not offered any more: its MCP server, plugin or " +
+					"connector is not connected, or a proxy added the search. Nothing stored is damaged. Connect it again, or go " +
+					"back to before that search: /rewind in Claude Code.",
 			},
 			provider.InvalidToolCall.In(
 				provider.Words{"tool_use.name", "match pattern"},
 				provider.Words{"tool_use.id", "string should have"},
 				provider.Words{"tool_use.name", "string should have"},
 			),
-			provider.InvalidFile.In(provider.Words{"image format is not supported"}, provider.Words{"image", "could not be processed"}),
+			provider.InvalidFile.In(provider.Words{"image format is not supported"},
+				provider.Words{"image", "could not be processed"}),
 			provider.CallOrResult.In(provider.Words{"tool_use", "tool_result"}),
 			provider.EmptyContent.In(
 				provider.Words{"non-empty content"},

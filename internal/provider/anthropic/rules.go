@@ -9,40 +9,49 @@ import (
 // rules are R1 to R21, R27 and R28 of docs/providers.md. Only the provider can verify a signature (R7, R8, R28).
 var rules = []provider.Rule{
 	{
-		Code: "R1", Text: "every tool_use has its tool_result at the start of the next user turn; only tool_use may follow a tool_use in its turn",
+		Code: "R1", Text: "every tool_use has its tool_result at the start of the next user turn; only tool_use may " +
+			"follow a tool_use in its turn",
 		Error: provider.NoResult,
 		Says:  []provider.Words{{"tool_use", "without", "tool_result"}},
 		Kind:  &provider.ToolResultMissing, Find: provider.CallWithoutResult,
 	},
 	{
 		Code: "R2", Text: "every tool_result answers a tool_use of the turn before",
-		Error: "messages.N.content.M: unexpected `tool_use_id` found in `tool_result` blocks: ID. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.",
-		Says:  []provider.Words{{"unexpected", "tool_use_id"}},
-		Kind:  &provider.OrphanResult, Find: resultWithoutCall,
+		Error: "messages.N.content.M: unexpected `tool_use_id` found in `tool_result` blocks: ID. Each `tool_result` " +
+			"block must have a corresponding `tool_use` block in the previous message.",
+		Says: []provider.Words{{"unexpected", "tool_use_id"}},
+		Kind: &provider.OrphanResult, Find: resultWithoutCall,
 	},
 	{
 		Code: "R3", Text: "thinking on, tool loop open: the last assistant turn starts with a thinking block",
-		Error: "messages.N.content.M.type: Expected `thinking` or `redacted_thinking`, but found `TYPE`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).",
-		Says:  []provider.Words{{"expected", "thinking", "but found"}},
-		Kind:  &provider.ThinkingOrder, Find: thinkingNotFirst,
+		Error: "messages.N.content.M.type: Expected `thinking` or `redacted_thinking`, but found `TYPE`. When `thinking` " +
+			"is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of " +
+			"`tool_use` and `tool_result` blocks).",
+		Says: []provider.Words{{"expected", "thinking", "but found"}},
+		Kind: &provider.ThinkingOrder, Find: thinkingNotFirst,
 	},
 	{
 		Code: "R4", Text: "thinking off: no thinking block in the final assistant turn",
-		Error: "messages.N.content.M: When thinking is disabled, an `assistant` message in the final position cannot contain `TYPE`.",
-		Says:  []provider.Words{{"thinking is disabled", "cannot contain"}},
-		Kind:  &provider.ThinkingDisabled, Find: thinkingWhileOff,
+		Error: "messages.N.content.M: When thinking is disabled, an `assistant` message in the final position cannot " +
+			"contain `TYPE`.",
+		Says: []provider.Words{{"thinking is disabled", "cannot contain"}},
+		Kind: &provider.ThinkingDisabled, Find: thinkingWhileOff,
 	},
 	{
 		Code: "R5", Text: "text blocks are not empty",
 		Error: "messages: text content blocks must be non-empty",
 		Says:  []provider.Words{{"text", "must be non-empty"}},
-		Kind:  &provider.EmptyContent, Find: provider.FindBlocks(func(b *request.Block) bool { return b.Type == request.Text && b.Text == "" }),
+		Kind:  &provider.EmptyContent, Find: provider.FindBlocks(func(b *request.Block) bool {
+			return b.Type == request.Text && b.Text == ""
+		}),
 	},
 	{
 		Code: "R6", Text: "no message without content, except a final assistant message",
 		Error: "messages.N: all messages must have non-empty content except for the optional final assistant message",
 		Says:  []provider.Words{{"must have non-empty content"}},
-		Kind:  &provider.EmptyContent, Find: provider.FindTurns(func(q request.Request, n int) bool { return provider.EmptyTurn(q, n) && !provider.AssistantLast(q, n) }),
+		Kind:  &provider.EmptyContent, Find: provider.FindTurns(func(q request.Request, n int) bool {
+			return provider.EmptyTurn(q, n) && !provider.AssistantLast(q, n)
+		}),
 	},
 	{
 		Code: "R7", Text: "the signature of a thinking block fits its text",
@@ -52,15 +61,18 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "R8", Text: "thinking blocks of the latest assistant turn come back unchanged",
-		Error: "messages.N.content.M: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.",
-		Says:  []provider.Words{{"thinking", "cannot be modified"}},
-		Kind:  &provider.ThinkingModified,
+		Error: "messages.N.content.M: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be " +
+			"modified. These blocks must remain as they were in the original response.",
+		Says: []provider.Words{{"thinking", "cannot be modified"}},
+		Kind: &provider.ThinkingModified,
 	},
 	{ // an empty signature counts as one
 		Code: "R9", Text: "a thinking block has a signature",
 		Error: "messages.N.content.M.thinking.signature: Field required",
 		Says:  []provider.Words{{"thinking.signature", "field required"}},
-		Kind:  &provider.ThinkingSignature, Find: provider.FindBlocks(func(b *request.Block) bool { return b.Type == request.Thinking && b.Unsigned }),
+		Kind:  &provider.ThinkingSignature, Find: provider.FindBlocks(func(b *request.Block) bool {
+			return b.Type == request.Thinking && b.Unsigned
+		}),
 	},
 	{
 		Code: "R10", Text: "no assistant turn ends with a thinking block",
@@ -72,7 +84,9 @@ var rules = []provider.Rule{
 		Code: "R11", Text: "text blocks contain more than whitespace",
 		Error: "messages: text content blocks must contain non-whitespace text",
 		Says:  []provider.Words{{"text", "must contain non-whitespace"}},
-		Kind:  &provider.EmptyContent, Find: provider.FindBlocks(func(b *request.Block) bool { return b.Type == request.Text && b.Text != "" && provider.IsBlank(b.Text) }),
+		Kind:  &provider.EmptyContent, Find: provider.FindBlocks(func(b *request.Block) bool {
+			return b.Type == request.Text && b.Text != "" && provider.IsBlank(b.Text)
+		}),
 	},
 	{
 		Code: "R12", Text: "the conversation ends with a user turn",
@@ -114,7 +128,9 @@ var rules = []provider.Rule{
 		Code: "R18", Text: "an image is not empty, is base64, and can be decoded",
 		Error: "Could not process image",
 		Says:  []provider.Words{{"could not process image"}, {"image cannot be empty"}, {"image", "invalid base64 data"}},
-		Kind:  &provider.InvalidFile, Find: findData(func(b *request.Block) bool { return isImageType(b.Mime) && !b.MediaInfo().Image() }),
+		Kind:  &provider.InvalidFile, Find: findData(func(b *request.Block) bool {
+			return isImageType(b.Mime) && !b.MediaInfo().Image()
+		}),
 	},
 	{
 		Code: "R19", Text: "the media type of an image is image/jpeg, image/png, image/gif or image/webp",
@@ -125,8 +141,10 @@ var rules = []provider.Rule{
 	{
 		Code: "R20", Text: "the media type of an image is that of its data",
 		Error: imagePlace + ": The image was specified using the TYPE media type, but the image appears to be a TYPE image",
-		Says:  []provider.Words{{"image", "does not match the provided media type"}, {"image was specified using", "appears to be"}},
-		Kind:  &provider.InvalidFile, Find: findData(func(b *request.Block) bool {
+		Says: []provider.Words{
+			{"image", "does not match the provided media type"}, {"image was specified using", "appears to be"},
+		},
+		Kind: &provider.InvalidFile, Find: findData(func(b *request.Block) bool {
 			info := b.MediaInfo()
 			return isImageType(b.Mime) && info.Image() && info.Type != b.Mime
 		}),
@@ -145,9 +163,10 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "R28", Text: "before a thinking block is the conversation with which it was made (models from 5.1 on)",
-		Error: "messages.{n}.content.{m}: Invalid `signature` in `thinking` block. The block is bound to a different conversation.",
-		Says:  []provider.Words{{"bound to a different conversation"}, {"thinking", "preceded this one", "is missing"}},
-		Kind:  &provider.BoundThinking,
+		Error: "messages.{n}.content.{m}: Invalid `signature` in `thinking` block. The block is bound to a different " +
+			"conversation.",
+		Says: []provider.Words{{"bound to a different conversation"}, {"thinking", "preceded this one", "is missing"}},
+		Kind: &provider.BoundThinking,
 	},
 }
 
@@ -191,7 +210,9 @@ func thinkingNotFirst(q request.Request, thinking bool) []request.Violation {
 		return nil
 	}
 	last := lastAssistant(q)
-	return provider.SelectBlocks(q, func(n, m int, b *request.Block) bool { return n == last && m == 0 && !b.IsThinking() })
+	return provider.SelectBlocks(q, func(n, m int, b *request.Block) bool {
+		return n == last && m == 0 && !b.IsThinking()
+	})
 }
 
 // thinkingWhileOff is R4. The final assistant turn is the one that the model continues: the last one while

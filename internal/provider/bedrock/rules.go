@@ -9,21 +9,24 @@ import (
 var rules = []provider.Rule{
 	{
 		Code: "B1", Text: "a conversation starts with a prompt",
-		Error: "A conversation must start with a user message. Try again with a conversation that starts with a user message.",
-		Says:  []provider.Words{{"conversation must start with a user message"}},
-		Kind:  &provider.FirstPromptMissing, Find: provider.FindTurns(provider.AssistantFirst),
+		Error: "A conversation must start with a user message. Try again with a conversation that starts with a user " +
+			"message.",
+		Says: []provider.Words{{"conversation must start with a user message"}},
+		Kind: &provider.FirstPromptMissing, Find: provider.FindTurns(provider.AssistantFirst),
 	},
 	{
 		Code: "B3", Text: "each message has content",
-		Error: "The content field in the Message object at messages.N is empty. Add a ContentBlock object to the content field and try again.",
-		Says:  []provider.Words{{"content field in the message object", "is empty"}},
-		Kind:  &provider.EmptyContent, Find: provider.FindTurns(provider.EmptyTurn),
+		Error: "The content field in the Message object at messages.N is empty. Add a ContentBlock object to the content " +
+			"field and try again.",
+		Says: []provider.Words{{"content field in the message object", "is empty"}},
+		Kind: &provider.EmptyContent, Find: provider.FindTurns(provider.EmptyTurn),
 	},
 	{
 		Code: "B4", Text: "a text is not blank, in the result of a tool either",
-		Error: "The text field in the ContentBlock object at messages.N.content.M is blank. Add text to the text field, and try again.",
-		Says:  []provider.Words{{"text field in the contentblock object", "is blank"}},
-		Kind:  &provider.EmptyContent, Find: provider.FindBlocks(isBlank),
+		Error: "The text field in the ContentBlock object at messages.N.content.M is blank. Add text to the text field, " +
+			"and try again.",
+		Says: []provider.Words{{"text field in the contentblock object", "is blank"}},
+		Kind: &provider.EmptyContent, Find: provider.FindBlocks(isBlank),
 	},
 	{
 		Code: "B5", Text: "the id of a call has 1 to 64 letters, digits, _ and -",

@@ -49,7 +49,8 @@ func ErrorTexts() provider.ErrorTexts {
 				provider.Words{"messages[", "tool_call_id'"},
 				provider.Words{"function.name", "does not match pattern"},
 			),
-			provider.TooManyImages.In(provider.Words{"request contains", "images", "exceeding"}, provider.Words{"too many images"}),
+			provider.TooManyImages.In(provider.Words{"request contains", "images", "exceeding"},
+				provider.Words{"too many images"}),
 			provider.InvalidFile.In(
 				provider.Words{"image", "exceed", "maximum"},
 				provider.Words{"unsupported image"},

@@ -37,9 +37,10 @@ func (p Provider) canBreak(code string) bool {
 var rules = []provider.Rule{
 	{
 		Code: "C1", Text: "each tool call is answered by a tool message right after it",
-		Error: "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ID",
-		Says:  []provider.Words{{"must be followed by tool messages"}, {"did not have response messages"}},
-		Kind:  &provider.ToolResultMissing, Find: callWithoutResult,
+		Error: "An assistant message with 'tool_calls' must be followed by tool messages responding to each " +
+			"'tool_call_id'. The following tool_call_ids did not have response messages: ID",
+		Says: []provider.Words{{"must be followed by tool messages"}, {"did not have response messages"}},
+		Kind: &provider.ToolResultMissing, Find: callWithoutResult,
 	},
 	{
 		Code: "C2", Text: "each tool message answers a tool call before it",
@@ -61,9 +62,10 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "C5", Text: "the name of a tool has only letters, digits, _ and -",
-		Error: "Invalid 'messages[N].tool_calls[0].function.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
-		Says:  []provider.Words{{"messages[", "tool_calls[", "function.name"}},
-		Kind:  &provider.InvalidToolCall, Find: provider.FindCalls(provider.InvalidName),
+		Error: "Invalid 'messages[N].tool_calls[0].function.name': string does not match pattern. Expected a string that " +
+			"matches the pattern '^[a-zA-Z0-9_-]+$'.",
+		Says: []provider.Words{{"messages[", "tool_calls[", "function.name"}},
+		Kind: &provider.InvalidToolCall, Find: provider.FindCalls(provider.InvalidName),
 	},
 	{
 		Code: "C6", Text: "an assistant message has content or tool calls",
@@ -73,15 +75,17 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "C8", Text: "images are PNG, JPEG, GIF or WebP, and can be decoded",
-		Error: "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp'].",
-		Says:  []provider.Words{{"you uploaded an unsupported image"}},
-		Kind:  &provider.InvalidFile, Find: provider.FindImages(provider.Undecodable),
+		Error: "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', " +
+			"'jpeg', 'gif', 'webp'].",
+		Says: []provider.Words{{"you uploaded an unsupported image"}},
+		Kind: &provider.InvalidFile, Find: provider.FindImages(provider.Undecodable),
 	},
 	{
 		Code: "C9", Text: "a text has at most 10485760 characters",
-		Error: "Invalid 'messages[N].content': string too long. Expected a string with maximum length 10485760, but got a string with length M instead.",
-		Says:  []provider.Words{{"'messages[", "content", "string too long"}},
-		Kind:  &provider.OutputTooLong, Find: provider.FindBlocks(provider.HasLongText),
+		Error: "Invalid 'messages[N].content': string too long. Expected a string with maximum length 10485760, but got a " +
+			"string with length M instead.",
+		Says: []provider.Words{{"'messages[", "content", "string too long"}},
+		Kind: &provider.OutputTooLong, Find: provider.FindBlocks(provider.HasLongText),
 	},
 	{
 		Code: "C10", Text: "the request is valid JSON: no half of a surrogate pair",
@@ -90,10 +94,11 @@ var rules = []provider.Rule{
 		Kind:  &provider.InvalidUnicode, Find: provider.HalfPairInText,
 	},
 	{
-		Code: "V1", Text: "an assistant message is not empty (Moonshot, Kimi, DeepSeek and others)", Vendors: []string{Moonshot, DeepSeek},
-		Error: "Invalid request: the message at position N with role 'assistant' must not be empty",
-		Says:  []provider.Words{{"message at position", "must not be empty"}, {"content or tool_calls must be set"}},
-		Kind:  &provider.EmptyContent, Find: provider.FindTurns(isEmpty),
+		Code: "V1", Text: "an assistant message is not empty (Moonshot, Kimi, DeepSeek and others)",
+		Vendors: []string{Moonshot, DeepSeek},
+		Error:   "Invalid request: the message at position N with role 'assistant' must not be empty",
+		Says:    []provider.Words{{"message at position", "must not be empty"}, {"content or tool_calls must be set"}},
+		Kind:    &provider.EmptyContent, Find: provider.FindTurns(isEmpty),
 	},
 	{
 		Code: "V2", Text: "the input of a call is a JSON object (Qwen and vLLM)", Vendors: []string{Qwen},
@@ -102,10 +107,11 @@ var rules = []provider.Rule{
 		Kind:  &provider.InvalidToolCall, Find: provider.FindCalls(provider.NoObject),
 	},
 	{
-		Code: "V3", Text: "each tool call comes with its reasoning (DeepSeek, Moonshot)", Vendors: []string{Moonshot, DeepSeek},
-		Error: "thinking is enabled but reasoning_content is missing in assistant tool call message at index N",
-		Says:  []provider.Words{{"reasoning_content", "missing"}, {"reasoning_content", "must be passed back"}},
-		Kind:  &provider.ReasoningMissing, Find: provider.FindFirst(request.ToolUse, lacksReasoning),
+		Code: "V3", Text: "each tool call comes with its reasoning (DeepSeek, Moonshot)",
+		Vendors: []string{Moonshot, DeepSeek},
+		Error:   "thinking is enabled but reasoning_content is missing in assistant tool call message at index N",
+		Says:    []provider.Words{{"reasoning_content", "missing"}, {"reasoning_content", "must be passed back"}},
+		Kind:    &provider.ReasoningMissing, Find: provider.FindFirst(request.ToolUse, lacksReasoning),
 	},
 	{
 		Code: "V4", Text: "the id of a call is unique in the whole request (DeepSeek)", Vendors: []string{DeepSeek},

@@ -19,7 +19,8 @@ func ErrorTexts() provider.ErrorTexts {
 	return provider.ErrorTexts{
 		API: "gemini", Rules: rules, Place: `\bcontents\[(\d+)\](?:\.parts\[(\d+)\])?`,
 		Kinds: []provider.ErrorKind{
-			provider.InvalidFile.In(provider.Words{"inline_data", "invalid value"}, provider.Words{"inlinedata", "invalid value"}),
+			provider.InvalidFile.In(provider.Words{"inline_data", "invalid value"},
+				provider.Words{"inlinedata", "invalid value"}),
 			provider.EncryptedReasoning.In(
 				provider.Words{"thought signature", "not valid"},
 				provider.Words{"thought_signature", "not valid"},

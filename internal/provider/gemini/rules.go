@@ -52,36 +52,45 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "G6", Text: "there are as many tool results as calls",
-		Error: "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
-		Says:  []provider.Words{{"number of function response parts is equal to"}},
-		Kind:  &provider.ToolResultMissing, Find: provider.FindFirst(request.ToolUse, lacksResponses),
+		Error: "Please ensure that the number of function response parts is equal to the number of function call parts of " +
+			"the function call turn.",
+		Says: []provider.Words{{"number of function response parts is equal to"}},
+		Kind: &provider.ToolResultMissing, Find: provider.FindFirst(request.ToolUse, lacksResponses),
 	},
 	{
 		Code: "G7", Text: "in Gemini 3 the first call of each step of the current turn has a thought signature",
-		Error: "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call `NAME`, position M.",
-		Says:  []provider.Words{{"missing a thought_signature"}},
-		Kind:  &provider.SignatureMissing, Find: unsignedCall,
+		Error: "Function call is missing a thought_signature in functionCall parts. This is required for tools to work " +
+			"correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call " +
+			"`NAME`, position M.",
+		Says: []provider.Words{{"missing a thought_signature"}},
+		Kind: &provider.SignatureMissing, Find: unsignedCall,
 	},
 	{
 		Code: "G8", Text: "a thought signature that is sent is valid for this key and model",
 		Error: "Corrupted thought signature.",
-		Says:  []provider.Words{{"corrupted thought signature"}, {"thought signature is not valid"}, {"invalid thought signature"}},
-		Kind:  &provider.EncryptedReasoning,
+		Says: []provider.Words{
+			{"corrupted thought signature"}, {"thought signature is not valid"}, {"invalid thought signature"},
+		},
+		Kind: &provider.EncryptedReasoning,
 	},
 	{
 		Code: "G9", Text: "the input of a call is an object, and its name is not empty",
-		Error: "Invalid value at 'contents[N].parts[M].function_call.args' (type.googleapis.com/google.protobuf.Struct), INPUT",
-		Says:  []provider.Words{{"function_call.args"}, {"function_response.response"}, {"function_call.name"}, {"function_response.name"}},
-		Kind:  &provider.InvalidToolCall,
+		Error: "Invalid value at 'contents[N].parts[M].function_call.args' (type.googleapis.com/google.protobuf.Struct), " +
+			"INPUT",
+		Says: []provider.Words{
+			{"function_call.args"}, {"function_response.response"}, {"function_call.name"}, {"function_response.name"},
+		},
+		Kind: &provider.InvalidToolCall,
 		Find: provider.FindCalls(func(call *request.Block) bool {
 			return call.ToolName == "" || call.Input != nil && string(call.Input) != "null" && provider.NoObject(call)
 		}),
 	},
 	{
 		Code: "G10", Text: "images are PNG, JPEG, GIF or WebP, and can be decoded",
-		Error: "Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting",
-		Says:  []provider.Words{{"unable to process input image"}, {"provided image is not valid"}},
-		Kind:  &provider.InvalidFile, Find: provider.FindImages(provider.Undecodable),
+		Error: "Unable to process input image. Please retry or report in " +
+			"https://developers.generativeai.google/guide/troubleshooting",
+		Says: []provider.Words{{"unable to process input image"}, {"provided image is not valid"}},
+		Kind: &provider.InvalidFile, Find: provider.FindImages(provider.Undecodable),
 	},
 	{
 		Code: "G12", Text: "the conversation ends with a user turn",

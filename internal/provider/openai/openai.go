@@ -43,7 +43,8 @@ func ErrorTexts() provider.ErrorTexts {
 				provider.Words{"invalid value", "param", "input["},
 				provider.Words{"input.", ".type: invalid input"},
 			),
-			provider.TooLong.In(provider.Words{"context length"}, provider.Words{"context window"}, provider.Words{"context_length_exceeded"}),
+			provider.TooLong.In(provider.Words{"context length"}, provider.Words{"context window"},
+				provider.Words{"context_length_exceeded"}),
 		},
 	}
 }

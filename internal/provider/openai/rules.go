@@ -22,7 +22,8 @@ var rules = []provider.Rule{
 		Kind:  &provider.OrphanResult, Find: outputWithoutCall,
 	},
 	{
-		Code: "O3", Text: "items with ids that belong to one response stay together: reasoning comes right before what followed it",
+		Code: "O3", Text: "items with ids that belong to one response stay together: reasoning comes right before what " +
+			"followed it",
 		Error: "Item 'ID' of type 'reasoning' was provided without its required following item.",
 		Says:  []provider.Words{{"was provided without its required"}},
 		Kind:  &provider.InvalidItem, Find: itemsApart,
@@ -35,23 +36,26 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "O5", Text: "the name of a tool has only letters, digits, _ and -",
-		Error: "Invalid 'input[N].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
-		Says:  []provider.Words{{"'input[", "].name'"}},
-		Kind:  &provider.InvalidToolCall, Find: provider.FindCalls(provider.InvalidName),
+		Error: "Invalid 'input[N].name': string does not match pattern. Expected a string that matches the pattern " +
+			"'^[a-zA-Z0-9_-]+$'.",
+		Says: []provider.Words{{"'input[", "].name'"}},
+		Kind: &provider.InvalidToolCall, Find: provider.FindCalls(provider.InvalidName),
 	},
 	{
 		Code: "O6", Text: "the id of a call has 1 to 64 characters",
-		Error: "Invalid 'input[N].call_id': string too long. Expected a string with maximum length 64, but got a string with length M instead.",
-		Says:  []provider.Words{{"'input[", "call_id'"}},
-		Kind:  &provider.InvalidToolCall,
-		Find:  provider.InvalidID(provider.HasValidLength),
+		Error: "Invalid 'input[N].call_id': string too long. Expected a string with maximum length 64, but got a string " +
+			"with length M instead.",
+		Says: []provider.Words{{"'input[", "call_id'"}},
+		Kind: &provider.InvalidToolCall,
+		Find: provider.InvalidID(provider.HasValidLength),
 	},
 	{
 		Code: "O6", Text: "the id of an item has at most 64 characters",
-		Error: "Invalid 'input[N].id': string too long. Expected a string with maximum length 64, but got a string with length M instead.",
-		Says:  []provider.Words{{"'input[", "].id'", "string too long"}},
-		Kind:  &provider.InvalidItem,
-		Find:  provider.FindBlocks(hasLongItemID),
+		Error: "Invalid 'input[N].id': string too long. Expected a string with maximum length 64, but got a string with " +
+			"length M instead.",
+		Says: []provider.Words{{"'input[", "].id'", "string too long"}},
+		Kind: &provider.InvalidItem,
+		Find: provider.FindBlocks(hasLongItemID),
 	},
 	{
 		Code: "O8", Text: "encrypted reasoning was created under this account",
@@ -67,10 +71,11 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "O9", Text: "images are PNG, JPEG, GIF or WebP, and can be decoded",
-		Error: "The image data you provided does not represent a valid image. Please check your input and try again with one of the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].",
-		Says:  []provider.Words{{"does not represent a valid image"}, {"image_url", "base64-encoded"}},
-		Kind:  &provider.InvalidFile,
-		Find:  provider.FindImages(provider.Undecodable),
+		Error: "The image data you provided does not represent a valid image. Please check your input and try again with " +
+			"one of the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].",
+		Says: []provider.Words{{"does not represent a valid image"}, {"image_url", "base64-encoded"}},
+		Kind: &provider.InvalidFile,
+		Find: provider.FindImages(provider.Undecodable),
 	},
 	{
 		Code: "O10", Text: "an item that is named by its id exists under this account",
@@ -86,16 +91,19 @@ var rules = []provider.Rule{
 	},
 	{
 		Code: "O12", Text: "a text has at most 10485760 characters",
-		Error: "Invalid 'input[N].output': string too long. Expected a string with maximum length 10485760, but got a string with length M instead.",
-		Says:  []provider.Words{{"'input[", "].output", "string too long"}},
-		Kind:  &provider.OutputTooLong,
-		Find:  provider.FindBlocks(provider.HasLongText),
+		Error: "Invalid 'input[N].output': string too long. Expected a string with maximum length 10485760, but got a " +
+			"string with length M instead.",
+		Says: []provider.Words{{"'input[", "].output", "string too long"}},
+		Kind: &provider.OutputTooLong,
+		Find: provider.FindBlocks(provider.HasLongText),
 	},
 	{
 		Code: "O13", Text: "reasoning that the provider does not store has its encrypted content",
 		Error: "Missing required parameter: 'input[N].encrypted_content'.",
 		Says:  []provider.Words{{"missing required parameter", "encrypted_content"}},
-		Kind:  &provider.EncryptedReasoning, Find: findItems(func(b *request.Block) bool { return b.IsThinking() && b.Unsigned && !b.Reference }),
+		Kind:  &provider.EncryptedReasoning, Find: findItems(func(b *request.Block) bool {
+			return b.IsThinking() && b.Unsigned && !b.Reference
+		}),
 	},
 	{
 		Code: "O14", Text: "reasoning is sent in its encrypted form only",
@@ -199,8 +207,8 @@ func isFollowed(q request.Request, n int) bool {
 	}
 }
 
-// followsReasoning reports whether reasoning with an id comes before item n in its message. An output that the agent adds, to
-// another call of the message, is between them.
+// followsReasoning reports whether reasoning with an id comes before item n in its message. An output that the agent
+// adds, to another call of the message, is between them.
 func followsReasoning(q request.Request, n int) bool {
 	for at := n - 1; ; at-- {
 		if at >= 0 && q.Turns[at].Role == request.RoleTool && len(q.Turns[at].Messages) == 0 {
@@ -236,7 +244,8 @@ func repeatedItem(q request.Request, _ bool) (found []request.Violation) {
 // wrongPrefix is O11.
 func wrongPrefix(q request.Request, _ bool) []request.Violation {
 	return provider.FindBlocks(func(b *request.Block) bool { // also of prompts
-		other := b.Type == request.ToolUse && (strings.HasPrefix(b.ItemID, "ctc") || strings.HasPrefix(b.ItemID, "lsh")) // not a function's
+		// not a function's
+		other := b.Type == request.ToolUse && (strings.HasPrefix(b.ItemID, "ctc") || strings.HasPrefix(b.ItemID, "lsh"))
 		return b.ItemID != "" && !other && !strings.HasPrefix(b.ItemID, prefixOf(b))
 	})(q, false)
 }
