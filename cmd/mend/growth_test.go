@@ -61,21 +61,20 @@ func sharedLong(n int) bigstore.Uniform {
 }
 
 var growths = []growth{
-	// Many small sessions: what is held for each that is listed. Figures above 1 KB are a third more than measured. Up
-	// to 8 MB of copies are held until they are written, and up to 8 MB of pages when they are read: 11 KB for each of
-	// the sessions.
-	{"tree", 150, small, 4 << 20, []growthLine{
+	// Many small sessions: what is held for each that is listed. Figures above 1 KB are a third more than measured. Copies
+	// are held until they are written, up to 8 MB, and so are pages when they are read.
+	{"tree", 150, small, 1 << 20, []growthLine{
 		{"scan", 1600}, // the list, and the results for the next scan
-		{"scan", 2500}, // and those of the last scan
-		{"keep", 11 << 10},
-		{"keep", 11 << 10},
-		{"restore", 11 << 10},
-		{"move OLD NEW --dry-run", 2200}, // the list, also by id
+		{"scan", 2000}, // and those of the last scan
+		{"keep", 6 << 10},
+		{"keep", 6 << 10},
+		{"restore", 5 << 10},
+		{"move OLD NEW --dry-run", 1800}, // the list, also by id
 		{"move", 0},
-		{"clean", 1800}, // the list, and how large each session is
-		{"status", 11 << 10},
+		{"clean", 1600}, // the list, and how large each session is
+		{"status", 5 << 10},
 		{removeStores, 0},
-		{"restore", 4500}, // the last copy and a row of the table, and pages
+		{"restore", 4000}, // the last copy and a row of the table, and pages
 	}},
 	// Large records: not many are held at once.
 	{"tree", 8, large, 8 << 20, lines(
