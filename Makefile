@@ -7,16 +7,21 @@ MUTANTS ?= 8h
 CROWD ?= 10m
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: e2e-claude e2e-codex e2e-providers-old build test test-all real race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all mutants docs dist dist-test dist-check size rename-module wine
+.PHONY: e2e-claude e2e-codex e2e-providers-old build test night real race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all mutants docs dist dist-test dist-check size rename-module wine
 
 build:
 	go build -o bin/mend ./cmd/mend
 
-test: # sweeps and large tables run a fixed sample; with MEND_SWEEP=sample, as in .ci/run, some a larger one
+test: # what is quick; sweeps and large tables run a fixed sample; with MEND_SWEEP=sample, as in .ci/run, some a larger one
 	go test -shuffle=on ./...
 
-test-all: # every case
-	MEND_SWEEP=all go test ./...
+# Everything, with the seed SEED for what is drawn: today's date, unless given.
+night: SEED ?= $(shell date +%Y%m%d)
+night:
+	@echo "make night SEED=$(SEED)"
+	MEND_SWEEP=all go test -timeout 60m ./...
+	go test -timeout 60m -run Propert ./agent/opencode/diagnose ./agent/opencode/render ./internal/mend -rapid.seed $(SEED) -rapid.checks 1000
+	$(MAKE) faults real dist-test e2e-all e2e-claude e2e-codex e2e-kilo e2e-live e2e-providers mutants
 
 mutants: # one operator changed at a time in the core, with gremlins: at least 85 % are noticed by the tests of its package. For a night
 	go run ./internal/test/mutants -time $(MUTANTS)
@@ -73,7 +78,7 @@ torture: # every error, every loss of power, every pair of cuts, a crowd, damage
 	MEND_TORTURE=1 go test -count=1 -timeout 0 -run Case ./cmd/mend
 	$(MAKE) fuzz FUZZTIME=5m
 
-e2e: # the real programs, installed from npm and cached; TestMatrix asks all that TestDamages does. With MEND_DAY=1 it takes the sample of tomorrow
+e2e: # the real programs, installed from npm and cached; TestMatrix asks all that TestDamages does. Of damages those that damage.Everyday names; make night has all
 	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Move|Continue|Damages|Serve|Matrix|Writer|Live|Providers' \
 		-skip 'LivePluginHarmless|LiveSoak|^TestDamages' ./internal/test/opencode ./cmd/mend ./agent/claude ./agent/codex ./agent/opencode
 
@@ -93,17 +98,17 @@ e2e-codex:
 
 e2e-providers: # every damage with every provider: mend and the real OpenCode; writes docs/verified-providers.md
 	go test -tags e2e -count=1 -timeout 60m -run Providers ./internal/test/opencode
-	go test -tags e2e -count=1 -timeout 180m -v -run TestProviders ./cmd/mend -everything -update
+	go test -tags e2e -count=1 -timeout 180m -v -run TestProviders ./cmd/mend -update
 
 e2e-providers-old: # the damages of damage.ProviderTable with the real OpenCode 1.2.27; docs/providers.md has what differs
 	go test -tags e2e -count=1 -timeout 60m -v -run 'TestProviders$$' ./cmd/mend -opencode 1.2.27
 
 e2e-live: # live repair of the real OpenCode: plugin and watch, every version, and the soak
-	go test -tags e2e -count=1 -timeout 300m -parallel 3 -v -run Live ./cmd/mend -everything -soak 1000 -sessions 50
+	go test -tags e2e -count=1 -timeout 300m -parallel 3 -v -run Live ./cmd/mend -soak 1000 -sessions 50
 
 e2e-all: # the same with every damage on every version, every bad hook and the soak
 	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/test/opencode ./agent/opencode/database ./agent/opencode/render
-	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 60m -parallel 3 ./cmd/mend -everything
+	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 60m -parallel 3 ./cmd/mend
 
 docs: build # the pictures and docs/configuration.md; needs asciinema, npm for svg-term-cli, and Chromium
 	go test -count=1 ./internal/config -run TestDocs -update

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"mend/change"
+	"mend/internal/test/storetest"
 )
 
 func partRef(part string) change.Ref {
@@ -58,6 +59,7 @@ func drawOps(t *rapid.T, m memStore) []change.Op {
 }
 
 func TestComposeAndInverse(t *testing.T) {
+	storetest.SampleChecks(t, "100")
 	rapid.Check(t, func(t *rapid.T) {
 		before, now := memStore{}, memStore{}
 		drawOps(t, now)
@@ -164,6 +166,7 @@ func TestImageEqual(t *testing.T) {
 }
 
 func TestRowRoundTrip(t *testing.T) {
+	storetest.SampleChecks(t, "100")
 	rapid.Check(t, func(t *rapid.T) {
 		r := change.Record{Ref: partRef("prt_1"), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data")}
 		var cols []change.Col

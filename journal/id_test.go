@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"mend/internal/test/storetest"
 )
 
 func TestIDs(t *testing.T) {
@@ -40,6 +42,7 @@ func TestIDsOneToOne(t *testing.T) {
 		}
 		seen[id] = seq
 	}
+	storetest.SampleChecks(t, "100")
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.IntRange(0, 64).Draw(t, "bits")
 		seq := rapid.Uint64().Draw(t, "seq") >> (64 - k)

@@ -16,7 +16,7 @@ import (
 // TestRealSetAside sets aside an answer that the provider refuses, and that no line can replace. The program then sends what was
 // before and after it, and continues the session; an undo gives back each byte.
 func TestRealSetAside(t *testing.T) {
-	storetest.InTurn(t, 2)
+	storetest.Long(t)
 	h := fixture.NewHome(t, install(t))
 	data := bytes.Replace(fixture.ByName("unknown block").Broken(), []byte(`{"type":"novelty"`), []byte("{\n\"type\":\"novelty\""), 1)
 	h.Put(fixture.Session, data)

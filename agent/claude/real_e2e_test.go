@@ -20,7 +20,6 @@ import (
 	"mend/change"
 	"mend/internal/mend"
 	fixture "mend/internal/test/claude"
-	"mend/internal/test/storetest"
 	"mend/repair"
 )
 
@@ -79,8 +78,8 @@ func TestRealDamages(t *testing.T) {
 	cmd := install(t)
 	healthy := map[string]fixture.Reply{}
 	now, mu := map[string]fixture.Outcome{}, sync.Mutex{}
-	for i, d := range fixture.Damages {
-		if testing.Short() && !storetest.Includes(i, 11) {
+	for _, d := range fixture.Damages {
+		if testing.Short() && !fixture.Everyday(d.Name) {
 			continue
 		}
 		shape := cmp.Or(d.Shape, "baseline")

@@ -130,7 +130,9 @@ func TestRealRestore(t *testing.T) {
 		}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			storetest.InSample(t, i, 8)
+			if i > 0 {
+				storetest.Long(t)
+			}
 			t.Parallel()
 			h := fixture.NewHome(t, cmd)
 			h.Put(fixture.Session, fixture.Baseline)
@@ -215,7 +217,9 @@ func TestRealExpiring(t *testing.T) {
 		{`{"cleanupPeriodDays": 5`, 40},
 	} {
 		t.Run(c.settings, func(t *testing.T) {
-			storetest.InSample(t, i, 8)
+			if i > 0 {
+				storetest.Long(t)
+			}
 			t.Parallel()
 			h := fixture.NewHome(t, cmd)
 			h.Put(fixture.Session, fixture.Baseline)

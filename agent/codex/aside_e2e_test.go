@@ -16,7 +16,7 @@ import (
 // TestRealSetAside sets aside a record that Codex does not read. The program refuses nothing then, and continues the session; an
 // undo gives back each byte.
 func TestRealSetAside(t *testing.T) {
-	storetest.InTurn(t, 1)
+	storetest.Long(t)
 	h := newHome(t)
 	restore := h.Save()
 	for _, name := range []string{"a part of no known type", "a phase that is a number"} {

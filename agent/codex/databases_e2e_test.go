@@ -18,7 +18,7 @@ import (
 // TestRealDatabases: with a database that mend finds unusable the real program does not go on with a session, and once it is put aside
 // it does. With one that mend takes for usable it goes on.
 func TestRealDatabases(t *testing.T) {
-	storetest.InTurn(t, 0)
+	storetest.Long(t)
 	header := func(path string) error {
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {

@@ -15,7 +15,7 @@ import (
 // TestRealHistory shows that the database of what the program shows of a session (thread_history_1.sqlite), which has places in the rollout,
 // does not matter to a repair: that moves these places, and the screen has all that was said, and what is said then.
 func TestRealHistory(t *testing.T) {
-	storetest.InTurn(t, 2)
+	storetest.Long(t)
 	h := newHome(t)
 	restore := h.Save()
 	for _, name := range []string{"two records on a line", "all ordinals missing", "answer twice", "compressed, answer twice"} {

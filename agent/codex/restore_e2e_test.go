@@ -18,7 +18,7 @@ import (
 // TestRealRestore loses a rollout in all ways, also while the program goes on with what is left: after the restore it continues the
 // session with all messages, those of then and those since.
 func TestRealRestore(t *testing.T) {
-	storetest.InTurn(t, 1)
+	storetest.Long(t)
 	h := newHome(t)
 	whole := h.Save()
 	healthy := h.Prompt(testdata.CodexSession, "one more")

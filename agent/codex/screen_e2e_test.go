@@ -17,7 +17,7 @@ import (
 // TestRealScreen shows that the picker lists a session again that its row hides, and that nothing is changed of a session that
 // the program has open.
 func TestRealScreen(t *testing.T) {
-	storetest.InTurn(t, 0)
+	storetest.Long(t)
 	h := newHome(t)
 	lists := func(shown string) bool { return strings.Contains(shown, "please TOOL") }
 	picker := func() string {

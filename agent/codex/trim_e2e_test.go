@@ -16,7 +16,7 @@ import (
 // TestRealTrimTurns sets all turns but the newest aside: the program sends the first prompt with a note, and the rest no
 // more; an undo gives back each byte.
 func TestRealTrimTurns(t *testing.T) {
-	storetest.InTurn(t, 1)
+	storetest.Long(t)
 	h := newHome(t)
 	restore := h.Save()
 	long := h.Prompt(testdata.CodexSession, "one more")

@@ -182,7 +182,9 @@ func TestRealRestore(t *testing.T) {
 			}, mend.Deleted},
 		} {
 			t.Run(version+" "+c.name, func(t *testing.T) {
-				storetest.InSample(t, i, 6)
+				if i > 0 {
+					storetest.Long(t)
+				}
 				exe, err := fixture.Install(version)
 				if err != nil {
 					t.Skip(err)

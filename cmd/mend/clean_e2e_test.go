@@ -20,7 +20,7 @@ import (
 // TestRealClean removes events and sessions from databases of the real program: what its next request has, its prompt, fork,
 // export and list are as before, of the sessions that stay; after an undo every row is there, and all sessions answer.
 func TestRealClean(t *testing.T) {
-	storetest.InTurn(t, 1)
+	storetest.Long(t)
 	for i, version := range []string{"1.2.27", "1.18.34"} {
 		t.Run(version, func(t *testing.T) {
 			h := newAnswered(t, version)

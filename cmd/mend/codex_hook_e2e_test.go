@@ -20,7 +20,7 @@ var codexVersion = flag.String("codex", codex.Version, "the version of Codex to 
 // TestRealCodexHook installs the hooks, trusts them as a user does, and resumes a damaged session: the message is on the screen, and at the
 // end of the turn the session is kept. After the removal no file of the hooks is there.
 func TestRealCodexHook(t *testing.T) {
-	storetest.InTurn(t, 2)
+	storetest.Long(t)
 	exe, err := codex.Install(*codexVersion)
 	if err != nil {
 		t.Skip(err)

@@ -23,7 +23,7 @@ var importQueries = []string{
 // TestRealImport: 1.18.34 does not import the files of 1.1.53, and answers with everything when mend has. The rows are those that
 // 1.2.27 makes itself.
 func TestRealImport(t *testing.T) {
-	storetest.InTurn(t, 2)
+	storetest.Long(t)
 	imported := map[string]string{}
 	for _, version := range []string{"1.2.27", "1.18.34"} {
 		t.Run(version, func(t *testing.T) {

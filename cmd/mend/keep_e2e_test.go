@@ -62,7 +62,7 @@ func TestRealClaudeKeep(t *testing.T) {
 
 // TestLivePluginKeeps: when a turn ends, the plugin has copied the session.
 func TestLivePluginKeeps(t *testing.T) {
-	storetest.InTurn(t, 1)
+	storetest.Long(t)
 	for version := range archives {
 		t.Run(version, func(t *testing.T) {
 			h, session, _ := home(t, version, true)

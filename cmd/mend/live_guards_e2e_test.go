@@ -70,10 +70,10 @@ func (m *guardModel) answer(n int, r endpoint.Request) endpoint.Content {
 // that stays where it is, nothing of that is stored, and a silent subagent is noticed, ended
 // and begun again.
 func TestLiveGuards(t *testing.T) {
-	storetest.InTurn(t, 0)
+	storetest.Long(t)
 	t.Parallel()
 	for i, version := range damage.Versions {
-		if !*everything && version != "1.18.33" {
+		if testing.Short() && version != "1.18.33" {
 			continue
 		}
 		t.Run(version, func(t *testing.T) {

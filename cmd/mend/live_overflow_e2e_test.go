@@ -62,7 +62,7 @@ func TestLiveOverflow(t *testing.T) {
 // compacted, the model calls the tool again whose output is too long. After three errors mend
 // ends that and trims the output, and the turn is continued.
 func TestLiveCompactions(t *testing.T) {
-	storetest.InTurn(t, 0)
+	storetest.Long(t)
 	t.Parallel()
 	var refused atomic.Int32
 	script := func(n int, r endpoint.Request) endpoint.Content {

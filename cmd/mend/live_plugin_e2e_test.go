@@ -87,7 +87,7 @@ func TestLivePlugin(t *testing.T) {
 	t.Parallel()
 	for _, version := range slices.Concat(slices.Collect(maps.Keys(archives)), []string{*kiloVersion}) {
 		for _, c := range liveCases {
-			if testing.Short() && (c.name != "empty content" || version == *kiloVersion && storetest.Today()%3 != 2) {
+			if testing.Short() && c.name != "empty content" {
 				continue
 			}
 			t.Run(version+"/"+c.name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestLivePlugin(t *testing.T) {
 // TestLivePluginRun checks that the session is repaired if "opencode run" ends right after
 // an error, even if the plugin did not report it, and that the next run works.
 func TestLivePluginRun(t *testing.T) {
-	storetest.InTurn(t, 1)
+	storetest.Long(t)
 	t.Parallel()
 	for version := range archives {
 		for _, c := range []struct{ name, deaf string }{
@@ -242,7 +242,7 @@ func TestLivePluginHarmless(t *testing.T) {
 
 // TestLivePluginGone checks that a plugin whose mend was removed says so once.
 func TestLivePluginGone(t *testing.T) {
-	storetest.InTurn(t, 2)
+	storetest.Long(t)
 	t.Parallel()
 	onVersions(t, "1.18.33", func(t *testing.T, version string) {
 		h, session, _ := home(t, version, true)
@@ -265,7 +265,7 @@ func TestLivePluginGone(t *testing.T) {
 // TestLivePluginBesideWatch checks that a plugin and a watch of the same user repair a session
 // once, whichever is first.
 func TestLivePluginBesideWatch(t *testing.T) {
-	storetest.InTurn(t, 1)
+	storetest.Long(t)
 	t.Parallel()
 	onVersions(t, "1.18.33", func(t *testing.T, version string) {
 		h, session, _ := home(t, version, true)
@@ -341,7 +341,7 @@ func killAll(t *testing.T, h *opencode.Home) {
 // TestLivePluginKilled kills one hook before an error, and the next during a recovery.
 // Each time another is started and completes the recovery, and the next prompt works.
 func TestLivePluginKilled(t *testing.T) {
-	storetest.InTurn(t, 0)
+	storetest.Long(t)
 	t.Parallel()
 	onVersions(t, "", func(t *testing.T, version string) {
 		h, session, _ := home(t, version, true)
@@ -398,7 +398,7 @@ func killHook(t *testing.T, h *opencode.Home) {
 // TestLivePluginFirst starts OpenCode without any store: 1.1.53 makes one with the first
 // session. mend repairs that session without a restart.
 func TestLivePluginFirst(t *testing.T) {
-	storetest.InTurn(t, 2)
+	storetest.Long(t)
 	t.Parallel()
 	exe, err := opencode.Install("1.1.53")
 	if err != nil {

@@ -31,7 +31,7 @@ var refusedFirst = map[string]bool{
 // only the provider can judge, and what a repair could fix only by removing something that
 // can be read, is refused once and then repaired.
 func TestLivePreflight(t *testing.T) {
-	storetest.InTurn(t, 0)
+	storetest.Long(t)
 	t.Parallel()
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
@@ -47,8 +47,8 @@ func TestLivePreflight(t *testing.T) {
 			configure(t, h, `{"preflightMs": 20000}`) // on a busy machine
 			server := h.ServeStores(fixtures[i])
 			server.NameModel()
-			for n, c := range damage.Table {
-				if !*everything && n%12 != i || c.Want[i] == opencode.Alive || damage.AddsFile(c.Name) {
+			for _, c := range damage.Table {
+				if testing.Short() && !damage.Everyday(c.Name) || c.Want[i] == opencode.Alive || damage.AddsFile(c.Name) {
 					continue
 				}
 				t.Run(c.Name, func(t *testing.T) {
@@ -85,10 +85,10 @@ func TestLivePreflight(t *testing.T) {
 // has kept no model with it (those of older versions), and answers with HTTP 500 without an
 // event. Mend sees the damage in the store, so the next prompt is answered.
 func TestLivePreflightUnnamed(t *testing.T) {
-	storetest.InTurn(t, 1)
+	storetest.Long(t)
 	t.Parallel()
 	for n, version := range []string{"1.18.34", "1.2.27"} {
-		if !*everything && n > 0 {
+		if testing.Short() && n > 0 {
 			continue
 		}
 		t.Run(version, func(t *testing.T) {
@@ -105,10 +105,10 @@ func TestLivePreflightUnnamed(t *testing.T) {
 			fixture := 2 - n
 			server := h.ServeStores(fixtures[fixture])
 			failed := 0
-			for k, c := range slices.DeleteFunc(slices.Clone(damage.Table), func(c damage.Kind) bool {
+			for _, c := range slices.DeleteFunc(slices.Clone(damage.Table), func(c damage.Kind) bool {
 				return c.Want[fixture] != opencode.Dead || damage.AddsFile(c.Name)
 			}) {
-				if !*everything && k%15 != 2 {
+				if testing.Short() && !damage.Everyday(c.Name) {
 					continue
 				}
 				t.Run(c.Name, func(t *testing.T) {
@@ -161,10 +161,10 @@ func countRepaired(h *opencode.Home) int { return strings.Count(readHookLogs(h),
 // TestLivePreflightSwitch continues a session of Anthropic with a model of another provider, which
 // refuses the name of a tool that Anthropic accepts. With mend the prompt is answered.
 func TestLivePreflightSwitch(t *testing.T) {
-	storetest.InTurn(t, 0)
+	storetest.Long(t)
 	t.Parallel()
 	for _, version := range []string{"1.18.33", "1.1.53"} {
-		if !*everything && version != "1.18.33" {
+		if testing.Short() && version != "1.18.33" {
 			continue
 		}
 		t.Run(version, func(t *testing.T) {
@@ -218,7 +218,7 @@ func TestLivePreflightSwitch(t *testing.T) {
 // TestLiveNewerVersion lets the newest OpenCode say that it is of a version that mend does not know.
 // Broken sessions are repaired before the request all the same.
 func TestLiveNewerVersion(t *testing.T) {
-	storetest.InTurn(t, 2)
+	storetest.Long(t)
 	t.Parallel()
 	const newest, newer = "1.18.34", "1.18.99"
 	exe, err := opencode.Install(newest)
@@ -233,9 +233,9 @@ func TestLiveNewerVersion(t *testing.T) {
 	editPlugin(t, h, "const version = async", `const version = async () => "`+newer+`" //`)
 	server := h.ServeStores(fixtures[2])
 	server.NameModel()
-	for n, c := range damage.Table {
+	for _, c := range damage.Table {
 		alive := c.Want[2] == opencode.Alive
-		if !*everything && n%8 != 0 || damage.AddsFile(c.Name) || !alive && (unknowable(c.Want[2]) || refusedFirst[c.Name]) {
+		if testing.Short() && !damage.Everyday(c.Name) || damage.AddsFile(c.Name) || !alive && (unknowable(c.Want[2]) || refusedFirst[c.Name]) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {

@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"flag"
 	"slices"
 	"strings"
 	"sync"
@@ -12,10 +11,7 @@ import (
 
 	"mend/internal/test/damage"
 	"mend/internal/test/opencode"
-	"mend/internal/test/storetest"
 )
-
-var everything = flag.Bool("everything", false, "every damage on every version; else a quarter of them, others each day, on one version in turn, and on all those whose fate differs")
 
 // agentsPerVersion is the number of instances of the real program of each version.
 const agentsPerVersion = 2
@@ -34,9 +30,8 @@ func TestMatrix(t *testing.T) {
 			t.Run(version, func(t *testing.T) {
 				t.Parallel()
 				w := newAgentPool(t, i, agentsPerVersion)
-				for n, c := range damage.Table {
-					differs := c.Want[0] != c.Want[1] || c.Want[1] != c.Want[2]
-					if *everything || (n+storetest.Today())%8 == 0 && (n/8%len(damage.Versions) == i || differs) {
+				for _, c := range damage.Table {
+					if !testing.Short() || damage.Everyday(c.Name) {
 						t.Run(c.Name, func(t *testing.T) {
 							t.Parallel()
 							run := w.run

@@ -171,7 +171,7 @@ const (
 
 // testMoves gives folders another place and moves their sessions: what the program shows in the new place before, after the
 // move, and after its undo.
-func testMoves(t *testing.T, program string, sample int, open func(t *testing.T, i int, r relocation) (b moveBench, dir string)) {
+func testMoves(t *testing.T, program string, open func(t *testing.T, i int, r relocation) (b moveBench, dir string)) {
 	m := &cellTable{title: "what became of the folder", columns: []string{"OpenCode 1.18.34", "OpenCode 1.2.27", "OpenCode 1.1.53", "Claude Code " + claude.Versions[0], "Codex " + codex.Version}}
 	for i, r := range relocations() {
 		m.rows = append(m.rows, r.name)
@@ -180,7 +180,9 @@ func testMoves(t *testing.T, program string, sample int, open func(t *testing.T,
 			continue
 		}
 		t.Run(r.name, func(t *testing.T) {
-			storetest.InSample(t, i, sample)
+			if i > 0 {
+				storetest.Long(t)
+			}
 			b, dir := open(t, i, r)
 			r.make(t, dir)
 			b.begin(r.from())
@@ -303,14 +305,16 @@ func (m *openCodeMove) end(folder string) {
 func TestMoveOpenCode(t *testing.T) {
 	for n, version := range []string{"1.18.34", "1.2.27", "1.1.53"} {
 		t.Run(version, func(t *testing.T) {
-			storetest.InTurn(t, n)
+			if n > 0 {
+				storetest.Long(t)
+			}
 			exe, err := opencode.Install(version)
 			if err != nil {
 				t.Fatal(err)
 			}
 			api := endpoint.New(uniqueAnswer)
 			t.Cleanup(api.Close)
-			testMoves(t, "OpenCode "+version, 11, func(t *testing.T, _ int, r relocation) (moveBench, string) {
+			testMoves(t, "OpenCode "+version, func(t *testing.T, _ int, r relocation) (moveBench, string) {
 				h := opencode.New(t, exe, api, false)
 				m := &openCodeMove{movedStore: movedStore{t, h.DataDir(), filepath.Join(t.TempDir(), "journal")}, relocation: r, home: h, dir: filepath.Join(h.Dir(), "p")}
 				if version != "1.1.53" {
@@ -384,7 +388,7 @@ func TestMoveClaude(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testMoves(t, "Claude Code "+claude.Versions[0], 22, func(t *testing.T, i int, r relocation) (moveBench, string) {
+	testMoves(t, "Claude Code "+claude.Versions[0], func(t *testing.T, i int, r relocation) (moveBench, string) {
 		h := claude.NewHome(t, cmd)
 		id := func(n int) string { return fmt.Sprintf("0000000%d-0000-4000-8000-%012d", n, i+1) }
 		return &claudeMove{movedStore{t, h.Root(), filepath.Join(t.TempDir(), "journal")}, r, h, id(0), id(1), nil}, filepath.Join(h.Dir(), "p")
@@ -462,7 +466,7 @@ func TestMoveCodex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testMoves(t, "Codex "+codex.Version, 8, func(t *testing.T, _ int, r relocation) (moveBench, string) {
+	testMoves(t, "Codex "+codex.Version, func(t *testing.T, _ int, r relocation) (moveBench, string) {
 		h := codex.NewHome(t, exe)
 		return &codexMove{movedStore{t, h.Root(), filepath.Join(t.TempDir(), "journal")}, r, h, "", "", nil}, filepath.Join(h.Dir(), "p")
 	})
@@ -484,7 +488,7 @@ func listFiles(t *testing.T, dir, form string) string {
 // from there with all that was said, and a subagent of it goes on with what it knows. The picker lists no session
 // that was begun with -p.
 func TestMoveClaudePicker(t *testing.T) {
-	storetest.InTurn(t, 0)
+	storetest.Long(t)
 	cmd, err := claude.Install(claude.Versions[0])
 	if err != nil {
 		t.Fatal(err)

@@ -27,16 +27,16 @@ var providersVersion = flag.String("opencode", pageVersion, "the version of Open
 // TestProviders applies each damage to a session of each provider. It checks that mend scan
 // reports what the real program and its provider do, that the session goes on after mend
 // repair, or after mend fix --error with the provider's text where only that can know, and
-// that after mend undo the store is identical. A short run takes a fixed sample, -everything
+// that after mend undo the store is identical. A short run takes [damage.Everyday], another one
 // also the damages of the other tests. -update writes docs/verified-providers.md.
 func TestProviders(t *testing.T) {
 	p := opencode.ServeProviders(t, *providersVersion)
 	t.Setenv("XDG_CONFIG_HOME", p.ConfigHome()) // mend reads the settings of the program
 	m := providerMatrix{}
-	for i, setting := range providerSettings() {
+	for _, setting := range providerSettings() {
 		t.Run(setting, func(t *testing.T) {
-			for n, k := range providerKinds(*everything) {
-				if testing.Short() && (n+5*i)%32 > 0 {
+			for _, k := range providerKinds(!testing.Short()) {
+				if testing.Short() && !damage.Everyday(k.Name) {
 					continue
 				}
 				t.Run(k.Name, func(t *testing.T) {
@@ -174,7 +174,7 @@ func (ts *testStore) repair(c providerTrial, args ...string) bool {
 // TestProvidersStore checks that mend scan reports what the real program does with the option
 // store of OpenAI, wherever the settings of a project or of the administrator have it.
 func TestProvidersStore(t *testing.T) {
-	storetest.InTurn(t, 2)
+	storetest.Long(t)
 	managed := t.TempDir()
 	t.Setenv("OPENCODE_TEST_MANAGED_CONFIG_DIR", managed)
 	p := opencode.ServeProviders(t, pageVersion, "OPENCODE_TEST_MANAGED_CONFIG_DIR="+managed)

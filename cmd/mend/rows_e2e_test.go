@@ -22,7 +22,7 @@ func TestSessionRow(t *testing.T) {
 			var w agentPool
 			for n := range cells {
 				c := &cells[n]
-				if c.Version != version || testing.Short() && n%29 > 0 {
+				if c.Version != version || testing.Short() && c.Column != "directory" {
 					continue
 				}
 				if w.benches == nil {

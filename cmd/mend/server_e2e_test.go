@@ -66,7 +66,7 @@ var databases = map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": te
 // TestBesideServer repairs a session that a real server has open: the next prompt works, and
 // fails again after undo.
 func TestBesideServer(t *testing.T) {
-	storetest.InTurn(t, 1)
+	storetest.Long(t)
 	for version, archive := range databases {
 		t.Run(version, func(t *testing.T) {
 			h, server, session := serveDamaged(t, version, archive, damage.Text(damage.Hello, " \n"))
@@ -102,7 +102,7 @@ func TestBesideServer(t *testing.T) {
 // TestRealServerBesideUnfinished checks that a session with an unfinished answer is not busy
 // because of a server of another store, or one that started after the last write.
 func TestRealServerBesideUnfinished(t *testing.T) {
-	storetest.InTurn(t, 0)
+	storetest.Long(t)
 	for version, archive := range map[string][]byte{"1.1.53": testdata.OpenCode1153, "1.18.33": testdata.OpenCode11833} {
 		t.Run(version, func(t *testing.T) {
 			exe, err := opencode.Install(version)
@@ -136,7 +136,7 @@ func TestRealServerBesideUnfinished(t *testing.T) {
 // TestHammeredServer repairs and undoes a session fifty times while the server answers prompts
 // in another. Neither may fail, and no message may be lost.
 func TestHammeredServer(t *testing.T) {
-	storetest.InTurn(t, 2)
+	storetest.Long(t)
 	for version, archive := range databases {
 		t.Run(version, func(t *testing.T) {
 			h, server, session := serveDamaged(t, version, archive, damage.Text(damage.Hello, " \n"))
@@ -179,7 +179,7 @@ func TestHammeredServer(t *testing.T) {
 // TestKilledBesideWriter kills mend at random moments of 200 repairs and undos while another
 // program writes to the database. After recovery each is applied completely or not at all.
 func TestKilledBesideWriter(t *testing.T) {
-	storetest.InTurn(t, 2)
+	storetest.Long(t)
 	bin := buildMend(t)
 	dir := t.TempDir()
 	session, err := testdata.Unpack(testdata.OpenCode11833, dir)

@@ -15,7 +15,7 @@ import (
 // sent, that what came before a compaction is sent again after it is removed, and that
 // the prompt is answered in both cases.
 func TestTrimReal(t *testing.T) {
-	storetest.InTurn(t, 0)
+	storetest.Long(t)
 	t.Parallel()
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {

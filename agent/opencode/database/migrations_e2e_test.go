@@ -20,7 +20,7 @@ import (
 // a column: mend calls it damaged if the real program ends or answers no prompt, and after a salvage it answers, unless the schema lacks
 // something.
 func TestRealMigrations(t *testing.T) {
-	storetest.InTurn(t, 2)
+	storetest.Long(t)
 	exe, err := opencode.Install("1.18.34")
 	dbtest.Must(t, err)
 	api := endpoint.New(nil)
@@ -57,7 +57,9 @@ func TestRealMigrations(t *testing.T) {
 	}
 	for i, c := range states {
 		t.Run(fmt.Sprintf("%s %d %d %s", c.fixture, c.n, c.rows, c.alter), func(t *testing.T) {
-			storetest.InSample(t, i, 12)
+			if i > 0 {
+				storetest.Long(t)
+			}
 			for _, suffix := range []string{"", "-wal", "-shm"} {
 				_ = os.Remove(store + suffix)
 			}

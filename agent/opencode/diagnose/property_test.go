@@ -97,6 +97,7 @@ func drawRequest(t *rapid.T) Request {
 }
 
 func TestHealthyNeedsNothing(t *testing.T) {
+	storetest.SampleChecks(t, "30")
 	rapid.Check(t, func(t *rapid.T) {
 		s := (&generator{}).session(t)
 		if ds := diagnosed(s, Options{Now: now}); len(ds) > 0 {
@@ -110,6 +111,7 @@ func TestHealthyNeedsNothing(t *testing.T) {
 }
 
 func TestPlanProperties(t *testing.T) {
+	storetest.SampleChecks(t, "30")
 	rapid.Check(t, func(t *rapid.T) {
 		s := (&generator{damages: true}).session(t)
 		if rapid.IntRange(0, 4).Draw(t, "truncate") == 0 {

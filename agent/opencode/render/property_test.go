@@ -18,6 +18,7 @@ import (
 
 // A healthy session has no violation with any profile.
 func TestHealthy(t *testing.T) {
+	storetest.SampleChecks(t, "100")
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSession(t)
 		for _, p := range render.Profiles() {

@@ -710,3 +710,13 @@ func BrokenSubagent() []byte {
 	parent("4cafca", unknownID)(t)
 	return t.Bytes()
 }
+
+// everyday has a damage of each kind that people meet.
+var everyday = []string{
+	"none", "parent unknown", "line torn", "disk full for one prompt", "NUL bytes at the end", "summary lost", "two processes",
+	"text before the result", "empty prompt", "thinking behind the text", "large image in an early prompt", "killed in a call",
+	"result twice", "image that is none", "signature of another account", "stray prompt at the end",
+}
+
+// Everyday reports whether the damage with that name is one of those that make e2e tries; make night tries all.
+func Everyday(name string) bool { return slices.Contains(everyday, name) }

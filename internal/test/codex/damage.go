@@ -540,3 +540,12 @@ func compactions() []Damage {
 func row(sql string) func(*Rollout) {
 	return func(r *Rollout) { r.h.SQL(sql) }
 }
+
+// everyday has a damage of each kind that people meet.
+var everyday = []string{
+	"none", "last line cut", "first line missing", "output missing, the last", "call twice", "an id of another type",
+	"encrypted content missing", "reasoning alone at the end", "no row",
+}
+
+// Everyday reports whether the damage with that name is one of those that make e2e tries; make night tries all.
+func Everyday(name string) bool { return slices.Contains(everyday, name) }

@@ -92,3 +92,13 @@ func ByName(t Failer, name string) func(Store) {
 	}
 	return Table[i].Apply
 }
+
+// everyday has a damage of each kind that people meet.
+var everyday = []string{
+	"none", "empty answer", "blank prompt", "tool running", "killed in two calls", "reasoning last", "altered signature",
+	"input a string", "one callID in a step", "completed without output", "role missing", "message without parts",
+	"first prompt gone", "answer gone, its parts stay", "half a pair in an input",
+}
+
+// Everyday reports whether the damage with that name is one of those that make e2e tries; make night tries all.
+func Everyday(name string) bool { return slices.Contains(everyday, name) }

@@ -75,7 +75,7 @@ func sameRecord(a, b damage.Record) bool {
 
 // An interrupted turn goes on, and a prompt for tools leads to their results.
 func TestRealProvidersTurns(t *testing.T) {
-	storetest.InTurn(t, 2)
+	storetest.Long(t)
 	for _, version := range []string{"1.18.33"} {
 		p := ServeProviders(t, version)
 		for _, settings := range damage.ProviderColumns {

@@ -42,7 +42,7 @@ func damagedHome(t *testing.T, version int, apply func(damage.Store)) (*Home, st
 // The fixtures are healthy: the real program goes on with them, runs a tool
 // and sends back what it was answered.
 func TestContinue(t *testing.T) {
-	storetest.InTurn(t, 1)
+	storetest.Long(t)
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			h, session := damagedHome(t, i, func(damage.Store) {})

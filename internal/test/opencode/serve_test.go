@@ -15,7 +15,7 @@ import (
 // A server reads the store again for every prompt: a session that was fixed
 // meanwhile goes on.
 func TestServe(t *testing.T) {
-	storetest.InTurn(t, 0)
+	storetest.Long(t)
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			h, session := damagedHome(t, i, damage.Text(damage.Hello, " "))
@@ -34,7 +34,7 @@ func TestServe(t *testing.T) {
 
 // TestServeAt starts a server on a port that is in use for a while.
 func TestServeAt(t *testing.T) {
-	storetest.InTurn(t, 1)
+	storetest.Long(t)
 	h, session := damagedHome(t, len(damage.Versions)-1, func(damage.Store) {})
 	h.rename()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

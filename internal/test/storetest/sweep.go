@@ -3,12 +3,10 @@ package storetest
 import (
 	"flag"
 	"os"
-	"strconv"
 	"testing"
-	"time"
 )
 
-// AllCases reports whether sweeps and tables run every case, as in `make test-all`, which sets
+// AllCases reports whether sweeps and tables run every case, as in `make night`, which sets
 // MEND_SWEEP=all. Otherwise they run a fixed sample: the longest of them a smaller one than in .ci/run, which sets
 // MEND_SWEEP=sample.
 func AllCases() bool { return os.Getenv("MEND_SWEEP") == "all" }
@@ -24,30 +22,7 @@ func Thinned(n int) int {
 	return 3 * n
 }
 
-// Today returns a number that is greater by one each day, for a sample that is another each day. MEND_DAY=1 is tomorrow.
-func Today() int {
-	later, _ := strconv.Atoi(os.Getenv("MEND_DAY")) // 0 without it
-	return int(time.Now().Unix()/(24*60*60)) + later
-}
-
-// InSample skips case number i in a short run, but for one of n, others each day.
-func InSample(t *testing.T, i, n int) {
-	t.Helper()
-	if testing.Short() && (i+Today())%n > 0 {
-		t.Skip("in turn: it runs on another day, and without -short")
-	}
-}
-
-// InTurn skips one of the longest tests in a short run on two days of three: but for those whose
-// number leaves that remainder.
-func InTurn(t *testing.T, remainder int) {
-	t.Helper()
-	if testing.Short() && Today()%3 != remainder {
-		t.Skip("a short run has it on each third day")
-	}
-}
-
-// Long skips a test that takes seconds in a short run, as one with the race detector is.
+// Long skips a test that takes seconds in a short run: with the race detector, and make e2e.
 func Long(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -71,17 +46,22 @@ func NeedSample(t testing.TB) {
 	}
 }
 
-// SampleChecks makes the property tests of the calling test try n examples unless [AllCases].
+// SampleChecks makes the property tests of the calling test try n examples, the same in each run, unless [AllCases].
 func SampleChecks(t testing.TB, n string) {
 	t.Helper()
-	checks := flag.Lookup("rapid.checks")
-	if AllCases() || checks.Value.String() != checks.DefValue {
+	if AllCases() {
 		return
 	}
-	if err := checks.Value.Set(n); err != nil {
-		t.Fatal(err)
+	for name, value := range map[string]string{"rapid.checks": n, "rapid.seed": "1"} {
+		f := flag.Lookup(name)
+		if f.Value.String() != f.DefValue {
+			continue
+		}
+		if err := f.Value.Set(value); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Value.Set(f.DefValue) })
 	}
-	t.Cleanup(func() { _ = checks.Value.Set(checks.DefValue) })
 }
 
 // Count returns how many examples a test tries: all if [AllCases], otherwise sample.
