@@ -257,6 +257,16 @@ func (c *conn) findProject(s *record.Session, project change.Col) error {
 	return c.loadWorkspace(s)
 }
 
+// eventsBehind returns [record.Session].EventsBehind. Without the index that keeps numbers of events unique, none is taken.
+func (c *conn) eventsBehind(id string) (bool, error) {
+	if c.Table(change.KindEvents) == nil || !c.HasTable("event") {
+		return false, nil
+	}
+	const ahead = `SELECT 1 FROM event WHERE aggregate_id = ?1
+		AND seq > coalesce((SELECT seq FROM event_sequence WHERE aggregate_id = ?1), -1) LIMIT 1`
+	return c.Has(ahead, sqlstore.Text(id))
+}
+
 // loadWorkspace checks whether the agent can use the session's workspace.
 func (c *conn) loadWorkspace(s *record.Session) error {
 	workspace, has := s.Info.Col("workspace_id")

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash"
-	"strconv"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -86,18 +85,15 @@ func (c *conn) loadRest(s *record.Session, h *stampHasher) error {
 	if err != nil {
 		return err
 	}
-	if s.Events, err = c.readEvents(s.ID); err != nil {
+	if s.EventsBehind, err = c.eventsBehind(s.ID); err != nil {
 		return err
 	}
-	for _, r := range [...]*change.Record{&s.ProjectRow, &s.Events.Counter} {
-		for col := range r.Cols.All {
-			h.addValue(sqlstore.ColValue(col))
-		}
+	for col := range s.ProjectRow.Cols.All {
+		h.addValue(sqlstore.ColValue(col))
 	}
-	for _, n := range [...]int64{h.ownParts, s.Events.Last, int64(s.Events.Clash)} {
-		h.addNumber(n)
-	}
-	for _, text := range [...]string{s.Newer, s.Home, strconv.FormatBool(s.ProjectMissing), s.WorkspaceFault, strconv.FormatBool(s.InWorkspace), s.Workspace} {
+	h.addNumber(h.ownParts)
+	flags := fmt.Sprint(s.EventsBehind, s.ProjectMissing, s.InWorkspace)
+	for _, text := range [...]string{s.Newer, s.Home, s.WorkspaceFault, s.Workspace, flags} {
 		h.addValue(sqlstore.Text(text))
 	}
 	return nil

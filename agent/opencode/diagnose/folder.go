@@ -59,15 +59,15 @@ func whyFolder(c *simulation, f finding) string {
 // whyNoFolder returns what the user can do about a missing folder; "" for other findings,
 // and if there is a fix.
 func (c *simulation) whyNoFolder(f finding) string {
-	if _, certain := c.newFolder(f); f.Code != folderRule || f.Text == FolderOfWindows || c.canLeave() || certain {
+	if _, certain := c.newFolder(f); f.Code != folderRule || f.Text == FolderOfWindows || certain {
 		return ""
 	}
 	path, _ := c.folder()
 	if f.Text == folderRelative {
-		return "mend cannot know the right path. If the session's own folder exists, mend fix takes the session out of its workspace."
+		return "mend cannot know the right path."
 	}
 	if c.s.InWorkspace {
-		return fmt.Sprintf("Where it is now is not known. If the folder was deleted, create it (%s). If the session's own folder exists, mend fix takes the session out of its workspace.", makeFolder(f, path))
+		return "Where it is now is not known. If the folder was deleted, create it: " + makeFolder(f, path)
 	}
 	to := "NEW"
 	if all, _ := c.env.Places(); len(all) > 0 {
@@ -85,11 +85,6 @@ func makeFolder(f finding, path string) string {
 	return make
 }
 
-// canLeave reports whether the session is in a workspace and could work in its own folder.
-func (c *simulation) canLeave() bool {
-	return c.s.InWorkspace && schema.IsAbsolute(c.s.Directory) && c.env.Folder(c.s.Directory) == ""
-}
-
 // newFolder returns where a session that works in its own folder belongs now, if that is certain.
 func (c *simulation) newFolder(f finding) (string, bool) {
 	if f.Code != folderRule || c.s.InWorkspace || f.Text == FolderOfWindows || !c.s.Info.IsRow() {
@@ -104,21 +99,9 @@ func (c *simulation) newFolder(f finding) (string, bool) {
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// fixFolder returns the fix of a path of another system, which cannot be created: the list of
-// sessions fails on it, too. A session whose workspace has no folder leaves it if its own
-// folder exists.
+// fixFolder returns the fix of a folder with one certain new place, and of a path of another system. Such a folder
+// cannot be created, and the list of sessions fails on it, too.
 func fixFolder(c *simulation, f finding) []repair.Fix {
-	if c.canLeave() {
-		return []repair.Fix{{
-			Text:  "The session leaves its workspace. OpenCode then works in " + c.s.Directory + ".",
-			Loses: "The session's workspace.",
-			Whole: true,
-			Edit: draftEdit(func(d *draft) error {
-				d.s.Info, d.s.InWorkspace = d.s.Info.WithCol(change.Col{Name: "workspace_id", Class: change.ClassNull}), false
-				return nil
-			}),
-		}}
-	}
 	if to, certain := c.newFolder(f); certain {
 		return []repair.Fix{{
 			Text:  "The session belongs to " + to + " from now on, the one folder of the same repository. mend move does that for all sessions of the old one.",

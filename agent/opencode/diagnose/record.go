@@ -168,6 +168,16 @@ func findIndexFault(c *simulation) []finding {
 	return []finding{{Ref: c.s.Info.Ref, Text: c.s.IndexFault}}
 }
 
+// findEvents finds a session whose next event gets a number that is taken.
+func findEvents(c *simulation) []finding {
+	if !c.s.EventsBehind || !c.settings[own].profile.Strict() {
+		return nil
+	}
+	const says = "The session has events with higher numbers than its counter. OpenCode counts on from the counter, " +
+		"comes to a number that is taken, and ends each prompt with HTTP 500."
+	return []finding{{Ref: c.s.Info.Ref, Text: says}}
+}
+
 // findArchived finds a session that the user has archived (docs/opencode.md F16).
 func findArchived(c *simulation) []finding {
 	if !isArchived(c.s) {

@@ -31,7 +31,7 @@ var classes = map[repair.Class]repair.Explanation{
 	},
 	repair.MissingFolder: {
 		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and later answer no prompt in such a session: each ends with HTTP 500.",
-		Fix:     "If exactly one folder has the same repository, the session belongs to that from now on. Else it is for you to say: mend move OLD NEW if the folder was moved or renamed, mkdir if it was deleted. A path of Windows on another system is emptied. If the folder of the session's workspace is missing and its own is not, mend fix takes the session out of the workspace.",
+		Fix:     "If exactly one folder has the same repository, the session belongs to that from now on. Else it is for you to say: mend move OLD NEW if the folder was moved or renamed, mkdir if it was deleted. A path of Windows on another system is emptied.",
 	},
 }
 
@@ -151,18 +151,15 @@ var rows = []repair.Rule{
 		Loses:   "The id of its former project.",
 	},
 	{
-		Code: render.FailureProjectRow, Class: repair.UnreadableRecord, Why: why(whyProjectRow), Fixes: fixes(projectRowFixes),
-		NoFix:   "mend does not change the file of a project. Restore it from a backup, or continue in a new session in another folder.",
+		Code: render.FailureProjectRow, Class: repair.UnreadableRecord, Why: why(whyProjectRow),
+		NoFix:   "mend changes no row or file of a project, which other sessions share. Restore it from a backup, or continue in a new session in another folder.",
 		Meaning: "The row or file of the session's project is damaged, so OpenCode does not start in its folders.",
-		Fix:     "The damaged columns of a row become NULL or get a default. A file is not changed.",
 	},
 	{
-		Code: "events", Class: repair.IncompleteRecord, Find: find(findEvents), Why: why(whyEvents), Fixes: fixes(eventFixes), NoFix: "The number of the last event is too large to count on from it. To continue in a new session, fork this one (/fork).",
-		Meaning: "OpenCode 1.18 numbers the events of a session, and the session's counter is lost, damaged, or behind its events. The number of a new event is then taken, and each prompt ends with HTTP 500.",
+		Code: "events", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findEvents), NoFix: "To continue in a new session, fork this one (/fork). mend restore brings back an earlier state if it was kept.",
+		Meaning: "OpenCode 1.18 numbers the events of a session. The session's counter is behind its events, so the number of a new event is taken, and each prompt ends with HTTP 500.",
 		Words:   "Unexpected server error. Check server logs for details.",
 		Example: "A database that was merged or restored table by table, without event_sequence.",
-		Fix:     "The counter is set to the number of the last event.",
-		Loses:   "The former value of the counter.",
 	},
 	{
 		Code: "index", Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findIndexFault), NoFix: "The database must be rebuilt, and mend changes nothing before that. \"mend scan\" says how.",

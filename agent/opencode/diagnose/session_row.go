@@ -27,15 +27,7 @@ func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
 		if !schema.IsAbsolute(x.Folder) || k.folder != nil && k.folder(x.Folder) != "" {
 			x.Folder = "" // the agent then uses the folder that it was started in
 		}
-		return rowFixes(s.Info, schema.SessionRow, schema.SessionFaults(s, true), x, func(d *draft, row change.Record) {
-			d.s.Info, d.s.WorkspaceFault = row, ""
-			d.s.InWorkspace = d.s.InWorkspace && row.Text("workspace_id") != ""
-			d.s.Directory, d.s.Title, d.s.Version = row.Text("directory"), row.Text("title"), row.Text("version")
-			created, _ := row.Col("time_created")
-			updated, _ := row.Col("time_updated")
-			d.s.Created, _ = created.Int()
-			d.s.Updated, _ = updated.Int()
-		})
+		return rowFixes(s, x)
 	}
 	r, v := record.Salvage(s.Info)
 	data, shape := r.Data, schema.SessionTimes // the agent accepts the other fields as they are
@@ -65,14 +57,15 @@ const losesRules = "If permission rules are among them, OpenCode's own settings 
 
 // rowFixes returns the fix of the columns that the agent cannot use: each becomes NULL, or gets a value
 // from the messages or one that means nothing if it may not be NULL. All other columns stay as they are.
-func rowFixes(row change.Record, shape string, faults []schema.Fault, x schema.Context, set func(*draft, change.Record)) []repair.Fix {
+func rowFixes(s *record.Session, x schema.Context) []repair.Fix {
+	row := s.Info
 	var names []string
-	for _, f := range faults {
+	for _, f := range schema.SessionFaults(s, true) {
 		if f.Field == "id" {
 			return nil // other records name it
 		}
 		names = append(names, f.Field)
-		row = row.WithCol(schema.Default(shape, f.Field, x))
+		row = row.WithCol(schema.Default(schema.SessionRow, f.Field, x))
 	}
 	if len(names) == 0 {
 		return nil
@@ -85,26 +78,20 @@ func rowFixes(row change.Record, shape string, faults []schema.Fault, x schema.C
 		loses += " " + losesRules
 	}
 	return []repair.Fix{{
-		Text:  "The columns that OpenCode cannot read are emptied, or get a value from the messages or one that means nothing: " + listed(names) + ".",
+		Text: "The columns that OpenCode cannot read are emptied, or get a value from the messages or one that means nothing: " +
+			listed(names) + ".",
 		Loses: loses, Whole: true,
 		Edit: draftEdit(func(d *draft) error {
-			set(d, row)
+			d.s.Info, d.s.WorkspaceFault = row, ""
+			d.s.InWorkspace = d.s.InWorkspace && row.Text("workspace_id") != ""
+			d.s.Directory, d.s.Title, d.s.Version = row.Text("directory"), row.Text("title"), row.Text("version")
+			created, _ := row.Col("time_created")
+			updated, _ := row.Col("time_updated")
+			d.s.Created, _ = created.Int()
+			d.s.Updated, _ = updated.Int()
 			return nil
 		}),
 	}}
-}
-
-// projectRowFixes returns the fix of the row of the session's project.
-func projectRowFixes(c *simulation, _ finding) []repair.Fix {
-	row := c.s.ProjectRow
-	if !row.IsRow() {
-		return nil
-	}
-	x := schema.Context{Folder: c.s.Directory}
-	if row.Ref.Project == record.GlobalProject {
-		x.Folder = "/"
-	}
-	return rowFixes(row, schema.ProjectRow, schema.ProjectFaults(c.s, true), x, func(d *draft, r change.Record) { d.s.ProjectRow = r })
 }
 
 // sessionTimes returns when the session was created and last changed, from its record

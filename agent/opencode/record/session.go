@@ -37,7 +37,9 @@ type Session struct {
 	InWorkspace bool
 	Workspace   string
 
-	Events Events
+	// EventsBehind says that the session has an event with a higher number than its counter of events: the agent gives
+	// a new event the number after the counter's, and cannot store one whose number is taken.
+	EventsBehind bool
 
 	// IndexFault says why the agent may not read all records, or write for a prompt, although they are
 	// whole, as a sentence: an index or a table that it uses is damaged; "" if it can.
@@ -50,16 +52,6 @@ type Session struct {
 	// Messages are in the order in which the agent reads them: by time of
 	// creation, then by id, bytewise.
 	Messages []Message
-}
-
-// Events says where the numbers of a session's events end. The agent gives a new event the
-// number in the counter plus one.
-type Events struct {
-	Counter change.Record // the row with the number of the last event; if it is not stored, its Ref is the zero Ref
-	Last    int64         // the highest number that an event has; -1 for none
-	// Clash is 1 if the number of the next event is taken, 2 if that of the one after it is,
-	// and so on; 0 if none is for long. The agent cannot store an event whose number is taken.
-	Clash int
 }
 
 // A Message is a user message or an assistant message: its metadata, and the parts with
@@ -176,19 +168,15 @@ func (s *Session) Records(yield func(*change.Record) bool) {
 	}
 }
 
-// AllRecords calls yield for the records of [Session.Records], for the row of the
-// project, and for the event counter.
+// AllRecords calls yield for the records of [Session.Records] and for the row of the project.
 func (s *Session) AllRecords(yield func(*change.Record) bool) {
 	for r := range s.Records {
 		if !yield(r) {
 			return
 		}
 	}
-	if s.ProjectRow.Ref.Kind != 0 && !yield(&s.ProjectRow) {
-		return
-	}
-	if s.Events.Counter.Ref.Kind != 0 {
-		yield(&s.Events.Counter)
+	if s.ProjectRow.Ref.Kind != 0 {
+		yield(&s.ProjectRow)
 	}
 }
 
