@@ -231,11 +231,6 @@ func (t *Table) columnsWith(data string) []string {
 	return cols
 }
 
-// SelectSizedWhere returns a query as SelectSized, for the rows that a condition and an order name.
-func (t *Table) SelectSizedWhere(rows string) string {
-	return t.selectWhere(fmt.Sprintf("iif(octet_length(%[1]s) > %[2]d, NULL, %[1]s)", sqlite3.QuoteIdentifier(t.Data), t.Limit), rows)
-}
-
 // selectWhere returns a query for the rows that a condition and an order name, with an expression in the place
 // of the data, and its size as last column.
 func (t *Table) selectWhere(data, rows string) string {

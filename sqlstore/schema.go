@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -127,7 +128,8 @@ func (c *Conn) readTable(spec TableSpec, limit int64) (*Table, error) {
 	t.DataIndex = slices.IndexFunc(t.Cols, func(name string) bool { return t.Data != "" && name == t.Data })
 	class := "typeof(" + sqlite3.QuoteIdentifier(t.Data) + ")"
 	t.selectLarge = "SELECT " + strings.Join(t.columnsWith(class), ", ") + ", rowid FROM " + sqlite3.QuoteIdentifier(t.Name) + t.whereKey()
-	t.SelectSized = t.SelectSizedWhere(t.SessionRows)
+	sized := fmt.Sprintf("iif(octet_length(%[1]s) > %[2]d, NULL, %[1]s)", sqlite3.QuoteIdentifier(t.Data), t.Limit)
+	t.SelectSized = t.selectWhere(sized, t.SessionRows)
 	t.SelectSizes = t.selectWhere(class, t.SessionRows)
 	if err := c.readEntryQueries(t); err != nil {
 		return nil, err

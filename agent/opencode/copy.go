@@ -12,13 +12,13 @@ import (
 // everything. Not copied are what it makes anew (events and their counter, rows of project_directory), what
 // is no part of the conversation (todo, share, queued input, snapshots of the project's files), and
 // files in a tree that are no records.
-func (s *store) Copy(ctx context.Context, head change.Head, marks []change.Mark) (c agent.Copy, err error) {
-	loaded, err := s.LoadRaw(ctx, head, marks)
+func (s *store) Copy(ctx context.Context, head change.Head, _ []change.Mark) (c agent.Copy, err error) {
+	loaded, stamp, err := s.LoadRaw(ctx, head)
 	if err != nil {
 		return c, err
 	}
-	c = agent.Copy{Stamp: loaded.Stamp, Skipped: loaded.Skipped, Marks: loaded.Marks, Messages: loaded.Skipped + len(loaded.Messages)}
-	if c.First = loaded.First; loaded.Skipped == 0 && len(loaded.Messages) > 0 {
+	c = agent.Copy{Stamp: stamp, Messages: len(loaded.Messages)}
+	if len(loaded.Messages) > 0 {
 		c.First = loaded.Messages[0].Ref.Message
 	}
 	n := 3
@@ -56,9 +56,6 @@ func (s *store) Copy(ctx context.Context, head change.Head, marks []change.Mark)
 			c.Unread = append(c.Unread, stray.Path+": "+stray.Why)
 		case change.StrayOther, change.StrayFile, change.StrayRow, change.StraySession:
 		}
-	}
-	if len(c.Unread) > 0 {
-		c.Marks = nil
 	}
 	return c, nil
 }

@@ -29,8 +29,8 @@ type records interface {
 	List(ctx context.Context) ([]change.Head, error)
 	// Load returns a session of List, with the stamp that the records had when they were read.
 	Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error)
-	// LoadRaw reads the records of a session of List for a copy, see [agent.Reader].
-	LoadRaw(ctx context.Context, head change.Head, marks []change.Mark) (record.Copied, error)
+	// LoadRaw is Load for a copy: it decodes no record.
+	LoadRaw(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error)
 	Stamp(ctx context.Context, head change.Head) (change.Stamp, error)
 	State(ctx context.Context) (change.Stamp, error)
 	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)

@@ -138,7 +138,6 @@ func TestKeptTurns(t *testing.T) {
 				all   string
 			}
 			var past []moment
-			skipped := 0
 			for range turns {
 				why := "turn"
 				if m.edit() {
@@ -158,18 +157,13 @@ func TestKeptTurns(t *testing.T) {
 				}
 				err = m.journal.Kept(keep.Options{}, func(k *keep.Keep) error {
 					saved, err := m.client.Keep(t.Context(), k, head, why)
-					if is.state = saved.State; why == "turn" && saved.New && saved.State.Read.Before(saved.State.Time) {
-						skipped++
-					}
+					is.state = saved.State
 					return err
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
 				past = append(past, is)
-			}
-			if db := strings.HasPrefix(store, "1."); db != (skipped > turns/5) {
-				t.Errorf("%d copies have skipped messages", skipped)
 			}
 			restored := 0
 			for _, i := range m.r.Perm(len(past)) {
@@ -207,7 +201,7 @@ func TestKeptTurns(t *testing.T) {
 					t.Errorf("restored as after change %d: %d bytes, want %d", i, len(now), len(is.all))
 				}
 			}
-			t.Logf("%d of %d states restored, %d copies have skipped messages", restored, len(past), skipped)
+			t.Logf("%d of %d states restored", restored, len(past))
 		})
 	}
 }

@@ -133,6 +133,15 @@ func newSession(r change.Record) record.Session {
 // they were read. A row with a problem has a Defect; a row whose id cannot be used is in Stray.
 // The error wraps errNoSession, [sqlstore.ErrUnusable] or [change.ErrLocked], or is the system's.
 func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
+	return s.load(ctx, head, false)
+}
+
+// LoadRaw is Load without decoding the records.
+func (s *Store) LoadRaw(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
+	return s.load(ctx, head, true)
+}
+
+func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.Session, change.Stamp, error) {
 	if err := change.ValidateID(head.ID); err != nil {
 		return nil, change.Stamp{}, fmt.Errorf("%w: %w", errNoSession, err)
 	}
@@ -143,7 +152,7 @@ func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, ch
 		rebuilt = c.Rebuilt()
 		h := newStampHasher()
 		h.budget = s.opt.MaxSession
-		loaded, err = c.loadSession(head.ID, h, false)
+		loaded, err = c.loadSession(head.ID, h, raw)
 		if h.budget < 0 {
 			err = &change.SizeError{Most: s.opt.MaxSession}
 		}
@@ -182,14 +191,14 @@ func (c *conn) loadSession(id string, h *stampHasher, raw bool) (*record.Session
 	if err != nil {
 		return nil, err
 	}
-	if err := c.loadMessages(s, h, raw, 0); err != nil {
+	if err := c.loadMessages(s, h, raw); err != nil {
 		return nil, err
 	}
 	s.InfoMissing = s.Info.Ref.Kind == 0
 	if s.InfoMissing && len(s.Messages)+len(s.Stray) == 0 {
 		return nil, errNoSession
 	}
-	own, err := c.loadParts(s, h, raw, 0)
+	own, err := c.loadParts(s, h, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -287,16 +296,11 @@ func (c *conn) loadWorkspace(s *record.Session) error {
 	})
 }
 
-// loadMessages reads the messages in the order in which the agent does, but not the first of them, of which skip is
-// the number.
-func (c *conn) loadMessages(s *record.Session, h *stampHasher, raw bool, skip int) error {
+// loadMessages reads the messages in the order in which the agent does.
+func (c *conn) loadMessages(s *record.Session, h *stampHasher, raw bool) error {
 	t := c.Table(change.KindMessage)
-	sql := t.SelectSized
-	if skip > 0 {
-		sql = t.SelectSizedWhere(t.SessionRows + fmt.Sprint(" LIMIT -1 OFFSET ", skip))
-	}
 	var b sqlstore.RowBuffer
-	return c.Query(sql, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
+	return c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
 		seen := rowWithinLimit(t, st, &b, h)
 		if h.budget < 0 {
 			return sqlstore.ErrStop
@@ -318,8 +322,8 @@ func (c *conn) loadMessages(s *record.Session, h *stampHasher, raw bool, skip in
 }
 
 // loadParts reads the parts, message by message in the order of their ids, and returns how
-// many of them have the session's id. It reads those of the messages that loadMessages has read.
-func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool, skip int) (own int64, err error) {
+// many of them have the session's id.
+func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool) (own int64, err error) {
 	at := make(map[string]int, len(s.Messages))
 	for i := range s.Messages {
 		at[s.Messages[i].Ref.Message] = i
@@ -334,12 +338,7 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool, skip int) 
 			run = run[:0]
 		}
 	}
-	sql := t.SelectSized
-	if skip > 0 {
-		const rows = `"message_id" IN (SELECT "id" FROM "message" WHERE %s LIMIT -1 OFFSET %d) ORDER BY "message_id", "id"`
-		sql = t.SelectSizedWhere(fmt.Sprintf(rows, c.Table(change.KindMessage).SessionRows, skip))
-	}
-	err = c.Query(sql, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
+	err = c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
 		seen := rowWithinLimit(t, st, &b, h)
 		if h.budget < 0 {
 			return sqlstore.ErrStop

@@ -74,15 +74,15 @@ func TestOddRows(t *testing.T) {
 		}
 		got.Sort()
 	}
-	raw, err := s.LoadRaw(t.Context(), change.Head{ID: id}, nil)
+	raw, stamp, err := s.LoadRaw(t.Context(), change.Head{ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, want, err := s.Load(t.Context(), change.Head{ID: id}); err != nil || raw.Stamp != want {
-		t.Errorf("LoadRaw has the stamp %v, want %v: %v", raw.Stamp, want, err)
+	if _, want, err := s.Load(t.Context(), change.Head{ID: id}); err != nil || stamp != want {
+		t.Errorf("LoadRaw has the stamp %v, want %v: %v", stamp, want, err)
 	}
-	if want := load(t, s, id); !slices.Equal(records(raw.Session), records(want)) || len(raw.Stray) != len(unread) {
-		t.Errorf("LoadRaw has\n%q and %d strays, want\n%q and %d", records(raw.Session), len(raw.Stray), records(want), len(unread))
+	if want := load(t, s, id); !slices.Equal(records(raw), records(want)) || len(raw.Stray) != len(unread) {
+		t.Errorf("LoadRaw has\n%q and %d strays, want\n%q and %d", records(raw), len(raw.Stray), records(want), len(unread))
 	}
 
 	heads, err := s.List(t.Context())

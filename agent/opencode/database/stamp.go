@@ -23,7 +23,7 @@ func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 	var stamp change.Stamp
 	err := s.read(ctx, func(c *conn) error {
 		h := newStampHasher()
-		_, err := c.hashRows(h, head.ID)
+		err := c.hashRows(h, head.ID)
 		h.unknown = h.unknown || c.Rebuilt() // whether the agent can read the session shows in none of its rows
 		stamp = h.stamp()
 		return err
@@ -42,13 +42,12 @@ type stampHasher struct {
 	budget   int64     // bytes that may still be loaded
 	ownParts int64     // number of parts with the session's id
 	buf      []byte    // what sum does not have yet
-	prints   *prints   // nil if they are not wanted
 }
 
 func newStampHasher() *stampHasher { return &stampHasher{sum: sha256.New()} }
 
-// hashRows adds the rows of a session, and returns it without its messages.
-func (c *conn) hashRows(h *stampHasher, id string) (*record.Session, error) {
+// hashRows adds the rows of a session.
+func (c *conn) hashRows(h *stampHasher, id string) error {
 	s := &record.Session{Head: change.Head{ID: id}}
 	var b sqlstore.RowBuffer
 	for _, kind := range [...]change.Kind{change.KindSession, change.KindMessage, change.KindPart} {
@@ -65,14 +64,14 @@ func (c *conn) hashRows(h *stampHasher, id string) (*record.Session, error) {
 			return nil
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return s, c.loadRest(s, h)
+	return c.loadRest(s, h)
 }
 
 // loadRest reads what else the result of Load depends on, and adds it to h: the project of the
-// session and its workspace, the number of parts with the session's id, and its events.
+// session and its workspace, the number of parts with the session's id, and whether its events have room.
 func (c *conn) loadRest(s *record.Session, h *stampHasher) error {
 	if err := c.loadProject(s); err != nil {
 		return err
@@ -104,7 +103,6 @@ func (h *stampHasher) addRow(r *change.Record, class string, size int64) {
 	if len(h.buf) >= 4<<10 {
 		h.flush()
 	}
-	begin := len(h.buf)
 	for c := range r.Cols.All {
 		h.addValue(sqlstore.ColValue(c))
 	}
@@ -112,9 +110,6 @@ func (h *stampHasher) addRow(r *change.Record, class string, size int64) {
 	h.buf = append(h.buf, class...)
 	updated, _ := r.Col("time_updated")
 	at, ok := updated.Int()
-	if h.prints != nil {
-		h.prints.add(r, h.buf[begin:], at)
-	}
 	h.newest = max(h.newest, at)
 	h.unknown = h.unknown || !ok
 }

@@ -25,22 +25,34 @@ import (
 // The error wraps errNoSession, or says that the tree as a whole cannot be read, or that
 // ctx ended.
 func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
+	return s.load(ctx, head, false)
+}
+
+// LoadRaw is Load without decoding the records, which are in the order of their names.
+func (s *Store) LoadRaw(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
+	return s.load(ctx, head, true)
+}
+
+func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.Session, change.Stamp, error) {
 	tr, err := s.newReader(ctx)
 	if err != nil {
 		return nil, change.Stamp{}, err
 	}
 	defer tr.close()
-	tr.stamp, tr.budget = &stampHasher{}, new(atomic.Int64)
+	tr.stamp, tr.budget, tr.raw = &stampHasher{}, new(atomic.Int64), raw
 	tr.budget.Store(s.opt.MaxSession)
 	loaded, err := tr.readSession(head, func(s *record.Session, f *openFolder) {
-		tr.readMessages(s, f)
-		tr.addAbandonedParts(s)
+		if tr.readMessages(s, f); !raw {
+			tr.addAbandonedParts(s)
+		}
 	})
 	if err != nil {
 		return nil, change.Stamp{}, err
 	}
 	loaded.Stray = tr.stray
-	loaded.Sort()
+	if !raw {
+		loaded.Sort()
+	}
 	return &loaded, tr.sum(), nil
 }
 
@@ -255,7 +267,6 @@ func (tr *treeReader) messageRefs(session, project string) iter.Seq[change.Ref] 
 // readMessages reads the messages in the folder, each with its parts.
 func (tr *treeReader) readMessages(s *record.Session, f *openFolder) {
 	names := tr.messageNames(f)
-	names = names[min(tr.skip, len(names)):]
 	found := make([]record.Message, len(names))
 	tr.eachMessage(f.ref, names, func(w *treeReader, ref change.Ref, name string, i int) {
 		r := change.Record{Ref: ref}

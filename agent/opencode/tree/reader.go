@@ -30,8 +30,6 @@ type treeReader struct {
 	stamp    *stampHasher    // stamp of the records; nil if it is not needed
 	statOnly bool            // records are not read
 	raw      bool            // records are not decoded
-	skip     int             // how many messages, the first ones, are not read
-	each     []change.Mark   // for each message that was looked at: what its records are
 	partsDir *safedir.Dir    // contains the part folders of the messages; nil if it could not be opened
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"mend/change"
 	"mend/internal/safedir"
@@ -32,19 +31,15 @@ func (tr *treeReader) eachMessage(ref change.Ref, names []string, visit func(w *
 		defer partsDir.Close()
 	}
 	sums := make([]byte, len(names)*sha256.Size) // of what was read, by message
-	newest := make([]int64, len(names))          // when that was changed
 	stray := make([][]change.Stray, len(names))  // by message
 	var next atomic.Int64
 	work := func(w *treeReader) {
 		for i := int(next.Add(1)) - 1; i < len(names) && !w.failed(); i = int(next.Add(1)) - 1 {
 			message := ref
 			message.Message = strings.TrimSuffix(names[i], suffix)
-			before := w.stamp.newest
-			w.stamp.newest = 0
 			visit(w, message, names[i], i)
 			sum := w.stamp.next()
 			copy(sums[i*len(sum):], sum[:])
-			newest[i], w.stamp.newest = w.stamp.newest, max(before, w.stamp.newest)
 			stray[i], w.stray = w.stray, nil
 		}
 	}
@@ -57,9 +52,6 @@ func (tr *treeReader) eachMessage(ref change.Ref, names []string, visit func(w *
 	}
 	running.Wait()
 	tr.stamp.data = append(tr.stamp.data, sums...)
-	for i, at := range newest {
-		tr.each = append(tr.each, change.Mark{Print: [16]byte(sums[i*sha256.Size:]), Newest: time.Unix(0, at)})
-	}
 	tr.stray = append(tr.stray, slices.Concat(stray...)...)
 	for _, w := range workers {
 		tr.buffers.Put(w.buf)
