@@ -129,14 +129,17 @@ func (s *store) projectsInUse(ctx context.Context) (map[string]bool, error) {
 }
 
 // cleanSession returns what removes a session of a tree, nothing if it was removed since.
-func (s *store) cleanSession(ctx context.Context, h change.Head, refs []change.Ref, c *agent.Cleaned) (ops []change.Op, err error) {
+func (s *store) cleanSession(
+	ctx context.Context, h change.Head, refs []change.Ref, c *agent.Cleaned,
+) (ops []change.Op, err error) {
 	images, err := s.Read(ctx, refs)
 	if err != nil || len(images) == 0 || images[0] == nil {
 		return nil, err
 	}
 	copied, err := s.Copy(ctx, h, nil)
 	if err == nil && len(copied.Unread) > 0 { // it would stay, and belong to no session
-		err = fail.New(fail.Problems, "nothing of it was removed", "removing session %s: not all of it can be read: %s", h.ID, copied.UnreadText())
+		err = fail.New(fail.Problems, "nothing of it was removed", "removing session %s: not all of it can be read: %s", h.ID,
+			copied.UnreadText())
 	}
 	if err != nil {
 		return nil, err

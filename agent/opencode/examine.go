@@ -32,13 +32,15 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 	}
 	d := diagnose.Diagnose(loaded, o, env)
 	e := agent.Examination{
-		Busy: diagnose.WhyBusy(loaded, o.Now, env.Held, env.Free) != "", Thinking: thinks(loaded, o), Provider: targetName(d.Model, d.Target), Diagnoses: d.Found,
+		Busy: diagnose.WhyBusy(loaded, o.Now, env.Held, env.Free) != "", Thinking: thinks(loaded, o),
+		Provider: targetName(d.Model, d.Target), Diagnoses: d.Found,
 		Unfinished: unfinished(loaded), Until: render.StableUntil(loaded, o.Now),
 	}
 	if m := loaded.LatestAssistant(); m != nil && m.Failed && m.ID == loaded.Messages[len(loaded.Messages)-1].ID {
 		e.Failure = &agent.Failure{Message: m.ID, Error: m.Data, Time: time.UnixMilli(m.Created)}
 	}
-	if !asked && !e.Busy && !o.WrongClock && !loaded.InWorkspace && loaded.IndexFault == "" && change.OnlyFiles(loaded.Stray) && !hasUnknownParent(loaded) {
+	if !asked && !e.Busy && !o.WrongClock && !loaded.InWorkspace && loaded.IndexFault == "" &&
+		change.OnlyFiles(loaded.Stray) && !hasUnknownParent(loaded) {
 		e.Stamp = stamp
 	}
 	return e, nil

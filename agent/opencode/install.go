@@ -48,7 +48,8 @@ type plugin struct {
 // About implements [agent.Installer].
 func (p plugin) About() agent.Installation {
 	return agent.Installation{
-		Missing: "is not installed", Done: "Restart " + p.program.title + " to apply this.", Undone: "Restart " + p.program.title + " to apply this.",
+		Missing: "is not installed", Done: "Restart " + p.program.title + " to apply this.", Undone: "Restart " +
+			p.program.title + " to apply this.",
 		Offer: "let " + p.program.title + " repair sessions as they break", Max: 1 << 20, Mode: 0o644, Folder: 0o755,
 	}
 }
@@ -60,10 +61,12 @@ func (p plugin) Path(project bool) (string, error) {
 		dir, err := projectRoot()
 		return filepath.Join(dir, "."+p.program.name, "plugins", pluginFile), err
 	}
-	for _, place := range []struct{ variable, subdir string }{{strings.ToUpper(p.program.name) + "_CONFIG_DIR", ""}, {"XDG_CONFIG_HOME", p.program.name}} {
+	for _, place := range []struct{ variable, subdir string }{{strings.ToUpper(p.program.name) + "_CONFIG_DIR", ""},
+		{"XDG_CONFIG_HOME", p.program.name}} {
 		dir := os.Getenv(place.variable)
 		if dir != "" && !filepath.IsAbs(dir) { // OpenCode resolves it in the folder in which it starts
-			return "", fmt.Errorf("finding %s's folder of plugins: %s is %q: set it to an absolute path", p.program.title, place.variable, dir)
+			return "", fmt.Errorf("finding %s's folder of plugins: %s is %q: set it to an absolute path", p.program.title,
+				place.variable, dir)
 		}
 		if dir != "" {
 			return filepath.Join(dir, place.subdir, "plugins", pluginFile), nil
@@ -96,7 +99,8 @@ func projectRoot() (string, error) {
 // Accepts implements [agent.Installer].
 func (plugin) Accepts(s agent.Setup) error {
 	if s.Repair {
-		return fail.New(fail.Usage, "", "--repair is for --agent claude: the plugin repairs sessions unless the setting skip has preflight")
+		return fail.New(fail.Usage, "", "--repair is for --agent claude: the plugin repairs sessions unless the setting "+
+			"skip has preflight")
 	}
 	return nil
 }
@@ -153,7 +157,8 @@ func readPlugin(text []byte, s agent.Setup) (is agent.Status, err error) {
 	}
 	header := pluginHeader().FindSubmatch(text)
 	if header == nil {
-		return agent.Status{State: agent.Foreign}, fail.New(fail.Refused, "move it away, or use --project", "mend did not write this file")
+		return agent.Status{State: agent.Foreign},
+			fail.New(fail.Refused, "move it away, or use --project", "mend did not write this file")
 	}
 	is = agent.Status{State: agent.Other, Version: string(header[2])}
 	var args []string
@@ -189,5 +194,6 @@ func (p plugin) Status(text []byte, s agent.Setup) (agent.Status, error) {
 // Notes implements [agent.Installer].
 func (p plugin) Notes([]byte, agent.Setup) []string {
 	return []string{`Before each prompt it repairs the session, unless readable text would be lost. Setting: preflight.
-With any plugin, ` + p.program.title + ` installs npm packages at its next start. Without a network that takes about a minute.`}
+With any plugin, ` + p.program.title + ` installs npm packages at its next start. ` +
+		`Without a network that takes about a minute.`}
 }

@@ -134,12 +134,13 @@ func (s *store) placesOf(ctx context.Context, head change.Head) ([]string, bool)
 		finder = new(place.Finder)
 		s.finder.CompareAndSwap(nil, finder)
 	}
-	found := finder.Find(ctx, head.Directory, place.Search{Known: known, Same: func(ctx context.Context, worktree string) int {
-		if s.SameRepository(ctx, head, worktree) {
-			return 1
-		}
-		return 0
-	}})
+	found := finder.Find(ctx, head.Directory,
+		place.Search{Known: known, Same: func(ctx context.Context, worktree string) int {
+			if s.SameRepository(ctx, head, worktree) {
+				return 1
+			}
+			return 0
+		}})
 	var p places
 	for _, c := range found.All {
 		p.all = append(p.all, c.Path)
@@ -174,7 +175,8 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(chan
 			p, ok := projects[r.To]
 			if !ok {
 				if p, err = projectAt(ctx, r.To, version); err != nil {
-					return fail.WithHint(fmt.Errorf("finding the project of %s: %w", r.To, err), "start OpenCode once in that folder, then try again")
+					return fail.WithHint(fmt.Errorf("finding the project of %s: %w", r.To, err),
+						"start OpenCode once in that folder, then try again")
 				}
 				projects[r.To] = p
 			}

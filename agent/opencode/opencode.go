@@ -89,9 +89,11 @@ func (a Agent) Find(layout string) ([]agent.Located, error) {
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%w: %w", agent.ErrNoStore, err)
 	case err == nil && !info.IsDir():
-		return nil, fmt.Errorf("%w: %s is %s, not a folder, so OpenCode 1.1 does not start; move it away", agent.ErrNoStore, storage, ownfile.KindName(info.Mode()))
+		return nil, fmt.Errorf("%w: %s is %s, not a folder, so OpenCode 1.1 does not start; move it away", agent.ErrNoStore,
+			storage, ownfile.KindName(info.Mode()))
 	case tree.IsOld(data):
-		return nil, fmt.Errorf("%w: %s has sessions of OpenCode 0.x, which OpenCode 1 migrates at its start", agent.ErrNoStore, data)
+		return nil, fmt.Errorf("%w: %s has sessions of OpenCode 0.x, which OpenCode 1 migrates at its start",
+			agent.ErrNoStore, data)
 	}
 	return nil, fmt.Errorf("%w: looked in the current folder; OpenCode's data folder", agent.ErrNoStore)
 }

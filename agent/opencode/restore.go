@@ -18,7 +18,8 @@ import (
 // Restore implements [agent.Store]. Ids of messages and parts are unique, so one session can have those that
 // were kept and those that the agent has added since: they are joined unless an exact state is wanted. The
 // session is listed then, even if it was archived.
-func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op, r agent.RestoreRequest) (agent.Restoration, error) {
+func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
+	r agent.RestoreRequest) (agent.Restoration, error) {
 	is := agent.Restoration{}
 	if s.tree != nil && head.Ref.Kind != 0 {
 		own, err := s.Read(ctx, []change.Ref{head.Ref})
@@ -26,7 +27,8 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 			return is, err
 		}
 		if own[0] != nil { // it may have been moved since
-			kept = slices.DeleteFunc(slices.Clone(kept), func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Ref != head.Ref })
+			kept = slices.DeleteFunc(slices.Clone(kept),
+				func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Ref != head.Ref })
 		}
 	}
 	refs := make([]change.Ref, len(kept))
@@ -52,7 +54,8 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 			is.Messages++
 		}
 		if why := ownedByOther(o, now[i]); why != "" {
-			return is, fail.New(fail.Refused, "what was kept of it cannot be shown beside that session", "restoring session %s: %s", head.ID, why)
+			return is, fail.New(fail.Refused, "what was kept of it cannot be shown beside that session",
+				"restoring session %s: %s", head.ID, why)
 		}
 		if now[i] == nil && isMessage(o.Ref) {
 			missing++
@@ -66,8 +69,10 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		}
 	}
 	if r.Exact && !r.Force && missing > 0 && slices.ContainsFunc(added, isMessage) {
-		return is, fail.New(fail.Refused, "without --at what is missing is added to what it has now; --force replaces that, and undo brings it back",
-			"restoring session %s: it went on otherwise since then: it has messages that it did not have, and lacks %d that it had", head.ID, missing)
+		return is, fail.New(fail.Refused, "without --at what is missing is added to what it has now; --force replaces "+
+			"that, and undo brings it back",
+			"restoring session %s: it went on otherwise since then: it has messages that it did not have, and lacks %d that "+
+				"it had", head.ID, missing)
 	}
 	for i, o := range kept {
 		switch shared := o.Ref.Kind == change.KindProject; {
@@ -77,7 +82,8 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 			}
 		case shared, now[i].Equal(o.Post), !r.Exact && r.Edited[o.Ref.WithoutProject()]:
 			continue
-		case r.Exact, defects[o.Ref], lacks && !is.Joined && o.Ref.Kind != change.KindSession, emptied(change.RecordOf(o.Ref, now[i]), change.RecordOf(o.Ref, o.Post)):
+		case r.Exact, defects[o.Ref], lacks && !is.Joined && o.Ref.Kind != change.KindSession,
+			emptied(change.RecordOf(o.Ref, now[i]), change.RecordOf(o.Ref, o.Post)):
 		default: // what the agent has may be newer
 			continue
 		}
@@ -101,7 +107,8 @@ func isMessage(ref change.Ref) bool { return ref.Kind == change.KindMessage }
 
 // addedTo returns the messages and parts that the session has and that were not kept, and its records that
 // cannot be used.
-func (s *store) addedTo(ctx context.Context, head change.Head, was map[change.Ref]bool) (added []change.Ref, defects map[change.Ref]bool, err error) {
+func (s *store) addedTo(ctx context.Context, head change.Head, was map[change.Ref]bool) (added []change.Ref,
+	defects map[change.Ref]bool, err error) {
 	heads, err := s.List(ctx)
 	i := slices.IndexFunc(heads, func(h change.Head) bool { return h.ID == head.ID })
 	if err != nil || i < 0 {
@@ -184,10 +191,11 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 // contents are the members of a message or a part that the conversation is made of.
 var contents = []string{"role", "type", "text", "url", "tool", "callID"}
 
-// emptied reports whether a message or a part has lost contents, or is no record any more. The agent itself says of the output
-// of a tool that it is no longer sent.
+// emptied reports whether a message or a part has lost contents, or is no record any more. The agent itself says of the
+// output of a tool that it is no longer sent.
 func emptied(now, then change.Record) bool {
-	if now.Ref.Kind != change.KindMessage && now.Ref.Kind != change.KindPart || bytes.Equal(now.Data, then.Data) && now.Class == then.Class {
+	if now.Ref.Kind != change.KindMessage && now.Ref.Kind != change.KindPart || bytes.Equal(now.Data, then.Data) &&
+		now.Class == then.Class {
 		return false
 	}
 	was, is := jsonedit.Parse(then.Data), jsonedit.Parse(now.Data)

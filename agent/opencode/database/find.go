@@ -59,7 +59,9 @@ func (p Program) Find(env func(string) string, home string) []string {
 			names = append(names, filepath.Join(dir, named))
 		}
 		names = append(names, filepath.Join(dir, p.file()))
-		names = append(names, p.databases(dir, func(path string, ofChannel bool) bool { return ofChannel && isRegular(os.Stat(path)) })...)
+		names = append(names, p.databases(dir, func(path string, ofChannel bool) bool {
+			return ofChannel && isRegular(os.Stat(path))
+		})...)
 	}
 	var found []string
 	for _, name := range names {

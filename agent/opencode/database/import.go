@@ -13,13 +13,15 @@ import (
 
 // projectFields are the columns of a project, by the place in the JSON of its file.
 var projectFields = map[string]string{
-	"id": "id", "worktree": "worktree", "vcs": "vcs", "name": "name", "icon.url": "icon_url", "icon.color": "icon_color", "sandboxes": "sandboxes",
-	"commands": "commands", "time.created": "time_created", "time.updated": "time_updated", "time.initialized": "time_initialized",
+	"id": "id", "worktree": "worktree", "vcs": "vcs", "name": "name", "icon.url": "icon_url",
+	"icon.color": "icon_color", "sandboxes": "sandboxes", "commands": "commands", "time.created": "time_created",
+	"time.updated": "time_updated", "time.initialized": "time_initialized",
 }
 
 // RowsOf returns the rows that OpenCode 1.2 makes of the files of a session when it imports its tree: the project, the
 // session, its messages and parts. A file that is no JSON object becomes no row, as there, and neither does a part
-// without its message: without names these, each with the reason. A time that a record does not say is that of its message, or of the session.
+// without its message: without names these, each with the reason. A time that a record does not say is that of its
+// message, or of the session.
 func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []change.Record, without []string, err error) {
 	defaults := map[change.Kind]change.Record{}
 	for _, kind := range []change.Kind{change.KindProject, change.KindSession, change.KindMessage, change.KindPart} {
@@ -54,7 +56,8 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 			cols = append(columnsAt("", f.Data, projectFields), eventColumn{"id", ref.Project})
 		case change.KindSession:
 			created[""] = at
-			cols = append(columnsAt("", f.Data, sessionFields), eventColumn{"id", ref.Session}, eventColumn{"project_id", ref.Project})
+			cols = append(columnsAt("", f.Data, sessionFields), eventColumn{"id", ref.Session},
+				eventColumn{"project_id", ref.Project})
 			ref = change.Ref{Kind: ref.Kind, Session: ref.Session}
 		case change.KindMessage:
 			created[ref.Message] = at
@@ -68,8 +71,10 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 			}
 			session := cmp.Or(ref.Session, files[0].Ref.Session)
 			ref = change.Ref{Kind: ref.Kind, Session: session, Message: ref.Message, Part: ref.Part}
-			cols = recordColumns(f.Data, at, int64(head.Time.Updated), map[string]string{"id": "id", "sessionID": "session_id", "messageID": "message_id"})
-			cols = append(cols, eventColumn{"id", ref.Part}, eventColumn{"session_id", session}, eventColumn{"message_id", ref.Message})
+			cols = recordColumns(f.Data, at, int64(head.Time.Updated),
+				map[string]string{"id": "id", "sessionID": "session_id", "messageID": "message_id"})
+			cols = append(cols, eventColumn{"id", ref.Part}, eventColumn{"session_id", session},
+				eventColumn{"message_id", ref.Message})
 		default:
 			continue
 		}
@@ -99,16 +104,18 @@ func newProject(session *change.Record, defaults change.Record, at int64) change
 	if string(id.Bytes) == "global" {
 		worktree = "/"
 	}
-	return newRow(change.Ref{Kind: change.KindProject, Project: string(id.Bytes)}, []eventColumn{{"id", string(id.Bytes)}, {"worktree", worktree}}, defaults, at)
+	return newRow(change.Ref{Kind: change.KindProject, Project: string(id.Bytes)},
+		[]eventColumn{{"id", string(id.Bytes)}, {"worktree", worktree}}, defaults, at)
 }
 
 func isObject(data []byte) bool { return len(membersOf(data)) > 0 }
 
-// newRow returns a row with those of cols that its table has, the last of several, and with what the table or OpenCode gives
-// the others.
+// newRow returns a row with those of cols that its table has, the last of several, and with what the table or OpenCode
+// gives the others.
 func newRow(ref change.Ref, cols []eventColumn, defaults change.Record, at int64) change.Record {
 	r := change.Record{Ref: ref}
-	values := map[string]any{"slug": "", "directory": "", "title": "", "version": "", "worktree": "/", "sandboxes": "[]", "time_created": at, "time_updated": at}
+	values := map[string]any{"slug": "", "directory": "", "title": "", "version": "", "worktree": "/", "sandboxes": "[]",
+		"time_created": at, "time_updated": at}
 	given := map[string]bool{}
 	for _, c := range cols {
 		if c.name == "data" {

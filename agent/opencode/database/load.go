@@ -165,7 +165,8 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 	if why := s.misfit.Load(); why != nil {
 		loaded.IndexFault = *why
 	} else if rebuilt || meetsPrompts(s.damaged.Load()) {
-		loaded.IndexFault = "The database is damaged outside the session, and its rows are whole. OpenCode may show only a part of it, or answer no prompt in it."
+		loaded.IndexFault = "The database is damaged outside the session, and its rows are whole. OpenCode may show only a " +
+			"part of it, or answer no prompt in it."
 	}
 	if rebuilt || s.damaged.Load() != nil {
 		stamp = change.Stamp{}
@@ -173,7 +174,8 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 	return loaded, stamp, nil
 }
 
-// meetsPrompts reports whether the agent meets what is damaged when it answers a prompt (measured with 1.18.34), or may.
+// meetsPrompts reports whether the agent meets what is damaged when it answers a prompt (measured with 1.18.34), or
+// may.
 func meetsPrompts(d *change.DamagedError) bool {
 	return d != nil && (d.Touched == nil || slices.ContainsFunc(d.Touched, func(table string) bool {
 		return slices.Contains([]string{"session", "message", "part", "project", "event", "event_sequence"}, table)
@@ -232,7 +234,8 @@ func (c *conn) loadProject(s *record.Session) error {
 		if s.ProjectRow.Ref.Validate() != nil { // no ref can name it
 			s.ProjectRow = change.Record{}
 		}
-		const newer = `SELECT b.id FROM project AS a JOIN project AS b ON b.worktree = a.worktree AND b.time_updated > a.time_updated
+		const newer = `SELECT b.id FROM project AS a
+			JOIN project AS b ON b.worktree = a.worktree AND b.time_updated > a.time_updated
 			WHERE a.id = ?1 ORDER BY b.time_updated DESC LIMIT 1`
 		err = c.Query(newer, []sqlstore.Value{sqlstore.Text(s.Project)}, func(st *sqlite3.Stmt) error {
 			s.Newer = st.ColumnText(0)
@@ -251,12 +254,14 @@ func (c *conn) loadProject(s *record.Session) error {
 // id is the hash of a commit.
 func (c *conn) findProject(s *record.Session, project change.Col) error {
 	const home = `SELECT id FROM project WHERE typeof(id) = 'text' AND id <> ''
-			AND (worktree = ?1 OR substr(?1, 1, length(worktree) + 1) = worktree || '/' OR id = 'global' OR id = CAST(?2 AS TEXT))
+			AND (worktree = ?1 OR substr(?1, 1, length(worktree) + 1) = worktree || '/'
+				OR id = 'global' OR id = CAST(?2 AS TEXT))
 		ORDER BY id = CAST(?2 AS TEXT) DESC, id = 'global', length(worktree) DESC, time_updated DESC LIMIT 1`
-	err := c.Query(home, []sqlstore.Value{sqlstore.Text(s.Directory), sqlstore.ColValue(project)}, func(st *sqlite3.Stmt) error {
-		s.Home = st.ColumnText(0)
-		return nil
-	})
+	err := c.Query(home, []sqlstore.Value{sqlstore.Text(s.Directory), sqlstore.ColValue(project)},
+		func(st *sqlite3.Stmt) error {
+			s.Home = st.ColumnText(0)
+			return nil
+		})
 	if err != nil {
 		return err
 	}
@@ -266,7 +271,8 @@ func (c *conn) findProject(s *record.Session, project change.Col) error {
 	return c.loadWorkspace(s)
 }
 
-// eventsBehind returns [record.Session].EventsBehind. Without the index that keeps numbers of events unique, none is taken.
+// eventsBehind returns [record.Session].EventsBehind. Without the index that keeps numbers of events unique, none is
+// taken.
 func (c *conn) eventsBehind(id string) (bool, error) {
 	if c.Table(change.KindEvents) == nil || !c.HasTable("event") {
 		return false, nil
@@ -283,17 +289,18 @@ func (c *conn) loadWorkspace(s *record.Session) error {
 		return nil
 	}
 	s.WorkspaceFault = " names a workspace that is not in the database"
-	return c.Query(`SELECT * FROM workspace WHERE id = ?1`, []sqlstore.Value{sqlstore.ColValue(workspace)}, func(st *sqlite3.Stmt) error {
-		s.WorkspaceFault = ""
-		texts := map[string]string{}
-		for i := range st.ColumnCount() {
-			texts[st.ColumnName(i)] = st.ColumnText(i)
-		}
-		if texts["type"] == "worktree" { // a plugin decides where those of its types are
-			s.InWorkspace, s.Workspace = true, texts["directory"]
-		}
-		return nil
-	})
+	return c.Query(`SELECT * FROM workspace WHERE id = ?1`, []sqlstore.Value{sqlstore.ColValue(workspace)},
+		func(st *sqlite3.Stmt) error {
+			s.WorkspaceFault = ""
+			texts := map[string]string{}
+			for i := range st.ColumnCount() {
+				texts[st.ColumnName(i)] = st.ColumnText(i)
+			}
+			if texts["type"] == "worktree" { // a plugin decides where those of its types are
+				s.InWorkspace, s.Workspace = true, texts["directory"]
+			}
+			return nil
+		})
 }
 
 // loadMessages reads the messages in the order in which the agent does.
@@ -410,14 +417,17 @@ func belongsTo(r *change.Record, id string) bool {
 // loadOrphans reports the parts that have the session's id and whose message does not: the
 // agent never reads them with it.
 func (c *conn) loadOrphans(s *record.Session) error {
-	const sql = `SELECT "id", "message_id", EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id") FROM "part"
-		WHERE "session_id" = ?1 AND NOT EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id" AND m."session_id" IS ?1) ORDER BY "id"`
+	const sql = `SELECT "id", "message_id", EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id")
+		FROM "part" WHERE "session_id" = ?1 AND NOT EXISTS (
+			SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id" AND m."session_id" IS ?1
+		) ORDER BY "id"`
 	return c.Query(sql, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
 		why := "its message does not exist"
 		if st.ColumnBool(2) {
 			why = "its message is of another session"
 		}
-		s.Stray = append(s.Stray, change.Stray{Path: rowPath("part", change.TextCol("id", st.ColumnText(0))), Message: st.ColumnText(1), Why: why})
+		s.Stray = append(s.Stray, change.Stray{Path: rowPath("part", change.TextCol("id", st.ColumnText(0))),
+			Message: st.ColumnText(1), Why: why})
 		return nil
 	})
 }

@@ -18,8 +18,8 @@ import (
 	"mend/sqlstore"
 )
 
-// What is known of the schema: fresh.sql is that of a database that OpenCode 1.18.33 makes, migrations.sql has the statements by which
-// 1.18.34 brings an older one there, each migration below its id, and those that Kilo alone has.
+// What is known of the schema: fresh.sql is that of a database that OpenCode 1.18.33 makes, migrations.sql has the
+// statements by which 1.18.34 brings an older one there, each migration below its id, and those that Kilo alone has.
 //
 //go:embed known/*.sql
 var knownFiles embed.FS
@@ -29,7 +29,8 @@ func knownFile(name string) string {
 	return string(data)
 }
 
-// A migration is a step from one schema to the next. OpenCode makes each in one transaction with the row that has its id.
+// A migration is a step from one schema to the next. OpenCode makes each in one transaction with the row that has its
+// id.
 type migration struct{ id, sql string }
 
 // migrations returns those of the program, in their order.
@@ -44,13 +45,14 @@ func (p Program) migrations() (all []migration) {
 	return all
 }
 
-// drizzleCount is the number of migrations of 1.2.27: it, and what is older, looks for their rows in __drizzle_migrations. A newer
-// program takes these over if it finds none in its own table.
+// drizzleCount is the number of migrations of 1.2.27: it, and what is older, looks for their rows in
+// __drizzle_migrations. A newer program takes these over if it finds none in its own table.
 const drizzleCount = 9
 
 const (
 	newTable = "CREATE TABLE `migration` (id TEXT PRIMARY KEY, time_completed INTEGER NOT NULL)"
-	oldTable = "CREATE TABLE \"__drizzle_migrations\" (\n\t\t\t\tid INTEGER PRIMARY KEY,\n\t\t\t\thash text NOT NULL,\n\t\t\t\tcreated_at numeric,\n\t\t\t\tname text,\n\t\t\t\tapplied_at TEXT\n\t\t\t)"
+	oldTable = "CREATE TABLE \"__drizzle_migrations\" (\n\t\t\t\tid INTEGER PRIMARY KEY,\n\t\t\t\thash text NOT " +
+		"NULL,\n\t\t\t\tcreated_at numeric,\n\t\t\t\tname text,\n\t\t\t\tapplied_at TEXT\n\t\t\t)"
 )
 
 // apply makes a migration in a database in memory, as the program does: what this one adds may be there.
@@ -72,7 +74,8 @@ func columnsOf(db *salvage.DB) (map[string][]string, error) {
 	})
 }
 
-// knownSchemas returns the schemas that databases of OpenCode have: that of a new one, and those that migrations lead to, the newest first.
+// knownSchemas returns the schemas that databases of OpenCode have: that of a new one, and those that migrations lead
+// to, the newest first.
 var knownSchemas = sync.OnceValue(func() (all [][]salvage.Object) {
 	db, err := salvage.Sketch(nil)
 	if err != nil {
@@ -87,7 +90,8 @@ var knownSchemas = sync.OnceValue(func() (all [][]salvage.Object) {
 		if err != nil {
 			return nil
 		}
-		tables := []salvage.Object{{Type: "table", Name: "__drizzle_migrations", Table: "__drizzle_migrations", SQL: oldTable}}
+		tables := []salvage.Object{{Type: "table", Name: "__drizzle_migrations", Table: "__drizzle_migrations",
+			SQL: oldTable}}
 		if i >= drizzleCount {
 			tables = append(tables, salvage.Object{Type: "table", Name: "migration", Table: "migration", SQL: newTable})
 		}
@@ -124,12 +128,13 @@ func sameSQL(a, b string) bool {
 	return plain(a) == plain(b)
 }
 
-// known returns the schemas that have all of what could be read of a file's own; none if the file is of another version, or of
-// another program.
+// known returns the schemas that have all of what could be read of a file's own; none if the file is of another
+// version, or of another program.
 func known(have []salvage.Object) (fit [][]salvage.Object) {
 	for _, k := range knownSchemas() {
 		has := func(own salvage.Object) bool {
-			return own.SQL == "" || strings.HasPrefix(own.Name, "sqlite_") || slices.ContainsFunc(k, func(o salvage.Object) bool { return o.Name == own.Name && sameSQL(o.SQL, own.SQL) })
+			same := func(o salvage.Object) bool { return o.Name == own.Name && sameSQL(o.SQL, own.SQL) }
+			return own.SQL == "" || strings.HasPrefix(own.Name, "sqlite_") || slices.ContainsFunc(k, same)
 		}
 		if !slices.ContainsFunc(have, func(own salvage.Object) bool { return !has(own) }) {
 			fit = append(fit, k)
@@ -141,8 +146,8 @@ func known(have []salvage.Object) (fit [][]salvage.Object) {
 // A schemaFault says why the program does not work with the schema of its database.
 type schemaFault struct{ table, why string }
 
-// faultOf returns what the program meets that finds a database with the objects, and rows of the migrations with the ids: it makes
-// those that have no row, and then needs its columns.
+// faultOf returns what the program meets that finds a database with the objects, and rows of the migrations with the
+// ids: it makes those that have no row, and then needs its columns.
 func (p Program) faultOf(objects []salvage.Object, ids []string) (*schemaFault, error) {
 	if len(ids) == 0 {
 		return &schemaFault{"migration", "no row says which migrations it had, so " + p.title() + " does not start"}, nil
@@ -159,7 +164,9 @@ func (p Program) faultOf(objects []salvage.Object, ids []string) (*schemaFault, 
 		}
 		if err := m.apply(db); err != nil {
 			why := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sqlite3: "), "SQL logic error: ")
-			return &schemaFault{"migration", fmt.Sprintf("no row says that it had the migration %s, and it cannot be made (%s), so %s does not start", m.id, why, p.title())}, nil
+			why = fmt.Sprintf("no row says that it had the migration %s, and it cannot be made (%s), so %s does not start",
+				m.id, why, p.title())
+			return &schemaFault{"migration", why}, nil
 		}
 	}
 	if last := all[len(all)-1].id; p != OpenCode || slices.ContainsFunc(ids, func(id string) bool { return id > last }) {
@@ -191,8 +198,8 @@ func (p Program) title() string {
 	return "OpenCode"
 }
 
-// checkMigrations returns a [*change.DamagedError] if the rows of the migrations and the schema do not fit: OpenCode then ends at its
-// start, or at the next prompt.
+// checkMigrations returns a [*change.DamagedError] if the rows of the migrations and the schema do not fit: OpenCode
+// then ends at its start, or at the next prompt.
 func (s *Store) checkMigrations(ctx context.Context) error {
 	return s.View(ctx, func(c *sqlstore.Conn) error {
 		var objects []salvage.Object
@@ -216,7 +223,9 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 
 // migrationRows returns the ids of the migrations that a database had, and the table that has them.
 func migrationRows(query func(sql string) ([]string, error)) (table string, ids []string, err error) {
-	tables, err := query("SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ('migration', '__drizzle_migrations') ORDER BY name DESC")
+	const named = "SELECT name FROM sqlite_schema WHERE type = 'table' " +
+		"AND name IN ('migration', '__drizzle_migrations') ORDER BY name DESC"
+	tables, err := query(named)
 	for _, table = range tables {
 		if err != nil {
 			break
@@ -248,8 +257,8 @@ func migrationRows(query func(sql string) ([]string, error)) (table string, ids 
 	return table, ids, err
 }
 
-// rebuildMigrations makes rows of the migrations again that are lost: those of the most migrations with which the program finds the
-// schema that it expects. What follows them it makes when it starts.
+// rebuildMigrations makes rows of the migrations again that are lost: those of the most migrations with which the
+// program finds the schema that it expects. What follows them it makes when it starts.
 func (j *salvageJob) rebuildMigrations() error {
 	table, ids, err := migrationRows(func(sql string) (all []string, err error) {
 		return all, j.db.Query(sql, func(st *sqlite3.Stmt) error { all = append(all, st.ColumnText(0)); return nil })
@@ -282,7 +291,8 @@ func (j *salvageJob) rebuildMigrations() error {
 			return j.writeMigrations(table, lost)
 		}
 	}
-	return fail.New(fail.Unusable, "look for a copy of the database in a backup", "%s, and it is of no version that mend knows", fault.why)
+	return fail.New(fail.Unusable, "look for a copy of the database in a backup",
+		"%s, and it is of no version that mend knows", fault.why)
 }
 
 // writeMigrations adds the rows of migrations.

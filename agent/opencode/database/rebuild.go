@@ -57,7 +57,8 @@ type rebuild struct {
 }
 
 func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
-	r := &rebuild{salvageJob: j, wanted: map[string]map[string]int64{}, search: map[string]bool{}, sessions: map[string]bool{}, last: map[string]*eventState{}}
+	r := &rebuild{salvageJob: j, wanted: map[string]map[string]int64{}, search: map[string]bool{},
+		sessions: map[string]bool{}, last: map[string]*eventState{}}
 	for _, name := range []string{"session", "message", "part"} {
 		r.want(name)
 	}
@@ -213,10 +214,12 @@ func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
 	case "message":
 		cols = recordColumns(d.Info, e.first, 0, map[string]string{"id": "id", "sessionID": "session_id"})
 	case "part":
-		cols = recordColumns(d.Part, e.first, d.Time, map[string]string{"id": "id", "sessionID": "session_id", "messageID": "message_id"})
+		cols = recordColumns(d.Part, e.first, d.Time,
+			map[string]string{"id": "id", "sessionID": "session_id", "messageID": "message_id"})
 	}
 	have := map[string]bool{}
-	err = j.db.Query("SELECT name FROM pragma_table_info(?1)", func(st *sqlite3.Stmt) error { have[st.ColumnText(0)] = true; return nil }, e.table)
+	err = j.db.Query("SELECT name FROM pragma_table_info(?1)",
+		func(st *sqlite3.Stmt) error { have[st.ColumnText(0)] = true; return nil }, e.table)
 	if err != nil {
 		return err
 	}
@@ -238,7 +241,9 @@ func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
 	if session == "" {
 		return nil
 	}
-	err = j.db.Query("INSERT OR ABORT INTO "+e.table+" ("+strings.Join(names, ", ")+") VALUES ("+strings.Join(marks, ", ")+")", nil, args...)
+	insert := "INSERT OR ABORT INTO " + e.table + " (" + strings.Join(names, ", ") + ") VALUES (" +
+		strings.Join(marks, ", ") + ")"
+	err = j.db.Query(insert, nil, args...)
 	if errors.Is(err, sqlite3.CONSTRAINT) || errors.Is(err, sqlite3.ERROR) {
 		return nil
 	}
@@ -254,7 +259,8 @@ func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
 	j.session(session).Rebuilt[e.table]++
 	if e.table == "session" {
 		s := j.session(session)
-		s.Notes = append(s.Notes, "Its row was made again: its folder, its title and whether it is archived are those of its last event, which can be older than a change by mend.")
+		s.Notes = append(s.Notes, "Its row was made again: its folder, its title and whether it is archived are those of "+
+			"its last event, which can be older than a change by mend.")
 		for _, c := range cols {
 			if title, ok := c.value.(string); ok && c.name == "title" {
 				s.Title = title
@@ -300,7 +306,8 @@ func recordColumns(record json.RawMessage, created, updated int64, ids map[strin
 		data.WriteByte('{')
 	}
 	data.WriteByte('}')
-	return append(cols, eventColumn{"time_created", created}, eventColumn{"time_updated", max(created, updated)}, eventColumn{"data", data.String()})
+	return append(cols, eventColumn{"time_created", created}, eventColumn{"time_updated", max(created, updated)},
+		eventColumn{"data", data.String()})
 }
 
 type member struct {
@@ -328,13 +335,14 @@ func membersOf(object json.RawMessage) (all []member) {
 
 // sessionFields are the columns of a session, by the place in the JSON of its event.
 var sessionFields = map[string]string{
-	"id": "id", "projectID": "project_id", "workspaceID": "workspace_id", "parentID": "parent_id", "slug": "slug", "directory": "directory",
-	"path": "path", "title": "title", "version": "version", "share.url": "share_url", "summary.additions": "summary_additions",
-	"summary.deletions": "summary_deletions", "summary.files": "summary_files", "summary.diffs": "summary_diffs", "metadata": "metadata",
-	"cost": "cost", "tokens.input": "tokens_input", "tokens.output": "tokens_output", "tokens.reasoning": "tokens_reasoning",
-	"tokens.cache.read": "tokens_cache_read", "tokens.cache.write": "tokens_cache_write", "revert": "revert", "permission": "permission",
-	"agent": "agent", "model": "model", "time.created": "time_created", "time.updated": "time_updated",
-	"time.compacting": "time_compacting", "time.archived": "time_archived",
+	"id": "id", "projectID": "project_id", "workspaceID": "workspace_id", "parentID": "parent_id", "slug": "slug",
+	"directory": "directory", "path": "path", "title": "title", "version": "version", "share.url": "share_url",
+	"summary.additions": "summary_additions", "summary.deletions": "summary_deletions",
+	"summary.files": "summary_files", "summary.diffs": "summary_diffs", "metadata": "metadata", "cost": "cost",
+	"tokens.input": "tokens_input", "tokens.output": "tokens_output", "tokens.reasoning": "tokens_reasoning",
+	"tokens.cache.read": "tokens_cache_read", "tokens.cache.write": "tokens_cache_write", "revert": "revert",
+	"permission": "permission", "agent": "agent", "model": "model", "time.created": "time_created",
+	"time.updated": "time_updated", "time.compacting": "time_compacting", "time.archived": "time_archived",
 }
 
 // columnsAt returns the columns of a record of which each field is a column of its own.

@@ -66,14 +66,18 @@ func (s *Store) salvageSize() (n int64) {
 	return n
 }
 
-func (s *Store) salvage(ctx context.Context, path string, progress func(done, total int64)) (out agent.Salvaged, err error) {
+func (s *Store) salvage(
+	ctx context.Context, path string, progress func(done, total int64),
+) (out agent.Salvaged, err error) {
 	src, closeFiles, err := s.SalvageSource()
 	if err != nil {
 		return out, fmt.Errorf("reading %s: %w", s.ID().Root, err)
 	}
 	defer closeFiles()
-	j := &salvageJob{store: s, program: cmp.Or(s.opt.Program, OpenCode), out: &out, sessions: map[string]*agent.SalvagedSession{}, torn: map[string][]int64{}}
-	res, err := salvage.Read(ctx, src, path, salvage.Options{Known: known, Owners: owners, Doubt: j.doubt, NoRow: j.noRow(), Progress: progress})
+	j := &salvageJob{store: s, program: cmp.Or(s.opt.Program, OpenCode), out: &out,
+		sessions: map[string]*agent.SalvagedSession{}, torn: map[string][]int64{}}
+	res, err := salvage.Read(ctx, src, path,
+		salvage.Options{Known: known, Owners: owners, Doubt: j.doubt, NoRow: j.noRow(), Progress: progress})
 	if err != nil {
 		return out, fmt.Errorf("reading %s: %w", s.ID().Root, err)
 	}
@@ -90,7 +94,8 @@ func (s *Store) salvage(ctx context.Context, path string, progress func(done, to
 		return out, fmt.Errorf("salvaging %s: %w", s.ID().Root, err)
 	}
 	for _, o := range append(res.Missing, bad...) {
-		out.Notes = append(out.Notes, fmt.Sprintf("The %s %s cannot be made again: its definition is damaged.", o.Type, o.Name))
+		out.Notes = append(out.Notes,
+			fmt.Sprintf("The %s %s cannot be made again: its definition is damaged.", o.Type, o.Name))
 	}
 	return out, nil
 }
@@ -116,7 +121,8 @@ func (j *salvageJob) complete(ctx context.Context) error {
 		return err
 	}
 	for _, step := range []func() error{
-		j.dropAdded, func() error { return j.rebuildFromEvents(ctx) }, j.writeDoubtful, j.rebuildProjects, j.rebuildCounters, j.rebuildMigrations,
+		j.dropAdded, func() error { return j.rebuildFromEvents(ctx) }, j.writeDoubtful,
+		j.rebuildProjects, j.rebuildCounters, j.rebuildMigrations,
 		j.countTorn, j.countLost, j.countOrphans, j.countBare, j.measure,
 	} {
 		if err := step(); err != nil {
@@ -162,7 +168,9 @@ func (j *salvageJob) checkAny() error {
 			return err
 		}
 	}
-	return fail.New(fail.Unusable, "look for a copy of the database in a backup", "nothing of a session or message can be read or made again: it is no database of OpenCode, or all of it is lost; nothing was written")
+	return fail.New(fail.Unusable, "look for a copy of the database in a backup",
+		"nothing of a session or message can be read or made again: it is no database of OpenCode, or all of it is lost; "+
+			"nothing was written")
 }
 
 func (j *salvageJob) readSessions() error {
@@ -207,7 +215,8 @@ func (j *salvageJob) doubt(t *salvage.Table, rowid int64, vals []salvage.Value, 
 	return spread || bytes.IndexByte(data.Bytes, 0) >= 0 || !utf8.Valid(data.Bytes)
 }
 
-// noRow returns a function that tells the rows of the table of migrations from those of other tables, some of which have the same columns.
+// noRow returns a function that tells the rows of the table of migrations from those of other tables, some of which
+// have the same columns.
 func (j *salvageJob) noRow() func(t *salvage.Table, vals []salvage.Value) bool {
 	ids := map[string]bool{}
 	for _, m := range j.program.migrations() {
@@ -222,14 +231,15 @@ func (j *salvageJob) noRow() func(t *salvage.Table, vals []salvage.Value) bool {
 func (j *salvageJob) countTorn() error {
 	for _, name := range conversation[1:] {
 		for _, rowid := range j.torn[name] {
-			err := j.db.Query("SELECT session_id, time_created, data FROM "+name+" WHERE rowid = ?1", func(st *sqlite3.Stmt) error {
-				if !record.IsWritten(st.ColumnRawText(2)) { // else it was made again
-					s := j.session(st.ColumnText(0))
-					s.Torn[name]++
-					s.Span(st.ColumnInt64(1))
-				}
-				return nil
-			}, rowid)
+			err := j.db.Query("SELECT session_id, time_created, data FROM "+name+" WHERE rowid = ?1",
+				func(st *sqlite3.Stmt) error {
+					if !record.IsWritten(st.ColumnRawText(2)) { // else it was made again
+						s := j.session(st.ColumnText(0))
+						s.Torn[name]++
+						s.Span(st.ColumnInt64(1))
+					}
+					return nil
+				}, rowid)
 			if err != nil {
 				return err
 			}
@@ -248,7 +258,8 @@ func (j *salvageJob) rebuildProjects() error {
 		created    int64
 	}
 	var missing []project
-	const lacking = "SELECT project_id, directory, min(time_created) FROM session WHERE project_id NOT IN (SELECT id FROM project) GROUP BY project_id"
+	const lacking = "SELECT project_id, directory, min(time_created) FROM session WHERE project_id NOT IN (SELECT id " +
+		"FROM project) GROUP BY project_id"
 	err := j.db.Query(lacking, func(st *sqlite3.Stmt) error {
 		missing = append(missing, project{st.ColumnText(0), st.ColumnText(1), st.ColumnInt64(2)})
 		return nil
@@ -258,13 +269,15 @@ func (j *salvageJob) rebuildProjects() error {
 			return err
 		}
 		root := ""
-		err = j.db.Query("SELECT json_extract(m.data, '$.path.root') FROM message m JOIN session s ON s.id = m.session_id WHERE s.project_id = ?1 AND json_valid(m.data) AND json_extract(m.data, '$.path.root') IS NOT NULL LIMIT 1",
+		err = j.db.Query("SELECT json_extract(m.data, '$.path.root') FROM message m JOIN session s ON s.id = m.session_id "+
+			"WHERE s.project_id = ?1 AND json_valid(m.data) AND json_extract(m.data, '$.path.root') IS NOT NULL LIMIT 1",
 			func(st *sqlite3.Stmt) error { root = st.ColumnText(0); return nil }, p.id)
 		if p.id == "global" {
 			root = "/"
 		}
 		if err == nil {
-			err = j.db.Query("INSERT INTO project (id, worktree, time_created, time_updated, sandboxes) VALUES (?1, ?2, ?3, ?3, '[]')", nil, p.id, cmp.Or(root, p.folder), p.created)
+			err = j.db.Query("INSERT INTO project (id, worktree, time_created, time_updated, sandboxes) VALUES (?1, ?2, ?3, "+
+				"?3, '[]')", nil, p.id, cmp.Or(root, p.folder), p.created)
 			j.rebuilt["project"]++
 		}
 		lost := j.table("project")
@@ -280,7 +293,8 @@ func (j *salvageJob) rebuildProjects() error {
 // rebuildCounters makes the counter of each session's events at least the number of its last event: with a lower one
 // OpenCode answers no prompt.
 func (j *salvageJob) rebuildCounters() error {
-	if !j.has("event") || !j.has("event_sequence") || !j.table("event").Damaged && !j.table("event_sequence").Damaged && j.table("event_sequence").Lost.Len() == 0 {
+	if !j.has("event") || !j.has("event_sequence") || !j.table("event").Damaged && !j.table("event_sequence").Damaged &&
+		j.table("event_sequence").Lost.Len() == 0 {
 		return nil
 	}
 	type counter struct {
@@ -288,7 +302,8 @@ func (j *salvageJob) rebuildCounters() error {
 		last int64
 	}
 	var wrong []counter
-	const lower = "SELECT e.aggregate_id, max(e.seq) FROM event e LEFT JOIN event_sequence s ON s.aggregate_id = e.aggregate_id GROUP BY e.aggregate_id HAVING s.seq IS NULL OR s.seq < max(e.seq)"
+	const lower = "SELECT e.aggregate_id, max(e.seq) FROM event e LEFT JOIN event_sequence s ON s.aggregate_id = " +
+		"e.aggregate_id GROUP BY e.aggregate_id HAVING s.seq IS NULL OR s.seq < max(e.seq)"
 	err := j.db.Query(lower, func(st *sqlite3.Stmt) error {
 		wrong = append(wrong, counter{st.ColumnText(0), st.ColumnInt64(1)})
 		return nil
@@ -298,7 +313,8 @@ func (j *salvageJob) rebuildCounters() error {
 		if err != nil {
 			return err
 		}
-		err = j.db.Query("INSERT INTO event_sequence (aggregate_id, seq) VALUES (?1, ?2) ON CONFLICT (aggregate_id) DO UPDATE SET seq = excluded.seq", nil, c.id, c.last)
+		err = j.db.Query("INSERT INTO event_sequence (aggregate_id, seq) VALUES (?1, ?2) ON CONFLICT (aggregate_id) DO "+
+			"UPDATE SET seq = excluded.seq", nil, c.id, c.last)
 		j.rebuilt[table.Name]++
 		j.session(c.id).Rebuilt[table.Name]++
 		made[c.id] = true
@@ -311,10 +327,11 @@ func (j *salvageJob) rebuildCounters() error {
 	return err
 }
 
-// dropAdded drops the tables that a known schema has and that were added to this one, if its migrations show that it is of a
-// version before them: OpenCode could not make them then.
+// dropAdded drops the tables that a known schema has and that were added to this one, if its migrations show that it is
+// of a version before them: OpenCode could not make them then.
 func (j *salvageJob) dropAdded() error {
-	if t := j.table("migration"); len(j.Added) == 0 || !j.has("migration") || !t.Complete() || t.Lost.Len() > 0 || t.Rows == 0 || t.Rows >= len(OpenCode.migrations()) {
+	if t := j.table("migration"); len(j.Added) == 0 || !j.has("migration") || !t.Complete() || t.Lost.Len() > 0 ||
+		t.Rows == 0 || t.Rows >= len(OpenCode.migrations()) {
 		return nil
 	}
 	for _, o := range j.Added {
@@ -370,10 +387,11 @@ func (j *salvageJob) countRow(table string, known salvage.Known, messages map[st
 	if message := string(known["message_id"].Bytes); message != "" && (id == "" || at == 0) {
 		if m := messages[message]; m != nil {
 			id, at = cmp.Or(id, string(m["session_id"].Bytes)), cmp.Or(at, m["time_created"].Int)
-		} else if err := j.db.Query("SELECT session_id, time_created FROM message WHERE id = ?1", func(st *sqlite3.Stmt) error {
-			id, at = cmp.Or(id, st.ColumnText(0)), cmp.Or(at, st.ColumnInt64(1))
-			return nil
-		}, message); err != nil {
+		} else if err := j.db.Query("SELECT session_id, time_created FROM message WHERE id = ?1",
+			func(st *sqlite3.Stmt) error {
+				id, at = cmp.Or(id, st.ColumnText(0)), cmp.Or(at, st.ColumnInt64(1))
+				return nil
+			}, message); err != nil {
 			return err
 		}
 	}
@@ -397,10 +415,12 @@ func (j *salvageJob) countOrphans() error {
 	}
 	var err error
 	if t := j.table("session"); j.has("session") && j.has("message") && (t.Damaged || t.Lost.Len() > 0) {
-		err = j.db.Query("SELECT session_id, count(*) FROM message WHERE session_id NOT IN (SELECT id FROM session) GROUP BY session_id", count)
+		err = j.db.Query("SELECT session_id, count(*) FROM message WHERE session_id NOT IN (SELECT id FROM session) GROUP "+
+			"BY session_id", count)
 	}
 	if t := j.table("message"); err == nil && j.has("message") && j.has("part") && (t.Damaged || t.Lost.Len() > 0) {
-		err = j.db.Query("SELECT session_id, count(*) FROM part WHERE NOT EXISTS (SELECT 1 FROM message WHERE message.id = part.message_id) GROUP BY session_id", count)
+		err = j.db.Query("SELECT session_id, count(*) FROM part WHERE NOT EXISTS (SELECT 1 FROM message WHERE message.id = "+
+			"part.message_id) GROUP BY session_id", count)
 	}
 	return err
 }
@@ -410,10 +430,12 @@ func (j *salvageJob) countBare() error {
 	if !j.has("message") || !j.has("part") || j.table("part").Complete() && j.unassigned["part"] == 0 {
 		return nil
 	}
-	const bare = "SELECT session_id, sum(id NOT IN (SELECT message_id FROM part WHERE message_id IS NOT NULL)) AS bare, count(*) FROM message GROUP BY session_id HAVING bare > 0"
+	const bare = "SELECT session_id, sum(id NOT IN (SELECT message_id FROM part WHERE message_id IS NOT NULL)) AS bare, " +
+		"count(*) FROM message GROUP BY session_id HAVING bare > 0"
 	return j.db.Query(bare, func(st *sqlite3.Stmt) error {
 		s := j.session(st.ColumnText(0))
-		s.Notes = append(s.Notes, fmt.Sprintf("%d of its %d messages are empty: what they said is probably lost.", st.ColumnInt(1), st.ColumnInt(2)))
+		s.Notes = append(s.Notes, fmt.Sprintf("%d of its %d messages are empty: what they said is probably lost.",
+			st.ColumnInt(1), st.ColumnInt(2)))
 		return nil
 	})
 }
@@ -427,7 +449,8 @@ func (j *salvageJob) measure() error {
 	if whole || !j.has("part") {
 		return nil
 	}
-	return j.db.Query("SELECT session_id, octet_length(data) FROM part", func(st *sqlite3.Stmt) error { // no index is there for groups
+	// No index is there for groups.
+	return j.db.Query("SELECT session_id, octet_length(data) FROM part", func(st *sqlite3.Stmt) error {
 		if s := j.sessions[string(st.ColumnRawText(0))]; s != nil && !s.Whole() {
 			s.Size += st.ColumnInt64(1)
 		}
@@ -438,7 +461,8 @@ func (j *salvageJob) measure() error {
 // report fills in the account.
 func (j *salvageJob) report() {
 	for _, t := range j.Tables {
-		one := agent.SalvagedTable{Name: t.Name, Rows: t.Rows + j.rebuilt[t.Name], Rebuilt: j.rebuilt[t.Name], Partly: !t.Complete(), Conversation: slices.Contains(conversation, t.Name)}
+		one := agent.SalvagedTable{Name: t.Name, Rows: t.Rows + j.rebuilt[t.Name], Rebuilt: j.rebuilt[t.Name],
+			Partly: !t.Complete(), Conversation: slices.Contains(conversation, t.Name)}
 		if one.Conversation {
 			one.Unassigned = j.unassigned[t.Name]
 		}
@@ -464,7 +488,8 @@ func (j *salvageJob) report() {
 		case j.OldWAL:
 			note = "Its -wal is older than the database, and was not used: the database has what was written after it."
 		case j.FromWAL > 0:
-			note = fmt.Sprintf("Its -wal is of another moment than the database: of it come %d rows whose sessions are there, and others may be lost.", j.FromWAL)
+			note = fmt.Sprintf("Its -wal is of another moment than the database: of it come %d rows whose sessions are there, "+
+				"and others may be lost.", j.FromWAL)
 		}
 		j.out.Notes = append(j.out.Notes, note)
 	}
@@ -472,12 +497,14 @@ func (j *salvageJob) report() {
 		j.out.Notes = append(j.out.Notes, fmt.Sprintf("The disk could not read %d of its pages.", j.Unreadable))
 	}
 	if len(j.Added) > 0 {
-		j.out.Notes = append(j.out.Notes, "A part of its schema cannot be read, and was taken from a known version of OpenCode.")
+		j.out.Notes = append(j.out.Notes, "A part of its schema cannot be read, and was taken from a known version of "+
+			"OpenCode.")
 	}
 	for _, t := range j.Tables {
 		for _, r := range t.Refused {
 			if !strings.Contains(r.Why, "UNIQUE") {
-				j.out.Notes = append(j.out.Notes, fmt.Sprintf("The row %q of %s can be read, but the database refuses it: %s. It stays in the damaged file.", r.Known["id"].Bytes[:min(len(r.Known["id"].Bytes), change.MaxID)], t.Name, r.Why))
+				j.out.Notes = append(j.out.Notes, fmt.Sprintf("The row %q of %s can be read, but the database refuses it: %s. It "+
+					"stays in the damaged file.", r.Known["id"].Bytes[:min(len(r.Known["id"].Bytes), change.MaxID)], t.Name, r.Why))
 			}
 		}
 	}

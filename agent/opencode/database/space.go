@@ -15,8 +15,8 @@ import (
 	"mend/sqlstore"
 )
 
-// Space returns what takes the space of the database. What rows contain is counted as content; the rest of the file is free
-// pages, indexes, and what pages leave empty.
+// Space returns what takes the space of the database. What rows contain is counted as content; the rest of the file is
+// free pages, indexes, and what pages leave empty.
 func (s *Store) Space(ctx context.Context, progress func(done, total int64)) (space agent.Space, err error) {
 	err = s.read(ctx, func(c *conn) (err error) {
 		space, err = c.space(progress)
@@ -35,11 +35,13 @@ func (s *Store) Space(ctx context.Context, progress func(done, total int64)) (sp
 func (c *conn) space(progress func(done, total int64)) (space agent.Space, err error) {
 	var pages, free, size int64
 	for pragma, n := range map[string]*int64{"page_count": &pages, "freelist_count": &free, "page_size": &size} {
-		if err := c.Query("PRAGMA "+pragma, nil, func(st *sqlite3.Stmt) error { *n = st.ColumnInt64(0); return nil }); err != nil {
+		if err := c.Query("PRAGMA "+pragma, nil,
+			func(st *sqlite3.Stmt) error { *n = st.ColumnInt64(0); return nil }); err != nil {
 			return space, err
 		}
 	}
-	tables, err := c.Strings(`SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name`)
+	const ordinary = `SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name`
+	tables, err := c.Strings(ordinary)
 	var conversation, images, events, others, done int64
 	for _, table := range tables {
 		if err != nil {
@@ -69,10 +71,12 @@ func (c *conn) space(progress func(done, total int64)) (space agent.Space, err e
 
 // isConversation reports whether rows of a table are a part of a session.
 func isConversation(table string) bool {
-	return table == "session" || table == "message" || table == "part" || table == "todo" || strings.HasPrefix(table, "session_")
+	return table == "session" || table == "message" || table == "part" || table == "todo" ||
+		strings.HasPrefix(table, "session_")
 }
 
-// tableSpace adds the rows of a table to their sessions and to sum. It reads no value that is large, except to look for images.
+// tableSpace adds the rows of a table to their sessions and to sum. It reads no value that is large, except to look for
+// images.
 func (c *conn) tableSpace(table string, space *agent.Space, sum *agent.SessionSpace, read func(n int64)) error {
 	cols, err := c.Strings("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", sqlstore.Text(table))
 	if err != nil || len(cols) == 0 {
@@ -161,7 +165,8 @@ func (s *Store) shared(ctx context.Context, ids []string) (shared []string, err 
 	err = s.read(ctx, func(c *conn) error {
 		found, err := c.Has("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'session_share'")
 		if err == nil && found {
-			shared, err = c.Strings("SELECT session_id FROM session_share WHERE session_id IN (SELECT value FROM json_each(?1)) ORDER BY 1", sqlstore.Text(string(list)))
+			shared, err = c.Strings("SELECT session_id FROM session_share WHERE session_id IN (SELECT value FROM "+
+				"json_each(?1)) ORDER BY 1", sqlstore.Text(string(list)))
 		}
 		return err
 	})

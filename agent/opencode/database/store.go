@@ -57,7 +57,8 @@ func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 		err = s.checkMigrations(ctx)
 		damage, _ = errors.AsType[*change.DamagedError](err)
 	} else if damaged && damage.WAL {
-		why := "The database and its -wal do not belong together: " + damage.Why + ". It is not known whether the newest messages of the session are here."
+		why := "The database and its -wal do not belong together: " + damage.Why +
+			". It is not known whether the newest messages of the session are here."
 		s.misfit.Store(&why)
 	}
 	s.damaged.Store(damage)

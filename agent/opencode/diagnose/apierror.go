@@ -32,46 +32,59 @@ func allErrorTexts() []provider.ErrorTexts {
 var errorTexts = provider.ErrorTexts{
 	Kinds: []provider.ErrorKind{
 		{
-			Rank:        160,
-			Any:         []provider.Words{{"dummy_tool"}, {"unavailable tool"}, {"model tried to call unavailable"}, {"nosuchtoolerror"}, {"no such tool"}},
-			Class:       repair.UnavailableTool,
-			Explanation: "The model called a tool that does not exist. OpenCode stored that as the result of the call. Continue; if the model repeats it, go back to before the first such call.",
+			Rank: 160,
+			Any: []provider.Words{{"dummy_tool"}, {"unavailable tool"}, {"model tried to call unavailable"},
+				{"nosuchtoolerror"}, {"no such tool"}},
+			Class: repair.UnavailableTool,
+			Explanation: "The model called a tool that does not exist. OpenCode stored that as the result of the call. " +
+				"Continue; if the model repeats it, go back to before the first such call.",
 		},
 		{
-			Rank:        200,
-			Any:         []provider.Words{{"missing key at"}, {"invalid string", "must start with", "prt"}, {"invalid string", "must start with", "msg"}, {"must start with", `"ses"`}, {"invalid string", "must start with", "wrk"}, {"modelmessage[]"}, {"json.parse(...).map is not a function"}},
-			Class:       repair.IncompleteRecord,
-			Explanation: "Something stored in the session lacks a field that OpenCode needs, or has an invalid one. No request was sent.",
+			Rank: 200,
+			Any: []provider.Words{{"missing key at"}, {"invalid string", "must start with", "prt"},
+				{"invalid string", "must start with", "msg"}, {"must start with", `"ses"`},
+				{"invalid string", "must start with", "wrk"}, {"modelmessage[]"}, {"json.parse(...).map is not a function"}},
+			Class: repair.IncompleteRecord,
+			Explanation: "Something stored in the session lacks a field that OpenCode needs, or has an invalid one. No " +
+				"request was sent.",
 		},
 		{
-			Rank:        201,
-			Any:         []provider.Words{{"expected a string starting with"}},
-			Class:       repair.IncompleteRecord,
-			Explanation: "Something stored in the session has an id of another form. But if OpenCode got \"dummy\" while it started with --continue, nothing stored is broken: open the session by its id, `opencode -s ID`.",
+			Rank:  201,
+			Any:   []provider.Words{{"expected a string starting with"}},
+			Class: repair.IncompleteRecord,
+			Explanation: "Something stored in the session has an id of another form. But if OpenCode got \"dummy\" while it " +
+				"started with --continue, nothing stored is broken: open the session by its id, `opencode -s ID`.",
 		},
 		{
-			Rank:        199, // before a missing key
-			Any:         []provider.Words{{"v1 migration failed"}, {"failed to drain session"}, {"schemaerror: missing key"}, {"migration.v1-v2"}},
-			About:       request.AboutStore,
-			Explanation: "This is an error of OpenCode 2, which takes over the sessions of version 1 once. mend changes nothing in such a store. `mend scan` lists the sessions, and `mend keep` copies them. A file that `opencode export` of version 1 wrote is not imported by version 2.",
+			Rank: 199, // before a missing key
+			Any: []provider.Words{{"v1 migration failed"}, {"failed to drain session"}, {"schemaerror: missing key"},
+				{"migration.v1-v2"}},
+			About: request.AboutStore,
+			Explanation: "This is an error of OpenCode 2, which takes over the sessions of version 1 once. mend changes " +
+				"nothing in such a store. `mend scan` lists the sessions, and `mend keep` copies them. A file that `opencode " +
+				"export` of version 1 wrote is not imported by version 2.",
 		},
 		{
-			Rank:        202,
-			Any:         []provider.Words{{"session file is corrupted"}},
-			About:       request.AboutOther,
-			Explanation: "This is an error of GitHub Copilot CLI, whose sessions mend does not read. A line of its file events.jsonl is torn.",
+			Rank:  202,
+			Any:   []provider.Words{{"session file is corrupted"}},
+			About: request.AboutOther,
+			Explanation: "This is an error of GitHub Copilot CLI, whose sessions mend does not read. A line of its file " +
+				"events.jsonl is torn.",
 		},
 		{
-			Rank:        204,
-			Any:         []provider.Words{{"config file at", "is not valid json"}},
-			About:       request.AboutService,
-			Explanation: "OpenCode cannot read its settings file. Nothing stored in a session is broken. Correct the file that the error names.",
+			Rank:  204,
+			Any:   []provider.Words{{"config file at", "is not valid json"}},
+			About: request.AboutService,
+			Explanation: "OpenCode cannot read its settings file. Nothing stored in a session is broken. Correct the file " +
+				"that the error names.",
 		},
 		{
-			Rank:        205,
-			Any:         []provider.Words{{"unrecognized token '<'", "json"}, {"unexpected token '<'", "json"}, {"unexpected token <", "json"}},
-			About:       request.AboutService,
-			Explanation: "A page of HTML came instead of the provider's answer, mostly from a proxy or a wrong address. This is not about a stored session. Check the address in the settings, and the network.",
+			Rank: 205,
+			Any: []provider.Words{{"unrecognized token '<'", "json"}, {"unexpected token '<'", "json"},
+				{"unexpected token <", "json"}},
+			About: request.AboutService,
+			Explanation: "A page of HTML came instead of the provider's answer, mostly from a proxy or a wrong address. This " +
+				"is not about a stored session. Check the address in the settings, and the network.",
 		},
 		{
 			Rank: 210,
@@ -91,14 +104,16 @@ var errorTexts = provider.ErrorTexts{
 				{"non-whitespace character after json"},
 				{"bad control character in string literal in json"},
 			},
-			Class:       repair.UnreadableRecord,
-			Explanation: "Something stored in the session is truncated or empty, and OpenCode fails to read it. No request was sent.",
+			Class: repair.UnreadableRecord,
+			Explanation: "Something stored in the session is truncated or empty, and OpenCode fails to read it. No request " +
+				"was sent.",
 		},
 		{
-			Rank:        220,
-			Any:         []provider.Words{{"failed to download http"}},
-			Class:       repair.InvalidFile,
-			Explanation: "OpenCode must download a linked file before it sends the request, because the provider does not follow links, and cannot. No request was sent.",
+			Rank:  220,
+			Any:   []provider.Words{{"failed to download http"}},
+			Class: repair.InvalidFile,
+			Explanation: "OpenCode must download a linked file before it sends the request, because the provider does not " +
+				"follow links, and cannot. No request was sent.",
 		},
 		{
 			Rank: 230,
@@ -110,14 +125,17 @@ var errorTexts = provider.ErrorTexts{
 				{"malformed database schema"},
 				{"database corruption"},
 			},
-			About:       request.AboutStore,
-			Explanation: "The error is of the database of OpenCode as a whole, not of one session. Close OpenCode. `mend salvage` brings back every row that can be read, into a new database, and keeps the damaged one.",
+			About: request.AboutStore,
+			Explanation: "The error is of the database of OpenCode as a whole, not of one session. Close OpenCode. `mend " +
+				"salvage` brings back every row that can be read, into a new database, and keeps the damaged one.",
 		},
 		{
-			Rank:        235,
-			Any:         []provider.Words{{"database or disk is full"}, {"sqlite_full"}},
-			About:       request.AboutStore,
-			Explanation: "The disk was full when OpenCode wrote. Free some space: `mend clean` shows what the sessions take, and `mend clean events` removes OpenCode's second copy of them, up to 96 % of its database. Do not delete the database. `mend scan` shows whether a session was damaged.",
+			Rank:  235,
+			Any:   []provider.Words{{"database or disk is full"}, {"sqlite_full"}},
+			About: request.AboutStore,
+			Explanation: "The disk was full when OpenCode wrote. Free some space: `mend clean` shows what the sessions take, " +
+				"and `mend clean events` removes OpenCode's second copy of them, up to 96 % of its database. Do not delete the " +
+				"database. `mend scan` shows whether a session was damaged.",
 		},
 		{
 			Rank: 240,
@@ -130,20 +148,27 @@ var errorTexts = provider.ErrorTexts{
 				{"locktimeouterror"},
 				{"failed to execute statement"},
 			},
-			About:       request.AboutStore,
-			Explanation: "Another process was writing to OpenCode's database for longer than it waits. That is about now: nothing stored is broken by it. End the process that has the database open, such as another window of OpenCode, then send the prompt again.",
+			About: request.AboutStore,
+			Explanation: "Another process was writing to OpenCode's database for longer than it waits. That is about now: " +
+				"nothing stored is broken by it. End the process that has the database open, such as another window of OpenCode, " +
+				"then send the prompt again.",
 		},
 		{
-			Rank:        245,
-			Any:         []provider.Words{{"readonly database"}, {"sqlite_readonly"}, {"unable to open database file"}, {"sqlite_cantopen"}},
-			About:       request.AboutStore,
-			Explanation: "OpenCode may not open or write its database. Often a program that ran as root made the file. Make the database, the files beside it and their folder belong to your user, and writable. Nothing stored is broken by that.",
+			Rank: 245,
+			Any: []provider.Words{{"readonly database"}, {"sqlite_readonly"}, {"unable to open database file"},
+				{"sqlite_cantopen"}},
+			About: request.AboutStore,
+			Explanation: "OpenCode may not open or write its database. Often a program that ran as root made the file. Make " +
+				"the database, the files beside it and their folder belong to your user, and writable. Nothing stored is broken " +
+				"by that.",
 		},
 		{
-			Rank:        250,
-			Any:         []provider.Words{{"disk i/o error"}, {"sqlite_ioerr"}, {"sqlite_protocol"}},
-			About:       request.AboutStore,
-			Explanation: "The disk or the network file system failed while OpenCode used its database. Check them first. If the database is damaged, `mend salvage` brings back every row that can be read; it reads around what the disk cannot.",
+			Rank:  250,
+			Any:   []provider.Words{{"disk i/o error"}, {"sqlite_ioerr"}, {"sqlite_protocol"}},
+			About: request.AboutStore,
+			Explanation: "The disk or the network file system failed while OpenCode used its database. Check them first. If " +
+				"the database is damaged, `mend salvage` brings back every row that can be read; it reads around what the disk " +
+				"cannot.",
 		},
 		{
 			Rank: 255,
@@ -158,26 +183,32 @@ var errorTexts = provider.ErrorTexts{
 				{"failed to run the query", "create table"},
 				{"migrations in the database that do not match"},
 			},
-			About:       request.AboutStore,
-			Explanation: "The tables of the database are not those that this version of OpenCode expects, mostly after an update or a return to an older version. Run the newest version that used the store. `mend scan` shows whether the sessions can be read.",
+			About: request.AboutStore,
+			Explanation: "The tables of the database are not those that this version of OpenCode expects, mostly after an " +
+				"update or a return to an older version. Run the newest version that used the store. `mend scan` shows whether " +
+				"the sessions can be read.",
 		},
 		{
-			Rank:        181,
-			Any:         []provider.Words{{"compaction produced no summary"}, {"compaction worker returned"}, {"generate compressed context"}, {"auto compact failed"}},
-			Class:       repair.ContextTooLong,
-			Explanation: "The agent could not compact the session: the model gave no summary. Nothing stored is broken. Compact it with another model, or `mend trim SESSION` makes the next request smaller and removes nothing.",
+			Rank: 181,
+			Any: []provider.Words{{"compaction produced no summary"}, {"compaction worker returned"},
+				{"generate compressed context"}, {"auto compact failed"}},
+			Class: repair.ContextTooLong,
+			Explanation: "The agent could not compact the session: the model gave no summary. Nothing stored is broken. " +
+				"Compact it with another model, or `mend trim SESSION` makes the next request smaller and removes nothing.",
 		},
 		{
-			Rank:        260,
-			Any:         []provider.Words{{"string or blob too big"}, {"sqlite_toobig"}, {"sqlite_nomem"}},
-			About:       request.AboutStore,
-			Explanation: "What OpenCode loads at once is too large for it. Continue in a new session; a newer version may load it.",
+			Rank:  260,
+			Any:   []provider.Words{{"string or blob too big"}, {"sqlite_toobig"}, {"sqlite_nomem"}},
+			About: request.AboutStore,
+			Explanation: "What OpenCode loads at once is too large for it. Continue in a new session; a newer version may " +
+				"load it.",
 		},
 		{
-			Rank:        270, // a log may say why before it says this
-			Any:         []provider.Words{{"unexpected server error. check server logs"}},
-			Class:       repair.UnreadableRecord,
-			Explanation: "OpenCode failed before it sent a request, mostly because it cannot read something stored in the session. A damaged database, a missing folder or a wrong setting do the same: `opencode --print-logs` says which.",
+			Rank:  270, // a log may say why before it says this
+			Any:   []provider.Words{{"unexpected server error. check server logs"}},
+			Class: repair.UnreadableRecord,
+			Explanation: "OpenCode failed before it sent a request, mostly because it cannot read something stored in the " +
+				"session. A damaged database, a missing folder or a wrong setting do the same: `opencode --print-logs` says which.",
 		},
 	},
 	Tool: `(?:unavailable tool|no such tool)[:\s'"]+([^'".\s]+)`,

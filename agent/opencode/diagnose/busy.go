@@ -30,9 +30,11 @@ func WhyBusy(s *record.Session, now, held time.Time, free bool) string {
 	newest, wrong := newestTime(s, now.Add(youth))
 	switch age := now.Sub(newest); {
 	case !held.IsZero() && (wrong || !held.After(newest)):
-		return "the last answer is not finished, and a process of OpenCode that was running then has the store open; wait until it is done, or end it"
+		return "the last answer is not finished, and a process of OpenCode that was running then has the store open; wait " +
+			"until it is done, or end it"
 	case age < youth:
-		return fmt.Sprintf("the last answer is not finished, and was written %d seconds ago; mend waits until %s, as OpenCode may still be working", max(0, int(age.Seconds())), newest.Add(youth).Format(time.TimeOnly))
+		return fmt.Sprintf("the last answer is not finished, and was written %d seconds ago; mend waits until %s, as "+
+			"OpenCode may still be working", max(0, int(age.Seconds())), newest.Add(youth).Format(time.TimeOnly))
 	}
 	return ""
 }

@@ -48,13 +48,15 @@ func isSummary(m *record.Message) bool {
 	return m.Role == change.RoleAssistant && js.Parse(m.Data).Get("summary").Truthy()
 }
 
-// findOpenSummaries finds summaries of compactions that have no end. OpenCode 1 does not need it; the import of OpenCode 2
-// drops the compaction (docs/opencode.md).
+// findOpenSummaries finds summaries of compactions that have no end. OpenCode 1 does not need it; the import of
+// OpenCode 2 drops the compaction (docs/opencode.md).
 func findOpenSummaries(c *simulation) (fs []finding) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		if isSummary(m) && m.Completed == 0 && m.Finish != "" && !m.Failed && !m.Malformed() && !c.settings[own].profile.Tree() {
-			const why = "The summary of a compaction has no end. OpenCode 2 would not import the compaction, and would send all that it replaced again."
+		if isSummary(m) && m.Completed == 0 && m.Finish != "" && !m.Failed && !m.Malformed() &&
+			!c.settings[own].profile.Tree() {
+			const why = "The summary of a compaction has no end. OpenCode 2 would not import the compaction, and would send " +
+				"all that it replaced again."
 			fs = append(fs, finding{Ref: m.Ref, Tier: repair.Ask, Text: why})
 		}
 	}

@@ -18,11 +18,11 @@
 //
 // What the provider refuses is fixed by the engine, see package repair.
 //
-//	rule            is about                                fixed by, the first that holds                     loses
-//	R12, R16, clock messages with ids from before the      ids in the order of time, with all references,      the ids, the times
-//	                clock's wrap, or dated in the future   and times that follow the messages before
-//	unreadable      damaged records                         what can be read stays, the rest is completed       what cannot be read
-//	field, screen   missing fields, or of a wrong form      from the session, or one that means nothing        a value of a wrong form
+//	rule             is about                          fixed by, the first that holds       loses
+//	R12, R16, clock  ids from before the clock's wrap, ids in the order of time, and times  the ids, the times
+//	                 or dates in the future            that follow the messages before
+//	unreadable       damaged records                   what can be read, and defaults       what cannot be read
+//	field, screen    missing fields, or wrong types    the session's value, or a neutral    a value of a wrong type
 //	beside, order, nothing, name, session, no-session, unlisted, stray, hidden, place, unavailable: see [rows]
 //
 // # What a fix never does

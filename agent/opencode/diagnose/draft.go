@@ -10,8 +10,9 @@ import (
 	"mend/repair"
 )
 
-// A draft is a copy of a session that fixes edit: copy on write. It has its own list of messages, and its own list of parts
-// for each message that [draft.message] or [draft.part] returned. The bytes of records are shared: an edit replaces them.
+// A draft is a copy of a session that fixes edit: copy on write. It has its own list of messages, and its own list of
+// parts for each message that [draft.message] or [draft.part] returned. The bytes of records are shared: an edit
+// replaces them.
 type draft struct {
 	c     *simulation // of the session before any fix
 	s     *record.Session

@@ -137,7 +137,8 @@ func (k *facts) ofMessage(m *record.Message) schema.Context {
 		folder = k.workFolder()
 	}
 	return schema.Context{
-		Ref: m.Ref, Role: own.Role, Time: cmp.Or(own.Created, k.s.Created, near(1, func(x *record.Message) bool { return x.Created > 0 }).Created),
+		Ref: m.Ref, Role: own.Role, Time: cmp.Or(own.Created, k.s.Created, near(1,
+			func(x *record.Message) bool { return x.Created > 0 }).Created),
 		Agent:    cmp.Or(agentOf(own), agentOf(near(step, func(x *record.Message) bool { return agentOf(x) != "" }))),
 		Provider: cmp.Or(own.ProviderID, model.ProviderID), Model: cmp.Or(own.ModelID, model.ModelID),
 		Parent: near(-1, func(x *record.Message) bool { return x.Role == change.RoleUser }).ID,

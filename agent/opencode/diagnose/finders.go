@@ -76,7 +76,8 @@ func findEmptied(c *simulation) []finding {
 	if !answered {
 		return nil
 	}
-	return []finding{{Text: fmt.Sprintf("None of its %d messages has any content: what was said is gone.", len(c.s.Messages))}}
+	return []finding{{Text: fmt.Sprintf("None of its %d messages has any content: what was said is gone.",
+		len(c.s.Messages))}}
 }
 
 func isSomething(p *record.Part) bool {

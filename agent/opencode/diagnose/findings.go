@@ -40,7 +40,8 @@ func (c *simulation) Send(shown repair.Setting) repair.Sent {
 	}
 	for _, w := range sent.Refused {
 		f := finding{Code: w.Rule, Ref: firstRef(w.Refs), Text: w.Message, Severity: c.severity(w)}
-		f.Unknown = repair.BesideUnknown(r.Request, w) || (f.Code == render.FailureSession || f.Code == render.FailureProjectRow) && mayBeNew(f.Text)
+		f.Unknown = repair.BesideUnknown(r.Request, w) ||
+			(f.Code == render.FailureSession || f.Code == render.FailureProjectRow) && mayBeNew(f.Text)
 		if isRule(f.Code) && c.isSubtask(f.Ref) {
 			f.Fixes = []repair.Fix{} // those of the rule are for answers
 		}

@@ -53,7 +53,8 @@ func (c *simulation) folder() (path, name string) {
 
 func whyFolder(c *simulation, f finding) string {
 	path, name := c.folder()
-	return fmt.Sprintf("The %s %s %s. OpenCode 1.17.9 and later answer no prompt in a session without its folder (HTTP 500).", name, path, f.Text)
+	return fmt.Sprintf("The %s %s %s. OpenCode 1.17.9 and later answer no prompt in a session without its folder (HTTP "+
+		"500).", name, path, f.Text)
 }
 
 // whyNoFolder returns what the user can do about a missing folder; "" for other findings,
@@ -73,7 +74,9 @@ func (c *simulation) whyNoFolder(f finding) string {
 	if all, _ := c.env.Places(); len(all) > 0 {
 		to = shellQuote(all[0])
 	}
-	return fmt.Sprintf("Where it is now is not certain. If it was moved or renamed: mend move %s %s. If it was deleted, create it (%s), if it is on another disk, mount that; then restart OpenCode.", shellQuote(path), to, makeFolder(f, path))
+	return fmt.Sprintf("Where it is now is not certain. If it was moved or renamed: mend move %s %s. If it was deleted, "+
+		"create it (%s), if it is on another disk, mount that; then restart OpenCode.", shellQuote(path), to,
+		makeFolder(f, path))
 }
 
 // makeFolder returns the command that makes a folder.
@@ -104,7 +107,8 @@ func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''
 func fixFolder(c *simulation, f finding) []repair.Fix {
 	if to, certain := c.newFolder(f); certain {
 		return []repair.Fix{{
-			Text:  "The session belongs to " + to + " from now on, the one folder of the same repository. mend move does that for all sessions of the old one.",
+			Text: "The session belongs to " + to + " from now on, the one folder of the same repository. mend move does that " +
+				"for all sessions of the old one.",
 			Whole: true,
 			Edit: draftEdit(func(d *draft) error {
 				d.s.Info, d.s.Directory = d.s.Info.WithCol(change.TextCol("directory", to)), to

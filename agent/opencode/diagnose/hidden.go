@@ -37,7 +37,8 @@ func (c *simulation) hiddenMessages() map[string]string {
 	beside := map[string]string{}
 	for _, s := range c.s.Stray {
 		if s.Kind != change.StrayIgnored && s.Kind != change.StrayFile {
-			beside[s.Message] = cmp.Or(beside[s.Message], fmt.Sprintf("%s cannot be read as content of a message (%s), %s", s.Path, s.Why, adviceHidden))
+			beside[s.Message] = cmp.Or(beside[s.Message],
+				fmt.Sprintf("%s cannot be read as content of a message (%s), %s", s.Path, s.Why, adviceHidden))
 		}
 	}
 	for i := range c.s.Messages {

@@ -36,7 +36,8 @@ func (c *simulation) futureDate(f finding) string {
 
 func whyEndsWithAnswer(c *simulation, f finding) string {
 	if at := c.futureDate(f); at != "" {
-		return "The request ends with an assistant message that is dated in the future (" + at + "), so every new prompt sorts before it."
+		return "The request ends with an assistant message that is dated in the future (" + at +
+			"), so every new prompt sorts before it."
 	}
 	return "The request ends with an assistant message."
 }
@@ -93,7 +94,8 @@ func fixOrder(c *simulation, _ finding) []repair.Fix {
 	}
 	fixes := []repair.Fix{fix}
 	if broken := malformed(c.s); len(broken) > 0 { // a damaged record cannot get another id
-		fix.Text, fix.Loses = "What is damaged is rebuilt from what can be read. "+fix.Text, strings.TrimSpace("What cannot be read. "+fix.Loses)
+		fix.Text, fix.Loses = "What is damaged is rebuilt from what can be read. "+fix.Text,
+			strings.TrimSpace("What cannot be read. "+fix.Loses)
 		fix.Edit = draftEdit(func(d *draft) error {
 			for _, ref := range broken {
 				for _, x := range c.known().recordFixes(finding{Ref: ref}) {

@@ -119,8 +119,9 @@ func findLostInfo(c *simulation) []finding {
 		return nil
 	}
 	return []finding{{
-		Ref:  change.Ref{Kind: change.KindSession, Session: c.s.ID},
-		Text: "The session's own data is gone, only its messages are left. OpenCode does not list the session, and answers no prompt in it.",
+		Ref: change.Ref{Kind: change.KindSession, Session: c.s.ID},
+		Text: "The session's own data is gone, only its messages are left. OpenCode does not list the session, and answers " +
+			"no prompt in it.",
 	}}
 }
 
@@ -137,11 +138,13 @@ func whyProjectRow(c *simulation, f finding) string {
 	if !c.s.ProjectRow.IsRow() {
 		what = "file"
 	}
-	return fmt.Sprintf("The %s of the session's project is damaged (%s), so OpenCode does not start in the project's folders.", what, f.Text)
+	return fmt.Sprintf("The %s of the session's project is damaged (%s), so OpenCode does not start in the project's "+
+		"folders.", what, f.Text)
 }
 
 func whyLostProject(_ *simulation, f finding) string {
-	return fmt.Sprintf("The session belongs to the project %q, which is not in the database. OpenCode does not list the session, and newer versions cannot continue it.", f.Text)
+	return fmt.Sprintf("The session belongs to the project %q, which is not in the database. OpenCode does not list the "+
+		"session, and newer versions cannot continue it.", f.Text)
 }
 
 func whyDefect(_ *simulation, f finding) string {
@@ -150,12 +153,15 @@ func whyDefect(_ *simulation, f finding) string {
 			return fmt.Sprintf("The row of %s has no usable id: %s.", kindWords(f.Ref.Kind), f.Text)
 		}
 		if f.Ref.Kind == change.KindSession {
-			return fmt.Sprintf("The session's file has another id inside than in its name (%s). Prompts are answered, but the session cannot be opened from the list.", f.Text)
+			return fmt.Sprintf("The session's file has another id inside than in its name (%s). Prompts are answered, but the "+
+				"session cannot be opened from the list.", f.Text)
 		}
 		if f.Text == record.NoID {
-			return fmt.Sprintf("The file of %s has no id in it, so it has no certain place among the others, and mend cannot tell what OpenCode sends.", kindWords(f.Ref.Kind))
+			return fmt.Sprintf("The file of %s has no id in it, so it has no certain place among the others, and mend cannot "+
+				"tell what OpenCode sends.", kindWords(f.Ref.Kind))
 		}
-		return fmt.Sprintf("%s is stored under another id than the one inside it: %s.", capitalized(kindWords(f.Ref.Kind)), f.Text)
+		return fmt.Sprintf("%s is stored under another id than the one inside it: %s.", capitalized(kindWords(f.Ref.Kind)),
+			f.Text)
 	}
 	return fmt.Sprintf("The session's own data is damaged (%s). OpenCode fails on it, or cannot list any session.", f.Text)
 }
@@ -221,12 +227,14 @@ func findUnlisted(c *simulation) []finding {
 	}
 	f := finding{
 		Ref: c.s.Info.Ref, Severity: repair.Broken,
-		Text: fmt.Sprintf("The session belongs to the project %s, but OpenCode now uses the folder as project %s and does not list the session there.", cmp.Or(c.s.Info.Ref.Project, c.s.Project), c.s.Newer),
+		Text: fmt.Sprintf("The session belongs to the project %s, but OpenCode now uses the folder as project %s and does "+
+			"not list the session there.", cmp.Or(c.s.Info.Ref.Project, c.s.Project), c.s.Newer),
 	}
 	if c.isUnanswered() {
 		f.Text += " It answers no prompt in the session there, either."
 		if at := c.projectFolder(); at != "" {
-			f.Severity, f.Text = repair.Latent, f.Text+" In "+at+", which may still be a folder of the session's project, it does."
+			f.Severity, f.Text = repair.Latent, f.Text+" In "+at+", which may still be a folder of the session's project, it "+
+				"does."
 		}
 	}
 	return []finding{f}
@@ -238,7 +246,8 @@ func (c *simulation) isUnanswered() bool { return !c.s.Info.IsRow() && c.setting
 // findElsewhere finds other records of the session.
 func findElsewhere(c *simulation) (fs []finding) {
 	for _, o := range c.s.Others {
-		says := fmt.Sprintf("The session is stored a second time, in the project %s. OpenCode reads that one in the folders of that project.", o.Project)
+		says := fmt.Sprintf("The session is stored a second time, in the project %s. OpenCode reads that one in the "+
+			"folders of that project.", o.Project)
 		fs = append(fs, finding{Ref: c.s.Info.Ref, Detail: "other " + o.Project, Text: says})
 	}
 	return fs

@@ -20,24 +20,32 @@ func Classes() []repair.Class { return append(repair.Classes(), IDsBeforeWrap) }
 
 var classes = map[repair.Class]repair.Explanation{
 	IDsBeforeWrap: {
-		Tier:    repair.Auto,
-		Meaning: "The session has ids from before 2026-08-14, when OpenCode's id clock wrapped. Older versions of OpenCode then consider every new prompt answered.",
-		Fix:     "Messages and what is in them get new ids in chronological order, and all references are updated.",
-		Loses:   "The former ids.",
+		Tier: repair.Auto,
+		Meaning: "The session has ids from before 2026-08-14, when OpenCode's id clock wrapped. Older versions of OpenCode " +
+			"then consider every new prompt answered.",
+		Fix:   "Messages and what is in them get new ids in chronological order, and all references are updated.",
+		Loses: "The former ids.",
 	},
 	repair.HiddenSession: {
-		Meaning: "The agent does not list the session, or does not find it: it is archived, belongs to a project entry that a newer one replaced, or the agent's index names another place.",
-		Fix:     "mend restore lists the session again. mend fix does so only where the agent answers no prompt in it: to archive a session may be intentional.",
+		Meaning: "The agent does not list the session, or does not find it: it is archived, belongs to a project entry " +
+			"that a newer one replaced, or the agent's index names another place.",
+		Fix: "mend restore lists the session again. mend fix does so only where the agent answers no prompt in it: to " +
+			"archive a session may be intentional.",
 	},
 	repair.MissingFolder: {
-		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and later answer no prompt in such a session: each ends with HTTP 500.",
-		Fix:     "If exactly one folder has the same repository, the session belongs to that from now on. Else it is for you to say: mend move OLD NEW if the folder was moved or renamed, mkdir if it was deleted. A path of Windows on another system is emptied.",
+		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and " +
+			"later answer no prompt in such a session: each ends with HTTP 500.",
+		Fix: "If exactly one folder has the same repository, the session belongs to that from now on. Else it is for " +
+			"you to say: mend move OLD NEW if the folder was moved or renamed, mkdir if it was deleted. A path of Windows on " +
+			"another system is emptied.",
 	},
 }
 
 const (
-	notInStore     = "A tool call and its result are stored as one, so this happens while the request is built, often after a compaction."
-	whyLongText    = "The text was not made by a tool, so mend does not remove it. To continue without it, fork the session before that message."
+	notInStore = "A tool call and its result are stored as one, so this happens while the request is built, often " +
+		"after a compaction."
+	whyLongText = "The text was not made by a tool, so mend does not remove it. To continue without it, fork the " +
+		"session before that message."
 	endsWithAnswer = "Nothing stored is broken. Send any message in the session."
 	unknownBytes   = "Its contents are unknown. Make it readable or restore a backup, then scan again."
 )
@@ -54,7 +62,8 @@ var rows = []repair.Rule{
 	{Code: "R10", Fixes: fixes(completeMessage)},
 	{Code: "R12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixLateAnswer), NoFix: endsWithAnswer},
 	{Code: "R16", Fixes: fixes(firstPromptFixes)},
-	{Code: "R27", Healed: "OpenCode 1.14.48 replaces that half by U+FFFD in prompts, answers and results. In the input of a call it does not."},
+	{Code: "R27", Healed: "OpenCode 1.14.48 replaces that half by U+FFFD in prompts, answers and results. In the input " +
+		"of a call it does not."},
 
 	{Code: "O1", NoFix: notInStore},
 	{Code: "O2", NoFix: notInStore},
@@ -79,7 +88,8 @@ var rows = []repair.Rule{
 	{Code: "B11", Fixes: fixes(completeMessage)},
 
 	{
-		Code: render.FailureUnreadable, Class: repair.UnreadableRecord, Why: why(whyUnreadable), Fixes: fixes(recordFixes), NoFix: unknownBytes,
+		Code: render.FailureUnreadable, Class: repair.UnreadableRecord, Why: why(whyUnreadable), Fixes: fixes(recordFixes),
+		NoFix:   unknownBytes,
 		Meaning: "A record is not JSON, is empty, or cannot be opened. OpenCode fails to read the session.",
 		Words:   "Unexpected end of JSON input",
 		Example: "A file of zero bytes after a full disk or a power cut.",
@@ -91,20 +101,28 @@ var rows = []repair.Rule{
 		Example: `A completed tool call without "output".`,
 		Healed:  "OpenCode 1.18.33 answers all the same.",
 	},
-	{Code: render.FailureMedia, Class: repair.InvalidFile, Healed: "OpenCode 1.15.0 leaves out what is attached to a result and is neither an image nor a PDF."},
+	{Code: render.FailureMedia, Class: repair.InvalidFile, Healed: "OpenCode 1.15.0 leaves out what is attached to a " +
+		"result and is neither an image nor a PDF."},
 	{
-		Code: render.FailureClock, Class: IDsBeforeWrap, ClassOf: classOf(classOfOrder), Find: find(findLatePrompt), Why: why(whyOrder), Fixes: fixes(fixLateAnswer),
-		Meaning: "A message sorts after every new prompt: its id is from before the id clock wrapped on 2026-08-14, or it is dated in the future. OpenCode considers every new prompt answered and stays silent, asks again without end because it does not see its own answer, or works on that message instead of the new prompt.",
+		Code: render.FailureClock, Class: IDsBeforeWrap, ClassOf: classOf(classOfOrder), Find: find(findLatePrompt),
+		Why: why(whyOrder), Fixes: fixes(fixLateAnswer),
+		Meaning: "A message sorts after every new prompt: its id is from before the id clock wrapped on 2026-08-14, or it " +
+			"is dated in the future. OpenCode considers every new prompt answered and stays silent, asks again without end " +
+			"because it does not see its own answer, or works on that message instead of the new prompt.",
 		Example: "A session of July 2026, opened in OpenCode 1.1 today; one written while the clock was a year ahead.",
 		Healed:  "OpenCode 1.18.15 takes a prompt for answered only if an answer names it.",
 	},
 	{
-		Code: render.FailureSubtask, Class: repair.ToolResultMissing, Why: why(whySubtask), NoFix: "mend does not know what the subtask would have done.",
-		Meaning: "A subtask was not run, because OpenCode was stopped or the subtask's agent or model does not exist. OpenCode runs it before it answers the next prompt. It fails if the agent or the model does not exist, and a provider that requires thinking before a call refuses the next request.",
+		Code: render.FailureSubtask, Class: repair.ToolResultMissing, Why: why(whySubtask),
+		NoFix: "mend does not know what the subtask would have done.",
+		Meaning: "A subtask was not run, because OpenCode was stopped or the subtask's agent or model does not exist. " +
+			"OpenCode runs it before it answers the next prompt. It fails if the agent or the model does not exist, and a " +
+			"provider that requires thinking before a call refuses the next request.",
 		Example: "A slash command for an agent that was removed.",
 	},
 	{
-		Code: render.FailureScreen, Class: repair.IncompleteRecord, Once: true, Why: why(whyScreen), Fixes: fixes(recordFixes), NoFix: "mend does not know this kind of content, and does not change it.",
+		Code: render.FailureScreen, Class: repair.IncompleteRecord, Once: true, Why: why(whyScreen),
+		Fixes: fixes(recordFixes), NoFix: "mend does not know this kind of content, and does not change it.",
 		Meaning: "A record works in requests, but newer versions of OpenCode cannot show the session.",
 		Example: `A tool call whose "state.input" is a text.`,
 	},
@@ -113,99 +131,143 @@ var rows = []repair.Rule{
 	{Code: "tool-name", Severity: repair.Latent, Find: find(findToolNames)},
 	{Code: "order", Find: find(findThinkingOrder)},
 	{
-		Code: "emptied", Class: repair.LostContent, Severity: repair.Lost, Find: find(findEmptied), NoFix: "mend restore brings it back if it was kept. OpenCode answers a prompt, and knows nothing of what was said before.",
-		Meaning: "No message of the session has a part, though the model answered: everything that was said is gone. OpenCode shows empty messages, and answers the next prompt as if it were the first one.",
+		Code: "emptied", Class: repair.LostContent, Severity: repair.Lost, Find: find(findEmptied),
+		NoFix: "mend restore brings it back if it was kept. OpenCode answers a prompt, and knows nothing of what was said " +
+			"before.",
+		Meaning: "No message of the session has a part, though the model answered: everything that was said is gone. " +
+			"OpenCode shows empty messages, and answers the next prompt as if it were the first one.",
 		Example: "A database that lost the pages of its table of parts, or a tree without its folder part.",
 	},
 	{
 		Code: "salvaged", Class: repair.LostContent, Severity: repair.Lost,
 		Meaning: "A salvage could not read some records of the session in the damaged database.",
 		Example: "A part on a page that was overwritten, and of which no event has a copy.",
-		NoFix:   "A repair cannot bring it back. mend restore does, if it was kept. mend forget ID, with the id of the salvage, drops the note.",
+		NoFix: "A repair cannot bring it back. mend restore does, if it was kept. mend forget ID, with the id of the " +
+			"salvage, drops the note.",
 	},
 	{
-		Code: "open-summary", Class: repair.IncompleteRecord, Severity: repair.Latent, Find: find(findOpenSummaries), Fixes: fixes(fixOpenSummary),
-		Meaning: "The summary of a compaction has no `time.completed`. OpenCode 1 sends it all the same. The import of OpenCode 2 drops the compaction, and the session then sends all of its history.",
+		Code: "open-summary", Class: repair.IncompleteRecord, Severity: repair.Latent, Find: find(findOpenSummaries),
+		Fixes: fixes(fixOpenSummary),
+		Meaning: "The summary of a compaction has no `time.completed`. OpenCode 1 sends it all the same. The import of " +
+			"OpenCode 2 drops the compaction, and the session then sends all of its history.",
 		Example: "A summary that a plugin wrote.",
 	},
 	{Code: "nothing", Find: find(findNothing), Fixes: fixes(completeMessage)},
 	{
-		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames), Why: why(whyDefect), Fixes: fixes(idFixes), NoFix: "OpenCode reads it anyway, so mend does not change it.",
+		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames), Why: why(whyDefect), Fixes: fixes(idFixes),
+		NoFix:   "OpenCode reads it anyway, so mend does not change it.",
 		Meaning: "A record is stored under another id than the one inside it, or under no usable id.",
-		Fix:     "A file without an id gets that of its name. Otherwise nothing is changed: OpenCode reads the record anyway.",
+		Fix: "A file without an id gets that of its name. Otherwise nothing is changed: OpenCode reads the record " +
+			"anyway.",
 	},
 	{
-		Code: render.FailureSession, Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findInfo), Why: why(whyDefect), Fixes: fixes(sessionInfoFixes), NoFix: unknownBytes,
+		Code: render.FailureSession, Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findInfo),
+		Why: why(whyDefect), Fixes: fixes(sessionInfoFixes), NoFix: unknownBytes,
 		Meaning: "The session's own record is damaged. OpenCode fails on it, or cannot list any session.",
 		Example: "A session row whose permission column is not JSON.",
 	},
 	{
-		Code: "no-session", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostInfo), NoFix: "mend does not make it again, because the session's project, folder and permission rules are in it alone. mend restore brings it back if it was kept.",
-		Meaning: "The session's own record does not exist, only its messages do. OpenCode does not list the session, and answers no prompt in it.",
+		Code: "no-session", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostInfo),
+		NoFix: "mend does not make it again, because the session's project, folder and permission rules are in it alone. " +
+			"mend restore brings it back if it was kept.",
+		Meaning: "The session's own record does not exist, only its messages do. OpenCode does not list the session, and " +
+			"answers no prompt in it.",
 		Example: "session/PROJECT/ses_….json or the row of the session was deleted, and its messages were not.",
 	},
 	{
-		Code: render.FailureProject, Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostProject), Why: why(whyLostProject), Fixes: fixes(projectFixes), NoFix: "No project in the database has the session's directory. Start OpenCode once in that directory, which creates the project, then scan again.",
+		Code: render.FailureProject, Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostProject),
+		Why: why(whyLostProject), Fixes: fixes(projectFixes), NoFix: "No project in the database has the session's " +
+			"directory. Start OpenCode once in that directory, which creates the project, then scan again.",
 		Meaning: "The session belongs to a project that is not in the database, so OpenCode does not list it.",
 		Fix:     "The session is moved to the project that has its directory.",
 		Loses:   "The id of its former project.",
 	},
 	{
 		Code: render.FailureProjectRow, Class: repair.UnreadableRecord, Why: why(whyProjectRow),
-		NoFix:   "mend changes no row or file of a project, which other sessions share. Restore it from a backup, or continue in a new session in another folder.",
+		NoFix: "mend changes no row or file of a project, which other sessions share. Restore it from a backup, or " +
+			"continue in a new session in another folder.",
 		Meaning: "The row or file of the session's project is damaged, so OpenCode does not start in its folders.",
 	},
 	{
-		Code: "events", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findEvents), NoFix: "To continue in a new session, fork this one (/fork). mend restore brings back an earlier state if it was kept.",
-		Meaning: "OpenCode 1.18 numbers the events of a session. The session's counter is behind its events, so the number of a new event is taken, and each prompt ends with HTTP 500.",
+		Code: "events", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findEvents),
+		NoFix: "To continue in a new session, fork this one (/fork). mend restore brings back an earlier state if it was " +
+			"kept.",
+		Meaning: "OpenCode 1.18 numbers the events of a session. The session's counter is behind its events, so the number " +
+			"of a new event is taken, and each prompt ends with HTTP 500.",
 		Words:   "Unexpected server error. Check server logs for details.",
 		Example: "A database that was merged or restored table by table, without event_sequence.",
 	},
 	{
-		Code: "index", Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findIndexFault), NoFix: "The database must be rebuilt, and mend changes nothing before that. \"mend scan\" says how.",
-		Meaning: "A part of the database is damaged that is not of the session, whose rows are whole. If OpenCode meets it when it reads the session or writes for a prompt, it stops with an error, or shows a part of the session.",
+		Code: "index", Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findIndexFault),
+		NoFix: "The database must be rebuilt, and mend changes nothing before that. \"mend scan\" says how.",
+		Meaning: "A part of the database is damaged that is not of the session, whose rows are whole. If OpenCode meets it " +
+			"when it reads the session or writes for a prompt, it stops with an error, or shows a part of the session.",
 		Words:   "SQLiteError: database disk image is malformed",
 		Example: "Pages of the database were overwritten, by a disk that failed or a copy made while OpenCode was writing.",
 	},
 	{
-		Code: folderRule, Class: repair.MissingFolder, Shown: repair.NoFolder, Find: find(findFolder), Why: why(whyFolder), Fixes: fixes(fixFolder),
-		Meaning: "The folder of the session does not exist on this machine, or a file is in its place. OpenCode 1.17.9 and later answer no prompt in the session; older versions do.",
-		Words:   "Unexpected server error. Check server logs for details.",
-		Example: "A project that was deleted, renamed, or is on a disk that is not mounted; a database that was copied to a machine with another user name.",
+		Code: folderRule, Class: repair.MissingFolder, Shown: repair.NoFolder, Find: find(findFolder), Why: why(whyFolder),
+		Fixes: fixes(fixFolder),
+		Meaning: "The folder of the session does not exist on this machine, or a file is in its place. OpenCode 1.17.9 and " +
+			"later answer no prompt in the session; older versions do.",
+		Words: "Unexpected server error. Check server logs for details.",
+		Example: "A project that was deleted, renamed, or is on a disk that is not mounted; a database that was copied to " +
+			"a machine with another user name.",
 	},
 	{
-		Code: "unlisted", Class: repair.HiddenSession, Shown: repair.Hidden, Find: find(findUnlisted), Fixes: fixes(unlistedFixes),
-		Meaning: "OpenCode does not list the session: its folder is of another project now. OpenCode 1.1 then answers no prompt in it either.",
-		Fix:     "The session's record is moved to the project of its folder: by mend restore, and for OpenCode 1.1 by a repair.",
-		Loses:   "The id of its former project.",
+		Code: "unlisted", Class: repair.HiddenSession, Shown: repair.Hidden, Find: find(findUnlisted),
+		Fixes: fixes(unlistedFixes),
+		Meaning: "OpenCode does not list the session: its folder is of another project now. OpenCode 1.1 then answers no " +
+			"prompt in it either.",
+		Fix: "The session's record is moved to the project of its folder: by mend restore, and for OpenCode 1.1 by a " +
+			"repair.",
+		Loses: "The id of its former project.",
 	},
 	{
-		Code: "archived", Class: repair.HiddenSession, Shown: repair.Archived, Find: find(findArchived), Fixes: fixes(archivedFixes),
+		Code: "archived", Class: repair.HiddenSession, Shown: repair.Archived, Find: find(findArchived),
+		Fixes:   fixes(archivedFixes),
 		Meaning: "The session is archived, so OpenCode does not list it.",
 		Loses:   "The time at which it was archived.",
 	},
 	{
-		Code: "left-behind", Class: repair.HiddenSession, Severity: repair.Broken, Find: findTakeover(true, "OpenCode 2 has taken over the database, and has not imported the session: it shows nothing of it."),
-		NoFix:   "mend changes nothing in such a database. \"mend scan SESSION --text\" prints the session, \"mend keep\" copies it, and OpenCode 1 still opens it.",
-		Meaning: "OpenCode 2 has taken over the database, and did not import the session: it imports once, and some sessions are left out or were made later.",
-		Words:   "the session this tab points to no longer exists on this server",
+		Code: "left-behind", Class: repair.HiddenSession, Severity: repair.Broken,
+		Find: findTakeover(true, "OpenCode 2 has taken over the database, and has not imported the session: it shows "+
+			"nothing of it."),
+		NoFix: "mend changes nothing in such a database. \"mend scan SESSION --text\" prints the session, \"mend keep\" " +
+			"copies it, and OpenCode 1 still opens it.",
+		Meaning: "OpenCode 2 has taken over the database, and did not import the session: it imports once, and some " +
+			"sessions are left out or were made later.",
+		Words: "the session this tab points to no longer exists on this server",
 	},
 	{
-		Code: "taken-over", Class: repair.HiddenSession, Severity: repair.Note, Shown: repair.TakenOver, Find: findTakeover(false, "OpenCode 2 has taken over the database. What it has of the session is not judged."),
-		NoFix:   "mend changes nothing in such a database. Its copy is of the time before the import.",
-		Meaning: "OpenCode 2 has taken over the database, and has the session in tables of its own, which mend does not judge.",
+		Code: "taken-over", Class: repair.HiddenSession, Severity: repair.Note, Shown: repair.TakenOver,
+		Find:  findTakeover(false, "OpenCode 2 has taken over the database. What it has of the session is not judged."),
+		NoFix: "mend changes nothing in such a database. Its copy is of the time before the import.",
+		Meaning: "OpenCode 2 has taken over the database, and has the session in tables of its own, which mend does not " +
+			"judge.",
 	},
-	{Code: "elsewhere", Class: repair.HiddenSession, Find: find(findElsewhere), Meaning: "OpenCode 1.1 has the session a second time, in another project, and reads that one in the folders of that project.", NoFix: "Not changed: which of the two is meant is not known. The session itself is fine, and mend can still repair it."},
-	stray("OpenCode 1.1 reads each file in this folder as part of the session, and fails or reads one too many: %s.", repair.Rule{
-		Code:    "beside",
-		Meaning: "A file that is not a record is among the records. OpenCode 1.1 reads it as one, and fails or reads one too many.",
-		NoFix:   yourFile,
-		Example: "part/msg_…/prt_….json.bak, a backup of an editor.",
-	}),
-	stray("mend cannot use a row of the database (%s): its session is not examined, or OpenCode lists no session because of it.", repair.Rule{
-		Code:    "row",
-		NoFix:   "mend changes no row that it cannot name in its journal. OpenCode opens every other session by its id (opencode --session ID); mend scan prints the ids.",
-		Meaning: "A row is of no form that OpenCode writes: its id is not valid, its time is not an integer, or its data is a blob. Its session is not examined, and OpenCode may list no session because of it.",
+	{
+		Code: "elsewhere", Class: repair.HiddenSession, Find: find(findElsewhere),
+		Meaning: "OpenCode 1.1 has the session a second time, in another project, and reads that one in the folders of " +
+			"that project.",
+		NoFix: "Not changed: which of the two is meant is not known. The session itself is fine, and mend can still " +
+			"repair it.",
+	},
+	stray("OpenCode 1.1 reads each file in this folder as part of the session, and fails or reads one too many: %s.",
+		repair.Rule{
+			Code: "beside",
+			Meaning: "A file that is not a record is among the records. OpenCode 1.1 reads it as one, and fails or reads one " +
+				"too many.",
+			NoFix:   yourFile,
+			Example: "part/msg_…/prt_….json.bak, a backup of an editor.",
+		}),
+	stray("mend cannot use a row of the database (%s): its session is not examined, or OpenCode lists no session "+
+		"because of it.", repair.Rule{
+		Code: "row",
+		NoFix: "mend changes no row that it cannot name in its journal. OpenCode opens every other session by its id " +
+			"(opencode --session ID); mend scan prints the ids.",
+		Meaning: "A row is of no form that OpenCode writes: its id is not valid, its time is not an integer, or its data " +
+			"is a blob. Its session is not examined, and OpenCode may list no session because of it.",
 	}),
 	stray("Unexpected file at %s (not a session).", repair.Rule{
 		Code:    "stray",
@@ -218,15 +280,18 @@ var rows = []repair.Rule{
 		Meaning: "A file or folder of the session cannot be opened, so its contents are unknown.",
 	}),
 	stray("OpenCode stores the session in a folder here, and answers no prompt without it: %s.", repair.Rule{
-		Code:    "place",
-		NoFix:   "mend does not know whose it is, so it leaves it. Where nothing is in its place, OpenCode makes the folder again, and mend restore brings back the session if it was kept.",
-		Meaning: "Something else is in the place of a folder of records. OpenCode cannot store anything there, and answers no prompt.",
+		Code: "place",
+		NoFix: "mend does not know whose it is, so it leaves it. Where nothing is in its place, OpenCode makes the " +
+			"folder again, and mend restore brings back the session if it was kept.",
+		Meaning: "Something else is in the place of a folder of records. OpenCode cannot store anything there, and answers " +
+			"no prompt.",
 		Example: "A file message instead of the folder with all messages.",
 	}),
 	stray("OpenCode follows this link and mend does not, so the contents are unknown: %s.", repair.Rule{
-		Code:    "linked",
-		NoFix:   "mend follows no link in a store, so it does not know whether the session works.",
-		Meaning: "A folder of the session's records is a symbolic link. OpenCode follows it and mend does not, so its contents are unknown.",
+		Code:  "linked",
+		NoFix: "mend follows no link in a store, so it does not know whether the session works.",
+		Meaning: "A folder of the session's records is a symbolic link. OpenCode follows it and mend does not, so its " +
+			"contents are unknown.",
 	}),
 
 	{Code: "unavailable", Find: find(findUnavailable)},

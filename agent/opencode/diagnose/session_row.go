@@ -33,7 +33,8 @@ func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
 	data, shape := r.Data, schema.SessionTimes // the agent accepts the other fields as they are
 	text, loses := "Extra bytes around it are removed.", ""
 	if !v.Complete {
-		shape, text, loses = schema.SessionFile, "The session's own data is rebuilt from what can be read and from its messages.", "Other fields of the session, such as settings. "+losesRules
+		shape, text, loses = schema.SessionFile, "The session's own data is rebuilt from what can be read and from its "+
+			"messages.", "Other fields of the session, such as settings. "+losesRules
 		if len(v.Cut) > 0 && v.Cut[0] != "title" && v.Cut[0] != "time" { // a part of a revert would have another meaning
 			data, _ = jsonedit.Remove(data, v.Cut[0])
 		}
@@ -53,7 +54,8 @@ func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
 	})}}
 }
 
-const losesRules = "If permission rules are among them, OpenCode's own settings apply instead, and may allow what a lost rule denied."
+const losesRules = "If permission rules are among them, OpenCode's own settings apply instead, and may allow what a " +
+	"lost rule denied."
 
 // rowFixes returns the fix of the columns that the agent cannot use: each becomes NULL, or gets a value
 // from the messages or one that means nothing if it may not be NULL. All other columns stay as they are.
@@ -78,7 +80,8 @@ func rowFixes(s *record.Session, x schema.Context) []repair.Fix {
 		loses += " " + losesRules
 	}
 	return []repair.Fix{{
-		Text: "The columns that OpenCode cannot read are emptied, or get a value from the messages or one that means nothing: " +
+		Text: "The columns that OpenCode cannot read are emptied, or get a value from the messages or one that means " +
+			"nothing: " +
 			listed(names) + ".",
 		Loses: loses, Whole: true,
 		Edit: draftEdit(func(d *draft) error {

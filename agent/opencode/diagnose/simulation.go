@@ -192,7 +192,8 @@ func (c *simulation) render(set setting) render.Request {
 			return c.requests[i].Request
 		}
 	}
-	s := render.Settings{Profile: set.profile, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads, Target: c.env.Target}
+	s := render.Settings{Profile: set.profile, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads,
+		Target: c.env.Target}
 	s.Model, s.Version = c.request.Model, c.request.Version
 	r := c.view().Render(s)
 	if c.newer() != "" {
@@ -249,7 +250,8 @@ func (c *simulation) judgesAll() bool { return c.request.AllSettings || c.reques
 func Thinks(s *record.Session) bool {
 	newest := s.LatestAssistant()
 	return newest != nil && slices.ContainsFunc(s.Messages, func(m record.Message) bool {
-		return m.Role == change.RoleAssistant && m.ProviderID == newest.ProviderID && m.ModelID == newest.ModelID && m.HasThinking()
+		return m.Role == change.RoleAssistant && m.ProviderID == newest.ProviderID && m.ModelID == newest.ModelID &&
+			m.HasThinking()
 	})
 }
 

@@ -12,7 +12,8 @@ import (
 type DepthError struct{ Ref change.Ref }
 
 func (e *DepthError) Error() string {
-	return fmt.Sprintf("the %v %s nests objects and lists deeper than %d levels, so mend leaves it alone; mend restore brings back an earlier state if it was kept", e.Ref.Kind, e.Ref, jsonedit.MaxDepth)
+	return fmt.Sprintf("the %v %s nests objects and lists deeper than %d levels, so mend leaves it alone; mend restore "+
+		"brings back an earlier state if it was kept", e.Ref.Kind, e.Ref, jsonedit.MaxDepth)
 }
 
 // CheckDepth returns a [*DepthError] for the first record that nests too deep.

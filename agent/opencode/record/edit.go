@@ -109,13 +109,15 @@ func (m *Message) Remove(ref change.Ref) {
 // the message, or else a part of the session, or else the message. The times are the
 // message's. Nothing depends on the clock or on random numbers.
 func (s *Session) NewTextPart(m *Message, id, text string) Part {
-	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeText), textMember("text", text), {Name: "synthetic", Raw: []byte("true")}})
+	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeText), textMember("text", text), {Name: "synthetic",
+		Raw: []byte("true")}})
 }
 
 // NewReasoning returns a new reasoning part, otherwise like [Session.NewTextPart].
 func (s *Session) NewReasoning(m *Message, id, text string) Part {
 	return s.newPart(m, id, []jsonedit.Member{
-		textMember("type", TypeReasoning), textMember("text", text), {Name: "time", Raw: fmt.Appendf(nil, `{"start":%d,"end":%[1]d}`, m.Created)},
+		textMember("type", TypeReasoning), textMember("text", text),
+		{Name: "time", Raw: fmt.Appendf(nil, `{"start":%d,"end":%[1]d}`, m.Created)},
 	})
 }
 
@@ -154,7 +156,8 @@ func textMember(name, text string) jsonedit.Member {
 func partCols(neighbour *change.Record, m *Message, ref change.Ref) change.Cols {
 	created, _ := m.Col("time_created")
 	updated, _ := m.Col("time_updated")
-	r := change.Record{Cols: change.NewCols(change.Col{Name: "id"}, change.Col{Name: "message_id"}, change.Col{Name: "session_id"}, change.Col{Name: "time_created"}, change.Col{Name: "time_updated"})}
+	r := change.Record{Cols: change.NewCols(change.Col{Name: "id"}, change.Col{Name: "message_id"},
+		change.Col{Name: "session_id"}, change.Col{Name: "time_created"}, change.Col{Name: "time_updated"})}
 	if neighbour.Ref.Kind == change.KindPart {
 		r.Cols = neighbour.Cols
 	}

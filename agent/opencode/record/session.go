@@ -28,12 +28,12 @@ type Session struct {
 	ProjectMissing bool
 	ProjectRow     change.Record // of the project that the session belongs to; its Ref is the zero Ref if there is none
 	Home           string
-	Diff           change.Record // what it has changed of files, for a copy of a tree; its Ref is the zero Ref without that
+	Diff           change.Record // the files that it changed, for a copy of a tree; its Ref may be zero
 	// WorkspaceFault says why the agent cannot use the workspace that the session's row
 	// names, as the end of a sentence; "" if it can, and if there is none.
 	WorkspaceFault string
-	// InWorkspace says that the agent works in the folder Workspace of that workspace, and not in Directory. If Workspace is "",
-	// it is the folder in which the agent was started.
+	// InWorkspace says that the agent works in the folder Workspace of that workspace, and not in Directory. If Workspace
+	// is "", it is the folder in which the agent was started.
 	InWorkspace bool
 	Workspace   string
 

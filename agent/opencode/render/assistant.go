@@ -87,7 +87,8 @@ func (a *assistantDraft) addPart(p *record.Part) {
 func (a *assistantDraft) addBlock(p *record.Part, b request.Block, unsent bool) {
 	b.Source = &p.Ref
 	s := &a.steps[len(a.steps)-1]
-	s.blocks = append(s.blocks, draftBlock{Block: &b, unsent: unsent, marked: !a.foreign && !p.JSON.Get("metadata").Nullish()})
+	s.blocks = append(s.blocks, draftBlock{Block: &b, unsent: unsent, marked: !a.foreign &&
+		!p.JSON.Get("metadata").Nullish()})
 }
 
 // addText adds a text: with OpenCode even if it is marked as ignored.

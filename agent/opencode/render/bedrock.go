@@ -86,8 +86,10 @@ func isBedrockImage(mime string) bool {
 // isBedrockDocument reports whether documents of that type can be sent.
 func isBedrockDocument(mime string) bool {
 	switch mime {
-	case "application/pdf", "text/csv", "application/msword", "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-		"application/vnd.ms-excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "text/html", "text/plain", "text/markdown":
+	case "application/pdf", "text/csv", "application/msword",
+		"application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+		"application/vnd.ms-excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "text/html",
+		"text/plain", "text/markdown":
 		return true
 	}
 	return false

@@ -10,16 +10,18 @@ import (
 // dropsSince is the first version that was seen to have bound thinking left out ("drop_block").
 var dropsSince = []int{1, 18, 33}
 
-// binding returns what becomes of thinking in the request after a change of the conversation before it. OpenCode has the
-// provider leave it out if it asks Claude by Anthropic's own packages, but for one model.
+// binding returns what becomes of thinking in the request after a change of the conversation before it. OpenCode has
+// the provider leave it out if it asks Claude by Anthropic's own packages, but for one model.
 func (b *builder) binding() request.Binding {
 	model := b.target.modelID(b.Model)
 	if !request.BindsThinking(model) {
 		return request.Unbound
 	}
 	version, known := parseVersion(b.Version)
-	native := slices.Contains([]string{"", "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic", "@ai-sdk/amazon-bedrock"}, b.target.Package)
-	if !native || b.target.KeepsBound || b.Profile.IsKilo() || known && slices.Compare(version, dropsSince) < 0 || strings.Contains(model, "mythos-5-1") {
+	native := slices.Contains([]string{"", "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic",
+		"@ai-sdk/amazon-bedrock"}, b.target.Package)
+	if !native || b.target.KeepsBound || b.Profile.IsKilo() || known && slices.Compare(version, dropsSince) < 0 ||
+		strings.Contains(model, "mythos-5-1") {
 		return request.Refused
 	}
 	return request.Dropped

@@ -47,7 +47,8 @@ func (r *builder) chatMessages(m draftMessage) (out []finalMessage) {
 // addsReasoning reports whether the agent adds empty reasoning to an assistant message that has
 // none. It does so for models that have a field for reasoning, and for those of DeepSeek.
 func (r *builder) addsReasoning(m draftMessage) bool {
-	if !r.since(v115) || !strings.Contains(strings.ToLower(r.target.modelID(r.Model)), "deepseek") && r.target.Field == "" {
+	if !r.since(v115) || !strings.Contains(strings.ToLower(r.target.modelID(r.Model)), "deepseek") &&
+		r.target.Field == "" {
 		return false
 	}
 	return !slices.ContainsFunc(m.blocks, func(b draftBlock) bool { return b.Type == request.Thinking })

@@ -55,9 +55,11 @@ func splitContent(b *request.Block) (out []*request.Block) {
 			response.Content, response.Output = nil, jsonedit.Quote(c.Text)
 			out = append(out, &response)
 		case request.Image:
-			out = append(out, c, &request.Block{Type: request.Text, Text: "Tool executed successfully and returned this image as a response", Source: b.Source})
+			out = append(out, c, &request.Block{Type: request.Text, Text: "Tool executed successfully and returned this image " +
+				"as a response", Source: b.Source})
 		default:
-			text := fmt.Sprintf(`{"type":"file-data","data":%s,"mediaType":%s}`, jsonedit.Quote(string(c.Data)), jsonedit.Quote(c.Mime))
+			text := fmt.Sprintf(`{"type":"file-data","data":%s,"mediaType":%s}`, jsonedit.Quote(string(c.Data)),
+				jsonedit.Quote(c.Mime))
 			out = append(out, &request.Block{Type: request.Text, Text: text, Source: b.Source})
 		}
 	}

@@ -58,7 +58,10 @@ func (m *message) tailID(p Profile) string {
 func moveTailLast(all []*message) []*message {
 	at, tail := -1, ""
 	for i, m := range slices.Backward(all) {
-		j := slices.IndexFunc(m.parts, func(p *record.Part) bool { return p.Type == "compaction" && p.JSON.Get("tail_start_id").Exists() })
+		j := slices.IndexFunc(m.parts, func(p *record.Part) bool {
+			return p.Type == "compaction" &&
+				p.JSON.Get("tail_start_id").Exists()
+		})
 		if m.Role == change.RoleUser && j >= 0 {
 			at = i
 			tail = m.parts[j].JSON.TextAt("tail_start_id")
@@ -137,7 +140,8 @@ func (l newest) answered(p Profile) bool {
 // independent of the time and the id of the new prompt, which differ in every run.
 func (l newest) answeredReason() string {
 	if !l.user.isPrompt {
-		return "the prompt " + l.user.ID + ", which it answered, sorts after every new prompt, so new prompts are never answered"
+		return "the prompt " + l.user.ID + ", which it answered, sorts after every new prompt, so new prompts are never " +
+			"answered"
 	}
 	return "its id " + l.assistant.ID + " is higher than that of a new prompt, so the prompt counts as answered"
 }

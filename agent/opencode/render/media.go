@@ -31,7 +31,8 @@ func (r *builder) fileBlock(mime string, text []byte, name string) (b request.Bl
 	l, downloaded := parseLink(text), false
 	switch l.scheme {
 	case "data":
-		if b.Mime, b.Data, why = parseDataURL(text, r.Profile.IsKilo() || r.api == OpenRouter && passesOn(mime, text)); why != "" {
+		if b.Mime, b.Data, why = parseDataURL(text, r.Profile.IsKilo() || r.api == OpenRouter &&
+			passesOn(mime, text)); why != "" {
 			return request.Block{}, why
 		}
 	case "": // no URL: the agent takes it for base64
@@ -182,7 +183,8 @@ func passesOn(mime string, url []byte) bool {
 	case isImage(mime):
 		kind, ok := bytes.CutPrefix(url, []byte("data:image/"))
 		kind, _, found := bytes.Cut(kind, []byte(";base64,"))
-		return ok && found && len(kind) > 0 && len(bytes.Trim(kind, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) == 0
+		return ok && found && len(kind) > 0 && len(bytes.Trim(kind,
+			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) == 0
 	default:
 		return strings.HasPrefix(mime, "application/") && bytes.HasPrefix(url, []byte("data:application/"))
 	}

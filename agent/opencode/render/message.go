@@ -60,7 +60,8 @@ func (m *message) setTasks() {
 func readMessage(src *record.Message) *message {
 	v := src.JSON
 	m := &message{
-		Message: src, parts: make([]*record.Part, 0, len(src.Parts)), finished: v.Get("finish").Truthy(), summary: v.Get("summary").Truthy(),
+		Message: src, parts: make([]*record.Part, 0, len(src.Parts)), finished: v.Get("finish").Truthy(),
+		summary:  v.Get("summary").Truthy(),
 		timeless: v.Get("time").Nullish(), created: v.Get("time").Get("created").Number(),
 	}
 	if fault := whyUnread(&src.Record, v); fault != "" {

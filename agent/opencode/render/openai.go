@@ -39,7 +39,8 @@ func (a *assistantDraft) markReasoning(p *record.Part, b *request.Block) (sent b
 		b.ItemID, _ = id.Text()
 		b.Reference = true
 	}
-	return b.Reference || !b.Unsigned || own.Get("itemId").Exists() && !a.since(v115) // older versions send OpenAI's without it
+	// Older versions send OpenAI's reasoning without what was encrypted.
+	return b.Reference || !b.Unsigned || own.Get("itemId").Exists() && !a.since(v115)
 }
 
 // finishStep notes for the items of the step whether the response had reasoning.

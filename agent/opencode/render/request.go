@@ -46,7 +46,7 @@ const (
 	FailureUnreadable = "unreadable"  // the record is not JSON, or cannot be read
 	FailureField      = "field"       // a required field is missing or has the wrong type
 	FailureMedia      = "media"       // the model cannot be sent a file
-	FailureClock      = "clock"       // a message sorts after every new prompt: it counts as answered, or is answered without end; see [Request].Unseen
+	FailureClock      = "clock"       // a message sorts after every new prompt, see [Request].Unseen
 	FailureSubtask    = "subtask"     // a subtask that was not run, and cannot be
 	FailureScreen     = "screen"      // the screen cannot show the record
 	FailureSession    = "session"     // an invalid value in the session's own record

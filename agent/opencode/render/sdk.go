@@ -53,7 +53,8 @@ func (a *assistantDraft) addOtherReasoning(p *record.Part, b request.Block) {
 	case OpenRouter:
 		b.Details, b.Unsigned = a.reasoningDetails(p), true
 	case Copilot:
-		b.Signature, b.Unsigned = js.Value.String(a.ownMetadata(p).Get("reasoningOpaque")), !a.ownMetadata(p).Get("reasoningOpaque").Truthy()
+		b.Signature, b.Unsigned = js.Value.String(a.ownMetadata(p).Get("reasoningOpaque")),
+			!a.ownMetadata(p).Get("reasoningOpaque").Truthy()
 		if b.Unsigned {
 			b.Signature = ""
 		}
@@ -149,7 +150,8 @@ func flatResult(b request.Block) request.Block {
 		if c.Type == request.Image {
 			kind = "image-data"
 		}
-		fmt.Fprintf(&out, `{"type":"%s","data":%s,"mediaType":%s}`, kind, jsonedit.Quote(string(c.Data)), jsonedit.Quote(c.Mime))
+		fmt.Fprintf(&out, `{"type":"%s","data":%s,"mediaType":%s}`, kind, jsonedit.Quote(string(c.Data)),
+			jsonedit.Quote(c.Mime))
 	}
 	out.WriteByte(']')
 	b.Content, b.Output = nil, jsonedit.Quote(out.String())

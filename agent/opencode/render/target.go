@@ -182,9 +182,11 @@ func (r *builder) readsFilesInResults(mime string) bool {
 	case Anthropic, OpenAI:
 		return true
 	case Bedrock:
-		return isImage(mime) && (strings.Contains(model, "anthropic.") || strings.Contains(model, "nova") || strings.Contains(model, "llama4") || strings.Contains(model, "llama-4"))
+		return isImage(mime) && (strings.Contains(model, "anthropic.") || strings.Contains(model, "nova") ||
+			strings.Contains(model, "llama4") || strings.Contains(model, "llama-4"))
 	case Gemini:
-		return r.target.Package == "@ai-sdk/google" && strings.Contains(model, "gemini-3") && !strings.Contains(model, "gemini-2")
+		return r.target.Package == "@ai-sdk/google" && strings.Contains(model, "gemini-3") &&
+			!strings.Contains(model, "gemini-2")
 	default:
 		return r.target.Package == "@ai-sdk/xai" && isImage(mime)
 	}

@@ -31,7 +31,8 @@ var profiles = [...]struct {
 }
 
 // kilo is how Kilo 7.7.9 makes a request. Its versions have numbers of their own, from 7 on. Its schema is that of
-// OpenCode 1.18.34, but tool calls stay in place, and no time is asked of a message that is neither a prompt nor an answer.
+// OpenCode 1.18.34, but tool calls stay in place, and no time is asked of a message that is neither a prompt nor an
+// answer.
 var kilo = Profile{"7.7.9", v11815}
 
 // IsKilo reports whether the profile is that of Kilo.

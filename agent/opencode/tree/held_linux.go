@@ -41,7 +41,10 @@ func (s *Store) FindsHolders() bool {
 		return false
 	}
 	others, err := processes.Others(context.Background())
-	return err == nil && !slices.ContainsFunc(others, func(p processes.Process) bool { return mayBeAgent(p) && (!s.sees(p, root) || s.worksHere(p, root)) })
+	return err == nil && !slices.ContainsFunc(others, func(p processes.Process) bool {
+		return mayBeAgent(p) && (!s.sees(p,
+			root) || s.worksHere(p, root))
+	})
 }
 
 // sees reports whether a process is one of those of which [Store.Held] finds out what they use.

@@ -51,7 +51,8 @@ func (layout) Path(r change.Ref) (string, change.Ref, error) {
 	return strings.Join(names, "/"), r, nil
 }
 
-// messageFolder returns the folder of a session's messages. It may be inside another folder, which is the project of the ref.
+// messageFolder returns the folder of a session's messages. It may be inside another folder, which is the project of
+// the ref.
 func messageFolder(r change.Ref) []string {
 	if r.Project != "" {
 		return []string{"message", r.Project, r.Session}
@@ -89,8 +90,9 @@ func folderNames(r change.Ref) (names []string) {
 	return names[:n]
 }
 
-// Folder returns the ref of the folder at the first n names of the path of a record. It returns false for a folder inside a
-// folder of records: an earlier version of mend moved a file away from there, and undo does not make the folder again.
+// Folder returns the ref of the folder at the first n names of the path of a record. It returns false for a folder
+// inside a folder of records: an earlier version of mend moved a file away from there, and undo does not make the
+// folder again.
 func (layout) Folder(r change.Ref, n int) (change.Ref, bool) {
 	f := change.Ref{Kind: change.KindFolder, Session: r.Session}
 	if isDiff(r) {
@@ -127,8 +129,8 @@ func (layout) Folder(r change.Ref, n int) (change.Ref, bool) {
 // OpenCode shows it, and no request has it.
 func isDiff(r change.Ref) bool { return r.Project == diffs && r.Message == "" && r.Part == "" }
 
-// fileNames returns the names on the path of a file among the records. An earlier version of mend moved such files away.
-// Undo puts them back.
+// fileNames returns the names on the path of a file among the records. An earlier version of mend moved such files
+// away. Undo puts them back.
 func fileNames(r change.Ref) []string {
 	if isDiff(r) {
 		return []string{diffs, r.Session + suffix}
@@ -167,8 +169,8 @@ func dataRoot(env func(string) string, home string) string {
 // usual is the name that OpenCode gives the root of a tree.
 const usual = "storage"
 
-// findRoot returns the root of the tree that the folder at path belongs to: a folder above it, a usual place below it, or
-// the folder itself; "" if there is none. named says that the user knows that the folder is a tree.
+// findRoot returns the root of the tree that the folder at path belongs to: a folder above it, a usual place below it,
+// or the folder itself; "" if there is none. named says that the user knows that the folder is a tree.
 func findRoot(path string, named bool) string {
 	roots := []string{filepath.Join(path, usual), filepath.Join(path, "opencode", usual), path}
 	for at, n := path, 0; n < 3; n++ {

@@ -127,8 +127,8 @@ type messagesFolder struct {
 	stray []change.Stray
 }
 
-// messageFolders returns the folders below message, except of the sessions in skip. A folder without messages may contain such
-// folders, too.
+// messageFolders returns the folders below message, except of the sessions in skip. A folder without messages may
+// contain such folders, too.
 func (tr *treeReader) messageFolders(skip map[string]bool) []messagesFolder {
 	all := tr.messageFoldersIn("message", change.Ref{Kind: change.KindMessage}, skip)
 	for _, f := range all {

@@ -82,7 +82,8 @@ func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 // readSession reads a session's own record, and calls messages with the folder of its
 // messages if there is one. The errors are those
 // of [Store.Load].
-func (tr *treeReader) readSession(head change.Head, messages func(*record.Session, *openFolder)) (record.Session, error) {
+func (tr *treeReader) readSession(head change.Head, messages func(*record.Session, *openFolder)) (record.Session,
+	error) {
 	if err := change.ValidateID(head.ID); err != nil {
 		return record.Session{}, fmt.Errorf("%w: %w", errNoSession, err)
 	}
@@ -196,7 +197,8 @@ func (tr *treeReader) readProject(s *record.Session) {
 	if !tr.readInto(&r, d, name) {
 		return
 	}
-	if e, err := d.Stat(name); r.Unreadable() && err == nil && (e.IsFile() && e.Mode.Perm()&0o400 != 0 || e.Mode&fs.ModeSymlink != 0) {
+	if e, err := d.Stat(name); r.Unreadable() && err == nil &&
+		(e.IsFile() && e.Mode.Perm()&0o400 != 0 || e.Mode&fs.ModeSymlink != 0) {
 		return
 	}
 	s.ProjectRow = r
@@ -242,8 +244,8 @@ func (tr *treeReader) messageFolder(s *record.Session, head change.Head) *openFo
 	return nil
 }
 
-// messageRefs yields a ref for each folder in which the messages of a session may be: first the one that is not inside another,
-// then the one of the session's own project.
+// messageRefs yields a ref for each folder in which the messages of a session may be: first the one that is not inside
+// another, then the one of the session's own project.
 func (tr *treeReader) messageRefs(session, project string) iter.Seq[change.Ref] {
 	return func(yield func(change.Ref) bool) {
 		ref := change.Ref{Kind: change.KindMessage, Session: session}

@@ -66,7 +66,8 @@ func (tr *treeReader) addOther(d *safedir.Dir, name, message string) {
 	}
 }
 
-// filesIn returns why the folder of that name may have files that the agent opens, also in the folders in it; "" if it has none.
+// filesIn returns why the folder of that name may have files that the agent opens, also in the folders in it; "" if it
+// has none.
 func (tr *treeReader) filesIn(at *safedir.Dir, name string) string {
 	d, err := at.Sub(name)
 	var names []string

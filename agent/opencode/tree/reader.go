@@ -76,8 +76,8 @@ func (tr *treeReader) ids(path string) (ids []string) {
 // file of that name, and reports anything else.
 func (tr *treeReader) open(path string) *safedir.Dir { return tr.openIn(tr.root, path, "", false) }
 
-// openIn is open for a path below the folder at. What it reports is of the given message. file says that it also reports a
-// regular file of that name.
+// openIn is open for a path below the folder at. What it reports is of the given message. file says that it also
+// reports a regular file of that name.
 func (tr *treeReader) openIn(at *safedir.Dir, name, message string, file bool) *safedir.Dir {
 	d, err := at.Sub(name)
 	if err == nil {

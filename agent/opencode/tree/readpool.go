@@ -22,7 +22,8 @@ const (
 // eachMessage calls visit for each of a session's messages with the name of its record and
 // its index, several at a time, each with a reader of its own, and adds their findings to
 // tr. ref is that of the messages, without an id.
-func (tr *treeReader) eachMessage(ref change.Ref, names []string, visit func(w *treeReader, message change.Ref, name string, i int)) {
+func (tr *treeReader) eachMessage(ref change.Ref, names []string,
+	visit func(w *treeReader, message change.Ref, name string, i int)) {
 	if len(names) == 0 {
 		return
 	}

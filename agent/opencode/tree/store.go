@@ -50,8 +50,8 @@ var (
 	errNoSession = errors.New("no such session")
 )
 
-// Open opens the tree at path: its root, OpenCode's data folder or the folder above it, or a folder inside the tree. named
-// says that the user knows that a tree is there, so that it may be empty. Nothing is written.
+// Open opens the tree at path: its root, OpenCode's data folder or the folder above it, or a folder inside the tree.
+// named says that the user knows that a tree is there, so that it may be empty. Nothing is written.
 //
 // The error wraps [ErrNoStore] or [fs.ErrNotExist].
 func Open(path string, named bool, o Options) (*Store, error) {
@@ -78,11 +78,13 @@ func Open(path string, named bool, o Options) (*Store, error) {
 	root := findRoot(abs, named)
 	switch {
 	case root == "" && IsOld(abs):
-		return nil, fmt.Errorf("opening %s: %w: it has sessions of OpenCode 0.x, which OpenCode 1 migrates at its start", path, ErrNoStore)
+		return nil, fmt.Errorf("opening %s: %w: it has sessions of OpenCode 0.x, which OpenCode 1 migrates at its start",
+			path, ErrNoStore)
 	case root == "":
 		return nil, fmt.Errorf("opening %s: %w", path, ErrNoStore)
 	}
-	files, err := fsstore.New(root, layout{}, fsstore.Options{Owner: o.Owner, MaxRecord: o.MaxRecord, Note: o.Note, Step: o.Step})
+	files, err := fsstore.New(root, layout{},
+		fsstore.Options{Owner: o.Owner, MaxRecord: o.MaxRecord, Note: o.Note, Step: o.Step})
 	if err != nil {
 		return nil, err
 	}
