@@ -57,7 +57,7 @@ func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned,
 // snapshots is the folder with a repository for each project, beside the databases.
 const snapshots = "snapshot"
 
-// cleanSnapshots plans to remove the snapshots of projects of which no store in the folder has a session.
+// cleanSnapshots plans to remove the snapshots of projects without a session in any store of the folder.
 func (s *store) cleanSnapshots(ctx context.Context, db *database.Store) (c agent.Cleaned, err error) {
 	dir := filepath.Dir(s.ID().Root)
 	if filepath.Base(dir) != s.name {

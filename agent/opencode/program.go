@@ -50,5 +50,5 @@ func (p *program) env(name string) string { return os.Getenv(p.variable(name)) }
 // says returns a text about OpenCode with the name of the program.
 func (p *program) says(text string) string { return diagnose.Environment{Agent: p.title}.Says(text) }
 
-// databases returns the program's name as that of its databases.
+// databases returns the program by the name that its databases have.
 func (p *program) databases() database.Program { return database.Program(p.name) }

@@ -97,7 +97,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	return is, nil
 }
 
-// CopiedWith implements [agent.Reader]: each session has copies of its own, also that of a subagent.
+// CopiedWith implements [agent.Reader]: each session has copies of its own, a subagent's too.
 func (*store) CopiedWith(change.Head) string { return "" }
 
 // Expiring implements [agent.Reader]: OpenCode deletes nothing by itself.
@@ -130,7 +130,7 @@ func (s *store) addedTo(ctx context.Context, head change.Head, was map[change.Re
 	return added, defects, nil
 }
 
-// ownedByOther says of which other session or message the row is that has the id of a kept one now, "" for none.
+// ownedByOther returns why a kept record cannot come back: its id now belongs to a row of another session or message.
 func ownedByOther(o change.Op, now *change.Image) string {
 	parent := map[change.Kind]string{change.KindMessage: "session_id", change.KindPart: "message_id"}[o.Ref.Kind]
 	if parent == "" || now == nil || now.Mode != 0 {

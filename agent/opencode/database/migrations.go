@@ -33,7 +33,7 @@ func knownFile(name string) string {
 // id.
 type migration struct{ id, sql string }
 
-// migrations returns those of the program, in their order.
+// migrations returns the migrations of the program, in their order.
 func (p Program) migrations() (all []migration) {
 	for text := range strings.SplitSeq(knownFile("migrations.sql"), "-- ") {
 		heading, sql, _ := strings.Cut(text, "\n")

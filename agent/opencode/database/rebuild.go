@@ -48,10 +48,10 @@ type eventData struct {
 type rebuild struct {
 	*salvageJob
 	wanted map[string]map[string]int64 // by table and id, the rowid or 0
-	// search has the tables of which no index has all rows: those of which there is an event and no row count as lost.
+	// search has the tables that have no complete index: a record with an event and without a row counts as lost.
 	search map[string]bool
 	last   map[string]*eventState // by id
-	// sessions are those of all lost rows, and anywhere says that not all are known.
+	// sessions are the sessions of all lost rows; anywhere says that not all of them are known.
 	sessions map[string]bool
 	anywhere bool
 }
@@ -345,7 +345,7 @@ var sessionFields = map[string]string{
 	"time.updated": "time_updated", "time.compacting": "time_compacting", "time.archived": "time_archived",
 }
 
-// columnsAt returns the columns of a record of which each field is a column of its own.
+// columnsAt returns the columns of a record that has a column for each field.
 func columnsAt(place string, object json.RawMessage, fields map[string]string) (cols []eventColumn) {
 	for _, m := range membersOf(object) {
 		at := place + m.name
@@ -360,7 +360,7 @@ func columnsAt(place string, object json.RawMessage, fields map[string]string) (
 	return cols
 }
 
-// columnValue returns how a column holds a JSON value: a text or a number as it is, all else as JSON.
+// columnValue returns a JSON value as a column holds it: a text or a number unchanged, everything else as JSON.
 func columnValue(value json.RawMessage) any {
 	var text string
 	if json.Unmarshal(value, &text) == nil {

@@ -215,8 +215,8 @@ func (j *salvageJob) doubt(t *salvage.Table, rowid int64, vals []salvage.Value, 
 	return spread || bytes.IndexByte(data.Bytes, 0) >= 0 || !utf8.Valid(data.Bytes)
 }
 
-// noRow returns a function that tells the rows of the table of migrations from those of other tables, some of which
-// have the same columns.
+// noRow returns a function that reports whether a row belongs to the table of migrations: other tables have the same
+// columns.
 func (j *salvageJob) noRow() func(t *salvage.Table, vals []salvage.Value) bool {
 	ids := map[string]bool{}
 	for _, m := range j.program.migrations() {
@@ -425,7 +425,7 @@ func (j *salvageJob) countOrphans() error {
 	return err
 }
 
-// countBare notes which sessions have messages without any part, if it is not known of which sessions parts are lost.
+// countBare notes which sessions have messages without any part, if the sessions of lost parts are not all known.
 func (j *salvageJob) countBare() error {
 	if !j.has("message") || !j.has("part") || j.table("part").Complete() && j.unassigned["part"] == 0 {
 		return nil
@@ -440,7 +440,7 @@ func (j *salvageJob) countBare() error {
 	})
 }
 
-// measure says how large the sessions are of which something is lost.
+// measure adds up the sizes of the sessions that lost something.
 func (j *salvageJob) measure() error {
 	whole := true
 	for _, s := range j.sessions {

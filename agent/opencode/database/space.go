@@ -156,7 +156,7 @@ func (s *Store) Clean(ctx context.Context, r agent.CleanRequest) (c agent.Cleane
 	return c, err
 }
 
-// shared returns those of the sessions that are shared.
+// shared returns the ids of the sessions that are shared.
 func (s *Store) shared(ctx context.Context, ids []string) (shared []string, err error) {
 	list, err := json.Marshal(ids)
 	if err != nil {

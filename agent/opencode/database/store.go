@@ -21,7 +21,7 @@ var errNoSession = errors.New("no such session")
 type Options struct {
 	// Program is whose database it is, as the names of the files in its folder tell; "" for OpenCode.
 	Program Program
-	// Step, BusyTimeout and MaxRecord are those of [sqlstore.Options].
+	// Step, BusyTimeout and MaxRecord: see [sqlstore.Options].
 	Step        func(what string) error
 	BusyTimeout time.Duration
 	MaxRecord   int64
@@ -41,7 +41,7 @@ type Store struct {
 	misfit  atomic.Pointer[string]              // why no prompt is answered in any session
 }
 
-// CheckFile is that of the [sqlstore.Store]. If the file is damaged, sessions that
+// CheckFile implements [agent.Store]. If the file is damaged, sessions that
 // are loaded from then on have an IndexFault.
 func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	err := s.Store.CheckFile(ctx, what)
@@ -65,7 +65,7 @@ func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	return err
 }
 
-// Reclaim is that of the [sqlstore.Store], which copies what it reads over the file: so the -wal must belong to that.
+// Reclaim implements [agent.Store]. It copies what it reads over the file, so the -wal must belong to the file.
 func (s *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 	if err := s.CheckFile(ctx, change.CheckLog); err != nil {
 		return 0, 0, err

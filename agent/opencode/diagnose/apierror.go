@@ -28,7 +28,7 @@ func allErrorTexts() []provider.ErrorTexts {
 	}
 }
 
-// errorTexts are those of OpenCode. The ranks are relative to those of the providers.
+// errorTexts are OpenCode's own. Their ranks are relative to the providers' ranks.
 var errorTexts = provider.ErrorTexts{
 	Kinds: []provider.ErrorKind{
 		{

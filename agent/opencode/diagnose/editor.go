@@ -182,7 +182,7 @@ func (d *draft) InsertText(after *request.Block, text string) error {
 	return d.injectAfter(m, id, text)
 }
 
-// FillMessage implements [repair.Editor]: behind the thinking, the start of the last step, or what
+// FillMessage implements [repair.Editor]: after the thinking, the start of the last step, or what
 // else there is.
 func (d *draft) FillMessage(ref change.Ref, text string) error {
 	m, err := d.message(ref)

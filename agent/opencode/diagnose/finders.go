@@ -63,7 +63,7 @@ func findNothing(c *simulation) (fs []finding) {
 	return fs
 }
 
-// findEmptied finds a session of which all parts are gone.
+// findEmptied finds a session that has lost all of its parts.
 func findEmptied(c *simulation) []finding {
 	answered := false
 	for i := range c.s.Messages {

@@ -57,7 +57,7 @@ var rulesOfProviders = sync.OnceValue(func() map[string]provider.Rule {
 	return all
 })
 
-// isRule reports whether the code is that of a provider's rule.
+// isRule reports whether a provider has a rule with that code.
 func isRule(code string) bool { return rulesOfProviders()[code].Code != "" }
 
 // vendorsOf returns the vendors that alone enforce the rule, nil for no vendor in particular.

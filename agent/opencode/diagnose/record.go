@@ -113,7 +113,7 @@ func findInfo(c *simulation) []finding {
 	return []finding{{Ref: c.s.Info.Ref, Text: text, Unknown: mayBeNew(text)}}
 }
 
-// findLostInfo finds a session of which only the messages are left.
+// findLostInfo finds a session that has only its messages left.
 func findLostInfo(c *simulation) []finding {
 	if !c.s.InfoMissing || len(c.s.Messages) == 0 {
 		return nil

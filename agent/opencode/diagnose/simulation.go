@@ -233,7 +233,7 @@ func (c *simulation) settingsFor(s *record.Session) []setting {
 	return all
 }
 
-// newestProfile returns that of the newest version of the program that is used.
+// newestProfile returns the profile of the newest version of the program in use.
 func (c *simulation) newestProfile() render.Profile {
 	if p := render.ProfileFor(c.request.Version); p.IsKilo() {
 		return p

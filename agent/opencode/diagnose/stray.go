@@ -10,7 +10,7 @@ import (
 	"mend/repair"
 )
 
-// This file reports what is in the place of a record and is none. Nothing of it is changed.
+// This file reports what is in the place of a record and is not one. Nothing of it is changed.
 
 // stray completes the rule for what [simulation.strayCode] gives its code. says has a %s for the path
 // and what is wrong there.
@@ -71,7 +71,7 @@ func (c *simulation) findStrays(code string) (fs []finding) {
 	return fs
 }
 
-// hasLink reports whether OpenCode reads records behind a link, which mend does not follow.
+// hasLink reports whether OpenCode reads records through a link, which mend does not follow.
 func (c *simulation) hasLink() bool {
 	return slices.ContainsFunc(c.s.Stray, func(s change.Stray) bool { return s.Kind == change.StrayLink })
 }

@@ -38,7 +38,7 @@ func (v Value) Truthy() bool {
 	}
 }
 
-// Number returns the number v, NaN if it is none. One too large is infinite.
+// Number returns the number v, NaN if v is not a number. One too large is infinite.
 func (v Value) Number() float64 {
 	if v.Kind() != '0' {
 		return math.NaN()

@@ -43,7 +43,7 @@ const (
 	// request of a compaction is one text.
 	v11815
 
-	// v11826 moves tool calls behind the other blocks, up to the next thinking or the end of
+	// v11826 moves tool calls after the other blocks, up to the next thinking or the end of
 	// the turn.
 	v11826
 )

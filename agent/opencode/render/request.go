@@ -21,7 +21,7 @@ type Request struct {
 	// agent then works on that prompt, and begins again after each step that calls a tool.
 	Late change.Ref
 	// Next is the request after this one, nil if that is not known. It is known if the agent makes
-	// a pending compaction first, which this one is for: then the agent sends the prompt behind the
+	// a pending compaction first, which this one is for: then the agent sends the prompt after the
 	// whole conversation, since the summary belongs to the new prompt, which is no compaction. The
 	// summary and a prompt to continue, at the end of that request, are not rendered.
 	Next *Request

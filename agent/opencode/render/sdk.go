@@ -109,7 +109,7 @@ func (a *assistantDraft) splitResult(p *record.Part, output, attached js.Value) 
 	return b, ok
 }
 
-// attachAfter adds the files of a result to the prompt behind the message. It reports false
+// attachAfter adds the files of a result to the prompt after the message. It reports false
 // if the agent fails.
 func (a *assistantDraft) attachAfter(p *record.Part, files []js.Value) bool {
 	if len(a.prompts) == 0 {
@@ -280,7 +280,7 @@ func sourcesOf(blocks []draftBlock) []*request.Block {
 	return out
 }
 
-// separateTurns returns a turn for each message, behind one for the system prompt where the
+// separateTurns returns a turn for each message, after one for the system prompt where the
 // API numbers that with the others.
 func (r *builder) separateTurns(all []finalMessage) []request.Turn {
 	turns := make([]request.Turn, 0, len(all)+1)

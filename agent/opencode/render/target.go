@@ -135,9 +135,9 @@ var wellKnownPackages = map[string]string{
 	"groq":                     "@ai-sdk/groq",
 }
 
-// WellKnown returns the target of a model of a provider of which neither the settings nor the list say
-// anything. OpenCode's own service asks each vendor in its form. A provider with a name of
-// the user's own is taken for Anthropic's if it serves Claude.
+// WellKnown returns the target of a model whose provider is neither in the settings nor in the list. OpenCode's own
+// service asks each vendor in its form. A provider with a name of the user's own is taken for Anthropic's if it serves
+// Claude.
 func WellKnown(m request.Model) Target {
 	if npm, ok := wellKnownPackages[m.ProviderID]; ok {
 		return Target{Package: npm}

@@ -26,7 +26,7 @@ func (r *builder) userMessages(m *message) []draftMessage {
 	return []draftMessage{out}
 }
 
-// kilosText stands for what Kilo says to the model behind each prompt: the time and the folders. It is not stored.
+// kilosText stands for what Kilo adds after each prompt: the time and the folders. It is not stored.
 const kilosText = "<environment_details>"
 
 // userBlock returns the block of a user message's part, and whether there is one.

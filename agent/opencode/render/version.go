@@ -35,7 +35,7 @@ var profiles = [...]struct {
 // answer.
 var kilo = Profile{"7.7.9", v11815}
 
-// IsKilo reports whether the profile is that of Kilo.
+// IsKilo reports whether the profile is Kilo's.
 func (p Profile) IsKilo() bool { return p == kilo }
 
 // Profiles returns all profiles in ascending order of versions.

@@ -7,7 +7,7 @@
 // [CheckPart], [SessionFaults], [ProjectFaults]), and how a record is completed
 // ([Complete], [Default]). Fields that are not in the table are kept.
 //
-// The table is that of 1.18.33, observed on the running program field by field; where
+// The table describes 1.18.33, observed on the running program field by field; where
 // older versions differ, it says so. Messages and parts have the same fields in a file
 // and in a row, except for their ids.
 package schema

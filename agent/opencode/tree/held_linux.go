@@ -47,7 +47,7 @@ func (s *Store) FindsHolders() bool {
 	})
 }
 
-// sees reports whether a process is one of those of which [Store.Held] finds out what they use.
+// sees reports whether [Store.Held] can find out what a process uses.
 func (s *Store) sees(p processes.Process, root fs.FileInfo) bool {
 	id, err := p.User()
 	return err != nil || id == uint32(os.Geteuid()) || id == root.Sys().(*syscall.Stat_t).Uid

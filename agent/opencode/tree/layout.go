@@ -125,7 +125,7 @@ func (layout) Folder(r change.Ref, n int) (change.Ref, bool) {
 	return f, true
 }
 
-// isDiff reports whether a ref is that of what a session changed in files, or of their folder.
+// isDiff reports whether a ref names the record of what a session changed in files, or the folder of these records.
 // OpenCode shows it, and no request has it.
 func isDiff(r change.Ref) bool { return r.Project == diffs && r.Message == "" && r.Part == "" }
 
@@ -205,7 +205,7 @@ func isRoot(root string, named bool) bool {
 	return countMarks(root) >= need
 }
 
-// countMarks returns how many of the folders by which a tree is recognised are below root.
+// countMarks returns how many of the folders that identify a tree are below root.
 func countMarks(root string) (n int) {
 	for _, mark := range recordFolders()[:3] {
 		if fi, err := os.Stat(filepath.Join(root, mark)); err == nil && fi.IsDir() {

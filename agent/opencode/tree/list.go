@@ -12,7 +12,7 @@ import (
 )
 
 // List returns the sessions of the store without their messages: those with a record, and
-// those that only have messages. What is in the place of a session and is none is in the
+// those that only have messages. What is in the place of a session and is not one is in the
 // Stray of one more Session, the last one, whose ID is empty.
 //
 // The error says that the tree as a whole cannot be read, or that ctx ended.

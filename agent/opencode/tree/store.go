@@ -28,7 +28,7 @@ type Store struct {
 
 // Options configure a [Store]. The zero value is for reading.
 type Options struct {
-	// Owner, Note and Step are those of [fsstore.Options].
+	// Owner, Note and Step: see [fsstore.Options].
 	Owner string
 	Note  func(string)
 	Step  func(call string) error
