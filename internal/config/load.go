@@ -20,8 +20,8 @@ import (
 	"mend/internal/ownfile"
 )
 
-// maxFile is the maximum size of a file, in bytes.
-const maxFile = 1 << 20
+// maxFile is the maximum size of a file, in bytes. The time of the parser grows with the square of the nesting.
+const maxFile = 64 << 10
 
 // A ProblemError lists the keys and values of the file and the environment that were left out.
 type ProblemError struct{ Problems []error }
@@ -94,9 +94,6 @@ func readSettings(path string) ([]byte, error) {
 
 // parse sets the values in the text of a file.
 func (c *Config) parse(data []byte) error {
-	if nestingDepth(data) > maxDepth {
-		return fmt.Errorf("objects and lists are nested deeper than %d levels", maxDepth)
-	}
 	if _, err := hujson.Standardize(append(bytes.Clone(data), "\n{}"...)); err == nil {
 		return nil // empty, or comments alone
 	}
@@ -135,43 +132,6 @@ func (c *Config) setJSON(k setting, value jsontext.Value, origin Origin) error {
 		return k.typeError(string(value))
 	}
 	return c.validate(k, origin)
-}
-
-// maxDepth is the maximum nesting of objects and lists, the same as in a session's
-// records. The time of the parser grows with the square of the depth.
-const maxDepth = 10_000
-
-// nestingDepth returns the maximum nesting of brackets in the text, without those in
-// strings and comments.
-func nestingDepth(data []byte) (most int) {
-	open := 0
-	for i := 0; i < len(data); i++ {
-		switch rest := data[i:]; {
-		case bytes.HasPrefix(rest, []byte("//")):
-			i += max(bytes.IndexByte(rest, '\n'), 0)
-			if data[i] == '/' { // the comment ends the text
-				return most
-			}
-		case bytes.HasPrefix(rest, []byte("/*")):
-			end := bytes.Index(rest[2:], []byte("*/"))
-			if end < 0 {
-				return most
-			}
-			i += 2 + end + 1
-		case rest[0] == '"':
-			for i++; i < len(data) && data[i] != '"'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
-		case rest[0] == '{' || rest[0] == '[':
-			open++
-			most = max(most, open)
-		case rest[0] == '}' || rest[0] == ']':
-			open--
-		}
-	}
-	return most
 }
 
 // assign parses text and sets the key, which may be an alias.
