@@ -94,7 +94,8 @@ func findToolNames(c *simulation) (fs []finding) {
 		return nil // the rules of the provider say which names are refused
 	}
 	c.eachPart(func(_ *record.Message, p *record.Part) {
-		if p.Type == record.TypeTool && (!provider.IsName(p.Tool) || len(p.Tool) > request.MaxToolName) && p.Defect == nil {
+		isName := provider.IsName(p.Tool) && len(p.Tool) <= request.MaxToolName
+		if p.Type == record.TypeTool && p.JSON.Get("tool").Kind() == '"' && !isName {
 			fs = append(fs, finding{Ref: p.Ref})
 		}
 	})

@@ -56,7 +56,7 @@ func NewMessage(r change.Record) Message {
 		return m
 	}
 	m.ID = decodeID(&m.Record, obj, m.ID)
-	m.Role = text(&m.Record, obj, "role")
+	m.Role = obj.TextAt("role")
 	m.Finish = obj.TextAt("finish")
 	m.Parent = obj.TextAt("parentID")
 	m.ProviderID = obj.TextAt("providerID")
@@ -67,12 +67,8 @@ func NewMessage(r change.Record) Message {
 	}
 	m.Failed = obj.Get("error").Truthy()
 	times := obj.Get("time")
-	created, ok := times.Get("created").Int()
-	if !ok {
-		setWrongType(&m.Record, "time.created is missing or no number")
-	}
 	if !isTime {
-		m.Created = created
+		m.Created, _ = times.Get("created").Int()
 	}
 	m.Completed, _ = times.Get("completed").Int()
 	return m
@@ -88,19 +84,20 @@ func NewPart(r change.Record) Part {
 		return p
 	}
 	p.ID = decodeID(&p.Record, obj, p.ID)
-	p.Type = text(&p.Record, obj, "type")
+	p.Type = obj.TextAt("type")
 	p.Synthetic, p.Ignored = obj.Get("synthetic").Kind() == 't', obj.Get("ignored").Kind() == 't'
 	times := obj.Get("time")
 	switch p.Type {
 	case TypeText, TypeReasoning:
-		p.Text = text(&p.Record, obj, "text")
+		p.Text = obj.TextAt("text")
 		p.Signature = either(obj.Get("metadata").Get("anthropic"), "signature", "redactedData")
 	case TypeThinking, TypeRedactedThinking:
 		p.Text = either(obj, "thinking", "text")
 		p.Signature = either(obj, "signature", "data")
 	case TypeTool:
-		p.CallID, p.Tool = text(&p.Record, obj, "callID"), text(&p.Record, obj, "tool")
-		times = p.decodeState(obj)
+		state := obj.Get("state")
+		p.CallID, p.Tool, p.Status = obj.TextAt("callID"), obj.TextAt("tool"), state.TextAt("status")
+		times = state.Get("time")
 	case TypeToolUse:
 		p.CallID, p.Tool = either(obj, "callID", "id"), either(obj, "name", "tool")
 	case TypeToolResult:
@@ -109,26 +106,6 @@ func NewPart(r change.Record) Part {
 	p.Start, _ = times.Get("start").Int()
 	p.End, _ = times.Get("end").Int()
 	return p
-}
-
-// decodeState decodes the state of a tool part, and returns its times.
-func (p *Part) decodeState(obj js.Value) (times js.Value) {
-	state := obj.Get("state")
-	if state.Kind() != '{' {
-		setWrongType(&p.Record, "state is missing or no object")
-		return js.Value{}
-	}
-	p.Status = text(&p.Record, state, "status")
-	if state.Get("input").Kind() != '{' {
-		setWrongType(&p.Record, "state.input is missing or no object")
-	}
-	switch p.Status {
-	case StatusCompleted:
-		checkText(&p.Record, state, "output")
-	case StatusError:
-		checkText(&p.Record, state, "error")
-	}
-	return state.Get("time")
 }
 
 // decode parses the record's data, as an agent does that reads what is no object, too. If it is not
@@ -168,29 +145,6 @@ func zeros(data []byte) bool {
 	return !slices.ContainsFunc(data, func(b byte) bool { return b != 0 })
 }
 
-// text returns a string member that the agent needs, and sets a Defect if it is missing.
-func text(r *change.Record, obj js.Value, name string) string {
-	s, ok := obj.Get(name).Text()
-	if !ok {
-		setWrongType(r, name+" is missing or not a string")
-	}
-	return s
-}
-
-// checkText is text without the result, which may be large.
-func checkText(r *change.Record, obj js.Value, name string) {
-	if obj.Get(name).Kind() != '"' {
-		setWrongType(r, name+" is missing or not a string")
-	}
-}
-
-// setWrongType sets a Defect of kind WrongType, unless there is a worse one.
-func setWrongType(r *change.Record, why string) {
-	if r.Defect == nil || r.Defect.Kind > change.WrongType {
-		r.Defect = &change.Defect{Kind: change.WrongType, Why: why}
-	}
-}
-
 // NoID is the defect of a file without an id in it.
 const NoID = "id is missing or not a string"
 
@@ -202,7 +156,9 @@ func decodeID(r *change.Record, obj js.Value, stored string) string {
 	id, ok := obj.Get("id").Text()
 	switch {
 	case !ok:
-		setWrongType(r, NoID)
+		if r.Defect == nil {
+			r.Defect = &change.Defect{Kind: change.WrongType, Why: NoID}
+		}
 		return stored
 	case id != stored && r.Defect == nil:
 		r.Defect = &change.Defect{Kind: change.WrongName, Why: "it contains the id " + id}
