@@ -224,7 +224,6 @@ func (r *redactor) request(s Source) g.Node {
 			near[n] = true
 		}
 	}
-	var all strip
 	var shown g.Group
 	shownTurns, left := 0, 0
 	leave := func() {
@@ -235,9 +234,6 @@ func (r *redactor) request(s Source) g.Node {
 	}
 	for n, t := range turns {
 		blocks += len(t.Blocks)
-		for m, b := range t.Blocks {
-			all = all.with(stripe{broken(r.word("role", t.Role), byPlace[[2]int{n, m}]), fmt.Sprintf("%s, %d bytes", r.word("type", string(b.Type)), blockSize(b)), blockSize(b) + 1})
-		}
 		if len(turns) > maxTurns && !near[n] && n >= nearTurns && n < len(turns)-nearTurns {
 			left++
 			continue
@@ -252,10 +248,7 @@ func (r *redactor) request(s Source) g.Node {
 		counts += fmt.Sprintf(" %d of the messages are shown.", shownTurns)
 	}
 	return g.Group{
-		h.P(h.Class("soft"), g.Text(counts+" Where the context goes, from the first message to the last: the wider, the more.")),
-		h.Div(h.Class("strip"), g.Map(all, func(s stripe) g.Node {
-			return h.Span(h.Class(s.class), h.Style(fmt.Sprintf("flex-grow:%d", s.size)), h.Title(s.title))
-		})),
+		h.P(h.Class("soft"), g.Text(counts)),
 		r.violations(byPlace[[2]int{-1, -1}]),
 		shown,
 	}
@@ -288,26 +281,6 @@ func broken(class string, wrong []request.Violation) string {
 		class += " broken"
 	}
 	return class
-}
-
-// A stripe is a block in the picture of the request, or neighbours of one role.
-type stripe struct {
-	class, title string
-	size         int
-}
-
-type strip []stripe
-
-// maxStripes is how many blocks the picture tells apart; what follows is put together by role.
-const maxStripes = 400
-
-func (all strip) with(s stripe) strip {
-	if last := len(all) - 1; len(all) >= maxStripes && all[last].class == s.class {
-		all[last].size += s.size
-		all[last].title = s.class
-		return all
-	}
-	return append(all, s)
 }
 
 // width returns the width of the bar of a block: by the number of the size's digits.
