@@ -434,7 +434,11 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 		ended: func(_ step, _ change.Entry, err error) { failed = err != nil && !restored },
 		done: func(b *batch) {
 			restored = true
-			printRestored(env.Terminal, b.done, head.Title)
+			e := b.done[0]
+			if len(b.done) > 1 {
+				e.ID = mend.OperationOf(e)
+			}
+			printCommitted(env.Terminal, e, head.Title, "")
 		},
 	})
 	switch {
@@ -506,17 +510,6 @@ func applyRestore(b *batch, c *mend.Store, done mend.Restored) error {
 		done.Plan, done.From, done.Other = rows.Plan, nil, ""
 	}
 	return nil
-}
-
-// printRestored says what was restored and how to undo it.
-func printRestored(t *term.Terminal, entries []change.Entry, title string) {
-	e := entries[0]
-	if len(entries) == 1 {
-		printCommitted(t, e, title, "")
-		return
-	}
-	id := mend.OperationOf(e)
-	t.Say("%s %s (%s). Undo: %s", term.Good("Restored"), quotedTitle(title, e.Session), term.Bold(id), term.Command("mend undo "+id))
 }
 
 // stateTexts says how a session is that is restored.
