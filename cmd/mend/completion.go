@@ -80,22 +80,9 @@ var argumentCompletions = map[string][]completions{
 	"report":  {completeSessionsAndRepairs, nil},
 }
 
-// flagCompletions has the candidates for the values of flags. The values of other flags are files, or are not
-// completed.
-var flagCompletions = map[string]completions{
-	"session": completeSessions, "only": completeRecords,
-	"class":         completeClasses,
-	"store":         completeStores,
-	"agent":         completeAgents,
-	"layout":        words("opencode", "sqlite"),
-	"agent-version": words("1.1.53", "1.2.27", "1.18.33"),
-	"thinking":      words("on\tas if the model is asked to think", "off\tas if it is not"),
-	"since":         words("1d", "7d", "30d", "12h"),
-	"until":         words("1d", "7d", "30d", "12h"),
-	"state":         words(logStates...),
-	"channel":       words("command", "plugin", "hook", "watch"),
-	"older-than":    words("30d", "90d", "365d"),
-}
+// flagCompletions has the candidates for the values of flags that nobody knows by heart. The help names those of other
+// flags, or they are files.
+var flagCompletions = map[string]completions{"session": completeSessions, "class": completeClasses, "store": completeStores}
 
 // addCompletions completes the arguments and the flags' values of a command and its subcommands.
 func addCompletions(env *environment, cmd *cobra.Command) {
@@ -145,11 +132,6 @@ func candidates(cmd *cobra.Command, env *environment, found completions, args []
 		all[i] = before + all[i]
 	}
 	return all, directive
-}
-
-// words returns candidates that are always the same, each with a description behind a tab.
-func words(all ...string) completions {
-	return func(context.Context, *environment, []string) []cobra.Completion { return slices.Clone(all) }
 }
 
 func completeClasses(_ context.Context, env *environment, _ []string) (all []cobra.Completion) {
@@ -205,27 +187,6 @@ func repairsThat(fits func(change.Entry) bool) completions {
 
 func completeSessionsAndRepairs(ctx context.Context, env *environment, args []string) []cobra.Completion {
 	return append(completeSessions(ctx, env, args), completeRepairs(ctx, env, args)...)
-}
-
-// completeRecords returns the records of the repair that the first argument names.
-func completeRecords(_ context.Context, env *environment, args []string) (all []cobra.Completion) {
-	if len(args) == 0 {
-		return nil
-	}
-	es, _ := env.opt.Journal.Find(args[0])
-	for _, e := range es {
-		for _, o := range e.Ops {
-			all = append(all, cobra.CompletionWithDesc(o.Ref.String(), o.Ref.Kind.String()))
-		}
-	}
-	return all
-}
-
-func completeAgents(_ context.Context, env *environment, _ []string) (all []cobra.Completion) {
-	for _, ag := range env.opt.Agents {
-		all = append(all, ag.Name())
-	}
-	return all
 }
 
 func completeStores(_ context.Context, env *environment, _ []string) (all []cobra.Completion) {
