@@ -124,7 +124,7 @@ func (s *store) SessionAt(context.Context, string) (change.Head, error) {
 
 // CheckFile implements [agent.Store].
 func (s *store) CheckFile(ctx context.Context, what change.Check) error {
-	if s.tree == nil { // each waits for those who read, and the next reader waits for it: during a check that would be all of it
+	if s.tree == nil { // asked during the check, each would wait for the end of it
 		_, _ = s.isHeld(ctx), s.isHere()
 	}
 	return s.records.CheckFile(ctx, what)
@@ -162,12 +162,18 @@ func (s *store) load(ctx context.Context, head change.Head) (*record.Session, ch
 }
 
 // environment returns what the store and the machine tell about a diagnosis.
-func (s *store) environment(ctx context.Context, loaded *record.Session, provider string) (e diagnose.Environment, err error) {
+func (s *store) environment(
+	ctx context.Context, loaded *record.Session, provider string,
+) (e diagnose.Environment, err error) {
 	if err := s.setUsedProject(ctx, loaded); err != nil {
 		return e, err
 	}
 	k := s.models.at(loaded.Directory)
-	e = diagnose.Environment{Agent: s.title, Window: k.window, Reads: k.reads, Target: k.targetAs(provider), Missing: missing, Folder: s.folder, ProjectOf: s.projectOf, Places: func() ([]string, bool) { return s.placesOf(ctx, loaded.Head) }}
+	e = diagnose.Environment{
+		Agent: s.title, Window: k.window, Reads: k.reads, Target: k.targetAs(provider),
+		Missing: missing, Folder: s.folder, ProjectOf: s.projectOf,
+		Places: func() ([]string, bool) { return s.placesOf(ctx, loaded.Head) },
+	}
 	if unfinished(loaded) { // else it is not needed, and finding out is slow
 		e.Held, err = s.Held(ctx)
 		e.Free = err == nil && e.Held.IsZero() && s.FindsHolders()
@@ -177,7 +183,9 @@ func (s *store) environment(ctx context.Context, loaded *record.Session, provide
 
 // prepare reads a session and what else a diagnosis of it needs. provider is that of
 // [repair.Options].
-func (s *store) prepare(ctx context.Context, head change.Head, provider string) (*record.Session, diagnose.Environment, error) {
+func (s *store) prepare(
+	ctx context.Context, head change.Head, provider string,
+) (*record.Session, diagnose.Environment, error) {
 	s.models.reset() // the settings may have changed since the last one
 	loaded, _, err := s.load(ctx, head)
 	if err != nil {
