@@ -44,7 +44,7 @@ type Editor interface {
 	// SplitBefore begins a new step with the block.
 	SplitBefore(b *request.Block) error
 
-	// InsertText adds a text behind a block, in its step.
+	// InsertText adds a text after a block, in its step.
 	InsertText(after *request.Block, text string) error
 	// FillMessage adds a text to a message that has no content.
 	FillMessage(message change.Ref, text string) error

@@ -226,20 +226,20 @@ func whyLostCall(x *Fault) string {
 	case isCall(x.block):
 		return fmt.Sprintf("The %s would be sent without its result right after it.", callName(x.block))
 	}
-	behind := "a call"
+	before := "a call"
 	for _, b := range x.step {
 		if b == x.block {
 			break
 		}
 		if isCall(b) {
-			behind = "the " + callName(b)
+			before = "the " + callName(b)
 		}
 	}
-	return fmt.Sprintf("%s follows %s in the same step. Only more tool calls may follow there.", nameOf(x.block), behind)
+	return fmt.Sprintf("%s follows %s in the same step. Only more tool calls may follow there.", nameOf(x.block), before)
 }
 
 // fixLostCall fixes what stands between a call and its result: the fault is at the first block that
-// is no call, or at the call if its result is not right behind it.
+// is no call, or at the call if its result does not follow it.
 func fixLostCall(x *Fault) []Fix {
 	switch {
 	case x.block == nil:

@@ -18,7 +18,7 @@ func whyBlank(x *Fault) string {
 }
 
 // fixBlank removes a blank text if the message has other content, else it puts the placeholder
-// there, or behind the thinking of its step.
+// there, or after the thinking of its step.
 func fixBlank(x *Fault) []Fix {
 	if x.block == nil || x.block.Type != request.Text {
 		return nil
@@ -27,7 +27,7 @@ func fixBlank(x *Fault) []Fix {
 	if x.hasContentBeside() {
 		fixes = alike(removal(x.block, "The blank text is removed. The rest of the message stays.", ""))
 	}
-	return append(fixes, x.fillBlank(x.block), x.placeholderBehindThinking(x.step, x.block))
+	return append(fixes, x.fillBlank(x.block), x.placeholderAfterThinking(x.step, x.block))
 }
 
 // fillBlank puts the placeholder in the place of a blank text.
@@ -38,9 +38,9 @@ func (x *Fault) fillBlank(b *request.Block) Fix {
 	}
 }
 
-// placeholderBehindThinking removes a blank text, and adds the placeholder behind the thinking of
+// placeholderAfterThinking removes a blank text, and adds the placeholder after the thinking of
 // its step: the provider takes no text after a call.
-func (x *Fault) placeholderBehindThinking(step []*request.Block, b *request.Block) Fix {
+func (x *Fault) placeholderAfterThinking(step []*request.Block, b *request.Block) Fix {
 	text := x.Texts().Placeholder
 	return Fix{
 		Text: fmt.Sprintf("The blank text is removed, and a text %q is inserted after the thinking.", text),

@@ -40,7 +40,7 @@ func fixLast(x *Fault) (fixes []Fix) {
 		case isBlank(b) && behind:
 			fixes = append(fixes, x.fillBlank(b))
 		case isBlank(b):
-			fixes = append(fixes, x.placeholderBehindThinking(x.step, b))
+			fixes = append(fixes, x.placeholderAfterThinking(x.step, b))
 		}
 	}
 	if slices.ContainsFunc(x.step, isContent) {
@@ -99,7 +99,7 @@ func fixLoopThinking(x *Fault) []Fix {
 	return []Fix{x.closeLoop(), removal(x.block, "The thinking is removed.", losesThinking)}
 }
 
-// closeLoop ends the open tool loop: a step with the placeholder behind the newest call. The
+// closeLoop ends the open tool loop: a step with the placeholder after the newest call. The
 // provider's rules on open loops do not apply then.
 func (x *Fault) closeLoop() Fix {
 	in := messageRef(x.Ref)

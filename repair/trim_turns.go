@@ -17,7 +17,7 @@ type TakenTurn struct {
 const turnsNote = "[%d turns that followed were taken out of this conversation to make room]"
 
 // takeTurns sets aside whole turns, the oldest first, until the request is small enough; none without a goal. The
-// first prompt, which often says what the rest is for, stays with a note behind it. So do summaries of compactions,
+// first prompt, which often says what the rest is for, stays with a note after it. So do summaries of compactions,
 // and the newest turns.
 func (x *trimming) takeTurns(d *Draft, t *Trimmed) {
 	if t.Goal == 0 || t.After <= t.Goal {

@@ -65,7 +65,7 @@ func CheckObject(data []byte) error {
 		}
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("more text behind the object, at byte %d", d.InputOffset())
+		return fmt.Errorf("more text after the object, at byte %d", d.InputOffset())
 	}
 	return nil
 }

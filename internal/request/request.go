@@ -19,7 +19,7 @@ type Request struct {
 	Model Model
 	// Turns are the messages of the request, numbered as in the provider's errors.
 	Turns []Turn
-	// Then is the request behind this one, if this one is for a compaction that the agent makes first: it has the
+	// Then is the request after this one, if this one is for a compaction that the agent makes first: it has the
 	// conversation, which this one may have in another form. Else nil.
 	Then *Request
 	// Bound says what becomes of thinking after a change of the conversation before it.

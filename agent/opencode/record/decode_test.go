@@ -26,7 +26,7 @@ func TestNewPartDefects(t *testing.T) {
 		{"truncated behind a value", `{"id":"prt_1"`, change.Malformed, "the text ends early"},
 		{"no object", `["x"]`, change.Malformed, "not a JSON object"},
 		{"null", `null`, change.Malformed, "not a JSON object"},
-		{"two objects", `{}{}`, change.Malformed, "more text behind the object"},
+		{"two objects", `{}{}`, change.Malformed, "more text after the object"},
 		{"not JSON", `{"id":x}`, change.Malformed, "not JSON at byte"},
 		{"id missing", `{"type":"patch"}`, change.WrongType, "id is missing"},
 		{"id a number", `{"id":1,"type":"patch"}`, change.WrongType, "id is missing"},
