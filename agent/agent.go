@@ -93,9 +93,9 @@ type Reader interface {
 	// copies are its own.
 	CopiedWith(head change.Head) string
 
-	// Lacks returns what of a session is in then and not in now, both records of Copy, or those of them that differ: of a long
-	// text the lines that do. edited are messages and parts, without a project, that mend has changed since: what they lack
-	// was taken on purpose.
+	// Lacks returns what of a session is in then and not in now, both records of Copy, or those of them that differ: of
+	// a long text the lines that do. edited are messages and parts, without a project, that mend has changed since:
+	// what they lack was taken on purpose.
 	Lacks(now, then []change.Record, edited map[change.Ref]bool) Lack
 
 	// Restore plans to bring a session back as it was when it was copied: kept creates its records then. head
@@ -118,8 +118,8 @@ type Reader interface {
 	// Beside lists the other stores of the agent that have sessions which this one lacks, or cannot be read. have are the
 	// ids of those that it has.
 	Beside(ctx context.Context, have map[string]bool) ([]Beside, error)
-	// Adopt returns what creates the records of a session of such a store in this one, as the kept ones of Restore. It adds
-	// records that this store cannot have to the Unread of copied.
+	// Adopt returns what creates the records of a session of such a store in this one, as the kept ones of Restore. It
+	// adds records that this store cannot have to the Unread of copied.
 	Adopt(ctx context.Context, copied *Copy) ([]change.Op, error)
 
 	// Stamp returns the stamp that the records of a session of List have now, the zero stamp if it
@@ -183,15 +183,18 @@ type Reader interface {
 	// Salvage reads what can be read of a damaged database into a new one beside it. The error wraps
 	// [errors.ErrUnsupported] if the store is no database.
 	Salvage(ctx context.Context, o SalvageOptions) (Salvaged, error)
-	// Space returns what takes the space of the store. progress, which may be nil, is called with the bytes that were read.
+	// Space returns what takes the space of the store. progress, which may be nil, is called with the bytes that were
+	// read.
 	Space(ctx context.Context, progress func(done, total int64)) (Space, error)
 	// Clean plans to remove something. The error wraps [errors.ErrUnsupported] if the store has no such thing.
 	Clean(ctx context.Context, r CleanRequest) (Cleaned, error)
-	// Reclaim gives free pages of a database back to the file system, and returns how many bytes its files had before and after.
+	// Reclaim gives free pages of a database back to the file system, and returns how many bytes its files had before
+	// and after.
 	Reclaim(ctx context.Context) (before, after int64, err error)
 	// Holders names the other processes that have the store's database open; none if it is no database.
 	Holders(ctx context.Context) ([]string, error)
-	// KeptFiles returns what the changes of the journal with that id keep beside the store; nil if the journal has all of it.
+	// KeptFiles returns what the changes of the journal with that id keep beside the store; nil if the journal has all
+	// of it.
 	KeptFiles(journal string) KeptFiles
 }
 
@@ -307,7 +310,8 @@ type Forecast struct {
 	Place    Place
 }
 
-// ForecastOf completes the forecast of a case with the request that is sent of it now, and what is wrong with the session.
+// ForecastOf completes the forecast of a case with the request that is sent of it now, and what is wrong with the
+// session.
 func ForecastOf(c *repair.Case, now request.Request, f Forecast) Forecast {
 	f.Request = now
 	q, refused := c.Next()

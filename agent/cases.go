@@ -8,7 +8,8 @@ import (
 	"mend/repair"
 )
 
-// Cases is embedded in a [Store] of which one function makes the case of a session: it answers what only the case shows.
+// Cases is embedded in a [Store] of which one function makes the case of a session: it answers what only the case
+// shows.
 type Cases struct {
 	NewCase func(head change.Head, r repair.Request) (*repair.Case, change.Stamp, error)
 
@@ -39,7 +40,9 @@ func (s *Cases) Examine(_ context.Context, head change.Head, o repair.Options) (
 	if err != nil {
 		return x, err
 	}
-	return Examination{Busy: c.Busy != "", Provider: s.Provider, Thinking: true, Stamp: stamp, Diagnoses: repair.Diagnose(c)}, nil
+	return Examination{
+		Busy: c.Busy != "", Provider: s.Provider, Thinking: true, Stamp: stamp, Diagnoses: repair.Diagnose(c),
+	}, nil
 }
 
 // Forecast implements [Store].

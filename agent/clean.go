@@ -21,8 +21,8 @@ type CleanRequest struct {
 	Sessions  []change.Head           // of List, with all that is theirs
 	DryRun    bool                    // write nothing
 	Progress  func(done, total int64) // in bytes; nil for nothing
-	// Each is called with the plan for each session of a store that is in files, one after the other, so that only one is in
-	// memory. With nil they are only counted.
+	// Each is called with the plan for each session of a store that is in files, one after the other, so that only one
+	// is in memory. With nil they are only counted.
 	Each func(change.Plan) error
 }
 
@@ -36,8 +36,11 @@ type Cleaned struct {
 	Discard func() error     // removes what was made beside the store and no plan has taken; call it in any case
 }
 
-// RemoveFiles plans the removal of the sessions of a store that is in files. ops returns what removes one, none for one that goes with another.
-func (r CleanRequest) RemoveFiles(ctx context.Context, ops func(h change.Head, c *Cleaned) ([]change.Op, error)) (Cleaned, error) {
+// RemoveFiles plans the removal of the sessions of a store that is in files. ops returns what removes one, none for one
+// that goes with another.
+func (r CleanRequest) RemoveFiles(ctx context.Context,
+	ops func(h change.Head, c *Cleaned) ([]change.Op, error),
+) (Cleaned, error) {
 	c := Cleaned{Rows: map[string]int64{}}
 	if r.Events || r.Snapshots {
 		return c, errors.ErrUnsupported
@@ -77,7 +80,8 @@ type Space struct {
 type SpacePart struct {
 	Name  string `json:"part"` // in words
 	Bytes int64  `json:"bytes"`
-	Clean string `json:"clean,omitempty"` // what [CleanRequest] removes of it: "events", "sessions", "images" or "snapshots"; "" for nothing
+	// Clean is what a [CleanRequest] removes of it: "events", "sessions", "images" or "snapshots"; "" for nothing.
+	Clean string `json:"clean,omitempty"`
 }
 
 // A SessionSpace is what one session takes, in bytes.
@@ -108,9 +112,10 @@ func (s *Space) Session(id string) *SessionSpace {
 	return s.Sessions[id]
 }
 
-// SpaceOf returns the space of a store that is in files: each folder below its root as a part of its name, and the files of each session.
-// A file is of a session if it, or a folder that it is in, has the name of the session, or that of one
-// of its messages. parts has pairs of a folder and its part; the last one, without folder, is that of all others.
+// SpaceOf returns the space of a store that is in files: each folder below its root as a part of its name, and the
+// files of each session. A file is of a session if it, or a folder that it is in, has the name of the session, or that
+// of one of its messages. parts has pairs of a folder and its part; the last one, without folder, is that of all
+// others.
 func SpaceOf(ctx context.Context, of Reader, parts [][2]string) (s Space, err error) {
 	root, o := of.ID().Root, owners{map[string]bool{}, map[string]string{}}
 	heads, err := of.List(ctx)

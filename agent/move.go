@@ -9,7 +9,9 @@ import (
 
 // PlanMoves plans each relocation that changes something, and calls each with the plan. moved returns what one
 // changes: ops, or none.
-func PlanMoves(ctx context.Context, all []Relocation, each func(change.Plan) error, moved func(Relocation) ([]change.Op, error)) error {
+func PlanMoves(ctx context.Context, all []Relocation, each func(change.Plan) error,
+	moved func(Relocation) ([]change.Op, error),
+) error {
 	for _, r := range all {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -40,13 +40,15 @@ type SalvagedTable struct {
 	Partly bool `json:"partly"`
 
 	Conversation bool `json:"-"`          // its rows are the conversations: if one is lost, a session is not whole
-	Unassigned   int  `json:"unassigned"` // of what is lost of a conversation: rows of which it is not known to which session they belong
+	Unassigned   int  `json:"unassigned"` // lost rows of conversations whose session is not known
 }
 
 // Uncertain reports whether rows of conversations are lost, or may be, of which it is not known to which session they
 // belong: then no session can be called whole.
 func (s *Salvaged) Uncertain() bool {
-	return slices.ContainsFunc(s.Tables, func(t SalvagedTable) bool { return t.Conversation && (t.Partly || t.Unassigned > 0) })
+	return slices.ContainsFunc(s.Tables, func(t SalvagedTable) bool {
+		return t.Conversation && (t.Partly || t.Unassigned > 0)
+	})
 }
 
 // Complete reports whether nothing of a conversation is lost, and nothing can be.

@@ -146,7 +146,8 @@ func promptsTitle(p typedPrompt) string { return request.Short("(prompts only) "
 const promptsNote = "Note: the program deleted this conversation. Only the user's prompts are left, which follow " +
 	"without the answers to them."
 
-// transcript returns the transcript that the program can open with the prompts of a session. It depends on nothing else.
+// transcript returns the transcript that the program can open with the prompts of a session. It depends on nothing
+// else.
 func (s *promptHistory) transcript(ctx context.Context, head change.Head) ([]byte, error) {
 	var out bytes.Buffer
 	var parent any // the id of the record before

@@ -78,5 +78,6 @@ func (s *store) readIndex() (map[string]*change.Record, error) {
 	return all, err
 }
 
-// CheckAccess implements [agent.Store]. An index that cannot be read hides no session: Codex makes it again, or CheckFile finds it.
+// CheckAccess implements [agent.Store]. An index that cannot be read hides no session: Codex makes it again, or
+// CheckFile finds it.
 func (s *store) CheckAccess(bool) error { return s.Unread() }

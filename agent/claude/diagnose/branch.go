@@ -141,7 +141,8 @@ func (c *State) noteLeft(all []*transcript.Record) {
 	f := c.recordFinding(ruleBranch, repair.MissingHistory, all[0].UUID)
 	messages := count(transcript.Messages(all))
 	f.Severity, f.Detail, f.Text = repair.Note, "left", messages+" beside the conversation"
-	f.Why = fmt.Sprintf("Beside the conversation there is more that Claude does not see: %s%s.", messages, c.promptsIn(all))
+	f.Why = fmt.Sprintf("Beside the conversation there is more that Claude does not see: %s%s.", messages,
+		c.promptsIn(all))
 	f.Refusal = &repair.RefusalError{
 		Helps: true, Final: true,
 		Why: "You may have gone back to an earlier prompt yourself. The transcript does not show whether that is " +

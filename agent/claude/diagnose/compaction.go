@@ -53,7 +53,8 @@ func (c *State) reportSummaryLost(b, summary *transcript.Record) {
 	}
 	f := c.recordFinding(ruleSummary, repair.MissingHistory, b.UUID)
 	f.Text = count(before) + " not sent, nor a summary of them"
-	f.Why = "The conversation was compacted, and the summary is lost. So nothing of what was said before reaches the model."
+	f.Why = "The conversation was compacted, and the summary is lost. So nothing of what was said before " +
+		"reaches the model."
 	f.Fixes = []repair.Fix{{
 		Text: "The compaction is removed: " + sentAgain(before) + ".", Whole: true,
 		Edit: func(d repair.Editor) error {

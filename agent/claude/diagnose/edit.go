@@ -236,7 +236,9 @@ func (d *draft) InsertPrompt(before change.Ref, text string) error {
 		return repair.ErrNoBlock
 	}
 	uuid := newID("prompt before " + first.UUID)
-	raw := recordLike(first, `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":%s},"isMeta":false,"uuid":%s`, jsonedit.Quote(text), jsonedit.Quote(uuid))
+	const prompt = `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":%s},` +
+		`"isMeta":false,"uuid":%s`
+	raw := recordLike(first, prompt, jsonedit.Quote(text), jsonedit.Quote(uuid))
 	d.add(uuid, raw, d.c.base.last[first.UUID]-1)
 	return d.setParent(first.UUID, uuid)
 }

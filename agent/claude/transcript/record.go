@@ -87,11 +87,13 @@ const (
 
 // others are the types of records outside the chain that the program of [Version] knows, as its text lists them. It
 // skips what is of any other type.
-var others = strings.Fields(`queue-operation api-request api-request-resumed api-request-shape api-request-blob frame-link observer-ref continued-in
-	resume-head-vouch file-history-snapshot file-history-delta attribution-snapshot custom-title ai-title tag relocated agent-name agent-color agent-setting mode
-	permission-mode session-owner isolation-latch dev-mods atis-latch worktree-state bridge-session tools-used data-flow-records data-flow-incomplete
-	data-flow-handover derived-from summary pr-link history-suppression ended-by-model cost-state last-prompt content-replacement memory-mode
-	artifact-comment-monitor artifact-autoreact-ledger fork-context-ref repl-mode hybrid-organization host-row`)
+var others = strings.Fields(`queue-operation api-request api-request-resumed api-request-shape api-request-blob
+	frame-link observer-ref continued-in resume-head-vouch file-history-snapshot file-history-delta
+	attribution-snapshot custom-title ai-title tag relocated agent-name agent-color agent-setting mode permission-mode
+	session-owner isolation-latch dev-mods atis-latch worktree-state bridge-session tools-used data-flow-records
+	data-flow-incomplete data-flow-handover derived-from summary pr-link history-suppression ended-by-model cost-state
+	last-prompt content-replacement memory-mode artifact-comment-monitor artifact-autoreact-ledger fork-context-ref
+	repl-mode hybrid-organization host-row`)
 
 // UnknownType returns the type of the record if the program does not know it, as one of a newer version, else "".
 func (r *Record) UnknownType() string {

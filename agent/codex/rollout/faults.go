@@ -21,8 +21,10 @@ import (
 // faults returns what no request shows.
 func (c *State) faults() (all []repair.Finding) {
 	add := func(code, detail string, args ...any) {
-		text, isUnknown := rules().Of(code).Meaning+fmt.Sprintf(detail, args...), code == "record-member" || code == "unknown-type"
-		all = append(all, repair.Finding{Code: code, Ref: c.src.Ref, Text: text, Unknown: isUnknown})
+		all = append(all, repair.Finding{
+			Code: code, Ref: c.src.Ref, Text: rules().Of(code).Meaning + fmt.Sprintf(detail, args...),
+			Unknown: code == "record-member" || code == "unknown-type",
+		})
 	}
 	if NameID(c.path) != c.src.Ref.Session {
 		add("rollout-name", " It is %s.", path.Base(c.path))

@@ -27,7 +27,8 @@ const (
 func plainPath(p string) string { return strings.TrimSuffix(p, Compressed) }
 
 // nameForm is the form of the name of a rollout. Without it the program does not find one, or does not continue it.
-var nameForm = regexp.MustCompile(`^rollout-(\d{4})-(\d\d)-(\d\d)T\d\d-\d\d-\d\d-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
+var nameForm = regexp.MustCompile(`^rollout-(\d{4})-(\d\d)-(\d\d)T\d\d-\d\d-\d\d-` +
+	`([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
 
 // NameID returns the id of the session in the name of a rollout, "" if the name is none of one.
 func NameID(name string) string {
