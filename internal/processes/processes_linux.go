@@ -35,6 +35,18 @@ func Others(ctx context.Context) ([]Process, error) {
 	return all, ctx.Err()
 }
 
+// Complete reports whether [Others] lists every process of this machine: it does not in a container,
+// nor where the system hides those of other users.
+func Complete() bool {
+	const first = "pid:[4026531836]" // the namespace of the machine itself
+	space, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil || space != first {
+		return false
+	}
+	_, err = os.ReadFile("/proc/1/stat")
+	return err == nil
+}
+
 func (p Process) path(name string) string {
 	return filepath.Join("/proc", strconv.Itoa(int(p)), name)
 }
@@ -86,6 +98,12 @@ func (p Process) Environment() (func(name string) string, error) {
 func (p Process) Name() (string, error) {
 	b, err := os.ReadFile(p.path("comm"))
 	return strings.TrimSuffix(string(b), "\n"), ended(err)
+}
+
+// Arguments returns the command line of the process.
+func (p Process) Arguments() ([]string, error) {
+	b, err := os.ReadFile(p.path("cmdline"))
+	return strings.Split(strings.TrimRight(string(b), "\x00"), "\x00"), ended(err)
 }
 
 // Dir returns the working directory of the process, as the process sees it.

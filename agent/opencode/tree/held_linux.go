@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -16,6 +19,32 @@ import (
 
 // executable is the name of OpenCode's executable.
 const executable = "opencode"
+
+// mayBeAgent reports whether a process may be OpenCode under another name, such as a script.
+func mayBeAgent(p processes.Process) bool {
+	program, _ := p.Program()
+	name, _ := p.Name()
+	names := []string{program, name}
+	if args, err := p.Arguments(); err == nil {
+		for _, a := range args[:min(len(args), 2)] { // an interpreter, and its script
+			names = append(names, filepath.Base(a))
+		}
+	}
+	return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(strings.ToLower(n), executable) })
+}
+
+// FindsHolders reports whether [Store.Held] finds every process of OpenCode that may use the store: it
+// does not find one under another name, nor what one of another user does.
+func (s *Store) FindsHolders() bool {
+	root, err := os.Stat(s.ID().Root)
+	if err != nil || !processes.Complete() {
+		return false
+	}
+	others, err := processes.Others(context.Background())
+	return err == nil && !slices.ContainsFunc(others, func(p processes.Process) bool {
+		return mayBeAgent(p) && (!s.sees(p, root) || s.worksHere(p, root))
+	})
+}
 
 // sees reports whether [Store.Held] can find out what a process uses.
 func (s *Store) sees(p processes.Process, root fs.FileInfo) bool {

@@ -33,6 +33,7 @@ func TestHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, filepath.Join(data, "opencode/storage"), Options{})
+	clear := s.FindsHolders()
 	for _, c := range []struct {
 		name string
 		exe  string
@@ -40,18 +41,20 @@ func TestHeld(t *testing.T) {
 		dir  string
 		uid  uint32
 		want bool
+		free bool // nothing that may be the agent uses the store
 	}{
-		{"data folder", executable, []string{"XDG_DATA_HOME=" + data}, "/", 0, true},
-		{"home folder", executable, []string{"HOME=" + home}, "/", 0, true},
-		{"home folder, an empty variable", executable, []string{"HOME=" + home, "XDG_DATA_HOME="}, "/", 0, true},
-		{"through a link", executable, []string{"XDG_DATA_HOME=" + link}, "/", 0, true},
-		{"relative", executable, []string{"XDG_DATA_HOME=share"}, filepath.Dir(data), 0, true},
-		{"another data folder", executable, []string{"HOME=" + home, "XDG_DATA_HOME=" + elsewhere}, "/", 0, false},
-		{"a data folder that is not there", executable, []string{"HOME=" + home, "XDG_DATA_HOME=/nowhere"}, "/", 0, false},
-		{"another home folder", executable, []string{"HOME=" + elsewhere}, "/", 0, false},
-		{"relative to another folder", executable, []string{"XDG_DATA_HOME=share"}, "/", 0, false},
-		{"another program", "editor", []string{"XDG_DATA_HOME=" + data}, "/", 0, false},
-		{"another user's", executable, []string{"XDG_DATA_HOME=" + data}, "/", 65534, false},
+		{"data folder", executable, []string{"XDG_DATA_HOME=" + data}, "/", 0, true, false},
+		{"home folder", executable, []string{"HOME=" + home}, "/", 0, true, false},
+		{"home folder, an empty variable", executable, []string{"HOME=" + home, "XDG_DATA_HOME="}, "/", 0, true, false},
+		{"through a link", executable, []string{"XDG_DATA_HOME=" + link}, "/", 0, true, false},
+		{"relative", executable, []string{"XDG_DATA_HOME=share"}, filepath.Dir(data), 0, true, false},
+		{"another data folder", executable, []string{"HOME=" + home, "XDG_DATA_HOME=" + elsewhere}, "/", 0, false, true},
+		{"a data folder that is not there", executable, []string{"HOME=" + home, "XDG_DATA_HOME=/nowhere"}, "/", 0, false, true},
+		{"another home folder", executable, []string{"HOME=" + elsewhere}, "/", 0, false, true},
+		{"relative to another folder", executable, []string{"XDG_DATA_HOME=share"}, "/", 0, false, true},
+		{"another program", "editor", []string{"XDG_DATA_HOME=" + data}, "/", 0, false, true},
+		{"another build", "opencode-cli", []string{"XDG_DATA_HOME=" + data}, "/", 0, false, false},
+		{"another user's", executable, []string{"XDG_DATA_HOME=" + data}, "/", 65534, false, false},
 	} {
 		if c.uid != 0 && os.Geteuid() != 0 {
 			continue
@@ -71,6 +74,10 @@ func TestHeld(t *testing.T) {
 		since, err := s.Held(t.Context())
 		if err != nil || since.IsZero() == c.want {
 			t.Errorf("%s: Held = %v, %v, want a time: %v", c.name, since, err, c.want)
+		}
+		// Other processes of this machine may be the agent of another user.
+		if free := since.IsZero() && s.FindsHolders(); free && !c.free || c.free && !free && clear {
+			t.Errorf("%s: certainly free: %v, want %v", c.name, free, c.free)
 		}
 		const tick = 20 * time.Millisecond
 		if c.want && (since.Before(before.Add(-tick)) || since.After(time.Now().Add(tick))) {

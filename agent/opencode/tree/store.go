@@ -93,8 +93,5 @@ func Open(path string, named bool, o Options) (*Store, error) {
 	return s, nil
 }
 
-// FindsHolders returns false: OpenCode under another name, such as a script, is not found.
-func (*Store) FindsHolders() bool { return false }
-
 // buffer returns a buffer from the pool, to which the caller returns it.
 func (s *Store) buffer() *safedir.Buffer { return s.buffers.Get().(*safedir.Buffer) }
