@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -193,6 +194,11 @@ type Reader interface {
 	Reclaim(ctx context.Context) (before, after int64, err error)
 	// Holders names the other processes that have the store's database open; none if it is no database.
 	Holders(ctx context.Context) ([]string, error)
+	// BuildAside has write make the file of a session beside the store, and returns the op that moves it into its place, and what
+	// removes the file unless that op was applied. With dry nothing is written: the op says what the file would have. The error
+	// wraps [errors.ErrUnsupported] if a session is not a file. Restore gets that op, of [change.KindTranscript], for a session
+	// that is gone.
+	BuildAside(ctx context.Context, ref change.Ref, dry bool, write func(io.Writer) error) (op change.Op, discard func() error, err error)
 	// KeptFiles returns what the changes of the journal with that id keep beside the store; nil if the journal has all
 	// of it.
 	KeptFiles(journal string) KeptFiles

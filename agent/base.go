@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"time"
 
@@ -137,6 +138,11 @@ func (base) Reclaim(context.Context) (before, after int64, err error) { return 0
 
 // Holders implements [Store].
 func (base) Holders(context.Context) ([]string, error) { return nil, nil }
+
+// BuildAside implements [Store].
+func (base) BuildAside(context.Context, change.Ref, bool, func(io.Writer) error) (change.Op, func() error, error) {
+	return change.Op{}, nil, errors.ErrUnsupported
+}
 
 // KeptFiles implements [Store].
 func (base) KeptFiles(string) KeptFiles { return nil }

@@ -27,10 +27,13 @@ const (
 	KindRows
 	// KindTree is a whole folder beside a database, named by the folder that it is in (Project) and its name; its image says how many files it has.
 	KindTree
+	// KindTranscript is the file of a session that is too large for a plan: it is built beside the store and moved. Its image is a
+	// list of the file.
+	KindTranscript
 )
 
 var kindNames = [...]string{
-	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project", KindEvents: "event counter", KindDatabase: "database", KindIndex: "index entry", KindRows: "rows", KindTree: "folder beside the database",
+	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project", KindEvents: "event counter", KindDatabase: "database", KindIndex: "index entry", KindRows: "rows", KindTree: "folder beside the database", KindTranscript: "transcript",
 }
 
 func (k Kind) String() string {
@@ -41,7 +44,7 @@ func (k Kind) String() string {
 }
 
 // WholeFiles reports whether what changes of the kind take away is kept beside the store: the journal has only a list of it.
-func (k Kind) WholeFiles() bool { return k == KindTree || k.Whole() }
+func (k Kind) WholeFiles() bool { return k == KindTree || k == KindTranscript || k.Whole() }
 
 // Whole reports whether a change of the kind may be about any record of the store.
 func (k Kind) Whole() bool { return k == KindDatabase || k == KindRows }
@@ -79,7 +82,7 @@ func (r Ref) ID() string {
 		return r.Project
 	case KindDatabase:
 		return cmp.Or(r.Part, "database")
-	case KindSession, KindEvents, KindIndex:
+	case KindSession, KindEvents, KindIndex, KindTranscript:
 	}
 	return r.Session
 }
@@ -134,7 +137,7 @@ func (r Ref) Compare(o Ref) int {
 func (r Ref) Validate() error {
 	need := append(make([]string, 0, 4), r.Session) // room for all: this is called for each record
 	switch r.Kind {
-	case KindSession, KindEvents, KindIndex:
+	case KindSession, KindEvents, KindIndex, KindTranscript:
 	case KindDatabase:
 		if r.Part == "" {
 			return nil

@@ -72,7 +72,7 @@ func TestRefs(t *testing.T) {
 		}
 	}
 	for k := range change.Kind(20) {
-		if name := k.String(); name == "" || strings.HasPrefix(name, "kind(") != (k == 0 || k > change.KindTree) {
+		if name := k.String(); name == "" || strings.HasPrefix(name, "kind(") != (k == 0 || k > change.KindTranscript) {
 			t.Errorf("kind %d is %q", k, name)
 		}
 	}

@@ -49,12 +49,14 @@
 // beside the records (its name, any bytes, takes the place of the part), 6 project, 7 event
 // counter. Whole files that are put aside stay in the store, and the image lists them: 8 a
 // database, with its files, their sizes and hashes; 10 rows in an archive, with their tables;
-// 11 a folder, with the number of its files. 9 is the entry of a session in an index of the
-// agent. A mend that does not know a kind shows the entry, and refuses to undo it.
+// 11 a folder, with the number of its files; 12 the file of a session that was moved into its
+// place, as 8. 9 is the entry of a session in an index of the agent. A mend that does not know a kind shows the entry, and refuses to undo it.
 //
 // Events are of the kinds begin, finish, resolve, gc and forget; [event] has
 // their fields, [encodeOps] encodes a list of ops, [causeText] and [outcomeText] their
-// texts. In JSON, bytes that need not be UTF-8 are base64.
+// texts. In JSON, bytes that need not be UTF-8 are base64. The member "append" of a begin event
+// has size and time of a file to which the change only appends; earlier versions wrote them as
+// append-SIZE-MTIME into "dir".
 //
 // Members are added to that JSON; a mend that does not know one ignores it, and its hash is
 // valid all the same. So the actor of an event, the digest of a plan and what is known of an API

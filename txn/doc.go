@@ -45,7 +45,7 @@
 //	whole files: internal/aside, files and folders beside a store
 //	  before    what was built, in .mend/built, locked by its process
 //	  commit    "exchange" of a database after the "move" of what was built to .mend/OWNER, one transaction for an archive
-//	            of rows, the last "move" of folders; then "barrier"
+//	            of rows, the last "move" of folders, the "move" of a transcript; then "barrier"
 //	  settle    which of the two files is in place; the rows; the places of the folders
 //	  remains   the other one in .mend/OWNER, kept until the entry is forgotten
 //	  cut by    sqlstore TestExchangeCutAtEveryStep

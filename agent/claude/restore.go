@@ -27,7 +27,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	is := agent.Restoration{}
 	kept = slices.Clone(kept)
 	at := slices.IndexFunc(kept, func(o change.Op) bool {
-		return o.Ref.Kind == change.KindSession && o.Ref.Session == head.ID
+		return (o.Ref.Kind == change.KindSession || o.Ref.Kind == change.KindTranscript) && o.Ref.Session == head.ID
 	})
 	if at < 0 {
 		return is, fmt.Errorf("restoring session %s: the copy has no transcript", head.ID)
@@ -45,6 +45,11 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	now, err := s.Read(ctx, refs)
 	if err != nil {
 		return is, err
+	}
+	if kept[at].Ref.Kind == change.KindTranscript { // there is none, see [agent.Store]
+		is.Ops = kept[at : at+1 : at+1]
+		is.Ops = append(is.Ops, beside(kept, now, at, r.Exact)...)
+		return is, nil
 	}
 	post, has := kept[at].Post.Data, []byte(nil)
 	mode := fs.FileMode(linestore.Mode) // of a new file
@@ -71,20 +76,26 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	if post != nil && (now[at] == nil || !bytes.Equal(post, has)) {
 		is.Ops = append(is.Ops, change.Op{Ref: refs[at], Post: &change.Image{Data: post, Mode: mode}})
 	}
+	is.Ops = append(is.Ops, beside(kept, now, at, r.Exact)...)
+	return is, nil
+}
+
+// beside returns the ops for the files beside a transcript, which is the one at a place.
+func beside(kept []change.Op, now []*change.Image, at int, exact bool) (ops []change.Op) {
 	for i, o := range kept {
 		if i == at {
 			continue
 		}
-		if now[i] == nil || r.Exact && !bytes.Equal(now[i].Data, o.Post.Data) || len(now[i].Data) < len(o.Post.Data) &&
+		if now[i] == nil || exact && !bytes.Equal(now[i].Data, o.Post.Data) || len(now[i].Data) < len(o.Post.Data) &&
 			bytes.HasPrefix(o.Post.Data, now[i].Data) {
 			post := *o.Post
 			if now[i] != nil {
 				post.Mode = now[i].Mode
 			}
-			is.Ops = append(is.Ops, change.Op{Ref: o.Ref, Post: &post})
+			ops = append(ops, change.Op{Ref: o.Ref, Post: &post})
 		}
 	}
-	return is, nil
+	return ops
 }
 
 // checkFolder returns an error if the folder of the project is gone and a ref does not say its name.

@@ -52,6 +52,10 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	r agent.RestoreRequest,
 ) (agent.Restoration, error) {
 	is := agent.Restoration{}
+	if len(kept) == 1 && kept[0].Ref.Kind == change.KindTranscript { // there is none, see [agent.Store]
+		is.Ops = kept
+		return is, nil
+	}
 	i := slices.IndexFunc(kept, func(o change.Op) bool {
 		return o.Ref.Kind == change.KindSession && o.Ref.Session == head.ID
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/agent"
+	"mend/agent/codex/rollout"
 	"mend/change"
 	"mend/sqlstore"
 	"mend/txn"
@@ -106,6 +108,11 @@ func (s *store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.
 	return out, err
 }
 
+// BuildAside implements [agent.Store].
+func (s *store) BuildAside(ctx context.Context, ref change.Ref, dry bool, write func(io.Writer) error) (change.Op, func() error, error) {
+	return s.Store.BuildAside(ctx, rollout.PlainRef(ref), dry, write)
+}
+
 // file returns a database for changes of all of it.
 func (s *store) file(name string) *sqlstore.Store {
 	return sqlstore.File(filepath.Join(s.ID().Root, name), s.step)
@@ -162,14 +169,10 @@ func (w writer) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 }
 
 func (w writer) Discard(ctx context.Context, st change.Staged) error {
-	err := w.storeFor(st.Ops).Discard(ctx, st)
-	if len(st.Ops) == 0 {
-		err = errors.Join(err, w.s.file(databases[0].name).For(w.owner).Discard(ctx, st))
-	}
-	return err
+	return w.storeFor(st.Ops).Discard(ctx, st)
 }
 
-// keptFiles are the databases that changes of a journal have put aside.
+// keptFiles are the databases and the rollouts that changes of a journal have put aside.
 type keptFiles struct {
 	*sqlstore.Owned // of any database: what is kept is in one folder
 	s               *store
@@ -182,5 +185,8 @@ func (s *store) KeptFiles(journal string) agent.KeptFiles {
 }
 
 func (k keptFiles) CheckKept(ctx context.Context, ops []change.Op) error {
+	if ops[0].Ref.Kind != change.KindDatabase {
+		return k.s.Store.KeptFiles(k.owner).CheckKept(ctx, ops)
+	}
 	return k.s.file(ops[0].Ref.Part).For(k.owner).CheckKept(ctx, ops)
 }

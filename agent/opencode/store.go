@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -120,6 +121,11 @@ func (s *store) Records(ctx context.Context, head change.Head) ([]change.Record,
 // SessionAt implements [agent.Store]: no session is a file of its own.
 func (s *store) SessionAt(context.Context, string) (change.Head, error) {
 	return change.Head{}, fs.ErrNotExist
+}
+
+// BuildAside implements [agent.Store]: no session is a file of its own.
+func (s *store) BuildAside(context.Context, change.Ref, bool, func(io.Writer) error) (change.Op, func() error, error) {
+	return change.Op{}, nil, errors.ErrUnsupported
 }
 
 // CheckFile implements [agent.Store].

@@ -16,6 +16,7 @@ import (
 
 	"mend/change"
 	"mend/fsstore"
+	"mend/internal/aside"
 	"mend/internal/memory"
 	"mend/internal/safedir"
 	"mend/linestore"
@@ -56,6 +57,7 @@ type Store struct {
 	opt    Options
 	Most   int64 // the size in bytes of the largest file that is loaded
 	unread atomic.Pointer[error]
+	sums   aside.Sums
 }
 
 // New returns the store at root. It writes nothing.
@@ -295,7 +297,7 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 	for _, from := range [...]struct {
 		is   func(change.Ref) bool
 		read func(context.Context, []change.Ref) ([]*change.Image, error)
-	}{{isLine, s.lines.Read}, {isFile, s.files.Read}, {isRow, s.readIndex}} {
+	}{{isLine, s.lines.Read}, {isFile, s.files.Read}, {isRow, s.readIndex}, {isAside, s.readAside}} {
 		var some []change.Ref
 		var at []int
 		for i, ref := range refs {
@@ -336,7 +338,7 @@ func isFile(ref change.Ref) bool { return ref.Kind == change.KindFile || ref.Kin
 
 func isRow(ref change.Ref) bool { return ref.Kind == change.KindIndex }
 
-func isLine(ref change.Ref) bool { return !isFile(ref) && !isRow(ref) && !ref.Kind.WholeFiles() }
+func isLine(ref change.Ref) bool { return !isFile(ref) && !isRow(ref) && !isAside(ref) }
 
 // CheckLinks returns a [*change.LinkedError] about the first session whose file cannot be changed and the change
 // undone.

@@ -19,6 +19,7 @@ type writer struct {
 	*Store
 	lines *linestore.Store
 	files *fsstore.Store
+	aside asideWriter
 }
 
 var _ txn.Store = writer{}
@@ -33,7 +34,7 @@ func (s *Store) Writer(journal string) (txn.Store, error) {
 		return nil, err
 	}
 	files, err := fsstore.New(s.ID().Root, s.layout, fsstore.Options{Owner: journal, Note: s.opt.Note, Step: s.opt.Step})
-	return writer{s, lines, files}, err
+	return writer{s, lines, files, asideWriter{s, journal}}, err
 }
 
 // A part is what of a change one store makes.
@@ -48,6 +49,10 @@ type part struct {
 func (w writer) split(st change.Staged) (files, rows part) {
 	files, rows = part{w.lines, st}, part{Staged: st}
 	files.Ops, rows.Ops = nil, nil
+	if len(st.Ops) > 0 && isAside(st.Ops[0].Ref) {
+		files.to, files.Ops = w.aside, st.Ops
+		return files, rows
+	}
 	whole := false
 	for _, o := range st.Ops {
 		if isRow(o.Ref) {
@@ -253,5 +258,5 @@ func (w writer) Discard(ctx context.Context, st change.Staged) error {
 	case len(rows.Ops) > 0: // they stage nothing
 		return nil
 	}
-	return errors.Join(w.files.Discard(ctx, st), w.lines.Discard(ctx, st))
+	return errors.Join(w.files.Discard(ctx, st), w.lines.Discard(ctx, st), w.aside.Discard(ctx, st))
 }

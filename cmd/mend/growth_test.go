@@ -26,7 +26,7 @@ import (
 
 // A growth is a list of command lines that run one after another on stores of n, 2n and 4n sessions or turns.
 type growth struct {
-	kind  string // of the stores, see [newGrowthHome]
+	kind  string // of the stores, see [growthHome.write]
 	n     int
 	store func(n int) bigstore.Uniform
 	slack int // how many bytes a line holds besides those for each of n
@@ -44,6 +44,12 @@ const removeStores = "(remove)"
 func small(n int) bigstore.Uniform { return bigstore.Uniform{Sessions: n, Turns: 1} }
 func large(n int) bigstore.Uniform {
 	return bigstore.Uniform{Sessions: n, Turns: 1, Answer: strings.Repeat("It is done. ", 20_000)}
+}
+
+const largeTurn = 240_000
+
+func largeLong(n int) bigstore.Uniform {
+	return bigstore.Uniform{Sessions: 2, Turns: n, Answer: strings.Repeat("It is done. ", largeTurn/12)}
 }
 func long(n int) bigstore.Uniform { return bigstore.Uniform{Sessions: 1, Turns: n} }
 
@@ -99,6 +105,15 @@ var growths = []growth{
 		"scan", "scan @ --request", "report @", "repair @ --yes", "undo --yes", "forget qevajo --yes",
 	)},
 	{"database", 16, sharedLong, 4 << 20, lines("scan")},
+	// A transcript of 38 MB. A copy has it in memory; what brings it back does not.
+	{"transcripts", 40, largeLong, 8 << 20, []growthLine{
+		{"keep", 3 * largeTurn},
+		{removeStores, 0},
+		{"restore 00000001-0000-7000-8000-000000000000 --yes --agent claude", 0},
+		{"restore 00000001-0000-7000-8000-000000000000 --yes --agent codex", 0},
+		{"undo --yes", 0},
+		{"undo --redo --yes", 0},
+	}},
 }
 
 func lines(all ...string) (ls []growthLine) {
@@ -268,10 +283,14 @@ func (h *growthHome) write(u bigstore.Uniform) {
 	h.Helper()
 	data := h.path(".local/share")
 	err := os.MkdirAll(data, 0o755)
-	if h.kind == "tree" {
+	switch h.kind {
+	case "tree":
 		err = errors.Join(err, bigstore.Tree(data, u.Mix))
-	} else {
-		err = errors.Join(err, bigstore.Database(data, u.Mix), u.Transcripts(h.path(".claude")), u.Rollouts(h.path(".codex")))
+	case "database":
+		err = errors.Join(err, bigstore.Database(data, u.Mix))
+		fallthrough
+	default:
+		err = errors.Join(err, u.Transcripts(h.path(".claude")), u.Rollouts(h.path(".codex")))
 	}
 	if err != nil {
 		h.Fatal(err)

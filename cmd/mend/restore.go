@@ -447,6 +447,11 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 	case !restored:
 		return err
 	}
+	if done.IsAside() {
+		env.Say("It is large, and was not examined. To examine it: %s", term.Command(env.cmdline("scan", head.ID)))
+		env.printContinueCommand(c.ID().Agent, done.Session, "it")
+		return err
+	}
 	if next := finishRestore(ctx, env, c, done.Session); !errors.Is(next, errProblems) { // it says what is next
 		return fail.Worst(next, err)
 	}
@@ -496,6 +501,9 @@ func applyRestore(b *batch, c *mend.Store, done mend.Restored) error {
 			b.Note("what the session has now is in the journal only: " + err.Error()) // the plan has all that it replaces
 		}
 	}
+	if done.IsAside() {
+		return applyAside(b, c, done)
+	}
 	for range 2 { // what was kept may be archived, or of a project that was replaced since
 		if _, err := b.apply(c, done.Plan); err != nil {
 			return err
@@ -510,6 +518,26 @@ func applyRestore(b *batch, c *mend.Store, done mend.Restored) error {
 		done.Plan, done.From, done.Other = rows.Plan, nil, ""
 	}
 	return nil
+}
+
+// applyAside brings a session back whose transcript is too large to be in memory.
+func applyAside(b *batch, c *mend.Store, done mend.Restored) error {
+	if len(done.Files.Ops) > 0 {
+		if _, err := b.apply(c, done.Files); err != nil {
+			return err
+		}
+		done.Plan.Seen = nil
+	}
+	var discard func() error
+	err := b.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: b.ctx}, func(k *keep.Keep) (err error) {
+		discard, err = c.BuildAside(b.ctx, k, done)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = b.apply(c, done.Plan)
+	return errors.Join(err, discard())
 }
 
 // stateTexts says how a session is that is restored.

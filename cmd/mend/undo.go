@@ -176,6 +176,7 @@ type sessionReversal struct {
 	plan    change.Plan    // without its ops if there are several sessions, see [reversal.planned]
 	repairs []change.Entry // that the plan undoes or applies again
 	err     error          // why nothing is done
+	follows bool           // one before it is of the same session, and may bring that back
 }
 
 type opened struct {
@@ -239,6 +240,9 @@ func (v *reversal) plan(es []change.Entry) {
 	at := map[string]int{}
 	for _, e := range es {
 		key := e.Store.Root + "\x00" + e.Session
+		if e.Kind() == change.KindTranscript { // it is moved as a whole, and what is beside it is not
+			key += "\x00"
+		}
 		if _, ok := at[key]; !ok {
 			at[key] = len(v.todo)
 			v.todo = append(v.todo, sessionReversal{})
@@ -254,6 +258,7 @@ func (v *reversal) plan(es []change.Entry) {
 			v.stores[id] = o
 		}
 	}
+	planned := map[string]bool{} // sessions
 	bar := v.Progress(len(v.todo), "planning")
 	defer bar.Clear()
 	for i := range v.todo {
@@ -264,6 +269,11 @@ func (v *reversal) plan(es []change.Entry) {
 			if s.err = hintMove(s.err, s.entries[0]); s.err == nil {
 				s.repairs, s.err = v.revertedRepairs(s.plan, s.entries)
 			}
+			s.follows = planned[s.entries[0].Session]
+			planned[s.entries[0].Session] = s.err == nil
+			if s.err != nil && s.follows {
+				s.repairs, s.err = s.entries, nil
+			}
 			v.counts.add(s.plan.Ops)
 			if several {
 				s.plan.Ops = nil
@@ -273,10 +283,13 @@ func (v *reversal) plan(es []change.Entry) {
 	}
 }
 
-// projectOrder sorts reversals so that a project is made before its sessions come back, and is removed after they went.
+// projectOrder sorts reversals so that a project is made before its sessions come back, and is removed after they went. A
+// transcript comes back before the files beside it.
 func (v *reversal) projectOrder(s sessionReversal) int {
 	ops := s.entries[0].Ops
 	switch {
+	case s.entries[0].Kind() == change.KindTranscript && v.verb == "redo":
+		return -1
 	case len(ops) == 0 || ops[0].Ref.Kind != change.KindProject:
 		return 0
 	case ops[0].Post == nil || v.verb == "redo":
@@ -292,7 +305,9 @@ func (v *reversal) planned(s *sessionReversal) (change.Plan, error) {
 		return s.plan, nil
 	}
 	p, err := v.propose(s.store, s.entries)
-	p.Seen = s.plan.Seen // what was changed since then is not what was shown
+	if !s.follows {
+		p.Seen = s.plan.Seen // what was changed since then is not what was shown
+	}
 	return p, hintMove(err, s.entries[0])
 }
 

@@ -160,7 +160,7 @@ func infoNames(o change.OpInfo) (names []string) {
 		names = []string{o.Ref.Part}
 	case change.KindTree:
 		names = []string{treeName(o.Ref)}
-	case change.KindDatabase:
+	case change.KindDatabase, change.KindTranscript:
 		for _, set := range []*change.Digest{o.Pre, o.Post} {
 			if set != nil {
 				names = append(names, setName(set.SHA256))

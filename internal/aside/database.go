@@ -27,7 +27,8 @@ import (
 
 // A DatabaseFile is the file of a database, and how it is used.
 type DatabaseFile struct {
-	Name string // in the folder of the area
+	Folder string // below the folder of the area; "" for that
+	Name   string
 	// CheckFree returns an error that names the processes that have the database open.
 	CheckFree func(ctx context.Context) error
 	// Lock locks the file against other programs.
@@ -49,7 +50,7 @@ type database struct {
 // NewDatabase returns a staged change of a database.
 func NewDatabase(a *Area, f DatabaseFile, st change.Staged) (Change, error) {
 	if len(st.Ops) != 1 {
-		return nil, fmt.Errorf("%w: a database is changed alone", change.ErrInvalid)
+		return nil, fmt.Errorf("%w: a whole file is changed alone", change.ErrInvalid)
 	}
 	op := st.Ops[0]
 	x := &database{Area: a, DatabaseFile: f, op: op, dir: st.Dir, unlock: func() {}}
@@ -116,7 +117,12 @@ func (a *Area) checkpoint(ctx context.Context, f DatabaseFile, op change.Op) (*c
 }
 
 // Place returns the place of the file.
-func (f DatabaseFile) Place() Place { return Place{".", f.Name} }
+func (f DatabaseFile) Place() Place { return f.place("") }
+
+// place returns the place of a file beside it.
+func (f DatabaseFile) place(suffix string) Place {
+	return Place{cmp.Or(f.Folder, "."), f.Name + suffix}
+}
 
 // keptAt returns the place in which a file of a set is kept.
 func (x *database) keptAt(set *fileSet, suffix string) Place {
@@ -186,7 +192,7 @@ func (x *database) Before() (moves []Move) {
 	}
 	if x.pre != nil {
 		for _, suffix := range []string{shm, wal} {
-			moves = append(moves, Move{Place{".", x.Name + suffix}, x.keptAt(x.pre, suffix)})
+			moves = append(moves, Move{x.place(suffix), x.keptAt(x.pre, suffix)})
 		}
 	}
 	return moves
@@ -299,7 +305,7 @@ func (x *database) After(ctx context.Context) (moves []Move, err error) {
 		}
 	}
 	for _, suffix := range []string{wal, shm} {
-		moves = append(moves, Move{x.keptAt(x.post, suffix), Place{".", x.Name + suffix}})
+		moves = append(moves, Move{x.keptAt(x.post, suffix), x.place(suffix)})
 	}
 	return moves, nil
 }

@@ -36,6 +36,11 @@ type fileSet struct {
 	files []fileSum
 }
 
+// FileImage returns the image of a single file.
+func FileImage(mode fs.FileMode, size int64, sum []byte) *change.Image {
+	return (&fileSet{mode, []fileSum{{"", size, hex.EncodeToString(sum)}}}).image()
+}
+
 const setVersion = "mend database 1\n"
 
 // image returns the set as an image. The encoding is frozen.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"slices"
 
@@ -111,8 +112,10 @@ func (c *cutter) flush() error {
 // A joiner makes the records of a stream again.
 type joiner struct {
 	ops  []change.Op
-	left uint64 // of the last record
-	room int64  // for chunks: a small file can name one a million times
+	to   func(change.Ref) io.Writer // that of [Keep.LoadTo]
+	w    io.Writer                  // of the last record; nil for its image
+	left uint64                     // of the last record
+	room int64                      // for chunks: a small file can name one a million times
 }
 
 // add adds the next chunk. It trusts nothing in it.
@@ -132,7 +135,7 @@ func (j *joiner) add(chunk []byte) error {
 			if j.left > change.MaxText+maxChunk {
 				return damaged("a record has %d bytes", j.left)
 			}
-			j.ops = append(j.ops, o)
+			j.ops, j.w = append(j.ops, o), j.to(o.Ref)
 		case 0:
 			if j.left == 0 || len(j.ops) == 0 {
 				return damaged("a record is too long")
@@ -144,12 +147,18 @@ func (j *joiner) add(chunk []byte) error {
 		if d.Failed || uint64(len(piece)) > j.left {
 			break
 		}
+		j.left -= uint64(len(piece))
+		if j.w != nil {
+			if _, err := j.w.Write(piece); err != nil {
+				return err
+			}
+			continue
+		}
 		image := j.ops[len(j.ops)-1].Post
 		if image.Data == nil {
-			image.Data = make([]byte, 0, min(j.left, 64<<20))
+			image.Data = make([]byte, 0, min(j.left+uint64(len(piece)), 64<<20))
 		}
 		image.Data = append(image.Data, piece...)
-		j.left -= uint64(len(piece))
 	}
 	if d.Failed {
 		return damaged("a chunk is cut short or too long")

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -736,7 +737,13 @@ func (k *Keep) Load(ctx context.Context, s State) (ops []change.Op, err error) {
 	if s.Size > most {
 		return nil, fmt.Errorf("reading state %s of session %s: %w", s.ID, s.Session, &change.SizeError{Most: most})
 	}
-	j := joiner{room: most + maxChunk}
+	return k.LoadTo(ctx, s, func(change.Ref) io.Writer { return nil })
+}
+
+// LoadTo is Load, but a record for which to returns a writer is written to it, and its op has no bytes: so it may be larger than
+// the memory.
+func (k *Keep) LoadTo(ctx context.Context, s State, to func(change.Ref) io.Writer) (ops []change.Op, err error) {
+	j := joiner{to: to, room: max(2*memory.LargestSession(), s.Size) + maxChunk}
 	if err = k.walk(s.root, s.depth, func(h hash, blob []byte, leaf bool) error {
 		if leaf {
 			err = j.add(blob)

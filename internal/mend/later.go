@@ -60,7 +60,7 @@ func (c *Store) later(
 		for id := range removed {
 			l.removes = l.removes || about[id]
 		}
-		file := p.Ops[0].Ref.Kind == change.KindSession
+		file := p.Ops[0].Ref.Kind == change.KindSession || undone.Kind() == change.KindTranscript
 		for _, o := range e.Ops {
 			l.records[o.Ref] = true
 			file = file || o.Ref.Kind == change.KindSession

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -450,6 +451,7 @@ type RestoreRequest struct {
 // A Restored is a plan that brings a session back.
 type Restored struct {
 	Plan     change.Plan // without ops if the session has all that there is
+	Files    change.Plan // is applied before Plan, which then moves a transcript that [Store.BuildAside] builds
 	Session  change.Head // that has it then; another id if both stay
 	State    string      // how the session is, see [Restorable]; "" if nothing is wrong with it
 	From     *keep.State // which was kept; nil if its records are enough
@@ -593,7 +595,10 @@ func (c *Store) restoreRows(ctx context.Context, done Restored, r RestoreRequest
 func (c *Store) restoreKept(
 	ctx context.Context, k *keep.Keep, done Restored, from *keep.State, r RestoreRequest, seen *uint64,
 ) (Restored, error) {
-	ops, err := k.Load(ctx, *from)
+	ops, err := c.loadAside(ctx, k, done, from)
+	if errors.Is(err, errors.ErrUnsupported) {
+		ops, err = k.Load(ctx, *from)
+	}
 	if err != nil {
 		return done, err
 	}
@@ -635,8 +640,67 @@ func (c *Store) restoreOps(
 		Cause: cause,
 		Ops:   undo.Rebase(undo.AddColumns(plan.Ops, now, defaults), now),
 	}
+	if i := slices.IndexFunc(plan.Ops, isTranscript); i >= 0 {
+		done.Files, done.Messages = done.Plan, done.From.Messages
+		done.Plan.Ops = plan.Ops[i : i+1]
+		done.Files.Ops = slices.DeleteFunc(slices.Clone(plan.Ops), isTranscript)
+		return done, nil
+	}
 	done.Plan.Cause.Bound = c.spoiledThinking(ctx, done.Plan, 0, ops)
 	return done, c.checkLinks(ctx, done.Plan)
+}
+
+// asideSize is the size of the smallest kept state whose transcript is not read into memory: it is written to a file that is built
+// beside the store.
+const asideSize = 16 << 20
+
+func isTranscript(o change.Op) bool { return o.Ref.Kind == change.KindTranscript }
+
+// IsAside reports whether the plan moves a transcript that [Store.BuildAside] builds.
+func (r *Restored) IsAside() bool { return slices.ContainsFunc(r.Plan.Ops, isTranscript) }
+
+// loadAside is [keep.Keep.Load] of a session that is gone, with the op that moves its transcript. The error wraps
+// [errors.ErrUnsupported] if the session has no transcript, or one that can be loaded.
+func (c *Store) loadAside(ctx context.Context, k *keep.Keep, done Restored, from *keep.State) (ops []change.Op, err error) {
+	if done.State != Deleted || from.Size < asideSize {
+		return nil, errors.ErrUnsupported
+	}
+	op, _, err := c.buildAside(ctx, k, done.Session.Ref, *from, true, &ops)
+	if err != nil {
+		return nil, err
+	}
+	now, err := c.store.Read(ctx, []change.Ref{op.Ref})
+	if err == nil && now[0] != nil {
+		err = errors.ErrUnsupported
+	}
+	for i, o := range ops {
+		if o.Post.Data == nil && o.Ref.Kind == change.KindSession {
+			ops[i] = op
+		}
+	}
+	return ops, err
+}
+
+func (c *Store) buildAside(ctx context.Context, k *keep.Keep, ref change.Ref, from keep.State, dry bool, ops *[]change.Op) (change.Op, func() error, error) {
+	return c.store.BuildAside(ctx, ref, dry, func(w io.Writer) (err error) {
+		*ops, err = k.LoadTo(ctx, from, func(of change.Ref) io.Writer {
+			if of.Kind == change.KindSession && of.Session == from.Session {
+				return w
+			}
+			return nil
+		})
+		return err
+	})
+}
+
+// BuildAside builds the transcript that the plan moves, and returns what removes it unless the plan was applied.
+func (c *Store) BuildAside(ctx context.Context, k *keep.Keep, r Restored) (discard func() error, err error) {
+	var ops []change.Op
+	op, discard, err := c.buildAside(ctx, k, r.Session.Ref, *r.From, false, &ops)
+	if err == nil && !op.Post.Equal(r.Plan.Ops[0].Post) {
+		err = errors.Join(fmt.Errorf("restoring session %s: the copy is not what it was", r.Session.ID), discard())
+	}
+	return discard, err
 }
 
 // KeepBefore keeps in k what the session has now, for a plan that replaces records of it.

@@ -1,0 +1,124 @@
+package codex_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/agent"
+	"mend/agent/codex"
+	"mend/change"
+	"mend/internal/keep"
+	"mend/internal/mend"
+	fixture "mend/internal/test/codex"
+)
+
+// TestRestoreAsideCut: a rollout that is too large for a plan is built beside the store and moved. The restore is cut at each
+// call that changes the disk: after the recovery the rollout is gone or whole, and nothing else is left. Undo and redo move it.
+func TestRestoreAsideCut(t *testing.T) {
+	h := fixture.NewHome(t, "")
+	line := `{"timestamp":"2026-11-22T15:51:05.050Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"` +
+		strings.Repeat("x", 1<<20) + `"}]}}` + "\n"
+	want, err := os.ReadFile(h.Rollout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = append(bytes.TrimRight(want, "\n"), "\n"+strings.Repeat(line, 17)...)
+	if err := os.WriteFile(h.Rollout(), want, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	c := open(t, h, folder)
+	head := session(t, c)
+	kept := func(f func(*keep.Keep) error) error { return mend.OpenJournal(folder).Kept(keep.Options{}, f) }
+	if err := kept(func(k *keep.Keep) error { _, err := c.Keep(t.Context(), k, head, "keep"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(h.Rollout()); err != nil {
+		t.Fatal(err)
+	}
+	n, cut := 0, 0
+	step := func(call string) error {
+		if n++; n > cut {
+			return errors.New("cut at " + call)
+		}
+		return nil
+	}
+	var e change.Entry
+	restore := func() (func() error, error) {
+		c, err := mend.Open(mend.Options{Agents: []agent.Agent{codex.Agent{Step: step}}, Store: h.Root(), Journal: mend.OpenJournal(folder)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var done mend.Restored
+		discard := func() error { return nil }
+		err = kept(func(k *keep.Keep) error {
+			if done, err = c.ProposeRestore(t.Context(), k, head, mend.RestoreRequest{}); err != nil || !done.IsAside() || n > 0 {
+				t.Fatalf("the plan: %d calls, %+v, %v", n, done.Plan, err)
+			}
+			built, err := c.BuildAside(t.Context(), k, done)
+			if built != nil {
+				discard = built
+			}
+			return err
+		})
+		if err == nil {
+			e, err = c.Apply(t.Context(), done.Plan)
+		}
+		return discard, err
+	}
+	for ; ; cut++ {
+		n = 0
+		discard, err := restore()
+		n = -1 << 20
+		now, rerr := os.ReadFile(h.Rollout())
+		if err == nil {
+			if rerr != nil || !bytes.Equal(now, want) {
+				t.Fatalf("restored %d bytes, %v", len(now), rerr)
+			}
+			t.Logf("%d calls", cut)
+			if err := discard(); err != nil {
+				t.Error(err)
+			}
+			break
+		}
+		if cut > 40 {
+			t.Fatal("no end:", err)
+		}
+		next := open(t, h, folder)
+		_, rerr = next.Recover(t.Context(), false)
+		rerr = errors.Join(rerr, discard())
+		_, err = next.Sweep(t.Context(), false)
+		if err := errors.Join(rerr, err); err != nil {
+			t.Errorf("cut at call %d: %v", cut, err)
+		}
+		if now, err = os.ReadFile(h.Rollout()); err == nil && bytes.Equal(now, want) {
+			err = os.Remove(h.Rollout())
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("cut at call %d: %d bytes are restored, %v", cut, len(now), err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(h.Root(), ".mend", "*", "*")); len(left) > 0 {
+			t.Errorf("cut at call %d: left are %v", cut, left)
+		}
+	}
+	for _, redo := range []bool{false, true} {
+		p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}, Redo: redo})
+		if err == nil {
+			_, err = c.Apply(t.Context(), p)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now, err := os.ReadFile(h.Rollout()); redo == errors.Is(err, fs.ErrNotExist) || redo && !bytes.Equal(now, want) {
+			t.Errorf("redo %t: %d bytes, %v", redo, len(now), err)
+		}
+		if err := c.CheckKept(t.Context(), e); err != nil {
+			t.Error(err)
+		}
+	}
+}
