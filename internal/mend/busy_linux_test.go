@@ -2,13 +2,13 @@ package mend_test
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"mend/internal/processes"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
 	"mend/repair"
@@ -42,7 +42,7 @@ func TestBusy(t *testing.T) {
 		t.Errorf("ProposeRepair by force = %v, %v, want one op", r.Plan, err)
 	}
 	end()
-	if !processes.Complete() {
+	if space, err := os.Readlink("/proc/self/ns/pid"); err != nil || space != "pid:[4026531836]" { // not that of the machine
 		t.Skip("the system does not list all processes")
 	}
 	// A process of another user, as other tests start them, may be the agent for a moment.
