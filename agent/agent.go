@@ -86,9 +86,8 @@ type Reader interface {
 	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)
 
 	// Copy reads everything that makes a session of List whole, for a copy from which it can be restored
-	// after the agent has lost it. If a copy had marks, the messages before the last of them that the session still
-	// has may be skipped. The error wraps [errors.ErrUnsupported] if the store has no such copies.
-	Copy(ctx context.Context, head change.Head, marks []change.Mark) (Copy, error)
+	// after the agent has lost it. The error wraps [errors.ErrUnsupported] if the store has no such copies.
+	Copy(ctx context.Context, head change.Head) (Copy, error)
 
 	// CopiedWith returns the id of the session whose copy has a session of List, such as a subagent's; "" if its
 	// copies are its own.
@@ -249,10 +248,6 @@ type Copy struct {
 	PromptsOnly bool // it has only what the user typed: all else is lost
 
 	Stamp change.Stamp // that the session had when it was read; the zero stamp if that is unknown
-
-	// Marks are behind each message, also those that were skipped; none if only reading all records shows a change.
-	Marks   []change.Mark
-	Skipped int // how many messages, the first ones, are not in Records with their parts
 }
 
 // UnreadText returns the first of Unread and how many more there are; "" for none.

@@ -19,7 +19,7 @@ type Base struct{ base }
 type base struct{}
 
 // Copy implements [Store].
-func (base) Copy(context.Context, change.Head, []change.Mark) (Copy, error) {
+func (base) Copy(context.Context, change.Head) (Copy, error) {
 	return Copy{}, errors.ErrUnsupported
 }
 

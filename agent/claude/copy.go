@@ -21,7 +21,7 @@ import (
 // such as results of tools, as [change.KindFile] with their path below that folder. Not copied are what is
 // elsewhere in Claude Code's folder (copies of edited files for rewind, todos, history of prompts, state of shells),
 // and hidden files. What is after a link is not read. A subagent that belongs to a session is copied with it alone.
-func (s *store) Copy(ctx context.Context, head change.Head, _ []change.Mark) (c agent.Copy, err error) {
+func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err error) {
 	if s.CopiedWith(head) != "" {
 		return c, errors.ErrUnsupported
 	}

@@ -217,7 +217,7 @@ func (s *promptHistory) whole(p typedPrompt) string {
 }
 
 // Copy implements [agent.Reader].
-func (s *promptHistory) Copy(ctx context.Context, head change.Head, _ []change.Mark) (c agent.Copy, err error) {
+func (s *promptHistory) Copy(ctx context.Context, head change.Head) (c agent.Copy, err error) {
 	data, err := s.transcript(ctx, head)
 	if err != nil {
 		return c, err

@@ -89,7 +89,7 @@ func TestPromptHistory(t *testing.T) {
 	}
 	var first []byte
 	for range 2 {
-		c, err := history.Copy(t.Context(), heads[0], nil)
+		c, err := history.Copy(t.Context(), heads[0])
 		if err != nil || len(c.Records) != 1 || !c.PromptsOnly {
 			t.Fatalf("copied: %+v, %v", c, err)
 		}
@@ -102,7 +102,7 @@ func TestPromptHistory(t *testing.T) {
 		}
 		first = c.Records[0].Data
 	}
-	if _, err := history.Copy(t.Context(), change.Head{ID: "11111111-6567-4d76-9932-9be6309f6868"}, nil); err == nil {
+	if _, err := history.Copy(t.Context(), change.Head{ID: "11111111-6567-4d76-9932-9be6309f6868"}); err == nil {
 		t.Error("a session that the history does not have was copied")
 	}
 	if _, err := history.Writer("x"); err == nil {

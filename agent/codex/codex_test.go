@@ -295,14 +295,14 @@ func TestRestore(t *testing.T) {
 				t.Fatal(err)
 			}
 			head := session(t, open(t, h, t.TempDir()))
-			copied, err := s.Copy(t.Context(), head, nil)
+			copied, err := s.Copy(t.Context(), head)
 			if err != nil || copied.Messages != 8 || len(copied.Unread) > 0 {
 				t.Fatalf("Copy: %d messages, unread %q, %v", copied.Messages, copied.Unread, err)
 			}
 			put(c.now, c.nowPacked)
 			if c.now != nil {
 				head = session(t, open(t, h, t.TempDir()))
-				if now, err := s.Copy(t.Context(), head, nil); err == nil && (len(now.Unread) > 0) != (c.nowPacked && c.want > 0) {
+				if now, err := s.Copy(t.Context(), head); err == nil && (len(now.Unread) > 0) != (c.nowPacked && c.want > 0) {
 					t.Errorf("a copy of it now lacks %q", now.Unread)
 				}
 			}

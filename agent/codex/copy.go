@@ -14,7 +14,7 @@ import (
 )
 
 // Copy implements [agent.Store]: the rollout. Codex makes the rest again from it.
-func (s *store) Copy(_ context.Context, head change.Head, _ []change.Mark) (c agent.Copy, err error) {
+func (s *store) Copy(_ context.Context, head change.Head) (c agent.Copy, err error) {
 	of, stamp, err := s.read(head)
 	if err != nil {
 		return c, err

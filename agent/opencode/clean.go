@@ -136,7 +136,7 @@ func (s *store) cleanSession(
 	if err != nil || len(images) == 0 || images[0] == nil {
 		return nil, err
 	}
-	copied, err := s.Copy(ctx, h, nil)
+	copied, err := s.Copy(ctx, h)
 	if err == nil && len(copied.Unread) > 0 { // it would stay, and belong to no session
 		err = fail.New(fail.Problems, "nothing of it was removed", "removing session %s: not all of it can be read: %s", h.ID,
 			copied.UnreadText())

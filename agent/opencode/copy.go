@@ -12,7 +12,7 @@ import (
 // to answer in it with everything. Not copied are what it makes anew (events and their counter, rows of
 // project_directory), what is no part of the conversation (todo, share, queued input, snapshots of the project's
 // files), and files in a tree that are no records.
-func (s *store) Copy(ctx context.Context, head change.Head, _ []change.Mark) (c agent.Copy, err error) {
+func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err error) {
 	loaded, stamp, err := s.LoadRaw(ctx, head)
 	if err != nil {
 		return c, err

@@ -42,15 +42,15 @@ type cutter struct {
 }
 
 // begin cuts the stream before a record if a cut can be there, and reports whether it did.
-func (c *cutter) begin(ref change.Ref) (cut bool, err error) {
+func (c *cutter) begin(ref change.Ref) error {
 	least := minChunk
 	if ref.Kind == change.KindPart {
 		least = maxPart
 	}
 	if len(c.chunk) < least || !cuts(c.chunk) {
-		return false, nil
+		return nil
 	}
-	return true, c.flush()
+	return c.flush()
 }
 
 // add adds a record to the stream. It reads of an image no more than it needs.

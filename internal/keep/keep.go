@@ -240,11 +240,9 @@ type Saved struct {
 // maxDepth is more levels than the tree of any session has.
 const maxDepth = 8
 
-// Records are those of a session, of which the first messages may have been skipped: then they are in the latest state.
+// Records are the records of a session.
 type Records struct {
-	All     iter.Seq[*change.Record] // each message followed by its parts
-	Skipped int                      // messages that All does not have: as many as precede one of [State.Marks] of the latest state
-	Marks   []change.Mark            // one behind each message, also those that were skipped; or none
+	All iter.Seq[*change.Record] // each message followed by its parts
 
 	// Lacks counts the records of then that are not in now, or without their texts. It gets those that may differ, of a long one
 	// the lines. Nil: the number of the messages and the first show it.
@@ -293,16 +291,12 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 	if !found && s.Messages == 0 {
 		return saved, ErrNothing
 	}
-	s.Read = s.Time
-	if r.Skipped > 0 {
-		s.Read = last.Read
-	}
 	put := func(blob []byte) (hash, error) { return k.blob(blob, &saved.Bytes) }
 	was, err := k.newComparison(&last, found && r.Lacks != nil)
 	if err != nil {
 		return saved, err
 	}
-	list, err := k.cut(ctx, &s, &last, r, func(chunk []byte) (hash, error) {
+	list, err := k.cut(ctx, &s, r.All, func(chunk []byte) (hash, error) {
 		h, err := put(chunk)
 		was.add(h, chunk)
 		return h, err
@@ -322,10 +316,10 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 	s.root = list[0]
 	if found && last.root == s.root && last.depth == s.depth {
 		saved = Saved{State: last}
-		if last.Stamp == s.Stamp && last.Read.Equal(s.Read) {
+		if last.Stamp == s.Stamp {
 			return saved, nil
 		}
-		saved.State.Stamp, saved.State.Read, saved.State.head, saved.State.marks = s.Stamp, s.Read, s.head, s.marks
+		saved.State.Stamp = s.Stamp
 		return saved, k.put(bucketStates, boltfile.U64(last.seq), encodeState(&saved.State))
 	}
 	if s.Lost = 0; found {
@@ -343,53 +337,27 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 		k.put(bucketStates, boltfile.U64(s.seq), encodeState(&s)))
 }
 
-// cut cuts the records of a state into chunks, and returns the hashes of all. The chunks of the messages that were skipped are
-// those of the latest state. What precedes the first message has chunks of its own, since it changes with each turn.
-func (k *Keep) cut(ctx context.Context, s, last *State, r Records, put func([]byte) (hash, error)) (list []hash, err error) {
+// cut cuts the records of a state into chunks, and returns their hashes. The records before the first message have
+// chunks of their own, since they change with each turn.
+func (k *Keep) cut(ctx context.Context, s *State, all iter.Seq[*change.Record], put func([]byte) (hash, error)) (
+	list []hash, err error,
+) {
 	c := cutter{emit: func(chunk []byte) error {
 		h, err := put(chunk)
 		list = append(list, h)
 		return errors.Join(err, ctx.Err())
 	}}
-	s.Records, s.Size, s.head, s.marks = 0, 0, 0, nil
-	var head State // what precedes the first message
-	messages, marks := -1, []mark(nil)
-	first := func() error { // called before the first message
-		if err := c.flush(); err != nil {
-			return err
-		}
-		head, messages = *s, r.Skipped
-		s.head = len(list)
-		if r.Skipped == 0 {
-			return nil
-		}
-		chunks, at, err := k.skipped(last, r.Skipped)
-		list = append(list, chunks...)
-		s.Records, s.Size = s.Records+at.records, s.Size+at.size
-		for _, m := range last.marks {
-			if m.Messages <= r.Skipped {
-				marks = append(marks, m)
-			}
-		}
-		return err
-	}
+	s.Records, s.Size = 0, 0
 	var row []byte
-	for r0 := range r.All {
-		isMessage := r0.Ref.Kind == change.KindMessage
-		if isMessage && messages < 0 {
-			if err := first(); err != nil {
+	inHead := true
+	for r0 := range all {
+		if inHead && r0.Ref.Kind == change.KindMessage {
+			if inHead, err = false, c.flush(); err != nil {
 				return nil, err
 			}
 		}
-		cut, err := c.begin(r0.Ref)
-		if err != nil {
+		if err := c.begin(r0.Ref); err != nil {
 			return nil, err
-		}
-		if isMessage {
-			if cut && messages > 0 && messages <= len(r.Marks) {
-				marks = append(marks, mark{r.Marks[messages-1], s.Records - head.Records, s.Size - head.Size, len(list) - s.head})
-			}
-			messages++
 		}
 		image := change.Image{Data: r0.Data, Mode: r0.Mode} // of [change.ImageOf], in memory that is used again
 		if r0.IsRow() {
@@ -401,34 +369,8 @@ func (k *Keep) cut(ctx context.Context, s, last *State, r Records, put func([]by
 			return nil, err
 		}
 	}
-	if messages < 0 && r.Skipped > 0 {
-		err = first()
-	}
-	if err == nil {
-		err = c.flush()
-	}
-	if len(r.Marks) > 0 {
-		s.marks = thinMarks(marks, len(list)-s.head)
-	}
+	err = c.flush()
 	return list, err
-}
-
-// skipped returns the chunks of the messages before a mark of a state, and that mark.
-func (k *Keep) skipped(s *State, messages int) ([]hash, mark, error) {
-	i := slices.IndexFunc(s.marks, func(m mark) bool { return m.Messages == messages })
-	if i < 0 {
-		return nil, mark{}, fmt.Errorf("state %s has no mark behind %d messages", s.ID, messages)
-	}
-	var leaves []hash
-	err := k.leaves(s.root, s.depth, &leaves)
-	from, to := s.head, s.head+s.marks[i].chunks
-	if err == nil && to > len(leaves) {
-		err = damaged("state %s has %d chunks, want %d", s.ID, len(leaves), to)
-	}
-	if err != nil {
-		return nil, mark{}, err
-	}
-	return leaves[from:to], s.marks[i], nil
 }
 
 // leaves appends the hashes of the chunks of a tree.

@@ -3,13 +3,9 @@ package keep
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"math/bits"
-	"slices"
 	"time"
 
 	"mend/change"
-	"mend/internal/boltfile"
 )
 
 // A State is a session as it was when it was kept.
@@ -32,71 +28,17 @@ type State struct {
 	Stamp    [32]byte // which the session had then; the zero stamp if that is unknown
 	Updated  int64    // by the agent, in milliseconds since 1970
 
-	Read    time.Time // when all its records were read: those of messages that were skipped later are of then; set by Save
-	Records int       // set by Save
-	Size    int64     // of the records, in bytes; set by Save
+	Records int   // set by Save
+	Size    int64 // of the records, in bytes; set by Save
 
 	seq   uint64
 	root  hash
 	depth int // of the tree of nodes; 0: the root is a chunk
-	head  int // how many chunks precede that of the first message
-	marks []mark
 }
 
 // Head returns the session as it was.
 func (s *State) Head() change.Head {
 	return change.Head{ID: s.Session, Ref: s.Ref, Project: s.Ref.Project, Title: s.Title, Directory: s.Folder, Parent: s.Parent, Updated: s.Updated}
-}
-
-// A mark is a place between two messages at which a chunk begins, with what of the state is between the first
-// message and it.
-type mark struct {
-	change.Mark
-	records int
-	size    int64
-	chunks  int
-}
-
-// Marks returns places behind which another copy of the session may begin to read.
-func (s *State) Marks() []change.Mark {
-	all := make([]change.Mark, len(s.marks))
-	for i, m := range s.marks {
-		all[i] = m.Mark
-	}
-	return all
-}
-
-// thinMarks returns the marks of a state with so many chunks that are stored: most of those near its end, where sessions change,
-// and few before.
-func thinMarks(marks []mark, chunks int) (stay []mark) {
-	last := -1
-	for _, m := range slices.Backward(marks) {
-		if distance := bits.Len(uint(chunks - m.chunks)); distance != last {
-			last, stay = distance, append(stay, m)
-		}
-	}
-	slices.Reverse(stay)
-	return stay
-}
-
-const markSize = 16 + 4*8
-
-func encodeMarks(marks []mark) (b []byte) {
-	for _, m := range marks {
-		b = append(append(b, m.Print[:]...), boltfile.U64(uint64(m.Messages), uint64(m.records), uint64(m.size), uint64(m.chunks))...)
-	}
-	return b
-}
-
-func decodeMarks(b []byte) (marks []mark, ok bool) {
-	for chunk := range slices.Chunk(b, markSize) {
-		n, ok := boltfile.SplitU64(chunk[min(16, len(chunk)):], 4)
-		if !ok || max(n[0], n[1], n[3]) > math.MaxInt32 || n[2] > math.MaxInt64 {
-			return nil, false
-		}
-		marks = append(marks, mark{change.Mark{Messages: int(n[0]), Print: [16]byte(chunk)}, int(n[1]), int64(n[2]), int(n[3])})
-	}
-	return marks, true
 }
 
 // Complete reports whether the session can be restored from the state with all its messages: it had some,
@@ -136,9 +78,6 @@ type stored struct {
 	Size     int64      `json:"size"`
 	Tree     []byte     `json:"tree"` // the hash of its root
 	Depth    int        `json:"depth"`
-	Read     int64      `json:"read,omitempty"` // in milliseconds since 1970
-	Head     int        `json:"head,omitempty"`
-	Marks    []byte     `json:"marks,omitempty"` // each: print of 16 bytes, then as u64 messages, records, size and chunks
 }
 
 func idOf(seq uint64) string { return fmt.Sprintf("k%d", seq) }
@@ -149,7 +88,6 @@ func encodeState(s *State) []byte {
 		Session: []byte(s.Session), Ref: s.Ref, Title: []byte(s.Title), Folder: []byte(s.Folder), Parent: []byte(s.Parent), Sec: s.Time.Unix(), Nsec: int64(s.Time.Nanosecond()),
 		Why: []byte(s.Why), Messages: s.Messages, First: []byte(s.First), Lost: s.Lost, Unread: []byte(s.Unread), Stamp: s.Stamp[:], Updated: s.Updated,
 		Records: s.Records, Size: s.Size, Tree: s.root[:], Depth: s.depth,
-		Read: s.Read.UnixMilli(), Head: s.head, Marks: encodeMarks(s.marks),
 	})
 	return b
 }
@@ -159,15 +97,13 @@ func decodeState(seq uint64, b []byte) (State, error) {
 	if err := json.Unmarshal(b, &t); err != nil {
 		return State{}, damaged("state %d: %v", seq, err)
 	}
-	marks, ok := decodeMarks(t.Marks)
-	if !ok || t.Head < 0 || len(t.Tree) != len(hash{}) || t.Depth < 0 || t.Depth > maxDepth || t.Messages < 0 || t.Records < 0 || t.Size < 0 {
+	if len(t.Tree) != len(hash{}) || t.Depth < 0 || t.Depth > maxDepth || t.Messages < 0 || t.Records < 0 || t.Size < 0 {
 		return State{}, damaged("state %d is not one of mend's", seq)
 	}
 	s := State{
 		ID: idOf(seq), Agent: string(t.Agent), Store: change.StoreID{Agent: string(t.Agent), Kind: t.Kind, Root: string(t.Root), Dev: t.Dev, Ino: t.Ino},
 		Session: string(t.Session), Ref: t.Ref, Title: string(t.Title), Folder: string(t.Folder), Parent: string(t.Parent), Time: time.Unix(t.Sec, t.Nsec), Why: string(t.Why),
 		Messages: t.Messages, First: string(t.First), Lost: t.Lost, Unread: string(t.Unread), Updated: t.Updated, Records: t.Records, Size: t.Size, seq: seq, root: hash(t.Tree), depth: t.Depth,
-		Read: time.UnixMilli(t.Read), head: t.Head, marks: marks,
 	}
 	copy(s.Stamp[:], t.Stamp)
 	return s, nil

@@ -120,7 +120,7 @@ func (c *Store) restoreElsewhere(
 		}
 		head := b.heads[i]
 		done.Session = head
-		copied, err := b.store.store.Copy(ctx, head, nil)
+		copied, err := b.store.store.Copy(ctx, head)
 		if err != nil {
 			return done, false, err
 		}

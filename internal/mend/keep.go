@@ -6,7 +6,6 @@ import (
 	"iter"
 	"slices"
 	"sync"
-	"time"
 
 	"mend/agent"
 	"mend/change"
@@ -51,11 +50,7 @@ func (l *Journal) KeptIn(dir string, o keep.Options, f func(*keep.Keep) error) (
 // now. why says what the copy is made for. The error wraps [errors.ErrUnsupported] if such a session has no
 // copy of its own, as a subagent's that is in the copy of its owner, and [keep.ErrNothing] if it has no message.
 func (c *Store) Keep(ctx context.Context, k *keep.Keep, head change.Head, why string) (keep.Saved, error) {
-	last, found, err := k.Latest(c.ID(), head.ID, head.Ref)
-	if err != nil {
-		return keep.Saved{}, err
-	}
-	r := c.readCopy(ctx, head, c.marks(last, found, why))
+	r := c.readCopy(ctx, head)
 	if r.err != nil {
 		return keep.Saved{}, r.err
 	}
@@ -76,26 +71,11 @@ type readCopy struct {
 // KeptAsked is why a copy is made that the user asked for. For it each record is read, though it seems to be as it was.
 const KeptAsked = "keep"
 
-// maxUnread is how long copies may go on without reading the messages of a session that seem to be as they were.
-const maxUnread = 24 * time.Hour
-
-// marks returns behind which messages a copy may begin to read, given the latest one. What was changed without another
-// time or size is found when all is read again.
-func (c *Store) marks(last keep.State, found bool, why string) []change.Mark {
-	if !found || why == KeptAsked || c.clock().Sub(last.Read).Abs() > maxUnread {
-		return nil
-	}
-	return last.Marks()
-}
-
-func (c *Store) readCopy(ctx context.Context, head change.Head, marks []change.Mark) readCopy {
+func (c *Store) readCopy(ctx context.Context, head change.Head) readCopy {
 	began := c.clock()
-	copied, err := c.store.Copy(ctx, head, marks)
+	copied, err := c.store.Copy(ctx, head)
 	if !copied.Stamp.Distinct(began) {
 		copied.Stamp = change.Stamp{} // a change that follows may leave the same one
-	}
-	if i := slices.IndexFunc(copied.Marks, func(m change.Mark) bool { return !m.Distinct(began) }); i >= 0 {
-		copied.Marks = copied.Marks[:max(i, copied.Skipped)]
 	}
 	return readCopy{head, copied, err}
 }
@@ -106,7 +86,7 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 		Agent: c.agent, Store: c.ID(), Session: r.head.ID, Ref: r.head.Ref, Title: r.head.Title,
 		Folder: r.head.Directory, Parent: r.head.Parent, Updated: r.head.Updated, Why: why,
 		Messages: r.copied.Messages, First: r.copied.First, Unread: r.copied.UnreadText(), Stamp: r.copied.Stamp.Sum,
-	}, keep.Records{Skipped: r.copied.Skipped, Marks: r.copied.Marks, Lacks: func(now, then []change.Record) int {
+	}, keep.Records{Lacks: func(now, then []change.Record) int {
 		return c.store.Lacks(now, then, nil).Records
 	}, All: func(yield func(*change.Record) bool) {
 		for i := range r.copied.Records {
@@ -125,7 +105,7 @@ func (c *Store) Copyable(ctx context.Context, heads []change.Head, kept map[stri
 		if _, has := kept[h.ID]; h.ID == "" || !has && c.store.CopiedWith(h) != "" {
 			continue
 		} else if !has && len(kept) > 0 {
-			if copied, err := c.store.Copy(ctx, h, nil); err == nil && copied.Messages == 0 {
+			if copied, err := c.store.Copy(ctx, h); err == nil && copied.Messages == 0 {
 				continue
 			}
 		}
@@ -181,19 +161,17 @@ func (c *Store) KeepAll(
 		heads = slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" })
 	}
 	id := c.ID()
-	plan := make([]planned, len(heads))
+	stamps := make([][32]byte, len(heads)) // of the latest copies; zero: the session is read in any case
 	for i, head := range heads {
-		last, found, err := k.Latest(id, head.ID, head.Ref)
+		last, _, err := k.Latest(id, head.ID, head.Ref)
 		if err != nil {
 			return err
 		}
-		plan[i] = planned{last.Stamp, c.marks(last, found, why)}
-		if !dry && (len(plan[i].marks) > 0 || !whole && why == KeptAsked || last.Unread != "") {
-			// to read it costs no more than to look at it, or the user wants it to be read, or not all could be
-			plan[i].stamp = change.Stamp{}.Sum
+		if asked := !whole && why == KeptAsked; dry || !asked && last.Unread == "" {
+			stamps[i] = last.Stamp
 		}
 	}
-	for r := range c.readCopies(ctx, heads, plan, dry) {
+	for r := range c.readCopies(ctx, heads, stamps, dry) {
 		s := Kept{Session: r.head, Err: r.err}
 		switch {
 		case errors.Is(r.err, errSame):
@@ -222,18 +200,12 @@ func (c *Store) KeepAll(
 	return k.Flush()
 }
 
-// A planned is how a session is copied. If its stamp is still the same, it is not read.
-type planned struct {
-	stamp [32]byte // zero: it is read in any case
-	marks []change.Mark
-}
-
 // errSame says that a session has the stamp with which it was kept.
 var errSame = errors.New("it has not changed")
 
 // readCopies reads the sessions whose stamp is not that of their latest copy. While one is used, the next is
 // read.
-func (c *Store) readCopies(ctx context.Context, heads []change.Head, plan []planned, dry bool) iter.Seq[readCopy] {
+func (c *Store) readCopies(ctx context.Context, heads []change.Head, stamps [][32]byte, dry bool) iter.Seq[readCopy] {
 	return func(yield func(readCopy) bool) {
 		ctx, stop := context.WithCancel(ctx)
 		var wg sync.WaitGroup
@@ -242,17 +214,17 @@ func (c *Store) readCopies(ctx context.Context, heads []change.Head, plan []plan
 		read := make(chan readCopy)
 		wg.Go(func() {
 			defer close(read)
-			for i, p := range plan {
+			for i, stamp := range stamps {
 				r := readCopy{head: heads[i]}
-				if p.stamp != [32]byte{} {
-					if now, err := c.store.Stamp(ctx, r.head); err == nil && now.Sum == p.stamp {
+				if stamp != [32]byte{} {
+					if now, err := c.store.Stamp(ctx, r.head); err == nil && now.Sum == stamp {
 						r.err = errSame
 					}
 				}
 				switch {
 				case r.err != nil:
 				case !dry:
-					r = c.readCopy(ctx, r.head, p.marks)
+					r = c.readCopy(ctx, r.head)
 				case c.store.CopiedWith(r.head) != "":
 					r.err = errors.ErrUnsupported
 				}

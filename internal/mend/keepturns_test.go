@@ -147,7 +147,7 @@ func TestKeptTurns(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				whole, err := s.Copy(t.Context(), head, nil)
+				whole, err := s.Copy(t.Context(), head)
 				if err != nil {
 					t.Fatal(err)
 				}

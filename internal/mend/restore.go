@@ -320,7 +320,7 @@ func (c *Store) copied(ctx context.Context, head change.Head, states []keep.Stat
 			return current{State: states[0], same: true}, nil
 		}
 	}
-	now, err := c.store.Copy(ctx, head, nil)
+	now, err := c.store.Copy(ctx, head)
 	if errors.Is(err, errors.ErrUnsupported) {
 		err = nil
 	}
