@@ -59,7 +59,6 @@ type Store struct {
 
 	mu      sync.Mutex
 	schema  *schema // last one seen
-	rebuild bool    // an index is damaged: reading needs rebuilt ones
 	idle    []idleConn
 	idleEnd *time.Timer
 }

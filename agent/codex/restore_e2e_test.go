@@ -81,7 +81,7 @@ func TestRealRestore(t *testing.T) {
 				t.Fatal(err)
 			}
 			head := session(t, open(t, h, t.TempDir()))
-			copied, err := s.Copy(t.Context(), head, nil)
+			copied, err := s.Copy(t.Context(), head)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -147,9 +147,7 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 	}
 	var loaded *record.Session
 	var stamp change.Stamp
-	rebuilt := false
 	err := s.read(ctx, func(c *conn) (err error) {
-		rebuilt = c.Rebuilt()
 		h := newStampHasher()
 		h.budget = s.opt.MaxSession
 		loaded, err = c.loadSession(head.ID, h, raw)
@@ -164,11 +162,11 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 	}
 	if why := s.misfit.Load(); why != nil {
 		loaded.IndexFault = *why
-	} else if rebuilt || meetsPrompts(s.damaged.Load()) {
+	} else if meetsPrompts(s.damaged.Load()) {
 		loaded.IndexFault = "The database is damaged outside the session, and its rows are whole. OpenCode may show only a " +
 			"part of it, or answer no prompt in it."
 	}
-	if rebuilt || s.damaged.Load() != nil {
+	if s.damaged.Load() != nil {
 		stamp = change.Stamp{}
 	}
 	return loaded, stamp, nil
