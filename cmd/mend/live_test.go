@@ -142,7 +142,7 @@ func TestHookConversation(t *testing.T) {
 		}
 		send(fmt.Sprintf(`{"type":"answer","id":%d,"data":%s}`, l.ID, answer))
 	}
-	if got, want := strings.Join(calls, " "), "messages publish abort messages toast toast"; got != want {
+	if got, want := strings.Join(calls, " "), "messages publish abort toast toast"; got != want {
 		t.Errorf("calls %s, want %s", got, want)
 	}
 	r.in.Close()

@@ -37,8 +37,8 @@ type Session struct {
 	InWorkspace bool
 	Workspace   string
 
-	// EventsBehind says that the session has an event with a higher number than its counter of events: the agent gives
-	// a new event the number after the counter's, and cannot store one whose number is taken.
+	// EventsBehind says that the next prompt gets an event a number that is taken: the agent counts on from the counter of
+	// the session's events, and cannot store such an event.
 	EventsBehind bool
 
 	// IndexFault says why the agent may not read all records, or write for a prompt, although they are
