@@ -21,7 +21,7 @@ type Degree uint8
 // The degrees, the best last.
 const (
 	IsBroken Degree = iota + 1 // the session is broken; what the error is about does not show in it
-	// it has what the error is about, and only the provider knows whether that is the cause
+	// HasContent: it has what the error is about, and only the provider knows whether that is the cause.
 	HasContent
 	BreaksElsewhere   // the request breaks the rule, but not at the place that the error names
 	HasClass          // a finding is of the error's class; its place is not known

@@ -31,8 +31,10 @@ func (s *store) Forecast(ctx context.Context, head change.Head, o repair.Options
 	p := render.ProfileFor(o.Version)
 	f := agent.Forecast{Version: p.Version, Thinking: thinks(loaded, o)}
 	k := s.models.at(head.Directory)
-	r := render.Render(loaded, render.Settings{Profile: p, Now: o.Typed(), Missing: missing, Reads: k.reads,
-		Target: k.targetAs(o.Provider)})
+	r := render.Render(loaded, render.Settings{
+		Profile: p, Now: o.Typed(), Missing: missing, Reads: k.reads,
+		Target: k.targetAs(o.Provider),
+	})
 	api := diagnose.ProviderOf(r)
 	f.Request, f.Violations = r.Request, render.Check(api, r, f.Thinking)
 	f.Provider, f.Place = targetName(r.Model, r.Target), placeOf(r.API)

@@ -61,8 +61,10 @@ func (p plugin) Path(project bool) (string, error) {
 		dir, err := projectRoot()
 		return filepath.Join(dir, "."+p.program.name, "plugins", pluginFile), err
 	}
-	for _, place := range []struct{ variable, subdir string }{{strings.ToUpper(p.program.name) + "_CONFIG_DIR", ""},
-		{"XDG_CONFIG_HOME", p.program.name}} {
+	for _, place := range []struct{ variable, subdir string }{
+		{strings.ToUpper(p.program.name) + "_CONFIG_DIR", ""},
+		{"XDG_CONFIG_HOME", p.program.name},
+	} {
 		dir := os.Getenv(place.variable)
 		if dir != "" && !filepath.IsAbs(dir) { // OpenCode resolves it in the folder in which it starts
 			return "", fmt.Errorf("finding %s's folder of plugins: %s is %q: set it to an absolute path", p.program.title,

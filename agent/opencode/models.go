@@ -114,8 +114,10 @@ const (
 )
 
 func newModels(p *program) *models {
-	m := &models{program: p, list: p.file("XDG_CACHE_HOME", ".cache", "models.json"), text: p.env("CONFIG_CONTENT"),
-		project: p.env("DISABLE_PROJECT_CONFIG") == ""}
+	m := &models{
+		program: p, list: p.file("XDG_CACHE_HOME", ".cache", "models.json"), text: p.env("CONFIG_CONTENT"),
+		project: p.env("DISABLE_PROJECT_CONFIG") == "",
+	}
 	if path := p.file("XDG_CONFIG_HOME", ".config", "config.json"); path != "" {
 		m.global = append([]string{path}, join(filepath.Dir(path), p.settings)...)
 	}

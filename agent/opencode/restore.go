@@ -15,21 +15,29 @@ import (
 	"mend/internal/jsonedit"
 )
 
+// withoutMoved returns the kept records without the session's own of before it was moved in a tree.
+func (s *store) withoutMoved(ctx context.Context, head change.Head, kept []change.Op) ([]change.Op, error) {
+	if s.tree == nil || head.Ref.Kind == 0 {
+		return kept, nil
+	}
+	own, err := s.Read(ctx, []change.Ref{head.Ref})
+	if err != nil || own[0] == nil {
+		return kept, err
+	}
+	isFormer := func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Ref != head.Ref }
+	return slices.DeleteFunc(slices.Clone(kept), isFormer), nil
+}
+
 // Restore implements [agent.Store]. Ids of messages and parts are unique, so one session can have those that
 // were kept and those that the agent has added since: they are joined unless an exact state is wanted. The
 // session is listed then, even if it was archived.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
-	r agent.RestoreRequest) (agent.Restoration, error) {
+	r agent.RestoreRequest,
+) (agent.Restoration, error) {
 	is := agent.Restoration{}
-	if s.tree != nil && head.Ref.Kind != 0 {
-		own, err := s.Read(ctx, []change.Ref{head.Ref})
-		if err != nil {
-			return is, err
-		}
-		if own[0] != nil { // it may have been moved since
-			kept = slices.DeleteFunc(slices.Clone(kept),
-				func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Ref != head.Ref })
-		}
+	kept, err := s.withoutMoved(ctx, head, kept)
+	if err != nil {
+		return is, err
 	}
 	refs := make([]change.Ref, len(kept))
 	was := make(map[change.Ref]bool, len(kept))
@@ -108,7 +116,8 @@ func isMessage(ref change.Ref) bool { return ref.Kind == change.KindMessage }
 // addedTo returns the messages and parts that the session has and that were not kept, and its records that
 // cannot be used.
 func (s *store) addedTo(ctx context.Context, head change.Head, was map[change.Ref]bool) (added []change.Ref,
-	defects map[change.Ref]bool, err error) {
+	defects map[change.Ref]bool, err error,
+) {
 	heads, err := s.List(ctx)
 	i := slices.IndexFunc(heads, func(h change.Head) bool { return h.ID == head.ID })
 	if err != nil || i < 0 {

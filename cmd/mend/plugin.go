@@ -569,8 +569,10 @@ func printPlugins(env *environment, all []pluginJSON) error {
 			given bool
 			text  string
 		}{
-			{p.Store != "", "--store " + shellWord(p.Store)}, {p.Hooks != "", "--hooks " + p.Hooks},
-			{p.Repair, "--repair"}, {p.Keep, "--keep"},
+			{p.Store != "", "--store " + shellWord(p.Store)},
+			{p.Hooks != "", "--hooks " + p.Hooks},
+			{p.Repair, "--repair"},
+			{p.Keep, "--keep"},
 		} {
 			if flag.given {
 				env.Printf("         %s\n", term.Faint("installed with "+flag.text))

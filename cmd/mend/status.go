@@ -462,8 +462,13 @@ func countsText(l *mend.Summary) string {
 		n      int
 		text   string
 		colour func(...any) string
-	}{{l.Broken, brokenCount(l), term.Bad}, {l.Latent, fmt.Sprintf("%d %s", l.Latent, atRisk), term.Warn}, {l.Lost, fmt.Sprintf("%d lost something", l.Lost), term.Warn}, {l.TakenOver, fmt.Sprintf("%d not judged", l.TakenOver), term.Warn},
-		{l.Healthy(), fmt.Sprintf("%d healthy", l.Healthy()), term.Good}} {
+	}{
+		{l.Broken, brokenCount(l), term.Bad},
+		{l.Latent, fmt.Sprintf("%d %s", l.Latent, atRisk), term.Warn},
+		{l.Lost, fmt.Sprintf("%d lost something", l.Lost), term.Warn},
+		{l.TakenOver, fmt.Sprintf("%d not judged", l.TakenOver), term.Warn},
+		{l.Healthy(), fmt.Sprintf("%d healthy", l.Healthy()), term.Good},
+	} {
 		if l.Healthy() == l.Sessions && l.Latent == 0 {
 			x.text = "all healthy"
 		}

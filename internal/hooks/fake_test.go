@@ -13,7 +13,6 @@ import (
 	"go.uber.org/goleak"
 
 	"mend/agent/opencode"
-	"mend/change"
 	"mend/internal/live"
 	"mend/repair"
 )
@@ -27,7 +26,6 @@ type fakeAgent struct {
 	mu       sync.Mutex
 	calls    []string
 	messages []live.Message
-	records  []change.Record
 	busy     bool
 	errors   map[string]error // by verb
 	prompts  []live.Prompt

@@ -169,20 +169,16 @@ func aliases(folder string) []string {
 	}
 }
 
-// GoneFolders lists the folders of sessions of all stores that are gone, the one used last first. One that
-// is below another is part of that. here is the folder that the user is in. unread is the error of stores that cannot
-// be read, and of sessions that may be missing.
-func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneFolder, unread []error) {
-	type owned struct {
-		change.Head
-		store int
-	}
-	type project struct {
-		id    string
-		store int
-	}
-	var gone []owned
-	isGone := map[string]bool{} // by folder
+// An owned is a session of one of several stores.
+type owned struct {
+	change.Head
+	store int
+}
+
+// sessionsOfGone returns the sessions of all stores that have lost their folders, and for each folder of a session whether it is
+// gone.
+func sessionsOfGone(ctx context.Context, stores []*Store) (gone []owned, isGone map[string]bool, unread []error) {
+	isGone = map[string]bool{}
 	for i, c := range stores {
 		heads, err := c.Sessions(ctx)
 		if err = cmp.Or(err, c.CheckListed(heads)); err != nil {
@@ -200,6 +196,18 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 			}
 		}
 	}
+	return gone, isGone, unread
+}
+
+// GoneFolders lists the folders of sessions of all stores that are gone, the one used last first. One that
+// is below another is part of that. here is the folder that the user is in. unread is the error of stores that cannot
+// be read, and of sessions that may be missing.
+func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneFolder, unread []error) {
+	type project struct {
+		id    string
+		store int
+	}
+	gone, isGone, unread := sessionsOfGone(ctx, stores)
 	var known []string
 	for folder, gone := range isGone {
 		if !gone {
@@ -235,7 +243,8 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 		}
 		f.Sessions, gone = n, gone[n:]
 		f.Proposals = finder.Find(ctx, f.Folder, place.Search{Here: here, Known: known, Same: func(ctx context.Context,
-			worktree string) int {
+			worktree string,
+		) int {
 			i := slices.IndexFunc(projects, func(o owned) bool {
 				return stores[o.store].store.SameRepository(ctx, o.Head, worktree)
 			})

@@ -51,11 +51,10 @@ func (c *State) faults() (all []repair.Finding) {
 	var unknown []string
 	for i := range c.lines {
 		l := &c.lines[i]
-		code, kind := l.fault(i > last), l.unknownKind()
-		if code != "" {
+		if code := l.fault(i > last); code != "" {
 			places[code] = append(places[code], strconv.Itoa(l.n))
 		}
-		if kind != "" && i > last && !slices.Contains(unknown, kind) {
+		if kind := l.unknownKind(); kind != "" && i > last && !slices.Contains(unknown, kind) {
 			unknown = append(unknown, kind)
 		}
 	}

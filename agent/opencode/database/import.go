@@ -18,6 +18,8 @@ var projectFields = map[string]string{
 	"time.updated": "time_updated", "time.initialized": "time_initialized",
 }
 
+type recordTimes struct{ Created, Updated float64 }
+
 // RowsOf returns the rows that OpenCode 1.2 makes of the files of a session when it imports its tree: the project, the
 // session, its messages and parts. A file that is no JSON object becomes no row, as there, and neither does a part
 // without its message: without names these, each with the reason. A time that a record does not say is that of its
@@ -32,13 +34,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 	created := map[string]int64{} // by message; that of the session has no message
 	var session, project *change.Record
 	for _, f := range files {
-		var head struct {
-			Time struct {
-				Created float64 `json:"created"`
-				Updated float64 `json:"updated"`
-			} `json:"time"`
-			Directory string `json:"directory"`
-		}
+		var head struct{ Time recordTimes }
 		var data bytes.Buffer // as JSON.stringify writes it
 		if json.Unmarshal(f.Data, &head) != nil || !isObject(f.Data) || json.Compact(&data, f.Data) != nil {
 			if k := f.Ref.Kind; k == change.KindMessage || k == change.KindPart {
@@ -114,8 +110,10 @@ func isObject(data []byte) bool { return len(membersOf(data)) > 0 }
 // gives the others.
 func newRow(ref change.Ref, cols []eventColumn, defaults change.Record, at int64) change.Record {
 	r := change.Record{Ref: ref}
-	values := map[string]any{"slug": "", "directory": "", "title": "", "version": "", "worktree": "/", "sandboxes": "[]",
-		"time_created": at, "time_updated": at}
+	values := map[string]any{
+		"slug": "", "directory": "", "title": "", "version": "", "worktree": "/", "sandboxes": "[]",
+		"time_created": at, "time_updated": at,
+	}
 	given := map[string]bool{}
 	for _, c := range cols {
 		if c.name == "data" {

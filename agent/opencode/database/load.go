@@ -426,8 +426,10 @@ func (c *conn) loadOrphans(s *record.Session) error {
 		if st.ColumnBool(2) {
 			why = "its message is of another session"
 		}
-		s.Stray = append(s.Stray, change.Stray{Path: rowPath("part", change.TextCol("id", st.ColumnText(0))),
-			Message: st.ColumnText(1), Why: why})
+		s.Stray = append(s.Stray, change.Stray{
+			Path:    rowPath("part", change.TextCol("id", st.ColumnText(0))),
+			Message: st.ColumnText(1), Why: why,
+		})
 		return nil
 	})
 }

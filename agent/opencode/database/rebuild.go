@@ -57,8 +57,10 @@ type rebuild struct {
 }
 
 func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
-	r := &rebuild{salvageJob: j, wanted: map[string]map[string]int64{}, search: map[string]bool{},
-		sessions: map[string]bool{}, last: map[string]*eventState{}}
+	r := &rebuild{
+		salvageJob: j, wanted: map[string]map[string]int64{}, search: map[string]bool{},
+		sessions: map[string]bool{}, last: map[string]*eventState{},
+	}
 	for _, name := range []string{"session", "message", "part"} {
 		r.want(name)
 	}

@@ -74,8 +74,10 @@ func (s *Store) salvage(
 		return out, fmt.Errorf("reading %s: %w", s.ID().Root, err)
 	}
 	defer closeFiles()
-	j := &salvageJob{store: s, program: cmp.Or(s.opt.Program, OpenCode), out: &out,
-		sessions: map[string]*agent.SalvagedSession{}, torn: map[string][]int64{}}
+	j := &salvageJob{
+		store: s, program: cmp.Or(s.opt.Program, OpenCode), out: &out,
+		sessions: map[string]*agent.SalvagedSession{}, torn: map[string][]int64{},
+	}
 	res, err := salvage.Read(ctx, src, path,
 		salvage.Options{Known: known, Owners: owners, Doubt: j.doubt, NoRow: j.noRow(), Progress: progress})
 	if err != nil {
@@ -461,8 +463,10 @@ func (j *salvageJob) measure() error {
 // report fills in the account.
 func (j *salvageJob) report() {
 	for _, t := range j.Tables {
-		one := agent.SalvagedTable{Name: t.Name, Rows: t.Rows + j.rebuilt[t.Name], Rebuilt: j.rebuilt[t.Name],
-			Partly: !t.Complete(), Conversation: slices.Contains(conversation, t.Name)}
+		one := agent.SalvagedTable{
+			Name: t.Name, Rows: t.Rows + j.rebuilt[t.Name], Rebuilt: j.rebuilt[t.Name],
+			Partly: !t.Complete(), Conversation: slices.Contains(conversation, t.Name),
+		}
 		if one.Conversation {
 			one.Unassigned = j.unassigned[t.Name]
 		}

@@ -33,17 +33,28 @@ var errorTexts = provider.ErrorTexts{
 	Kinds: []provider.ErrorKind{
 		{
 			Rank: 160,
-			Any: []provider.Words{{"dummy_tool"}, {"unavailable tool"}, {"model tried to call unavailable"},
-				{"nosuchtoolerror"}, {"no such tool"}},
+			Any: []provider.Words{
+				{"dummy_tool"},
+				{"unavailable tool"},
+				{"model tried to call unavailable"},
+				{"nosuchtoolerror"},
+				{"no such tool"},
+			},
 			Class: repair.UnavailableTool,
 			Explanation: "The model called a tool that does not exist. OpenCode stored that as the result of the call. " +
 				"Continue; if the model repeats it, go back to before the first such call.",
 		},
 		{
 			Rank: 200,
-			Any: []provider.Words{{"missing key at"}, {"invalid string", "must start with", "prt"},
-				{"invalid string", "must start with", "msg"}, {"must start with", `"ses"`},
-				{"invalid string", "must start with", "wrk"}, {"modelmessage[]"}, {"json.parse(...).map is not a function"}},
+			Any: []provider.Words{
+				{"missing key at"},
+				{"invalid string", "must start with", "prt"},
+				{"invalid string", "must start with", "msg"},
+				{"must start with", `"ses"`},
+				{"invalid string", "must start with", "wrk"},
+				{"modelmessage[]"},
+				{"json.parse(...).map is not a function"},
+			},
 			Class: repair.IncompleteRecord,
 			Explanation: "Something stored in the session lacks a field that OpenCode needs, or has an invalid one. No " +
 				"request was sent.",
@@ -57,8 +68,12 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank: 199, // before a missing key
-			Any: []provider.Words{{"v1 migration failed"}, {"failed to drain session"}, {"schemaerror: missing key"},
-				{"migration.v1-v2"}},
+			Any: []provider.Words{
+				{"v1 migration failed"},
+				{"failed to drain session"},
+				{"schemaerror: missing key"},
+				{"migration.v1-v2"},
+			},
 			About: request.AboutStore,
 			Explanation: "This is an error of OpenCode 2, which takes over the sessions of version 1 once. mend changes " +
 				"nothing in such a store. `mend scan` lists the sessions, and `mend keep` copies them. A file that `opencode " +
@@ -80,8 +95,11 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank: 205,
-			Any: []provider.Words{{"unrecognized token '<'", "json"}, {"unexpected token '<'", "json"},
-				{"unexpected token <", "json"}},
+			Any: []provider.Words{
+				{"unrecognized token '<'", "json"},
+				{"unexpected token '<'", "json"},
+				{"unexpected token <", "json"},
+			},
 			About: request.AboutService,
 			Explanation: "A page of HTML came instead of the provider's answer, mostly from a proxy or a wrong address. This " +
 				"is not about a stored session. Check the address in the settings, and the network.",
@@ -155,8 +173,12 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank: 245,
-			Any: []provider.Words{{"readonly database"}, {"sqlite_readonly"}, {"unable to open database file"},
-				{"sqlite_cantopen"}},
+			Any: []provider.Words{
+				{"readonly database"},
+				{"sqlite_readonly"},
+				{"unable to open database file"},
+				{"sqlite_cantopen"},
+			},
 			About: request.AboutStore,
 			Explanation: "OpenCode may not open or write its database. Often a program that ran as root made the file. Make " +
 				"the database, the files beside it and their folder belong to your user, and writable. Nothing stored is broken " +
@@ -190,8 +212,12 @@ var errorTexts = provider.ErrorTexts{
 		},
 		{
 			Rank: 181,
-			Any: []provider.Words{{"compaction produced no summary"}, {"compaction worker returned"},
-				{"generate compressed context"}, {"auto compact failed"}},
+			Any: []provider.Words{
+				{"compaction produced no summary"},
+				{"compaction worker returned"},
+				{"generate compressed context"},
+				{"auto compact failed"},
+			},
 			Class: repair.ContextTooLong,
 			Explanation: "The agent could not compact the session: the model gave no summary. Nothing stored is broken. " +
 				"Compact it with another model, or `mend trim SESSION` makes the next request smaller and removes nothing.",

@@ -14,8 +14,13 @@ import (
 )
 
 // providers are the providers whose rules mend knows, by name.
-var providers = []provider.Provider{anthropic.Provider{}, bedrock.Provider{}, chat.Provider{}, gemini.Provider{},
-	openai.Provider{}}
+var providers = []provider.Provider{
+	anthropic.Provider{},
+	bedrock.Provider{},
+	chat.Provider{},
+	gemini.Provider{},
+	openai.Provider{},
+}
 
 // ExplainClass explains a class. An unknown class has only a code.
 func ExplainClass(c repair.Class) repair.Explanation { return rules().ExplainClass(c) }

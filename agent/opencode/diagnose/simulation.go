@@ -192,8 +192,10 @@ func (c *simulation) render(set setting) render.Request {
 			return c.requests[i].Request
 		}
 	}
-	s := render.Settings{Profile: set.profile, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads,
-		Target: c.env.Target}
+	s := render.Settings{
+		Profile: set.profile, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads,
+		Target: c.env.Target,
+	}
 	s.Model, s.Version = c.request.Model, c.request.Version
 	r := c.view().Render(s)
 	if c.newer() != "" {

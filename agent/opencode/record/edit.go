@@ -109,8 +109,10 @@ func (m *Message) Remove(ref change.Ref) {
 // the message, or else a part of the session, or else the message. The times are the
 // message's. Nothing depends on the clock or on random numbers.
 func (s *Session) NewTextPart(m *Message, id, text string) Part {
-	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeText), textMember("text", text), {Name: "synthetic",
-		Raw: []byte("true")}})
+	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeText), textMember("text", text), {
+		Name: "synthetic",
+		Raw:  []byte("true"),
+	}})
 }
 
 // NewReasoning returns a new reasoning part, otherwise like [Session.NewTextPart].

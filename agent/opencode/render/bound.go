@@ -18,8 +18,10 @@ func (b *builder) binding() request.Binding {
 		return request.Unbound
 	}
 	version, known := parseVersion(b.Version)
-	native := slices.Contains([]string{"", "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic",
-		"@ai-sdk/amazon-bedrock"}, b.target.Package)
+	native := slices.Contains([]string{
+		"", "@ai-sdk/anthropic", "@ai-sdk/google-vertex/anthropic",
+		"@ai-sdk/amazon-bedrock",
+	}, b.target.Package)
 	if !native || b.target.KeepsBound || b.Profile.IsKilo() || known && slices.Compare(version, dropsSince) < 0 ||
 		strings.Contains(model, "mythos-5-1") {
 		return request.Refused

@@ -3,7 +3,6 @@ package render_test
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"mend/agent/opencode/record"
 	"mend/change"
@@ -104,22 +103,4 @@ func stepStartPart() fields { return fields{"type": "step-start"} }
 
 func stepFinishPart() fields {
 	return fields{"type": "step-finish", "reason": "stop", "cost": 0, "tokens": tokens()}
-}
-
-// longSession returns a session of a thousand prompts with their answers, with 10 parts per
-// message on average.
-func longSession() *record.Session {
-	t := newBuilder()
-	output := strings.Repeat("a line of what the tool wrote\n", 40)
-	words := strings.Repeat("some \"words\" of the model ", 12)
-	for i := range 1000 {
-		t.prompt(textPart(fmt.Sprintf("prompt %d", i)))
-		var parts []fields
-		for j := range 3 {
-			id := fmt.Sprintf("toolu_%d_%d", i, j)
-			parts = append(parts, stepStartPart(), thinkingPart(words), textPart(words), toolPart(id+"a", output), toolPart(id+"b", output), stepFinishPart())
-		}
-		t.assistant(append(parts, textPart(words))...)
-	}
-	return &t.Session
 }

@@ -18,7 +18,8 @@ func Check(p provider.Provider, r Request, thinking bool) []request.Violation {
 
 // check is [Check], with what checks the rules of the provider.
 func (r Request) check(p provider.Provider, thinking bool,
-	rules func(request.Request) []request.Violation) []request.Violation {
+	rules func(request.Request) []request.Violation,
+) []request.Violation {
 	all := slices.Concat(r.failureViolations(), rules(r.Request), r.unseenAnswer(p, thinking))
 	if r.Next != nil {
 		all = join(all, r.Next.check(p, thinking, rules))
@@ -30,8 +31,10 @@ func (r Request) check(p provider.Provider, thinking bool,
 func (r Request) failureViolations() []request.Violation {
 	var all []request.Violation
 	for _, f := range r.Failures {
-		all = append(all, request.Violation{Rule: f.Code, Message: f.Why, Refs: []change.Ref{f.Ref}, N: -1, M: -1,
-			Block: f.File})
+		all = append(all, request.Violation{
+			Rule: f.Code, Message: f.Why, Refs: []change.Ref{f.Ref}, N: -1, M: -1,
+			Block: f.File,
+		})
 	}
 	return all
 }
@@ -46,8 +49,10 @@ func (r Request) unseenAnswer(p provider.Provider, thinking bool) []request.Viol
 	n := len(r.Turns)
 	end := request.Request{Model: r.Model, Turns: []request.Turn{
 		{Role: change.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: PromptText}}},
-		{Role: change.RoleAssistant, Blocks: []*request.Block{{Type: request.Text, Text: "(the answer)"}},
-			Messages: []change.Ref{r.Unseen}},
+		{
+			Role: change.RoleAssistant, Blocks: []*request.Block{{Type: request.Text, Text: "(the answer)"}},
+			Messages: []change.Ref{r.Unseen},
+		},
 	}}
 	found := provider.Check(p, end, thinking)
 	switch {

@@ -30,8 +30,10 @@ func isText(v js.Value) bool { return v.Kind() == '"' }
 // subtaskMessages returns what the subtask of m adds to the request: a call without thinking,
 // and its result.
 func subtaskMessages(m *message) []draftMessage {
-	call := request.Block{Type: request.ToolUse, ToolID: "subtask", ToolName: "task", Input: []byte("{}"),
-		Source: &m.task.Ref}
+	call := request.Block{
+		Type: request.ToolUse, ToolID: "subtask", ToolName: "task", Input: []byte("{}"),
+		Source: &m.task.Ref,
+	}
 	result := textResult([]byte(`"`+SubtaskResult+`"`), false)
 	result.Type, result.ToolID, result.ToolName, result.Source = request.ToolResult, call.ToolID, call.ToolName,
 		call.Source
@@ -40,8 +42,10 @@ func subtaskMessages(m *message) []draftMessage {
 		{role: change.RoleUser, source: &m.Ref, blocks: []draftBlock{{Block: &result}}},
 	}
 	if m.task.JSON.Get("command").Truthy() {
-		next := request.Block{Type: request.Text, Text: "Summarize the task tool output above and continue with your task.",
-			Source: call.Source}
+		next := request.Block{
+			Type: request.Text, Text: "Summarize the task tool output above and continue with your task.",
+			Source: call.Source,
+		}
 		all = append(all, draftMessage{role: change.RoleUser, source: &m.Ref, blocks: []draftBlock{{Block: &next}}})
 	}
 	return all

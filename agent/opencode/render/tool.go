@@ -47,8 +47,10 @@ func (a *assistantDraft) addTool(p *record.Part) {
 	if !a.validMetadata(p) || !ok || !isID {
 		return
 	}
-	call := request.Block{Type: request.ToolUse, ToolID: id, ToolName: p.JSON.Get("tool").String(),
-		Input: callInput(state.Get("input"), status)}
+	call := request.Block{
+		Type: request.ToolUse, ToolID: id, ToolName: p.JSON.Get("tool").String(),
+		Input: callInput(state.Get("input"), status),
+	}
 	call.HalfPair = a.since(v12) && jsonedit.HasHalfPair(call.Input) // no version replaces it there
 	a.mark(p, &call)
 	a.addBlock(p, call, false)

@@ -83,7 +83,8 @@ func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 // messages if there is one. The errors are those
 // of [Store.Load].
 func (tr *treeReader) readSession(head change.Head, messages func(*record.Session, *openFolder)) (record.Session,
-	error) {
+	error,
+) {
 	if err := change.ValidateID(head.ID); err != nil {
 		return record.Session{}, fmt.Errorf("%w: %w", errNoSession, err)
 	}

@@ -23,7 +23,8 @@ const (
 // its index, several at a time, each with a reader of its own, and adds their findings to
 // tr. ref is that of the messages, without an id.
 func (tr *treeReader) eachMessage(ref change.Ref, names []string,
-	visit func(w *treeReader, message change.Ref, name string, i int)) {
+	visit func(w *treeReader, message change.Ref, name string, i int),
+) {
 	if len(names) == 0 {
 		return
 	}
