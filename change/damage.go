@@ -23,9 +23,11 @@ const (
 // A DamagedError says that the file of a database is damaged: its records can be read in part, or
 // its indexes do not fit its tables. Such a file is never written.
 type DamagedError struct {
-	File    string
-	Why     string   // the first thing that was found
-	Indexes []string // the indexes that are damaged, if nothing else is
+	File string
+	Why  string // the first thing that was found
+	// Indexes are the indexes that are damaged, if nothing else is: every row can be read without
+	// them.
+	Indexes []string
 	Tables  []string // else the tables that are damaged, as far as they are known
 	Touched []string // the tables that are damaged or of which an index is; nil if something else may be
 	WAL     bool     // its -wal does not fit it: SQLite reads rows of different moments
@@ -34,7 +36,10 @@ type DamagedError struct {
 func (e *DamagedError) Error() string {
 	switch {
 	case len(e.Indexes) > 0:
-		return fmt.Sprintf("it is damaged in %s, and in nothing else: %s", named("index", "indexes", e.Indexes), e.Why)
+		if len(e.Indexes) > 1 {
+			return fmt.Sprintf("%s are damaged, and nothing else: each row can be read without them (%s)", named("index", "indexes", e.Indexes), e.Why)
+		}
+		return fmt.Sprintf("the index %s is damaged, and nothing else: each row can be read without it (%s)", e.Indexes[0], e.Why)
 	case len(e.Tables) > 0:
 		return fmt.Sprintf("it is damaged in %s: %s", named("table", "tables", e.Tables), e.Why)
 	}

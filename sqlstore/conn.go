@@ -20,11 +20,12 @@ import (
 
 // A Conn is a connection with its compiled statements.
 type Conn struct {
-	db     *sqlite3.Conn
-	stmts  map[string]*sqlite3.Stmt
-	schema *schema // of the open transaction
-	shared bool    // another program had the database open when this connection was opened
-	pages  *pageCheck
+	db      *sqlite3.Conn
+	stmts   map[string]*sqlite3.Stmt
+	schema  *schema // of the open transaction
+	rebuilt bool    // its indexes were made again in memory
+	shared  bool    // another program had the database open when this connection was opened
+	pages   *pageCheck
 }
 
 // The settings of our connections. The agent's are synchronous=NORMAL, foreign_keys=ON;
@@ -249,6 +250,10 @@ func recoverPanic(err *error) {
 		*err = Unusable("SQLite gave up on it: %v", p)
 	}
 }
+
+// Rebuilt reports whether the connection reads with indexes that were made again, since one of the
+// file is damaged.
+func (c *Conn) Rebuilt() bool { return c.rebuilt }
 
 // Table returns the table of records of that kind; nil if the database has none.
 func (c *Conn) Table(kind change.Kind) *Table { return c.schema.tables[kind] }

@@ -24,9 +24,9 @@ func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	case change.CheckFree:
 		check = func() error { return s.checkedView(ctx, func(*Conn) error { return nil }) }
 	case change.CheckAny:
-		check = func() error { return s.checkPages(ctx, checkAny) }
+		check = func() error { return s.view(ctx, readPlain, func(c *Conn) error { return s.checkPages(c, checkAny) }) }
 	case change.CheckAll:
-		check = func() error { return s.checkPages(ctx, checkEvery) }
+		check = func() error { return s.checkAll(ctx) }
 	case change.CheckLog:
 	}
 	if err := abandonable(ctx, check); err != nil {
@@ -44,12 +44,36 @@ func (s *Store) checkedView(ctx context.Context, f func(*Conn) error) error {
 	if err := s.checkWAL(); err != nil {
 		return err
 	}
-	return s.view(ctx, true, func(c *Conn) error {
+	return s.view(ctx, readChecked, func(c *Conn) error {
 		if err := c.checkFreeList(s.id.Root); err != nil {
 			return err
 		}
 		return f(c)
 	})
+}
+
+// checkAll has SQLite check the whole database.
+func (s *Store) checkAll(ctx context.Context) error {
+	err := s.view(ctx, readPlain, func(c *Conn) error { return s.checkPages(c, checkEvery) })
+	var damage *change.DamagedError
+	if !errors.As(err, &damage) || len(damage.Indexes) == 0 {
+		return err
+	}
+	// Nothing else is damaged if there is no fault where these indexes were made again, except that the
+	// pages of the old ones are not used.
+	s.setRebuild(true)
+	whole := false
+	errRest := s.view(ctx, readRebuilding, func(c *Conn) error {
+		rest := damageLines(c.Strings(checkEvery))
+		whole = !slices.ContainsFunc(rest, func(line string) bool { return !strings.HasSuffix(line, ": never used") })
+		return nil
+	})
+	if errRest != nil || !whole {
+		s.setRebuild(false)
+		damage.Indexes = nil
+		err = damagedError{damage}
+	}
+	return err
 }
 
 // A damagedError is an error that is also [ErrUnusable].
@@ -65,25 +89,30 @@ const (
 	checkAny   = "PRAGMA integrity_check(1)"
 )
 
+// setRebuild says whether each read is to be made with rebuilt indexes.
+func (s *Store) setRebuild(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rebuild = on
+}
+
 // checkPages has SQLite check the whole database. (quick_check takes half the time and misses indexes that do not fit their tables.)
-func (s *Store) checkPages(ctx context.Context, check string) error {
-	return s.view(ctx, false, func(c *Conn) error {
-		if err := s.checkWAL(); err != nil {
-			return err
+func (s *Store) checkPages(c *Conn, check string) error {
+	if err := s.checkWAL(); err != nil {
+		return err
+	}
+	found, err := c.Strings(check)
+	if err != nil && !errors.Is(err, sqlite3.CORRUPT) {
+		return err
+	}
+	if found = damageLines(found, err); len(found) > 0 {
+		d := c.describeDamage(s.id.Root, found)
+		if check == checkAny {
+			d.Indexes = nil // it is not known whether nothing else is damaged
 		}
-		found, err := c.Strings(check)
-		if err != nil && !errors.Is(err, sqlite3.CORRUPT) {
-			return err
-		}
-		if found = damageLines(found, err); len(found) > 0 {
-			d := c.describeDamage(s.id.Root, found)
-			if check == checkAny {
-				d.Indexes = nil // it is not known whether nothing else is damaged
-			}
-			return damagedError{d}
-		}
-		return nil
-	})
+		return damagedError{d}
+	}
+	return nil
 }
 
 // checkWAL returns a [*change.DamagedError] if the first pages show that the -wal is of another moment than the file.

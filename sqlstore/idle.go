@@ -28,16 +28,22 @@ func (s *Store) putIdle(c *Conn, files fileState) {
 	}
 }
 
-// takeIdle returns a connection that saw the files in that state; nil if there is none.
-func (s *Store) takeIdle(files fileState) *Conn {
+// takeIdle returns a connection that saw the files in that state, with the indexes of the file or with
+// rebuilt ones; nil if there is none.
+func (s *Store) takeIdle(files fileState, rebuilt bool) *Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, last := range slices.Backward(s.idle) {
-		s.idle = s.idle[:i]
-		if last.files == files {
+		switch {
+		case last.files != files:
+			last.closeReader()
+		case last.rebuilt == rebuilt:
+			s.idle = slices.Delete(s.idle, i, i+1)
 			return last.Conn
+		default:
+			continue
 		}
-		last.closeReader()
+		s.idle = slices.Delete(s.idle, i, i+1)
 	}
 	return nil
 }

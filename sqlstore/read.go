@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"mend/change"
 )
 
@@ -18,11 +20,20 @@ var ErrStop = errors.New("the session must be loaded")
 // View runs f in one transaction, so that it sees one state. It changes no file. f may be
 // run more than once.
 func (s *Store) View(ctx context.Context, f func(*Conn) error) error {
-	return s.nameHolders(ctx, s.view(ctx, false, f))
+	return s.nameHolders(ctx, s.view(ctx, readRebuilding, f))
 }
 
-// view is View. With check each page is checked, see pageCheck.
-func (s *Store) view(ctx context.Context, check bool, f func(*Conn) error) error {
+// A reading says how a database is read.
+type reading uint8
+
+const (
+	readPlain      reading = iota
+	readRebuilding         // what cannot be read because of a damaged index is read without it
+	readChecked            // each page is checked, see pageCheck
+)
+
+// view is View with a reading.
+func (s *Store) view(ctx context.Context, how reading, f func(*Conn) error) error {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
 	for range readTries {
@@ -34,7 +45,17 @@ func (s *Store) view(ctx context.Context, check bool, f func(*Conn) error) error
 		if err != nil {
 			return err
 		}
-		if again, err := s.readOnce(ctx, files, live, check, f); !again {
+		s.mu.Lock()
+		damaged := how == readRebuilding && s.rebuild
+		s.mu.Unlock()
+		again := false
+		if !damaged {
+			again, err = s.readOnce(ctx, files, live, how == readChecked, f)
+		}
+		if damaged || how == readRebuilding && !again && errors.Is(err, sqlite3.CORRUPT) {
+			again, err = s.readRebuilt(ctx, files, f, err)
+		}
+		if !again {
 			return err
 		}
 	}
@@ -88,7 +109,7 @@ func (s *Store) unchanged(before fileState) bool {
 // reader returns a connection in a read transaction.
 func (s *Store) reader(ctx context.Context, files fileState, live, check bool) (*Conn, error) {
 	if !live && !check {
-		if c := s.takeIdle(files); c != nil {
+		if c := s.takeIdle(files, false); c != nil {
 			c.db.SetInterrupt(ctx)
 			return c, nil
 		}

@@ -59,6 +59,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	schema  *schema // last one seen
+	rebuild bool    // an index is damaged: reading needs rebuilt ones
 	idle    []idleConn
 	idleEnd *time.Timer
 }

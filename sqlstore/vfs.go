@@ -15,6 +15,7 @@ import (
 const (
 	unlockedVFS = "mend-unlocked" // no other program has the database open
 	lockedVFS   = "mend-locked"   // another may: take SQLite's locks
+	scratchVFS  = "mend-scratch"  // unlocked, for a transaction that stays in memory
 )
 
 // readVFS is a file system that cannot write. SQLite's mode=ro is not enough: it creates
@@ -26,8 +27,8 @@ const (
 // in memory. Only the check of the files afterwards protects an unlocked reader from a
 // writer.
 type readVFS struct {
-	locked bool
-	check  *pageCheck // nil if pages are not checked
+	locked, scratch bool
+	check           *pageCheck // nil if pages are not checked
 }
 
 func (v readVFS) FullPathname(name string) (string, error) { return name, nil }
@@ -49,6 +50,9 @@ func (v readVFS) Open(string, vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 // OpenFilename opens the database or its -wal; SQLite needs no other file to read.
 func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	readonly := flags&^(vfs.OPEN_READWRITE|vfs.OPEN_CREATE) | vfs.OPEN_READONLY
+	if v.scratch {
+		readonly = flags // a transaction may begin; every write of a file is refused all the same
+	}
 	switch {
 	case flags&vfs.OPEN_MAIN_DB != 0 && v.locked:
 		system := vfs.Find("os").(vfs.VFSFilename)

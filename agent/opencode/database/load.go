@@ -147,7 +147,9 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 	}
 	var loaded *record.Session
 	var stamp change.Stamp
+	rebuilt := false
 	err := s.read(ctx, func(c *conn) (err error) {
+		rebuilt = c.Rebuilt()
 		h := newStampHasher()
 		h.budget = s.opt.MaxSession
 		loaded, err = c.loadSession(head.ID, h, raw)
@@ -162,11 +164,11 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 	}
 	if why := s.misfit.Load(); why != nil {
 		loaded.IndexFault = *why
-	} else if meetsPrompts(s.damaged.Load()) {
+	} else if rebuilt || meetsPrompts(s.damaged.Load()) {
 		loaded.IndexFault = "The database is damaged outside the session, and its rows are whole. OpenCode may show only a " +
 			"part of it, or answer no prompt in it."
 	}
-	if s.damaged.Load() != nil {
+	if rebuilt || s.damaged.Load() != nil {
 		stamp = change.Stamp{}
 	}
 	return loaded, stamp, nil

@@ -24,6 +24,7 @@ func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 	err := s.read(ctx, func(c *conn) error {
 		h := newStampHasher()
 		err := c.hashRows(h, head.ID)
+		h.unknown = h.unknown || c.Rebuilt() // whether the agent can read the session shows in none of its rows
 		stamp = h.stamp()
 		return err
 	})
