@@ -235,6 +235,7 @@ func (m *undoModel) undoID() {
 		return
 	}
 	undone := *l
+	undone.operation = name // which a redo names
 	m.undone = append(m.undone, &undone)
 	maps.DeleteFunc(left, func(key string, d [2]string) bool { // what a later restore had taken back already is in force again after the undo of that
 		return before[key] != d[1] && !changedIn(m.layers[i+1:], key)
