@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mend/internal/test/endpoint"
+	"mend/internal/test/storetest"
 )
 
 // What real versions do with thinking of a model that binds it, after a prompt before it was edited: from 1.18.33 on they
@@ -14,6 +15,9 @@ import (
 func TestBoundThinkingOfRealVersions(t *testing.T) {
 	for version, drops := range map[string]bool{"1.18.34": true, "1.18.33": true, "1.2.27": false} {
 		t.Run(version, func(t *testing.T) {
+			if version != "1.18.34" {
+				storetest.Long(t)
+			}
 			api := endpoint.New(nil)
 			t.Cleanup(api.Close)
 			made := config(api.URL, true)
