@@ -1,16 +1,16 @@
 package change
 
-// An Actor says who made a change, and through what. What is not known is empty: entries of older
-// versions have no actor at all. The names are part of the journal's format.
+// An Actor says who made a change, and through which channel. Unknown fields are empty: entries of
+// older versions have no actor at all. The names are part of the journal's format.
 type Actor struct {
 	User         string  `json:"user,omitempty"`
 	UID          int     `json:"uid"` // -1 where users have no numbers
 	Host         string  `json:"host,omitempty"`
 	PID          int     `json:"pid,omitempty"`
 	Channel      Channel `json:"channel,omitempty"`
-	Verb         string  `json:"verb,omitempty"`         // of mend, such as repair
-	Agent        string  `json:"agent,omitempty"`        // whose store it is
-	AgentVersion string  `json:"agentVersion,omitempty"` // for which the change was made
+	Verb         string  `json:"verb,omitempty"`         // the verb of mend, such as repair
+	Agent        string  `json:"agent,omitempty"`        // the agent that the store belongs to
+	AgentVersion string  `json:"agentVersion,omitempty"` // the version of the agent that the change was made for
 }
 
 // A Channel is how mend was started.
@@ -24,5 +24,4 @@ const (
 	ChannelWatch   Channel = "watch"
 )
 
-// Channels are all channels.
 var Channels = []Channel{ChannelCommand, ChannelPlugin, ChannelHook, ChannelWatch}

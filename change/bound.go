@@ -2,15 +2,15 @@ package change
 
 import "fmt"
 
-// A BoundThinking is what a change does to thinking that the provider accepts only after the conversation that it was
-// written for.
+// A BoundThinking counts the thinking blocks that a change affects because the provider accepts them only after the
+// exact conversation that they were written for.
 type BoundThinking struct {
-	Spoiled int  `json:"spoiled"`           // blocks that the model does not get any more because of a change before them
+	Spoiled int  `json:"spoiled"`           // blocks after the change that the model no longer gets
 	Removed bool `json:"removed"`           // the change removes them; else the agent leaves them out of its requests, unless refused
-	Refused bool `json:"refused,omitempty"` // of an undo, a redo, a restore: the agent sends them, and the provider refuses the next prompt
+	Refused bool `json:"refused,omitempty"` // for an undo, a redo or a restore: the agent sends them, and the provider refuses the next prompt
 }
 
-// Loses says what is lost, for a person; "" for nothing.
+// Loses returns a sentence about what is lost, "" if nothing is.
 func (b *BoundThinking) Loses() string {
 	if b == nil || b.Spoiled == 0 {
 		return ""

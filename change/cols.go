@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Cols are a row's columns except the one with its data, in the table's order. A file has the
-// zero Cols. A session may have very many rows, so the rows of a table share the names, and the
-// values are encoded one after the other.
+// Cols are a row's columns except the one with its data, in the table's order. A file has the zero
+// Cols. A session may have very many rows, so the rows of a table share the names, and the values
+// are encoded one after another.
 type Cols struct {
 	names  *[]string
 	values []byte // see [AppendValue]
@@ -25,17 +25,17 @@ func NewCols(cols ...Col) Cols {
 	return Cols{&names, values}
 }
 
-// EncodedCols returns columns with those names, which are not copied, and with values that
-// [AppendValue] encoded, one for each name.
+// EncodedCols returns columns with the given names, which are not copied, and one value for each
+// name, encoded by [AppendValue].
 func EncodedCols(names *[]string, values []byte) Cols { return Cols{names, values} }
 
-// AppendValue appends a value of a column to those that precede it.
+// AppendValue appends an encoded column value to values.
 func AppendValue(values []byte, class Class, data []byte) []byte {
 	values = binary.AppendUvarint(append(values, byte(class)), uint64(len(data)))
 	return append(values, data...)
 }
 
-// Names returns the names of the columns, which must not be changed.
+// Names returns the names of the columns. The caller must not change them.
 func (c Cols) Names() []string {
 	if c.names == nil {
 		return nil
@@ -43,7 +43,7 @@ func (c Cols) Names() []string {
 	return *c.names
 }
 
-// All calls yield for each column. Its bytes belong to c.
+// All calls yield for each column. The bytes of a column belong to c.
 func (c Cols) All(yield func(Col) bool) {
 	rest := c.values
 	for _, name := range c.Names() {
@@ -64,7 +64,7 @@ func (c Cols) Equal(o Cols) bool {
 // Clone returns a copy of the values, with the same names.
 func (c Cols) Clone() Cols { return Cols{c.names, bytes.Clone(c.values)} }
 
-// with returns the columns with another value in the one that has the name.
+// with returns the columns with to in place of the column of the same name.
 func (c Cols) with(to Col) Cols {
 	values := make([]byte, 0, len(c.values)+len(to.Bytes))
 	for col := range c.All {
@@ -76,8 +76,7 @@ func (c Cols) with(to Col) Cols {
 	return Cols{c.names, values}
 }
 
-// A Col is one column of a row, with the storage class and the bytes that
-// SQLite has for it.
+// A Col is one column of a row, with SQLite's storage class and bytes.
 type Col struct {
 	Name  string
 	Class Class
@@ -99,7 +98,7 @@ func RealCol(name string, v float64) Col {
 	return Col{Name: name, Class: ClassReal, Bytes: binary.BigEndian.AppendUint64(nil, math.Float64bits(v))}
 }
 
-// Int returns the column's value as an integer, and whether it is one.
+// Int returns the column's value, and whether it is an integer.
 func (c Col) Int() (int64, bool) {
 	if c.Class != ClassInteger || len(c.Bytes) != 8 {
 		return 0, false
@@ -107,7 +106,7 @@ func (c Col) Int() (int64, bool) {
 	return int64(binary.BigEndian.Uint64(c.Bytes)), true
 }
 
-// Float returns the column's value as a number, and whether it is one.
+// Float returns the column's value, and whether it is a number.
 func (c Col) Float() (float64, bool) {
 	if len(c.Bytes) != 8 || c.Class != ClassInteger && c.Class != ClassReal {
 		return 0, false

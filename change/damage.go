@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// ErrMalformed says that SQLite met a damaged page, and read no further.
+// ErrMalformed is returned when SQLite meets a damaged page and stops reading.
 var ErrMalformed = errors.New("it is damaged")
 
-// A Check says how much of the file of a database is checked.
+// A Check is how thoroughly a database file is checked.
 type Check uint8
 
-// The checks. Each includes the one before.
+// Each check includes the ones before it.
 const (
 	CheckLog  Check = iota // whether its -wal belongs to it
 	CheckFree              // also its schema and its free list
-	CheckAny               // also its pages, up to the first fault
-	CheckAll               // also its pages, for every fault
+	CheckAny               // also its pages, up to the first damaged one
+	CheckAll               // also its pages, reporting all damage
 )
 
-// A DamagedError says that the file of a database is damaged: its records can be read in part, or
-// its indexes do not fit its tables. Such a file is never written.
+// A DamagedError says that a database file is damaged: its records can be read in part, or its
+// indexes do not match its tables. mend never writes to such a file.
 type DamagedError struct {
 	File string
-	Why  string // the first thing that was found
-	// Indexes are the indexes that are damaged, if nothing else is: every row can be read without
+	Why  string // the first problem that was found
+	// Indexes are the damaged indexes, if nothing else is damaged: every row can be read without
 	// them.
 	Indexes []string
-	Tables  []string // else the tables that are damaged, as far as they are known
-	Touched []string // the tables that are damaged or of which an index is; nil if something else may be
-	WAL     bool     // its -wal does not fit it: SQLite reads rows of different moments
+	Tables  []string // otherwise the damaged tables, as far as they are known
+	Touched []string // the tables that are damaged or have a damaged index; nil if others may be affected
+	WAL     bool     // its -wal belongs to another state of the file: SQLite reads rows of different moments
 }
 
 func (e *DamagedError) Error() string {

@@ -18,15 +18,15 @@ func InfosOf(ops []Op) []OpInfo {
 	return infos
 }
 
-// PlanDigest identifies what ops do: the same ops have the same digest, in any order, at any
-// time, on any machine. It is the SHA-256, in hexadecimal, of the line "mend plan 1" and a line
-// for each op, in the order of their bytes, each with a line feed at its end:
+// PlanDigest identifies the effect of ops: the same ops have the same digest, in any order, at any
+// time, on any machine. It is the SHA-256, in hexadecimal, of the line "mend plan 1" and one line
+// for each op, sorted by their bytes, each with a line feed at its end:
 //
 //	KEY PRE POST
 //
-// KEY is [Key] of the record. PRE and POST are - for a record that does not exist, and else
-// SHA256:SIZE:MODE of what it holds: hexadecimal, decimal, and the bits of [io/fs.FileMode] in
-// decimal, 0 for a row. Frozen.
+// KEY is [Key] of the record. PRE and POST are - for a record that does not exist, otherwise
+// SHA256:SIZE:MODE of its image: hexadecimal, decimal, and the bits of [io/fs.FileMode] in decimal,
+// 0 for a row. Frozen.
 func PlanDigest(ops []OpInfo) string {
 	lines := make([]string, len(ops))
 	for i, o := range ops {
@@ -48,8 +48,8 @@ func (d *Digest) text() string {
 	return fmt.Sprintf("%x:%d:%d", d.SHA256, d.Size, d.Mode)
 }
 
-// Key returns the exact name of a record: KIND/PROJECT/SESSION/MESSAGE/PART, the kind as in the
-// journal's format, and in each of the others every byte but A-Z a-z 0-9 - . _ ~ as %XX. Frozen.
+// Key returns the exact name of a record: KIND/PROJECT/SESSION/MESSAGE/PART. KIND is as in the
+// journal's format; in the others every byte but A-Z a-z 0-9 - . _ ~ is written as %XX. Frozen.
 func Key(r Ref) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d", r.Kind)

@@ -12,12 +12,12 @@ func AppendRef(b []byte, r Ref) []byte {
 	return b
 }
 
-// A Decoder reads values from bytes that it does not trust. Failed is set when there are too few or wrong
-// ones; what is read then is zero.
+// A Decoder reads values from untrusted bytes. Failed is set if bytes are missing or wrong; later reads
+// return zero.
 type Decoder struct {
 	Rest   []byte
 	Failed bool
-	last   Ref // that was read, whose ids the next one shares
+	last   Ref // the ref read last; the next one shares its ids
 }
 
 // Bytes reads n bytes.
@@ -50,7 +50,7 @@ func (d *Decoder) Uvarint() uint64 {
 	return v
 }
 
-// Ref reads what [AppendRef] wrote. It may be no valid one.
+// Ref reads a ref that [AppendRef] wrote. The ref may be invalid.
 func (d *Decoder) Ref() Ref {
 	r := Ref{Kind: Kind(d.Byte())}
 	was := [...]string{d.last.Project, d.last.Session, d.last.Message, d.last.Part}

@@ -11,43 +11,42 @@ type Entry struct {
 	Seq     uint64 // its number in the journal, from 1: the order of entries
 	ID      string // the repair id, which follows from Seq
 	Time    time.Time
-	Version string // of mend
+	Version string // the version of mend
 	Actor   *Actor // who made it; nil in the entries of older versions
-	Digest  string // of its ops, see [PlanDigest]; "" in the entries of older versions
+	Digest  string // the [PlanDigest] of its ops; "" in the entries of older versions
 	Store   StoreID
 	Dir     string       // see [Staged]
 	Append  *AppendPoint // see [Staged]
 	Session string
-	// Operation is the number of the entry with which the run of mend began that made this one: its
-	// own if it is the first or the only one, and in the entries of older versions.
+	// Operation is the number of the first entry of the same run of mend: its own number if it is the first or the only
+	// entry, and in entries of older versions.
 	Operation uint64
 	Cause     Cause
 	Ops       []OpInfo
 
 	State     State
-	Conflicts []ConflictInfo // of an aborted or conflicted entry
+	Conflicts []ConflictInfo // set if the entry is aborted or conflicted
 	Kept      []string
 	UndoneBy  string // the id of the newest committed undo that is not itself undone
 	Resolved  string // how and by which entry a conflict was resolved
 	Forgotten bool   // its images were removed: it cannot be undone
 	Erased    bool   // its texts were removed, too
-	Damage    string // what of it cannot be read; its State is then Unknown
+	Damage    string // which of its data cannot be read; its State is then Unknown
 }
 
-// Staged returns the result of Prepare for the entry: with the ops from the journal, and the
-// present identity of the store.
+// Staged returns the result of Prepare for the entry, with the ops from the journal and the current identity of the
+// store.
 func (e *Entry) Staged(store StoreID, ops []Op) Staged {
 	return Staged{Store: store, Dir: e.Dir, Append: e.Append, Ops: ops}
 }
 
-// IsUndo reports whether the entry is an undo. A restore of an earlier state, which reverts entries
-// too, is not; older versions of mend did not give its cause a text.
+// IsUndo reports whether the entry is an undo. A restore of an earlier state also reverts entries, but is not an undo;
+// older versions of mend gave its cause no text.
 func (e *Entry) IsUndo() bool {
 	return e.Cause.Kind == CauseUndo && e.Cause.Text == "" && (e.Actor == nil || e.Actor.Verb != "restore")
 }
 
-// Files returns the refs of the files of the user's own that the entry moved, in the order of
-// its ops.
+// Files returns the refs of the user's own files that the entry moved, in the order of its ops.
 func (e *Entry) Files() (refs []Ref) {
 	for _, o := range e.Ops {
 		if o.Ref.Kind == KindFile {
@@ -57,16 +56,16 @@ func (e *Entry) Files() (refs []Ref) {
 	return refs
 }
 
-// KeepsFiles reports whether gc deletes nothing of a change: it took away a file of the user's own, or a whole database. What a
-// user has removed to make room is not kept for ever.
+// KeepsFiles reports whether gc must keep the bytes of a change, because it removed a file of the user's own or a whole
+// database. A clean is excluded: the user ran it to free space.
 func KeepsFiles(cause CauseKind, ops []OpInfo) bool {
 	return cause != CauseClean && slices.ContainsFunc(ops, func(o OpInfo) bool { return o.Ref.Kind.Own() })
 }
 
-// KeepsFiles reports whether gc deletes nothing of the entry.
+// KeepsFiles reports whether gc must keep the bytes of the entry.
 func (e *Entry) KeepsFiles() bool { return KeepsFiles(e.Cause.Kind, e.Ops) }
 
-// Kind returns the kind of the records of an entry that are changed as a whole, the zero Kind for any other entry.
+// Kind returns the kind of whole files or folders that the entry changed, the zero Kind if it changed records.
 func (e *Entry) Kind() Kind {
 	if len(e.Ops) == 0 || !e.Ops[0].Ref.Kind.WholeFiles() {
 		return 0
@@ -98,10 +97,9 @@ func (e *Entry) has(n int, ref func(int) Ref) bool {
 	return false
 }
 
-// A StoreID identifies a store. Kind and Root are compared; by Dev and Ino a store that was
-// moved is known.
+// A StoreID identifies a store. Kind and Root are compared; Dev and Ino identify a store that was moved.
 type StoreID struct {
-	Agent string // the name of the agent whose store it is
+	Agent string // the name of the agent that the store belongs to
 	Kind  string // "json", "sqlite" or "lines"
 	Root  string // the canonical absolute path; it need not be UTF-8
 	Dev   uint64

@@ -10,9 +10,9 @@ import (
 	"math/bits"
 )
 
-// An Image is what a record holds: its exact bytes and, for a file or a folder, its mode. A
-// nil *Image means that the record does not exist, so one kind of [Op] covers create,
-// replace and delete. A record of zero bytes exists.
+// An Image is the content of a record: its exact bytes and, for a file or a folder, its mode. A nil
+// *Image means that the record does not exist, so one kind of [Op] covers create, replace and delete.
+// A record of zero bytes exists.
 //
 // Data is not a json.RawMessage, because encoding/json compacts those, and undo must restore
 // the exact bytes.
@@ -79,7 +79,7 @@ func AppendRow(b []byte, r *Record) []byte {
 
 const rowVersion = 1
 
-// SameImage reports whether the images of two records are equal, without making them.
+// SameImage reports whether two records have equal images, without building the images.
 func SameImage(a, b *Record) bool {
 	if a.IsRow() != b.IsRow() || !bytes.Equal(a.Data, b.Data) {
 		return false
@@ -95,14 +95,14 @@ func appendBytes(b, s []byte) []byte {
 	return append(b, s...)
 }
 
-// sizeOf returns the size of n bytes with their length before them.
+// sizeOf returns the encoded size of n bytes with their length prefix.
 func sizeOf(n int) int { return uvarintSize(n) + n }
 
 func uvarintSize(n int) int { return (bits.Len(uint(n)|1) + 6) / 7 }
 
 var errRow = errors.New("image is no row")
 
-// RecordOf returns the record of an image: the row that [ImageOf] made it of, else a file.
+// RecordOf returns the record of an image: a row if [ImageOf] encoded one, otherwise a file.
 func RecordOf(ref Ref, i *Image) Record {
 	if i.Mode == 0 {
 		if row, err := RowOf(ref, i); err == nil {
@@ -112,8 +112,8 @@ func RecordOf(ref Ref, i *Image) Record {
 	return Record{Ref: ref, Data: i.Data, Mode: i.Mode}
 }
 
-// RowOf decodes an image that [ImageOf] made of a row, and gives the row that ref. The row
-// shares the bytes of its data with the image.
+// RowOf decodes a row that [ImageOf] encoded and gives it the ref. The row's data shares the bytes of
+// the image.
 func RowOf(ref Ref, i *Image) (Record, error) {
 	d := Decoder{Rest: i.Data}
 	if v := d.Byte(); v != rowVersion {
@@ -139,7 +139,7 @@ func RowOf(ref Ref, i *Image) (Record, error) {
 	return r, nil
 }
 
-// columnName returns a name: of the usual columns the constant, so that it takes no memory.
+// columnName returns a name. Common names are constants, which saves memory.
 func columnName(b []byte) string {
 	for _, name := range [...]string{"id", "message_id", "session_id", "time_created", "time_updated"} {
 		if string(b) == name {
@@ -157,5 +157,5 @@ func (d *Decoder) class() Class {
 	return c
 }
 
-// text reads bytes with their length before them.
+// text reads bytes with a length prefix.
 func (d *Decoder) text() []byte { return d.Bytes(d.Uvarint()) }

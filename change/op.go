@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// An Op replaces what one record holds: Pre must be there, and Post is written. A nil image
-// means that the record does not exist.
+// An Op replaces the content of one record: the record must hold Pre, and Post is written. A nil
+// image means that the record does not exist.
 type Op struct {
 	Ref       Ref
 	Pre, Post *Image
@@ -33,11 +33,10 @@ func Inverse(ops []Op) []Op {
 	return inv
 }
 
-// Compose merges lists of ops that were applied one after the other: for each record it
-// returns one op with the Pre of the first and the Post of the last one, or none if these
-// are equal. If a later Pre is not the earlier Post, another program changed the record in
-// between. The error is then a [*ConflictError] with all such records, and the list is
-// returned all the same.
+// Compose merges lists of ops that were applied one after another: for each record it returns one
+// op with the Pre of the first and the Post of the last, or no op if these are equal. If a later
+// Pre is not the earlier Post, another program changed the record in between. Compose then returns
+// the list and a [*ConflictError] with all such records.
 func Compose(lists ...[]Op) ([]Op, error) {
 	var merged []Op
 	var gaps []Conflict
@@ -64,9 +63,8 @@ func Compose(lists ...[]Op) ([]Op, error) {
 	return merged, nil
 }
 
-// Sort puts ops in the order in which a store can apply them: first records that are created or
-// replaced, from the top down (folder, session, message, part), then deleted ones, from the bottom
-// up. The sort is stable.
+// Sort orders ops so that a store can apply them: first creations and replacements from the top
+// down (folder, session, message, part), then deletions from the bottom up. The sort is stable.
 func Sort(ops []Op) {
 	slices.SortStableFunc(ops, func(a, b Op) int { return rank(a) - rank(b) })
 }
@@ -83,7 +81,7 @@ func rank(o Op) int {
 	return level
 }
 
-// ErrInvalid says that a plan can never be applied, whatever the store holds.
+// ErrInvalid says that no store can ever apply the plan.
 var ErrInvalid = errors.New("plan is not valid")
 
 // Validate returns an error that wraps [ErrInvalid] if the ops cannot be applied, recovered

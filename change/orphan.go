@@ -1,4 +1,4 @@
 package change
 
-// NoSession is the session of a record that names none.
+// NoSession is the session id of a record that has none.
 const NoSession = "unknown"

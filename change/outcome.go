@@ -6,18 +6,19 @@ import (
 	"strings"
 )
 
-// Staged is what a store's Prepare returns: all that Commit, Settle and Discard need, also
-// in another process after a crash.
+// Staged is the result of a store's Prepare: everything that Commit, Settle and Discard need, also in another
+// process after a crash.
 type Staged struct {
 	Store  StoreID
-	Dir    string       // the private folder of the change, below Root; "" if the store needs none. Only compared
+	Dir    string       // the private folder of the change, below Root; "" if the store needs none
 	Append *AppendPoint // where the change appends; nil for every other change
-	Ops    []Op         // the plan's, and those that the store added: folders that new files need
+	Ops    []Op         // the plan's ops, and ops that the store added for folders that new files need
 
-	AllowMissingParent bool // the plan's; only Commit needs it
+	AllowMissingParent bool // from the plan; only Commit needs it
 }
 
-// An AppendPoint is a file before a change appended to it: all that the change wrote begins at Size or later.
+// An AppendPoint is the end of a file before a change appended to it: everything the change wrote begins at
+// Size or later.
 type AppendPoint struct {
 	Size  int64 `json:"size"`
 	Mtime int64 `json:"mtime"` // in nanoseconds since 1970
@@ -33,7 +34,7 @@ const (
 	Aborted    State = "aborted"    // every record holds its Pre, or what another program wrote
 	Conflicted State = "conflicted" // another program wrote too; its records were left, the others hold their Pre
 	Resolved   State = "resolved"   // a conflict that the user decided
-	Unknown    State = "unknown"    // of an entry in a damaged journal; never written
+	Unknown    State = "unknown"    // for an entry in a damaged journal; never written
 )
 
 // An Outcome is the result of applying a staged change.
@@ -44,18 +45,18 @@ type Outcome struct {
 	Kept      []string // files, below the root, with bytes that another program wrote to a file that was already replaced
 }
 
-// A Conflict is a record that does not hold what the change expects.
+// A Conflict is a record with other content than the change expects.
 type Conflict struct {
 	Ref   Ref
 	Pre   *Image // before the change
 	Post  *Image // what the change wrote, or would have written
 	Now   *Image // what the record holds now
 	Why   string
-	Later []string // ids of later changes in force that are the reason, newest first
+	Later []string // ids of later changes in force that caused the conflict, newest first
 }
 
-// A ConflictError says that records do not hold what a plan expects. The store is
-// unchanged, or was restored.
+// A ConflictError says that records hold other content than a plan expects. The store is unchanged, or was
+// restored.
 type ConflictError struct {
 	Conflicts []Conflict
 }
@@ -73,21 +74,20 @@ func (e *ConflictError) Error() string {
 	return b.String()
 }
 
-// A LinkedError says that the file of a record must not be replaced, because it has several
-// names, or cannot be, because this user lacks the rights. Nothing was changed.
+// A LinkedError says that a record's file must not be replaced because it has several hard links, or cannot
+// be because the user lacks the rights. Nothing was changed.
 type LinkedError struct {
 	Ref Ref
-	Why string // with what the user can do
+	Why string // also says what the user can do
 }
 
 func (e *LinkedError) Error() string {
 	return fmt.Sprintf("%v %s cannot be changed: %s", e.Ref.Kind, e.Ref, e.Why)
 }
 
-// ErrInUse says that a record must not be replaced while a process has it in its memory.
-// Nothing was changed.
+// ErrInUse says that a process has the record in memory, so it must not be replaced. Nothing was changed.
 var ErrInUse = errors.New("a running process uses this session")
 
-// ErrLocked says that another program holds the lock of a database for longer than was
-// waited. Nothing was changed.
+// ErrLocked says that another program held the lock of a database for longer than mend waits. Nothing was
+// changed.
 var ErrLocked = errors.New("the database is locked by another program")

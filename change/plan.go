@@ -5,24 +5,23 @@ import (
 	"slices"
 )
 
-// A Plan is a change of one session that is to be made. It has no id, no time and nothing
-// random: the same session gives the same plan.
+// A Plan is a change to be made to one session. It has no id, no time and nothing random: the same
+// session gives the same plan.
 type Plan struct {
 	Session string
 	Cause   Cause
 	Ops     []Op // at most one for each record
 
-	// AgentVersion is the version of the agent for which the plan was made, "" if none is known.
-	// The journal keeps it with the actor.
+	// AgentVersion is the version of the agent that the plan was made for, "" if unknown. The
+	// journal keeps it with the actor.
 	AgentVersion string
-	// AllowMissingParent allows a row to be created without its parent, for the restore of
-	// orphans. The journal does not keep it: a recovery creates no row.
+	// AllowMissingParent allows rows to be created without their parent, to restore orphans. The
+	// journal does not keep it, because a recovery creates no row.
 	AllowMissingParent bool
-	// Operation is the operation of an earlier change of the same run of mend, see [Entry]; 0: the
-	// plan begins one.
+	// Operation is the operation of an earlier change in the same run of mend, see [Entry]; 0 if the
+	// plan begins a new operation.
 	Operation uint64
-	// Force allows the change beside a process that has the session in its memory. Only
-	// Prepare needs it.
+	// Force allows the change while a process has the session in memory. Only Prepare needs it.
 	Force bool
 	// Fresh marks the session as used now, so that an agent that removes old sessions keeps it.
 	// Only Prepare needs it.
@@ -30,10 +29,10 @@ type Plan struct {
 	// Seen is the number of the newest event of the journal before the plan was made; nil for a
 	// plan that does not depend on the journal. The journal does not keep it.
 	Seen *uint64
-	// Reverts has for each change that an undo or a redo reverts the place where it appended, nil if
-	// it did not append. It is empty for a plan that reverts no entry. Only Prepare needs it.
+	// Reverts has one element for each change that an undo or a redo reverts: where that change
+	// appended, nil if it did not. It is empty if the plan reverts no entry. Only Prepare needs it.
 	Reverts []*AppendPoint
-	// Undecided are the folders, see [Staged], of changes to other records with an unknown outcome.
+	// Undecided are the folders, see [Staged], of changes to other records whose outcome is unknown.
 	// Prepare leaves them alone.
 	Undecided []string
 }
@@ -41,40 +40,40 @@ type Plan struct {
 // A Cause says why a plan was made.
 type Cause struct {
 	Kind      CauseKind `json:"kind"`
-	Text      string    `json:"text,omitempty"`      // the API error, the new folder, or the earlier state that a restore brings back by an undo
+	Text      string    `json:"text,omitempty"`      // the API error, the new folder, or the name of the state that a restore brings back
 	Entries   []uint64  `json:"of,omitempty"`        // numbers of the entries that an undo, redo or decision is about
 	Partial   bool      `json:"partial,omitempty"`   // an undo of some records only: Entries do not count as undone
 	Diagnoses []string  `json:"diagnoses,omitempty"` // what was wrong and how it is fixed, in words, each once
 
-	Live     bool      `json:"live,omitempty"`     // it was made for a running agent
-	Title    string    `json:"title,omitempty"`    // of the session; "" in the entries of older versions
-	Folder   string    `json:"folder,omitempty"`   // of the session; "" if it has none, and in the entries of older versions
+	Live     bool      `json:"live,omitempty"`     // made for a running agent
+	Title    string    `json:"title,omitempty"`    // title of the session; "" in the entries of older versions
+	Folder   string    `json:"folder,omitempty"`   // folder of the session; "" if it has none, and in the entries of older versions
 	Findings []Finding `json:"findings,omitempty"` // what was wrong; none in the entries of older versions
-	Error    *Failure  `json:"error,omitempty"`    // of an API error, what is known besides its text; nil in the entries of older versions
+	Error    *Failure  `json:"error,omitempty"`    // the API error's other fields; nil in the entries of older versions
 
 	Bound *BoundThinking `json:"boundThinking,omitempty"` // nil if the change spoils none
 }
 
-// A Failure is the API error that a repair was made for. What the error does not say is empty.
+// A Failure is the API error that a repair was made for. Fields that the error lacks are empty.
 type Failure struct {
-	Provider  string `json:"provider,omitempty"` // of the model that the session asks, as the agent names both
+	Provider  string `json:"provider,omitempty"` // provider of the session's model, as the agent names both
 	Model     string `json:"model,omitempty"`
-	Status    int    `json:"status,omitempty"` // of HTTP
+	Status    int    `json:"status,omitempty"` // HTTP status
 	RequestID string `json:"requestId,omitempty"`
-	Whole     string `json:"whole,omitempty"` // the whole error as it was given, if it is more than its text
+	Whole     string `json:"whole,omitempty"` // the whole error as it was given, if it has more than its text
 }
 
-// A Finding is what was wrong with a session and what was done about it. Why, Fix and Loses are
-// sentences for a person.
+// A Finding is a problem of a session and what was done about it. Why, Fix and Loses are sentences
+// for a person.
 type Finding struct {
-	Rule  string `json:"rule"` // the code of the rule
+	Rule  string `json:"rule"` // the rule's code
 	Class string `json:"class"`
 	Why   string `json:"why"`
 	Fix   string `json:"fix"`
-	Loses string `json:"loses,omitempty"` // what the user lost by it; "" for nothing
-	Count int    `json:"count"`           // how many findings of the session are alike
+	Loses string `json:"loses,omitempty"` // what the user lost; "" for nothing
+	Count int    `json:"count"`           // number of equal findings in the session
 
-	Session string `json:"session,omitempty"` // in an entry of no session, that which it is about
+	Session string `json:"session,omitempty"` // the session that the finding is about, in an entry that has no session
 }
 
 // A CauseKind is the kind of a [Cause].
@@ -82,15 +81,15 @@ type CauseKind string
 
 // The kinds of causes. Their spelling is part of the journal's format.
 const (
-	CauseScan      CauseKind = "scan"      // a repair of what a scan found
+	CauseScan      CauseKind = "scan"      // a repair of what a scan reported
 	CauseError     CauseKind = "error"     // a repair of what an API error named
 	CauseOrphans   CauseKind = "orphans"   // removes records that belong to no session
 	CauseTrim      CauseKind = "trim"      // marks outputs of tools, so that the agent no longer sends them
 	CauseUncompact CauseKind = "uncompact" // removes a compaction
-	CauseRestore   CauseKind = "restore"   // brings a session back that the agent did not show, or had lost
-	CauseMove      CauseKind = "move"      // gives the session another folder, Text
+	CauseRestore   CauseKind = "restore"   // brings back a session that the agent did not show or had lost
+	CauseMove      CauseKind = "move"      // gives the session another folder, in Text
 	CauseSalvage   CauseKind = "salvage"   // exchanges a damaged database for a new one with its rows
-	CauseClean     CauseKind = "clean"     // takes out what Text says, to make room
+	CauseClean     CauseKind = "clean"     // removes what Text lists, to free space
 	CauseUndo      CauseKind = "undo"      // reverts Entries
 	CauseRedo      CauseKind = "redo"      // reverts the undo in Entries
 	CauseResolve   CauseKind = "resolve"   // a user's decision on a conflicted entry
@@ -99,8 +98,8 @@ const (
 // Diff returns the ops that turn the records before into the records after. Records that are
 // equal have no op.
 //
-// A row that changes gets its old time_updated + 1, unless after has another one already, so
-// that the agent notices the change. No clock is read.
+// A row that changes gets its old time_updated + 1, unless after already has another value, so that
+// the agent notices the change. No clock is read.
 func Diff(before, after iter.Seq[*Record]) []Op {
 	all := slices.Collect(before)
 	old := make(map[Ref]*Record, len(all))

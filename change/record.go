@@ -5,23 +5,23 @@ import (
 	"io/fs"
 )
 
-// A Record is one stored unit, exactly as the store holds it: the content of a JSON file,
-// or a row of a database.
+// A Record is one stored unit, exactly as the store holds it: the content of a JSON file, or a row
+// of a database.
 type Record struct {
 	Ref  Ref
 	Data []byte      // the JSON: a file's content, or a row's data column
-	Cols Cols        // a row's columns but data
+	Cols Cols        // a row's columns except data
 	Mode fs.FileMode // a file's permission bits; 0 for a row
 
-	// Class is the storage class of a row's data column if that is not text; the agent
-	// cannot read such a row. It is 0 for text and for a file.
+	// Class is the storage class of a row's data column if it is not text; the agent cannot read
+	// such a row. It is 0 for text and for a file.
 	Class Class
 
 	// Defect says why Data cannot be used, or not in full; nil if it can.
 	Defect *Defect
 
-	// Locked says why the store cannot replace or remove the record, and what helps; ""
-	// if it can. A locked record has Data, unless Defect says otherwise.
+	// Locked says why the store cannot replace or remove the record, and what the user can do; ""
+	// if it can. A locked record has Data, unless it has a Defect.
 	Locked string
 }
 
@@ -38,7 +38,7 @@ const (
 	ClassBlob    Class = 5
 )
 
-// String returns the class with its article, as a part of a sentence.
+// String returns the class with its article, to be used in a sentence.
 func (c Class) String() string {
 	switch c {
 	case ClassNull:
@@ -58,7 +58,7 @@ func (c Class) String() string {
 // IsRow reports whether the record is a row of a database.
 func (r *Record) IsRow() bool { return r.Cols.names != nil }
 
-// Col returns the column with that name, and whether the record has it.
+// Col returns the column of that name, and whether the record has it.
 func (r *Record) Col(name string) (Col, bool) {
 	for c := range r.Cols.All {
 		if c.Name == name {
@@ -68,7 +68,7 @@ func (r *Record) Col(name string) (Col, bool) {
 	return Col{}, false
 }
 
-// Text returns the text in a column, "" if there is none, or no record.
+// Text returns the text in a column, "" if the column has none or r is nil.
 func (r *Record) Text(name string) string {
 	if r == nil {
 		return ""
@@ -79,7 +79,7 @@ func (r *Record) Text(name string) string {
 	return ""
 }
 
-// Int returns the integer in a column, 0 if there is none, or no record.
+// Int returns the integer in a column, 0 if the column has none or r is nil.
 func (r *Record) Int(name string) int64 {
 	if r == nil {
 		return 0
@@ -89,17 +89,16 @@ func (r *Record) Int(name string) int64 {
 	return n
 }
 
-// WithCol returns the record with another value in a column that it has.
+// WithCol returns the record with c in place of the column of the same name.
 func (r Record) WithCol(c Col) Record {
 	r.Cols = r.Cols.with(c)
 	return r
 }
 
-// A Defect says what is wrong with a record itself, independent of the rest of the
-// session.
+// A Defect is a problem of a record itself, independent of the rest of the session.
 type Defect struct {
 	Kind DefectKind
-	Why  string // for a person: what was found
+	Why  string // the problem, in words for a person
 }
 
 // A DefectKind is the kind of a [Defect]. The zero DefectKind is invalid.
@@ -115,8 +114,7 @@ const (
 	TooDeep
 	// Malformed: the bytes are known and are not one JSON object.
 	Malformed
-	// WrongType: the object lacks a field that the agent needs, or has it with
-	// another type.
+	// WrongType: the object lacks a field that the agent needs, or the field has another type.
 	WrongType
 	// WrongName: the id in the record differs from the file's name.
 	WrongName
@@ -134,8 +132,8 @@ func (r *Record) Malformed() bool {
 	return r.Defect != nil && r.Defect.Kind <= Malformed
 }
 
-// Touched returns the record with time_updated one higher than in was, if both have that
-// column with the same value; otherwise it returns the record itself.
+// Touched returns the record with time_updated one higher than in was, if both have that column
+// with the same value; otherwise it returns the record unchanged.
 func (r *Record) Touched(was *Record) *Record {
 	const name = "time_updated"
 	old, _ := was.Col(name)

@@ -17,18 +17,20 @@ const (
 	KindMessage
 	KindPart
 	KindFolder  // the folder of a message's parts, or of a session's messages
-	KindFile    // a [File]: a file in such a folder that is not a record, or in the place of the folder
+	KindFile    // a [File]: a file in such a folder that is not a record, or a file that takes the place of the folder
 	KindProject // the row of the project that sessions belong to
 	KindEvents  // the row that counts the events of a session
 	// KindDatabase is a whole database with its -wal and -shm; its image is a list of the files.
 	KindDatabase
-	KindIndex // the entry of a session in an index that the agent makes of its sessions
-	// KindRows is many rows of a database together, which are in it or in an archive alone; its image is a list of the archive, or empty.
+	KindIndex // the entry of a session in the index that the agent keeps of its sessions
+	// KindRows stands for many rows of a database, which are either in the database or in an archive; its image lists
+	// the archive, or is empty.
 	KindRows
-	// KindTree is a whole folder beside a database, named by the folder that it is in (Project) and its name; its image says how many files it has.
+	// KindTree is a whole folder beside a database, identified by its parent folder (Project) and its name; its image
+	// has the number of its files.
 	KindTree
-	// KindTranscript is the file of a session that is too large for a plan: it is built beside the store and moved. Its image is a
-	// list of the file.
+	// KindTranscript is the file of a session that is too large for a plan: it is built beside the store and moved. Its
+	// image lists the file.
 	KindTranscript
 )
 
@@ -43,13 +45,13 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// WholeFiles reports whether what changes of the kind take away is kept beside the store: the journal has only a list of it.
+// WholeFiles reports whether removed content of the kind is kept beside the store: the journal only lists it.
 func (k Kind) WholeFiles() bool { return k == KindTree || k == KindTranscript || k.Whole() }
 
 // Whole reports whether a change of the kind may be about any record of the store.
 func (k Kind) Whole() bool { return k == KindDatabase || k == KindRows }
 
-// Own reports whether what changes of the kind take away is a file of the user's own, or all that there was.
+// Own reports whether a change of the kind removes a file of the user's own or a whole database.
 func (k Kind) Own() bool { return k == KindDatabase || k == KindFile }
 
 // A Ref names one record of a store by the ids in its path or its primary key. It is
@@ -62,12 +64,11 @@ type Ref struct {
 	Session string `json:"session,omitempty"`
 	Message string `json:"message,omitempty"` // messages, parts, and folders of parts
 	// Part is the id of a part, or the name of an archive. For a file it is the path below the folder that the other
-	// ids name, which may be any bytes; "" if the file is in the place of that folder.
+	// ids name, which may be any bytes; "" if the file takes the place of that folder.
 	Part string `json:"part,omitempty"`
 }
 
-// ID returns the record's own id, the last of its ids. A folder has the id of the message
-// or the session that it belongs to.
+// ID returns the record's own id, the last of its ids. A folder has the id of its message or session.
 func (r Ref) ID() string {
 	switch r.Kind {
 	case KindPart, KindFile, KindRows, KindTree:
@@ -87,10 +88,10 @@ func (r Ref) ID() string {
 	return r.Session
 }
 
-// String returns the name of the record in all texts that a person reads or types: the id
-// of a session or a message, message/part for a part, a trailing slash for a folder,
-// session/events for an event counter, session/index for an entry of an index, and folder/name for a file, escaped as in a Go string. Invalid ids, which a row may have,
-// are quoted.
+// String returns the record's name in all texts that a person reads or types: the id of a session or a message,
+// message/part for a part, a trailing slash for a folder, session/events for an event counter, session/index for an
+// entry of an index, and folder/name for a file, escaped as in a Go string. Invalid ids, which a row may have, are
+// quoted.
 func (r Ref) String() string {
 	switch r.Kind {
 	case KindFile:
@@ -132,8 +133,7 @@ func (r Ref) Compare(o Ref) int {
 	return cmp.Or(cmp.Compare(r.Kind, o.Kind), cmp.Compare(r.Project, o.Project), cmp.Compare(r.Session, o.Session), cmp.Compare(r.Message, o.Message), cmp.Compare(r.Part, o.Part))
 }
 
-// Validate reports the first id of the ref that is missing or is not an id, as
-// an error that wraps errBadID.
+// Validate returns an error that names the first missing or invalid id of the ref, and wraps errBadID.
 func (r Ref) Validate() error {
 	need := append(make([]string, 0, 4), r.Session) // room for all: this is called for each record
 	switch r.Kind {
@@ -187,22 +187,21 @@ func isName(name string) bool {
 	return true
 }
 
-// errBadID says that a string is not a valid id. Paths and keys are made of valid ids only.
+// errBadID says that a string is not a valid id. Paths and keys contain valid ids only.
 var errBadID = errors.New("not a valid id")
 
-// MaxID is the length of the longest id, in bytes.
+// MaxID is the greatest length of an id, in bytes.
 const MaxID = 200
 
-// maxName is the length of the longest name of a file, in bytes. A project can have it: its id is the name of
-// a folder.
+// maxName is the greatest length of a file name, in bytes. A project's id can be that long, because it is the name of a
+// folder.
 const maxName = 255
 
-// ValidateID reports whether id is an id: 1 to [MaxID] ASCII letters, digits,
-// `_`, `-` and `.`, not starting with a dot. So an id from a stored file can never be a
-// path. The error wraps errBadID.
+// ValidateID returns an error that wraps errBadID unless id has 1 to [MaxID] ASCII letters, digits, `_`, `-` and `.`,
+// and does not start with a dot. So an id from a stored file can never be a path.
 func ValidateID(id string) error { return validateID(id, MaxID) }
 
-// ValidateProject is [ValidateID] for the id of a project that is the name of a folder.
+// ValidateProject is [ValidateID] for the id of a project, which is the name of a folder.
 func ValidateProject(id string) error { return validateID(id, maxName) }
 
 func validateID(id string, most int) error {
@@ -222,8 +221,8 @@ func validateID(id string, most int) error {
 	return nil
 }
 
-// ValidateSessionID is [ValidateID] for the id of a session, which people type on command lines: it
-// does not start with a dash either, as a flag does.
+// ValidateSessionID is [ValidateID] for the id of a session. People type it on command lines, so it must not start with
+// a dash, as a flag does.
 func ValidateSessionID(id string) error {
 	if strings.HasPrefix(id, "-") {
 		return fmt.Errorf("%w: %q starts with a dash", errBadID, id)

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// MaxText is the size in bytes of the largest record that is read. The agent cannot read
-// much more: its JavaScript engine reads a text of 1.2 GB and aborts on one of 2.2 GB.
+// MaxText is the size in bytes of the largest record that mend reads. The agent cannot read much
+// more: its JavaScript engine reads a text of 1.2 GB and aborts on one of 2.2 GB.
 const MaxText = math.MaxInt32
 
 // A SizeError says that a session is too large for the memory of this machine. Most is the
