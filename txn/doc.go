@@ -1,14 +1,15 @@
-// Package txn applies a plan to a store and to the journal in the order that survives a crash at any point: prepare, begin,
-// commit, finish, discard. [Run] does this for a repair, an undo, a redo and a decision on a conflict alike. [Recover]
+// Package txn applies a plan to a store and to the journal in an order that survives a crash at any point: prepare,
+// begin, commit, finish, discard. [Run] does this for repairs, undos, redos and decisions on conflicts alike. [Recover]
 // finishes what a crash interrupted.
 //
 // # The protocols
 //
-// Stores change bytes in six ways. What a row says after "before" is durable before the journal begins the entry. "commit" is
-// the call that decides: with a crash before it the change goes back, with a crash after it it stays. "settle" is what
-// Settle looks at: the contents, never a note about how far the change came. "remains" is what a crash can leave when the
-// entry is decided; the next Prepare, or a Recover, of the same journal removes all of it but kept files. "cut by" is the test
-// that ends the change at each call. Quoted words are calls in the golden list of a whole run, which TestProtocols compares.
+// Stores change bytes in six ways. Everything in a "before" row is durable before the journal begins the entry.
+// "commit" is the deciding call: after a crash before it the change is reverted, after a crash past it the change
+// stays. "settle" is what Settle looks at: the contents, never a note of progress. "remains" is what a crash can leave
+// once the entry is decided; the next Prepare, or a Recover, of the same journal removes all of it except kept files.
+// "cut by" is the test that interrupts the change at each call. Quoted words are calls in the golden list of a whole
+// run, which TestProtocols compares.
 //
 //	files: fsstore, one file per record
 //	  before    every Post in .mend/OWNER/N: "stage", "barrier"; "finish" gives the folder its name

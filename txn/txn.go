@@ -11,8 +11,8 @@ import (
 	"mend/journal"
 )
 
-// A PendingError is returned if it is not known whether a change took effect. Its entry stays
-// pending and has all that [Recover] needs.
+// A PendingError says that the outcome of a change is unknown. Its entry stays pending and has
+// everything that [Recover] needs.
 type PendingError struct {
 	Entry change.Entry
 	Err   error
@@ -24,8 +24,8 @@ func (e *PendingError) Error() string {
 
 func (e *PendingError) Unwrap() error { return e.Err }
 
-// An UndecidedError has the entries whose outcome [Recover] could not find out, oldest first.
-// They block only plans that are about the same records, see [change.Entry.Blocks].
+// An UndecidedError has the entries whose outcome [Recover] could not find out, oldest first. They
+// block only plans for the same records, see [change.Entry.Blocks].
 type UndecidedError []*PendingError
 
 func (e UndecidedError) Error() string {
@@ -46,9 +46,9 @@ func (e UndecidedError) Unwrap() error { return e[0] }
 // crash after it leaves a pending entry with every image that Recover needs.
 //
 // The error wraps [change.ErrInvalid] if the plan can never be applied. It is a
-// [*change.ConflictError] if a record does not hold what the plan expects, and a
-// [*PendingError] if the outcome is not known or could not be written. Any other error, such
-// as that of the context, says why nothing was changed.
+// [*change.ConflictError] if a record has other content than the plan expects, and a
+// [*PendingError] if the outcome is unknown or could not be written. Any other error, such as the
+// context's, says why nothing was changed.
 func Run(ctx context.Context, j *journal.Journal, st Store, p change.Plan) (change.Entry, error) {
 	if err := change.Validate(p.Ops); err != nil {
 		return change.Entry{}, err
@@ -58,14 +58,14 @@ func Run(ctx context.Context, j *journal.Journal, st Store, p change.Plan) (chan
 		return change.Entry{}, withSpaceNeeded(err, p.Ops)
 	}
 	e, err := j.Begin(p, s)
-	if errors.Is(err, journal.ErrUnsure) { // if there is an entry, it needs what is staged
+	if errors.Is(err, journal.ErrUnsure) { // the entry may exist, and then needs what is staged
 		return e, &PendingError{e, err}
 	}
 	if err != nil {
 		return e, errors.Join(withSpaceNeeded(err, p.Ops), st.Discard(context.WithoutCancel(ctx), s))
 	}
 	out, err := st.Commit(ctx, s)
-	ctx = context.WithoutCancel(ctx) // what was begun is finished
+	ctx = context.WithoutCancel(ctx) // a change that has begun is finished
 	if err != nil {
 		out, err = settle(ctx, st, s, err)
 	}
@@ -78,7 +78,7 @@ func Run(ctx context.Context, j *journal.Journal, st Store, p change.Plan) (chan
 	return e, outcomeError(out)
 }
 
-// settle finds out the outcome of s after its Commit returned the error cause.
+// settle finds out the outcome of s after Commit returned the error cause.
 func settle(ctx context.Context, st Store, s change.Staged, cause error) (change.Outcome, error) {
 	out, err := st.Settle(ctx, s)
 	if err != nil {
@@ -114,15 +114,15 @@ func outcomeError(out change.Outcome) error {
 	return out.Cause
 }
 
-// Recover finishes the pending entries of the store with that id, oldest first, forward or back
-// as the store's Settle decides. It returns them with their new states. It may be interrupted
-// at any point and called again. pending has all of them, newest first, also those that were
-// made where the store was before it was moved.
+// Recover finishes the pending entries of the store id, oldest first. The store's Settle decides
+// whether a change is finished or reverted. Recover returns the entries with their new states. It
+// may be interrupted at any point and called again. pending has all of them, newest first,
+// including those made before the store was moved to its current folder.
 //
-// The error is an [UndecidedError] with the entries that stay pending because their outcome
-// could not be found out. It is a [*PendingError] with the first entry that was not begun before
-// ctx ended, or whose outcome could not be written; then the later ones stay pending, too. The
-// entry in progress is finished even if ctx ends.
+// The error is an [UndecidedError] with the entries that stay pending because their outcome could
+// not be found out. If ctx ends before an entry is begun, or its outcome cannot be written, the
+// error is a [*PendingError] with that entry, and the later ones stay pending, too. The entry in
+// progress is finished even if ctx ends.
 func Recover(ctx context.Context, j *journal.Journal, st Store, id change.StoreID, pending []change.Entry) ([]change.Entry, error) {
 	var done []change.Entry
 	var left UndecidedError
@@ -148,8 +148,8 @@ func Recover(ctx context.Context, j *journal.Journal, st Store, id change.StoreI
 	return done, st.Discard(ctx, change.Staged{})
 }
 
-// settleEntry finds out the outcome of an entry. It has to wait for the earlier ones in left
-// that are about the same records.
+// settleEntry finds out the outcome of an entry. It fails if an earlier entry in left is about the
+// same records.
 func settleEntry(ctx context.Context, j *journal.Journal, st Store, id change.StoreID, e change.Entry, left UndecidedError) (s change.Staged, out change.Outcome, err error) {
 	for _, l := range left {
 		if l.Entry.Shares(e) {
@@ -165,8 +165,8 @@ func settleEntry(ctx context.Context, j *journal.Journal, st Store, id change.St
 	return s, out, err
 }
 
-// withSpaceNeeded adds to the error of a full disk how much space the change needs: the new
-// contents in the store, and the old and the new ones in the journal.
+// withSpaceNeeded adds to a disk-full error how much space the change needs: the new contents in
+// the store, and the old and new contents in the journal.
 func withSpaceNeeded(err error, ops []change.Op) error {
 	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return err
