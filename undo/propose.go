@@ -7,19 +7,19 @@ import (
 	"mend/change"
 )
 
-// A Journal has the ops of entries: a [journal.Journal].
+// A Journal reads the ops of entries, as [journal.Journal] does.
 type Journal interface {
 	Ops(e change.Entry) ([]change.Op, error)
 }
 
-// A Reader reads records: a store.
+// A Reader reads records, as a store does.
 type Reader interface {
 	Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error)
 }
 
-// Propose returns the plan that reverts an entry, as it applies to what the records of the store hold now. The error is a
-// [*change.ConflictError] if a record holds something else than the entry left, or if the record that it belongs to is gone. A plan
-// without ops has nothing to revert: each record already holds what was before the entry.
+// Propose returns the plan that reverts an entry, rebased on the current content of the store's records. The error is a
+// [*change.ConflictError] if a record changed after the entry, or if its parent no longer exists. A plan without ops
+// has nothing to revert: each record already has its content from before the entry.
 func Propose(ctx context.Context, j Journal, st Reader, e change.Entry) (change.Plan, error) {
 	p := change.Plan{
 		Session: e.Session, Reverts: []*change.AppendPoint{e.Append},
@@ -52,7 +52,7 @@ func Propose(ctx context.Context, j Journal, st Reader, e change.Entry) (change.
 	return p, nil
 }
 
-// parentsOf returns the messages that exist of those to which ops give parts.
+// parentsOf returns the existing messages to which ops add parts.
 func parentsOf(ctx context.Context, st Reader, ops []change.Op) ([]change.Ref, error) {
 	there := []change.Ref{}
 	asked := map[change.Ref]bool{}

@@ -1,6 +1,5 @@
-// Package undo turns the ops of journal entries into the ops that revert them, and
-// finds the records that changed since. It does no I/O: the caller passes the ops and
-// the current images of the records.
+// Package undo turns the ops of journal entries into the ops that revert them, and finds the records that changed
+// since. It does no I/O: the caller passes the ops and the current images of the records.
 package undo
 
 import (
@@ -11,17 +10,17 @@ import (
 	"mend/change"
 )
 
-// Revert returns the ops that undo the lists of ops, which were applied in the given order.
-// The error is a [*change.ConflictError] if another program changed a record between two of
-// them. The ops are returned all the same, for an undo by force.
+// Revert returns the ops that undo the given lists of ops, which were applied in this order. If another program
+// changed a record between two of them, it also returns a [*change.ConflictError]; the ops are then for a forced
+// undo.
 func Revert(lists ...[]change.Op) ([]change.Op, error) {
 	ops, err := change.Compose(lists...)
 	return change.Inverse(ops), err
 }
 
-// Select returns the ops on the named records, and on the folders that these need. A name is
-// a ref as [change.Ref.String] prints it, or the record's own id. The error is a [*NameError] with the
-// first name that matches no op.
+// Select returns the ops on the named records, and on the folders that these need. A name is a ref as
+// [change.Ref.String] prints it, or the record's own id. The error is a [*NameError] with the first name that
+// matches no op.
 func Select(ops []change.Op, names []string) ([]change.Op, error) {
 	kept := map[change.Ref]bool{}
 	for _, name := range names {
@@ -38,7 +37,7 @@ func Select(ops []change.Op, names []string) ([]change.Op, error) {
 	return slices.DeleteFunc(slices.Clone(ops), func(o change.Op) bool { return !kept[o.Ref] }), nil
 }
 
-// A NameError says that no op is on a record of that name.
+// A NameError says that no op changes a record of that name.
 type NameError struct{ Name string }
 
 func (e *NameError) Error() string {
@@ -49,13 +48,12 @@ func matches(r change.Ref, name string) bool {
 	return r.Kind != change.KindFolder && (r.String() == name || r.ID() == name)
 }
 
-// Conflicts returns the records that keep ops from being applied: records that hold neither their
-// Pre nor their Post, that have lost their parent, that are to be deleted while other records
-// belong to them, and that are to be moved back but are at neither end of the move.
+// Conflicts returns the records to which ops cannot be applied: records that hold neither their Pre nor their Post,
+// that lost their parent, that are to be deleted although other records belong to them, and that are to be moved
+// back but are at neither end of the move.
 //
-// now[i] is what the record of ops[i] holds. current has the refs of all records of the
-// stored session; it is nil if the session no longer exists. It may also be nil if
-// [NeedsSession] reports false.
+// now[i] is the current image of the record of ops[i]. current has the refs of all records of the stored session,
+// nil if the session no longer exists. It may also be nil if [NeedsSession] reports false.
 func Conflicts(ops []change.Op, now []*change.Image, current []change.Ref) []change.Conflict {
 	stored := newRelations(current, ops, now)
 	var cs []change.Conflict
@@ -71,15 +69,15 @@ func Conflicts(ops []change.Op, now []*change.Image, current []change.Ref) []cha
 			why = "moved or deleted since"
 		}
 		if why != "" {
-			// The op reverts a repair: its Post is what was before the repair.
+			// The op reverts a repair, so its Post is the content before the repair.
 			cs = append(cs, change.Conflict{Ref: o.Ref, Pre: o.Post, Post: o.Pre, Now: now[i], Why: why})
 		}
 	}
 	return cs
 }
 
-// NeedsSession reports whether [Conflicts] needs the session for ops: if they create or delete records that
-// have others above or below them, or records of a session that they do not create.
+// NeedsSession reports whether [Conflicts] needs the session: if ops create or delete records that have parents or
+// children, or records of a session that they do not create.
 func NeedsSession(ops []change.Op) bool {
 	whole := slices.ContainsFunc(ops, func(o change.Op) bool { return o.Ref.Kind == change.KindSession && o.Post != nil })
 	return slices.ContainsFunc(ops, func(o change.Op) bool {
@@ -94,7 +92,7 @@ func NeedsSession(ops []change.Op) bool {
 	})
 }
 
-// contentConflict returns why the op does not apply to what the record holds, or "".
+// contentConflict returns why the op cannot be applied to the current image, or "".
 func contentConflict(o change.Op, now *change.Image) string {
 	switch {
 	case now.Equal(o.Pre), now.Equal(o.Post), continued(o, now) != nil: // the second has nothing left to do
@@ -107,8 +105,8 @@ func contentConflict(o change.Op, now *change.Image) string {
 	return "changed since"
 }
 
-// continued returns what an op makes of the file of a session of lines to which the agent has appended since: these
-// lines stay. It returns nil if the record is no such file, and holds something else.
+// continued returns the result of an op on a session file to which the agent has appended lines since: these lines
+// stay. It returns nil if the record is not such a file, or has other content.
 func continued(o change.Op, now *change.Image) *change.Image {
 	if o.Ref.Kind != change.KindSession || o.Pre == nil || o.Post == nil || now == nil || now.Mode != o.Pre.Mode {
 		return nil
@@ -118,7 +116,7 @@ func continued(o change.Op, now *change.Image) *change.Image {
 	switch {
 	case !ok || len(added) == 0 || !bytes.HasSuffix(before, newline):
 		return nil
-	case len(after) > len(before) && bytes.HasPrefix(now.Data, after): // it is done
+	case len(after) > len(before) && bytes.HasPrefix(now.Data, after): // already applied
 		return now
 	case len(after) > 0 && !bytes.HasSuffix(after, newline):
 		added = slices.Concat(newline, added)
@@ -128,7 +126,7 @@ func continued(o change.Op, now *change.Image) *change.Image {
 
 var newline = []byte("\n")
 
-// Moves reports whether ops move a record to another project: parts of such a change cannot be reverted alone.
+// Moves reports whether ops move a record to another project: such a change can be reverted only as a whole.
 func Moves(ops []change.Op) bool {
 	created := map[change.Ref]bool{}
 	for _, o := range ops {
@@ -143,15 +141,15 @@ func Moves(ops []change.Op) bool {
 	})
 }
 
-// relations is which messages and parts the stored session has, and what ops do to them.
+// relations are the messages and parts of the stored session, and what ops do to them.
 type relations struct {
-	gone     bool // there is no session, and ops create none
+	gone     bool // the session does not exist, and ops do not create it
 	messages map[string]bool
 	parts    map[string][]change.Ref // by message
 	written  map[string]bool         // messages that ops create or replace
 	deleted  map[change.Ref]bool
-	// arrives has the records that ops create and that are not there yet, without their project: if they are in
-	// another project now, they would then be in both.
+	// arrives has the records that ops create and that do not exist yet, without their project: a record that is
+	// now in another project would then be in both.
 	arrives map[change.Ref]bool
 }
 
@@ -182,7 +180,7 @@ func newRelations(current []change.Ref, ops []change.Op, now []*change.Image) re
 	return r
 }
 
-// conflict returns why the op does not fit the record's parent or children, or "".
+// conflict returns why the record's parent or children rule out the op, or "".
 func (r relations) conflict(o change.Op) string {
 	switch {
 	case o.Pre == nil && r.gone && o.Ref.Kind != change.KindProject && !o.Ref.Kind.WholeFiles():
@@ -200,10 +198,9 @@ func (r relations) hasOtherParts(message string) bool {
 	return slices.ContainsFunc(r.parts[message], func(ref change.Ref) bool { return !r.deleted[ref] })
 }
 
-// AddColumns returns ops that give their rows all columns of the rows in now: a column that the
-// agent has added to its table since is not part of the change, and keeps its value. now[i]
-// belongs to ops[i]. A row that is created gets the values of defaults, by kind: rows in which a
-// column that must be given has the class 0.
+// AddColumns returns ops with rows that have all columns of the rows in now: a column that the agent has added to
+// its table since is not part of the change, and keeps its value. now[i] belongs to ops[i]. A created row gets the
+// values of defaults, by kind; in those rows a required column without a default has the class 0.
 func AddColumns(ops []change.Op, now []*change.Image, defaults map[change.Kind]change.Record) []change.Op {
 	ops = slices.Clone(ops)
 	for i := range ops {
@@ -220,8 +217,8 @@ func AddColumns(ops []change.Op, now []*change.Image, defaults map[change.Kind]c
 	return ops
 }
 
-// addColumns returns an image with the columns of a row. It returns the image unchanged if the row
-// lacks one of its columns, or if it is not a row.
+// addColumns returns the image of a row with the columns it lacks. It returns the image unchanged if now lacks one
+// of its columns, or if it is not a row.
 func addColumns(i *change.Image, now change.Record) *change.Image {
 	if i == nil {
 		return nil
@@ -249,9 +246,9 @@ func addColumns(i *change.Image, now change.Record) *change.Image {
 	return change.ImageOf(&r)
 }
 
-// Rebase returns ops with each Pre replaced by what the record holds now, so that they apply
-// to the present store and the journal keeps the current bytes. It omits an op if its record
-// already holds the Post. now[i] belongs to ops[i].
+// Rebase returns ops with each Pre replaced by the record's current content, so that they apply to the present
+// store and the journal keeps the current bytes. It omits ops whose record already holds the Post. now[i] belongs
+// to ops[i].
 func Rebase(ops []change.Op, now []*change.Image) []change.Op {
 	rebased := make([]change.Op, 0, len(ops))
 	for i, o := range ops {
@@ -259,7 +256,7 @@ func Rebase(ops []change.Op, now []*change.Image) []change.Op {
 			o.Post = to
 		}
 		done := o.Post.Equal(now[i])
-		if o.Ref.Kind == change.KindFolder { // its mode does not count
+		if o.Ref.Kind == change.KindFolder { // its mode is not compared
 			done = (o.Post == nil) == (now[i] == nil)
 		} else {
 			o.Pre = now[i]
