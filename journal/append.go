@@ -13,11 +13,11 @@ import (
 	"mend/internal/boltfile"
 )
 
-// Begin writes a new, pending entry with everything that recovery and undo need: the
-// ops of s, and session and cause of p. When it returns nil, the entry is durable.
+// Begin writes a new, pending entry with everything that recovery and undo need: the ops of s, and the session
+// and cause of p. When it returns nil, the entry is durable.
 //
-// After an error there is no entry, unless the error wraps [ErrUnsure]: then the next
-// Open may find a pending entry, and Begin returns the id that it would have.
+// After an error there is no entry, unless the error wraps [ErrUnsure]: then the next Open may find a pending
+// entry with the id that Begin returned.
 func (j *Journal) Begin(p change.Plan, s change.Staged) (change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -89,7 +89,7 @@ func (b *batch) newBeginEvent(p change.Plan, s change.Staged) (*event, error) {
 	}}, nil
 }
 
-// times returns the mtimes of the files that the ops replace or delete; nil if they have none.
+// times returns the mtimes of the files that the ops replace or delete; nil if all are 0.
 func times(ops []change.Op) []int64 {
 	if !slices.ContainsFunc(ops, func(o change.Op) bool { return o.Pre != nil && o.Pre.Time != 0 }) {
 		return nil
@@ -103,9 +103,8 @@ func times(ops []change.Op) []int64 {
 	return all
 }
 
-// indexedEntries returns the entries that the bucket "entries" lists a begin event
-// under: its own entry and those that it reverts. The finish event is listed under the
-// same entries.
+// indexedEntries returns the entries under which the bucket "entries" lists a begin event: its own entry and
+// those that it reverts. The finish event is listed under the same entries.
 func indexedEntries(begin *event) []uint64 {
 	entries := []uint64{begin.Entry}
 	seen := map[uint64]bool{}
@@ -118,8 +117,8 @@ func indexedEntries(begin *event) []uint64 {
 	return entries
 }
 
-// listedUnder returns the entries that the bucket "entries" lists an event under. begin is the beginning of the
-// entry that it finishes. No entry after the newest one is listed.
+// listedUnder returns the entries up to newest under which the bucket "entries" lists an event. begin is the
+// begin event of the entry that a finish event belongs to.
 func listedUnder(ev, begin *event, newest uint64) (entries []uint64) {
 	switch ev.Kind {
 	case kindBegin:
@@ -169,9 +168,8 @@ func (j *Journal) finish(e change.Entry, o change.Outcome) (change.Entry, error)
 	return j.readEntry(st.seq)
 }
 
-// Resolve writes the user's decision on a conflicted entry: how is keep, back or
-// forward, and by is the id of the entry that carried it out, "" for keep. The error is
-// a [*StateError] if the entry is not conflicted.
+// Resolve writes the user's decision on a conflicted entry. how is keep, back or forward; by is the id of the
+// entry that carried it out, "" for keep. The error is a [*StateError] if the entry is not conflicted.
 func (j *Journal) Resolve(e change.Entry, how, by string) (change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -209,8 +207,7 @@ func (j *Journal) resolve(e change.Entry, how, by string) (change.Entry, error) 
 	return j.readEntry(st.seq)
 }
 
-// requireState reads the state of e from the journal. The error is a [*StateError] if
-// it is not the wanted one.
+// requireState reads the state of e from the journal. The error is a [*StateError] if e is in another state.
 func (j *Journal) requireState(e change.Entry, want change.State) (*entryState, error) {
 	if err := j.file.CheckWritable(); err != nil {
 		return nil, err
@@ -225,15 +222,14 @@ func (j *Journal) requireState(e change.Entry, want change.State) (*entryState, 
 	return st, nil
 }
 
-// A batch collects the blobs and references of one entry, and writes them in
-// transactions of bounded size. All but the last transaction set markStaging, so that
-// what a crash leaves is removed later.
+// A batch collects the blobs and references of one entry, and writes them in transactions of bounded size. All
+// but the last transaction set markStaging, so that blobs left by a crash are removed later.
 type batch struct {
 	j      *Journal
 	entry  uint64
-	limit  int // of size
+	limit  int // greatest size
 	values []boltfile.Value
-	size   int  // about how many bytes values takes in the file
+	size   int  // approximate size of values in the file
 	staged bool // markStaging was written
 }
 
@@ -241,7 +237,7 @@ func (j *Journal) newBatch(entry uint64, limit int) *batch {
 	return &batch{j: j, entry: entry, limit: limit}
 }
 
-// put adds a value. It first writes the batch if the value would make it too large.
+// put adds a value. It writes the batch first if the value would make it too large.
 func (b *batch) put(bucket string, key, val []byte) error {
 	size := len(key) + len(val) + boltfile.PutCost
 	if b.size > 0 && b.size+size > b.limit {
@@ -254,15 +250,15 @@ func (b *batch) put(bucket string, key, val []byte) error {
 	return nil
 }
 
-// blob adds a blob and a reference to it. If the journal has the blob already, it is only
-// read and verified: soon it may be the only copy of the record. An entry adds a blob once.
+// blob adds a blob and a reference to it, once per entry. A blob that the journal already has is only read and
+// verified: soon it may be the only copy of the record.
 func (b *batch) blob(kind blobKind, h hash, data []byte) error {
 	id := blobID{kind: kind, hash: h}
 	_, stored, err := b.j.snap().Get(kind.bucket(), h[:])
 	if err != nil {
 		return err
 	}
-	if err := b.put(bucketRefs, id.key(b.entry), nil); err != nil { // first, so that the clean-up finds the blob
+	if err := b.put(bucketRefs, id.key(b.entry), nil); err != nil { // first, so that cleanUpStaging finds the blob
 		return err
 	}
 	if stored {
@@ -274,7 +270,7 @@ func (b *batch) blob(kind blobKind, h hash, data []byte) error {
 	})
 }
 
-// flush writes what was collected, with markStaging.
+// flush writes the collected values, with markStaging.
 func (b *batch) flush() error {
 	err := b.j.update("blobs", func(w *writer) error {
 		if err := w.Put(bucketMeta, []byte(markStaging), boltfile.U64(b.entry)); err != nil {
@@ -287,8 +283,8 @@ func (b *batch) flush() error {
 	return err
 }
 
-// commit writes the rest of the batch and the event in one transaction. The event is
-// listed under the given entries.
+// commit writes the rest of the batch and the event in one transaction, and lists the event under the given
+// entries.
 func (b *batch) commit(what string, ev *event, entries ...uint64) error {
 	return b.j.update(what, func(w *writer) error {
 		if err := w.PutAll(b.values); err != nil {
@@ -311,8 +307,7 @@ func (b *batch) drop() error {
 	return b.j.file.CleanUp(b.j.cleanUpStaging)
 }
 
-// ops adds the images and the lists of ops, and returns the ops without images and the hashes of
-// the lists.
+// ops adds the images and the lists of ops. It returns the ops without images, and the hashes of the lists.
 func (b *batch) ops(ops []change.Op) (infos []change.OpInfo, lists []hash, err error) {
 	hashes, err := b.images(ops)
 	if err != nil {
@@ -333,9 +328,9 @@ func (b *batch) ops(ops []change.Op) (infos []change.OpInfo, lists []hash, err e
 	return infos, lists, nil
 }
 
-// images adds the images of the ops, and returns the hashes of Pre and Post of each op; the hash
-// of a nil image is not used. It adds them in the order of their keys, so that each transaction
-// reads and writes few pages, however many the journal has.
+// images adds the images of the ops, and returns the hashes of Pre and Post of each op; the hash of a nil image
+// is not used. It adds them in the order of their keys, so that each transaction reads and writes few pages,
+// however many the journal has.
 func (b *batch) images(ops []change.Op) ([]hash, error) {
 	images := make([]*change.Image, 0, 2*len(ops))
 	for _, o := range ops {

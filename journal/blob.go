@@ -33,8 +33,8 @@ type blobID struct {
 	hash hash
 }
 
-// key returns the key in refs that says that an entry needs the blob. Without an entry
-// it returns the prefix of all such keys.
+// key returns the key in refs for an entry that needs the blob. Without an entry it returns the
+// prefix of all such keys.
 func (id blobID) key(entry ...uint64) []byte {
 	return append(append([]byte{byte(id.kind)}, id.hash[:]...), boltfile.U64(entry...)...)
 }
@@ -51,7 +51,7 @@ func splitRef(key []byte) (id blobID, entry uint64, err error) {
 	return id, binary.BigEndian.Uint64(key[1+sha256.Size:]), nil
 }
 
-// A blobRef says that an entry needs a blob.
+// A blobRef records that an entry needs a blob.
 type blobRef struct {
 	blobID
 	entry uint64

@@ -1,22 +1,17 @@
-// Package journal records every change that mend makes to a store, before it is
-// made: what each record held, what it shall hold, why, and later the outcome.
-// Recovery and undo read it.
+// Package journal records every change of a store before it is made: the old and the new content of each record, the
+// reason, and later the outcome. Recovery and undo read it.
 //
-// An entry is durable before [Journal.Begin] returns, and nothing that is
-// durable is ever rewritten: what happens to an entry later is a new event in an
-// append-only chain, and state and "undone by" are derived from the events. Only
-// [Journal.GC] and [Journal.Forget] remove something: the bytes of images and texts.
-// The chain holds their hashes and stays as it was.
+// An entry is durable before [Journal.Begin] returns, and durable data is never rewritten: later changes of an entry
+// are new events in an append-only chain, and state and "undone by" are derived from the events. Only [Journal.GC] and
+// [Journal.Forget] remove something: the bytes of images and texts. The chain holds their hashes and stays unchanged.
 //
-// The order of entries is their number. No decision depends on a clock.
+// Entries are ordered by number. No decision depends on a clock.
 //
 // # The frozen format, version 1
 //
-// The folder (0700) holds journal.db (0600), a bbolt file; journal.lock (0600),
-// whose flock keeps writers apart from everybody, and which is never renamed or
-// removed (from byte 1 on it holds the writer's process id and a line feed, or after
-// a close a line feed and the stamp of the journal); and for a moment
-// journal.db.new, a file being made.
+// The folder (0700) holds journal.db (0600), a bbolt file; journal.lock (0600), whose flock gives a writer exclusive
+// access, and which is never renamed or removed (from byte 1 on it holds the writer's process id and a line feed, or
+// after a close a line feed and the stamp of the journal); and, while a file is being made, journal.db.new.
 //
 // Integers in keys and values are big endian. Every value ends in a CRC32C
 // (Castagnoli) over bucket name, key and value, 4 bytes, left out below.
@@ -45,50 +40,42 @@
 // of 4 MiB before compression but for the last. The key that is the hash alone
 // is written last and makes the blob complete.
 //
-// A ref in a list of ops has a kind: 1 session, 2 message, 3 part, 4 folder, 5 a file
-// beside the records (its name, any bytes, takes the place of the part), 6 project, 7 event
-// counter. Whole files that are put aside stay in the store, and the image lists them: 8 a
-// database, with its files, their sizes and hashes; 10 rows in an archive, with their tables;
-// 11 a folder, with the number of its files; 12 the file of a session that was moved into its
-// place, as 8. 9 is the entry of a session in an index of the agent. A mend that does not know a kind shows the entry, and refuses to undo it.
+// A ref in a list of ops has a kind: 1 session, 2 message, 3 part, 4 folder, 5 a file beside the records (its name, any
+// bytes, takes the place of the part), 6 project, 7 event counter, 9 the entry of a session in an index of the agent.
+// Whole files that are put aside stay in the store, and the image lists them: 8 a database, with its files, their sizes
+// and hashes; 10 rows in an archive, with their tables; 11 a folder, with the number of its files; 12 the file of a
+// session that was moved into place, as 8. A mend that does not know a kind shows the entry, and refuses to undo it.
 //
-// Events are of the kinds begin, finish, resolve, gc and forget; [event] has
-// their fields, [encodeOps] encodes a list of ops, [causeText] and [outcomeText] their
-// texts. In JSON, bytes that need not be UTF-8 are base64. The member "append" of a begin event
-// has size and time of a file to which the change only appends; earlier versions wrote them as
-// append-SIZE-MTIME into "dir".
+// Events are of the kinds begin, finish, resolve, gc and forget; [event] has their fields, [encodeOps] encodes a list
+// of ops, [causeText] and [outcomeText] their texts. In JSON, bytes that need not be UTF-8 are base64. The member
+// "append" of a begin event has size and time of a file to which the change only appends; earlier versions wrote them
+// into "dir" as append-SIZE-MTIME.
 //
-// Members are added to that JSON; a mend that does not know one ignores it, and its hash is
-// valid all the same. So the actor of an event, the digest of a plan and what is known of an API
-// error are missing in entries of earlier versions, and are then unknown. The entries of one run of
-// mend name the first of them, their operation; one without it is an operation of its own.
+// Later versions add members to that JSON. An older mend ignores members that it does not know, and the hash stays
+// valid. Entries of earlier versions lack the actor of an event, the digest of a plan and the fields of an API error;
+// these are then unknown. The entries of one run of mend name its first entry, their operation; an entry without that
+// member is an operation of its own.
 //
-// The last four buckets follow from the rest and [Journal.Verify] recomputes
-// them. "entries" lists for each entry its own events, the gc and forget that
-// named it, and beginning and end of the undos and redos of it.
+// The last four buckets follow from the rest, and [Journal.Verify] recomputes them. "entries" lists for each entry its
+// own events, the gc and forget events that named it, and the begin and finish events of its undos and redos.
 //
 // # Crashes
 //
-// A journal is created and compacted under the temporary name, and renamed when
-// it is complete and synced. Blobs are written in transactions of at most 1 MiB,
-// all but the last under the mark "staging"; the last writes the begin event
-// with them. A gc or forget writes its event and the mark "erasing" first; from
-// then on the images count as removed. What a crash leaves under a mark is removed
-// by the next open for writing.
+// A journal is created and compacted under the temporary name, and renamed when it is complete and synced. Blobs are
+// written in transactions of at most 1 MiB, all but the last under the mark "staging"; the last also writes the begin
+// event. A gc or forget first writes its event and the mark "erasing"; from then on the images count as removed. The
+// next open for writing removes everything left under a mark.
 //
 // # Damage
 //
-// The file is not trusted. All reading is done without bbolt, with every bound
-// checked (package boltfile explains why). bbolt only writes: inside a recover that also
-// catches faults of mapped memory, and on paths of pages that were checked before.
-// A damaged journal gives [ErrDamaged] and is never written to, replaced or
-// removed: an open for writing verifies the whole file, unless the system reports
-// of it exactly what the last writer left (inode, size, time of the last write and
-// of the last change; on Windows it always verifies). So whatever program damaged
-// the file, nothing is appended after the damage. A disk that changes bytes by
-// itself changes no time: that is found when the bytes are read, each with its
-// checksum, by the next verification, and by Verify.
+// The file is not trusted. All reading is done without bbolt, with every bound checked (package boltfile explains why).
+// bbolt only writes: inside a recover that also catches faults of mapped memory, and on paths of pages that were
+// checked before. A damaged journal gives [ErrDamaged] and is never written to, replaced or removed: an open for
+// writing verifies the whole file, unless the system reports exactly what the last writer left (inode, size, time of
+// the last write and of the last change; on Windows it always verifies). So whatever program damaged the file, nothing
+// is appended after the damage. A disk that changes bytes by itself changes no time: that is found when the bytes are
+// read, by their checksums, by the next verification, and by Verify.
 //
-// An older copy of the whole journal is no damage. Only a head that was kept
-// elsewhere shows it, see [Journal.VerifyHead].
+// An older copy of the whole journal counts as undamaged. Only a head that was kept elsewhere reveals it, see
+// [Journal.VerifyHead].
 package journal

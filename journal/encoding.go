@@ -37,7 +37,7 @@ func appendDigest(b []byte, d *change.Digest) []byte {
 	return binary.AppendUvarint(b, uint64(d.Mode))
 }
 
-// digest returns the digest of an image with that hash, or nil for a nil image.
+// digest returns the digest of an image with the given hash, nil for a nil image.
 func digest(i *change.Image, h hash) *change.Digest {
 	if i == nil {
 		return nil
@@ -80,13 +80,13 @@ func (d *decoder) digest() *change.Digest {
 	return &g
 }
 
-// A causeText holds the free text of a begin event. It is stored apart from the event, so
-// that it can be forgotten. Strings are stored as bytes. Frozen.
+// A causeText holds the free text of a begin event. It is stored apart from the event, so that it can
+// be forgotten. Strings are stored as bytes. Frozen.
 type causeText struct {
 	Text      []byte   `json:"text,omitempty"`
 	Diagnoses [][]byte `json:"diagnoses,omitempty"`
 
-	// Added later: mend before it ignores them, and its entries have none.
+	// Added later: older versions of mend ignore them, and their entries lack them.
 	Live     bool          `json:"live,omitempty"`
 	Title    []byte        `json:"title,omitempty"`
 	Folder   []byte        `json:"folder,omitempty"`
@@ -114,7 +114,7 @@ type findingText struct {
 	Loses []byte `json:"loses,omitempty"`
 	Count int    `json:"count"`
 
-	Session []byte `json:"session,omitempty"` // added later, as those of causeText
+	Session []byte `json:"session,omitempty"` // added later
 }
 
 // An outcomeText holds the free text of a finish event. Frozen.
@@ -145,7 +145,7 @@ func encodeCause(c change.Cause) []byte {
 	return b
 }
 
-// addTo sets the texts of a cause.
+// addTo copies the texts into a cause.
 func (t causeText) addTo(c *change.Cause) {
 	c.Text, c.Diagnoses, c.Live, c.Title, c.Folder = string(t.Text), toStrings(t.Diagnoses), t.Live, string(t.Title), string(t.Folder)
 	for _, f := range t.Findings {
@@ -171,7 +171,7 @@ func encodeOutcome(o change.Outcome) []byte {
 	return b
 }
 
-// conflicts returns the conflicts as a [change.Entry] has them.
+// conflicts returns the conflicts in the form of a [change.Entry].
 func (t outcomeText) conflicts() ([]change.ConflictInfo, error) {
 	var all []change.ConflictInfo
 	for _, c := range t.Conflicts {

@@ -10,7 +10,7 @@ import (
 	"mend/internal/boltfile"
 )
 
-// An entryState is the state of an entry, as its events say.
+// An entryState is the state of an entry, derived from its events.
 type entryState struct {
 	seq          uint64
 	begin        *event
@@ -32,14 +32,14 @@ func (st *entryState) state() change.State {
 	return st.finish.Finish.State
 }
 
-// isDecided reports whether the entry is neither pending nor conflicted. Only an undo can
-// still need its images then.
+// isDecided reports whether the entry is neither pending nor conflicted. Its images are then needed
+// only by an undo.
 func (st *entryState) isDecided() bool {
 	return st.state() != change.Pending && st.state() != change.Conflicted
 }
 
-// entryState reads the events of an entry. With an error that wraps ErrDamaged it also returns what
-// it could read, nil for nothing.
+// entryState reads the events of an entry. With an error that wraps ErrDamaged it also returns the
+// state that it could read, nil for none.
 func (s snapshot) entryState(seq uint64) (*entryState, error) {
 	st := &entryState{seq: seq}
 	var damage error
@@ -120,8 +120,8 @@ func newUndoResolver(s snapshot) *undoResolver {
 	return &undoResolver{s: s, cache: map[uint64]uint64{}}
 }
 
-// undoneBy returns the newest committed entry that reverts st and is not itself undone, or
-// 0 if there is none. It only follows references to later entries, so it always ends.
+// undoneBy returns the newest committed entry that reverts st and is not itself undone, 0 if there
+// is none. It follows only references to later entries, so it always ends.
 func (u *undoResolver) undoneBy(st *entryState) (uint64, error) {
 	if by, ok := u.cache[st.seq]; ok {
 		return by, nil
@@ -147,8 +147,8 @@ func (u *undoResolver) undoneBy(st *entryState) (uint64, error) {
 	return 0, nil
 }
 
-// neededBlobs returns the blobs that an entry refers to: always the lists of ops, and the
-// images and texts as asked for.
+// neededBlobs returns the blobs that an entry refers to: always the lists of ops, and on request
+// the images and texts.
 func (j *Journal) neededBlobs(st *entryState, images, texts bool) (map[blobID]bool, error) {
 	blobs := map[blobID]bool{}
 	for _, list := range st.begin.Begin.Ops {
@@ -187,7 +187,7 @@ func (j *Journal) readEntry(seq uint64) (change.Entry, error) {
 	return j.buildEntry(st, newUndoResolver(j.snap()))
 }
 
-// newEntry returns the entry with that state, without what its events refer to.
+// newEntry returns the entry of a state, without reading blobs.
 func newEntry(st *entryState) change.Entry {
 	b := st.begin.Begin
 	e := change.Entry{
@@ -214,7 +214,7 @@ func resolvedText(r *resolveEvent) string {
 	return r.How + " by " + IDOf(r.By)
 }
 
-// buildEntry returns the entry with that state, and reads its ops and texts.
+// buildEntry returns the entry of a state, with its ops and texts.
 func (j *Journal) buildEntry(st *entryState, u *undoResolver) (change.Entry, error) {
 	e := newEntry(st)
 	by, err := u.undoneBy(st)
@@ -230,7 +230,8 @@ func (j *Journal) buildEntry(st *entryState, u *undoResolver) (change.Entry, err
 	return e, j.addTexts(&e, st)
 }
 
-// damagedEntry returns what can be read of an entry. st is nil if its beginning cannot.
+// damagedEntry returns the readable fields of an entry. st is nil if its begin event cannot be
+// read.
 func (j *Journal) damagedEntry(seq uint64, st *entryState, damage error) change.Entry {
 	e := change.Entry{Seq: seq, ID: IDOf(seq), Operation: seq}
 	if st != nil {

@@ -10,8 +10,8 @@ import (
 
 // Errors that any method may wrap.
 var (
-	// ErrDamaged says that the file is not what mend wrote. It was not changed, and
-	// mend does not change it: a person has to look at it.
+	// ErrDamaged says that the file differs from what mend wrote. It was not changed, and mend does
+	// not change it: a person has to look at it.
 	ErrDamaged = errors.New("journal is damaged")
 	// ErrFormat says that a later mend wrote the journal.
 	ErrFormat = errors.New("journal has another format")
@@ -19,13 +19,13 @@ var (
 	ErrNotFound = errors.New("no such repair")
 	// ErrForgotten says that gc or forget removed the images of a repair.
 	ErrForgotten = errors.New("its undo data was deleted")
-	// ErrExport says that an export is not what [Journal.Export] wrote.
+	// ErrExport says that an export differs from what [Journal.Export] wrote.
 	ErrExport = errors.New("it is not as mend exported it")
-	// errHead says that a head is not the hash of an event in the chain: entries were
-	// removed from its end, or the chain was rebuilt.
+	// errHead says that the chain has no event with that hash: entries were removed from its end,
+	// or it was rebuilt.
 	errHead = errors.New("that head is not in this journal: it may have been truncated or rebuilt")
-	// ErrUnsure says that the last step may have been written or not. The next Open
-	// shows which.
+	// ErrUnsure says that the last step may or may not have been written. The next Open shows
+	// which.
 	ErrUnsure = boltfile.ErrUnsure
 )
 
@@ -42,11 +42,11 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%q is ambiguous: it matches %d repairs, such as %s and %s", e.Prefix, len(e.IDs), e.IDs[0], e.IDs[1])
 }
 
-// A StateError says that an entry is not in the state that the method needs.
+// A StateError says that a method needs the entry in another state.
 type StateError struct {
 	ID    string
 	State change.State
-	Want  change.State // what the method needs
+	Want  change.State // the state that the method needs
 }
 
 func (e *StateError) Error() string {

@@ -14,7 +14,7 @@ import (
 	"mend/internal/boltfile"
 )
 
-// A hash is a SHA-256, in JSON in hexadecimal.
+// A hash is a SHA-256; in JSON it is hexadecimal.
 type hash = boltfile.Hash
 
 // eventVersion is the first byte of every event. Frozen.
@@ -26,17 +26,17 @@ type event struct {
 	Kind  eventKind `json:"kind"`
 	Sec   int64     `json:"sec"` // time, in seconds and nanoseconds since 1970
 	Nsec  int64     `json:"nsec"`
-	Entry uint64    `json:"entry,omitempty"` // of begin, finish and resolve
+	Entry uint64    `json:"entry,omitempty"` // for begin, finish and resolve
 
-	// Added later, as Digest: mend before it ignores them, and its events have none.
-	Actor *change.Actor `json:"actor,omitempty"` // who appended the event
+	// Added later, like Digest: older versions of mend ignore it, and their events lack it.
+	Actor *change.Actor `json:"actor,omitempty"` // the user and program that appended the event
 
 	Begin   *beginEvent   `json:"begin,omitempty"`
 	Finish  *finishEvent  `json:"finish,omitempty"`
 	Resolve *resolveEvent `json:"resolve,omitempty"`
-	Entries []span        `json:"entries,omitempty"` // of gc and forget
+	Entries []span        `json:"entries,omitempty"` // for gc and forget
 
-	// Totals after this event, which the derived buckets must agree with.
+	// Totals after this event. The derived buckets must agree with them.
 	Begun   uint64 `json:"begun"`
 	Pending uint64 `json:"pending"`
 }
@@ -49,30 +49,30 @@ const (
 	kindFinish  eventKind = "finish"
 	kindResolve eventKind = "resolve"
 	kindGC      eventKind = "gc"     // the images of the entries are removed
-	kindForget  eventKind = "forget" // and their texts
+	kindForget  eventKind = "forget" // and also their texts
 )
 
 type beginEvent struct {
-	Version string           `json:"version"` // of mend
+	Version string           `json:"version"` // version of mend
 	Store   storeID          `json:"store"`
 	Dir     []byte           `json:"dir,omitempty"`
 	Session []byte           `json:"session,omitempty"`
 	Cause   change.CauseKind `json:"cause"`
 	Of      []uint64         `json:"of,omitempty"`
-	Partial bool             `json:"partial,omitempty"` // the entries Of are not undone by it
+	Partial bool             `json:"partial,omitempty"` // the entries in Of do not count as undone
 	Text    *hash            `json:"text,omitempty"`    // the cause's text and diagnoses
 	Ops     []hash           `json:"ops"`               // lists of ops, in order
-	Count   int              `json:"count"`             // of ops
-	Digest  string           `json:"digest,omitempty"`  // of the ops, see [change.PlanDigest]
+	Count   int              `json:"count"`             // number of ops
+	Digest  string           `json:"digest,omitempty"`  // the [change.PlanDigest] of the ops
 
-	Operation uint64  `json:"operation,omitempty"` // the entry that began its operation; 0: this one
-	Times     []int64 `json:"times,omitempty"`     // of the last change of the file before each op, 0 for none; no list: none has one
+	Operation uint64  `json:"operation,omitempty"` // the first entry of its operation; 0: this one
+	Times     []int64 `json:"times,omitempty"`     // mtime of the file before each op, 0 for none; nil if all are 0
 
 	Append *change.AppendPoint `json:"append,omitempty"` // see [change.Staged]
 }
 
-// appendPoint returns where the entry appends, nil if it does not. Events of earlier versions have it in the name of the
-// folder, append-{size}-{mtime}.
+// appendPoint returns where the entry appends, nil if it does not. Events of earlier versions have it in the name of
+// the folder, append-{size}-{mtime}.
 func (b *beginEvent) appendPoint() *change.AppendPoint {
 	if b.Append != nil {
 		return b.Append
@@ -107,7 +107,7 @@ type resolveEvent struct {
 	By  uint64 `json:"by,omitempty"` // the entry that carried it out
 }
 
-// A span is the entries from the first to the second number, both included.
+// A span is a range of entries, from the first to the last number, both included.
 type span [2]uint64
 
 func (ev *event) time() time.Time { return time.Unix(ev.Sec, ev.Nsec).UTC() }
@@ -130,8 +130,8 @@ func (ev *event) revertedEntries() []uint64 {
 	return nil
 }
 
-// encodeEvent returns the stored form of an event, and its hash:
-// version | number u64 | hash of the event before | JSON | SHA-256 of all that.
+// encodeEvent returns the stored form of an event, and its hash: version | number u64 | hash of the event before | JSON
+// | SHA-256 of everything before it.
 func encodeEvent(seq uint64, before hash, ev *event) ([]byte, hash, error) {
 	payload, err := json.Marshal(ev)
 	if err != nil {
@@ -143,10 +143,10 @@ func encodeEvent(seq uint64, before hash, ev *event) ([]byte, hash, error) {
 	return append(b, sum[:]...), sum, nil
 }
 
-// eventHead is the size of what is before the JSON of an event.
+// eventHead is the size of the bytes before the JSON of an event.
 const eventHead = 1 + 8 + sha256.Size
 
-// checkEvent returns the JSON of event seq, and the hash of the event, which it checks.
+// checkEvent verifies the hash of event seq, and returns its JSON and the hash.
 func checkEvent(seq uint64, b []byte) (payload []byte, sum hash, err error) {
 	n := len(b) - sha256.Size
 	if n < eventHead || b[0] != eventVersion || binary.BigEndian.Uint64(b[1:]) != seq {
@@ -158,8 +158,7 @@ func checkEvent(seq uint64, b []byte) (payload []byte, sum hash, err error) {
 	return b[eventHead:n], sum, nil
 }
 
-// decodeEvent decodes event seq. It also returns the hash of the event before and its own
-// hash.
+// decodeEvent decodes event seq. It also returns the hash of the previous event and its own hash.
 func decodeEvent(seq uint64, b []byte) (ev *event, before, sum hash, err error) {
 	payload, sum, err := checkEvent(seq, b)
 	if err != nil {
@@ -176,7 +175,7 @@ func decodeEvent(seq uint64, b []byte) (ev *event, before, sum hash, err error) 
 	return ev, before, sum, nil
 }
 
-// valid reports whether the event has the fields that its kind needs.
+// valid reports whether the event has the fields that its kind requires.
 func (ev *event) valid() bool {
 	if ev.Nsec < 0 || ev.Nsec >= int64(time.Second) || ev.Entry > ev.Begun || ev.Pending > ev.Begun {
 		return false
@@ -214,12 +213,12 @@ func (e *finishEvent) valid() bool {
 	return e.State == change.Committed || e.State == change.Aborted || e.State == change.Conflicted
 }
 
-// genesis returns the hash that the first event has for the event before it.
+// genesis returns the hash that takes the place of a previous event in the first event.
 func genesis(id string) hash {
 	return sha256.Sum256([]byte("mend journal 1\x00" + id))
 }
 
-// spans returns the numbers of the entries, each once.
+// spans returns the numbers of the entries as ranges, each number once.
 func spans(all []*entryState) []span {
 	seqs := make([]uint64, len(all))
 	for i, st := range all {

@@ -11,28 +11,28 @@ import (
 	"mend/internal/boltfile"
 )
 
-// An export is JSON Lines: one "journal"; each "event", followed by the "ops" and the "text" that have their
-// hash in it; with bytes the "image"s, each in pieces; and one "end". What is left out follows from the rest.
-// docs/audit.md says what an auditor does with it.
+// An export is JSON Lines: one "journal"; each "event", followed by the "ops" and the "text" whose hashes it
+// has; optionally the "image"s, in chunks; and one "end". Everything else follows from these. docs/audit.md
+// tells an auditor how to use it.
 
-// exportVersion is raised if a member is added, removed, or changes its meaning.
+// exportVersion is raised when a member is added, removed, or gets another meaning.
 const exportVersion = 2
 
 type exportedJournal struct {
 	Type    string `json:"type"` // journal
 	Version int    `json:"exportVersion"`
-	Format  int    `json:"format"`  // of the journal
-	ID      string `json:"id"`      // the hash before the first event follows from it
+	Format  int    `json:"format"`  // of the journal's file
+	ID      string `json:"id"`      // of the journal; the hash before the first event follows from it
 	Created uint64 `json:"created"` // in seconds since 1970
-	Bytes   bool   `json:"bytes"`   // the images follow
+	Bytes   bool   `json:"bytes"`   // whether images follow
 }
 
 type exportedEvent struct {
 	Type    string `json:"type"` // event
 	Event   uint64 `json:"event"`
-	Before  hash   `json:"before"`  // of the event before
+	Before  hash   `json:"before"`  // hash of the previous event
 	Hash    hash   `json:"hash"`    // of 1 | event u64 | before | payload
-	Payload string `json:"payload"` // the event as it is stored
+	Payload string `json:"payload"` // the stored form of the event
 }
 
 type exportedOps struct {
@@ -54,14 +54,14 @@ type exportedImage struct {
 
 type exportedText struct {
 	Type string `json:"type"` // text
-	Text string `json:"text"` // as it is stored
+	Text string `json:"text"` // in its stored form
 }
 
-// An exportedPiece is a part of an image.
+// An exportedPiece is a chunk of an image.
 type exportedPiece struct {
 	Type   string `json:"type"` // image
 	SHA256 hash   `json:"sha256"`
-	Size   uint64 `json:"size"` // of the image
+	Size   uint64 `json:"size"` // size of the image
 	At     uint64 `json:"at"`
 	Data   []byte `json:"data"`
 }
@@ -74,9 +74,9 @@ type exportedEnd struct {
 	Head    string `json:"head"`
 }
 
-// Export writes the whole journal to w, with bytes also the images that were not removed. It reads
-// one event and one piece of an image at a time. The error wraps [ErrDamaged] if the journal is
-// damaged; what was written is then no export.
+// Export writes the whole journal to w, optionally with the images that were not removed. It reads one event
+// and one chunk of an image at a time. The error wraps [ErrDamaged] if the journal is damaged; the output is
+// then not a valid export.
 func (j *Journal) Export(ctx context.Context, w io.Writer, withBytes bool) (Report, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -197,7 +197,7 @@ func (x *exporter) text(entry uint64, h *hash) error {
 	return x.out.Encode(exportedText{"text", string(b)})
 }
 
-// image writes an image. it is the key that makes it complete, or a piece of it.
+// image writes an image. it is the key that makes the image complete, or a chunk.
 func (x *exporter) image(it boltfile.Item) error {
 	if err := x.ctx.Err(); err != nil || len(it.Key) != len(hash{}) {
 		return err
@@ -216,8 +216,8 @@ func (x *exporter) image(it boltfile.Item) error {
 	return err
 }
 
-// isNeeded reports whether an entry that still has its images refers to the blob. A crash may
-// have left a blob that none refers to.
+// isNeeded reports whether the blob belongs to an entry that still has its images. A crash may have left a
+// blob without an entry.
 func (x *exporter) isNeeded(id blobID) (needed bool, err error) {
 	err = x.j.snap().Scan(bucketRefs, id.key(), nil, func(it boltfile.Item) error {
 		_, entry, err := splitRef(it.Key)
@@ -233,7 +233,7 @@ func (x *exporter) isNeeded(id blobID) (needed bool, err error) {
 	return needed, err
 }
 
-// A pieceWriter writes each piece as a line.
+// A pieceWriter writes each chunk as a line.
 type pieceWriter struct {
 	out  *json.Encoder
 	next exportedPiece
@@ -246,13 +246,13 @@ func (w *pieceWriter) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// stored returns the event as it is stored.
+// stored returns the event in its stored form.
 func (line *exportedEvent) stored() []byte {
 	b := binary.BigEndian.AppendUint64([]byte{eventVersion}, line.Event)
 	return append(append(append(b, line.Before[:]...), line.Payload...), line.Hash[:]...)
 }
 
-// infos returns the ops as they are stored.
+// infos returns the ops in their stored form.
 func (line *exportedOps) infos() ([]change.OpInfo, error) {
 	all := make([]change.OpInfo, len(line.Ops))
 	for i, o := range line.Ops {

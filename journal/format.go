@@ -10,7 +10,7 @@ import (
 // The files in the journal's folder.
 const (
 	fileName = "journal.db"
-	tempName = fileName + boltfile.TempSuffix // of a creation or compaction in progress
+	tempName = fileName + boltfile.TempSuffix // during a creation or compaction
 	lockName = "journal.lock"
 )
 
@@ -24,11 +24,11 @@ const (
 	markNew     = boltfile.MarkNew
 	markStaging = "staging" // u64, the entry whose blobs are being written
 	markErasing = "erasing" // u64, the gc or forget event whose blobs are being removed
-	markCompact = "compact" // what was removed is still in the file's free pages
+	markCompact = "compact" // removed bytes are still in the file's free pages
 )
 
-// format is the number of this format. Frozen, as are its bucket, key and encoding, so that
-// any mend can read it.
+// format is the number of this format. Its bucket, key and encoding are frozen, too, so that any
+// mend can read it.
 const format = 1
 
 // The buckets. Frozen.
@@ -49,7 +49,7 @@ var buckets = []string{
 	bucketRefs, bucketEntries, bucketBySession, bucketPending,
 }
 
-// sessionPrefixSize is how much of the hash of a session is in a key of bysession. Frozen.
+// sessionPrefixSize is the number of bytes of a session's hash in a key of bysession. Frozen.
 const sessionPrefixSize = 16
 
 // sessionPrefix returns the prefix of all keys of bysession for a session.
@@ -58,8 +58,8 @@ func sessionPrefix(name []byte) []byte {
 	return sum[:sessionPrefixSize:sessionPrefixSize]
 }
 
-// sessionKey returns a key of bysession. The session's name may be anything, so its hash is
-// used. The bits of the entry's number are inverted, so that the newest entry comes first.
+// sessionKey returns a key of bysession. It uses a hash, because a session's name may be any bytes.
+// The bits of the entry's number are inverted, so that the newest entry comes first.
 func sessionKey(name []byte, entry uint64) []byte {
 	return append(sessionPrefix(name), boltfile.U64(^entry)...)
 }

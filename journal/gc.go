@@ -12,18 +12,18 @@ import (
 	"mend/internal/boltfile"
 )
 
-// Freed says what GC or Forget removed.
+// Freed counts what GC or Forget removed.
 type Freed struct {
-	Entries int   // whose images were removed
+	Entries int   // entries whose images were removed
 	Images  int   // images, lists and texts that no other entry needs
-	Bytes   int64 // of these, compressed
-	// SharedWith has the ids of other entries that need some of the same images, such as
-	// the undo of a repair. Those images were not removed.
+	Bytes   int64 // compressed size of the images, lists and texts
+	// SharedWith has the ids of other entries that need some of the same images, such as the undo of a repair. Shared
+	// images were not removed.
 	SharedWith []string
 }
 
-// Old returns the entries that GC would remove the images of: begun before olderThan, neither
-// pending nor in conflict, newest first.
+// Old returns the entries whose images GC would remove: begun before olderThan, neither pending nor conflicted, newest
+// first.
 func (j *Journal) Old(olderThan time.Time) (all []change.Entry, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -45,14 +45,12 @@ func (j *Journal) Old(olderThan time.Time) (all []change.Entry, err error) {
 	return all, nil
 }
 
-// GC removes the images of those entries of Old that are wanted, with a nil function of all, except of those that hold files of the
-// user's own or a whole database. The entries are still
-// listed, but cannot be undone. The space is reused. If more than half of the file is
-// free, and more than 64 MiB, the file is compacted.
+// GC removes the images of the entries of Old that wanted accepts; a nil wanted accepts all. It always keeps entries
+// with a file of the user's own or a whole database. The entries are still listed, but cannot be undone. The space is
+// reused. If more than half of the file, and more than 64 MiB, is free, the file is compacted.
 //
-// For GC an entry was begun at the latest time of all entries up to it, not counting times
-// in the future; without such a time, when the next entry that has one was begun. So a
-// clock that was wrong for a while removes nothing early.
+// A wrong clock must not remove images early. So GC dates an entry by the latest time of all entries up to it, ignoring
+// times in the future; if there is none, by the next entry that has one.
 func (j *Journal) GC(ctx context.Context, olderThan time.Time, wanted func(id string) bool) (Freed, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,7 +85,7 @@ func (j *Journal) gc(ctx context.Context, olderThan time.Time, wanted func(id st
 	return freed, j.file.Compact(ctx, markCompact)
 }
 
-// entriesOlderThan returns the entries that were begun before limit, as GC counts.
+// entriesOlderThan returns the entries that were begun before limit, as dated by GC.
 func (j *Journal) entriesOlderThan(limit time.Time) ([]*entryState, error) {
 	var old, waiting []*entryState
 	var begun time.Time
@@ -129,13 +127,11 @@ func (j *Journal) withoutUserFiles(all []*entryState) ([]*entryState, error) {
 	return left, nil
 }
 
-// Forget removes the images of the entries and the texts of their errors, diagnoses and
-// conflicts, and compacts the file, so that it does not contain these bytes any more. The
-// entries are still listed and the chain stays as it was. If one of the entries is pending
-// or conflicted, nothing is removed, and the error is a [*StateError].
+// Forget removes the images of the entries and the texts of their errors, diagnoses and conflicts, and compacts the
+// file, so that it no longer contains these bytes. The entries are still listed, and the chain is unchanged. If one of
+// the entries is pending or conflicted, nothing is removed, and the error is a [*StateError].
 //
-// If it is interrupted, the entries count as forgotten all the same, and the next Open for
-// writing compacts the file.
+// If Forget is interrupted, the entries still count as forgotten, and the next Open for writing compacts the file.
 func (j *Journal) Forget(ctx context.Context, entries []change.Entry) (Freed, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -175,8 +171,8 @@ func (j *Journal) forget(ctx context.Context, entries []change.Entry) (Freed, er
 	return freed, j.file.Compact(ctx, markCompact)
 }
 
-// prepareErasing finishes earlier work and checks every page: removing keys moves pages
-// that bbolt does not check.
+// prepareErasing finishes earlier work and checks every page, because removing keys moves pages that bbolt does not
+// check.
 func (j *Journal) prepareErasing() error {
 	if err := j.file.CheckWritable(); err != nil {
 		return err
@@ -187,8 +183,8 @@ func (j *Journal) prepareErasing() error {
 	return j.snap().CheckStructure(buckets)
 }
 
-// erase writes the gc or forget event. From then on the images count as erased, also after
-// a crash. Then it removes the blobs that no other entry needs.
+// erase writes the gc or forget event, from which on the images count as erased, even after a crash. Then it removes
+// the blobs that no other entry needs.
 func (j *Journal) erase(ctx context.Context, kind eventKind, all []*entryState, freed *Freed) error {
 	ev := &event{Kind: kind, Entries: spans(all)}
 	var entries []uint64
@@ -213,8 +209,8 @@ func (j *Journal) erase(ctx context.Context, kind eventKind, all []*entryState, 
 	return j.finishErasing(ctx, freed)
 }
 
-// finishErasing removes the blobs of the entries that the event in markErasing names. It
-// may be interrupted anywhere, and starts again.
+// finishErasing removes the blobs of the entries that the event in markErasing lists. It may be interrupted anywhere
+// and called again.
 func (j *Journal) finishErasing(ctx context.Context, freed *Freed) error {
 	seq, ok, err := j.markNumber(markErasing)
 	if err != nil || !ok {
@@ -253,8 +249,7 @@ func (j *Journal) finishErasing(ctx context.Context, freed *Freed) error {
 	return j.unmark(markErasing)
 }
 
-// erasedRefs returns the references that an entry loses by an event of that kind. Lists of
-// ops stay.
+// erasedRefs returns the references that a gc or forget event removes from an entry. Lists of ops stay.
 func (j *Journal) erasedRefs(entry uint64, kind eventKind) ([]blobRef, error) {
 	st, err := j.snap().entryState(entry)
 	if err != nil {
@@ -274,7 +269,7 @@ func (j *Journal) erasedRefs(entry uint64, kind eventKind) ([]blobRef, error) {
 	return refs, nil
 }
 
-// A releaser removes references, and the blobs that have none left.
+// A releaser removes references, and the blobs without any reference left.
 type releaser struct {
 	ctx   context.Context
 	j     *Journal
@@ -282,8 +277,8 @@ type releaser struct {
 	users map[uint64]bool // entries that still need one of the blobs; may be nil
 }
 
-// release removes the references in transactions of bounded size. Blobs and references
-// agree after each of them.
+// release removes the references in transactions of bounded size. Blobs and references are consistent after each
+// transaction.
 func (r *releaser) release(refs []blobRef) error {
 	for len(refs) > 0 {
 		if err := r.ctx.Err(); err != nil {
@@ -309,10 +304,10 @@ func (r *releaser) release(refs []blobRef) error {
 	return nil
 }
 
-// maxReleases is how many references one transaction removes.
+// maxReleases is the number of references removed in one transaction.
 const maxReleases = 10_000
 
-// releaseRef removes one reference, and its blob if that was the last one.
+// releaseRef removes one reference, and the blob if that was its last reference.
 func (r *releaser) releaseRef(w *writer, ref blobRef, freed *Freed) error {
 	if err := w.Del(bucketRefs, ref.key(ref.entry)); err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// The letters of repair ids. A consonant and a vowel make one of 100 syllables. Frozen: an id
-// that was printed must find its entry for ever.
+// The letters of repair ids. A consonant and a vowel make one of 100 syllables. Frozen: an id that
+// was printed must always find its entry.
 const (
 	consonants = "bcdfghjklmnpqrstvwxz"
 	vowels     = "aeiou"
@@ -41,9 +41,8 @@ func pow100(k int) uint64 {
 	return p
 }
 
-// IDOf returns the repair id of the entry with that sequence number: a word of lower-case
-// letters that can be spoken. Each number has another id, and up to 10^18 the ids of
-// neighbours start with different letters.
+// IDOf returns the repair id of the entry with the given number: a pronounceable word of lower-case
+// letters. Ids are unique, and up to 10^18 the ids of neighbours start with different letters.
 func IDOf(seq uint64) string {
 	k := minSyllables
 	for k < maxSyllables && seq >= pow100(k) {
@@ -63,8 +62,8 @@ func IDOf(seq uint64) string {
 	return string(id)
 }
 
-// seqOf returns the sequence number that has the id, and whether there is one. It reverses
-// [IDOf] and accepts only what IDOf returns.
+// seqOf returns the sequence number of an id, and whether the id is valid. It reverses [IDOf] and
+// accepts only ids that IDOf returns.
 func seqOf(id string) (uint64, bool) {
 	k := len(id) / 2
 	if len(id)%2 != 0 || k < minSyllables || k > maxSyllables {

@@ -18,22 +18,22 @@ import (
 // Options say how to open a journal. The zero Options open it for writing.
 type Options struct {
 	ReadOnly bool
-	Version  string           // of mend, for new entries
-	Actor    *change.Actor    // who writes; nil: unknown
+	Version  string           // version of mend, for new entries
+	Actor    *change.Actor    // the user and program that write; nil: unknown
 	Timeout  time.Duration    // how long to wait for another process; 0: 2 s
 	Now      func() time.Time // nil: time.Now
-	Context  context.Context  // ends what only reads; nil: never
+	Context  context.Context  // cancels reading; nil: never
 
-	// Unlocked reads beside a writer instead of waiting for it. What was read is one state of the
-	// journal if [Journal.Moved] reports false afterwards. It needs ReadOnly.
+	// Unlocked reads while a writer holds the lock, instead of waiting. The result is one consistent
+	// state of the journal if [Journal.Moved] reports false afterwards. It needs ReadOnly.
 	Unlocked bool
 
-	// Step is called before each change of a file, with a name for it. If it returns an
-	// error, the change is not made. For tests.
+	// Step is called with a name before each change of a file. If it returns an error, the change is
+	// not made. For tests.
 	Step func(what string) error
 	// compactAbove is how many free bytes GC leaves in the file; 0: 64 MiB.
 	compactAbove int64
-	// batchSize bounds a transaction of blobs; 0: 1 MiB.
+	// batchSize limits a transaction of blobs, in bytes; 0: 1 MiB.
 	batchSize int
 }
 
@@ -60,25 +60,26 @@ type Journal struct {
 	file   *boltfile.File
 	head   head
 	id     string
-	damage error // what is damaged of a journal that is open for reading, as far as that is known
+	damage error // known damage of a journal that is open for reading
 }
 
-// snap returns the state after the newest transaction. Without a journal its Snapshot is nil.
+// snap returns the state after the newest transaction. Its Snapshot is nil if the journal does not
+// exist.
 func (j *Journal) snap() snapshot { return snapshot{j.file.Snap} }
 
 // Open opens the journal in the folder dir.
 //
-// For writing, it creates folder and journal if they do not exist, for this user alone,
-// and locks out all other processes until Close. It verifies a journal that is not as mend
-// left it, and finishes what a crash interrupted.
+// For writing, it creates folder and journal if they do not exist, for this user alone, and locks out
+// all other processes until Close. It verifies a journal that changed since mend last closed it, and
+// finishes what a crash interrupted.
 //
 // For reading, it changes nothing and shares the journal with other readers. A journal that
 // does not exist is empty.
 //
-// The error is a [*LockedError] if another process held the journal for the whole timeout.
-// It wraps [ErrDamaged] or [ErrFormat] if the file cannot be used, which is then left
-// unchanged. It is an [*ownfile.UnsafeError] if the folder or a file is not as mend creates
-// it, for example writable by others.
+// The error is a [*LockedError] if another process held the journal for the whole timeout. It wraps
+// [ErrDamaged] or [ErrFormat] if the file cannot be used; the file is then unchanged. It is an
+// [*ownfile.UnsafeError] if the folder or a file does not have the permissions that mend gave it, for
+// example if it is writable by others.
 func Open(dir string, o Options) (*Journal, error) {
 	j := &Journal{opts: o.withDefaults()}
 	j.file = boltfile.New(dir, boltfile.Spec{
@@ -103,8 +104,8 @@ func Open(dir string, o Options) (*Journal, error) {
 	return nil, fmt.Errorf("opening journal %s: %w", j.file.Path(), err)
 }
 
-// ID returns the id that the journal got when it was created: letters and digits, for names
-// of folders. It is empty if the journal does not exist.
+// ID returns the journal's id, which it got when it was created: letters and digits, usable in names of
+// folders. It is empty if the journal does not exist.
 func (j *Journal) ID() string { return j.id }
 
 // Close closes the journal and releases its lock.
@@ -124,7 +125,7 @@ func (j *Journal) Moved() bool {
 	return j.file.Moved()
 }
 
-// fill writes what a new journal has.
+// fill writes the initial values of a new journal.
 func (j *Journal) fill(w *boltfile.Tx) error {
 	now := j.opts.Now()
 	return errors.Join(
@@ -133,9 +134,9 @@ func (j *Journal) fill(w *boltfile.Tx) error {
 		w.Put(bucketMeta, []byte(keyCreated), boltfile.U64(uint64(now.Unix()))))
 }
 
-// finishInterrupted makes durable what a process that was killed may have left in memory,
-// and finishes the removal of blobs. If that fails, as on a full disk, the mark stays and
-// the journal can be used: recovering a store is more important.
+// finishInterrupted makes durable what a killed process may have left in memory, and finishes the
+// removal of blobs. If that fails, as on a full disk, the mark stays and the journal can be used:
+// recovering a store is more important.
 func (j *Journal) finishInterrupted() error {
 	if j.head.pending > 0 {
 		if err := j.file.Sync(); err != nil {
@@ -148,9 +149,9 @@ func (j *Journal) finishInterrupted() error {
 	return nil
 }
 
-// attached reads identity and state of a file that was opened.
+// attached reads identity and state of a file after opening it.
 func (j *Journal) attached() error {
-	if err := j.readIdentity(); err != nil { // first: the rest depends on the format
+	if err := j.readIdentity(); err != nil { // first, because the rest depends on the format
 		return err
 	}
 	err := j.committed()
@@ -169,8 +170,8 @@ func (j *Journal) committed() (err error) {
 	return err
 }
 
-// tolerate notes that the newest event or the totals are damaged, so that the other entries can be
-// read: as many as have a key, since no number in the file is trusted.
+// tolerate records that the newest event or the totals are damaged, so that the other entries can be
+// read: one for each key, since no number in the file is trusted.
 func (j *Journal) tolerate(damage error) error {
 	if !errors.Is(damage, ErrDamaged) {
 		return damage
@@ -211,8 +212,8 @@ func (j *Journal) readIdentity() error {
 	return nil
 }
 
-// checkTotals compares the totals in the newest event with the buckets entries and pending:
-// a pending entry that was lost would never be recovered.
+// checkTotals compares the totals in the newest event with the buckets entries and pending: a pending
+// entry missing there would never be recovered.
 func (j *Journal) checkTotals() error {
 	var pending uint64
 	err := j.snap().Scan(bucketPending, nil, nil, func(boltfile.Item) error { pending++; return nil })

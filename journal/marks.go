@@ -23,8 +23,8 @@ func (j *Journal) unmark(name string) error {
 	return j.update("unmark "+name, func(w *writer) error { return w.Del(bucketMeta, []byte(name)) })
 }
 
-// cleanUp finishes what was interrupted: it removes the blobs of an entry that has no begin
-// event and those of a gc or forget, and compacts the file after a forget.
+// cleanUp finishes interrupted work: it removes the blobs of an entry without a begin event and
+// those of a gc or forget, and compacts the file after a forget.
 func (j *Journal) cleanUp() error {
 	ctx := context.Background()
 	if err := j.cleanUpStaging(); err != nil {
@@ -46,7 +46,7 @@ func (j *Journal) cleanUp() error {
 	return j.file.Compact(ctx, markCompact)
 }
 
-// cleanUpStaging removes the blobs of an entry that has no begin event.
+// cleanUpStaging removes the blobs of an entry without a begin event.
 func (j *Journal) cleanUpStaging() error {
 	entry, ok, err := j.markNumber(markStaging)
 	if err != nil || !ok {

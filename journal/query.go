@@ -14,8 +14,8 @@ import (
 	"mend/internal/boltfile"
 )
 
-// A Query selects entries. The zero Query selects all. An entry that lacks a field, as entries of
-// earlier versions do, matches no filter on that field.
+// A Query selects entries. The zero Query selects all. An entry that lacks a field, as entries of earlier
+// versions do, matches no filter on that field.
 type Query struct {
 	Limit    int              // 0: no limit
 	Session  string           // "": of any session
@@ -26,27 +26,27 @@ type Query struct {
 	Before   uint64           // only entries with a lower number; 0: no limit
 	After    uint64           // only entries with a higher number
 
-	Operation uint64 // only the entries of this one, see [change.Entry]; 0: of any
+	Operation uint64 // only entries of this operation, see [change.Entry]; 0: of any
 	InForce   bool   // only changes that are not undone, and no undos
-	Undone    *bool  // only what is undone, or only what is not; nil: both
+	Undone    *bool  // only undone changes, or only changes that are not undone; nil: both
 
-	Forgotten bool // only what cannot be undone any more, because its images were removed
+	Forgotten bool // only changes that cannot be undone any more, because their images were removed
 
 	Since, Until time.Time // only entries that began then or later, or earlier; zero: no limit
 
-	Classes, Rules []string       // only with a finding of one of these; nil: with any, and without
+	Classes, Rules []string       // only with a finding of one of these; nil: with or without
 	Folder         string         // of the session; "": any
-	Agent          string         // whose store it is; "": any
+	Agent          string         // the agent that the store belongs to; "": any
 	Channel        change.Channel // how mend was started; "": in any way
-	Live           bool           // only what was made for a running agent
-	Actor          string         // the name of a user, its number, or USER@HOST; "": anybody
+	Live           bool           // only changes made for a running agent
+	Actor          string         // the name of a user, the user's number, or USER@HOST; "": any
 }
 
-// List returns the entries that q selects, newest first. If q asks only for the newest, for one
-// session or for pending entries, it reads only these.
+// List returns the entries that q selects, newest first. If q selects only the newest, one session or
+// pending entries, List reads only these.
 //
-// Of a damaged journal it returns, with an error that wraps [ErrDamaged], the entries that can be
-// read. One that cannot, or not completely, has a Damage and is always selected.
+// Of a damaged journal it returns the entries that can be read, with an error that wraps [ErrDamaged]. An
+// entry that cannot be read completely has a Damage and is always selected.
 func (j *Journal) List(q Query) ([]change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -72,8 +72,8 @@ func (j *Journal) List(q Query) ([]change.Entry, error) {
 	return all, nil
 }
 
-// listed returns an entry, and whether q selects it. With an error that wraps ErrDamaged it
-// returns what can be read of it.
+// listed returns an entry, and whether q selects it. With an error that wraps ErrDamaged it returns the
+// readable fields.
 func (j *Journal) listed(q Query, seq uint64, undos *undoResolver) (e change.Entry, ok bool, err error) {
 	st, err := j.snap().entryState(seq)
 	if err != nil {
@@ -97,7 +97,7 @@ func (j *Journal) listed(q Query, seq uint64, undos *undoResolver) (e change.Ent
 	return e, q.matchesTexts(&e), nil
 }
 
-// matches reports whether the events of an entry fit.
+// matches reports whether q selects an entry by its events.
 func (q Query) matches(st *entryState) bool {
 	b, at := st.begin.Begin, st.begin.time()
 	return st.seq > q.After && (q.Session == "" || q.Session == string(b.Session)) &&
@@ -118,7 +118,8 @@ func (q Query) matchesActor(begin *event) bool {
 		(q.Actor == "" || q.Actor == a.User || q.Actor == a.User+"@"+a.Host || a.UID >= 0 && q.Actor == strconv.Itoa(a.UID))
 }
 
-// agentOf returns the agent of a store. Entries of earlier versions do not say it, but there were two then.
+// agentOf returns the agent of a store. Entries of earlier versions lack it, but only two agents existed
+// then.
 func agentOf(by *change.Actor, kind string) string {
 	switch {
 	case by != nil && by.Agent != "":
@@ -129,7 +130,7 @@ func agentOf(by *change.Actor, kind string) string {
 	return "opencode"
 }
 
-// matchesTexts reports whether the texts of an entry fit.
+// matchesTexts reports whether q selects an entry by its texts.
 func (q Query) matchesTexts(e *change.Entry) bool {
 	has := func(names []string, name func(change.Finding) string) bool {
 		return names == nil || slices.ContainsFunc(e.Cause.Findings, func(f change.Finding) bool { return slices.Contains(names, name(f)) })
@@ -199,8 +200,8 @@ func (j *Journal) eachPending(top uint64, fn func(uint64) error) error {
 	return nil
 }
 
-// Get returns the entry whose id starts with prefix. The error wraps [ErrNotFound] if there
-// is none, and is an [*AmbiguousError] if there are several and none has that id.
+// Get returns the entry with the given id, or whose id starts with prefix. The error wraps [ErrNotFound] if
+// there is none, and is an [*AmbiguousError] if several ids start with prefix and none equals it.
 func (j *Journal) Get(prefix string) (change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -218,7 +219,7 @@ func (j *Journal) Get(prefix string) (change.Entry, error) {
 	return e, nil
 }
 
-// CauseOf returns the cause of the entry with that number, without its texts.
+// CauseOf returns the cause of the entry with the given number, without its texts.
 func (j *Journal) CauseOf(seq uint64) (change.Cause, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -253,7 +254,7 @@ func (j *Journal) resolveID(prefix string) (uint64, error) {
 	return 0, &AmbiguousError{Prefix: prefix, IDs: ids}
 }
 
-// stateOf reads the state of an entry that a caller has.
+// stateOf reads the current state of an entry.
 func (j *Journal) stateOf(e change.Entry) (*entryState, error) {
 	if err := j.file.CheckReadable(); err != nil {
 		return nil, err
@@ -305,7 +306,7 @@ func (j *Journal) ops(e change.Entry) ([]change.Op, error) {
 	return ops, nil
 }
 
-// An imageReader reads images, equal ones only once.
+// An imageReader reads images; equal images are read once.
 type imageReader struct {
 	j    *Journal
 	have map[hash][]byte
@@ -329,16 +330,15 @@ func (r imageReader) image(d *change.Digest) (*change.Image, error) {
 	return &change.Image{Data: data, Mode: fs.FileMode(d.Mode)}, nil
 }
 
-// Seen returns the number of the newest event, 0 for none. [Journal.ChangedSince] needs it.
+// Seen returns the number of the newest event, 0 for none, to be passed to [Journal.ChangedSince].
 func (j *Journal) Seen() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.head.seq
 }
 
-// ChangedSince returns the newest entry of a session of the store that was begun, finished or
-// resolved after event number seen, and whether there is one. Aborted entries do not count: they
-// changed nothing.
+// ChangedSince returns the newest entry of a session of the store that was begun, finished or resolved
+// after event number seen, and whether there is one. Aborted entries changed nothing and are skipped.
 func (j *Journal) ChangedSince(seen uint64, store change.StoreID, session string) (e change.Entry, found bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -11,29 +11,28 @@ import (
 	"mend/internal/boltfile"
 )
 
-// A Report says what Verify has checked.
+// A Report has the results of Verify.
 type Report struct {
 	Entries int
 	Events  int
 	Images  int
 	Bytes   int64  // of the images, uncompressed
 	Head    string // hash of the newest event, for a later VerifyHead
-	// Unfinished says that a crash interrupted something, and that the file may hold
-	// bytes that were to be removed. The next Open for writing finishes it.
+	// Unfinished says that a crash interrupted something, and that the file may hold bytes that
+	// should have been removed. The next Open for writing finishes it.
 	Unfinished bool
 }
 
-// Verify checks the whole journal: every page, every checksum, the chain of events, every
-// derived bucket, and the hash of every image that was not removed. The error wraps
-// [ErrDamaged] and names what was found first. Only VerifyHead finds a chain that was
-// rebuilt together with its hashes.
+// Verify checks the whole journal: every page, every checksum, the chain of events, every derived
+// bucket, and the hash of every image that was not removed. The error wraps [ErrDamaged] and names
+// the first problem. Only VerifyHead detects a chain that was rebuilt together with its hashes.
 func (j *Journal) Verify() (Report, error) {
 	return j.VerifyHead("")
 }
 
-// VerifyHead does what Verify does, and also checks that head, the Head of an earlier
-// Report, is in the chain. If not, the error wraps errHead: entries were removed from the
-// end of the chain, or it was rebuilt. An empty head is not checked.
+// VerifyHead is Verify, and also checks that head, the Head of an earlier Report, is in the chain.
+// If it is not, the error wraps errHead: entries were removed from the end of the chain, or it was
+// rebuilt. An empty head is not checked.
 func (j *Journal) VerifyHead(head string) (Report, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -58,20 +57,20 @@ type verifier struct {
 	s         snapshot
 	wantHead  string
 	headFound bool
-	// withoutImages says that the journal was made of an export without them.
+	// withoutImages says that the journal was made from an export without images.
 	withoutImages bool
 	report        Report
 
-	states   []chainState      // states[0] is that of entry 1
+	states   []chainState      // states[0] belongs to entry 1
 	pending  map[uint64]*event // begin events of the pending entries
 	wantKeys map[string]int    // how many keys each derived bucket must have
 
 	staging  uint64 // the entry whose blobs are unfinished, 0 if none
 	erasing  *event // the event whose blobs are not yet removed, nil if none
-	refCount int    // how many references the entries need
+	refCount int    // number of references that the entries need
 }
 
-// A chainState is the state of an entry after the events that were checked so far.
+// A chainState is the state of an entry after the events checked so far.
 type chainState struct {
 	state                     change.State
 	imagesErased, textsErased bool
@@ -126,7 +125,7 @@ func (v *verifier) checkMeta() error {
 	return err
 }
 
-// checkChain reads the events in order and checks that each follows from those before.
+// checkChain reads the events in order and checks that each follows from the earlier ones.
 func (v *verifier) checkChain() error {
 	before := genesis(v.j.id)
 	v.pending = map[uint64]*event{}
@@ -159,7 +158,7 @@ func (v *verifier) checkChain() error {
 	})
 }
 
-// apply checks that the event may follow, and updates the states.
+// apply checks that the event is valid after the earlier ones, and updates the states.
 func (v *verifier) apply(ev *event) error {
 	switch ev.Kind {
 	case kindBegin:
@@ -299,7 +298,7 @@ func (v *verifier) checkEntries() error {
 	return nil
 }
 
-// checkRefs checks that there are no other references, and reads the blobs they name.
+// checkRefs checks that there are no superfluous references, and reads the referenced blobs.
 func (v *verifier) checkRefs() error {
 	if n := uint64(len(v.states)) + 1; v.staging != 0 && v.staging != n {
 		return damaged("entry %d is being staged, want %d", v.staging, n)
@@ -334,7 +333,7 @@ func (v *verifier) checkRefs() error {
 	return err
 }
 
-// isUnfinished reports whether interrupted work has still to remove the reference.
+// isUnfinished reports whether interrupted work has yet to remove the reference.
 func (v *verifier) isUnfinished(id blobID, entry uint64) bool {
 	if entry == v.staging && entry != 0 {
 		return true
@@ -345,7 +344,7 @@ func (v *verifier) isUnfinished(id blobID, entry uint64) bool {
 	return id.kind == blobImage || id.kind == blobText && v.erasing.Kind == kindForget
 }
 
-// checkBlobs checks that every blob is needed and has no chunks too many.
+// checkBlobs checks that every blob is needed and has no superfluous chunks.
 func (v *verifier) checkBlobs() error {
 	for _, kind := range []blobKind{blobImage, blobOps, blobText} {
 		var last []byte
@@ -364,7 +363,7 @@ func (v *verifier) checkBlobs() error {
 			case staged:
 				return nil
 			}
-			if len(it.Key) == len(hash{}) { // the key that makes it complete: checkRefs has read its chunks
+			if len(it.Key) == len(hash{}) { // the key that completes a blob: checkRefs has read its chunks
 				head, err := it.Open(kind.bucket())
 				last, left = it.Key, boltfile.ChunkCount(boltfile.BlobSize(head))-1
 				return err
@@ -382,8 +381,8 @@ func (v *verifier) checkBlobs() error {
 	return nil
 }
 
-// countRefs returns how many entries need the blob, and whether that is only the one that is
-// being staged.
+// countRefs returns the number of entries that need the blob, and whether the only one is being
+// staged.
 func (v *verifier) countRefs(id blobID) (n int, staged bool, err error) {
 	staged = true
 	err = v.s.Scan(bucketRefs, id.key(), nil, func(it boltfile.Item) error {

@@ -17,11 +17,11 @@ import (
 	"mend/internal/boltfile"
 )
 
-// VerifyExport checks an export, which needs no journal and no store. It makes a journal of it in a folder for
-// temporary files, verifies that, and exports it again: each line must be the same, byte for byte. A head,
-// unless it is "", must be in the chain. Without images in the export none are wanted.
+// VerifyExport checks an export without the journal or a store. It builds a journal from the export in a
+// temporary folder, verifies it, and exports it again: each line must be byte-identical. head must be in the
+// chain unless it is "". If the export has no images, images are not checked.
 //
-// The error wraps ErrExport and names the line if one is wrong by itself, or errHead.
+// The error wraps ErrExport, and names the line if a single line is wrong, or wraps errHead.
 func VerifyExport(ctx context.Context, r io.Reader, head string) (report Report, err error) {
 	dir, err := os.MkdirTemp("", "mend-verify-")
 	if err != nil {
@@ -39,22 +39,22 @@ func VerifyExport(ctx context.Context, r io.Reader, head string) (report Report,
 	return report, fmt.Errorf("%w: %s", ErrExport, strings.Replace(err.Error(), ErrDamaged.Error()+": ", "", 1))
 }
 
-// An importer makes a journal of an export. It adds what follows from the events; whether that is right, and
-// complete, the verification of the journal finds out.
+// An importer builds a journal from an export. It adds the values that follow from the events; the
+// verification of the journal checks whether they are right and complete.
 type importer struct {
 	j      *Journal
-	values []boltfile.Value // of the next transaction
+	values []boltfile.Value // for the next transaction
 	size   int
 
 	header  exportedJournal
-	began   uint64            // the number of entries so far
-	pending map[uint64]*event // the beginnings of those that are not finished
+	began   uint64            // number of entries so far
+	pending map[uint64]*event // begin events of pending entries
 
 	seed  maphash.Seed
 	lines []uint64 // a hash of each line
 }
 
-// longestLine is more than a line of an export has: a text is at most as long as a record.
+// longestLine exceeds the longest line of an export: a text is at most as long as a record.
 const longestLine = math.MaxInt32
 
 // newLineScanner returns a scanner of lines, each with its line feed.
@@ -160,13 +160,13 @@ func (x *importer) line(raw []byte) error {
 		return x.blob(bucketTexts, []byte(line.Text))
 	case "image":
 		return x.piece(raw)
-	case "end": // the second export has it, too
+	case "end": // the second export ends with it, too
 		return nil
 	}
 	return fmt.Errorf("this mend does not know a line %q", kind.Type)
 }
 
-// event adds an event, and lists it as [writer.event] does.
+// event adds an event, and indexes it as [writer.event] does.
 func (x *importer) event(raw []byte) error {
 	var line exportedEvent
 	if err := json.Unmarshal(raw, &line); err != nil {
@@ -207,7 +207,7 @@ func (x *importer) blob(bucket string, data []byte) error {
 	})
 }
 
-// piece adds one stored chunk of an image.
+// piece adds a stored chunk of an image.
 func (x *importer) piece(raw []byte) error {
 	var p exportedPiece
 	if err := json.Unmarshal(raw, &p); err != nil {
@@ -218,7 +218,7 @@ func (x *importer) piece(raw []byte) error {
 	return nil
 }
 
-// refs adds what an entry needs.
+// refs adds the references that an entry needs.
 func (x *importer) refs(entry uint64) error {
 	st, err := x.j.snap().entryState(entry)
 	if err != nil {
@@ -231,7 +231,7 @@ func (x *importer) refs(entry uint64) error {
 	return err
 }
 
-// verify verifies the journal that was made, and exports it again.
+// verify verifies the built journal, and exports it again.
 func (x *importer) verify(ctx context.Context, dir, head string) (Report, error) {
 	j, err := Open(dir, Options{ReadOnly: true})
 	if err != nil {

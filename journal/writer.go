@@ -17,8 +17,8 @@ func (j *Journal) update(what string, fn func(*writer) error) error {
 	return j.file.Update(what, func(tx *boltfile.Tx) error { return fn(&writer{tx, j.head}) })
 }
 
-// event sets the time and the totals of an event, appends it to the chain, and lists it
-// under the given entries.
+// event sets the time and the totals of an event, appends it to the chain, and indexes it under the
+// given entries.
 func (w *writer) event(j *Journal, ev *event, entries ...uint64) error {
 	now := j.opts.Now()
 	ev.Sec, ev.Nsec = now.Unix(), int64(now.Nanosecond())
