@@ -27,8 +27,8 @@ func TestDamagedPages(t *testing.T) {
 	storetest.Long(t)
 	const page = 4096
 	n := storetest.Count(300, 20/storetest.Thinned(1))
-	rnd := rand.New(rand.NewPCG(uint64(n), 7))
 	for version, fixture := range map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833} {
+		rnd := rand.New(rand.NewPCG(11, 7)) // a few cases of this seed have all outcomes
 		dir := t.TempDir()
 		id, err := testdata.Unpack(fixture, dir)
 		if err != nil {
