@@ -16,11 +16,19 @@ import (
 // folders beside the database are made by [aside], and what they take away is kept beside it.
 type Owned struct {
 	*Store
-	owner string
+	whole aside.Writer
 }
 
 // For returns the database for the changes of an owner.
-func (s *Store) For(owner string) *Owned { return &Owned{s, owner} }
+func (s *Store) For(owner string) *Owned {
+	return &Owned{s, aside.Writer{Store: wholeFiles{s}, Owner: owner}}
+}
+
+// wholeFiles implements [aside.Store].
+type wholeFiles struct{ *Store }
+
+// Area implements [aside.Store].
+func (w wholeFiles) Area(owner string) (*aside.Area, error) { return w.area(owner) }
 
 // area opens the folder of the database for an owner, "" to build something.
 func (s *Store) area(owner string) (*aside.Area, error) {
@@ -45,53 +53,37 @@ func File(path string, step func(string) error) *Store {
 // isAside reports whether ops change whole files.
 func isAside(ops []change.Op) bool { return len(ops) > 0 && ops[0].Ref.Kind.WholeFiles() }
 
-// open returns the change of whole files that is staged, or with prepare one that is staged now.
-func (o *Owned) open(ctx context.Context, st *change.Staged, prepare bool) (a *aside.Area, c aside.Change, err error) {
-	if a, err = o.area(o.owner); err != nil {
-		return nil, nil, err
-	}
+// StageWhole implements [aside.Store].
+func (w wholeFiles) StageWhole(ctx context.Context, a *aside.Area, st *change.Staged) (err error) {
 	switch ref := st.Ops[0].Ref; ref.Kind {
 	case change.KindDatabase:
-		if prepare {
-			*st, err = aside.StageDatabase(ctx, a, o.file(), *st)
-		}
-		if err == nil {
-			c, err = aside.NewDatabase(a, o.file(), *st)
-		}
+		*st, err = aside.StageDatabase(ctx, a, w.file(), *st)
 	case change.KindRows:
-		if prepare {
-			st.Dir, err = a.Dir(ref.Part)
-		}
-		if err == nil {
-			c, err = o.newRows(a, *st)
-		}
+		st.Dir, err = a.Dir(ref.Part)
 	default:
-		if prepare {
-			st.Dir = a.OwnerDir()
-		}
-		c, err = aside.NewTrees(a, o.CheckFree, st.Ops)
+		st.Dir = a.OwnerDir()
 	}
-	if err != nil {
-		a.Close()
-	}
-	return a, c, err
+	return err
 }
 
-// Prepare checks a change of whole files. One of single rows is prepared by the [Store].
+// WholeChange implements [aside.Store].
+func (w wholeFiles) WholeChange(a *aside.Area, st change.Staged) (aside.Change, error) {
+	switch st.Ops[0].Ref.Kind {
+	case change.KindDatabase:
+		return aside.NewDatabase(a, w.file(), st)
+	case change.KindRows:
+		return w.newRows(a, st)
+	default:
+		return aside.NewTrees(a, w.CheckFree, st.Ops)
+	}
+}
+
+// Prepare checks a change, of whole files or of single rows.
 func (o *Owned) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
 	if !isAside(p.Ops) {
 		return o.Store.Prepare(ctx, p)
 	}
-	st := change.Staged{Store: o.id, Ops: p.Ops}
-	_, c, err := o.open(ctx, &st, true)
-	if err == nil {
-		err = c.Check(ctx)
-		c.Close()
-	}
-	if err != nil {
-		err = fmt.Errorf("preparing a change of %s: %w", o.id.Root, err)
-	}
-	return st, err
+	return o.whole.Prepare(ctx, p)
 }
 
 // Commit makes a change.
@@ -99,80 +91,46 @@ func (o *Owned) Commit(ctx context.Context, st change.Staged) (change.Outcome, e
 	if !isAside(st.Ops) {
 		return o.Store.Commit(ctx, st)
 	}
-	a, c, err := o.open(ctx, &st, false)
-	if err != nil {
-		return change.Outcome{State: change.Aborted, Cause: err}, nil
-	}
-	defer c.Close()
-	out, err := a.Run(ctx, c)
-	if out.Cause != nil {
-		out.Cause = fmt.Errorf("changing %s: %w", o.id.Root, out.Cause)
-	}
-	return out, err
+	return o.whole.Commit(ctx, st)
 }
 
 // Settle finds out how far a change came, and finishes or reverts it.
-func (o *Owned) Settle(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+func (o *Owned) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	if !isAside(st.Ops) {
 		return o.Store.Settle(ctx, st)
 	}
-	a, c, err := o.open(ctx, &st, false)
-	if err == nil {
-		defer c.Close()
-		out, err = a.Settle(ctx, c)
-	}
-	if err != nil {
-		err = fmt.Errorf("settling a change of %s: %w", o.id.Root, err)
-	}
-	return out, err
+	return o.whole.Settle(ctx, st)
 }
 
 // Discard removes the empty folders of a change, and what killed processes have built. What is kept stays.
-func (o *Owned) Discard(_ context.Context, st change.Staged) error {
-	if !exists(filepath.Join(filepath.Dir(o.id.Root), stage.Dir)) || o.owner == "" {
+func (o *Owned) Discard(ctx context.Context, st change.Staged) error {
+	if !exists(filepath.Join(filepath.Dir(o.id.Root), stage.Dir)) || o.whole.Owner == "" {
 		return nil
 	}
-	a, err := o.area(o.owner)
+	if len(st.Ops) == 0 || isAside(st.Ops) {
+		return o.whole.Discard(ctx, st)
+	}
+	a, err := o.area(o.whole.Owner)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
-	if len(st.Ops) > 0 && !isAside(st.Ops) {
-		return a.SweepBuilt()
-	}
-	return a.Discard()
+	return a.SweepBuilt()
 }
 
 // Sweep removes what the owner has beside the database, except what is needed for ops, and returns how many bytes that was: what
 // forgotten changes have taken away, and what a killed process has built. With dry it removes nothing.
 func (o *Owned) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
-	a, err := o.area(o.owner)
-	if err != nil {
-		return 0, err
-	}
-	defer a.Close()
-	return a.Sweep(ctx, needed, dry)
+	return o.whole.Sweep(ctx, needed, dry)
 }
 
 // CheckKept returns an error if what ops took away is not kept whole beside the database.
 func (o *Owned) CheckKept(ctx context.Context, ops []change.Op) error {
-	_, c, err := o.open(ctx, &change.Staged{Store: o.id, Ops: ops}, false)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return c.CheckKept(ctx)
+	return o.whole.CheckKept(ctx, ops)
 }
 
 // Keeps reports whether what an op took away, or brought back, is kept beside the database, by any owner.
-func (s *Store) Keeps(op change.OpInfo) bool {
-	a, err := s.area("")
-	if err != nil {
-		return false
-	}
-	defer a.Close()
-	return a.Keeps(op)
-}
+func (o *Owned) Keeps(op change.OpInfo) bool { return o.whole.Keeps(op) }
 
 // Tree returns what the folder of a ref of [change.KindTree] has.
 func (s *Store) Tree(ctx context.Context, ref change.Ref) (t aside.Tree, err error) {

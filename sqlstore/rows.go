@@ -511,8 +511,8 @@ type rowsChange struct {
 	counts tally // of the rows of a change that this process has not made
 }
 
-func (o *Owned) newRows(a *aside.Area, st change.Staged) (*rowsChange, error) {
-	x := &rowsChange{Area: a, Store: o.Store, op: st.Ops[0]}
+func (s *Store) newRows(a *aside.Area, st change.Staged) (*rowsChange, error) {
+	x := &rowsChange{Area: a, Store: s, op: st.Ops[0]}
 	list, err := x.op.Post, error(nil)
 	if len(st.Ops) != 1 || x.op.Pre == nil || x.op.Post == nil {
 		err = errors.New("rows are only put from one place to another")

@@ -14,7 +14,6 @@ import (
 	"mend/agent"
 	"mend/change"
 	"mend/internal/aside"
-	"mend/txn"
 )
 
 // The file of a session that is too large for a plan is built aside and moved into its place, see [aside].
@@ -121,115 +120,45 @@ func (s *summing) Write(b []byte) (int, error) {
 	return s.Hash.Write(b)
 }
 
-// An asideWriter makes changes of whole files for the journal that owns them.
-type asideWriter struct {
-	*Store
-	owner string
-}
+// wholeFiles implements [aside.Store].
+type wholeFiles struct{ *Store }
 
-var _ txn.Store = asideWriter{}
+// Area implements [aside.Store].
+func (w wholeFiles) Area(owner string) (*aside.Area, error) { return w.area(owner) }
 
-// open returns the change that is staged, or with prepare one that is staged now.
-func (w asideWriter) open(ctx context.Context, st *change.Staged, prepare bool) (*aside.Area, aside.Change, error) {
+// StageWhole implements [aside.Store].
+func (w wholeFiles) StageWhole(ctx context.Context, a *aside.Area, st *change.Staged) error {
 	f, err := w.asideFile(st.Ops[0].Ref)
-	if err != nil {
-		return nil, nil, err
-	}
-	a, err := w.area(w.owner)
-	if err != nil {
-		return nil, nil, err
-	}
-	if prepare {
+	if err == nil {
 		*st, err = aside.StageDatabase(ctx, a, f, *st)
 	}
-	var c aside.Change
-	if err == nil {
-		c, err = aside.NewDatabase(a, f, *st)
-	}
-	if err != nil {
-		a.Close()
-	}
-	return a, c, err
+	return err
 }
 
-// Prepare implements [txn.Store].
-func (w asideWriter) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
-	st := change.Staged{Store: w.ID(), Ops: p.Ops}
-	_, c, err := w.open(ctx, &st, true)
-	if err == nil {
-		defer c.Close()
-		err = c.Check(ctx)
+// WholeChange implements [aside.Store].
+func (w wholeFiles) WholeChange(a *aside.Area, st change.Staged) (aside.Change, error) {
+	f, err := w.asideFile(st.Ops[0].Ref)
+	if err != nil {
+		return nil, err
 	}
-	return st, err
+	return aside.NewDatabase(a, f, st)
 }
 
-// Commit implements [txn.Store].
-func (w asideWriter) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
-	a, c, err := w.open(ctx, &st, false)
-	if err != nil {
-		return change.Outcome{State: change.Aborted, Cause: err}, nil
-	}
-	defer c.Close()
-	return a.Run(ctx, c)
-}
-
-// Settle implements [txn.Store].
-func (w asideWriter) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
-	a, c, err := w.open(ctx, &st, false)
-	if err != nil {
-		return change.Outcome{}, err
-	}
-	defer c.Close()
-	return a.Settle(ctx, c)
-}
-
-// Discard implements [txn.Store].
-func (w asideWriter) Discard(context.Context, change.Staged) error {
-	a, err := w.area(w.owner)
-	if err != nil {
-		return err
-	}
-	defer a.Close()
-	return a.Discard()
-}
+// keptFiles implements [agent.KeptFiles].
+type keptFiles struct{ aside.Writer }
 
 // KeptFiles implements [agent.Store].
-func (s *Store) KeptFiles(journal string) agent.KeptFiles { return asideWriter{s, journal} }
+func (s *Store) KeptFiles(journal string) agent.KeptFiles { return keptFiles{s.wholeFiles(journal)} }
 
-// Keeps implements [agent.KeptFiles].
-func (w asideWriter) Keeps(o change.OpInfo) bool {
-	a, err := w.area("")
-	if err != nil {
-		return false
-	}
-	defer a.Close()
-	return a.Keeps(o)
+// wholeFiles returns what changes whole files for a journal.
+func (s *Store) wholeFiles(journal string) aside.Writer {
+	return aside.Writer{Store: wholeFiles{s}, Owner: journal}
 }
 
 // ArchivedSessions implements [agent.KeptFiles].
-func (asideWriter) ArchivedSessions(context.Context, change.Ref) (all, removed map[string]bool, err error) {
+func (keptFiles) ArchivedSessions(context.Context, change.Ref) (all, removed map[string]bool, err error) {
 	return nil, nil, nil
 }
 
 // RowsLeftOut implements [agent.KeptFiles].
-func (asideWriter) RowsLeftOut(context.Context, change.Ref) (int64, error) { return 0, nil }
-
-// CheckKept implements [agent.KeptFiles].
-func (w asideWriter) CheckKept(ctx context.Context, ops []change.Op) error {
-	_, c, err := w.open(ctx, &change.Staged{Ops: ops}, false)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	return c.CheckKept(ctx)
-}
-
-// Sweep implements [agent.KeptFiles].
-func (w asideWriter) Sweep(ctx context.Context, needed []change.Op, dry bool) (int64, error) {
-	a, err := w.area(w.owner)
-	if err != nil {
-		return 0, err
-	}
-	defer a.Close()
-	return a.Sweep(ctx, needed, dry)
-}
+func (keptFiles) RowsLeftOut(context.Context, change.Ref) (int64, error) { return 0, nil }

@@ -9,6 +9,7 @@ import (
 
 	"mend/change"
 	"mend/fsstore"
+	"mend/internal/aside"
 	"mend/linestore"
 	"mend/txn"
 )
@@ -19,7 +20,7 @@ type writer struct {
 	*Store
 	lines *linestore.Store
 	files *fsstore.Store
-	aside asideWriter
+	aside aside.Writer
 }
 
 var _ txn.Store = writer{}
@@ -34,7 +35,7 @@ func (s *Store) Writer(journal string) (txn.Store, error) {
 		return nil, err
 	}
 	files, err := fsstore.New(s.ID().Root, s.layout, fsstore.Options{Owner: journal, Note: s.opt.Note, Step: s.opt.Step})
-	return writer{s, lines, files, asideWriter{s, journal}}, err
+	return writer{s, lines, files, s.wholeFiles(journal)}, err
 }
 
 // A part is what of a change one store makes.

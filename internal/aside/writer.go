@@ -1,0 +1,127 @@
+package aside
+
+import (
+	"context"
+	"fmt"
+
+	"mend/change"
+)
+
+// A Store has files that are changed whole.
+type Store interface {
+	ID() change.StoreID
+	// Area opens the store's folder for an owner, "" to build something.
+	Area(owner string) (*Area, error)
+	// StageWhole fills in the fields of [change.Staged] that tell how the change of its ops is made.
+	StageWhole(ctx context.Context, a *Area, st *change.Staged) error
+	// WholeChange returns a change that is staged. Its Close closes the area.
+	WholeChange(a *Area, st change.Staged) (Change, error)
+}
+
+// A Writer makes changes of a store's whole files for the journal that owns them. It is a [mend/txn.Store].
+type Writer struct {
+	Store
+	Owner string
+}
+
+// open returns the area and the change in it. With prepare the change is staged first.
+func (w Writer) open(ctx context.Context, st *change.Staged, prepare bool) (*Area, Change, error) {
+	a, err := w.Area(w.Owner)
+	if err != nil {
+		return nil, nil, err
+	}
+	if prepare {
+		err = w.StageWhole(ctx, a, st)
+	}
+	var c Change
+	if err == nil {
+		c, err = w.WholeChange(a, *st)
+	}
+	if err != nil {
+		a.Close()
+		return nil, nil, err
+	}
+	return a, c, nil
+}
+
+// Prepare checks and stages a change.
+func (w Writer) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
+	st := change.Staged{Store: w.ID(), Ops: p.Ops}
+	_, c, err := w.open(ctx, &st, true)
+	if err == nil {
+		err = c.Check(ctx)
+		c.Close()
+	}
+	if err != nil {
+		err = fmt.Errorf("preparing a change of %s: %w", w.ID().Root, err)
+	}
+	return st, err
+}
+
+// Commit makes a change.
+func (w Writer) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
+	a, c, err := w.open(ctx, &st, false)
+	if err != nil {
+		return change.Outcome{State: change.Aborted, Cause: err}, nil
+	}
+	defer c.Close()
+	out, err := a.Run(ctx, c)
+	if out.Cause != nil {
+		out.Cause = fmt.Errorf("changing %s: %w", w.ID().Root, out.Cause)
+	}
+	return out, err
+}
+
+// Settle finds out how far a change came, and finishes or reverts it.
+func (w Writer) Settle(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
+	a, c, err := w.open(ctx, &st, false)
+	if err == nil {
+		defer c.Close()
+		out, err = a.Settle(ctx, c)
+	}
+	if err != nil {
+		err = fmt.Errorf("settling a change of %s: %w", w.ID().Root, err)
+	}
+	return out, err
+}
+
+// Discard removes the empty folders of a change, and what killed processes have built. What is kept stays.
+func (w Writer) Discard(context.Context, change.Staged) error {
+	a, err := w.Area(w.Owner)
+	if err != nil {
+		return err
+	}
+	defer a.Close()
+	return a.Discard()
+}
+
+// Sweep removes what the owner has beside the store, except what is needed for ops, and returns how many bytes that was: what
+// forgotten changes have taken away, and what a killed process has built. With dry it removes nothing.
+func (w Writer) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
+	a, err := w.Area(w.Owner)
+	if err != nil {
+		return 0, err
+	}
+	defer a.Close()
+	return a.Sweep(ctx, needed, dry)
+}
+
+// CheckKept returns an error if what ops took away is not kept whole beside the store.
+func (w Writer) CheckKept(ctx context.Context, ops []change.Op) error {
+	_, c, err := w.open(ctx, &change.Staged{Store: w.ID(), Ops: ops}, false)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.CheckKept(ctx)
+}
+
+// Keeps reports whether what an op took away, or brought back, is kept beside the store, by any owner.
+func (w Writer) Keeps(op change.OpInfo) bool {
+	a, err := w.Area("")
+	if err != nil {
+		return false
+	}
+	defer a.Close()
+	return a.Keeps(op)
+}
