@@ -70,7 +70,7 @@ fuzz-keep: # what this machine found last, which is the hardest to find again, g
 faults: # every verb that writes, killed and failed at every call; as root also power cuts and full disks. FAULTS=sample: at every thirtieth
 	FAULTTEST=$(FAULTS) go test -count=1 -timeout 30m -parallel 4 ./internal/test/faulttest
 
-faults-table: # the same, and the table in docs/verified.md
+faults-table: # the same, and the table in testdata/found.md
 	FAULTTEST=full go test -count=1 -timeout 30m -parallel 4 ./internal/test/faulttest -update
 
 torture: # every error, every loss of power, every pair of cuts, a crowd, damaged journals, fuzzing: for a night
@@ -96,7 +96,7 @@ e2e-codex:
 	go test -tags e2e -count=1 -timeout 60m -v -run Real ./agent/codex -codex $(or $(VERSION),0.171.0)
 	go test -tags e2e -count=1 -timeout 10m -v -run RealCodex ./cmd/mend -codex $(or $(VERSION),0.171.0)
 
-e2e-providers: # every damage with every provider: mend and the real OpenCode; writes docs/verified-providers.md
+e2e-providers: # every damage with every provider: mend and the real OpenCode; writes cmd/mend/testdata/providers.md
 	go test -tags e2e -count=1 -timeout 60m -run Providers ./internal/test/opencode
 	go test -tags e2e -count=1 -timeout 180m -v -run TestProviders ./cmd/mend -update
 
@@ -118,7 +118,7 @@ docs: build # the pictures and docs/configuration.md; needs asciinema, npm for s
 	node docs/cast.mjs bin/demo.cast
 	npx --yes svg-term-cli --in bin/demo.cast --out docs/demo.svg --window --width 100 --height 46
 
-dist: # what a release holds, into bin/dist; docs/release.md
+dist: # what a release holds, into bin/dist; CONTRIBUTING.md
 	cd tools/dist && go run .
 
 # A package that uses text/template costs 2.7 MB: it calls methods by name, so the linker keeps all methods.

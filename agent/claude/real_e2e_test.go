@@ -23,7 +23,10 @@ import (
 	"mend/repair"
 )
 
-var version = flag.String("claude", fixture.Versions[0], "the version of Claude Code to run")
+var (
+	version = flag.String("claude", fixture.Versions[0], "the version of Claude Code to run")
+	update  = flag.Bool("update", false, "write internal/test/claude/outcomes.tsv")
+)
 
 const prompt = "one more"
 

@@ -69,7 +69,7 @@ func twiceCases() (all []twiceCase) {
 
 // TestTwice does everything twice: a repair, its undo, its redo; a repair by the plugin and by a command; one that is
 // interrupted before each call that changes the disk; one by two processes at once. It writes what it finds into
-// docs/verified.md. The last two are done for the first damage of each class in each store.
+// testdata/found.md. The last two are done for the first damage of each class in each store.
 func TestTwice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it repairs hundreds of sessions")
@@ -427,7 +427,7 @@ func (w *twice) twoProcesses(mended map[string]string) {
 	}
 }
 
-// The lines around the table in docs/verified.md.
+// The lines around the table in testdata/found.md.
 const (
 	twiceBegin = "<!-- twice: written by MEND_SWEEP=all TestTwice -update -->\n"
 	twiceEnd   = "<!-- end of twice -->\n"
@@ -437,7 +437,7 @@ func (r *twiceRow) String() string {
 	return fmt.Sprintf("| %s | %s | %s | %d | plan empty, no entry, bytes equal | refused, bytes equal | refused, bytes equal | once | once | once |\n", r.class, r.agent, r.store, r.cases)
 }
 
-// checkPage compares the rows with docs/verified.md; of a sample only whether they are there.
+// checkPage compares the rows with testdata/found.md; of a sample only whether they are there.
 func (rs *twiceRows) checkPage(t *testing.T) {
 	t.Helper()
 	if t.Failed() {
@@ -449,7 +449,7 @@ func (rs *twiceRows) checkPage(t *testing.T) {
 		for _, key := range slices.Sorted(maps.Keys(rs.rows)) {
 			row := rs.rows[key]
 			if start := fmt.Sprintf("| %s | %s | %s |", row.class, row.agent, row.store); !storetest.AllCases() && !strings.Contains(was, start) {
-				t.Errorf("docs/verified.md has no row %q", start)
+				t.Errorf("testdata/found.md has no row %q", start)
 			}
 			b.WriteString(row.String())
 		}
@@ -463,11 +463,11 @@ func (rs *twiceRows) checkPage(t *testing.T) {
 	})
 }
 
-// checkTable compares the table between two lines of docs/verified.md with what was found: the table that is right, and in
+// checkTable compares the table between two lines of testdata/found.md with what was found: the table that is right, and in
 // what they differ. With -update it writes that.
 func checkTable(t *testing.T, begin, end string, found func(was string) (now string, differ []string)) {
 	t.Helper()
-	const page = "../../docs/verified.md"
+	const page = "../../testdata/found.md"
 	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -475,7 +475,7 @@ func checkTable(t *testing.T, begin, end string, found func(was string) (now str
 	head, rest, begins := strings.Cut(string(data), begin)
 	was, tail, ends := strings.Cut(rest, end)
 	if !begins || !ends {
-		t.Fatalf("docs/verified.md has no place for %s", begin)
+		t.Fatalf("testdata/found.md has no place for %s", begin)
 	}
 	now, differ := found(was)
 	switch {
@@ -484,6 +484,6 @@ func checkTable(t *testing.T, begin, end string, found func(was string) (now str
 			t.Fatal(err)
 		}
 	case len(differ) > 0:
-		t.Errorf("the table in docs/verified.md is not what was found; -update writes it:\n%s", strings.Join(differ, "\n"))
+		t.Errorf("the table in testdata/found.md is not what was found; -update writes it:\n%s", strings.Join(differ, "\n"))
 	}
 }

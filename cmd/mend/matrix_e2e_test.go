@@ -111,7 +111,7 @@ func changedIDs(whole, damaged []damage.Record) []string {
 	return ids
 }
 
-// A cellTable has what was found of some rows in some columns of a table in docs/verified.md.
+// A cellTable has what was found of some rows in some columns of a table in testdata/found.md.
 type cellTable struct {
 	title         string
 	rows, columns []string // in their order
@@ -159,7 +159,7 @@ func (m *cellTable) merge(was string) (table string, differ []string) {
 	return b.String() + "\n", differ
 }
 
-// The lines around the matrix in docs/verified.md.
+// The lines around the matrix in testdata/found.md.
 const (
 	matrixBegin = "<!-- matrix: written by TestMatrix -update -->\n"
 	matrixEnd   = "<!-- end of matrix -->\n"

@@ -163,7 +163,7 @@ func shown(listed, sent, whole bool) string {
 
 const wholeThere = "listed, continued"
 
-// The lines around what the programs show in docs/verified.md.
+// The lines around what the programs show in testdata/found.md.
 const (
 	movedBegin = "<!-- moves: written by the tests of TestMove -update -->\n"
 	movedEnd   = "<!-- end of moves -->\n"

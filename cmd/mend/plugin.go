@@ -87,7 +87,7 @@ does so only if that loses nothing that can be read. What only the provider can 
 repaired after its error; then send your prompt again. Each repair can be undone ("mend log",
 "mend undo"). "mend config" lists the settings.`
 	cmd.Example = `  mend install
-  mend install --hooks all            also guard writes, change models that fail, and more (docs/hooks.md)
+  mend install --hooks all            also guard writes, change models that fail, and more (docs/running.md)
   mend install --agent kilo           only for Kilo
   mend install --agent claude --keep  also copy each session (mend keep --help)
   mend install --remove`

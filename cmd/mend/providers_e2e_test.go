@@ -19,7 +19,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// pageVersion is the version that docs/verified-providers.md is about.
+// pageVersion is the version that testdata/providers.md is about.
 const pageVersion = "1.18.33"
 
 var providersVersion = flag.String("opencode", pageVersion, "the version of OpenCode that TestProviders asks, one with a database")
@@ -28,7 +28,7 @@ var providersVersion = flag.String("opencode", pageVersion, "the version of Open
 // reports what the real program and its provider do, that the session goes on after mend
 // repair, or after mend fix --error with the provider's text where only that can know, and
 // that after mend undo the store is identical. A short run takes [damage.Everyday], another one
-// also the damages of the other tests. -update writes docs/verified-providers.md.
+// also the damages of the other tests. -update writes testdata/providers.md.
 func TestProviders(t *testing.T) {
 	p := opencode.ServeProviders(t, *providersVersion)
 	t.Setenv("XDG_CONFIG_HOME", p.ConfigHome()) // mend reads the settings of the program
@@ -134,7 +134,7 @@ func (c providerTrial) repair(ts *testStore, k damage.ProviderKind, before openc
 	last, how := before, "fixed"
 	args := []string(nil)
 	if isVendorRule(before.Verdict, c.setting) {
-		args, how = []string{"--latent"}, "fixed with --latent"
+		args, how = []string{"--at-risk"}, "fixed with --at-risk"
 	}
 	if ts.repair(c, args...) {
 		last = c.prompt(ts)
@@ -234,8 +234,8 @@ const notRun = "not run"
 const providersHead = `# Damages and providers
 
 Each damage in a session of each provider, with the real OpenCode ` + pageVersion + ` and strict endpoints on loopback: whether the next prompt is answered
-(alive), refused (the code of the rule in [providers.md](providers.md)), never sent (dead), or asked again and again (endless), and what ` + "`mend fix`" + ` makes of it. *fixed by
-its error*: only the provider can know, and ` + "`mend fix --error`" + ` with its text helps. *fixed with --latent*: only some vendors refuse. A dash: the
+(alive), refused (the code of the rule in [providers.md](../../../docs/providers.md)), never sent (dead), or asked again and again (endless), and what ` + "`mend fix`" + ` makes of it. *fixed by
+its error*: only the provider can know, and ` + "`mend fix --error`" + ` with its text helps. *fixed with --at-risk*: only some vendors refuse. A dash: the
 damage changes nothing there. ` + "`make e2e-providers`" + ` writes this page.
 
 `

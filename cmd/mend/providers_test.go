@@ -17,7 +17,7 @@ import (
 )
 
 // providersPage is the page that TestProviders writes.
-const providersPage = "../../docs/verified-providers.md"
+const providersPage = "testdata/providers.md"
 
 // providerSettings are the settings of damage.ProviderColumns, in their order.
 func providerSettings() (names []string) {
@@ -82,7 +82,7 @@ func checkProviderFate(t *testing.T, setting, verdict, message string, said scan
 }
 
 // TestProvidersPage checks that mend scan reports of each damage with each provider what the
-// real program did when docs/verified-providers.md was written. It runs a fixed sample unless
+// real program did when testdata/providers.md was written. It runs a fixed sample unless
 // MEND_SWEEP=all.
 func TestProvidersPage(t *testing.T) {
 	storetest.Long(t)

@@ -47,7 +47,7 @@ request ("mend config skip"), and sends no prompts. A session that Claude Code h
 only reported, because Claude Code would not see the change.
 
 Stores that appear later are followed too. Press Ctrl-C to end it. A unit that
-starts it when you log in: docs/watch.md.`,
+starts it when you log in: docs/running.md.`,
 		Example: `  mend watch                       follow all stores
   mend watch --agent claude        follow the stores of Claude Code`,
 		Args: noArgs,

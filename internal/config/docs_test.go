@@ -27,7 +27,7 @@ A later source overrides an earlier one:
 An unknown key or an invalid value in the file or the environment is left out, and the rest is used: ` + "`mend config`" + ` fails and names the nearest key or
 the allowed values, ` + "`mend`" + ` and ` + "`hook.log`" + ` have a note. In ` + "`--set`" + ` it is an error. Keys of oh-my-opencode that mend has no setting for
 are noted and ignored. ` + "`MEND_DEBUG=true`" + ` logs more. From ` + "`hooks`" + ` on the settings are about what repairs no
-session ([hooks.md](hooks.md)); they need the plugin.
+session ([running.md](running.md#the-other-hooks)); they need the plugin.
 
     {
       // ~/.config/mend/config.json

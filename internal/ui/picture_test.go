@@ -15,7 +15,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A demoBackend has the sessions of the pictures in docs/ui.md.
+// A demoBackend has the sessions of the pictures in docs/faults.md.
 type demoBackend struct{ fakeBackend }
 
 func newDemo() *demoBackend {

@@ -1,6 +1,6 @@
 // Dist builds what a release of mend holds: binaries, archives, packages of Debian, RPM and npm, a
 // Homebrew formula, a Scoop manifest, an SBOM and checksums. The same commit and the same Go give
-// the same bytes. docs/release.md says what each file is for.
+// the same bytes. CONTRIBUTING.md says what each file is for.
 //
 //	go run . [-root DIR] [-o DIR] [-platforms OS/ARCH,...] [-version VERSION]
 //	go run . -rename-module    set the module path to the one in project.env

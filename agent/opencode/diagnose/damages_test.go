@@ -155,7 +155,7 @@ func TestRenumberedIsNotFixed(t *testing.T) {
 	}
 }
 
-// That a newer version heals a fault is said where the real program went on with that damage (docs/verified.md), and nowhere
+// That a newer version heals a fault is said where the real program went on with that damage (testdata/found.md), and nowhere
 // else; each rule that says so has such a damage.
 func TestHealed(t *testing.T) {
 	missing := map[string]bool{}

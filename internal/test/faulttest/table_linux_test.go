@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of what was found into docs/verified.md")
+var update = flag.Bool("update", false, "write the table of what was found into testdata/found.md")
 
 // A sweepResult counts the outcomes of one sweep.
 type sweepResult struct {
@@ -86,15 +86,15 @@ func (tb *table) merge(was string) string {
 	return s.String()
 }
 
-// The marks around the table in docs/verified.md.
+// The marks around the table in testdata/found.md.
 const (
 	tableBegin = "<!-- faults: written by make faults-table -->\n"
 	tableEnd   = "<!-- end of faults -->\n"
 )
 
-// publish writes the table into docs/verified.md.
+// publish writes the table into testdata/found.md.
 func (tb *table) publish() error {
-	const page = "../../../docs/verified.md"
+	const page = "../../../testdata/found.md"
 	data, err := os.ReadFile(page)
 	if err != nil {
 		return err
