@@ -10,9 +10,9 @@ import (
 	"mend/internal/stage"
 )
 
-// Abandoned returns the paths below the root of the staging folders of all journals except
-// owner. Each belongs to a change that another mend is making, or to one that was
-// interrupted and has lost its journal. Only that journal has the change.
+// Abandoned returns the paths below the root of the staging folders of all journals except owner.
+// Each belongs to a change that another mend is making, or to an interrupted change that only a
+// lost journal records.
 func (s *Store) Abandoned(owner string) ([]string, error) {
 	root, err := s.openRoot()
 	if err != nil {

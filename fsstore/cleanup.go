@@ -10,15 +10,15 @@ import (
 	"mend/internal/stage"
 )
 
-// cleanUp removes what a crash left of earlier changes of this owner, except in the folders of
-// those that are undecided.
+// cleanUp removes what a crash left of earlier changes of this owner, except the folders of
+// undecided changes.
 func (tx *transaction) cleanUp(undecided []string) error {
 	return tx.own.Clean(undecided, isNumber, tx.cleanStage)
 }
 
-// cleanStage empties a staging folder that no change needs, and removes it if it is empty
-// then. It removes only our own files, and moves a staged file that another program wrote
-// into to the kept files.
+// cleanStage empties a staging folder that no change needs, and removes it once it is empty. It
+// removes only mend's own files, and moves a staged file that another program wrote into to the
+// kept files.
 func (tx *transaction) cleanStage(p string) error {
 	return tx.own.Empty(p, func(d *safedir.Dir, name string) error {
 		ours, written, err := tx.classify(d, name)
@@ -40,9 +40,9 @@ func (tx *transaction) cleanStage(p string) error {
 	})
 }
 
-// classify examines a name in a staging folder. ours is true if it never took part in an
-// exchange or has the content that its name says; written is true if it is a file that
-// another program wrote into. Both may be false.
+// classify examines a name in a staging folder. ours is true if the file never took part in an
+// exchange or has the content that its name promises; written is true if another program wrote into
+// the file. Both may be false.
 func (tx *transaction) classify(d *safedir.Dir, name string) (ours, written bool, err error) {
 	stem, restaged := strings.CutSuffix(name, stage.Unfinished)
 	hashes, isSlot := stagedHashes(stem)
@@ -60,7 +60,7 @@ func (tx *transaction) classify(d *safedir.Dir, name string) (ours, written bool
 	return ours, !ours, nil
 }
 
-// removeStage removes what a failed Prepare made.
+// removeStage removes the files of a failed Prepare.
 func (tx *transaction) removeStage() error {
 	return tx.cleanStage(cmp.Or(tx.stagePath, tx.own.OwnerDir()+"/0") + stage.Unfinished)
 }

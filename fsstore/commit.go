@@ -9,10 +9,9 @@ import (
 	"mend/internal/safedir"
 )
 
-// Commit puts every Post in place, one exchange after the other, and returns when all of
-// it is durable. If a record holds something else, ctx ends or a call fails, it puts
-// everything back, durably: the Outcome is Aborted, with either the conflicts or the
-// cause.
+// Commit puts every Post in place, one exchange after another, and returns when all of it is
+// durable. If a record holds something else, ctx ends or a call fails, it durably reverts every
+// exchange: the Outcome is Aborted, with either the conflicts or the cause.
 //
 // An error means that the change is undecided: call Settle.
 func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
@@ -41,8 +40,8 @@ func (tx *transaction) commit(ctx context.Context) (change.Outcome, error) {
 			return tx.abort(i+1, fmt.Errorf("%v %s: %w", op.Ref.Kind, op.Ref, err))
 		}
 	}
-	// All names are changed. A power cut here may still bring back any of the old ones;
-	// Settle then finishes.
+	// All names are changed. After a power cut any of them may still be the old name; Settle then
+	// finishes.
 	if err := tx.barrier(tx.ops); err != nil {
 		return change.Outcome{}, err
 	}
@@ -52,7 +51,7 @@ func (tx *transaction) commit(ctx context.Context) (change.Outcome, error) {
 	return change.Outcome{State: change.Committed, Kept: tx.keptPaths()}, nil
 }
 
-// apply makes one op.
+// apply carries out one op.
 func (tx *transaction) apply(op fileOp) error {
 	switch {
 	case !op.isFolder():
@@ -71,8 +70,7 @@ func (tx *transaction) abort(n int, cause error) (change.Outcome, error) {
 		return out, errors.Join(cause, err)
 	}
 	if out.State != change.Aborted {
-		// Another program wrote over what was just put in place. Settle decides about
-		// that.
+		// Another program wrote over a new file. Settle decides about it.
 		return out, cause
 	}
 	if len(out.Conflicts) == 0 {
@@ -81,10 +79,9 @@ func (tx *transaction) abort(n int, cause error) (change.Outcome, error) {
 	return out, nil
 }
 
-// keepLateWrites keeps what another program wrote into a file after its exchange, through
-// a descriptor that it opened before. Discard checks each file again just before it
-// removes it; what is found here is also in the journal. A file that cannot be read stays
-// where it is.
+// keepLateWrites keeps bytes that another program wrote into a file after its exchange, through a
+// descriptor that it had opened earlier. Files kept here are also listed in the journal; Discard
+// checks each file again just before it removes it. A file that cannot be read stays in place.
 func (tx *transaction) keepLateWrites() error {
 	written := make([]bool, len(tx.ops))
 	var err error

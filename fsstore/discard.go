@@ -10,13 +10,13 @@ import (
 	"mend/internal/stage"
 )
 
-// Discard removes what Prepare left: the staged files that hold a Pre or a Post of st, and
-// then the empty folders. With the zero Staged it removes what is left of all changes of
+// Discard removes the files that Prepare left: the staged files that hold a Pre or a Post of st,
+// and then the empty folders. With the zero Staged it removes the staged files of all changes of
 // this owner; all of them must be decided.
 //
-// It reads each staged file just before it removes it. A file that another program wrote
-// into, through a descriptor that it opened before, is moved to the kept files, and
-// reported by the Note of the options. A file that cannot be read stays where it is.
+// It reads each staged file just before it removes it. A file that another program wrote into,
+// through a descriptor that it had opened earlier, is moved to the kept files and reported by the
+// Note of the options. A file that cannot be read stays in place.
 func (s *Store) Discard(ctx context.Context, st change.Staged) error {
 	if st.Dir == "" {
 		return s.cleanOwner()
@@ -80,8 +80,8 @@ func (tx *transaction) discard(ctx context.Context) error {
 	return tx.own.RemoveEmpty(tx.stageDir.Path)
 }
 
-// discardStaged removes a staged file that is ours, and reports whether another program
-// wrote into it.
+// discardStaged removes one of mend's staged files, and reports whether another program wrote into
+// it.
 func (tx *transaction) discardStaged(op fileOp) (written bool, err error) {
 	e, err := tx.stageDir.Read(&tx.buf, op.staged, op.limit())
 	switch {

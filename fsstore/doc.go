@@ -1,9 +1,9 @@
-// Package fsstore changes the files of a tree, one file per record, so that a change is
-// all or nothing, whatever happens meanwhile. A [Layout] says which path a record has.
+// Package fsstore changes the files of a tree, one file per record, so that a change is all or nothing even after a
+// crash or a concurrent write. A [Layout] maps records to paths.
 //
 // # Files of a change
 //
-// While a change is made, the root of the tree has a folder of ours:
+// During a change, the root of the tree has a folder of mend's own:
 //
 //	.mend/
 //	  {owner}/                                the id of a journal
@@ -18,25 +18,22 @@
 //
 // # How a change is made
 //
-// Prepare writes every new content into a staged file and waits for the disk. Commit
-// exchanges staged files and targets one by one, with a rename that neither unlinks nor
-// overwrites anything, and compares what came out. So a reader finds every file
-// complete at any time, and content that another program wrote is in the target, in the
-// staged file, or below kept. Another program may still write into a replaced file
-// through a descriptor that it opened before: Commit checks all of them again when the
-// change is on the disk, and Discard, after the outcome is in the journal, checks each
-// one just before it removes it. What a crash leaves is decided by content alone: see
-// the table at readState.
+// Prepare writes every new content into a staged file and waits for the disk. Commit exchanges staged files and
+// targets one by one, with a rename that neither unlinks nor overwrites anything, and compares what came out. So a
+// reader always finds every file complete, and content that another program wrote is in the target, in the staged
+// file, or below kept. Another program may still write into a replaced file through a descriptor that it had opened
+// earlier: Commit checks all of them again when the change is durable, and Discard, after the outcome is in the
+// journal, checks each one just before it removes it. After a crash, content alone decides: see the table at
+// readState.
 //
 // # Caveats
 //
-// Readers see the exchanges of one change one after the other. A replaced file keeps its
-// mode and, if mend runs as root, its owner; not its time stamps, extended attributes or
-// hard links (a file with several is refused). A file that a change moves to another folder keeps
-// its time, too.
+// Readers see the exchanges of one change one after another. A replaced file keeps its mode and, if mend runs as
+// root, its owner; not its time stamps, extended attributes or hard links (a file with several is refused). A file
+// that a change moves to another folder keeps its time, too.
 //
-// Where the system or the file system has no exchange, as Windows, FUSE and NFS, it is made by
-// three calls (see stage.Area.Exchange). Crashes are decided in the same way, and readers find
-// every file complete. Only a file that another program puts in the place of a record, or
-// creates under the name of a new one, between two of these calls is lost.
+// Where the system or the file system has no exchange, as on Windows, FUSE and NFS, three calls replace it (see
+// stage.Area.Exchange). Crashes are decided in the same way, and readers find every file complete. Only a file that
+// another program puts in the place of a record, or creates under the name of a new one, between two of these calls
+// is lost.
 package fsstore

@@ -9,18 +9,16 @@ import (
 	"mend/internal/stage"
 )
 
-// errForeign means that another program wrote a record at the same time. What it wrote is
-// in place.
+// errForeign means that another program wrote a record at the same time. Its content is in place.
 var errForeign = errors.New("changed by another program")
 
-// exchange puts the staged file in place of the target, and the target in place of the
-// staged file. o is op.Op or its inverse: the staged file holds o.Post, and the target
-// must hold o.Pre. If the target holds anything else, it is put back at once, and the
-// error is errForeign.
+// exchange swaps the staged file and the target. o is op.Op or its inverse: the staged file holds
+// o.Post, and the target must hold o.Pre. If the target holds anything else, it is put back at
+// once, and the error is errForeign.
 //
-// A crash here leaves one of the rows of [transaction.readState], since each call
-// exchanges two names or does nothing. The same holds for an error: only the content shows
-// whether the call took effect.
+// A crash leaves one of the rows of [transaction.readState], since each call either exchanges two
+// names or does nothing. The same holds for an error: only the content shows whether the call took
+// effect.
 func (tx *transaction) exchange(op fileOp, o change.Op) error {
 	d, err := tx.parent(op)
 	if err != nil {
@@ -57,8 +55,8 @@ func (tx *transaction) rename(d *safedir.Dir, op fileOp, o change.Op) error {
 }
 
 // revertExchange puts another program's content back in place. If that program wrote again
-// meanwhile, its newest content gets the place, the older one stays in the staged file,
-// and the error is not errForeign.
+// meanwhile, its newest content is put in place, the older content stays in the staged file, and
+// the error is not errForeign.
 func (tx *transaction) revertExchange(d *safedir.Dir, op fileOp, o change.Op) error {
 	if err := tx.rename(d, op, change.Op{Pre: o.Post, Post: o.Pre}); err != nil {
 		return err
@@ -73,7 +71,7 @@ func (tx *transaction) revertExchange(d *safedir.Dir, op fileOp, o change.Op) er
 	return errors.Join(errors.New("changed by another program, twice"), tx.rename(d, op, o))
 }
 
-// testExchange exchanges two files of ours to find out whether the file system can do it.
+// testExchange exchanges two of mend's files to find out whether the file system supports it.
 func (tx *transaction) testExchange() error {
 	for _, name := range probeNames() {
 		if err := tx.step("probe"); err != nil {
@@ -103,8 +101,8 @@ func probeNames() [2]string { return [2]string{"probe-1", "probe-2"} }
 
 func isProbe(name string) bool { return name == probeNames()[0] || name == probeNames()[1] }
 
-// makeFolder puts a folder in place. If there is one already, it stays, and so does the
-// staged folder, which shows that the folder is not ours.
+// makeFolder puts a folder in place. If the folder already exists, it stays, and so does the staged
+// folder, which shows that another program made the folder.
 func (tx *transaction) makeFolder(op fileOp, image *change.Image) error {
 	d, err := tx.parent(op)
 	if err != nil {

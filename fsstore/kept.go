@@ -23,8 +23,8 @@ func (tx *transaction) keepFile(from *safedir.Dir, name, prefix string, step fun
 	return tx.own.Keep(from, name, prefix, keptSuffix, step)
 }
 
-// keepWritten keeps the staged files that another program wrote into, and returns their
-// paths when that is durable. written has a value for each op.
+// keepWritten keeps the staged files that another program wrote into, and durably so before it returns their paths.
+// written has a value for each op.
 func (tx *transaction) keepWritten(written []bool) (paths []string, err error) {
 	for i, op := range tx.ops {
 		if !written[i] {
@@ -42,21 +42,20 @@ func (tx *transaction) keepWritten(written []bool) (paths []string, err error) {
 	return paths, tx.barrier(nil)
 }
 
-// noteKept reports files that were kept after the outcome was in the journal.
+// noteKept reports files that were kept after the outcome was written to the journal.
 func (tx *transaction) noteKept(paths []string) {
 	for _, p := range paths {
 		tx.note(fmt.Sprintf("another program wrote into a file that was just replaced; its bytes are in %s/%s", tx.id.Root, p))
 	}
 }
 
-// latePrefix returns the prefix of the name of a kept file of a change that another
-// process decided.
+// latePrefix returns the name prefix of a kept file whose change another process decided.
 func latePrefix(dir, staged string) string {
 	return fmt.Sprintf("late.%.12s.", hash([]byte(dir+"/"+staged)))
 }
 
-// keptPrefix returns the prefix of the names of the kept files of op. It contains the id
-// of the record, for people, and a hash of the staged file, for keptPaths.
+// keptPrefix returns the name prefix of the kept files of op. It contains the id of the record, for people, and a hash
+// of the staged file, for keptPaths.
 func (tx *transaction) keptPrefix(op fileOp) string {
 	name := op.Ref.ID()
 	if op.Ref.Kind == change.KindFile { // its path may be too long, or contain a slash
@@ -65,8 +64,8 @@ func (tx *transaction) keptPrefix(op fileOp) string {
 	return fmt.Sprintf("%s.%.12s.", name, hash([]byte(tx.stagePath+"/"+op.staged)))
 }
 
-// keptPaths returns the paths below the root of all kept files of the change. It returns
-// the same after a Settle that was interrupted and repeated.
+// keptPaths returns the paths below the root of all kept files of the change. The result is the same after a Settle
+// that was interrupted and repeated.
 func (tx *transaction) keptPaths() (paths []string) {
 	if len(tx.keptNames()) == 0 {
 		return nil
@@ -83,8 +82,8 @@ func (tx *transaction) hasKept(op fileOp) bool {
 	return len(tx.keptNames()) > 0 && len(tx.keptNames()[tx.keptPrefix(op)]) > 0
 }
 
-// keptNames returns the names of all kept files, by their prefixes; none if they cannot be listed. They are listed once, and again
-// after one was added.
+// keptNames returns the names of all kept files, by prefix; none if they cannot be listed. The list is cached until a
+// file is added.
 func (tx *transaction) keptNames() map[string][]string {
 	if tx.kept != nil {
 		return tx.kept

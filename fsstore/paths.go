@@ -8,12 +8,12 @@ import (
 	"mend/change"
 )
 
-// Paths is a [Layout] of plain paths: each file is a record of its own, named by its path below the root. Its value names what the
-// files belong to, in the journal: it is the session of every ref and of every plan.
+// Paths is a [Layout] of plain paths: each file is a record, named by its path below the root. The value of Paths is
+// the session of every ref and plan, which the journal records.
 type Paths string
 
-// Ref returns the ref of the file at a path with slashes below the root. [change.Ref.Validate] refuses a path that leads out of
-// the root or has a hidden element.
+// Ref returns the ref of the file at a slash-separated path below the root. [change.Ref.Validate] refuses a path that
+// leads out of the root or has a hidden element.
 func (s Paths) Ref(path string) change.Ref {
 	return change.Ref{Kind: change.KindFile, Session: string(s), Part: path}
 }

@@ -16,15 +16,14 @@ import (
 	"mend/internal/stage"
 )
 
-// Prepare checks that every record holds its op's Pre, content and permissions, and writes
-// every Post into the staging folder, durably. The Staged has one more op for each missing
-// folder that a new record needs.
+// Prepare checks that every record holds its op's Pre, content and permissions, and durably writes every Post
+// into the staging folder. The Staged has one more op for each missing folder that a new record needs.
 //
-// No record changes, and on an error nothing stays. A crash leaves a staging folder, which
-// the next Prepare of the same owner removes.
+// No record changes, and on an error nothing stays. A crash leaves a staging folder, which the next Prepare
+// of the same owner removes.
 //
-// The error is or wraps a [*change.ConflictError] with all records that hold something
-// else; [change.ErrInvalid] if an op has no place in the tree.
+// The error is or wraps a [*change.ConflictError] with all records that hold something else, or
+// [change.ErrInvalid] if an op has no place in the tree.
 func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
 	st, err := s.prepare(ctx, p)
 	var conflict *change.ConflictError
@@ -92,8 +91,8 @@ func (tx *transaction) compareAll(ctx context.Context) error {
 	return nil
 }
 
-// keepTimes gives a file that the change makes the time of the one with the same name that it removes, if one
-// of them begins with the content of the other: it is that file, in another folder.
+// keepTimes finds files that the change moves to another folder: a new file and a removed file of the same
+// name, where one begins with the content of the other. The new file gets the time of the removed one.
 func (tx *transaction) keepTimes() {
 	removed := map[string][]*fileOp{}
 	for i := range tx.ops {
@@ -114,8 +113,8 @@ func (tx *transaction) keepTimes() {
 	}
 }
 
-// compare compares one record with its Pre, and remembers the owner of its file. The
-// record must be on the given device.
+// compare compares one record with its Pre, and records the owner of its file. The record must be on the
+// given device.
 func (tx *transaction) compare(op *fileOp, device uint64) (*change.Conflict, error) {
 	e, why, err := tx.readTarget(&tx.buf, *op, tx.opt.MaxRecord)
 	on := e
@@ -139,9 +138,8 @@ func (tx *transaction) compare(op *fileOp, device uint64) (*change.Conflict, err
 	return c, nil
 }
 
-// conflict returns the conflict if the target, as [transaction.readTarget] returned it, is
-// not as the op expects it, else nil. A folder may exist or not, as long as nothing else
-// has its name.
+// conflict returns the conflict if the target, as [transaction.readTarget] returned it, differs from what the
+// op expects, else nil. A folder may exist or not, as long as nothing else has its name.
 func (tx *transaction) conflict(op fileOp, e *safedir.Entry, why string) *change.Conflict {
 	switch {
 	case op.isFolder():
@@ -157,7 +155,7 @@ func (tx *transaction) conflict(op fileOp, e *safedir.Entry, why string) *change
 	return &change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Now: imageOf(e), Why: why}
 }
 
-// nearestDir returns the entry of the folder at p, or of its first parent that exists.
+// nearestDir returns the entry of the folder at p, or of its nearest existing parent.
 func (tx *transaction) nearestDir(p string) (safedir.Entry, error) {
 	for ; ; p = path.Dir(p) {
 		d, err := tx.root.Sub(p)
@@ -172,8 +170,8 @@ func (tx *transaction) nearestDir(p string) (safedir.Entry, error) {
 	}
 }
 
-// addFolders adds an op for each missing folder, and sorts the ops: folders to make first,
-// parents before children; folders to remove last, children before parents.
+// addFolders adds an op for each missing folder, and sorts the ops: new folders first, parents before
+// children; removed folders last, children before parents.
 func (tx *transaction) addFolders() error {
 	for _, op := range slices.Clone(tx.ops) {
 		if op.Pre != nil || op.isFolder() {

@@ -12,9 +12,9 @@ import (
 	"mend/internal/safedir"
 )
 
-// Read returns what the records hold, in the order of refs: nil for one that does not
-// exist, and an image with type bits in its mode, which equals no image of a plan, for one
-// that is not a regular file or too large.
+// Read returns the content of the records, in the order of refs: nil for a missing record. A record
+// that is too large or not a regular file gets an image with type bits in its mode, which equals no
+// image of a plan.
 //
 // The error is about the first record that cannot be read.
 func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
@@ -42,7 +42,8 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 	return images, nil
 }
 
-// CheckLinks returns a [*change.LinkedError] about the first record whose file has several names.
+// CheckLinks returns a [*change.LinkedError] about the first record whose file has several hard
+// links.
 func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	root, err := s.openRoot()
 	if err != nil {
@@ -68,9 +69,8 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	return nil
 }
 
-// readTarget reads the target of op if it has at most max bytes. If the folder of the
-// target is missing or is not a folder, the entry is the zero one and why says so. b may
-// be nil.
+// readTarget reads the target of op if it has at most max bytes. If the folder of the target is
+// missing or is not a folder, the entry is zero and why says so. b may be nil.
 func (tx *transaction) readTarget(b *safedir.Buffer, op fileOp, max int64) (e safedir.Entry, why string, err error) {
 	d, err := tx.parent(op)
 	var strange *safedir.NotFolderError

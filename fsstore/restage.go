@@ -9,9 +9,8 @@ import (
 	"mend/internal/stage"
 )
 
-// restage makes the staged files hold what must be put back in place of the targets that hold
-// a Post. It writes missing ones again, durably, into new files, and keeps another program's
-// content that is in their place.
+// restage writes the staged files that rollBack needs for targets that hold a Post. It durably
+// writes missing ones into new files, and keeps another program's content that is in the way.
 //
 // A crash here leaves unfinished files, which the next Settle writes again, or complete
 // staged files. No record changes.
@@ -52,8 +51,8 @@ func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp) (wrote bool,
 	if err != nil {
 		return false, err
 	}
-	// What an exchange took out stays in the staged file until revertOne puts it back. In
-	// any other case the content is in the way.
+	// The content that an exchange took out stays in the staged file until revertOne puts it back.
+	// In any other case the content is in the way.
 	if staged == otherContent && (target != postContent || op.Pre == nil) {
 		if _, err := tx.keepStaged(op); err != nil {
 			return false, err
@@ -70,8 +69,8 @@ func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp) (wrote bool,
 	return tx.rewriteStaged(b, op, want)
 }
 
-// rewriteStaged makes the staged file hold the image, or removes it for nil. Its present
-// content is known. It reports whether it wrote a file, which is unfinished then.
+// rewriteStaged writes the image into the staged file, or removes the file if want is nil. Its
+// present content is known. It reports whether it wrote a file, which is then still unfinished.
 func (tx *transaction) rewriteStaged(b *atomicfile.Barrier, op fileOp, want *change.Image) (wrote bool, err error) {
 	if err := tx.makeStageAgain(); err != nil {
 		return false, err

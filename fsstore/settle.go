@@ -11,13 +11,13 @@ import (
 	"mend/internal/safedir"
 )
 
-// Settle puts everything back, unless every Post is in its place: by what the records and the
-// staged files hold, see the table at [transaction.readState]. It works without the staging
+// Settle reverts the change unless every Post is in place. It decides by the content of the records
+// and the staged files, see the table at [transaction.readState]. It works without the staging
 // folder, too. It may be called any number of times, and interrupted at any point.
 //
-// The Outcome is Committed, Aborted, or Conflicted if another program wrote over a Post:
-// that record is left alone, and every other one is put back. An error means that the
-// change is still undecided.
+// The Outcome is Committed, Aborted, or Conflicted if another program wrote over a Post: that
+// record is left alone, and every other one is reverted. An error means that the change is still
+// undecided.
 func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	tx, err := s.resume(st)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 	return out, nil
 }
 
-// isDone reports whether every Post is in place, and nothing but a Pre came out.
+// isDone reports whether every Post is in place, and every staged file holds a Pre.
 func (tx *transaction) isDone() (bool, error) {
 	for _, op := range tx.ops {
 		if op.isFolder() {
@@ -61,15 +61,14 @@ func (tx *transaction) isDone() (bool, error) {
 	return true, nil
 }
 
-// isConcurrentChange reports whether a call failed because another program changed the
-// file or its folder, not because of a full or broken disk.
+// isConcurrentChange reports whether a call failed because another program changed the file or its
+// folder, rather than because of a full or broken disk.
 func isConcurrentChange(err error) bool {
 	var strange *safedir.NotFolderError
 	return errors.Is(err, errForeign) || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange)
 }
 
-// rollBack puts back every Pre that it can, the newest first, and returns when that is
-// durable.
+// rollBack durably puts back every Pre that it can, newest first.
 func (tx *transaction) rollBack(ctx context.Context, items []fileOp) (change.Outcome, error) {
 	out := change.Outcome{State: change.Aborted}
 	if err := tx.restage(ctx, items); err != nil {
@@ -90,8 +89,8 @@ func (tx *transaction) rollBack(ctx context.Context, items []fileOp) (change.Out
 	return out, err
 }
 
-// revertOne puts Pre in place. The error is errForeign if another program wrote there;
-// mixed is true then if it wrote over our Post.
+// revertOne puts Pre in place. The error is errForeign if another program wrote the record; mixed
+// reports whether it overwrote mend's Post.
 func (tx *transaction) revertOne(op fileOp) (mixed bool, err error) {
 	if op.isFolder() {
 		return false, tx.revertFolder(op)
@@ -125,7 +124,7 @@ func (tx *transaction) revertFolder(op fileOp) error {
 	}
 	if tx.stageDir != nil && !tx.lost {
 		if e, err := tx.stageDir.Stat(op.staged); err != nil || e.Exists {
-			return err // it existed before, or was never made
+			return err // the folder existed before, or was never made
 		}
 	}
 	return tx.removeFolder(op)

@@ -12,13 +12,12 @@ import (
 	"mend/internal/safedir"
 )
 
-// again ends the name of the staging folder that Settle makes where the first one is
-// lost. A staged file that is missing from it has no meaning.
+// again ends the name of the staging folder that Settle makes if the first one is lost. A staged
+// file missing from it proves nothing.
 const again = ".again"
 
-// stagedName returns the name of the staged file of op number i: the number, and the
-// hashes of all that the file may hold. So a file that is left over is recognised by its
-// content alone.
+// stagedName returns the name of the staged file of op number i: the number, and the hashes of the
+// contents that the file may hold. So a leftover file is recognised by its content alone.
 func stagedName(i int, o change.Op) string {
 	if o.Ref.Kind == change.KindFolder {
 		return fmt.Sprintf("%d-folder", i)
@@ -54,7 +53,7 @@ func isHash(s string) bool {
 	return s == "none" || len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// stageFile makes a staged file that holds the image, under the given name. It returns the
+// stageFile makes a staged file with the content of the image, under the given name. It returns the
 // open file, for the barrier; nil for a folder.
 func (tx *transaction) stageFile(op fileOp, name string, i *change.Image) (*os.File, error) {
 	if op.isFolder() {
@@ -99,8 +98,8 @@ func (tx *transaction) stageFolder(op fileOp, name string, i *change.Image) erro
 	return tx.setModeAndOwner(d.File(), op, i)
 }
 
-// setModeAndOwner gives a new file the exact mode of the image, whatever the umask, and as
-// root the owner of the file that it replaces.
+// setModeAndOwner gives a new file the exact mode of the image, whatever the umask, and, if mend
+// runs as root, the owner of the replaced file.
 func (tx *transaction) setModeAndOwner(f *os.File, op fileOp, i *change.Image) error {
 	if err := tx.stepItem("chmod", op); err != nil {
 		return err
@@ -124,8 +123,8 @@ func (tx *transaction) setModeAndOwner(f *os.File, op fileOp, i *change.Image) e
 	return f.Chmod(i.Mode.Perm())
 }
 
-// ownerOf returns the owner of the target; if it does not exist, of the nearest folder
-// above it.
+// ownerOf returns the owner of the target; if it does not exist, the owner of its nearest existing
+// parent folder.
 func (tx *transaction) ownerOf(op fileOp) (safedir.Owner, error) {
 	if op.owned {
 		return op.owner, nil

@@ -8,8 +8,8 @@ import (
 	"mend/internal/safedir"
 )
 
-// content classifies what a target or a staged file holds, relative to its op. A record
-// that does not exist is Pre if the op creates it, and Post if the op deletes it.
+// content classifies the content of a target or a staged file, relative to its op. A missing record
+// is Pre if the op creates it, and Post if the op deletes it.
 type content uint8
 
 const (
@@ -20,8 +20,8 @@ const (
 	noFolder     // the target of a delete does not exist, and neither does its folder
 )
 
-// readState returns what the target and the staged file of a record hold. Together
-// these say what has become of the op; nothing else is remembered across a crash:
+// readState classifies the target and the staged file of a record. Together they show what became of
+// the op; no other state survives a crash:
 //
 //	target  staged    what happened                       what Settle does
 //	Pre     Post      not exchanged                       -
@@ -42,19 +42,18 @@ const (
 //	folder  Pre, none exchanged, then the same            leave (c)
 //	        other     and what came out was another's     leave (c), keep the file
 //
-// For a create, Pre is that nothing exists, and for a delete, Post is; so each row
-// covers all three kinds of ops, and "exchange" is the rename that its kind has. One
-// row differs: a create takes nothing out, so any other content of its staged file is
-// kept, and then the staged file counts as missing.
+// The Pre of a create, and the Post of a delete, is a missing record; so each row covers all three
+// kinds of ops, and "exchange" is the rename that fits the kind. One row differs: a create takes
+// nothing out, so any other content of its staged file is kept, and then the staged file counts as
+// missing.
 //
-// (a) and (c) are conflicts. With (a) alone the
-// outcome is aborted, since the store then holds what it held before or what others
-// wrote; with a (c) it is conflicted. An exchange that takes out other content than it
-// should have is reverted at once and becomes a conflict, too.
+// (a) and (c) are conflicts. With (a) alone the outcome is aborted, since the store then has its old
+// content or content of other programs; with a (c) it is conflicted. An exchange that takes out other
+// content than expected is reverted at once and becomes a conflict, too.
 //
-// A target whose folder is missing, or is a link, counts as other: nothing may be put
-// there. But if the change itself makes or removes the folder, the target is only
-// absent, and what should be deleted is gone with its folder.
+// A target whose folder is missing, or is a link, counts as other: nothing may be put there. But if
+// the change itself makes or removes the folder, the target is only absent, and a record to be
+// deleted no longer exists.
 func (tx *transaction) readState(op fileOp) (target, staged content, err error) {
 	e, why, err := tx.readTarget(nil, op, op.limit())
 	if err != nil {
@@ -97,9 +96,9 @@ func contentOf(o change.Op, e *safedir.Entry) content {
 	return otherContent
 }
 
-// isTorn reports whether the file is what a power cut can leave of a Post that was not
-// durable: a prefix of its content, the rest missing or zero. It contains nothing that
-// another program wrote.
+// isTorn reports whether a power cut can have left the file from a Post that was not durable: a
+// prefix of its content, the rest missing or zero. Such a file contains nothing that another program
+// wrote.
 func isTorn(e *safedir.Entry, post *change.Image) bool {
 	if post == nil || !e.IsFile() || e.TooLarge || len(e.Data) > len(post.Data) {
 		return false
@@ -108,8 +107,8 @@ func isTorn(e *safedir.Entry, post *change.Image) bool {
 	return bytes.HasPrefix(post.Data, whole)
 }
 
-// matches reports whether the entry equals the image: missing for nil, a folder for the
-// image of a folder, else a regular file with the same content and permissions.
+// matches reports whether the entry equals the image: missing for nil, a folder for the image of a
+// folder, otherwise a regular file with the same content and permissions.
 func matches(e *safedir.Entry, i *change.Image) bool {
 	switch {
 	case i == nil:
@@ -120,8 +119,8 @@ func matches(e *safedir.Entry, i *change.Image) bool {
 	return e.IsFile() && !e.TooLarge && e.Mode.Perm() == i.Mode && bytes.Equal(e.Data, i.Data)
 }
 
-// imageOf returns the entry as an image, nil if it does not exist. Anything but a
-// readable regular file has type bits and no content, which no plan has.
+// imageOf returns the entry as an image, nil if it does not exist. Anything but a readable regular
+// file gets type bits and no content, which no plan has.
 func imageOf(e *safedir.Entry) *change.Image {
 	switch {
 	case !e.Exists:

@@ -5,21 +5,20 @@ import (
 	"mend/internal/safedir"
 )
 
-// A Layout maps the refs of records, folders and other files to paths below the root
-// of a tree. Paths use slashes. Different refs that a plan can have together must have
-// different paths.
+// A Layout maps the refs of records, folders and other files to paths below the root of a tree.
+// Paths use slashes. Different refs of one plan must have different paths.
 type Layout interface {
 	// Path returns the path of ref, and ref without the ids that its path does not
 	// contain. The error says that the tree has no place for ref.
 	Path(ref change.Ref) (string, change.Ref, error)
 	// Folder returns the ref of the folder at the first n names of the path of ref.
-	// ok is false if that folder must not be made for ref: it held something else
-	// than ref before, too.
+	// Folder returns the ref of the folder at the first n names of the path of ref. ok is false if
+	// the folder must not be made for ref, because it always has other content, too.
 	Folder(ref change.Ref, n int) (folder change.Ref, ok bool)
 }
 
-// A Store changes the files of one tree. It holds nothing open between calls and is
-// safe for concurrent use.
+// A Store changes the files of one tree. It holds nothing open between calls and is safe for
+// concurrent use.
 type Store struct {
 	id     change.StoreID
 	layout Layout
@@ -28,15 +27,14 @@ type Store struct {
 
 // Options configure a [Store].
 type Options struct {
-	// Owner is the id of the journal that changes are written to, and the name of the staging
-	// folder. [Store.Prepare] requires it.
+	// Owner is the id of the journal that records the changes, and the name of the staging folder.
+	// [Store.Prepare] requires it.
 	Owner string
-	// MaxRecord is the size in bytes of the largest record that is read; 0 for
-	// [change.MaxText].
+	// MaxRecord is the greatest size in bytes of a record that is read; 0 for [change.MaxText].
 	MaxRecord int64
-	// Note, if not nil, receives messages for the user: from Prepare if the file system
-	// cannot support the full promise of this package, and from Discard if it keeps
-	// what another program wrote, or cannot read a staged file.
+	// Note, if not nil, receives messages for the user: from Prepare if the file system cannot
+	// support the full promise of this package, and from Discard if it keeps content that another
+	// program wrote, or cannot read a staged file.
 	Note func(string)
 	// Step, if not nil, is called just before each call that changes the disk, with a
 	// description such as "exchange part msg_1/prt_1". If it returns an error, the

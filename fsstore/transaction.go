@@ -12,21 +12,21 @@ import (
 	"mend/internal/stage"
 )
 
-// A fileOp is an op with the paths of its target, the file that the agent reads, and of
-// its staged file. Each of the two holds what the other shall get.
+// A fileOp is an op with the paths of its target, the file that the agent reads, and of its staged
+// file. Commit swaps their contents.
 type fileOp struct {
 	change.Op
-	path      string // of the target, below the root
+	path      string // path of the target, below the root
 	dir, name string // both parts of path
 	staged    string // name of the staged file
 
 	owner safedir.Owner // of the target; valid if owned
 	owned bool          // the target existed when it was compared
-	was   int64         // the time of the last change of the target when it was compared
-	moved int64         // that of the file which the change moves to the target; 0 for none
+	was   int64         // mtime of the target when it was compared
+	moved int64         // mtime of the file that the change moves to the target; 0 for none
 }
 
-// timed returns the op, with the time of a file that it takes away, or that another time replaces.
+// timed returns the op with the mtime of a file that it removes or gives another mtime.
 func (op fileOp) timed(fresh bool) change.Op {
 	o := op.Op
 	if o.Pre != nil && !op.isFolder() && (fresh || o.Post == nil || o.Post.Time != 0) {
@@ -50,7 +50,7 @@ func (op fileOp) limit() int64 {
 	return int64(n)
 }
 
-// A transaction is one change while it is made.
+// A transaction is one change in progress.
 type transaction struct {
 	*Store
 	root      *safedir.Dir
@@ -58,15 +58,15 @@ type transaction struct {
 	stageDir  *safedir.Dir // staging folder; nil if there is none
 	stagePath string       // its path, as Prepare returned it
 	lost      bool         // the staging folder of Prepare is lost; stageDir is the one that Settle made
-	settling  bool         // after a crash: what was moved is not known
+	settling  bool         // after a crash: which names were changed is unknown
 	ops       []fileOp
 	folders   map[string]bool     // paths of the ops on folders
 	buf       safedir.Buffer      // for content that is compared and not kept
 	kept      map[string][]string // see keptNames; nil before they are read
 }
 
-// begin finds the paths of the ops and opens the root. The error wraps [change.ErrInvalid]
-// if an op has no path or two have the same.
+// begin finds the paths of the ops and opens the root. The error wraps [change.ErrInvalid] if an op
+// has no path or two ops have the same.
 func (s *Store) begin(ops []change.Op) (*transaction, error) {
 	tx := &transaction{Store: s, folders: map[string]bool{}}
 	seen := make(map[string]bool, len(ops))
@@ -94,7 +94,7 @@ func (tx *transaction) add(op fileOp) {
 	}
 }
 
-// locate finds the target of an op, and refuses what no file can hold.
+// locate finds the target of an op, and refuses content that no file can hold.
 func (s *Store) locate(o change.Op) (fileOp, error) {
 	p, ref, err := s.layout.Path(o.Ref)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *Store) locate(o change.Op) (fileOp, error) {
 	return op, nil
 }
 
-// resume continues a change that was staged before, possibly by another process. Its
-// staging folder may be lost.
+// resume continues a change that was staged earlier, possibly by another process. Its staging
+// folder may be lost.
 func (s *Store) resume(st change.Staged) (*transaction, error) {
 	if err := stage.Check(st, s.id, isNumber); err != nil {
 		return nil, err
@@ -176,8 +176,8 @@ func (s *Store) stepItem(verb string, op fileOp) error {
 // parent opens the folder of the target.
 func (tx *transaction) parent(op fileOp) (*safedir.Dir, error) { return tx.root.Sub(op.dir) }
 
-// barrier makes the names durable in all folders that the ops touch, and in our own: the other
-// end of each rename is there. The data has been durable since before any of these names changed.
+// barrier makes the names durable in all folders that the ops touch, and in mend's own, which have
+// the other end of each rename. The data was already durable before any of these names changed.
 func (tx *transaction) barrier(items []fileOp) error {
 	folders := []string{tx.stagePath, tx.stagePath + again, stage.Kept, stage.Dir, "."}
 	seen := map[string]bool{}
