@@ -13,13 +13,11 @@ import (
 	"mend/internal/stage"
 )
 
-// errForeign means that another program changed the transcript in another way than by
-// appending. What it wrote is in place.
+// errForeign means that another program changed the transcript other than by appending. Its content is in place.
 var errForeign = errors.New("changed by another program")
 
-// Commit appends the new lines, or exchanges the transcript with the staged one, and returns
-// when that is durable. If a record holds something else, or ctx ended, nothing is changed and
-// the Outcome is Aborted.
+// Commit appends the new lines, or exchanges the transcript with the staged one, and returns when that is durable. If a
+// record holds something else, or ctx ended, nothing is changed and the Outcome is Aborted.
 //
 // An error means that the change is undecided: call Settle.
 func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
@@ -55,11 +53,9 @@ func aborted(list []change.Conflict) change.Outcome {
 	return change.Outcome{State: change.Aborted, Conflicts: list}
 }
 
-// append makes the change by one write. size is the size of the transcript when the change was
-// prepared.
+// append makes the change with one write. size is the size of the transcript when the change was prepared.
 //
-// A crash or an error from the write on leaves all, a part or none of the block at the end
-// of the transcript.
+// A crash or an error during or after the write leaves all, a part or none of the block at the end of the transcript.
 func (tx *transaction) append(size int64) (change.Outcome, error) {
 	e, err := tx.readTarget()
 	if err != nil {
@@ -101,8 +97,8 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 	return change.Outcome{State: change.Committed}, tx.sync(f)
 }
 
-// isUnchanged reports whether f is still the transcript, and as long as e, which was compared with the ops: another program may have
-// written or replaced it since.
+// isUnchanged reports whether f is still the transcript and still as long as e, which was compared with the ops:
+// another program may have written or replaced it since.
 func (tx *transaction) isUnchanged(f *os.File, e safedir.Entry) (bool, error) {
 	open, err := safedir.StatFile(f)
 	if err != nil {
@@ -112,7 +108,7 @@ func (tx *transaction) isUnchanged(f *os.File, e safedir.Entry) (bool, error) {
 	return open.Size == e.Size && open.Ino == e.Ino && named.Ino == e.Ino, err
 }
 
-// hasNewline reports whether the ops have one on a newline to be written.
+// hasNewline reports whether an op adds a newline before the block.
 func (tx *transaction) hasNewline() bool {
 	for _, op := range tx.ops {
 		if op.newline != "" && op.Post != nil {
@@ -122,9 +118,8 @@ func (tx *transaction) hasNewline() bool {
 	return false
 }
 
-// restoreTime sets the time of the transcript's last change if it has the size: else another
-// program has written since. The lines are written, whether the system allows that or not, so
-// an error is only a note.
+// restoreTime restores the transcript's mtime if it still has the given size, that is, if no other program has written
+// since. The lines are already written, so an error is only a note.
 func (tx *transaction) restoreTime(mtime, size int64) {
 	e, err := tx.dir.Stat(tx.name)
 	if err == nil && (e.Size != size || e.Mtime == mtime) {
@@ -180,8 +175,7 @@ func (tx *transaction) commitReplace(stage string) (change.Outcome, error) {
 	return change.Outcome{State: change.Committed}, nil
 }
 
-// staged opens the staging folder and returns the name of its staged file; no folder if there
-// is none.
+// staged opens the staging folder and returns the name of its staged file. The folder is nil if it does not exist.
 func (tx *transaction) staged(stage string) (*safedir.Dir, string, error) {
 	d, err := tx.root.Sub(stage)
 	if err != nil {
@@ -208,12 +202,11 @@ func (tx *transaction) staged(stage string) (*safedir.Dir, string, error) {
 	return nil, "", nil
 }
 
-// exchange puts the staged file in place of the transcript, carries over what was appended
-// since, and returns when all is durable. The error is errForeign if the transcript held
-// something else; it is back in place then.
+// exchange puts the staged file in place of the transcript, carries over what was appended since, and returns when
+// everything is durable. The error is errForeign if the transcript held something else; it is then back in place.
 //
-// A crash before the exchange leaves the old transcript in place; after it, the new one,
-// while the staged file has what is not carried over yet.
+// A crash before the exchange leaves the old transcript in place; a crash after it, the new one, while the staged file
+// still has the lines that were not carried over.
 func (tx *transaction) exchange(d *safedir.Dir, name string) error {
 	if err := tx.step("exchange " + tx.path); err != nil {
 		return err
@@ -238,8 +231,8 @@ func (tx *transaction) exchange(d *safedir.Dir, name string) error {
 	return tx.finishExchange(d, name)
 }
 
-// finishExchange carries over what was appended to the old transcript, which is the staged
-// file now, until nothing more comes or after maxRounds, and makes the exchange durable.
+// finishExchange carries over lines appended to the old transcript, now the staged file, until no more come or after
+// maxRounds, and makes the exchange durable.
 func (tx *transaction) finishExchange(d *safedir.Dir, name string) error {
 	if err := tx.sync(nil, path.Dir(tx.path), d.Path); err != nil {
 		return err
@@ -263,12 +256,12 @@ func (tx *transaction) finishExchange(d *safedir.Dir, name string) error {
 	return nil
 }
 
-// maxRounds is how often finishExchange looks for more. A program that writes faster than the
-// disk would keep it busy for ever; what comes later is kept by Discard.
+// maxRounds limits how often finishExchange looks for more lines. A program that writes faster than the disk would keep
+// it busy for ever; Discard keeps later lines.
 const maxRounds = 8
 
-// carryOver appends to the transcript what of tail is not in it yet, and reports whether it
-// appended anything. The first carried bytes of tail were appended by an earlier call.
+// carryOver appends the part of tail that the transcript lacks, and reports whether it appended anything. The first
+// carried bytes of tail were appended by an earlier call.
 func (tx *transaction) carryOver(c copyName, tail []byte, carried int, mtime int64) (bool, error) {
 	e, err := tx.readTarget()
 	if err != nil {
@@ -280,7 +273,7 @@ func (tx *transaction) carryOver(c copyName, tail []byte, carried int, mtime int
 	}
 	missing := tail[carried:]
 	if carried == 0 && len(has) > 0 && bytes.HasPrefix(tail, has) {
-		missing = tail[len(has):] // a crash cut this here
+		missing = tail[len(has):] // an earlier call was cut off here by a crash
 	} else if !endsLine(e.Data) && missing[0] != '\n' && (carried == 0 || !bytes.HasSuffix(has, tail[:carried])) {
 		missing = append([]byte{'\n'}, missing...)
 	}

@@ -12,11 +12,11 @@ import (
 	"mend/internal/stage"
 )
 
-// Discard removes what Prepare and Settle staged for st. With the zero Staged it removes what
-// is left of all changes of this owner; all of them must be decided.
+// Discard removes the files that Prepare and Settle staged for st. With the zero Staged it removes
+// those of all changes of this owner; all of them must be decided.
 //
-// A staged file to which another program has appended what the transcript does not have is
-// moved to the kept files, and reported by the Note of the options.
+// A staged file to which another program appended lines that the transcript lacks is moved to the
+// kept files, and reported by the Note of the options.
 func (s *Store) Discard(_ context.Context, st change.Staged) error {
 	err := s.discard(st)
 	if err != nil {
@@ -51,7 +51,7 @@ func isStage(name string) bool {
 	return err == nil || strings.HasPrefix(name, appendPrefix)
 }
 
-// removeStage removes the files of a staging folder, and then the folders that are empty.
+// removeStage removes the files of a staging folder, and then its empty folders.
 func (tx *transaction) removeStage(p string) error { return tx.own.Empty(p, tx.removeStaged) }
 
 // removeStaged removes one staged file. Files with other names stay.
@@ -77,7 +77,7 @@ func (tx *transaction) removeStaged(d *safedir.Dir, name string) error {
 	return tx.own.Remove(d, name)
 }
 
-// targetHas reports whether the transcript contains what was appended to a staged file.
+// targetHas reports whether the transcript contains the lines that were appended to a staged file.
 func (tx *transaction) targetHas(tail []byte) bool {
 	if tx.dir == nil || len(tx.ops) == 0 {
 		return false

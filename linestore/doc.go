@@ -1,18 +1,16 @@
-// Package linestore changes transcripts: files of lines to which an agent appends. A record
-// is the last line with a key, so most changes append a line and move no byte. A [Layout]
-// says which file and which key a record has.
+// Package linestore changes transcripts: files of lines to which an agent appends. A record is the last line
+// with a key, so most changes append a line and move no byte. A [Layout] maps records to files and keys.
 //
 // # Two ways
 //
-// Append writes all new lines with one call that appends, after a newline if the last line
-// has none. Replace exchanges the transcript with a staged copy; it is for what appending
-// cannot do: a whole transcript with other bytes, and the undo of an append, which removes
-// exactly the appended lines. The transcript is never truncated, because an agent may
-// append at any time and takes no lock.
+// Append writes all new lines with a single append call, after a newline if the last line has none. Replace
+// exchanges the transcript with a staged copy, for changes that appending cannot make: a whole transcript
+// with other bytes, and the undo of an append, which removes exactly the appended lines. The transcript is
+// never truncated, because an agent may append at any time and takes no lock.
 //
-// What other programs append while a copy is staged or exchanged is carried over to the
-// new file. If they change anything else, the exchange is reverted. The time of the last
-// change stays what it was before, because agents order sessions by it.
+// Lines that other programs append while a copy is staged or exchanged are carried over to the new file. If
+// they change anything else, the exchange is reverted. The mtime stays as before the change, because agents
+// order sessions by it.
 //
 // # Files of a change
 //
@@ -22,6 +20,6 @@
 //	    ….new                               a staged file that is being written
 //	.mend/kept/                             what other programs wrote, never deleted
 //
-// All ops of a change are in one transcript, so one call decides it. What a crash leaves is
-// decided by content alone.
+// All ops of a change are in one transcript, so one call decides it. After a crash, content alone decides the
+// outcome.
 package linestore

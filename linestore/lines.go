@@ -12,19 +12,19 @@ import (
 // A lineOp is an op with its place in the transcript.
 type lineOp struct {
 	change.Op
-	key     string // of the line; "" for the whole transcript
-	newline string // not "": the op is on the newline before the line with that hash
+	key     string // key of the line; "" for the whole transcript
+	newline string // the hash of the line after the newline that the op is on; "" for any other op
 }
 
 func (op *lineOp) whole() bool { return op.key == "" }
 
-// A span is a piece of the transcript.
+// A span is a byte range of the transcript.
 type span struct{ start, end int }
 
-// A transcript is the content of a file, with the lines that ops are about.
+// A transcript is the content of a file, with the lines that ops refer to.
 type transcript struct {
 	data  []byte
-	lines map[string][]span // by key, in order; without their newlines
+	lines map[string][]span // by key, in order, without newlines
 }
 
 // newTranscript finds the lines of the ops.
@@ -62,7 +62,7 @@ func (t *transcript) last(key string) (span, bool) {
 
 func (t *transcript) text(s span) []byte { return t.data[s.start:s.end] }
 
-// image returns what the record of an op holds, nil if it does not exist.
+// image returns the content of an op's record, nil if it does not exist.
 func (t *transcript) image(op *lineOp) *change.Image {
 	if op.whole() {
 		return &change.Image{Data: t.data, Mode: Mode}
@@ -82,7 +82,7 @@ func lineHash(line []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// A state says what a record holds.
+// A state classifies the content of a record.
 type state uint8
 
 const (
@@ -91,8 +91,8 @@ const (
 	holdsOther
 )
 
-// state compares the record of an op with its images. Of a whole transcript only the
-// beginning is compared: what follows was appended since.
+// state compares the record of an op with its images. Only the beginning of a whole transcript is
+// compared: the rest was appended since.
 func (t *transcript) state(op *lineOp) state {
 	if op.whole() {
 		first, second := holdsPre, holdsPost
@@ -117,20 +117,20 @@ func (t *transcript) state(op *lineOp) state {
 	return holdsOther
 }
 
-// An edit is what a change does to a transcript: it removes pieces, then appends a block.
+// An edit is the effect of a change on a transcript: it removes spans, then appends a block.
 type edit struct {
 	cuts  []span
 	block []byte
 	whole []byte // the new beginning, for a change of the whole transcript
-	keeps int    // with whole: where what is kept begins
+	keeps int    // with whole: where the kept bytes begin
 }
 
-// replaces reports whether the edit cannot be made by appending.
+// replaces reports whether appending alone cannot make the edit.
 func (e *edit) replaces() bool { return len(e.cuts) > 0 || e.whole != nil }
 
-// edit returns the effect of the ops. A line that mend wrote is removed, unless appendOnly is set,
-// if its Post is the previous line with the same key. why is not "" if the op bad cannot be
-// carried out.
+// edit returns the effect of the ops. Unless appendOnly is set, it removes a line that mend wrote if
+// the previous line with the same key is the op's Post. If an op cannot be carried out, bad is that
+// op and why is the reason.
 func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp, why string) {
 	for i := range tx.ops {
 		op := &tx.ops[i]
@@ -166,16 +166,16 @@ func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp,
 	return e, nil, ""
 }
 
-// mayHaveAppended reports whether a change that the plan reverts appended lines; else the last line
-// of a record is another program's, and nothing is removed.
+// mayHaveAppended reports whether a change that the plan reverts appended lines. Otherwise the last
+// line of a record belongs to another program, and nothing is removed.
 func (tx *transaction) mayHaveAppended() bool {
 	appended := func(p *change.AppendPoint) bool { return p != nil }
 	return len(tx.reverts) == 0 || slices.ContainsFunc(tx.reverts, appended)
 }
 
-// isOwn reports whether the last line of a record was appended by a change that the plan reverts: no
-// other line of the record has its content, or none after the place of that append. The place is
-// wrong if lines before it were removed since.
+// isOwn reports whether a change that the plan reverts appended the last line of a record: no other
+// line of the record has its content, or none after the offset of that append. The offset is wrong
+// if earlier lines were removed since.
 func (tx *transaction) isOwn(t transcript, op *lineOp) bool {
 	if len(tx.reverts) == 0 {
 		return true
@@ -204,8 +204,8 @@ func (t *transcript) shadows(op *lineOp) bool {
 	return n > 1 && bytes.Equal(t.text(t.lines[op.key][n-2]), op.Post.Data)
 }
 
-// cutNewline removes the newline before the first removed line if the change that wrote the
-// line also wrote that newline, and if nothing follows.
+// cutNewline also removes the newline before the first removed line, if the same change wrote that
+// newline and if nothing follows.
 func (tx *transaction) cutNewline(t transcript, e *edit) {
 	for i := range tx.ops {
 		op := &tx.ops[i]
@@ -243,5 +243,5 @@ func (e *edit) apply(data []byte, block bool) []byte {
 	return out
 }
 
-// endsLine reports whether what is appended begins a line of its own.
+// endsLine reports whether appended bytes begin a new line.
 func endsLine(data []byte) bool { return len(data) == 0 || data[len(data)-1] == '\n' }

@@ -12,16 +12,15 @@ import (
 	"mend/internal/stage"
 )
 
-// Prepare checks that every record holds its op's Pre. For a replacement it stages the new
-// transcript, durably; an append needs nothing. The Staged has one more op if the first new
-// line needs a newline before it.
+// Prepare checks that every record holds its op's Pre. For a replacement it durably stages the new transcript; an
+// append needs no staging. The Staged has one more op if the first new line needs a newline before it.
 //
 // No transcript changes, and on an error nothing stays. A crash leaves a staging folder,
 // which the next Prepare of the same owner removes.
 //
-// The error is or wraps a [*change.ConflictError]; [change.ErrInvalid] if an op has no place;
-// [change.ErrInUse] if the transcript must be replaced and a process uses it; a [*change.LinkedError]
-// if the transcript cannot be changed, or the change not be undone.
+// The error is or wraps a [*change.ConflictError]; [change.ErrInvalid] if an op has no place; [change.ErrInUse] if the
+// transcript must be replaced and a process uses it; a [*change.LinkedError] if the transcript cannot be changed, or
+// the change could not be undone.
 func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
 	st, err := s.prepare(ctx, p)
 	var conflict *change.ConflictError
@@ -103,8 +102,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	return st, nil
 }
 
-// addNewline adds the op for the newline with which the block begins if there is none, and
-// removes one that is not needed.
+// addNewline adds the op for the newline that begins the block if there is none, and removes a superfluous one.
 func (tx *transaction) addNewline(e edit) {
 	needed := len(e.block) > 0 && e.block[0] == '\n'
 	if needed == tx.hasNewline() {
@@ -126,6 +124,6 @@ func (tx *transaction) addNewline(e edit) {
 	}
 }
 
-// appendPrefix begins the name of the folder of an append, which only Settle makes. Size and time follow, so that two pending
-// appends have two folders.
+// appendPrefix begins the name of the folder of an append, which only Settle makes. Size and time follow, so that two
+// pending appends have different folders.
 const appendPrefix = "append-"

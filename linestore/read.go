@@ -9,8 +9,8 @@ import (
 	"mend/internal/safedir"
 )
 
-// Read returns what the records hold, in the order of refs: nil for one that does not exist.
-// The error is about the first one that cannot be read.
+// Read returns the content of the records, in the order of refs: nil for a missing record. The error
+// is about the first record that cannot be read.
 func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	images := make([]*change.Image, len(refs))
 	byPath := map[string][]int{}
@@ -36,8 +36,8 @@ func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, e
 	return images, nil
 }
 
-// CheckLinks returns a [*change.LinkedError] about the first record with a transcript that cannot be
-// changed and the change undone.
+// CheckLinks returns a [*change.LinkedError] about the first record whose transcript cannot be
+// changed, or whose change could not be undone.
 func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	root, err := s.openRoot()
 	if err != nil {
@@ -69,8 +69,8 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	return nil
 }
 
-// WhyLocked explains why the transcript at a path below the root cannot be changed, or its
-// change not be undone, and what the user can do; "" if both can be done.
+// WhyLocked explains why the transcript at a path below the root cannot be changed, or a change of
+// it not undone, and what the user can do; "" if both are possible.
 func (s *Store) WhyLocked(p string) (string, error) {
 	root, err := s.openRoot()
 	if err != nil {
@@ -80,8 +80,8 @@ func (s *Store) WhyLocked(p string) (string, error) {
 	return whyLocked(root, p)
 }
 
-// An append needs the right to write to the file, and its undo, which replaces the file, the
-// rights to replace it and to stage another one.
+// An append needs the right to write to the file. Its undo replaces the file, so it needs the rights
+// to replace it and to stage another one.
 func whyLocked(root *safedir.Dir, p string) (string, error) {
 	why, err := root.WhyLocked(p)
 	if err != nil || why != "" {
@@ -115,7 +115,7 @@ func (s *Store) readOne(ops []change.Op, set func(int, *change.Image)) error {
 	return nil
 }
 
-// beginRead is begin for ops that may be on a transcript and on lines of it.
+// beginRead is begin for refs of both a transcript and its lines.
 func (s *Store) beginRead(ops []change.Op) (*transaction, error) {
 	tx, err := s.begin(ops[:1])
 	if err != nil {
@@ -132,7 +132,7 @@ func (s *Store) beginRead(ops []change.Op) (*transaction, error) {
 	return tx, nil
 }
 
-// readTarget returns the transcript with its content.
+// readTarget reads the transcript.
 func (tx *transaction) readTarget() (safedir.Entry, error) {
 	if tx.dir == nil {
 		return safedir.Entry{}, nil
@@ -140,7 +140,7 @@ func (tx *transaction) readTarget() (safedir.Entry, error) {
 	return tx.dir.Read(nil, tx.name, change.MaxText)
 }
 
-// conflicts returns the ops whose records do not hold their Pre.
+// conflicts returns the ops whose records differ from their Pre.
 func (tx *transaction) conflicts(e *safedir.Entry) (t transcript, list []change.Conflict) {
 	why := ""
 	switch {
@@ -176,7 +176,7 @@ func (tx *transaction) conflict(op *lineOp, now *change.Image, why string) chang
 }
 
 // conflictMeanwhile returns a conflict of the first op: the transcript has changed, but none of the
-// lines of the ops.
+// ops' lines have.
 func (tx *transaction) conflictMeanwhile(t transcript) *change.ConflictError {
 	op := &tx.ops[0]
 	c := tx.conflict(op, t.image(op), "another program changed the transcript at the same time")

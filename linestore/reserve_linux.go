@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reserve has the file system keep n bytes past the end of the file, which stays where it
-// is, so that a full disk does not cut the append. A file system that cannot do that is no
-// error.
+// reserve makes the file system reserve n bytes past the end of the file, without moving the end,
+// so that a full disk does not cut the append. A file system without that feature is not an error.
 func (tx *transaction) reserve(f *os.File, n int64) error {
 	e, err := f.Stat()
 	if err != nil {

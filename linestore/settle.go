@@ -15,9 +15,9 @@ import (
 
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// Settle finds out from the contents what became of a change, and finishes or reverts it. It
-// may be interrupted at any point and called again. An append is committed if all its lines are
-// there; else the lines that are there are removed. A replacement is committed if the new
+// Settle finds out from the contents what became of a change, and finishes or reverts it. It may be
+// interrupted at any point and called again. An append is committed if all its lines are present;
+// otherwise the lines that are present are removed. A replacement is committed if the new
 // transcript is in place. An error means that the change is still undecided.
 func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	tx, err := s.resume(st)
@@ -63,7 +63,7 @@ func (tx *transaction) settleExchange(stage string) error {
 	return tx.finishExchange(d, name)
 }
 
-// settleByContent decides by what the records hold.
+// settleByContent decides by the content of the records.
 func (tx *transaction) settleByContent() (change.Outcome, error) {
 	e, err := tx.readTarget()
 	if err != nil {
@@ -102,7 +102,8 @@ func (tx *transaction) settleByContent() (change.Outcome, error) {
 	return out, tx.syncTarget()
 }
 
-// syncTarget makes the transcript durable: the process that wrote to it may have died before.
+// syncTarget makes the transcript durable: the process that wrote to it may have died before its
+// sync.
 func (tx *transaction) syncTarget() error {
 	f, err := tx.dir.OpenToSync(tx.name)
 	if isMissing(err) {
@@ -114,7 +115,7 @@ func (tx *transaction) syncTarget() error {
 	return tx.sync(f, path.Dir(tx.path))
 }
 
-// settleAppend finishes an append, or removes what is there of it by a replacement.
+// settleAppend finishes an append, or removes its lines by a replacement.
 func (tx *transaction) settleAppend(stage string, before change.AppendPoint) (change.Outcome, error) {
 	e, err := tx.readTarget()
 	if err != nil {
@@ -139,8 +140,8 @@ func (tx *transaction) settleAppend(stage string, before change.AppendPoint) (ch
 	return tx.settleByContent()
 }
 
-// withoutOurs returns the transcript without the lines that the change has appended after size, and
-// whether there were any. The last one may be the beginning of a line.
+// withoutOurs returns the transcript without the lines that the change appended after size, and
+// whether there were any. The last one may be incomplete.
 func (tx *transaction) withoutOurs(t transcript, size int) (rest []byte, ours bool) {
 	if len(t.data) <= size {
 		return t.data, false
@@ -170,7 +171,7 @@ func (tx *transaction) withoutOurs(t transcript, size int) (rest []byte, ours bo
 	return cut.apply(t.data, false), len(cut.cuts) > 0
 }
 
-// wrote reports whether a line after the old end of the transcript is a line of the change, or the
+// wrote reports whether a line past the old end of the transcript is a line of the change, or the
 // beginning of one.
 func (tx *transaction) wrote(line []byte) bool {
 	return len(line) > 0 && slices.ContainsFunc(tx.ops, func(op lineOp) bool {
@@ -178,7 +179,7 @@ func (tx *transaction) wrote(line []byte) bool {
 	})
 }
 
-// putBack replaces the transcript by one without what the change has appended.
+// putBack replaces the transcript by one without the lines that the change appended.
 func (tx *transaction) putBack(stage string, before, after []byte, e safedir.Entry) error {
 	if err := tx.removeStage(stage); err != nil {
 		return err

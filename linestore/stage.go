@@ -16,8 +16,8 @@ import (
 	"mend/internal/stage"
 )
 
-// A copyName says what a staged file may hold: the transcript before the change or after it,
-// each by size and SHA-256. Other programs may have appended to either.
+// A copyName has the two transcripts that a staged file may hold, before and after the change, each
+// by size and SHA-256. Other programs may have appended to either.
 type copyName struct {
 	oldSize, newSize int
 	oldHash, newHash string
@@ -48,7 +48,7 @@ func parseCopyName(name string) (c copyName, ok bool) {
 	return c, err1 == nil && err2 == nil && c.oldSize >= 0 && c.newSize >= 0 && c.String() == name
 }
 
-// A version says which transcript a file holds, apart from what was appended to it.
+// A version is the transcript that a file holds, not counting lines appended to it.
 type version uint8
 
 const (
@@ -57,8 +57,8 @@ const (
 	newVersion
 )
 
-// classify returns which transcript data begins with, and what follows it. The longer one is
-// tried first, since it may begin with the other.
+// classify returns the transcript that data begins with, and the bytes after it. The longer one is
+// tried first, since it may begin with the shorter one.
 func (c copyName) classify(data []byte) (v version, tail []byte) {
 	begins := func(size int, sum string) bool { return size <= len(data) && hash(data[:size]) == sum }
 	isOld := func() bool { return begins(c.oldSize, c.oldHash) }
@@ -74,9 +74,8 @@ func (c copyName) classify(data []byte) (v version, tail []byte) {
 	return otherVersion, nil
 }
 
-// stage writes the new transcript into a new staging folder and waits for the disk. It
-// returns the path of the folder. The staged file gets the mode, owner and
-// time of e, the transcript before.
+// stage writes the new transcript into a new staging folder and waits for the disk. It returns the
+// path of the folder. The staged file gets the mode, owner and time of e, the old transcript.
 func (tx *transaction) stage(before, after []byte, e safedir.Entry) (string, error) {
 	owner, err := tx.own.Make(tx.own.OwnerDir())
 	if err != nil {
@@ -147,7 +146,8 @@ func (tx *transaction) stageAt(p string, before, after []byte, e safedir.Entry) 
 	return tx.sync(nil, p, path.Dir(p), stage.Dir, ".")
 }
 
-// sync makes a file durable and closes it, if it is not nil, and the names in the folders.
+// sync makes a file, unless it is nil, durable and closes it, and makes the names in the folders
+// durable.
 func (tx *transaction) sync(f *os.File, folders ...string) error {
 	var b atomicfile.Barrier
 	if f != nil {
@@ -156,7 +156,8 @@ func (tx *transaction) sync(f *os.File, folders ...string) error {
 	return tx.own.Sync(&b, folders...)
 }
 
-// contains reports whether a transcript has what was appended to an earlier version of it.
+// contains reports whether a transcript has the lines that were appended to an earlier version of
+// it.
 func contains(tail, appended []byte) bool {
 	return len(bytes.TrimSpace(appended)) == 0 || bytes.Contains(tail, bytes.TrimSpace(appended))
 }

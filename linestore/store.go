@@ -12,7 +12,7 @@ import (
 )
 
 // A Layout maps refs to transcripts. A [change.KindSession] is a whole transcript; any other ref is
-// the line that has its id as key.
+// a line, with its id as the key.
 type Layout interface {
 	// Path returns the path of the transcript below the root, with slashes, and ref. The error
 	// says that the store has no place for the ref.
@@ -31,11 +31,11 @@ type Store struct {
 
 // Options configure a [Store].
 type Options struct {
-	// Owner is the id of the journal that changes are written to. [Store.Prepare] and
-	// [Store.Settle] require it.
+	// Owner is the id of the journal that records the changes. [Store.Prepare] and [Store.Settle]
+	// require it.
 	Owner string
-	// InUse, if not nil, returns why the transcript at a path must not be replaced now, ""
-	// if it may be: a process that uses it has its own copy in memory.
+	// InUse, if not nil, returns why the transcript at a path must not be replaced now, such as a
+	// process that has its own copy in memory; "" if it may be replaced.
 	InUse func(path string) string
 	// Note, if not nil, receives messages for the user.
 	Note func(string)
@@ -44,8 +44,8 @@ type Options struct {
 	Step func(call string) error
 }
 
-// Mode is the mode of the image of a line, whatever the mode of its file: a change of lines
-// keeps that.
+// Mode is the mode of the image of a line, whatever the mode of its file: a change of lines does
+// not change the file's mode.
 const Mode = 0o600
 
 // New returns the store at root. It writes nothing.
@@ -76,22 +76,22 @@ func (s *Store) note(text string) {
 	}
 }
 
-// A transaction is one change of a transcript while it is made.
+// A transaction is one change of a transcript in progress.
 type transaction struct {
 	*Store
 	root *safedir.Dir
 	own  stage.Area
 	dir  *safedir.Dir // the folder of the transcript; nil if there is none
-	path string       // of the transcript below the root
-	name string       // of the transcript in dir
+	path string       // path of the transcript below the root
+	name string       // name of the transcript in dir
 	ops  []lineOp
 
-	reverts []*change.AppendPoint // of the plan
-	force   bool                  // of the plan
+	reverts []*change.AppendPoint // from the plan
+	force   bool                  // from the plan
 }
 
 // begin locates the ops and opens the folder of their transcript. The error wraps
-// [change.ErrInvalid] if they have no place, or are in several transcripts.
+// [change.ErrInvalid] if an op has no place, or if the ops are in several transcripts.
 func (s *Store) begin(ops []change.Op) (*transaction, error) {
 	tx := &transaction{Store: s}
 	for _, o := range ops {
@@ -129,8 +129,8 @@ func (tx *transaction) close() {
 	tx.root.Close()
 }
 
-// newlinePart begins the part of a ref that names the newline which a change writes before
-// its first line, because the line before has none. The SHA-256 of that first line follows.
+// newlinePart begins the part of a ref for the newline that a change writes before its first line
+// because the previous line lacks one. The SHA-256 of that first line follows.
 const newlinePart = "newline-"
 
 // locate finds the place of an op.
