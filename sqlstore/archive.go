@@ -18,31 +18,31 @@ import (
 	"mend/change"
 )
 
-// An archive is a file with rows that were taken out of the database, in a folder of our own beside it. It is a zstd stream, and
-// is read and written row by row. The encoding is frozen:
+// An archive is a file with rows that were removed from the database, in a folder of mend's own beside it. It is a zstd
+// stream, read and written row by row. The encoding is frozen:
 //
 //	"mend rows 1\n"
 //	T  name of a table, number of its columns, their names: the rows that follow are its
 //	R  for each column: byte of the storage class, bytes
 //	E  the end
 //
-// Numbers are uvarints; names and bytes have their length before them.
+// Numbers are uvarints; names and bytes have a length prefix.
 const (
 	archiveVersion = "mend rows 1\n"
 	archiveFile    = "rows.zst"
 	archiveWindow  = 4 << 20
 )
 
-// A rowList says what an archive has: it is the image of the change.
+// A rowList describes the content of an archive: it is the image of the change.
 type rowList struct {
-	size    int64 // of the file
+	size    int64 // size of the file
 	sum     string
 	content int64 // bytes of the rows
 	tables  []tableRows
-	parents map[string]bool // those of them whose rows stay in the database, as far as the list was just made
+	parents map[string]bool // the tables whose rows stay in the database; set only by the call that made the archive
 }
 
-// A tableRows is how many rows an archive has of a table.
+// A tableRows counts the rows of one table in an archive.
 type tableRows struct {
 	name string
 	rows int64
@@ -58,12 +58,12 @@ func (l *rowList) image() *change.Image {
 	return &change.Image{Data: []byte(b.String()), Mode: 0o600}
 }
 
-// hasRows reports whether the archive has rows that leave the database.
+// hasRows reports whether the archive has rows that were removed from the database.
 func (l *rowList) hasRows() bool {
 	return slices.ContainsFunc(l.tables, func(t tableRows) bool { return !l.parents[t.name] })
 }
 
-// noRows is the image of rows that are in the archive alone.
+// noRows is the image of rows that are only in the archive.
 func noRows() *change.Image { return &change.Image{Data: []byte{}, Mode: 0o600} }
 
 // name returns the name of the archive's folder.
@@ -140,7 +140,7 @@ func (a *archiveWriter) table(name string, cols []string) {
 	}
 }
 
-// begin begins a row, of which value is then called for each column.
+// begin begins a row. The caller then calls value for each column.
 func (a *archiveWriter) begin() error {
 	a.tables[len(a.tables)-1].rows++
 	return a.b.WriteByte('R')
@@ -162,11 +162,11 @@ func (a *archiveWriter) close() error {
 	return err
 }
 
-// errArchive says that an archive is not what was written.
+// errArchive says that an archive differs from what was written.
 var errArchive = errors.New("the archive of the rows is damaged")
 
-// readArchive calls each for all rows of an archive, in which the values are valid until it returns, and begin before those of a
-// table. It returns the list of what was read.
+// readArchive calls each for all rows of an archive, and begin before the rows of each table. The values are valid
+// until each returns. It returns the list of the rows it read.
 func readArchive(r io.Reader, begin func(table string, cols []string) error, each func(row []Value) error) (l rowList, err error) {
 	sum := sha256.New()
 	count := countingWriter(0)
@@ -211,7 +211,7 @@ func readArchive(r io.Reader, begin func(table string, cols []string) error, eac
 				}
 			}
 		case 'E':
-			if _, err := io.Copy(io.Discard, zip); err != nil { // what follows the stream
+			if _, err := io.Copy(io.Discard, zip); err != nil { // bytes past the stream
 				return l, errors.Join(errArchive, err)
 			}
 			l.size, l.sum = int64(count), hex.EncodeToString(sum.Sum(nil))
@@ -255,10 +255,10 @@ func (a *archiveReader) uvarint() int {
 	return int(n)
 }
 
-// bytes reads n bytes into the memory of buf, which grows with what is there.
+// bytes reads n bytes into buf, which grows only as bytes arrive.
 func (a *archiveReader) bytes(buf []byte, n int) []byte {
 	if buf == nil {
-		buf = []byte{} // a blob of no bytes is none that is NULL
+		buf = []byte{} // an empty blob differs from NULL
 	}
 	if a.err != nil {
 		return buf[:0]

@@ -23,28 +23,28 @@ type key struct {
 	id   string
 }
 
-// A rowChange is the change of one row: its Pre and Post, nil for no row.
+// A rowChange is the change of one row. A Pre or Post is nil if the row does not exist.
 type rowChange struct {
 	key
 	ref                 change.Ref
 	preImage, postImage *change.Image
 }
 
-// pre returns the row before the change, nil for none.
+// pre returns the row before the change, nil if it does not exist.
 func (r *rowChange) pre() *change.Record { return r.decoded(r.preImage) }
 
-// post returns the row after the change, nil for none.
+// post returns the row after the change, nil if it does not exist.
 func (r *rowChange) post() *change.Record { return r.decoded(r.postImage) }
 
-// decoded decodes an image that [newRowChange] has checked. The rows are not kept: they take
-// several times the memory of the images.
+// decoded decodes an image that [newRowChange] has checked. The row is not cached: it takes several
+// times the memory of the image.
 func (r *rowChange) decoded(i *change.Image) *change.Record {
 	row, _ := decodeImage(r.ref, i)
 	return row
 }
 
-// newRowChanges decodes the images of ops. Two ops that move a record to another message
-// under its own id become one row. The error wraps [change.ErrInvalid].
+// newRowChanges decodes the images of ops. Two ops that move a record to another message under the
+// same id become one row. The error wraps [change.ErrInvalid].
 func newRowChanges(specs []TableSpec, ops []change.Op) (*rowChanges, error) {
 	if err := change.Validate(ops); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func decodeImage(ref change.Ref, i *change.Image) (*change.Record, error) {
 	return &r, err
 }
 
-// checkIDColumns reports a row that would not be found again under its ref.
+// checkIDColumns returns an error if the row could not be found again under its ref.
 func checkIDColumns(specs []TableSpec, ref change.Ref, r *change.Record) error {
 	ids := map[string]string{}
 	for _, spec := range specs {
@@ -124,8 +124,8 @@ func merge(a, b rowChange) (rowChange, error) {
 	return b, nil
 }
 
-// parentExists reports whether a parent will exist; known is false if the plan does not
-// contain it.
+// parentExists reports whether the plan creates or keeps a parent; known is false if the plan does
+// not contain it.
 func (changes *rowChanges) parentExists(parent *Table, l foreignKey, id []Value) (there, known bool) {
 	if changes == nil || parent == nil || !slices.Equal(l.parentColumns, []string{parent.key()}) {
 		return false, false
@@ -143,7 +143,7 @@ func (changes *rowChanges) contains(t *Table, id string) bool {
 	return ok
 }
 
-// conflict returns the conflict about a row that does not hold what it should.
+// conflict returns the conflict of a row whose content is not the expected one.
 func (r rowChange) conflict(now *change.Image, why string) change.Conflict {
 	return change.Conflict{Ref: r.ref, Pre: r.preImage, Post: r.postImage, Now: now, Why: why}
 }
@@ -159,7 +159,7 @@ func describeDiff(want, now *change.Image) string {
 	return "it was changed meanwhile"
 }
 
-// checkTables returns an error if the rows cannot be written into the tables as they are.
+// checkTables returns an error if the current tables cannot take the rows.
 func (c *Conn) checkTables(changes *rowChanges) error {
 	for _, r := range changes.rows {
 		t := c.Table(r.kind)
@@ -181,7 +181,7 @@ func (c *Conn) checkTables(changes *rowChanges) error {
 	return nil
 }
 
-// findConflicts returns the rows that do not hold their Pre.
+// findConflicts returns the rows that differ from their Pre.
 func (c *Conn) findConflicts(changes *rowChanges) ([]change.Conflict, error) {
 	var conflicts []change.Conflict
 	for _, r := range changes.rows {
@@ -204,8 +204,8 @@ func (c *Conn) findConflicts(changes *rowChanges) ([]change.Conflict, error) {
 	return conflicts, nil
 }
 
-// checkForeignKeys returns the rows whose parent does not exist, or that would leave a
-// child without parent, after the changes of p; p is nil if they are made.
+// checkForeignKeys returns the rows whose parent would be missing, or that would leave a child
+// without a parent, after changes; changes is nil if they were already made.
 func (c *Conn) checkForeignKeys(rows []rowChange, changes *rowChanges) ([]change.Conflict, error) {
 	var conflicts []change.Conflict
 	for _, r := range rows {
@@ -237,7 +237,7 @@ func conflictError(conflicts []change.Conflict, err error) error {
 	return err
 }
 
-// conflictsIn returns the conflicts of an error.
+// conflictsIn returns the conflicts in err.
 func conflictsIn(err error) []change.Conflict {
 	if e, ok := errors.AsType[*change.ConflictError](err); ok {
 		return e.Conflicts
@@ -245,8 +245,8 @@ func conflictsIn(err error) []change.Conflict {
 	return nil
 }
 
-// checkedRows returns the rows whose foreign keys are checked: not those that are created
-// if their parents need not exist.
+// checkedRows returns the rows whose foreign keys are checked: all except created rows, if the plan
+// allows a missing parent.
 func (changes *rowChanges) checkedRows() []rowChange {
 	if !changes.allowMissingParent {
 		return changes.rows

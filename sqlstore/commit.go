@@ -11,10 +11,10 @@ import (
 	"mend/change"
 )
 
-// Commit writes the Posts in one transaction, durably. Any failure before its COMMIT ends
-// as Aborted, with the conflicts or the cause; the cause wraps [change.ErrLocked], [ErrUnusable],
-// the context's error or the system's. A crash before the COMMIT leaves nothing, one after
-// it the whole change.
+// Commit durably writes the Posts in one transaction. Any failure before its COMMIT ends as
+// Aborted, with the conflicts or the cause; the cause wraps [change.ErrLocked], [ErrUnusable], the
+// context's error or the system's. A crash before the COMMIT leaves nothing of the change, a crash
+// after it the whole change.
 //
 // An error means that the COMMIT itself failed: call Settle.
 func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
@@ -36,12 +36,12 @@ func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, e
 	return change.Outcome{State: change.Aborted, Cause: fmt.Errorf("writing to %s: %w", s.id.Root, err)}, nil
 }
 
-// A commitState says how far a transaction came.
+// A commitState is the progress of a transaction.
 type commitState uint8
 
 const (
 	notCommitted commitState = iota // nothing has changed
-	commitSent                      // COMMIT was sent, and SQLite has not confirmed it
+	commitSent                      // COMMIT was sent, but not confirmed by SQLite
 	committed
 )
 
@@ -59,7 +59,7 @@ func (s *Store) changesOf(st change.Staged) (*rowChanges, error) {
 
 // apply makes the change in the transaction of c, and commits it.
 func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, at *commitState) error {
-	// 1. The write lock is held: what is compared now stays.
+	// 1. The write lock is held, so the result of the comparison stays valid.
 	if conflicts, err := c.findConflicts(changes); err != nil || len(conflicts) > 0 {
 		return conflictError(conflicts, err)
 	}
@@ -91,7 +91,7 @@ func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, at *com
 	return s.commit(c, at)
 }
 
-// commit ends the transaction, and sets at to how far it came.
+// commit ends the transaction, and sets at to its progress.
 func (s *Store) commit(c *Conn, at *commitState) error {
 	c.db.SetInterrupt(context.Background())
 	*at = commitSent
@@ -103,12 +103,12 @@ func (s *Store) commit(c *Conn, at *commitState) error {
 	case err == nil:
 		*at = committed
 	case errors.Is(err, sqlite3.BUSY) && !c.db.GetAutocommit():
-		*at = notCommitted // a reader of a database without WAL; the transaction is still open
+		*at = notCommitted // a reader of a database without a WAL blocked it; the transaction is still open
 	}
 	return err
 }
 
-// writeRow writes one row and reads it back: it must equal the planned one.
+// writeRow writes one row and reads it back: it must equal the planned row.
 func (s *Store) writeRow(c *Conn, r rowChange) error {
 	verb := change.Op{Pre: r.preImage, Post: r.postImage}.Verb()
 	if err := s.step(fmt.Sprintf("%s %v %s", verb, r.kind, r.ref)); err != nil {
@@ -133,9 +133,9 @@ func (s *Store) writeRow(c *Conn, r rowChange) error {
 	return nil
 }
 
-// writeStatement returns the statement that turns Pre into Post. An update names only the
-// columns that change, so that it does not touch the indexes of others. OR ABORT overrides a
-// constraint with ON CONFLICT REPLACE, which would delete other rows without counting them.
+// writeStatement returns the statement that turns Pre into Post. An update names only the columns
+// that change, so that it does not touch indexes of other columns. OR ABORT overrides a constraint
+// with ON CONFLICT REPLACE, which would delete other rows without counting them.
 func (t *Table) writeStatement(r rowChange) (sql string, args []Value) {
 	pre, post := r.pre(), r.post()
 	name := sqlite3.QuoteIdentifier(t.Name)

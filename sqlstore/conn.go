@@ -23,17 +23,17 @@ type Conn struct {
 	db      *sqlite3.Conn
 	stmts   map[string]*sqlite3.Stmt
 	schema  *schema // of the open transaction
-	rebuilt bool    // its indexes were made again in memory
+	rebuilt bool    // its indexes were rebuilt in memory
 	shared  bool    // another program had the database open when this connection was opened
 	pages   *pageCheck
 }
 
-// The settings of our connections. The agent's are synchronous=NORMAL, foreign_keys=ON;
-// ours change only the planned rows and survive a power cut.
+// The settings of mend's connections. The agent's are synchronous=NORMAL, foreign_keys=ON; mend's change only
+// the planned rows and survive a power cut.
 const (
 	readPragmas = "PRAGMA temp_store=MEMORY; PRAGMA query_only=ON; PRAGMA cell_size_check=ON;" +
-		// 256 KB instead of SQLite's 2 MB: most pages are read once, and a cache that fits
-		// into the processor's is faster.
+		// 256 KB instead of SQLite's 2 MB: most pages are read once, and a cache that fits into the processor's
+		// cache is faster.
 		"PRAGMA cache_size=-256;"
 	unlockedPragma = "PRAGMA locking_mode=EXCLUSIVE;"
 
@@ -59,7 +59,7 @@ func connect(ctx context.Context, uri string, flags sqlite3.OpenFlag, busy time.
 	return c, nil
 }
 
-// openReader opens the database for reading; see [readVFS] for locked. check says whether the pages are checked.
+// openReader opens the database for reading; for live see [readVFS]. If check is set, the pages are checked.
 func (s *Store) openReader(ctx context.Context, live, check bool) (*Conn, error) {
 	name, pragmas := unlockedVFS, unlockedPragma+readPragmas
 	if live {
@@ -82,12 +82,12 @@ func (s *Store) openReader(ctx context.Context, live, check bool) (*Conn, error)
 	return c, err
 }
 
-// openWriter opens the database for writing. Unless keep is set, the -wal is checkpointed,
-// and -wal and -shm are removed, when the last connection closes.
+// openWriter opens the database for writing. Unless keep is set, closing the last connection checkpoints the
+// -wal and removes -wal and -shm.
 func (s *Store) openWriter(ctx context.Context, files fileState, keep bool) (*Conn, error) {
 	query, pragmas := "mode=rw", writePragmas
 	if !files.walMode {
-		// A -journal gets the mode of the database, as SQLite's own code does it.
+		// A -journal gets the mode of the database, as with SQLite's own file system.
 		query, pragmas = query+"&modeof="+escape(s.id.Root), writePragmas+journalPragma
 	}
 	c, err := connect(ctx, uri(s.id.Root, query), sqlite3.OPEN_READWRITE, s.opt.BusyTimeout, pragmas)
@@ -97,8 +97,7 @@ func (s *Store) openWriter(ctx context.Context, files fileState, keep bool) (*Co
 	return c, err
 }
 
-// keepFiles leaves the -wal and -shm in place, even if this is the last connection to
-// close.
+// keepFiles keeps the -wal and -shm in place, even if this is the last connection to close.
 func (c *Conn) keepFiles() error {
 	_, err := c.db.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
 	return err
@@ -107,12 +106,12 @@ func (c *Conn) keepFiles() error {
 // uri returns the SQLite URI of a file.
 func uri(path, query string) string {
 	if path = filepath.ToSlash(path); strings.HasPrefix(path, "//") {
-		path = "//" + path // a share of Windows, which is no authority of the URI
+		path = "//" + path // a share of Windows, not an authority of the URI
 	}
 	return "file:" + escape(path) + "?" + query
 }
 
-// escape escapes every byte of a path that has a meaning in a URI.
+// escape escapes every byte of a path that has a special meaning in a URI.
 func escape(path string) string {
 	var b strings.Builder
 	for i := range len(path) {
@@ -125,12 +124,11 @@ func escape(path string) string {
 	return b.String()
 }
 
-// close closes the connection. An error means that side files could not be removed; the
-// connection is closed in any case.
+// close closes the connection, even if it returns an error, which means that side files could not be removed.
 func (c *Conn) close() error {
 	c.db.SetInterrupt(context.Background())
 	for _, st := range c.stmts {
-		_ = st.Close() // it repeats the statement's last error
+		_ = st.Close() // its error only repeats the statement's last error
 	}
 	if c.pages != nil {
 		defer vfs.Unregister(c.pages.vfs)
@@ -166,7 +164,7 @@ func (c *Conn) Query(sql string, args []Value, each func(*sqlite3.Stmt) error) (
 		return err
 	}
 	defer func() {
-		if e := errors.Join(st.Reset(), st.ClearBindings()); err == nil { // SQLite keeps a copy of what is bound
+		if e := errors.Join(st.Reset(), st.ClearBindings()); err == nil { // SQLite keeps a copy of bound values
 			err = e
 		}
 	}()
@@ -199,8 +197,8 @@ func (c *Conn) Has(sql string, args ...Value) (bool, error) {
 	return found, err
 }
 
-// explain wraps errors of SQLite in the sentinels of this package, on one line: they may
-// quote the content of the file.
+// explain wraps errors of SQLite in the sentinels of this package, on one line: they may quote the content of
+// the file.
 func explain(ctx context.Context, err error) error {
 	err = classify(ctx, err)
 	if err != nil && strings.ContainsFunc(err.Error(), unicode.IsControl) {
@@ -213,7 +211,7 @@ func classify(ctx context.Context, err error) error {
 	switch {
 	case err == nil || errors.Is(err, ErrUnusable) || errors.Is(err, change.ErrLocked):
 		return err
-	case ctx.Err() != nil && isAny(err, sqlite3.INTERRUPT, sqlite3.BUSY, sqlite3.LOCKED): // ctx ends a wait for a lock, too
+	case ctx.Err() != nil && isAny(err, sqlite3.INTERRUPT, sqlite3.BUSY, sqlite3.LOCKED): // ctx also ends a wait for a lock
 		return ctx.Err()
 	case isAny(err, sqlite3.BUSY, sqlite3.LOCKED):
 		return fmt.Errorf("%w (%w)", change.ErrLocked, err)
@@ -243,19 +241,18 @@ func (e lineError) Error() string {
 	return strings.Join(fields, " ")
 }
 
-// recoverPanic turns a panic of the driver into an error. The driver panics when memory is
-// short or the translated C code fails. It must be deferred.
+// recoverPanic turns a panic of the driver into an error. The driver panics when it runs out of memory or the
+// translated C code fails. It must be deferred.
 func recoverPanic(err *error) {
 	if p := recover(); p != nil {
 		*err = Unusable("SQLite gave up on it: %v", p)
 	}
 }
 
-// Rebuilt reports whether the connection reads with indexes that were made again, since one of the
-// file is damaged.
+// Rebuilt reports whether the connection reads with rebuilt indexes, because one of the file's is damaged.
 func (c *Conn) Rebuilt() bool { return c.rebuilt }
 
-// Table returns the table of records of that kind; nil if the database has none.
+// Table returns the table of the kind; nil if the database has none.
 func (c *Conn) Table(kind change.Kind) *Table { return c.schema.tables[kind] }
 
 // HasTable reports whether the table of a spec exists.

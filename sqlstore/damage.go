@@ -15,9 +15,9 @@ import (
 	"mend/internal/salvage"
 )
 
-// CheckFile checks whether the -wal belongs to the file, and what else what says: up to the whole database, which takes as long
-// as reading the file twice, and holds no lock that others wait for. The error wraps [ErrUnusable] and is a
-// [*change.DamagedError] if the file is damaged.
+// CheckFile checks whether the -wal belongs to the file, and as much more as what asks for. A check of the whole
+// database takes as long as reading the file twice; it holds no lock that others wait for. The error wraps
+// [ErrUnusable] and is a [*change.DamagedError] if the file is damaged.
 func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	check := s.checkWAL
 	switch what {
@@ -35,11 +35,11 @@ func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	return nil
 }
 
-// CheckWritable returns an error if this process may not write to the database: then an agent of the
-// same user cannot either. It is a [*fs.PathError].
+// CheckWritable returns a [*fs.PathError] if this process may not write to the database: then an agent of the same user
+// cannot either.
 func (s *Store) CheckWritable() error { return checkWritable(s.id.Root) }
 
-// checkedView runs f as [Store.View] does, if the -wal and the free list are sound. Each page that f reads is checked.
+// checkedView is [Store.View] after a check of the -wal and the free list. Each page that f reads is checked.
 func (s *Store) checkedView(ctx context.Context, f func(*Conn) error) error {
 	if err := s.checkWAL(); err != nil {
 		return err
@@ -52,15 +52,15 @@ func (s *Store) checkedView(ctx context.Context, f func(*Conn) error) error {
 	})
 }
 
-// checkAll has SQLite check the whole database.
+// checkAll makes SQLite check the whole database.
 func (s *Store) checkAll(ctx context.Context) error {
 	err := s.view(ctx, readPlain, func(c *Conn) error { return s.checkPages(c, checkEvery) })
 	var damage *change.DamagedError
 	if !errors.As(err, &damage) || len(damage.Indexes) == 0 {
 		return err
 	}
-	// Nothing else is damaged if there is no fault where these indexes were made again, except that the
-	// pages of the old ones are not used.
+	// If the file has no problem after its damaged indexes were rebuilt, except unused pages of the old indexes,
+	// nothing else is damaged.
 	s.setRebuild(true)
 	whole := false
 	errRest := s.view(ctx, readRebuilding, func(c *Conn) error {
@@ -83,20 +83,21 @@ func (e damagedError) Is(target error) bool { return target == ErrUnusable }
 
 func (e damagedError) Unwrap() error { return e.DamagedError }
 
-// These have SQLite check the whole file, and list all that it finds, or the first.
+// These make SQLite check the whole file, and list all problems or the first.
 const (
 	checkEvery = "PRAGMA integrity_check(1000000)"
 	checkAny   = "PRAGMA integrity_check(1)"
 )
 
-// setRebuild says whether each read is to be made with rebuilt indexes.
+// setRebuild sets whether reads use rebuilt indexes.
 func (s *Store) setRebuild(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rebuild = on
 }
 
-// checkPages has SQLite check the whole database. (quick_check takes half the time and misses indexes that do not fit their tables.)
+// checkPages makes SQLite check the whole database. (quick_check takes half the time and misses indexes that do not
+// match their tables.)
 func (s *Store) checkPages(c *Conn, check string) error {
 	if err := s.checkWAL(); err != nil {
 		return err
@@ -108,14 +109,14 @@ func (s *Store) checkPages(c *Conn, check string) error {
 	if found = damageLines(found, err); len(found) > 0 {
 		d := c.describeDamage(s.id.Root, found)
 		if check == checkAny {
-			d.Indexes = nil // it is not known whether nothing else is damaged
+			d.Indexes = nil // other damage is possible
 		}
 		return damagedError{d}
 	}
 	return nil
 }
 
-// checkWAL returns a [*change.DamagedError] if the first pages show that the -wal is of another moment than the file.
+// checkWAL returns a [*change.DamagedError] if the first pages show that the -wal belongs to another state of the file.
 func (s *Store) checkWAL() error {
 	src, closeFiles, err := s.SalvageSource()
 	if err != nil {
@@ -134,8 +135,8 @@ func (s *Store) checkWAL() error {
 	return damagedError{&change.DamagedError{File: s.id.Root, Why: why, WAL: true}}
 }
 
-// damageLines returns the lines of a check that are about damage; if it ended with an error and
-// found nothing before, that is a line.
+// damageLines returns the lines of a check that report damage. If the check ended with an error before it found
+// anything, the error is a line.
 func damageLines(found []string, err error) (lines []string) {
 	for _, text := range found {
 		for line := range strings.SplitSeq(text, "\n") {
@@ -150,8 +151,8 @@ func damageLines(found []string, err error) (lines []string) {
 	return lines
 }
 
-// isHarmless reports whether a finding is about values, which SQLite can read and write as
-// they are, not about the structure of the file.
+// isHarmless reports whether a finding is about values, which SQLite can still read and write, rather than the
+// structure of the file.
 func isHarmless(finding string) bool {
 	for _, start := range []string{"NULL value in", "NUMERIC value in", "TEXT value in", "CHECK constraint failed in", "non-"} {
 		if strings.HasPrefix(finding, start) {
@@ -161,7 +162,7 @@ func isHarmless(finding string) bool {
 	return false
 }
 
-// describeDamage says what the lines of a check are about.
+// describeDamage finds the tables and indexes that the lines of a check name.
 func (c *Conn) describeDamage(file string, lines []string) *change.DamagedError {
 	e := &change.DamagedError{File: file, Why: lines[0]}
 	isIndex, tables, roots := map[string]bool{}, map[string]string{}, map[int64]string{}
@@ -201,8 +202,7 @@ var (
 	ofIndex = regexp.MustCompile(` (?:in|from|of)(?: index)? (\S+)$`)
 )
 
-// damagedName returns the name of the table or the index that a line of a check is about; "" if it
-// names none.
+// damagedName returns the name of the table or the index that a line of a check names; "" for none.
 func damagedName(line string, roots map[int64]string) string {
 	if m := ofTree.FindStringSubmatch(line); m != nil {
 		root, _ := strconv.ParseInt(m[1]+m[2], 10, 64)

@@ -11,10 +11,10 @@ import (
 	"mend/change"
 )
 
-// DefaultRow returns what a row of the table of that kind holds in the columns, without the
-// data, for which an INSERT gives nothing. A column that must be given has the class 0: it may
-// not be NULL and has no default, or its default is not the same for each row. The error wraps
-// [ErrUnusable] or [change.ErrLocked], or is the system's.
+// DefaultRow returns the values, without the data, that a row of the kind's table gets in columns
+// that an INSERT omits. A required column has the class 0: it is NOT NULL without a default, or its
+// default differs from row to row. The error wraps [ErrUnusable] or [change.ErrLocked], or is the
+// system's.
 func (s *Store) DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error) {
 	var cols []change.Col
 	err := s.View(ctx, func(c *Conn) error {
@@ -52,8 +52,8 @@ func (c *Conn) defaults(t *Table) (cols []change.Col, err error) {
 	return cols, err
 }
 
-// defaultOf returns what the rows of a table get when a column is added to it, the zero Value
-// if SQLite refuses to add it. The type and the default are those of the column in the schema.
+// defaultOf returns the value that existing rows get when a column is added to their table, the
+// zero Value if SQLite refuses to add it. The type and the default are the column's in the schema.
 func defaultOf(memory *sqlite3.Conn, class string, notNull bool, value string) (v Value, err error) {
 	if err := memory.Exec("DROP TABLE IF EXISTS t; CREATE TABLE t (x); INSERT INTO t VALUES (1)"); err != nil {
 		return v, err

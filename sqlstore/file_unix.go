@@ -21,7 +21,7 @@ func inodeOf(_ string, info fs.FileInfo) (dev, ino uint64) {
 	return 0, 0
 }
 
-// hardLinks returns the number of names of the file.
+// hardLinks returns the number of hard links of the file.
 func hardLinks(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink) //nolint:unconvert // the types differ between systems
@@ -29,8 +29,8 @@ func hardLinks(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// setOwner sets the owner of f to that of another file, if mend runs as root. An error is
-// ignored: nothing else can be done then.
+// setOwner sets the owner of f to the owner of another file, if mend runs as root. It ignores
+// errors, because nothing else can be done.
 func setOwner(f *os.File, info fs.FileInfo) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
 		_ = f.Chown(int(st.Uid), int(st.Gid))
@@ -57,7 +57,7 @@ func checkFolderWritable(path string) error {
 }
 
 // checkWritable returns an error if this process may not write to the database at path, or may not
-// make its -wal where there is none.
+// create a missing -wal.
 func checkWritable(path string) error {
 	if err := unix.Faccessat(unix.AT_FDCWD, path, unix.W_OK, unix.AT_EACCESS); err != nil {
 		return &fs.PathError{Op: "write", Path: path, Err: err}
@@ -68,7 +68,7 @@ func checkWritable(path string) error {
 	return nil
 }
 
-// freeBytes returns how many bytes can still be written beside path.
+// freeBytes returns how many bytes can still be written to the file system of path.
 func freeBytes(path string) int64 {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
@@ -81,9 +81,9 @@ func freeBytes(path string) int64 {
 // lock: SQLite's dead man's switch.
 const shmDMS = 128
 
-// isLocked reports whether a connection has the -shm at path open. F_GETLK takes no lock
-// itself. Our own connections count. Their locks belong to open files, so closing the file
-// here drops none of them.
+// isLocked reports whether a connection, also one of mend's, has the -shm at path open. F_GETLK
+// takes no lock itself. The locks belong to open files, so closing the file here drops no lock of
+// mend's other connections.
 func isLocked(path string) (bool, error) {
 	f, err := openPlain(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// inodeOf returns zeros: size and time have to identify a file.
+// inodeOf returns zeros: size and time must suffice to identify a file.
 func inodeOf(string, fs.FileInfo) (dev, ino uint64) { return 0, 0 }
 
-// hardLinks returns 1: the number is not known without opening the file.
+// hardLinks returns 1: the number is unknown unless the file is opened.
 func hardLinks(fs.FileInfo) uint64 { return 1 }
 
 // setOwner does nothing: a new file inherits the owner and the rights of its folder.
@@ -27,10 +27,10 @@ func checkFolderWritable(string) error { return nil }
 // checkWritable returns nil: Commit finds out.
 func checkWritable(string) error { return nil }
 
-// freeBytes returns the maximum: the number is not known.
+// freeBytes returns the maximum: the number is unknown.
 func freeBytes(string) int64 { return math.MaxInt64 }
 
-// isLocked reports whether a process has the file at path open. Our own connections count.
+// isLocked reports whether a process, also this one, has the file at path open.
 func isLocked(path string) (bool, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
@@ -49,6 +49,5 @@ func isLocked(path string) (bool, error) {
 	return false, &fs.PathError{Op: "open", Path: path, Err: err}
 }
 
-// inUse returns true if both side files exist: then SQLite's locks are used, which is
-// right in either case.
+// inUse returns true if both side files exist: then SQLite's locks are used, which is always safe.
 func (files fileState) inUse(string) (bool, error) { return files.shm && files.wal != fileStamp{}, nil }

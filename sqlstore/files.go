@@ -23,15 +23,14 @@ type fileState struct {
 	fileMode fs.FileMode
 }
 
-// isFresh reports whether the files were written so lately that one more write may have the same time.
+// isFresh reports whether the files were written so recently that another write may get the same time.
 func (f fileState) isFresh() bool {
 	return time.Since(f.db.mtime) < freshTime || time.Since(f.wal.mtime) < freshTime
 }
 
 const freshTime = 100 * time.Millisecond
 
-// A fileStamp changes with every write of a file. The zero stamp is that of a missing
-// file.
+// A fileStamp changes with every write of a file. The zero stamp means that the file is missing.
 type fileStamp struct {
 	dev, ino uint64
 	size     int64
@@ -46,9 +45,9 @@ func newFileStamp(path string, info fs.FileInfo) fileStamp {
 // headerSize is the size of SQLite's file header (sqlite.org/fileformat2.html).
 const headerSize = 100
 
-// inspectFiles reads the header of the database and the state of its side files. The error
-// wraps [ErrUnusable] if SQLite would refuse the file, or would have to write before it
-// could read, or would use another database's file.
+// inspectFiles reads the header of the database and the state of its side files. The error wraps
+// [ErrUnusable] if SQLite would refuse the file, would have to write before it could read, or would
+// use another database's file.
 func inspectFiles(path string) (fileState, error) {
 	var files fileState
 	info, err := os.Lstat(path)
@@ -87,8 +86,7 @@ func inspectFiles(path string) (fileState, error) {
 	return files, checkJournal(path + "-journal")
 }
 
-// openPlain opens a file of the database for reading. It follows no link and does not
-// block.
+// openPlain opens a file of the database for reading. It follows no link and does not block.
 func openPlain(path string) (*os.File, error) {
 	f, err := ownfile.OpenPlain(path)
 	var unsafe *ownfile.UnsafeError
@@ -131,10 +129,10 @@ func readHeader(path string, hasLog bool) (wal bool, err error) {
 	return wal, nil
 }
 
-// errHeader says that the beginning of a file is not that of a database which can be read here.
+// errHeader says that the file does not begin with the header of a readable database.
 var errHeader = errors.New("damaged header")
 
-// damagedHeader returns an error about the beginning of a file, which may be damage.
+// damagedHeader returns an error about the file's header, which may be damaged.
 func damagedHeader(format string, args ...any) error {
 	return headerError{fail.WithHint(Unusable(format, args...), fail.SalvageHint)}
 }
@@ -144,7 +142,7 @@ type headerError struct{ error }
 func (e headerError) Is(target error) bool { return target == errHeader }
 func (e headerError) Unwrap() error        { return e.error }
 
-// mayBeDatabase reports whether the file is likely to be a database whose beginning is damaged.
+// mayBeDatabase reports whether the file is probably a database with a damaged header.
 func mayBeDatabase(path string) bool {
 	if filepath.Ext(path) == ".db" || exists(path+"-wal") {
 		return true
@@ -174,7 +172,7 @@ func checkJournal(path string) error {
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
 		}
-		return nil // SQLite leaves it so after a transaction
+		return nil // the normal state after a transaction
 	}
 	return Unusable("another program is in a transaction or died in one: its -journal must be rolled back first, by opening the database with the program that it belongs to")
 }

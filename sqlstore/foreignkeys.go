@@ -36,7 +36,7 @@ func (c *Conn) readForeignKeys(sc *schema) error {
 		return err
 	}
 	for _, l := range links {
-		if len(l.parentColumns) < len(l.columns) { // it names no columns: the primary key is meant
+		if len(l.parentColumns) < len(l.columns) { // it names no columns: it refers to the primary key
 			if l.parentColumns, err = c.Strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", Text(l.parent)); err != nil {
 				return err
 			}
@@ -69,10 +69,10 @@ func whereEqual(columns []string) string {
 	return strings.Join(terms, " AND ")
 }
 
-// missingParent returns which row the record refers to that does not exist, "" if there is
-// none. A row that the plan creates or keeps counts as existing, one that it removes does
-// not; p is nil after the plan. An update may refer to a missing row of an optional table,
-// such as a project: a repair may leave that as it was, and an undo restores it.
+// missingParent describes the missing row that the record refers to, "" if none is missing. Rows
+// that the plan creates or keeps count as existing, rows that it removes do not; changes is nil
+// after the plan was made. An update may refer to a missing row of an optional table, such as a
+// project: a repair may leave the reference as it was, and an undo restores it.
 func (c *Conn) missingParent(t *Table, r *change.Record, changes *rowChanges, update bool) (string, error) {
 	for _, l := range t.parents {
 		key, null := t.valuesOf(r, l.columns)
@@ -101,9 +101,9 @@ func (sc *schema) isOptional(name string) bool {
 	return t == nil || t.Optional
 }
 
-// remainingChild returns which row refers to the record, "" if there is none. A row that
-// the plan removes or creates does not count; missingParent checks those that it creates. A
-// row of an optional table may be removed: an undo restores that it was missing.
+// remainingChild describes a row that still refers to the record, "" if there is none. Rows that
+// the plan removes or creates do not count; missingParent checks the created ones. A row of an
+// optional table may be removed: an undo restores its absence.
 func (c *Conn) remainingChild(t *Table, r *change.Record, changes *rowChanges) (string, error) {
 	if t.Optional {
 		return "", nil
@@ -137,7 +137,7 @@ func (c *Conn) remainingChild(t *Table, r *change.Record, changes *rowChanges) (
 	return "", nil
 }
 
-// valuesOf returns what the record holds in the columns; null is true if one of them is NULL.
+// valuesOf returns the record's values in the columns; null is true if one of them is NULL.
 func (t *Table) valuesOf(r *change.Record, cols []string) (key []Value, null bool) {
 	for _, col := range cols {
 		v := t.valueOf(r, col)
@@ -149,12 +149,12 @@ func (t *Table) valuesOf(r *change.Record, cols []string) (key []Value, null boo
 	return key, false
 }
 
-// describe names the parent's row.
+// describe describes the parent's row.
 func (l foreignKey) describe(key []Value) string {
 	return fmt.Sprintf("%s %s", l.parent, key[0].Bytes)
 }
 
-// tableNamed returns the table of records with that name; nil if there is none.
+// tableNamed returns the table of records with that name, nil if there is none.
 func (sc *schema) tableNamed(name string) *Table {
 	for _, t := range sc.tables {
 		if strings.EqualFold(name, t.Name) {

@@ -12,8 +12,8 @@ import (
 	"mend/internal/processes"
 )
 
-// FindsHolders reports whether [Store.Held] finds every process that has the database open: locks of
-// another machine, as on a network's file system, are not seen.
+// FindsHolders reports whether [Store.Held] finds every process that has the database open: it does
+// not see locks of other machines, as on a network file system.
 func (s *Store) FindsHolders() bool {
 	var st unix.Statfs_t
 	if err := unix.Statfs(filepath.Dir(s.id.Root), &st); err != nil {
@@ -26,8 +26,8 @@ func (s *Store) FindsHolders() bool {
 	return true
 }
 
-// heldSince returns the start of the oldest process that holds the lock of a connection on
-// the -shm at path; the beginning of 1970 if that of one of them is not known.
+// heldSince returns the start time of the oldest process that holds a connection's lock on the -shm
+// at path; the beginning of 1970 if one of them is unknown.
 func heldSince(path string) time.Time {
 	unknown := time.Unix(0, 0)
 	info, err := os.Stat(path)
@@ -43,7 +43,7 @@ func heldSince(path string) time.Time {
 	for _, p := range locking {
 		started, err := p.Started()
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && p != 0: // it has ended meanwhile
+		case errors.Is(err, fs.ErrNotExist) && p != 0: // it has ended since
 		case err != nil:
 			return unknown
 		case since.IsZero() || started.Before(since):

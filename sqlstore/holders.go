@@ -12,7 +12,7 @@ import (
 	"mend/internal/fail"
 )
 
-// A heldError says which processes have the database open.
+// A heldError names the processes that have the database open.
 type heldError struct{ who []string }
 
 func (e *heldError) Error() string {
@@ -30,7 +30,8 @@ func (e *heldError) Failure() (fail.Code, string) {
 
 const tick = 50 * time.Millisecond
 
-// holders names the other processes that have a file of the database at path open. If all of them may be of mend, it waits for them.
+// holders names the other processes that have a file of the database at path open. If all of them may be mend's, it
+// waits for them.
 func holders(ctx context.Context, path string) (who []string, err error) {
 	for began := time.Now(); ; time.Sleep(tick) {
 		if who, err = holdersNow(ctx, path); len(who) == 0 || err != nil || !mayBeOwn(who) || time.Since(began) > patience || ctx.Err() != nil {
@@ -48,7 +49,7 @@ func (s *Store) Holders(ctx context.Context) ([]string, error) {
 	return who, nil
 }
 
-// nameHolders adds to the error of a lock which processes have the database open.
+// nameHolders adds to a lock error which processes have the database open.
 func (s *Store) nameHolders(ctx context.Context, err error) error {
 	if !errors.Is(err, change.ErrLocked) || ctx.Err() != nil {
 		return err
@@ -74,9 +75,10 @@ func (s *Store) CheckFree(ctx context.Context) error {
 	return nil
 }
 
-// CheckSpace returns an error if fewer bytes than needed are free in a folder. what needs them, as in "the new database needs".
+// CheckSpace returns an error if a folder has less than needed bytes free. what is the subject of the error text, such
+// as "the new database needs".
 func CheckSpace(dir string, needed int64, what string) error {
-	needed += needed/8 + 1<<20 // indexes may be larger than they were
+	needed += needed/8 + 1<<20 // new indexes may be larger
 	if free := freeBytes(dir); free < needed {
 		return fmt.Errorf("writing to %s: %w: %s up to %d MB there, and %d MB are free", dir, syscall.ENOSPC, what, needed>>20+1, free>>20)
 	}

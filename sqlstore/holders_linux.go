@@ -18,10 +18,11 @@ import (
 	"mend/internal/processes"
 )
 
-// patience is how long a change of the whole file waits for other processes of mend, such as "mend watch": they are done soon.
+// patience is how long a change of the whole file waits for other processes of mend, such as "mend watch", which finish
+// soon.
 const patience = 10 * time.Second
 
-// mayBeOwn reports whether processes that have the database open are of mend.
+// mayBeOwn reports whether all these processes are mend's.
 func mayBeOwn(who []string) bool {
 	own, err := processes.Process(os.Getpid()).Name()
 	return err == nil && !slices.ContainsFunc(who, func(name string) bool { return !strings.HasPrefix(name, own+" (") })
@@ -45,7 +46,7 @@ func holdersNow(ctx context.Context, path string) (who []string, err error) {
 		folder := filepath.Join("/proc", strconv.Itoa(int(p)), "fd")
 		fds, err := os.ReadDir(folder)
 		if err != nil {
-			continue // it has ended, or is another user's
+			continue // it has ended, or belongs to another user
 		}
 		for _, fd := range fds {
 			info, err := os.Stat(filepath.Join(folder, fd.Name()))
@@ -94,14 +95,15 @@ func processName(p processes.Process) string {
 	return fmt.Sprintf("%s (process %d)", name, p)
 }
 
-// The bytes of a database on which SQLite takes its locks.
+// The byte range of a database file that SQLite uses for its locks.
 const lockStart, lockSize = 0x40000000, 512
 
-// lockDatabase locks the file of a database against other programs, as SQLite does, without a connection. It writes nothing.
+// lockDatabase locks a database file against other programs, as SQLite does, but without a connection. It writes
+// nothing.
 func lockDatabase(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0)
 	if errors.Is(err, fs.ErrPermission) {
-		return func() {}, nil // then no other program of this user writes to it
+		return func() {}, nil // then no other program of this user can write to it
 	}
 	if err != nil {
 		return nil, err
@@ -109,7 +111,7 @@ func lockDatabase(path string) (unlock func(), err error) {
 	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: lockStart, Len: lockSize}
 	err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock)
 	for began := time.Now(); err != nil && time.Since(began) < time.Second; err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock) {
-		time.Sleep(tick) // a process of mend may read
+		time.Sleep(tick) // a process of mend may be reading
 	}
 	if err != nil {
 		_ = f.Close()

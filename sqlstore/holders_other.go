@@ -4,10 +4,10 @@ package sqlstore
 
 import "context"
 
-// patience is how long a connection of mend is open, at most, that is idle.
+// patience exceeds the longest time that mend keeps an idle connection open.
 const patience = 2 * idleTime
 
-// mayBeOwn reports true: the system names no process.
+// mayBeOwn returns true: the system names no process.
 func mayBeOwn([]string) bool { return true }
 
 // holdersNow reports whether a connection has the database at path open; the system does not name it.

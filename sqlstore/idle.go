@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// idleTime is how long an unlocked reader is kept for the next use. Opening one takes a
-// millisecond, and a few more with a -wal, which most databases have.
+// idleTime is how long an unlocked reader is kept for the next use. Opening one takes a millisecond,
+// and a few more with a -wal, which most databases have.
 const idleTime = 500 * time.Millisecond
 
-// An idleConn is an unlocked reader that is not in use. It holds no lock. It sees the
-// files in the given state, and can be used as long as they do not change.
+// An idleConn is an unlocked reader that is not in use. It holds no lock. It sees the files in the
+// given state, and can be used until they change.
 type idleConn struct {
 	*Conn
 	files fileState
@@ -28,8 +28,8 @@ func (s *Store) putIdle(c *Conn, files fileState) {
 	}
 }
 
-// takeIdle returns a connection that saw the files in that state, with the indexes of the file or with
-// rebuilt ones; nil if there is none.
+// takeIdle returns a connection that sees the files in the given state, with the file's own or with
+// rebuilt indexes; nil if there is none.
 func (s *Store) takeIdle(files fileState, rebuilt bool) *Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	"mend/internal/stage"
 )
 
-// Owned is a database for changes that belong to one journal: its owner. Changes of the whole database, of many rows and of
-// folders beside the database are made by [aside], and what they take away is kept beside it.
+// Owned is a database with the owner of its changes, a journal. Package [aside] makes changes of the whole database, of
+// many rows and of folders beside the database, and keeps what they remove beside it.
 type Owned struct {
 	*Store
 	whole aside.Writer
@@ -30,12 +30,12 @@ type wholeFiles struct{ *Store }
 // Area implements [aside.Store].
 func (w wholeFiles) Area(owner string) (*aside.Area, error) { return w.area(owner) }
 
-// area opens the folder of the database for an owner, "" to build something.
+// area opens the owner's folder beside the database; the owner is "" while a file is built.
 func (s *Store) area(owner string) (*aside.Area, error) {
 	return aside.Open(filepath.Dir(s.id.Root), owner, s.opt.Step, &s.sums)
 }
 
-// file returns the file of the database for a change of the whole database.
+// file returns the database's file for a change of the whole database.
 func (s *Store) file() aside.DatabaseFile {
 	return aside.DatabaseFile{
 		Name: filepath.Base(s.id.Root), CheckFree: s.CheckFree, Checkpoint: s.checkpoint,
@@ -43,7 +43,7 @@ func (s *Store) file() aside.DatabaseFile {
 	}
 }
 
-// File returns a database for changes of all of it, also one that cannot be opened. step is [Options].Step.
+// File returns a database for changes of the whole file, even if it cannot be opened. step is [Options].Step.
 func File(path string, step func(string) error) *Store {
 	s := &Store{id: change.StoreID{Kind: "sqlite", Root: path}, opt: Options{Step: step}}
 	s.opt.setDefaults()
@@ -102,7 +102,7 @@ func (o *Owned) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 	return o.whole.Settle(ctx, st)
 }
 
-// Discard removes the empty folders of a change, and what killed processes have built. What is kept stays.
+// Discard removes the empty folders of a change, and files that killed processes have built. Kept files stay.
 func (o *Owned) Discard(ctx context.Context, st change.Staged) error {
 	if !exists(filepath.Join(filepath.Dir(o.id.Root), stage.Dir)) || o.whole.Owner == "" {
 		return nil
@@ -118,21 +118,21 @@ func (o *Owned) Discard(ctx context.Context, st change.Staged) error {
 	return a.SweepBuilt()
 }
 
-// Sweep removes what the owner has beside the database, except what is needed for ops, and returns how many bytes that was: what
-// forgotten changes have taken away, and what a killed process has built. With dry it removes nothing.
+// Sweep removes the owner's files beside the database, except those needed for ops, and returns their size in bytes:
+// files that forgotten changes removed, and files that a killed process has built. With dry it removes nothing.
 func (o *Owned) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
 	return o.whole.Sweep(ctx, needed, dry)
 }
 
-// CheckKept returns an error if what ops took away is not kept whole beside the database.
+// CheckKept returns an error unless everything that ops removed is kept whole beside the database.
 func (o *Owned) CheckKept(ctx context.Context, ops []change.Op) error {
 	return o.whole.CheckKept(ctx, ops)
 }
 
-// Keeps reports whether what an op took away, or brought back, is kept beside the database, by any owner.
+// Keeps reports whether the content that an op removed or restored is kept beside the database, by any owner.
 func (o *Owned) Keeps(op change.OpInfo) bool { return o.whole.Keeps(op) }
 
-// Tree returns what the folder of a ref of [change.KindTree] has.
+// Tree describes the folder of a ref of [change.KindTree].
 func (s *Store) Tree(ctx context.Context, ref change.Ref) (t aside.Tree, err error) {
 	a, err := s.area("")
 	if err != nil {
@@ -171,12 +171,12 @@ func (s *Store) readAside(ctx context.Context, refs []change.Ref) (images []*cha
 
 // A Built is a new database beside the old one.
 type Built struct {
-	Ops     []change.Op  // the change that puts it into the place of the old one
-	Discard func() error // removes the new database, unless the change has taken it; call it in any case
+	Ops     []change.Op  // the change that replaces the old database with it
+	Discard func() error // removes the new database, unless the change has moved it; call it in any case
 }
 
-// Build has build make a new database at a path, and returns the change that puts it into the place of this one.
-// Nothing else is written.
+// Build makes build write a new database at a path, and returns the change that replaces this database with it. Nothing
+// else is written.
 func (s *Store) Build(ctx context.Context, build func(path string) error) (b Built, err error) {
 	a, err := s.area("")
 	if err != nil {

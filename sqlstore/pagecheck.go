@@ -12,28 +12,27 @@ import (
 	"mend/internal/salvage"
 )
 
-// A change must not make a damaged database worse, and must not cost what the whole file costs. So before a change mend reads
-// what the change will write: the way to each row and to each of its index entries. Every page on the way is checked when it
-// is read, and so is the free list, from which new pages are taken. The rest of the file is checked by
-// [Store.CheckFile].
+// A change must not make a damaged database worse, and must not cost as much as reading the whole file. So before a
+// change mend reads the path to each row and index entry that the change will write. Every page on the path is checked
+// when it is read, and so is the free list, which supplies new pages. [Store.CheckFile] checks the rest of the file.
 
 // A pageCheck checks the pages that a connection reads. It belongs to one transaction.
 type pageCheck struct {
-	vfs    string // the name of its file system
-	size   int    // of a page
-	usable int    // without what the file reserves
+	vfs    string // name of its file system
+	size   int    // size of a page
+	usable int    // without the bytes that the file reserves
 	pages  uint32
-	trunk  uint32   // next page of the free list that SQLite will read
+	trunk  uint32   // next trunk page of the free list that SQLite will read
 	free   []uint64 // a bit for each page on the free list
 	listed bool     // the free list was read
-	fault  string   // the first one
+	fault  string   // the first problem
 }
 
-// treePages is the number of pages below which no page but one of a tree begins with the number of a kind of tree: pages of the
+// treePages is the number of pages up to which only pages of a tree begin with the type byte of a tree: pages of the
 // free list and of large values begin with a page number.
 const treePages = 2 << 24
 
-// readDB checks what was read from the file of the database.
+// readDB checks bytes that were read from the database file.
 func (p *pageCheck) readDB(b []byte, off int64) {
 	if p.size == 0 && off == 0 && len(b) >= 18 {
 		if p.size = int(binary.BigEndian.Uint16(b[16:])); p.size == 1 {
@@ -45,7 +44,7 @@ func (p *pageCheck) readDB(b []byte, off int64) {
 	}
 }
 
-// readWAL checks what was read from the -wal, of which frame reads more.
+// readWAL checks bytes that were read from the -wal; frame reads more of it.
 func (p *pageCheck) readWAL(b []byte, off int64, frame func(b []byte, off int64) (int, error)) {
 	const header, frameHeader = 32, 24
 	if p.size == 0 || len(b) != p.size || (off-header-frameHeader)%int64(p.size+frameHeader) != 0 {
@@ -57,7 +56,7 @@ func (p *pageCheck) readWAL(b []byte, off int64, frame func(b []byte, off int64)
 	}
 }
 
-// read checks a page, or a part of one.
+// read checks a page, or part of one.
 func (p *pageCheck) read(n uint32, b []byte, begins bool) {
 	whole := begins && len(b) == p.size
 	switch {
@@ -81,7 +80,7 @@ func (p *pageCheck) read(n uint32, b []byte, begins bool) {
 }
 
 func (p *pageCheck) setFree(n uint32) {
-	if n <= p.pages { // SQLite's check finds any other
+	if n <= p.pages { // SQLite's own check finds larger numbers
 		p.free[n/64] |= 1 << (n % 64)
 	}
 }
@@ -94,7 +93,7 @@ func (p *pageCheck) note(fault string) {
 	}
 }
 
-// A checkedFile is the file of a database whose pages are checked.
+// A checkedFile is a database file whose pages are checked.
 type checkedFile struct {
 	vfs.File
 	check *pageCheck
@@ -108,7 +107,7 @@ func (f checkedFile) ReadAt(b []byte, off int64) (int, error) {
 
 func (f checkedFile) SharedMemory() vfs.SharedMemory { return vfsutil.WrapSharedMemory(f.File) }
 
-// checkFreeList has SQLite check the schema and the free list.
+// checkFreeList makes SQLite check the schema and the free list.
 func (c *Conn) checkFreeList(file string) error {
 	found, err := c.Strings("PRAGMA integrity_check(sqlite_schema)")
 	if err != nil {
@@ -121,8 +120,8 @@ func (c *Conn) checkFreeList(file string) error {
 	return nil
 }
 
-// checkPaths reads the way to each row and index entry that the change writes. Each entry of a row that exists must be
-// there.
+// checkPaths reads the path to each row and index entry that the change writes. An existing row must have all its index
+// entries.
 func (c *Conn) checkPaths(file string, changes *rowChanges) error {
 	checked := map[string]bool{}
 	for _, r := range changes.rows {
@@ -141,7 +140,7 @@ func (c *Conn) checkPaths(file string, changes *rowChanges) error {
 	return nil
 }
 
-// checkTable has SQLite check a table with its indexes: each of its rows.
+// checkTable makes SQLite check a table, every row of it, with its indexes.
 func (c *Conn) checkTable(file, name string) error {
 	found, err := c.Strings("PRAGMA integrity_check(" + sqlite3.QuoteIdentifier(name) + ")")
 	if found = damageLines(found, nil); err == nil && len(found) > 0 {
@@ -150,14 +149,14 @@ func (c *Conn) checkTable(file, name string) error {
 	return err
 }
 
-// An entryQuery finds the entry of a row in an index: its arguments are the rowid and the columns.
+// An entryQuery finds a row's entry in an index. Its arguments are the rowid and the columns.
 type entryQuery struct {
 	index, sql string
 	columns    []string
 }
 
-// readEntryQueries sets the entryQueries of a table. They are nil if it has no rowid, or an index of some rows or of
-// expressions.
+// readEntryQueries sets the entryQueries of a table. They are nil if it has no rowid, or has a partial index or an
+// index of expressions.
 func (c *Conn) readEntryQueries(t *Table) error {
 	const columns = `SELECT l.name, x.name, x.coll, l.partial FROM pragma_index_list(?1) AS l, pragma_index_xinfo(l.name) AS x
 		WHERE x.key ORDER BY l.seq, x.seqno`
@@ -181,7 +180,7 @@ func (c *Conn) readEntryQueries(t *Table) error {
 	return err
 }
 
-// checkEntries reads the way to each index entry of a row as it is, and as it is to be.
+// checkEntries reads the path to each index entry of a row, before and after the change.
 func (c *Conn) checkEntries(file string, t *Table, r rowChange) error {
 	at, sql := Value{Class: change.ClassNull}, t.rowid
 	if r.preImage == nil {

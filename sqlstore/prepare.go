@@ -9,13 +9,12 @@ import (
 	"mend/change"
 )
 
-// Prepare checks that every row holds its Pre, that the parents of the Posts exist or come
-// with the plan, that no row is left without its parent, that the pages on the way to what
-// will be written and the free list are sound, and that the database may be written. It changes nothing, and stages nothing: the Staged contains the ops.
+// Prepare checks that every row holds its Pre, that the parents of the Posts exist or are in the plan, that no row
+// loses its parent, that the free list and the pages on the path to the written rows are sound, and that the database
+// is writable. It changes and stages nothing: the Staged contains the ops.
 //
-// The error is a [*change.ConflictError] if a row holds something else, wraps
-// [change.ErrInvalid] for ops that no database can take, [ErrUnusable] or [change.ErrLocked], or is
-// the system's.
+// The error is a [*change.ConflictError] if a row holds something else, wraps [change.ErrInvalid] for ops that no
+// database can take, [ErrUnusable] or [change.ErrLocked], or is the system's.
 func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
 	st := change.Staged{Store: s.id, Ops: p.Ops, AllowMissingParent: p.AllowMissingParent}
 	changes, err := s.changesOf(st)
@@ -32,7 +31,7 @@ func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	return st, nil
 }
 
-// check does the checks of Prepare that read rows.
+// check does Prepare's checks of rows.
 func (s *Store) check(ctx context.Context, changes *rowChanges) error {
 	return s.checkedView(ctx, func(c *Conn) error {
 		if err := s.checkWriting(c); err != nil {
@@ -54,10 +53,9 @@ func (s *Store) check(ctx context.Context, changes *rowChanges) error {
 // graceToInterrupt is how long SQLite may take to notice that a context has ended.
 const graceToInterrupt = 300 * time.Millisecond
 
-// abandonable returns what read returns, or the context's error a short time after the context
-// has ended: then read goes on, and its result is dropped. SQLite looks at the context between
-// two operations, and one operation may take minutes: an expression of the schema, in a
-// generated column or an index, is evaluated for each row.
+// abandonable returns the result of read, or the context's error a short time after the context has ended: then read
+// continues, and its result is dropped. SQLite checks the context between two operations, and one operation may take
+// minutes: an expression of the schema, in a generated column or an index, is evaluated for each row.
 func abandonable(ctx context.Context, read func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- read() }()
@@ -74,8 +72,8 @@ func abandonable(ctx context.Context, read func() error) error {
 	}
 }
 
-// checkRights returns an error if the database may not be written: it is better found here
-// than after the journal's begin.
+// checkRights returns an error if the database is not writable: better here than after the journal has begun the
+// change.
 func (s *Store) checkRights() error {
 	f, err := os.OpenFile(s.id.Root, os.O_RDWR, 0)
 	if err != nil {
@@ -90,5 +88,5 @@ func (s *Store) checkRights() error {
 	return checkFolderWritable(s.id.Root)
 }
 
-// Discard does nothing: Prepare leaves nothing behind.
+// Discard does nothing, because Prepare stages nothing.
 func (s *Store) Discard(context.Context, change.Staged) error { return nil }

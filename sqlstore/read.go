@@ -10,25 +10,25 @@ import (
 	"mend/change"
 )
 
-// readTries is how often a read is repeated if the files change during it although no
-// other program has them open.
+// readTries is how often a read is repeated if the files change meanwhile although no other program
+// has them open.
 const readTries = 5
 
 // ErrStop may be returned by the function that [Store.View] calls, to end reading early.
 var ErrStop = errors.New("the session must be loaded")
 
-// View runs f in one transaction, so that it sees one state. It changes no file. f may be
-// run more than once.
+// View runs f in one transaction, so that it sees one state. It changes no file. f may be run more
+// than once.
 func (s *Store) View(ctx context.Context, f func(*Conn) error) error {
 	return s.nameHolders(ctx, s.view(ctx, readRebuilding, f))
 }
 
-// A reading says how a database is read.
+// A reading is a way to read a database.
 type reading uint8
 
 const (
 	readPlain      reading = iota
-	readRebuilding         // what cannot be read because of a damaged index is read without it
+	readRebuilding         // with rebuilt indexes if a damaged one prevents reading
 	readChecked            // each page is checked, see pageCheck
 )
 
@@ -62,8 +62,8 @@ func (s *Store) view(ctx context.Context, how reading, f func(*Conn) error) erro
 	return fmt.Errorf("%w: it kept changing while it was read", change.ErrLocked)
 }
 
-// needsLocks reports whether SQLite's locks are needed: another program has the database
-// open, or it is not in WAL mode, where only locks can show that.
+// needsLocks reports whether SQLite's locks are needed: another program has the database open, or
+// it is not in WAL mode and only locks can show whether one has.
 func (s *Store) needsLocks(files fileState) (bool, error) {
 	if !files.walMode {
 		return true, nil
@@ -71,8 +71,8 @@ func (s *Store) needsLocks(files fileState) (bool, error) {
 	return files.inUse(s.id.Root)
 }
 
-// readOnce runs f, and reports whether it must be run again because the files changed
-// during an unlocked read.
+// readOnce runs f, and reports whether it must be run again because the files changed during an
+// unlocked read.
 func (s *Store) readOnce(ctx context.Context, files fileState, live, check bool, f func(*Conn) error) (again bool, err error) {
 	var c *Conn
 	defer func() { err = explain(ctx, err) }()
@@ -95,8 +95,8 @@ func (s *Store) readOnce(ctx context.Context, files fileState, live, check bool,
 	return false, err
 }
 
-// unchanged reports whether an unlocked read saw one state of the files: they have not
-// changed, and no other program has opened them.
+// unchanged reports whether an unlocked read saw one state of the files: they have not changed, and
+// no other program has opened them.
 func (s *Store) unchanged(before fileState) bool {
 	after, err := inspectFiles(s.id.Root)
 	if err != nil {
@@ -128,10 +128,10 @@ func (s *Store) reader(ctx context.Context, files fileState, live, check bool) (
 	return c, nil
 }
 
-// Read returns what the rows hold, in the order of refs, nil for one that does not exist.
-// A row is found by its id alone: one that was moved to another message is returned. The
-// error wraps [change.ErrInvalid] for a ref that no row can have, [ErrUnusable] or
-// [change.ErrLocked], or is the system's.
+// Read returns the content of the rows, in the order of refs, nil for a row that does not exist. A
+// row is found by its id alone: one that was moved to another message is returned. The error wraps
+// [change.ErrInvalid] for a ref that no row can have, [ErrUnusable] or [change.ErrLocked], or is
+// the system's.
 func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	var images []*change.Image
 	if len(refs) > 0 && refs[0].Kind.WholeFiles() {

@@ -12,13 +12,12 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// The agent may read on beside an index that is damaged, since it does not use that one. mend reads
-// the rows as well: all indexes are made again in a transaction that never
-// ends, whose pages stay in the memory of the connection. The tables are read once for that, and
-// after it every query is as fast as before.
+// The agent may still read a database with a damaged index, if it does not use that index. So mend reads the rows as
+// well: all indexes are rebuilt in a transaction that never ends, whose pages stay in the connection's memory. The
+// tables are read once for that, and after it every query is as fast as before.
 
-// readRebuilt runs f as [Store.View] does, on a connection whose indexes were made again. first is the
-// error of reading with those of the file; it is returned if they cannot be made.
+// readRebuilt runs f as [Store.View] does, on a connection with rebuilt indexes. first is the error of reading with the
+// file's own indexes, which is returned if the indexes cannot be rebuilt.
 func (s *Store) readRebuilt(ctx context.Context, files fileState, f func(*Conn) error, first error) (again bool, err error) {
 	before, err := s.state()
 	if err != nil {
@@ -51,10 +50,10 @@ func (s *Store) readRebuilt(ctx context.Context, files fileState, f func(*Conn) 
 	return false, f(c)
 }
 
-// openRebuilt returns a connection in a transaction in which the indexes were made again. The index of
-// a table that cannot be read stays as it is in the file.
+// openRebuilt returns a connection in a transaction with rebuilt indexes. If a table cannot be read, the file's index
+// is used.
 func (s *Store) openRebuilt(ctx context.Context, files fileState) (*Conn, error) {
-	var damaged []string // tables
+	var damaged []string // tables that cannot be read
 	for {
 		c, err := s.openScratch(ctx, files)
 		if err != nil {
@@ -98,7 +97,8 @@ func (s *Store) openScratch(ctx context.Context, files fileState) (*Conn, error)
 	return c, nil
 }
 
-// rebuildIndexes makes each index again, except those of some tables. With an error it returns the table whose rows it was reading.
+// rebuildIndexes rebuilds each index, except those of some tables. On an error it returns the table that it was
+// reading.
 func (c *Conn) rebuildIndexes(except []string) (table string, err error) {
 	if err := c.db.Exec("PRAGMA writable_schema=ON"); err != nil {
 		return "", err
@@ -132,8 +132,8 @@ func (c *Conn) rebuildIndexes(except []string) (table string, err error) {
 	return "", c.db.Exec("PRAGMA writable_schema=RESET")
 }
 
-// indexesOf returns the columns of each index of a table, by name. It leaves out indexes
-// of some rows and of expressions.
+// indexesOf returns the columns of each index of a table, by name. It leaves out partial indexes and indexes of
+// expressions.
 func (c *Conn) indexesOf(table string) (map[string]string, error) {
 	const columns = `SELECT l.name, x.name, x."desc", x.coll FROM pragma_index_list(?1) AS l, pragma_index_xinfo(l.name) AS x WHERE x.key AND NOT l.partial ORDER BY l.seq, x.seqno`
 	found := map[string]string{}

@@ -13,10 +13,10 @@ import (
 	"mend/change"
 )
 
-// Reclaim gives the free pages of the database back to the file system: SQLite copies what is in use (VACUUM), and the -wal is
-// emptied. Rows keep their bytes and their primary keys; the hidden numbers of rows change. It returns how many bytes the files
-// had before and after. The error names the processes that have the database open, or how much space is missing; then
-// everything is as it was.
+// Reclaim returns the free pages of the database to the file system: SQLite copies the pages in use (VACUUM), and the
+// -wal is emptied. Rows keep their bytes and their primary keys; their hidden rowids change. It returns the size in
+// bytes of the files before and after. An error names the processes that have the database open, or the missing space;
+// nothing was changed then.
 func (s *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 	before = s.filesSize()
 	if err := s.CheckFree(ctx); err != nil {
@@ -98,13 +98,13 @@ func (s *Store) reclaim(c *Conn) (err error) {
 	if free == 0 {
 		return nil
 	}
-	// What is in use is copied into a temporary file, and from there into the -wal.
+	// The pages in use are copied into a temporary file, and from there into the -wal.
 	dir := filepath.Dir(s.id.Root)
 	if err := CheckSpace(dir, 2*(pages-free)*size, "giving back free pages needs"); err != nil {
 		return err
 	}
 	_, set := os.LookupEnv(tempFolder)
-	if !set { // the folder of temporary files may be in memory
+	if !set { // the default folder may be in memory
 		if err := os.Setenv(tempFolder, dir); err != nil {
 			return err
 		}
@@ -119,5 +119,5 @@ func (s *Store) reclaim(c *Conn) (err error) {
 	return s.truncateLog(c)
 }
 
-// tempFolder is the variable with the folder of SQLite's temporary files.
+// tempFolder is the environment variable for SQLite's temporary files.
 const tempFolder = "SQLITE_TMPDIR"

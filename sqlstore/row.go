@@ -15,8 +15,7 @@ import (
 	"mend/change"
 )
 
-// A Value is the storage class and the bytes of one column of a row, as in a
-// [change.Col].
+// A Value is the storage class and the bytes of one column of a row, as in a [change.Col].
 type Value struct {
 	Class change.Class
 	Bytes []byte
@@ -98,7 +97,7 @@ func (v Value) bindNumber(st *sqlite3.Stmt, i int) error {
 	return st.BindInt64(i, int64(bits))
 }
 
-// valueOf returns what the record holds in a column of the table.
+// valueOf returns the record's value in a column of the table.
 func (t *Table) valueOf(r *change.Record, col string) Value {
 	if col == t.Data {
 		class := r.Class
@@ -111,7 +110,7 @@ func (t *Table) valueOf(r *change.Record, col string) Value {
 	return Value{c.Class, c.Bytes}
 }
 
-// Row returns the row of a result with the table's columns. It is valid as long as b.
+// Row returns a result row with the table's columns. It is valid as long as b is.
 func (t *Table) Row(st *sqlite3.Stmt, b *RowBuffer) change.Record {
 	var r change.Record
 	b.values = b.values[:0]
@@ -130,19 +129,19 @@ func (t *Table) Row(st *sqlite3.Stmt, b *RowBuffer) change.Record {
 	return r
 }
 
-// CopyRow copies the row of a result with the table's columns.
+// CopyRow copies a result row with the table's columns.
 func (t *Table) CopyRow(st *sqlite3.Stmt) change.Record {
 	var b RowBuffer
 	return CopyRecord(t.Row(st, &b))
 }
 
-// CopyRecord returns a copy of a record that uses a RowBuffer.
+// CopyRecord copies a record whose bytes are in a RowBuffer.
 func CopyRecord(r change.Record) change.Record {
 	r.Cols, r.Data = r.Cols.Clone(), bytes.Clone(r.Data)
 	return r
 }
 
-// image returns the row with that id; nil if there is none.
+// image returns the row with the id; nil if it does not exist.
 func (c *Conn) image(t *Table, id string) (found *change.Image, err error) {
 	var b RowBuffer
 	err = c.Query(t.SelectRow, []Value{Text(id)}, func(st *sqlite3.Stmt) error {
@@ -153,10 +152,10 @@ func (c *Conn) image(t *Table, id string) (found *change.Image, err error) {
 	return found, err
 }
 
-// holds reports whether the row with that id is equal to r; nil means that there is none.
+// holds reports whether the row with the id equals r; a nil r means that there is no such row.
 func (c *Conn) holds(t *Table, id string, r *change.Record) (same bool, err error) {
 	if r != nil && len(r.Data) > largeData {
-		if _, err := c.Prepare(t.selectLarge); err == nil { // a table may have no rowid
+		if _, err := c.Prepare(t.selectLarge); err == nil { // tables without a rowid have no such statement
 			return c.holdsLarge(t, id, r)
 		}
 	}
@@ -170,11 +169,11 @@ func (c *Conn) holds(t *Table, id string, r *change.Record) (same bool, err erro
 	return same, err
 }
 
-// largeData is the size of data above which SQLite is not asked for all of it at once: it
-// would hold a copy, beside those that it needs to write the row.
+// largeData is the size of data above which it is not read at once, because SQLite would hold one more copy of
+// it.
 const largeData = 1 << 20
 
-// holdsLarge is holds for a row with large data, which is compared piece by piece.
+// holdsLarge is holds for a row with large data, which is compared in chunks.
 func (c *Conn) holdsLarge(t *Table, id string, r *change.Record) (same bool, err error) {
 	var b RowBuffer
 	err = c.Query(t.selectLarge, []Value{Text(id)}, func(st *sqlite3.Stmt) error {
@@ -201,7 +200,7 @@ func (c *Conn) holdsLarge(t *Table, id string, r *change.Record) (same bool, err
 	return same, err
 }
 
-// holdsBytes reports whether a value is equal to want.
+// holdsBytes reports whether a value equals want.
 func holdsBytes(blob *sqlite3.Blob, want []byte) (bool, error) {
 	if blob.Size() != int64(len(want)) {
 		return false, nil
@@ -219,7 +218,7 @@ func holdsBytes(blob *sqlite3.Blob, want []byte) (bool, error) {
 	return true, nil
 }
 
-// columnsWith returns the quoted columns, with an expression in the place of the data.
+// columnsWith returns the quoted columns, with an expression in place of the data.
 func (t *Table) columnsWith(data string) []string {
 	cols := make([]string, len(t.Cols))
 	for i, name := range t.Cols {
@@ -231,8 +230,8 @@ func (t *Table) columnsWith(data string) []string {
 	return cols
 }
 
-// selectWhere returns a query for the rows that a condition and an order name, with an expression in the place
-// of the data, and its size as last column.
+// selectWhere returns a query for the rows that a condition and an order select, with an expression in place
+// of the data, and the size of the data as last column.
 func (t *Table) selectWhere(data, rows string) string {
 	size := "0"
 	if t.DataIndex >= 0 {

@@ -21,36 +21,36 @@ import (
 	"mend/internal/fail"
 )
 
-// Many rows are taken out of the database by one op of [change.KindRows]: its Pre is the list of an archive that has them, its
-// Post is empty. Rows are read and written one by one. The undo is the same op the other way.
+// One op of [change.KindRows] moves many rows to an archive: its Pre is the list of the archive that has them, its Post
+// is empty. Rows are read and written one by one. The undo is the inverse op.
 //
 //	before    the archive is complete, in built/rows-HASH
 //	1         the archive becomes the owner's, durably
-//	commit    in one transaction each row of the archive is compared with the row of the same key, and deleted
+//	commit    one transaction compares each row of the archive with the row of the same key, and deletes it
 //
-// So each row that is not in the database is in an archive that was read back whole. A crash leaves all rows or none in the
-// database, and Settle finds out which.
+// So each row that is not in the database is in an archive that was read back whole. A crash leaves all rows or none in
+// the database, and Settle finds out which.
 
-// An ArchiveRequest says which rows go into an archive.
+// An ArchiveRequest selects rows for an archive.
 type ArchiveRequest struct {
-	Table    string                  // all rows of it
-	Sessions []string                // all rows of these sessions: what foreign keys delete with them
+	Table    string                  // all rows of this table
+	Sessions []string                // all rows of these sessions, and the rows that foreign keys delete with them
 	DryRun   bool                    // write nothing
-	Progress func(done, total int64) // in bytes; nil for nothing
+	Progress func(done, total int64) // in bytes; may be nil
 
-	size int64 // of the database
+	size int64 // size of the database
 }
 
-// Archived is an archive, and the change that deletes its rows.
+// Archived is an archive, with the change that deletes its rows.
 type Archived struct {
-	Ops     []change.Op // none if there is no row
+	Ops     []change.Op // nil if no row was selected
 	Rows    map[string]int64
 	Content int64 // bytes of the rows
 	Packed  int64 // bytes of the archive
 	Discard func() error
 }
 
-// errNoWAL says that a transaction on many rows would be in memory.
+// errNoWAL is returned because without a WAL a transaction on many rows would be held in memory.
 var errNoWAL = fail.New(fail.Refused, "", "the database is not in WAL mode, as its agent has it: many rows are not changed in it at once")
 
 // Archive writes rows into an archive, and returns the change that deletes them. The database is only read.
@@ -103,7 +103,7 @@ func (s *Store) Archive(ctx context.Context, r ArchiveRequest) (a Archived, err 
 	return a, nil
 }
 
-// createArchive makes the file of an archive again: a read may be repeated.
+// createArchive creates the file of an archive, again if a read is repeated.
 func (s *Store) createArchive(area *aside.Area, built *aside.Built) (*os.File, error) {
 	d, err := area.Root.Sub(built.Folder())
 	if err != nil {
@@ -178,14 +178,14 @@ func (c *Conn) archive(ctx context.Context, w io.Writer, r ArchiveRequest) (rowL
 	return a.rowList, err
 }
 
-// A selection is some rows of a table.
+// A selection is a set of rows of a table.
 type selection struct {
 	table, where string
 	args         []Value
 }
 
-// sessionRows returns the rows that are deleted with sessions: those of the tables of sessions and of counters of events, and
-// all that foreign keys with ON DELETE CASCADE delete with them. They are in an order in which parents come first.
+// sessionRows returns the rows that are deleted with sessions: those of the tables of sessions and of event counters,
+// and all rows that foreign keys with ON DELETE CASCADE delete with them. Parents come first.
 func (c *Conn) sessionRows(ids []string) (all []selection, err error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -220,8 +220,8 @@ func (c *Conn) sessionRows(ids []string) (all []selection, err error) {
 	return all, nil
 }
 
-// parentRows returns the rows of other tables that the selected ones refer to, as the projects of sessions. They stay in the database,
-// and are in an archive only to be brought back with the others if they are gone by then.
+// parentRows returns the rows of other tables that the selected rows refer to, such as the projects of sessions. They
+// stay in the database; the archive has them only so that an undo can restore them if they were deleted since.
 func (c *Conn) parentRows(children []selection) (all []selection, err error) {
 	for _, child := range children {
 		const links = `SELECT "table", "from", "to" FROM pragma_foreign_key_list(?1) WHERE "to" IS NOT NULL`
@@ -247,20 +247,20 @@ func (c *Conn) parentRows(children []selection) (all []selection, err error) {
 type rowTable struct {
 	name                   string
 	cols                   []string
-	keys                   []int // of cols, the primary key
+	keys                   []int // indexes into cols of the primary key
 	lookup, insert, remove string
 	parents                []rowParent
-	alone                  bool // the archive has no other table, so parents are in the database or gone
-	parent                 bool // its rows are in the archive for those that refer to them, see [Conn.parentRows]
+	alone                  bool // the archive has no other table, so parents are in the database or do not exist
+	parent                 bool // its rows are in the archive only for the rows that refer to them, see [Conn.parentRows]
 }
 
-// A rowParent finds the row of another table to which a column refers.
+// A rowParent finds the row of another table that a column refers to.
 type rowParent struct {
 	col    int
 	lookup string
 }
 
-// rowTable returns a table with those columns, nil for all.
+// rowTable returns a table with the given columns, nil for all.
 func (c *Conn) rowTable(name string, cols []string) (*rowTable, error) {
 	if err := c.checkKind(name); err != nil {
 		return nil, err
@@ -308,14 +308,14 @@ func (c *Conn) rowTable(name string, cols []string) (*rowTable, error) {
 	return t, err
 }
 
-// A rowState is how a row of an archive is in the database.
+// A rowState is the state in the database of an archived row.
 type rowState uint8
 
 const (
 	rowAbsent rowState = iota
-	rowSame            // it is there, with the same bytes
-	rowOther           // another one has its key
-	rowOrphan          // it is absent, and so is what it belongs to, which was deleted since
+	rowSame            // present, with the same bytes
+	rowOther           // another row has its key
+	rowOrphan          // absent, and its parent was deleted since, too
 )
 
 func (c *Conn) stateOf(t *rowTable, row []Value) (state rowState, err error) {
@@ -348,10 +348,10 @@ func (t *rowTable) key(row []Value) []Value {
 	return key
 }
 
-// errNoArchive says that there is no archive.
+// errNoArchive says that the archive does not exist.
 var errNoArchive error = fail.New(fail.Refused, "", "the archive with the rows is no longer kept")
 
-// eachRow calls each for the rows of an archive, with their tables, and then checks that the archive has what the list says.
+// eachRow calls each for the rows of an archive, with their tables, and then checks that the archive matches the list.
 func (c *Conn) eachRow(ctx context.Context, path string, want *rowList, each func(t *rowTable, row []Value) error) (l rowList, err error) {
 	f, err := openPlain(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -363,7 +363,7 @@ func (c *Conn) eachRow(ctx context.Context, path string, want *rowList, each fun
 	defer f.Close()
 	var t *rowTable
 	first := ""
-	var own []selection // of sessions
+	var own []selection // rows of sessions
 	l, err = readArchive(f, func(table string, cols []string) (err error) {
 		if t, err = c.rowTable(table, slices.Clone(cols)); err == nil {
 			if first == "" {
@@ -389,10 +389,10 @@ func (c *Conn) eachRow(ctx context.Context, path string, want *rowList, each fun
 	return l, err
 }
 
-// A tally counts the rows of an archive by their state.
+// A tally counts the rows of an archive by state.
 type tally [4]int64
 
-// count counts the rows of an archive by their state.
+// count counts the rows of an archive by state.
 func (c *Conn) count(ctx context.Context, path string, want *rowList) (n tally, l rowList, err error) {
 	l, err = c.eachRow(ctx, path, want, func(t *rowTable, row []Value) error {
 		if t.parent {
@@ -405,7 +405,7 @@ func (c *Conn) count(ctx context.Context, path string, want *rowList) (n tally, 
 	return n, l, err
 }
 
-// countRows counts the rows of an archive by their state.
+// countRows counts the rows of an archive by state.
 func (s *Store) countRows(ctx context.Context, archive change.Ref) (n tally, l rowList, err error) {
 	path, err := s.findArchive(archive)
 	if err != nil {
@@ -421,7 +421,7 @@ func (s *Store) countRows(ctx context.Context, archive change.Ref) (n tally, l r
 	return n, l, err
 }
 
-// findArchive returns the path of an archive, whatever journal it belongs to.
+// findArchive returns the path of an archive of any journal.
 func (s *Store) findArchive(ref change.Ref) (string, error) {
 	a, err := s.area("")
 	if err != nil {
@@ -438,7 +438,8 @@ func (s *Store) findArchive(ref change.Ref) (string, error) {
 	return filepath.Join(a.Path, found[0].Dir, found[0].Name, archiveFile), nil
 }
 
-// readRows returns the image of the rows of an archive: its list if all are in the database, nothing if none is.
+// readRows returns the image of the rows of an archive: its list if all rows are in the database, an empty image if
+// none are.
 func (s *Store) readRows(ctx context.Context, ref change.Ref) (*change.Image, error) {
 	n, l, err := s.countRows(ctx, ref)
 	switch {
@@ -452,13 +453,13 @@ func (s *Store) readRows(ctx context.Context, ref change.Ref) (*change.Image, er
 	return &change.Image{Data: fmt.Appendf(nil, "%d of the rows are there, %d are not, and %d are others\n", n[rowSame], n[rowAbsent], n[rowOther]), Mode: 0o600}, nil
 }
 
-// RowsLeftOut returns how many rows of an archive an undo cannot bring back, because their session was deleted.
+// RowsLeftOut returns how many rows of an archive an undo cannot restore, because their session was deleted.
 func (s *Store) RowsLeftOut(ctx context.Context, archive change.Ref) (int64, error) {
 	n, _, err := s.countRows(ctx, archive)
 	return n[rowOrphan], err
 }
 
-// ArchivedSessions returns the sessions that the rows of an archive belong to, and those of which it has the own row.
+// ArchivedSessions returns the sessions that the rows of an archive belong to, and the sessions whose own row it has.
 func (s *Store) ArchivedSessions(ctx context.Context, archive change.Ref) (all, removed map[string]bool, err error) {
 	path, err := s.findArchive(archive)
 	if err != nil {
@@ -498,17 +499,17 @@ func (s *Store) ArchivedSessions(ctx context.Context, archive change.Ref) (all, 
 	return all, removed, err
 }
 
-// A rowsChange deletes the rows of an archive, or inserts them.
+// A rowsChange moves rows from the database to an archive, or back.
 type rowsChange struct {
 	*aside.Area
 	*Store
 	op     change.Op
 	list   rowList
 	remove bool
-	moves  []aside.Move // of an archive that was made for this change
+	moves  []aside.Move // of the archive, if it was made for this change
 	at     commitState
-	tried  bool  // this process has made the transaction
-	counts tally // of the rows of a change that this process has not made
+	tried  bool  // this process has tried the transaction
+	counts tally // the rows of a change that another process made
 }
 
 func (s *Store) newRows(a *aside.Area, st change.Staged) (*rowsChange, error) {
@@ -602,7 +603,7 @@ func (x *rowsChange) Passed(ctx context.Context) (bool, error) {
 		})
 	}
 	if errors.Is(err, errNoArchive) && x.remove {
-		return false, nil // without an archive no row was deleted
+		return false, nil // no row is deleted before the archive is in place
 	}
 	if n := x.counts; x.remove {
 		return n[rowSame] == 0 || n[rowAbsent] > 0 || n[rowOther] > 0, err
@@ -646,9 +647,9 @@ func (x *rowsChange) conflict(format string, args ...any) error {
 	return conflictError([]change.Conflict{{Ref: x.op.Ref, Pre: x.op.Pre, Post: x.op.Post, Why: fmt.Sprintf(format, args...)}}, nil)
 }
 
-// removeRows deletes the rows, each of which must be as it is in the archive.
+// removeRows deletes the rows, each of which must equal its row in the archive.
 func (x *rowsChange) removeRows(ctx context.Context, c *Conn) error {
-	whole := map[string]bool{} // tables that get empty: SQLite empties a table without a look at its rows
+	whole := map[string]bool{} // tables that become empty: SQLite empties a whole table without reading its rows
 	for _, t := range x.list.tables {
 		n, err := c.countRows(selection{table: t.name})
 		if err != nil {
@@ -694,7 +695,7 @@ func (x *rowsChange) hasSessions(c *Conn) bool {
 	return sessions != nil && slices.ContainsFunc(x.list.tables, func(t tableRows) bool { return t.name == sessions.Name })
 }
 
-// removeSessions deletes all rows of sessions, of which the archive must have all.
+// removeSessions deletes all rows of sessions. The archive must have all of them.
 func (x *rowsChange) removeSessions(c *Conn, ids []string) error {
 	all, err := c.sessionRows(ids)
 	if err != nil {
@@ -710,7 +711,7 @@ func (x *rowsChange) removeSessions(c *Conn, ids []string) error {
 			return x.conflict("a session has rows of %s that were added since", sel.table)
 		}
 	}
-	for _, sel := range slices.Backward(all) { // children first: they are found by their parents
+	for _, sel := range slices.Backward(all) { // children first, because they are found through their parents
 		if _, err := c.exec("DELETE FROM "+sqlite3.QuoteIdentifier(sel.table)+sel.where, sel.args); err != nil {
 			return err
 		}
@@ -726,7 +727,7 @@ func (c *Conn) countRows(sel selection) (n int64, err error) {
 	return n, err
 }
 
-// insertRows inserts the rows, of which none may be there. Events of a session that was deleted since stay in the archive.
+// insertRows inserts the rows; none may exist. Events of a session that was deleted since stay in the archive.
 func (x *rowsChange) insertRows(ctx context.Context, c *Conn) error {
 	if err := x.step("insert rows"); err != nil {
 		return err

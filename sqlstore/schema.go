@@ -12,36 +12,36 @@ import (
 	"mend/internal/fail"
 )
 
-// A schema is what the database says of the tables of a store.
+// A schema is the database's definition of a store's tables.
 type schema struct {
-	source string // SQL of all tables, indexes, triggers and views, from which the rest follows
+	source string // SQL of all tables, indexes, triggers and views; the rest is derived from it
 	tables map[change.Kind]*Table
 	exist  map[string]bool // names of the specs whose table exists
 }
 
-// A Table is a table of records.
+// A Table is a table whose rows are records.
 type Table struct {
 	TableSpec
 	Cols      []string     // in the table's order, without those that SQLite computes
-	others    []string     // the same without Data
-	DataIndex int          // of Data in cols; -1 if there is none
+	others    []string     // Cols without Data
+	DataIndex int          // index of Data in Cols; -1 if it has none
 	parents   []foreignKey // from its rows
 	children  []foreignKey // to its rows
 	triggers  []string
 
 	entryQueries     []entryQuery // one for each index, see readEntryQueries
-	rowid, nextRowid string       // queries for the rowid of an id, and of the next row
+	rowid, nextRowid string       // queries for the rowid of an id, and for the next rowid
 
 	SelectAll   string // all rows
 	SelectRow   string // the row of an id
-	selectLarge string // the same with the storage class of the data in its place, and the rowid as last column
+	selectLarge string // SelectRow with the storage class in place of the data, and the rowid as last column
 	SelectSized string // the rows of a session, with NULL for data above the limit, and the size of the data as last column
-	SelectSizes string // the same with the storage class of the data in its place
+	SelectSizes string // SelectSized with the storage class in place of the data
 	Limit       int64
 }
 
-// schemaOf returns the schema in the transaction of c. The error wraps [ErrUnusable] if it
-// does not match the specs.
+// schemaOf returns the schema in the transaction of c. The error wraps [ErrUnusable] if it does not
+// match the specs.
 func (s *Store) schemaOf(c *Conn) (*schema, error) {
 	source, err := c.Strings("SELECT coalesce(group_concat(sql, ';'), '') FROM sqlite_schema")
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *Conn) readSchema(source string, specs []TableSpec, limit int64) (*schem
 	return sc, c.readForeignKeys(sc)
 }
 
-// fits reports whether the table exists with the columns and the index of the spec.
+// fits reports whether the table exists and has the columns and the index of the spec.
 func (c *Conn) fits(spec TableSpec) (bool, error) {
 	cols, err := c.Strings("SELECT name FROM pragma_table_info(?)", Text(spec.Name))
 	for _, want := range spec.Columns {
@@ -138,8 +138,8 @@ func (c *Conn) readTable(spec TableSpec, limit int64) (*Table, error) {
 	return t, err
 }
 
-// checkKey returns an error if the primary key is not that column alone, compared by bytes:
-// then an id would not identify one row.
+// checkKey returns an error unless the primary key is the id column alone, compared by bytes:
+// otherwise an id would not identify one row.
 func (c *Conn) checkKey(spec *TableSpec) error {
 	name := spec.Name
 	keys, err := c.Strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0", Text(name))

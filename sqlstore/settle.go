@@ -7,20 +7,20 @@ import (
 	"mend/change"
 )
 
-// Settle decides by the rows alone what became of st. SQLite has made all of the change
-// or nothing, so no row is ever written:
+// Settle finds out from the rows alone what became of st. SQLite has made all of the change or
+// nothing, so no row is ever written:
 //
 //	rows hold Post, none Pre      Committed
 //	rows hold Pre, none Post      Aborted
 //	both, or neither              Conflicted: no crash leaves this
 //
-// Another program may have deleted a row that does not exist, so it counts only if all
-// rows are like that. The Conflicts are the rows that differ from the outcome: others
-// wrote them.
+// A missing row may also be a row that another program deleted, so it counts only if all rows are
+// missing as Pre or Post expects. The Conflicts are the rows that differ from the outcome because
+// another program wrote them.
 //
-// Settle waits for a transaction of another process. It may be called any number of
-// times. The error wraps [change.ErrLocked], [ErrUnusable] or [change.ErrInvalid], or is the
-// context's or the system's; then nothing is decided.
+// Settle waits for a transaction of another process. It may be called any number of times. The
+// error wraps [change.ErrLocked], [ErrUnusable] or [change.ErrInvalid], or is the context's or the
+// system's; the outcome is then still unknown.
 func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	var out change.Outcome
 	changes, err := s.changesOf(st)
@@ -77,8 +77,8 @@ func (c *Conn) decide(changes *rowChanges) (change.Outcome, error) {
 	return out, nil
 }
 
-// rowCounts counts the rows that hold Pre, Post or neither. Rows that do not exist, as Pre
-// or Post says, are counted apart.
+// rowCounts counts the rows that hold Pre, Post or neither. Missing rows, expected by Pre or Post,
+// are counted apart.
 type rowCounts struct {
 	pre, post     int
 	noPre, noPost int

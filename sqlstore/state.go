@@ -11,11 +11,10 @@ import (
 	"mend/change"
 )
 
-// State returns a stamp of the whole database, computed without SQLite: from size, time
-// and inode of the file and of its -wal, the header of the -wal, which changes whenever it
-// is restarted, and the header of the -shm, which says how much of the -wal is valid. It
-// is the zero stamp where the system has no inodes. The error says that the files cannot
-// be read, or wraps [ErrUnusable].
+// State returns a stamp of the whole database, computed without SQLite: from size, time and inode
+// of the file and of its -wal, the header of the -wal, which changes whenever it is restarted, and
+// the header of the -shm, which has the length of the valid part of the -wal. The stamp is zero
+// where the system has no inodes. The error wraps [ErrUnusable], or is the system's.
 func (s *Store) State(context.Context) (change.Stamp, error) {
 	stamp, err := s.state()
 	if err != nil {

@@ -11,22 +11,21 @@ import (
 	"mend/internal/aside"
 )
 
-// ErrUnusable means that the file is no database, is damaged, or has an unknown
-// schema. Such a file is never written.
+// ErrUnusable means that the file is not a database, is damaged, or has an unknown schema. mend never
+// writes to such a file.
 var ErrUnusable = errors.New("the database cannot be used")
 
-// Options configure a [Store]. The zero value is right for a user.
+// Options configure a [Store]. The zero value is right for normal use.
 type Options struct {
-	// Step, if not nil, is called before each call that changes a file. If it returns an
-	// error, the call is not made and fails with that error.
+	// Step, if not nil, is called before each call that changes a file. If it returns an error, the call
+	// is not made and fails with that error.
 	Step func(what string) error
 	// BusyTimeout is how long to wait for a lock; 0 means five seconds.
 	BusyTimeout time.Duration
-	// MaxRecord is the size in bytes of the largest data of a row that is read; 0 for
-	// SQLite's own limit.
+	// MaxRecord is the greatest size in bytes of a row's data that is read; 0 for SQLite's own limit.
 	MaxRecord int64
 	// Check, if not nil, is called before a change is prepared, and in each transaction that writes. Its
-	// error ends that.
+	// error ends the change.
 	Check func(*Conn) error
 }
 
@@ -40,34 +39,34 @@ func (o *Options) setDefaults() {
 // maxValue is the size of the largest value that SQLite holds, SQLITE_MAX_LENGTH.
 const maxValue = 1_000_000_000
 
-// maxPath is the length in bytes of the longest path: the driver reads 1,024 with the ending
-// -journal and a NUL.
+// maxPath is the greatest length of a path in bytes: the driver reads 1,024 with the suffix -journal and
+// a NUL.
 const maxPath = 1024 - len("-journal") - 1
 
-// A Store is one database. Between calls it holds no lock; it keeps files open for at most
-// half a second. It is safe for concurrent use.
+// A Store is one database. Between calls it holds no lock; it keeps files open for at most half a
+// second. It is safe for concurrent use.
 type Store struct {
 	id    change.StoreID
 	specs []TableSpec
 	opt   Options
 
-	// conns is locked for reading while a connection is open, and for writing by Held, so
-	// that it sees none of our own locks.
+	// conns is locked for reading while a connection is open, and for writing by Held, which must not
+	// see mend's own locks.
 	conns sync.RWMutex
 
-	sums aside.Sums // of whole files
+	sums aside.Sums // checksums of whole files
 
 	mu      sync.Mutex
-	schema  *schema // last one seen
-	rebuild bool    // an index is damaged: reading needs rebuilt ones
+	schema  *schema // the one read last
+	rebuild bool    // an index is damaged: reading needs rebuilt indexes
 	idle    []idleConn
 	idleEnd *time.Timer
 }
 
-// Open opens the database at file, a canonical path: SQLite derives the names of -wal and
-// -shm from it. It reads the header and checks the side files; the schema is checked by
-// the first read, and so is the header of a file that is likely to be a damaged database. It
-// writes nothing. The error wraps [ErrUnusable] or is the system's.
+// Open opens the database at file, a canonical path: SQLite derives the names of -wal and -shm from it.
+// It reads the header and checks the side files. The first read checks the schema, and also the header
+// if the file is probably a damaged database. Open writes nothing. The error wraps [ErrUnusable] or is
+// the system's.
 func Open(file string, specs []TableSpec, o Options) (*Store, error) {
 	o.setDefaults()
 	if len(file) > maxPath {

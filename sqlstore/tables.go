@@ -8,10 +8,10 @@ import (
 	"mend/change"
 )
 
-// A TableSpec describes a table whose rows are records: what this package must know of
-// it to change rows. The specs are all that it knows of the agent's schema.
+// A TableSpec describes a table whose rows are records. The specs are all that this package knows of the agent's
+// schema.
 type TableSpec struct {
-	Kind    change.Kind // of the records; 0 for a table whose rows are no records
+	Kind    change.Kind // kind of the records; 0 if the rows are not records
 	Name    string
 	Columns []string // columns that must exist, among them the primary key
 	Key     string   // column that is the primary key; "" for "id"
@@ -19,12 +19,12 @@ type TableSpec struct {
 	Parent  string   // column with the id of the session of a message, or of the message of a part
 	// SessionRows is the condition for the rows of the session ?1, and their order.
 	SessionRows string
-	// Optional means that the table may be missing, and also rows to which others refer.
+	// Optional means that the table may be missing, and also rows that others refer to.
 	Optional bool
-	// Triggers are the names of triggers that change nothing but the row itself, and not one that has its dates. What
-	// they do all the same is found when the row is read back. Another trigger makes the table one that is not written.
+	// Triggers are the names of triggers that change only the row itself, and no row with its own dates. If they change
+	// anything else, reading the row back reveals it. A table with any other trigger is not written.
 	Triggers []string
-	// Unique has the columns of a unique index that an optional table must have, in their order.
+	// Unique has the columns of a unique index that an optional table must have, in the index's order.
 	Unique []string
 }
 

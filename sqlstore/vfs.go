@@ -11,21 +11,19 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// The ways of reading, as file systems for SQLite.
+// The ways to read, as file systems for SQLite.
 const (
 	unlockedVFS = "mend-unlocked" // no other program has the database open
-	lockedVFS   = "mend-locked"   // another may: take SQLite's locks
+	lockedVFS   = "mend-locked"   // another program may have it open: take SQLite's locks
 	scratchVFS  = "mend-scratch"  // unlocked, for a transaction that stays in memory
 )
 
-// readVFS is a file system that cannot write. SQLite's mode=ro is not enough: it creates
-// missing -wal and -shm files, and resets a -shm that was left over; and immutable=1
-// ignores the -wal.
+// readVFS is a read-only file system. SQLite's mode=ro is not enough: it creates missing -wal and -shm
+// files, and resets a leftover -shm; and immutable=1 ignores the -wal.
 //
-// A locked one takes the locks of the database file and of its -shm. An unlocked one takes
-// none and has no -shm: with locking_mode=EXCLUSIVE, SQLite builds the index of the -wal
-// in memory. Only the check of the files afterwards protects an unlocked reader from a
-// writer.
+// A locked readVFS takes the locks of the database file and of its -shm. An unlocked one takes no locks
+// and has no -shm: with locking_mode=EXCLUSIVE, SQLite builds the index of the -wal in memory. An
+// unlocked reader is protected from a writer only by checking the files afterwards.
 type readVFS struct {
 	locked, scratch bool
 	check           *pageCheck // nil if pages are not checked
@@ -51,7 +49,7 @@ func (v readVFS) Open(string, vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	readonly := flags&^(vfs.OPEN_READWRITE|vfs.OPEN_CREATE) | vfs.OPEN_READONLY
 	if v.scratch {
-		readonly = flags // a transaction may begin; every write of a file is refused all the same
+		readonly = flags // a transaction may begin, but every write to a file is still refused
 	}
 	switch {
 	case flags&vfs.OPEN_MAIN_DB != 0 && v.locked:
@@ -68,12 +66,12 @@ func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File,
 	return r, readonly, r.open()
 }
 
-// A readFile is a file that can only be read and whose locks do nothing. A -wal that does not exist is
-// empty until another program creates it, which may be between two reads. None removes it then: that does
-// only the last connection that closes, and the lock of this one on the database shows that it is open.
+// A readFile is a file that can only be read and whose locks do nothing. A missing -wal is empty until
+// another program creates it, perhaps between two reads. It cannot be removed after that: only the last
+// connection to close removes it, and this connection's lock on the database shows that it is open.
 type readFile struct {
 	path  string
-	wal   bool     // it may be missing
+	wal   bool     // the file may be missing
 	f     *os.File // nil if the file is missing
 	check *pageCheck
 }

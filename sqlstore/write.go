@@ -11,15 +11,14 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// write runs f in one transaction that holds the write lock. f commits; if it does not,
-// nothing is changed. The error may also come from after f, if only side files could not
-// be removed.
+// write runs f in one transaction that holds the write lock. f commits; if it does not, nothing is
+// changed. The error may also come from after f, if only side files could not be removed.
 func (s *Store) write(ctx context.Context, f func(*Conn) error) (err error) {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
 	defer func() { err = s.nameHolders(ctx, explain(ctx, s.wrapDiskFull(err))) }()
 	defer recoverPanic(&err)
-	s.dropIdle() // they see the state before the change, and Windows removes no open file
+	s.dropIdle() // they see the state before the change, and Windows cannot remove open files
 	files, err := inspectFiles(s.id.Root)
 	if err != nil {
 		return err
@@ -41,8 +40,8 @@ func (s *Store) write(ctx context.Context, f func(*Conn) error) (err error) {
 	return s.begin(c, f)
 }
 
-// wrapDiskFull makes an I/O error on a full disk wrap ENOSPC (the driver v0.35.6 looks for
-// the cause in the wrong place).
+// wrapDiskFull makes an I/O error on a full disk wrap ENOSPC. (The driver v0.35.6 looks for the
+// cause in the wrong place.)
 func (s *Store) wrapDiskFull(err error) error {
 	if errors.Is(err, sqlite3.IOERR) && freeBytes(s.id.Root) < 1<<20 {
 		return fmt.Errorf("%w (%w)", syscall.ENOSPC, err)
@@ -76,9 +75,9 @@ func (s *Store) checkWriting(c *Conn) error {
 	return s.opt.Check(c)
 }
 
-// finish ends the transaction if it is still open, and closes the connection. An error
-// changes nothing of the outcome: without COMMIT no page is written, and with it a -wal
-// that could not be removed contains the change as well.
+// finish ends the transaction if it is still open, and closes the connection. An error does not
+// change the outcome: without COMMIT no page is written, and with it a -wal that could not be
+// removed contains the change as well.
 func (s *Store) finish(c *Conn, keep bool) error {
 	c.db.SetInterrupt(context.Background())
 	if !c.db.GetAutocommit() {
@@ -93,10 +92,9 @@ func (s *Store) finish(c *Conn, keep bool) error {
 	return errors.Join(err, c.close())
 }
 
-// makeSideFiles makes the missing -wal and -shm of a database in WAL mode, with its mode
-// and owner. The driver would use the umask and the current user: then a private database
-// would have side files that everyone can read, or the agent could not write those that
-// root made.
+// makeSideFiles makes the missing -wal and -shm of a database in WAL mode, with its mode and owner.
+// The driver would use the umask and the current user: then a private database would have side
+// files that everyone can read, or the agent could not write those that root made.
 //
 // A crash here leaves empty side files, which SQLite ignores.
 func (s *Store) makeSideFiles(files fileState) error {
@@ -118,8 +116,7 @@ func (s *Store) makeSideFiles(files fileState) error {
 	return nil
 }
 
-// makeLike makes an empty file with the mode and owner of another. It accepts a file that
-// exists.
+// makeLike creates an empty file with the mode and owner of another, unless the file exists.
 func makeLike(path, model string) error {
 	info, err := os.Stat(model)
 	if err != nil {
@@ -136,9 +133,8 @@ func makeLike(path, model string) error {
 	return errors.Join(f.Chmod(info.Mode().Perm()), f.Close())
 }
 
-// syncFiles makes the content of the files durable before SQLite reads them: the last
-// writes of a process that was killed may be in memory only, and what depends on them must
-// not outlive them.
+// syncFiles makes the content of the files durable before SQLite reads them: the last writes of a
+// killed process may be in memory only, and changes that depend on them must not outlive them.
 func (s *Store) syncFiles() error {
 	for _, path := range []string{s.id.Root + "-wal", s.id.Root} {
 		if err := s.step("sync " + path); err != nil {
@@ -158,10 +154,10 @@ func (s *Store) syncFiles() error {
 	return syncFolder(s.id.Root)
 }
 
-// overwrite writes one page unchanged. A writer that was killed, or whose sync failed, may
-// have left a whole transaction in the -wal that the shared index does not contain: no
-// reader sees it, until the index is lost and rebuilt from the -wal. The next transaction
-// overwrites it, and this is that transaction.
+// overwrite writes one page unchanged. A writer that was killed, or whose sync failed, may have
+// left a whole transaction in the -wal that the shared index does not contain: no reader sees it,
+// until the index is lost and rebuilt from the -wal. The next transaction overwrites it, and this
+// is that transaction.
 func (s *Store) overwrite(c *Conn) error {
 	if err := s.step("overwrite"); err != nil {
 		return err
