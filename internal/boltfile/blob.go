@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A Hash is a SHA-256, in JSON in hexadecimal.
+// A Hash is a SHA-256; in JSON it is hexadecimal.
 type Hash [sha256.Size]byte
 
 // String returns the hash in hexadecimal.
@@ -33,10 +33,9 @@ func (h *Hash) UnmarshalText(text []byte) error {
 	return err
 }
 
-// The encoding of a blob. Frozen. A blob is cut into chunks of ChunkSize bytes. The key
-// of all chunks but the last is hash | number u32, the value codec byte | bytes. The key
-// of the last chunk is the hash alone, and version | size u64 precede its value. It is
-// written last and makes the blob complete.
+// The encoding of a blob. Frozen. A blob is cut into chunks of ChunkSize bytes. All chunks but the last
+// have the key hash | number u32 and the value codec byte | bytes. The last chunk has the hash alone as
+// key, and version | size u64 precede its value. It is written last and makes the blob complete.
 const (
 	blobVersion    = 1
 	blobHeaderSize = 1 + 8
@@ -46,7 +45,7 @@ const (
 	codecZstd = 1
 )
 
-// BlobSize returns the size in the head of a blob that copyBlob has read without an error.
+// BlobSize returns the size in the head of a blob, which Copy must have read without an error.
 func BlobSize(head []byte) uint64 {
 	if len(head) < blobHeaderSize {
 		return 0
@@ -54,7 +53,7 @@ func BlobSize(head []byte) uint64 {
 	return binary.BigEndian.Uint64(head[1:])
 }
 
-// ChunkCount returns how many chunks a blob of that size has.
+// ChunkCount returns the number of chunks of a blob of the given size.
 func ChunkCount(size uint64) uint64 {
 	return max(1, (size+ChunkSize-1)/ChunkSize)
 }
@@ -64,11 +63,12 @@ func ChunkKey(h Hash, n uint64) []byte {
 	return binary.BigEndian.AppendUint32(bytes.Clone(h[:]), uint32(n))
 }
 
-// A Codec compresses and decompresses chunks. Encoder and decoder are created when they
-// are first needed, since creating one takes longer than listing the entries.
+// A Codec compresses and decompresses chunks. Encoder and decoder are created on first use, since creating
+// one takes longer than listing the entries.
 type Codec struct{ source }
 
-// The encoder and the decoder are made once: their tables are large, and a file is opened for each change.
+// The encoder and the decoder are shared by all files: their tables are large, and a file is opened for
+// each change.
 var (
 	encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
 		return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(ChunkSize), zstd.WithLowerEncoderMem(true), zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
@@ -78,10 +78,10 @@ var (
 	})
 )
 
-// NewCodec returns a codec. Its errors about damage wrap the given one.
+// NewCodec returns a codec. Its errors about damage wrap damage.
 func NewCodec(damage error) *Codec { return &Codec{source{damage: damage}} }
 
-// Compress appends the codec byte and the bytes to b, compressed if that is shorter.
+// Compress appends to b the codec byte and the bytes, compressed if that is shorter.
 func (c *Codec) Compress(b, raw []byte) []byte {
 	at := len(b)
 	if enc, err := encoder(); err == nil {
@@ -118,8 +118,7 @@ func (c *Codec) Decompress(packed []byte) ([]byte, error) {
 	return raw, nil
 }
 
-// Write calls put for each key of the blob, in the order in which they must become
-// durable.
+// Write calls put for each key of the blob, in the order that the keys must become durable.
 func (c *Codec) Write(h Hash, data []byte, put func(key, val []byte) error) error {
 	size := uint64(len(data))
 	for n := range ChunkCount(size) {
@@ -131,7 +130,7 @@ func (c *Codec) Write(h Hash, data []byte, put func(key, val []byte) error) erro
 	return nil
 }
 
-// Chunk returns key and value of chunk n of a blob of that size, which holds data.
+// Chunk returns key and value of chunk n, with the given data, of a blob of the given size.
 func (c *Codec) Chunk(h Hash, size, n uint64, data []byte) (key, val []byte) {
 	if n+1 < ChunkCount(size) {
 		return ChunkKey(h, n), c.Compress(nil, data)
@@ -139,8 +138,8 @@ func (c *Codec) Chunk(h Hash, size, n uint64, data []byte) (key, val []byte) {
 	return bytes.Clone(h[:]), c.Compress(binary.BigEndian.AppendUint64([]byte{blobVersion}, size), data)
 }
 
-// Copy writes the blob's bytes to w, checks them against its hash, and returns their
-// number. It holds one chunk in memory at a time.
+// Copy writes the blob's bytes to w, checks them against its hash, and returns their number. It holds one
+// chunk in memory at a time.
 func (c *Codec) Copy(w io.Writer, s *Snapshot, bucket string, h Hash) (size uint64, err error) {
 	head, ok, err := s.Get(bucket, h[:])
 	if err != nil {
@@ -169,7 +168,7 @@ func (c *Codec) Copy(w io.Writer, s *Snapshot, bucket string, h Hash) (size uint
 	return size, err
 }
 
-// copyChunk writes chunk n, which is not the last one, to w.
+// copyChunk writes chunk n, but not the last one, to w.
 func (c *Codec) copyChunk(w io.Writer, s *Snapshot, bucket string, h Hash, n uint64) error {
 	packed, ok, err := s.Get(bucket, ChunkKey(h, n))
 	if err != nil {
@@ -189,14 +188,14 @@ func (c *Codec) copyChunk(w io.Writer, s *Snapshot, bucket string, h Hash, n uin
 	return err
 }
 
-// maxRoom is how much room is made for a blob at once, whatever size its head has: no
-// record is larger.
+// maxRoom limits the memory that is allocated for a blob at once, whatever size its head claims: no record
+// is larger.
 const maxRoom = math.MaxInt32
 
 // Read returns the blob's bytes, never nil without an error.
 func (c *Codec) Read(s *Snapshot, bucket string, h Hash) ([]byte, error) {
 	b := bytes.NewBuffer([]byte{})
-	if head, _, _ := s.Get(bucket, h[:]); head != nil { // Copy reports what is wrong with it
+	if head, _, _ := s.Get(bucket, h[:]); head != nil { // Copy reports the error
 		b.Grow(int(min(BlobSize(head), maxRoom)))
 	}
 	if _, err := c.Copy(b, s, bucket, h); err != nil {

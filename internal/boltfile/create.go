@@ -13,9 +13,9 @@ import (
 	"mend/internal/ownfile"
 )
 
-// create creates an empty file. bbolt's own creation is not safe: a file that was cut
-// while it was created never opens again. So the file is created under another name,
-// and renamed when it is complete and durable.
+// create creates an empty file. bbolt's own creation is not safe: a file whose creation was
+// interrupted never opens again. So the file is created under another name, and renamed when it is
+// complete and durable.
 func (f *File) create() error {
 	err := f.makeTemp(func(db *bolt.DB) error {
 		return db.Update(func(tx *bolt.Tx) error {
@@ -37,8 +37,8 @@ func (f *File) create() error {
 	return nil
 }
 
-// makeTemp creates the temporary file, has fill write to it, and closes it when
-// everything is durable. On an error the file is removed.
+// makeTemp creates the temporary file, calls fill to write to it, and closes it when everything is
+// durable. On an error the file is removed.
 func (f *File) makeTemp(fill func(*bolt.DB) error) error {
 	if err := f.step("make " + f.temp()); err != nil {
 		return err
@@ -72,8 +72,8 @@ func (f *File) makeTemp(fill func(*bolt.DB) error) error {
 	return nil
 }
 
-// installTemp durably renames the temporary file to its own name. Nothing may be
-// written to it before the folder is synced: a power cut could bring the old file back.
+// installTemp durably renames the temporary file to the file's name. Nothing may be written to it
+// before the folder is synced: a power cut could bring the old file back.
 func (f *File) installTemp() error {
 	err := f.step("rename " + f.temp())
 	if err == nil {
@@ -88,8 +88,8 @@ func (f *File) installTemp() error {
 	return ownfile.SyncDir(f.dir)
 }
 
-// dropTemp removes what an interrupted creation or compaction left. It may hold text that
-// was to be forgotten.
+// dropTemp removes the file of an interrupted creation or compaction. It may hold text that should
+// have been forgotten.
 func (f *File) dropTemp() error {
 	if err := os.Remove(f.path(f.temp())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -97,11 +97,11 @@ func (f *File) dropTemp() error {
 	return nil
 }
 
-// Compact writes a new file without what was removed. A crash leaves the old file or the
-// new one, either of them complete.
+// Compact writes a new file without the removed bytes. A crash leaves the old file or the new one,
+// either of them complete.
 //
-// It does not use bolt.Compact, which checks no checksum, knows no context, and does not
-// return the error of a full disk.
+// It does not use bolt.Compact, which checks no checksum, knows no context, and does not return the
+// error of a full disk.
 func (f *File) Compact(ctx context.Context, without ...string) error {
 	if err := f.Snap.CheckStructure(f.spec.Buckets); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (f *File) Compact(ctx context.Context, without ...string) error {
 	return nil
 }
 
-// copyTo copies every key except those of meta in without, and sets MarkNew.
+// copyTo copies every key, except the keys of meta listed in without, and sets MarkNew.
 func (f *File) copyTo(ctx context.Context, db *bolt.DB, without []string) error {
 	for _, name := range f.spec.Buckets {
 		c := copier{f: f, ctx: ctx, db: db, bucket: name, without: append(without, MarkNew)}

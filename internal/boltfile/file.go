@@ -15,44 +15,44 @@ import (
 	"mend/internal/ownfile"
 )
 
-// A Spec says which file it is, and what its owner does with it.
+// A Spec describes a file and has the functions of its owner.
 type Spec struct {
-	Name    string   // of the file in its folder
-	Lock    string   // of the file whose lock keeps writers apart from everybody
-	Buckets []string // exactly those of the file, Meta among them
-	Growing []string // of these: keys are added at the end only
-	Damaged error    // what an error about damage wraps
+	Name    string   // name of the file in its folder
+	Lock    string   // name of the lock file, which gives a writer exclusive access
+	Buckets []string // all buckets of the file, including Meta
+	Growing []string // the buckets to which keys are added only at the end
+	Damaged error    // errors about damage wrap it
 
 	Fill      func(*Tx) error // writes the first values of a new file
-	Attached  func() error    // reads the state after the file was opened; an error closes it
+	Attached  func() error    // reads the state after the file was opened; an error closes the file
 	Committed func() error    // reads the state after a transaction
 	Verify    func() error    // checks the whole file before it is opened for writing; nil: nothing
 }
 
-// Meta is the bucket that every file has. In it are the owner's marks and MarkNew: the file's name may not
-// be durable yet. Frozen.
+// Meta is a bucket of every file. It has the owner's marks and MarkNew, which says that the file's name may
+// not be durable yet. Frozen.
 const (
 	Meta    = "meta"
 	MarkNew = "new"
 )
 
-// TempSuffix ends the name of a file that is being made.
+// TempSuffix ends the name of a file that is being written.
 const TempSuffix = ".new"
 
 // Options say how to open a file. The zero Options open it for writing.
 type Options struct {
 	ReadOnly bool
 	Timeout  time.Duration   // how long to wait for another process
-	Context  context.Context // ends what only reads; nil: never
+	Context  context.Context // cancels reading; nil: never
 
-	// Unlocked reads beside a writer instead of waiting for it. What was read is one state if [File.Moved]
-	// reports false afterwards. It needs ReadOnly.
+	// Unlocked reads while a writer holds the lock, instead of waiting. The result is one consistent state if
+	// [File.Moved] reports false afterwards. It needs ReadOnly.
 	Unlocked bool
 
-	// Step is called before each change of a file, with a name for it. If it returns an error, the change is
-	// not made. For tests; nil: nothing is called.
+	// Step is called with a name before each change of a file. If it returns an error, the change is not
+	// made. For tests; may be nil.
 	Step func(what string) error
-	// BatchSize is how large the copy of a file makes its transactions.
+	// BatchSize is the size in bytes of the transactions that copy a file.
 	BatchSize int
 }
 
@@ -60,13 +60,13 @@ type Options struct {
 var (
 	// errReadOnly says that the file was opened for reading.
 	errReadOnly = errors.New("it is open for reading only")
-	// ErrUnsure says that the last step may have been written or not. The next open shows which.
+	// ErrUnsure says that the last step may or may not have been written. The next open shows which.
 	ErrUnsure = errors.New("it is unknown whether this was written")
 	// ErrClosed says that the file was closed.
 	ErrClosed = errors.New("it is closed")
 )
 
-// A File is an open file. Its methods are for one goroutine at a time.
+// A File is an open file. It is not safe for concurrent use.
 type File struct {
 	Snap  *Snapshot // after the newest transaction; nil if there is no file
 	Codec *Codec
@@ -78,10 +78,10 @@ type File struct {
 	lock *ownfile.Lock
 
 	db       *bolt.DB // for writing; nil if read only
-	boltFile *os.File // what db has open
+	boltFile *os.File // the file that db has open
 	file     *os.File // for reading; nil if there is no file
 
-	stamp     string // of the file when it was opened; "" if it was verified then
+	stamp     string // of the file when it was opened; "" if the file was verified then
 	stampTxID uint64 // the newest transaction at that time
 }
 
@@ -103,11 +103,12 @@ func (f *File) temp() string { return f.spec.Name + TempSuffix }
 func (f *File) step(what string) error { return f.opts.Step(what) }
 
 // Open opens the file. For writing it creates folder and file if they do not exist, for this user alone, and
-// locks out all other processes until Close; a file that is not as mend left it is verified. For reading it
-// changes nothing and shares the file with other readers; a file that does not exist is empty.
+// locks out all other processes until Close; a file that changed since mend last closed it is verified. For
+// reading it changes nothing and shares the file with other readers; a file that does not exist is empty.
 //
 // The error is a [*LockedError] if another process held the file for the whole timeout, and an
-// [*ownfile.UnsafeError] if the folder or a file is not as mend creates it. After an error it must be closed.
+// [*ownfile.UnsafeError] if the folder or a file has other permissions than mend gave it. After an error the
+// file must be closed.
 func (f *File) Open() error {
 	if f.opts.ReadOnly {
 		return f.openReader()
@@ -145,9 +146,9 @@ func (f *File) openReader() error {
 	return f.attach()
 }
 
-// Moved reports whether a writer has committed since the file was opened. Only a reader without
-// a lock sees that. Until then no page of its state is overwritten: bbolt frees the pages that a
-// transaction replaces when the next one begins.
+// Moved reports whether a writer has committed since the file was opened. Only a reader without a lock needs
+// it. Until then no page that the reader uses is overwritten: bbolt frees the pages that a transaction
+// replaces when the next one begins.
 func (f *File) Moved() bool {
 	if f.lock != nil || f.file == nil {
 		return false
@@ -183,7 +184,7 @@ func (f *File) openWriter() error {
 	if err := f.step("drop " + f.temp()); err != nil {
 		return err
 	}
-	if err := f.dropTemp(); err != nil { // not earlier: it may be the only undamaged copy
+	if err := f.dropTemp(); err != nil { // not earlier, because it may be the only undamaged copy
 		return err
 	}
 	if _, isNew, err := f.Mark(MarkNew); err != nil || !isNew {
@@ -192,7 +193,7 @@ func (f *File) openWriter() error {
 	return ownfile.SyncDir(f.dir)
 }
 
-// exists reports whether something has the file's name.
+// exists reports whether a file, folder or link has the file's name.
 func (f *File) exists() (bool, error) {
 	_, err := os.Lstat(f.Path())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -220,7 +221,7 @@ func (f *File) attach() error {
 	return f.openBolt()
 }
 
-// detach closes the files. The lock stays.
+// detach closes the files but keeps the lock.
 func (f *File) detach() error {
 	var errs []error
 	if f.db != nil {
@@ -257,7 +258,7 @@ func (f *File) Close() error {
 	return err
 }
 
-// CheckWritable returns the reason if the file cannot be written.
+// CheckWritable returns the reason why the file cannot be written, nil if it can.
 func (f *File) CheckWritable() error {
 	switch {
 	case f.Fatal != nil:
@@ -268,7 +269,7 @@ func (f *File) CheckWritable() error {
 	return nil
 }
 
-// CheckReadable returns the reason if the file cannot be read.
+// CheckReadable returns the reason why the file cannot be read, nil if it can.
 func (f *File) CheckReadable() error {
 	if f.file == nil && f.Fatal != nil {
 		return f.Fatal
@@ -279,7 +280,7 @@ func (f *File) CheckReadable() error {
 // Mark returns the value of a mark, and whether it is set.
 func (f *File) Mark(name string) ([]byte, bool, error) { return f.Snap.Get(Meta, []byte(name)) }
 
-// CleanUp calls what removes something after an error.
+// CleanUp calls remove to clean up after an error.
 func (f *File) CleanUp(remove func() error) error {
 	if err := f.step("clean up"); err != nil {
 		return err
@@ -287,13 +288,13 @@ func (f *File) CleanUp(remove func() error) error {
 	return remove()
 }
 
-// Sync makes durable what a process that was killed may have left in memory.
+// Sync makes durable what a killed process may have left in memory.
 func (f *File) Sync() error { return f.guard(f.db.Sync) }
 
-// BoltFile returns what bbolt has open, for tests of its failures.
+// BoltFile returns the file that bbolt has open, for tests of its errors.
 func (f *File) BoltFile() *os.File { return f.boltFile }
 
-// Raw calls bbolt, which checks nothing, under the guard of Update. For tests.
+// Raw calls bbolt, which checks nothing, guarded as in Update. For tests.
 func (f *File) Raw(call func(*bolt.DB) error) error {
 	return f.guard(func() error { return call(f.db) })
 }

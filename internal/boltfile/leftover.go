@@ -3,9 +3,9 @@ package boltfile
 import "io"
 
 // Leftovers calls fn for each item on each leaf page of a file that may be damaged anywhere, in no order, until fn
-// returns an error. It follows no pointer but that to the rest of a page. Without a list of the free pages these
-// are read, too, with what a transaction has replaced or removed. What cannot be read is left out. [Item.Open]
-// shows which bucket an item is of.
+// returns an error. It follows no pointer except to the continuation of a page. If the list of free pages cannot
+// be read, the items of free pages are included, which a transaction has replaced or removed. Unreadable items are
+// left out. [Item.Open] shows which bucket an item belongs to.
 func Leftovers(r io.ReaderAt, size int64, damage error, fn func(Item) error) error {
 	m := anyMeta(&source{r, damage}, size)
 	free := map[uint64]bool{}
@@ -59,7 +59,7 @@ func (m meta) leftover(it Item, fn func(Item) error) error {
 	return nil
 }
 
-// anyMeta returns what is needed to read the pages of a file, even if both meta pages are damaged.
+// anyMeta returns the fields needed to read the pages of a file, even if both meta pages are damaged.
 func anyMeta(r *source, size int64) meta {
 	m, err := metaAt(r, 0, 0)
 	for page := int64(minPageSize); err != nil && page <= maxPageSize; page *= 2 {

@@ -34,8 +34,8 @@ func (f *File) acquireLock() (*ownfile.Lock, error) {
 	return l, nil
 }
 
-// releaseLock replaces the pid in the lock file by the stamp and releases the lock. Without
-// the pid a later reader is not mistaken for this process.
+// releaseLock replaces the pid in the lock file by the stamp and releases the lock. Without the
+// pid, a later reader is not mistaken for this process.
 func (f *File) releaseLock(stamp string) error {
 	l := f.lock
 	if l == nil {
@@ -47,13 +47,12 @@ func (f *File) releaseLock(stamp string) error {
 	return l.Close()
 }
 
-// pidOffset is where the pid starts. Byte 0 is the locked one, and on Windows no other
-// process can read a locked byte.
+// pidOffset is the offset of the pid. Byte 0 is locked, and on Windows no other process can read a
+// locked byte.
 const pidOffset = 1
 
-// writeLockFile writes the pid, or an empty line for 0, and then the stamp. Errors, such as
-// a full disk, are ignored: the pid is only a help for a person, and without a stamp the
-// file is verified.
+// writeLockFile writes the pid, or an empty line for 0, and then the stamp. Errors, such as a full
+// disk, are ignored: the pid only helps a person, and without a stamp the file is verified.
 func writeLockFile(f *os.File, pid int, stamp string) {
 	text := "\n"
 	if pid != 0 {
@@ -82,16 +81,15 @@ func LockHolder(path string) int {
 	return max(pid, 0)
 }
 
-// A file that is not as mend left it is verified before mend writes to it, so that
-// nothing is appended to a damaged file. The stamp in the lock file shows that it is as
-// mend left it: what the system reported of it when the last writer closed it. The
-// stamp is removed while a writer has it open. So it is verified after a
-// crash, and after it was copied or restored.
+// A file is verified before mend writes to it if another program may have changed it, so that
+// nothing is appended to a damaged file. The stamp in the lock file rules a change out: it has the
+// file's attributes from when the last writer closed it. The stamp is removed while a writer has
+// the file open. So the file is verified after a crash, and after it was copied or restored.
 //
-// A stamp only shows that no program has written to the file. Bytes that a disk changes by
-// itself are found when they are read, and by Verify.
+// A stamp only shows that no program has written to the file. Bytes that a disk changes by itself
+// are found when they are read, and by Verify.
 
-// verifyChanged verifies the file, unless the stamp is the file's.
+// verifyChanged verifies the file, unless the stamp matches it.
 func (f *File) verifyChanged(stamp string) error {
 	now, err := StampOf(f.file)
 	if err != nil {
@@ -104,8 +102,8 @@ func (f *File) verifyChanged(stamp string) error {
 	return f.spec.Verify()
 }
 
-// closingStamp returns the stamp for a file that is being closed, or "" if the next
-// writer has to verify it.
+// closingStamp returns the stamp for a file that is being closed, or "" if the next writer has to
+// verify the file.
 func (f *File) closingStamp() string {
 	if f.db == nil || f.Fatal != nil {
 		return ""

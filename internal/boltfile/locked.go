@@ -4,7 +4,7 @@ import "fmt"
 
 // A LockedError says that another process has locked the file.
 type LockedError struct {
-	PID int // of that process; 0 if it is not known, as for readers
+	PID int // process id; 0 if unknown, as for readers
 }
 
 func (e *LockedError) Error() string {

@@ -11,23 +11,22 @@ import (
 	"slices"
 )
 
-// A source is the bytes of a file that is not trusted.
+// A source has the bytes of an untrusted file.
 type source struct {
 	io.ReaderAt
-	damage error // that of [Spec]
+	damage error // from [Spec]
 }
 
 func (r *source) damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", r.damage, fmt.Sprintf(format, args...))
 }
 
-// The file is read without bbolt, with plain reads and with every bound checked. bbolt
-// trusts its file: a branch page that leads back to itself ends the process with a stack
-// overflow, a wrong length makes it allocate gigabytes, and no caller can recover from
-// either. It also locks out every reader while there is a writer.
+// The file is read without bbolt, with plain reads and with every bound checked. bbolt trusts its file:
+// a branch page that leads back to itself ends the process with a stack overflow, a wrong length makes
+// it allocate gigabytes, and no caller can recover from either. It also locks out every reader while
+// there is a writer.
 //
-// The layout is bbolt's file format 2 (its internal/common), in the byte order of the
-// machine.
+// The layout is bbolt's file format 2 (its internal/common), in the byte order of the machine.
 const (
 	boltMagic   = 0xED0CDAED
 	boltVersion = 2
@@ -44,8 +43,8 @@ const (
 
 	minPageSize, maxPageSize = 1 << 10, 1 << 24
 
-	maxDepth = 40   // more levels than any tree has that is not a circle
-	maxPages = 2048 // how many pages a snapshot keeps in memory
+	maxDepth = 40   // exceeds the depth of any tree without a cycle
+	maxPages = 2048 // number of pages that a snapshot keeps in memory
 )
 
 var order = binary.NativeEndian
@@ -58,9 +57,9 @@ type meta struct {
 	txid                 uint64
 }
 
-// readMeta reads both meta pages and returns the newer one. A meta page that is not valid is
-// damage, although bbolt would continue with the other one: a meta page is in one sector, so
-// no power cut leaves half of it, and the other page is one transaction older.
+// readMeta reads both meta pages and returns the newer one. An invalid meta page is damage, although
+// bbolt would continue with the other one: a meta page fits into one sector, so no power cut leaves half
+// of it, and the other page is one transaction older.
 func readMeta(r *source, size int64) (meta, error) {
 	if size == 0 {
 		return meta{}, r.damaged("the file is empty")
@@ -100,7 +99,7 @@ func metaAt(r *source, off int64, n uint64) (meta, error) {
 	m := meta{
 		source:   r,
 		pageSize: int64(order.Uint32(body[8:])),
-		root:     order.Uint64(body[16:]), // then the root bucket's sequence, unused
+		root:     order.Uint64(body[16:]), // the root bucket's sequence follows, unused
 		freelist: order.Uint64(body[32:]),
 		high:     order.Uint64(body[40:]),
 		txid:     order.Uint64(body[48:]),
@@ -118,8 +117,8 @@ func metaAt(r *source, off int64, n uint64) (meta, error) {
 	return m, nil
 }
 
-// readBytes reads n bytes at off. The error wraps ErrDamaged if the file ends before, and
-// is the disk's own if reading fails.
+// readBytes reads n bytes at off. The error wraps ErrDamaged if the file is too short, and is the disk's
+// own if reading fails.
 func readBytes(r *source, off, n int64) ([]byte, error) {
 	b := make([]byte, n)
 	got, err := r.ReadAt(b, off)
@@ -134,14 +133,14 @@ func readBytes(r *source, off, n int64) ([]byte, error) {
 
 // A page is a branch or leaf page whose bounds were checked.
 type page struct {
-	id    uint64 // 0: it is in the value of a small bucket
-	more  uint64 // how many pages of the file follow that belong to it
+	id    uint64 // 0: the page is in the value of a small bucket
+	more  uint64 // number of pages that follow in the file and belong to it
 	leaf  bool
 	items []Item
 }
 
-// An Item is an element of a page: a key, with its value in a leaf page, and with the page
-// that it leads to in a branch page.
+// An Item is an element of a page: a key, with its value in a leaf page, and with its child page in a
+// branch page.
 type Item struct {
 	Key       []byte // do not change it
 	child     uint64
@@ -153,16 +152,16 @@ type Item struct {
 // Value reads the value. Do not change the slice.
 func (it Item) Value() ([]byte, error) { return it.src.bytes(it.off, it.size) }
 
-// pageBytes are the bytes of a page: its start, and where the rest is.
+// pageBytes are the bytes of a page: its start, and the offset of the rest.
 type pageBytes struct {
 	start []byte
-	size  int64 // of all
+	size  int64 // size of the page
 	r     *source
-	off   int64 // of the page in r
-	whole bool  // start is all: the page is in the value of a small bucket
+	off   int64 // offset of the page in r
+	whole bool  // start has all bytes: the page is in the value of a small bucket
 }
 
-// bytes returns n bytes at off, which lie in the page.
+// bytes returns n bytes at off, which must be in the page.
 func (b *pageBytes) bytes(off, n int64) ([]byte, error) {
 	if off+n <= int64(len(b.start)) {
 		return b.start[off : off+n : off+n], nil
@@ -170,8 +169,8 @@ func (b *pageBytes) bytes(off, n int64) ([]byte, error) {
 	return readBytes(b.r, b.off+off, n)
 }
 
-// parsePage checks the page with that number: every element points into it, together they
-// are no larger than it, and the keys are in order.
+// parsePage checks page id: every element points into the page, together they fit into it, and the keys
+// are in order.
 func (m meta) parsePage(id uint64, b *pageBytes) (*page, error) {
 	flags, count := order.Uint16(b.start[8:]), int64(order.Uint16(b.start[10:]))
 	p := &page{id: order.Uint64(b.start), more: uint64(order.Uint32(b.start[12:])), leaf: flags == flagLeaf}
@@ -216,8 +215,7 @@ func (m meta) parsePage(id uint64, b *pageBytes) (*page, error) {
 	return p, nil
 }
 
-// parseElem reads an element of a page's table. The item's off is the key's, counted
-// from the element.
+// parseElem reads an element of a page's table. The item's off is the key's, relative to the element.
 func (m meta) parseElem(e []byte, leaf bool) (it Item, keySize int64, ok bool) {
 	if !leaf {
 		it.off, it.child = int64(order.Uint32(e)), order.Uint64(e[8:])
@@ -228,8 +226,8 @@ func (m meta) parseElem(e []byte, leaf bool) (it Item, keySize int64, ok bool) {
 	return it, int64(order.Uint32(e[8:])), flags <= 1
 }
 
-// search returns the index of the first item whose key is not less than key, and whether it
-// has that key.
+// search returns the index of the first item whose key is not less than key, and whether that item has
+// the key.
 func (p *page) search(key []byte) (index int, found bool) {
 	return slices.BinarySearchFunc(p.items, key, func(it Item, key []byte) int { return bytes.Compare(it.Key, key) })
 }
@@ -243,16 +241,16 @@ func (p *page) lead(key []byte) int {
 	return i
 }
 
-// A Snapshot is the state of the file after one transaction. It is of no use after the
-// next one. It checks the checksum of each value it reads.
+// A Snapshot is the state of the file after one transaction. It becomes invalid with the next one. It
+// checks the checksum of each value it reads.
 type Snapshot struct {
 	meta
 	pages   map[uint64]*page // cache
-	buckets map[string]*page // cache: the page that the bucket's tree starts from
+	buckets map[string]*page // cache: the root page of each bucket's tree
 }
 
-// NewSnapshot reads the state after the newest transaction of a file of that size. What is damaged in it
-// gives an error that wraps damage.
+// NewSnapshot reads the state after the newest transaction of a file of the given size. Errors about
+// damage wrap damage.
 func NewSnapshot(r io.ReaderAt, size int64, damage error) (*Snapshot, error) {
 	m, err := readMeta(&source{r, damage}, size)
 	if err != nil {
@@ -261,10 +259,10 @@ func NewSnapshot(r io.ReaderAt, size int64, damage error) (*Snapshot, error) {
 	return &Snapshot{meta: m, pages: map[uint64]*page{}, buckets: map[string]*page{}}, nil
 }
 
-// Size returns how many bytes of the file the snapshot covers, free pages included.
+// Size returns the size in bytes of the part of the file that the snapshot covers, free pages included.
 func (s *Snapshot) Size() int64 { return int64(s.high) * s.pageSize }
 
-// Free returns how many bytes of these are in free pages.
+// Free returns the size in bytes of the free pages.
 func (s *Snapshot) Free() (int64, error) {
 	pages, _, err := s.freePages()
 	return int64(len(pages)) * s.pageSize, err
@@ -300,10 +298,9 @@ func (s *Snapshot) page(id uint64) (*page, error) {
 	return p, nil
 }
 
-// child reads the page that item i of a branch page leads to. Its keys start with the item's
-// key and end before the next item's, or before high if there is none; a nil high is no
-// bound. So no reader goes in a circle, and bbolt's next write goes to the page that was
-// checked.
+// child reads the page that item i of a branch page leads to. Its keys start with the item's key and end
+// before the next item's, or before high if there is none; a nil high is no bound. So no reader follows
+// a cycle, and bbolt's next write reaches the page that was checked.
 func (s *Snapshot) child(p *page, i int, high []byte) (child *page, end []byte, err error) {
 	if end = high; i+1 < len(p.items) {
 		end = p.items[i+1].Key
@@ -323,8 +320,7 @@ func (s *Snapshot) child(p *page, i int, high []byte) (child *page, end []byte, 
 	return child, end, err
 }
 
-// bucket returns the page that the tree of a bucket starts from. It is an error if there is
-// no such bucket.
+// bucket returns the root page of a bucket's tree. A missing bucket is an error.
 func (s *Snapshot) bucket(name string) (*page, error) {
 	if p, ok := s.buckets[name]; ok {
 		return p, nil
@@ -350,7 +346,7 @@ func (s *Snapshot) bucket(name string) (*page, error) {
 	return p, err
 }
 
-// parseBucket parses a bucket's value: its header, and if the root is 0 the only page.
+// parseBucket parses a bucket's value: its header, and its only page if the root is 0.
 func (s *Snapshot) parseBucket(name string, v []byte) (*page, error) {
 	if len(v) < bucketHeaderSize {
 		return nil, s.damaged("bucket %s is cut short", name)
@@ -369,8 +365,8 @@ func (s *Snapshot) parseBucket(name string, v []byte) (*page, error) {
 	return p, err
 }
 
-// leaf returns the leaf page below p that has key, or would have it, and the index of the
-// first item that is not less. It goes through the same pages as bbolt.
+// leaf returns the leaf page below p that has key, or where it would be, and the index of the first item
+// that is not less. It reads the same pages as bbolt.
 func (s *Snapshot) leaf(p *page, key []byte) (leaf *page, i int, found bool, err error) {
 	for range maxDepth {
 		if p.leaf {
@@ -384,8 +380,8 @@ func (s *Snapshot) leaf(p *page, key []byte) (leaf *page, i int, found bool, err
 	return nil, 0, false, s.damaged("page %d lies too deep", p.id)
 }
 
-// find returns the item of a bucket that has the key, and whether there is one. It checks all
-// pages that bbolt goes through to change the key.
+// find returns the item of a bucket that has the key, and whether there is one. It checks all pages that
+// bbolt reads to change the key.
 func (s *Snapshot) find(bucket string, key []byte) (Item, bool, error) {
 	p, err := s.bucket(bucket)
 	if err != nil {
@@ -414,8 +410,8 @@ func (s *Snapshot) Last(bucket string) (Item, bool, error) {
 	return Item{}, false, cmp.Or(err, s.damaged("bucket %s lies too deep", bucket))
 }
 
-// A walker goes through a tree: it calls page for each page, if that is not nil, and item for
-// the items of the leaves from the key from on, in order.
+// A walker walks a tree in order: it calls page, unless it is nil, for each page, and item for the leaf
+// items from the key from on.
 type walker struct {
 	s    *Snapshot
 	from []byte
@@ -423,7 +419,7 @@ type walker struct {
 	item func(Item) error
 }
 
-// walk goes through the pages from p on. All keys are less than high; nil is no bound.
+// walk walks the pages from p on. All keys are less than high; nil is no bound.
 func (w walker) walk(p *page, high []byte, depth int) error {
 	if depth > maxDepth {
 		return w.s.damaged("page %d lies too deep", p.id)
@@ -454,9 +450,8 @@ func (w walker) walk(p *page, high []byte, depth int) error {
 	return nil
 }
 
-// CheckStructure follows every pointer of the file once: each page is used by one tree or is
-// free, not both and not neither, the keys are in order, and the file has exactly these
-// buckets.
+// CheckStructure follows every pointer of the file once: each page is either used by one tree or free,
+// the keys are in order, and the file has exactly these buckets.
 func (s *Snapshot) CheckStructure(names []string) error {
 	used := make([]bool, s.high)
 	mark := func(first, more uint64) error {
@@ -480,7 +475,7 @@ func (s *Snapshot) CheckStructure(names []string) error {
 	}
 	if err == nil {
 		err = s.checkBuckets(names, func(p *page) error {
-			if p.id == 0 { // its bytes are in another page
+			if p.id == 0 { // its bytes belong to another page
 				return nil
 			}
 			return mark(p.id, p.more)
@@ -519,7 +514,7 @@ func (s *Snapshot) checkBuckets(names []string, fn func(*page) error) error {
 	return err
 }
 
-// checkNoBucket checks that the item's value is not a bucket.
+// checkNoBucket returns an error if the item's value is a bucket.
 func (it Item) checkNoBucket() error {
 	if it.isBucket {
 		return it.src.r.damaged("it holds a bucket %q", it.Key)
@@ -527,8 +522,8 @@ func (it Item) checkNoBucket() error {
 	return nil
 }
 
-// freePages reads the free list: the free pages, and how many pages of the file follow the
-// list's first.
+// freePages reads the free list: the free pages, and the number of pages that the list occupies after
+// its first.
 func (s *Snapshot) freePages() (free []uint64, more uint64, err error) {
 	off := int64(s.freelist) * s.pageSize
 	head, err := readBytes(s.source, off, pageHeaderSize+8)
@@ -537,7 +532,7 @@ func (s *Snapshot) freePages() (free []uint64, more uint64, err error) {
 	}
 	id, count, at := order.Uint64(head), uint64(order.Uint16(head[10:])), uint64(pageHeaderSize)
 	more = uint64(order.Uint32(head[12:]))
-	if count == 0xFFFF { // the number does not fit, and precedes the list
+	if count == 0xFFFF { // too large for the field: the number precedes the list
 		count, at = order.Uint64(head[pageHeaderSize:]), at+8
 	}
 	if id != s.freelist || order.Uint16(head[8:]) != flagFreelist || more >= s.high-id || count > s.high || at+8*count > (more+1)*uint64(s.pageSize) {

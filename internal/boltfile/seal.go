@@ -7,15 +7,14 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Seal returns the value as it is stored: followed by a CRC32C over bucket, key and value.
-// bbolt has no checksum of its data, and a damaged file may have a value under another
-// key.
+// Seal returns the stored form of a value: followed by a CRC32C over bucket, key and value. bbolt
+// has no checksum of its data, and a damaged file may have a value under another key.
 func Seal(bucket string, key, val []byte) []byte {
 	sealed := make([]byte, 0, len(val)+crc32.Size)
 	return binary.BigEndian.AppendUint32(append(sealed, val...), checksum(bucket, key, val))
 }
 
-// unseal returns the value without its checksum. It is damaged if that is wrong.
+// unseal returns the value without its checksum, which it verifies.
 func (r *source) unseal(bucket string, key, sealed []byte) ([]byte, error) {
 	n := len(sealed) - crc32.Size
 	if n < 0 || binary.BigEndian.Uint32(sealed[n:]) != checksum(bucket, key, sealed[:n]) {
@@ -39,7 +38,7 @@ func U64(numbers ...uint64) []byte {
 	return key
 }
 
-// SplitU64 splits a key of n numbers, and reports whether it is one.
+// SplitU64 splits a key of n numbers, and reports whether the key is valid.
 func SplitU64(key []byte, n int) ([]uint64, bool) {
 	if len(key) != 8*n {
 		return nil, false

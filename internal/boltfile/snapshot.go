@@ -33,8 +33,8 @@ func (s *Snapshot) Get(bucket string, key []byte) ([]byte, bool, error) {
 	return v, err == nil, err
 }
 
-// Scan calls fn, in order, for the keys of the bucket that have the prefix and are
-// not less than from, until fn returns an error. [ErrStop] ends it without an error.
+// Scan calls fn, in order, for the keys of the bucket that have the prefix and are not less than
+// from, until fn returns an error. [ErrStop] ends the scan without an error.
 func (s *Snapshot) Scan(bucket string, prefix, from []byte, fn func(Item) error) error {
 	p, err := s.bucket(bucket)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Snapshot) Scan(bucket string, prefix, from []byte, fn func(Item) error)
 	}}.walk(p, nil, 0))
 }
 
-// IgnoreStop returns err, or nil if err only ends a loop.
+// IgnoreStop returns err, or nil if err is [ErrStop].
 func IgnoreStop(err error) error {
 	if errors.Is(err, ErrStop) {
 		return nil

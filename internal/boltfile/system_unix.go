@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// StampOf returns the stamp of a file: what changes with each write to it, and not
-// with a mount or a read.
+// StampOf returns the stamp of a file: attributes that change with each write to it, but not with a
+// mount or a read.
 func StampOf(f *os.File) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
@@ -21,9 +21,8 @@ func StampOf(f *os.File) (string, error) {
 	return formatStamp(st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano()), nil
 }
 
-// setTime sets the time of the file's last write. The system sets times in steps of
-// milliseconds. A time between two steps shows that no other program has written
-// within the same step.
+// setTime sets the file's mtime. The system sets times in steps of milliseconds, so a time between
+// two steps shows that no other program has written within the same step.
 func setTime(f *os.File, now time.Time) error {
 	tv := unix.NsecToTimeval(now.UnixNano())
 	return unix.Futimes(int(f.Fd()), []unix.Timeval{tv, tv})

@@ -14,7 +14,8 @@ import (
 	"mend/internal/ownfile"
 )
 
-// recoverPanics calls f, which calls bbolt, and turns a panic into damage. That includes faults of the memory that the file is mapped to.
+// recoverPanics calls f, which calls bbolt, and turns a panic into damage, including faults of the memory that the file
+// is mapped to.
 func recoverPanics(damage error, f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -35,8 +36,8 @@ func (e *panicError) Error() string { return fmt.Sprintf("%v: bbolt: %v", e.dama
 
 func (e *panicError) Unwrap() error { return e.damage }
 
-// guard calls recoverPanics for the open file. After a panic bbolt holds locks that it
-// never releases, so guard closes its file, and the file cannot be used any more.
+// guard calls recoverPanics for the open file. After a panic bbolt holds locks that it never releases, so guard closes
+// its file, and the file becomes unusable.
 func (f *File) guard(call func() error) error {
 	err := recoverPanics(f.spec.Damaged, call)
 	var p *panicError
@@ -49,14 +50,14 @@ func (f *File) guard(call func() error) error {
 
 func (f *File) boltOptions(open func(string, int, os.FileMode) (*os.File, error)) *bolt.Options {
 	return &bolt.Options{
-		Timeout:      f.opts.Timeout, // for other programs: we hold our own lock
+		Timeout:      f.opts.Timeout, // for other programs: mend's own lock is already held
 		FreelistType: bolt.FreelistMapType,
 		NoStatistics: true,
 		OpenFile:     open,
 	}
 }
 
-// growth is by how many bytes a file grows at least. bbolt's own 16 MiB would be more than most files have.
+// growth is the least number of bytes by which a file grows. bbolt's own 16 MiB would exceed the size of most files.
 const growth = 32 << 10
 
 func (f *File) openBolt() error {
@@ -75,7 +76,7 @@ func (f *File) openBolt() error {
 	if err != nil {
 		f.db = nil
 		if f.boltFile != nil {
-			closeMapped(f.boltFile) // bbolt does not after a panic
+			closeMapped(f.boltFile) // after a panic bbolt does not
 		}
 	}
 	if errors.Is(err, berrors.ErrTimeout) {
@@ -84,8 +85,8 @@ func (f *File) openBolt() error {
 	return err
 }
 
-// Update runs fn in one transaction and commits it durably. After an error the file has
-// nothing of it, unless f.Fatal is set: then only the next Open finds out.
+// Update runs fn in one transaction and commits it durably. After an error the file is unchanged, unless f.Fatal is
+// set: then only the next Open finds out.
 func (f *File) Update(what string, fn func(*Tx) error) error {
 	if err := f.CheckWritable(); err != nil {
 		return err
@@ -115,12 +116,11 @@ func (f *File) Update(what string, fn func(*Tx) error) error {
 	return f.resolveCommit(id, err)
 }
 
-// resolveCommit finds out whether transaction id is in the file although its commit
-// returned the error cause. It returns nil if it is.
+// resolveCommit finds out whether transaction id is in the file although its commit returned the error cause. It
+// returns nil if it is.
 //
-// Another sync would say nothing, since the first one dropped the data together with the
-// error. So the file is opened again, and if it has the transaction, an empty commit
-// makes it durable.
+// Another sync would prove nothing, since the first one dropped the data together with the error. So the file is opened
+// again, and if it has the transaction, an empty commit makes it durable.
 func (f *File) resolveCommit(id uint64, cause error) error {
 	_ = f.detach()
 	err := f.attach()
@@ -128,7 +128,7 @@ func (f *File) resolveCommit(id uint64, cause error) error {
 		err = f.guard(f.db.Sync)
 	}
 	if f.Snap != nil && f.Snap.txid < id {
-		f.Fatal = err // the transaction is not there, whatever else is wrong with the file
+		f.Fatal = err // the file lacks the transaction, whatever else is wrong with it
 		return cause
 	}
 	if err == nil {
@@ -147,7 +147,7 @@ func (f *File) resolveCommit(id uint64, cause error) error {
 	return nil
 }
 
-// reread reads the state after a commit. If that fails, the file cannot be used any more.
+// reread reads the state after a commit. If that fails, the file becomes unusable.
 func (f *File) reread() error {
 	err := f.load()
 	if err == nil {
@@ -165,11 +165,11 @@ type Tx struct {
 	f    *File
 	snap *Snapshot // the state before it; nil for a new file
 
-	Written int // about how many bytes the commit writes
+	Written int // approximate number of bytes that the commit writes
 }
 
-// run checks that the transaction follows the snapshot, and calls fn. It also removes
-// MarkNew, which only the first open after a rename needs.
+// run checks that the transaction follows the snapshot, and calls fn. It also removes MarkNew, which only the first
+// open after a rename needs.
 func (w *Tx) run(fn func(*Tx) error) error {
 	if id := uint64(w.tx.ID()); id != w.snap.txid+1 {
 		return w.f.damaged("transaction %d follows %d: another program writes this file", id, w.snap.txid)
@@ -198,7 +198,7 @@ func (w *Tx) bucket(name string, key []byte) (*bolt.Bucket, error) {
 	return b, nil
 }
 
-// Get returns the value that a key had before the transaction, and whether the bucket had it.
+// Get returns the value of a key before the transaction, and whether the bucket had the key.
 func (w *Tx) Get(bucket string, key []byte) ([]byte, bool, error) { return w.snap.Get(bucket, key) }
 
 // Put writes a value with its checksum.
@@ -206,7 +206,7 @@ func (w *Tx) Put(name string, key, val []byte) error {
 	return w.PutSealed(name, key, Seal(name, key, val))
 }
 
-// PutSealed writes a value that [Seal] returned.
+// PutSealed writes a value in the form that [Seal] returns.
 func (w *Tx) PutSealed(name string, key, sealed []byte) error {
 	b, err := w.bucket(name, key)
 	if err != nil {
@@ -228,8 +228,8 @@ func (w *Tx) Del(name string, key []byte) error {
 	return b.Delete(key)
 }
 
-// Keys returns up to n keys that have the prefix, as of now in this transaction. Call
-// [Snapshot.CheckStructure] before: the pages are not checked here.
+// Keys returns up to n keys that have the prefix, including changes of this transaction. Call [Snapshot.CheckStructure]
+// first, because Keys checks no pages.
 func (w *Tx) Keys(name string, prefix []byte, n int) ([][]byte, error) {
 	b, err := w.bucket(name, prefix)
 	if err != nil {

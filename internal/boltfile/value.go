@@ -17,11 +17,11 @@ func NewValue(bucket string, key, val []byte) Value {
 	return Value{bucket, key, Seal(bucket, key, val)}
 }
 
-// PutCost is about what a key costs in addition to its bytes. It also bounds the number
-// of keys in a transaction, which should stay below 100,000 for bbolt.
+// PutCost is the approximate cost in bytes of a key in addition to its bytes. It also limits the
+// number of keys in a transaction, which should stay below 100,000 for bbolt.
 const PutCost = 200
 
-// Cost returns about how many bytes the value takes in the file.
+// Cost returns the approximate size in bytes of the value in the file.
 func (v *Value) Cost() int { return len(v.Key) + len(v.Sealed) + PutCost }
 
 // PutAll writes values in the order of their keys, which is fastest in bbolt.
