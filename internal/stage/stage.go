@@ -1,6 +1,6 @@
-// Package stage has mend's own folders below the root of a store of files: .mend/OWNER/N, in
-// which a change is staged, and .mend/kept, which has what other programs wrote into files
-// while they were replaced. Nothing in the kept folder is ever removed.
+// Package stage manages mend's own folders below the root of a store of files: .mend/OWNER/N, where a change is staged,
+// and .mend/kept, with bytes that other programs wrote into files while they were replaced. Nothing in the kept folder
+// is ever removed.
 //
 // An owner is the id of a journal. Only the process that has locked the journal writes to the
 // owner's folder.
@@ -23,23 +23,23 @@ import (
 	"mend/internal/safedir"
 )
 
-// The names of our own folders below the root.
+// The names of mend's own folders below the root.
 const (
 	Dir  = ".mend"
 	Kept = Dir + "/kept"
-	// Unfinished ends the name of a folder or file that is not complete. Only we write it, and
-	// it never takes part in an exchange.
+	// Unfinished ends the name of an incomplete folder or file. Only mend writes it, and it never takes part in an
+	// exchange.
 	Unfinished = ".new"
-	// second ends the second name that a file has while it is exchanged in several calls.
+	// second ends the second name of a file during an exchange in several calls.
 	second = ".second"
 )
 
-// An Area is our own folders below one root, while a change is made.
+// An Area is mend's own folders below one root, during a change.
 type Area struct {
 	Root  *safedir.Dir
-	Path  string // of the root, for messages
+	Path  string // path of the root, for messages
 	Owner string
-	Step  func(call string) error // is called before each call that changes the disk; nil for nothing
+	Step  func(call string) error // called before each call that changes the disk; may be nil
 }
 
 // CheckOwner returns an error for an owner that cannot name a folder.
@@ -50,8 +50,7 @@ func CheckOwner(owner string) error {
 	return nil
 }
 
-// Check refuses a change that was staged for another store, or in a folder whose name isStage
-// does not know.
+// Check refuses a change that was staged for another store, or in a folder whose name isStage rejects.
 func Check(st change.Staged, id change.StoreID, isStage func(name string) bool) error {
 	if !st.Store.Same(id) {
 		return fmt.Errorf("the change is one of the store %s", st.Store.Root)
@@ -73,8 +72,7 @@ func (a *Area) step(call string) error {
 	return a.Step(call)
 }
 
-// Make opens the folder at p, which consists of our own folders, and makes those that are
-// missing.
+// Make opens the folder at p, one of mend's own, and makes the missing folders of the path.
 func (a *Area) Make(p string) (*safedir.Dir, error) {
 	at, err := a.Root.Sub(".")
 	for name := range strings.SplitSeq(p, "/") {
@@ -92,9 +90,8 @@ func (a *Area) Make(p string) (*safedir.Dir, error) {
 	return at, err
 }
 
-// MakeIn makes one of our own folders, which only its owner may enter, for the owner of the
-// store. It reports whether the folder was missing. It refuses a folder that other users can
-// write to: they could change staged files.
+// MakeIn makes one of mend's own folders, which only its owner may enter, for the owner of the store. It reports
+// whether the folder was missing. It refuses a folder that other users can write to: they could change staged files.
 func (a *Area) MakeIn(d *safedir.Dir, name string) (made bool, err error) {
 	home, err := a.Root.Stat(".")
 	if err != nil {
@@ -122,13 +119,12 @@ func (a *Area) MakeIn(d *safedir.Dir, name string) (made bool, err error) {
 	return true, sub.MakePrivate(home.Owner)
 }
 
-// Clean removes what crashes left of earlier changes of the owner, except in the folders of
-// those that are undecided. isStage reports whether a name below the owner's folder is a
-// staging folder's, and remove empties and removes one.
+// Clean removes what crashes left of earlier changes of the owner, except the folders of undecided changes. isStage
+// reports whether a name below the owner's folder is a staging folder's; remove empties and removes such a folder.
 func (a *Area) Clean(undecided []string, isStage func(name string) bool, remove func(p string) error) error {
 	owner, err := a.Root.Sub(a.OwnerDir())
 	if errors.Is(err, fs.ErrNotExist) {
-		return a.RemoveEmpty(Dir) // a crash may have come between the two folders
+		return a.RemoveEmpty(Dir) // a crash may have left only the outer folder
 	}
 	if err != nil {
 		return err
@@ -140,7 +136,7 @@ func (a *Area) Clean(undecided []string, isStage func(name string) bool, remove 
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		base, _, _ := strings.Cut(name, ".") // an unfinished folder is of the same change
+		base, _, _ := strings.Cut(name, ".") // an unfinished folder belongs to the same change
 		if isStage(base) && !slices.Contains(undecided, a.OwnerDir()+"/"+base) {
 			err = errors.Join(err, remove(a.OwnerDir()+"/"+name))
 		}
@@ -148,8 +144,8 @@ func (a *Area) Clean(undecided []string, isStage func(name string) bool, remove 
 	return errors.Join(err, a.RemoveEmpty(a.OwnerDir()))
 }
 
-// Empty calls remove for each name in our own folder at p, in order, and then removes the
-// folder and those above it, as far as they are empty.
+// Empty calls remove for each name in mend's own folder at p, in order, and then removes the folder and its parents, if
+// they are empty.
 func (a *Area) Empty(p string, remove func(d *safedir.Dir, name string) error) error {
 	d, err := a.Root.Sub(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -175,9 +171,9 @@ func (a *Area) Empty(p string, remove func(d *safedir.Dir, name string) error) e
 	return a.RemoveEmpty(p)
 }
 
-// Exchange swaps the file name of d and a staged one. Where the system or the file system has no call for that, the file gets a
-// second name, then the staged one replaces it, and then it takes the place of the staged one: what others write into it meanwhile
-// stays in it. After a crash in between, [FinishExchanges] does the rest.
+// Exchange swaps the file name of d and a staged one. If the system or the file system has no call for that, the file
+// gets a second name, the staged file replaces it, and then the second name takes the place of the staged file: bytes
+// that others write meanwhile stay in the old file. After a crash in between, [FinishExchanges] completes the exchange.
 func (a *Area) Exchange(d *safedir.Dir, name string, staged *safedir.Dir, stagedName string) error {
 	err := d.Exchange(name, staged, stagedName)
 	if !errors.Is(err, errors.ErrUnsupported) {
@@ -198,7 +194,7 @@ func (a *Area) Exchange(d *safedir.Dir, name string, staged *safedir.Dir, staged
 	return staged.Replace(stagedName+second, staged, stagedName)
 }
 
-// FinishExchanges finishes or reverts what a crash left of [Area.Exchange] in a staging folder.
+// FinishExchanges finishes or reverts calls of [Area.Exchange] that a crash interrupted in a staging folder.
 func (a *Area) FinishExchanges(d *safedir.Dir) error {
 	names, err := d.Names()
 	if err != nil {
@@ -242,7 +238,7 @@ func (a *Area) Keep(from *safedir.Dir, name, prefix, suffix string, step func() 
 	}
 }
 
-// Remove removes a file or an empty folder, if there is one.
+// Remove removes a file or an empty folder, if it exists.
 func (a *Area) Remove(d *safedir.Dir, name string) error {
 	e, err := d.Stat(name)
 	switch {
@@ -281,8 +277,7 @@ func (a *Area) RemoveDir(d *safedir.Dir, name string) (gone bool, err error) {
 	return false, err
 }
 
-// RemoveEmpty removes our own folder at p, and then each folder above it up to [Dir], as far as
-// they are empty.
+// RemoveEmpty removes mend's own folder at p, and then its parents up to [Dir], if they are empty.
 func (a *Area) RemoveEmpty(p string) error {
 	for ; p != "."; p = path.Dir(p) {
 		parent, err := a.Root.Sub(path.Dir(p))
@@ -301,8 +296,8 @@ func (a *Area) RemoveEmpty(p string) error {
 	return nil
 }
 
-// Sync makes the names in the folders durable, together with what is in the barrier. A path
-// that is missing or no folder has nothing of ours. The step names the folders that are there.
+// Sync makes the names in the folders durable, together with the files in the barrier. A missing path, or one that is
+// not a folder, has no files of mend. The step names the existing folders.
 func (a *Area) Sync(b *atomicfile.Barrier, folders ...string) error {
 	var errs []error
 	var call strings.Builder
