@@ -2,8 +2,8 @@ package safedir
 
 import "golang.org/x/sys/unix"
 
-// attributes returns the letters of the attributes of a name that forbid changes, as chattr
-// has them; "" for none, or if the file system has no such attributes.
+// attributes returns the attributes of a name that forbid changes, as chattr letters; "" for none,
+// or if the file system has no such attributes.
 func (d *Dir) attributes(name string) (letters string) {
 	var st unix.Statx_t
 	if unix.Statx(d.fd, name, unix.AT_SYMLINK_NOFOLLOW, 0, &st) != nil {

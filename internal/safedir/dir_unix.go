@@ -18,7 +18,7 @@ type Dir struct {
 	Path string // below the root
 
 	fd int
-	f  *os.File // of fd, once [Dir.File] was called
+	f  *os.File // of fd, after a call of [Dir.File]
 }
 
 const openFolder = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
@@ -50,9 +50,8 @@ func (d *Dir) File() *os.File {
 	return d.f
 }
 
-// Sub opens the folder at rel, one or more names below d. The error wraps
-// [fs.ErrNotExist] where a name is missing, and is a [*NotFolderError] where a name
-// is a link or anything else but a folder.
+// Sub opens the folder at rel, one or more names below d. The error wraps [fs.ErrNotExist] if a
+// name is missing, and is a [*NotFolderError] if a name is not a folder, for example a link.
 func (d *Dir) Sub(rel string) (*Dir, error) {
 	at := d
 	for name := range strings.SplitSeq(rel, "/") {
@@ -101,8 +100,8 @@ func (d *Dir) Read(b *Buffer, name string, max int64) (Entry, error) {
 	return e, err
 }
 
-// Open opens a regular file to be read piece by piece. The file is nil if the entry is another
-// one, or none.
+// Open opens a regular file for reading in chunks. The file is nil if the entry is not a regular
+// file or does not exist.
 func (d *Dir) Open(name string) (*os.File, Entry, error) {
 	f, e, err := d.open(name)
 	if err != nil || !e.IsFile() {
@@ -111,7 +110,7 @@ func (d *Dir) Open(name string) (*os.File, Entry, error) {
 	return os.NewFile(uintptr(f.fd), path.Join(d.Path, name)), e, nil
 }
 
-// open is Open of a file that nobody else gets: an [os.File] takes two more calls of the system.
+// open is Open for internal use: making an [os.File] takes two more system calls.
 func (d *Dir) open(name string) (descriptor, Entry, error) {
 	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
@@ -215,8 +214,8 @@ func modeOf(m uint32) fs.FileMode {
 	return perm | fs.ModeIrregular
 }
 
-// readFile reads f into data, which has room for one byte more than the size of the
-// file. A file that did not change in size takes one call.
+// readFile reads f into data, which has room for one byte more than the size of the file. A file
+// whose size has not changed takes one call.
 func readFile(f descriptor, data []byte, max int64) (content []byte, tooLarge bool, err error) {
 	n, err := f.Read(data)
 	content = data[:n]
@@ -238,7 +237,7 @@ func (d *Dir) wrap(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: path.Join(d.Path, name), Err: err}
 }
 
-// retry repeats a call that a signal interrupted before it did anything.
+// retry repeats a call that a signal interrupted before it had any effect.
 func retry(call func() (int, error)) (int, error) {
 	for {
 		if n, err := call(); !errors.Is(err, unix.EINTR) {

@@ -21,8 +21,8 @@ type Dir struct {
 	Path string // below the root
 
 	r   *os.Root
-	top *os.Root // the root of the tree, which stays open as long as files are moved
-	f   *os.File // of r, once [Dir.File] was called
+	top *os.Root // the root of the tree, which stays open while files are moved
+	f   *os.File // of r, after a call of [Dir.File]
 }
 
 // Open opens the root of a tree by its canonical path.
@@ -47,9 +47,8 @@ func (d *Dir) File() *os.File {
 	return d.f
 }
 
-// Sub opens the folder at rel, one or more names below d. The error wraps
-// [fs.ErrNotExist] where a name is missing, and is a [*NotFolderError] where a name
-// is a link or anything else but a folder.
+// Sub opens the folder at rel, one or more names below d. The error wraps [fs.ErrNotExist] if a name is missing, and is
+// a [*NotFolderError] if a name is not a folder, for example a link.
 func (d *Dir) Sub(rel string) (*Dir, error) {
 	parent := d
 	for name := range strings.SplitSeq(rel, "/") {
@@ -123,8 +122,8 @@ func (d *Dir) Read(_ *Buffer, name string, max int64) (Entry, error) {
 	return e, err
 }
 
-// Open opens a regular file to be read piece by piece. The file is nil if the entry is another
-// one, or none.
+// Open opens a regular file for reading in chunks. The file is nil if the entry is not a regular file or does not
+// exist.
 func (d *Dir) Open(name string) (*os.File, Entry, error) {
 	e, _, err := d.lstat(name)
 	if err != nil || !e.IsFile() {
@@ -153,7 +152,7 @@ func (d *Dir) lstat(name string) (Entry, fs.FileInfo, error) {
 	return newEntry(fi), fi, nil
 }
 
-// newEntry returns what the system says. It gives each user all rights, or none to write.
+// newEntry returns the system's description of a file. It gives each user all rights, or none to write.
 func newEntry(fi fs.FileInfo) Entry {
 	return Entry{Exists: true, Mode: fi.Mode().Type() | fi.Mode().Perm()&^0o022, Size: fi.Size(), Links: 1, Mtime: fi.ModTime().UnixNano()}
 }
@@ -205,16 +204,16 @@ func (d *Dir) OpenAppend(name string) (*os.File, error) {
 	return f, nil
 }
 
-// OpenToSync opens a regular file to be made durable: Windows has that need the right to write.
+// OpenToSync opens a regular file to be made durable. On Windows this needs the right to write.
 func (d *Dir) OpenToSync(name string) (*os.File, error) { return d.OpenAppend(name) }
 
-// SetMtime sets the time of the last change of a file, in nanoseconds since 1970.
+// SetMtime sets the mtime of a file, in nanoseconds since 1970.
 func (d *Dir) SetMtime(name string, mtime int64) error {
 	return d.r.Chtimes(name, time.Time{}, time.Unix(0, mtime))
 }
 
-// WhyFixed explains why the file at a path below the folder cannot be replaced: it has several names, which no other call here
-// counts. What this process may not write to is known only when it tries.
+// WhyFixed explains why the file at a path below the folder cannot be replaced: it has several hard links, which no
+// other call here counts. A missing right to write shows only when mend tries.
 func (d *Dir) WhyFixed(below string) (string, error) {
 	parent, err := d.Sub(path.Dir(below))
 	if err != nil {
@@ -257,7 +256,7 @@ func (d *Dir) Link(name string, other *Dir, otherName string) error {
 	return d.top.Link(path.Join(d.Path, name), path.Join(other.Path, otherName))
 }
 
-// Move moves name to a name of other that does not exist, which is checked just before.
+// Move moves name to a free name of other, which is checked just before.
 func (d *Dir) Move(name string, other *Dir, otherName string) error {
 	if e, err := other.Stat(otherName); err != nil {
 		return err
@@ -275,7 +274,7 @@ func (d *Dir) Replace(name string, other *Dir, otherName string) error {
 	return d.top.Rename(path.Join(d.Path, name), path.Join(other.Path, otherName))
 }
 
-// checkPlace returns an error if the path of the folder leads to another one now.
+// checkPlace returns an error if the path of the folder now leads to another folder.
 func (d *Dir) checkPlace() error {
 	is, err := d.r.Stat(".")
 	at, errAt := d.top.Stat(d.Path)
@@ -288,7 +287,7 @@ func (d *Dir) checkPlace() error {
 	return nil
 }
 
-// MakePrivate does nothing: a folder has the rights of the one that it is in.
+// MakePrivate does nothing: a folder inherits the rights of its parent.
 func (d *Dir) MakePrivate(Owner) error { return nil }
 
 // Sync closes the folder. Windows has no call that makes names durable, and NTFS journals them.

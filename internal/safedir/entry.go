@@ -12,8 +12,8 @@ import (
 	"mend/internal/ownfile"
 )
 
-// An Entry describes what a name in a folder refers to: nothing (the zero value),
-// a regular file with its content, or something else, which is never opened.
+// An Entry describes a name in a folder: a missing name (the zero value), a regular file with its
+// content, or something else, which is never opened.
 type Entry struct {
 	Exists bool
 	Mode   fs.FileMode // type and permission bits; the type is 0 for a regular file
@@ -23,8 +23,8 @@ type Entry struct {
 	Ino    uint64
 	Size   int64
 
-	// Mtime and Ctime are the times of the last change of the content and of the
-	// inode in nanoseconds since 1970; 0 where the system does not report them.
+	// Mtime and Ctime are the times of the last change of the content and of the inode in
+	// nanoseconds since 1970; 0 if the system does not report them.
 	Mtime, Ctime int64
 
 	Data     []byte // content of a regular file that [Dir.Read] read
@@ -59,8 +59,8 @@ func (e *Entry) ReplaceProblem() string {
 	return e.ReadProblem()
 }
 
-// WhyLocked explains why the file at a path below the root cannot be replaced because of its
-// other names, and what the user can do; "" if it has none.
+// WhyLocked explains why the file at a path below the root cannot be replaced because of other hard
+// links, and what the user can do; "" if it has none.
 func (e *Entry) WhyLocked(below string) string {
 	if !e.IsFile() || e.Links <= 1 {
 		return ""
@@ -70,7 +70,8 @@ func (e *Entry) WhyLocked(below string) string {
 	return fmt.Sprintf("%s; to separate it, run in the store's folder: cp -p %s %s && mv %[3]s %[2]s", e.ReplaceProblem(), file, copied)
 }
 
-// WhyLocked is [Entry.WhyLocked] of the file at a path below the folder, "" if there is none.
+// WhyLocked is [Entry.WhyLocked] of the file at a path below the folder, "" if the file does not
+// exist.
 func (d *Dir) WhyLocked(below string) (string, error) {
 	parent, err := d.Sub(path.Dir(below))
 	var strange *NotFolderError
@@ -85,8 +86,7 @@ func (d *Dir) WhyLocked(below string) (string, error) {
 	return e.WhyLocked(below), err
 }
 
-// A Buffer is memory that one reader uses again for each file. It is not
-// safe for concurrent use.
+// A Buffer is memory that one reader reuses for each file. It is not safe for concurrent use.
 type Buffer struct {
 	// Keep makes [Dir.Read] allocate the content of every file. Without it the
 	// content is valid only until the next Read with the same buffer.
@@ -95,7 +95,7 @@ type Buffer struct {
 	data []byte // content of one file
 }
 
-// maxReuse is the size in bytes of the largest file whose memory is used again.
+// maxReuse is the size in bytes of the largest file whose memory is reused.
 const maxReuse = 2 << 20
 
 // alloc returns n bytes. b may be nil.
@@ -113,10 +113,9 @@ func (b *Buffer) alloc(n int64) []byte {
 	return b.data[:n:n]
 }
 
-// ReadEnds returns the beginning and the end of a regular file, each at most so many bytes;
-// the end is empty if the file is no longer than the beginning. Of the end the first line,
-// which may be cut, is left out. They are valid until the next Read or ReadEnds with the same
-// buffer.
+// ReadEnds returns at most first bytes from the beginning and last bytes from the end of a regular
+// file. tail is empty if the file is no longer than head, and otherwise starts after a line feed.
+// Both are valid until the next Read or ReadEnds with the same buffer.
 func (d *Dir) ReadEnds(b *Buffer, name string, first, last int64) (head, tail []byte, err error) {
 	f, e, err := d.open(name)
 	if err != nil || !e.IsFile() {
@@ -142,8 +141,7 @@ func (d *Dir) ReadEnds(b *Buffer, name string, first, last int64) (head, tail []
 	return head, tail, err
 }
 
-// readAll reads a file of size bytes. tooLarge is true if the file grew beyond max
-// meanwhile.
+// readAll reads a file of size bytes. tooLarge is true if the file has since grown beyond max.
 func readAll(r io.Reader, size, max int64) (data []byte, tooLarge bool, err error) {
 	var b bytes.Buffer
 	b.Grow(int(min(size, max)) + bytes.MinRead)
@@ -151,7 +149,7 @@ func readAll(r io.Reader, size, max int64) (data []byte, tooLarge bool, err erro
 	return b.Bytes(), n > max, err
 }
 
-// A NotFolderError reports a name in the path of a folder that is not a folder.
+// A NotFolderError says that a name in the path of a folder is not a folder.
 type NotFolderError struct {
 	Path string
 	Mode fs.FileMode

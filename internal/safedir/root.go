@@ -14,8 +14,7 @@ func OpenRoot(canonical string) (*Dir, error) {
 	return d, nil
 }
 
-// Identify returns the canonical path of the root of a store, and its entry, which has device and
-// inode.
+// Identify returns the canonical path of the root of a store, and its entry, with device and inode.
 func Identify(root string) (canonical string, e Entry, err error) {
 	if canonical, err = filepath.EvalSymlinks(root); err != nil {
 		return "", Entry{}, fmt.Errorf("opening store: %w", err)

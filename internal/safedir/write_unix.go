@@ -65,7 +65,7 @@ func (d *Dir) OpenToSync(name string) (*os.File, error) {
 	return f, err
 }
 
-// SetMtime sets the time of the last change of a file, in nanoseconds since 1970.
+// SetMtime sets the mtime of a file, in nanoseconds since 1970.
 func (d *Dir) SetMtime(name string, mtime int64) error {
 	var st unix.Stat_t
 	if err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -77,9 +77,9 @@ func (d *Dir) SetMtime(name string, mtime int64) error {
 	}))
 }
 
-// WhyFixed explains why this process cannot write to the file at a path below the folder, or
-// cannot replace it by one that is staged in the folder itself, and what the user can do; "" if
-// it can do both, or there is no file.
+// WhyFixed explains why this process cannot write to the file at a path below the folder, or cannot
+// replace it by a file staged in the folder, and what the user can do; "" if it can do both, or the
+// file does not exist.
 func (d *Dir) WhyFixed(below string) (string, error) {
 	parent, err := d.Sub(path.Dir(below))
 	var strange *NotFolderError
@@ -114,13 +114,13 @@ func (d *Dir) WhyFixed(below string) (string, error) {
 	return "", nil
 }
 
-// denies reports whether the rights of a name forbid that access.
+// denies reports whether the rights of a name forbid the access.
 func (d *Dir) denies(name string, mode uint32) bool {
 	err := retryError(func() error { return unix.Faccessat(d.fd, name, mode, unix.AT_EACCESS) })
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// MakePrivate makes the folder one that only its owner may enter. Root gives it to that owner.
+// MakePrivate gives only the owner access to the folder. Root makes o the owner.
 func (d *Dir) MakePrivate(o Owner) error {
 	if os.Geteuid() == 0 {
 		if err := d.File().Chown(o.UID, o.GID); err != nil {
@@ -153,8 +153,8 @@ func (d *Dir) Link(name string, other *Dir, otherName string) error {
 	return d.wrap("link", name, retryError(func() error { return unix.Linkat(d.fd, name, other.fd, otherName, 0) }))
 }
 
-// Move moves name to a name of other that does not exist. Where the file system has no
-// call for that, the name is checked just before the move.
+// Move moves name to a free name of other. If the file system has no call for that, the name is
+// checked just before the move.
 func (d *Dir) Move(name string, other *Dir, otherName string) error {
 	err := atomicfile.RenameNoReplace(d.File(), name, other.File(), otherName)
 	if !errors.Is(err, errors.ErrUnsupported) {
