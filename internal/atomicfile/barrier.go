@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// A Barrier makes files and folders durable: they are passed to [Barrier.Add], and when
-// [Barrier.Wait] has returned nil, they are on the disk. They are synced in parallel. The zero
-// Barrier is ready to use.
+// A Barrier makes files and folders durable: pass them to [Barrier.Add]; when [Barrier.Wait] has
+// returned nil, they are on the disk. They are synced in parallel. The zero Barrier is ready to
+// use.
 //
 // Add a file through the descriptor that wrote it: the system reports a failed write only to
 // descriptors that were open then.
@@ -18,7 +18,7 @@ type Barrier struct {
 	err   error      // the first one
 }
 
-// maxOpen is how many files a barrier keeps open.
+// maxOpen is the number of files that a barrier keeps open.
 const maxOpen = 16
 
 // Add adds a file or folder to the barrier and closes it, at the latest in Wait.
@@ -29,9 +29,9 @@ func (b *Barrier) Add(f *os.File) {
 	}
 }
 
-// Wait returns when everything that was added is durable. After an error nothing is known of
-// any of it. Do not sync again: the second sync would succeed although data is lost. Check
-// the files and write them again.
+// Wait returns when all added files are durable. After an error, assume that none of them is. Do
+// not sync again: the second sync would succeed although data is lost. Check the files and write
+// them again.
 func (b *Barrier) Wait() error {
 	b.sync()
 	return b.err

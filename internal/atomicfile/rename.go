@@ -12,10 +12,10 @@ import (
 // Exchange swaps the files oldDir/oldName and newDir/newName. Both must exist, on one file
 // system.
 //
-// The error is an [*os.LinkError]. It wraps [errors.ErrUnsupported] if the system or the
-// file system cannot exchange files. After EIO, EINTR and errors of a network file system it
-// is not known whether the files were swapped, so the call is not repeated here. After any
-// other error nothing has changed.
+// The error is an [*os.LinkError]. It wraps [errors.ErrUnsupported] if the system or the file
+// system cannot exchange files. After EIO, EINTR and errors of a network file system it is unknown
+// whether the files were swapped, so the call is not repeated here. After any other error nothing
+// has changed.
 func Exchange(oldDir *os.File, oldName string, newDir *os.File, newName string) error {
 	return linkError("exchange", oldName, newName, exchange(oldDir, oldName, newDir, newName))
 }
@@ -36,8 +36,8 @@ func linkError(op, from, to string, err error) error {
 	if err == nil {
 		return nil
 	}
-	// A file system without these renames returns EINVAL. Nothing else here can cause
-	// it: the names have no slash, and no folder moves into itself.
+	// A file system without these renames returns EINVAL. Nothing else here can cause EINVAL: the
+	// names have no slash, and no folder moves into itself.
 	if errors.Is(err, syscall.EINVAL) {
 		err = fmt.Errorf("%w by this file system (%w)", errors.ErrUnsupported, err)
 	}

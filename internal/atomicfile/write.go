@@ -9,10 +9,9 @@ import (
 	"mend/internal/ownfile"
 )
 
-// WriteFile replaces a file by one with that content and mode; the umask applies. Its readers see the old or the new content. It is
-// for small files that can be made again, such as a cache or the plugin: the content is
-// synced, the new name is not. The error is an [*ownfile.UnsafeError] if path names a link, or
-// anything else but a regular file.
+// WriteFile replaces a file by one with the given content and mode; the umask applies. Readers see the old or the new
+// content. It is for small files that mend can make again, such as a cache or the plugin: the content is synced, the
+// new name is not. The error is an [*ownfile.UnsafeError] if path names a link, or anything else but a regular file.
 //
 // On Windows the content is replaced in place, since renameio does not support it.
 func WriteFile(path string, data []byte, mode fs.FileMode) error {
@@ -22,12 +21,12 @@ func WriteFile(path string, data []byte, mode fs.FileMode) error {
 	return write(path, data, mode, false)
 }
 
-// errChanged says that another program has changed a file meanwhile.
+// errChanged says that another program has changed a file in the meantime.
 var errChanged = errors.New("another program has changed it meanwhile")
 
-// Replace replaces the content before of a file that the user and other programs edit, durably;
-// nil is a file that does not exist. The error wraps errChanged if the file has another
-// content. What another program writes in the last instant is lost.
+// Replace durably replaces the content of a file that the user and other programs edit. before is the expected content,
+// nil for a file that does not exist. The error wraps errChanged if the file has another content. Bytes that another
+// program writes between this check and the rename are lost.
 func Replace(path string, before, after []byte, mode fs.FileMode) error {
 	f, err := ownfile.OpenPlain(path)
 	switch {

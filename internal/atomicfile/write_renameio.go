@@ -14,9 +14,9 @@ import (
 	"mend/internal/ownfile"
 )
 
-// write stages the content in the file's own folder. By itself renameio would choose another
-// folder, after writing to it, and its WriteFile would keep the mode of the file before. The
-// mode is exact if the umask does not apply.
+// write stages the content in the file's own folder. Left alone, renameio would choose another
+// folder, after a test write to it, and its WriteFile would keep the old file's mode. With exact
+// the umask does not apply to mode.
 func write(path string, data []byte, mode fs.FileMode, exact bool) error {
 	removeStaged(path)
 	perm := renameio.WithPermissions(mode)
@@ -37,11 +37,11 @@ func write(path string, data []byte, mode fs.FileMode, exact bool) error {
 	return f.CloseAtomicallyReplace()
 }
 
-// removeStaged removes what killed writers of the file at path have staged. A staged file that
-// is older than a minute has no writer any more.
+// removeStaged removes files that killed writers of path have staged. A staged file that is older
+// than a minute no longer has a writer.
 func removeStaged(path string) {
 	dir := filepath.Dir(path)
-	entries, _ := os.ReadDir(dir) // what cannot be listed is left
+	entries, _ := os.ReadDir(dir) // if the folder cannot be listed, the files stay
 	for _, e := range entries {
 		number, staged := strings.CutPrefix(e.Name(), "."+filepath.Base(path))
 		if !staged || number == "" || strings.Trim(number, "0123456789") != "" {
