@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// CheckDir checks that the folder at dir can hold mend's own files: it must be a folder, not
-// a link to one, belong to the user, and be writable only by the user. The error wraps
-// [fs.ErrNotExist] if there is no such folder.
+// CheckDir checks that the folder at dir can hold mend's own files: it must be a folder rather than a
+// link to one, belong to the user, and be writable only by the user. The error wraps [fs.ErrNotExist]
+// if the folder does not exist.
 func CheckDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -29,8 +29,8 @@ func CheckDir(dir string) error {
 	}
 }
 
-// checkLinks returns an error if dir or a folder above it is a link that belongs to another
-// user, or leads to a folder of another user. Root counts as the user.
+// checkLinks returns an error if dir or a folder above it is a link that belongs to another user, or
+// leads to a folder of another user. Root counts as the user.
 func checkLinks(dir string) error {
 	for {
 		link, err := os.Lstat(dir)
@@ -56,8 +56,8 @@ func checkLinks(dir string) error {
 	}
 }
 
-// CheckUser returns an error if mend runs as root and path is in a folder of another user, as with a
-// HOME that is not root's: what root makes there, that user's programs cannot use.
+// CheckUser returns an error if mend runs as root and path is in a folder of another user, for example
+// if HOME is not root's: that user's programs could not use files that root creates there.
 func CheckUser(path string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -77,8 +77,8 @@ func CheckUser(path string) error {
 	}
 }
 
-// GiveToOwner makes a file that root wrote in a folder of another user that user's, if the file system
-// can.
+// GiveToOwner changes the owner of a file that root wrote in another user's folder to that user, if
+// the file system supports it.
 func GiveToOwner(f *os.File) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -95,11 +95,11 @@ func GiveToOwner(f *os.File) error {
 	return nil
 }
 
-// asUser returns the beginning of a command that runs mend as a user.
+// asUser returns the start of a command that runs mend as the given user.
 func asUser(uid int) string { return fmt.Sprintf("sudo -u '#%d' mend", uid) }
 
-// MakeDir makes the folder and the missing folders above it durably, with mode 0700
-// regardless of the umask, and checks it as [CheckDir] and [CheckUser] do.
+// MakeDir durably makes the folder and its missing parents, with mode 0700 regardless of the umask,
+// and checks it with [CheckDir] and [CheckUser].
 func MakeDir(dir string) error {
 	if err := CheckUser(dir); err != nil {
 		return err

@@ -1,18 +1,16 @@
-// Package ownfile opens mend's own files, such as the journal, its lock and the settings,
-// and refuses what another user or another program may have put in their place.
+// Package ownfile opens mend's own files, such as the journal, its lock and the settings, and refuses
+// files that another user or another program may have put in their place.
 //
-// Basics: [Open] opens a file only if it is a regular file with one name, belongs to the
-// user who runs mend, and is writable only by that user. [MakeDir] and [CheckDir] require
-// the same of a folder, and [Acquire] locks such a file. [OpenSettings] is for files that
-// people link to, and [OpenPlain] for files that may belong to other users. Only
-// OpenSettings follows a link in the last element of the path. None of them waits for
-// another process, as opening a named pipe does. A refusal is an [*UnsafeError] with the
-// command that repairs the cause.
+// Basics: [Open] opens a file only if it is a regular file with one hard link, belongs to the user who
+// runs mend, and is writable only by that user. [MakeDir] and [CheckDir] require the same of a folder,
+// and [Acquire] locks such a file. [OpenSettings] is for files that people link to, and [OpenPlain] for
+// files that may belong to other users. Only OpenSettings follows a link in the last element of the
+// path. None of them waits for another process, as opening a named pipe does. A refusal is an
+// [*UnsafeError] with a command that fixes the cause.
 //
-// Caveats: folders above the last one may be links to folders of the user or of root. A
-// user who can write to those can remove mend's files, but cannot make mend write to
-// another file. Windows has neither these owners nor these modes: only the type of the
-// file is checked there.
+// Caveats: parent folders may be links to folders of the user or of root. A user who can write to those
+// can remove mend's files, but cannot make mend write to another file. Windows has neither these owners
+// nor these modes: only the type of the file is checked there.
 package ownfile
 
 import (
@@ -27,7 +25,7 @@ import (
 	"strings"
 )
 
-// An UnsafeError says why mend does not use a file or a folder, and how to repair that.
+// An UnsafeError says why mend does not use a file or a folder, and how to fix that.
 type UnsafeError struct {
 	Path   string
 	Why    string
@@ -38,9 +36,9 @@ func (e *UnsafeError) Error() string {
 	return fmt.Sprintf("%s %s: repair that with: %s", e.Path, e.Why, e.Repair)
 }
 
-// Open opens one of mend's own files, with the flags of [os.OpenFile]. A file opened for
-// writing gets mode 0600, regardless of the umask. The error wraps [fs.ErrNotExist] if
-// there is no file and the flags do not create one.
+// Open opens one of mend's own files, with the flags of [os.OpenFile]. A file opened for writing gets
+// mode 0600, regardless of the umask. The error wraps [fs.ErrNotExist] if the file does not exist and
+// the flags do not create it.
 func Open(path string, flag int) (*os.File, error) {
 	f, info, err := open(path, flag, kept)
 	if err != nil {
@@ -64,7 +62,7 @@ func OpenPlain(path string) (*os.File, error) {
 	return f, err
 }
 
-// ReadAtMost reads r to its end. It returns an error if that is more than limit bytes.
+// ReadAtMost reads r to its end. More than limit bytes are an error.
 func ReadAtMost(r io.Reader, limit int) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
 	if err == nil && len(data) > limit {
@@ -73,7 +71,7 @@ func ReadAtMost(r io.Reader, limit int) ([]byte, error) {
 	return data, err
 }
 
-// ReadPlain reads a file as [OpenPlain] opens it, and returns an error if it has more than limit bytes.
+// ReadPlain reads a file opened with [OpenPlain]. More than limit bytes are an error.
 func ReadPlain(path string, limit int) ([]byte, error) {
 	f, err := OpenPlain(path)
 	if err != nil {
@@ -121,8 +119,7 @@ func OpenSettings(path string) (*os.File, error) {
 func open(path string, flag int, rule func(string, fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, flag|dontFollow|dontWait, forUser)
 	if err != nil {
-		// The system's own error explains little: for a pipe without a reader it is
-		// "no such device".
+		// The system's own error explains little: for a pipe without a reader it is "no such device".
 		if info, lerr := os.Lstat(path); lerr == nil {
 			if err := plain(path, info); err != nil {
 				return nil, nil, err
@@ -141,16 +138,15 @@ func open(path string, flag int, rule func(string, fs.FileInfo) error) (*os.File
 	return f, info, nil
 }
 
-// CheckPlain returns an error if another file must not get the name path, because there is
-// something other than a regular file. A free name is no error.
+// CheckPlain returns an error if the name path is taken by anything but a regular file, so that it
+// cannot be replaced. A free name is fine.
 func CheckPlain(path string) error { return check(path, plain) }
 
-// Check returns an error if the file at path cannot be one of mend's own. A free name is no
-// error.
+// Check returns an error if the file at path cannot be one of mend's own. A free name is fine.
 func Check(path string) error { return check(path, kept) }
 
-// CheckEditable returns an error if a file that the user edits cannot be replaced at path: it
-// is a link, or has several names, or belongs to another user. A free name is no error.
+// CheckEditable returns an error if a file that the user edits cannot be replaced at path: it is a
+// link, has several hard links, or belongs to another user. A free name is fine.
 func CheckEditable(path string) error {
 	return check(path, func(path string, info fs.FileInfo) error {
 		if err := plain(path, info); err != nil {
@@ -163,7 +159,7 @@ func CheckEditable(path string) error {
 	})
 }
 
-// oneName returns an error for a file with several names; harm says what mend would do to it.
+// oneName returns an error for a file with several hard links; harm says what mend would do to it.
 func oneName(path string, info fs.FileInfo, harm string) error {
 	if n := names(info); n > 1 {
 		q := Quote(path)
@@ -221,8 +217,8 @@ func private(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// CheckOwner returns an error if a file with that mode and owner cannot be one of mend's: it
-// must belong to one of the owners, and be writable only by its owner.
+// CheckOwner returns an error if a file with this mode and owner cannot be one of mend's: it must
+// belong to one of the owners, and be writable only by its owner.
 func CheckOwner(path string, mode fs.FileMode, uid int, owners ...int) error {
 	if !slices.Contains(owners, uid) && owners[0] == 0 {
 		return &UnsafeError{path, fmt.Sprintf("belongs to another user (uid %d, you are 0)", uid), asUser(uid)}
@@ -278,7 +274,7 @@ func KindName(mode fs.FileMode) string {
 	return "a special file"
 }
 
-// leadsTo returns " to " and the target of the link at path, "" if it is not a link.
+// leadsTo returns " to " and the target of the link at path, "" if path is not a link.
 func leadsTo(path string) string {
 	target, err := os.Readlink(path)
 	if err != nil {
@@ -291,7 +287,7 @@ func moveAway(path string) string { return fmt.Sprintf("mv %s %s", Quote(path), 
 
 var bare = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./:@%+=,-]*$`)
 
-// Quote returns the path as one word of a shell, for a command that a message suggests.
+// Quote quotes the path as one word of a shell, for a command that a message suggests.
 func Quote(path string) string {
 	if bare.MatchString(path) {
 		return path

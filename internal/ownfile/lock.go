@@ -20,8 +20,8 @@ type Lock struct {
 // lockRetry is the time between two attempts.
 const lockRetry = 10 * time.Millisecond
 
-// Acquire opens the file as [Open] does and locks it, shared with other holders or
-// exclusively. gofrs/flock cannot do that: it opens files by name, and opens them again.
+// Acquire opens the file with [Open] and locks it, shared with other holders or exclusively. gofrs/flock cannot do
+// that: it opens files by name, and reopens them.
 func Acquire(path string, flag int, shared bool, timeout time.Duration) (*Lock, error) {
 	f, err := Open(path, flag)
 	if err != nil {
@@ -42,8 +42,9 @@ func Acquire(path string, flag int, shared bool, timeout time.Duration) (*Lock, 
 	}
 }
 
-// TryLock locks an open file or folder exclusively until it is closed. The error is [ErrLocked] if it is locked, and wraps
-// [errors.ErrUnsupported] where it cannot be: on Windows a folder, and on some network file systems anything.
+// TryLock locks an open file or folder exclusively until it is closed. The error is [ErrLocked] if it is locked, and
+// wraps [errors.ErrUnsupported] if locking is impossible: on Windows for a folder, and on some network file systems for
+// anything.
 func TryLock(f *os.File) error {
 	ok, err := tryLock(f, false)
 	switch {

@@ -17,7 +17,7 @@ const (
 	dontWait   = unix.O_NONBLOCK
 )
 
-// names is the number of names that the file has.
+// names returns the number of hard links of the file.
 func names(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink) //nolint:unconvert // the types differ between systems
@@ -25,7 +25,7 @@ func names(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// owner is the user that the file belongs to, and whether the system tells.
+// owner returns the owner of the file, and whether the system reports it.
 func owner(info fs.FileInfo) (uid int, known bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -34,8 +34,8 @@ func owner(info fs.FileInfo) (uid int, known bool) {
 	return int(st.Uid), true
 }
 
-// tryLock reports whether the file is locked now. The lock belongs to the open
-// file: another one that this process opens and closes does not end it.
+// tryLock reports whether it has locked the file. The lock belongs to the open file: closing
+// another descriptor of the file in this process does not end it.
 func tryLock(f *os.File, shared bool) (bool, error) {
 	how := unix.LOCK_EX
 	if shared {

@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// There are no named pipes among files, and links need rights that few have.
+// Named pipes are not in the file system, and creating links needs rights that few users have.
 const dontFollow, dontWait = 0, 0
 
 func names(fs.FileInfo) uint64 { return 1 }
 
 func owner(fs.FileInfo) (uid int, known bool) { return 0, false }
 
-// tryLock reports whether the file is locked now: its first byte, which no program
-// else can read meanwhile.
+// tryLock reports whether it has locked the file. It locks the first byte, which no other program
+// can then read.
 func tryLock(f *os.File, shared bool) (bool, error) {
 	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if !shared {
