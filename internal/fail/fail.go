@@ -1,6 +1,6 @@
-// Package fail gives an error what the command line needs to know: the exit code of mend, and what the user
-// can do. Both are written where the error is made, so that nothing has to classify it later. The errors of the layer that
-// docs/library.md describes know no command line: layer.go has a table of them.
+// Package fail adds to an error what the command line needs: the exit code of mend, and a hint for the user. Both are
+// set where the error is made, so that nothing has to classify it later. The errors of the layer that docs/library.md
+// describes know nothing of the command line: layer.go has a table of them.
 package fail
 
 import (
@@ -17,7 +17,7 @@ const (
 	Problems Code = 1
 	Usage    Code = 2
 	Conflict Code = 3
-	Unusable Code = 4 // the store or the journal; of errors that have no code, too
+	Unusable Code = 4 // the store or the journal; also for errors without a code
 	Refused  Code = 5
 	Pending  Code = 6
 )
@@ -27,7 +27,7 @@ func (c Code) String() string {
 	return [...]string{"done", "problems", "usage", "conflict", "unusable", "refused", "pending"}[c]
 }
 
-// severity orders the codes: of several errors the one with the greatest counts.
+// severity orders the codes: of several errors the one with the greatest severity counts.
 func (c Code) severity() int {
 	return [...]int{Done: 0, Problems: 1, Refused: 2, Usage: 3, Conflict: 4, Unusable: 5, Pending: 6}[c]
 }
@@ -35,7 +35,7 @@ func (c Code) severity() int {
 // A Failure is an error with its exit code and its hint.
 type Failure struct { //nolint:errname // fail.Error would read as the interface
 	Code Code
-	Hint string // what the user can do; "" if the error says it all
+	Hint string // what the user can do; "" if the error text suffices
 	Err  error
 }
 
@@ -56,9 +56,8 @@ func (f *Failure) Unwrap() error { return f.Err }
 // Failure returns the code and the hint. Other types of errors can have this method, too.
 func (f *Failure) Failure() (Code, string) { return f.Code, f.Hint }
 
-// Of returns the code and the hint of the outermost failure in an error. If the error wraps several,
-// the worst counts. An error without a failure is Unusable, or Refused if the
-// system cannot do something.
+// Of returns the code and the hint of the outermost failure in an error. If the error wraps several, the worst counts.
+// An error without a failure is Refused if the system does not support an operation, and otherwise Unusable.
 func Of(err error) (Code, string) {
 	if err == nil {
 		return Done, ""
@@ -94,10 +93,10 @@ func find(err error) (code Code, hint string, ok bool) {
 	return code, hint, ok
 }
 
-// Worst returns the error with the worse code, of two equal ones the first.
+// Worst returns the error with the worse code, the first if both are equal.
 func Worst(a, b error) error {
-	of := func(err error) int { code, _ := Of(err); return code.severity() }
-	if of(b) > of(a) {
+	severity := func(err error) int { code, _ := Of(err); return code.severity() }
+	if severity(b) > severity(a) {
 		return b
 	}
 	return a

@@ -32,7 +32,8 @@ var sentinels = []struct {
 	{journal.ErrExport, Unusable, "it was cut, changed, or made by another version of mend. Export it again"},
 }
 
-// ofLayer returns the code and the hint of an error of the layer, and whether it is one. It does not unwrap.
+// ofLayer returns the code and the hint of an error of the layer, and whether err is one. It does not unwrap
+// err.
 func ofLayer(err error) (Code, string, bool) {
 	for _, s := range sentinels {
 		if err == s.err { //nolint:errorlint // find unwraps
