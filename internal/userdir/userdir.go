@@ -10,8 +10,8 @@ import (
 	"github.com/adrg/xdg"
 )
 
-// Home returns the user's home folder, which the environment names. The error says what to
-// set: the variable of the home folder, or the one that the caller prefers.
+// Home returns the user's home folder from the environment. The error names the variables to set:
+// the home folder's, or the one that the caller prefers.
 func Home(variable string) (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil || !filepath.IsAbs(home) {
@@ -20,7 +20,8 @@ func Home(variable string) (string, error) {
 	return home, nil
 }
 
-// Of returns the folder that a variable names, or else the one with that name in the user's home.
+// Of returns the folder in the environment variable, or else the folder of the given name in the
+// user's home.
 func Of(variable, name string) (string, error) {
 	if dir := os.Getenv(variable); dir != "" {
 		return dir, nil
@@ -29,10 +30,10 @@ func Of(variable, name string) (string, error) {
 	return filepath.Join(home, name), err
 }
 
-// State returns the folder in which mend keeps its journal: $XDG_STATE_HOME/mend.
+// State returns the folder of mend's journal: $XDG_STATE_HOME/mend.
 func State() (string, error) { return mendFolder("XDG_STATE_HOME", xdg.StateHome) }
 
-// Cache returns the folder for what can be made again: $XDG_CACHE_HOME/mend.
+// Cache returns the folder for files that mend can make again: $XDG_CACHE_HOME/mend.
 func Cache() (string, error) { return mendFolder("XDG_CACHE_HOME", xdg.CacheHome) }
 
 // Config returns the folder of the settings: $XDG_CONFIG_HOME/mend.
@@ -48,7 +49,7 @@ func mendFolder(variable, dir string) (string, error) {
 	return filepath.Join(dir, "mend"), nil
 }
 
-// unknownError returns the error of a folder that is not known. It says what to set.
+// unknownError returns the error of an unknown folder. It names the variables to set.
 func unknownError(variable string) error {
 	name := "HOME"
 	if runtime.GOOS == "windows" {
