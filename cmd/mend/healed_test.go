@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The table of docs/faults.md has each rule of an agent that a newer version heals itself, with that version.
+// The table of docs/faults.md lists the rules that a newer version of the agent handles by itself.
 func TestHealedPage(t *testing.T) {
 	const page, begin, end = "../../docs/faults.md", "<!-- healed: written by TestHealedPage -update -->\n", "<!-- end of healed -->"
 	sentence := regexp.MustCompile(`^(OpenCode|Claude Code|Codex) \d+\.\d+\.\d+ [a-z].*\.$`)
