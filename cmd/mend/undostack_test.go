@@ -33,7 +33,11 @@ func TestUndoStack(t *testing.T) {
 		t.Run(kind.kind, func(t *testing.T) {
 			s := kind.make(t)
 			reset := storetest.Save(t, s.dir)
-			for seed := range seeds {
+			for n := range seeds + len(foundSeeds) {
+				seed := n - len(foundSeeds)
+				if seed < 0 {
+					seed = foundSeeds[n]
+				}
 				if seed%len(changedStores) != k || errOnly == nil && seed != only {
 					continue
 				}
@@ -46,6 +50,11 @@ func TestUndoStack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// foundSeeds are sequences that once failed and that the first two hundred do not include.
+var foundSeeds = []int{
+	5373, // a restore undone by its id, after a move that took the session's record to the folder of another project
 }
 
 // An undoModel is a stack of what was changed, beside the store in which it was.

@@ -143,7 +143,7 @@ type UndoRequest struct {
 var (
 	ErrUndone      error = fail.New(fail.Refused, `"mend undo --redo ID" applies it again`, "already undone")
 	ErrNothingToDo error = fail.New(fail.Refused, "", "nothing to do")
-	errTwice             = errors.New("is in another place now")
+	errElsewhere         = errors.New("is in another place now")
 	errOtherStore  error = fail.New(fail.Refused,
 		"leave out --store to use that one. A copy is used only when it is gone", "belongs to another store")
 )
@@ -295,7 +295,7 @@ func (c *Store) rebase(
 	}
 	order := p.Ops[0].Ref.Kind == change.KindRows || p.Session == change.NoSession // there it may have to be undone last
 	if _, conflict := errors.AsType[*change.ConflictError](err); !order && !conflict && !errors.Is(err, ErrNothingToDo) &&
-		!errors.Is(err, errTwice) {
+		!errors.Is(err, errElsewhere) {
 		return done, err
 	}
 	later, errLater := c.later(ctx, j, newest, p)
@@ -328,22 +328,24 @@ func (c *Store) rebased(ctx context.Context, p change.Plan, force bool) (change.
 	if cs := undo.Conflicts(p.Ops, now, current); len(cs) > 0 && !force {
 		return change.Plan{}, &change.ConflictError{Conflicts: cs}
 	}
-	if err := c.checkTwice(ctx, p.Ops, now); err != nil {
+	if err := c.checkElsewhere(ctx, p.Ops, now); err != nil {
 		return change.Plan{}, err
 	}
 	p.Ops = undo.Rebase(p.Ops, now)
 	return p, c.checkLinks(ctx, p)
 }
 
-// checkTwice returns an error if ops create a session that is elsewhere now, as after a later move: it would be
-// there twice. now[i] is what the record of ops[i] holds.
-func (c *Store) checkTwice(ctx context.Context, ops []change.Op, now []*change.Image) error {
-	goes := map[string]bool{} // from another place
+// checkElsewhere returns an error if a session is elsewhere now, as after a later move, and ops create it, so that it would be there
+// twice, or remove it, so that its own record would stay without the others. now[i] is what the record of ops[i] holds.
+func (c *Store) checkElsewhere(ctx context.Context, ops []change.Op, now []*change.Image) error {
+	moves := map[string]bool{} // between two places, one of which the session is in now
 	for i, o := range ops {
-		goes[o.Ref.Session] = goes[o.Ref.Session] || o.Ref.Kind == change.KindSession && o.Post == nil && now[i] != nil
+		if o.Ref.Kind == change.KindSession {
+			moves[o.Ref.Session] = moves[o.Ref.Session] || now[i] != nil
+		}
 	}
-	for i, o := range ops {
-		if o.Ref.Kind != change.KindSession || o.Post == nil || now[i] != nil || goes[o.Ref.Session] {
+	for _, o := range ops {
+		if o.Ref.Kind != change.KindSession || moves[o.Ref.Session] {
 			continue
 		}
 		head, found, err := c.find(ctx, o.Ref.Session)
@@ -353,9 +355,13 @@ func (c *Store) checkTwice(ctx context.Context, ops []change.Op, now []*change.I
 		if !found || head.Ref.Session == "" {
 			continue
 		}
+		then := "it would be there twice"
+		if o.Post == nil {
+			then = "its own record would stay"
+		}
 		return fail.New(fail.Refused, fmt.Sprintf("\"mend log %s\" lists what was done since: undo the newest first",
 			o.Ref.Session),
-			"session %s %w (%s): it would be there twice", o.Ref.Session, errTwice, head.Directory)
+			"session %s %w (%s): %s", o.Ref.Session, errElsewhere, head.Directory, then)
 	}
 	return nil
 }
