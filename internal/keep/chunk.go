@@ -12,10 +12,10 @@ import (
 	"mend/internal/boltfile"
 )
 
-// A session is stored as one stream of its records, cut into chunks. Where a cut is depends on the bytes
-// before it, and on whether a part follows, so what did not change becomes the same chunks again, wherever it is
-// in the stream: a cut between two records is before a message as long as messages are small, so the next copy can
-// begin there. A chunk is a list of pieces, and the pieces of a record follow one another. Frozen.
+// A session is stored as one stream of its records, cut into chunks. The position of a cut depends on the bytes before
+// it, and on whether a part follows, so unchanged records give the same chunks again, wherever they are in the stream:
+// a cut between two records is before a message as long as messages are small, so the next copy can begin there. A
+// chunk is a list of pieces, and the pieces of a record are adjacent. Frozen.
 //
 //	piece:  byte     1 if it begins a record, then:
 //	                   byte kind, then project, session, message and part, each as uvarint length and bytes
@@ -24,13 +24,13 @@ import (
 //	        uvarint  length
 //	        bytes
 //
-// Where the cuts are is not frozen: another choice makes other chunks of the next copy.
+// The positions of the cuts are not frozen: another rule only makes other chunks in the next copy.
 const (
-	minChunk = 64 << 10  // no cut before
-	maxPart  = 256 << 10 // no cut before a part before
-	maxChunk = 512 << 10 // a cut at the latest
-	cutMask  = 3         // of a sum of the end of a line or a record: one of 4 is a cut
-	tail     = 1 << 10   // bytes before a cut that decide about it
+	minChunk = 64 << 10  // no earlier cut
+	maxPart  = 256 << 10 // no earlier cut before a part
+	maxChunk = 512 << 10 // greatest size
+	cutMask  = 3         // bits of a sum at the end of a line or a record: a quarter of these ends are cuts
+	tail     = 1 << 10   // bytes before a cut that decide it
 )
 
 type hash = boltfile.Hash
@@ -41,7 +41,7 @@ type cutter struct {
 	emit  func(chunk []byte) error // must not keep the chunk
 }
 
-// begin cuts the stream before a record if a cut can be there, and reports whether it did.
+// begin cuts the stream before a record if a cut is allowed there, and reports whether it did.
 func (c *cutter) begin(ref change.Ref) error {
 	least := minChunk
 	if ref.Kind == change.KindPart {
@@ -53,7 +53,7 @@ func (c *cutter) begin(ref change.Ref) error {
 	return c.flush()
 }
 
-// add adds a record to the stream. It reads of an image no more than it needs.
+// add adds a record to the stream. It reads no more of an image than it needs.
 func (c *cutter) add(ref change.Ref, mode fs.FileMode, data []byte) error {
 	b := binary.AppendUvarint(change.AppendRef(append(c.chunk, 1), ref), uint64(mode))
 	c.chunk = binary.AppendUvarint(b, uint64(len(data)))
@@ -73,8 +73,8 @@ func (c *cutter) add(ref change.Ref, mode fs.FileMode, data []byte) error {
 	return nil
 }
 
-// cut returns how much of the data goes to the chunk, and whether the chunk ends there: at the end of a line if it has
-// some, or because it is full.
+// cut returns how much of the data goes into the chunk, and whether the chunk ends there: at the end of a line if it
+// has lines, or because it is full.
 func (c *cutter) cut(data []byte, lines bool) (n int, cut bool) {
 	most := maxChunk - len(c.chunk)
 	for at := max(0, minChunk-len(c.chunk)); lines && at < min(len(data), most); {
@@ -92,14 +92,14 @@ func (c *cutter) cut(data []byte, lines bool) (n int, cut bool) {
 	return len(data), false
 }
 
-// cuts reports whether a chunk may end behind these bytes.
+// cuts reports whether a chunk may end after b.
 func cuts(b []byte) bool {
 	return crc32.Checksum(b[max(0, len(b)-tail):], castagnoli)&cutMask == 0
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// flush ends the chunk, if there is something in it.
+// flush ends the chunk, unless it is empty.
 func (c *cutter) flush() error {
 	if len(c.chunk) == 0 {
 		return nil
@@ -109,13 +109,13 @@ func (c *cutter) flush() error {
 	return err
 }
 
-// A joiner makes the records of a stream again.
+// A joiner rebuilds the records of a stream.
 type joiner struct {
 	ops  []change.Op
-	to   func(change.Ref) io.Writer // that of [Keep.LoadTo]
-	w    io.Writer                  // of the last record; nil for its image
-	left uint64                     // of the last record
-	room int64                      // for chunks: a small file can name one a million times
+	to   func(change.Ref) io.Writer // from [Keep.LoadTo]
+	w    io.Writer                  // for the last record; nil for its image
+	left uint64                     // bytes missing from the last record
+	room int64                      // bytes left for chunks: a small file can name one chunk a million times
 }
 
 // add adds the next chunk. It trusts nothing in it.
@@ -166,12 +166,12 @@ func (j *joiner) add(chunk []byte) error {
 	return nil
 }
 
-// A fragments collects the records in some chunks of a stream. What of a record is in several of them becomes one, with a line between
-// two that do not follow one another.
+// A fragments collects the records in some chunks of a stream. The pieces of one record become one, with a line between
+// two pieces that are not adjacent.
 type fragments struct {
 	records []change.Record
-	open    change.Record // to which a piece at the beginning of the next chunk belongs
-	gap     bool          // the chunk before was not wanted
+	open    change.Record // the record that a piece at the beginning of the next chunk belongs to
+	gap     bool          // the previous chunk was not wanted
 }
 
 // add adds the next chunk, which it aliases.
@@ -218,13 +218,13 @@ func (j *joiner) end() ([]change.Op, error) {
 	return j.ops, nil
 }
 
-// The hashes of the chunks of a session are themselves cut into nodes, and the hashes of the nodes into
-// nodes above them, until there is one: the root. So a state of a long session that differs little from
-// the one before has few nodes of its own. A node is a list of hashes. Frozen.
+// The hashes of a session's chunks are themselves cut into nodes, and the hashes of the nodes into nodes above them, up
+// to a single root. So a state of a long session that differs little from its predecessor has few nodes of its own. A
+// node is a list of hashes. Frozen.
 const (
-	minNode = 32 // hashes, no cut before
+	minNode = 32 // hashes; no earlier cut
 	maxNode = 1024
-	cutNode = 63 // of the first byte of a hash: one of 64 is a cut
+	cutNode = 63 // bits of the first byte of a hash: one hash in 64 is a cut
 )
 
 // nodes cuts a list of hashes into nodes.

@@ -32,7 +32,7 @@ const (
 	keyFormat  = "format"
 	keyNext    = "next"
 	keyThinned = "thinned"
-	keyErasing = "erasing" // a forget has begun, and the file may still have the bytes
+	keyErasing = "erasing" // an interrupted forget: the file may still have the bytes
 
 	bucketBlobs    = "blobs"
 	bucketStates   = "states"
@@ -47,21 +47,21 @@ type Options struct {
 	ReadOnly bool
 	Timeout  time.Duration    // how long to wait for another process; 0: 2 s
 	Now      func() time.Time // nil: time.Now
-	Context  context.Context  // ends what only reads; nil: never
+	Context  context.Context  // cancels reading; nil: never
 
-	// Notice, if not nil, is called with a sentence for the user when a damaged file was set aside, and with one about what
-	// was brought over from it.
+	// Notice, if not nil, is called with a sentence for the user when a damaged file was set aside, and with another
+	// about the states that were copied from it.
 	Notice func(string)
-	// Step is that of [boltfile.Options], for tests.
+	// Step is as in [boltfile.Options], for tests.
 	Step func(what string) error
-	// batchSize bounds what is collected until it is written; 0: 8 MiB.
+	// batchSize limits the bytes collected before a write; 0: 8 MiB.
 	batchSize int
 }
 
 var (
-	// ErrDamaged says that the file is not what mend wrote.
+	// ErrDamaged says that the file differs from what mend wrote.
 	ErrDamaged error = fail.New(fail.Unusable, `nothing of your sessions is touched. "mend keep" sets the file aside, and begins a new one with what can be read of it`, "the kept copies are damaged")
-	// ErrNothing says that a session that was never kept has no message to keep.
+	// ErrNothing says that a session without earlier copies has no message to keep.
 	ErrNothing = errors.New("it has no message")
 	// ErrFormat says that a later mend wrote the file.
 	ErrFormat error = fail.New(fail.Unusable, "use the version of mend that wrote them, or a later one", "the kept copies have another format")
@@ -71,7 +71,7 @@ func damaged(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, fmt.Sprintf(format, args...))
 }
 
-// A Keep is the open file with the copies. Its methods are for one goroutine.
+// A Keep is the open file with the copies. It is not safe for concurrent use.
 type Keep struct {
 	opts Options
 	file *boltfile.File
@@ -79,16 +79,16 @@ type Keep struct {
 
 	next    uint64 // the number of the next state
 	values  []boltfile.Value
-	size    int             // about how many bytes values take in the file
-	pending map[string]bool // keys of blobs in values, and sessions that have a state there
+	size    int             // approximate size of values in the file
+	pending map[string]bool // keys of blobs in values, and of sessions that have a state there
 }
 
 // Path returns the path of the file in a folder.
 func Path(dir string) string { return filepath.Join(dir, fileName) }
 
-// Open opens the copies in the folder of the journal. For writing it creates the file if there is none, for
-// this user alone, and sets a damaged one aside. For reading it changes nothing; without a file there are no
-// copies. It finishes a Forget that was cut. The error is a [*boltfile.LockedError] if another process held the file for the whole timeout.
+// Open opens the copies in the folder of the journal. For writing it creates a missing file, for this user alone, and
+// sets a damaged one aside; it also finishes an interrupted Forget. For reading it changes nothing; without a file
+// there are no copies. The error is a [*boltfile.LockedError] if another process held the file for the whole timeout.
 func Open(dir string, o Options) (*Keep, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = 2 * time.Second
@@ -133,7 +133,7 @@ func open(dir string, o Options) (*Keep, error) {
 	return k, nil
 }
 
-// A damagedError is a damage of the file that was found.
+// A damagedError is damage that was found in the file.
 type damagedError struct {
 	error
 	file os.FileInfo
@@ -141,8 +141,8 @@ type damagedError struct {
 
 func (e damagedError) Unwrap() error { return e.error }
 
-// SetAside renames a file in which a writer has found the damage, and says so. The file is neither written nor
-// removed. If another process was faster, it does nothing.
+// SetAside renames a file that a writer has found to be damaged, and notifies the user. The file is neither written nor
+// removed. If another process has already set it aside, it does nothing.
 func SetAside(dir string, o Options, damage error) error {
 	var found damagedError
 	if !errors.As(damage, &found) {
@@ -191,7 +191,7 @@ func (k *Keep) fill(w *boltfile.Tx) error {
 		w.Put(boltfile.Meta, []byte(keyNext), boltfile.U64(1)))
 }
 
-// attached reads what the file says of itself.
+// attached checks the format of the file and reads the number of the next state.
 func (k *Keep) attached() error {
 	v, ok, err := k.file.Snap.Get(boltfile.Meta, []byte(keyFormat))
 	switch {
@@ -213,8 +213,8 @@ func (k *Keep) attached() error {
 	return err
 }
 
-// Close closes the file and releases its lock. What [Keep.Add] has collected and [Keep.Flush] has not written is
-// dropped.
+// Close closes the file and releases its lock. It drops states that [Keep.Add] has collected and [Keep.Flush] has not
+// written.
 func (k *Keep) Close() error {
 	if err := k.file.Close(); err != nil {
 		return fmt.Errorf("closing the kept copies: %w", err)
@@ -222,7 +222,7 @@ func (k *Keep) Close() error {
 	return nil
 }
 
-// found adds to an error about damage which file it is in, so that [SetAside] renames no other one.
+// found marks an error about damage with the file, so that [SetAside] renames no other file.
 func (k *Keep) found(err error) error {
 	if errors.Is(err, ErrDamaged) && k.info != nil && !errors.As(err, new(damagedError)) {
 		return damagedError{err, k.info}
@@ -230,27 +230,28 @@ func (k *Keep) found(err error) error {
 	return err
 }
 
-// Saved is what became of a copy.
+// Saved is the result of a copy.
 type Saved struct {
-	State State // with its ID: the new one, or the latest one if it has the same records
-	New   bool  // the state is a new one
-	Bytes int64 // about how much larger the file becomes
+	State State // with its ID: the new state, or the latest one if it has the same records
+	New   bool  // the state is new
+	Bytes int64 // approximate growth of the file
 }
 
-// maxDepth is more levels than the tree of any session has.
+// maxDepth exceeds the depth of any session's tree.
 const maxDepth = 8
 
 // Records are the records of a session.
 type Records struct {
 	All iter.Seq[*change.Record] // each message followed by its parts
 
-	// Lacks counts the records of then that are not in now, or without their texts. It gets those that may differ, of a long one
-	// the lines. Nil: the number of the messages and the first show it.
+	// Lacks counts the records of then that are missing from now, or lost their texts. It gets only records that may
+	// differ, and of a long record only the lines that may differ. If it is nil, the number of messages and the first
+	// message decide.
 	Lacks func(now, then []change.Record) int
 }
 
-// Save stores a state of a session durably, of which the caller sets what Save does not, with these records. If
-// the latest state of the session has the same records, that one stays the latest, with the stamp of s.
+// Save durably stores a state of a session with the given records. The caller sets the fields of s that Save does not
+// set. If the latest state of the session has the same records, that state stays the latest, with the stamp of s.
 func (k *Keep) Save(ctx context.Context, s State, r Records) (Saved, error) {
 	saved, err := k.Add(ctx, s, r)
 	if err == nil {
@@ -262,7 +263,7 @@ func (k *Keep) Save(ctx context.Context, s State, r Records) (Saved, error) {
 	return saved, nil
 }
 
-// Add is Save, but what it stores is durable only after the next Flush that returns no error.
+// Add is Save, except that the state is durable only after the next successful Flush.
 func (k *Keep) Add(ctx context.Context, s State, r Records) (Saved, error) {
 	saved, err := k.add(ctx, s, r)
 	if err != nil {
@@ -359,7 +360,7 @@ func (k *Keep) cut(ctx context.Context, s *State, all iter.Seq[*change.Record], 
 		if err := c.begin(r0.Ref); err != nil {
 			return nil, err
 		}
-		image := change.Image{Data: r0.Data, Mode: r0.Mode} // of [change.ImageOf], in memory that is used again
+		image := change.Image{Data: r0.Data, Mode: r0.Mode} // as [change.ImageOf] does, in reused memory
 		if r0.IsRow() {
 			row = change.AppendRow(row[:0], r0)
 			image = change.Image{Data: row}
@@ -388,12 +389,12 @@ func (k *Keep) leaves(h hash, depth int, list *[]hash) error {
 	return err
 }
 
-// A comparison collects what differs from the state before. The zero comparison is with none.
+// A comparison collects the differences from the previous state. The zero comparison has no previous state.
 type comparison struct {
-	chunks []hash // of that state
+	chunks []hash // of the previous state
 	had    map[hash]bool
-	ends   map[hash]change.Record // of the chunks of the new state: what is open behind one
-	now    fragments              // in chunks that the state before has not
+	ends   map[hash]change.Record // for each chunk of the new state, the record that continues past its end
+	now    fragments              // records in chunks that the previous state lacks
 }
 
 func (k *Keep) newComparison(before *State, wanted bool) (c comparison, err error) {
@@ -420,7 +421,7 @@ func (c *comparison) add(h hash, chunk []byte) {
 	c.ends[h] = c.now.open
 }
 
-// keepAll notes all chunks of the new state: those that add did not get end behind a message.
+// keepAll notes all chunks of the new state: a chunk that add did not get ends after a message.
 func (c *comparison) keepAll(list []hash) {
 	for _, h := range list {
 		if _, has := c.ends[h]; !has && c.had != nil {
@@ -429,7 +430,7 @@ func (c *comparison) keepAll(list []hash) {
 	}
 }
 
-// lost returns how much of the state before s is not in it.
+// lost returns how many records of the state before are missing from s.
 func (k *Keep) lost(s, before *State, was *comparison, r Records) (int, error) {
 	n := s.lost(before)
 	if n > 0 || r.Lacks == nil {
@@ -442,7 +443,7 @@ func (k *Keep) lost(s, before *State, was *comparison, r Records) (int, error) {
 	return r.Lacks(was.now.records, then), nil
 }
 
-// gone returns what the state before has in chunks that the new one has not.
+// gone returns the records of the previous state in chunks that the new state lacks.
 func (k *Keep) gone(c *comparison) ([]change.Record, error) {
 	var then fragments
 	for _, h := range c.chunks {
@@ -474,7 +475,7 @@ func (k *Keep) blob(data []byte, bytes *int64) (hash, error) {
 	if k.pending[string(h[:])] {
 		return h, nil
 	}
-	// What is there is read, so that no new state needs a chunk that is damaged.
+	// An existing blob is read, so that no new state needs a damaged chunk.
 	if _, has, err := k.file.Snap.Get(bucketBlobs, h[:]); has || err != nil {
 		return h, err
 	}
@@ -485,7 +486,7 @@ func (k *Keep) blob(data []byte, bytes *int64) (hash, error) {
 	})
 }
 
-// put collects a value. It first writes what was collected if that becomes too large.
+// put collects a value. It first writes the collected values if they become too large.
 func (k *Keep) put(bucket string, key, val []byte) error {
 	v := boltfile.NewValue(bucket, key, val)
 	// A state and its key must be in one transaction: it is the last one of a session.
@@ -499,7 +500,7 @@ func (k *Keep) put(bucket string, key, val []byte) error {
 	return nil
 }
 
-// Flush makes durable what was added. After an error none of the states since the last Flush may be there.
+// Flush makes added states durable. After an error, assume that no state since the last Flush was written.
 func (k *Keep) Flush() error {
 	if len(k.values) == 0 {
 		return nil
@@ -522,7 +523,7 @@ func (k *Keep) write() error {
 	})
 }
 
-// A look is what is known of a whole store. Frozen; members are added to it.
+// A look records that a whole store was kept. Frozen; members are added to it.
 type look struct {
 	Stamp    []byte `json:"stamp"`
 	Sessions int    `json:"sessions"`
@@ -533,7 +534,7 @@ func storeKey(id change.StoreID) []byte {
 	return sum[:16:16]
 }
 
-// Looked returns how many sessions a store had when all of them were kept, and whether it had that stamp then.
+// Looked returns how many sessions a store had when all of them were kept, and whether it then had the given stamp.
 func (k *Keep) Looked(id change.StoreID, stamp [32]byte) (sessions int, ok bool, err error) {
 	if k.file.Snap == nil || stamp == [32]byte{} {
 		return 0, false, nil
@@ -549,7 +550,7 @@ func (k *Keep) Looked(id change.StoreID, stamp [32]byte) (sessions int, ok bool,
 	return l.Sessions, string(l.Stamp) == string(stamp[:]), nil
 }
 
-// Look notes that all sessions of a store are kept, as they are while it has that stamp.
+// Look records that all sessions of a store are kept, as long as it has the given stamp.
 func (k *Keep) Look(id change.StoreID, stamp [32]byte, sessions int) error {
 	v, _ := json.Marshal(look{stamp[:], sessions}) // bytes and numbers always marshal
 	return k.put(bucketStores, storeKey(id), v)
@@ -572,7 +573,7 @@ func (k *Keep) state(seq uint64) (State, error) {
 	return decodeState(seq, v)
 }
 
-// eachOf calls yield for the states of sessions with that id, newest first, until it returns false.
+// eachOf calls yield for the states of the sessions with the given id, newest first, until it returns false.
 func (k *Keep) eachOf(session string, yield func(State) bool) error {
 	prefix := sessionKey(session)
 	return k.file.Snap.Scan(bucketSessions, prefix, nil, func(it boltfile.Item) error {
@@ -588,7 +589,7 @@ func (k *Keep) eachOf(session string, yield func(State) bool) error {
 	})
 }
 
-// seqOf returns the number of the state in a key of sessions.
+// seqOf returns the number of the state from a key of sessions.
 func seqOf(key []byte) (uint64, error) {
 	if len(key) != 16+8 {
 		return 0, damaged("sessions has a key %x", key)
@@ -612,9 +613,9 @@ func (k *Keep) Latest(store change.StoreID, session string, ref change.Ref) (las
 
 // A Query selects states. Its zero value selects all.
 type Query struct {
-	Agent   string          // of the agent with that name
+	Agent   string          // of this agent
 	Store   *change.StoreID // of this store
-	Session string          // of sessions with exactly that id
+	Session string          // of sessions with exactly this id
 }
 
 func (q *Query) selects(s *State) bool {
@@ -632,7 +633,7 @@ func (k *Keep) States(q Query) (all []State, err error) {
 	return all, nil
 }
 
-// Each calls yield for states, oldest first, or those of one session newest first. It holds one at a time.
+// Each calls yield for states, oldest first, or for those of one session newest first. It holds one state at a time.
 func (k *Keep) Each(q Query, yield func(*State)) (err error) {
 	if k.file.Snap == nil {
 		return nil
@@ -672,8 +673,8 @@ func decodeItem(it boltfile.Item) (State, error) {
 	return decodeState(n[0], v)
 }
 
-// Load returns the records of a state, each as the op that would create it, in the order in which they were
-// saved. Every byte has been checked against the hash that it was stored under.
+// Load returns the records of a state, each as the op that would create it, in the order in which they were saved.
+// Every byte has been checked against its stored hash.
 func (k *Keep) Load(ctx context.Context, s State) (ops []change.Op, err error) {
 	most := 2 * memory.LargestSession()
 	if s.Size > most {
@@ -682,8 +683,8 @@ func (k *Keep) Load(ctx context.Context, s State) (ops []change.Op, err error) {
 	return k.LoadTo(ctx, s, func(change.Ref) io.Writer { return nil })
 }
 
-// LoadTo is Load, but a record for which to returns a writer is written to it, and its op has no bytes: so it may be larger than
-// the memory.
+// LoadTo is Load, except that a record for which to returns a writer is written to it, and its op has no bytes: so the
+// record may be larger than the memory.
 func (k *Keep) LoadTo(ctx context.Context, s State, to func(change.Ref) io.Writer) (ops []change.Op, err error) {
 	j := joiner{to: to, room: max(2*memory.LargestSession(), s.Size) + maxChunk}
 	if err = k.walk(s.root, s.depth, func(h hash, blob []byte, leaf bool) error {
@@ -703,7 +704,7 @@ func (k *Keep) LoadTo(ctx context.Context, s State, to func(change.Ref) io.Write
 	return ops, nil
 }
 
-// walk calls visit for the blobs of a tree: first a node, then those below it, in order.
+// walk calls visit for the blobs of a tree: first a node, then its children, in order.
 func (k *Keep) walk(h hash, depth int, visit func(h hash, blob []byte, leaf bool) error) error {
 	if k.file.Snap == nil {
 		return boltfile.ErrClosed

@@ -19,10 +19,10 @@ import (
 const (
 	damagedInfix = ".damaged-"
 	damagedTime  = "20060102T150405"
-	keySalvaged  = "salvaged " // before the name of a file that was set aside: what is readable of it was brought over
+	keySalvaged  = "salvaged " // followed by the name of a file that was set aside: its readable states were copied
 )
 
-// Damaged returns the paths of the damaged files that were set aside in a folder before a time, the newest first.
+// Damaged returns the paths of the damaged files in a folder that were set aside before a time, newest first.
 func Damaged(dir string, before time.Time) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -39,8 +39,8 @@ func Damaged(dir string, before time.Time) ([]string, error) {
 	return all, err
 }
 
-// RemoveDamaged removes files that [Damaged] has returned, and returns how many bytes they had. What is readable of
-// them was brought over when the copies were opened for writing last.
+// RemoveDamaged removes files that [Damaged] has returned, and returns their size in bytes. Their readable states were
+// copied when the copies were last opened for writing.
 func RemoveDamaged(paths []string) (size int64, err error) {
 	for _, path := range paths {
 		info, err := os.Lstat(path)
@@ -58,8 +58,8 @@ func RemoveDamaged(paths []string) (size int64, err error) {
 	return size, err
 }
 
-// salvage brings over what is readable of the files that were set aside: each state of which all chunks are there, with
-// the bytes that they were stored under. A crash leaves some of them, and the next open for writing begins again. The files stay.
+// salvage copies the readable states of the files that were set aside: each state whose chunks all exist and match
+// their hashes. A crash leaves some of the states copied, and the next open for writing starts again. The files stay.
 func (k *Keep) salvage(dir string) error {
 	paths, err := Damaged(dir, time.Now().Add(time.Hour))
 	if err != nil {
@@ -91,19 +91,19 @@ func (k *Keep) salvage(dir string) error {
 	return nil
 }
 
-// A salvager brings over the states of one file.
+// A salvager copies the states of one file.
 type salvager struct {
 	k       *Keep
 	ctx     context.Context
-	states  map[uint64]State  // those that were found, by their numbers
-	of      map[uint64]string // the keys of the sessions of all states that are named
+	states  map[uint64]State  // the states found, by number
+	of      map[uint64]string // the session key of each state that the file names
 	whole   map[hash]bool     // trees that were checked
 	brought []uint64
 }
 
 func (s *salvager) run(path string) error {
 	f, err := ownfile.Open(path, os.O_RDONLY)
-	if err != nil { // a link, or of another user: it has nothing to bring over
+	if err != nil { // a link, or another user's file: nothing is copied
 		return nil
 	}
 	defer f.Close()
@@ -127,12 +127,12 @@ func (s *salvager) run(path string) error {
 		stay, err = s.k.States(Query{})
 	}
 	if err == nil {
-		_, err = s.k.remove(s.ctx, nil, stay, 0) // the chunks of states that are lost
+		_, err = s.k.remove(s.ctx, nil, stay, 0) // chunks of lost states
 	}
 	return err
 }
 
-// add collects an item of the file if its checksum is right. What its chunks have is checked against their hashes later.
+// add collects an item of the file if its checksum is right. Chunks are checked against their hashes later.
 func (s *salvager) add(it boltfile.Item) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (s *salvager) add(it boltfile.Item) error {
 	return nil
 }
 
-// bring stores a state under its number if its tree is whole, and no state has that number.
+// bring stores a state under its number if its tree is complete and the number is free.
 func (s *salvager) bring(st State) error {
 	if has, err := s.k.file.Snap.Has(bucketStates, boltfile.U64(st.seq)); has || err != nil {
 		return err
@@ -173,7 +173,7 @@ func (s *salvager) bring(st State) error {
 		s.k.put(bucketStates, boltfile.U64(st.seq), encodeState(&st)))
 }
 
-// check reports whether all chunks of a tree are there. The error is one of the new file.
+// check reports whether all chunks of a tree exist. The error is one of the new file.
 func (s *salvager) check(h hash, depth int) (bool, error) {
 	if ok, seen := s.whole[h]; seen {
 		return ok, s.ctx.Err()
@@ -200,7 +200,7 @@ func (s *salvager) check(h hash, depth int) (bool, error) {
 	return ok, s.ctx.Err()
 }
 
-// text says what was brought over.
+// text describes the copied states.
 func (s *salvager) text(path string) string {
 	count := func(seqs []uint64) string {
 		sessions := map[string]bool{}

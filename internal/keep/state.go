@@ -8,44 +8,45 @@ import (
 	"mend/change"
 )
 
-// A State is a session as it was when it was kept.
+// A State is a session at the time when it was kept.
 type State struct {
-	ID      string // of the state; set by Save
+	ID      string // id of the state; set by Save
 	Agent   string // the name of the agent
 	Store   change.StoreID
 	Session string
 	Ref     change.Ref // of the session's own record
 	Title   string
 	Folder  string // where the user worked
-	Parent  string // the session of which it is a subagent's; "" for none, and in states of before 2026-11-27
+	Parent  string // for a subagent's session, the session that started it; "" for none, and in states from before 2026-11-27
 	Time    time.Time
-	Why     string // what made the copy, such as "turn" or "keep"
+	Why     string // the reason for the copy, such as "turn" or "keep"
 
 	Messages int
 	First    string   // the id of the first message
-	Lost     int      // messages or other records of the state before it that it has no more, or without their texts; set by Save
-	Unread   string   // what of the session could not be read; "" for nothing
-	Stamp    [32]byte // which the session had then; the zero stamp if that is unknown
-	Updated  int64    // by the agent, in milliseconds since 1970
+	Lost     int      // messages or other records of the previous state that this one lacks, or that lost their texts; set by Save
+	Unread   string   // the unreadable part of the session; "" for none
+	Stamp    [32]byte // of the session at that time; zero if unknown
+	Updated  int64    // when the agent updated it, in milliseconds since 1970
 
 	Records int   // set by Save
-	Size    int64 // of the records, in bytes; set by Save
+	Size    int64 // size of the records, in bytes; set by Save
 
 	seq   uint64
 	root  hash
 	depth int // of the tree of nodes; 0: the root is a chunk
 }
 
-// Head returns the session as it was.
+// Head returns the session at that time.
 func (s *State) Head() change.Head {
 	return change.Head{ID: s.Session, Ref: s.Ref, Project: s.Ref.Project, Title: s.Title, Directory: s.Folder, Parent: s.Parent, Updated: s.Updated}
 }
 
-// Complete reports whether the session can be restored from the state with all its messages: it had some,
-// and nothing of it could not be read.
+// Complete reports whether the session can be restored from the state with all its messages: it had some, and
+// all of it could be read.
 func (s *State) Complete() bool { return s.Messages > 0 && s.Unread == "" }
 
-// lost returns how many messages of the state before s are not in it, as far as their number and the first show.
+// lost returns how many messages of the state before are missing from s, as far as the number of messages and
+// the first message show.
 func (s *State) lost(before *State) int {
 	if before.First != s.First {
 		return before.Messages
@@ -53,7 +54,7 @@ func (s *State) lost(before *State) int {
 	return max(0, before.Messages-s.Messages)
 }
 
-// A stored is a state in the file. Strings are stored as bytes. Frozen; members are added to it.
+// A stored is the stored form of a state. Strings are stored as bytes. Frozen; members are added to it.
 type stored struct {
 	Agent    []byte     `json:"agent"`
 	Kind     string     `json:"kind"`

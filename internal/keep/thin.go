@@ -12,30 +12,30 @@ import (
 	"mend/internal/boltfile"
 )
 
-// A Policy says which states stay. The zero Policy keeps the newest ones alone.
+// A Policy selects the states that stay. The zero Policy keeps only the newest.
 type Policy struct {
-	Hourly, Daily, Weekly int   // how many hours, days and weeks with a state have one
-	MaxBytes              int64 // how large the file may be; 0: any size
+	Hourly, Daily, Weekly int   // for how many hours, days and weeks with a state one state stays
+	MaxBytes              int64 // greatest size of the file; 0: any size
 
-	// Before is the time from which on a state may stay; the zero time for any. It is for one Thin.
+	// Before, unless zero, is the earliest time of a state that stays. It is for one Thin.
 	Before time.Time
 }
 
-// Freed says what was removed.
+// Freed counts what was removed.
 type Freed struct {
 	States int
 	Blobs  int
-	Bytes  int64 // of the blobs, compressed
-	Left   int64 // the size of what is still kept
+	Bytes  int64 // compressed size of the blobs
+	Left   int64 // size of the remaining blobs
 }
 
-// Thin removes the states of sessions that a policy does not name, as backups are thinned: of each session, the
-// newest state of each of the last hours, days and weeks that have one stays. What always stays are the newest
-// state, the newest complete one, the complete one with the most messages, and each state after which a session
-// had lost messages. If the rest is larger than MaxBytes, the oldest states go next, but of each session the newest, the newest complete one
-// and the one with the most messages stay.
+// Thin removes the states of sessions that a policy does not select, as backups are thinned: for each session, the
+// newest state of each of the last hours, days and weeks with a state stays. Always kept are the newest state, the
+// newest complete one, the complete one with the most messages, and each state after which a session had lost messages.
+// If the rest is larger than MaxBytes, the oldest states go next, except for the newest, the newest complete one and
+// the one with the most messages of each session.
 //
-// It also removes what a crash left, and compacts a file of which more than a fifth is free, as it is after a first keep.
+// It also removes leftovers of a crash, and compacts a file if more than a fifth of it is free, as after a first keep.
 func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
 	gone, stay, err := k.thin(p)
 	if err != nil {
@@ -53,13 +53,13 @@ func (k *Keep) Thin(ctx context.Context, p Policy) (Freed, error) {
 	return freed, nil
 }
 
-// Old returns how many states Thin would remove, not counting those that go because of MaxBytes.
+// Old returns how many states Thin would remove, not counting MaxBytes.
 func (k *Keep) Old(p Policy) (int, error) {
 	gone, _, err := k.thin(p)
 	return len(gone), err
 }
 
-// thin returns the states that go and that stay, not counting MaxBytes.
+// thin returns the states to remove and to keep, not counting MaxBytes.
 func (k *Keep) thin(p Policy) (gone, stay []State, err error) {
 	states, err := k.States(Query{})
 	for _, of := range bySession(states) {
@@ -75,7 +75,7 @@ func (k *Keep) thin(p Policy) (gone, stay []State, err error) {
 	return gone, stay, err
 }
 
-// ThinDue reports whether the copies were not thinned for that long.
+// ThinDue reports whether the last Thin is at least that long ago.
 func (k *Keep) ThinDue(after time.Duration) bool {
 	if k.file.Snap == nil {
 		return false
@@ -85,7 +85,7 @@ func (k *Keep) ThinDue(after time.Duration) bool {
 	return err != nil || !ok || k.opts.Now().Sub(time.Unix(int64(n[0]), 0)).Abs() >= after
 }
 
-// Size returns how large the file is, without what is free in it.
+// Size returns the size of the file in bytes, without its free pages.
 func (k *Keep) Size() int64 {
 	if k.file.Snap == nil {
 		return 0
@@ -94,7 +94,7 @@ func (k *Keep) Size() int64 {
 	return k.file.Snap.Size() - free
 }
 
-// finishErasing removes what a Forget that was cut has left in the file: chunks that no state needs, and free pages.
+// finishErasing removes what an interrupted Forget has left in the file: chunks that no state needs, and free pages.
 func (k *Keep) finishErasing() error {
 	if _, erasing, err := k.file.Mark(keyErasing); err != nil || !erasing {
 		return err
@@ -113,7 +113,8 @@ func (k *Keep) finishErasing() error {
 	return err
 }
 
-// Forget removes states, and rewrites the file so that it no longer has their bytes. If it is cut, the next Open for writing does the rest.
+// Forget removes states, and rewrites the file so that it no longer has their bytes. If it is interrupted, the next
+// Open for writing finishes it.
 func (k *Keep) Forget(ctx context.Context, states []State) (Freed, error) {
 	all, err := k.States(Query{})
 	if err != nil {
@@ -124,7 +125,7 @@ func (k *Keep) Forget(ctx context.Context, states []State) (Freed, error) {
 		gone[s.seq] = true
 	}
 	stay := slices.DeleteFunc(slices.Clone(all), func(s State) bool { return gone[s.seq] })
-	err = k.file.Update("unlook", func(w *boltfile.Tx) error { // the next keep looks at the store again
+	err = k.file.Update("unlook", func(w *boltfile.Tx) error { // so that the next keep reads the store again
 		for _, s := range states {
 			if err := w.Del(bucketStores, storeKey(s.Store)); err != nil {
 				return err
@@ -145,7 +146,7 @@ func (k *Keep) Forget(ctx context.Context, states []State) (Freed, error) {
 	return freed, nil
 }
 
-// bySession groups states, which are newest first, by their session.
+// bySession groups states by session. The states are newest first.
 func bySession(states []State) (groups [][]State) {
 	type key struct {
 		kind, root string
@@ -220,8 +221,8 @@ func (p Policy) thin(of []State) []bool {
 	return stay
 }
 
-// remove removes states, then the oldest of those that may go until the rest is not larger than most bytes, and
-// then all blobs that no state needs.
+// remove removes states, then the oldest removable ones until the rest is at most most bytes, and then all blobs that
+// no state needs.
 func (k *Keep) remove(ctx context.Context, gone, stay []State, most int64) (freed Freed, err error) {
 	if err := errors.Join(k.Flush(), k.file.CheckWritable()); err != nil {
 		return freed, err
@@ -239,7 +240,7 @@ func (k *Keep) remove(ctx context.Context, gone, stay []State, most int64) (free
 		return freed, err
 	}
 	if most > 0 && l.total > most {
-		for _, s := range slices.Backward(removable(stay)) { // the oldest first
+		for _, s := range slices.Backward(removable(stay)) { // oldest first
 			if l.total <= most {
 				break
 			}
@@ -278,11 +279,11 @@ func (k *Keep) remove(ctx context.Context, gone, stay []State, most int64) (free
 }
 
 const (
-	maxRemoved   = 10_000  // keys that one transaction removes
-	compactAbove = 4 << 20 // how many free bytes stay in the file
+	maxRemoved   = 10_000  // keys removed in one transaction
+	compactAbove = 4 << 20 // free bytes that stay in the file
 )
 
-// removable returns the states that need not stay, newest first.
+// removable returns the states that may be removed for lack of space, newest first.
 func removable(states []State) (all []State) {
 	slices.SortFunc(states, func(a, b State) int { return int(b.seq) - int(a.seq) })
 	for _, of := range bySession(states) {
@@ -302,10 +303,10 @@ type ledger struct {
 	k     *Keep
 	uses  map[hash]int
 	size  map[hash]int64 // of all blobs of the file
-	total int64          // of those that are needed
+	total int64          // size of the needed blobs
 }
 
-// add counts the blobs of a state. Those below a node count once for it.
+// add counts the blobs of a state. A node counts its children once.
 func (l *ledger) add(s *State) error { return l.need(s.root, s.depth) }
 
 func (l *ledger) need(h hash, depth int) error {
@@ -342,7 +343,7 @@ func (l *ledger) release(h hash, depth int) error {
 	return err
 }
 
-// measure adds up the sizes of the blobs that are needed. It reads all of them, so that damage is found.
+// measure adds up the sizes of the needed blobs. It reads all of them, so that damage is found.
 func (l *ledger) measure() error {
 	return l.k.file.Snap.Scan(bucketBlobs, nil, nil, func(it boltfile.Item) error {
 		h, err := hashOf(it.Key)
@@ -357,7 +358,7 @@ func (l *ledger) measure() error {
 	})
 }
 
-// hashOf returns the hash of the blob that a key of blobs belongs to.
+// hashOf returns the hash of the blob from a key of blobs.
 func hashOf(key []byte) (h hash, err error) {
 	if len(key) != len(h) && len(key) != len(h)+4 {
 		return h, damaged("blobs has a key %x", key)

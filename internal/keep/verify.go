@@ -6,7 +6,7 @@ import (
 	"mend/internal/boltfile"
 )
 
-// A Report says what Verify has checked.
+// A Report has the results of Verify.
 type Report struct {
 	Sessions int
 	States   int
@@ -15,7 +15,7 @@ type Report struct {
 }
 
 // Verify checks the whole file: every page, every checksum, and the hash of every blob. The error wraps
-// [ErrDamaged] and names what was found first.
+// [ErrDamaged] and names the first problem.
 func (k *Keep) Verify() (r Report, err error) {
 	if k.file.Snap == nil {
 		return r, nil
@@ -74,14 +74,14 @@ func (k *Keep) verifyStates() error {
 	return err
 }
 
-// verifyBlobs reads each blob that a state needs once.
+// verifyBlobs reads each needed blob once.
 func (k *Keep) verifyBlobs(r *Report) error {
 	states, err := k.States(Query{})
 	if err != nil {
 		return err
 	}
 	seen := map[hash]bool{}
-	sessions := map[[2]string]bool{} // one that was moved is the same
+	sessions := map[[2]string]bool{} // a session keeps its id when it is moved
 	for _, s := range states {
 		sessions[[2]string{s.Store.Root, s.Session}] = true
 		if err := k.verifyTree(s.root, s.depth, seen); err != nil {
