@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// CheckPage returns what is wrong with one page of a tree, "" for nothing: whether its cells and free blocks fill it without a
-// gap or an overlap, as its header says, and whether its rowids ascend. A page of another kind is not checked. usable is the size of
-// a page without what the file header reserves.
+// CheckPage returns what is wrong with one page of a tree, "" for nothing: whether its cells and free blocks fill it
+// without gap or overlap, as its header requires, and whether its rowids ascend. Pages that are not of a tree are not
+// checked. usable is the size of a page without the bytes that the file header reserves.
 func CheckPage(n uint32, data []byte, usable int) string {
 	p, f := page{n: n, data: data, avail: usable}, &file{usable: usable}
 	if n == 1 {

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// A Source is what is read: the file of a database and its -wal, which may be nil.
+// A Source is the database to read: its file, and its -wal, which may be nil.
 type Source struct {
 	DB      io.ReaderAt
 	Size    int64
@@ -23,7 +23,7 @@ const (
 	maxPage    = 65536
 )
 
-// A Header is what the file header says; what it does not say plausibly is zero.
+// A Header is the file header; implausible fields are zero.
 type Header struct {
 	Intact        bool // the magic, the page size and the constants are right
 	Rollback      bool // not in WAL mode
@@ -34,12 +34,12 @@ type Header struct {
 	Incremental   bool
 	UserVersion   int32
 	ApplicationID int32
-	UTF16         bool // as the header says, which may be damaged
+	UTF16         bool // according to the header, which may be damaged
 
 	reserved int
 	pageSize int
-	changes  uint32 // how often the first page was written, at least once in each run of a program that writes it
-	schema   uint32 // how often the schema was changed
+	changes  uint32 // number of writes of the first page, at least one in each run of a program that writes the file
+	schema   uint32 // number of schema changes
 }
 
 // A file is a database that is read page by page.
@@ -48,20 +48,20 @@ type file struct {
 	header   Header
 	pageSize int
 	usable   int
-	pages    uint32           // that are there, in the file or in the -wal
-	frames   map[uint32]int64 // offset of the newest content of a page in the -wal
-	walPages uint32           // of the database after the last commit in the -wal, 0 if there is none
-	moment   Moment           // of the -wal
+	pages    uint32           // number of existing pages, in the file or in the -wal
+	frames   map[uint32]int64 // offset in the -wal of a page's newest content
+	walPages uint32           // pages of the database after the last commit in the -wal, 0 if there is none
+	moment   Moment           // relation of the -wal to the file
 	failed   map[uint32]bool  // pages that the disk could not read
-	first    uint32           // where the first page is, if it is not in its place
-	chunk    []byte           // of the file, read last
-	chunkAt  int64            // where it begins
+	first    uint32           // the page number of the first page, if it is misplaced
+	chunk    []byte           // bytes of the file, read last
+	chunkAt  int64            // offset of the chunk in the file
 }
 
-// chunkSize is how much of the file is read at once. Pages of a tree lie mostly side by side.
+// chunkSize is the number of bytes read at once. Pages of a tree are mostly adjacent.
 const chunkSize = 1 << 17
 
-// readDB reads from the file. Where the disk reports an error it reads only what is asked for.
+// readDB reads from the file. If the disk reports an error it reads only the requested bytes.
 func (f *file) readDB(b []byte, at int64) (int, error) {
 	if at < f.chunkAt || at+int64(len(b)) > f.chunkAt+int64(len(f.chunk)) {
 		if cap(f.chunk) == 0 {
@@ -79,7 +79,7 @@ func (f *file) readDB(b []byte, at int64) (int, error) {
 	return copy(b, f.chunk[at-f.chunkAt:]), nil
 }
 
-// openFile reads the headers. withWAL says whether the -wal is used.
+// openFile reads the headers. withWAL sets whether the -wal is used.
 func openFile(src Source, withWAL bool) *file {
 	f := &file{src: src, failed: map[uint32]bool{}}
 	head := make([]byte, headerSize)
@@ -107,7 +107,8 @@ func openFile(src Source, withWAL bool) *file {
 	return f
 }
 
-// findFirst looks for the first page at another place. It is then read there, and what is in its place as that page.
+// findFirst looks for a misplaced first page. It is then read there, and the page in its place is read as that other
+// page.
 func (f *file) findFirst() {
 	head := make([]byte, headerSize)
 	for n := uint32(2); n <= f.pages; n++ {
@@ -138,7 +139,7 @@ func parseHeader(h []byte) Header {
 	}
 	hd.UTF16 = u32(56) == 2 || u32(56) == 3
 	hd.changes, hd.schema = u32(24), u32(40)
-	if u32(24) == u32(92) { // else a version of SQLite wrote it that does not set the number of pages
+	if u32(24) == u32(92) { // otherwise a version of SQLite wrote it that does not set the number of pages
 		hd.Pages = u32(28)
 	}
 	return hd
@@ -146,11 +147,10 @@ func parseHeader(h []byte) Header {
 
 func isPageSize(n int) bool { return n >= minPage && n <= maxPage && n&(n-1) == 0 }
 
-// sampled is the number of pages by which a page size is judged.
+// sampled is the number of pages that a page size is tested on.
 const sampled = 1024
 
-// guessPageSize returns the page size that fits most pages of the file: that of the header, unless another
-// fits and that one does not.
+// guessPageSize returns the page size that fits most pages of the file: the header's, unless only another one fits.
 func (f *file) guessPageSize() int {
 	best, most := 4096, 0
 	if f.header.Intact {
@@ -170,8 +170,8 @@ func (f *file) guessPageSize() int {
 	return best
 }
 
-// fits returns how many bytes of the sampled pages belong to pages of that size whose last cell ends where
-// the page ends.
+// fits returns how many bytes of the sampled pages belong to pages of the given size whose last cell ends at the end
+// of the page.
 func (f *file) fits(size int) int {
 	g := &file{src: f.src, pageSize: size, usable: size, failed: map[uint32]bool{}}
 	if f.header.Intact && size == f.header.pageSize {
@@ -190,7 +190,7 @@ func (f *file) fits(size int) int {
 	return found
 }
 
-// HasPages reports whether a file has pages of a database, also if its beginning is damaged.
+// HasPages reports whether a file has pages of a database, even if its beginning is damaged.
 func HasPages(src Source) bool {
 	f := &file{src: src, failed: map[uint32]bool{}}
 	for size := minPage; size <= maxPage; size *= 2 {
@@ -201,7 +201,7 @@ func HasPages(src Source) bool {
 	return false
 }
 
-// read reads page n into buf, which has a whole page. What is not there is zero.
+// read reads page n into buf, which has the size of a page. Missing bytes are zero.
 func (f *file) read(n uint32, buf []byte) page {
 	p := page{n: n, data: buf[:f.pageSize]}
 	if n == 1 {
@@ -226,7 +226,7 @@ func (f *file) read(n uint32, buf []byte) page {
 	return p
 }
 
-// size returns the number of pages that belong to the database; the file may have more.
+// size returns the number of pages of the database; the file may have more.
 func (f *file) size() uint32 {
 	switch {
 	case f.walPages > 0:

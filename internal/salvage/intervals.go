@@ -9,7 +9,7 @@ type intervals [][2]int64 // first and last, ascending
 func (s *intervals) add(n int64) {
 	all := *s
 	i := len(all)
-	if i > 0 && n <= all[i-1][1] { // not behind the last one, which is usual
+	if i > 0 && n <= all[i-1][1] { // not after the last one, which is the usual case
 		i = sort.Search(len(all), func(i int) bool { return n <= all[i][1] })
 		if all[i][0] <= n {
 			return
@@ -38,7 +38,7 @@ func (s intervals) has(n int64) bool {
 	return i < len(s) && s[i][0] <= n
 }
 
-// count returns how many rowids there are.
+// count returns the number of rowids.
 func (s intervals) count() (n int) {
 	for _, i := range s {
 		n += int(i[1] - i[0] + 1)

@@ -13,16 +13,16 @@ import (
 	"mend/change"
 )
 
-// LostRows are rows of a table with what indexes have of them. There may be millions: they are in a temporary table beside the
-// new database, and not in memory.
+// LostRows are rows of a table, with the values that indexes have of them. There may be millions, so they are in a
+// temporary table beside the new database rather than in memory.
 type LostRows struct {
 	db   *DB
 	t    *Table
-	name string // of the temporary table
+	name string // name of the temporary table
 	n    int
 }
 
-// Len returns how many there are.
+// Len returns the number of rows.
 func (l *LostRows) Len() int {
 	if l == nil {
 		return 0
@@ -30,7 +30,7 @@ func (l *LostRows) Len() int {
 	return l.n
 }
 
-// Get returns what is known of a row; nil if it is not among them.
+// Get returns the known values of a row; nil if the row is not in l.
 func (l *LostRows) Get(rowid int64) (known Known) {
 	if l == nil || l.n == 0 {
 		return nil
@@ -42,7 +42,7 @@ func (l *LostRows) Get(rowid int64) (known Known) {
 	return known
 }
 
-// Set adds a row, or replaces what is known of it.
+// Set adds a row, or replaces its known values.
 func (l *LostRows) Set(rowid int64, known Known) {
 	if l == nil || l.n == 0 {
 		l.query("CREATE TEMP TABLE IF NOT EXISTS "+l.name+" (rowid INTEGER PRIMARY KEY, known BLOB)", nil)
@@ -72,7 +72,7 @@ func (l *LostRows) Clear() {
 	}
 }
 
-// All yields the rows by rowid. The one that was yielded last may be deleted meanwhile.
+// All yields the rows by rowid. The caller may delete the row that was yielded last.
 func (l *LostRows) All() iter.Seq2[int64, Known] {
 	return func(yield func(int64, Known) bool) {
 		if l == nil || l.n == 0 {
@@ -90,14 +90,14 @@ func (l *LostRows) All() iter.Seq2[int64, Known] {
 // errEnough ends an iteration.
 var errEnough = errors.New("enough")
 
-// query notes an error for [DB.Finish].
+// query records an error for [DB.Finish].
 func (l *LostRows) query(sql string, each func(*sqlite3.Stmt) error, args ...any) {
 	if err := l.db.Query(sql, each, args...); err != nil && !errors.Is(err, errEnough) && l.db.err == nil {
 		l.db.err = fmt.Errorf("noting lost rows of %s: %w", l.t.Name, err)
 	}
 }
 
-// encodeKnown returns the known values with the positions of their columns.
+// encodeKnown encodes the known values with the indexes of their columns.
 func (t *Table) encodeKnown(known Known) []byte {
 	b := []byte{}
 	for i, c := range t.cols {

@@ -17,8 +17,8 @@ const (
 type page struct {
 	n     uint32
 	data  []byte
-	avail int // bytes that were read and may be used
-	start int // where the header of the page begins
+	avail int // number of bytes that were read and may be used
+	start int // offset of the page's header
 }
 
 func (p *page) kind() byte { return p.data[p.start] }
@@ -28,7 +28,7 @@ func (p *page) interior() bool { return p.kind() == tableInterior || p.kind() ==
 func (p *page) u16(at int) int    { return int(binary.BigEndian.Uint16(p.data[at:])) }
 func (p *page) u32(at int) uint32 { return binary.BigEndian.Uint32(p.data[at:]) }
 
-// array returns where the pointers to cells begin.
+// array returns the offset of the pointers to cells.
 func (p *page) array() int {
 	if p.interior() {
 		return p.start + 12
@@ -36,7 +36,7 @@ func (p *page) array() int {
 	return p.start + 8
 }
 
-// content returns where the cells begin.
+// content returns the offset of the first cell.
 func (p *page) content() int {
 	if c := p.u16(p.start + 5); c != 0 {
 		return c
@@ -44,20 +44,20 @@ func (p *page) content() int {
 	return maxPage
 }
 
-// A cell is a cell of a page: where it is, and what its first fields say.
+// A cell is a cell of a page: its position and its first fields.
 type cell struct {
 	at, end int
-	child   uint32 // of an interior page
-	rowid   int64  // of a table
-	size    int    // of the payload; 0 in an interior page of a table
-	local   int    // bytes of the payload on this page
-	body    int    // where they begin
+	child   uint32 // for an interior page
+	rowid   int64  // for a table
+	size    int    // size of the payload; 0 in an interior page of a table
+	local   int    // payload bytes on this page
+	body    int    // offset of the payload
 }
 
-// maxPayload is SQLite's limit of a row.
+// maxPayload is SQLite's limit for a row.
 const maxPayload = 1<<31 - 1
 
-// cellAt parses the cell at an offset; false if none can be there.
+// cellAt parses the cell at an offset; ok is false if it is invalid.
 func (p *page) cellAt(f *file, kind byte, at int) (c cell, ok bool) {
 	if at < p.start+8 || at+4 > p.avail {
 		return c, false
@@ -87,11 +87,11 @@ func (p *page) cellAt(f *file, kind byte, at int) (c cell, ok bool) {
 	if c.size > c.local {
 		c.end += 4
 	}
-	c.end = max(c.end, c.at+4) // the smallest cell
+	c.end = max(c.end, c.at+4) // the smallest size of a cell
 	return c, c.end <= p.avail
 }
 
-// local returns how many bytes of a payload are on the page of its cell.
+// local returns the number of payload bytes on the page of its cell.
 func (f *file) local(kind byte, size int) int {
 	u := f.usable
 	most, least := u-35, (u-12)*32/255-23
@@ -107,7 +107,7 @@ func (f *file) local(kind byte, size int) int {
 	return least
 }
 
-// lastCell returns the cell at the highest offset, if the page looks like one of a tree.
+// lastCell returns the cell at the highest offset, if the page looks like a page of a tree.
 func (p *page) lastCell(f *file) (c cell, ok bool) {
 	switch p.kind() {
 	case indexInterior, tableInterior, indexLeaf, tableLeaf:
@@ -125,8 +125,8 @@ func (p *page) lastCell(f *file) (c cell, ok bool) {
 	return p.cellAt(f, p.kind(), at)
 }
 
-// children returns the cells of an interior page in the order of the page, and the last child. whole is false if not
-// all can be read.
+// children returns the cells of an interior page in the order of the page, and the last child. whole is false if some
+// of them cannot be read.
 func (p *page) children(f *file) (cells []cell, right uint32, whole bool) {
 	n := p.u16(p.start + 3)
 	whole = p.array()+2*n <= min(p.content(), p.avail)
@@ -145,15 +145,15 @@ func (p *page) children(f *file) (cells []cell, right uint32, whole bool) {
 	return cells, p.u32(p.start + 8), whole
 }
 
-// leafCells returns the cells of a leaf to which its pointers lead, in their order. whole is false if the page
-// is not as SQLite writes it: then lost cells may lie between them.
+// leafCells returns the cells that the pointers of a leaf lead to, in order. whole is false if the page differs from
+// what SQLite writes: then lost cells may lie between them.
 func (p *page) leafCells(f *file, kind byte) (cells []cell, whole bool) {
 	n := p.u16(p.start + 3)
 	array := p.start + 8
 	whole = p.kind() == kind
 	end := min(p.content(), p.avail)
 	if !whole || array+2*n > end || p.content() > f.usable {
-		// The header cannot be trusted: the pointers go on as long as they lead to cells.
+		// The header cannot be trusted: the pointers continue as long as they lead to cells.
 		whole, n, end = false, (p.avail-array)/2, p.avail
 	}
 	used := 0
@@ -211,8 +211,8 @@ func (p *page) eachFree(f *file, do func(at, size int)) bool {
 	return true
 }
 
-// carve returns cells of a leaf that lie between those that are known, where no pointer leads, and that are like a row. Those that
-// lie last are first: before the others SQLite may have left older ones.
+// carve returns cells of a leaf without a pointer, between the known cells, that look like a row. Cells with the
+// highest offset come first: older versions may lie at lower offsets.
 func (p *page) carve(f *file, known []cell, isRow func(*page, cell) bool) (found []cell) {
 	type span struct{ at, end int }
 	var used []span
@@ -224,7 +224,7 @@ func (p *page) carve(f *file, known []cell, isRow func(*page, cell) bool) (found
 		start = min(start, c.at)
 	}
 	switch c := p.content(); {
-	case p.interior() || p.kind() == indexLeaf: // it may have been a leaf once, and has old cells
+	case p.interior() || p.kind() == indexLeaf: // it may have been a leaf, and still have old cells
 	case p.kind() == tableLeaf && c >= p.start+8 && c <= p.avail:
 		start = min(start, c)
 		p.eachFree(f, func(at, size int) { used = append(used, span{at, at + size}) })

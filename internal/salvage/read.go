@@ -14,44 +14,45 @@ import (
 	"mend/change"
 )
 
-// Options say how a database is read.
+// Options configure how a database is read.
 type Options struct {
-	// Known returns the schemas that a program is known to have, for a file whose own cannot be read; have are the objects
-	// that can. The one is taken that most rows fit, of several the first.
+	// Known returns the schemas that a program is known to have, for a file whose own schema cannot be read; have are
+	// its readable objects. The schema that fits the most rows is used, the first if several fit equally.
 	Known func(have []Object) [][]Object
-	// Owners are the columns that say to which row of another table a row belongs, where foreign keys do not say it.
+	// Owners are the columns that link a row to a row of another table, if no foreign key does.
 	Owners map[string]Owner
-	// Doubt, if not nil, reports whether a row cannot be as its program wrote it: then it is written only if it is not
-	// made again from something else, see [Result.WriteDoubtful]. spread says that it lies on several pages. It is
+	// Doubt, if not nil, reports whether a row differs from what its program can have written: then it is written only
+	// if it is not rebuilt from other data, see [Result.WriteDoubtful]. spread says that it is on several pages. It is
 	// called once for each row of a table, and must not keep vals.
 	Doubt func(t *Table, rowid int64, vals []Value, spread bool) bool
-	// NoRow, if not nil, reports whether values cannot be a row of a table although they have its storage classes.
+	// NoRow, if not nil, reports whether values with a table's storage classes still cannot be a row of it.
 	NoRow func(t *Table, vals []Value) bool
-	// Progress is called with the number of bytes that were read and that are to be read.
+	// Progress is called with the number of bytes read and the number of bytes to read.
 	Progress func(done, total int64)
 }
 
-// An Owner is the column of a table with the key of a row of another table.
+// An Owner is a column of a table that has the key of a row of another table.
 type Owner struct{ Column, Table, Key string }
 
-// A Result is what was found in a database. The rows that nothing contradicts are in the new one.
+// A Result is the result of reading a database. Undisputed rows are already in the new database.
 type Result struct {
 	DB       *DB
 	Tables   []*Table
 	Header   Header
 	PageSize int
 	Pages    uint32
-	// ForeignWAL says that the -wal belongs to another database, or to another moment of this one. Of it come FromWAL rows, which
-	// belong to rows that are there; none if OldWAL says that the file was written after it.
+	// ForeignWAL says that the -wal belongs to another database, or to another state of this one. FromWAL rows were
+	// taken from it because the rows they belong to exist; none if OldWAL says that the file was written after the
+	// -wal.
 	ForeignWAL, OldWAL bool
 	FromWAL            int
-	// SchemaDamaged says that a part of the schema could not be read.
+	// SchemaDamaged says that part of the schema could not be read.
 	SchemaDamaged bool
 	// Unreadable is the number of pages for which the disk reported an error.
 	Unreadable int
-	// Added are the objects of the schema that were taken from a known one.
+	// Added are the objects of the schema that were taken from a known schema.
 	Added []Object
-	// Missing are objects of the schema that could not be made again.
+	// Missing are objects of the schema that could not be created.
 	Missing []Object
 
 	scan *scan
@@ -63,15 +64,15 @@ type scan struct {
 	walk   *walker
 	db     *DB
 	schema []schemaRow
-	added  []Object // to the schema, from a known one
+	added  []Object // added to the schema from a known one
 
 	free     []uint64
 	freeOK   bool
-	suspects map[uint32]*Table // pages in the tree of a table with what does not belong there
+	suspects map[uint32]*Table // pages in the tree of a table with cells that do not belong there
 	doubtful []place
 	refused  []place // rows whose key another row has
 
-	widest      int // number of columns that a row may have
+	widest      int // greatest number of columns of a row
 	ctx         context.Context
 	progress    func(done, total int64)
 	done, total int64
@@ -83,7 +84,7 @@ type scan struct {
 	noRow       func(t *Table, vals []Value) bool
 }
 
-// A place is where a row lies that can be read.
+// A place is the position of a readable row.
 type place struct {
 	table *Table
 	page  uint32
@@ -95,11 +96,11 @@ type schemaRow struct {
 	root uint32
 }
 
-// Read reads all rows that can be read and writes them into a new database at path.
+// Read reads all readable rows and writes them into a new database at path.
 func Read(ctx context.Context, src Source, path string, o Options) (res *Result, err error) {
 	s := newScan(ctx, src, true, o.Progress)
 	moment := s.moment
-	var foreign *file // with the frames of a -wal that does not fit
+	var foreign *file // reads the frames of a -wal that does not belong to the file
 	if len(s.frames) > 0 {
 		is := moment == Older
 		if !is {
@@ -142,7 +143,7 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 		return nil, err
 	}
 	fromWAL := 0
-	if foreign != nil && moment != Older { // an older one has only what was deleted or changed since
+	if foreign != nil && moment != Older { // an older -wal only has rows that were deleted or changed since
 		if fromWAL, err = s.readFrames(foreign); err != nil {
 			return nil, err
 		}
@@ -163,14 +164,14 @@ func newScan(ctx context.Context, src Source, withWAL bool, progress func(done, 
 // schemaColumns is the number of columns of the schema.
 const schemaColumns = 5
 
-// setWidest has rows of the tables recognized.
+// setWidest makes the scan recognize rows of the tables.
 func (s *scan) setWidest(tables []*Table) {
 	for _, t := range tables {
 		s.widest = max(s.widest, len(t.cols))
 	}
 }
 
-// step is called for every page that is read.
+// step is called for every page read.
 func (s *scan) step() error {
 	s.done++
 	if s.done%256 == 0 && s.progress != nil {
@@ -179,8 +180,8 @@ func (s *scan) step() error {
 	return s.ctx.Err()
 }
 
-// isForeignWAL reports whether the database is whole without its -wal, and with it damaged or one without any of its tables; later says
-// that what was written between the two is missing, which is damage.
+// isForeignWAL reports whether the database is sound without its -wal, and with it damaged or without any of its
+// tables. later says that the transactions between the two are missing, which is damage.
 func (s *scan) isForeignWAL(later bool) (bool, error) {
 	with, without := newScan(s.ctx, s.src, true, nil), newScan(s.ctx, s.src, false, nil)
 	n, err := with.countFaults()
@@ -199,14 +200,13 @@ func (s *scan) isForeignWAL(later bool) (bool, error) {
 	return n == 0, err
 }
 
-// readFrames writes rows on pages of a -wal that does not fit the database: new ones that belong to rows that are there. It
-// returns how many.
+// readFrames writes the new rows on pages of a foreign -wal that belong to existing rows, and returns their number.
 func (s *scan) readFrames(wal *file) (n int, err error) {
 	buf := make([]byte, wal.pageSize)
 	pages := slices.Sorted(maps.Keys(wal.frames))
 	done := map[string]bool{}
 	for level := slices.DeleteFunc(slices.Clone(s.db.tables), func(t *Table) bool { return t.withoutRowid || s.owners[t.Name].Table == "" }); len(level) > 0; {
-		t := level[0] // that of an owner first
+		t := level[0] // an owner's table first
 		if i := slices.IndexFunc(level, func(t *Table) bool { return !s.waitsFor(t, level, done) }); i >= 0 {
 			t = level[i]
 		}
@@ -234,7 +234,7 @@ func (s *scan) readFrames(wal *file) (n int, err error) {
 		}
 		done[t.Name] = true
 		n += t.Rows - before
-		if t.Rows > before { // others of the -wal are lost
+		if t.Rows > before { // others in the -wal are lost
 			t.Damaged, t.complete = true, false
 		}
 	}
@@ -248,7 +248,7 @@ func (s *scan) waitsFor(t *Table, level []*Table, done map[string]bool) bool {
 	})
 }
 
-// hasParents reports whether the rows that foreign keys name are there.
+// hasParents reports whether the rows that the foreign keys refer to exist.
 func (s *scan) hasParents(t *Table, vals []Value) bool {
 	for _, o := range s.foreignKeys(t) {
 		found := false
@@ -260,7 +260,7 @@ func (s *scan) hasParents(t *Table, vals []Value) bool {
 	return true
 }
 
-// countFaults counts what is wrong in the structure of all trees.
+// countFaults counts the structural problems of all trees.
 func (s *scan) countFaults() (faults int, err error) {
 	if !s.header.Intact || !s.readSchema() {
 		faults++
@@ -291,7 +291,7 @@ func (s *scan) countFaults() (faults int, err error) {
 	return faults, s.walk.err
 }
 
-// readSchema reads the schema, and reports whether it is whole.
+// readSchema reads the schema, and reports whether it is complete.
 func (s *scan) readSchema() bool {
 	if s.pages == 0 {
 		return false
@@ -375,8 +375,8 @@ func (s *scan) schemaRow(p *page, c cell) (r schemaRow, ok bool) {
 	return r, ok
 }
 
-// addKnown takes from a known schema what the file's own lacks, or has only damaged. It reports whether the file's own
-// is whole.
+// addKnown adds objects from a known schema that the file's own lacks or has damaged. It reports whether the file's own
+// is complete.
 func (s *scan) addKnown(known func([]Object) [][]Object, whole bool) (bool, error) {
 	trial, err := newTrial()
 	if err != nil {
@@ -421,7 +421,7 @@ func (s *scan) addKnown(known func([]Object) [][]Object, whole bool) (bool, erro
 	return len(s.added) == 0 && len(damaged) == 0, nil
 }
 
-// mostFitting returns the schema whose tables most rows of a sample of the pages can belong to.
+// mostFitting returns the schema whose tables match the most rows in a sample of the pages.
 func (s *scan) mostFitting(schemas [][]Object) (best []Object, err error) {
 	if len(schemas) < 2 {
 		return slices.Concat(schemas...), nil
@@ -444,7 +444,7 @@ func (s *scan) mostFitting(schemas [][]Object) (best []Object, err error) {
 	return best, s.ctx.Err()
 }
 
-// countSample counts the rows of a sample of the pages that can be one of a table.
+// countSample counts the rows in a sample of the pages that match one of the tables.
 func (s *scan) countSample(tables []*Table) (n int) {
 	s.setWidest(tables)
 	buf := make([]byte, s.pageSize)
@@ -463,7 +463,7 @@ func (s *scan) countSample(tables []*Table) (n int) {
 	return n
 }
 
-// fitsAny reports whether the values can be a row of one of the tables.
+// fitsAny reports whether the values match one of the tables.
 func fitsAny(tables []*Table, vals []Value) bool {
 	return slices.ContainsFunc(tables, func(t *Table) bool { return t.fits(vals) })
 }
@@ -476,7 +476,7 @@ func newTrial() (*DB, error) {
 
 func (s *scan) isFree(n uint32) bool { return s.free != nil && s.free[n/64]&(1<<(n%64)) != 0 }
 
-// readAll reads the rows of all tables, then the indexes, then the pages to which no tree leads.
+// readAll reads the rows of all tables, then the indexes, then the pages that no tree leads to.
 func (s *scan) readAll() error {
 	s.walk = newWalker(s.file, s.step)
 	s.walk.table(1, func(p *page, _ span) {
@@ -523,7 +523,7 @@ func (s *scan) readAll() error {
 	return s.search()
 }
 
-// readTable writes the rows of a table to which its tree leads.
+// readTable writes the rows in the tree of a table.
 func (s *scan) readTable(t *Table) error {
 	var err error
 	faults := s.walk.table(t.root, func(p *page, in span) {
@@ -540,7 +540,7 @@ func (s *scan) readTable(t *Table) error {
 	return err
 }
 
-// readLeaf writes the rows of a page if all of it is as it should be. Otherwise the page is a suspect.
+// readLeaf writes the rows of a page if the page is valid. Otherwise the page is a suspect.
 func (s *scan) readLeaf(t *Table, p *page, in span) error {
 	cells, whole := p.leafCells(s.file, tableLeaf)
 	if !whole || !in.sure || !ascending(cells, in) || !s.fitsPage(t, p, cells) {
@@ -556,7 +556,7 @@ func (s *scan) readLeaf(t *Table, p *page, in span) error {
 	return nil
 }
 
-// writeRefused writes the rows whose key another row had, if an index says that it is theirs.
+// writeRefused writes the rows whose key another row had, if an index assigns the key to them.
 func (s *scan) writeRefused() error {
 	buf := make([]byte, s.pageSize)
 	for _, at := range s.refused {
@@ -578,7 +578,7 @@ func (s *scan) writeRefused() error {
 	return nil
 }
 
-// rowAt reads a row again; it is valid until the next call. buf has a whole page.
+// rowAt reads a row again; it is valid until the next call. buf has the size of a page.
 func (s *scan) rowAt(at place, buf []byte) (rowid int64, vals []Value, ok bool) {
 	p := s.read(at.page, buf)
 	c, ok := p.cellAt(s.file, tableLeaf, at.at)
@@ -588,7 +588,7 @@ func (s *scan) rowAt(at place, buf []byte) (rowid int64, vals []Value, ok bool) 
 	return c.rowid, vals, ok
 }
 
-// evict removes the rows that have a key which an index gives to another one.
+// evict removes the rows with a key that an index assigns to another row.
 func (s *scan) evict(t *Table, known Known) error {
 	for _, ix := range t.indexes {
 		if !ix.unique || slices.ContainsFunc(ix.cols, func(at int) bool { return at < 0 || known[t.cols[at].name].Class == 0 }) {
@@ -620,7 +620,7 @@ func ascending(cells []cell, in span) bool {
 	return true
 }
 
-// fitsPage reports whether the cells can be rows of the table, and those of no other table, or of the schema, fit more.
+// fitsPage reports whether the cells match the table, and match no other table, or the schema, better.
 func (s *scan) fitsPage(t *Table, p *page, cells []cell) bool {
 	n := s.countFits(t, p, cells)
 	if n == len(cells) {
@@ -637,7 +637,7 @@ func (s *scan) fitsPage(t *Table, p *page, cells []cell) bool {
 // schemaTable is the table of the schema.
 var schemaTable = &Table{Name: "sqlite_schema", alias: -1, cols: []column{{affinity: 't', notNull: true}, {affinity: 't', notNull: true}, {affinity: 't', notNull: true}, {affinity: 'i'}, {affinity: 't'}}}
 
-// countFits counts the cells that can be rows of a table.
+// countFits counts the cells that match a table.
 func (s *scan) countFits(t *Table, p *page, cells []cell) (n int) {
 	for _, c := range cells {
 		if vals, ok := s.classes(p, c); ok && t.fits(vals) {
@@ -647,7 +647,7 @@ func (s *scan) countFits(t *Table, p *page, cells []cell) (n int) {
 	return n
 }
 
-// isRow reports whether a cell has a row.
+// isRow reports whether a cell contains a row.
 func (s *scan) isRow(p *page, c cell) bool {
 	_, ok := s.classes(p, c)
 	return ok
@@ -716,8 +716,8 @@ func (s *scan) row(p *page, c cell) (vals []Value, doubtful, ok bool) {
 	return s.vals, doubtful, ok
 }
 
-// write writes a row into the new database, unless one with its rowid is there. With a place it waits for what the indexes say if
-// another row has its key.
+// write writes a row into the new database, unless a row with its rowid exists. If another row has its key and at is a
+// place, the row is set aside until the indexes decide.
 func (s *scan) write(t *Table, rowid int64, vals []Value, at place) error {
 	if !t.withoutRowid && t.have.has(rowid) {
 		return nil
@@ -729,7 +729,7 @@ func (s *scan) write(t *Table, rowid int64, vals []Value, at place) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("writing a row of %s: %w", t.Name, err)
-	case why != "" && at.table != nil && !t.fits(vals): // it may be one of another table: if it is none, an index says what is lost
+	case why != "" && at.table != nil && !t.fits(vals): // it may belong to another table: if not, an index reports what is lost
 		t.Damaged = true
 		return nil
 	case why != "" && at.table != nil && strings.Contains(why, "UNIQUE"):
@@ -746,7 +746,7 @@ func (s *scan) write(t *Table, rowid int64, vals []Value, at place) error {
 	return nil
 }
 
-// readKeyed writes the rows of a table without rowids, whose tree is that of its key.
+// readKeyed writes the rows of a table without rowids, whose tree is the tree of its key.
 func (s *scan) readKeyed(t *Table) error {
 	var order []int
 	for _, ix := range t.indexes {
@@ -773,7 +773,7 @@ func (s *scan) readKeyed(t *Table) error {
 	return err
 }
 
-// readIndex notes the rows that an index names and that were not found.
+// readIndex records the rows that an index has and that were not found.
 func (s *scan) readIndex(t *Table, ix *index) {
 	n, lost := 0, 0
 	faults := s.walk.index(ix.root, ix.ordered, len(ix.cols)+1, func(entries [][]Value) bool { return s.belong(t, ix, entries) }, func(vals []Value) {
@@ -799,12 +799,12 @@ func (s *scan) readIndex(t *Table, ix *index) {
 	t.complete = t.complete || !ix.partial && ix.ordered && faults == 0 && n == t.have.count()+lost && (n > 0 || !t.hole)
 }
 
-// belong reports whether the entries of a page are those of an index of the table, as far as rows that were found show it. The page
-// of another one can be in its place without a fault of the structure.
+// belong reports whether the entries of a page belong to an index of the table, as far as the found rows show. A page
+// of another index can be in its place without a structural problem.
 func (s *scan) belong(t *Table, ix *index, entries [][]Value) bool {
 	rowid := func(vals []Value) int64 { return vals[len(vals)-1].Int }
 	if !slices.ContainsFunc(entries, func(vals []Value) bool { return !t.have.has(rowid(vals)) }) {
-		return true // it says nothing new
+		return true // it adds no information
 	}
 	const sample = 3
 	differ := 0
@@ -828,13 +828,13 @@ func (s *scan) belong(t *Table, ix *index, entries [][]Value) bool {
 	return differ == 0
 }
 
-// search looks for rows on the pages to which no tree leads, or where something does not belong.
+// search looks for rows on pages that no tree leads to, or that have cells which do not belong there.
 func (s *scan) search() error {
 	s.free, s.freeOK = s.freelist()
 	if !s.freeOK {
 		s.guessFree(s.walk, s.free)
 	}
-	for _, t := range s.db.tables { // no index says that a table is empty, and what does not belong to another may be its
+	for _, t := range s.db.tables { // no index shows that a table is empty, so rows without a table may be its own
 		t.hole = t.hole || t.Rows == 0 && !t.complete && len(s.suspects) > 0
 	}
 	if err := s.searchPages(nil); err != nil {
@@ -844,7 +844,7 @@ func (s *scan) search() error {
 	if s.freeOK {
 		return s.searchPages(level)
 	}
-	// A page may be free without being known as such: a row counts only if the row to which it belongs is there.
+	// A free page may not be listed as free: a row counts only if the row that it belongs to exists.
 	for done := map[string]bool{}; len(level) > 0; {
 		var now, later []*Table
 		for _, t := range level {
@@ -884,7 +884,7 @@ func (s *scan) table(name string) *Table {
 	return nil
 }
 
-// ownersOf returns the owner of a table, or else what its foreign keys name.
+// ownersOf returns the owner of a table, or else the tables that its foreign keys refer to.
 func (s *scan) ownersOf(t *Table) (all []Owner) {
 	if o, ok := s.owners[t.Name]; ok {
 		return []Owner{o}
@@ -892,7 +892,7 @@ func (s *scan) ownersOf(t *Table) (all []Owner) {
 	return s.foreignKeys(t)
 }
 
-// foreignKeys returns what the foreign keys of a table name.
+// foreignKeys returns the columns and tables of a table's foreign keys.
 func (s *scan) foreignKeys(t *Table) (all []Owner) {
 	_ = s.db.Query("SELECT \"from\", \"table\", coalesce(\"to\", 'id') FROM pragma_foreign_key_list(?1)", func(st *sqlite3.Stmt) error {
 		all = append(all, Owner{st.ColumnText(0), st.ColumnText(1), st.ColumnText(2)})
@@ -901,8 +901,8 @@ func (s *scan) foreignKeys(t *Table) (all []Owner) {
 	return all
 }
 
-// searchPages looks for rows that indexes name. With tables it looks for other rows of those instead, as far as
-// no index can know them.
+// searchPages looks for rows that indexes have. With tables it instead looks for other rows of those tables, if no
+// index can have them.
 func (s *scan) searchPages(tables []*Table) error {
 	tables = slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return t.complete || !t.hole || t.withoutRowid })
 	named := len(tables) == 0
@@ -920,9 +920,9 @@ func (s *scan) searchPages(tables []*Table) error {
 		}
 		p := s.read(n, buf)
 		if n == 1 && !s.header.Intact {
-			p.start = 0 // another page may be in the place of the first
+			p.start = 0 // another page may be in place of the first
 		}
-		if suspect == nil && (p.kind() == 0 || p.interior() || p.kind() == indexLeaf) { // any other kind is a damaged one
+		if suspect == nil && (p.kind() == 0 || p.interior() || p.kind() == indexLeaf) { // an unknown kind is a damaged leaf
 			continue
 		}
 		cells, whole := p.leafCells(s.file, tableLeaf)
@@ -939,7 +939,7 @@ func (s *scan) searchPages(tables []*Table) error {
 	return nil
 }
 
-// consider writes the row of a cell if it is one that an index names, or else one of tables.
+// consider writes the row of a cell if an index has it, or else if it matches one of tables.
 func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error {
 	vals, doubtful, ok := s.row(p, c)
 	if !ok {
@@ -974,7 +974,7 @@ func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error 
 	return nil
 }
 
-// isEmpty reports whether a row has no value: zeros can look like that.
+// isEmpty reports whether a row has no values: zeros can look like that.
 func isEmpty(vals []Value) bool {
 	return !slices.ContainsFunc(vals, func(v Value) bool { return v.Class != change.ClassNull })
 }
@@ -993,7 +993,7 @@ func (t *Table) matches(known Known, vals []Value) bool {
 	return n > 0
 }
 
-// hasOwners reports whether the rows to which a row belongs are in the new database, or may be lost.
+// hasOwners reports whether the rows that a row belongs to are in the new database, or may be lost.
 func (s *scan) hasOwners(t *Table, vals []Value) bool {
 	for _, o := range s.ownersOf(t) {
 		i := slices.IndexFunc(t.cols, func(c column) bool { return c.name == o.Column })
@@ -1010,7 +1010,7 @@ func (s *scan) hasOwners(t *Table, vals []Value) bool {
 	return true
 }
 
-// lostIDs returns the values of a column of the rows of a table that are lost.
+// lostIDs returns the values of a column of the lost rows of a table.
 func (s *scan) lostIDs(table, column string) map[string]bool {
 	if s.parents == nil {
 		s.parents = map[string]map[string]bool{}
@@ -1030,18 +1030,18 @@ func (s *scan) lostIDs(table, column string) map[string]bool {
 	return s.parents[key]
 }
 
-// Found notes that the row of a table with a rowid is in the new database again.
+// Found records that the table's row with the rowid is now in the new database.
 func (t *Table) Found(rowid int64) {
 	t.Lost.Delete(rowid)
 	t.Doubtful.Delete(rowid)
 	t.have.add(rowid)
 }
 
-// Complete reports whether each row that is lost is in Lost.
+// Complete reports whether each lost row is in Lost.
 func (t *Table) Complete() bool { return t.complete || !t.Damaged }
 
-// WriteDoubtful writes the rows that can be read and that may have bytes which are not theirs, except those that are
-// there again. It returns how many it wrote.
+// WriteDoubtful writes the readable rows that may contain foreign bytes, unless they were rebuilt, and returns how many
+// it wrote.
 func (r *Result) WriteDoubtful() (n int, err error) {
 	s := r.scan
 	buf := make([]byte, s.pageSize)
@@ -1056,7 +1056,7 @@ func (r *Result) WriteDoubtful() (n int, err error) {
 		at.table.Found(rowid)
 		n++
 	}
-	for _, t := range s.db.tables { // those that cannot be read again
+	for _, t := range s.db.tables { // tables whose doubtful rows were not rebuilt
 		for rowid, known := range t.Doubtful.All() {
 			t.Lost.Set(rowid, known)
 		}

@@ -8,7 +8,7 @@ import (
 	"mend/change"
 )
 
-// A Value is one column of a row, with its storage class. Bytes are those of a text or a blob.
+// A Value is one column of a row, with its storage class. Bytes has the content of a text or a blob.
 type Value struct {
 	Class change.Class
 	Int   int64
@@ -60,7 +60,7 @@ func (v Value) number() float64 {
 	return float64(v.Int)
 }
 
-// parseRecord decodes a record into vals; false if the bytes are none. The values share the payload.
+// parseRecord decodes a record into vals; ok is false for invalid bytes. The values share the payload.
 func parseRecord(payload []byte, vals []Value) ([]Value, bool) {
 	vals = vals[:0]
 	size, w := varint(payload)
@@ -115,14 +115,14 @@ func decode(serial int64, b []byte) Value {
 	return Value{Class: change.ClassText, Bytes: b}
 }
 
-// payload returns the payload of a cell, which is valid until the next call. doubtful says that it can be read, but
-// may have bytes of another row or none.
+// payload returns the payload of a cell, which is valid until the next call. doubtful says that it may contain
+// bytes that are not its own.
 func (f *file) payload(p *page, c cell, buf *payloadBuffer) (b []byte, doubtful, ok bool) {
 	local := p.data[c.body : c.body+c.local]
 	if c.size <= c.local {
 		return local, false, true
 	}
-	rest := (c.size - c.local + f.usable - 5) / (f.usable - 4) // pages
+	rest := (c.size - c.local + f.usable - 5) / (f.usable - 4) // number of overflow pages
 	if int64(rest) > int64(f.pages) {
 		return nil, false, false
 	}

@@ -17,40 +17,40 @@ import (
 // An Object is a row of the schema.
 type Object struct{ Type, Name, Table, SQL string }
 
-// A DB is the new database while rows are written into it.
+// A DB is the new database to which rows are written.
 type DB struct {
 	*sqlite3.Conn
 
 	path   string
 	stmts  map[string]*sqlite3.Stmt // of Query
-	later  []Object                 // what is made when all rows are there
+	later  []Object                 // objects to create after all rows
 	tables []*Table
-	err    error // of a LostRows
+	err    error // from a LostRows
 }
 
 // A Table is a table of the database.
 type Table struct {
 	Name string
-	Lost *LostRows // rows that an index names and that were not found, by rowid
-	Rows int       // that were found
-	// Doubtful are rows that can be read and that may have bytes which are not theirs: not in the new database yet.
+	Lost *LostRows // rows that an index has and that were not found, by rowid
+	Rows int       // number of rows found
+	// Doubtful are readable rows that may contain foreign bytes, and that are not in the new database yet.
 	Doubtful *LostRows
-	// Refused are rows that were read and that the new database does not accept.
+	// Refused are rows that were read but that the new database does not accept.
 	Refused []Refusal
-	// Damaged says that pages of the table are damaged: rows may be lost that no index names.
+	// Damaged says that pages of the table are damaged: rows may be lost that no index has.
 	Damaged bool
 
 	root         uint32
 	withoutRowid bool
-	internal     bool // of SQLite itself
+	internal     bool // a table of SQLite itself
 	cols         []column
 	indexes      []*index
-	alias        int // the column that is the rowid, or -1
+	alias        int // the column that is an alias of the rowid, or -1
 	rowid        string
 	have         intervals
 	stmts        map[int]*sqlite3.Stmt
 	complete     bool // an index has every row
-	hole         bool // its tree is damaged: pages of it may be anywhere
+	hole         bool // its tree is damaged: its pages may be anywhere
 }
 
 // Known are the values that indexes have of a row, by column.
@@ -73,14 +73,14 @@ type column struct {
 type index struct {
 	name    string
 	root    uint32
-	cols    []int // positions in the columns of the table; -1 for something else
-	partial bool  // has some rows alone
+	cols    []int // indexes into the columns of the table; -1 for the rowid or an expression
+	partial bool  // a partial index
 	unique  bool
-	ordered bool // by bytes, ascending
+	ordered bool // ordered by bytes, ascending
 }
 
-// Create makes a new database at path, which must not exist, with the tables and those indexes by which rows can be
-// refused. A table that cannot be made is returned in bad.
+// Create makes a new database at path, which must not exist, with the tables and those indexes that can refuse rows.
+// Tables that cannot be created are returned in bad.
 func Create(path string, h Header, pageSize int, objects []Object) (db *DB, bad []Object, err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
@@ -127,8 +127,8 @@ func Create(path string, h Header, pageSize int, objects []Object) (db *DB, bad 
 	return db, bad, db.readSchema()
 }
 
-// readSchema reads the tables with all their indexes. Those that refuse no row are made for that alone: it is faster to
-// make them when all rows are there.
+// readSchema reads the tables with all their indexes. Indexes that refuse no row are created only to be read here: it
+// is faster to create them after all rows are written.
 func (db *DB) readSchema() error {
 	var made []Object
 	for _, o := range db.later {
@@ -144,7 +144,7 @@ func (db *DB) readSchema() error {
 	return err
 }
 
-// Objects returns the schema, with what is made when all rows are there.
+// Objects returns the schema, including the objects created after the rows.
 func (db *DB) Objects() (all []Object, err error) {
 	err = db.Query(SelectObjects, ObjectTo(&all))
 	return append(all, db.later...), err
@@ -168,7 +168,7 @@ func refuses(sql string) bool {
 	return strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(upper, "CREATE")), "UNIQUE") || strings.ContainsRune(columns, '(') || strings.Contains(upper, "WHERE")
 }
 
-// Sketch returns a database in memory with the tables and indexes of a schema that can be made, without rows.
+// Sketch returns a database in memory, without rows, with the tables and indexes of a schema that can be created.
 func Sketch(objects []Object) (*DB, error) {
 	db, err := newTrial()
 	if err != nil {
@@ -177,15 +177,15 @@ func Sketch(objects []Object) (*DB, error) {
 	for _, kind := range []string{"table", "index"} {
 		for _, o := range objects {
 			if o.Type == kind && !strings.HasPrefix(o.Name, "sqlite_") {
-				db.make(o) // what cannot be made is left out
+				db.make(o) // objects that cannot be created are left out
 			}
 		}
 	}
 	return db, nil
 }
 
-// make makes an object of the schema with its own statement, and reports whether that did. It may be anybody's statement, and is not
-// carried out if it does something else.
+// make creates an object of the schema with its own statement, and reports whether that succeeded. The statement is
+// untrusted: it is not run if it does anything else.
 func (db *DB) make(o Object) bool {
 	if db.SetAuthorizer(creates) != nil {
 		return false
@@ -205,13 +205,14 @@ func (db *DB) makeOne(sql string) bool {
 		return false
 	}
 	if strings.TrimSpace(tail) != "" {
-		_ = st.Close() // it was not carried out
+		_ = st.Close() // it was not run
 		return false
 	}
 	return errors.Join(st.Exec(), st.Close()) == nil
 }
 
-// creates allows what it takes to make a table, an index, a view or a trigger that has no rows: no select, no other file, no module.
+// creates allows the actions that create a table, index, view or trigger without rows: no select, no other file, no
+// module.
 func creates(action sqlite3.AuthorizerActionCode, name, _, _, _ string) sqlite3.AuthorizerReturnCode {
 	making := []sqlite3.AuthorizerActionCode{
 		sqlite3.AUTH_CREATE_TABLE, sqlite3.AUTH_CREATE_INDEX, sqlite3.AUTH_CREATE_VIEW, sqlite3.AUTH_CREATE_TRIGGER,
@@ -286,7 +287,7 @@ func (db *DB) readTables() error {
 func (db *DB) readColumns(t *Table) error {
 	var keys, at []int
 	err := db.Query("SELECT name, type, \"notnull\", dflt_value IS NOT NULL, pk, hidden FROM pragma_table_xinfo(?1) ORDER BY cid", func(st *sqlite3.Stmt) error {
-		if st.ColumnInt(5) == 2 { // computed, and not stored
+		if st.ColumnInt(5) == 2 { // computed, not stored
 			return nil
 		}
 		c := column{name: st.ColumnText(0), notNull: st.ColumnBool(2), affinity: affinity(st.ColumnText(1))}
@@ -310,7 +311,7 @@ func (db *DB) readColumns(t *Table) error {
 		}
 	}
 	if len(keys) == 1 && len(at) == 1 && !t.withoutRowid {
-		alias := true // unless an index belongs to the key: INTEGER PRIMARY KEY DESC
+		alias := true // except INTEGER PRIMARY KEY DESC, which has an index of its own
 		err = db.Query("SELECT 1 FROM pragma_index_list(?1) WHERE origin = 'pk'", func(*sqlite3.Stmt) error { alias = false; return nil }, t.Name)
 		if alias {
 			t.alias = at[0]
@@ -360,7 +361,7 @@ func (db *DB) readIndexes(t *Table) error {
 	}, t.Name)
 }
 
-// row returns the values of columns in a row of the new database; NULL for -1.
+// row returns the values of columns of a row in the new database; NULL for -1.
 func (db *DB) row(t *Table, cols []int, rowid int64) (row []Value, ok bool) {
 	if t.rowid == "" {
 		return nil, false
@@ -395,7 +396,7 @@ func (db *DB) row(t *Table, cols []int, rowid int64) (row []Value, ok bool) {
 	return row, ok
 }
 
-// withKey returns the row that has the known values of a unique index.
+// withKey returns the row with the known values of a unique index.
 func (db *DB) withKey(t *Table, ix *index, known Known) (rowid int64, ok bool) {
 	var where []string
 	var args []any
@@ -428,7 +429,7 @@ func (db *DB) remove(t *Table, rowid int64) error {
 	return db.Query("DELETE FROM "+sqlite3.QuoteIdentifier(t.Name)+" WHERE "+t.rowid+" = ?1", nil, rowid)
 }
 
-// all returns the positions of all columns.
+// all returns the indexes of all columns.
 func (t *Table) all() (cols []int) {
 	for i := range t.cols {
 		cols = append(cols, i)
@@ -490,7 +491,7 @@ func (t *Table) fits(vals []Value) bool {
 	return true
 }
 
-// insert writes a row. why says that the new database does not accept it, and same that it is there already.
+// insert writes a row. why says why the new database does not accept it, "" if it does.
 func (db *DB) insert(t *Table, rowid int64, vals []Value) (why string, err error) {
 	vals = vals[:min(len(vals), len(t.cols))]
 	st := t.stmts[len(vals)]
@@ -562,7 +563,7 @@ func (db *DB) Close() error {
 func (db *DB) closeStatements() {
 	for _, t := range db.tables {
 		for _, st := range t.stmts {
-			_ = st.Close() // it repeats the last error
+			_ = st.Close() // its error only repeats the last one
 		}
 		clear(t.stmts)
 	}
@@ -572,8 +573,8 @@ func (db *DB) closeStatements() {
 	clear(db.stmts)
 }
 
-// Finish makes the other indexes, views and triggers, checks the whole database and makes it durable. What could
-// not be made is returned in bad.
+// Finish creates the other indexes, views and triggers, checks the whole database and makes it durable. Objects that
+// could not be created are returned in bad.
 func (db *DB) Finish(h Header) (bad []Object, err error) {
 	for _, o := range db.later {
 		if !db.make(o) {

@@ -10,11 +10,11 @@ import (
 // maxDepth is the depth of the deepest tree that SQLite reads.
 const maxDepth = 20
 
-// A walker goes through trees. It enters no page twice.
+// A walker walks trees. It enters no page twice.
 type walker struct {
 	*file
-	seen  []uint64        // pages that were entered
-	left  map[uint32]bool // pages that were left again: their content is not what the tree needs
+	seen  []uint64        // pages entered
+	left  map[uint32]bool // pages entered and given back: their content does not fit the tree
 	bufs  [][]byte        // one for each level
 	entry payloadBuffer
 	// step is called for every page, and ends the walk with an error.
@@ -28,13 +28,13 @@ func newWalker(f *file, step func() error) *walker {
 
 func (w *walker) wasSeen(n uint32) bool { return w.seen[n/64]&(1<<(n%64)) != 0 }
 
-// leave forgets that a page was entered.
+// leave gives back a page: another tree may enter it.
 func (w *walker) leave(n uint32) {
 	w.seen[n/64] &^= 1 << (n % 64)
 	w.left[n] = true
 }
 
-// enter reads a page on a level of a tree; false if it must not be entered.
+// enter reads a page on a level of a tree; ok is false if it must not be entered.
 func (w *walker) enter(n uint32, level int) (page, bool) {
 	if w.err != nil || n < 1 || n > w.pages || level >= maxDepth || w.wasSeen(n) {
 		return page{}, false
@@ -49,7 +49,7 @@ func (w *walker) enter(n uint32, level int) (page, bool) {
 	return w.read(n, w.bufs[level]), true
 }
 
-// A span is where rowids of a page must lie: after lo, and up to hi. sure says that the pages above agree.
+// A span limits the rowids of a page: greater than lo, and at most hi. sure says that the pages above agree.
 type span struct {
 	lo, hi int64
 	sure   bool
@@ -57,8 +57,8 @@ type span struct {
 
 var anywhere = span{math.MinInt64, math.MaxInt64, true}
 
-// table goes through the tree of a table and calls leaf for each page that is no interior page. It returns how many
-// faults it met.
+// table walks the tree of a table and calls leaf for each page that is not an interior page. It returns the number of
+// structural problems.
 func (w *walker) table(root uint32, leaf func(p *page, in span)) (faults int) {
 	return w.tableAt(root, anywhere, 0, leaf)
 }
@@ -77,7 +77,7 @@ func (w *walker) tableAt(n uint32, in span, level int, leaf func(p *page, in spa
 		faults++
 	}
 	if faults > 0 {
-		leaf(&p, span{math.MinInt64, math.MaxInt64, false}) // it may be a leaf whose kind is damaged
+		leaf(&p, span{math.MinInt64, math.MaxInt64, false}) // possibly a leaf whose kind is damaged
 	}
 	lo := in.lo
 	for _, c := range cells {
@@ -93,7 +93,7 @@ func (w *walker) tableAt(n uint32, in span, level int, leaf func(p *page, in spa
 	return faults + w.tableAt(right, span{lo, in.hi, in.sure && whole}, level+1, leaf)
 }
 
-// emptyBelow counts one fault for a page without cells below a root, as SQLite leaves none: it is another tree's.
+// emptyBelow returns 1 for a page without cells below a root, which SQLite never leaves: it belongs to another tree.
 func (p *page) emptyBelow(level int) int {
 	if level > 0 && p.u16(p.start+3) == 0 {
 		return 1
@@ -101,8 +101,8 @@ func (p *page) emptyBelow(level int) int {
 	return 0
 }
 
-// index goes through the tree of an index and calls entry for each of its entries that is in its place, unless belong, if not nil,
-// says that those of its page are of another index. It returns how many faults it met.
+// index walks the tree of an index and calls entry for each entry in its place, unless belong reports that the entries
+// of the page belong to another index. belong may be nil. It returns the number of structural problems.
 func (w *walker) index(root uint32, ordered bool, columns int, belong func(entries [][]Value) bool, entry func(vals []Value)) (faults int) {
 	x := &indexWalk{walker: w, ordered: ordered, columns: columns, belong: belong, entry: entry}
 	x.at(root, nil, nil, 0)
@@ -112,7 +112,7 @@ func (w *walker) index(root uint32, ordered bool, columns int, belong func(entri
 type indexWalk struct {
 	*walker
 	ordered bool
-	columns int // of an entry, with the rowid; 0 for any number
+	columns int // columns of an entry, with the rowid; 0 for any number
 	belong  func([][]Value) bool
 	entry   func([]Value)
 	faults  int
@@ -123,7 +123,7 @@ func (x *indexWalk) at(n uint32, lo, hi []Value, level int) {
 	p, ok := x.enter(n, level)
 	if !ok || p.kind() != indexLeaf && p.kind() != indexInterior {
 		if ok {
-			x.leave(n) // it may be a page of a table
+			x.leave(n) // possibly a page of a table
 		}
 		x.faults++
 		return
@@ -165,7 +165,7 @@ func (x *indexWalk) at(n uint32, lo, hi []Value, level int) {
 	x.at(right, lo, hi, level+1)
 }
 
-// leaf calls entry for the entries of a page, unless they do not belong where the page is.
+// leaf calls entry for the entries of a page, unless they do not belong there.
 func (x *indexWalk) leaf(p *page, lo, hi []Value) {
 	cells, whole := p.leafCells(x.file, indexLeaf)
 	var all [][]Value
@@ -179,7 +179,7 @@ func (x *indexWalk) leaf(p *page, lo, hi []Value) {
 	}
 	if !whole || x.belong != nil && !x.belong(all) {
 		x.faults++
-		return // an entry may be one that was deleted
+		return // an entry may have been deleted
 	}
 	last := lo
 	for _, vals := range all {
@@ -205,7 +205,7 @@ func (x *indexWalk) read(p *page, c cell) ([]Value, bool) {
 	return x.vals, true
 }
 
-// before reports whether the key a comes before b; nil is before all.
+// before reports whether the key a sorts before b; nil sorts first.
 func before(a, b []Value) bool {
 	for i := range min(len(a), len(b)) {
 		if d := a[i].compare(b[i]); d != 0 {
@@ -233,7 +233,7 @@ func cloneValues(vals []Value) []Value {
 	return out
 }
 
-// freelist returns the free pages. whole is false if not all of them are known.
+// freelist returns the free pages. whole is false if some are unknown.
 func (f *file) freelist() (free []uint64, whole bool) {
 	free = make([]uint64, f.pages/64+1)
 	mark := func(n uint32) bool {
@@ -266,7 +266,8 @@ func (f *file) freelist() (free []uint64, whole bool) {
 	return free, whole && found == f.header.FreeCount
 }
 
-// guessFree marks as free what pages name that look like trunk pages of the freelist and that no tree has.
+// guessFree marks pages as free that are listed by pages which look like trunk pages of the freelist and belong to no
+// tree.
 func (f *file) guessFree(walk *walker, free []uint64) {
 	buf := make([]byte, f.pageSize)
 	isOpen := func(n uint32) bool { return n >= 2 && n <= f.pages && !walk.wasSeen(n) }

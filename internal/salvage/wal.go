@@ -6,20 +6,20 @@ import (
 	"maps"
 )
 
-// A Moment says how a -wal fits the file of its database. Nothing in the two files ties one to the other, so most of what
-// does not fit shows only if the first page was written, or pages were added, in between.
+// A Moment is the relation of a -wal to its database file. Nothing in the two files ties them together, so a mismatch
+// mostly shows only if the first page was written, or pages were added, in between.
 type Moment int
 
 const (
-	// Fits says that nothing shows that the two do not fit.
+	// Fits says that no mismatch was found.
 	Fits Moment = iota
-	// Older says that the file was written after all that is in the -wal: SQLite reads the older pages.
+	// Older says that the file was written after everything in the -wal: SQLite would read older pages.
 	Older
-	// Later says that what was written between the file and the -wal is in neither.
+	// Later says that transactions between the file and the -wal are in neither of them.
 	Later
 )
 
-// WALMoment returns how the -wal fits the file. A program may write to both meanwhile: then Fits is returned.
+// WALMoment returns the relation of the -wal to the file, and Fits if a program writes to both meanwhile.
 func WALMoment(src Source) Moment {
 	m := readMoment(src)
 	if m != Fits && readMoment(src) != m {
@@ -28,7 +28,7 @@ func WALMoment(src Source) Moment {
 	return m
 }
 
-// readMoment reads no page of the file but its header.
+// readMoment reads only the header of the file.
 func readMoment(src Source) Moment {
 	f := &file{src: src}
 	head := make([]byte, headerSize)
@@ -40,10 +40,10 @@ func readMoment(src Source) Moment {
 	return f.moment
 }
 
-// momentOf returns how the -wal fits the file; first and last are the headers of the first and of the last first page in it, if
-// there is one. Each transaction that writes the first page counts on from the counter there, or repeats the count of its own
-// run, and each that changes the number of pages writes the first page. So the file, into which the -wal is copied, is not ahead
-// of it, and not more than one behind its first.
+// momentOf returns the relation of the -wal to the file; first and last are the headers in the first and the last copy
+// of page 1 in the -wal, if it has any. Each transaction that writes page 1 increments its change counter, or repeats
+// the value of its own run, and each that changes the number of pages writes page 1. The file gets its pages from the
+// -wal. So its counter is never ahead of the -wal's, and at most one less than the counter in first.
 func (f *file) momentOf(first, last Header) Moment {
 	is := f.header
 	if !is.Intact || f.walPages == 0 {
@@ -68,8 +68,8 @@ func (f *file) momentOf(first, last Header) Moment {
 	return Fits
 }
 
-// readWAL reads the frames of the -wal as SQLite does: up to the last commit before the first frame that is
-// not of this -wal or whose checksum is wrong.
+// readWAL reads the frames of the -wal as SQLite does: up to the last commit before the first frame that belongs to
+// another -wal or has a wrong checksum.
 func (f *file) readWAL() {
 	if f.src.WAL == nil {
 		return
@@ -93,12 +93,12 @@ func (f *file) readWAL() {
 		return
 	}
 	if f.header.Intact && size != f.pageSize {
-		return // of another database
+		return // belongs to another database
 	}
 	f.pageSize = size
 	frame := make([]byte, 24+size)
 	pending := map[uint32]int64{}
-	var first, last, now Header // of the first pages in the -wal
+	var first, last, now Header // copies of page 1 in the -wal
 	for at := int64(32); at+int64(len(frame)) <= f.src.WALSize; at += int64(len(frame)) {
 		if n, _ := f.src.WAL.ReadAt(frame, at); n < len(frame) || !bytes.Equal(frame[8:16], head[16:24]) {
 			break
@@ -127,7 +127,7 @@ func (f *file) readWAL() {
 	}
 	for n := range f.frames {
 		if n > f.walPages {
-			delete(f.frames, n) // the database was made smaller after it
+			delete(f.frames, n) // the database was truncated after it
 		}
 	}
 	f.moment = f.momentOf(first, last)
