@@ -18,39 +18,40 @@ type Place struct{ Dir, Name string }
 
 func (p Place) String() string { return p.Dir + "/" + p.Name }
 
-// isOurs reports whether only mend puts something into the place.
+// isOurs reports whether only mend writes to the place.
 func (p Place) isOurs() bool { return p.Dir == stage.Dir || strings.HasPrefix(p.Dir, stage.Dir+"/") }
 
-// A Move renames a file or a folder to a place where nothing is. One without a source has nothing to do.
+// A Move renames a file or a folder to a free place. A Move whose source does not exist does nothing.
 type Move struct{ From, To Place }
 
 // A Change is a change of whole files. Its moves and its commit point are made in order.
 type Change interface {
-	// Check returns an error if the change cannot be made, a [*change.ConflictError] if something is not as it expects.
+	// Check returns an error if the change cannot be made, a [*change.ConflictError] if the store differs from what it
+	// expects.
 	Check(ctx context.Context) error
-	// Before returns the moves before the commit point. They are reverted if it is not reached.
+	// Before returns the moves before the commit point. They are reverted unless it is reached.
 	Before() []Move
-	// Commit is the commit point, which another program sees at once.
+	// Commit makes the commit point, which other programs see at once.
 	Commit(ctx context.Context) error
 	// Passed reports, by content and places alone, whether the commit point was reached.
 	Passed(ctx context.Context) (bool, error)
 	// After returns the moves after the commit point.
 	After(ctx context.Context) ([]Move, error)
-	// Outcome returns the outcome, once the moves after the commit point are made, or those before it are reverted.
+	// Outcome returns the outcome, once the moves after the commit point are made, or the moves before it are reverted.
 	Outcome(ctx context.Context, passed bool) (change.Outcome, error)
-	// CheckKept returns an error if what the change took away is not kept whole.
+	// CheckKept returns an error unless everything that the change removed is kept whole.
 	CheckKept(ctx context.Context) error
 	// Close closes the folder.
 	Close()
 }
 
-// An Area is a store's folder, while one owner changes what is in it.
+// An Area is a store's folder while one owner changes its content.
 type Area struct {
 	stage.Area
 	sums *Sums
 }
 
-// Open opens the folder at path; owner is "" only to build something. Sums may be nil.
+// Open opens the folder at path; owner is "" only while something is built. Sums may be nil.
 func Open(path, owner string, step func(string) error, sums *Sums) (*Area, error) {
 	if owner == "" {
 		owner = builder
@@ -71,11 +72,11 @@ func Open(path, owner string, step func(string) error, sums *Sums) (*Area, error
 // Close closes the folder.
 func (a *Area) Close() { a.Root.Close() }
 
-// Kept returns the place in which the owner keeps something.
+// Kept returns the place where the owner keeps name.
 func (a *Area) Kept(name string) Place { return Place{a.OwnerDir(), name} }
 
-// Dir returns where the content is that a change brings to the store: what this process has built under that name, unless
-// the owner has it already, as for an undo; else the owner's folder. It is the Dir of the [change.Staged].
+// Dir returns the folder with the content that a change moves into the store: this process's build of that name, unless
+// the owner already has it, as for an undo; otherwise the owner's folder. It is the Dir of the [change.Staged].
 func (a *Area) Dir(name string) (string, error) {
 	kept, err := a.exists(a.Kept(name))
 	built, errBuilt := a.exists(Place{builtDir, name})
@@ -85,7 +86,7 @@ func (a *Area) Dir(name string) (string, error) {
 	return a.OwnerDir(), err
 }
 
-// FromBuilt returns the move that makes the owner's what was built under that name, if [change.Staged].Dir says that it was.
+// FromBuilt returns the move that gives the build of that name to the owner, if [change.Staged].Dir is a build.
 func (a *Area) FromBuilt(dir, name string) []Move {
 	if dir != builtDir+"/"+name {
 		return nil
@@ -93,7 +94,7 @@ func (a *Area) FromBuilt(dir, name string) []Move {
 	return []Move{{Place{builtDir, name}, a.Kept(name)}}
 }
 
-// Run makes a change. An error says that its outcome is not known: call [Area.Settle].
+// Run makes a change. After an error the outcome is unknown: call [Area.Settle].
 func (a *Area) Run(ctx context.Context, c Change) (change.Outcome, error) {
 	if err := c.Check(ctx); err != nil {
 		return aborted(err), nil
@@ -112,7 +113,7 @@ func (a *Area) Run(ctx context.Context, c Change) (change.Outcome, error) {
 	return out, nil
 }
 
-// aborted returns the outcome of a change of which an error has left nothing.
+// aborted returns the outcome of a change that err has prevented without a trace.
 func aborted(err error) change.Outcome {
 	out := change.Outcome{State: change.Aborted, Cause: err}
 	if conflict, ok := errors.AsType[*change.ConflictError](err); ok {
@@ -139,7 +140,7 @@ func (a *Area) Settle(ctx context.Context, c Change) (out change.Outcome, err er
 	return c.Outcome(ctx, passed)
 }
 
-// Forward makes those moves that are open, durably.
+// Forward durably makes the moves that are not made yet.
 func (a *Area) Forward(ctx context.Context, moves []Move) error {
 	folders := []string{".", stage.Dir, a.OwnerDir()}
 	for _, m := range moves {
@@ -162,7 +163,7 @@ func (a *Area) Forward(ctx context.Context, moves []Move) error {
 	return a.Sync(&atomicfile.Barrier{}, slices.Compact(folders)...)
 }
 
-// Back reverts those moves that were made, the last one first, durably.
+// Back durably reverts the moves that were made, last one first.
 func (a *Area) Back(ctx context.Context, moves []Move) error {
 	var back []Move
 	for _, m := range slices.Backward(moves) {
@@ -171,14 +172,14 @@ func (a *Area) Back(ctx context.Context, moves []Move) error {
 	return a.Forward(ctx, back)
 }
 
-// A progress is how far a list of moves is made.
+// A progress is the progress of a list of moves.
 type progress struct {
 	done, open int
-	taken      []int // those that cannot be made: another program has made the target
-	blocked    []int // those that cannot be reverted: another program has made the source again
+	taken      []int // moves that cannot be made: another program has created the target
+	blocked    []int // moves that cannot be reverted: another program has created the source again
 }
 
-// look returns how far moves are made. Only mend puts something into a place of ours, so that place decides.
+// look returns the progress of moves. Only mend writes to its own places, so these decide.
 func (a *Area) look(moves []Move) (p progress, err error) {
 	for i, m := range moves {
 		from, err := a.exists(m.From)
@@ -202,7 +203,7 @@ func (a *Area) look(moves []Move) (p progress, err error) {
 	return p, nil
 }
 
-// exists reports whether something is in a place.
+// exists reports whether a place is taken.
 func (a *Area) exists(p Place) (bool, error) {
 	e, err := a.stat(p)
 	return e.Exists, err
@@ -252,7 +253,7 @@ func (a *Area) step(call string) error {
 	return a.Step(call)
 }
 
-// Discard removes the folders in which a change has left nothing, and what killed processes have built.
+// Discard removes the empty folders of a change, and files that killed processes have built.
 func (a *Area) Discard() error {
 	err := a.SweepBuilt()
 	own, errOwn := a.Root.Sub(a.OwnerDir())

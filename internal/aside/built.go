@@ -16,21 +16,21 @@ import (
 	"mend/internal/stage"
 )
 
-// Our own folders below [stage.Dir] for what is built. Older versions of mend built in the second.
+// Mend's own folders below [stage.Dir] for builds. Older versions of mend built in the second.
 const (
 	builder  = "built"
 	builtDir = stage.Dir + "/" + builder
 	oldBuilt = stage.Dir + "/salvage"
 )
 
-// A Built is a folder in which this process builds something. It is locked until Discard, so that no other process removes it.
+// A Built is a folder for a build of this process. It is locked until Discard, so that no other process removes it.
 type Built struct {
 	name string
-	lock *safedir.Dir // nil where a folder cannot be locked; there no process removes what others have built
+	lock *safedir.Dir // nil if a folder cannot be locked; then no process removes other processes' builds
 	open func() (*Area, error)
 }
 
-// Build makes a folder in which this process builds something.
+// Build makes a folder for a build of this process.
 func (a *Area) Build() (*Built, error) {
 	if err := a.SweepBuilt(); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (a *Area) Build() (*Built, error) {
 			d.Close()
 			return b, nil
 		}
-		// Until it is locked, another process may take the folder for one that a killed process has left.
+		// Until it is locked, another process may take the folder for the build of a killed process.
 		if is, errStat := a.exists(Place{builtDir, b.name}); err == nil && errStat == nil && is {
 			b.lock = d
 			return b, nil
@@ -60,7 +60,7 @@ func (a *Area) Build() (*Built, error) {
 // Folder returns the folder below the store's folder.
 func (b *Built) Folder() string { return builtDir + "/" + b.name }
 
-// Finish makes what was built durable and gives it the name under which a change finds it: that of its content.
+// Finish makes the build durable and renames it to name, which is derived from its content, so that a change finds it.
 func (b *Built) Finish(a *Area, name string) error {
 	err := a.rename(Move{Place{builtDir, b.name}, Place{builtDir, name}})
 	if errors.Is(err, fs.ErrExist) {
@@ -73,7 +73,7 @@ func (b *Built) Finish(a *Area, name string) error {
 	return a.Sync(&atomicfile.Barrier{}, b.Folder(), builtDir, stage.Dir, ".")
 }
 
-// Discard unlocks the folder, and removes it if no change has taken it. Call it in any case.
+// Discard unlocks the folder, and removes it unless a change has moved it. Call it in any case.
 func (b *Built) Discard() error {
 	if b.lock != nil {
 		b.lock.Close()
@@ -86,7 +86,7 @@ func (b *Built) Discard() error {
 	return a.sweepBuilt(builtDir, func(name string) bool { return name == b.name }, true)
 }
 
-// SweepBuilt removes what processes that have ended have built, and no change has taken.
+// SweepBuilt removes builds of ended processes that no change has moved.
 func (a *Area) SweepBuilt() error {
 	all := func(string) bool { return true }
 	return errors.Join(a.sweepBuilt(builtDir, all, false), a.sweepBuilt(oldBuilt, all, false))
@@ -110,7 +110,7 @@ func (a *Area) sweepBuilt(in string, wanted func(name string) bool, own bool) er
 	return errors.Join(err, a.RemoveEmpty(in))
 }
 
-// removeUnlocked removes a folder that no process has locked. own says that it is of this process.
+// removeUnlocked removes a folder that no process has locked. own says that it belongs to this process.
 func (a *Area) removeUnlocked(in *safedir.Dir, name string, own bool) error {
 	d, err := in.Sub(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -126,7 +126,7 @@ func (a *Area) removeUnlocked(in *safedir.Dir, name string, own bool) error {
 	return a.removeAll(in, name)
 }
 
-// removeAll removes a file, or a folder with all that is in it. It follows no link.
+// removeAll removes a file, or a folder with all its content. It follows no link.
 func (a *Area) removeAll(d *safedir.Dir, name string) error {
 	e, err := d.Stat(name)
 	if err != nil || !e.Exists {
@@ -149,7 +149,7 @@ func (a *Area) removeAll(d *safedir.Dir, name string) error {
 	return a.Remove(d, name)
 }
 
-// names returns the names that what an op took away, or brings back, has in the owner's folder.
+// names returns the names in the owner's folder for the content that an op removes or restores.
 func names(op change.Op) []string {
 	return infoNames(change.OpInfo{Ref: op.Ref, Pre: change.DigestOf(op.Pre), Post: change.DigestOf(op.Post)})
 }
@@ -171,7 +171,7 @@ func infoNames(o change.OpInfo) (names []string) {
 	return names
 }
 
-// Keeps reports whether what an op took away, or brought back, is kept beside the store, by any owner.
+// Keeps reports whether the content that an op removed or restored is kept beside the store, by any owner.
 func (a *Area) Keeps(o change.OpInfo) bool {
 	return slices.ContainsFunc(infoNames(o), func(name string) bool {
 		found, err := a.Find(name)
@@ -179,7 +179,7 @@ func (a *Area) Keeps(o change.OpInfo) bool {
 	})
 }
 
-// Find returns the places in which an owner keeps something of that name.
+// Find returns the places where an owner keeps that name.
 func (a *Area) Find(name string) (found []Place, err error) {
 	d, err := a.Root.Sub(stage.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -199,12 +199,13 @@ func (a *Area) Find(name string) (found []Place, err error) {
 	return found, err
 }
 
-// isKept reports whether a name in the owner's folder is that of something kept, and not of a staged change of lines or files.
+// isKept reports whether a name in the owner's folder is kept content, rather than a staged change of lines or files.
 func isKept(name string) bool {
 	return strings.Contains(name, "-") && !strings.HasPrefix(name, "append-")
 }
 
-// Sweep removes what the owner keeps and is not needed for ops, and returns how many bytes that was. With dry it removes nothing.
+// Sweep removes content that the owner keeps and ops do not need, and returns its size in bytes. With dry it removes
+// nothing.
 func (a *Area) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
 	if !dry {
 		err = a.SweepBuilt()

@@ -12,8 +12,8 @@ import (
 	"mend/internal/fail"
 )
 
-// A database is replaced by another one, or put aside. Each set of its files is kept in a folder that is named after the list of
-// the files with their sizes and hashes; that list is the image of the change.
+// A database is replaced by another one, or put aside. Each set of its files is kept in a folder named after the list
+// of the files with their sizes and hashes; that list is the image of the change.
 //
 //	before    FILE, FILE-wal, FILE-shm           the old set     built/db-POST/FILE   the new one, or OWNER/db-POST of an undo
 //	1         built/db-POST becomes OWNER/db-POST
@@ -22,12 +22,12 @@ import (
 //	3         db-POST/FILE goes to db-PRE/FILE
 //	4         the -wal and the -shm in db-POST go beside FILE
 //
-// A sound database has no -wal here: [DatabaseFile].Checkpoint has emptied it. One that is damaged is without its -wal from
-// step 2 until it is reverted, if a crash comes in between.
+// A sound database has no -wal here: [DatabaseFile].Checkpoint has emptied it. If a crash interrupts the change, a
+// damaged database is without its -wal from step 2 until it is reverted.
 
-// A DatabaseFile is the file of a database, and how it is used.
+// A DatabaseFile is the file of a database, with functions to use it.
 type DatabaseFile struct {
-	Folder string // below the folder of the area; "" for that
+	Folder string // below the folder of the area; "" for the folder itself
 	Name   string
 	// CheckFree returns an error that names the processes that have the database open.
 	CheckFree func(ctx context.Context) error
@@ -66,8 +66,8 @@ func NewDatabase(a *Area, f DatabaseFile, st change.Staged) (Change, error) {
 	return x, nil
 }
 
-// StageDatabase returns what is staged for a change of a database. The -wal of a sound database is emptied first, so that there is
-// no moment in which the file is without it; the change then expects the file with what was in the -wal.
+// StageDatabase returns the staged change of a database. The -wal of a sound database is emptied first, so that the
+// file is never without it; the change then expects the file with the content of the -wal.
 func StageDatabase(ctx context.Context, a *Area, f DatabaseFile, st change.Staged) (change.Staged, error) {
 	op := st.Ops[0]
 	pre, err := setOf(op.Pre)
@@ -100,7 +100,7 @@ func (a *Area) FinishDatabase(ctx context.Context, b *Built, f DatabaseFile) (*c
 	return set.image(), b.Finish(a, set.name())
 }
 
-// checkpoint empties the -wal of a sound database that is as op expects it, and returns the image of its files then.
+// checkpoint empties the -wal of a sound database that is as op expects it, and returns the new image of its files.
 func (a *Area) checkpoint(ctx context.Context, f DatabaseFile, op change.Op) (*change.Image, error) {
 	now, err := a.Files(ctx, f.Place())
 	if err != nil || !now.Equal(op.Pre) {
@@ -119,12 +119,12 @@ func (a *Area) checkpoint(ctx context.Context, f DatabaseFile, op change.Op) (*c
 // Place returns the place of the file.
 func (f DatabaseFile) Place() Place { return f.place("") }
 
-// place returns the place of a file beside it.
+// place returns the place of a file beside the database.
 func (f DatabaseFile) place(suffix string) Place {
 	return Place{cmp.Or(f.Folder, "."), f.Name + suffix}
 }
 
-// keptAt returns the place in which a file of a set is kept.
+// keptAt returns the place where a file of a set is kept.
 func (x *database) keptAt(set *fileSet, suffix string) Place {
 	return Place{x.OwnerDir() + "/" + set.name(), x.Name + suffix}
 }
@@ -165,7 +165,7 @@ func (x *database) Check(ctx context.Context) error {
 	return x.checkSet(ctx, x.keptAt(x.post, ""), x.post)
 }
 
-// checkSet returns an error if the files in a place are not those of a set.
+// checkSet returns an error if the files in a place differ from a set.
 func (x *database) checkSet(ctx context.Context, at Place, set *fileSet) error {
 	kept, err := x.files(ctx, at)
 	switch {
@@ -211,7 +211,7 @@ func (x *database) Commit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// What came out may have been written to until now.
+	// Another program may have written to the old file until now.
 	at := x.keptAt(x.pre, "")
 	came, err := x.sum(ctx, at, true)
 	if err == nil && came.sum != x.pre.files[0].sum {
@@ -220,7 +220,7 @@ func (x *database) Commit(ctx context.Context) error {
 	return err
 }
 
-// exchange swaps the file with the new one, and keeps it.
+// exchange swaps the file with the new one, and keeps the old one.
 func (x *database) exchange() error {
 	post := x.keptAt(x.post, "")
 	d, err := x.Root.Sub(post.Dir)
@@ -248,7 +248,7 @@ func (x *database) is(ctx context.Context, p Place, set *fileSet) (bool, error) 
 	return err == nil && found.sum == want.sum, err
 }
 
-// Passed decides by the place of the old database. If it is kept, the commit point was reached.
+// Passed decides by the place of the old database: once it is kept, the commit point was reached.
 func (x *database) Passed(ctx context.Context) (bool, error) {
 	if x.pre == nil {
 		kept, err := x.exists(x.keptAt(x.post, ""))
@@ -268,11 +268,11 @@ func (x *database) Passed(ctx context.Context) (bool, error) {
 	if err = cmp.Or(err, errIn, errThere); err != nil {
 		return false, err
 	}
-	// Older versions of mend took the file away first, where the system cannot exchange two files.
+	// Older versions of mend moved the old file away first if the system could not exchange two files.
 	return (kept || out) && (!in || !there), nil
 }
 
-// finishExchange does what a crash has left of an exchange in several calls.
+// finishExchange completes an exchange in several calls that a crash interrupted.
 func (x *database) finishExchange() error {
 	d, err := x.Root.Sub(x.keptAt(x.post, "").Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -287,7 +287,7 @@ func (x *database) finishExchange() error {
 
 func (x *database) After(ctx context.Context) (moves []Move, err error) {
 	if x.post == nil {
-		return []Move{{x.Place(), x.keptAt(x.pre, "")}}, nil // it is made, and has to be durable
+		return []Move{{x.Place(), x.keptAt(x.pre, "")}}, nil // already made, but not durable yet
 	}
 	there, err := x.exists(x.Place())
 	if err != nil {
@@ -299,7 +299,7 @@ func (x *database) After(ctx context.Context) (moves []Move, err error) {
 	case x.pre != nil:
 		moves = []Move{{x.keptAt(x.post, ""), x.keptAt(x.pre, "")}}
 	}
-	if there { // a program that has worked with the new database has a -wal of its own
+	if there { // a program that used the new database has a -wal of its own
 		if same, err := x.is(ctx, x.Place(), x.post); err != nil || !same {
 			return moves, err
 		}

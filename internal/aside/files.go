@@ -15,7 +15,8 @@ import (
 	"mend/change"
 )
 
-// The files of a database. The -shm goes along and is not in the list: a program that only reads makes it.
+// The files of a database. The -shm is moved with them but is not in the list, because a program that only reads
+// creates it.
 const (
 	wal = "-wal"
 	shm = "-shm"
@@ -32,7 +33,7 @@ type fileSum struct {
 
 // A fileSet is the list of the files of a database.
 type fileSet struct {
-	mode  fs.FileMode // of the database
+	mode  fs.FileMode // mode of the database file
 	files []fileSum
 }
 
@@ -53,7 +54,7 @@ func (f *fileSet) image() *change.Image {
 	return &change.Image{Data: []byte(b.String()), Mode: f.mode}
 }
 
-// setOf decodes an image, and returns nil for none.
+// setOf decodes an image; the set is nil for a nil image.
 func setOf(i *change.Image) (*fileSet, error) {
 	if i == nil {
 		return nil, nil
@@ -78,19 +79,19 @@ func setOf(i *change.Image) (*fileSet, error) {
 	return f, nil
 }
 
-// name returns the name of the folder in which the set is kept.
+// name returns the name of the folder where the set is kept.
 func (f *fileSet) name() string { return setName(sha256.Sum256(f.image().Data)) }
 
 // hasWAL reports whether the set has a -wal.
 func (f *fileSet) hasWAL() bool { return len(f.files) > 1 }
 
-// setPrefix begins the name of a folder in which the files of a database are kept.
+// setPrefix begins the name of a folder with a database's kept files.
 const setPrefix = "db-"
 
-// setName returns the name of the folder of a set whose list has that hash.
+// setName returns the name of the folder of a set, given the hash of its list.
 func setName(sum [sha256.Size]byte) string { return setPrefix + hex.EncodeToString(sum[:8]) }
 
-// Files returns the image of the files of the database in a place, nil if there is none.
+// Files returns the image of the files of the database in a place, nil if it does not exist.
 func (a *Area) Files(ctx context.Context, p Place) (*change.Image, error) {
 	set, err := a.files(ctx, p)
 	if set == nil || err != nil {
@@ -99,7 +100,7 @@ func (a *Area) Files(ctx context.Context, p Place) (*change.Image, error) {
 	return set.image(), nil
 }
 
-// files returns the files of the database in a place, nil if there is none.
+// files returns the files of the database in a place, nil if it does not exist.
 func (a *Area) files(ctx context.Context, p Place) (*fileSet, error) {
 	set := &fileSet{}
 	for _, suffix := range listed {
@@ -124,7 +125,7 @@ func (a *Area) files(ctx context.Context, p Place) (*fileSet, error) {
 	return set, nil
 }
 
-// Sums has the hashes of files that were read whole.
+// Sums caches the hashes of files that were read whole.
 type Sums struct {
 	mu  sync.Mutex
 	all map[fileState]string
@@ -136,8 +137,8 @@ type fileState struct {
 	size, mtime int64
 }
 
-// sum returns size and hash of a file. It reads a file only if it has changed since, or with again. A block that the disk cannot
-// read counts as zeros.
+// sum returns size and hash of a file. It reads a file only if the file has changed since, or if again is set. A block
+// that the disk cannot read counts as zeros.
 func (a *Area) sum(ctx context.Context, p Place, again bool) (x fileSum, err error) {
 	d, err := a.Root.Sub(p.Dir)
 	if err != nil {

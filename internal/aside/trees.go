@@ -14,27 +14,28 @@ import (
 	"mend/internal/safedir"
 )
 
-// A whole folder beside the store is changed by one op of [change.KindTree]: it is moved to .mend/OWNER/PARENT-NAME, and an undo
-// moves it back. The image has the number of its files, and a hash of their names, sizes and times; their content is not read.
+// One op of [change.KindTree] changes a whole folder beside the store: it is moved to .mend/OWNER/PARENT-NAME, and an
+// undo moves it back. The image has the number of its files, and a hash of their names, sizes and times; their content
+// is not read.
 
 const (
 	treeVersion = "mend folder 1\n"
-	maxDepth    = 100 // of folders in one another
+	maxDepth    = 100 // of nested folders
 )
 
-// A Tree is what a folder has.
+// A Tree describes a folder and its content.
 type Tree struct {
-	Image *change.Image // nil: there is no such folder
+	Image *change.Image // nil: the folder does not exist
 	Files int64
 	Bytes int64
 }
 
-// TreeOf returns what the folder of a ref of [change.KindTree] has.
+// TreeOf describes the folder of a ref of [change.KindTree].
 func (a *Area) TreeOf(ctx context.Context, ref change.Ref) (Tree, error) {
 	return a.Tree(ctx, source(ref))
 }
 
-// Tree returns what the folder in a place has.
+// Tree describes the folder in a place.
 func (a *Area) Tree(ctx context.Context, p Place) (t Tree, err error) {
 	e, err := a.stat(p)
 	if err != nil || !e.Exists {
@@ -56,7 +57,7 @@ func (a *Area) Tree(ctx context.Context, p Place) (t Tree, err error) {
 	return t, nil
 }
 
-// add adds a folder. No link is followed.
+// add adds a folder. It follows no link.
 func (t *Tree) add(ctx context.Context, h hash.Hash, parent *safedir.Dir, name string, depth int) error {
 	d, err := parent.Sub(name)
 	if err != nil {
@@ -119,7 +120,7 @@ func NewTrees(a *Area, free func(ctx context.Context) error, ops []change.Op) (C
 
 func source(ref change.Ref) Place { return Place{ref.Project, ref.Part} }
 
-// treeName returns the name under which a folder is kept.
+// treeName returns the name of the kept folder.
 func treeName(ref change.Ref) string { return ref.Project + "-" + ref.Part }
 
 func (x *trees) Check(ctx context.Context) error {
@@ -162,7 +163,8 @@ func (x *trees) Before() []Move                        { return x.moves }
 func (x *trees) Commit(context.Context) error          { return nil }
 func (x *trees) After(context.Context) ([]Move, error) { return x.moves, nil }
 
-// Passed reports whether all folders are moved, or one was moved away that the agent has made again: that one cannot go back.
+// Passed reports whether all folders are moved, or whether the agent has created a moved folder again, so that it
+// cannot go back.
 func (x *trees) Passed(context.Context) (bool, error) {
 	p, err := x.look(x.moves)
 	return p.done == len(x.moves) || len(p.blocked) > 0, err

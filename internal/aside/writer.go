@@ -10,11 +10,11 @@ import (
 // A Store has files that are changed whole.
 type Store interface {
 	ID() change.StoreID
-	// Area opens the store's folder for an owner, "" to build something.
+	// Area opens the store's folder for an owner; the owner is "" while something is built.
 	Area(owner string) (*Area, error)
-	// StageWhole fills in the fields of [change.Staged] that tell how the change of its ops is made.
+	// StageWhole fills in the fields of [change.Staged] that the change of its ops needs.
 	StageWhole(ctx context.Context, a *Area, st *change.Staged) error
-	// WholeChange returns a change that is staged. Its Close closes the area.
+	// WholeChange returns a staged change. Its Close closes the area.
 	WholeChange(a *Area, st change.Staged) (Change, error)
 }
 
@@ -24,7 +24,7 @@ type Writer struct {
 	Owner string
 }
 
-// open returns the area and the change in it. With prepare the change is staged first.
+// open returns the area and its change. With prepare it stages the change first.
 func (w Writer) open(ctx context.Context, st *change.Staged, prepare bool) (*Area, Change, error) {
 	a, err := w.Area(w.Owner)
 	if err != nil {
@@ -85,7 +85,7 @@ func (w Writer) Settle(ctx context.Context, st change.Staged) (out change.Outcom
 	return out, err
 }
 
-// Discard removes the empty folders of a change, and what killed processes have built. What is kept stays.
+// Discard removes the empty folders of a change, and files that killed processes have built. Kept files stay.
 func (w Writer) Discard(context.Context, change.Staged) error {
 	a, err := w.Area(w.Owner)
 	if err != nil {
@@ -95,8 +95,8 @@ func (w Writer) Discard(context.Context, change.Staged) error {
 	return a.Discard()
 }
 
-// Sweep removes what the owner has beside the store, except what is needed for ops, and returns how many bytes that was: what
-// forgotten changes have taken away, and what a killed process has built. With dry it removes nothing.
+// Sweep removes the owner's files beside the store, except those needed for ops, and returns their size in bytes: files
+// that forgotten changes removed, and files that a killed process has built. With dry it removes nothing.
 func (w Writer) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
 	a, err := w.Area(w.Owner)
 	if err != nil {
@@ -106,7 +106,7 @@ func (w Writer) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed 
 	return a.Sweep(ctx, needed, dry)
 }
 
-// CheckKept returns an error if what ops took away is not kept whole beside the store.
+// CheckKept returns an error unless everything that ops removed is kept whole beside the store.
 func (w Writer) CheckKept(ctx context.Context, ops []change.Op) error {
 	_, c, err := w.open(ctx, &change.Staged{Store: w.ID(), Ops: ops}, false)
 	if err != nil {
@@ -116,7 +116,7 @@ func (w Writer) CheckKept(ctx context.Context, ops []change.Op) error {
 	return c.CheckKept(ctx)
 }
 
-// Keeps reports whether what an op took away, or brought back, is kept beside the store, by any owner.
+// Keeps reports whether the content that an op removed or restored is kept beside the store, by any owner.
 func (w Writer) Keeps(op change.OpInfo) bool {
 	a, err := w.Area("")
 	if err != nil {
