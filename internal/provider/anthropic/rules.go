@@ -139,7 +139,7 @@ var rules = []provider.Rule{
 		Kind:  &provider.InvalidFile, Find: findData(func(b *request.Block) bool { return !isImageType(b.Mime) }),
 	},
 	{
-		Code: "R20", Text: "the media type of an image is that of its data",
+		Code: "R20", Text: "the media type of an image matches its data",
 		Error: imagePlace + ": The image was specified using the TYPE media type, but the image appears to be a TYPE image",
 		Says: []provider.Words{
 			{"image", "does not match the provided media type"}, {"image was specified using", "appears to be"},
