@@ -19,19 +19,26 @@ type step struct {
 	store *mend.Store
 	plan  change.Plan
 	name  string                             // what a sentence calls it
+	ids   []string                           // of the repairs that an undo or a redo is about
 	err   error                              // why there is no plan
 	apply func(*batch) (change.Entry, error) // nil: the plan is applied as it is
+
+	show func()                                  // of a job that asks about each
+	ask  func(more bool) (key string, err error) // y, n, a for the rest, q for none of the rest
 }
 
-// A job is what a verb writes, after it has shown that: one question, one operation, one answer.
+// A job is what a verb writes: it is shown, there is one question, one operation, and one answer.
 type job struct {
 	question string
-	steps    iter.Seq[step] // each plan is made when its turn comes, and again for a diff: they need not fit into memory together
-	n        int            // the number of steps; the error of a single one needs no name
+	show     func()         // nil: the verb has shown it
+	failed   []step         // those without a plan, which are reported before the others are shown
+	steps    iter.Seq[step] // each plan is made when its turn comes, and again for a diff: one is in memory
+	n        int            // the number of steps and of failed; the error of a single one needs no name
+	each     bool           // on a terminal each step is shown and asked about
 	noDiff   bool           // the question does not offer the diff
 	dry      string         // how a dry run ends, besides "nothing was written"
 	ended    func(step, change.Entry, error)
-	done     func(*batch) // prints what was done
+	done     func(*batch) // nil, or prints what was done
 }
 
 // oneStep returns the steps of a job with one plan.
@@ -41,28 +48,66 @@ func oneStep(c *mend.Store, p change.Plan) iter.Seq[step] {
 	}
 }
 
-// run asks, carries the steps out as one operation, and sets the answer. A step that fails stops no other; the error
-// is the worst of all. Nothing is written in a dry run; its answer has the plans.
-func (env *environment) run(ctx context.Context, f writeFlags, j job) error {
-	b := newBatch(ctx, env, j.n)
-	if f.dryRun {
-		return b.dryRun(j)
+// plannedSteps returns the steps of plans that each makes one at a time. rest is what the sentence about its error
+// calls those without a plan.
+func plannedSteps(c *mend.Store, rest string, each func(func(change.Plan) error) error) iter.Seq[step] {
+	errEnough := errors.New("enough")
+	return func(yield func(step) bool) {
+		err := each(func(p change.Plan) error {
+			name := rest
+			if p.Session != "" {
+				name = quotedTitle(p.Cause.Title, p.Session)
+			}
+			if !yield(step{store: c, plan: p, name: name}) {
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(step{store: c, name: rest, err: err})
+		}
 	}
-	var diff func(*term.Terminal)
-	if !j.noDiff {
-		diff = func(t *term.Terminal) {
-			for s := range j.steps { // an error is returned when the step is applied
-				printOps(t, s.plan.Ops)
+}
+
+// joinSteps returns the steps of all.
+func joinSteps(all []iter.Seq[step]) iter.Seq[step] {
+	return func(yield func(step) bool) {
+		for _, steps := range all {
+			for s := range steps {
+				if !yield(s) {
+					return
+				}
 			}
 		}
 	}
-	if err := confirmChange(ctx, env.Terminal, f, j.question, diff); err != nil {
+}
+
+// run asks, carries the steps out as one operation, and sets the answer. A step that fails stops no other; the error
+// is the worst of all. Nothing is written in a dry run, or if the user declines; then the answer has the plans.
+func (env *environment) run(ctx context.Context, f writeFlags, j job) error {
+	return newBatch(ctx, env, j.n).run(f, j)
+}
+
+// run is [environment.run] with a new batch.
+func (b *batch) run(f writeFlags, j job) error {
+	env, ctx := b.environment, b.ctx
+	env.setAnswer("repairs", []repairJSON{})
+	for _, s := range j.failed {
+		b.fail(s, s.err)
+	}
+	if len(j.failed) > 0 && len(j.failed) == j.n {
+		return b.result()
+	}
+	steps := j.steps
+	if j.each && !f.yes && !f.dryRun && b.MayAsk() == nil {
+		steps = b.askEach(j)
+	} else if end, err := b.confirm(f, j); end {
 		return err
 	}
 	env.opt.Journal.Join()
 	repairs := []repairJSON{}
 	missing := map[*mend.Store]error{} // why a store lacks what its other steps need
-	for s := range j.steps {
+	for s := range steps {
 		before := len(b.done)
 		var e change.Entry
 		err := cmp.Or(missing[s.store], s.err)
@@ -77,7 +122,7 @@ func (env *environment) run(ctx context.Context, f writeFlags, j job) error {
 			j.ended(s, e, err)
 		}
 		if err != nil {
-			b.fail(s.name, s.plan.Session, nil, err)
+			b.fail(s, err)
 		}
 		if err != nil && s.plan.Session == change.NoSession && s.plan.Cause.Kind == change.CauseMove {
 			missing[s.store] = fmt.Errorf("%s was not written: %w", s.plan.Cause.Title, err)
@@ -93,27 +138,86 @@ func (env *environment) run(ctx context.Context, f writeFlags, j job) error {
 		}
 	}
 	env.setAnswer("repairs", repairs)
-	if len(b.done) > 0 {
+	if len(b.done) > 0 && j.done != nil {
 		j.done(b)
 	}
 	return b.result()
 }
 
-// dryRun sets the answer of a job that writes nothing.
-func (b *batch) dryRun(j job) error {
-	plans := []repairJSON{}
-	if b.JSON { // else the verb has shown them
-		for s := range j.steps {
-			if s.err != nil {
-				b.fail(s.name, s.plan.Session, nil, s.err)
-				continue
+// confirm shows a job and asks about all of it. end says that nothing is written, and err with what the verb ends.
+func (b *batch) confirm(f writeFlags, j job) (end bool, err error) {
+	if j.show != nil {
+		j.show()
+	}
+	if f.dryRun {
+		b.setPlans(j)
+		b.Say("%s", strings.TrimSpace("Dry run: nothing was written. "+j.dry))
+		return true, b.result()
+	}
+	var diff func(*term.Terminal)
+	if !j.noDiff {
+		diff = func(t *term.Terminal) {
+			for s := range j.steps { // an error is returned when the step is applied
+				printOps(t, s.plan.Ops)
 			}
-			plans = append(plans, planJSON(s.plan))
 		}
 	}
+	if err = confirmChange(b.ctx, b.Terminal, f, j.question, diff); err != nil {
+		b.setPlans(j)
+		err = fail.Worst(err, b.result())
+	}
+	return err != nil, err
+}
+
+// askEach shows each step, and asks about those that change something. The error of one that the user declines is
+// [term.ErrDeclined].
+func (b *batch) askEach(j job) iter.Seq[step] {
+	return func(yield func(step) bool) {
+		all, left := false, j.n
+		var ended error
+		for s := range j.steps {
+			shown := ended == nil
+			if shown {
+				s.show()
+			}
+			if len(s.plan.Ops) > 0 {
+				if left--; shown && !all {
+					key, err := s.ask(left > 0)
+					switch all = key == "a"; {
+					case key == "n":
+						s.err = term.ErrDeclined
+					case key == "q":
+						ended = term.ErrDeclined
+					default:
+						ended = err
+					}
+				}
+				s.err = cmp.Or(s.err, ended)
+			}
+			if !yield(s) {
+				return
+			}
+			if shown && j.n > 1 && len(s.plan.Ops) > 0 {
+				b.Printf("\n")
+			}
+		}
+	}
+}
+
+// setPlans sets the answer of a job that writes nothing.
+func (b *batch) setPlans(j job) {
+	if !b.JSON { // the verb has shown them
+		return
+	}
+	plans := []repairJSON{}
+	for s := range j.steps {
+		if s.err != nil {
+			b.fail(s, s.err)
+			continue
+		}
+		plans = append(plans, planJSON(s.plan))
+	}
 	b.setAnswer("repairs", plans)
-	b.Say("%s", strings.TrimSpace("Dry run: nothing was written. "+j.dry))
-	return b.result()
 }
 
 // A batch changes several things, each on its own. What is done stays done and is reported; what fails stays as it is,
@@ -157,8 +261,8 @@ func (b *batch) apply(c *mend.Store, p change.Plan) (e change.Entry, err error) 
 	return e, err
 }
 
-// fail says why a thing stays as it is. name is what a sentence calls it.
-func (b *batch) fail(name, session string, repairs []string, err error) {
+// fail says why a thing stays as it is.
+func (b *batch) fail(s step, err error) {
 	switch {
 	case errors.Is(err, term.ErrDeclined):
 		b.skipped++
@@ -167,10 +271,10 @@ func (b *batch) fail(name, session string, repairs []string, err error) {
 		b.err = fail.Worst(b.err, err)
 		return
 	}
-	b.failed = append(b.failed, failedJSON{session, nonNil(repairs), b.errorJSON(err)})
+	b.failed = append(b.failed, failedJSON{s.plan.Session, nonNil(s.ids), b.errorJSON(err)})
 	_ = printConflicts(b.Terminal, err)
 	if !b.one {
-		err = fmt.Errorf("%s: %w", name, err)
+		err = fmt.Errorf("%s: %w", s.name, err)
 		if !b.JSON {
 			b.printError(err)
 			err = &reportedError{err}

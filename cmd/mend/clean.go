@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,12 +169,12 @@ bytes go into the journal, and "mend undo" brings them back.`,
 			if err != nil {
 				return err
 			}
-			return cleanEach(cmd.Context(), env, f, "There is nothing to remove: the newest turns of each session stay as they are. Nothing was changed.", func(b *batch, c *mend.Store) (j cleanedJSON, err error) {
-				heads, err := s.in(b.ctx, c)
-				if err == nil {
-					j, err = cleanImages(b, c, f, heads)
+			return cleanEach(cmd.Context(), env, f, "There is nothing to remove: the newest turns of each session stay as they are. Nothing was changed.", func(c *mend.Store) (cleaning, error) {
+				heads, err := s.in(cmd.Context(), c)
+				if err != nil {
+					return cleaning{}, err
 				}
-				return j, err
+				return findImages(cmd.Context(), env, c, heads)
 			})
 		},
 	}
@@ -182,64 +183,50 @@ bytes go into the journal, and "mend undo" brings them back.`,
 	return cmd
 }
 
-// cleanImages takes the files out of sessions of one store. They are planned twice, one at a time: to say what goes, and to do it.
-func cleanImages(b *batch, c *mend.Store, f writeFlags, heads []change.Head) (j cleanedJSON, err error) {
-	env, ctx := b.environment, b.ctx
-	propose := func(h change.Head) (repair.Trimmed, error) {
+// findImages finds the files that go out of sessions of one store. They are planned again, one at a time, when that is done.
+func findImages(ctx context.Context, env *environment, c *mend.Store, heads []change.Head) (x cleaning, err error) {
+	propose := func(h change.Head) (change.Plan, error) {
 		t, err := c.ProposeTrim(ctx, h, repair.TrimRequest{Files: true, KeepTurns: repair.DefaultKeepTurns})
 		t.Plan.Cause.Title = h.Title
-		return t, err
+		return t.Plan, err
 	}
+	stepOf := func(h change.Head, p change.Plan, err error) step {
+		p.Session = h.ID
+		return step{store: c, plan: p, name: quotedTitle(h.Title, h.ID), err: err}
+	}
+	x = cleaningOf(c)
 	var with []change.Head
-	b.one = b.one && len(heads) == 1
 	for _, h := range heads {
-		t, err := propose(h)
-		if ctx.Err() != nil {
-			return j, ctx.Err()
-		}
-		if err != nil {
-			b.fail(quotedTitle(h.Title, h.ID), h.ID, nil, err)
+		p, err := propose(h)
+		freed := freedBy(p)
+		switch {
+		case ctx.Err() != nil:
+			return x, ctx.Err()
+		case err != nil:
+			x.failed = append(x.failed, stepOf(h, p, err))
 			continue
-		}
-		freed := freedBy(t.Plan)
-		if freed <= 0 {
+		case freed <= 0:
 			continue
-		}
-		if len(with) == 0 {
-			j = cleanedOf(c)
+		case len(with) == 0:
 			env.nextStore(c)
 		}
 		env.Printf("%s\n", term.Cut("  "+term.Bold(term.Size(freed))+"  "+sessionLine(h), env.Width))
-		if what := t.Plan.Cause.Bound.Loses(); what != "" {
-			env.SayAt(2, "Lost: "+what)
-		}
-		with, j.Bytes, j.Sessions = append(with, h), j.Bytes+freed, append(j.Sessions, cleanedSession{h.ID, h.Title})
-		if f.dryRun {
-			j.addPlan(env, t.Plan)
-		}
+		env.printBound(p)
+		with, x.Bytes, x.Sessions = append(with, h), x.Bytes+freed, append(x.Sessions, cleanedSession{h.ID, h.Title})
 	}
-	if len(with) == 0 {
-		return j, nil
+	x.n, x.images, x.what = len(with), true, term.Size(x.Bytes)+" of images and other files"
+	if x.n > 0 {
+		env.Say("%s.", x.what)
 	}
-	of := fmt.Sprintf("%s of images and other files", term.Size(j.Bytes))
-	if f.dryRun {
-		env.Say("%s. Dry run: nothing was written.", of)
-		return j, nil
-	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Move %s of %s into the journal?", of, term.Count(len(with), "session")), nil); err != nil {
-		return j, err
-	}
-	for _, h := range with {
-		t, err := propose(h)
-		if err == nil && freedBy(t.Plan) > 0 {
-			err = j.apply(b, c, t.Plan)
-		}
-		if err != nil {
-			b.fail(quotedTitle(h.Title, h.ID), h.ID, nil, err)
+	x.steps = func(yield func(step) bool) {
+		for _, h := range with {
+			p, err := propose(h)
+			if (err != nil || freedBy(p) > 0) && !yield(stepOf(h, p, err)) {
+				return
+			}
 		}
 	}
-	j.finish(b, c, of, false)
-	return j, nil
+	return x, nil
 }
 
 // freedBy returns how many bytes the records have less after a plan.
@@ -278,7 +265,7 @@ func runCleanPages(ctx context.Context, env *environment, f writeFlags) error {
 	if err != nil {
 		return err
 	}
-	j := cleanedOf(c)
+	j := cleaningOf(c).cleanedJSON
 	for _, p := range parts {
 		if p.Clean == "pages" {
 			j.Bytes += p.Bytes
@@ -300,141 +287,167 @@ func runCleanPages(ctx context.Context, env *environment, f writeFlags) error {
 
 // runClean removes what request asks for from all stores that have it. what says it in one word.
 func runClean(ctx context.Context, env *environment, f writeFlags, what string, request func(context.Context, *mend.Store) (agent.CleanRequest, error)) error {
-	return cleanEach(ctx, env, f, "There is nothing to remove. Nothing was changed.", func(b *batch, c *mend.Store) (j cleanedJSON, err error) {
-		r, err := request(b.ctx, c)
-		if err == nil {
-			j, err = cleanStore(b, c, f, what, r)
+	return cleanEach(ctx, env, f, "There is nothing to remove. Nothing was changed.", func(c *mend.Store) (cleaning, error) {
+		r, err := request(ctx, c)
+		if err != nil || !r.Events && !r.Snapshots && len(r.Sessions) == 0 {
+			return cleaning{}, err
 		}
-		return j, err
+		r.DryRun = f.dryRun
+		return findRemovable(ctx, env, c, what, r)
 	})
 }
 
+// A cleaning is what is removed from one store.
+type cleaning struct {
+	cleanedJSON
+	store   *mend.Store
+	what    string // in a sentence
+	failed  []step
+	steps   iter.Seq[step]
+	n       int          // of steps, 0 if there is nothing to remove
+	images  bool         // they go into the journal
+	moved   bool         // forget gives the bytes back
+	discard func() error // nil: nothing to discard
+	entries []change.Entry
+}
+
+func cleaningOf(c *mend.Store) cleaning {
+	return cleaning{store: c, cleanedJSON: cleanedJSON{Agent: c.ID().Agent, Store: c.ID().Root, Rows: map[string]int64{}}}
+}
+
 // cleanEach cleans all stores, and says what was removed, or none. Those that have no such thing are left out.
-func cleanEach(ctx context.Context, env *environment, f writeFlags, none string, clean func(*batch, *mend.Store) (cleanedJSON, error)) error {
+func cleanEach(ctx context.Context, env *environment, f writeFlags, none string, find func(*mend.Store) (cleaning, error)) (err error) {
 	clients, left := openAll(ctx, env, !f.dryRun)
-	done := []cleanedJSON{}
-	env.opt.Journal.Join()
-	b := newBatch(ctx, env, len(clients))
+	var all []*cleaning
+	defer func() {
+		for _, x := range all {
+			if x.discard != nil { // of what no plan has taken
+				err = errors.Join(err, x.discard())
+			}
+		}
+	}()
+	j := job{noDiff: true}
+	var steps []iter.Seq[step]
 	for _, c := range clients {
-		j, err := clean(b, c)
-		if errors.Is(err, errors.ErrUnsupported) && len(clients) > 1 {
+		x, err := find(c)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported) && len(clients) > 1:
 			continue
+		case errors.Is(err, errors.ErrUnsupported):
+			return fail.New(fail.Refused, fmt.Sprintf("%q shows what takes the space there", env.cmdline("clean")), "%s has nothing that \"mend %s\" removes", agentOf(c.ID()), env.command)
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			x.failed = append(x.failed, step{name: term.ShortenHome(c.ID().Root), err: err})
 		}
-		if errors.Is(err, errors.ErrUnsupported) {
-			err = fail.New(fail.Refused, fmt.Sprintf("%q shows what takes the space there", env.cmdline("clean")), "%s has nothing that \"mend %s\" removes", agentOf(c.ID()), env.command)
+		if j.failed = append(j.failed, x.failed...); x.n > 0 {
+			all, steps, j.n = append(all, &x), append(steps, x.steps), j.n+x.n
 		}
-		if j.Store != "" {
-			done = append(done, j)
+	}
+	if j.n += len(j.failed); j.n == 0 {
+		env.setAnswer("cleaned", []cleanedJSON{})
+		if left == nil {
+			env.Say("%s", none)
 		}
+		return left
+	}
+	j.question, j.steps = cleanQuestion(all), joinSteps(steps)
+	j.ended = func(s step, e change.Entry, err error) {
+		x := all[slices.IndexFunc(all, func(x *cleaning) bool { return x.store == s.store })]
 		if err != nil {
-			b.fail(term.ShortenHome(c.ID().Root), "", nil, err)
+			x.failed = append(x.failed, s)
+			return
 		}
-		if errors.Is(err, term.ErrDeclined) || ctx.Err() != nil {
-			break
+		e.Ops = nil // one of many, and only ids are printed
+		x.entries = append(x.entries, e)
+	}
+	j.done = func(*batch) {
+		for _, x := range all {
+			x.finish(ctx, env)
 		}
 	}
-	left = fail.Worst(left, b.result())
+	left = env.both(ctx, left, env.run(ctx, f, j))
+	done := []cleanedJSON{}
+	for _, x := range all {
+		done = append(done, x.cleanedJSON)
+	}
 	env.setAnswer("cleaned", done)
-	if len(done) == 0 && left == nil {
-		env.Say("%s", none)
-	}
 	return left
 }
 
-// cleanStore removes something from one store; j is the zero value if there is no such thing.
-func cleanStore(b *batch, c *mend.Store, f writeFlags, what string, r agent.CleanRequest) (j cleanedJSON, err error) {
-	env, ctx := b.environment, b.ctx
-	if !r.Events && !r.Snapshots && len(r.Sessions) == 0 {
-		return j, nil
+// cleanQuestion asks whether all of it is removed.
+func cleanQuestion(all []*cleaning) string {
+	if len(all) == 0 {
+		return ""
 	}
-	one := cleanedOf(c)
+	sessions, what, from := 0, all[0].what, term.Escape(term.ShortenHome(all[0].Store))
+	for _, x := range all {
+		sessions += len(x.Sessions)
+	}
+	if len(all) > 1 {
+		from = term.Count(len(all), "store")
+	}
+	switch {
+	case all[0].images:
+		return fmt.Sprintf("Move images and other files of %s into the journal?", term.Count(sessions, "session"))
+	case sessions > 0:
+		what = term.Count(sessions, "session")
+	}
+	return fmt.Sprintf("Remove %s from %s?", what, from)
+}
+
+// findRemovable finds what r asks for in one store, and shows it.
+func findRemovable(ctx context.Context, env *environment, c *mend.Store, what string, r agent.CleanRequest) (x cleaning, err error) {
+	x = cleaningOf(c)
 	progress, clear := env.byteProgress("archiving")
-	r.DryRun, r.Progress = f.dryRun, progress
-	if f.dryRun {
-		r.Each = func(p change.Plan) error { one.addPlan(env, p); return nil }
-	}
+	r.Progress = progress
 	found, err := c.ProposeClean(ctx, what, r)
 	clear()
+	x.discard = found.Discard
 	if err != nil || len(found.Rows) == 0 {
-		return j, err
+		return x, err
 	}
-	defer func() {
-		if found.Discard != nil {
-			err = errors.Join(err, found.Discard())
-		}
-	}()
-	j = one
-	j.Rows, j.Bytes, j.Archive, j.Shared = found.Rows, found.Content, found.Packed, found.Shared
+	x.Rows, x.Bytes, x.Archive, x.Shared = found.Rows, found.Content, found.Packed, found.Shared
 	for _, h := range r.Sessions {
-		j.Sessions = append(j.Sessions, cleanedSession{h.ID, h.Title})
+		x.Sessions = append(x.Sessions, cleanedSession{h.ID, h.Title})
+	}
+	x.what, x.n, x.moved = "the "+what, max(len(found.Plans), 1), r.Snapshots
+	if n := len(r.Sessions); n > 0 {
+		x.what = term.Count(n, "session")
+	}
+	if len(found.Plans) == 0 {
+		x.n = len(r.Sessions)
 	}
 	printFound(env, c, what, r, found)
-	if f.dryRun {
-		for _, p := range found.Plans {
-			j.addPlan(env, p)
+	x.steps = plannedSteps(c, term.ShortenHome(c.ID().Root), func(each func(change.Plan) error) (err error) {
+		if r.Each = each; len(found.Plans) == 0 {
+			_, err = c.ProposeClean(ctx, what, r)
 		}
-		env.Say("Dry run: nothing was written.")
-		return j, nil
-	}
-	of := "the " + what
-	if len(r.Sessions) > 0 {
-		of = term.Count(len(r.Sessions), "session")
-	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Remove %s from %s?", of, term.Escape(term.ShortenHome(c.ID().Root))), nil); err != nil {
-		return j, err
-	}
-	r.Each = func(p change.Plan) error { return j.apply(b, c, p) }
-	if len(found.Plans) == 0 {
-		_, err = c.ProposeClean(ctx, what, r)
-	}
-	for _, p := range found.Plans {
-		err = errors.Join(err, r.Each(p))
-	}
-	if err != nil && len(j.entries) > 0 {
-		of = "a part of " + of
-	}
-	j.finish(b, c, of, r.Snapshots)
-	return j, err
-}
-
-func cleanedOf(c *mend.Store) cleanedJSON {
-	return cleanedJSON{Agent: c.ID().Agent, Store: c.ID().Root, Rows: map[string]int64{}, Repairs: []repairJSON{}}
-}
-
-// addPlan adds a plan that is not applied to the JSON answer.
-func (j *cleanedJSON) addPlan(env *environment, p change.Plan) {
-	if env.JSON { // a plan has the text of all its records
-		j.Repairs = append(j.Repairs, planJSON(p))
-	}
-}
-
-// apply carries a plan out.
-func (j *cleanedJSON) apply(b *batch, c *mend.Store, p change.Plan) error {
-	e, err := b.apply(c, p)
-	if e.ID != "" && b.JSON {
-		j.Repairs = append(j.Repairs, entryJSON(e, p.Ops))
-	}
-	if err == nil {
-		e.Ops = nil // one of many, and only ids are printed
-		j.entries = append(j.entries, e)
-	}
-	return err
+		for _, p := range found.Plans {
+			err = cmp.Or(err, each(p))
+		}
+		return err
+	})
+	return x, nil
 }
 
 // finish says what was removed, and gives its pages back to the file system, or says why not, or with moved how.
-func (j *cleanedJSON) finish(b *batch, c *mend.Store, what string, moved bool) {
-	if len(j.entries) == 0 {
+func (x *cleaning) finish(ctx context.Context, env *environment) {
+	if len(x.entries) == 0 {
 		return
 	}
-	env, id := b.environment, j.entries[0].ID
-	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), what, term.Bold(id), term.Command(undoCommand(j.entries)))
-	if moved {
+	what, id := x.what, x.entries[0].ID
+	if len(x.failed) > 0 && !x.images {
+		what = "a part of " + what
+	}
+	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), what, term.Bold(id), term.Command(undoCommand(x.entries)))
+	if x.moved {
 		env.SayAt(2, "To give the bytes back to the disk: "+term.Command("mend forget "+id))
 		return
 	}
 	var err error
-	if j.Before, j.After, err = reclaim(b.ctx, env, c); err != nil {
-		j.Note = err.Error()
+	if x.Before, x.After, err = reclaim(ctx, env, x.store); err != nil {
+		x.Note = err.Error()
 		env.Say("%s the space is not given back to the disk yet, and new rows use it first: %s. Later: %s", term.Warn("note:"), term.Sentence(err.Error()), term.Command(env.cmdline("clean", "pages")))
 	}
 }
@@ -475,12 +488,9 @@ type cleanedJSON struct {
 	Rows     map[string]int64 `json:"rows"`               // by table
 	Bytes    int64            `json:"bytes"`              // of the rows
 	Archive  int64            `json:"archive"`            // bytes of the archive
-	Repairs  []repairJSON     `json:"repairs"`
-	Before   int64            `json:"before"` // bytes of the files of the database, and after it gave back its free pages
+	Before   int64            `json:"before"`             // bytes of the files of the database, and after it gave back its free pages
 	After    int64            `json:"after"`
 	Note     string           `json:"note,omitempty"` // why it has not given them back
-
-	entries []change.Entry // of what was removed
 }
 
 type cleanedSession struct {

@@ -135,8 +135,7 @@ func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.
 		return runMoveGone(ctx, env, f.writeFlags)
 	case found.Severity() == repair.Broken:
 		env.Printf("\n")
-		_, err := repairHeads(ctx, env, c, []change.Head{head}, f, repair.Request{Force: f.force}, true)
-		return err
+		return repairOne(ctx, env, c, head, f, repair.Request{Force: f.force})
 	}
 	printHealthy(env, c, head)
 	return nil

@@ -152,20 +152,12 @@ func makeMoves(ctx context.Context, env *environment, moves []storeMove, from, t
 
 // moveSteps returns the plan of each session, one at a time.
 func moveSteps(ctx context.Context, moves []storeMove) iter.Seq[step] {
-	errEnough := errors.New("enough")
-	return func(yield func(step) bool) {
-		for _, m := range moves {
-			err := m.Each(ctx, func(p change.Plan) error {
-				if !yield(step{store: m.store, plan: p, name: quotedTitle(p.Cause.Title, p.Session)}) {
-					return errEnough
-				}
-				return nil
-			})
-			if errors.Is(err, errEnough) || err != nil && !yield(step{store: m.store, name: "the other sessions of " + term.ShortenHome(m.store.ID().Root), err: err}) {
-				return
-			}
-		}
+	var all []iter.Seq[step]
+	for _, m := range moves {
+		rest := "the other sessions of " + term.ShortenHome(m.store.ID().Root)
+		all = append(all, plannedSteps(m.store, rest, func(f func(change.Plan) error) error { return m.Each(ctx, f) }))
 	}
+	return joinSteps(all)
 }
 
 // proposeMoves plans in each store. A store that knows no move is left out if there are others, and so is one that cannot be read: unread is

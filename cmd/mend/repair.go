@@ -88,6 +88,8 @@ func classList(env *environment) string {
 
 // A proposal is a session with its plan.
 type proposal struct {
+	store  *mend.Store
+	of     change.StoreID
 	head   change.Head
 	result repair.Result
 	last   *change.Entry // the change in force, if there is nothing to do; nil for none
@@ -113,11 +115,11 @@ func runRepair(ctx context.Context, env *environment, names []string, f repairFl
 	if err != nil {
 		return err
 	}
-	named := len(names) > 0
-	done, declined := false, false
+	r := repairRun{batch: newBatch(ctx, env, 0), flags: f, request: req, named: len(names) > 0}
+	declined := false
 	for _, c := range clients {
 		var all []change.Head
-		if !named {
+		if !r.named {
 			if all, err = c.Sessions(ctx); err != nil {
 				left = env.skipStore(ctx, left, err)
 				continue
@@ -127,21 +129,20 @@ func runRepair(ctx context.Context, env *environment, names []string, f repairFl
 		if err != nil {
 			return err
 		}
-		some, err := repairHeads(ctx, env, c.Store, heads, f, req, named)
-		done = done || some
-		if errors.Is(err, term.ErrDeclined) {
+		if err = r.propose(c.Store, heads); errors.Is(err, term.ErrDeclined) {
 			declined, err = true, nil
 		}
-		if left = fail.Worst(left, err); ctx.Err() != nil {
-			break
+		if left = env.both(ctx, left, err); ctx.Err() != nil {
+			return left
 		}
 	}
+	left = r.finish(left)
 	switch {
-	case declined && done:
+	case declined && len(r.done) > 0:
 		left = fail.Worst(left, errProblems)
 	case declined:
 		left = fail.Worst(left, term.ErrDeclined)
-	case f.asksError && left == nil && !done && env.CanAsk && !env.JSON: // nothing is broken
+	case f.asksError && left == nil && len(r.done) == 0 && env.CanAsk && !env.JSON: // nothing is broken
 		if f.errorText, err = askForError(ctx, env); err != nil {
 			return err
 		}
@@ -199,29 +200,13 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 		req.Error = nil
 	}
 	env.Printf("\n")
-	_, err = repairHeads(ctx, env, c, []change.Head{x.Session}, f, req, true)
-	return err
+	return repairOne(ctx, env, c, x.Session, f, req)
 }
 
-// repairHeads repairs sessions of one store. done says that it changed any.
-func repairHeads(ctx context.Context, env *environment, c *mend.Store, heads []change.Head, f repairFlags, req repair.Request, named bool) (done bool, err error) {
-	env.nextStore(c)
-	proposals, err := proposeRepairs(ctx, env, c, heads, f, req, named)
-	if ctx.Err() != nil {
-		return false, err
-	}
-	run := newRepairRun(newBatch(ctx, env, len(nonEmptyPlans(proposals))), c, proposals)
-	run.flags, run.request, run.named = f, req, named
-	err = run.finish(ctx, err)
-	if !run.offersAside() {
-		return len(run.done) > 0, err
-	}
-	f.setAside, req.SetAside = true, true
-	also, asideErr := repairHeads(ctx, env, c, heads, f, req, named)
-	if also || !errors.Is(asideErr, term.ErrDeclined) {
-		err = asideErr
-	}
-	return also || len(run.done) > 0, err
+// repairOne repairs one session that the user has named, or the error of it.
+func repairOne(ctx context.Context, env *environment, c *mend.Store, head change.Head, f repairFlags, req repair.Request) error {
+	r := repairRun{batch: newBatch(ctx, env, 0), flags: f, request: req, named: true}
+	return r.finish(r.propose(c, []change.Head{head}))
 }
 
 // offersAside reports whether the user is asked whether to set aside what has no fix.
@@ -234,14 +219,15 @@ func (r *repairRun) offersAside() bool {
 	})
 }
 
-// propose plans a repair of each session. It reports sessions for which planning fails, and
-// returns their worst error with the other plans.
-func proposeRepairs(ctx context.Context, env *environment, c *mend.Store, heads []change.Head, f repairFlags, req repair.Request, named bool) ([]proposal, error) {
-	var ps []proposal
+// propose plans a repair of sessions of one store. It reports sessions for which planning fails, and returns their
+// worst error.
+func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
+	ctx, env, req, named := r.ctx, r.environment, r.request, r.named
+	r.stores = append(r.stores, c)
 	var failed error
 	if !named && !req.Latent && len(req.Classes) == 0 {
 		if heads = notHealthy(ctx, env.Terminal, c, heads); ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 	}
 	most := int64(0)
@@ -252,15 +238,15 @@ func proposeRepairs(ctx context.Context, env *environment, c *mend.Store, heads 
 		most = largestChecked
 	}
 	if err := checkFile(ctx, env.Terminal, c, most); err != nil {
-		return nil, err
+		return err
 	}
 	bar := env.Progress(len(heads), "planning")
 	defer bar.Clear()
 	for _, h := range heads {
-		r, err := c.ProposeRepair(ctx, h, req)
+		result, err := c.ProposeRepair(ctx, h, req)
 		bar.Step()
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return ctx.Err()
 		}
 		reload := ""
 		if errors.Is(err, repair.ErrBusy) {
@@ -269,8 +255,8 @@ func proposeRepairs(ctx context.Context, env *environment, c *mend.Store, heads 
 			}
 			reload = agentNamed(c.ID().Agent).Reload(h.ID)
 			bar.Clear()
-			if r, err = repairOpen(ctx, env, c, h, f, req, reload, err); errors.Is(err, term.ErrDeclined) {
-				return nil, err
+			if result, err = repairOpen(ctx, env, c, h, r.flags, req, reload, err); errors.Is(err, term.ErrDeclined) {
+				return err
 			}
 		}
 		if err != nil {
@@ -282,19 +268,19 @@ func proposeRepairs(ctx context.Context, env *environment, c *mend.Store, heads 
 			failed = fail.Worst(failed, err)
 			continue
 		}
-		if named || len(r.Plan.Ops) > 0 || hasBroken(r.Remaining) || hasUnfixed(r, req) {
-			p := proposal{head: h, result: r, reload: reload}
-			if named && len(r.Plan.Ops) == 0 {
+		if named || len(result.Plan.Ops) > 0 || hasBroken(result.Remaining) || hasUnfixed(result, req) {
+			p := proposal{store: c, of: c.ID(), head: h, result: result, reload: reload}
+			if named && len(result.Plan.Ops) == 0 {
 				id := c.ID()
 				last, _ := c.Log(ctx, journal.Query{Store: &id, Session: h.ID, State: change.Committed, InForce: true, Limit: 1}) // the journal is not needed for what was asked
 				if len(last) > 0 {
 					p.last = &last[0]
 				}
 			}
-			ps = append(ps, p)
+			r.proposals = append(r.proposals, p)
 		}
 	}
-	return ps, failed
+	return failed
 }
 
 // repairOpen plans the repair of a session that its agent has open if the user agrees to reload it there. busy is the
@@ -373,61 +359,102 @@ func hasBroken(ds []repair.Diagnosis) bool {
 // A repairRun shows planned repairs, asks, applies them, and says what became of them.
 type repairRun struct {
 	*batch
-	client    *mend.Store
-	of        change.StoreID
+	stores    []*mend.Store // that were looked at
 	flags     repairFlags
 	request   repair.Request
 	named     bool // the user named the session, or the error of it
 	proposals []proposal
 
-	shared []change.Op     // done, on rows of projects, which sessions share
-	stays  map[string]bool // the sessions that stay as they were: skipped or failed
+	shown  *mend.Store         // of the newest proposal that was shown
+	shared []sharedOp          // done, on rows of projects, which sessions share
+	stays  map[stayedBack]bool // the sessions that stay as they were: skipped or failed
 }
 
-func newRepairRun(b *batch, c *mend.Store, ps []proposal) *repairRun {
-	return &repairRun{batch: b, client: c, of: c.ID(), proposals: ps, stays: map[string]bool{}}
+// A sharedOp is an op on a row that several sessions of a store share.
+type sharedOp struct {
+	store *mend.Store
+	change.Op
+}
+
+type stayedBack struct {
+	store *mend.Store
+	id    string
 }
 
 // finish is the rest of a repair. left is the worst error of planning.
-func (r *repairRun) finish(ctx context.Context, left error) error {
+func (r *repairRun) finish(left error) error {
 	todo := nonEmptyPlans(r.proposals)
-	asks := len(todo) > 0 && !r.flags.dryRun && !r.flags.yes
-	if asks && r.CanAsk && !r.JSON {
-		err := r.applyAsking(ctx)
-		return r.end(fail.Worst(left, err))
+	if r.ctx.Err() != nil {
+		return left
 	}
-	r.show(r.proposals)
-	if asks && r.JSON {
-		r.setRepairs()
+	if len(r.proposals) == 0 {
+		for _, c := range r.stores {
+			r.nextStore(c)
+		}
 	}
-	switch {
-	case asks && (r.JSON || r.named):
-		return r.MayAsk()
-	case asks:
-		return fail.WithHint(r.MayAsk(), "pass --yes; name a session to repair only that one")
-	case r.flags.dryRun || len(todo) == 0:
+	if len(todo) == 0 {
+		r.show(r.proposals)
 		return r.end(left)
 	}
-	for _, p := range todo {
-		r.repair(p)
+	r.one, r.stays = len(todo) == 1, map[stayedBack]bool{}
+	err := r.run(r.flags.writeFlags, job{
+		n: len(todo), each: true, dry: "Run again without --dry-run to repair.", steps: r.steps,
+		show: func() {
+			if r.show(r.proposals); r.flags.dryRun {
+				r.printVerdict()
+			}
+		},
+		ended: func(s step, _ change.Entry, err error) {
+			if err != nil && !errors.Is(err, errProblems) {
+				r.stays[stayedBack{s.store, s.plan.Session}] = true
+			}
+		},
+	})
+	if errors.Is(err, term.ErrCannotAsk) {
+		if r.setRepairs(); !r.JSON && !r.named {
+			err = fail.WithHint(err, "pass --yes; name a session to repair only that one")
+		}
+		return err
 	}
-	return r.end(left)
+	if err = r.end(fail.Worst(left, err)); !r.offersAside() {
+		return err
+	}
+	also := repairRun{batch: newBatch(r.ctx, r.environment, 1), flags: r.flags, request: r.request, named: true}
+	also.flags.setAside, also.request.SetAside = true, true
+	asideErr := also.finish(also.propose(r.proposals[0].store, []change.Head{r.proposals[0].head}))
+	if r.done = append(r.done, also.done...); len(also.done) > 0 || !errors.Is(asideErr, term.ErrDeclined) {
+		return asideErr
+	}
+	return err
 }
 
-// repair applies a plan, or says why its session stays as it is.
-func (r *repairRun) repair(p proposal) {
-	err := r.apply(p)
-	if err != nil && !errors.Is(err, errProblems) {
-		r.keep(p)
-	}
-	if err != nil {
-		r.fail("repairing "+quotedTitle(p.head.Title, p.head.ID), p.head.ID, nil, err)
+// steps are the proposals, also those that change nothing: they are shown.
+func (r *repairRun) steps(yield func(step) bool) {
+	for _, p := range r.proposals {
+		p.result.Plan.Session = p.head.ID
+		s := step{
+			store: p.store, plan: p.result.Plan, name: "repairing " + quotedTitle(p.head.Title, p.head.ID),
+			apply: func(*batch) (change.Entry, error) { return r.apply(p) },
+			show: func() {
+				if r.show([]proposal{p}); len(p.result.Plan.Ops) > 0 {
+					r.printProof([]proposal{p})
+				}
+			},
+			ask: func(more bool) (string, error) { return r.askRepair(p, more) },
+		}
+		if !yield(s) {
+			return
+		}
 	}
 }
 
 // show prints proposals, with diffs if they are asked for.
 func (r *repairRun) show(ps []proposal) {
 	for _, p := range ps {
+		if p.store != r.shown {
+			r.nextStore(p.store)
+			r.shown = p.store
+		}
 		printProposal(r.Terminal, p, r.flags.verbose)
 	}
 	if r.flags.patch {
@@ -445,66 +472,13 @@ var (
 	repairAnswersN = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every change"}, {"all", "repair this session and the rest"}, {"quit", "leave this session and the rest"}}
 )
 
-// applyAsking asks for each session, and applies the plans that the user wants.
-func (r *repairRun) applyAsking(ctx context.Context) error {
-	all, quit := false, false
-	todo := len(nonEmptyPlans(r.proposals))
-	several := todo > 1
-	for i, p := range r.proposals {
-		if quit {
-			r.keep(p)
-			continue
-		}
-		r.show([]proposal{p})
-		if len(p.result.Plan.Ops) == 0 {
-			continue
-		}
-		todo--
-		if !all {
-			r.printProof([]proposal{p})
-			key, err := r.askRepair(ctx, p, todo > 0)
-			if errors.Is(err, term.ErrDeclined) { // the end of the input
-				key, err = "q", nil
-			}
-			if err != nil {
-				for _, rest := range r.proposals[i:] {
-					r.keep(rest)
-				}
-				return err
-			}
-			all, quit = all || key == "a", key == "q"
-			if key == "n" || key == "q" {
-				r.skipped++
-				r.keep(p)
-				if several {
-					r.Printf("\n")
-				}
-				continue
-			}
-		}
-		r.repair(p)
-		if several {
-			r.Printf("\n")
-		}
-	}
-	if quit {
-		r.skipped += todo
-	}
-	return nil
-}
-
-// keep notes that a session stays as it was.
-func (r *repairRun) keep(p proposal) {
-	r.stays[p.head.ID] = true
-}
-
 // repaired returns the proposals without those of sessions that stay as they were.
 func (r *repairRun) repaired() []proposal {
-	return slices.DeleteFunc(slices.Clone(r.proposals), func(p proposal) bool { return r.stays[p.head.ID] })
+	return slices.DeleteFunc(slices.Clone(r.proposals), func(p proposal) bool { return r.stays[stayedBack{p.store, p.head.ID}] })
 }
 
 // askRepair asks whether a session is to be repaired, until that is decided.
-func (r *repairRun) askRepair(ctx context.Context, p proposal, more bool) (string, error) {
+func (r *repairRun) askRepair(p proposal, more bool) (string, error) {
 	question := fmt.Sprintf("Repair %s?", quotedTitle(p.head.Title, p.head.ID))
 	if len(p.result.LeftOut) > 0 {
 		question = fmt.Sprintf("Set aside what has no fix in %s?", quotedTitle(p.head.Title, p.head.ID))
@@ -513,40 +487,41 @@ func (r *repairRun) askRepair(ctx context.Context, p proposal, more bool) (strin
 	if more {
 		answers = repairAnswersN
 	}
-	return askChange(ctx, r.Terminal, question, answers, diffOf(p.result.Plan.Ops))
+	return askChange(r.ctx, r.Terminal, question, answers, diffOf(p.result.Plan.Ops))
 }
 
 // apply applies a plan, and prints its repair id when the change is durable.
-func (r *repairRun) apply(p proposal) error {
+func (r *repairRun) apply(p proposal) (e change.Entry, err error) {
 	plan := p.result.Plan
 	plan.Ops = slices.DeleteFunc(slices.Clone(plan.Ops), func(o change.Op) bool {
-		return slices.ContainsFunc(r.shared, func(s change.Op) bool { return s.Ref == o.Ref && s.Pre.Equal(o.Pre) && s.Post.Equal(o.Post) })
+		return slices.ContainsFunc(r.shared, func(s sharedOp) bool {
+			return s.store == p.store && s.Ref == o.Ref && s.Pre.Equal(o.Pre) && s.Post.Equal(o.Post)
+		})
 	})
 	if len(plan.Ops) == 0 {
-		return nil
+		return e, nil
 	}
-	e, err := r.batch.apply(r.client, plan)
+	e, err = r.batch.apply(p.store, plan)
 	if code, _ := fail.Of(err); code == fail.Conflict {
 		err = changedMeanwhile(err, r.cmdline("fix", p.head.ID))
 		if r.one { // else each has its name
 			err = fmt.Errorf("repairing %s: %w", quotedTitle(p.head.Title, p.head.ID), err)
 		}
-		return err
 	}
 	if err != nil {
-		return err
+		return e, err
 	}
 	for _, o := range plan.Ops {
 		if o.Ref.Kind == change.KindProject {
-			r.shared = append(r.shared, o)
+			r.shared = append(r.shared, sharedOp{p.store, o})
 		}
 	}
 	how := ""
-	if proof := provenText(agentOf(r.of), []proposal{p}); r.one && proof != "" && !hasBroken(p.result.Remaining) {
+	if proof := proven([]proposal{p}); r.one && proof != "" && !hasBroken(p.result.Remaining) {
 		how = ": " + proof
 	}
 	printCommitted(r.Terminal, e, p.head.Title, how)
-	return r.checkRepaired(p)
+	return e, r.checkRepaired(p)
 }
 
 // checkRepaired examines a repaired session as scan does. It returns errProblems if the session is
@@ -555,7 +530,7 @@ func (r *repairRun) checkRepaired(p proposal) error {
 	if len(r.request.Classes) > 0 || hasBroken(p.result.Remaining) {
 		return nil // what remains was shown
 	}
-	x, err := r.client.Examine(r.ctx, p.head, repair.Request{})
+	x, err := p.store.Examine(r.ctx, p.head, repair.Request{})
 	if err != nil { // the repair may have moved its record
 		return nil
 	}

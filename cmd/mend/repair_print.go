@@ -241,13 +241,11 @@ func (r *repairRun) end(err error) error {
 	switch {
 	case len(r.proposals) == 0 && err == nil:
 		r.Printf("%s\n", term.Good("Nothing is broken."))
+	case r.flags.dryRun && len(todo) > 0: // it was printed
 	case len(todo) > 0 || r.request.Error != nil:
 		r.printVerdict()
 	}
-	switch {
-	case r.flags.dryRun && len(todo) > 0:
-		r.Say("Dry run: nothing was written. Run again without --dry-run to repair.")
-	case r.flags.dryRun && len(r.proposals) == 1 && r.proposals[0].last != nil && err == nil:
+	if r.flags.dryRun && len(todo) == 0 && len(r.proposals) == 1 && r.proposals[0].last != nil && err == nil {
 		r.Say("Dry run: a second repair would change nothing.")
 	}
 	if len(sessions) > 1 && !r.flags.dryRun {
@@ -278,7 +276,7 @@ func (r *repairRun) printContinue() {
 	if len(done) > 1 {
 		it = "the newest"
 	}
-	r.printContinueCommand(r.of.Agent, newest.head, it)
+	r.printContinueCommand(newest.of.Agent, newest.head, it)
 }
 
 // printTotals prints how many sessions were repaired.
@@ -298,7 +296,7 @@ func (r *repairRun) printTotals(todo int) {
 		}
 	}
 	text.WriteString(".")
-	if proof := provenText(agentOf(r.of), r.repaired()); proof != "" && len(done) > 0 {
+	if proof := proven(r.repaired()); proof != "" && len(done) > 0 {
 		text.WriteString(" What was repaired " + proof + ".")
 	}
 	if len(r.done) > 1 {
@@ -337,7 +335,7 @@ func (r *repairRun) printVerdict() {
 
 // printProof prints with which versions of the agent the repaired sessions work.
 func (r *repairRun) printProof(ps []proposal) {
-	proof := provenText(agentOf(r.of), ps)
+	proof := proven(ps)
 	if proof == "" || len(remainingBroken(ps)) > 0 {
 		return
 	}
@@ -358,6 +356,25 @@ func remainingBroken(ps []proposal) (all []repair.Diagnosis) {
 		}
 	}
 	return all
+}
+
+// proven is [provenText] of sessions of several agents.
+func proven(ps []proposal) string {
+	by := map[string][]proposal{}
+	var names, texts []string
+	for _, p := range ps {
+		name := agentOf(p.of)
+		if by[name] == nil {
+			names = append(names, name)
+		}
+		by[name] = append(by[name], p)
+	}
+	for _, name := range names {
+		if text := provenText(name, by[name]); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, ", and ")
 }
 
 // provenText says with which versions that tests have run the repaired sessions work, for which one in use that is

@@ -65,30 +65,37 @@ func runResolve(ctx context.Context, env *environment, id string, d mend.Decisio
 	if err != nil {
 		return err
 	}
-	printOps(env.Terminal, p.Ops)
-	if f.dryRun {
-		return finishDryRun(env, p)
-	}
-	question := map[mend.Decision]string{mend.Keep: "leaving everything as it is", mend.Back: "restoring the state before it", mend.Forward: "applying it over the other changes"}[d]
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Resolve the conflict of repair %s by %s?", e.ID, question), diffOf(p.Ops)); err != nil {
-		return err
-	}
-	if e, p, err = env.opt.Journal.GiveUp(e, p); err != nil {
-		return err
-	}
-	var by change.Entry
-	if len(p.Ops) > 0 {
-		if by, err = applyPlan(ctx, env, c, p); err != nil {
-			return printConflicts(env.Terminal, forced(err))
+	question := map[mend.Decision]string{
+		mend.Keep: "leaving everything as it is", mend.Back: "restoring the state before it",
+		mend.Forward: "applying it over the other changes",
+	}[d]
+	one := step{store: c, plan: p, ids: []string{e.ID}, apply: func(b *batch) (by change.Entry, err error) {
+		if e, p, err = env.opt.Journal.GiveUp(e, p); err != nil {
+			return by, err
 		}
+		if len(p.Ops) > 0 {
+			if by, err = b.apply(c, p); err != nil {
+				return by, forced(err)
+			}
+		}
+		e, err = env.opt.Journal.Resolve(e, d, by.ID)
+		return by, err
+	}}
+	err = env.run(ctx, f, job{
+		question: fmt.Sprintf("Resolve the conflict of repair %s by %s?", e.ID, question), n: 1, noDiff: len(p.Ops) == 0,
+		show: func() { printOps(env.Terminal, p.Ops) }, steps: func(yield func(step) bool) { yield(one) },
+		ended: func(_ step, by change.Entry, err error) {
+			if err != nil {
+				return
+			}
+			env.Printf("%s the conflict of repair %s: %s.\n", term.Good("Resolved"), term.Bold(e.ID), d)
+			if by.ID != "" {
+				env.Printf("Undo: %s\n", term.Bold("mend undo "+by.ID))
+			}
+		},
+	})
+	if err == nil && !f.dryRun {
+		env.setAnswer("repairs", entriesJSON([]change.Entry{e}))
 	}
-	if e, err = env.opt.Journal.Resolve(e, d, by.ID); err != nil {
-		return err
-	}
-	env.setAnswer("repairs", entriesJSON([]change.Entry{e}))
-	env.Printf("%s the conflict of repair %s: %s.\n", term.Good("Resolved"), term.Bold(e.ID), d)
-	if by.ID != "" {
-		env.Printf("Undo: %s\n", term.Bold("mend undo "+by.ID))
-	}
-	return nil
+	return err
 }

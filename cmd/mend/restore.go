@@ -406,9 +406,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 	env.setAnswer("restore", answer)
 	printHeader(env.Terminal, head)
 	printRestore(env, head, done)
-	if what := done.Plan.Cause.Bound.Loses(); what != "" {
-		env.SayAt(2, "Lost: "+what)
-	}
+	env.printBound(done.Plan)
 	if len(below) > 0 {
 		env.SayAt(2, fmt.Sprintf("%s.", term.CountWords(len(below), "session of a subagent comes back with it", "sessions of subagents come back with it")))
 	}

@@ -246,6 +246,7 @@ type cleanAnswer struct {
 
 type cleanedAnswer struct {
 	Cleaned []cleanedJSON `json:"cleaned"`
+	Repairs []repairJSON  `json:"repairs,omitempty"`
 }
 
 type pluginsAnswer struct {

@@ -111,6 +111,7 @@ func screenProposals(n int) (all []proposal) {
 			}
 		}
 		p.result.Plan.Ops = []change.Op{{Ref: change.Ref{Kind: change.KindPart, Session: p.head.ID, Message: "m", Part: "p"}, Post: &change.Image{Data: []byte("{}")}}}
+		p.of = change.StoreID{Agent: "opencode"}
 		p.result.Proof = []repair.Proof{
 			{Setting: repair.Setting{Version: "1.1.53", Thinking: true}},
 			{Setting: repair.Setting{Version: "1.1.53"}},
@@ -134,7 +135,7 @@ var screens = []struct {
 	{"scan -v", func(a *environment, n int) { printScan(a, min(n, 5), scanFlags{verbose: true}) }},
 	{"repair", func(a *environment, n int) {
 		ps := screenProposals(n)
-		r := repairRun{batch: newBatch(context.Background(), a, n), of: change.StoreID{Agent: "opencode"}, proposals: ps}
+		r := repairRun{batch: newBatch(context.Background(), a, n), proposals: ps}
 		r.show(ps)
 		for i, e := range screenEntries(min(n, 2)) {
 			printCommitted(a.Terminal, e, ps[i].head.Title, "")

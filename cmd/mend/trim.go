@@ -166,9 +166,7 @@ func runUncompact(ctx context.Context, env *environment, names []string, f write
 // dry run. question has %s for the name of the session.
 func applyOne(ctx context.Context, env *environment, c *mend.Store, f writeFlags, p change.Plan, head change.Head, question string) error {
 	p.Cause.Title = head.Title
-	if what := p.Cause.Bound.Loses(); what != "" {
-		env.SayAt(2, "Lost: "+what)
-	}
+	env.printBound(p)
 	return env.run(ctx, f, job{
 		question: fmt.Sprintf(question, quotedTitle(head.Title, head.ID)), steps: oneStep(c, p), n: 1,
 		done: func(b *batch) {

@@ -72,10 +72,9 @@ type uiBackend struct {
 
 	changing sync.Mutex // held while a change is written; what only reads goes on
 	stores   []string
-	clients  map[string]*mend.Store     // by the root of the store
-	found    map[uiKey]ui.Session       // by the last scan
-	lost     map[uiKey]restorable       // the sessions that can be brought back
-	runs     map[*mend.Store]*repairRun // of the change that is written
+	clients  map[string]*mend.Store // by the root of the store
+	found    map[uiKey]ui.Session   // by the last scan
+	lost     map[uiKey]restorable   // the sessions that can be brought back
 
 	mu    sync.Mutex // for lost, found, notes and shown
 	notes []string
@@ -640,7 +639,7 @@ type uiStep struct {
 	ops     []change.Op
 	err     error  // why nothing is done
 	proof   string // what was found out about it
-	do      func(*batch) error
+	do      func(*repairRun) error
 }
 
 // uiVerbs are the words for steps: in the question for one session and for several, in the sentence when it is
@@ -689,8 +688,7 @@ func (b *uiBackend) change(verbs uiVerbs, steps []uiStep) (ch ui.Change, err err
 		env, _, note := b.quiet()
 		defer note()
 		b.opt.Journal.Join()
-		b.runs = map[*mend.Store]*repairRun{}
-		run, sessions := newBatch(ctx, env, len(todo)), 0
+		run, sessions := &repairRun{batch: newBatch(ctx, env, len(todo))}, 0
 		var failed error
 		for _, s := range todo {
 			before := len(run.done)
@@ -745,7 +743,7 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 				printRestore(a, h, done)
 				return nil
 			})
-			step.do = func(run *batch) error { return applyRestore(run, c, done) }
+			step.do = func(run *repairRun) error { return applyRestore(run.batch, c, done) }
 			return err
 		}
 		f, err := c.ScanOne(ctx, h)
@@ -756,19 +754,17 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 		if err != nil {
 			return err
 		}
-		agent, p := agentOf(c.ID()), proposal{head: h, result: result}
-		if proof := provenText(agent, []proposal{p}); proof != "" && len(result.Plan.Ops) > 0 {
+		p := proposal{store: c, of: c.ID(), head: h, result: result}
+		if proof := proven([]proposal{p}); proof != "" && len(result.Plan.Ops) > 0 {
 			step.proof = proof
 		}
 		step.ops, step.lines = result.Plan.Ops, planLines(p, step.proof)
 		if changes {
 			step.lines = append(step.lines, opLines(step.ops)...)
 		}
-		step.do = func(run *batch) error {
-			if b.runs[c] == nil {
-				b.runs[c] = newRepairRun(run, c, []proposal{p})
-			}
-			return b.runs[c].apply(p)
+		step.do = func(run *repairRun) error {
+			_, err := run.apply(p)
+			return err
 		}
 		return nil
 	})
@@ -910,8 +906,8 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 		if step.lines = append(step.lines, opLines(p.Ops)...); t.store != nil {
 			step.session = ui.Session{ID: p.Session, Store: t.store.ID().Root, Title: t.entries[0].Cause.Title}
 		}
-		step.do = func(run *batch) error {
-			_, err := run.apply(t.store, p)
+		step.do = func(run *repairRun) error {
+			_, err := run.batch.apply(t.store, p)
 			return err
 		}
 		steps = append(steps, step)

@@ -369,115 +369,93 @@ func (v *reversal) run() error {
 	if err := v.ctx.Err(); err != nil {
 		return err
 	}
-	v.opt.Journal.Join()
-	b := newBatch(v.ctx, v.environment, len(v.todo))
-	v.setAnswer("repairs", []repairJSON{})
-	err = v.revert(b)
-	v.setAnswer("failed", b.failed)
-	return fail.Worst(err, b.result())
+	return v.revert()
 }
 
-// revert shows what is done to the sessions, asks once, and does it. The error is about the question, or what to print.
-func (v *reversal) revert(b *batch) error {
-	var repairs []change.Entry
+// revert shows what is done to the sessions, asks once, and does it.
+func (v *reversal) revert() error {
+	var repairs, reverted []change.Entry
 	var sessions []*sessionReversal
+	var failed []step
 	for i := range v.todo {
 		if s := &v.todo[i]; s.err != nil {
-			v.stays(b, s)
+			failed = append(failed, v.step(s, change.Plan{}, s.err))
 		} else {
 			repairs, sessions = append(repairs, s.repairs...), append(sessions, s)
 		}
 	}
-	if len(sessions) == 0 {
-		return nil
+	question, leftOut := "", int64(0)
+	if len(repairs) > 0 {
+		question = term.Capitalized(v.verb) + " " + nameRepairs(repairs) + "?"
 	}
+	return v.environment.run(v.ctx, v.flags, job{
+		question: question, failed: failed, n: len(v.todo),
+		show: func() { v.show(repairs, sessions) },
+		steps: func(yield func(step) bool) {
+			for _, s := range sessions {
+				p, err := v.planned(s)
+				one := v.step(s, p, err)
+				one.apply = func(b *batch) (change.Entry, error) {
+					e, err := b.apply(s.store, p)
+					if err == nil {
+						n, err := s.store.RowsLeftOut(v.ctx, e)
+						leftOut, b.err = leftOut+n, fail.Worst(b.err, err)
+						reverted = append(reverted, s.repairs...)
+					}
+					if v.flags.force {
+						err = forced(err)
+					}
+					return e, err
+				}
+				if !yield(one) {
+					return
+				}
+			}
+		},
+		done: func(b *batch) {
+			v.printReversal(b.done[0], reverted, len(repairs))
+			if leftOut > 0 {
+				v.setAnswer("leftOut", leftOut)
+				v.Say("%s %s left out: of sessions that were deleted since.", term.Warn("note:"), term.CountWords(int(leftOut), "row is", "rows are"))
+			}
+		},
+	})
+}
+
+// step returns the step of a session, with its plan or why it has none.
+func (v *reversal) step(s *sessionReversal, p change.Plan, err error) step {
+	first := s.entries[0]
+	p.Session = first.Session
+	return step{store: s.store, plan: p, name: "session " + quotedTitle(first.Cause.Title, first.Session), ids: idsOf(s.entries), err: err}
+}
+
+// show shows what is reverted, unless the user knows it and has agreed.
+func (v *reversal) show(repairs []change.Entry, sessions []*sessionReversal) {
 	if !v.flags.yes || !v.named {
 		printReverted(v.environment, repairs)
 	}
-	verb := term.Capitalized(v.verb)
-	v.printSpoiled(sessions)
+	for _, s := range sessions {
+		v.printBound(s.plan)
+	}
+	verb, kind := term.Capitalized(v.verb), sessions[0].plan.Cause.Kind
 	switch {
 	case v.flags.patch:
 		v.Page(v.printDiff)
-	case !v.flags.yes && len(repairs) == 1 && repairs[0].Cause.Kind == change.CauseSalvage:
-		v.Printf("%s\n", map[bool]string{true: "The damaged database comes back in place of the new one.", false: "The new database comes back in place of the damaged one."}[sessions[0].plan.Cause.Kind == change.CauseUndo])
-	case !v.flags.yes && len(sessions) > 1:
-		v.Printf("%s would %s in %d sessions.\n", verb, v.counts.text(sessions[0].plan.Cause.Kind), len(sessions))
-	case !v.flags.yes:
-		v.Printf("%s would %s.\n", verb, v.counts.text(sessions[0].plan.Cause.Kind))
-	}
-	if v.flags.dryRun {
-		err := v.setPlans(sessions)
-		v.Printf("Dry run: nothing was written.\n")
-		return err
-	}
-	if err := confirmChange(v.ctx, v.Terminal, v.flags, fmt.Sprintf("%s %s?", verb, nameRepairs(repairs)), v.printDiff); err != nil {
-		return fail.Worst(err, v.setPlans(sessions))
-	}
-	var reverted []change.Entry
-	var leftOut int64
-	var errLeft error
-	list := []repairJSON{}
-	for _, s := range sessions {
-		var p change.Plan
-		var e change.Entry
-		if p, s.err = v.planned(s); s.err == nil {
-			e, s.err = b.apply(s.store, p)
-		}
-		if s.err == nil {
-			if reverted = append(reverted, s.repairs...); v.JSON {
-				list = append(list, entryJSON(e, p.Ops))
-			}
-			n, err := s.store.RowsLeftOut(v.ctx, e)
-			leftOut, errLeft = leftOut+n, errors.Join(errLeft, err)
-			continue
-		}
-		if v.flags.force {
-			s.err = forced(s.err)
-		}
-		v.stays(b, s)
-	}
-	v.setAnswer("repairs", list)
-	if len(reverted) > 0 {
-		v.printReversal(b.done[0], reverted, len(repairs))
-	}
-	if leftOut > 0 {
-		v.setAnswer("leftOut", leftOut)
-		v.Say("%s %s left out: of sessions that were deleted since.", term.Warn("note:"), term.CountWords(int(leftOut), "row is", "rows are"))
-	}
-	return errLeft
-}
-
-// printSpoiled says what the plans cost of the thinking that is bound to the conversation before it.
-func (v *reversal) printSpoiled(sessions []*sessionReversal) {
-	for _, s := range sessions {
-		if what := s.plan.Cause.Bound.Loses(); what != "" {
-			v.SayAt(2, "Lost: "+what)
-		}
+	case v.flags.yes:
+	case len(repairs) == 1 && repairs[0].Cause.Kind == change.CauseSalvage:
+		v.Printf("%s\n", map[bool]string{true: "The damaged database comes back in place of the new one.", false: "The new database comes back in place of the damaged one."}[kind == change.CauseUndo])
+	case len(sessions) > 1:
+		v.Printf("%s would %s in %d sessions.\n", verb, v.counts.text(kind), len(sessions))
+	default:
+		v.Printf("%s would %s.\n", verb, v.counts.text(kind))
 	}
 }
 
-// setPlans sets the plans in the JSON answer.
-func (v *reversal) setPlans(sessions []*sessionReversal) error {
-	list := []repairJSON{}
-	for _, s := range sessions {
-		if !v.JSON {
-			return nil
-		}
-		p, err := v.planned(s)
-		if err != nil {
-			return err
-		}
-		list = append(list, planJSON(p))
+// printBound says what a plan costs of the thinking that is bound to the conversation before it.
+func (env *environment) printBound(p change.Plan) {
+	if what := p.Cause.Bound.Loses(); what != "" {
+		env.SayAt(2, "Lost: "+what)
 	}
-	v.setAnswer("repairs", list)
-	return nil
-}
-
-// stays says why a session stays as it is.
-func (v *reversal) stays(b *batch, s *sessionReversal) {
-	first := s.entries[0]
-	b.fail("session "+quotedTitle(first.Cause.Title, first.Session), first.Session, idsOf(s.entries), s.err)
 }
 
 func idsOf(es []change.Entry) []string {
@@ -608,17 +586,6 @@ func (n *recordCounts) text(why change.CauseKind) string {
 		return "change " + term.Count(n.all, "folder")
 	}
 	return strings.Join(words, ", ")
-}
-
-// finishDryRun ends a dry run: the answer has the plans.
-func finishDryRun(env *environment, plans ...change.Plan) error {
-	repairs := []repairJSON{}
-	for _, p := range plans {
-		repairs = append(repairs, planJSON(p))
-	}
-	env.setAnswer("repairs", repairs)
-	env.Printf("Dry run: nothing was written.\n")
-	return nil
 }
 
 // undoCommand returns the command that undoes entries of one operation.

@@ -75,7 +75,7 @@ func verifyBeside(ctx context.Context, env *environment) error {
 		}
 		if n++; err != nil {
 			hint := fmt.Sprintf("nothing of your sessions is touched. \"mend forget %s\" removes what is left of it", e.ID)
-			b.fail("repair "+e.ID+" cannot be undone", "", []string{e.ID}, fail.New(fail.Unusable, hint, "%w", err))
+			b.fail(step{name: "repair " + e.ID + " cannot be undone", ids: []string{e.ID}}, fail.New(fail.Unusable, hint, "%w", err))
 		}
 	}
 	env.setAnswer("beside", n)
