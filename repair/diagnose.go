@@ -9,9 +9,6 @@ import (
 	"mend/internal/request"
 )
 
-// LosesTimes is what a fix loses that changes the times of messages alone.
-const LosesTimes = "The recorded times of these messages."
-
 // A Diagnosis is one fault of a session. Why, Fix, Loses and WhyNot are each a
 // sentence or two for a person.
 type Diagnosis struct {

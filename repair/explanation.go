@@ -235,8 +235,7 @@ var classExplanations = map[Class]Explanation{
 		Tier: Auto,
 		Meaning: "The request ends with an assistant message. Usually nothing stored is broken: send any message. It also " +
 			"happens if a message is dated in the future.",
-		Fix:   "Messages dated in the future get a time after the message before them.",
-		Loses: "The recorded times of these messages.",
+		Fix: "A message that is dated in the future can be set aside: which time is right is not known.",
 	},
 	request.ItemID: {
 		Tier:    Auto,

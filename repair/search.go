@@ -333,7 +333,7 @@ func (s *search) fixes(f Finding) []Fix {
 		fixes = s.asideFixes(f)
 	}
 	if s.lossless {
-		fixes = slices.DeleteFunc(slices.Clone(fixes), func(x Fix) bool { return x.Loses != "" && x.Loses != LosesTimes })
+		fixes = slices.DeleteFunc(slices.Clone(fixes), func(x Fix) bool { return x.Loses != "" })
 	}
 	return fixes
 }

@@ -20,14 +20,13 @@ var kiloVersion = flag.String("kilo", "7.7.9", "the version of Kilo to run")
 
 // kiloFates are the fates with Kilo that are not those with OpenCode 1.18.33.
 var kiloFates = map[string]string{
-	"last prompt dated in the future": "R8",         // it works on it instead of the new one
-	"message null":                    damage.Alive, // it asks no time of what has no role
-	"message a list":                  damage.Alive,
-	"image cut short in a prompt":     "R18",          // it sends a data: URL as it is
-	"ignored blank answer":            "R10",          // it leaves it out
-	"empty first prompt":              opencode.Alive, // each prompt has a text of its own
-	"first prompt lost its parts":     opencode.Alive,
-	"every prompt lost its parts":     opencode.Alive,
+	"message null":                damage.Alive, // it asks no time of what has no role
+	"message a list":              damage.Alive,
+	"image cut short in a prompt": "R18",          // it sends a data: URL as it is
+	"ignored blank answer":        "R10",          // it leaves it out
+	"empty first prompt":          opencode.Alive, // each prompt has a text of its own
+	"first prompt lost its parts": opencode.Alive,
+	"every prompt lost its parts": opencode.Alive,
 	// It moves no text that is behind a call, as OpenCode 1.2 does.
 	"text between two calls":       "R1",
 	"text behind tool":             "R1",

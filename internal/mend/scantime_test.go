@@ -15,11 +15,7 @@ import (
 func futureFixture(t *testing.T) *scanFixture {
 	t.Helper()
 	b := newScanFixture(t, testdata.OpenCode1227)
-	for _, w := range damage.Table {
-		if w.Name == "last answer dated in the future" {
-			damage.Edit(t, filepath.Join(b.dir, "opencode", "opencode.db"), b.id, w.Apply)
-		}
-	}
+	damage.Edit(t, filepath.Join(b.dir, "opencode", "opencode.db"), b.id, damage.ByName(t, "last answer dated in the future"))
 	return b
 }
 

@@ -84,7 +84,6 @@ var (
 	errLossy    = errors.New("the repair would remove content that can be read")
 	errStill    = errors.New("the session would be broken all the same")
 	errUndone   = errors.New("the last repair of this session was undone")
-	errClock    = errors.New("other sessions are dated in the future too: the clock of this machine may be wrong")
 	errProvider = errors.New("mend does not know the rules of this provider")
 )
 
@@ -149,14 +148,8 @@ func (c Repairer) CheckUnasked(ctx context.Context, id string, r repair.Result) 
 		return err
 	}
 	for _, d := range r.Fixed {
-		switch {
-		case d.Loses == "" || losesOnlyUnreadable(d.Class):
-		case d.Loses != repair.LosesTimes:
+		if d.Loses != "" && !losesOnlyUnreadable(d.Class) {
 			return fmt.Errorf("%w: %s", errLossy, d.Loses)
-		default:
-			if err := c.checkClock(ctx, id); err != nil {
-				return err
-			}
 		}
 	}
 	last, err := c.lastEntry(ctx, id)
@@ -178,22 +171,6 @@ func losesOnlyUnreadable(c repair.Class) bool {
 	default:
 		return false
 	}
-}
-
-// checkClock returns an error if a session other than this one is dated in the future: then
-// the clock of the machine may be wrong, and not the dates.
-func (c Repairer) checkClock(ctx context.Context, id string) error {
-	heads, err := c.Sessions(ctx)
-	if err != nil {
-		return err
-	}
-	now := time.Now().UnixMilli()
-	for _, head := range heads {
-		if head.ID != id && max(head.Created, head.Updated) > now {
-			return errClock
-		}
-	}
-	return nil
 }
 
 // checkAgain returns an error if mend repaired the same in the session before, and the agent's version is newer than

@@ -59,6 +59,9 @@ func describe(x *repair.Fault, d *repair.Diagnosis) {
 		d.Why = notRun + ". The call of the subtask has no thinking before it. " +
 			"The provider requires that while thinking is on."
 	}
+	if d.WhyNot != "" && c.futureDate(f) != "" {
+		d.WhyNot = whyNoTime
+	}
 	d.Message = ""
 	if m := c.message(f.Ref); m != nil {
 		d.Message = m.ID

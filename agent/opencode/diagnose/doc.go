@@ -19,8 +19,7 @@
 // What the provider refuses is fixed by the engine, see package repair.
 //
 //	rule             is about                          fixed by, the first that holds       loses
-//	R12, R16, clock  ids from before the clock's wrap, ids in the order of time, and times  the ids, the times
-//	                 or dates in the future            that follow the messages before
+//	R12, R16, clock  ids from before the clock's wrap  ids in the order of time             the ids
 //	unreadable       damaged records                   what can be read, and defaults       what cannot be read
 //	field, screen    missing fields, or wrong types    the session's value, or a neutral    a value of a wrong type
 //	beside, order, nothing, name, session, no-session, unlisted, stray, hidden, place, unavailable: see [rows]

@@ -2,23 +2,20 @@ package diagnose
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/change"
-	"mend/internal/jsonedit"
 	"mend/repair"
 )
 
-// This file fixes messages that sort after every new prompt: by their ids, which are from before
+// This file finds messages that sort after every new prompt: by their ids, which are from before
 // the id clock wrapped (docs/opencode.md F3), or by their times, because a clock was wrong. Older
 // versions of OpenCode read messages in the order of their ids, newer ones in the order of their times.
+// Only the ids are fixed.
 
 // isInFuture reports whether the message is dated later than the next prompt.
 func isInFuture(m *record.Message, now time.Time) bool {
@@ -69,65 +66,26 @@ func classOfOrder(c *simulation, f finding) repair.Class {
 	return IDsBeforeWrap
 }
 
-// fixLateAnswer returns the fixes of an answer that sorts after every new prompt, by
-// its time, which may be missing, or by its id.
-func fixLateAnswer(c *simulation, f finding) []repair.Fix {
-	return append(c.completions(func(r change.Ref) bool { return r.Message == f.Ref.Message }), fixOrder(c, f)...)
-}
+// whyNoTime is why a message that is dated in the future has no fix.
+const whyNoTime = "mend does not know the right time of that message."
 
 // fixOrder returns the fix of messages that sort after every new prompt, or in another order by their
-// ids than by their times.
+// ids than by their times. A message that is dated in the future has none.
 func fixOrder(c *simulation, _ finding) []repair.Fix {
 	inFuture := func(m record.Message) bool { return isInFuture(&m, c.now) }
-	fix := repair.Fix{
+	if oldIDs(c.s, c.now) == 0 || slices.ContainsFunc(c.s.Messages, inFuture) {
+		return nil
+	}
+	return []repair.Fix{{
 		Text: "Messages from before 2026-08-14, and what is in them, get ids that sort before today's. " +
 			"Their order stays, and all references are updated.",
 		Whole: true, Edit: draftEdit(func(d *draft) error { return reorder(d.s, c.now) }),
-	}
-	switch {
-	case slices.ContainsFunc(c.s.Messages, inFuture):
-		fix.Loses = repair.LosesTimes
-		fix.Text = "Messages dated in the future get times right after the message before them, " +
-			"and new ids if those sort after new ones. All references are updated."
-	case oldIDs(c.s, c.now) == 0:
-		return nil
-	}
-	fixes := []repair.Fix{fix}
-	if broken := malformed(c.s); len(broken) > 0 { // a damaged record cannot get another id
-		fix.Text, fix.Loses = "What is damaged is rebuilt from what can be read. "+fix.Text,
-			strings.TrimSpace("What cannot be read. "+fix.Loses)
-		fix.Edit = draftEdit(func(d *draft) error {
-			for _, ref := range broken {
-				for _, x := range c.known().recordFixes(finding{Ref: ref}) {
-					if x.Edit(d) == nil {
-						break
-					}
-				}
-			}
-			d.arrange()
-			return reorder(d.s, c.now)
-		})
-		fixes = append(fixes, fix)
-	}
-	return fixes
+	}}
 }
 
-// malformed returns the refs of the messages and parts that are damaged.
-func malformed(s *record.Session) (refs []change.Ref) {
-	for r := range s.Records {
-		if r.Ref.Kind != change.KindSession && r.Malformed() {
-			refs = append(refs, r.Ref)
-		}
-	}
-	return refs
-}
-
-// reorder dates messages that are dated in the future, and then gives new ids to the messages up to the
-// last that does not sort before the next prompt, or before a later message.
+// reorder gives new ids to the messages up to the last that does not sort before the next prompt, or before a later
+// message.
 func reorder(s *record.Session, now time.Time) error {
-	if err := redate(s, now); err != nil {
-		return err
-	}
 	n := oldIDs(s, now)
 	if n == 0 || renumber(s, n) == nil {
 		return nil
@@ -146,65 +104,6 @@ func oldIDs(s *record.Session, now time.Time) int {
 		lowest = s.Messages[i].ID
 	}
 	return 0
-}
-
-// redate gives messages that are dated in the future the time of the message before them by their ids. One
-// with an id that sorts after the next prompt follows all others. The present decides only which messages
-// these are.
-func redate(s *record.Session, now time.Time) error {
-	var future, past []*record.Message
-	for i := range s.Messages {
-		if m := &s.Messages[i]; isInFuture(m, now) {
-			future = append(future, m)
-		} else {
-			past = append(past, m)
-		}
-	}
-	_, next := render.NextPrompt(s, now)
-	var last int64
-	for _, m := range past {
-		last = max(last, m.Created)
-	}
-	for _, m := range future {
-		to := last + 1
-		switch {
-		case len(past) == 0: // there is no other time: the id clock wrapped meanwhile
-			to = m.Created - record.ClockStart(record.ClockWraps(future[len(future)-1].Created-now.UnixMilli())+1)
-		case m.ID >= next:
-			last++
-		default: // messages of one time are in the order of their ids
-			to = past[0].Created
-			for _, before := range past {
-				if before.ID < m.ID {
-					to = max(to, before.Created)
-				}
-			}
-		}
-		if err := setCreated(m, to); err != nil {
-			return err
-		}
-	}
-	s.Sort()
-	return nil
-}
-
-// setCreated sets the time at which the message was created, and the time of its completion if there is one.
-func setCreated(m *record.Message, to int64) (err error) {
-	r, raw := m.Record, strconv.AppendInt(nil, to, 10)
-	for _, name := range []string{"created", "completed"} {
-		if _, ok := jsonedit.Get(r.Data, "time", name); ok && err == nil && !m.Malformed() { // or only the row has a time
-			r.Data, err = jsonedit.Set(r.Data, raw, "time", name)
-		}
-	}
-	if _, ok := r.Col("time_created"); ok {
-		r = r.WithCol(change.IntCol("time_created", to))
-	}
-	parts := m.Parts
-	*m = record.NewMessage(r)
-	if m.Parts = parts; m.Created != to || to < 0 {
-		err = cmp.Or(err, errors.New("no time is known for "+m.Ref.String()))
-	}
-	return err
 }
 
 // renumber gives the first n messages and their parts ids that keep their order and

@@ -60,7 +60,7 @@ var rows = []repair.Rule{
 	{Code: "R2", NoFix: notInStore},
 	{Code: "R6", Fixes: fixes(completeMessage), Healed: "OpenCode 1.15.0 sends the thinking of another model as text."},
 	{Code: "R10", Fixes: fixes(completeMessage)},
-	{Code: "R12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixLateAnswer), NoFix: endsWithAnswer},
+	{Code: "R12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixOrder), NoFix: endsWithAnswer},
 	{Code: "R16", Fixes: fixes(firstPromptFixes)},
 	{Code: "R27", Healed: "OpenCode 1.14.48 replaces that half by U+FFFD in prompts, answers and results. In the input " +
 		"of a call it does not."},
@@ -80,7 +80,7 @@ var rows = []repair.Rule{
 	{Code: "G5", NoFix: notInStore},
 	{Code: "G6", Fixes: fixes(fixProviderCalls), NoFix: notInStore},
 	{Code: "G7", NoFix: "A signature cannot be made. Send one more prompt: then the call needs none."},
-	{Code: "G12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixLateAnswer), NoFix: endsWithAnswer},
+	{Code: "G12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixOrder), NoFix: endsWithAnswer},
 
 	{Code: "B1", Fixes: fixes(firstPromptFixes)},
 	{Code: "B3", Fixes: fixes(completeMessage)},
@@ -105,7 +105,7 @@ var rows = []repair.Rule{
 		"result and is neither an image nor a PDF."},
 	{
 		Code: render.FailureClock, Class: IDsBeforeWrap, ClassOf: classOf(classOfOrder), Find: find(findLatePrompt),
-		Why: why(whyOrder), Fixes: fixes(fixLateAnswer),
+		Why: why(whyOrder), Fixes: fixes(fixOrder),
 		Meaning: "A message sorts after every new prompt: its id is from before the id clock wrapped on 2026-08-14, or it " +
 			"is dated in the future. OpenCode considers every new prompt answered and stays silent, asks again without end " +
 			"because it does not see its own answer, or works on that message instead of the new prompt.",

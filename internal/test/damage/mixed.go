@@ -2,8 +2,7 @@ package damage
 
 import "strings"
 
-// mixed has damages that the next prompt inherits, calls that the provider ran, and
-// messages dated in the future.
+// mixed has damages that the next prompt inherits, and calls that the provider ran.
 var mixed = []Kind{
 	{"modelID missing in the last prompt's model", setModel(fields{"providerID": "anthropic"}, FourthPrompt), byVersion(Dead, Dead, Alive)},
 	{"providerID missing in the last prompt's model", setModel(fields{"modelID": "claude-fake"}, FourthPrompt), byVersion(Dead, Dead, Alive)},
@@ -21,12 +20,12 @@ var mixed = []Kind{
 	{"the provider ran the call, with more metadata", setCall("metadata", fields{"providerExecuted": true, "anthropic": fields{"x": "y"}}), byVersion(Dead, Dead, Alive)},
 	{"the provider did not run the call", setCall("metadata", fields{"providerExecuted": false}), byVersion(Dead, Dead, Alive)},
 	{"an unknown part beside a text of no bytes", combine(addPart(Hello, "reasoning", `{"type":"novel","x":1}`), rewritePart(Hello, "text", noBytes)), allVersions(Dead)},
+}
+
+// reported are damages that mend reports and does not repair: they are in no sweep of repairs.
+var reported = []Kind{
 	{"last answer dated in the future", dateInFuture(Goodbye), byVersion(Alive, "R12", "R12")},
 	{"last prompt dated in the future", dateInFuture(FourthPrompt), byVersion(Alive, Dead, Dead)},
-	{"last prompt and answer dated in the future", dateInFuture(FourthPrompt, Goodbye), byVersion(Alive, Dead, Dead)},
-	{"answer dated in the future", dateInFuture(Hello), byVersion(Alive, "R12", "R12")},
-	{"prompt and answer dated in the future", dateInFuture(SecondPrompt, Hello), byVersion(Alive, Dead, Dead)},
-	{"every message dated in the future", dateInFuture(FirstPrompt, OneCall, Done, SecondPrompt, Hello, ThirdPrompt, TwoCalls, DoneAgain, FourthPrompt, Goodbye), byVersion(Alive, Dead, Dead)},
 }
 
 // setModel sets the model of prompts.

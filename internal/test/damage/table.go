@@ -86,11 +86,13 @@ func ByName(t Failer, name string) func(Store) {
 	case LongTexts:
 		return lengthenTexts
 	}
-	i := slices.IndexFunc(Table, func(k Kind) bool { return k.Name == name })
-	if i < 0 {
-		t.Fatal("no such damage: " + name)
+	for _, k := range slices.Concat(Table, reported) {
+		if k.Name == name {
+			return k.Apply
+		}
 	}
-	return Table[i].Apply
+	t.Fatal("no such damage: " + name)
+	return nil
 }
 
 // everyday has a damage of each kind that people meet.
