@@ -257,11 +257,6 @@ func prepare(ctx context.Context, env *environment, c *mend.Store, write bool) (
 		return false, usagef("--agent-version %s: want a version such as 1.1.53", v)
 	}
 	warnAbandoned(env.Terminal, env.opt.Journal, c)
-	if dry := env.opt.Journal.Unlocked && env.command != "keep"; write || dry {
-		if err := c.Changeable(ctx); err != nil {
-			return false, err
-		}
-	}
 	if !write {
 		warnPending(ctx, env, c)
 		return false, nil

@@ -223,6 +223,9 @@ func (r *repairRun) offersAside() bool {
 // worst error.
 func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 	ctx, env, req, named := r.ctx, r.environment, r.request, r.named
+	if err := c.Changeable(ctx); err != nil { // of all sessions
+		return err
+	}
 	r.stores = append(r.stores, c)
 	var failed error
 	if !named && !req.Latent && len(req.Classes) == 0 {

@@ -54,6 +54,9 @@ func (c *Store) Space(
 // case. The error names the processes that have the store's database open, wraps [repair.ErrBusy] if an agent uses
 // one of the sessions, and [errors.ErrUnsupported] if the store has no such thing.
 func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequest) (agent.Cleaned, error) {
+	if err := c.Changeable(ctx); err != nil {
+		return agent.Cleaned{}, err
+	}
 	seen := c.seen()
 	who, err := c.store.Holders(ctx)
 	if err == nil && len(who) > 0 && !r.DryRun {
@@ -101,6 +104,9 @@ func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequ
 
 // Reclaim gives free pages of the store's database back to the file system.
 func (c *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
+	if err := c.Changeable(ctx); err != nil {
+		return 0, 0, err
+	}
 	return c.store.Reclaim(ctx)
 }
 

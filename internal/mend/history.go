@@ -152,6 +152,9 @@ var (
 // out. A [*change.ConflictError] lists the records that no longer hold what the repair
 // wrote.
 func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, err error) {
+	if err := c.Changeable(ctx); err != nil {
+		return p, err
+	}
 	valid := 0
 	err = c.journal.read(func(j *journal.Journal) error {
 		if r.Redo {
@@ -431,6 +434,9 @@ const (
 // nothing, as Keep. [Journal.GiveUp] is called before the plan is applied, and [Journal.Resolve]
 // then ends the conflict.
 func (c *Store) ProposeResolve(ctx context.Context, id string, d Decision) (e change.Entry, p change.Plan, err error) {
+	if err := c.Changeable(ctx); err != nil && d != Keep {
+		return e, p, err
+	}
 	err = c.journal.read(func(j *journal.Journal) error {
 		if e, err = unresolved(j, id); err != nil {
 			return err

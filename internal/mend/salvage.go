@@ -43,6 +43,9 @@ func (c *Store) CheckSalvage(ctx context.Context) (damaged bool, err error) {
 func (c *Store) ProposeSalvage(
 	ctx context.Context, dryRun bool, progress func(done, total int64),
 ) (s Salvage, err error) {
+	if err := c.Changeable(ctx); err != nil {
+		return s, err
+	}
 	o := agent.SalvageOptions{DryRun: dryRun, Progress: progress}
 	o.Check = func(path string, found *agent.Salvaged) (err error) {
 		s.Broken, s.TooLarge, err = c.checkSalvaged(ctx, path, found)
