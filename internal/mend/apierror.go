@@ -5,9 +5,9 @@ import (
 	"mend/repair"
 )
 
-// ParseAPIError recognises an error of a model API or of an agent: JSON, as the agent
-// stores or reports it, or plain text. If several agents recognise it, the first does; if none
-// does, it may be an error of the system or of any provider.
+// ParseAPIError recognises an error of a model API or of an agent: JSON, as the agent stores or reports it,
+// or plain text. The first agent that recognises it wins; otherwise the errors of the system and of all
+// providers are tried.
 func (as Agents) ParseAPIError(input []byte) repair.APIError {
 	for _, a := range as {
 		if e := a.ParseAPIError(input); e.Recognised {

@@ -11,9 +11,10 @@ import (
 	"mend/repair"
 )
 
-// spoiledThinking returns what a plan that brings back an earlier state does to bound thinking; nil for nothing, and if
-// that is not known. No plan of this kind removes any. valid is how much of it was there before what the plan reverts,
-// and is valid again; kept are records as they were when what they hold was valid.
+// spoiledThinking returns the effect on bound thinking of a plan that restores an earlier state, which never
+// removes any. It returns nil if there is none, or if it is not known. valid is the number of blocks before
+// the reverted change, which are valid again; kept are records from the time at which their content was
+// valid.
 func (c *Store) spoiledThinking(ctx context.Context, p change.Plan, valid int, kept []change.Op) *change.BoundThinking {
 	isChange := func(o change.Op) bool {
 		k := o.Ref.Kind
@@ -27,7 +28,7 @@ func (c *Store) spoiledThinking(ctx context.Context, p change.Plan, valid int, k
 		return nil
 	}
 	r := repair.Request{Options: c.repairOptions(), Force: true}
-	r.Version = cmp.Or(r.Version, head.Version) // without a list of the sessions
+	r.Version = cmp.Or(r.Version, head.Version) // if the sessions were not listed
 	before, err := c.store.Case(ctx, head, r)
 	if err != nil {
 		return nil
@@ -53,7 +54,7 @@ func (c *Store) spoiledThinking(ctx context.Context, p change.Plan, valid int, k
 	return &change.BoundThinking{Spoiled: n, Refused: q.Whole().Bound == request.Refused}
 }
 
-// spoiledBefore returns how much thinking changes spoiled that is still there.
+// spoiledBefore returns how many of the thinking blocks that the changes spoiled still exist.
 func spoiledBefore(es []change.Entry) (n int) {
 	for _, e := range es {
 		if b := e.Cause.Bound; b != nil && !b.Removed {

@@ -16,14 +16,14 @@ import (
 	"mend/repair"
 )
 
-// A SessionSize is a session, and what it takes.
+// A SessionSize is a session with its size.
 type SessionSize struct {
 	change.Head
 	agent.SessionSpace
 }
 
-// Space returns what takes the space of the store, and of each session, the largest first. A session that has no
-// record of its own has only its id.
+// Space returns the parts of the store by size and the sessions by size, the largest first. A session without
+// a record of its own has only its id.
 func (c *Store) Space(
 	ctx context.Context, progress func(done, total int64),
 ) (parts []agent.SpacePart, sessions []SessionSize, err error) {
@@ -50,9 +50,10 @@ func (c *Store) Space(
 	return space.Parts, sessions, err
 }
 
-// ProposeClean plans to remove something from the store to make room. what says it in one word. Call Discard in any
-// case. The error names the processes that have the store's database open, wraps [repair.ErrBusy] if an agent uses
-// one of the sessions, and [errors.ErrUnsupported] if the store has no such thing.
+// ProposeClean plans to remove data from the store to make room. what names the data in one word. The caller
+// must call Discard in any case. The error names the processes that have the store's database open, wraps
+// [repair.ErrBusy] if an agent uses one of the sessions, and [errors.ErrUnsupported] if the store has no such
+// data.
 func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequest) (agent.Cleaned, error) {
 	if err := c.Changeable(ctx); err != nil {
 		return agent.Cleaned{}, err
@@ -70,7 +71,7 @@ func (c *Store) ProposeClean(ctx context.Context, what string, r agent.CleanRequ
 		if h.Ref.Kind != change.KindSession {
 			err = fail.New(fail.Refused, `"mend restore" brings it back if it was kept`, "session %s has no data of its own",
 				h.ID)
-		} else if c.ID().Kind != "sqlite" { // in a database no session is in use: no process has it open
+		} else if c.ID().Kind != "sqlite" { // no process has the database open, so no session is in use
 			if why := c.whyBusy(ctx, h); why != "" {
 				err = fmt.Errorf("removing session %s: %w: %s", h.ID, repair.ErrBusy, why)
 			}
@@ -110,16 +111,16 @@ func (c *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 	return c.store.Reclaim(ctx)
 }
 
-// A Selection says which sessions are removed: those that are named, or all that fit both of the others.
+// A Selection selects sessions to remove: the named ones, or those that match both other fields.
 type Selection struct {
 	Named  []change.Head
-	Before time.Time // not used since; the zero time for all
+	Before time.Time // not used since; the zero time: all
 	Folder string    // of it or below; "" for all
 }
 
-// Select returns the sessions of the store that a selection is about, with those of their subagents behind each. A
-// session counts as used when one of its subagents was, and one of a subagent goes with its session alone, unless it
-// is named.
+// Select returns the selected sessions of the store, each followed by its subagents. A session counts as used
+// when one of its subagents was used. A subagent's session is selected only with its parent, unless it is
+// named.
 func (c *Store) Select(ctx context.Context, s Selection) (selected []change.Head, err error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {

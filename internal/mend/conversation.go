@@ -9,20 +9,20 @@ import (
 	"mend/repair"
 )
 
-// A ConversationItem is one thing of a conversation as a person had it.
+// A ConversationItem is a text, a tool call or another block of a conversation, as its user saw it.
 type ConversationItem struct {
 	Role    string         // of the message, such as [change.RoleUser]
-	Summary bool           // it stands for what a compaction replaced
-	Added   bool           // the agent has added it to what its user typed
-	Block   *request.Block // nil for a message that has nothing to show but its faults
-	Result  *request.Block // of a tool call, where it is a block of its own; else nil
+	Summary bool           // summary of a compacted part
+	Added   bool           // added by the agent to the user's text
+	Block   *request.Block // nil for a message that has only findings to show
+	Result  *request.Block // of a tool call, if the result is a separate block; else nil
 	Ended   bool           // a tool call has a result
-	Failed  bool           // and it is an error
+	Failed  bool           // the result is an error
 	Faults  []repair.Diagnosis
 }
 
-// Conversation returns what was said and done in a session of [Store.Sessions], also what the agent does not send
-// any more, with those of the diagnoses that are about it. The others are in elsewhere. It reads only.
+// Conversation returns the items of a session of [Store.Sessions], also those that the agent no longer sends,
+// each with the diagnoses of its block. The other diagnoses are in elsewhere. It reads only.
 func (c *Store) Conversation(
 	ctx context.Context, head change.Head, ds []repair.Diagnosis,
 ) (items []ConversationItem, elsewhere []repair.Diagnosis, err error) {
@@ -66,14 +66,14 @@ type blockKey struct {
 	index int
 }
 
-// A conversation is what [Store.Conversation] has so far.
+// A conversation collects the items for [Store.Conversation].
 type conversation struct {
 	items  []ConversationItem
 	typed  map[string]bool    // the messages of the user
-	blocks map[blockKey]bool  // those that it has
-	calls  map[string]int     // the tool calls by their id
-	at     map[change.Ref]int // the last of each record
-	first  map[string]int     // the first of each message
+	blocks map[blockKey]bool  // blocks that were added
+	calls  map[string]int     // index of each tool call, by its id
+	at     map[change.Ref]int // index of the last item of each record
+	first  map[string]int     // index of the first item of each message
 }
 
 // add adds a message. Several refs may have one message.

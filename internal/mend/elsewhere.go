@@ -11,7 +11,7 @@ import (
 	"mend/internal/fail"
 )
 
-// A besideStore is another store of the agent, with the sessions of it that are missed.
+// A besideStore is another store of the agent, with its sessions that this store lacks.
 type besideStore struct {
 	store  *Store
 	heads  []change.Head
@@ -20,8 +20,8 @@ type besideStore struct {
 	promptsOnly bool // see [agent.Beside]
 }
 
-// Beside lists the other stores of the agent that have sessions which this one, which has those of heads, lacks, or
-// cannot be read.
+// Beside lists the other stores of the agent that cannot be read, or that have sessions which are not among
+// heads, the sessions of this store.
 func (c *Store) Beside(ctx context.Context, heads []change.Head) ([]agent.Beside, error) {
 	have := make(map[string]bool, len(heads))
 	for _, h := range heads {
@@ -30,8 +30,8 @@ func (c *Store) Beside(ctx context.Context, heads []change.Head) ([]agent.Beside
 	return c.store.Beside(ctx, have)
 }
 
-// elsewhere returns the sessions that other stores of the agent have and this one, which has those of heads, lacks.
-// With an error it returns those that can be read.
+// elsewhere returns the sessions in other stores of the agent that are not among heads, the sessions of this
+// store. With an error it returns the sessions that can be read.
 func (c *Store) elsewhere(ctx context.Context, heads []change.Head) (all []besideStore, err error) {
 	found, err := c.Beside(ctx, heads)
 	errs := []error{err}
@@ -59,7 +59,7 @@ func (c *Store) openBeside(path string) (*Store, error) {
 	return Open(o)
 }
 
-// besideAt opens another store of the agent, and lists its sessions without those that have.
+// besideAt opens another store of the agent and lists its sessions, except those for which have returns true.
 func (c *Store) besideAt(ctx context.Context, path string, have func(id string) bool) (besideStore, error) {
 	other, err := c.openBeside(path)
 	if err != nil {
@@ -71,8 +71,8 @@ func (c *Store) besideAt(ctx context.Context, path string, have func(id string) 
 	return besideStore{store: other, heads: missed, unread: unread}, err
 }
 
-// MissingFrom lists the sessions of another store of the agent that this one lacks. unread says that there may be
-// more, see [Store.CheckListed].
+// MissingFrom lists the sessions of another store of the agent that this one lacks. unread is not nil if
+// there may be more, see [Store.CheckListed].
 func (c *Store) MissingFrom(ctx context.Context, path string) (missing []change.Head, unread, err error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {
@@ -86,7 +86,8 @@ func (c *Store) MissingFrom(ctx context.Context, path string) (missing []change.
 	return b.heads, b.unread, err
 }
 
-// restoreElsewhere plans to create a session that another store of the agent has; false if none has it.
+// restoreElsewhere plans to create a session from another store of the agent, and returns false if none has
+// it.
 func (c *Store) restoreElsewhere(
 	ctx context.Context, done Restored, r RestoreRequest, seen *uint64,
 ) (Restored, bool, error) {
@@ -96,7 +97,7 @@ func (c *Store) restoreElsewhere(
 		if err != nil {
 			return done, false, err
 		}
-		head := done.Session // with Gone it is of that list
+		head := done.Session // with Gone, the head is from that store's list
 		if !r.Gone {
 			head, err = other.Session(ctx, head.ID)
 		}
@@ -111,7 +112,7 @@ func (c *Store) restoreElsewhere(
 		if err != nil {
 			return done, false, err
 		}
-		beside, _ = c.elsewhere(ctx, heads) // of a store that cannot be read there is another error
+		beside, _ = c.elsewhere(ctx, heads) // an unreadable store has been reported
 	}
 	for _, b := range beside {
 		i := slices.IndexFunc(b.heads, func(h change.Head) bool { return h.ID == done.Session.ID })

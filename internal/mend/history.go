@@ -17,11 +17,10 @@ import (
 	"mend/undo"
 )
 
-// Apply writes a plan to the journal and then applies it atomically. Before it begins, it
-// finishes what a crash left in this store; what cannot be finished stops only a plan for the
-// same records. The entry is committed if and only if the error is nil. The errors are those of
-// [txn.Run] and [Store.Recover], and of opening journal and store; a [*StaleError] if another
-// mend changed the session after the plan was made.
+// Apply writes a plan to the journal and applies it atomically. First it recovers this store after a crash;
+// entries that cannot be recovered block only plans for the same records. The entry is committed if and only
+// if the error is nil. The errors are those of [txn.Run], of [Store.Recover], and of opening journal and
+// store, and a [*StaleError] if another mend changed the session after the plan was made.
 func (c *Store) Apply(ctx context.Context, p change.Plan) (e change.Entry, err error) {
 	err = c.writing(p.AgentVersion, func(j *journal.Journal, st txn.Store) error {
 		_, err := c.recover(ctx, j, st)
@@ -50,9 +49,8 @@ func (c *Store) Apply(ctx context.Context, p change.Plan) (e change.Entry, err e
 	return e, err
 }
 
-// A StaleError says that the journal has a newer change of the session than the plan knew: what
-// the plan is about may be undone or done already, even if every record is as it was. Nothing was
-// changed.
+// A StaleError reports a change of the session in the journal that is newer than the plan. The plan may be
+// undone or done already, even if every record is unchanged. Nothing was changed.
 type StaleError struct{ Entry change.Entry }
 
 func (e *StaleError) Error() string {
@@ -85,8 +83,8 @@ func checkSeen(j *journal.Journal, store change.StoreID, p change.Plan) error {
 	return err
 }
 
-// seen returns [change.Plan.Seen] for a plan that is made next. A dry run needs no journal, so one
-// that cannot be read is no error here: Apply reports it.
+// seen returns [change.Plan.Seen] for a new plan. A dry run needs no journal, so it ignores a journal that
+// cannot be read; Apply reports that.
 func (c *Store) seen() *uint64 {
 	var n uint64
 	if c.journal.readAs(true, func(j *journal.Journal) error { n = j.Seen(); return nil }) != nil {
@@ -95,17 +93,17 @@ func (c *Store) seen() *uint64 {
 	return &n
 }
 
-// Recover finishes what a crash left in this store, and returns the entries with their
-// new states. If there are none, which is usual, nothing is written; with sweep, it still
-// removes files beside the store and the journal that no entry needs. The error is a
-// [txn.UndecidedError] with the entries whose outcome could not be found out.
+// Recover finishes or reverts the changes in this store that a crash cut, and returns their entries with the
+// new states. Usually there are none, and it writes nothing; with sweep it still removes files beside the
+// store and the journal that no entry needs. The error is a [txn.UndecidedError] with the entries whose
+// outcome is unknown.
 func (c *Store) Recover(ctx context.Context, sweep bool) (done []change.Entry, err error) {
 	if sweep {
 		dir, err := c.journal.Folder()
 		if err != nil {
 			return nil, err
 		}
-		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) { // none is made for this
+		if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) { // do not create one for this
 			return nil, nil
 		}
 	} else if pending, err := c.Log(ctx, journal.Query{State: change.Pending}); err != nil || len(pending) == 0 {
@@ -130,13 +128,13 @@ func (c *Store) recover(ctx context.Context, j *journal.Journal, st txn.Store) (
 	return txn.Recover(ctx, j, st, c.store.ID(), pending)
 }
 
-// An UndoRequest says what to undo: the entries with the IDs, which are of one session.
+// An UndoRequest selects the entries to undo, all of one session.
 type UndoRequest struct {
 	IDs   []string
-	Only  []string // of the records, those named; nil for all
-	Force bool     // even if records no longer hold what the repair wrote
+	Only  []string // undo only these records; nil: all
+	Force bool     // even if records have changed since the repair
 	Redo  bool     // undo the newest undo of each entry instead
-	Named bool     // the user named the store: it may also be one that only looks like the entries' own, which is gone
+	Named bool     // the user named the store: it may also be one that only resembles the missing store of the entries
 }
 
 // Errors of undo, redo and resolve.
@@ -148,9 +146,8 @@ var (
 		"leave out --store to use that one. A copy is used only when it is gone", "belongs to another store")
 )
 
-// ProposeUndo plans the undo of entries. It reads only: [Store.Apply] carries the plan
-// out. A [*change.ConflictError] lists the records that no longer hold what the repair
-// wrote.
+// ProposeUndo plans the undo of entries. It reads only: [Store.Apply] applies the plan. A
+// [*change.ConflictError] lists the records that have changed since the repair.
 func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, err error) {
 	if err := c.Changeable(ctx); err != nil {
 		return p, err
@@ -185,7 +182,7 @@ func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, 
 	return p, err
 }
 
-// secondUndo says what the undo of an entry would do that is undone.
+// secondUndo describes the effect of undoing an entry again.
 func (c *Store) secondUndo(ctx context.Context, j *journal.Journal, r UndoRequest) string {
 	es, err := entriesOf(j, r.IDs)
 	var p change.Plan
@@ -238,7 +235,7 @@ func (c *Store) revert(
 	ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest,
 ) (change.Plan, error) {
 	lists, reverts, version := make([][]change.Op, len(es)), []*change.AppendPoint(nil), ""
-	archive := false // what was taken away comes back as a whole, and overwrites nothing
+	archive := false // an archive, which is restored as a whole and overwrites nothing
 	for i, e := range es {
 		archive = archive || e.Kind() == change.KindRows || e.Kind() == change.KindTree
 		if owns, likely := c.owns(ctx, e); !owns && (!r.Named || !likely) {
@@ -255,7 +252,7 @@ func (c *Store) revert(
 		if e.Actor != nil {
 			version = e.Actor.AgentVersion
 		}
-		es[i].Ops, es[i].Cause = nil, change.Cause{} // they are not needed, and large
+		es[i].Ops, es[i].Cause = nil, change.Cause{} // large, and not needed
 	}
 	ops, err := undo.Revert(lists...)
 	var gap *change.ConflictError
@@ -279,8 +276,8 @@ func (c *Store) revert(
 		}, r.Force && !archive)
 }
 
-// rebase adapts the plan to what the records hold now; the error says why that is not
-// possible, and which later changes are the reason. newest is the newest entry of the plan.
+// rebase adapts the plan to the current records. The error names the reason if that is not possible, and the
+// later changes that prevent it. newest is the newest entry of the plan.
 func (c *Store) rebase(
 	ctx context.Context, j *journal.Journal, newest change.Entry, p change.Plan, force bool,
 ) (change.Plan, error) {
@@ -296,7 +293,7 @@ func (c *Store) rebase(
 	if err == nil && len(done.Ops) == 0 {
 		err = nothing
 	}
-	order := p.Ops[0].Ref.Kind == change.KindRows || p.Session == change.NoSession // there it may have to be undone last
+	order := p.Ops[0].Ref.Kind == change.KindRows || p.Session == change.NoSession // such a change may have to be undone last
 	if _, conflict := errors.AsType[*change.ConflictError](err); !order && !conflict && !errors.Is(err, ErrNothingToDo) &&
 		!errors.Is(err, errElsewhere) {
 		return done, err
@@ -311,7 +308,8 @@ func (c *Store) rebase(
 	return done, checkOrder(newest, p, later)
 }
 
-// rebased returns the plan as it applies to what the records hold now, without ops if all is in that state.
+// rebased returns the plan adapted to the current records, without ops if every record already has the
+// planned content.
 func (c *Store) rebased(ctx context.Context, p change.Plan, force bool) (change.Plan, error) {
 	now, current, err := c.current(ctx, p.Session, p.Ops)
 	if err != nil {
@@ -321,7 +319,7 @@ func (c *Store) rebased(ctx context.Context, p change.Plan, force bool) (change.
 		current = withParents(current, p.Ops)
 	}
 	if p.Session == change.NoSession && current == nil {
-		current = []change.Ref{} // none can be gone
+		current = []change.Ref{} // no record is missing
 	}
 	defaults, err := c.defaultRows(ctx, p.Ops, now)
 	if err != nil {
@@ -338,10 +336,10 @@ func (c *Store) rebased(ctx context.Context, p change.Plan, force bool) (change.
 	return p, c.checkLinks(ctx, p)
 }
 
-// checkElsewhere returns an error if a session is elsewhere now, as after a later move, and ops create it, so that it would be there
-// twice, or remove it, so that its own record would stay without the others. now[i] is what the record of ops[i] holds.
+// checkElsewhere returns an error if a session has been moved since, and the ops would create it a second
+// time, or remove its own record without the others. now[i] is the current content of the record of ops[i].
 func (c *Store) checkElsewhere(ctx context.Context, ops []change.Op, now []*change.Image) error {
-	moves := map[string]bool{} // between two places, one of which the session is in now
+	moves := map[string]bool{} // moves between two paths, where the session is at one of them now
 	for i, o := range ops {
 		if o.Ref.Kind == change.KindSession {
 			moves[o.Ref.Session] = moves[o.Ref.Session] || now[i] != nil
@@ -419,20 +417,19 @@ func redoCause(undos []change.Entry) change.Cause {
 	return change.Cause{Kind: change.CauseRedo, Text: strings.Join(redone, ", ")}
 }
 
-// A Decision says how to resolve a conflict.
+// A Decision resolves a conflict.
 type Decision string
 
 // The decisions.
 const (
-	Keep    Decision = "keep"    // the records stay as they are
-	Back    Decision = "back"    // restore what the records held before the repair
-	Forward Decision = "forward" // write what the repair would have written
+	Keep    Decision = "keep"    // the records stay unchanged
+	Back    Decision = "back"    // restore the content before the repair
+	Forward Decision = "forward" // write the content that the repair planned
 )
 
-// ProposeResolve plans the decision on an entry that is in conflict, or whose outcome
-// [Store.Recover] could not find out. It reads only. The plan is empty if the decision changes
-// nothing, as Keep. [Journal.GiveUp] is called before the plan is applied, and [Journal.Resolve]
-// then ends the conflict.
+// ProposeResolve plans a decision on an entry that is in conflict, or whose outcome [Store.Recover] could not
+// determine. It reads only. The plan is empty if the decision changes nothing, as with Keep. Call
+// [Journal.GiveUp] before applying the plan, and [Journal.Resolve] to end the conflict.
 func (c *Store) ProposeResolve(ctx context.Context, id string, d Decision) (e change.Entry, p change.Plan, err error) {
 	if err := c.Changeable(ctx); err != nil && d != Keep {
 		return e, p, err
@@ -484,8 +481,8 @@ func unresolved(j *journal.Journal, id string) (change.Entry, error) {
 	return e, err
 }
 
-// GiveUp makes a pending entry one in conflict, so that no recovery decides about it any more, and
-// returns the plan of its resolution as one that knows this. It leaves other entries as they are.
+// GiveUp marks a pending entry as in conflict, so that recovery no longer decides about it, and returns the
+// entry and the plan updated to that. It does not change other entries.
 func (l *Journal) GiveUp(e change.Entry, p change.Plan) (change.Entry, change.Plan, error) {
 	if e.State != change.Pending {
 		return e, p, nil
@@ -502,8 +499,8 @@ func (l *Journal) GiveUp(e change.Entry, p change.Plan) (change.Entry, change.Pl
 	return e, p, err
 }
 
-// Resolve writes to the journal that the conflict of the entry is resolved: by the entry
-// with the id by, or without a change if by is "".
+// Resolve records in the journal that the conflict is resolved: by the entry with the id by, or without a
+// change if by is "".
 func (l *Journal) Resolve(e change.Entry, d Decision, by string) (done change.Entry, err error) {
 	err = l.write(l.Actor, nil, func(j *journal.Journal) error {
 		done, err = j.Resolve(e, string(d), by)
@@ -520,8 +517,8 @@ func notInConflict(id string, state change.State) error {
 	return fail.New(fail.Refused, "", "resolving repair %s: not in conflict: it is %s", id, state)
 }
 
-// changesOrphans reports whether a plan with that cause is an undo or a redo of what "mend fix --orphans" of earlier
-// versions removed: records that belong to no session.
+// changesOrphans reports whether a plan with that cause undoes or redoes a removal by "mend fix --orphans" of
+// earlier versions: records without a session.
 func changesOrphans(j *journal.Journal, cause change.Cause) (bool, error) {
 	if cause.Kind == change.CauseOrphans {
 		return true, nil
@@ -538,8 +535,8 @@ func changesOrphans(j *journal.Journal, cause change.Cause) (bool, error) {
 	return false, nil
 }
 
-// withParents returns current and the refs of the messages that the ops' records belong
-// to. current is not nil then, as for a session that exists.
+// withParents returns current and the refs of the messages of the ops' records. The result is not nil, as for
+// a session that exists.
 func withParents(current []change.Ref, ops []change.Op) []change.Ref {
 	with := append([]change.Ref{}, current...)
 	seen := map[string]bool{}

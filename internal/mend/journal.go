@@ -16,38 +16,37 @@ import (
 	"mend/journal"
 )
 
-// A Journal is the record of all changes, of all stores, in one folder. Its methods need no store. It
-// holds nothing open between calls. The fields are set before the first call.
+// A Journal is the record of all changes of all stores, in one folder. Its methods need no store and hold
+// nothing open between calls. The fields are set before the first call.
 type Journal struct {
 	Dir     string       // its folder; "" for $XDG_STATE_HOME/mend
 	Version string       // of mend, for new entries
 	Copies  string       // the folder whose copies of sessions are read; "" for Dir
 	Actor   change.Actor // for new entries: Channel and Verb; the rest is added
 
-	// Context ends what reads only the journal; nil: nothing does. What takes a context
-	// of its own does not need it.
+	// Context ends methods that only read the journal and take no context; nil: they always run to the end.
 	Context context.Context
 
-	// Unlocked reads the journal beside another process that writes it, instead of waiting for
-	// that. It is for what changes nothing, as a dry run.
+	// Unlocked reads the journal while another process writes it, instead of waiting. It is for operations
+	// that change nothing, such as dry runs.
 	Unlocked bool
 
-	// Writing, if not nil, is called before the journal and a store are changed, and the
-	// function that it returns after that. A program should not exit in between.
+	// Writing, if not nil, is called before the journal and a store are changed; the function that it returns
+	// is called afterwards. A program should not exit in between.
 	Writing func() (done func())
 
 	joins     bool   // see [Journal.Join]
-	operation uint64 // the first entry of the operation, 0 if none was made yet
+	operation uint64 // the number of the first entry of the operation, 0 before it exists
 
-	held int              // calls of Hold that are not released
-	open *journal.Journal // for reading, while it is held; nil if nothing was read since
+	held int              // calls of Hold not yet released
+	open *journal.Journal // for reading, while held; nil before the first read
 }
 
-// OpenJournal returns the journal in a folder, which need not exist; "" for that of the user. It reads
+// OpenJournal returns the journal in a folder, which need not exist; "" means the user's journal. It reads
 // nothing yet.
 func OpenJournal(dir string) *Journal { return &Journal{Dir: dir} }
 
-// Folder returns the folder of the journal. If that is not known the error says which variable to set.
+// Folder returns the folder of the journal. If the folder is unknown, the error names the variable to set.
 func (l *Journal) Folder() (string, error) {
 	if l.Dir != "" {
 		return l.Dir, nil
@@ -59,24 +58,24 @@ func (l *Journal) Folder() (string, error) {
 	return dir, nil
 }
 
-// ID returns the id of the journal, which staged changes carry; "" if there is none yet.
+// ID returns the id of the journal, which staged changes carry; "" before the journal exists.
 func (l *Journal) ID() (string, error) {
 	return readOf(l, func(j *journal.Journal) (string, error) { return j.ID(), nil })
 }
 
-// Join makes all changes that follow, up to the next call, one operation, so that they are undone together.
+// Join makes all following changes, up to the next call, one operation, so that they are undone together.
 func (l *Journal) Join() { l.joins, l.operation = true, 0 }
 
-// began notes that an entry was made, after an error perhaps the zero Entry.
+// began records a new entry, which after an error may be the zero Entry.
 func (l *Journal) began(e change.Entry) {
 	if l.joins && l.operation == 0 {
 		l.operation = e.Operation
 	}
 }
 
-// Hold keeps the journal open between the calls that read it, until release or until it is written. It is
-// then opened once, and what is read is one state. No other process can write the journal meanwhile, so
-// release it before a question, and before what takes long. Hold is for one goroutine.
+// Hold keeps the journal open between reads, until release or the next write, so it is opened once and all
+// reads see one state. Meanwhile no other process can write the journal, so release it before a question or a
+// long task. Hold is for one goroutine.
 func (l *Journal) Hold() (release func()) {
 	l.held++
 	return sync.OnceFunc(func() {
@@ -86,7 +85,7 @@ func (l *Journal) Hold() (release func()) {
 	})
 }
 
-// close closes what is open for reading.
+// close closes the journal that is open for reading.
 func (l *Journal) close() {
 	if l.open != nil {
 		_ = l.open.Close() // nothing was written
@@ -94,8 +93,8 @@ func (l *Journal) close() {
 	}
 }
 
-// read runs f with the journal open for reading, an empty one if there is none yet. It may run f
-// several times if the journal is read unlocked.
+// read runs f with the journal open for reading, an empty one if none exists. It may run f several times if
+// the journal is read unlocked.
 func (l *Journal) read(f func(*journal.Journal) error) error { return l.readAs(l.Unlocked, f) }
 
 // readOf returns the result of a function that reads the journal, see [Journal.read].
@@ -121,11 +120,11 @@ func (l *Journal) readAs(unlocked bool, f func(*journal.Journal) error) error {
 		}
 		l.close()
 	}
-	jo.Unlocked = false // a writer is busy: wait for it, and report what is wrong
+	jo.Unlocked = false // a writer is busy: wait for it, and report errors
 	return l.with(jo, f)
 }
 
-// unlockedReads is how often a journal is read beside a writer, until it did not change meanwhile.
+// unlockedReads is the number of attempts to read a journal that a writer changes meanwhile.
 const unlockedReads = 3
 
 // write runs f with the journal open for writing. now, which may be nil, is the clock of new events.
@@ -141,7 +140,7 @@ func (l *Journal) write(by change.Actor, now func() time.Time, f func(*journal.J
 	})
 }
 
-// complete adds to an actor what this process knows of itself.
+// complete adds user, host and process to an actor.
 func complete(a change.Actor) *change.Actor {
 	a.UID, a.PID = os.Getuid(), os.Getpid()
 	a.Host, _ = os.Hostname()
@@ -151,7 +150,7 @@ func complete(a change.Actor) *change.Actor {
 	return &a
 }
 
-// with runs f with the journal open, with the one that is held if there is one.
+// with runs f with the journal open, the held one if there is one.
 func (l *Journal) with(jo journal.Options, f func(*journal.Journal) error) error {
 	if l.open != nil {
 		return f(l.open)
@@ -171,13 +170,13 @@ func (l *Journal) with(jo journal.Options, f func(*journal.Journal) error) error
 	return errors.Join(f(j), j.Close())
 }
 
-// Log lists entries, newest first. A query without a store lists those of all stores.
+// Log lists entries, newest first. A query without a store lists the entries of all stores.
 func (l *Journal) Log(q journal.Query) ([]change.Entry, error) {
 	return readOf(l, func(j *journal.Journal) ([]change.Entry, error) { return j.List(q) })
 }
 
-// Show returns the entry with that id and its ops; [Journal.Find] has what a user names. If its
-// images were removed the ops are nil and the error is nil: the entry is Forgotten.
+// Show returns the entry with that id and its ops; [Journal.Find] resolves names that users type. If the
+// images were removed, ops and error are nil: the entry is Forgotten.
 func (l *Journal) Show(id string) (e change.Entry, ops []change.Op, err error) {
 	err = l.read(func(j *journal.Journal) error {
 		if e, err = j.Get(id); err != nil {
@@ -197,8 +196,8 @@ const operationPrefix = "op-"
 // OperationOf returns the id of the operation of an entry.
 func OperationOf(e change.Entry) string { return operationPrefix + journal.IDOf(e.Operation) }
 
-// Find returns the entries that a user names, newest first: the one with that id, or whose id begins with
-// it, or all of the operation with that id.
+// Find returns the entries that a user names, newest first: the entry with that id or the start of it, or all
+// entries of the operation with that id.
 func (l *Journal) Find(name string) ([]change.Entry, error) {
 	return readOf(l, func(j *journal.Journal) ([]change.Entry, error) { return find(j, name) })
 }
@@ -209,7 +208,7 @@ func find(j *journal.Journal, name string) ([]change.Entry, error) {
 	if !whole {
 		return []change.Entry{e}, err
 	}
-	if several, ok := errors.AsType[*journal.AmbiguousError](err); ok { // perhaps they are of one operation
+	if several, ok := errors.AsType[*journal.AmbiguousError](err); ok { // they may belong to one operation
 		e, err = j.Get(several.IDs[0])
 		for _, id := range several.IDs {
 			if other, failed := j.Get(id); failed != nil || other.Operation != e.Operation {
@@ -226,8 +225,8 @@ func find(j *journal.Journal, name string) ([]change.Entry, error) {
 	return j.List(journal.Query{Operation: e.Operation})
 }
 
-// Verify checks the whole journal. With the head that an earlier call returned, it also
-// checks that the events up to that head are still there.
+// Verify checks the whole journal. With the head that an earlier call returned, it also checks that the
+// events up to that head still exist.
 func (l *Journal) Verify(head string) (journal.Report, error) {
 	return readOf(l, func(j *journal.Journal) (journal.Report, error) {
 		if head != "" {
@@ -237,13 +236,13 @@ func (l *Journal) Verify(head string) (journal.Report, error) {
 	})
 }
 
-// Old returns the entries of which GC may remove the images, newest first, see [journal.Journal.Old].
+// Old returns the entries whose images GC may remove, newest first, see [journal.Journal.Old].
 func (l *Journal) Old(t time.Time) ([]change.Entry, error) {
 	return readOf(l, func(j *journal.Journal) ([]change.Entry, error) { return j.Old(t) })
 }
 
-// GC removes the images of entries that began before t, except pending and conflicted
-// ones; with a function only of those that are wanted. The entries stay and can no longer be undone.
+// GC removes the images of entries that began before t, except pending and conflicted ones; with a function,
+// only those for which it returns true. The entries stay but can no longer be undone.
 func (l *Journal) GC(ctx context.Context, t time.Time, wanted func(id string) bool) (freed journal.Freed, err error) {
 	err = l.write(l.Actor, nil, func(j *journal.Journal) error {
 		freed, err = j.GC(ctx, t, wanted)
@@ -252,8 +251,7 @@ func (l *Journal) GC(ctx context.Context, t time.Time, wanted func(id string) bo
 	return freed, err
 }
 
-// Forget removes the images and texts of the entries from the journal's file. The entries
-// stay.
+// Forget removes the images and texts of the entries from the journal's file. The entries stay.
 func (l *Journal) Forget(ctx context.Context, es []change.Entry) (freed journal.Freed, err error) {
 	err = l.write(l.Actor, nil, func(j *journal.Journal) error {
 		freed, err = j.Forget(ctx, es)

@@ -12,7 +12,7 @@ import (
 	"mend/internal/keep"
 )
 
-// Kept runs f with the copies of sessions open: those in the folder of the journal, or to read those in
+// Kept runs f with the file of kept copies open: the file in the journal's folder or, for reading, in
 // [Journal].Copies.
 func (l *Journal) Kept(o keep.Options, f func(*keep.Keep) error) error {
 	dir, err := l.Folder()
@@ -25,8 +25,8 @@ func (l *Journal) Kept(o keep.Options, f func(*keep.Keep) error) error {
 	return l.KeptIn(dir, o, f)
 }
 
-// KeptIn runs f with the copies of sessions in a folder open. If f meets damage in a file that is open for writing, the
-// file is set aside, and f runs once more with a new one.
+// KeptIn runs f with the kept copies in a folder open. If f finds damage in a file that is open for writing,
+// the file is set aside, and f runs once more with a new one.
 func (l *Journal) KeptIn(dir string, o keep.Options, f func(*keep.Keep) error) (err error) {
 	run := func() error {
 		if !o.ReadOnly && l.Writing != nil {
@@ -46,9 +46,9 @@ func (l *Journal) KeptIn(dir string, o keep.Options, f func(*keep.Keep) error) (
 	return err
 }
 
-// Keep stores a copy of a session of [Store.Sessions] in k durably, unless the latest one has all that it has
-// now. why says what the copy is made for. The error wraps [errors.ErrUnsupported] if such a session has no
-// copy of its own, as a subagent's that is in the copy of its owner, and [keep.ErrNothing] if it has no message.
+// Keep stores a copy of a session of [Store.Sessions] in k durably, unless the latest copy is equal. why is
+// the reason of the copy. The error wraps [errors.ErrUnsupported] if such a session has no copy of its own,
+// such as a subagent's, which is part of its owner's copy, and [keep.ErrNothing] if it has no message.
 func (c *Store) Keep(ctx context.Context, k *keep.Keep, head change.Head, why string) (keep.Saved, error) {
 	r := c.readCopy(ctx, head)
 	if r.err != nil {
@@ -61,26 +61,27 @@ func (c *Store) Keep(ctx context.Context, k *keep.Keep, head change.Head, why st
 	return saved, err
 }
 
-// A readCopy is a session that was read for a copy.
+// A readCopy is a session that was read to be copied.
 type readCopy struct {
 	head   change.Head
 	copied agent.Copy
 	err    error
 }
 
-// KeptAsked is why a copy is made that the user asked for. For it each record is read, though it seems to be as it was.
+// KeptAsked is the reason of a copy that the user asked for. Each record is read, even if its stamp is
+// unchanged.
 const KeptAsked = "keep"
 
 func (c *Store) readCopy(ctx context.Context, head change.Head) readCopy {
 	began := c.clock()
 	copied, err := c.store.Copy(ctx, head)
 	if !copied.Stamp.Distinct(began) {
-		copied.Stamp = change.Stamp{} // a change that follows may leave the same one
+		copied.Stamp = change.Stamp{} // a later change may leave the same stamp
 	}
 	return readCopy{head, copied, err}
 }
 
-// add adds a session that was read.
+// add stores a copy of a session that was read.
 func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (keep.Saved, error) {
 	return k.Add(ctx, keep.State{
 		Agent: c.agent, Store: c.ID(), Session: r.head.ID, Ref: r.head.Ref, Title: r.head.Title,
@@ -97,9 +98,9 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 	}})
 }
 
-// Copyable returns how many of the sessions of List have copies of their own, or would: all but those that are in the
-// copy of another one, and, if any has one, those without a message. kept has those that have one. Those that are not
-// read until ctx ends count.
+// Copyable returns how many sessions of List have or would have copies of their own: all except sessions that
+// are part of another session's copy and, if any session has a copy, sessions without a message. kept has the
+// sessions with a copy. Sessions that are not read before ctx ends count.
 func (c *Store) Copyable(ctx context.Context, heads []change.Head, kept map[string]bool) (n int) {
 	for _, h := range heads {
 		if _, has := kept[h.ID]; h.ID == "" || !has && c.store.CopiedWith(h) != "" {
@@ -114,20 +115,19 @@ func (c *Store) Copyable(ctx context.Context, heads []change.Head, kept map[stri
 	return n
 }
 
-// A Kept is what became of the copy of one session.
+// A Kept is the outcome of copying one session.
 type Kept struct {
 	Session change.Head
 	Saved   keep.Saved
-	Same    bool  // it has not changed since it was kept
+	Same    bool  // unchanged since its last copy
 	None    error // why it has no copy of its own: see [Store.Keep]
 	Err     error
 }
 
-// KeepAll yields what becomes of the copies of sessions, all of the store if heads is nil. A session that has not
-// changed since it was kept is not read, and neither is a store of which the same is known. With dry, nothing
-// is written, and a session that would be read is yielded as it is. The error is that of the list, or of the
-// copies: then those since some session before are not there. An Err without a session says that sessions may be
-// missing in the list.
+// KeepAll yields the outcome of copying the sessions, all sessions of the store if heads is nil. Sessions and
+// stores without a change since the last copy are not read. With dry nothing is written, and a session that
+// would be read is yielded unread. The error is about the list, or about the copies: then the copies of some
+// earlier sessions are missing too. An Err without a session means that sessions may be missing in the list.
 func (c *Store) KeepAll(
 	ctx context.Context, k *keep.Keep, heads []change.Head, why string, dry bool, yield func(n int, s Kept),
 ) error {
@@ -161,7 +161,7 @@ func (c *Store) KeepAll(
 		heads = slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool { return h.ID == "" })
 	}
 	id := c.ID()
-	stamps := make([][32]byte, len(heads)) // of the latest copies; zero: the session is read in any case
+	stamps := make([][32]byte, len(heads)) // stamps of the latest copies; zero: read the session in any case
 	for i, head := range heads {
 		last, _, err := k.Latest(id, head.ID, head.Ref)
 		if err != nil {
@@ -200,11 +200,10 @@ func (c *Store) KeepAll(
 	return k.Flush()
 }
 
-// errSame says that a session has the stamp with which it was kept.
+// errSame means that a session has the stamp of its last copy.
 var errSame = errors.New("it has not changed")
 
-// readCopies reads the sessions whose stamp is not that of their latest copy. While one is used, the next is
-// read.
+// readCopies reads the sessions whose stamp differs from their latest copy's, one ahead of its consumer.
 func (c *Store) readCopies(ctx context.Context, heads []change.Head, stamps [][32]byte, dry bool) iter.Seq[readCopy] {
 	return func(yield func(readCopy) bool) {
 		ctx, stop := context.WithCancel(ctx)

@@ -9,8 +9,8 @@ import (
 	"mend/txn"
 )
 
-// Sweep removes what mend has beside the store and no entry of the journal needs, and returns how many bytes that was:
-// what forgotten entries have taken away, what was staged, and what a process that was killed has built. With dry it
+// Sweep removes files beside the store that no entry of the journal needs, and returns their size in bytes:
+// files moved away by forgotten entries, staged files, and files built by a killed process. With dry it
 // removes nothing.
 func (c *Store) Sweep(ctx context.Context, dry bool) (freed int64, err error) {
 	id, err := c.journal.ID()
@@ -40,7 +40,7 @@ func (c *Store) Sweep(ctx context.Context, dry bool) (freed int64, err error) {
 	}
 	err = c.writing("", func(j *journal.Journal, st txn.Store) error {
 		pending, err := j.List(journal.Query{State: change.Pending, Limit: 1})
-		if err == nil && len(pending) == 0 { // they need what is staged
+		if err == nil && len(pending) == 0 { // pending entries need the staged files
 			err = st.Discard(ctx, change.Staged{})
 		}
 		return errors.Join(err, sweep(j))
@@ -48,8 +48,8 @@ func (c *Store) Sweep(ctx context.Context, dry bool) (freed int64, err error) {
 	return freed, err
 }
 
-// CheckKept returns an error if the entry cannot be undone because what it took away is not kept whole beside
-// the store.
+// CheckKept returns an error if the entry cannot be undone because the files or rows that it moved away are
+// no longer complete beside the store.
 func (c *Store) CheckKept(ctx context.Context, e change.Entry) error {
 	_, ops, err := c.journal.Show(e.ID)
 	id, errID := c.journal.ID()

@@ -12,19 +12,20 @@ import (
 	"mend/journal"
 )
 
-// A laterChange is a change of the store that is in force and was made after one that is undone.
+// A laterChange is a change of the store that is in force and newer than an undone change.
 type laterChange struct {
 	id, session string
 	records     map[change.Ref]bool
-	removes     bool // it removed the rows of a session that the undone change is about
-	// it changed all that the undone change is about: the database, or a session that the undone change removed
+	removes     bool // it removed the rows of a session of the undone change
+	// it changed everything that the undone change did: the database, or a session that the undone change
+	// removed
 	whole bool
 }
 
-// noRows is the digest that an entry has for rows that it removed.
+// noRows is the digest of an empty list of removed rows.
 var noRows = change.DigestOf(&change.Image{Data: []byte{}, Mode: 0o600})
 
-// later returns the changes that are in force and were made after an entry which the plan undoes, newest first.
+// later returns the changes in force that are newer than an entry which the plan undoes, newest first.
 func (c *Store) later(
 	ctx context.Context, j *journal.Journal, after change.Entry, p change.Plan,
 ) (all []laterChange, err error) {
@@ -33,11 +34,11 @@ func (c *Store) later(
 		return nil, err
 	}
 	undone := change.Entry{Ops: []change.OpInfo{{Ref: p.Ops[0].Ref}}}
-	about := map[string]bool{p.Session: true} // sessions
+	about := map[string]bool{p.Session: true} // the sessions of the plan
 	switch {
 	case undone.Kind() == change.KindRows:
 		about, _, err = c.archivedSessions(ctx, undone)
-	case p.Session == change.NoSession: // it goes along with sessions
+	case p.Session == change.NoSession: // a change that accompanies sessions
 		var op []change.Entry
 		op, err = j.List(journal.Query{Operation: after.Operation})
 		for _, e := range op {
@@ -50,10 +51,10 @@ func (c *Store) later(
 			whole: undone.Kind() == change.KindRows && about[e.Session],
 		}
 		if undone.Kind() == change.KindDatabase || e.Kind() == change.KindDatabase {
-			l.whole = undone.Kind() != change.KindTree && e.Kind() != change.KindTree // not of a folder beside it
+			l.whole = undone.Kind() != change.KindTree && e.Kind() != change.KindTree // except a folder beside the store
 		}
 		var removed map[string]bool
-		// else it is the redo of the same
+		// otherwise it is a redo of the same removal
 		if e.Kind() == change.KindRows && e.Ops[0].Post.Equal(noRows) && e.Ops[0].Ref != p.Ops[0].Ref && err == nil {
 			_, removed, err = c.archivedSessions(ctx, e)
 		}
@@ -65,14 +66,14 @@ func (c *Store) later(
 			l.records[o.Ref] = true
 			file = file || o.Ref.Kind == change.KindSession
 		}
-		l.whole = l.whole || file && e.Store.Kind == "lines" && e.Session == p.Session // which has the lines, too
+		l.whole = l.whole || file && e.Store.Kind == "lines" && e.Session == p.Session // these include the lines
 		all = append(all, l)
 	}
 	return all, err
 }
 
-// archivedSessions returns the sessions that the rows of an entry's archive belong to, and those that went with them;
-// none if the archive is no longer kept.
+// archivedSessions returns the sessions whose rows are in an entry's archive, and those of them that were
+// removed entirely; none if the archive no longer exists.
 func (c *Store) archivedSessions(ctx context.Context, e change.Entry) (all, removed map[string]bool, err error) {
 	if kept := c.store.KeptFiles(""); kept != nil && kept.Keeps(e.Ops[0]) {
 		all, removed, err = kept.ArchivedSessions(ctx, e.Ops[0].Ref)
@@ -80,8 +81,8 @@ func (c *Store) archivedSessions(ctx context.Context, e change.Entry) (all, remo
 	return all, removed, err
 }
 
-// RowsLeftOut returns how many rows an undo of cleaned rows did not bring back, because their session was deleted. The
-// archive has them.
+// RowsLeftOut returns how many rows an undo of cleaned rows did not restore because their session was
+// deleted. They are still in the archive.
 func (c *Store) RowsLeftOut(ctx context.Context, undo change.Entry) (int64, error) {
 	if kept := c.store.KeptFiles(""); kept != nil && undo.Kind() == change.KindRows &&
 		undo.Cause.Kind == change.CauseUndo {
@@ -90,8 +91,8 @@ func (c *Store) RowsLeftOut(ctx context.Context, undo change.Entry) (int64, erro
 	return 0, nil
 }
 
-// checkOrder returns an error if an undo would lose something without a conflict while a later change is in force:
-// rows whose sessions that change took away, or the project that they name.
+// checkOrder returns an error if an undo would silently lose data while a later change is in force: rows
+// whose sessions that change removed, or the project that they refer to.
 func checkOrder(newest change.Entry, p change.Plan, later []laterChange) error {
 	if p.Cause.Kind != change.CauseUndo || p.Ops[0].Ref.Kind != change.KindRows && p.Session != change.NoSession {
 		return nil
@@ -105,9 +106,9 @@ func checkOrder(newest change.Entry, p change.Plan, later []laterChange) error {
 	return nil
 }
 
-// checkAgain returns an error if a later change that is in force wrote a record again, though the record is as the
-// undone change left it: the session that was removed, restored and removed again. That later change could not be
-// undone after this undo.
+// checkAgain returns an error if a later change in force wrote a record again, even if the record is as the
+// undone change left it: a session that was removed, restored and removed again. After this undo, that later
+// change could not be undone.
 func checkAgain(j *journal.Journal, newest change.Entry, p change.Plan) error {
 	es, err := j.List(journal.Query{
 		State: change.Committed, Undone: new(false), Store: &newest.Store, Session: p.Session, After: newest.Seq,
@@ -161,7 +162,7 @@ func undoFirst(id string, err error) error {
 	}
 }
 
-// nameLater adds to an error why a plan cannot be made the later changes that are the reason.
+// nameLater adds the later changes that prevent a plan to its error.
 func nameLater(err error, p change.Plan, later []laterChange) error {
 	if conflict, ok := errors.AsType[*change.ConflictError](err); ok {
 		for i, c := range conflict.Conflicts {
@@ -182,11 +183,11 @@ func nameLater(err error, p change.Plan, later []laterChange) error {
 	return err
 }
 
-// checkProject returns an error if an undo removes a project that a session still belongs to, or needs again when a
-// later change is undone: the session would refer to nothing. By force a project goes that mend gave to no session: it
-// may have been missing before the change, too.
+// checkProject returns an error if an undo removes a project that a session belongs to, or would belong to
+// after the undo of a later change: the session would refer to nothing. With force, a project is removed that
+// mend gave to no session, because it may have been missing before the change, too.
 func (c *Store) checkProject(ctx context.Context, j *journal.Journal, p change.Plan) error {
-	removed, own := "", map[string]bool{} // sessions that the plan changes
+	removed, own := "", map[string]bool{} // sessions changed by the plan
 	for _, o := range p.Ops {
 		switch {
 		case o.Ref.Kind == change.KindSession:

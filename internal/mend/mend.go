@@ -20,32 +20,28 @@ import (
 // Agents are the agents whose stores can be opened.
 type Agents []agent.Agent
 
-// Options say which store and which journal. Except for Agents, the zero value means
-// those of the user: the store that an agent of the list finds first, and its journal.
+// Options select a store and a journal. Except for Agents, the zero value means the user's own: the store
+// that an agent of the list finds first, and its journal.
 type Options struct {
 	Agents       Agents
 	Store        string   // a path in or above the store; "" to look for it
 	Layout       string   // of the store; "" to find it by looking
-	Journal      *Journal // nil for that of the user
+	Journal      *Journal // nil for the user's journal
 	Cache        string   // the folder of the scan cache; "" for $XDG_CACHE_HOME/mend
 	AgentVersion string   // of the agent that will read the store; "" for the newest that wrote to it
 
-	// Thinking says whether the model is asked to think in the next request; nil
-	// for what the session shows.
+	// Thinking sets whether the next request has thinking turned on; nil means as in the session.
 	Thinking *bool
-	// Provider is the API that is asked next, as its agent names it; "" for what the agent
-	// will ask.
+	// Provider is the API of the next request, under its agent's name for it; "" means as in the session.
 	Provider string
-	// AllSettings judges other versions of the agent and switched thinking, too; see
-	// [repair.Options].
+	// AllSettings also judges other versions of the agent and switched thinking; see [repair.Options].
 	AllSettings bool
 
-	// Now returns the time, which says whether a session is busy and dates entries; nil
-	// for the system's clock.
+	// Now returns the time, which dates entries and determines whether a session is busy; nil for the
+	// system's clock.
 	Now func() time.Time
-	// Note, if not nil, is called with a sentence for the user: what a change cannot
-	// guarantee on the store's file system, or what another program wrote so late that
-	// no entry has it.
+	// Note, if not nil, is called with a sentence for the user: a guarantee that the store's file system
+	// cannot give, or a late write by another program that no entry contains.
 	Note func(string)
 }
 
@@ -62,14 +58,14 @@ type Store struct {
 	pass   *pass                  // of [Store.Cached]; nil for a new one with each scan
 }
 
-// listed is what the list of sessions shows about the store and the machine.
+// listed has facts about the store and the machine from the list of sessions.
 type listed struct {
 	sessions   int    // -1 before the first list
 	newest     string // the newest version of the agent in any of them
-	wrongClock bool   // see [Store.Sessions]; once set it stays
+	wrongClock bool   // see [Store.Sessions]; never reset
 }
 
-// A lastList is what the last list showed. It is safe for concurrent use.
+// A lastList has the facts of the last list. It is safe for concurrent use.
 type lastList struct {
 	mu sync.Mutex
 	listed
@@ -81,8 +77,8 @@ func (l *lastList) get() listed {
 	return l.listed
 }
 
-// update notes what a list of sessions shows. It reports whether the clock of the machine
-// is wrong and was not known to be.
+// update evaluates a list of sessions. It reports whether the machine's clock is found to be wrong for the
+// first time.
 func (l *lastList) update(heads []change.Head, wrongClock bool) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,8 +88,8 @@ func (l *lastList) update(heads []change.Head, wrongClock bool) (news bool) {
 	return news
 }
 
-// Open finds the store. It writes nothing. The error wraps
-// [ErrNoStore] if there is none, and is otherwise that of the store.
+// Open finds the store. It writes nothing. The error wraps [ErrNoStore] if there is none; otherwise it is the
+// store's.
 func Open(o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -110,7 +106,7 @@ func Open(o Options) (*Store, error) {
 	}, nil
 }
 
-// Classes returns the classes of faults that a user can ask for by name, of all agents.
+// Classes returns the classes of findings that a user can name, of all agents.
 func (as Agents) Classes() []repair.Class {
 	var all []repair.Class
 	for _, a := range as {
@@ -130,15 +126,15 @@ func (c *Store) ID() change.StoreID {
 	return id
 }
 
-// Changeable returns why nothing in the store may be changed; nil if it may.
+// Changeable returns the reason if nothing in the store may be changed, else nil.
 func (c *Store) Changeable(ctx context.Context) error { return c.store.Changeable(ctx) }
 
-// Reader returns what the agent says of the store, without the options, the cache and the journal.
+// Reader returns the agent's view of the store, without options, cache and journal.
 func (c *Store) Reader() agent.Reader { return c.store }
 
-// Sessions lists the sessions of the store without their messages, newest first. If many
-// of them are dated in the future, the machine's clock is probably wrong: the store notes
-// that once, and from then on no message counts as dated in the future.
+// Sessions lists the sessions of the store without their messages, newest first. If many of them are dated in
+// the future, the machine's clock is probably wrong: the store then sends one note, and from then on no
+// message counts as dated in the future.
 func (c *Store) Sessions(ctx context.Context) ([]change.Head, error) {
 	list := c.list
 	if c.pass != nil {
@@ -157,16 +153,16 @@ func (c *Store) Sessions(ctx context.Context) ([]change.Head, error) {
 	return heads, nil
 }
 
-// The clock of the machine counts as wrong if at least manyAhead sessions are dated in the
-// future, or several that outnumber those of the last month.
+// The machine's clock counts as wrong if at least manyAhead sessions are dated in the future, or several that
+// outnumber the sessions of the last month.
 const (
 	month     = 30 * 24 * time.Hour
 	manyAhead = 10
-	clockStep = 2 * time.Minute // by which the clocks of two machines may differ
+	clockStep = 2 * time.Minute // the difference between two machines' clocks that is tolerated
 )
 
-// sessionsAhead returns how many of the sessions are dated in the future, 0 if they are so
-// few that the machine's clock may be right.
+// sessionsAhead returns how many sessions are dated in the future, 0 if they are so few that the machine's
+// clock may be right.
 func sessionsAhead(heads []change.Head, now time.Time) int {
 	ahead, recent := 0, 0
 	for i := range heads {
@@ -192,8 +188,8 @@ func (c *Store) repairOptions() repair.Options {
 	}
 }
 
-// withOptions returns the request with the options of the store, except that it keeps a
-// version of its own, and the model.
+// withOptions returns the request with the options of the store; a version in the request takes precedence,
+// and it keeps its model.
 func (c *Store) withOptions(r repair.Request) repair.Request {
 	version, model := r.Version, r.Model
 	r.Options = c.repairOptions()
@@ -211,8 +207,8 @@ func newestVersion(heads []change.Head) string {
 	return newest
 }
 
-// writing runs f with the journal open for writing, and with the transactions of the store
-// for changes of that journal. version is that of the agent, "" for the one that the store knows.
+// writing runs f with the journal open for writing, and with the store's transactions for that journal.
+// version is the agent's, "" for the store's.
 func (c *Store) writing(version string, f func(*journal.Journal, txn.Store) error) error {
 	by := c.journal.Actor
 	by.Agent, by.AgentVersion = c.agent, cmp.Or(version, c.agentVersion())

@@ -17,28 +17,28 @@ import (
 	"mend/repair"
 )
 
-// A Move is planned for the sessions of a folder in one store.
+// A Move assigns the sessions of a folder in one store to another folder.
 type Move struct {
-	Sessions []agent.Relocation // that go, each with its new folder
-	Stay     []change.Head      // of the folder that was made at the old place since
+	Sessions []agent.Relocation // the sessions to move, each with its new folder
+	Stay     []change.Head      // the sessions of a new folder at the old path
 	Unread   error              // sessions of the folder may be missing, see [Store.CheckListed]
-	Plans    int                // how many there are; 0 if all belong to their new folder already
-	Going    int                // how many of these are of a session
+	Plans    int                // the number of plans; 0 if all sessions already belong to their new folder
+	Going    int                // how many of these are about a session
 
-	// Each makes the plans, and calls f with one after the other: only one is in memory.
+	// Each makes the plans one at a time and calls f with each: only one is in memory.
 	Each func(ctx context.Context, f func(change.Plan) error) error
 }
 
-// ProposeMove plans that the sessions of a folder, and of those below it, belong to another one. It reads
-// only: [Store.Apply] carries the plans of Each out, after [Journal.Join]. What is below the old folder goes to the
-// same place below the new one, or to the nearest folder above that exists. If the old folder was made again
-// after some of the sessions were begun, the later ones stay. The error wraps [repair.ErrBusy] if an agent
-// uses one of them and force is not set.
+// ProposeMove plans to assign the sessions of a folder, and of its subfolders, to another one. It reads only:
+// [Store.Apply] applies the plans of Each, after [Journal.Join]. A subfolder maps to the same path below the
+// new folder, or to the nearest parent that exists. If the old folder was created again after some of the
+// sessions began, the later ones stay. The error wraps [repair.ErrBusy] if an agent uses one of them and
+// force is not set.
 func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m Move, err error) {
 	m.Each = func(context.Context, func(change.Plan) error) error { return nil }
 	to = filepath.Clean(to)
 	seen := c.seen()
-	c.store.Refresh() // of an earlier question nothing counts: which processes run
+	c.store.Refresh() // forget which processes ran earlier
 	if err := c.Changeable(ctx); err != nil {
 		return m, err
 	}
@@ -93,9 +93,10 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 	return m, err
 }
 
-// whyBusy returns which process uses a session, "" for none. A session that cannot be read is not in use.
+// whyBusy returns the reason why a session counts as in use, "" if it does not. A session that cannot be read
+// is not in use.
 func (c *Store) whyBusy(ctx context.Context, head change.Head) string {
-	if !c.store.Busy(ctx, head, true) { // it need not be read
+	if !c.store.Busy(ctx, head, true) { // no need to read it
 		return ""
 	}
 	s, err := c.store.Case(ctx, head, repair.Request{Options: c.repairOptions()})
@@ -105,7 +106,8 @@ func (c *Store) whyBusy(ctx context.Context, head change.Head) string {
 	return s.Busy
 }
 
-// leave takes out the sessions that were begun after the old folder was made, if others were begun before.
+// leave keeps the sessions that began after the old folder was created again out of the move, if others began
+// before.
 func (m *Move) leave(born time.Time) {
 	later := func(r agent.Relocation) bool {
 		return !born.IsZero() && time.UnixMilli(r.Head.Created).After(born)
@@ -121,7 +123,7 @@ func (m *Move) leave(born time.Time) {
 	})
 }
 
-// within returns where a path is below a folder, and whether it is the folder or below it.
+// within returns the path relative to a folder, and whether it is the folder or below it.
 func within(folder, path string) (rest string, in bool) {
 	if path == "" || !filepath.IsAbs(path) {
 		return "", false
@@ -130,7 +132,7 @@ func within(folder, path string) (rest string, in bool) {
 	return rest, err == nil && filepath.IsLocal(rest)
 }
 
-// isBelow reports whether a path is in the new folder, which is below the old one: it is there already.
+// isBelow reports whether a path is already in the new folder, if that is below the old one.
 func isBelow(from, to, path string) bool {
 	_, nested := within(from, to)
 	_, in := within(to, path)
@@ -146,16 +148,16 @@ func nearest(to, rest string) string {
 	}
 }
 
-// A GoneFolder is a folder in which sessions were begun and that does not exist any more.
+// A GoneFolder is a missing folder of sessions.
 type GoneFolder struct {
 	Folder    string
-	Sessions  int // of it and of those below
+	Sessions  int // of the folder and its subfolders
 	Newest    int64
-	Proposals place.Candidates // where it may be now, best first
+	Proposals place.Candidates // possible new folders, best first
 }
 
-// aliases returns the ways in which agents may have stored the path of a folder: as it is, and with the
-// links above it followed.
+// aliases returns the paths under which agents may have stored a folder: the given one, and with links
+// resolved.
 func aliases(folder string) []string {
 	folder = filepath.Clean(folder)
 	for above := filepath.Dir(folder); ; above = filepath.Dir(above) {
@@ -169,14 +171,14 @@ func aliases(folder string) []string {
 	}
 }
 
-// An owned is a session of one of several stores.
+// An owned is a session with the index of its store.
 type owned struct {
 	change.Head
 	store int
 }
 
-// sessionsOfGone returns the sessions of all stores that have lost their folders, and for each folder of a session whether it is
-// gone.
+// sessionsOfGone returns the sessions of all stores whose folders are missing, and for each folder of a
+// session whether it is.
 func sessionsOfGone(ctx context.Context, stores []*Store) (gone []owned, isGone map[string]bool, unread []error) {
 	isGone = map[string]bool{}
 	for i, c := range stores {
@@ -199,9 +201,9 @@ func sessionsOfGone(ctx context.Context, stores []*Store) (gone []owned, isGone 
 	return gone, isGone, unread
 }
 
-// GoneFolders lists the folders of sessions of all stores that are gone, the one used last first. One that
-// is below another is part of that. here is the folder that the user is in. unread is the error of stores that cannot
-// be read, and of sessions that may be missing.
+// GoneFolders lists the missing folders of the sessions of all stores, the last used first. A folder below
+// another missing one is part of it. here is the user's current folder. unread has the errors of stores that
+// cannot be read, and of sessions that may be missing.
 func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneFolder, unread []error) {
 	type project struct {
 		id    string
@@ -215,7 +217,7 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 		}
 	}
 	slices.Sort(known)
-	// what is below a folder follows it
+	// subfolders sort directly after their folder
 	inOrder := func(folder string) string { return strings.ReplaceAll(folder, string(filepath.Separator), "\x00") }
 	slices.SortStableFunc(gone, func(a, b owned) int {
 		return strings.Compare(inOrder(a.Directory), inOrder(b.Directory))
@@ -224,7 +226,7 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 	for len(gone) > 0 && ctx.Err() == nil {
 		f := GoneFolder{Folder: gone[0].Directory}
 		n := 0
-		var projects []owned // the newest session of each
+		var projects []owned // the newest session of each project
 		at := map[project]int{}
 		for n < len(gone) {
 			o := gone[n]
@@ -251,7 +253,7 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 			if i < 0 {
 				return 0
 			}
-			return len(stores) - projects[i].store // the first agent says it of the first commit
+			return len(stores) - projects[i].store // the first agent decides about the first commit
 		}})
 		all = append(all, f)
 	}

@@ -10,17 +10,18 @@ import (
 	"mend/journal"
 )
 
-// Owns reports whether an entry is about this store: it was made at its path, or at another one
-// from which the store was moved or renamed. A store that was moved is known by its inode, by a record that
-// holds what the entry says, or by what is kept beside it for the entry, and by the fact that it is not at the
-// former path any more. So a copy is another store while the original is in its place.
+// Owns reports whether an entry is about this store: it was made at this path, or at another path from which
+// the store was moved or renamed. A moved store is recognised by its inode, by a record with the content in
+// the entry, or by files kept beside it for the entry, and by its absence from the former path. So a copy is
+// another store while the original exists.
 func (c *Store) Owns(ctx context.Context, e change.Entry) bool {
 	owns, _ := c.owns(ctx, e)
 	return owns
 }
 
-// owns is Owns. If that is false, likely reports whether every record is as the entry left it, or as it was before,
-// and the store of the entry is gone: as in many a store, if the entry removed all that it was about.
+// owns is Owns. If that is false, likely reports whether every record is as the entry left it, or as before
+// the entry, and the store of the entry is missing. This fits many stores if the entry removed all its
+// records.
 func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 	own := c.store.ID()
 	if e.Store.Same(own) || e.Store.Kind != own.Kind {
@@ -34,19 +35,19 @@ func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 	return known && !at, all && !at
 }
 
-// knows reports whether the store has something that shows that an entry is about it, whether it has the inode of the
-// entry's store, and whether all records of the entry are as before it or after it.
+// knows reports whether the store shows that an entry is about it, whether it has the inode of the entry's
+// store, and whether all records of the entry are as before it or after it.
 func (c *Store) knows(ctx context.Context, e change.Entry) (known, same, all bool) {
 	own := c.store.ID()
 	some, all := c.holds(ctx, e)
-	// which has another file since
+	// a database has been exchanged since
 	same = e.Store.Ino != 0 && e.Store.Dev == own.Dev && e.Store.Ino == own.Ino && e.Kind() != change.KindDatabase
 	kept := c.store.KeptFiles("")
 	return some || kept != nil && slices.ContainsFunc(e.Ops, kept.Keeps) || same && (all || c.has(ctx, e.Session)), same,
 		all
 }
 
-// holds reports whether some record of the entry holds what it held before or after, and whether
+// holds reports whether some record of the entry has its content from before or after the entry, and whether
 // all do.
 func (c *Store) holds(ctx context.Context, e change.Entry) (some, all bool) {
 	ops := make([]change.Op, len(e.Ops))
@@ -71,8 +72,8 @@ func (c *Store) has(ctx context.Context, id string) bool {
 	return err == nil
 }
 
-// isAt reports whether the store of an entry is still where the entry was made: there is a store
-// that has the session or shows otherwise that the entry is about it, or one that cannot be read.
+// isAt reports whether the store of an entry is still at the entry's path: a store there has the session,
+// shows otherwise that the entry is about it, or cannot be read.
 func (o Options) isAt(ctx context.Context, e change.Entry) bool {
 	o.Store, o.Layout, o.Note = e.Store.Root, "", nil
 	c, err := Open(o)
@@ -83,7 +84,7 @@ func (o Options) isAt(ctx context.Context, e change.Entry) bool {
 	return c.store.ID().Same(e.Store) && (known || c.has(ctx, e.Session))
 }
 
-// Owned returns those of the entries that are about this store.
+// Owned returns the entries that are about this store.
 func (c *Store) Owned(ctx context.Context, es []change.Entry) []change.Entry {
 	return slices.DeleteFunc(slices.Clone(es), func(e change.Entry) bool { return !c.Owns(ctx, e) })
 }

@@ -24,10 +24,10 @@ func (e *AmbiguousNameError) Error() string {
 // Failure returns the exit code and the hint of [ErrNoSession].
 func (e *AmbiguousNameError) Failure() (fail.Code, string) { return fail.Of(ErrNoSession) }
 
-// Named returns the index of the session that a user names, of heads, which are newest first: by its id or the start
-// of it, by its title or a part of it in upper or lower case, as "." for the newest of the folder dir (see [Here]), or
-// as "@" for the newest of all. The first of these that fits any session counts. The error wraps [ErrNoSession] if
-// none fits, and is an [*AmbiguousNameError] if several do.
+// Named returns the index in heads, which are newest first, of the session that a user names: by its id or
+// the start of it, by its title or a part of it in upper or lower case, as "." for the newest of the folder
+// dir (see [Here]), or as "@" for the newest of all. The first of these that fits any session counts. The
+// error wraps [ErrNoSession] if none fits, and is an [*AmbiguousNameError] if several do.
 func Named(heads []change.Head, name, dir string) (int, error) {
 	switch name {
 	case "":
@@ -60,7 +60,7 @@ func Named(heads []change.Head, name, dir string) (int, error) {
 		if len(found) == 0 {
 			continue
 		}
-		// The session that all others are subagents of: their ids are its id, a dot, and more.
+		// The parent of all others: the ids of its subagents are its id, a dot, and more.
 		main := slices.MinFunc(found, func(a, b int) int { return cmp.Compare(len(heads[a].ID), len(heads[b].ID)) })
 		if !slices.ContainsFunc(found, func(i int) bool {
 			return i != main && !strings.HasPrefix(heads[i].ID, heads[main].ID+".")
@@ -72,8 +72,8 @@ func Named(heads []change.Head, name, dir string) (int, error) {
 	return 0, fmt.Errorf("%w: %q", ErrNoSession, name)
 }
 
-// Here returns which sessions are of a folder: those that were started in it, or if there are
-// none, in the nearest folder above that has any, except the root.
+// Here returns a function that reports whether a session is of a folder: sessions that began in it or, if
+// there are none, in the nearest parent folder that has any, except the root.
 func Here(heads []change.Head, dir string) func(change.Head) bool {
 	has := map[string]bool{}
 	for _, h := range heads {
@@ -84,7 +84,7 @@ func Here(heads []change.Head, dir string) func(change.Head) bool {
 	for !has[at] && at != filepath.Dir(at) {
 		at = filepath.Dir(at)
 	}
-	if at != filepath.Dir(at) { // the root is above everything
+	if at != filepath.Dir(at) { // not the root
 		dir = at
 	}
 	return func(h change.Head) bool { return h.Directory != "" && folderOf(h) == dir }

@@ -8,17 +8,16 @@ import (
 	"mend/journal"
 )
 
-// Newest returns what "undo" takes back if the user names nothing: of the newest operation that is in force and is no
-// undo, the entries that are wanted, newest first; none if there is none. An entry is in force if it is committed and
-// not undone. A redo is in force as long as all that it applied again is; if a part of that was undone alone, the rest
-// is what undo takes back. A pending entry counts as well: its outcome has to be known first. An entry without undo
-// data is passed over.
+// Newest returns what "undo" reverts by default: the wanted entries of the newest operation that is in force
+// and is not an undo, newest first; none if there is none. An entry is in force if it is committed and not
+// undone. A redo is in force as long as everything that it applied again is; if a part of that was undone
+// alone, undo reverts the rest. A pending entry counts, because its outcome must be known first. An entry
+// without undo data is skipped.
 func (l *Journal) Newest(wanted func(change.Entry) bool) ([]change.Entry, error) {
 	return l.newest(wanted, inForce)
 }
 
-// NewestUndo returns the entries of the newest operation of undos that is in force, those that are wanted, newest
-// first.
+// NewestUndo returns the wanted entries of the newest operation in force that is an undo, newest first.
 func (l *Journal) NewestUndo(wanted func(change.Entry) bool) ([]change.Entry, error) {
 	return l.newest(wanted, func(_ *journal.Journal, e change.Entry) ([]change.Entry, error) {
 		if e.State != change.Committed || !e.IsUndo() || e.Cause.Partial {
@@ -28,8 +27,8 @@ func (l *Journal) NewestUndo(wanted func(change.Entry) bool) ([]change.Entry, er
 	})
 }
 
-// newest returns the entries of the newest operation that find finds, newest first. find is called for entries that
-// are not undone.
+// newest returns the entries of the newest operation for which find returns any, newest first. find is called
+// for entries that are not undone.
 func (l *Journal) newest(
 	wanted func(change.Entry) bool, find func(*journal.Journal, change.Entry) ([]change.Entry, error),
 ) (found []change.Entry, err error) {
@@ -61,8 +60,8 @@ func (l *Journal) newest(
 	return found, err
 }
 
-// inForce returns an entry if it is in force and no undo, of a redo that is in force in part what it applied again;
-// nothing for others.
+// inForce returns the entry if it is in force and not an undo, for a redo that is partly in force the entries
+// that it applied again, and otherwise nothing.
 func inForce(j *journal.Journal, e change.Entry) ([]change.Entry, error) {
 	switch {
 	case e.State == change.Pending:

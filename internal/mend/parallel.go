@@ -7,12 +7,11 @@ import (
 	"sync"
 )
 
-// resultsAhead is how many results for each worker may wait for an earlier one.
+// resultsAhead is how many results per worker may wait for an earlier one.
 const resultsAhead = 8
 
-// mapOrdered calls f for each item, for as many at once as there are processors, and
-// yields the results in the order of items. The sequence ends early when ctx does. When it has ended, no call of
-// f is left.
+// mapOrdered calls f for each item, in as many goroutines as there are processors, and yields the results in
+// the order of items. The sequence ends early when ctx does. When it has ended, no call of f is running.
 func mapOrdered[T, R any](ctx context.Context, items []T, f func(context.Context, T) R) iter.Seq[R] {
 	return func(yield func(R) bool) {
 		ctx, stop := context.WithCancel(ctx)
@@ -20,7 +19,7 @@ func mapOrdered[T, R any](ctx context.Context, items []T, f func(context.Context
 		defer wg.Wait()
 		defer stop()
 		workers := runtime.GOMAXPROCS(0)
-		results := make(chan chan R, workers*resultsAhead) // of each item the channel on which its result is sent
+		results := make(chan chan R, workers*resultsAhead) // for each item, the channel of its result
 		wg.Go(func() {
 			defer close(results)
 			slots := make(chan bool, workers)

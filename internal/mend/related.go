@@ -10,23 +10,23 @@ import (
 	"mend/repair"
 )
 
-// Related are the entries that changed records of an entry before and after it, the nearest first. Of
-// each there are at most maxRelated.
+// Related has the entries that changed records of an entry before and after it, the nearest first, at most
+// maxRelated each.
 type Related struct{ Follows, Again []change.Entry }
 
 const maxRelated = 100
 
-// Related returns what is related to the entries, by their ids. Aborted entries changed nothing.
+// Related returns the related entries of each entry, by its id. Aborted entries changed nothing.
 func (l *Journal) Related(es []change.Entry) (map[string]Related, error) {
 	q := journal.Query{Sessions: map[string]bool{}}
 	for _, e := range es {
 		q.Sessions[e.Session] = true
 		if slices.ContainsFunc(e.Ops, func(op change.OpInfo) bool { return op.Ref.Kind == change.KindProject }) {
-			q = journal.Query{} // sessions share such a record
+			q = journal.Query{} // several sessions share such a record
 			break
 		}
 	}
-	if len(q.Sessions) == 1 { // it has an index
+	if len(q.Sessions) == 1 { // the index covers one session
 		q = journal.Query{Session: es[0].Session}
 	}
 	all, damage := l.Log(q)
@@ -38,7 +38,7 @@ func (l *Journal) Related(es []change.Entry) (map[string]Related, error) {
 		wanted[e.ID] = true
 	}
 	related := map[string]Related{}
-	for id, again := range touchedBefore(all, wanted) { // the newest first: what comes before it is later
+	for id, again := range touchedBefore(all, wanted) { // newest first: an entry that comes before in the list is later
 		related[id] = Related{Again: again}
 	}
 	slices.Reverse(all)
@@ -48,14 +48,14 @@ func (l *Journal) Related(es []change.Entry) (map[string]Related, error) {
 	return related, nil
 }
 
-// touchedBefore returns for each wanted entry those before it in the list that changed one of its records,
-// the nearest first.
+// touchedBefore returns for each wanted entry the entries before it in the list that changed one of its
+// records, the nearest first.
 func touchedBefore(all []change.Entry, wanted map[string]bool) map[string][]change.Entry {
 	type record struct {
 		store change.StoreID
 		ref   change.Ref
 	}
-	touched := map[record][]int{} // the places of the last entries
+	touched := map[record][]int{} // the indices of the last entries
 	found := map[string][]change.Entry{}
 	for i, e := range all {
 		if e.State == change.Aborted {
@@ -74,27 +74,27 @@ func touchedBefore(all []change.Entry, wanted map[string]bool) map[string][]chan
 		before = slices.Compact(before)
 		for _, n := range slices.Backward(before[max(0, len(before)-maxRelated):]) {
 			other := all[n]
-			other.Ops = nil // they are not needed
+			other.Ops = nil // not needed
 			found[e.ID] = append(found[e.ID], other)
 		}
 	}
 	return found
 }
 
-// An Effect is what the records of an entry hold now, and what the same change would do now. It is computed
-// from the store.
+// An Effect compares an entry with the current records, and has the effect of repeating its change. It is
+// computed from the store.
 type Effect struct {
-	Holds, Before, Other int // records that hold what the entry wrote, what was there before it, or something else
+	Holds, Before, Other int // the number of records with the content after the entry, before it, or another content
 
-	// Planned says that the change was planned again: Changes is how many of its own records it would change. Refused is
-	// why it cannot be planned.
+	// Planned means that the change was planned again: Changes is how many of its own records it would
+	// change. Refused is the reason if it cannot be planned.
 	Planned bool
 	Changes int
 	Refused error
 }
 
-// Effect computes what the records of an entry of this store hold now, and plans the same change again. It reads
-// only.
+// Effect compares the records of an entry of this store with their current content, and plans the same change
+// again. It reads only.
 func (c *Store) Effect(ctx context.Context, e change.Entry) (x Effect, err error) {
 	refs := make([]change.Ref, len(e.Ops))
 	for i, op := range e.Ops {
@@ -116,7 +116,7 @@ func (c *Store) Effect(ctx context.Context, e change.Entry) (x Effect, err error
 	}
 	ops, err := c.planAgain(ctx, e)
 	switch {
-	case errors.Is(err, errors.ErrUnsupported): // for this kind the records say it all
+	case errors.Is(err, errors.ErrUnsupported): // for this kind the records are enough
 	case err != nil && !errors.Is(err, ErrNothingToDo):
 		x.Refused = err
 	default:
@@ -143,14 +143,14 @@ func (c *Store) planAgain(ctx context.Context, e change.Entry) ([]change.Op, err
 			failure := c.ParseAPIError([]byte(e.Cause.Text))
 			r.Error, r.Classes = &failure, nil
 		} else if len(r.Classes) == 0 {
-			return nil, errors.ErrUnsupported // an entry of an earlier version does not say what it fixed
+			return nil, errors.ErrUnsupported // entries of earlier versions do not contain their findings
 		}
 		head, err := c.Session(ctx, e.Session)
 		if err != nil {
 			return nil, err
 		}
 		result, err := c.ProposeRepair(ctx, head, r)
-		return slices.DeleteFunc(result.Plan.Ops, func(op change.Op) bool { // other records may have the same fault
+		return slices.DeleteFunc(result.Plan.Ops, func(op change.Op) bool { // other records may have the same finding
 			return !slices.ContainsFunc(e.Ops, func(own change.OpInfo) bool { return own.Ref == op.Ref })
 		}), err
 	default:

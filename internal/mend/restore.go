@@ -20,20 +20,21 @@ import (
 	"mend/undo"
 )
 
-// How a session is that can be brought back, besides how its agent shows it ([repair.Shown]).
+// The states of a restorable session, besides the ones in which its agent may show it ([repair.Shown]).
 const (
-	Deleted   = "deleted"   // the agent has nothing of it
-	Shortened = "shortened" // it has fewer messages, parts or files than were kept
-	Replaced  = "replaced"  // it has other messages than were kept
-	Elsewhere = "elsewhere" // another store of the agent has it, which the agent does not read
+	Deleted   = "deleted"   // the agent no longer has it
+	Shortened = "shortened" // it has fewer messages, parts or files than a copy
+	Replaced  = "replaced"  // it has other messages than a copy
+	Elsewhere = "elsewhere" // it is in another store of the agent, which the agent does not read
 
-	PromptsOnly = "prompts only" // the agent deleted it, and only what its user typed is left
+	PromptsOnly = "prompts only" // the agent deleted it, and only the user's prompts are left
 )
 
-// keptBefore is why a session is kept that a restore replaces. Such a state is not restored by itself.
+// keptBefore is the reason of a copy made before a restore replaces a session. Such a state is restored only
+// by name.
 const keptBefore = "before restore"
 
-// A Restorable is a session that can be brought back.
+// A Restorable is a session that can be restored.
 type Restorable struct {
 	Session change.Head // of the list, or of when it was kept
 	State   string      // how it is now: of [repair.Shown], or Deleted, Shortened or Replaced
@@ -45,7 +46,7 @@ type Restorable struct {
 	Missing int         // how many records of Kept are gone or empty, as far as it was compared
 }
 
-// Time returns when what is restored was: when the session was kept, or used last.
+// Time returns the time of the restored state: when it was copied, or when the session was last used.
 func (r *Restorable) Time() time.Time {
 	if r.Kept != nil {
 		return r.Kept.Time
@@ -53,9 +54,9 @@ func (r *Restorable) Time() time.Time {
 	return time.UnixMilli(max(r.Session.Updated, r.Session.Created))
 }
 
-// Restorables lists the sessions of the store that can be brought back, newest first: those that are not
-// shown, and those that lack what was kept in k, which may be nil. It reads only. With sessions that cannot be
-// read it returns an error, and the others.
+// Restorables lists the sessions of the store that can be restored, newest first: hidden ones, and those that
+// lack content of a copy in k, which may be nil. It reads only. If sessions cannot be read it returns an
+// error, and the others.
 func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable, err error) {
 	cached := c.Cached()
 	heads, err := cached.Sessions(ctx)
@@ -119,7 +120,7 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 	return all, errors.Join(errs...)
 }
 
-// newest returns the newest state that is restored if the user names none; nil for none.
+// newest returns the newest state that is restored by default; nil for none.
 func newest(states []keep.State) *keep.State {
 	if i := slices.IndexFunc(states, isRestored); i >= 0 {
 		return &states[i]
@@ -127,9 +128,10 @@ func newest(states []keep.State) *keep.State {
 	return nil
 }
 
-// lastWhole returns the state of a session to restore that is gone: the newest, or the one with the most messages
-// if the newest has nothing that this one lacks: then it was cut. What the user took back, and went on from, stays
-// away. A session without a complete state has the incomplete one with the most messages. It returns nil for none.
+// lastWhole returns the state to restore for a missing session: the newest, or the one with the most messages
+// if the newest is a mere prefix of it, so that the session was cut. Messages that the user took back before
+// continuing stay away. If no state is complete, the incomplete one with the most messages is returned, nil
+// if there is none.
 func lastWhole(ctx context.Context, k *keep.Keep, states []keep.State) *keep.State {
 	last, most := newest(states), fullest(states, isRestored)
 	if last == nil {
@@ -153,8 +155,8 @@ func lastWhole(ctx context.Context, k *keep.Keep, states []keep.State) *keep.Sta
 	return most
 }
 
-// fullest returns the state with the most messages of those that are wanted, the newest of several; nil for none.
-// States are newest first: one that continues an older one has all that the older one has.
+// fullest returns the wanted state with the most messages, the newest of several; nil for none. States are
+// newest first, and a state that continues an older one has all its messages.
 func fullest(states []keep.State, wanted func(keep.State) bool) (best *keep.State) {
 	for i := range states {
 		if s := &states[i]; wanted(*s) && (best == nil || s.Messages > best.Messages) {
@@ -164,13 +166,12 @@ func fullest(states []keep.State, wanted func(keep.State) bool) (best *keep.Stat
 	return best
 }
 
-// restorable reports whether a session of the list can be brought back. states are those that were kept of
-// it, newest first.
+// restorable reports whether a listed session can be restored. states are its copies, newest first.
 func (c *Store) restorable(
 	ctx context.Context, k *keep.Keep, f Finding, states []keep.State,
 ) (Restorable, bool, error) {
 	shown := repair.ShownBy(slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool {
-		// mend move is for those; nothing is changed of these
+		// these are for mend move, or must not be changed
 		return d.Shown == repair.NoFolder || d.Shown == repair.TakenOver
 	}))
 	r := Restorable{Session: f.Session, State: string(shown)}
@@ -217,9 +218,9 @@ func (c *Store) restorable(
 	return r, true, nil
 }
 
-// lacking returns the newest state of a session of which records are gone, or empty, although it has not fewer now.
-// States after which the copies show no loss are in those that follow them. Messages that were taken back before a
-// later copy are not missing.
+// lacking returns the newest state of a session that has records which are missing or empty now, although the
+// session has at least as many. Earlier states count only if the copies show a loss after them. Messages that
+// were taken back before a later copy are not missing.
 func (c *Store) lacking(
 	ctx context.Context, k *keep.Keep, now current, states []keep.State,
 ) (*keep.State, agent.Lack, error) {
@@ -275,8 +276,9 @@ func recordsOf(ops []change.Op) []change.Record {
 	return all
 }
 
-// editedSince returns the messages and parts that mend has removed from a session since then and that no undo
-// has brought back, and those that it has changed, or the session where that is one record. None has a project.
+// editedSince returns the messages and parts that mend has removed from a session since a time and no undo
+// has restored, and those that mend has changed; the session itself if it is a single record. Projects are
+// left out.
 func (c *Store) editedSince(
 	ctx context.Context, session string, since time.Time,
 ) (removed, edited map[change.Ref]bool) {
@@ -306,14 +308,15 @@ func (c *Store) editedSince(
 	return removed, edited
 }
 
-// A current is what a session has now.
+// A current is the present content of a session.
 type current struct {
 	keep.State                 // as far as it would be kept: messages, records and the first message
 	same       bool            // it has not changed since the newest state
 	all        []change.Record // nil if it has not, or cannot be read
 }
 
-// copied returns what a session has. It reads the session only if it has changed since it was kept.
+// copied returns the present content of a session. It reads the session only if it has changed since its last
+// copy.
 func (c *Store) copied(ctx context.Context, head change.Head, states []keep.State) (current, error) {
 	if len(states) > 0 && states[0].Stamp != [32]byte{} {
 		if stamp, err := c.store.Stamp(ctx, head); err == nil && stamp.Sum == states[0].Stamp {
@@ -331,10 +334,10 @@ func (c *Store) copied(ctx context.Context, head change.Head, states []keep.Stat
 		err
 }
 
-// isRestored reports whether a state is restored if the user names none.
+// isRestored reports whether a state is restored by default.
 func isRestored(s keep.State) bool { return s.Complete() && s.Why != keptBefore }
 
-// keptStates returns what was kept of a session of the store, newest first.
+// keptStates returns the copies of a session of the store, newest first.
 func (c *Store) keptStates(k *keep.Keep, session string) ([]keep.State, error) {
 	if k == nil {
 		return nil, nil
@@ -343,7 +346,7 @@ func (c *Store) keptStates(k *keep.Keep, session string) ([]keep.State, error) {
 	return k.States(keep.Query{Store: &id, Session: session})
 }
 
-// keptSessions returns the ids of the sessions of the store that have a kept state.
+// keptSessions returns the ids of the sessions of the store that have a copy.
 func (c *Store) keptSessions(k *keep.Keep) (map[string]bool, error) {
 	ids, id := map[string]bool{}, c.ID()
 	if k == nil {
@@ -352,8 +355,8 @@ func (c *Store) keptSessions(k *keep.Keep) (map[string]bool, error) {
 	return ids, k.Each(keep.Query{Store: &id}, func(s *keep.State) { ids[s.Session] = true })
 }
 
-// Unfound lists the sessions that were kept in k of stores that are not there now: the one of each
-// that [Store.ProposeRestore] takes. A session that one of the stores in open has is none of them.
+// Unfound lists the sessions in k whose stores are missing, each with the state that [Store.ProposeRestore]
+// selects. Sessions that an open store has are left out.
 func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all []Restorable, err error) {
 	type inStore struct{ kind, root string }
 	gone, of := map[inStore]bool{}, map[string]bool{}
@@ -392,7 +395,7 @@ func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all 
 	return all, ctx.Err()
 }
 
-// lacks reports whether it is certain that there is no such store.
+// lacks reports whether the store certainly does not exist.
 func (as Agents) lacks(id change.StoreID) bool {
 	i := slices.IndexFunc(as, func(a agent.Agent) bool { return a.Name() == id.Agent })
 	if i < 0 {
@@ -405,8 +408,9 @@ func (as Agents) lacks(id change.StoreID) bool {
 	return errors.Is(err, ErrNoStore)
 }
 
-// Gone returns the sessions that were kept in k, which may be nil, or that another store has, and that the store
-// has no more: as they were kept last, newest first. unread is the error of other stores that cannot be read.
+// Gone returns the sessions with a copy in k, which may be nil, or in another store, that this store no
+// longer has: in their last copied state, newest first. unread is the error of other stores that cannot be
+// read.
 func (c *Store) Gone(ctx context.Context, k *keep.Keep) (gone []change.Head, unread, err error) {
 	kept, err := c.keptSessions(k)
 	if err != nil {
@@ -438,17 +442,18 @@ func (c *Store) Gone(ctx context.Context, k *keep.Keep) (gone []change.Head, unr
 	return gone, unread, err
 }
 
-// A RestoreRequest says which state of a session is wanted.
+// A RestoreRequest selects a state of a session.
 type RestoreRequest struct {
 	At    time.Time // the newest that was kept until then; the zero time for the newest complete one
 	State string    // the id of a kept state, or of a repair: the state before that; "" for none
 	From  string    // the path of another store of the agent that has it; "" to look in those that are known
 	Force bool      // even if an agent uses the session, or went on with it otherwise
-	// the caller has just listed the store, and it does not have the session, which is of the list of From if that is set
+	// the caller has just listed the store, and the session is not in it; it is from the list of From if that
+	// is set
 	Gone bool
 }
 
-// A Restored is a plan that brings a session back.
+// A Restored is a plan that restores a session.
 type Restored struct {
 	Plan     change.Plan // without ops if the session has all that there is
 	Files    change.Plan // is applied before Plan, which then moves a transcript that [Store.BuildAside] builds
@@ -464,13 +469,13 @@ type Restored struct {
 	Fixed    []repair.Diagnosis
 }
 
-// ErrNothingKept says that there is no copy from which a session could be restored.
+// ErrNothingKept means that there is no copy to restore a session from.
 var ErrNothingKept error = fail.New(fail.Problems,
 	`"mend restore" lists what can be brought back, and "mend keep" keeps copies from now on`, "nothing of it was kept")
 
-// ProposeRestore plans to bring a session back: from its own records if it is only not shown, else from what was
-// kept of it in k, which may be nil. It reads only. Before [Store.Apply] carries the plan out,
-// [Store.KeepBefore] keeps what the session has now.
+// ProposeRestore plans to restore a session: from its own records if it is only hidden, else from its copies
+// in k, which may be nil. It reads only. Before [Store.Apply] applies the plan, [Store.KeepBefore] copies the
+// present session.
 func (c *Store) ProposeRestore(
 	ctx context.Context, k *keep.Keep, head change.Head, r RestoreRequest,
 ) (done Restored, err error) {
@@ -536,7 +541,7 @@ func (c *Store) isListed(ctx context.Context, head change.Head) (bool, error) {
 	return err == nil, err
 }
 
-// chooseState returns the kept state that the request is about, nil if the records of the session are enough.
+// chooseState returns the requested copy, nil if the session's own records are enough.
 func (c *Store) chooseState(
 	ctx context.Context, k *keep.Keep, head change.Head, found Finding, listed bool, states []keep.State,
 	r RestoreRequest, done *Restored,
@@ -572,7 +577,7 @@ func (c *Store) chooseState(
 	return now.Kept, nil
 }
 
-// noState returns the error if no state was kept that the user asks for.
+// noState returns the error for a state that was not copied.
 func noState(head change.Head, states []keep.State) error {
 	if len(states) == 0 {
 		return fmt.Errorf("restoring session %s: %w", head.ID, ErrNothingKept)
@@ -583,7 +588,7 @@ func noState(head change.Head, states []keep.State) error {
 		"restoring session %s: no complete state of that time was kept", head.ID)
 }
 
-// restoreRows plans to have the agent show a session again that is whole.
+// restoreRows plans to unhide a complete session.
 func (c *Store) restoreRows(ctx context.Context, done Restored, r RestoreRequest, seen *uint64) (Restored, error) {
 	result, err := c.ProposeRepair(ctx, done.Session, repair.Request{Restore: true, Force: r.Force})
 	done.Plan, done.Fixed = result.Plan, result.Fixed
@@ -591,7 +596,7 @@ func (c *Store) restoreRows(ctx context.Context, done Restored, r RestoreRequest
 	return done, err
 }
 
-// restoreKept plans to write what was kept.
+// restoreKept plans to write a copy into the store.
 func (c *Store) restoreKept(
 	ctx context.Context, k *keep.Keep, done Restored, from *keep.State, r RestoreRequest, seen *uint64,
 ) (Restored, error) {
@@ -614,7 +619,7 @@ func (c *Store) restoreKept(
 		change.Cause{Kind: change.CauseRestore, Text: from.ID, Title: from.Title, Folder: from.Folder})
 }
 
-// restoreOps plans to write the records that ops create, as far as they are not there.
+// restoreOps plans to write the records that ops create and the session lacks.
 func (c *Store) restoreOps(
 	ctx context.Context, done Restored, ops []change.Op, edited map[change.Ref]bool, r RestoreRequest, seen *uint64,
 	cause change.Cause,
@@ -650,8 +655,8 @@ func (c *Store) restoreOps(
 	return done, c.checkLinks(ctx, done.Plan)
 }
 
-// asideSize is the size of the smallest kept state whose transcript is not read into memory: it is written to a file that is built
-// beside the store.
+// asideSize is the size in bytes from which on a copied transcript is not read into memory, but built in a
+// file beside the store.
 const asideSize = 16 << 20
 
 func isTranscript(o change.Op) bool { return o.Ref.Kind == change.KindTranscript }
@@ -659,8 +664,8 @@ func isTranscript(o change.Op) bool { return o.Ref.Kind == change.KindTranscript
 // IsAside reports whether the plan moves a transcript that [Store.BuildAside] builds.
 func (r *Restored) IsAside() bool { return slices.ContainsFunc(r.Plan.Ops, isTranscript) }
 
-// loadAside is [keep.Keep.Load] of a session that is gone, with the op that moves its transcript. The error wraps
-// [errors.ErrUnsupported] if the session has no transcript, or one that can be loaded.
+// loadAside is [keep.Keep.Load] for a missing session, with the op that moves its transcript into place. The
+// error wraps [errors.ErrUnsupported] if the session has no transcript, or one that can be loaded.
 func (c *Store) loadAside(ctx context.Context, k *keep.Keep, done Restored, from *keep.State) (ops []change.Op, err error) {
 	if done.State != Deleted || from.Size < asideSize {
 		return nil, errors.ErrUnsupported
@@ -693,7 +698,7 @@ func (c *Store) buildAside(ctx context.Context, k *keep.Keep, ref change.Ref, fr
 	})
 }
 
-// BuildAside builds the transcript that the plan moves, and returns what removes it unless the plan was applied.
+// BuildAside builds the transcript that the plan moves. discard removes it unless the plan was applied.
 func (c *Store) BuildAside(ctx context.Context, k *keep.Keep, r Restored) (discard func() error, err error) {
 	var ops []change.Op
 	op, discard, err := c.buildAside(ctx, k, r.Session.Ref, *r.From, false, &ops)
@@ -703,7 +708,7 @@ func (c *Store) BuildAside(ctx context.Context, k *keep.Keep, r Restored) (disca
 	return discard, err
 }
 
-// KeepBefore keeps in k what the session has now, for a plan that replaces records of it.
+// KeepBefore copies a session to k before a plan replaces its records.
 func (c *Store) KeepBefore(ctx context.Context, k *keep.Keep, p change.Plan) error {
 	head, err := c.Session(ctx, p.Session)
 	if err == nil {
@@ -715,9 +720,9 @@ func (c *Store) KeepBefore(ctx context.Context, k *keep.Keep, p change.Plan) err
 	return err
 }
 
-// beforeRepair plans to bring a session back as it was before a repair, from the journal: it undoes the repair
-// and all later ones. It reports false if the records changed otherwise since: then what was kept before the
-// repair counts.
+// beforeRepair plans to restore the state of a session before a repair from the journal: it undoes the repair
+// and all later ones. It returns false if other programs have changed the records since; then the copy made
+// before the repair counts.
 func (c *Store) beforeRepair(
 	ctx context.Context, head change.Head, r RestoreRequest,
 ) (e change.Entry, done Restored, ok bool, err error) {

@@ -16,18 +16,18 @@ import (
 	"mend/repair"
 )
 
-// A Salvage is what was read of a damaged database, and the plan that puts the new database into its place.
+// A Salvage is the content read from a damaged database, and the plan that replaces it by a new one.
 type Salvage struct {
 	agent.Salvaged
 
 	Plan   change.Plan
 	Broken int // sessions of the new database that a scan finds broken
-	// sessions of which something is lost and that were not examined: that takes the memory of several of them
+	// sessions with losses that were not examined, because that takes several times their size in memory
 	TooLarge int
 }
 
-// CheckSalvage checks the whole file of a database, up to the first fault. The error is nil if it is sound, and
-// damaged says that it is about damage.
+// CheckSalvage checks the whole file of a database, up to the first defect. The error is nil if it is sound;
+// damaged reports whether the error is about damage.
 func (c *Store) CheckSalvage(ctx context.Context) (damaged bool, err error) {
 	err = c.store.CheckFile(ctx, change.CheckAny)
 	if err == nil && c.ID().Kind != "sqlite" {
@@ -37,9 +37,9 @@ func (c *Store) CheckSalvage(ctx context.Context) (damaged bool, err error) {
 	return err != nil && ctx.Err() == nil && !errors.Is(err, change.ErrLocked), err
 }
 
-// ProposeSalvage reads what can be read of a damaged database and writes it into a new one beside it, with
-// dryRun into one that is removed. Call Discard in any case. The error wraps
-// [errors.ErrUnsupported] if the store is no database.
+// ProposeSalvage reads a damaged database as far as possible and writes the rows into a new one beside it,
+// with dryRun into a temporary one. The caller must call Discard in any case. The error wraps
+// [errors.ErrUnsupported] if the store is not a database.
 func (c *Store) ProposeSalvage(
 	ctx context.Context, dryRun bool, progress func(done, total int64),
 ) (s Salvage, err error) {
@@ -63,10 +63,10 @@ func (c *Store) ProposeSalvage(
 	return s, err
 }
 
-// ruleSalvaged is the rule of what a salvage lost of a session.
+// ruleSalvaged is the rule of a session's losses in a salvage.
 const ruleSalvaged = "salvaged"
 
-// lossesOf returns for each session of which something is lost a finding that the journal keeps.
+// lossesOf returns a finding for each session with losses, for the journal.
 func lossesOf(s agent.Salvaged) (fs []change.Finding) {
 	count := func(n int, table, what string) string {
 		if n != 1 {
@@ -96,8 +96,8 @@ func lossesOf(s agent.Salvaged) (fs []change.Finding) {
 	return fs
 }
 
-// salvageLosses returns what the salvages of the store that are not undone lost of its sessions, except those
-// that were restored since.
+// salvageLosses returns the losses of the salvages in force, by session, except sessions that were restored
+// since.
 func (c *Store) salvageLosses() map[string][]repair.Diagnosis {
 	id, lost := c.ID(), map[string][]repair.Diagnosis{}
 	if id.Kind != "sqlite" {
@@ -128,12 +128,12 @@ func (c *Store) salvageLosses() map[string][]repair.Diagnosis {
 	return lost
 }
 
-// examinedSize is the size of the largest session that a salvage examines.
+// examinedSize is the size in bytes of the largest session that a salvage examines.
 const examinedSize = 8 << 20
 
-// checkSalvaged lists the sessions of a new database and looks for faults in those of which something is lost or was
-// made again: all others have the rows that they had. How they are repaired is not looked for. It returns how many are
-// broken, and how many were too large.
+// checkSalvaged lists the sessions of a new database and diagnoses those that have losses or rebuilt records:
+// all others have their original rows. It does not search for repairs. It returns how many are broken, and
+// how many were too large.
 func (c *Store) checkSalvaged(
 	ctx context.Context, path string, found *agent.Salvaged,
 ) (broken, tooLarge int, err error) {

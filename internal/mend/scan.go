@@ -18,10 +18,10 @@ import (
 	"mend/undo"
 )
 
-// ErrNoSession says that the store has no such session.
+// ErrNoSession means that the store has no such session.
 var ErrNoSession error = fail.New(fail.Usage, `"mend scan --all" lists the sessions`, "no such session")
 
-// A Finding is a session and what is wrong with it.
+// A Finding is a session with its diagnoses.
 type Finding struct {
 	Session   change.Head // without its messages
 	Busy      bool        // the agent is working in it
@@ -49,17 +49,17 @@ func (f *Finding) Severity() repair.Severity {
 // Shown returns how the agent shows the session.
 func (f *Finding) Shown() repair.Shown { return repair.ShownBy(f.Diagnoses) }
 
-// Fixable reports whether mend has a fix of something that is broken.
+// Fixable reports whether a broken diagnosis has a fix.
 func (f *Finding) Fixable() bool {
 	return slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool {
 		return d.Severity == repair.Broken && d.Fix != ""
 	})
 }
 
-// Scan examines the sessions, several at a time, and yields a finding for each in the order of heads. It reads only.
-// Of a session that has not changed since an earlier scan it reads only the stamp. If a session cannot be examined,
-// its finding has an Err; the sequence ends early only when ctx does. If heads are all sessions of the store, Scan
-// keeps the summary for [Store.Look].
+// Scan examines the sessions, several at a time, and yields a finding for each in the order of heads. It
+// reads only. For a session that has not changed since an earlier scan it reads only the stamp. If a session
+// cannot be examined, its finding has an Err; the sequence ends early only when ctx does. If heads are all
+// sessions of the store, Scan keeps the summary for [Store.Look].
 func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		p, whole := cmp.Or(c.pass, c.newPass()), len(heads) == c.listed.get().sessions
@@ -84,10 +84,10 @@ func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding]
 	}
 }
 
-// CheckFile checks the file of the store, if its sessions are together in one file: whether its -wal belongs to it,
-// its schema and its free list, and all of it if it has at most most bytes; 0 for any. The error is a
-// [*change.DamagedError] if it is damaged: what can be read of it is right. A store made by [Store.Cached] checks a
-// file once in each state; its next scan of all sessions notes the damage.
+// CheckFile checks the file of the store, if all sessions are in one file: whether its -wal belongs to it,
+// its schema, its free list, and the whole file if it has at most most bytes; 0 for any size. The error is a
+// [*change.DamagedError] if it is damaged; the content that can be read is still right. A store made by
+// [Store.Cached] checks each state of a file once; its next scan of all sessions records the damage.
 func (c *Store) CheckFile(ctx context.Context, most int64) error {
 	info, err := os.Stat(c.store.ID().Root)
 	if err != nil || c.pass != nil && c.pass.knownSound() {
@@ -104,9 +104,9 @@ func (c *Store) CheckFile(ctx context.Context, most int64) error {
 	return err
 }
 
-// CheckAccess returns an error if some sessions cannot be listed, or if the agent cannot write to the
-// store that it uses, and so answers no prompt in any session. Any other store may be a copy that is
-// only looked at.
+// CheckAccess returns an error if some sessions cannot be listed, or if the agent cannot write to the store
+// that it uses, and therefore answers no prompt. A store that the agent does not use may be a copy for
+// reading.
 func (c *Store) CheckAccess() error {
 	return c.store.CheckAccess(slices.ContainsFunc(c.opt.Agents.Stores(), func(l Located) bool {
 		path, err := filepath.EvalSymlinks(l.Path)
@@ -114,8 +114,8 @@ func (c *Store) CheckAccess() error {
 	}))
 }
 
-// CheckListed returns an error if sessions may be missing in a list of the store, or their folder in it: a folder or a
-// row cannot be read, or is a link.
+// CheckListed returns an error if sessions, or their folders, may be missing in a list of the store: a folder
+// or a row cannot be read, or is a link.
 func (c *Store) CheckListed(heads []change.Head) error {
 	for _, h := range heads {
 		for _, s := range h.Stray {
@@ -129,32 +129,32 @@ func (c *Store) CheckListed(heads []change.Head) error {
 	return c.store.CheckAccess(false)
 }
 
-// ScanOne is Scan of one session. The error is that of the context, or of the finding.
+// ScanOne scans one session. The error is from the context, or from the finding.
 func (c *Store) ScanOne(ctx context.Context, head change.Head) (found Finding, err error) {
 	for found = range c.Scan(ctx, []change.Head{head}) {
 	}
 	return found, cmp.Or(ctx.Err(), found.Err)
 }
 
-// Examine examines one session of [Store.Sessions] for a request, which it reads. It asks no cache.
+// Examine examines one session of [Store.Sessions] for a request. It reads the session and uses no cache.
 func (c *Store) Examine(ctx context.Context, head change.Head, r repair.Request) (agent.Examination, error) {
 	c.store.Refresh() // the settings may have changed
 	return c.diagnose(ctx, head, c.withOptions(r).Options)
 }
 
-// Case reads one session of [Store.Sessions] for the engine, also a busy one.
+// Case reads one session of [Store.Sessions] for the engine, even a busy one.
 func (c *Store) Case(ctx context.Context, head change.Head) (*repair.Case, error) {
 	return c.store.Case(ctx, head, repair.Request{Options: c.repairOptions(), Force: true})
 }
 
-// An examined session is a finding, with the result to be kept for later scans.
+// An examined is a finding with the result for later scans.
 type examined struct {
 	Finding
 	result scancache.Result
 }
 
-// examineAll yields what is found in each session. If the store has not changed, what an earlier
-// scan found is yielded without workers: to pass a session to one takes longer than to look it up.
+// examineAll yields the findings of all sessions. If the store has not changed, it yields the cached results
+// without workers: handing a session to a worker takes longer than the lookup.
 func (c *Store) examineAll(ctx context.Context, p *pass, heads []change.Head) iter.Seq[examined] {
 	return func(yield func(examined) bool) {
 		for p.current && len(heads) > 0 && ctx.Err() == nil {
@@ -171,14 +171,13 @@ func (c *Store) examineAll(ctx context.Context, p *pass, heads []change.Head) it
 	}
 }
 
-// lookup returns what an earlier scan found in a session that has not changed since.
+// lookup returns the result of an earlier scan of an unchanged session.
 func (c *Store) lookup(ctx context.Context, p *pass, head change.Head) (examined, bool) {
 	r, ok := p.lookup(ctx, head, p.settingsOf(head))
 	return examined{Finding{Session: head, Provider: r.Provider, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}, ok
 }
 
-// examine returns what an earlier scan found in a session that has not changed since,
-// and else reads the session.
+// examine returns the result of an earlier scan of an unchanged session, and otherwise reads the session.
 func (c *Store) examine(ctx context.Context, p *pass, head change.Head) examined {
 	began, settings := c.clock(), p.settingsOf(head)
 	if e, ok := c.lookup(ctx, p, head); ok {
@@ -215,8 +214,8 @@ func (c *Store) diagnose(ctx context.Context, head change.Head, o repair.Options
 	return agent.Examination{Busy: s.Busy != "", Diagnoses: repair.Diagnose(s)}, nil
 }
 
-// Session returns the session with exactly that id. It lists all sessions only if none were listed yet, or
-// if the store cannot find one. The error wraps [ErrNoSession] if there is none.
+// Session returns the session with exactly that id. It lists all sessions only if none were listed yet, or if
+// the store cannot find one. The error wraps [ErrNoSession] if there is none.
 func (c *Store) Session(ctx context.Context, id string) (change.Head, error) {
 	if c.listed.get().sessions > 0 { // repairOptions needs one list
 		if head, err := c.store.SessionByID(ctx, id); err == nil {
@@ -248,8 +247,8 @@ func (c *Store) Listing(ctx context.Context) (*Store, error) {
 	return &copied, err
 }
 
-// find returns the session with an id, and whether there is one. It lists all sessions only if the store cannot tell,
-// and for a store of [Store.Listing] not again.
+// find returns the session with an id, and whether it exists. It lists all sessions only if the store cannot
+// find one by id, and for a store of [Store.Listing] only once.
 func (c *Store) find(ctx context.Context, id string) (head change.Head, found bool, err error) {
 	if c.byID == nil {
 		if head, err = c.store.SessionByID(ctx, id); err == nil {
@@ -263,18 +262,18 @@ func (c *Store) find(ctx context.Context, id string) (head change.Head, found bo
 	return head, found, nil
 }
 
-// ProposeRepair plans the repair of one session. It reads only: a dry run ends here, and
-// [Store.Apply] carries the plan out. A healthy session has an empty plan. If an error
-// whose places only the provider can know was repaired before, it is repaired as with
-// All. The error wraps [repair.ErrBusy] if the session is busy and Force is not set.
+// ProposeRepair plans the repair of one session. It reads only: a dry run ends here, and [Store.Apply]
+// applies the plan. A healthy session has an empty plan. If only the provider knows the blocks of an error,
+// and the same error was repaired before, all blocks of its kind are repaired. The error wraps
+// [repair.ErrBusy] if the session is busy and Force is not set.
 func (c *Store) ProposeRepair(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
 	r = c.withOptions(r)
 	r.WrongClock = r.WrongClock && (!r.Force || r.Unattended) // of a running agent Force is no word of the user
 	return c.plan(ctx, head, r)
 }
 
-// ProposeTrim plans to make the next request of a session smaller. It reads only;
-// [Store.Apply] carries the plan out. The error is that of the store or of [repair.Trim].
+// ProposeTrim plans to make the next request of a session smaller. It reads only; [Store.Apply] applies the
+// plan. The error is from the store or from [repair.Trim].
 func (c *Store) ProposeTrim(ctx context.Context, head change.Head, r repair.TrimRequest) (t repair.Trimmed, err error) {
 	r.Options = c.repairOptions()
 	err = c.propose(ctx, head, r.Force, &t.Plan, func(s *repair.Case) error {
@@ -284,8 +283,8 @@ func (c *Store) ProposeTrim(ctx context.Context, head change.Head, r repair.Trim
 	return t, err
 }
 
-// ProposeUncompact plans to take back the newest compaction of a session. It reads only;
-// [Store.Apply] carries the plan out. The error is that of the store or of [repair.Uncompact].
+// ProposeUncompact plans to remove the newest compaction of a session. It reads only; [Store.Apply] applies
+// the plan. The error is from the store or from [repair.Uncompact].
 func (c *Store) ProposeUncompact(
 	ctx context.Context, head change.Head, r repair.UncompactRequest,
 ) (u repair.Uncompacted, err error) {
@@ -297,7 +296,7 @@ func (c *Store) ProposeUncompact(
 	return u, err
 }
 
-// propose reads a session and makes a plan of it with f.
+// propose reads a session and plans a change of it with f.
 func (c *Store) propose(
 	ctx context.Context, head change.Head, force bool, p *change.Plan, f func(*repair.Case) error,
 ) error {
@@ -316,9 +315,8 @@ func (c *Store) propose(
 	return c.checkLinks(ctx, *p)
 }
 
-// checkLinks returns a [*change.LinkedError] if a file that the plan changes has several names. The
-// store would refuse the plan, but only when the user has agreed to it. A repair finds this for each
-// of its fixes.
+// checkLinks returns a [*change.LinkedError] if a file that the plan changes has several names. The store
+// would refuse the plan only after the user has agreed to it. A repair checks this for each fix.
 func (c *Store) checkLinks(ctx context.Context, p change.Plan) error {
 	if len(p.Ops) == 0 {
 		return nil
@@ -332,9 +330,8 @@ func (c *Store) checkLinks(ctx context.Context, p change.Plan) error {
 	return c.store.CheckLinks(ctx, refs)
 }
 
-// plan reads a session and plans its repair. It sets r.All if the same error was
-// repaired before. The result is without After: while the plan is applied, that would take
-// several times the memory of the session.
+// plan reads a session and plans its repair. It sets r.All if the same error was repaired before. The result
+// has no After: while the plan is applied, that would take several times the memory of the session.
 func (c *Store) plan(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
 	if err := c.Changeable(ctx); err != nil {
 		return repair.Result{}, err
@@ -355,7 +352,7 @@ func (c *Store) plan(ctx context.Context, head change.Head, r repair.Request) (r
 	return result, err
 }
 
-// nextModel returns the model that a session asks next, and its provider, "" if that is not known.
+// nextModel returns the model of a session's next request and its provider, "" if unknown.
 func (c *Store) nextModel(ctx context.Context, head change.Head, o repair.Options) (provider, model string) {
 	f, err := c.store.Forecast(ctx, head, o)
 	if err != nil { // then it is not known
@@ -364,8 +361,8 @@ func (c *Store) nextModel(ctx context.Context, head change.Head, o repair.Option
 	return f.Request.Model.ProviderID, f.Request.Model.ModelID
 }
 
-// current returns what the records of ops hold now, and the refs of all records of the
-// session, nil if the session does not exist or [undo.NeedsSession] is false.
+// current returns the present content of the records of ops, and the refs of all records of the session, nil
+// if the session does not exist or [undo.NeedsSession] is false.
 func (c *Store) current(ctx context.Context, id string, ops []change.Op) ([]*change.Image, []change.Ref, error) {
 	now, err := c.read(ctx, ops)
 	if err != nil || !undo.NeedsSession(ops) {
@@ -386,8 +383,8 @@ func (c *Store) current(ctx context.Context, id string, ops []change.Op) ([]*cha
 // readTogether is how many records are read at once.
 const readTogether = 256
 
-// read returns what the records of ops hold now. An image that an op has is returned itself,
-// so that equal bytes are in memory once.
+// read returns the present content of the records of ops. It returns the image of an op itself if it is
+// equal, so that equal bytes are in memory once.
 func (c *Store) read(ctx context.Context, ops []change.Op) ([]*change.Image, error) {
 	now := make([]*change.Image, 0, len(ops))
 	for some := range slices.Chunk(ops, readTogether) {

@@ -19,13 +19,12 @@ import (
 // A Summary is what a scan of a whole store found.
 type Summary = scancache.Summary
 
-// lookAt is the size in bytes of the largest file that [Store.Look] checks as a whole.
+// lookAt is the size in bytes of the largest file that [Store.Look] checks completely.
 const lookAt = 100 << 20
 
-// Look scans all sessions and returns the summary, as far as it gets within a limited time, which
-// is enough where little has changed since the last scan. The summary is nil if that was not
-// enough. earlier is that of the last scan of all; nil if there is none, or if mend has changed the store
-// since. The error is that of listing the sessions.
+// Look scans all sessions for at most the given time, which is enough if little has changed since the last
+// scan, and returns the summary; nil if the time was too short. earlier is the summary of the last complete
+// scan; nil if there is none, or if mend has changed the store since. The error is from listing the sessions.
 func (c *Store) Look(ctx context.Context, most time.Duration) (now, earlier *Summary, err error) {
 	earlier = c.cache().Load(c.opt.Now()).Summary
 	limited, cancel := context.WithTimeout(ctx, most)
@@ -50,9 +49,8 @@ func (c *Store) Look(ctx context.Context, most time.Duration) (now, earlier *Sum
 	return &s, earlier, err
 }
 
-// Cached returns a copy of the store that is for scans alone: as long as the store has
-// not changed since an earlier scan, it lists sessions from the cache.
-// Sessions that are to be changed must be listed by the store itself.
+// Cached returns a copy of the store for scans only: as long as the store has not changed since an earlier
+// scan, it lists sessions from the cache. Sessions that are to be changed must be listed by the store itself.
 func (c *Store) Cached() *Store {
 	copied := *c
 	copied.pass = c.newPass()
@@ -76,8 +74,8 @@ func (c *Store) list(ctx context.Context) ([]change.Head, error) {
 	return heads, err
 }
 
-// A pass is one scan of a store. It uses what earlier scans have kept, and keeps what it finds. Only
-// lookup may be called concurrently.
+// A pass is one scan of a store. It uses and updates the cached results. Only lookup may be called
+// concurrently.
 type pass struct {
 	c        *Store
 	kept     *scancache.File
@@ -99,19 +97,19 @@ func (c *Store) newPass() *pass {
 	return &pass{c: c, build: c.journal.Version + " " + build()}
 }
 
-// load reads what earlier scans have kept.
+// load reads the cached results.
 func (p *pass) load() {
 	p.kept = p.c.cache().Load(p.c.opt.Now())
 	p.byKey = p.kept.ByKey()
 }
 
-// identify returns a short text that identifies the build of mend and some texts.
+// identify returns a short text that identifies the build of mend and the given texts.
 func (p *pass) identify(texts ...string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", p.build, texts))
 	return string(sum[:])
 }
 
-// stateOf identifies the state of the store, "" if the stamp is none.
+// stateOf identifies the state of the store, "" if the stamp is zero.
 func (p *pass) stateOf(s change.Stamp) string {
 	if s.Sum == ([32]byte{}) {
 		return ""
@@ -119,7 +117,7 @@ func (p *pass) stateOf(s change.Stamp) string {
 	return p.identify(string(s.Sum[:]))
 }
 
-// list returns the sessions of the store, those that are kept if the store has not changed since.
+// list returns the sessions of the store, from the cache if the store has not changed.
 func (p *pass) list(ctx context.Context) ([]change.Head, error) {
 	p.load()
 	p.state, p.current = "", false
@@ -147,7 +145,7 @@ func (p *pass) knownSound() bool {
 	return known
 }
 
-// noteCheck notes the result of a check of the file of the store.
+// noteCheck records the result of a check of the store's file.
 func (p *pass) noteCheck(what change.Check, err error) {
 	if err == nil && what != change.CheckAll {
 		return
@@ -158,8 +156,7 @@ func (p *pass) noteCheck(what change.Check, err error) {
 	}
 }
 
-// knownDamage returns what is damaged in the file of the store: what a check has found, or if there
-// was none, what the last whole scan had found.
+// knownDamage returns the damage of the store's file, from a check or else from the last complete scan.
 func (p *pass) knownDamage() string {
 	switch {
 	case p.damage != nil:
@@ -186,7 +183,7 @@ func (p *pass) start(n int) {
 	p.c.store.Refresh()
 }
 
-// settingsOf identifies what the result of a session depends on besides its records.
+// settingsOf identifies everything that a session's result depends on besides its records.
 func (p *pass) settingsOf(head change.Head) string {
 	own := p.c.store.Settings(head)
 	if id, ok := p.known.Load(own); ok {
@@ -197,7 +194,7 @@ func (p *pass) settingsOf(head change.Head) string {
 	return id
 }
 
-// lookup returns the result of an earlier scan that is valid now.
+// lookup returns a cached result that is still valid.
 func (p *pass) lookup(ctx context.Context, head change.Head, settings string) (scancache.Result, bool) {
 	r := p.byKey[scancache.KeyOf(&head)]
 	if r == nil || r.Stamp == "" || r.Settings != settings || r.Until != 0 && p.c.opt.Now().UnixMilli() >= r.Until {
@@ -214,7 +211,7 @@ func (p *pass) lookup(ctx context.Context, head change.Head, settings string) (s
 	return r.Result, !p.c.store.Busy(ctx, head, r.Unfinished)
 }
 
-// add notes the result of a session.
+// add records the result of a session.
 func (p *pass) add(head change.Head, r scancache.Result) {
 	s := p.byKey[scancache.KeyOf(&head)]
 	changed := s == nil || r.Stamp != s.Stamp || r.Settings != s.Settings || r.Until != s.Until
@@ -224,8 +221,8 @@ func (p *pass) add(head change.Head, r scancache.Result) {
 	p.found = append(p.found, s)
 }
 
-// save keeps what was found. complete says that it is of every session of the store: the results of
-// others are dropped then. summary, which may be nil, is its summary.
+// save writes the results to the cache. complete means that they cover every session of the store: other
+// results are dropped then. summary, which may be nil, is the scan's summary.
 func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 	cache, listed := p.c.cache(), complete && p.state != ""
 	switch {
@@ -265,8 +262,7 @@ func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 	cache.Save(next)
 }
 
-// build identifies the build of the program by the size and the time of its file, ""
-// if they are not known.
+// build identifies the build of the program by the size and the time of its file, "" if they are unknown.
 func build() string {
 	program, err := os.Executable()
 	if err != nil {

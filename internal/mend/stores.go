@@ -10,13 +10,13 @@ import (
 	"mend/agent"
 )
 
-// A Located is a store that was found by looking.
+// A Located is a store that a search found.
 type Located = agent.Located
 
-// ErrNoStore says that no store was found.
+// ErrNoStore means that no store was found.
 var ErrNoStore = agent.ErrNoStore
 
-// Stores lists the stores that this user has, for each agent the one in use first.
+// Stores lists the user's stores, for each agent the one in use first.
 func (as Agents) Stores() []Located {
 	var all []Located
 	for _, a := range as {
@@ -29,10 +29,9 @@ func (as Agents) Stores() []Located {
 	return all
 }
 
-// open opens the named store, or else the first one that an agent finds, and returns the name of
-// that agent. If no agent can open it, the
-// error is that of the first agent which recognizes the store, or else of the first agent which may
-// not read one, or else says where all agents have looked.
+// open opens the named store, or else the first one that an agent finds, and returns the name of that agent.
+// If no agent can open one, the error is from the first agent that recognizes the store, or else from the
+// first agent that may not read one, or else lists where all agents have looked.
 func (o Options) open() (st agent.Store, name string, err error) {
 	var errs []error
 	for _, a := range o.Agents {
