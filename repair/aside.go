@@ -10,12 +10,13 @@ import (
 	"mend/internal/request"
 )
 
-// This file has the way out of findings that no fix holds for: the records that they are about are set aside. They
-// leave the session, the journal has their bytes, and undo puts them back.
+// If no fix holds for a finding, its records can be set aside: they are removed from the session, the journal keeps
+// their bytes, and undo restores them.
 
 const textAside = "It has no fix, so it is set aside: it leaves the session."
 
-// setAside sets aside what the search has not fixed. What that uncovers is left for the next pass.
+// setAside sets aside the findings that the search has not fixed. Findings that this uncovers are left for the next
+// pass.
 func (s *search) setAside() *search {
 	left := map[key]bool{}
 	for _, d := range s.failed {
@@ -28,7 +29,7 @@ func (s *search) setAside() *search {
 	return t
 }
 
-// asideAdvice returns how a user sets a finding aside.
+// asideAdvice tells a user how to set a finding aside.
 func asideAdvice(d Diagnosis) string {
 	flags := "--set-aside"
 	if d.Severity == Latent {
@@ -49,9 +50,9 @@ func (s *search) canSetAside() map[key]bool {
 	return can
 }
 
-// asideFixes returns the ways to set aside what a finding is about, the one that leaves out least first: the block with
-// its call or its results, the part, the message. A session or a project is never set aside. Neither is a message that
-// cannot be read whole, because the journal could not keep it.
+// asideFixes returns the ways to set a finding's content aside, smallest first: the block with its call or its results,
+// the part, the message. A session or a project is never set aside, nor is a message that cannot be read completely,
+// because the journal could not keep it.
 func (s *search) asideFixes(f Finding) (fixes []Fix) {
 	c := s.c
 	records := f.Records
@@ -80,7 +81,7 @@ func (s *search) asideFixes(f Finding) (fixes []Fix) {
 	return append(fixes, asideFix(c, slices.Compact(records), blocks))
 }
 
-// withCall returns a block, of a call or a result both: neither is sent without the other.
+// withCall returns a block, together with its call or results: neither is sent without the other.
 func withCall(c *Case, b *request.Block) []*request.Block {
 	calls := c.Calls()
 	call := cmp.Or(calls.of[placeOf(b)], b)
@@ -93,8 +94,8 @@ func withCall(c *Case, b *request.Block) []*request.Block {
 	return all
 }
 
-// asideFix returns the fix that sets aside records, and blocks of others. A record that has only such blocks goes
-// whole.
+// asideFix returns the fix that sets aside records, and blocks of other records. A record that has only such blocks is
+// removed whole.
 func asideFix(c *Case, records []change.Ref, blocks []*request.Block) Fix {
 	in := map[blockAt]bool{}
 	for _, b := range blocks {
@@ -102,7 +103,7 @@ func asideFix(c *Case, records []change.Ref, blocks []*request.Block) Fix {
 	}
 	var rest []*request.Block
 	whole := slices.Clone(records)
-	for _, b := range slices.Backward(blocks) { // the index of a block changes with those before it
+	for _, b := range slices.Backward(blocks) { // removing a block changes the index of later blocks
 		isOther := func(o *request.Block) bool { return o.Ref() == b.Ref() && !in[placeOf(o)] }
 		switch {
 		case slices.Contains(whole, b.Ref()), slices.Contains(records, messageRef(b.Ref())):
@@ -138,12 +139,12 @@ func asideFix(c *Case, records []change.Ref, blocks []*request.Block) Fix {
 	}
 }
 
-// leftOut is what is set aside, for a person.
+// leftOut describes, for a person, the content that is set aside.
 type leftOut []leftItem
 
 type leftItem struct{ kind, name string }
 
-// leftOutOf lists what the blocks are: a prompt or an answer once, a call with its results once.
+// leftOutOf lists the blocks: a prompt or an answer once, a call with its results once.
 func leftOutOf(c *Case, blocks []*request.Block) (out leftOut) {
 	calls, seen := c.Calls(), map[blockAt]bool{}
 	for _, b := range blocks {
@@ -173,7 +174,7 @@ func leftOutOf(c *Case, blocks []*request.Block) (out leftOut) {
 	return out
 }
 
-// words returns a number for each kind, with the first names.
+// words returns the number of items of each kind, with the first names.
 func (out leftOut) words() (all []string) {
 	for _, kind := range []string{
 		"prompt", "answer", "tool result", "tool call", "file", "thinking block", "other block", "unread record",

@@ -12,17 +12,17 @@ import (
 )
 
 // The newest models bind thinking to the conversation before it (docs/providers.md, R28): a change before a block
-// spoils that block and all later ones. mend does not know the request that a block was made of, so the proof compares
-// the request before a plan with the one after it.
+// invalidates that block and all later ones. mend does not know the request that a block was written for, so the proof
+// compares the requests before and after a plan.
 
-// boundRule is the rule of the provider.
+// boundRule is the provider's rule.
 const boundRule = "R28"
 
-// A boundBlock is thinking in a request, with the digests of what it is bound to.
+// A boundBlock is thinking in a request, with digests of the content that it is bound to.
 type boundBlock struct {
 	block           *request.Block
 	prefix          [sha256.Size]byte // all content before it, without thinking
-	identity, after string            // its own, and that of the thinking before it; "" for none
+	identity, after string            // its own identity, and that of the thinking before it; "" for none
 }
 
 // boundBlocks returns the thinking of a request. It reads the request once.
@@ -36,7 +36,7 @@ func boundBlocks(q request.Request) (all []boundBlock) {
 				h.Sum(now.prefix[:0])
 				all, last = append(all, now), now.identity
 				continue
-			case b.Type == request.Summary: // of the API: what is before it does not count
+			case b.Type == request.Summary: // of the API: earlier content does not count
 				h.Reset()
 			}
 			_, _ = io.WriteString(h, t.Role)
@@ -46,7 +46,7 @@ func boundBlocks(q request.Request) (all []boundBlock) {
 	return all
 }
 
-// writeContent writes what a block has for the model.
+// writeContent writes the content that the model sees of a block.
 func writeContent(h hash.Hash, b *request.Block) {
 	input, output := "", ""
 	if b.Input != nil {
@@ -67,7 +67,7 @@ func writeContent(h hash.Hash, b *request.Block) {
 	}
 }
 
-// contentOf returns the digest of what a block has for the model, without its place.
+// contentOf returns the digest of the content that the model sees of a block, wherever the block is.
 func contentOf(b *request.Block) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	writeContent(h, b)
@@ -75,9 +75,9 @@ func contentOf(b *request.Block) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// spoiledBlocks returns the thinking of the request after a change that is no longer valid because of it: with other
-// content before it, or with other thinking before it. Thinking may go from the beginning of the conversation. After
-// the first such block all are, as far as they were there before.
+// spoiledBlocks returns the thinking that the change has invalidated: with other content or other thinking before it.
+// Thinking may be removed from the beginning of the conversation. After the first invalid block, every block that
+// existed before is invalid.
 func spoiledBlocks(before, after request.Request) (spoiled []*request.Block) {
 	if after.Bound == request.Unbound {
 		return nil
@@ -91,17 +91,17 @@ func spoiledBlocks(before, after request.Request) (spoiled []*request.Block) {
 		if len(same) == 0 {
 			continue
 		}
-		was := same[0]
+		old := same[0]
 		previous[t.identity] = same[1:]
-		if len(spoiled) > 0 || was.prefix != t.prefix || t.after != "" && was.after != t.after {
+		if len(spoiled) > 0 || old.prefix != t.prefix || t.after != "" && old.after != t.after {
 			spoiled = append(spoiled, t.block)
 		}
 	}
 	return spoiled
 }
 
-// SpoiledThinking returns the thinking of the later case that the difference between two cases of a session spoils:
-// nil also if the model that is asked next binds none.
+// SpoiledThinking returns the thinking of the later case that the difference between two cases of a session
+// invalidates: nil also if the next model does not bind thinking.
 func SpoiledThinking(before, after *Case) []*request.Block {
 	q, _ := after.Current()
 	if q.Whole().Bound == request.Unbound {
@@ -111,8 +111,9 @@ func SpoiledThinking(before, after *Case) []*request.Block {
 	return spoiledBlocks(was.Whole(), q.Whole())
 }
 
-// settleBound returns the case after a plan without the thinking that the plan spoils, if the agent would send it and
-// the provider would refuse that; and how much that is, nil for none. The error says why some of it cannot be removed.
+// settleBound handles thinking that a plan invalidates. If the agent would send it and the provider would refuse it,
+// settleBound returns the case after the plan without it. It also returns how many blocks are invalid, nil for none.
+// The error says why some of them cannot be removed.
 func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, error) {
 	spoiled := SpoiledThinking(before, after)
 	if len(spoiled) == 0 {
@@ -146,13 +147,13 @@ func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, 
 	return s.c.Reset(), b, nil
 }
 
-// spoilLeast returns the attempt at the trials' findings that spoils the least thinking: theirs, number n, or a later
-// one that holds, too, and loses the same.
+// spoilLeast returns the attempt at the trials' findings that invalidates the least thinking: attempt n, or a later
+// one that also holds and loses the same.
 func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcome) {
 	least := len(SpoiledThinking(s.c, o.c))
 	for least > 0 {
 		n++
-		others, is := s.apply(findingsOf(trials), n)
+		others, result := s.apply(findingsOf(trials), n)
 		if len(others) == 0 {
 			break
 		}
@@ -161,16 +162,16 @@ func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcom
 				return trials, o
 			}
 		}
-		bad, _ := s.judge(others, is, false)
-		if spoils := len(SpoiledThinking(s.c, is.c)); len(bad) == 0 && spoils < least {
-			trials, o, least = others, is, spoils
+		bad, _ := s.judge(others, result, false)
+		if spoils := len(SpoiledThinking(s.c, result.c)); len(bad) == 0 && spoils < least {
+			trials, o, least = others, result, spoils
 		}
 	}
 	return trials, o
 }
 
-// boundFrom returns the findings of the rule that the error is about: those at the block that it names and after it,
-// or all if it names none. To remove the named one alone leaves the later ones without it.
+// boundFrom selects the findings of the error's rule: from the block that the error names on, or all if it names none.
+// Removing only the named block would leave the later ones without their predecessor.
 func boundFrom(s *Case, e APIError) func(Finding) bool {
 	q, _ := s.Next()
 	from := map[change.Ref]map[string]bool{}
@@ -192,13 +193,13 @@ func whyBound(*Fault) string {
 		"accepts the block only with that one."
 }
 
-// fixBound removes bound thinking. In an open tool loop the provider may take no change to thinking: then the loop is
-// closed, too.
+// fixBound removes bound thinking. In an open tool loop the provider may accept no change to thinking: then the loop
+// is closed, too.
 func fixBound(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}
-	fixes := fixThinking(x)[1:] // it has no summary that may stay
+	fixes := fixThinking(x)[1:] // without the fix that keeps a summary: it has none
 	if !x.openLoop().messages[x.Ref.Message] {
 		return fixes
 	}

@@ -9,17 +9,17 @@ import (
 	"mend/internal/request"
 )
 
-// A Case is a state of a session with what the engine finds out of it. It does not change. Its methods are not called
+// A Case is a state of a session with the engine's results about it. It does not change. Its methods must not be called
 // concurrently. See [New].
 type Case struct {
 	State
 	Context
 
 	settings []Setting
-	asked    *APIError // whose findings are among them; nil for none
-	isDraft  bool      // it has edits, which must not harm the session in other settings
+	asked    *APIError // the error whose findings are included; nil for none
+	isDraft  bool      // it has edits, which must not break the session in other settings
 
-	sent     []Sent // by setting, as far as it was asked for and was not released
+	sent     []Sent // by setting; nil before the first use and after a release
 	findings *Findings
 	calls    *Calls
 	loop     *openLoop
@@ -45,15 +45,15 @@ func (c *Case) settingsFor(e *APIError) (State, []Setting) {
 	return c.Context.Settings(c.State, e)
 }
 
-// with returns the case of another state, or of the same one with nothing that was found out of it.
+// with returns the case of a state, without cached results.
 func (c *Case) with(s State) *Case {
 	return &Case{State: s, Context: c.Context, settings: c.settings, asked: c.asked, isDraft: c.isDraft}
 }
 
-// Texts returns what fixes write into the session.
+// Texts returns the texts that fixes write into the session.
 func (c *Case) Texts() Texts { return c.Context.Texts }
 
-// Sent returns the request in a setting by its number, and what is refused of it.
+// Sent returns the request in a setting, given by its number, and its violations.
 func (c *Case) Sent(setting int) (request.Request, []request.Violation) {
 	s := c.send(setting)
 	return s.Request, s.Refused
@@ -70,11 +70,11 @@ func (c *Case) send(setting int) *Sent {
 	return s
 }
 
-// Next returns the request in the setting in use, and what is refused of it.
+// Next returns the request in the setting in use, and its violations.
 func (c *Case) Next() (request.Request, []request.Violation) { return c.Sent(InUse) }
 
-// Current returns the request that the agent makes of the session as it is, without what further repairs bring,
-// and what is refused of it. A violation without a place says that the agent makes none.
+// Current returns the request that the agent makes of the session now, without further repairs, and its violations. A
+// violation without a place says that the agent makes no request.
 func (c *Case) Current() (request.Request, []request.Violation) {
 	if now := c.send(InUse).Now; now != nil {
 		return now()
@@ -82,11 +82,11 @@ func (c *Case) Current() (request.Request, []request.Violation) {
 	return c.Next()
 }
 
-// UnknownProvider returns the name of the provider that is asked next if mend knows no rules of it, and so checked the
-// request by those of Anthropic; else "".
+// UnknownProvider returns the name of the next provider if mend does not know its rules and used those of Anthropic;
+// otherwise "".
 func (c *Case) UnknownProvider() string { return c.send(InUse).UnknownProvider }
 
-// Window returns the context window of the model that is asked next, in tokens; 0 if it is not known.
+// Window returns the context window of the next model in tokens; 0 if unknown.
 func (c *Case) Window() int {
 	if c.Context.Window == nil {
 		return 0
@@ -95,7 +95,7 @@ func (c *Case) Window() int {
 	return c.Context.Window(q.Model)
 }
 
-// Settings returns the ways to send the session in which a fix has to hold, the one in use first.
+// Settings returns the settings in which a fix must hold, the one in use first.
 func (c *Case) Settings() []Setting { return c.settings }
 
 // Calls returns the tool calls with their results.
@@ -107,9 +107,9 @@ func (c *Case) Calls() Calls {
 	return *c.calls
 }
 
-// storedBlocks calls yield for each stored block, also for those that are not sent.
+// storedBlocks calls yield for each stored block, including blocks that are not sent.
 func (c *Case) storedBlocks(yield func(*request.Block) bool) {
-	seen := map[blockAt]bool{} // an answer of several records is the message of each
+	seen := map[blockAt]bool{} // an answer of several records is the message of each of them
 	for _, ref := range c.Messages() {
 		for _, step := range c.Stored(ref).Steps {
 			for _, b := range step {
@@ -123,12 +123,12 @@ func (c *Case) storedBlocks(yield func(*request.Block) bool) {
 	}
 }
 
-// Findings returns all that is wrong with the session, each time the same. It checks the request in the setting in
-// use, and what the agent finds in the records. If something is wrong, a fix has to hold in the other settings,
-// too, so what is wrong there is counted.
+// Findings returns all findings of the session, the same each time. It checks the request in the setting in use, and
+// the agent's checks of the records. If there are findings, a fix must hold in the other settings, too, so their
+// findings are counted.
 //
-// It releases the requests, and what was read of the session to make them: these may be larger than the session,
-// and are seldom used again.
+// It releases the requests, and the data read from the session to make them: these may be larger than the session, and
+// are seldom used again.
 func (c *Case) Findings() *Findings {
 	if c.findings != nil {
 		return c.findings
@@ -173,8 +173,8 @@ func (c *Case) Findings() *Findings {
 	return fs
 }
 
-// count adds what is wrong in another setting than the one in use, or counts it, and reports whether the agent
-// fails before it sends the request.
+// count adds or counts the findings of a setting other than the one in use, and reports whether the agent fails before
+// it sends the request.
 func (c *Case) count(fs *Findings, i int) (fails bool) {
 	s := c.send(i)
 	for _, f := range s.Findings {
@@ -195,7 +195,7 @@ func (c *Case) count(fs *Findings, i int) (fails bool) {
 // breaks it until the loop is closed, so it counts only under the one in use.
 func isLoopRule(code string) bool { return code == "R3" || code == "R4" }
 
-// add adds a finding. Without a severity it has that of its rule.
+// add adds a finding. If it has no severity, it gets its rule's.
 func (c *Case) add(setting int, f Finding) {
 	if f.CountOnly {
 		c.findings.Count(setting, f.Code, f.Ref.Message)
@@ -210,7 +210,7 @@ func (c *Case) add(setting int, f Finding) {
 	c.findings.Add(setting, f)
 }
 
-// askedErrors returns the error that the case is asked about, or one of each class that the user asks for.
+// askedErrors returns the error that the case is asked about, or one error for each class that the user asks for.
 func (c *Case) askedErrors() (all []APIError) {
 	if c.asked != nil {
 		return []APIError{*c.asked}
@@ -232,7 +232,7 @@ func (c *Case) Describe(f Finding) Diagnosis {
 	if d.Ref == (change.Ref{}) {
 		d.Ref = c.Session
 	}
-	if f.Severity == Latent && !x.Rule.Asked { // the version in use goes on
+	if f.Severity == Latent && !x.Rule.Asked { // the version in use still works
 		d.Healed = x.Rule.Healed
 	}
 	if c.Context.Describe != nil {
@@ -265,10 +265,10 @@ func (c *Case) Fixes(f Finding) ([]Fix, error) {
 	return all, nil
 }
 
-// Asking returns the case in the settings in which an error occurred, with the findings that only the error shows.
+// Asking returns the case in the settings in which an error occurred, with the findings that only the error reveals.
 func (c *Case) Asking(e APIError) *Case { return c.inSettings(&e) }
 
-// Reset returns the case in the settings that the session has now, without what [Case.Asking] added. A search compares
+// Reset returns the case in the session's current settings, without the additions of [Case.Asking]. A search compares
 // findings under the same settings, so they change only between two searches.
 func (c *Case) Reset() *Case {
 	if s, settings := c.settingsFor(nil); c.asked == nil && settings[InUse] == c.settings[InUse] {
@@ -279,7 +279,7 @@ func (c *Case) Reset() *Case {
 	return c.inSettings(nil)
 }
 
-// inSettings returns the case of the state in the settings in which an error occurred, or else in those of the session.
+// inSettings returns the case in the settings in which the error occurred, or in the session's own if e is nil.
 func (c *Case) inSettings(e *APIError) *Case {
 	n := &Case{Context: c.Context, asked: e, isDraft: c.isDraft}
 	n.State, n.settings = c.settingsFor(e)
@@ -309,15 +309,14 @@ func (d *Draft) Apply(_ Finding, x Fix) error {
 	return err
 }
 
-// Case returns the session with the edits of the draft.
+// Case returns the case of the edited session.
 func (d *Draft) Case() *Case {
 	n := d.c.with(d.State())
 	n.isDraft = true
 	return n
 }
 
-// FindingsOf returns a finding for each violation of a request that is at a stored record: at a block, if it has a
-// place.
+// FindingsOf returns a finding for each violation at a stored record: at a block, if the violation has a place.
 func FindingsOf(q request.Request, refused []request.Violation) (fs []Finding) {
 	for _, v := range refused {
 		f := Finding{Code: v.Rule, Text: v.Message, Severity: Broken, Unknown: BesideUnknown(q, v)}
@@ -325,7 +324,7 @@ func FindingsOf(q request.Request, refused []request.Violation) (fs []Finding) {
 		case len(v.Refs) > 0:
 			f.Ref = v.Refs[0]
 		case v.Block != nil && v.Block.Source == nil:
-			continue // of what the agent adds
+			continue // content that the agent adds
 		}
 		if v.Block != nil {
 			f.Block, f.Detail = v.Block.Index, fmt.Sprint(v.Block.Index)
@@ -346,31 +345,29 @@ func RecordsOf(c *Case) (all []change.Record) {
 // A Fix is one way to fix a finding.
 type Fix struct {
 	Text  string // what it does, for a person
-	Loses string // what the user loses by it; "" for nothing
+	Loses string // what the user loses; "" for nothing
 
-	// Whole says that the edit changes more than the message of the finding. Such a fix
-	// is tried alone.
+	// Whole says that the edit changes more than the message of the finding. Such a fix is tried alone.
 	Whole bool
-	// Alike says that findings with the same code elsewhere in the message are fixed in
-	// the same way, whatever becomes of this one: they may be tried together. With Whole
-	// it says the same of those of other messages: the edit gives the message another
-	// position, removes it, or gives a call and its results another id.
+	// Alike says that the same fix applies to other findings with the same code in the message, independently of this
+	// one: they may be tried together. With Whole this includes findings in other messages: the edit moves or removes
+	// the message, or gives a call and its results another id.
 	Alike bool
 
-	// Edit edits a copy of the session, with the editor of the agent that made the fix. After an error
-	// the next fix is tried.
+	// Edit edits a copy of the session, with the editor of the agent that made the fix. After an error the next fix is
+	// tried.
 	Edit func(Editor) error
 
-	aside leftOut // what it sets aside; nil for another fix
+	aside leftOut // content that it sets aside; nil for another fix
 }
 
-// A RefusalError is an error that says why a finding is not fixed, or not by that fix.
+// A RefusalError says why a finding is not fixed, or not by this fix.
 type RefusalError struct {
 	Why   string // a sentence or two for a person
-	Helps bool   // Why says what the user can do about it
+	Helps bool   // Why also says what the user can do
 	Final bool   // no other fix of the finding is tried
 
-	EditOnly bool // it is not edited, and can be set aside
+	EditOnly bool // it must not be edited, but can be set aside
 }
 
 func (r *RefusalError) Error() string { return r.Why }

@@ -6,13 +6,13 @@ import (
 	"mend/internal/request"
 )
 
-// A Class is a kind of fault, see [request.Class].
+// A Class is a kind of finding, see [request.Class].
 type Class = request.Class
 
 // An APIError is a parsed error of a model API, see [request.APIError].
 type APIError = request.APIError
 
-// The classes that the stored session shows. An agent may add its own.
+// The classes that mend finds in the stored session. An agent may add its own.
 const (
 	ToolResultMissing         = request.ToolResultMissing
 	ThinkingBlockOrder        = request.ThinkingBlockOrder
@@ -27,15 +27,15 @@ const (
 	InvalidUnicode     = request.InvalidUnicode
 
 	IncompleteRecord       = request.IncompleteRecord
-	UnreadableRecord Class = "unreadable_record" // truncated, empty, or not to be read
+	UnreadableRecord Class = "unreadable_record" // truncated, empty or unreadable
 	HiddenSession    Class = "hidden_session"    // the agent does not list it
-	MissingHistory   Class = "missing_history"   // messages are stored, and the agent does not send them
-	LostContent      Class = "lost_content"      // records of it are lost for good
+	MissingHistory   Class = "missing_history"   // messages are stored, but the agent does not send them
+	LostContent      Class = "lost_content"      // some of its records are lost for good
 	MissingFolder    Class = "missing_folder"    // the session's folder does not exist
 	OtherProvider    Class = "other_provider"    // the session belongs to another model provider than the settings name
 )
 
-// The classes that only an API error shows.
+// The classes that only an API error reveals.
 const (
 	ThinkingSignature           = request.ThinkingSignature
 	EncryptedReasoning          = request.EncryptedReasoning
@@ -45,7 +45,7 @@ const (
 	AssistantPrefillUnsupported = request.AssistantPrefillUnsupported
 )
 
-// Classes returns the classes that the stored session shows and the engine fixes.
+// Classes returns the classes that mend finds in the stored session and the engine fixes.
 func Classes() []Class {
 	return []Class{
 		ToolResultMissing, ThinkingBlockOrder, ThinkingDisabledViolation, EmptyContentMessage,
@@ -53,14 +53,14 @@ func Classes() []Class {
 	}
 }
 
-// OnlyProviderSees reports whether nothing in the stored session shows which records
-// a fault of the class is in, and all of its kind can go: thinking.
+// OnlyProviderSees reports whether the stored session does not show which records a class affects, and all
+// candidates, which are thinking, can be removed.
 func OnlyProviderSees(c Class) bool {
 	return c == ThinkingSignature || c == EncryptedReasoning || c == ThinkingBlockModified ||
 		c == ThinkingDisabledViolation
 }
 
-// A Tier says who may make a repair of a class. "" is the tier of a class that no row names.
+// A Tier says who may make a repair of a class. "" is the tier of an unknown class.
 type Tier string
 
 // The tiers.
@@ -68,11 +68,11 @@ const (
 	// Auto is for the plugin, the hooks and mend watch, too: the real program was measured before and after
 	// the repair, and no real conversation has a false finding of the class.
 	Auto   Tier = "auto"
-	Ask    Tier = "ask"    // only the user's word starts the repair
+	Ask    Tier = "ask"    // only a user starts the repair
 	Report Tier = "report" // there is no repair
 )
 
-// Meaning returns what the tier allows, as a sentence.
+// Meaning explains the tier in a sentence.
 func (t Tier) Meaning() string {
 	switch t {
 	case Auto:
@@ -85,14 +85,14 @@ func (t Tier) Meaning() string {
 	return "The plugin, the hooks and mend watch name mend fix, which shows the repair and asks."
 }
 
-// A Severity says what a fault does. The zero Severity is invalid.
+// A Severity is the effect of a finding. The zero Severity is invalid.
 type Severity uint8
 
 // The severities, worst first.
 const (
-	Broken Severity = iota + 1 // the provider refuses the session, or the agent dies on reading it
-	Latent                     // only another version or setting does, or it is stuck on the screen
-	Lost                       // a prompt, an answer or a result is missing, and the agent goes on without a word
+	Broken Severity = iota + 1 // the provider refuses the session, or the agent crashes on reading it
+	Latent                     // only in another version or setting, or it is stuck on the screen
+	Lost                       // a prompt, an answer or a result is missing, and the agent continues silently
 	Note                       // untidy
 )
 

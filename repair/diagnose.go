@@ -14,57 +14,52 @@ import (
 type Diagnosis struct {
 	Rule     string // the code of the agent's or the provider's rule
 	Class    Class
-	Tier     Tier // of the class
+	Tier     Tier // tier of the class
 	Severity Severity
-	Ref      change.Ref // the record at fault: a part, or a message for a fault of the whole message
-	Message  string     // the id of the message that it is about, "" for none
+	Ref      change.Ref // the affected record: a part, or a message if the whole message is affected
+	Message  string     // the id of the affected message, "" for none
 	Why      string
-	Text     string // what the provider says of it, or what was found
-	Fix      string // what a repair does about it; "" where it does nothing
-	Loses    string // what the user loses by the fix; "" for nothing
-	WhyNot   string // where Fix is "": the reason, and what the user can do
-	Short    string // what a list shows in the place of the class; "" for that
-	Shown    Shown  // how the agent shows the session because of it
-	// the version of the agent that needs no repair of it, as [Rule] has it; "" if the one in use is not older
+	Text     string // the provider's error, or a description of the finding
+	Fix      string // what a repair changes; "" if nothing
+	Loses    string // what the user loses; "" for nothing
+	WhyNot   string // if Fix is "": the reason, and what the user can do
+	Short    string // shown in lists instead of the class; "" for the class
+	Shown    Shown  // how the agent shows the session because of the finding
+	// The version of the agent that needs no repair of it, as in [Rule]; "" if the one in use is not older.
 	Healed string
 
 	SetAside    bool // Fix sets it aside
-	CanSetAside bool // where Fix is "": a repair with [Request.SetAside] sets it aside
+	CanSetAside bool // if Fix is "": a repair with [Request.SetAside] sets it aside
 
-	finding key // as it was found first
+	finding key // the original key
 }
 
-// Same reports whether both are of the same finding of a session.
+// Same reports whether both belong to the same finding of a session.
 func (d Diagnosis) Same(o Diagnosis) bool { return d.finding == o.finding }
 
-// Options are what a diagnosis depends on besides the session. The agent reads them, not
-// the engine.
+// Options are the inputs of a diagnosis besides the session. The agent reads them, not the engine.
 type Options struct {
-	// Now is when the session is diagnosed, and when the next prompt is typed. Fixes
-	// depend on it only through the messages that come before that prompt. The zero time
-	// is after everything in the session.
+	// Now is the time of the diagnosis and of the next prompt. Fixes depend on it only through the messages
+	// that come before that prompt. The zero time is after everything in the session.
 	Now time.Time
-	// WrongClock says that Now decides only whether the session is busy. The prompt is
-	// then after everything in the session.
+	// WrongClock says that Now is unreliable: it only decides whether the session is busy, and the prompt is
+	// after everything in the session.
 	WrongClock bool
 
-	Version  string // of the agent that will read the store, such as "1.1.53"; "" for the newest known
-	Thinking *bool  // whether the model is asked to think; nil for what the session shows
+	Version  string // version of the agent that will read the store, such as "1.1.53"; "" for the newest known version
+	Thinking *bool  // whether the model is asked to think; nil to derive it from the session
 
-	// Model is the model of the next prompt; the zero Model means the one that the agent
-	// selects for a prompt that names none.
+	// Model is the model of the next prompt; the zero Model means the one that the agent selects by default.
 	Model request.Model
 
-	// Provider is the name of the API that is asked, as the agent names it; "" for what the
-	// agent will ask.
+	// Provider is the API of the next request, as the agent names it; "" for the agent's own choice.
 	Provider string
 
-	// AllSettings says that what is wrong in another version of the agent, or with thinking switched,
-	// is a latent finding.
+	// AllSettings adds latent findings: those in another version of the agent, or with thinking switched.
 	AllSettings bool
 }
 
-// Typed returns when the next prompt is typed; the zero time if that is not known.
+// Typed returns when the next prompt is typed; the zero time if unknown.
 func (o Options) Typed() time.Time {
 	if o.WrongClock {
 		return time.Time{}
@@ -72,12 +67,12 @@ func (o Options) Typed() time.Time {
 	return o.Now
 }
 
-// Diagnose returns what is wrong with a session, in the order of its messages, each
-// with the fix that holds: it was tried on a copy.
+// Diagnose returns the findings of a session, in the order of its messages, each with a fix that was tried on
+// a copy and holds.
 func Diagnose(c *Case) []Diagnosis { return diagnose(c, origin{}) }
 
-// diagnose tries the fixes of broken findings first, and then those of the others on
-// top of them, as a user would ask for them.
+// diagnose tries the fixes of broken findings first, and then those of the others on top of them, as a user
+// would ask for them.
 func diagnose(c *Case, o origin) []Diagnosis {
 	findings := c.Findings().list
 	if len(findings) == 0 {
@@ -108,8 +103,8 @@ func diagnose(c *Case, o origin) []Diagnosis {
 	return ds
 }
 
-// dedupe returns the diagnoses with one of each class for a record: a fault may break
-// several rules, and the first is the one that shows.
+// dedupe returns one diagnosis of each class for a record, the first: a single problem may break several
+// rules.
 func dedupe(ds []Diagnosis) []Diagnosis {
 	type fault struct {
 		class Class
@@ -125,8 +120,7 @@ func dedupe(ds []Diagnosis) []Diagnosis {
 	})
 }
 
-// sortDiagnoses sorts diagnoses: those of the session, then those of each message in
-// order, the worst first.
+// sortDiagnoses sorts diagnoses: those of the session, then those of each message in order, worst first.
 func sortDiagnoses(c *Case, ds []Diagnosis) {
 	order, n := map[string]int{}, 0
 	for r := range c.Records {

@@ -7,39 +7,38 @@ import (
 	"mend/internal/request"
 )
 
-// An Editor is a copy of a session that fixes edit: the same operations on blocks for every
-// agent. A block is named by its record and its index in that, see [request.Block]; it may be one
-// of the next request or of [Stored].
+// An Editor is a copy of a session that fixes edit. It has the same operations on blocks for every agent. A block is
+// named by its record and its index in the record, see [request.Block]; it may belong to the next request or to
+// [Stored].
 //
-// Each method returns an error if the agent's store cannot hold the result, or if there is nothing
-// to change. The copy may then be changed in part.
+// Each method returns an error if the agent's store cannot hold the result, or if there is nothing to change. The copy
+// may then be partly changed.
 type Editor interface {
 	// Begin begins a fix: Undo returns to this point.
 	Begin(x Fix)
-	// Check returns why what was edited since Begin must not be changed, as a [*RefusalError]; nil if it may.
+	// Check returns a [*RefusalError] if the edits since Begin must not be made, nil if they may.
 	Check() error
-	// Undo takes back what was edited since Begin.
+	// Undo reverts the edits since Begin.
 	Undo()
-	// State returns the session with the edits. What is edited later is in another copy.
+	// State returns the session with the edits. Later edits do not affect it.
 	State() State
 
-	// Remove removes a block. A call goes with its result if they are one record.
+	// Remove removes a block, and with a call also its result if both are one record.
 	Remove(b *request.Block) error
-	// SetAside removes a record: a message with all that is in it, or a part. What names the message as the one before it
-	// names that before it then.
+	// SetAside removes a record: a part, or a message with everything in it. Records that name the message as their
+	// predecessor then name its predecessor.
 	SetAside(record change.Ref) error
-	// ReplaceText puts a text in the place of a text or of thinking.
+	// ReplaceText replaces a text or thinking by a text.
 	ReplaceText(b *request.Block, text string) error
-	// SetText gives a text other words. It stays a text of who wrote it.
+	// SetText changes the words of a text, but not its author.
 	SetText(b *request.Block, text string) error
-	// ReplaceFiles puts a line of text in the place of a file: what it was, and what happened to it.
-	// files are those of the request that are in the block's result; nil for the block itself, or for
-	// all in its result.
+	// ReplaceFiles replaces a file by a line of text: what it was, and what happened to it. files are files of the
+	// request in the block's result; nil for the block itself, or for all files in its result.
 	ReplaceFiles(b *request.Block, files []*request.Block, happened string) error
-	// CorrectType gives images the type of their data: the block, or those in a result.
+	// CorrectType sets the type of images to that of their data: the block, or those in a result.
 	CorrectType(b *request.Block) error
-	// MoveFirst moves thinking to the front of its step, or a result to the front of its prompt. The
-	// block itself stays as it is.
+	// MoveFirst moves thinking to the front of its step, or a result to the front of its prompt. The block's content is
+	// unchanged.
 	MoveFirst(b *request.Block) error
 	// SplitBefore begins a new step with the block.
 	SplitBefore(b *request.Block) error
@@ -59,34 +58,34 @@ type Editor interface {
 	SetCallID(call *request.Block, id string) error
 	SetToolName(call *request.Block, name string) error
 	SetInput(call *request.Block, input []byte) error
-	// SetResult gives a call another result: a text.
+	// SetResult replaces the result of a call by a text.
 	SetResult(call *request.Block, text string) error
-	// ClearResult has a line of text sent for a result, as the agent does it for old ones.
+	// ClearResult makes the agent send a line of text for a result, as it does for old ones.
 	ClearResult(call *request.Block) error
-	// FailCall ends a call that has no result with an error.
+	// FailCall ends a call without a result with an error.
 	FailCall(call *request.Block, text string) error
 
 	// DropItemIDs removes the provider's ids of all items of a message.
 	DropItemIDs(message change.Ref) error
-	// DropHidden removes what only the provider can read of a block.
+	// DropHidden removes the part of a block that only the provider can read.
 	DropHidden(b *request.Block) error
 
-	// WriteInPlace has a store to which edits are appended lose what they replace. Others lose it anyway.
+	// WriteInPlace makes a store that appends edits remove the replaced content, too. It does nothing in other stores.
 	WriteInPlace() error
 
-	// RemoveCompaction removes the newest finished compaction, and returns how many are left. The
-	// error is [ErrNotCompacted] if there is none.
+	// RemoveCompaction removes the newest finished compaction, and returns how many are left. The error is
+	// [ErrNotCompacted] if there is none.
 	RemoveCompaction() (earlier int, err error)
 }
 
 var (
-	// ErrNoEdit says that an agent's store cannot hold what an [Editor] is asked for.
+	// ErrNoEdit says that an agent's store does not support an edit.
 	ErrNoEdit = errors.New("the store cannot hold that")
-	// ErrNoBlock says that a block is not in the store, or not any more.
+	// ErrNoBlock says that a block is not, or no longer, in the store.
 	ErrNoBlock = errors.New("no such block")
 )
 
-// NoEdits is an [Editor] of a store that can hold none of the results. An agent's editor embeds it.
+// NoEdits is an [Editor] that supports no edits. An agent's editor embeds it.
 type NoEdits struct{ noEdits }
 
 type noEdits struct{}
@@ -120,15 +119,15 @@ func (noEdits) DropHidden(*request.Block) error                             { re
 func (noEdits) WriteInPlace() error                                         { return nil }
 func (noEdits) RemoveCompaction() (int, error)                              { return 0, ErrNotCompacted }
 
-// A Stored is what is stored of a message: of a prompt or an answer with all its steps.
+// A Stored is the stored content of a message: of a prompt or an answer with all its steps.
 type Stored struct {
 	Ref   change.Ref
 	Role  string
-	Steps [][]*request.Block // in order, also what is not sent, such as an empty text
+	Steps [][]*request.Block // in order, including blocks that are not sent, such as an empty text
 
-	Summary bool // it stands for what a compaction replaced
+	Summary bool // it is the summary of a compaction
 
-	at map[blockAt][2]int // the step and the index of each block; nil if it is not [Stored.Indexed]
+	at map[blockAt][2]int // the step and the index of each block; nil unless it is [Stored.Indexed]
 }
 
 // A blockAt names a block.
@@ -139,7 +138,7 @@ type blockAt struct {
 
 func placeOf(b *request.Block) blockAt { return blockAt{b.Ref(), b.Index} }
 
-// Indexed returns the same, in which a block is found at once.
+// Indexed returns the same message with an index for finding blocks.
 func (m Stored) Indexed() Stored {
 	m.at = map[blockAt][2]int{}
 	for i, s := range m.Steps {
@@ -158,7 +157,7 @@ func (m Stored) Blocks() (all []*request.Block) {
 	return all
 }
 
-// Step returns the step that holds the block at a record and an index, and that block; nil if there is none.
+// Step returns the block at a record and an index, and the step that holds it; nil if there is none.
 func (m Stored) Step(ref change.Ref, index int) ([]*request.Block, *request.Block) {
 	if m.at != nil {
 		if at, ok := m.at[blockAt{ref, index}]; ok {
@@ -176,13 +175,13 @@ func (m Stored) Step(ref change.Ref, index int) ([]*request.Block, *request.Bloc
 	return nil, nil
 }
 
-// Texts are what fixes write into a session.
+// Texts are the texts that fixes write into a session.
 type Texts struct {
 	Placeholder string // in place of missing content
 	Cancelled   string // the error of a call that never ended
 }
 
-// TextsOf returns the texts of a request, or the defaults for those that are blank.
+// TextsOf returns the texts of a request, with defaults for blank ones.
 func TextsOf(r Request) Texts {
 	t := Texts{Placeholder: "[user interrupted]", Cancelled: "Operation cancelled by user (ESC pressed)"}
 	if !request.IsBlank(r.Placeholder) {

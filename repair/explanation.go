@@ -6,29 +6,29 @@ import (
 	"mend/internal/request"
 )
 
-// An Explanation says what a code in the output means.
+// An Explanation explains a code in the output.
 type Explanation struct {
 	Code     string `json:"code"`               // a rule such as R11, a class, or a severity
-	Provider string `json:"provider,omitempty"` // whose rule it is, such as "anthropic"; "" for none
-	Class    Class  `json:"class,omitempty"`    // of a rule; "" for none
-	Tier     Tier   `json:"tier,omitempty"`     // of a class, or of the class of a rule
+	Provider string `json:"provider,omitempty"` // the provider that has the rule, such as "anthropic"; "" for none
+	Class    Class  `json:"class,omitempty"`    // class of a rule; "" for none
+	Tier     Tier   `json:"tier,omitempty"`     // tier of a class, or of the class of a rule
 	Meaning  string `json:"meaning"`            // sentences
-	Words    string `json:"words,omitempty"`    // what the provider or the agent says, "" if nothing
-	Example  string `json:"example,omitempty"`  // what is stored in such a case
-	Fix      string `json:"fix,omitempty"`      // what a repair does about it
+	Words    string `json:"words,omitempty"`    // the error of the provider or the agent, "" for none
+	Example  string `json:"example,omitempty"`  // an example of stored data
+	Fix      string `json:"fix,omitempty"`      // what a repair changes
 	Loses    string `json:"loses,omitempty"`    // what the user loses by the fix
-	Healed   string `json:"healed,omitempty"`   // the versions of agents that need no repair, as [Rule] has it
-	NoFix    string `json:"-"`                  // of a rule without a fix: why, and what the user can do
+	Healed   string `json:"healed,omitempty"`   // the agent versions that need no repair, as in [Rule]
+	NoFix    string `json:"-"`                  // for a rule without a fix: why, and what the user can do
 }
 
-// A Guide explains what an agent finds.
+// A Guide explains an agent's findings.
 type Guide struct {
-	Classes []Class              // of faults that a user can ask for by name
+	Classes []Class              // that a user can ask for by name
 	Rules   func() []Explanation // one for each rule
 	Class   func(Class) Explanation
 }
 
-// Guide explains the own rules of the table.
+// Guide explains the agent's own rules of the table.
 func (t *Rules) Guide(classes ...Class) Guide {
 	return Guide{Classes: classes, Rules: t.explainOwn, Class: t.ExplainClass}
 }
@@ -41,22 +41,21 @@ func (t *Rules) explainOwn() []Explanation {
 	return all
 }
 
-// ExplainClass explains a class of this package. Another class has only a code.
+// ExplainClass explains a class of this package. For another class it has only the code.
 func ExplainClass(c Class) Explanation { return (&Rules{}).ExplainClass(c) }
 
-// ExplainClass explains a class. One that neither the agent nor the engine knows has only a code.
+// ExplainClass explains a class. For an unknown class it has only the code.
 func (t *Rules) ExplainClass(c Class) Explanation {
 	e, ok := t.classes[c]
 	if !ok {
 		e = classExplanations[c]
 	}
-	e.Tier = cmp.Or(e.Tier, classExplanations[c].Tier) // an agent's row may have other words for a class of the engine
+	e.Tier = cmp.Or(e.Tier, classExplanations[c].Tier) // an agent's row may replace the words of an engine's class
 	e.Code = string(c)
 	return e
 }
 
-// Explain completes the explanation of a rule with what the table says of it, then with what holds
-// for its class.
+// Explain completes the explanation of a rule from the table, then from its class.
 func (t *Rules) Explain(e Explanation) Explanation {
 	r := t.Of(e.Code)
 	e.Class = cmp.Or(r.Class, e.Class)

@@ -7,36 +7,36 @@ import (
 	"mend/internal/request"
 )
 
-// A Finding is one fault of a session.
+// A Finding is one problem of a session.
 type Finding struct {
-	Code   string     // of the provider's or the agent's rule that found it
-	Ref    change.Ref // the record at fault; the zero Ref if there is none
-	Block  int        // the index of the block at fault in the record
-	Text   string     // the message of the provider, or a description of the fault
+	Code   string     // code of the provider's or the agent's rule that it breaks
+	Ref    change.Ref // the affected record; the zero Ref if there is none
+	Block  int        // the index of the affected block in the record
+	Text   string     // the provider's error, or a description of the problem
 	Detail string     // distinguishes findings with the same code at one record
-	Short  string     // what a list shows in the place of the class; "" for that
+	Short  string     // shown in lists instead of the class; "" for the class
 
-	// Records are the messages or lines at fault, if Ref is none of them.
+	// Records are the affected messages or lines, if Ref is not one of them.
 	Records []change.Ref
 
 	Class    Class
 	Tier     Tier // "" for the class's
 	Severity Severity
 
-	Why     string        // why it is a fault, as a sentence; "" for what the rule says
-	Fixes   []Fix         // instead of those of the rule; nil for these
-	Refusal *RefusalError // why it has no fix; nil if the state says so, see [State].Refuses
+	Why     string        // why it is a problem, as a sentence; "" for the rule's text
+	Fixes   []Fix         // instead of the rule's fixes; nil for the rule's
+	Refusal *RefusalError // why it has no fix; nil to ask the state, see [State].Refuses
 
-	// CountOnly says that this is no finding, but a fault that a fix may turn into one; see [Findings.Count].
+	// CountOnly says that this is not yet a finding, but that a fix may turn it into one; see [Findings.Count].
 	CountOnly bool
-	// Unknown says that mend does not know what is at fault: a kind, a field, or the form of one. See [Findings].
+	// Unknown says that mend does not know the kind, the field or its type. See [Findings].
 	Unknown bool
 
-	of *request.Block // that an error may be about
+	of *request.Block // the block that an error may be about
 }
 
-// BesideUnknown reports whether a violation may be due to content that mend does not know: some is in its turn, or in
-// the one before or after that.
+// BesideUnknown reports whether a violation may be caused by content that mend does not know, in its own turn or in
+// an adjacent one.
 func BesideUnknown(q request.Request, v request.Violation) bool {
 	if v.N < 0 || v.N > len(q.Turns) {
 		return false
@@ -46,7 +46,7 @@ func BesideUnknown(q request.Request, v request.Violation) bool {
 	})
 }
 
-// A key identifies a finding among those of a session.
+// A key identifies a finding in a session.
 type key struct {
 	code, which string
 	ref         change.Ref
@@ -57,40 +57,38 @@ func (f Finding) key() key { return key{f.Code, f.Detail, f.Ref} }
 // at returns the key of the same finding at another record.
 func (f Finding) at(ref change.Ref) key { return key{f.Code, f.Detail, ref} }
 
-// A place is where findings are counted to see whether a fix caused new ones: those with a
-// code in a message, under a setting.
+// A place counts findings to detect whether a fix caused new ones: those with a code in a message, under a setting.
 type place struct {
 	code, message string // message is "" for none
 	setting       int
 }
 
-// InUse is the number of the setting that a session is diagnosed for. It is also that
-// of findings that do not depend on the setting.
+// InUse is the number of the setting that a session is diagnosed for, and of findings that do not depend on the
+// setting.
 const InUse = 0
 
-// Findings is all that is wrong with a session, under every setting: each way in which
-// it may be sent, such as by another version of the agent. The zero Findings is empty.
+// Findings are all findings of a session, under every setting: each way in which it may be sent, such as by another
+// version of the agent. The zero Findings is empty.
 type Findings struct {
 	list   []Finding
 	at     map[key]int // indexes in list
 	counts map[place]int
 
-	sharing map[string][]Stored // see [sharing]; nil until it is asked for
+	sharing map[string][]Stored // see [sharing]; nil before the first use
 
-	// Newer is the agent with its version, if that is newer than all that mend knows; else "". What is unknown in its
-	// sessions is a note without a fix, and a fix that changes it does not hold.
+	// Newer is the agent with its version, if that is newer than all versions that mend knows; else "". Unknown
+	// content in its sessions is a note without a fix, and a fix that changes it does not hold.
 	Newer string
-	// Hides, if not nil, reports whether findings with the code may be hidden under the
-	// setting by another one, such as a failure of the agent before it sends a request. A
-	// fix does not cause what it uncovers.
+	// Hides, if not nil, reports whether another finding may hide findings with the code under the setting, for
+	// example because the agent fails before it sends a request. A fix is not blamed for the findings that it
+	// uncovers.
 	Hides func(setting int, code string) bool
-	// Once, if not nil, reports whether a message with several findings with the code is
-	// no worse than one with a single one.
+	// Once, if not nil, reports whether several findings with the code in a message are no worse than one.
 	Once func(code string) bool
 }
 
-// Add adds a finding under a setting. Its severity is the worst under any setting. What
-// is added first is fixed first.
+// Add adds a finding under a setting. Its severity is the worst under any setting. Findings are fixed in the order in
+// which they are added.
 func (fs *Findings) Add(setting int, f Finding) {
 	if f.Unknown = f.Unknown && fs.Newer != ""; f.Unknown {
 		f.Severity = Note
@@ -108,8 +106,7 @@ func (fs *Findings) Add(setting int, f Finding) {
 	fs.list[i].Severity = min(fs.list[i].Severity, f.Severity)
 }
 
-// Count counts a fault that need not be fixed, and that a fix may turn into a finding
-// with that code.
+// Count counts a problem that need not be fixed, and that a fix may turn into a finding with the code.
 func (fs *Findings) Count(setting int, code, message string) {
 	if fs.counts == nil {
 		fs.counts = map[place]int{}
@@ -117,7 +114,7 @@ func (fs *Findings) Count(setting int, code, message string) {
 	fs.counts[place{code, message, setting}]++
 }
 
-// IsWell reports whether nothing is wrong with a message under a setting, as far as its findings are known.
+// IsWell reports whether a message has no known findings under a setting.
 func (fs *Findings) IsWell(setting int, f Finding) bool {
 	for p := range fs.counts {
 		if p.setting == setting && p.message == f.Ref.Message {
@@ -127,8 +124,7 @@ func (fs *Findings) IsWell(setting int, f Finding) bool {
 	return !fs.hides(place{f.Code, f.Ref.Message, setting})
 }
 
-// All returns the findings in the order in which they were added. The slice must
-// not be changed.
+// All returns the findings in the order in which they were added. The caller must not change the slice.
 func (fs *Findings) All() []Finding { return fs.list }
 
 // hides reports whether a finding at p may have been hidden.

@@ -9,20 +9,20 @@ import (
 	"mend/internal/request"
 )
 
-// always returns a why that does not depend on the fault.
+// always returns a why that is the same for every finding.
 func always(sentence string) func(*Fault) string { return func(*Fault) string { return sentence } }
 
-// isContent reports whether a block is sent for itself: neither thinking nor a blank text.
+// isContent reports whether a block is content: neither thinking nor a blank text.
 func isContent(b *request.Block) bool { return !b.IsThinking() && !isBlank(b) }
 
 func isBlank(b *request.Block) bool { return b.Type == request.Text && request.IsBlank(b.Text) }
 
 func isCall(b *request.Block) bool { return b.Type == request.ToolUse }
 
-// lastOf returns the last block for which is returns true, nil if there is none.
-func lastOf(blocks []*request.Block, is func(*request.Block) bool) *request.Block {
+// lastOf returns the last block that matches, nil if there is none.
+func lastOf(blocks []*request.Block, matches func(*request.Block) bool) *request.Block {
 	for _, b := range slices.Backward(blocks) {
-		if is(b) {
+		if matches(b) {
 			return b
 		}
 	}
@@ -34,7 +34,7 @@ func (x *Fault) hasContentBeside() bool {
 	return slices.ContainsFunc(x.message.Blocks(), func(b *request.Block) bool { return b != x.block && isContent(b) })
 }
 
-// alike marks fixes that hold for findings of the same kind in one message.
+// alike marks fixes that apply to findings of the same kind in one message.
 func alike(fixes ...Fix) []Fix {
 	for i := range fixes {
 		fixes[i].Alike = true

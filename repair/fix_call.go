@@ -11,8 +11,8 @@ import (
 	"mend/internal/request"
 )
 
-// This file fixes calls with an id, an input or a name that the provider rejects, and calls without
-// their results (docs/providers.md, R1, R13, R14, R17).
+// Fixes of calls with an id, an input or a name that the provider rejects, and of calls without results
+// (docs/providers.md, R1, R13, R14, R17).
 
 func whyCallID(x *Fault) string {
 	switch {
@@ -24,7 +24,7 @@ func whyCallID(x *Fault) string {
 	return fmt.Sprintf("The tool call's id %q contains characters that the provider rejects.", x.block.ToolID)
 }
 
-// maxShortID is the lowest limit of a provider for the length of the id of a call.
+// maxShortID is the lowest limit of any provider for the length of a call's id.
 const maxShortID = 64
 
 func whyIDLength(x *Fault) string {
@@ -40,13 +40,13 @@ func whyIDLength(x *Fault) string {
 	return whyCallID(x)
 }
 
-// fixCallID gives the call an id made of its record's.
+// fixCallID gives the call an id derived from its record's.
 func fixCallID(x *Fault) (fixes []Fix) {
 	call, apart := x.callOf(x.block)
 	if call == nil {
 		return nil
 	}
-	for _, id := range callIDs(call) { // another call may have the first one
+	for _, id := range callIDs(call) { // another call may have the first id
 		fixes = append(fixes, Fix{
 			Text:  fmt.Sprintf("The call gets the new id %s.", id),
 			Whole: apart, Alike: apart,
@@ -61,8 +61,7 @@ func fixCallID(x *Fault) (fixes []Fix) {
 	return fixes
 }
 
-// callOf returns the call that a block is, or that it is the result of, and whether its results are
-// in other records.
+// callOf returns the call of a call or a result, and whether its results are in other records.
 func (x *Fault) callOf(b *request.Block) (call *request.Block, apart bool) {
 	if b == nil {
 		return nil, false
@@ -79,10 +78,10 @@ func (x *Fault) callOf(b *request.Block) (call *request.Block, apart bool) {
 // Calls are the tool calls of a session with their results.
 type Calls struct {
 	results map[blockAt][]*request.Block // by call
-	of      map[blockAt]*request.Block   // the call, by result
+	of      map[blockAt]*request.Block   // call by result
 }
 
-// PairCalls pairs each result with the newest call before it that has its id, or else with the last one.
+// PairCalls pairs each result with the newest earlier call that has its id, or else with the last one.
 func PairCalls(blocks iter.Seq[*request.Block]) Calls {
 	c, newest := Calls{map[blockAt][]*request.Block{}, map[blockAt]*request.Block{}}, map[string]*request.Block{}
 	pair := func(result *request.Block) bool {
@@ -111,10 +110,10 @@ func PairCalls(blocks iter.Seq[*request.Block]) Calls {
 // Results returns the results of a call.
 func (c Calls) Results(call *request.Block) []*request.Block { return c.results[placeOf(call)] }
 
-// maxIDPart is how many bytes of a record's id become part of the id of its call.
+// maxIDPart is how many bytes of a record's id go into the id of its call.
 const maxIDPart = 48
 
-// callIDs returns two ids for a call, made of its record's.
+// callIDs returns two ids for a call, derived from its record's.
 func callIDs(b *request.Block) []string {
 	record := b.Ref().ID()
 	if b.Index > 0 {
@@ -124,13 +123,13 @@ func callIDs(b *request.Block) []string {
 	return []string{id, id + "_mend"}
 }
 
-// CallID returns an id for the call in a record with that id.
+// CallID returns an id for the call in the record with the given id.
 func CallID(record string) string {
 	id := notInName().ReplaceAllLiteralString(strings.TrimPrefix(record, "prt_"), "_")
 	return "call_" + id[max(0, len(id)-maxIDPart):]
 }
 
-// isLongItem reports whether the id that is too long is that of an item, and not that of a call.
+// isLongItem reports whether the too long id belongs to an item rather than to a call.
 func (x *Fault) isLongItem() bool {
 	return x.block != nil && (!isCall(x.block) || len(x.block.ItemID) > maxShortID && x.block.ToolID != "" &&
 		len(x.block.ToolID) <= maxShortID)
@@ -150,7 +149,7 @@ func whyLongID(x *Fault) string {
 	return whyIDLength(x)
 }
 
-// fixLongID gives a call an id of its own. An id of an item that is too long goes.
+// fixLongID gives a call a new id. A too long id of an item is removed.
 func fixLongID(x *Fault) []Fix {
 	if x.isLongItem() {
 		return fixItemIDs(x)
@@ -158,7 +157,7 @@ func fixLongID(x *Fault) []Fix {
 	return fixCallID(x)
 }
 
-// fixInput makes the input of a call an object.
+// fixInput turns the input of a call into an object.
 func fixInput(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
@@ -238,8 +237,8 @@ func whyLostCall(x *Fault) string {
 	return fmt.Sprintf("%s follows %s in the same step. Only more tool calls may follow there.", nameOf(x.block), before)
 }
 
-// fixLostCall fixes what stands between a call and its result: the fault is at the first block that
-// is no call, or at the call if its result does not follow it.
+// fixLostCall fixes content between a call and its result: the finding is at the first block that is not a
+// call, or at the call if its result does not follow it.
 func fixLostCall(x *Fault) []Fix {
 	switch {
 	case x.block == nil:
@@ -299,7 +298,7 @@ func (x *Fault) moveResult() []Fix {
 	return nil
 }
 
-// fixUnfinished ends a call that never ended with an error.
+// fixUnfinished ends an unfinished call with an error.
 func fixUnfinished(x *Fault) []Fix {
 	if x.block == nil || x.block.ToolID == "" {
 		return nil
@@ -311,7 +310,7 @@ func fixUnfinished(x *Fault) []Fix {
 	})
 }
 
-// fixItemIDs removes the ids of all items of the message: those of one response belong together.
+// fixItemIDs removes the ids of all items of the message, because the items of one response belong together.
 func fixItemIDs(x *Fault) []Fix {
 	return alike(Fix{
 		Text:  "The ids of the provider's items are removed from the message, so its content is sent in full.",
@@ -320,7 +319,7 @@ func fixItemIDs(x *Fault) []Fix {
 	})
 }
 
-// losesItems returns what is lost of reasoning that is sent by its id alone.
+// losesItems returns the loss if reasoning is sent only by its id.
 func losesItems(messages ...Stored) string {
 	for _, m := range messages {
 		for _, b := range m.Blocks() {
@@ -332,8 +331,8 @@ func losesItems(messages ...Stored) string {
 	return ""
 }
 
-// fixRepeatedItem removes the ids of all items of the messages that have the same id: which of them
-// the provider gave it to is not known.
+// fixRepeatedItem removes the ids of all items of the messages that have the same id, because it is unknown
+// which of them got it from the provider.
 func fixRepeatedItem(x *Fault) []Fix {
 	if x.block == nil || x.block.ItemID == "" {
 		return nil
@@ -355,7 +354,8 @@ func fixRepeatedItem(x *Fault) []Fix {
 	}}
 }
 
-// sharing returns the messages of a session with an item of the provider, by its id. A case finds them once.
+// sharing returns the messages that contain an item of the provider, by the item's id. A case finds them
+// once.
 func sharing(c *Case) map[string][]Stored {
 	if c.Findings().sharing != nil {
 		return c.Findings().sharing
@@ -364,8 +364,8 @@ func sharing(c *Case) map[string][]Stored {
 	for _, ref := range c.Messages() {
 		m := c.Stored(ref)
 		for _, b := range m.Blocks() {
-			if of := all[b.ItemID]; b.ItemID != "" && (len(of) == 0 || of[len(of)-1].Ref != m.Ref) {
-				all[b.ItemID] = append(of, m)
+			if messages := all[b.ItemID]; b.ItemID != "" && (len(messages) == 0 || messages[len(messages)-1].Ref != m.Ref) {
+				all[b.ItemID] = append(messages, m)
 			}
 		}
 	}

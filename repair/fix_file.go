@@ -6,9 +6,9 @@ import (
 	"mend/internal/request"
 )
 
-// This file fixes files that cannot be sent (docs/providers.md, R15, R18 to R21).
+// Fixes of files that cannot be sent (docs/providers.md, R15, R18 to R21).
 
-// cannotBeSent is what happened to a file that the provider or the agent rejects.
+// cannotBeSent says what happened to a file that the provider or the agent rejects.
 const cannotBeSent = "it could not be sent to the model"
 
 func whyFile(x *Fault) string {
@@ -32,8 +32,8 @@ func whyFile(x *Fault) string {
 	return fmt.Sprintf("The agent fails on a file that it cannot send: %s.", x.Text)
 }
 
-// fixFile corrects the type of an image, else puts a line of text in the place of the file. In the
-// result of a call that is done to the files at fault first, then to all.
+// fixFile corrects the type of an image, or else replaces the file by a line of text. In the result of
+// a call it first replaces only the affected files, then all.
 func fixFile(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
@@ -48,8 +48,7 @@ func fixFile(x *Fault) []Fix {
 	return append(fixes, x.replaceFiles(nil))
 }
 
-// replaceFiles puts lines of text in the place of the block, or of files in its result: of all if files
-// is nil.
+// replaceFiles replaces the block, or files in its result, by lines of text: all files if files is nil.
 func (x *Fault) replaceFiles(files []*request.Block) Fix {
 	text := "A line of text replaces the file and says what it was."
 	if x.isResult() {
@@ -63,7 +62,7 @@ func (x *Fault) replaceFiles(files []*request.Block) Fix {
 
 func (x *Fault) isResult() bool { return isCall(x.block) || x.block.Type == request.ToolResult }
 
-// filesAtFault returns the files at the record that break a rule.
+// filesAtFault returns the files of the record that break a rule.
 func (x *Fault) filesAtFault() (files []*request.Block) {
 	_, refused := x.Next()
 	for _, v := range refused {
@@ -81,7 +80,7 @@ func whyTooLong(x *Fault) string {
 	return "The output of the tool is longer than the 10485760 characters that the provider accepts."
 }
 
-// fixTooLong has the agent send a line of text for the output.
+// fixTooLong makes the agent send a line of text instead of the output.
 func fixTooLong(x *Fault) []Fix {
 	if x.block == nil || !isCall(x.block) {
 		return nil

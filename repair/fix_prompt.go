@@ -8,10 +8,10 @@ import (
 	"mend/change"
 )
 
-// This file fixes conversations whose prompt is missing (docs/providers.md, R16, G4, B1).
+// Fixes of conversations whose prompt is missing (docs/providers.md, R16, G4, B1).
 
-// fixFirstPrompt puts the placeholder into a prompt before the answer that says nothing, or a new
-// prompt before it.
+// fixFirstPrompt puts the placeholder into the prompt before the answer, if that prompt has no
+// content, or into a new prompt there.
 func fixFirstPrompt(x *Fault) (fixes []Fix) {
 	for _, ref := range slices.Backward(x.before()) {
 		if x.Stored(ref).Role == change.RoleUser {
@@ -22,10 +22,10 @@ func fixFirstPrompt(x *Fault) (fixes []Fix) {
 	return append(fixes, x.insertPrompt("A placeholder prompt is inserted before the first assistant message."))
 }
 
-// fixLostPrompt puts a prompt before an answer that calls a tool: the placeholder into the prompt
-// that is there and says nothing, or into a new one.
+// fixLostPrompt puts a prompt before an answer that calls a tool: the placeholder in an existing
+// prompt without content, or in a new one.
 func fixLostPrompt(x *Fault) (fixes []Fix) {
-	for _, b := range x.message.Blocks() { // one before the start of its step is a turn of its own
+	for _, b := range x.message.Blocks() { // a block before the start of its step is a turn of its own
 		if isBlank(b) {
 			fixes = append(fixes, removal(b, "The blank text is removed. The rest of the message stays.", ""))
 		}
@@ -39,14 +39,14 @@ func fixLostPrompt(x *Fault) (fixes []Fix) {
 		"one: the placeholder."))
 }
 
-// before returns the messages before the one of the fault.
+// before returns the messages before the affected message.
 func (x *Fault) before() []change.Ref {
 	all := x.Messages()
 	i := slices.IndexFunc(all, func(r change.Ref) bool { return r.Message == x.Ref.Message })
 	return all[:max(i, 0)]
 }
 
-// fillPrompt puts the placeholder into a prompt that says nothing.
+// fillPrompt puts the placeholder into a prompt without content.
 func (x *Fault) fillPrompt(ref change.Ref, text string) Fix {
 	placeholder := x.Texts().Placeholder
 	return Fix{Text: fmt.Sprintf(text, ref.Message), Whole: true, Edit: func(d Editor) error {

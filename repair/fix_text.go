@@ -7,8 +7,8 @@ import (
 	"mend/internal/request"
 )
 
-// This file fixes texts without a visible character and messages without content
-// (docs/providers.md, R5, R6, R11).
+// Fixes of texts without a visible character and of messages without content (docs/providers.md,
+// R5, R6, R11).
 
 func whyBlank(x *Fault) string {
 	if x.block != nil && x.block.Text == "" {
@@ -17,8 +17,8 @@ func whyBlank(x *Fault) string {
 	return "The text is only whitespace; the provider rejects that."
 }
 
-// fixBlank removes a blank text if the message has other content, else it puts the placeholder
-// there, or after the thinking of its step.
+// fixBlank removes a blank text if the message has other content; otherwise it replaces the text by
+// the placeholder, or adds the placeholder after the thinking of the step.
 func fixBlank(x *Fault) []Fix {
 	if x.block == nil || x.block.Type != request.Text {
 		return nil
@@ -30,7 +30,7 @@ func fixBlank(x *Fault) []Fix {
 	return append(fixes, x.fillBlank(x.block), x.placeholderAfterThinking(x.step, x.block))
 }
 
-// fillBlank puts the placeholder in the place of a blank text.
+// fillBlank replaces a blank text by the placeholder.
 func (x *Fault) fillBlank(b *request.Block) Fix {
 	text := x.Texts().Placeholder
 	return Fix{
@@ -38,8 +38,8 @@ func (x *Fault) fillBlank(b *request.Block) Fix {
 	}
 }
 
-// placeholderAfterThinking removes a blank text, and adds the placeholder after the thinking of
-// its step: the provider takes no text after a call.
+// placeholderAfterThinking removes a blank text, and adds the placeholder after the thinking of its
+// step: the provider accepts no text after a call.
 func (x *Fault) placeholderAfterThinking(step []*request.Block, b *request.Block) Fix {
 	text := x.Texts().Placeholder
 	return Fix{
@@ -88,10 +88,10 @@ func whyBlankBlock(x *Fault) string {
 	return whyBlank(x)
 }
 
-// noOutput stands for the output of a tool that wrote nothing.
+// noOutput replaces the output of a tool that wrote nothing.
 const noOutput = "(no output)"
 
-// fixBlankBlock is for a blank text, or a result with one.
+// fixBlankBlock fixes a blank text, or a result with one.
 func fixBlankBlock(x *Fault) []Fix {
 	if x.block == nil || !isCall(x.block) {
 		return fixBlank(x)

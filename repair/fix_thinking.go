@@ -8,7 +8,7 @@ import (
 	"mend/internal/request"
 )
 
-// This file fixes thinking in the wrong place, and removes what the provider does not take
+// Fixes of misplaced thinking, and of thinking that the provider does not accept
 // (docs/providers.md, R3, R4, R7 to R10).
 
 const losesThinking = "This thinking block. Text and tool calls stay."
@@ -27,7 +27,7 @@ func whyLast(x *Fault) string {
 	return "The step ends with thinking. The provider rejects an assistant message that ends with thinking."
 }
 
-// fixLast fixes thinking at the end of what is sent: a blank text becomes the placeholder, the
+// fixLast fixes thinking at the end of the request: a blank text becomes the placeholder, the
 // thinking moves before the content of its step, or a text follows it.
 func fixLast(x *Fault) (fixes []Fix) {
 	if x.block == nil {
@@ -61,7 +61,7 @@ func (x *Fault) moveOrRemove() []Fix {
 	return append(x.moves(), removal(x.block, "The thinking is removed.", losesThinking))
 }
 
-// moves puts thinking first in its step. In an open tool loop the provider takes no change to it:
+// moves puts thinking first in its step. In an open tool loop the provider accepts no change to it:
 // then the loop is closed, too.
 func (x *Fault) moves() []Fix {
 	move := Fix{
@@ -91,7 +91,7 @@ func fixLoopStart(x *Fault) (fixes []Fix) {
 	return append(fixes, x.closeLoop())
 }
 
-// fixLoopThinking is for an open tool loop with thinking while thinking is off.
+// fixLoopThinking fixes an open tool loop that has thinking although thinking is off.
 func fixLoopThinking(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
@@ -99,8 +99,8 @@ func fixLoopThinking(x *Fault) []Fix {
 	return []Fix{x.closeLoop(), removal(x.block, "The thinking is removed.", losesThinking)}
 }
 
-// closeLoop ends the open tool loop: a step with the placeholder after the newest call. The
-// provider's rules on open loops do not apply then.
+// closeLoop ends the open tool loop with a step that has the placeholder after the newest call. The
+// provider's rules on open loops then no longer apply.
 func (x *Fault) closeLoop() Fix {
 	in := messageRef(x.Ref)
 	q, _ := x.Next()
@@ -126,8 +126,8 @@ func (x *Fault) thoughts() []*request.Block {
 
 const losesThoughts = "The thinking in this message, with its signatures."
 
-// fixThinkingOff removes all thinking of a message. If nothing else is left, the placeholder takes
-// its place.
+// fixThinkingOff removes all thinking of a message. If nothing else is left, the placeholder
+// replaces it.
 func fixThinkingOff(x *Fault) []Fix {
 	thoughts, blank := x.thoughts(), lastOf(x.message.Blocks(), isBlank)
 	if len(thoughts) == 0 {
@@ -161,7 +161,7 @@ func fixThinkingOff(x *Fault) []Fix {
 	return []Fix{fix}
 }
 
-// fixThinking removes what the provider signed, or else the block of thinking.
+// fixThinking removes the signed part, or else the block of thinking.
 func fixThinking(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
@@ -172,7 +172,7 @@ func fixThinking(x *Fault) []Fix {
 	return append(fixEncrypted(x), removal(x.block, "The thinking is removed.", losesThinking))
 }
 
-// fixEncrypted removes what only the provider can read.
+// fixEncrypted removes the part that only the provider can read.
 func fixEncrypted(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
@@ -184,7 +184,8 @@ func fixEncrypted(x *Fault) []Fix {
 	}}
 }
 
-// fixMissingReasoning adds reasoning before a call: empty reasoning is not sent by each version.
+// fixMissingReasoning adds reasoning before a call. It is not empty, because some versions do not
+// send empty reasoning.
 func fixMissingReasoning(x *Fault) []Fix {
 	if x.block == nil {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"mend/internal/request"
 )
 
-// This file fixes half of a surrogate pair in what an agent sends (docs/providers.md, R27).
+// Fixes of half surrogate pairs in content that an agent sends (docs/providers.md, R27).
 
 func whyHalfPair(x *Fault) string {
 	what := "A text"

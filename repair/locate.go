@@ -9,14 +9,14 @@ import (
 	"mend/internal/request"
 )
 
-// Asked returns what an error is about that only the provider can see: what is sent of its kind. Of an
-// error only the class may be known.
+// Asked returns findings for an error that only the provider can judge: all content of the affected
+// kind that is sent. Only the class of the error may be known.
 func Asked(c *Case, e APIError) (fs []Finding) {
 	q, _ := c.Next()
-	add := func(code string, is func(*request.Block) bool) {
+	add := func(code string, matches func(*request.Block) bool) {
 		for _, t := range q.Turns {
 			for _, b := range t.Blocks {
-				if b.Source != nil && is(b) {
+				if b.Source != nil && matches(b) {
 					fs = append(fs, Finding{Code: code, Severity: Latent, Ref: b.Ref(), Block: b.Index, Detail: identity(b), of: b})
 				}
 			}
@@ -47,18 +47,18 @@ func Asked(c *Case, e APIError) (fs []Finding) {
 	case InvalidFile:
 		at, _ := blockAndTurn(c, e)
 		link := e.Link()
-		is := func(b *request.Block) bool {
+		isNamed := func(b *request.Block) bool {
 			isImage := b.Type == request.Image || b.Type == request.Document
 			return isImage && at != nil && b.Ref() == at.Ref() || link != "" && b.URL == link
 		}
-		add("image", func(b *request.Block) bool { return is(b) || slices.ContainsFunc(b.Content, is) })
-	default: // the request or what is stored shows it
+		add("image", func(b *request.Block) bool { return isNamed(b) || slices.ContainsFunc(b.Content, isNamed) })
+	default: // the request or the stored session shows it
 	}
 	return fs
 }
 
-// identity returns what tells thinking from other thinking in its record, where its index changes when
-// a block before it goes; "" for another block.
+// identity distinguishes thinking from other thinking in its record, whose index changes when an
+// earlier block is removed; "" for another block.
 func identity(b *request.Block) string {
 	if !b.IsThinking() {
 		return ""
@@ -67,7 +67,7 @@ func identity(b *request.Block) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// onePerMessage returns a finding for each message that has one.
+// onePerMessage returns one finding for each message.
 func onePerMessage(fs []Finding) (all []Finding) {
 	seen := map[string]bool{}
 	for _, f := range fs {
@@ -98,16 +98,16 @@ func isAboutThinking(e APIError) bool {
 	return e.Class == ThinkingDisabledViolation || e.Class == ThinkingSignature || e.Class == ThinkingBlockModified
 }
 
-// locate returns which of the findings, which are of its kind, the error names: those for which in
-// returns true. in is nil if the error names none. If only is true, other findings of the
-// kind must not be fixed instead: thinking is removed from the located message only, because that
-// of all others is signed and would be lost for nothing.
+// locate returns a filter of the findings, all of the error's kind, that the error names. in is nil if
+// the error names none. If only is true, no other findings of the kind may be fixed instead: thinking
+// is removed only from the located message, because it is signed and would be lost for nothing
+// elsewhere.
 //
-// It looks for the records in this order: the items that the error names; the calls; what is beside
-// them in their steps; the block, then the turn with the number in the error, in the next request; the
+// It looks for the records in this order: the items that the error names; the calls; their neighbours
+// in the same steps; the block, then the turn with the number in the error, in the next request; the
 // message near that number in the store, because the store may have changed since the error. An error
-// about thinking that names no number is about the newest message that has a finding. So is every error
-// that says that thinking was changed: the provider compares only the newest.
+// about thinking without a number is about the newest message that has a finding. So is every error
+// about changed thinking: the provider compares only the newest.
 func locate(c *Case, e APIError, found []Finding) (in func(Finding) bool, only bool) {
 	if e.Rule == boundRule {
 		return boundFrom(c, e), true
@@ -152,7 +152,7 @@ func (l *locator) locate() func(Finding) bool {
 	return nil
 }
 
-// among returns in, nil if no finding is there.
+// among returns in, nil if it selects no finding.
 func (l *locator) among(in func(Finding) bool) func(Finding) bool {
 	if slices.ContainsFunc(l.found, in) {
 		return in
@@ -160,9 +160,9 @@ func (l *locator) among(in func(Finding) bool) func(Finding) bool {
 	return nil
 }
 
-// named returns the records of calls that the error names by their ids, those in the same steps, one
-// of which may separate a call from its result, and the messages with items that it names. An item
-// that the provider does not have is not alone: then none of those of its account is there.
+// named returns the records of calls that the error names by id, the records in the same steps, one of
+// which may separate a call from its result, and the messages with items that it names. If the provider
+// lacks an item, it lacks all items of that account, so no item is located.
 func (l *locator) named() (called, beside map[change.Ref]bool, items map[string]bool) {
 	called, beside, items = map[change.Ref]bool{}, map[change.Ref]bool{}, map[string]bool{}
 	if len(l.e.Calls)+len(l.e.Items) == 0 {
@@ -187,8 +187,8 @@ func (l *locator) named() (called, beside map[change.Ref]bool, items map[string]
 	return called, beside, items
 }
 
-// blockAndTurn returns the stored block of the next request that the error names, nil for none, and
-// the ids of the messages of its turn.
+// blockAndTurn returns the stored block of the next request that the error names, nil for none, and the
+// ids of the messages in its turn.
 func blockAndTurn(c *Case, e APIError) (block *request.Block, turn map[string]bool) {
 	q, _ := c.Next()
 	turn = map[string]bool{}
@@ -208,8 +208,8 @@ func blockAndTurn(c *Case, e APIError) (block *request.Block, turn map[string]bo
 	return block, turn
 }
 
-// nearest returns the index of the message with a finding that is nearest to the number in the error,
-// -1 for none.
+// nearest returns the index of the message with a finding nearest to the number in the error, -1 for
+// none.
 func (l *locator) nearest() int {
 	for _, d := range [...]int{0, -1, 1, -2, 2, -3, -4, -5} {
 		if i := l.e.Index + d; l.e.Index >= 0 && i >= 0 && i < len(l.messages) && l.faulty[l.messages[i].Message] {

@@ -7,9 +7,9 @@ import (
 	"mend/internal/request"
 )
 
-// An openLoop is the tool loop with which a session ends: the last answer, after which the request has results of
-// its calls, and maybe a prompt. The provider takes its thinking back as it was, or none of it (docs/providers.md,
-// R8).
+// An openLoop is the tool loop at the end of a session: the last answer, after which the request has results of
+// its calls, and maybe a prompt. The provider accepts its thinking only unchanged, or none of it
+// (docs/providers.md, R8).
 type openLoop struct {
 	messages   map[string]bool
 	unfinished string // see [Sent].Unfinished
@@ -37,19 +37,19 @@ func (c *Case) openLoop() *openLoop {
 const whyLoop = "The tool loop of the newest assistant message is still open, and the provider accepts no change " +
 	"to its thinking. Send one more prompt, then repair again."
 
-// breaksLoop reports whether the thinking of a message in the open tool loop is another one in the outcome, and
-// the loop is still open. All of it may go once the agent does not continue the message by itself.
+// breaksLoop reports whether the outcome changes the thinking of a message in the open tool loop without closing
+// the loop. All of it may be removed if the agent does not continue the message by itself.
 func (s *search) breaksLoop(ref change.Ref, o outcome) bool {
 	if !s.c.openLoop().messages[ref.Message] {
 		return false
 	}
-	was, is := thoughts(s.c.Stored(ref)), thoughts(o.c.Stored(ref))
+	before, now := thoughts(s.c.Stored(ref)), thoughts(o.c.Stored(ref))
 	after := o.c.openLoop()
-	if slices.Equal(was, is) || len(after.messages) == 0 {
+	if slices.Equal(before, now) || len(after.messages) == 0 {
 		return false
 	}
-	left := signed(is)
-	return after.unfinished == ref.Message || len(left) > 0 && !slices.Equal(signed(was), left)
+	left := signed(now)
+	return after.unfinished == ref.Message || len(left) > 0 && !slices.Equal(signed(before), left)
 }
 
 // A thought is a block of thinking.

@@ -8,25 +8,26 @@ import (
 	"mend/internal/request"
 )
 
-// A Match says how a session fits an API error.
+// A Match says how well a session fits an API error.
 type Match struct {
 	Degree Degree
 	Rule   string // the code of the rule that the request breaks
 	N, M   int    // the place in the request; -1 for none
 }
 
-// A Degree says how well a session fits an API error. The zero Degree is that it does not.
+// A Degree is how well a session fits an API error. The zero Degree means that it does not.
 type Degree uint8
 
-// The degrees, the best last.
+// The degrees, best last.
 const (
-	IsBroken Degree = iota + 1 // the session is broken; what the error is about does not show in it
-	// HasContent: it has what the error is about, and only the provider knows whether that is the cause.
+	IsBroken Degree = iota + 1 // the session is broken, but shows nothing that the error is about
+	// HasContent: it has content that the error may be about; only the provider knows whether that is the
+	// cause.
 	HasContent
 	BreaksElsewhere   // the request breaks the rule, but not at the place that the error names
-	HasClass          // a finding is of the error's class; its place is not known
+	HasClass          // a finding has the error's class; its place is unknown
 	TitleInText       // the text contains the session's title
-	FailedWithIt      // no request shows it; the newest answer failed with this error
+	FailedWithIt      // no request shows the error, but the newest answer failed with it
 	BreaksRule        // the request breaks the rule, and the error names no place
 	BreaksItOtherwise // as BreaksThere, in a setting that is not in use
 	BreaksThere       // the request breaks the rule at the place that the error names
@@ -34,7 +35,7 @@ const (
 	IDInText          // the text contains the session's id
 )
 
-// Better returns the better one of two matches, the first if they are alike.
+// Better returns the better of two matches, the first if they are equal.
 func (m Match) Better(o Match) Match {
 	if o.Degree > m.Degree {
 		return o
@@ -42,8 +43,9 @@ func (m Match) Better(o Match) Match {
 	return m
 }
 
-// MatchError reports how a session fits an error: it searches the requests of all settings for what
-// the error is about. Of an error that only the provider can judge it searches the next one for such content.
+// MatchError returns how well a session fits an error: it searches the requests of all settings for the
+// violation. For an error that only the provider can judge it searches the next request for content that the
+// error may be about.
 func MatchError(c *Case, e APIError) (best Match) {
 	if e.Rule == "" && e.Class == "" {
 		return Match{}
@@ -71,10 +73,10 @@ func MatchError(c *Case, e APIError) (best Match) {
 	return best
 }
 
-// IsHidden reports whether only the provider can judge what an error is about.
+// IsHidden reports whether only the provider can judge the content that an error is about.
 func IsHidden(e APIError) bool { return OnlyProviderSees(e.Class) || e.Class == ItemID }
 
-// matchContent reports how a session fits an error that only the provider can judge.
+// matchContent returns how well a session fits an error that only the provider can judge.
 func matchContent(c *Case, e APIError) (best Match) {
 	if !IsHidden(e) {
 		return Match{}
@@ -86,22 +88,22 @@ func matchContent(c *Case, e APIError) (best Match) {
 	q, _ := c.Next()
 	for n, t := range q.Turns {
 		for m, b := range t.Blocks {
-			is := Match{N: -1, M: -1}
+			match := Match{N: -1, M: -1}
 			switch {
 			case b.Source == nil || !found[messageRef(b.Ref())]:
 			case e.Quotes(b):
-				is = Match{Degree: HasQuoted, N: n, M: m}
+				match = Match{Degree: HasQuoted, N: n, M: m}
 			case e.Class != ItemID && (e.Index < 0 || e.Index == n && isBlock(e, request.Violation{N: n, M: m}, q)):
-				is.Degree = HasContent
+				match.Degree = HasContent
 			}
-			best = best.Better(is)
+			best = best.Better(match)
 		}
 	}
 	return best
 }
 
-// isAbout reports whether the error is of the violation's rule, or of its class if the error
-// names no rule, or one of another provider: a gateway passes errors on.
+// isAbout reports whether the error has the violation's rule, or its class if the error names no rule, or a
+// rule of another provider: a gateway passes errors on.
 func isAbout(c *Case, e APIError, v request.Violation) bool {
 	if e.Rule == v.Rule || !isOther(e, v) {
 		return e.Rule == v.Rule
@@ -112,13 +114,13 @@ func isAbout(c *Case, e APIError, v request.Violation) bool {
 	return slices.ContainsFunc(c.Findings().All(), func(f Finding) bool { return f.Code == v.Rule && f.Class == e.Class })
 }
 
-// isOther reports whether the error names no rule, or one of another provider than the violation: the
-// letter of a rule is its provider's.
+// isOther reports whether the error names no rule, or a rule of another provider than the violation: the
+// letter of a rule identifies its provider.
 func isOther(e APIError, v request.Violation) bool {
 	return e.Rule == "" || v.Rule == "" || e.Rule[0] != v.Rule[0]
 }
 
-// degree returns how well the violation fits the error, which is about its rule or class.
+// degree returns how well the violation fits the error, which has the same rule or class.
 func degree(e APIError, v request.Violation, q request.Request, inUse bool) Degree {
 	there := BreaksItOtherwise
 	if inUse {
@@ -137,8 +139,8 @@ func degree(e APIError, v request.Violation, q request.Request, inUse bool) Degr
 	return BreaksElsewhere
 }
 
-// isBlock reports whether the error names the block of the violation in its turn, or none. A place in
-// the only block of a turn may be one of its content.
+// isBlock reports whether the error names the violation's block in its turn, or no block. In a turn with a
+// single block, the place may be inside that block's content.
 func isBlock(e APIError, v request.Violation, q request.Request) bool {
 	return e.Block < 0 || v.M < 0 || e.Block == v.M || v.N < len(q.Turns) && len(q.Turns[v.N].Blocks) == 1
 }
@@ -164,13 +166,12 @@ func namesCall(t request.Turn, ids []string) bool {
 	})
 }
 
-// isNamed reports whether the block is a call or a result with one of the ids. A long id may be cut off in
-// a text.
+// isNamed reports whether the block is a call or a result with one of the ids. A text may cut off a long id.
 func isNamed(b *request.Block, ids []string) bool {
 	return b.ToolID != "" && slices.ContainsFunc(ids, func(id string) bool {
 		return id == b.ToolID || len(id) >= minCut && strings.HasPrefix(b.ToolID, id)
 	})
 }
 
-// minCut is the least number of letters of an id that is cut off.
+// minCut is the least length of an id that was cut off.
 const minCut = 32

@@ -10,27 +10,27 @@ import (
 	"mend/internal/request"
 )
 
-// A Request says what of a session shall be fixed: all that is broken, or with Latent
-// also what is latent; or with Classes all findings of these. With Error it is first
-// what the error is about, at the place that it names if something is there, or with
-// All everywhere.
+// A Request selects the findings of a session to fix: all broken ones, with Latent also latent ones; with Classes all
+// findings of these classes. With Error it first selects the findings that the error is about: at the place that the
+// error names, if one is there, or with All everywhere.
 type Request struct {
 	Options
 	Latent  bool
 	Classes []Class
 	Error   *APIError
-	All     bool    // with Error: all of its kind, even if only the provider can know which record is at fault
-	Except  []Class // left alone, unless Error is about them
+	All     bool    // with Error: all of its kind, even if only the provider can know which record is affected
+	Except  []Class // not fixed, unless Error is about them
 	Force   bool    // even if the agent is working in the session
-	// Restore says that the agent shall list the session again: only then it is fixed that it does not.
+	// Restore says that the agent should list the session again: only then a hidden session is a finding to fix.
 	Restore bool
 	// Unattended says that the user cannot be asked: only findings with the tier [Auto] are fixed.
 	Unattended bool
-	// SetAside says that what no fix holds for is set aside: it leaves the session. Not with Unattended.
+	// SetAside says that findings without a fix that holds are set aside: their content is removed from the session. It
+	// excludes Unattended.
 	SetAside bool
 
-	// Changes are made to the records that the case is read from: the case is of the session as they leave it. An agent
-	// whose models bind no thinking may leave them out.
+	// Changes are applied to the records before the case is read. An agent whose models do not bind thinking may ignore
+	// them.
 	Changes []change.Op
 
 	Placeholder string // the text in place of missing content; blank for the agent's default
@@ -39,39 +39,37 @@ type Request struct {
 
 // A Result is a plan and what it does.
 type Result struct {
-	Plan      change.Plan // without ops if there is nothing to fix, or nothing that can be
-	After     *Case       // the session as the plan leaves it
+	Plan      change.Plan // without ops if there is nothing to fix, or no fix holds
+	After     *Case       // the session after the plan
 	Fixed     []Diagnosis // removed by the plan
-	Remaining []Diagnosis // what is wrong with After, asked for or not
+	Remaining []Diagnosis // the findings of After, whether requested or not
 	Unfixable []Diagnosis // requested, but without a fix that holds; also in Remaining
-	// remaining findings of the kind of the error, of which only the provider can know whether they are its cause
+	// Remaining findings of the error's kind; only the provider can know whether they are its cause.
 	Suspects        []Diagnosis
 	All             bool    // Request.All, for an error
-	Proof           []Proof // what After shows in every setting
+	Proof           []Proof // the rules that After breaks in every setting
 	UnknownProvider string  // see [Case]
-	// SentBefore and SentAfter count the stored blocks of the next request without and with the plan, and Added
-	// those of records that the agent leaves out without it, though it makes a request.
+	// SentBefore and SentAfter count the stored blocks of the next request without and with the plan. Added counts
+	// blocks of records that the request lacks without the plan, if the agent makes one.
 	SentBefore, SentAfter, Added int
-	LeftOut                      []string // what is set aside: a number for each kind, with names
+	LeftOut                      []string // the content set aside: a number for each kind, with names
 }
 
-// An AskError says that the repair of a session is made only after a question.
+// An AskError says that a session may be repaired only after a question.
 type AskError struct{ Session, Why string }
 
 func (e *AskError) Error() string {
 	return fmt.Sprintf("%s: mend fix %s shows the repair and asks", e.Why, e.Session)
 }
 
-// ErrBusy says that the agent is at work in the session.
+// ErrBusy says that the agent is working in the session.
 var ErrBusy error = fail.New(fail.Refused, "wait until the agent is done, or use --force",
 	"the agent is using this session")
 
-// Plan makes the smallest plan that fixes what is requested in the session with that
-// id. Each of its fixes was tried on a copy and proved under every setting: its finding
-// is gone and nothing new is wrong, see the package. The plan of a healthy session has no ops. Neither
-// has a second plan after the first, except for an error that does not occur any more, and
-// after a file was moved that was in the place of a folder.
-// Only records that a diagnosis or its fix names change.
+// Plan makes the smallest plan that fixes the requested findings in the session. Each of its fixes was tried on a copy
+// and proved under every setting: its finding is gone and there is no new finding, see the package. The plan of a
+// healthy session has no ops. Nor has a second plan after the first, except for an error that no longer occurs, and
+// after a file was moved that took the place of a folder. Only records that a diagnosis or its fix names are changed.
 //
 // The error wraps [ErrBusy] if the session is busy and Force is not set.
 func Plan(id string, c *Case, req Request) (Result, error) {
@@ -104,9 +102,9 @@ func Plan(id string, c *Case, req Request) (Result, error) {
 }
 
 // compareRequests counts the blocks of the next request before and after the plan. A block is added if the request
-// before has nothing of its record. Where the records moved, its content shows that it was sent. If the request
-// before is refused, as mend finds or an error says, a message that the plan completes or makes is not added; if
-// the agent makes no request, nothing is.
+// before has nothing from its record. If the records moved, its content shows that it was sent. If the request before
+// is refused, according to mend or an error, a message that the plan completes or creates is not added; if the agent
+// makes no request, nothing is.
 func (r *Result) compareRequests(c *Case, o origin, hasError bool) {
 	before, refused := sentBlocks(c)
 	after, _ := sentBlocks(r.After)
@@ -135,7 +133,7 @@ func (r *Result) compareRequests(c *Case, o origin, hasError bool) {
 	}
 }
 
-// sentBlocks returns the stored blocks of the request that the agent makes now, and what is refused of it.
+// sentBlocks returns the stored blocks of the agent's current request, and its violations.
 func sentBlocks(c *Case) (all []*request.Block, refused []request.Violation) {
 	q, refused := c.Current()
 	for _, t := range q.Whole().Turns {
@@ -160,10 +158,10 @@ func (r *Request) cause(fixed []Diagnosis) change.Cause {
 			c.Error.Whole = r.Error.Whole
 		}
 	}
-	at := map[change.Finding]int{} // their places, without counts
+	at := map[change.Finding]int{} // their indexes, by finding without Count
 	for _, d := range fixed {
 		f := change.Finding{Rule: d.Rule, Class: string(d.Class), Why: d.Why, Fix: d.Fix, Loses: d.Loses}
-		alike := change.Finding{Rule: f.Rule, Class: f.Class, Fix: f.Fix, Loses: f.Loses} // but for Why
+		alike := change.Finding{Rule: f.Rule, Class: f.Class, Fix: f.Fix, Loses: f.Loses} // all but Why
 		i, ok := at[f]
 		if !ok && len(c.Findings) >= maxCauses {
 			i, ok = at[alike]
@@ -179,19 +177,16 @@ func (r *Request) cause(fixed []Diagnosis) change.Cause {
 	return c
 }
 
-// maxCauses is how many findings a cause lists that differ in why alone. Further ones are
-// counted with the last that has the same fix.
+// maxCauses is how many findings that differ only in Why are listed as causes. Further ones are counted with the last
+// that has the same fix.
 const maxCauses = 1000
 
-// maxPasses is far more than any session needs: each pass fixes what the one before
-// uncovered.
+// maxPasses is far more than any session needs: each pass fixes the findings that the previous one uncovered.
 const maxPasses = 8
 
-// repeatUntilStable carries out the request until nothing changes. It returns the last
-// search, what is fixed and what has no fix. A repaired session may be sent in another
-// way, such as with thinking, and then has other findings. What an error names is fixed
-// once, because its request is then another; after it all that is broken is fixed,
-// because an error names one place.
+// repeatUntilStable repeats the request until nothing changes. It returns the last search, the fixed findings and those
+// without a fix. A repaired session may be sent in another way, such as with thinking, and then has other findings. An
+// error names one place in one request, so it is fixed once; then all broken findings are fixed.
 func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed []Diagnosis, out leftOut) {
 	rest := req
 	rest.Error = nil
@@ -212,14 +207,14 @@ func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed
 		gone[d.finding] = true
 	}
 	failed = slices.DeleteFunc(append(failed, t.failed...), func(d Diagnosis) bool { return gone[d.finding] })
-	left := map[key]bool{} // a finding may have returned with the fix of another
+	left := map[key]bool{} // another fix may have brought a finding back
 	for _, f := range t.findings.list {
 		left[f.at(o.first(f.Ref))] = true
 	}
 	return t, slices.DeleteFunc(fixed, func(d Diagnosis) bool { return left[d.finding] }), failed, out
 }
 
-// fixRequested fixes what is requested.
+// fixRequested fixes the requested findings.
 func fixRequested(c *Case, o origin, req Request) *search {
 	switch {
 	case req.Error != nil:
@@ -234,7 +229,7 @@ func fixRequested(c *Case, o origin, req Request) *search {
 	})
 }
 
-// search fixes what is wanted, and sets the rest aside if that is requested.
+// search fixes the wanted findings, and sets the rest aside if requested.
 func (r *Request) search(c *Case, o origin, w wanted) *search {
 	t := newSearch(c, o, w, r.Unattended)
 	if r.SetAside && !r.Unattended && len(t.failed) > 0 {
@@ -243,8 +238,8 @@ func (r *Request) search(c *Case, o origin, w wanted) *search {
 	return t
 }
 
-// fixError fixes what the API error of a request is about: the findings of its kind at the record
-// that it names. If there are none, or with All, it fixes all of its kind.
+// fixError fixes the findings that the request's API error is about: those of its kind at the record that it names. If
+// there are none, or with All, it fixes all of its kind.
 func fixError(c *Case, o origin, req Request) *search {
 	e := *req.Error
 	c = c.Asking(e)
@@ -268,8 +263,7 @@ func fixError(c *Case, o origin, req Request) *search {
 	return req.search(c, o, kind)
 }
 
-// sameKind returns the findings that the error is about: those of its rule, or if there
-// are none, those of its class.
+// sameKind returns the findings of the error's rule, or if there are none, of its class.
 func sameKind(c *Case, e APIError) wanted {
 	exact := func(_ *Case, f Finding) bool { return e.Rule != "" && f.Code == e.Rule }
 	if slices.ContainsFunc(c.Findings().list, func(f Finding) bool { return exact(c, f) }) {
@@ -278,8 +272,7 @@ func sameKind(c *Case, e APIError) wanted {
 	return func(_ *Case, f Finding) bool { return e.Class != "" && f.Class == e.Class }
 }
 
-// suspects returns the findings of the kind of the error of which only the provider can
-// know whether they are its cause.
+// suspects returns the findings of the error's kind; only the provider can know whether they are its cause.
 func suspects(c *Case, o origin, e APIError) (ds []Diagnosis) {
 	c = c.Asking(e)
 	for _, f := range c.Findings().All() {

@@ -6,12 +6,11 @@ import (
 	"mend/change"
 )
 
-// judge returns the trials of which it is to be said that they do not hold: their finding stays in the
-// later session, something new is wrong that they may have caused, or something is changed that mend does not know.
-// The trials of one message hold together or not at all, and so do all that are whole. sure is false if it is not
-// known which of them do not hold.
+// judge returns the trials that failed: their finding stays, they may have caused a new finding, or content is
+// changed that mend does not know. The trials of one message hold together or not at all, and so do all whole
+// fixes. sure is false if it is unknown which trials failed.
 //
-// together says that what the trials caused was fixed, too, as far as that is possible.
+// together says that findings caused by the trials were fixed, too, if possible.
 func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial, sure bool) {
 	whole := trials[0].fix.Whole
 	tried := map[string]int{} // trials in each message
@@ -45,7 +44,7 @@ func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial,
 			s.reasons[tr.key()] = &RefusalError{Why: whyLoop, Helps: true}
 		}
 	}
-	// the fault is at another record
+	// the problem moved to another record
 	if s.aside && countOf(o.c, trials[0].Code) > countOf(s.c, trials[0].Code)-len(trials) {
 		all = true
 	}
@@ -69,18 +68,18 @@ func countOf(c *Case, code string) (n int) {
 	return n
 }
 
-// isGone reports whether the finding is gone at its record, and at the ref that its record has now.
+// isGone reports whether the finding is gone at its record, including under a new ref of the record.
 func (s *search) isGone(f Finding, o outcome) bool {
 	left := o.c.Findings()
 	if left.has(f.key()) {
 		return false
 	}
-	is, renamed := o.to[f.Ref]
-	return !renamed || !left.has(f.at(is))
+	ref, renamed := o.to[f.Ref]
+	return !renamed || !left.has(f.at(ref))
 }
 
-// isFixed reports whether the finding is gone: at its record, and at the ref that its record
-// has now. moved is of [search.moved].
+// isFixed reports whether the finding is gone at its record, including under a new ref of the record. moved is the
+// result of [search.moved].
 func (s *search) isFixed(f Finding, o outcome, moved map[place]bool) bool {
 	if !s.isGone(f, o) {
 		return false
@@ -89,8 +88,8 @@ func (s *search) isFixed(f Finding, o outcome, moved map[place]bool) bool {
 	return renamed || f.Ref.Kind != change.KindPart || !moved[place{f.Code, f.Ref.Message, InUse}] || o.refs.has(f.Ref)
 }
 
-// moved returns where findings are new in parts that the session did not have before: a part may
-// have moved with its fault.
+// moved returns the places of new findings in parts that did not exist before: a part may have moved together with
+// its problem.
 func (s *search) moved(o outcome) map[place]bool {
 	in := map[place]bool{}
 	for _, f := range o.c.Findings().list {
@@ -101,18 +100,18 @@ func (s *search) moved(o outcome) map[place]bool {
 	return in
 }
 
-// news returns the places with more findings than before. Where the fix is whole it counts without
-// messages. What may have been hidden before is new only in the setting in use.
+// news returns the places with more findings than before. For whole fixes it counts over all messages. Findings
+// that may have been hidden before are new only in the setting in use.
 func (s *search) news(o outcome, whole, together bool) (all []place) {
 	before, after := s.findings.counts, o.c.Findings().counts
 	if whole || len(o.to) > 0 {
 		before, after = byFirstMessage(before, nil, whole), byFirstMessage(after, o.to, whole)
 	}
 	for p, n := range after {
-		was := before[p]
+		old := before[p]
 		switch {
-		case n <= was,
-			together && was > 0 && s.findings.isOnce(p),
+		case n <= old,
+			together && old > 0 && s.findings.isOnce(p),
 			p.setting != InUse && s.findings.hides(p):
 			continue
 		}
@@ -121,12 +120,11 @@ func (s *search) news(o outcome, whole, together bool) (all []place) {
 	return all
 }
 
-// byFirstMessage returns the counts by the ids that the messages had before, or with whole summed
-// over all messages.
+// byFirstMessage returns the counts by the messages' original ids, or with whole summed over all messages.
 func byFirstMessage(counts map[place]int, to map[change.Ref]change.Ref, whole bool) map[place]int {
 	first := map[string]string{}
-	for was, is := range to {
-		first[is.Message] = was.Message
+	for old, ref := range to {
+		first[ref.Message] = old.Message
 	}
 	sums := map[place]int{}
 	for p, n := range counts {

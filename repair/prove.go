@@ -2,10 +2,10 @@ package repair
 
 import "slices"
 
-// A Proof is what the request of a setting shows.
+// A Proof is the result of checking the request of a setting.
 type Proof struct {
 	Setting
-	Rules []string // the codes of the rules that are broken, each once
+	Rules []string // the codes of the broken rules, each once
 }
 
 // prove checks the requests of all settings.

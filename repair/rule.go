@@ -8,42 +8,40 @@ import (
 	"mend/internal/request"
 )
 
-// A Rule is one kind of fault: how it is found, named and explained, and how a session is changed so
-// that it is gone.
+// A Rule is one kind of finding: how it is found, named, explained and fixed.
 type Rule struct {
 	Code  string
 	Class Class
-	// Asked says that nothing shows the fault. It is looked for only if an error or the user asks for
-	// the class.
+	// Asked says that the stored session does not show the problem. mend looks for it only if an error or the user
+	// asks for the class.
 	Asked    bool
 	Once     bool     // several findings in a message are no worse than one
-	Severity Severity // of what Find finds; zero: that of the finding itself, or else a [Note]
+	Severity Severity // severity of the findings of Find; zero: that of the finding itself, or else a [Note]
 
-	Find    func(*Case) []Finding // nil: the request shows the fault, or [State].Faults or [Asked] finds it
+	Find    func(*Case) []Finding // nil: the request, [State].Faults or [Asked] finds it
 	ClassOf func(*Fault) Class    // nil: Class
 	Why     func(*Fault) string   // nil: the text of the finding
 	Fixes   func(*Fault) []Fix    // the one that loses least first; nil for none
 	NoFix   string                // why there may be no fix, and what the user can do
 	Shown   Shown                 // how the agent shows the session because of it
 
-	// Healed says which version of the agent needs no repair of the fault, as far as it was measured, although older
-	// ones do; "" for none.
+	// Healed is the version of the agent that, as measured, no longer needs a repair of the problem; "" for none.
 	Healed string
 
-	// For [Rules.Explain]. Where Fix is empty that of the class is meant.
+	// For [Rules.Explain]. An empty Fix stands for the fix of the class.
 	Meaning, Words, Example, Fix, Loses string
 }
 
 // Rules are a table of rules. An agent makes one with its own rules, see [NewRules].
 type Rules struct {
-	Own []Rule // in the order in which what they find is fixed
+	Own []Rule // in the order in which their findings are fixed
 	all map[string]Rule
 
 	classes map[Class]Explanation
 }
 
-// NewRules returns a table of an agent's own classes and rules and those of the engine. What one of its
-// own rules with the code of one of the engine leaves out is as the engine says; its fixes come first.
+// NewRules returns a table of an agent's own classes and rules and those of the engine. An own rule with the code of
+// an engine rule inherits the fields that it leaves empty; its own fixes come first.
 func NewRules(classes map[Class]Explanation, own ...Rule) *Rules {
 	t := &Rules{Own: own, all: maps.Clone(engineRules()), classes: classes}
 	for i, r := range own {
@@ -74,25 +72,25 @@ func (r Rule) completedBy(base Rule) Rule {
 	return r
 }
 
-// Of returns the rule with that code. A rule that the table does not have has only a code.
+// Of returns the rule with the code. An unknown rule has only a code.
 func (t *Rules) Of(code string) Rule {
 	r := t.all[code]
 	r.Code = code
 	return r
 }
 
-// A Fault is a finding with its rule, its class and what is stored at its place.
+// A Fault is a finding with its rule, its class and the stored content at its place.
 type Fault struct {
 	Finding
 	*Case
 	Rule Rule
 
 	message Stored
-	step    []*request.Block // that holds the block
-	block   *request.Block   // as it is stored; nil for a fault of the whole message
+	step    []*request.Block // the step that holds the block
+	block   *request.Block   // the stored block; nil if the whole message is affected
 }
 
-// Fault returns a finding of the session with its class and what is stored at its place.
+// Fault returns a finding with its rule, its class and the stored content at its place.
 func (t *Rules) Fault(c *Case, f Finding) *Fault {
 	x := &Fault{Finding: f, Case: c, Rule: t.Of(f.Code), message: c.Stored(f.Ref)}
 	x.step, x.block = x.message.Step(f.Ref, f.Block)
@@ -104,16 +102,16 @@ func (t *Rules) Fault(c *Case, f Finding) *Fault {
 	return x
 }
 
-// EngineRule returns the rule of the engine with that code.
+// EngineRule returns the engine's rule with the code.
 func EngineRule(code string) (Rule, bool) {
 	r, ok := engineRules()[code]
 	return r, ok
 }
 
-// Target returns the block of the fault as it is stored, nil for a fault of the whole message.
+// Target returns the affected block as it is stored, nil if the whole message is affected.
 func (x *Fault) Target() *request.Block { return x.block }
 
-// Why returns why the finding is a fault.
+// Why returns why the finding is a problem.
 func (x *Fault) Why() string {
 	switch {
 	case x.Finding.Why != "":
@@ -124,7 +122,7 @@ func (x *Fault) Why() string {
 	return x.Rule.Why(x)
 }
 
-// Fixes returns the fixes of the finding or else of its rule, the one that loses least first.
+// Fixes returns the fixes of the finding, or else of its rule, the one that loses least first.
 func (x *Fault) Fixes() []Fix {
 	if x.Finding.Fixes != nil || x.Rule.Fixes == nil {
 		return x.Finding.Fixes

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// engineRules are what mend knows of the rules of the providers, and of what only an error shows, by
-// their codes.
+// engineRules are the rules of the providers, and of content that only an error reveals, by code.
 var engineRules = sync.OnceValue(func() map[string]Rule {
 	const (
 		noResult   = "A tool call would be sent without its result."
@@ -257,7 +256,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 	}
 })
 
-// whyVendor returns the why of a rule that only some vendors enforce.
+// whyVendor returns the Why of a rule that only some vendors enforce.
 func whyVendor(what string, vendors ...string) func(*Fault) string {
 	return always(fmt.Sprintf("%s; %s refuses that.", what, strings.Join(vendors, ", and so does ")))
 }

@@ -10,31 +10,30 @@ import (
 	"mend/change"
 )
 
-// A search looks for fixes of a session's findings on a copy. It applies the next fix of all findings
-// of one rule and examines the copy once. Only fixes that hold stay ([search.judge]); where it is not
-// known which do not, each half is tried. So the cost is that of a few examinations, however many
-// findings there are.
+// A search looks for fixes of a session's findings on a copy. It applies the next fix of all findings of one
+// rule and examines the copy once. Only fixes that hold stay ([search.judge]); if it is unknown which ones
+// fail, each half is tried. So the cost is a few examinations, however many findings there are.
 type search struct {
 	fixed, failed []Diagnosis // with the refs of the original session
 	changed       bool        // a fix was kept
 
-	c        *Case // with the fixes that were kept
+	c        *Case // with the fixes kept so far
 	refs     *refSet
 	findings *Findings
 	wanted   wanted
-	depth    int  // of searches for what a fix caused, this one included
+	depth    int  // of nested searches for fixes of caused findings, including this one
 	lossless bool // only fixes that lose nothing are tried
 	auto     bool // only fixes of findings with the tier [Auto] are tried
 	aside    bool // findings are set aside, see [search.setAside]
 	leftOut  leftOut
 	origin   origin
-	original map[key]Diagnosis     // of the findings that the first fixes left; nil in the beginning
-	tried    map[key]int           // number of attempts that did not hold
-	reasons  map[key]*RefusalError // why the last of them did not hold
+	original map[key]Diagnosis     // of the findings that the first fixes left; nil at first
+	tried    map[key]int           // number of failed attempts
+	reasons  map[key]*RefusalError // why the last of them failed
 	refused  string                // why fixes of several messages are not tried
 }
 
-// A wanted reports whether a finding of the case is to be fixed.
+// A wanted reports whether a finding of the case should be fixed.
 type wanted func(*Case, Finding) bool
 
 // An origin maps the refs of records with new ids to their original refs.
@@ -42,17 +41,17 @@ type origin map[change.Ref]change.Ref
 
 // first returns the original ref of a record.
 func (o origin) first(ref change.Ref) change.Ref {
-	if was, ok := o[ref]; ok {
-		return was
+	if original, ok := o[ref]; ok {
+		return original
 	}
 	return ref
 }
 
-// noMore is more than the fixes of any finding.
+// noMore exceeds the number of fixes of any finding.
 const noMore = 1 << 20
 
-// newSearch fixes what is wanted, as far as fixes hold, with auto only what has the tier [Auto]. It adds to o
-// the refs of records that fixes rename.
+// newSearch fixes the wanted findings for which a fix holds; with auto only those with the tier [Auto]. It
+// adds to o the refs of records that fixes rename.
 func newSearch(c *Case, o origin, w wanted, auto bool) *search {
 	return (&search{c: c, wanted: w, origin: o, auto: auto}).run()
 }
@@ -91,13 +90,13 @@ func (s *search) run() *search {
 	return s
 }
 
-// maxDepth limits how many fixes are kept only together, each for what the one before causes.
+// maxDepth limits how many fixes are kept only together, each for a finding that the previous one causes.
 const maxDepth = 3
 
 // maxRounds is far more rounds than n findings need, so that a search always ends.
 func maxRounds(n int) int { return 64 + 16*n }
 
-// next returns the findings of one rule for which attempt number n is the next, none at the end.
+// next returns the findings of one rule that are at attempt number n, none at the end.
 func (s *search) next() (group []Finding, n int) {
 	for _, f := range s.findings.list {
 		tried := s.tried[f.key()]
@@ -129,11 +128,11 @@ type trial struct {
 // An attempt is a fix that is tried.
 type attempt struct {
 	fix      Fix
-	together bool // with fixes of what it causes, if need be
+	together bool // with fixes of the findings that it causes, if necessary
 }
 
-// attempts returns the attempts for these fixes. Of several with the same loss each is tried alone
-// before one is tried together with others.
+// attempts returns the attempts for these fixes. Among fixes with the same loss, each is tried alone before
+// any is tried together with others.
 func attempts(fixes []Fix) (all []attempt) {
 	for i, x := range fixes {
 		same := slices.DeleteFunc(slices.Clone(fixes), func(y Fix) bool { return y.Loses != x.Loses })
@@ -150,20 +149,19 @@ func attempts(fixes []Fix) (all []attempt) {
 	return all
 }
 
-// An outcome is what trials lead to.
+// An outcome is the result of trials.
 type outcome struct {
 	c    *Case
 	refs *refSet
-	to   map[change.Ref]change.Ref // the refs of records that had others before, by these
-	also []Diagnosis               // what was fixed with them, because they caused it
+	to   map[change.Ref]change.Ref // the new refs of renamed records, by old ref
+	also []Diagnosis               // findings that the trials caused and that were fixed with them
 }
 
-// A refSet has the refs of the records of a case. It is made when it is first asked, since few trials
-// need it.
+// A refSet has the refs of the records of a case. It is built on first use, since few trials need it.
 type refSet struct {
 	c      *Case
 	all    map[change.Ref]bool
-	unread map[string]bool // the messages of which a record cannot be read
+	unread map[string]bool // the messages with an unreadable record
 }
 
 func (r *refSet) has(ref change.Ref) bool {
@@ -189,7 +187,7 @@ func (r *refSet) make() {
 	}
 }
 
-// try makes attempt number n for the findings and keeps what holds.
+// try makes attempt number n for the findings and keeps the fixes that hold.
 func (s *search) try(group []Finding, n int) {
 	trials, o := s.apply(group, n)
 	if len(trials) == 0 {
@@ -217,26 +215,26 @@ func (s *search) try(group []Finding, n int) {
 	}
 }
 
-// fixCaused fixes what is wrong in the outcome and was not before. If the trials lose nothing, neither
-// may that.
+// fixCaused fixes new findings of the outcome. If the trials lose nothing, these fixes may not lose anything
+// either.
 func (s *search) fixCaused(trials []*trial, o outcome) outcome {
-	since := origin{} // the refs that records had before, by those that they have now
-	for was, is := range o.to {
-		since[is] = was
+	originals := origin{} // old refs of renamed records, by new ref
+	for old, ref := range o.to {
+		originals[ref] = old
 	}
 	caused := func(_ *Case, f Finding) bool {
-		if f.Severity != Broken && s.findings.hides(place{f.Code, since.first(f.Ref).Message, InUse}) {
+		if f.Severity != Broken && s.findings.hides(place{f.Code, originals.first(f.Ref).Message, InUse}) {
 			return false
 		}
-		i, before := s.findings.at[f.at(since.first(f.Ref))]
+		i, before := s.findings.at[f.at(originals.first(f.Ref))]
 		return !before || f.Severity < s.findings.list[i].Severity
 	}
 	lossless := !slices.ContainsFunc(trials, func(tr *trial) bool { return tr.fix.Loses != "" })
-	sub := (&search{c: o.c, wanted: caused, origin: since, depth: s.depth + 1, lossless: lossless, auto: s.auto}).run()
+	sub := (&search{c: o.c, wanted: caused, origin: originals, depth: s.depth + 1, lossless: lossless, auto: s.auto}).run()
 	o = outcome{c: sub.c, refs: &refSet{c: sub.c}, to: map[change.Ref]change.Ref{}, also: sub.fixed}
-	for is, was := range since {
-		if o.refs.has(is) {
-			o.to[was] = is
+	for ref, old := range originals {
+		if o.refs.has(ref) {
+			o.to[old] = ref
 		}
 	}
 	return o
@@ -249,15 +247,15 @@ func findingsOf(trials []*trial) (fs []Finding) {
 	return fs
 }
 
-// apply applies attempt number n of the findings to a draft, as far as they can be tried together: in a
-// message one, or those that are fixed alike; and a fix that changes more than its message alone, or
-// with others that move or remove messages.
+// apply applies attempt number n to as many of the findings as one draft allows: one per message, or all in a
+// message that share a fix. A fix that changes more than its message is applied alone, or with others that
+// move or remove messages.
 func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 	d := s.c.Draft()
 	alike, busy := map[string]bool{}, map[change.Ref]bool{} // by messages and records with a trial
 	for _, f := range group {
-		goesOn, begun := alike[f.Ref.Message]
-		if begun && (!goesOn || busy[f.Ref]) || !s.findings.has(f.key()) || !s.wanted(s.c, f) {
+		sameFix, begun := alike[f.Ref.Message]
+		if begun && (!sameFix || busy[f.Ref]) || !s.findings.has(f.key()) || !s.wanted(s.c, f) {
 			continue
 		}
 		all := attempts(s.fixes(f))
@@ -289,12 +287,12 @@ func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 	return trials, o
 }
 
-// goesWith reports whether the attempts can be made in one draft.
+// goesWith reports whether both attempts can be made in one draft.
 func (a attempt) goesWith(o attempt) bool {
 	return a.together == o.together && a.fix.Whole == o.fix.Whole && (!a.fix.Whole || a.fix.Alike && o.fix.Alike)
 }
 
-// reject goes on to the next attempt because this one could not be applied.
+// reject advances to the next attempt because this one could not be applied.
 func (s *search) reject(f Finding, x Fix, n int, err error) {
 	s.tried[f.key()] = n + 1
 	var r *RefusalError
@@ -376,16 +374,16 @@ func (s *search) keep(trials []*trial, o outcome) {
 		d.Ref, d.finding.ref = s.origin.first(d.Ref), s.origin.first(d.finding.ref)
 		s.fixed = append(s.fixed, d)
 	}
-	was := maps.Clone(s.origin)
-	for earlier, is := range o.to {
-		s.origin[is] = was.first(earlier)
+	previous := maps.Clone(s.origin)
+	for earlier, ref := range o.to {
+		s.origin[ref] = previous.first(earlier)
 	}
 	s.c, s.refs, s.findings, s.changed = o.c, o.refs, o.c.Findings(), true
-	clear(s.tried) // what did not hold before may hold now
+	clear(s.tried) // attempts that failed before may hold now
 }
 
-// describeFixed returns a function that describes which trial fixed a finding: its own,
-// or else the last one in its message.
+// describeFixed returns a function that describes which trial fixed a finding: its own, or else the last one
+// in its message.
 func describeFixed(trials []*trial) func(Finding, Diagnosis) Diagnosis {
 	own, beside := map[key]*trial{}, map[string]*trial{}
 	for _, tr := range trials {
@@ -417,8 +415,7 @@ func (s *search) originalDiagnosis(f Finding) Diagnosis {
 
 const whyNone = "mend knows no change that fixes this without breaking something else."
 
-// forkAdvice returns how the user can continue without what stays broken, "" if that is
-// unknown.
+// forkAdvice says how the user can continue without the content that stays broken, "" if unknown.
 func (s *search) forkAdvice() string {
 	broken := map[string]bool{}
 	for _, f := range s.findings.list {

@@ -7,12 +7,12 @@ import (
 	"mend/internal/request"
 )
 
-// A State is one state of a session as its agent understands it: what an agent has to write, with an [Editor]. It
-// does not change. Its methods are not called concurrently. An agent embeds [BaseState].
+// A State is one state of a session as its agent understands it: with an [Editor] it is what an agent has to implement.
+// It does not change. Its methods must not be called concurrently. An agent embeds [BaseState].
 type State interface {
-	// Stored returns what is stored of the message of a record; with no steps if there is none.
+	// Stored returns the stored message of a record; it has no steps if the message does not exist.
 	Stored(ref change.Ref) Stored
-	// Messages returns the refs of the messages in their order.
+	// Messages returns the refs of the messages in order.
 	Messages() []change.Ref
 	// Prompts returns the refs of the messages that the user typed.
 	Prompts() []change.Ref
@@ -20,19 +20,19 @@ type State interface {
 	// by its parts.
 	Records(yield func(*change.Record) bool)
 
-	// Send returns what the agent sends next in a setting. A State may keep it until Release.
+	// Send returns the next request of the agent in a setting. A State may keep it until Release.
 	Send(set Setting) Sent
-	// Faults returns what is wrong, and neither a request nor a rule shows; see [Rule].Find.
+	// Faults returns the findings that neither a request nor a rule shows; see [Rule].Find.
 	Faults() []Finding
-	// Release drops what was kept of requests: the findings are known now.
+	// Release drops cached requests: the findings are known now.
 	Release()
-	// Refuses returns why nothing may be changed to fix a finding; nil if it may.
+	// Refuses returns why nothing may be changed to fix a finding; nil if it may be.
 	Refuses(f Finding) *RefusalError
-	// Edit returns a copy that fixes can change.
+	// Edit returns a copy for fixes to edit.
 	Edit() Editor
 }
 
-// BaseState is embedded in a [State]. It is one in which the request shows all.
+// BaseState is embedded in a [State]. It has no findings besides those of the request.
 type BaseState struct{}
 
 // Faults implements [State].
@@ -44,63 +44,64 @@ func (BaseState) Release() {}
 // Refuses implements [State].
 func (BaseState) Refuses(Finding) *RefusalError { return nil }
 
-// Sent is what an agent sends of a session in a setting.
+// Sent is an agent's request for a session in a setting.
 type Sent struct {
-	Request request.Request // as it is when all that an agent leaves out because of a fault is repaired
+	Request request.Request // as it is once all content that the agent leaves out because of a finding is repaired
 	Refused []request.Violation
-	// Findings are what is refused of it, as far as a record is at fault; see [FindingsOf]. Without a severity they have
-	// that of their rule, or else are broken.
+	// Findings are the violations at stored records; see [FindingsOf]. A finding without a severity has its rule's, or
+	// else is broken.
 	Findings []Finding
 	// Unfinished is the newest answer if its calls have results and the agent continues it.
 	Unfinished change.Ref
-	Fails      bool // the agent fails before it sends the request, so that some of what is wrong with it may be hidden
-	// Now returns the request that the agent makes without further repairs, and what is refused of it; nil for the same.
-	// A violation without a place says that the agent makes none.
+	Fails      bool // the agent fails before it sends the request, so that some of its findings may be hidden
+	// Now returns the request that the agent makes without further repairs, and its violations; nil for the same. A
+	// violation without a place says that the agent makes no request.
 	Now             func() (request.Request, []request.Violation)
-	UnknownProvider string // the name of the provider if mend knows no rules of it, and checked it by those of Anthropic
+	UnknownProvider string // the name of the provider if mend does not know its rules and used those of Anthropic
 }
 
-// A Setting is one way in which a session may be sent.
+// A Setting is one way to send a session.
 type Setting struct {
-	Version  string // of the agent: one that tests have run, and like which the one in use is judged
+	Version  string // of the agent: a tested version by which the one in use is judged
 	Thinking bool   // the model is asked to think
 }
 
-// A Context is what the engine needs to know of a session besides its state. All but Session may be left out.
+// A Context has the values about a session that the engine needs besides its state. Only Session is required.
 type Context struct {
-	Session   change.Ref // the session as a whole, where a fault is that is at no record
+	Session   change.Ref // the session as a whole, for findings that are at no record
 	Rules     *Rules     // nil for the rules of the engine alone
 	Texts     Texts
-	Busy      string                  // which process uses the session, and what the user can do; "" for none
+	Busy      string                  // the process that uses the session, and what the user can do; "" for none
 	Newer     string                  // see [Findings]
-	Window    func(request.Model) int // the context window of a model in tokens; 0 if it is not known
+	Window    func(request.Model) int // the context window of a model in tokens; 0 if unknown
 	LastError []byte                  // the stored error with which the newest answer failed; nil if it did not fail
 
-	// Settings returns the ways to send a state in which a fix has to hold, the one in use first: that in which an error
-	// occurred, if there is one. The state that it returns is the same one, as it is sent in these settings.
+	// Settings returns the settings in which a fix of the state must hold, the one in use first: if e is not nil, the
+	// setting in which that error occurred. The returned state is the same one, as it is sent in these settings.
 	Settings func(s State, e *APIError) (State, []Setting)
-	All      bool    // what is wrong in another setting than the one in use is a finding, too
-	Asked    []Class // the user asks for all that is of these classes
+	All      bool    // findings in other settings than the one in use count, too
+	Asked    []Class // the user asks for all findings of these classes
 
-	// OfRequest reports whether a code is of what is wrong with a request: it may be hidden where the agent fails before.
+	// OfRequest reports whether findings with the code are about a request: they may be hidden if the agent fails
+	// before it.
 	OfRequest func(code string) bool
-	// Writing reports whether a finding is of what the agent is still writing.
+	// Writing reports whether a finding is about content that the agent is still writing.
 	Writing func(s State, f Finding) bool
-	// Ask completes a finding that only an error shows, at a block, and reports whether it is one.
+	// Ask completes a finding at a block that only an error reveals, and reports whether it is one.
 	Ask func(s State, f *Finding, b *request.Block) bool
 	// Says returns a sentence with the name of the program that uses the store.
 	Says func(text string) string
 	// Describe completes the diagnosis of a finding.
 	Describe func(x *Fault, d *Diagnosis)
-	// Renamed returns the refs of records that had other refs in an earlier state, by their earlier refs.
+	// Renamed returns the new refs of records that were renamed since an earlier state, by old ref.
 	Renamed func(before, after State) map[change.Ref]change.Ref
-	// ForkBefore says how the user can continue in a new session without a prompt and what follows it, as a sentence; ""
-	// if the provider refuses what is before it, too.
+	// ForkBefore says, in a sentence, how the user can continue in a new session without a prompt and everything after
+	// it; "" if the provider refuses the rest, too.
 	ForkBefore func(s State, prompt change.Ref) string
 }
 
-// Turns is embedded in a [State] of an agent of which each turn is of stored messages: it answers for what the
-// next request shows.
+// Turns is embedded in a [State] if each turn of a request consists of stored messages: it implements the methods about
+// the next request.
 type Turns struct {
 	BaseState
 
@@ -109,7 +110,7 @@ type Turns struct {
 	at      map[change.Ref][]int // by message
 }
 
-// NewTurns returns the turns of a request, and what is refused of it.
+// NewTurns returns the turns of a request, and its violations.
 func NewTurns(q request.Request, refused []request.Violation) Turns {
 	t := Turns{request: q, refused: refused, at: map[change.Ref][]int{}}
 	for i, turn := range q.Turns {
@@ -120,10 +121,10 @@ func NewTurns(q request.Request, refused []request.Violation) Turns {
 	return t
 }
 
-// Next returns the request, and what is refused of it.
+// Next returns the request, and its violations.
 func (t *Turns) Next() (request.Request, []request.Violation) { return t.request, t.refused }
 
-// Send implements [State], whatever the setting.
+// Send implements [State]. It ignores the setting.
 func (t *Turns) Send(Setting) Sent {
 	return Sent{Request: t.request, Refused: t.refused, Findings: FindingsOf(t.request, t.refused)}
 }

@@ -11,30 +11,30 @@ import (
 	"mend/internal/request"
 )
 
-// A TrimRequest says how small the next request of a session shall be. Sizes are in
-// tokens, estimated as [request.Request.Tokens] does.
+// A TrimRequest describes how small the next request of a session should be. Sizes are in tokens, estimated by
+// [request.Request.Tokens].
 type TrimRequest struct {
 	Options
-	Goal      int      // the largest size of the request; 0: Percent decides
-	Percent   int      // of the context window of the model; with 0 the request gets as small as can be
-	Actual    int      // the size of the request as the provider measured it, to correct the estimate; 0 if unknown
-	Window    int      // the context window of the model; 0: as the agent knows it
+	Goal      int      // the greatest size of the request; 0: Percent decides
+	Percent   int      // of the model's context window; with 0 the request becomes as small as possible
+	Actual    int      // the size of the request as measured by the provider, to correct the estimate; 0 if unknown
+	Window    int      // the model's context window; 0: as the agent knows it
 	TooLong   bool     // the provider refused the request as too long, so the estimate is at least the window
-	KeepTurns int      // the newest prompts and their answers that stay whole
+	KeepTurns int      // the number of newest prompts that stay whole with their answers
 	Protected []string // names of tools whose outputs stay
-	Hard      bool     // if the outputs are not enough, also take out large files and texts, and then whole turns
-	Files     bool     // take out large files instead, whatever the size of the request, also those that are not sent
-	Force     bool     // although the agent is working in the session
+	Hard      bool     // if the outputs are not enough, also remove large files and texts, and then whole turns
+	Files     bool     // remove large files instead, whatever the size of the request, including files that are not sent
+	Force     bool     // even if the agent is working in the session
 }
 
-// A Trimmed is the plan of a trim and what it does.
+// A Trimmed is the plan of a trim and its effects.
 type Trimmed struct {
 	Plan          change.Plan     // without ops if nothing can be trimmed
 	Outputs       []TrimmedOutput // in the order in which they were chosen
 	Removed       []RemovedContent
-	Turns         []TakenTurn // the oldest first
+	Turns         []TakenTurn // oldest first
 	Before, After int         // the estimated size of the next request
-	Goal          int         // the largest size that was asked for
+	Goal          int         // the requested greatest size
 	Window        int         // the context window of the model in tokens; 0 if unknown
 }
 
@@ -43,61 +43,60 @@ type TrimmedOutput struct {
 	Ref    change.Ref
 	Tool   string
 	Tokens int
-	Copy   bool // a later call had the same tool and the same input
+	Copy   bool // a later call used the same tool and the same input
 }
 
-// A RemovedContent is a file, or the middle of a text, that a line of text replaces in the
-// store. Its bytes stay in the journal.
+// A RemovedContent is a file, or the middle of a text, that a line of text replaces in the store. The journal keeps
+// its bytes.
 type RemovedContent struct {
 	Ref    change.Ref
 	File   bool   // else a text
-	Name   string // of the file, or the beginning of the text
-	Tokens int    // that the request gets smaller
+	Name   string // name of the file, or the beginning of the text
+	Tokens int    // reduction of the request
 }
 
 // Defaults of trims.
 const (
 	DefaultPercent   = 60      // of the context window, see [TrimRequest]
 	DefaultKeepTurns = 2       // see [TrimRequest]
-	DefaultWindow    = 200_000 // tokens of the context window of a model of which it is not known
+	DefaultWindow    = 200_000 // tokens of the context window of a model whose window is unknown
 
-	// MaxPercent is how much of the context window a request may take after a change that
-	// makes it larger. The rest is for the system prompt, the tools and the answer.
+	// MaxPercent is how much of the context window a request may use after a change that makes it larger. The rest is
+	// for the system prompt, the tools and the answer.
 	MaxPercent = 80
 )
 
-// ProtectedTools returns the names of tools whose outputs a model needs for the whole
-// session, see [TrimRequest].
+// ProtectedTools returns the names of tools whose outputs a model needs for the whole session, see [TrimRequest].
 func ProtectedTools() []string {
 	return []string{
 		"lsp_rename", "session_read", "session_search", "session_write", "skill", "task", "todoread", "todowrite",
 	}
 }
 
-// takenOut is what happened to a file that a trim took out.
+// takenOut says what happened to a file that a trim removed.
 const takenOut = "it was taken out of this conversation to make room"
 
 const (
 	bytesPerToken = 4   // of the estimate; see [request.Block.Tokens]
-	minTrimmed    = 50  // tokens of a result below which clearing it gains nothing
-	minRemoved    = 500 // tokens of a file or a text below which it is not large
+	minTrimmed    = 50  // tokens of the smallest result worth clearing
+	minRemoved    = 500 // tokens of the smallest large file or text
 
-	// keptOfText is how many characters stay at each end of a text whose middle is taken out. The
-	// beginning of a prompt often says what the rest is for.
+	// keptOfText is how many characters stay at each end of a text whose middle is removed. The beginning of a prompt
+	// often says what the rest is for.
 	keptOfText  = 400
-	shownOfText = 60 // for a person
+	shownOfText = 60 // characters shown to a person
 )
 
-// Trim plans to clear results of tools, as the agent itself does it with old ones: it then sends a
-// short text in their place. Copies go first: results of calls of the same tool with the same input,
-// except the newest. Then the largest results go, of equal ones the oldest, until the estimate for
-// the next request is at most the goal. If that is not enough and Hard is set, lines of text replace
-// the largest files and the middle of the largest texts, and then whole turns are set aside, the oldest first. Where
-// the model binds its thinking to the conversation before it, what is nearest to the end goes first of outputs, files
-// and texts, copies and large ones or not: thinking before the first change stays valid.
+// Trim plans to clear results of tools, as the agent itself does with old ones: it then sends a short text in their
+// place. Copies go first: results of calls of the same tool with the same input, except the newest. Then the largest
+// results go, oldest first among equals, until the estimate for the next request is at most the goal. If that is not
+// enough and Hard is set, lines of text replace the largest files and the middle of the largest texts, and then whole
+// turns are set aside, oldest first. If the model binds its thinking to the conversation before it, outputs, files
+// and texts are instead removed from the end backwards, whether copies or large or not: thinking before the first
+// change stays valid.
 //
-// The error wraps [ErrBusy] if the agent is working in the session and Force is not set, and
-// says what would be worse if the plan would break the session.
+// The error wraps [ErrBusy] if the agent is working in the session and Force is not set. If the plan would break the
+// session, the error says how.
 func Trim(id string, c *Case, r TrimRequest) (Trimmed, error) {
 	if why := c.Busy; why != "" && !r.Force {
 		return Trimmed{}, fmt.Errorf("trimming %s: %w: %s", id, ErrBusy, why)
@@ -117,8 +116,8 @@ func Trim(id string, c *Case, r TrimRequest) (Trimmed, error) {
 	return t, nil
 }
 
-// trim returns the case of the trimmed session, and what was trimmed, without a plan. What cannot be
-// changed stays.
+// trim returns the case of the trimmed session, and what was trimmed, without a plan. Content that cannot be changed
+// stays.
 func trim(c *Case, r TrimRequest) (after *Case, t Trimmed) {
 	q := wholeOf(c)
 	t = Trimmed{Before: q.Tokens(), After: q.Tokens(), Window: cmp.Or(r.Window, c.Window())}
@@ -128,14 +127,14 @@ func trim(c *Case, r TrimRequest) (after *Case, t Trimmed) {
 		return x.takeFiles(t)
 	}
 	after, d := c, c.Draft()
-	var whole []content // results that the agent cannot leave out
+	var whole []content // results that the agent cannot clear
 	for _, o := range x.results() {
 		if t.After <= t.Goal {
 			break
 		}
 		if !apply(d, o.block, func(d Editor) error { return d.ClearResult(o.block) }) {
-			if is := (content{removedOf(o.block, o.Tokens), o.block}); is.Tokens >= minRemoved {
-				whole = append(whole, is)
+			if removable := (content{removedOf(o.block, o.Tokens), o.block}); removable.Tokens >= minRemoved {
+				whole = append(whole, removable)
 			}
 		} else {
 			t.Outputs = append(t.Outputs, o.TrimmedOutput)
@@ -169,7 +168,7 @@ func trim(c *Case, r TrimRequest) (after *Case, t Trimmed) {
 	return after, t
 }
 
-// goalOf returns the largest size that is asked for.
+// goalOf returns the requested greatest size.
 func goalOf(r TrimRequest, t Trimmed) int {
 	goal := cmp.Or(t.Window, DefaultWindow) * r.Percent / 100
 	switch {
@@ -188,7 +187,7 @@ func apply(d *Draft, b *request.Block, edit func(Editor) error) bool {
 	return d.Apply(Finding{Ref: b.Ref()}, Fix{Edit: edit}) == nil
 }
 
-// wholeOf returns the next request that has the conversation.
+// wholeOf returns the next request with the whole conversation.
 func wholeOf(c *Case) request.Request {
 	q, _ := c.Next()
 	return q.Whole()
@@ -197,7 +196,7 @@ func wholeOf(c *Case) request.Request {
 // sizeOf returns the estimated size of that request.
 func sizeOf(c *Case) int { return wholeOf(c).Tokens() }
 
-// A trimming chooses what is trimmed.
+// A trimming selects the content to trim.
 type trimming struct {
 	c         *Case
 	q         request.Request
@@ -207,8 +206,8 @@ type trimming struct {
 	ofMessage map[string]int // the size of each message in the request; see [trimming.turns]
 }
 
-// sizesOf returns how much of the request each stored block is, in tokens: a call without its input. An
-// agent may send a file of a result in another place than the result.
+// sizesOf returns the size in tokens that each stored block has in the request: for a call without its input. An
+// agent may send a file of a result elsewhere than the result.
 func sizesOf(q request.Request) map[blockAt]int {
 	sizes := map[blockAt]int{}
 	for _, t := range q.Turns {
@@ -241,7 +240,7 @@ func keptMessages(c *Case, turns int) map[string]bool {
 	return kept
 }
 
-// A result is one that may be cleared.
+// A result is a result that may be cleared.
 type result struct {
 	TrimmedOutput
 	block *request.Block
@@ -251,10 +250,10 @@ type result struct {
 // A call is a tool with its input.
 type call struct{ tool, input string }
 
-// results returns the results in the request that may be cleared, in the order in which they are.
+// results returns the results in the request that may be cleared, in order.
 func (x *trimming) results() (all []result) {
-	calls := map[string]call{}          // by id, the newest so far
-	newest := map[call]*request.Block{} // results
+	calls := map[string]call{}          // by id, newest so far
+	newest := map[call]*request.Block{} // results by call
 	for _, t := range x.q.Turns {
 		for _, b := range t.Blocks {
 			switch {
@@ -290,30 +289,30 @@ func (x *trimming) results() (all []result) {
 	return all
 }
 
-// isBound reports whether the request has thinking that a change before it spoils. Then what is nearest to the end
-// goes first.
+// isBound reports whether the request has thinking that an earlier change invalidates. Then content nearest to the
+// end is trimmed first.
 func (x *trimming) isBound() bool {
 	return x.q.Bound != request.Unbound && slices.ContainsFunc(x.q.Turns, func(t request.Turn) bool {
 		return slices.ContainsFunc(t.Blocks, (*request.Block).IsThinking)
 	})
 }
 
-// isProtected reports whether the results of a tool stay. Claude Code capitalizes names, and since
-// 2.1 calls the tool task Agent.
+// isProtected reports whether the results of a tool stay. Claude Code capitalizes names, and since 2.1 calls the tool
+// task Agent.
 func (x *trimming) isProtected(tool string) bool {
 	return slices.ContainsFunc(x.protected, func(p string) bool {
 		return strings.EqualFold(p, tool) || strings.EqualFold(p, "task") && tool == "Agent"
 	})
 }
 
-// A content is a file or a text that may be taken out.
+// A content is a file or a text that may be removed.
 type content struct {
 	RemovedContent
-	block *request.Block // as it is stored
+	block *request.Block // the stored block
 }
 
-// contents returns the large files and texts of the request, the largest first, of equal ones the
-// oldest. Summaries of compactions stay: they are all that the model knows of what was before them.
+// contents returns the large files and texts of the request, largest first, oldest first among equals. Summaries of
+// compactions stay: they are all that the model knows of the time before.
 func (x *trimming) contents() (all []content) {
 	seen := map[blockAt]bool{}
 	for _, t := range x.q.Turns {
@@ -341,7 +340,7 @@ func (x *trimming) contents() (all []content) {
 	return all
 }
 
-// takeFiles takes out the files of large records.
+// takeFiles removes the files of large records.
 func (x *trimming) takeFiles(t Trimmed) (after *Case, _ Trimmed) {
 	large := map[change.Ref]bool{}
 	for r := range x.c.Records {
@@ -365,13 +364,13 @@ func (x *trimming) takeFiles(t Trimmed) (after *Case, _ Trimmed) {
 	if len(t.Removed) == 0 {
 		return x.c, t
 	}
-	_ = d.Apply(Finding{}, Fix{Edit: func(d Editor) error { return d.WriteInPlace() }}) // else the files stay in the store
+	_ = d.Apply(Finding{}, Fix{Edit: func(d Editor) error { return d.WriteInPlace() }}) // otherwise the files stay in the store
 	after = d.Case()
 	t.After = sizeOf(after)
 	return after, t
 }
 
-// mayHaveFile reports whether a stored block is a file, but for a text or a folder, or a call or a result that may
+// mayHaveFile reports whether a stored block is a file, except a text or a folder, or a call or a result that may
 // have files.
 func mayHaveFile(b *request.Block) bool {
 	switch b.Type {
@@ -388,8 +387,8 @@ func mayHaveFile(b *request.Block) bool {
 	}
 }
 
-// removedOf returns what is taken out of a stored block of that size in tokens; nothing if it is no
-// file and no long text.
+// removedOf returns the removable content of a stored block of that size in tokens; nothing if it is neither a file
+// nor a long text.
 func removedOf(b *request.Block, size int) RemovedContent {
 	switch b.Type {
 	case request.Image, request.Document:
@@ -428,7 +427,7 @@ func textOf(b *request.Block) string {
 	return b.Text
 }
 
-// ends returns the first and the last n characters of a text; with no tail if it is not longer than both.
+// ends returns the first and the last n characters of a text; tail is empty if the text is not longer than both.
 func ends(text string, n int) (head, tail string) {
 	r := []rune(text)
 	if len(r) <= 2*n {
@@ -440,8 +439,7 @@ func ends(text string, n int) (head, tail string) {
 // harmful says that a plan would break something that was not broken before.
 const harmful = "the change would break the session"
 
-// checkHarm returns an error if a case has a finding, other than a
-// note, that the case before it did not have.
+// checkHarm returns an error if a case has a finding, other than a note, that the earlier case did not have.
 func checkHarm(before, after *Case) error {
 	for _, f := range after.Findings().All() {
 		if f.Severity != Note && !before.Findings().Has(f) {

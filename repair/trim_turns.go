@@ -7,18 +7,18 @@ import (
 	"mend/internal/request"
 )
 
-// A TakenTurn is a prompt with all that followed it until the next one, which a trim sets aside.
+// A TakenTurn is a turn, a prompt with everything up to the next one, that a trim sets aside.
 type TakenTurn struct {
 	Prompt string // its beginning
-	Tokens int    // that the request gets smaller
+	Tokens int    // reduction of the request
 }
 
-// turnsNote follows the first prompt in the place of the turns that were set aside.
+// turnsNote follows the first prompt in place of the turns that were set aside.
 const turnsNote = "[%d turns that followed were taken out of this conversation to make room]"
 
-// takeTurns sets aside whole turns, the oldest first, until the request is small enough; none without a goal. The
-// first prompt, which often says what the rest is for, stays with a note after it. So do summaries of compactions,
-// and the newest turns.
+// takeTurns sets aside whole turns, oldest first, until the request is small enough; none without a goal. The
+// first prompt, which often says what the rest is for, stays with a note after it. Summaries of compactions and
+// the newest turns stay, too.
 func (x *trimming) takeTurns(d *Draft, t *Trimmed) {
 	if t.Goal == 0 || t.After <= t.Goal {
 		return
@@ -46,7 +46,7 @@ func (x *trimming) takeTurns(d *Draft, t *Trimmed) {
 			turn.Tokens -= x.ofMessage[turn.messages[0].Message]
 			turn.messages = turn.messages[1:]
 		}
-		if len(turn.messages) == 0 { // its answer was set aside before
+		if len(turn.messages) == 0 { // its answer was already set aside
 			continue
 		}
 		t.Turns, gone = append(t.Turns, turn.TakenTurn), append(gone, turn.messages...)
@@ -61,23 +61,23 @@ func (x *trimming) takeTurns(d *Draft, t *Trimmed) {
 		return nil
 	}
 	if d.Apply(Finding{Ref: note.Ref()}, Fix{Edit: setAside, Whole: true}) != nil {
-		t.Turns = nil // what is left would be without its beginning
+		t.Turns = nil // the remaining conversation would lack its beginning
 	}
 	if len(t.Turns) > 0 {
 		text := fmt.Sprintf(turnsNote, len(t.Turns))
 		if !apply(d, note, func(d Editor) error { return d.InsertText(note, text) }) {
-			_ = apply(d, note, func(d Editor) error { return d.SetText(note, note.Text+"\n\n"+text) }) // else without a note
+			_ = apply(d, note, func(d Editor) error { return d.SetText(note, note.Text+"\n\n"+text) }) // if that fails, without a note
 		}
 	}
 }
 
-// A turn is a prompt and what follows it until the next one.
+// A turn is a prompt with everything up to the next one.
 type turn struct {
 	TakenTurn
 	messages []change.Ref
 }
 
-// turns returns the turns in a request that may be set aside, the oldest first: those after the newest summary.
+// turns returns the turns in a request that may be set aside, oldest first: those after the newest summary.
 func (x *trimming) turns(q request.Request) (all []turn) {
 	isPrompt := map[change.Ref]bool{}
 	for _, ref := range x.c.Prompts() {

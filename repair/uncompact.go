@@ -10,22 +10,22 @@ import (
 	"mend/internal/request"
 )
 
-// An UncompactRequest says how a compaction is removed.
+// An UncompactRequest describes how to remove a compaction.
 type UncompactRequest struct {
 	Options
 	Trim      bool     // trim outputs of tools, so that the request fits
 	Protected []string // see [TrimRequest]
-	Force     bool     // although the agent is working in the session
+	Force     bool     // even if the agent is working in the session
 }
 
-// An Uncompacted is the plan that removes a compaction, and what it does.
+// An Uncompacted is the plan that removes a compaction, and its effects.
 type Uncompacted struct {
 	Plan          change.Plan
-	Messages      int             // that are sent again
-	Earlier       int             // compactions that are left
-	Fixed         []Diagnosis     // what was broken in the messages that are sent again
-	Outputs       []TrimmedOutput // that were trimmed
-	Before, After int             // the estimated size of the next request in tokens
+	Messages      int             // number of messages that are sent again
+	Earlier       int             // number of compactions left
+	Fixed         []Diagnosis     // problems of the messages that are sent again
+	Outputs       []TrimmedOutput // trimmed outputs
+	Before, After int             // estimated size of the next request in tokens
 	Window        int             // the context window of the model in tokens; 0 if unknown
 }
 
@@ -33,11 +33,11 @@ type Uncompacted struct {
 var ErrNotCompacted error = fail.New(fail.Refused, "nothing is missing from its requests",
 	"the session has no finished compaction")
 
-// A TooLargeError says that the next request would not fit into the context window of the
-// model. Sizes are in tokens.
+// A TooLargeError says that the next request would exceed the context window of the model. Sizes are
+// in tokens.
 type TooLargeError struct {
-	Tokens int // of the request
-	Limit  int // that it may have, see [MaxPercent]
+	Tokens int // size of the request
+	Limit  int // its greatest size, see [MaxPercent]
 }
 
 func (e *TooLargeError) Error() string {
@@ -51,12 +51,12 @@ func (e *TooLargeError) Failure() (fail.Code, string) {
 }
 
 // Uncompact plans to remove the newest finished compaction of a session. The agent then sends the
-// messages before it again. What is broken in these is fixed in the same plan, and with
-// [UncompactRequest.Trim] the request is trimmed so that it fits into the context window.
+// messages before it again. Problems of these are fixed in the same plan, and with
+// [UncompactRequest.Trim] the request is trimmed to fit into the context window.
 //
-// The error wraps [ErrBusy] if the agent is working in the session and Force is not set,
-// [ErrNotCompacted], or is a [*TooLargeError]. It is another one if nothing comes back, or what does
-// cannot be fixed.
+// The error wraps [ErrBusy] if the agent is working in the session and Force is not set, or
+// [ErrNotCompacted], or is a [*TooLargeError]. It is another error if no message comes back, or if
+// their problems cannot be fixed.
 func Uncompact(id string, c *Case, r UncompactRequest) (Uncompacted, error) {
 	u, err := uncompact(id, c, r)
 	if err != nil {
@@ -113,18 +113,18 @@ func uncompact(id string, c *Case, r UncompactRequest) (u Uncompacted, err error
 	return u, nil
 }
 
-// countNew returns how many stored messages are in the next request that were not in the one before.
+// countNew returns how many stored messages are in the next request but not in the one before.
 func countNew(before request.Request, after *Case) (n int) {
-	was := map[change.Ref]bool{}
+	seen := map[change.Ref]bool{}
 	for _, t := range before.Turns {
 		for _, ref := range t.Messages {
-			was[ref] = true
+			seen[ref] = true
 		}
 	}
 	for _, t := range wholeOf(after).Turns {
 		for _, ref := range t.Messages {
-			if !was[ref] { // a message of several steps is in several turns
-				was[ref] = true
+			if !seen[ref] { // a message of several steps is in several turns
+				seen[ref] = true
 				n++
 			}
 		}
