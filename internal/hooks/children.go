@@ -13,14 +13,14 @@ import (
 	"mend/internal/live"
 )
 
-// What is done about a session of a subagent in which nothing happens.
+// The actions on a stuck subagent.
 const (
 	StuckNotify = "notify" // show it to the user
 	StuckAbort  = "abort"  // also abort it, so that its parent continues
 	StuckRetry  = "retry"  // also ask the parent to begin the task again
 )
 
-// ChildOptions say when a subagent counts as stuck. The zero value says never.
+// ChildOptions define when a subagent counts as stuck. The zero value: never.
 type ChildOptions struct {
 	After  time.Duration // without any event
 	Action string        // [StuckNotify], …
@@ -32,37 +32,36 @@ const (
 	retryPeriod   = 30 * time.Minute // not a turn: the prompt begins one
 )
 
-// A childEvent is what happened in the session of a subagent, or that time has passed.
+// A childEvent is an event in a subagent's session, or the passing of time.
 type childEvent struct {
 	at      int64 // in milliseconds
 	session string
 	parent  string // "" if the session is not one of a subagent, or if only time has passed
 	title   string
 	ended   bool // the session is idle, or deleted
-	active  bool // the event shows that the agent works in it: some come when it has ended
+	active  bool // the agent works in the session: some events come after its end
 	until   int64
 	call    string // a tool call with its state
 	status  string
 	doing   string // what it did, in a few words; "" if that says nothing
 }
 
-// A childState is what is known of the sessions of subagents that have not ended.
+// A childState has the sessions of subagents that have not ended.
 type childState struct {
 	children live.Recent[child]
-	retries  live.Recent[[]int64] // by parent: when it was asked to begin a task again
+	retries  live.Recent[[]int64] // by parent: the times of its retries
 }
 
-// A child is a session that another one has begun.
+// A child is the session of a subagent.
 type child struct {
 	parent, title, doing string
-	last                 int64 // when something happened, or until when it waits for the provider
+	last                 int64 // the time of the last event, or until when it waits for the provider
 	running              []string
-	acted                int64 // when it was last acted upon; 0 if never
+	acted                int64 // the time of the last action; 0 if none
 }
 
-// watchChildren is the policy for subagents that are stuck: their parents wait, no tool
-// runs in them, and nothing has happened for a time. What it decides about a session it
-// decides once in stuckCoolDown.
+// watchChildren is the policy for stuck subagents: their parents wait, no tool runs in them, and nothing has
+// happened for a time. It acts on a session at most once per stuckCoolDown.
 func watchChildren(s childState, e childEvent, o ChildOptions) (childState, []action) {
 	if e.session == "" {
 		return s.stuck(e.at, o)
@@ -94,7 +93,7 @@ func watchChildren(s childState, e childEvent, o ChildOptions) (childState, []ac
 	return s, nil
 }
 
-// stuck returns what is done about the sessions that are stuck.
+// stuck returns the actions on the sessions that are stuck.
 func (s childState) stuck(now int64, o ChildOptions) (childState, []action) {
 	var actions []action
 	for _, id := range s.children.Keys() {
@@ -126,7 +125,7 @@ func (s childState) stuck(now int64, o ChildOptions) (childState, []action) {
 
 const stuckTitle = "Subagent"
 
-// stuckText says what is done about a session, in at most 15 words.
+// stuckText describes the action on a session, in at most 15 words.
 func stuckText(c child, silent time.Duration, action string, retry bool) string {
 	title, _, _ := strings.Cut(c.title, " (@") // OpenCode appends the name of the agent
 	words := strings.Fields(title)
@@ -145,12 +144,12 @@ func stuckText(c child, silent time.Duration, action string, retry bool) string 
 	return text
 }
 
-// retryText is the prompt that makes a parent begin a task again.
+// retryText is the prompt that asks a parent to start a task again.
 func retryText(c child) string {
 	return fmt.Sprintf("[mend] The subagent of the task %.200q stopped responding and was ended. Begin that task again.", c.title)
 }
 
-// A childWatch acts upon subagents that are stuck. It is safe for concurrent use.
+// A childWatch acts on stuck subagents. It is safe for concurrent use.
 type childWatch struct {
 	hook *live.Hook
 	opt  ChildOptions
@@ -158,7 +157,7 @@ type childWatch struct {
 	mu    sync.Mutex
 	state childState
 
-	prompts []action // that wait for the end of the parent's turn; used by look alone
+	prompts []action // waiting for the end of the parent's turn; used by look alone
 }
 
 // interval is how often the activity of a session should be reported.
@@ -191,18 +190,18 @@ func (w *childWatch) run(ctx context.Context) {
 	}
 }
 
-// look acts upon the sessions that are stuck. One in which the agent is not working is left
-// alone: an event may have been lost. If it cannot be aborted, nothing is said of it.
+// look acts on the sessions that are stuck, except sessions in which the agent is not working: an event may
+// have been lost. If a session cannot be aborted, it shows nothing.
 func (w *childWatch) look(ctx context.Context, now time.Time) {
 	w.mu.Lock()
 	var actions []action
 	o := w.opt
-	o.After += w.interval() // the last event may have been left out
+	o.After += w.interval() // the last event may not have been reported
 	w.state, actions = watchChildren(w.state, childEvent{at: now.UnixMilli()}, o)
 	w.mu.Unlock()
 	child, stuck := "", false
 	for _, a := range actions {
-		if a.kind != actPrompt && a.session.ID != child { // a prompt is for the parent of the last one
+		if a.kind != actPrompt && a.session.ID != child { // a prompt goes to the parent of the last one
 			child, stuck = a.session.ID, w.working(ctx, a.session)
 			w.hook.Log().Info("a subagent is silent", "session", child, "working", stuck, "action", w.opt.Action)
 		}
@@ -217,9 +216,8 @@ func (w *childWatch) look(ctx context.Context, now time.Time) {
 	w.prompts = slices.DeleteFunc(w.prompts, func(a action) bool { return w.prompt(ctx, a) })
 }
 
-// prompt sends a prompt if the agent is idle in the session, and reports whether it is done with
-// it: OpenCode 1.1.53 never answers a prompt that comes while a turn ends. If the user aborted
-// the turn it is not sent.
+// prompt sends a prompt if the agent is idle in the session, and reports whether the prompt is done: OpenCode
+// 1.1.53 never answers a prompt that comes while a turn ends. If the user aborted the turn it is not sent.
 func (w *childWatch) prompt(ctx context.Context, a action) (done bool) {
 	if w.working(ctx, a.session) {
 		return false
@@ -231,14 +229,13 @@ func (w *childWatch) prompt(ctx context.Context, a action) (done bool) {
 	return true
 }
 
-// working reports whether the agent says that it is working in the session.
+// working reports whether the agent works in the session, as it says itself.
 func (w *childWatch) working(ctx context.Context, s live.SessionRef) bool {
 	busy, err := w.hook.Agent().Busy(ctx, s)
 	return busy && err == nil
 }
 
-// decodeChild returns what an event says of the session of a subagent. ok is false if that
-// is nothing.
+// decodeChild returns the content of an event in a subagent's session; ok is false if it is irrelevant.
 func decodeChild(e live.Event) (c childEvent, ok bool) {
 	switch e.Type {
 	case eventActivity, live.EventIdle, live.EventStatus, live.EventDeleted:

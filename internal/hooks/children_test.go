@@ -15,8 +15,8 @@ import (
 	"mend/internal/live"
 )
 
-// childSteps runs the policy over events, each "seconds what", with After = 120 s, and
-// returns what it did and when.
+// childSteps runs the policy over events, each "seconds event", with After = 120 s, and returns its actions
+// with their times.
 func childSteps(t *testing.T, reaction, steps string) string {
 	t.Helper()
 	var s childState
@@ -45,7 +45,7 @@ func childSteps(t *testing.T, reaction, steps string) string {
 			e = childEvent{at: e.at, session: "ses_parent", ended: true}
 		case "other":
 			e = childEvent{at: e.at, session: "ses_other", ended: true}
-		case "again": // the same parent begins another subagent
+		case "again": // the same parent starts another subagent
 			e.session = "ses_child" + status
 		}
 		var actions []action
@@ -93,9 +93,8 @@ func TestWatchChildren(t *testing.T) {
 	}
 }
 
-// TestWatchChildrenRecorded checks with events of the real programs that a subagent whose
-// tool runs for three seconds is not stuck, and that one whose model says nothing for eight
-// seconds is.
+// TestWatchChildrenRecorded checks with events of real programs that a subagent whose tool runs for three
+// seconds is not stuck, and that one whose model is silent for eight seconds is.
 func TestWatchChildrenRecorded(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("testdata", "subagents_*.jsonl"))
 	if err != nil || len(paths) != 3 {
@@ -140,7 +139,7 @@ func (s *childState) newest() int64 {
 	return newest
 }
 
-// TestStuckText checks that a toast has at most 15 words, whatever the task is called.
+// TestStuckText checks that a toast has at most 15 words, whatever the task's name.
 func TestStuckText(t *testing.T) {
 	long := child{title: "look at all of the files here (@general subagent)", doing: "todowrite completed"}
 	for _, action := range []string{StuckNotify, StuckAbort, StuckRetry} {
@@ -156,8 +155,7 @@ func TestStuckText(t *testing.T) {
 	}
 }
 
-// TestChildWatch checks that actions are carried out in the agent, and only if it says that it
-// works in the session.
+// TestChildWatch checks that actions are carried out only if the agent reports that it works in the session.
 func TestChildWatch(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -26,7 +26,7 @@ type FallbackPolicy struct {
 	Codes       []int                   // HTTP status codes after which the next model is used
 	Attempts    int                     // changes of the model until the user's next prompt; 0 means 3
 	Cooldown    time.Duration           // how long a model that failed is not used
-	Silence     time.Duration           // how long a model may say nothing; 0 means for ever
+	Silence     time.Duration           // how long a model may be silent; 0 means forever
 	Restore     bool                    // return to the first model when its cool-down is over
 	KeepTurns   bool                    // only choose the models of new prompts
 }
@@ -34,15 +34,15 @@ type FallbackPolicy struct {
 // enabled reports whether there is a model to continue with.
 func (p *FallbackPolicy) enabled() bool { return len(p.Models) > 0 || len(p.AgentModels) > 0 }
 
-// A fallbackState is what the policy knows of one session.
+// A fallbackState is the policy's state of one session.
 type fallbackState struct {
 	prompt live.Info  // the newest prompt
 	picked live.Model // the model that the user asked for last
-	asked  bool       // the agent asks for the model before each prompt, so that picked is exact
+	asked  bool       // the agent asks for the model before each prompt, so picked is exact
 
 	phase    fallbackPhase
 	next     live.Model // that continues the turn
-	why      string     // the turn failed
+	why      string     // the reason of the failure
 	ended    bool       // the message that failed has ended
 	deadline time.Time  // of the phase
 
@@ -51,13 +51,13 @@ type fallbackState struct {
 	running []string  // the tool calls that are running
 	worker  string    // the newest message with a tool call
 
-	content bool   // the current answer has some
-	empty   int    // answers in a row without
-	last    string // the newest answer that the model did not end
+	content bool   // the current answer has content
+	empty   int    // consecutive answers without content
+	last    string // the newest answer without an end
 
 	failed   []live.Model // since the user's newest prompt
 	attempts int          // changes since then
-	usedUp   bool         // the user knows that no model is left
+	usedUp   bool         // the user has been told that no model is left
 }
 
 // A fallbackPhase is a step of a change of the model.
@@ -70,7 +70,7 @@ const (
 	phaseSent                 // the prompt for the next model was sent
 )
 
-// maxPhase is how long a phase may last until the events that end it are not waited for.
+// maxPhase is the longest time to wait for the events that end a phase.
 const maxPhase = 10 * time.Second
 
 // A fallbackEvent is an event of one session.
@@ -84,7 +84,7 @@ type fallbackEvent struct {
 	part    live.Part       // of worked
 	model   live.Model      // of asked: the model of the prompt
 	agent   string          // of asked
-	named   bool            // of asked: the prompt names the model; else it is that of the prompt before
+	named   bool            // of asked: the prompt names the model; otherwise it is the previous prompt's
 
 	cooling map[string]time.Time  // when models that failed can be used again, by [live.Model.Key]
 	known   func(live.Model) bool // whether the agent has a model; nil if unknown
@@ -103,7 +103,7 @@ const (
 	sawError                            // the turn failed
 	sawRetry                            // a request failed, and the agent will try it again
 	sawActivity                         // a part of an answer changed
-	sawTime                             // the time that wakeTime returned has come
+	sawTime                             // the time of wakeTime has come
 	sawQuestion                         // the agent asks for the model of a prompt
 	sawFailure                          // an action failed
 	sawNewer                            // the session has a prompt that was not reported yet
@@ -122,8 +122,8 @@ func (e *fallbackEvent) isFailure() bool {
 	}
 }
 
-// step returns the state after an event, and what is to be done. If an action fails, those
-// after it are not done, and the policy gets sawFailure.
+// step returns the state after an event, and the actions. If an action fails, the following ones are skipped,
+// and the policy gets sawFailure.
 func (p *FallbackPolicy) step(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	switch e.kind {
 	case sawPrompt:
@@ -168,7 +168,7 @@ func (p *FallbackPolicy) wakeTime(s fallbackState) time.Time {
 	}
 }
 
-// prompted handles a prompt. A prompt of the user ends what the policy was doing.
+// prompted handles a prompt. A user's prompt ends the change in progress.
 func (s fallbackState) prompted(e fallbackEvent) fallbackState {
 	switch i := e.message; {
 	case i.ID == s.prompt.ID: // reported again, with a summary
@@ -225,8 +225,8 @@ const (
 	emptyAnswers  = "empty answers"
 )
 
-// unended handles an answer that the model did not end: the agent asks it again. If the answers
-// have no content, there is no end of that.
+// unended handles an answer that the model did not end: the agent asks the model again, and repeats this
+// without limit if the answers have no content.
 func (p *FallbackPolicy) unended(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	if e.message.ID == s.last { // each is reported twice
 		return s, nil
@@ -253,8 +253,8 @@ func (s fallbackState) lostResults() (fallbackState, []action) {
 	return s, []action{showToast(fallbackTitle, lostResultsText(s.why), live.VariantError)}
 }
 
-// idled handles the end of a turn. A turn that failed is continued if the message that
-// failed has ended too: before, the agent loses a prompt.
+// idled handles the end of a turn. A turn that failed is continued if the failed message has ended too:
+// before that, the agent loses a prompt.
 func (p *FallbackPolicy) idled(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	s.busy, s.running = false, nil
 	var actions []action
@@ -283,8 +283,8 @@ func (s fallbackState) resumed(now time.Time) (fallbackState, []action) {
 // continueText is the prompt that asks another model to continue a turn.
 const continueText = "[the model of this turn failed - another model continues it; results of tools above are valid, do not repeat those calls]"
 
-// continuation returns the prompt that continues the turn: with the choices of the prompt
-// that has no answer, which the agent sends too.
+// continuation returns the prompt that continues the turn, with the settings of the unanswered prompt, which
+// the agent also sends.
 func (s fallbackState) continuation() live.Prompt {
 	i := s.prompt
 	model := s.next
@@ -367,8 +367,8 @@ func (p *FallbackPolicy) timed(s fallbackState, e fallbackEvent) (fallbackState,
 // whySilent is the beginning of the reason for a failure without an error.
 const whySilent = "silent for "
 
-// fail handles a failure of the model. running is set if the turn has not ended. The next
-// model is chosen before anything is done: without one the turn is left as it is.
+// fail handles a failure of the model. running is set if the turn has not ended. The next model is chosen
+// first: if there is none, the turn is not ended.
 func (p *FallbackPolicy) fail(s fallbackState, e fallbackEvent, why string, until time.Time, running bool) (fallbackState, []action) {
 	if s.prompt.Model == nil {
 		return s, nil
@@ -379,7 +379,7 @@ func (p *FallbackPolicy) fail(s fallbackState, e fallbackEvent, why string, unti
 	}
 	actions := []action{{kind: actCool, model: model, until: until}}
 	s.failed = append(slices.Clone(s.failed), model)
-	if e.child || p.KeepTurns { // what waits for it would get the end of the turn as the answer
+	if e.child || p.KeepTurns { // the waiting session would take the end of the turn as the answer
 		return s, actions
 	}
 	next, ok := p.choose(s, e, s.prompt.Agent)
@@ -429,8 +429,8 @@ func (p *FallbackPolicy) chain(agent string) []live.Model {
 // isCooling reports whether the model failed a short time ago.
 func (e *fallbackEvent) isCooling(m live.Model) bool { return e.at.Before(e.cooling[m.Key()]) }
 
-// questioned handles a prompt that has not been sent: a model that failed a short time ago
-// is replaced, unless the user picked it just now.
+// questioned handles a prompt that has not been sent: a model that failed a short time ago is replaced,
+// unless the user has just picked it.
 func (p *FallbackPolicy) questioned(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	if s.phase == phaseSent && e.model.Key() == s.next.Key() {
 		return s, nil
@@ -449,7 +449,7 @@ func (p *FallbackPolicy) questioned(s fallbackState, e fallbackEvent) (fallbackS
 	if !e.isCooling(e.model) {
 		return s, nil
 	}
-	fresh := s.renewed() // the limit of changes and of failures is that of one turn
+	fresh := s.renewed() // the limits of changes and failures are per turn
 	next, ok := p.choose(fresh, e, e.agent)
 	if !ok {
 		return s, nil
@@ -460,7 +460,7 @@ func (p *FallbackPolicy) questioned(s fallbackState, e fallbackEvent) (fallbackS
 	}
 }
 
-// actionFailed handles an action that failed: the turn is left as it is.
+// actionFailed handles a failed action: the turn continues without a change of the model.
 func (s fallbackState) actionFailed() (fallbackState, []action) {
 	sent := s.phase == phaseSent
 	s.phase = phaseNone
@@ -494,9 +494,9 @@ type agentError struct {
 	} `json:"data"`
 }
 
-// reason returns why an error makes the policy use another model, in a word or two, and how
-// long the provider wants to be left alone. It returns "" for all other errors: of the
-// user, of the content of the session, and with codes that are not listed.
+// reason returns why an error makes the policy use another model, in a word or two, and how long the provider
+// asks to wait. It returns "" for all other errors: of the user, of the session's content, and with codes
+// that are not listed.
 func (p *FallbackPolicy) reason(raw json.RawMessage) (why string, wait time.Duration) {
 	var e agentError
 	if json.Unmarshal(raw, &e) != nil {
@@ -541,13 +541,13 @@ func isUnknownModel(code int, text string) bool {
 	return code == 404 && strings.HasPrefix(text, "model: ") || code >= 400 && code < 500 && modelText().MatchString(text)
 }
 
-// modelText matches what other providers say of a model that they do not have.
+// modelText matches other providers' errors about unknown models.
 var modelText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^(the |requested |selected )*models?[ /:]\S{1,100} (does not exist|(is |was )?not found|is not (available|supported)\b)|is not a valid model\b|` +
 		`model identifier is invalid|\bmodel_not_(found|supported)\b|^the (requested|selected) model is not (available|supported)|^(unknown|no such) model\b`)
 })
 
-// keyText matches what providers say of a key that they do not accept, if not with the code 401.
+// keyText matches providers' errors about rejected keys without the code 401.
 var keyText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(invalid|incorrect|wrong|expired|unknown)[ _-](x-)?api[ _-]?key|api[ _-]?key (is )?(not valid|invalid|expired|incorrect)|security token included in the request is (invalid|expired)`)
 })
@@ -555,8 +555,8 @@ var keyText = sync.OnceValue(func() *regexp.Regexp {
 // maxCooldown limits the time that a provider can ask for.
 const maxCooldown = 24 * time.Hour
 
-// reasonOfText returns why a request failed that can be sent again, or "" if the text is of
-// a code that is not listed.
+// reasonOfText returns the reason of a failed request that can be repeated, or "" if the code of the text is
+// not listed.
 func (p *FallbackPolicy) reasonOfText(text string) string {
 	switch code := codeOfText(text); {
 	case quotaText().MatchString(text):
@@ -570,8 +570,7 @@ func (p *FallbackPolicy) reasonOfText(text string) string {
 	}
 }
 
-// codeTexts finds the status code that a text stands for: when an agent reports that it
-// tries again, it names no code.
+// codeTexts find the status code that a text stands for: an agent that reports a retry names no code.
 var codeTexts = sync.OnceValue(func() []codeText {
 	return []codeText{
 		{429, regexp.MustCompile(`(?i)rate[ _-]?limit|too many requests|cool(ing)?[ -]?down`)},
@@ -606,7 +605,7 @@ func sameCodes(code int) []int {
 	return []int{code}
 }
 
-// quotaText matches the errors of providers that will not answer for a longer time.
+// quotaText matches errors of providers that will not answer for a longer time.
 var quotaText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)quota.?exceeded|exceeded.{0,40}quota|usage quota|subscription.?(quota|limit)|insufficient.?(quota|balance|funds?|credits?)|` +
 		`billing.?(hard.?)?limit|exhausted your capacity|resource.?exhausted|out of credits?|credits? exhausted|payment.?required|usage.?(limit|exceeded)|` +

@@ -32,7 +32,7 @@ func testPolicy() FallbackPolicy {
 	}
 }
 
-// A fallbackRun passes events to a policy and records what it wants to be done.
+// A fallbackRun passes events to a policy and records its actions.
 type fallbackRun struct {
 	policy  FallbackPolicy
 	state   fallbackState
@@ -74,9 +74,8 @@ func (r *fallbackRun) step(e fallbackEvent) {
 	}
 }
 
-// TestFallbackRecorded passes the events of the real OpenCode to the policy: a prompt to
-// claude-fake fails, the turn is aborted where it goes on, and a prompt to claude-two
-// follows.
+// TestFallbackRecorded passes the events of the real OpenCode to the policy: a prompt to claude-fake fails,
+// the turn is aborted if it continues, and a prompt to claude-two follows.
 func TestFallbackRecorded(t *testing.T) {
 	p := testPolicy()
 	p.Codes = append(p.Codes, 401)
@@ -91,13 +90,13 @@ func TestFallbackRecorded(t *testing.T) {
 			t.Run(version+"/"+kind, func(t *testing.T) {
 				r := newFallbackRun(p)
 				f := &fallback{watch: (&fakeAgent{}).watch(), now: func() time.Time { return r.now }}
-				var ended bool // the message that failed has ended, as the agent says
+				var ended bool // the agent reported the end of the failed message
 				for n, e := range recordedEvents(t, version+"-"+kind) {
 					_, fe, ok := f.decode(e)
 					if !ok {
 						t.Fatalf("event %d %s is ignored", n, e.Properties)
 					}
-					if n == 0 { // the clock is that of the recording
+					if n == 0 { // the recording's clock
 						r.now = fe.message.Created()
 					}
 					fe.at = time.Time{}
@@ -171,7 +170,7 @@ func text(message string) fallbackEvent {
 	return fallbackEvent{kind: sawActivity, part: live.Part{ID: "prt_t", MessageID: message, Type: "text"}}
 }
 
-// as is the event with another message.
+// as returns the event with another message.
 func (e fallbackEvent) as(id string) fallbackEvent { e.message.ID = id; return e }
 
 func question(m live.Model, named bool) fallbackEvent {
@@ -195,17 +194,17 @@ var (
 	nowIdle = fallbackEvent{kind: sawIdle}
 )
 
-// ended are the events after an abort: 1.18.33 says nothing, 1.1.53 reports an error.
+// ended returns the events after an abort: 1.18.33 reports none, 1.1.53 an error.
 func ended(n int) []fallbackEvent { return []fallbackEvent{answer(n, nil, ""), nowIdle, nowIdle} }
 
-// switched are the events of a turn of model that fails, and that next continues.
+// switched returns the events of a turn in which model fails and next continues.
 func switched(model, next live.Model) []fallbackEvent {
 	all := []fallbackEvent{userPrompt(1, model), nowBusy, retry("rate limit")}
 	return append(append(all, ended(1)...), userPrompt(3, next), nowBusy)
 }
 
-// TestFallback has the behaviour of the policy, row by row. Rows with a number are
-// complaints about oh-my-opencode that do not apply here.
+// TestFallback has the behaviour of the policy, row by row. Rows with a number are complaints about
+// oh-my-opencode that do not apply here.
 func TestFallback(t *testing.T) {
 	const toTwo = "toast: claude-fake failed: 429. claude-two continues the turn."
 	cool := func(m live.Model) string { return "cool " + m.ModelID + " 1m0s" }
@@ -417,8 +416,8 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// The prompt that continues a turn keeps what the user chose (#2621), with the variant of the
-// chain if that names one, and is not shown as the user's (#4085).
+// The prompt that continues a turn keeps the user's settings (#2621), with the variant of the chain if it
+// names one, and is not shown as the user's (#4085).
 func TestContinuation(t *testing.T) {
 	for _, variant := range []string{"", "low"} {
 		next := live.Model{ProviderID: "openai", ModelID: "gpt-5", Variant: variant}
@@ -452,7 +451,7 @@ func TestParseModel(t *testing.T) {
 	}
 }
 
-// watchRecorded passes recorded events to the hooks, up to the first that names until.
+// watchRecorded passes recorded events to the hooks, up to the first that contains until.
 func watchRecorded(t *testing.T, f *fakeAgent, until string) {
 	t.Helper()
 	h := New(f.watch(), f, Options{Fallback: testPolicy()})
@@ -471,8 +470,7 @@ func watchRecorded(t *testing.T, f *fakeAgent, until string) {
 	<-done
 }
 
-// TestFallbackWatch passes the events of the real OpenCode to the hooks, which do what the
-// policy wants.
+// TestFallbackWatch passes the events of the real OpenCode to the hooks, and checks their actions.
 func TestFallbackWatch(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -508,8 +506,7 @@ func TestFallbackWatch(t *testing.T) {
 	}
 }
 
-// TestFallbackLearns checks that a model that the agent does not have is not asked, and that
-// the turn of a subagent is not ended.
+// TestFallbackLearns checks that no unknown model is asked, and that the turn of a subagent is not ended.
 func TestFallbackLearns(t *testing.T) {
 	for _, c := range []struct {
 		name, parent string

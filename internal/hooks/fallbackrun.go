@@ -27,9 +27,9 @@ type fallback struct {
 	cooling  map[string]time.Time // by live.Model.Key
 	known    map[string]bool      // the keys of the agent's models; nil if unknown
 	asked    time.Time            // when known was asked for
-	waiting  map[string]time.Time // by session: when the policy wants to get the time
+	waiting  map[string]time.Time // by session: the time of the policy's next sawTime
 	pending  []pendingEvent
-	changing map[string]func() // by session whose model is changed: what says that it has ended
+	changing map[string]func() // by session whose model is changed: announces the end
 	wake     chan struct{}
 }
 
@@ -46,7 +46,7 @@ type fallbackSession struct {
 type pendingEvent struct {
 	ref     live.SessionRef
 	event   fallbackEvent
-	actions []action // that are done instead
+	actions []action // done instead of passing the event
 }
 
 func newFallback(w *live.Watch, a Agent, p FallbackPolicy) *fallback {
@@ -71,8 +71,7 @@ func (f *fallback) accept(e live.Event) {
 	f.queueLocked(pendingEvent{ref: live.SessionRef{ID: id, Directory: e.Directory}, event: fe})
 }
 
-// decode returns the event for the policy. Errors that the recovery of sessions handles are
-// none of its events.
+// decode returns the event for the policy. Errors that the session recovery handles are left out.
 func (f *fallback) decode(e live.Event) (id string, fe fallbackEvent, ok bool) {
 	p, err := e.Decode()
 	if err != nil || f.recoverable(p.Error) || f.recoverable(p.Info.Error) {
@@ -100,7 +99,7 @@ func (f *fallback) decode(e live.Event) (id string, fe fallbackEvent, ok bool) {
 	return p.SessionID, fe, fe.kind != 0
 }
 
-// limitTime returns the time that an agent named, which is at most maxCooldown away.
+// limitTime returns an agent's retry time, at most maxCooldown from now.
 func limitTime(milliseconds float64, now time.Time) time.Time {
 	most := now.Add(maxCooldown)
 	if milliseconds >= float64(most.UnixMilli()) {
@@ -114,8 +113,7 @@ func (f *fallback) recoverable(raw json.RawMessage) bool {
 	return i.HasError() && f.watch.IsRecoverableError(raw)
 }
 
-// stepLocked passes an event to the policy and returns what it wants to be done, apart from
-// what is done at once.
+// stepLocked passes an event to the policy and returns its actions, except those that are done immediately.
 func (f *fallback) stepLocked(id string, e fallbackEvent) []action {
 	s, _ := f.sessions.Get(id)
 	e.cooling, e.child = f.cooling, s.child
@@ -198,7 +196,7 @@ func (f *fallback) run(ctx context.Context) {
 	}
 }
 
-// take returns the pending events, and those of the time that has come.
+// take returns the pending events, including sawTime for sessions whose time has come.
 func (f *fallback) take() []pendingEvent {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -213,7 +211,7 @@ func (f *fallback) take() []pendingEvent {
 	return todo
 }
 
-// untilDue returns how long nothing is due.
+// untilDue returns the time until the next event is due.
 func (f *fallback) untilDue() time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -224,7 +222,7 @@ func (f *fallback) untilDue() time.Duration {
 	return max(next, 0)
 }
 
-// handle handles one event. If an action fails, the policy gets to know.
+// handle handles one event. If an action fails, the policy gets sawFailure.
 func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 	id := p.ref.ID
 	if p.event.kind == sawDeleted {
@@ -301,7 +299,7 @@ func (f *fallback) locate(ref live.SessionRef) fallbackSession {
 // modelsAge is how long the list of the agent's models is used.
 const modelsAge = 5 * time.Minute
 
-// learn asks the agent what the policy needs to handle a failure.
+// learn asks the agent for the facts that the policy needs to handle a failure.
 func (f *fallback) learn(ctx context.Context, s fallbackSession) {
 	if !s.located {
 		f.learnParent(ctx, s.ref)
@@ -357,13 +355,13 @@ func (f *fallback) perform(ctx context.Context, ref live.SessionRef, a action, l
 		if err := f.awaitIdle(ctx, ref); err != nil {
 			return err
 		}
-	default: // done at once
+	default: // done immediately
 	}
 	return execute(ctx, f.watch.Hook, a)
 }
 
-// awaitIdle returns when the session is idle and ready for the prompt that continues its
-// turn. The error says why it is not: it stays busy, or has a newer prompt.
+// awaitIdle returns when the session is idle and ready for the prompt that continues its turn. It returns an
+// error if the session stays busy, or has a newer prompt.
 func (f *fallback) awaitIdle(ctx context.Context, ref live.SessionRef) error {
 	release, err := f.watch.Acquire(ctx)
 	if err != nil {
@@ -376,8 +374,8 @@ func (f *fallback) awaitIdle(ctx context.Context, ref live.SessionRef) error {
 	return f.checkNewest(ctx, ref)
 }
 
-// checkNewest returns an error if the session has a newer prompt than the policy knows, for
-// example that of another mend.
+// checkNewest returns an error if the session has a newer prompt than the policy knows, for example from
+// another mend.
 func (f *fallback) checkNewest(ctx context.Context, ref live.SessionRef) error {
 	ms, err := f.agent.Messages(ctx, ref, 2)
 	if err != nil {

@@ -1,13 +1,13 @@
-// Package hooks has the hooks of a running agent that repair no session. Each is off unless
-// its setting turns it on (docs/running.md):
+// Package hooks has the hooks of a running agent that repair no session. Each is off unless its setting turns
+// it on (docs/running.md):
 //
 //   - a [FallbackPolicy] continues a turn with another model if its model fails;
 //   - the write guard refuses to replace a file that the model does not know;
 //   - failed tool calls get an instruction for the model;
-//   - [ChildOptions] say what is done about a subagent that is stuck.
+//   - [ChildOptions] define when a subagent is stuck, and the action.
 //
-// Each decides by a policy, a pure function. The repair of sessions, package live, does not
-// know of them; they hold still while it works in a session.
+// Each decides by a policy, a pure function. Package live, which repairs sessions, does not import this
+// package; the hooks pause while it works in a session.
 package hooks
 
 import (
@@ -18,7 +18,7 @@ import (
 	"mend/internal/live"
 )
 
-// Options say which hooks are on. The zero value turns all of them off.
+// Options turn hooks on. The zero value turns all of them off.
 type Options struct {
 	Fallback          FallbackPolicy
 	Children          ChildOptions
@@ -26,7 +26,7 @@ type Options struct {
 	ExplainToolErrors bool
 }
 
-// An Agent is an agent that says which models it has, and which sessions wait for others.
+// An Agent also lists its models and the parents of sessions.
 type Agent interface {
 	live.Agent
 	// Models returns the models that the agent can use.
@@ -35,9 +35,9 @@ type Agent interface {
 	Parent(ctx context.Context, s live.SessionRef) (string, error)
 }
 
-// Hooks are those that are on. Accept, Answer and Model may be called from any goroutine.
+// Hooks are the hooks that are on. Accept, Answer and Model may be called from any goroutine.
 type Hooks struct {
-	fallback *fallback // nil if it is off, as the others are
+	fallback *fallback // nil if it is off, like the others
 	guard    *writeGuard
 	children *childWatch
 	explain  bool
@@ -80,8 +80,7 @@ func New(w *live.Watch, a Agent, o Options) *Hooks {
 // hookWait is how long the agent waits for mend before a tool runs and before a request.
 const hookWait = time.Second
 
-// Offer adds what the hooks need to an offer of which each question before a prompt may take
-// wait.
+// Offer adds the needs of the hooks to an offer. wait is the longest time for a question before a prompt.
 func (h *Hooks) Offer(o *live.Offer, wait time.Duration) {
 	if h.guard != nil {
 		o.Hooks[live.HookTool] = hookWait
@@ -110,7 +109,7 @@ func (h *Hooks) Accept(e live.Event) {
 	}
 }
 
-// Run does what the hooks decide until the context ends.
+// Run carries out the hooks' actions until the context ends.
 func (h *Hooks) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	if h.fallback != nil {
@@ -122,8 +121,7 @@ func (h *Hooks) Run(ctx context.Context) {
 	group.Wait()
 }
 
-// Answer answers a question before a tool runs or before a request; ok is false if it is for no
-// hook that is on.
+// Answer answers a question before a tool runs or before a request; ok is false if no active hook handles it.
 func (h *Hooks) Answer(ctx context.Context, q live.Question) (r live.Reply, ok bool) {
 	switch {
 	case q.Hook == live.HookTool && h.guard != nil && q.Call != nil:
@@ -138,8 +136,7 @@ func (h *Hooks) Answer(ctx context.Context, q live.Question) (r live.Reply, ok b
 	return r, true
 }
 
-// Model returns the model to which the prompt of a question is to be sent instead of its own,
-// which failed a short time ago, or nil.
+// Model returns the model that replaces the prompt's model because that failed a short time ago, or nil.
 func (h *Hooks) Model(q live.Question) *live.Model {
 	if h.fallback == nil {
 		return nil

@@ -7,10 +7,10 @@ import (
 	"mend/internal/live"
 )
 
-// A policy is a pure function from a state and an event to the next state and the actions
-// that follow. It reads no clock and no file: an event has what the policy needs to know.
+// A policy is a pure function from a state and an event to the next state and the actions that follow. It
+// reads no clock and no file: an event contains everything that the policy needs.
 
-// An action is one thing that a policy wants done. kind says which of the other fields count.
+// An action is one step that a policy asks for. kind determines which of the other fields count.
 type action struct {
 	kind    actionKind
 	session live.SessionRef
@@ -29,7 +29,7 @@ const (
 	actAbort
 	actPrompt
 	actCool  // use a model again only after a time
-	actModel // send the prompt that the agent asks about to another model
+	actModel // send the agent's pending prompt to another model
 )
 
 // showToast returns the action that shows a toast.
@@ -46,7 +46,7 @@ func execute(ctx context.Context, h *live.Hook, a action) (err error) {
 		err = h.Agent().Abort(ctx, a.session)
 	case actPrompt:
 		err = h.Agent().Prompt(ctx, a.session, a.prompt)
-	case actModel, actCool: // not of the agent
+	case actModel, actCool: // these are not calls to the agent
 	}
 	if err != nil {
 		h.Log().Warn("carrying out what a policy decided", "session", a.session.ID, "error", err)

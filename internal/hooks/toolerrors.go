@@ -17,8 +17,8 @@ const (
 	writeValidJSON = "[mend] The tool did not run. Call it again with one complete JSON object as arguments: quotes and line breaks inside strings escaped, every string and bracket closed."
 )
 
-// editErrors has the instructions for errors of the edit tool, by the beginning of the text.
-// Other errors need none: they say what to do, or the user has decided.
+// editErrors has the instructions for errors of the edit tool, by the beginning of the text. Other errors
+// need none: they contain the instruction, or the user has decided.
 var editErrors = []struct{ text, instruction string }{
 	{"oldString not found in content", readBeforeEdit}, // OpenCode 1.1.53
 	{"Could not find oldString in the file", readBeforeEdit},
@@ -28,8 +28,8 @@ var editErrors = []struct{ text, instruction string }{
 	{"No changes to apply: oldString and newString are identical", changeNothing},
 }
 
-// The tool that OpenCode calls in place of one whose call it could not read, and the
-// beginning of its output if the arguments were no JSON. Behind that, the text quotes them.
+// The tool that OpenCode calls instead of one whose call it could not read, and the beginning of its output
+// if the arguments were not JSON. The text then quotes them.
 const toolInvalid = "invalid"
 
 var malformedArguments = sync.OnceValue(func() *regexp.Regexp {
@@ -48,7 +48,7 @@ func explainToolErrors(calls []live.FailedCall) (all []live.Appended) {
 	return all
 }
 
-// instructionFor returns the instruction that a failed call gets, or "".
+// instructionFor returns the instruction for a failed call, or "".
 func instructionFor(c live.FailedCall) string {
 	switch {
 	case c.Tool == toolEdit && c.Status == callFailed:

@@ -9,9 +9,9 @@ import (
 	"mend/internal/live"
 )
 
-// TestExplainToolErrors checks which calls of the real programs get an instruction. The calls
-// failed, so OpenCode called no hook for them (opencode #27900, #48085): 21 to 23 and 29 guess
-// what the file has (opencode #30781, #30863, #4718, #15515).
+// TestExplainToolErrors checks which calls of the real programs get an instruction. The calls failed, so
+// OpenCode called no hook for them (opencode #27900, #48085): 21 to 23 and 29 guess the content of the file
+// (opencode #30781, #30863, #4718, #15515).
 func TestExplainToolErrors(t *testing.T) {
 	for version, want := range map[string]string{
 		"1.1.53":  "call_21 read, call_22 nothing, call_23 widen, call_26 read, call_30 JSON, call_33 JSON, call_34 JSON, call_35 JSON",

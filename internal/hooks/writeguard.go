@@ -18,7 +18,7 @@ import (
 	"mend/internal/live"
 )
 
-// A fileStamp identifies a state of a regular file. The zero value says that there is none.
+// A fileStamp identifies a state of a regular file. The zero value means that it does not exist.
 type fileStamp struct {
 	exists bool
 	size   int64
@@ -49,10 +49,10 @@ type guardEvent struct {
 	call, tool string // call is unique in all sessions
 	session    string
 	path       string    // the name of the file, without links; "" after the call
-	file       fileStamp // as it is now
+	file       fileStamp // its present state
 	at         int64     // when the agent reported it, in milliseconds
 	ended      bool
-	overwrite  bool // the model says that the file may be replaced unread
+	overwrite  bool // the model allows replacing the file unread
 	lines      span // that were read
 	partly     bool // an offset was given
 }
@@ -61,18 +61,17 @@ type guardEvent struct {
 type span struct {
 	first, last int
 	end         bool // last is the last line of the file
-	unknown     bool // the output has a form that is not known; then whole counts
+	unknown     bool // the output has an unknown format; then whole counts
 	whole       bool
 }
 
-// A guardState is what the sessions know of files. The keys of files are made of a session
-// and a path.
+// A guardState records which files the sessions know. The keys of files are made of a session and a path.
 type guardState struct {
 	files   live.Recent[knownFile]
 	running live.Recent[runningCall]
 }
 
-// A knownFile is what a session knows of a file in one state of it.
+// A knownFile is a session's knowledge of one state of a file.
 type knownFile struct {
 	file  fileStamp
 	spans []span // sorted
@@ -90,9 +89,9 @@ type runningCall struct {
 // fileKey returns the key of a file in [guardState]. A session id has no zero byte.
 func fileKey(session, path string) string { return session + "\x00" + path }
 
-// guardWrites is the policy of the write guard: a call of write is refused if it would
-// replace a file that the session has not read, has read in part, or has read before it was
-// changed. A call that fails changes nothing, because it is not reported after it began.
+// guardWrites is the policy of the write guard: it refuses a write that would replace a file that the session
+// has not read, has read only in part, or has read before it was changed. A call that fails changes nothing,
+// because only its beginning is reported.
 func guardWrites(s guardState, e guardEvent) (next guardState, refusal string) {
 	if e.ended {
 		return s.end(e), ""
@@ -115,7 +114,7 @@ func guardWrites(s guardState, e guardEvent) (next guardState, refusal string) {
 	return s, fmt.Sprintf(refused, e.path, why)
 }
 
-// end records what a call that succeeded shows of a file.
+// end records what a successful call shows of a file.
 func (s guardState) end(e guardEvent) guardState {
 	began, ok := s.running.Get(e.call)
 	s.running.Remove(e.call)
@@ -135,7 +134,7 @@ func (s guardState) end(e guardEvent) guardState {
 		}
 		known.add(e.lines, began.part)
 		s.files.Set(key, known)
-	case toolWrite, toolEdit: // who edits a file knows it afterwards only if he knew it before
+	case toolWrite, toolEdit: // an edit makes a file known only if it was known before
 		if e.file.changed() <= e.at && (e.tool == toolWrite || began.known) {
 			s.files.Set(key, knownFile{file: e.file, all: true})
 		}
@@ -143,8 +142,7 @@ func (s guardState) end(e guardEvent) guardState {
 	return s
 }
 
-// add adds lines that were read. After an offset was given, an output of an unknown form is
-// taken for a part.
+// add adds lines that were read. If an offset was given, an output of unknown format counts as partial.
 func (k *knownFile) add(p span, part bool) {
 	if p.unknown {
 		k.all = k.all || p.whole && !part
@@ -163,8 +161,7 @@ func (k *knownFile) add(p span, part bool) {
 	k.all = k.all || k.spans[0].first == 1 && k.spans[0].end
 }
 
-// maxLineShown is how many UTF-16 units of a line the read tool shows. Of a longer line it
-// shows so many, and says that there are more.
+// maxLineShown is how many UTF-16 units of a line the read tool shows. It cuts a longer line and says so.
 const maxLineShown = 2000
 
 // parseRead returns which lines of a file the output of the read tool shows. OpenCode 1.1.53
@@ -192,7 +189,7 @@ func parseRead(output string, truncated *bool) span {
 		}
 	}
 	switch {
-	case cut: // all of it was never shown
+	case cut: // its rest was never shown
 		return span{first: 1}
 	case p.first == 0 && p.end: // an empty file
 		return span{first: 1, end: true}
@@ -227,8 +224,8 @@ func (g *writeGuard) accept(e live.Event) {
 	}
 }
 
-// check returns why a call must not run, or "". The call has not begun: the agent waits, so the
-// file is as the session knows it or not.
+// check returns why a call must not run, or "". The call has not begun: the agent waits, so the present file
+// decides.
 func (g *writeGuard) check(ctx context.Context, c live.ToolCall, directory string) (refusal string) {
 	if change.ValidateID(c.Session) != nil {
 		return ""
@@ -239,14 +236,14 @@ func (g *writeGuard) check(ctx context.Context, c live.ToolCall, directory strin
 	if !ok {
 		return ""
 	}
-	if g.state, refusal = guardWrites(g.state, e); refusal == "" || ctx.Err() != nil { // too late: the agent has gone on
+	if g.state, refusal = guardWrites(g.state, e); refusal == "" || ctx.Err() != nil { // too late: the agent has continued
 		return ""
 	}
 	g.log.Info("a write was refused", "session", c.Session, "file", e.path, "why", refusal)
 	return refusal
 }
 
-// event returns what the policy must know of a call; ok is false if it need not know it.
+// event returns the policy's event for a call; ok is false if it is irrelevant.
 func (g *writeGuard) event(c live.ToolCall, directory string, ended bool) (e guardEvent, ok bool) {
 	e = guardEvent{session: c.Session, call: c.Session + "\x00" + c.ID, tool: strings.ToLower(c.Tool), at: c.Time}
 	e.ended = ended
@@ -278,7 +275,7 @@ type fileArgs struct {
 	overwrite, partly bool
 }
 
-// parseFileArgs returns the arguments, whatever a model has written there.
+// parseFileArgs returns the arguments, whatever a model has written.
 func parseFileArgs(raw json.RawMessage) (a fileArgs) {
 	var args map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &args) // other values have no path

@@ -14,10 +14,9 @@ import (
 	"mend/internal/live"
 )
 
-// guardSteps translates a short form of what happens into events of the policy. A step is
-// "tool file" for a call that succeeds, "tool! file" for one that fails, or "change file" for
-// another program that writes. After the file may follow a session, lines as first-last or
-// first-last$, where $ is the end of the file, and overwrite.
+// guardSteps translates a short notation into events of the policy. A step is "tool file" for a call that
+// succeeds, "tool! file" for one that fails, or "change file" for a write by another program. After the file
+// may follow a session, lines as first-last or first-last$, where $ is the end of the file, and overwrite.
 func guardSteps(t *testing.T, steps string) (refused []string) {
 	t.Helper()
 	var s guardState
@@ -69,8 +68,8 @@ func guardSteps(t *testing.T, steps string) (refused []string) {
 	return refused
 }
 
-// TestGuardWrites checks which writes are refused: the behaviour of upstream's guard that is
-// kept, and what its users complained about.
+// TestGuardWrites checks which writes are refused: the behaviour of oh-my-opencode's guard that is kept, and
+// the complaints of its users.
 func TestGuardWrites(t *testing.T) {
 	for _, c := range []struct{ name, steps, refused string }{
 		{"a new file", "write a", ""},
@@ -110,7 +109,7 @@ func TestGuardWrites(t *testing.T) {
 	}
 }
 
-// TestGuardTimes checks that a file that changes while it is read or written is not known.
+// TestGuardTimes checks that a file that changes while it is read or written is unknown.
 func TestGuardTimes(t *testing.T) {
 	file := func(changed int64) fileStamp { return fileStamp{exists: true, mtime: changed * 1e6} }
 	for _, c := range []struct {
@@ -135,8 +134,7 @@ func TestGuardTimes(t *testing.T) {
 	}
 }
 
-// A recordedCall is a line of testdata/reads_*.jsonl: what the read tool of the real program
-// gave the model.
+// A recordedCall is a line of testdata/reads_*.jsonl: the output of the real program's read tool.
 type recordedCall struct {
 	Path      string `json:"path"`
 	Output    string `json:"output"`
@@ -162,7 +160,7 @@ func recordedLines[T any](t *testing.T, path string) (all []T) {
 	return all
 }
 
-// TestParseRead checks what outputs of the real programs show of a file.
+// TestParseRead checks which lines the outputs of real programs show.
 func TestParseRead(t *testing.T) {
 	want := map[string]map[string]span{
 		"1.1.53": {
@@ -228,7 +226,7 @@ func TestFileArgs(t *testing.T) {
 	}
 }
 
-// guardedFolder is a folder with a file, and a WriteGuard of a session that is stored as calls.
+// guardedFolder is a folder with a file, and a writeGuard of a session with stored calls.
 type guardedFolder struct {
 	t     *testing.T
 	dir   string
@@ -279,8 +277,8 @@ func (g *guardedFolder) refuses(path string) bool {
 	return g.guard.check(g.t.Context(), g.call(toolWrite, path), g.dir) != ""
 }
 
-// TestWriteGuard checks the guard with real files: paths through links and relative ones,
-// what is no file, and changes on the disk.
+// TestWriteGuard checks the guard with real files: paths through links and relative ones, non-regular files,
+// and changes on disk.
 func TestWriteGuard(t *testing.T) {
 	g := newGuardedFolder(t)
 	for name, target := range map[string]string{"link": "a.txt", "dangling": "none"} {

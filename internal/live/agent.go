@@ -10,8 +10,7 @@ import (
 	"mend/repair"
 )
 
-// An Agent is a running OpenCode. Every method fails if the agent has ended, or does not
-// answer in time.
+// An Agent is a running OpenCode. Every method fails if the agent has ended, or does not answer in time.
 type Agent interface {
 	// Messages returns the newest messages of a session, oldest first. It returns
 	// at most limit messages, or all if limit is 0.
@@ -34,15 +33,14 @@ const (
 	recoveryFinished = "mend.recovery.finished"
 )
 
-// A SessionRef names a session. Directory is the directory that the session belongs
-// to; "" means the one that the agent was started in.
+// A SessionRef names a session. Directory is the session's directory; "" means the one that the agent was
+// started in.
 type SessionRef struct {
 	ID        string
 	Directory string
 }
 
-// A Toast is a notification on the agent's screen. Duration is in milliseconds; a [Hook]
-// replaces 0.
+// A Toast is a notification on the agent's screen. Duration is in milliseconds; a [Hook] replaces 0.
 type Toast struct {
 	Title    string `json:"title"`
 	Message  string `json:"message"`
@@ -64,7 +62,7 @@ type Prompt struct {
 	Model   *Model          `json:"model,omitempty"`
 	Variant string          `json:"variant,omitempty"`
 	Tools   map[string]bool `json:"tools,omitempty"`
-	System  string          `json:"system,omitempty"` // instructions for the model, besides those of the agent
+	System  string          `json:"system,omitempty"` // instructions for the model, besides the agent's
 	Format  json.RawMessage `json:"format,omitempty"` // of the answer
 }
 
@@ -90,26 +88,24 @@ type Repairer interface {
 	// LastChange returns the journal id of the newest repair or undo of the session
 	// that began at or after since, or "".
 	LastChange(ctx context.Context, id string, since time.Time) (entry string, err error)
-	// Repair plans the repair of a session and applies it. It returns the id of the
-	// journal entry, "" if there was nothing to repair. Of Options only Version
-	// and Model are used. The error wraps [repair.ErrBusy] if the session is busy and Force
-	// is not set; it is a [*repair.AskError] if the user has to be asked.
+	// Repair plans the repair of a session and applies it. It returns the id of the journal entry, "" if
+	// there was nothing to repair. It uses only Version and Model of Options. The error wraps
+	// [repair.ErrBusy] if the session is busy and Force is not set; it is a [*repair.AskError] if the user
+	// has to be asked.
 	Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error)
-	// RepairIf is Repair, but calls accept before it applies a plan. If that returns an
-	// error, nothing is changed, and RepairIf returns the error. If another program
-	// interferes, accept is called again with a new plan.
-	// head is one of Sessions, or has an ID alone.
+	// RepairIf is Repair, but calls accept before it applies a plan. If accept returns an error, nothing is
+	// changed, and RepairIf returns the error. If another program interferes, accept is called again with a
+	// new plan. head is one of Sessions, or has only an ID.
 	RepairIf(ctx context.Context, head change.Head, r repair.Request, accept Accept) (
 		entry string, result repair.Result, err error,
 	)
 	// Trim plans to make the next request of a session smaller, and applies the plan. It
 	// returns the id of the journal entry, "" if nothing can be trimmed.
 	Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error)
-	// CheckUnasked returns an error if a repair must not be made before an error of the agent shows that it
-	// is needed.
+	// CheckUnasked returns an error if a repair must wait until an error of the agent shows that it is
+	// needed.
 	CheckUnasked(ctx context.Context, id string, r repair.Result) error
-	// KnowsVersion reports whether mend was verified with this version of the agent, and
-	// whether it is newer than all of those; with "", with the newest version that wrote to
-	// the store, which it returns.
+	// KnowsVersion reports whether mend was verified with this version of the agent, and whether it is newer
+	// than all of those; "" means the newest version that wrote to the store, which it returns.
 	KnowsVersion(version string) (resolved string, verified, newer bool)
 }

@@ -10,14 +10,14 @@ import (
 	"mend/repair"
 )
 
-// A row says how attempts with one [Cause] go; rows.go has the table. The steps are the same for all,
-// see [attempt.run].
+// A row describes the attempts with one [Cause]; rows.go has the table. All have the same steps, see
+// [attempt.run].
 type row struct {
 	reported bool // an error of the agent asks for it: it begins before there is a plan
 	limited  bool // there are at most [Options.MaxAttempts] until a turn succeeds
-	aborts   bool // the turn of the agent is ended
+	aborts   bool // ends the agent's turn
 	quiet    bool // only a repair is shown
-	patient  bool // a session that is busy is tried again later; that was no attempt
+	patient  bool // a busy session is tried again later, without counting an attempt
 
 	detect  func(context.Context, *attempt) bool                      // whether there is anything to do; nil: yes
 	request func(*attempt) repair.Request                             // what to repair
@@ -27,7 +27,7 @@ type row struct {
 
 	title   string                                // of the toasts; "": [notice] of the error
 	done    func(a *attempt, entry string) string // the text after a repair; nil: [sendAgainText]
-	nothing func(*attempt) (text, why string)     // if there is nothing to repair
+	nothing func(*attempt) (text, why string)     // the text if there is nothing to repair
 }
 
 // An attempt is one try to repair a session.
@@ -35,14 +35,14 @@ type attempt struct {
 	*Hook
 	row
 	Situation
-	info  Info            // the message that failed, or is in question; none without an ID
+	info  Info            // the message that failed, or is in question; empty if unknown
 	err   repair.APIError // that the agent reported
-	since time.Time       // if the session was changed since then there is nothing to do; zero: never
+	since time.Time       // nothing to do if the session was changed since then; zero: never
 	log   *slog.Logger
 
-	late    bool // no agent answers: the store is repaired, without abort, toast or prompt
+	late    bool // the agent has ended: repair the store, without abort, toast or prompt
 	result  repair.Result
-	changed int // how much was changed, for the text
+	changed int // the amount of changes, for the text
 	begun   bool
 	end     func()
 	timer   *time.Timer // of the deadline of the question
@@ -60,16 +60,16 @@ var (
 	errWorking = errors.New("the agent is working in the session")
 )
 
-// A changedError says that the session was changed since the error: by a hook that ended before it
-// could report that, or by another process. Another repair would remove more than the error
-// requires, or revert an undo.
+// A changedError means that the session was changed since the error: by a hook that ended before it could
+// report that, or by another process. Another repair would remove more than the error requires, or revert an
+// undo.
 type changedError struct{ entry string }
 
 func (e changedError) Error() string { return "repaired already: " + e.entry }
 
-// run takes the steps of an attempt, in the order of the package documentation. It returns the id
-// of the journal entry, "" if the store was not changed. The error says why the session was left as
-// it is, although something may be broken.
+// run takes the steps of an attempt, in the order of the package documentation. It returns the id of the
+// journal entry, "" if the store was not changed. The error is the reason why the session was not repaired
+// although it may be broken.
 func (a *attempt) run(ctx context.Context) (entry string, err error) {
 	release, err := a.Acquire(ctx)
 	if err != nil {
@@ -108,7 +108,7 @@ func (a *attempt) run(ctx context.Context) (entry string, err error) {
 	return entry, a.conclude(ctx, entry, err)
 }
 
-// start begins what is done to the session, unless it has begun.
+// start announces the recovery, unless that was done.
 func (a *attempt) start(ctx context.Context) error {
 	if a.begun {
 		return nil
@@ -165,8 +165,8 @@ func (a *attempt) accept(ctx context.Context, r repair.Result) error {
 	return a.start(ctx)
 }
 
-// conclude counts, logs and shows what became of the attempt, and continues the turn if that is
-// wanted. It returns the error of [attempt.run].
+// conclude counts, logs and shows the outcome of the attempt, and resumes the turn if the row says so. It
+// returns the error of [attempt.run].
 func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 	var before changedError
 	var ask *repair.AskError
@@ -217,7 +217,7 @@ func (a *attempt) refuse(ctx context.Context) {
 	a.show(ctx, text, VariantWarning)
 }
 
-// repaired shows the result of a repair, and continues the turn if that is wanted.
+// repaired shows the result of a repair, and resumes the turn if the row says so.
 func (a *attempt) repaired(ctx context.Context, entry string) {
 	class := a.err.Class
 	if class == "" && len(a.result.Fixed) > 0 {
@@ -240,7 +240,7 @@ func (a *attempt) repaired(ctx context.Context, entry string) {
 	}
 }
 
-// show shows what did not work.
+// show shows a failure.
 func (a *attempt) show(ctx context.Context, text, variant string) {
 	if a.reported && !a.late && !a.quiet && text != "" {
 		a.Toast(ctx, a.Session.Directory, Toast{a.toastTitle(), text, variant, resultTime})

@@ -1,25 +1,25 @@
-// Package live repairs sessions while their agent runs. When the provider refuses a request because of stored data, it
-// repairs the stored session through the journal and can resume the turn.
+// Package live repairs sessions while their agent runs. When the provider refuses a request because of stored
+// data, it repairs the stored session through the journal and can resume the turn.
 //
-// [Hook.Look] is the one judge: it gets a [Situation], a session and the cause to look at it, and returns a [Verdict].
-// A Hook calls an [Agent] and a [Repairer], and keeps no file and no journal open. A [Watch] feeds a Hook from a stream
-// of events, one situation at a time: a pure function decides what follows from an event. A [Pipe] is an agent that is
-// reached through its plugin, by the protocol of docs/plugin-protocol.md. The hooks of other agents and "mend watch"
-// call Look themselves.
+// [Hook.Look] makes all decisions: it gets a [Situation], a session with the cause to look at it, and returns
+// a [Verdict]. A Hook calls an [Agent] and a [Repairer], and keeps no file and no journal open. A [Watch]
+// feeds a Hook from a stream of events, one situation at a time, as the pure function step decides. A [Pipe]
+// is an agent that is reached through its plugin, with the protocol of docs/plugin-protocol.md. The hooks of
+// other agents and "mend watch" call Look themselves.
 //
-// Each repair is one attempt with these steps; rows.go has what differs between the causes.
+// Each repair is one attempt with these steps; rows.go has the differences between causes.
 //
 //  1. Detect: is there something to do? A message that failed must still be the newest.
 //  2. Claim the message. Further reports of it are ignored.
-//  3. Begin: check the limit, and tell the agent's other plugins. After an error this comes now, else when there is a
+//  3. Begin: check the limit, and tell the agent's other plugins. After an error this comes now, otherwise when there is a
 //     plan that may be applied.
 //  4. If the session was changed since the message was created, only inform the user.
-//  5. End the turn of the agent, if it has one.
+//  5. End the agent's turn, if there is one.
 //  6. Plan and repair.
 //  7. Count, log and show the result, and resume the turn if that is enabled and useful.
-//  8. Tell the other plugins that it has ended, whatever happened.
+//  8. Tell the other plugins that the recovery has ended, in any case.
 //
-// Loops are prevented as follows: a message is recovered once, and a session at most
-// [Options.MaxAttempts] times until one of its turns succeeds. This package sends a prompt
-// only if [Options.AutoResume] is set, and never to an agent that has ended.
+// Loops are prevented: a message is recovered once, and a session at most [Options.MaxAttempts] times until
+// one of its turns succeeds. This package sends a prompt only if [Options.AutoResume] is set, and never to an
+// agent that has ended.
 package live

@@ -13,7 +13,7 @@ import (
 // An Event is an event of the agent.
 type Event struct {
 	Type       string          `json:"type"`
-	Directory  string          `json:"directory,omitempty"` // that the event belongs to
+	Directory  string          `json:"directory,omitempty"` // of the event
 	Properties json.RawMessage `json:"properties"`
 }
 
@@ -43,7 +43,7 @@ type update struct {
 	prompted  bool   // the user sent a prompt
 	prompt    string // its id
 	succeeded bool   // a turn succeeded
-	answered  bool   // the model ended it; else the agent may have given it up
+	answered  bool   // the model ended it; otherwise the agent may have given up
 	deleted   bool
 
 	at          time.Time // when it was reported
@@ -51,7 +51,7 @@ type update struct {
 	tooLong     bool      // the request was too long, and sessions are trimmed
 }
 
-// Properties are the members of events that matter, those of all types together.
+// Properties are the relevant members of events of all types.
 type Properties struct {
 	SessionID string          `json:"sessionID"`
 	ParentID  string          `json:"parentID"`
@@ -71,8 +71,8 @@ type Properties struct {
 	} `json:"part"`
 }
 
-// Decode returns the properties of an event. The session has a valid id, or "" if the event is of
-// none. A member of another type than expected stays empty.
+// Decode returns the properties of an event. The session has a valid id, or "" if the event has no session. A
+// member of an unexpected type stays empty.
 func (e *Event) Decode() (p Properties, err error) {
 	var other *json.UnmarshalTypeError
 	if err = json.Unmarshal(e.Properties, &p); err != nil && (!errors.As(err, &other) || other.Field == "") {

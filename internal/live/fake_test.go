@@ -108,7 +108,7 @@ func (f *fakeAgent) Sessions(context.Context) ([]change.Head, error) {
 	return append([]change.Head{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.others...), f.record("sessions")
 }
 
-// Examine returns what is broken, and how the last turn ended in the store.
+// Examine returns the damage, and how the last turn ended in the store.
 func (f *fakeAgent) Examine(context.Context, change.Head) (agent.Examination, error) {
 	x := agent.Examination{Diagnoses: f.found}
 	if last := lastMessage(f.stored); last != nil && last.Info.HasError() {

@@ -43,12 +43,12 @@ type Hook struct {
 	wait   func(context.Context, time.Duration) error
 
 	mu             sync.Mutex
-	trials         Recent[string]    // versions, by the sessions that were repaired before a request of them
-	contradictions map[string]string // what showed that mend does not know a version
+	trials         Recent[string]    // the agent version of each session that was repaired before a request
+	contradictions map[string]string // evidence that a version behaves differently, by version
 }
 
-// New returns a Hook for the sessions of a, nil if there is only a store. r must repair the store that
-// a uses.
+// New returns a Hook for the sessions of a, which is nil if there is only a store. r must repair the store
+// that a uses.
 func New(a Agent, r Repairer, o Options) *Hook {
 	if a == nil {
 		a = noAgent{}
@@ -68,14 +68,14 @@ func New(a Agent, r Repairer, o Options) *Hook {
 // Agent returns the agent.
 func (h *Hook) Agent() Agent { return h.agent }
 
-// AgentEnded lets the hook repair what is stored, without an agent. No recovery may be running.
+// AgentEnded lets the hook repair the store without an agent. No recovery may be running.
 func (h *Hook) AgentEnded() { h.agent = noAgent{} }
 
 // Log returns the log.
 func (h *Hook) Log() *slog.Logger { return h.opt.Log }
 
-// Begin tells the other plugins of the agent that what is done to a session begins. The function that
-// it returns tells them that it has ended.
+// Begin tells the other plugins of the agent that a recovery of the session begins. end tells them that it
+// has ended.
 func (h *Hook) Begin(ctx context.Context, s SessionRef) (end func()) {
 	publish := func(event string) {
 		if err := h.agent.Publish(ctx, s.Directory, event+" "+s.ID); err != nil {
@@ -139,7 +139,7 @@ func (h *Hook) Busy(ctx context.Context, s SessionRef) bool {
 	return busy || err != nil
 }
 
-// AwaitIdle waits while the agent works in the session. The error says that it still does.
+// AwaitIdle waits while the agent works in the session. It returns an error if the agent still does.
 func (h *Hook) AwaitIdle(ctx context.Context, s SessionRef) error {
 	for n := 0; h.Busy(ctx, s); n++ {
 		if n == len(busyDelays) {
@@ -163,7 +163,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// noAgent is an [Agent] that is not reached: there is only the store.
+// noAgent is the [Agent] when there is only a store. All its methods fail.
 type noAgent struct{}
 
 var errNoAgent = errors.New("no agent is reached")

@@ -201,8 +201,8 @@ func TestConcurrentReports(t *testing.T) {
 	}
 }
 
-// TestStartAndEnd checks that the begin and the end are published, whatever fails between them: a program
-// that sends prompts by itself holds still between them (#29).
+// TestStartAndEnd checks that the begin and the end are published, whatever fails between them, so that a
+// program that sends prompts by itself can pause (#29).
 func TestStartAndEnd(t *testing.T) {
 	for _, verb := range []string{"abort", "toast", "repair", "read", "none"} {
 		f, info := failedSession(emptyText)
@@ -255,8 +255,7 @@ func TestAgentEndsAfterError(t *testing.T) {
 	}
 }
 
-// TestBusyStore checks that a repair waits for an agent that still writes, but not
-// forever.
+// TestBusyStore checks that a repair waits for an agent that still writes, but not forever.
 func TestBusyStore(t *testing.T) {
 	f, info := failedSession(emptyText)
 	f.errors = map[string]error{"repair": fmt.Errorf("planning: %w", repair.ErrBusy)}
@@ -297,8 +296,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestOtherFault checks that all other faults are fixed with the error, except those of
-// disabled classes (found fault 13.15).
+// TestOtherFault checks that an error also repairs all other damage, except of disabled classes (found fault
+// 13.15).
 func TestOtherFault(t *testing.T) {
 	for _, off := range [][]repair.Class{nil, {repair.UnavailableTool}} {
 		f, info := failedSession(emptyText)

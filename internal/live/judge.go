@@ -9,43 +9,43 @@ import (
 	"mend/repair"
 )
 
-// A Cause is why a session is judged.
+// A Cause is the reason to judge a session.
 type Cause int
 
 // The causes.
 const (
 	BeforeRequest Cause = iota + 1 // the agent waits before it makes a request
-	AtStart                        // the same at its start: it has no screen, and cannot tell whether it is idle
+	AtStart                        // the same at the agent's start: it has no screen yet, and does not report whether it is idle
 	AfterError                     // a turn ended with an error
 	AfterOverflow                  // a request was too long for the model
 	AtIdle                         // the agent no longer works in the session
-	AfterSilence                   // the same, and its turn had no answer, or ended with an error that mend does not know
-	Stored                         // the session changed in the store, and no agent reports on it
+	AfterSilence                   // the same, and its turn had no answer, or ended with an unknown error
+	Stored                         // the session changed in the store, and no agent reports about it
 )
 
-// A Situation is a session, and why it is judged.
+// A Situation is a session with the cause to judge it.
 type Situation struct {
 	Cause   Cause
 	Session SessionRef
-	Head    change.Head // of the session in the store; without one it is looked up
-	Failure Info        // the message that failed; without an id the newest
+	Head    change.Head // of the session in the store; if empty, it is looked up
+	Failure Info        // the message that failed; without an id, the newest
 	At      time.Time   // when an overflow was reported
 
-	Question Question // that the agent waits for
+	Question Question // the agent waits for its answer
 }
 
-// A Verdict is what was done about a session.
+// A Verdict is the outcome of judging a session.
 type Verdict struct {
 	Entry string            // the id of the repair; "" if nothing was changed
-	Worst *repair.Diagnosis // what is broken, with the cause [Stored]
+	Worst *repair.Diagnosis // the worst damage, with the cause [Stored]
 
-	// Err is why the session was left as it is, although it may be broken: a [*repair.AskError] if the user has to
-	// decide with "mend fix", [repair.ErrBusy] if it is to be judged again later.
+	// Err is the reason why the session was not repaired although it may be broken: a [*repair.AskError] if
+	// the user has to decide with "mend fix", [repair.ErrBusy] if it should be judged again later.
 	Err error
 }
 
-// Look judges a session and acts on the result: it does nothing, tells the user to run "mend fix", or repairs the
-// session and says so. The plugin, the hooks and "mend watch" all decide by it.
+// Look judges a session and acts on the result: it does nothing, tells the user to run "mend fix", or repairs
+// the session and reports that. The plugin, the hooks and "mend watch" all use it.
 func (h *Hook) Look(ctx context.Context, s Situation) (v Verdict) {
 	if s.Session.ID == "" {
 		s.Session = SessionRef{s.Head.ID, s.Head.Directory}
@@ -71,7 +71,7 @@ func (h *Hook) Look(ctx context.Context, s Situation) (v Verdict) {
 		h.noteRefusal(s.Session.ID, a.err)
 	case AfterOverflow:
 		a.err, a.since = h.store.ParseAPIError(s.Failure.Error), s.At
-	case AfterSilence: // the reason may be that calls of tools hang
+	case AfterSilence: // hanging tool calls may be the reason
 		s.Cause = AtIdle
 		if v = h.Look(ctx, s); v.Entry != "" {
 			return v
@@ -82,8 +82,8 @@ func (h *Hook) Look(ctx context.Context, s Situation) (v Verdict) {
 	return v
 }
 
-// lookStored repairs what the stored failure of the last turn is about, as after an error that the agent reports.
-// Otherwise it repairs what is broken, under the conditions of a repair before a request.
+// lookStored repairs the stored failure of the last turn, as after an error that the agent reports. Otherwise
+// it repairs damage under the conditions of a repair before a request.
 func (a *attempt) lookStored(ctx context.Context) (v Verdict) {
 	x, err := a.store.Examine(ctx, a.Head)
 	if err != nil {
@@ -115,15 +115,15 @@ func (a *attempt) lookStored(ctx context.Context) (v Verdict) {
 	return v
 }
 
-// Reasons to leave a session as it is before a request. If the provider refuses the request, the session is judged
-// again.
+// Reasons not to repair a session before a request. If the provider refuses the request, the session is
+// judged again.
 var (
 	errTooLate = errors.New("the agent no longer waits")
 	errSkipped = errors.New("the setting \"skip\" has \"preflight\"")
 )
 
-// preflight repairs a session before the agent makes a request for it, if the request would be refused, or if the
-// agent could not make it. The user is not asked, so it repairs only if mend knows the agent's version (see
+// preflight repairs a session before the agent makes a request, if the request would be refused, or could not
+// be made. The user is not asked, so it repairs only if mend knows the agent's version (see
 // [Hook.checkVersion]), the agent is idle in the session, and [Repairer.CheckUnasked] returns no error.
 func (a *attempt) preflight(ctx context.Context) (entry string, err error) {
 	if a.opt.SkipPreflight {
@@ -152,15 +152,15 @@ func (a *attempt) preflight(ctx context.Context) (entry string, err error) {
 
 func preflightRequest(a *attempt) repair.Request {
 	q := a.Question
-	req := repair.Request{Except: a.opt.Disabled, Force: a.Cause == BeforeRequest} // else the agent may be working in it
+	req := repair.Request{Except: a.opt.Disabled, Force: a.Cause == BeforeRequest} // without Force, because the agent may be working in it
 	req.Version = q.Version
-	if q.Named && q.Model != nil { // which may be of another provider than the session
+	if q.Named && q.Model != nil { // its provider may differ from the session's
 		req.Model.ProviderID, req.Model.ModelID = q.Model.ProviderID, q.Model.ModelID
 	}
 	return req
 }
 
-// checkPreflight returns an error if a plan must not be applied before a request, or no longer.
+// checkPreflight returns an error if a plan must not, or no longer, be applied before a request.
 func checkPreflight(ctx context.Context, a *attempt, r repair.Result) error {
 	if err := a.store.CheckUnasked(ctx, a.Head.ID, r); err != nil {
 		return err
@@ -179,8 +179,8 @@ func checkPreflight(ctx context.Context, a *attempt, r repair.Result) error {
 	return nil
 }
 
-// LookAll judges the sessions of a directory that were updated since then, newest first, before an agent that has
-// just started handles its first prompt.
+// LookAll judges the sessions of a directory that were updated after since, newest first, before an agent
+// that has just started handles its first prompt.
 func (h *Hook) LookAll(ctx context.Context, since time.Time, q Question) error {
 	end := time.Now().Add(q.Deadline)
 	heads, err := h.store.Sessions(ctx)

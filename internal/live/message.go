@@ -47,8 +47,7 @@ type Model struct {
 	Variant    string `json:"variant,omitempty"`
 }
 
-// Key returns the model without its variant, in a form that is the same for all ways to
-// write it.
+// Key returns the model without its variant, in a normalized form.
 func (m Model) Key() string {
 	return strings.ReplaceAll(strings.ToLower(m.ProviderID+"/"+m.ModelID), ".", "-")
 }

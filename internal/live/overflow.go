@@ -11,15 +11,15 @@ import (
 	"mend/repair"
 )
 
-// maxCompactions is how often an agent that compacts by itself may fail on a request that is
-// too long before mend ends that: OpenCode 1.18.33 goes on for ever (docs/opencode.md).
+// maxCompactions is how often a request may be too long despite the agent's own compactions before mend acts:
+// OpenCode 1.18.33 would compact without end (docs/opencode.md).
 const maxCompactions = 3
 
 // compactsItself reports whether the agent answers the error with a compaction.
 func compactsItself(raw json.RawMessage) bool { return errorName(raw) == "ContextOverflowError" }
 
-// trim marks outputs of tools. Those of the last turns are marked only if the agent's own
-// compactions did not help, and there are no others.
+// trim marks outputs of tools. Outputs of the last turns are marked only if the agent's own compactions did
+// not help, and there are no others.
 func trim(ctx context.Context, a *attempt) (entry string, err error) {
 	_ = a.AwaitIdle(ctx, a.Session) // the repair is forced
 	request := repair.TrimRequest{
@@ -29,7 +29,7 @@ func trim(ctx context.Context, a *attempt) (entry string, err error) {
 	request.Actual, request.Window = requestSizes(a.err.Text)
 	entry, t, err := a.store.Trim(ctx, a.Session.ID, request)
 	if entry == "" && err == nil && compactsItself(a.Failure.Error) {
-		// All before the last turn is compacted: that turn alone is too long, each time.
+		// Everything before the last turn is compacted: that turn alone is too long, each time.
 		request.KeepTurns = 0
 		entry, t, err = a.store.Trim(ctx, a.Session.ID, request)
 	}
@@ -43,8 +43,8 @@ func trimmedText(outputs int, entry string) string {
 	return fmt.Sprintf("Cleared %d old tool outputs. Send your prompt again. Undo: mend undo %s", outputs, entry)
 }
 
-// sizePatterns find the size of a request and the size that the model takes, in tokens, in
-// the errors of providers (docs/providers.md). The larger number is that of the request.
+// sizePatterns find the size of a request and the limit of the model, in tokens, in the errors of providers
+// (docs/providers.md). The larger number is the request's.
 var sizePatterns = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		regexp.MustCompile(`(?i)(\d+) tokens? > (\d+) maximum`),
@@ -54,8 +54,8 @@ var sizePatterns = sync.OnceValue(func() []*regexp.Regexp {
 	}
 })
 
-// requestSizes returns the size of the request and of the model's context window, in tokens,
-// as far as the error says; 0 if it does not.
+// requestSizes returns the size of the request and of the model's context window from an error text, in
+// tokens; 0 if it has none.
 func requestSizes(text string) (actual, window int) {
 	for _, p := range sizePatterns() {
 		if m := p.FindStringSubmatch(text); m != nil {

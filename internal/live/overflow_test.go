@@ -20,8 +20,8 @@ func overflowEvent(name, text string) Event {
 
 const tooLong = "prompt is too long: 240000 tokens > 200000 maximum"
 
-// TestOverflow checks when a session is trimmed: after an error that the agent does not
-// answer, or when its compactions do not help.
+// TestOverflow checks when a session is trimmed: after an error that the agent does not answer, or when its
+// compactions do not help.
 func TestOverflow(t *testing.T) {
 	summary := assistantMessage("msg_3")
 	summary.Info.Finish, summary.Info.Summary = "stop", true
@@ -52,7 +52,7 @@ func TestOverflow(t *testing.T) {
 		f.entry = "quail"
 		w := NewWatch(f.hook(c.opt))
 		for n, e := range c.events {
-			if e.Type == EventError { // each follows a prompt, the agent's own or the user's, and is reported twice
+			if e.Type == EventError { // each follows a prompt of the agent or the user, and is reported twice
 				w.Accept(messageEvent(prompt(fmt.Sprintf("msg_1%d", n), "do it")))
 				w.Accept(e)
 			}
@@ -77,9 +77,9 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// TestOverflowRecorded passes the events of the real OpenCode to the watch: 1.1.53 does nothing
-// about a request that is too long, 1.18.33 compacts the session again and again. Each is
-// trimmed once; the newer one not before its third error.
+// TestOverflowRecorded passes the events of the real OpenCode to the watch: 1.1.53 ignores a request that is
+// too long, 1.18.33 compacts the session again and again. Each is trimmed once; the newer one not before its
+// third error.
 func TestOverflowRecorded(t *testing.T) {
 	for version, want := range map[string]int{"1.1.53": 1, "1.18.33": 3} {
 		f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}, entry: "quail"}
@@ -98,8 +98,8 @@ func TestOverflowRecorded(t *testing.T) {
 	}
 }
 
-// TestOverflowResumed checks that a trimmed turn is continued, but not for ever, and by the agent
-// that the user chose, never by a default one (#3313).
+// TestOverflowResumed checks that a trimmed turn is continued, but not forever, and by the agent that the
+// user chose, never by a default one (#3313).
 func TestOverflowResumed(t *testing.T) {
 	f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}, entry: "quail"}
 	f.messages[0].Info.Agent = "Planner (strict)"
@@ -117,8 +117,8 @@ func TestOverflowResumed(t *testing.T) {
 	}
 }
 
-// TestOverflowGivenUp checks that a message that the agent gave up, which has no error but no
-// end either, is no success: trims that are followed by prompts stay limited.
+// TestOverflowGivenUp checks that a message that the agent gave up, without an error and without an end, is
+// not a success: trims that are followed by prompts stay limited.
 func TestOverflowGivenUp(t *testing.T) {
 	givenUp := assistantMessage("msg_2")
 	givenUp.Info.Time.Completed = 1.0

@@ -28,8 +28,7 @@ var (
 	errAgentEnded = errors.New("the agent has ended")
 )
 
-// A Pipe is an agent that is reached through its plugin. Both sides write one JSON
-// object a line.
+// A Pipe is an agent that is reached through its plugin. Each side writes one JSON object per line.
 type Pipe struct {
 	timeout time.Duration // of one call
 
@@ -83,10 +82,10 @@ func (p *Pipe) end() { p.endOnce.Do(func() { close(p.ended) }) }
 
 // A Hello is the first line of the plugin.
 type Hello struct {
-	Directory string    // that the agent works in
+	Directory string    // the agent's working directory
 	Plugin    string    // the version of mend that wrote the plugin
-	Protocol  int       // that both sides speak
-	Since     time.Time // when the plugin began to listen; it reports the errors of all messages created later
+	Protocol  int       // the protocol of both sides
+	Since     time.Time // when the plugin started to listen; it reports the errors of all messages created later
 	Once      bool      // the agent ends with its turn
 }
 
@@ -115,8 +114,7 @@ func (p *Pipe) Handshake(ctx context.Context, in *LineReader, version string) (H
 	return h, err
 }
 
-// Bye sends the line that mend exits and must not be restarted. It returns when the
-// line is written.
+// Bye tells the plugin that mend exits and must not be restarted. It returns when the line is written.
 func (p *Pipe) Bye(ctx context.Context, reason string) error {
 	return p.sendAndWait(ctx, line{Type: lineBye, Reason: reason})
 }
@@ -137,11 +135,11 @@ func (p *Pipe) sendAndWait(ctx context.Context, l line) error {
 	}
 }
 
-// An Offer says which questions mend answers, and which events it wants.
+// An Offer lists the questions that mend answers, and the events it wants.
 type Offer struct {
 	Wait     time.Duration               // how long the plugin may wait before each prompt; 0: it asks nothing there
-	Hooks    map[HookPoint]time.Duration // the same for the other places
-	Activity time.Duration               // how often it reports what a session does that another one has begun; 0: never
+	Hooks    map[HookPoint]time.Duration // the same for the other hook points
+	Activity time.Duration               // the interval of its reports about a subagent; 0: no reports
 	Parts    bool                        // it also sends events of parts
 }
 
@@ -160,10 +158,9 @@ func (p *Pipe) Ready(ctx context.Context, o Offer) error {
 // An Answerer answers a question of the agent.
 type Answerer func(context.Context, Question) (Reply, error)
 
-// Serve reads lines of the plugin until the end of the input, and then returns nil. It
-// calls handle for each event. It calls answer for each question, in a goroutine of its
-// own, and sends what that returns. Lines of unknown types are ignored. Serve returns
-// when all questions are answered.
+// Serve reads lines of the plugin until the end of the input, and then returns nil. It calls handle for each
+// event. For each question it calls answer in a new goroutine, and sends the result. Lines of unknown types
+// are ignored. Serve returns when all questions are answered.
 func (p *Pipe) Serve(ctx context.Context, in *LineReader, handle func(Event), answer Answerer) error {
 	var questions sync.WaitGroup
 	defer questions.Wait()
@@ -317,8 +314,8 @@ func (p *Pipe) Publish(ctx context.Context, _, event string) error {
 	return p.call(ctx, line{Method: "publish", Body: published(event)}, nil)
 }
 
-// published is the event of OpenCode that carries an event for other plugins. It accepts no
-// types of plugins, but any command; an unknown one has no effect on the screen.
+// published is the event of OpenCode that carries an event for other plugins. OpenCode accepts no event types
+// of plugins, but any command; an unknown one has no effect on the screen.
 func published(event string) any {
 	return map[string]any{"type": "tui.command.execute", "properties": map[string]string{"command": event}}
 }
@@ -398,8 +395,8 @@ func NewLineReader(in io.Reader) *LineReader {
 	return &LineReader{s}
 }
 
-// next returns the next line, or [io.EOF] after the last. A member of another type than
-// expected, such as the model of a damaged prompt, is left out.
+// next returns the next line, or [io.EOF] after the last. A member of an unexpected type, such as the model
+// of a damaged prompt, is left out.
 func (r *LineReader) next() (l line, err error) {
 	if !r.scanner.Scan() {
 		if err := r.scanner.Err(); err != nil {

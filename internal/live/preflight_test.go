@@ -13,11 +13,10 @@ func fixed(class repair.Class, loses string) repair.Diagnosis {
 	return repair.Diagnosis{Severity: repair.Broken, Class: class, Loses: loses, Why: "why"}
 }
 
-// errAsk is of a repair that needs a question.
+// errAsk is the error of a repair that needs the user's consent.
 var errAsk = &repair.AskError{Session: "ses_1", Why: "why"}
 
-// TestPreflight checks when a session is repaired before a request, and when it is left
-// as it is.
+// TestPreflight checks when a session is repaired before a request, and when not.
 func TestPreflight(t *testing.T) {
 	lossless := repair.Result{Fixed: []repair.Diagnosis{fixed(repair.EmptyContentMessage, "")}}
 	for _, c := range []struct {
@@ -109,7 +108,7 @@ func TestPreflightStored(t *testing.T) {
 	}
 }
 
-// TestQuestionOfBadSession checks that an id that is none is refused.
+// TestQuestionOfBadSession checks that an invalid id is refused.
 func TestQuestionOfBadSession(t *testing.T) {
 	f := &fakeAgent{entry: "quail"}
 	q := Question{Session: SessionRef{ID: "../x"}, Deadline: time.Minute}
@@ -118,8 +117,8 @@ func TestQuestionOfBadSession(t *testing.T) {
 	}
 }
 
-// TestUnanswered checks that a turn that ends without an answer leads to a look into the
-// store, and one that was answered, failed in a known way or was aborted does not.
+// TestUnanswered checks that a turn without an answer leads to a look into the store, and that an answered,
+// aborted or known failed turn does not.
 func TestUnanswered(t *testing.T) {
 	done := assistantMessage("msg_2")
 	done.Info.Finish = "stop"

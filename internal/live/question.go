@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// A Question is what an agent asks before it makes a request or runs a tool, and waits for.
+// A Question is sent by an agent that waits for the answer before it makes a request or runs a tool.
 type Question struct {
 	Hook    HookPoint
 	Session SessionRef
 	Version string // of the agent; "" if unknown
 	Model   *Model // of the prompt; nil if unknown
-	Named   bool   // the prompt names the model; else it is that of the prompt before
+	Named   bool   // the prompt names the model; otherwise it is the previous prompt's
 	Agent   string // of the prompt
 
 	Call   *ToolCall    // that will run, with [HookTool]
 	Failed []FailedCall // of the messages that will be sent, with [HookRequest]
 
-	// Deadline is how long the agent waits. No change of the store begins after it.
+	// Deadline is when the agent stops waiting. No change of the store begins after it.
 	Deadline time.Duration
-	// Begin reports whether the agent still waits. If it does, it waits until the
-	// question is answered, however long that takes. It is nil if no agent waits.
+	// Begin reports whether the agent still waits. If so, it waits until the question is answered, however
+	// long that takes. It is nil if no agent waits.
 	Begin func(ctx context.Context) (bool, error)
 }
 
@@ -33,14 +33,13 @@ type ToolCall struct {
 	Time    int64           `json:"time"` // of the report, in milliseconds since 1970
 	Args    json.RawMessage `json:"args,omitempty"`
 
-	// After the call: what the model gets, and whether the tool says that this is not all.
-	// The call succeeded; a call that failed is not reported.
+	// After the call: what the model gets, and whether the tool cut it. The call succeeded; a failed call is
+	// not reported.
 	Output    string `json:"output,omitempty"`
 	Truncated *bool  `json:"truncated,omitempty"`
 }
 
-// A FailedCall is a stored tool call that did not do what the model wanted, as the agent will
-// send it.
+// A FailedCall is a stored tool call that failed, as the agent will send it.
 type FailedCall struct {
 	Part   string `json:"part"` // its id
 	Tool   string `json:"tool"`
@@ -54,10 +53,10 @@ type Appended struct {
 	Text string `json:"text"`
 }
 
-// A HookPoint is the place where an agent asks.
+// A HookPoint is a point at which an agent asks.
 type HookPoint string
 
-// The places.
+// The hook points.
 const (
 	HookPrompt  HookPoint = "" // before the agent reads the session for a new prompt
 	HookTool    HookPoint = "tool.execute.before"
@@ -68,6 +67,6 @@ const (
 type Reply struct {
 	Repair string     // the id of the repair if the store was changed
 	Model  *Model     // the model to which the prompt is to be sent instead of its own
-	Refuse string     // why the tool must not run, with [HookTool]
+	Refuse string     // the reason why the tool must not run, with [HookTool]
 	Append []Appended // with [HookRequest]
 }

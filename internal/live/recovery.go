@@ -20,7 +20,7 @@ func findFailure(ctx context.Context, a *attempt) bool {
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, errNotStored) && !a.late: // with messages that are dated in the future the newest one is another
+	case errors.Is(err, errNotStored) && !a.late: // if messages are dated in the future, the newest one is another
 		a.row, a.info, a.err = rowOf(AfterSilence), Info{}, repair.APIError{}
 		return a.detect(ctx, a)
 	default:
@@ -44,8 +44,8 @@ var (
 	errNotStored  = errors.New("no message has this error yet")
 )
 
-// findFailed returns the failed message. It must be the last of the session: an older
-// one no longer matters, and an abort would end another turn.
+// findFailed returns the failed message. It must be the last of the session: an older one no longer matters,
+// and an abort would end another turn.
 func (a *attempt) findFailed(ctx context.Context) (Info, error) {
 	for n := 0; ; n++ {
 		ms, err := a.agent.Messages(ctx, a.Session, 2)
@@ -92,8 +92,8 @@ func (a *attempt) findStored(ctx context.Context) (i Info, err error) {
 // unavailableToolText is the result of a call to a tool that does not exist.
 const unavailableToolText = "Tool not available. Please continue without this tool."
 
-// failureRequest is the request to fix the error and all other faults of the session,
-// because an error names only one place. Disabled classes are excluded.
+// failureRequest is the request to fix the error and all other damage of the session, because an error names
+// only one block. Disabled classes are excluded.
 func failureRequest(a *attempt) repair.Request {
 	req := repair.Request{Error: &a.err, Except: a.opt.Disabled, Force: a.late && a.Cause == AfterError}
 	if a.err.Class == repair.UnavailableTool { // fixed like a call without a result
@@ -105,7 +105,7 @@ func failureRequest(a *attempt) repair.Request {
 // ResumeText is the prompt that resumes a turn.
 const ResumeText = "[session recovered - continuing previous task]"
 
-// resumesThinking reports whether a repair is followed by the prompt that continues the turn.
+// resumesThinking reports whether a prompt continues the turn after a repair.
 func resumesThinking(a *attempt) bool {
 	thinking := a.err.Class == repair.ThinkingBlockOrder || a.err.Class == repair.ThinkingDisabledViolation
 	return thinking && a.opt.AutoResume && !a.late
@@ -145,8 +145,8 @@ func resumePrompt(last *Message) Prompt {
 // interruptedText is the result of a call that has none when its session is idle.
 const interruptedText = "Tool execution was interrupted before producing a result."
 
-// findInterrupted reports whether tool calls of the last answer of an idle session have no result. If its last turn
-// succeeded, the number of attempts is reset.
+// findInterrupted reports whether the last answer of an idle session has tool calls without a result. If its
+// last turn succeeded, the number of attempts is reset.
 func findInterrupted(ctx context.Context, a *attempt) bool {
 	ms, err := a.agent.Messages(ctx, a.Session, 4)
 	if err != nil {

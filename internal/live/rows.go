@@ -12,7 +12,7 @@ const (
 	titleTrimmed  = "Context window"
 )
 
-// rowOf returns how the attempts with a cause go.
+// rowOf returns the row of a cause.
 func rowOf(c Cause) row {
 	switch c {
 	case AfterError: // the provider refused the request because of stored data
@@ -22,14 +22,14 @@ func rowOf(c Cause) row {
 			done:    func(a *attempt, entry string) string { return repairedText(entry, a.result.All, resumesThinking(a)) },
 			nothing: explanation,
 		}
-	case AfterOverflow: // outputs of tools are marked, so that the agent no longer sends them; nothing is removed
+	case AfterOverflow: // old tool outputs are marked, so that the agent no longer sends them; nothing is removed
 		return row{
 			reported: true, limited: true, aborts: true, title: titleTrimmed,
 			propose: trim, resumes: func(a *attempt) bool { return a.opt.AutoResume },
 			done:    func(a *attempt, entry string) string { return trimmedText(a.changed, entry) },
 			nothing: func(*attempt) (text, why string) { return nothingTrimmedText, "nothing can be trimmed" },
 		}
-	case AtIdle: // calls of tools without a result get one, by force: the agent is idle, although the records are recent
+	case AtIdle: // tool calls without a result get one, by force: the agent is idle, although the records are recent
 		return row{
 			reported: true, limited: true, quiet: true, title: notices[repair.ToolResultMissing].title,
 			detect: findInterrupted,
@@ -41,7 +41,7 @@ func rowOf(c Cause) row {
 			},
 			done: func(a *attempt, entry string) string { return endedText(a.changed, entry) },
 		}
-	case AfterSilence: // the agent ends a turn like that if it cannot read a stored record
+	case AfterSilence: // a turn ends without an answer if the agent cannot read a stored record
 		return row{
 			limited: true, title: titleRepaired,
 			detect:  func(ctx context.Context, a *attempt) bool { return !a.Busy(ctx, a.Session) },
@@ -65,7 +65,7 @@ func rowOf(c Cause) row {
 	}
 }
 
-// storedTurn returns how an attempt goes after an error that is found in the store.
+// storedTurn returns the row for an error that was found in the store.
 func storedTurn() row {
 	return row{reported: true, limited: true, patient: true, title: titleRepaired, request: failureRequest}
 }

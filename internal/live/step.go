@@ -1,15 +1,15 @@
 package live
 
-// A sessionState is what a [Watch] knows of a session.
+// A sessionState is the state of a session in a [Watch].
 type sessionState struct {
 	aborted   bool   // the user aborted the turn
 	prompt    string // the id of the newest prompt
-	asked     bool   // that has no answer, not even a failed one
+	asked     bool   // it has no answer, not even a failed one
 	overflows int    // requests in a row that were too long, if the agent compacts the session
 }
 
-// step is the policy of a [Watch]: it returns the state of a session after an event, and why the session is to be
-// judged, 0 if it is not. It reads no clock and no store.
+// step is the policy of a [Watch]: it returns the state of a session after an event, and the cause to judge
+// the session, 0 for none. It reads no clock and no store.
 func step(s sessionState, u update) (next sessionState, cause Cause) {
 	switch {
 	case u.deleted:
@@ -21,7 +21,7 @@ func step(s sessionState, u update) (next sessionState, cause Cause) {
 		}
 	case u.succeeded:
 		s.asked = false
-		if u.answered { // not only completed, as before a compaction
+		if u.answered { // not merely completed, as before a compaction
 			s.overflows = 0
 		}
 	case u.failure != nil:
@@ -42,11 +42,11 @@ func (s sessionState) failed(u update) (sessionState, Cause) {
 	switch {
 	case IsAbort(u.failure.Error):
 		s.asked, s.aborted = false, true
-	case u.tooLong && !s.asked: // reported before
+	case u.tooLong && !s.asked: // a repeated report
 	case u.tooLong:
 		s.asked = false
 		if s.overflows++; compactsItself(u.failure.Error) && s.overflows < maxCompactions {
-			return s, 0 // a compaction of the agent may still help
+			return s, 0 // the agent's compaction may still help
 		}
 		s.overflows = 0
 		return s, AfterOverflow

@@ -11,8 +11,8 @@ import (
 
 // How long toasts are shown, in milliseconds.
 const (
-	announceTime = 3_000 // of what will be done
-	resultTime   = 0     // of what was done, and what the user can do next: [Options.ToastTime]
+	announceTime = 3_000 // before a recovery
+	resultTime   = 0     // after it, with the next step: [Options.ToastTime]
 )
 
 const defaultToastTime = 12 * time.Second
@@ -20,8 +20,8 @@ const defaultToastTime = 12 * time.Second
 // maxToast is the maximum number of words in a toast.
 const maxToast = 15
 
-// A notice is the text of the toast for a class before anything is changed. Texts that
-// upstream has are the same here (docs/opencode.md).
+// A notice is the text of the toast for a class before anything is changed. The texts of oh-my-opencode are
+// unchanged (docs/opencode.md).
 type notice struct{ title, message string }
 
 // notices has an entry for each class that is recovered or explained.
@@ -43,13 +43,13 @@ var notices = map[repair.Class]notice{
 	repair.AssistantPrefillUnsupported: {"Prefill Unsupported", "Prefill not supported; continuing without recovery."},
 }
 
-// isExplainOnly reports whether the store seldom has a fault that causes errors of the
-// class: they are explained unless it has one.
+// isExplainOnly reports whether errors of the class are rarely caused by the store: they are explained unless
+// the session is damaged.
 func isExplainOnly(c repair.Class) bool {
 	return c == repair.ThinkingBlockModified || c == repair.AssistantPrefillUnsupported
 }
 
-// explanation says why no repair of the store can fix an error.
+// explanation returns why no repair of the store can fix an error.
 func explanation(a *attempt) (text, why string) {
 	if isExplainOnly(a.err.Class) {
 		return notices[a.err.Class].message, a.err.Explanation
@@ -57,8 +57,7 @@ func explanation(a *attempt) (text, why string) {
 	return unexplainedText(a.err), a.err.Explanation
 }
 
-// repairedText says what was done, and what to do next: the turn has ended, unless mend
-// resumes it.
+// repairedText describes the repair and the next step: the turn has ended, unless mend resumes it.
 func repairedText(entry string, all, resumes bool) string {
 	text := "Session repaired."
 	if all {
@@ -74,8 +73,8 @@ func alreadyRepairedText(entry string) string {
 	return "Session already repaired. Send your prompt again. Undo: mend undo " + entry
 }
 
-// endedText is of calls that hung in an idle session, where no prompt was lost. The agent does
-// not continue the turn by itself.
+// endedText is the text after ending hanging calls in an idle session, where no prompt was lost. The agent
+// does not continue the turn by itself.
 func endedText(calls int, entry string) string {
 	return fmt.Sprintf("Interrupted tool calls ended: %d. Send a prompt to continue. Undo: mend undo %s", calls, entry)
 }
@@ -88,7 +87,7 @@ func unexplainedText(e repair.APIError) string {
 	return "Nothing in the stored session explains this error. See: mend explain " + topic
 }
 
-// askText is of a repair that needs a question.
+// askText is the text if a repair needs the user's consent.
 func askText(session string) string {
 	return "To see the repair and decide, run: mend fix " + session
 }
@@ -114,7 +113,7 @@ func beforeRequestText(entry string) string {
 	return fmt.Sprintf("Repaired before sending. Undo: mend undo %s", entry)
 }
 
-// foundText is of a session in which mend found the damage before a prompt.
+// foundText is the text if mend found the damage before a prompt.
 func foundText(entry string) string {
 	return fmt.Sprintf("Repaired before your next prompt. Undo: mend undo %s", entry)
 }

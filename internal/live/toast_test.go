@@ -29,7 +29,7 @@ func TestToastLength(t *testing.T) {
 	}
 }
 
-// TestToastNextStep checks that a repair says how the user goes on.
+// TestToastNextStep checks that a repair names the user's next step.
 func TestToastNextStep(t *testing.T) {
 	for _, text := range []string{
 		repairedText("qevajo", false, false), repairedText("qevajo", true, false), alreadyRepairedText("qevajo"), endedText(3, "qevajo"),

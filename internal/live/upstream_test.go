@@ -7,13 +7,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUpstream has the cases of oh-my-opencode's tests that concern a running agent. Where
-// upstream is wrong, a comment says why, and the test checks what mend does instead.
+// TestUpstream has the cases of oh-my-opencode's tests that concern a running agent. If upstream is wrong, a
+// comment explains that, and the test checks mend's behaviour instead.
 func TestUpstream(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"HND-01 HND-02 the same prefill error twice": func(t *testing.T) {
 			f, info := failedSession(prefillText)
-			f.entry = "" // the store has no fault
+			f.entry = "" // the store is not damaged
 			h := f.hook(Options{AutoResume: true})
 			for n := range 2 {
 				if h.recover(t.Context(), info) {
@@ -101,8 +101,8 @@ func TestUpstream(t *testing.T) {
 			wantTimes(t, f, map[string]int{"repair": 1, "messages": 2})
 		},
 		"TRM-01 TRM-04 TRM-07 ids of calls (#2679, #2726)": func(t *testing.T) {
-			// Upstream needs an id that the provider made, since it answers the call in a
-			// prompt. mend repairs the stored call, whatever its ids.
+			// Upstream needs an id that the provider made, because it answers the call in a prompt. mend
+			// repairs the stored call, whatever its ids.
 			f := interruptedSession()
 			p := toolCall("prt_missing_call", "running")
 			p.CallID = "prt_not_a_tool_use_id"
@@ -165,7 +165,7 @@ func TestUpstream(t *testing.T) {
 			if !f.hook(Options{AutoResume: true}).recover(t.Context(), info) {
 				t.Error("not recovered")
 			}
-			// Upstream's marks in text and metadata are for its own other hooks.
+			// Upstream's marks in text and metadata are for its other hooks.
 			want := []Prompt{{
 				Parts: []PromptPart{{Type: "text", Text: "[session recovered - continuing previous task]", Synthetic: true}},
 				Agent: "build", Model: &Model{ProviderID: "anthropic", ModelID: "claude"}, Variant: "max", Tools: map[string]bool{"bash": true},
@@ -207,7 +207,7 @@ func TestToasts(t *testing.T) {
 	} {
 		f, info := failedSession(c.text)
 		if c.text == prefillText {
-			f.entry = "" // the store has no fault
+			f.entry = "" // the store is not damaged
 		}
 		f.hook(Options{}).recover(t.Context(), info)
 		if len(f.toasts) == 0 {

@@ -16,7 +16,7 @@ type Watch struct {
 
 	mu        sync.Mutex
 	sessions  Recent[sessionState] // that had events
-	queue     []Situation          // what waits
+	queue     []Situation          // waiting situations, oldest first
 	wake      chan struct{}
 	closed    chan struct{}
 	closeOnce sync.Once
@@ -34,7 +34,7 @@ func (w *Watch) Sessions() []string {
 	return w.sessions.Keys()
 }
 
-// ExpectEnd makes the end of the current turn of a session one that needs no answer.
+// ExpectEnd marks the end of the session's current turn as expected without an answer.
 func (w *Watch) ExpectEnd(session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -44,7 +44,7 @@ func (w *Watch) ExpectEnd(session string) {
 	}
 }
 
-// Accept queues what follows from an event. Events that are irrelevant or unreadable are dropped.
+// Accept queues the situation that follows from an event. Irrelevant or unreadable events are dropped.
 func (w *Watch) Accept(e Event) {
 	if !relevant(e.Type) {
 		return
@@ -88,7 +88,7 @@ func (w *Watch) Accept(e Event) {
 // judged at its next error or the next start.
 const maxQueued = 1024
 
-// queueLocked queues a situation in place of the same one, if that waits.
+// queueLocked queues a situation, replacing an equal one that waits.
 func (w *Watch) queueLocked(q Situation) {
 	w.queue = slices.DeleteFunc(w.queue, func(old Situation) bool {
 		return old.Session.ID == q.Session.ID && old.Cause == q.Cause && old.Failure.ID == q.Failure.ID
@@ -107,8 +107,8 @@ func (w *Watch) queueLocked(q Situation) {
 // Close ends the stream of events. Run then returns when the queue is empty.
 func (w *Watch) Close() { w.closeOnce.Do(func() { close(w.closed) }) }
 
-// Run judges what is queued until the context ends, or until the queue is empty after Close.
-// A recovery that has begun to write is completed.
+// Run judges the queued situations until the context ends, or until the queue is empty after Close. A
+// recovery that has begun to write is completed.
 func (w *Watch) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if q, ok := w.next(); ok {

@@ -15,8 +15,8 @@ type silentAgent struct{ toyAgent }
 
 func (silentAgent) ParseAPIError([]byte) repair.APIError { return repair.APIError{} }
 
-// TestParseAPIError checks that an error has the class that an agent of the list gives
-// it, and that an agent need not recognise any.
+// TestParseAPIError checks that the first agent of the list that recognises an error classifies it, and that
+// none needs to.
 func TestParseAPIError(t *testing.T) {
 	toy := silentAgent{toyAgent{folder: filepath.Join(t.TempDir(), "talks")}}
 	input := []byte(`{"message":"messages.3: text content blocks must be non-empty"}`)

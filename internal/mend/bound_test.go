@@ -10,7 +10,7 @@ import (
 	"mend/repair"
 )
 
-// bind has a session that OpenCode 1.18.33 wrote ask a model that binds its thinking, and blanks its first prompt.
+// bind makes a session of OpenCode 1.18.33 use a model that binds its thinking, and blanks its first prompt.
 func bind(t *testing.T, b *lossBench) {
 	t.Helper()
 	dbtest.Alter(
@@ -37,7 +37,7 @@ func (b *lossBench) repaired() change.Entry {
 	return e
 }
 
-// spoiledByUndo undoes a repair, or makes it again, and returns how many blocks of thinking the plan says that it spoils.
+// spoiledByUndo undoes or redoes a repair, and returns how many thinking blocks the plan reports as spoiled.
 func (b *lossBench) spoiledByUndo(id string, redo bool) int {
 	b.t.Helper()
 	p, err := b.client.ProposeUndo(b.t.Context(), mend.UndoRequest{IDs: []string{id}, Redo: redo})
@@ -53,11 +53,11 @@ func (b *lossBench) spoiledByUndo(id string, redo bool) int {
 	return p.Cause.Bound.Spoiled
 }
 
-// Thinking that was written before a repair is valid again after its undo. Thinking since then is bound to the repaired
-// conversation: the undo spoils it, and a redo makes it valid again.
+// Thinking written before a repair is valid again after its undo. Thinking written since is bound to the
+// repaired conversation: the undo spoils it, and a redo makes it valid again.
 func TestUndoSpoilsBoundThinking(t *testing.T) {
 	for name, c := range map[string]struct {
-		since string // what changes after the repair
+		since string // changes after the repair
 		undo  int
 	}{
 		"nothing since":  {"", 0},
@@ -66,7 +66,7 @@ func TestUndoSpoilsBoundThinking(t *testing.T) {
 		b := newLossBench(t, "1.18.33")
 		bind(t, b)
 		dbtest.Alter(t, b.file, blankFirstPrompt)
-		if c.since != "" { // the newest thinking is not there yet
+		if c.since != "" { // the newest thinking does not exist yet
 			dbtest.Alter(t, b.file, `UPDATE part SET data = replace(data, '"signature":"', '"none":"') WHERE id = (SELECT max(id) FROM part WHERE data LIKE '%"signature":"%')`)
 		}
 		e := b.repaired()
@@ -85,7 +85,8 @@ func TestUndoSpoilsBoundThinking(t *testing.T) {
 	}
 }
 
-// A restore of parts brings back what the thinking after them was written for. Only thinking since the loss is spoiled.
+// A restore of parts makes the thinking after them valid again, and spoils only thinking written since the
+// loss.
 func TestRestoreSpoilsBoundThinking(t *testing.T) {
 	for name, c := range map[string]struct {
 		since []string

@@ -14,8 +14,8 @@ import (
 	"mend/repair"
 )
 
-// While the agent is at work in a session it is left alone, unless by force. A session whose answer was
-// cut off a minute ago is not if no process of the agent runs.
+// A session that the agent is using is not repaired without force. A session whose answer was cut off a
+// minute ago is not in use if no process of the agent runs.
 func TestBusy(t *testing.T) {
 	b := newBench(t)
 	tree := damage.Tree{T: t, Root: b.store, Session: b.session}
@@ -42,10 +42,10 @@ func TestBusy(t *testing.T) {
 		t.Errorf("ProposeRepair by force = %v, %v, want one op", r.Plan, err)
 	}
 	end()
-	if space, err := os.Readlink("/proc/self/ns/pid"); err != nil || space != "pid:[4026531836]" { // not that of the machine
+	if space, err := os.Readlink("/proc/self/ns/pid"); err != nil || space != "pid:[4026531836]" { // not the machine's
 		t.Skip("the system does not list all processes")
 	}
-	// A process of another user, as other tests start them, may be the agent for a moment.
+	// For a moment, a process of another test's user may look like the agent.
 	for until := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		if _, err = b.client.ProposeRepair(t.Context(), b.head(t), repair.Request{}); err == nil || time.Now().After(until) {
 			break

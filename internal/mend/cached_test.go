@@ -75,7 +75,7 @@ func TestRescanOfDatabase(t *testing.T) {
 		{"the session's row", func(b *scanFixture) { b.alter(`UPDATE session SET directory = ''`) }, true, 1, nil},
 		{"a newer project", func(b *scanFixture) {
 			b.alter(`INSERT INTO project SELECT 'newer', worktree, vcs, name, icon_url, icon_color, time_created, time_updated + 1, time_initialized, sandboxes, commands FROM project`)
-		}, true, 1, nil}, // outside of a repository the agent uses the project global, whatever else has the folder
+		}, true, 1, nil}, // outside of a repository the project is global, whatever other sessions the folder has
 		{"only in the -wal", func(b *scanFixture) {
 			db, err := sqlite3.Open(b.database())
 			b.must(err)
@@ -104,8 +104,8 @@ func TestRescanOfDatabase(t *testing.T) {
 	}
 }
 
-// The state of a database is not kept while a later change may leave the same state,
-// and neither is the result of a session with rows from the future.
+// The state of a database is not cached while a later change may leave the same stamp, nor is the result of a
+// session with rows from the future.
 func TestRescanOfYoungDatabase(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode1227)
 	b.clock = 0
@@ -118,8 +118,7 @@ func TestRescanOfYoungDatabase(t *testing.T) {
 	b.wantRescan("again", true, 1)
 }
 
-// A look finds what another program has changed since the last scan, and ends with the time that it
-// may take.
+// Look finds changes of other programs since the last scan, and keeps to its time limit.
 func TestLook(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode11833)
 	c, err := Open(b.opt)

@@ -19,7 +19,7 @@ import (
 	"mend/testdata"
 )
 
-// conversationOf returns the conversation of a session, a line for each thing in it but thinking.
+// conversationOf returns the conversation of a session, one line per item except thinking.
 func conversationOf(t *testing.T, c *mend.Store, head change.Head) (lines []string) {
 	t.Helper()
 	f, err := c.ScanOne(t.Context(), head)
@@ -55,7 +55,7 @@ func conversationOf(t *testing.T, c *mend.Store, head change.Head) (lines []stri
 	return lines
 }
 
-// TestConversation checks who said what, how tool calls ended, and where what is broken is.
+// TestConversation checks roles, results of tool calls, and the positions of findings.
 func TestConversation(t *testing.T) {
 	open := func(a agent.Agent, dir, path string) (*mend.Store, change.Head) {
 		c, err := mend.Open(mend.Options{Agents: []agent.Agent{a}, Store: path, Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache"), Now: now})

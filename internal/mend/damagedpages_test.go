@@ -20,15 +20,15 @@ import (
 	"mend/testdata"
 )
 
-// TestDamagedPages overwrites pages of databases at random: no session is healthy that SQLite, as the agent
-// uses it, cannot read completely, no session of a sound file is broken, and no byte is changed. A file that
-// mend would not write is reported as damaged.
+// TestDamagedPages overwrites pages of databases at random: a session is healthy only if SQLite, as the agent
+// uses it, reads it completely; no session of a sound file is broken; no byte is changed. A file that mend
+// would not write to is reported as damaged.
 func TestDamagedPages(t *testing.T) {
 	storetest.Long(t)
 	const page = 4096
 	n := storetest.Count(300, 20/storetest.Thinned(1))
 	for version, fixture := range map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833} {
-		rnd := rand.New(rand.NewPCG(11, 7)) // a few cases of this seed have all outcomes
+		rnd := rand.New(rand.NewPCG(11, 7)) // with this seed a few cases cover all outcomes
 		dir := t.TempDir()
 		id, err := testdata.Unpack(fixture, dir)
 		if err != nil {
@@ -119,7 +119,7 @@ func TestDamagedPages(t *testing.T) {
 }
 
 // severalCopies makes five copies of the session in its database, leaves free pages in the file, and returns
-// its bytes.
+// the new content.
 func severalCopies(t *testing.T, path, id, folder string) string {
 	t.Helper()
 	db, err := sqlite3.Open(path)
@@ -223,8 +223,8 @@ func rowsOf(path, id string) (n int, err error) {
 	return n, nil
 }
 
-// A session that can be read is broken if a prompt in it meets the damage, as the answers of OpenCode 1.18.34
-// show, and else healthy, also if an earlier scan of the sound file found it healthy.
+// A readable session is broken if a prompt in it meets the damage, as the answers of OpenCode 1.18.34 show,
+// and otherwise healthy, even if an earlier scan of the sound file found it healthy.
 func TestDamagedForPrompts(t *testing.T) {
 	storetest.Long(t)
 	const page = 4096

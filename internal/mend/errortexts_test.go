@@ -39,7 +39,7 @@ func errorTexts(t *testing.T) (all []errorText) {
 	return all
 }
 
-// kindOf returns what a pasted text is: its class, or what it is about; "" if mend does not know it.
+// kindOf returns the class or the subject of a pasted text; "" if mend does not know it.
 func kindOf(text string) string {
 	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}, codex.Agent{}}}
 	e := culprit.Readings(o.Agents, []byte(text))[0]
@@ -49,8 +49,8 @@ func kindOf(text string) string {
 	return string(e.About)
 }
 
-// hardWrap breaks a text after each width characters, as a terminal does, and drops the blanks at
-// the ends of lines, as a terminal does when a text is copied.
+// hardWrap breaks a text after each width characters, and drops the blanks at the ends of lines, as a
+// terminal does when text is copied.
 func hardWrap(text string, width int, before, after string) string {
 	var b strings.Builder
 	for runes := []rune(text); len(runes) > 0; {
@@ -69,7 +69,7 @@ func hardWrap(text string, width int, before, after string) string {
 
 var words = regexp.MustCompile(`\S+`)
 
-// wordWrap breaks a text at blanks, as the programs do.
+// wordWrap breaks a text at blanks, as programs do.
 func wordWrap(text string, width int) string {
 	var lines []string
 	line := ""
@@ -83,7 +83,7 @@ func wordWrap(text string, width int) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// Every text of the table leads to its class, however it was copied.
+// Every text of the table is classified, however it was copied.
 func TestErrorTexts(t *testing.T) {
 	storetest.Long(t)
 	texts := errorTexts(t)
@@ -144,8 +144,8 @@ func cutText(s string, tenths int) string {
 	return string(runes[:len(runes)*tenths/10])
 }
 
-// A text that was cut anywhere never leads to the class of another one. One that is unclear names no cause, and two
-// agents have the same words before the cut.
+// A text that was cut anywhere never gets the class of another one. Exempt are unclear texts, which name no
+// cause, and two agents with the same words before the cut.
 func TestErrorTextsCut(t *testing.T) {
 	for _, c := range errorTexts(t) {
 		for tenths := 3; tenths < 10; tenths++ {
@@ -178,7 +178,7 @@ func TestTextsOfOtherAgents(t *testing.T) {
 	}
 }
 
-// What is no error of an agent or a provider is not taken for one.
+// A text that is not an error of an agent or a provider is not recognised as one.
 func TestErrorTextsOthers(t *testing.T) {
 	all, err := os.ReadFile("../../testdata/no-errors.txt")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"mend/repair"
 )
 
-// TestGrowth plans the repair of sessions that grow in one dimension each: what is allocated for one of twice the size
-// is at most 2.5 times as much.
+// TestGrowth plans the repair of sessions that grow in one dimension each: at twice the size at most 2.5
+// times as many bytes are allocated.
 func TestGrowth(t *testing.T) {
 	storetest.Long(t)
 	for _, shape := range bigstore.Shapes() {

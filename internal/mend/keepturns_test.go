@@ -19,14 +19,14 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A turnMaker changes a session at random, as its agent and others do.
+// A turnMaker changes a session at random, like its agent and other programs.
 type turnMaker struct {
 	*lossBench
 	r *rand.Rand
 	n int
 }
 
-// longer appends what the session had first, so many times.
+// longer appends the original content of the session several times.
 func (m *turnMaker) longer(times int) {
 	for range times {
 		m.n++
@@ -63,7 +63,7 @@ func (m *turnMaker) anyFile(folder string) string {
 	return all[m.r.IntN(len(all))]
 }
 
-// edit makes one change, and reports whether it leaves all times and sizes as they are.
+// edit makes one change, and reports whether all times and sizes stay the same.
 func (m *turnMaker) edit() (silent bool) {
 	if m.r.IntN(3) == 0 {
 		m.longer(1)
@@ -113,8 +113,8 @@ func (m *turnMaker) edit() (silent bool) {
 	return false
 }
 
-// TestKeptTurns keeps a session that a real program wrote after each of 100 changes at random. Each state has all
-// records of that time, byte for byte, and is restored so: all of them with MEND_SWEEP=all, else some.
+// TestKeptTurns copies a session of a real program after each of 100 random changes. Each copy has all
+// records of its time, byte for byte, and restores them: all copies with MEND_SWEEP=all, otherwise some.
 func TestKeptTurns(t *testing.T) {
 	storetest.Long(t)
 	turns, each := storetest.Count(100, 25/storetest.Thinned(1)), storetest.Count(1, 5)
@@ -196,7 +196,7 @@ func TestKeptTurns(t *testing.T) {
 						t.Errorf("restored as after change %d, %s is another", i, o.Ref)
 					}
 				}
-				// What a transcript has beside it may have grown: only what was kept of it is written.
+				// Files beside a transcript may have grown: only the copied part is written.
 				if now := m.content(); store != "claude" && now != is.all {
 					t.Errorf("restored as after change %d: %d bytes, want %d", i, len(now), len(is.all))
 				}

@@ -24,10 +24,10 @@ import (
 	"mend/testdata"
 )
 
-// now is long after anything in the fixtures happened.
+// now is long after the times in the fixtures.
 func now() time.Time { return time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// A bench is a fixture's store with a journal of its own.
+// A bench is a fixture's store with its own journal.
 type bench struct {
 	client  *mend.Store
 	store   string
@@ -61,7 +61,7 @@ func (b bench) head(t interface{ Fatal(...any) }) change.Head {
 	return h
 }
 
-// edits are ways in which one record goes wrong.
+// edits damage a single record.
 var edits = []func(damage.Store, damage.Record){
 	set("text", ""), set("text", " \n"), set("text", 7), set("type", "novelty"), set("ignored", true),
 	set("metadata", map[string]any{}), set("error", map[string]any{"name": "MessageAbortedError"}), set("finish", "tool-calls"),
@@ -81,7 +81,7 @@ func set(field string, to any) func(damage.Store, damage.Record) {
 	}
 }
 
-// hurt makes some random edits of random records.
+// hurt applies random edits to random records.
 func hurt(t *rapid.T, s damage.Store) {
 	for range rapid.IntRange(0, 6).Draw(t, "edits") {
 		messages, parts := s.Records()
@@ -94,8 +94,8 @@ func hurt(t *rapid.T, s damage.Store) {
 	}
 }
 
-// Whatever is wrong with a session: a repair can be undone to the identical
-// tree, a second one finds nothing to do, and what was undone can be redone.
+// Whatever the damage: a repair can be undone to the identical tree, a second repair finds nothing to do, and
+// the undone repair can be redone.
 func TestRepairUndoRedo(t *testing.T) {
 	storetest.SampleChecks(t, "20")
 	dir := storetest.FastDir(t)
@@ -169,7 +169,7 @@ func (b bench) undo(t *rapid.T, r mend.UndoRequest, want map[string]string) {
 	b.same(t, want)
 }
 
-// A healthy session is reported as healthy, and has nothing to repair.
+// A healthy session is reported as healthy, and its plan is empty.
 func TestHealthy(t *testing.T) {
 	b := newBench(t)
 	healthy := b.snapshot(t)
@@ -191,8 +191,8 @@ func TestHealthy(t *testing.T) {
 	}
 }
 
-// A record that changes between the plan and its application is a conflict: the
-// new bytes stay, and nothing else is touched.
+// A record that changes between the plan and its application is a conflict: the new bytes stay, and nothing
+// else is changed.
 func TestChangedBetween(t *testing.T) {
 	b := newBench(t)
 	tree := damage.Tree{T: t, Root: b.store, Session: b.session}
@@ -213,7 +213,7 @@ func TestChangedBetween(t *testing.T) {
 	}
 }
 
-// What a conflict in another store was about is never written into this one.
+// Resolving a conflict of another store never writes to this one.
 func TestResolveOtherStore(t *testing.T) {
 	b := newBench(t)
 	id := change.StoreID{Kind: "sqlite", Root: "/elsewhere/opencode.db"}

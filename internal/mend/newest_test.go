@@ -10,7 +10,7 @@ import (
 	"mend/repair"
 )
 
-// TestNewest follows what undo and redo take back if the user names nothing, while two repairs of a session are undone, redone and
+// TestNewest checks the defaults of undo and redo while two repairs of a session are undone, redone and
 // restored in several orders.
 func TestNewest(t *testing.T) {
 	b := newBench(t)

@@ -15,7 +15,7 @@ func TestMapOrdered(t *testing.T) {
 			want = append(want, i)
 		}
 		got := slices.Collect(mapOrdered(t.Context(), want, func(_ context.Context, i int) int {
-			for range (n - i) % 7 { // later ones tend to be done sooner
+			for range (n - i) % 7 { // later items tend to finish first
 				runtime.Gosched()
 			}
 			return i

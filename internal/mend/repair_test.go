@@ -39,8 +39,7 @@ func blank(t *testing.T) (*mend.Store, mend.Options, string) {
 	return c, o, session
 }
 
-// A healed session is in the journal with the error that caused it, also where
-// the error names no class; a healthy one is left alone.
+// The entry of a repair has the error that caused it, even without a class; a healthy session is not changed.
 func TestRepair(t *testing.T) {
 	for name, e := range map[string]repair.APIError{
 		"of its class":    opencode.Agent{}.ParseAPIError([]byte("messages: text content blocks must contain non-whitespace text")),
@@ -64,9 +63,8 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// An error of which only the provider can tell the places is answered at the place
-// that it names; when one of its class comes again, all of the kind goes. A repair
-// that was undone does not count (found fault 13.15).
+// If only the provider knows the blocks of an error, the named block is repaired first; when an error of the
+// class comes again, all of the kind are. An undone repair does not count (found fault 13.15).
 func TestRepairAgain(t *testing.T) {
 	signature := opencode.Agent{}.ParseAPIError([]byte("messages.1.content.0: Invalid `signature` in `thinking` block"))
 	c, o, session := blank(t)
@@ -128,7 +126,7 @@ func TestRepairUnknown(t *testing.T) {
 	}
 }
 
-// A session counts as treated from its repair on, then from the undo of it.
+// A session counts as treated after its repair, and again after the undo of it.
 func TestTreated(t *testing.T) {
 	c, _, session := blank(t)
 	start := time.Now().Add(-time.Second)
@@ -160,7 +158,7 @@ func TestTreated(t *testing.T) {
 	}
 }
 
-// Repair waits for another mend to be done with the journal.
+// A repair waits until another mend releases the journal.
 func TestRepairWaits(t *testing.T) {
 	c, o, session := blank(t)
 	j, err := journal.Open(o.Journal.Dir, journal.Options{})
@@ -185,8 +183,7 @@ func TestRepairWaits(t *testing.T) {
 	}
 }
 
-// A client that lives long judges a session by the settings that the agent has now, and by the
-// list of models.
+// A long-lived client judges a session by the agent's current settings and list of models.
 func TestRepairAfterSettingsChange(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", home)
@@ -230,7 +227,7 @@ func TestRepairAfterSettingsChange(t *testing.T) {
 	}
 }
 
-// A session is judged by the provider of the model that the next prompt names.
+// A session is judged by the provider of the next prompt's model.
 func TestRepairForModel(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", home)

@@ -14,7 +14,7 @@ import (
 	"mend/testdata"
 )
 
-// blank makes the text blank, with as many bytes as before.
+// blank blanks the text without changing the size.
 func blank(data []byte) []byte {
 	return []byte(strings.Replace(string(data), `"Running."`, `"        "`, 1))
 }
@@ -104,8 +104,8 @@ func TestRescan(t *testing.T) {
 	}
 }
 
-// What is below a folder among the parts counts, too; and a session with files beside
-// its records is read no more often than others.
+// Files in folders among the parts count, too; and a session with files beside its records is not read more
+// often than others.
 func TestRescanBelow(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode1153)
 	folder := filepath.Join(filepath.Dir(b.part()), "prt_zzz.json", "in")
@@ -155,7 +155,7 @@ func TestRescanReportsTheSame(t *testing.T) {
 	}
 }
 
-// A scan that is cut short, as by Ctrl-C, keeps what it found.
+// A scan that is cancelled, as by Ctrl-C, keeps its results.
 func TestScanCutShort(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode1153)
 	c, err := Open(b.opt)

@@ -25,7 +25,7 @@ import (
 	"mend/testdata"
 )
 
-// A lossBench is a store with a session that was kept whole.
+// A lossBench is a store with a session of which a complete copy exists.
 type lossBench struct {
 	t       *testing.T
 	dir     string // of the store
@@ -112,7 +112,7 @@ func (b *lossBench) keep() {
 	}
 }
 
-// content returns what the store has, in a form that can be compared.
+// content returns the content of the store as comparable text.
 func (b *lossBench) content() string {
 	b.t.Helper()
 	if strings.HasSuffix(b.file, ".db") {
@@ -131,7 +131,7 @@ func (b *lossBench) content() string {
 	return all.String()
 }
 
-// restorable returns what the list of what can be brought back says of the session.
+// restorable returns the session's row in the list of restorable sessions.
 func (b *lossBench) restorable() *mend.Restorable {
 	b.t.Helper()
 	var found *mend.Restorable
@@ -200,7 +200,7 @@ func sql(statements ...string) func(b *lossBench) {
 	return func(b *lossBench) { dbtest.Alter(b.t, b.file, statements...) }
 }
 
-// written returns a loss that writes the transcript again.
+// written returns a loss that rewrites the transcript.
 func written(edit func(data string) string) func(b *lossBench) {
 	return func(b *lossBench) { b.write(b.file, edit(b.read(b.file))) }
 }
@@ -230,15 +230,15 @@ func removed(path string) func(*lossBench) {
 	}
 }
 
-// TestRestore loses a session in all ways: the list of what can be brought back has it, the restore brings it
-// back as it was, and the undo of that is the loss again, byte for byte.
+// TestRestore damages a session in all ways: it is listed as restorable, the restore brings it back
+// unchanged, and the undo of that leaves the damaged state, byte for byte.
 func TestRestore(t *testing.T) {
 	const dropped = "delete from session"
 	for _, c := range []struct {
 		name, store string
 		lose        func(*lossBench)
 		state       string
-		same        bool // all is as it was kept
+		same        bool // everything is as in the copy
 	}{
 		{"transcript unlinked", "claude", removed(""), mend.Deleted, true},
 		{"with what is beside it", "claude", func(b *lossBench) { removed("projects/-home-user-project")(b) }, mend.Deleted, true},
@@ -324,7 +324,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreJoined: what the agent has added since stays beside what is missing.
+// TestRestoreJoined checks that records added by the agent stay beside the restored ones.
 func TestRestoreJoined(t *testing.T) {
 	line := func(session, uuid, parent, text string) string {
 		return `{"parentUuid":` + parent + `,"isSidechain":false,"type":"user","message":{"role":"user","content":"` + text + `"},"uuid":"` + uuid + `","timestamp":"2026-11-25T10:00:00.000Z","sessionId":"` + session + `","cwd":"/home/user/project","version":"2.1.330"}` + "\n"
@@ -383,7 +383,7 @@ func TestRestoreJoined(t *testing.T) {
 	})
 }
 
-// TestRestoreAt: an earlier state, by a time, by its id and by a repair.
+// TestRestoreAt restores an earlier state by a time, by its id and by a repair.
 func TestRestoreAt(t *testing.T) {
 	b := newLossBench(t, "claude")
 	first := b.read(b.file)
@@ -420,7 +420,8 @@ func TestRestoreAt(t *testing.T) {
 	}
 }
 
-// TestRestoreMode: a file that is there keeps its mode, and the undo of the restore is no conflict.
+// TestRestoreMode checks that an existing file keeps its mode, and that the undo of the restore has no
+// conflict.
 func TestRestoreMode(t *testing.T) {
 	for _, beside := range []bool{false, true} { // then whole files are written, not lines
 		b := newLossBench(t, "claude")
@@ -456,7 +457,7 @@ func firstChain(lines []string) string {
 	return lines[i]
 }
 
-// TestRestoreBeforeRepair restores what was before a repair from the journal, with nothing kept.
+// TestRestoreBeforeRepair restores the state before a repair from the journal, without any copy.
 func TestRestoreBeforeRepair(t *testing.T) {
 	b := newLossBench(t, "claude")
 	if err := os.Remove(filepath.Join(filepath.Dir(b.dir), "journal", "keep.db")); err != nil {
@@ -482,7 +483,8 @@ func TestRestoreBeforeRepair(t *testing.T) {
 	}
 }
 
-// TestRestoreGoneGrowth: what it takes to bring back one of many sessions that are known to be gone does not grow with how many are there.
+// TestRestoreGoneGrowth checks that restoring one of many missing sessions does not cost more the more of
+// them exist.
 func TestRestoreGoneGrowth(t *testing.T) {
 	b := newLossBench(t, "claude")
 	if err := os.RemoveAll(strings.TrimSuffix(b.file, ".jsonl")); err != nil {

@@ -41,7 +41,7 @@ func grown(b *lossBench) {
 	}
 }
 
-// edited returns a loss that edits each file whose name the pattern matches, of the first n that it changes.
+// edited returns a loss that edits files whose name matches the pattern, until it has changed n.
 func edited(pattern string, n int, edit func(string) string) func(*lossBench) {
 	return func(b *lossBench) {
 		b.t.Helper()
@@ -83,7 +83,7 @@ func withoutText(data string) string {
 	return data[:i] + data[i+strings.Index(data[i:], `"`):]
 }
 
-// eachLine returns a loss that edits the lines of a transcript that have a text.
+// eachLine returns a loss that edits the transcript's lines that contain a text.
 func eachLine(having string, edit func(line string) string) func(*lossBench) {
 	return written(func(d string) string {
 		var all strings.Builder
@@ -106,8 +106,8 @@ func emptyContent(line string) string {
 	return line[:i] + "[]" + line[i+strings.LastIndex(line[i:], "]")+1:]
 }
 
-// grownWithoutLoss returns what a session has that went on and lost nothing: before and after a copy, nothing of it
-// can be brought back.
+// grownWithoutLoss returns the content of a session that continued and lost nothing. It checks that nothing
+// is restorable, before and after a copy.
 func grownWithoutLoss(t *testing.T, store string) string {
 	t.Helper()
 	b := newLossBench(t, store)
@@ -122,12 +122,12 @@ func grownWithoutLoss(t *testing.T, store string) string {
 	return b.content()
 }
 
-// TestRestoreGrown: a session that has lost contents, and went on, is listed, and has both after the restore: what it lost, and
-// what it has gained. So it is if a copy was made since.
+// TestRestoreGrown: a session that has lost content and continued is listed, and after the restore has the
+// lost and the new content, also if a copy was made since.
 func TestRestoreGrown(t *testing.T) {
 	storetest.Long(t)
 	one := "(select min(id) from part where data like '%\"type\":\"text\"%')"
-	whole := map[string]string{} // by the store: what a session that lost nothing has
+	whole := map[string]string{} // by store: the content of a session that lost nothing
 	for i, c := range []struct {
 		name, store string
 		lose        func(*lossBench)
@@ -208,7 +208,8 @@ func TestRestoreGrown(t *testing.T) {
 	}
 }
 
-// TestRestoreTakenBack: last messages that were gone before a copy with others was made were taken back, and are not missing.
+// TestRestoreTakenBack: final messages that were missing before a later copy was made count as taken back,
+// not as lost.
 func TestRestoreTakenBack(t *testing.T) {
 	b := newLossBench(t, "1.18.33")
 	sql("delete from part where message_id in (select id from message order by id desc limit 1)", "delete from message where id in (select id from message order by id desc limit 1)")(b)
@@ -222,7 +223,7 @@ func TestRestoreTakenBack(t *testing.T) {
 	}
 }
 
-// TestRestoreEdited: what mend itself has removed or changed since the copy is not missing.
+// TestRestoreEdited: records that mend itself has removed or changed since the copy are not missing.
 func TestRestoreEdited(t *testing.T) {
 	b := newLossBench(t, "1.18.33")
 	head, err := b.client.Session(t.Context(), b.session)
@@ -260,7 +261,7 @@ func TestRestoreEdited(t *testing.T) {
 	}
 }
 
-// TestRestoreMoved: a session of a tree that was moved since the copy has no second record after the restore.
+// TestRestoreMoved: a session of a tree that was moved since the copy does not get a second record.
 func TestRestoreMoved(t *testing.T) {
 	b := newLossBench(t, "tree")
 	to := t.TempDir()
@@ -283,8 +284,8 @@ func TestRestoreMoved(t *testing.T) {
 	}
 }
 
-// TestRestoreTimes: the undo of a restore gives files the time back that they had, by which agents take the last session and
-// delete old ones; its redo gives them that of the restore.
+// TestRestoreTimes: the undo of a restore resets the file times, by which agents select the last session and
+// delete old ones; its redo sets the times of the restore.
 func TestRestoreTimes(t *testing.T) {
 	old := time.Date(2026, 3, 4, 5, 6, 7, 89, time.UTC)
 	for _, c := range []struct {

@@ -14,7 +14,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// damagedDatabase returns a store whose database has a session of so many copies of its rows, and in the middle a page of zeros.
+// damagedDatabase returns a store whose database has the given number of copies of a session's rows, and a
+// page of zeros in the middle.
 func damagedDatabase(t *testing.T, copies int) (c *mend.Store, size int64) {
 	t.Helper()
 	path, _ := dbtest.Unpack(t, "1.18.33")
@@ -36,7 +37,8 @@ func damagedDatabase(t *testing.T, copies int) (c *mend.Store, size int64) {
 	return c, int64(len(data))
 }
 
-// TestSalvageGrowth: what a salvage reads, writes and allocates grows with the size of the database.
+// TestSalvageGrowth checks that the bytes a salvage reads, writes and allocates grow linearly with the size
+// of the database.
 func TestSalvageGrowth(t *testing.T) {
 	storetest.NeedSample(t)
 	if _, err := os.Stat("/proc/self/io"); err != nil {

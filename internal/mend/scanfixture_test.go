@@ -20,14 +20,13 @@ import (
 	"mend/testdata"
 )
 
-// A countingStore records which sessions were read, and whether anything was called
-// besides State and Busy.
+// A countingStore records which sessions were read, and whether anything was called besides State and Busy.
 type countingStore struct {
 	agent.Store
 	mu    sync.Mutex
 	read  []string
 	asked bool
-	held  bool // a process started in 1970 works with it
+	held  bool // a process started in 1970 uses it
 }
 
 func (s *countingStore) Busy(_ context.Context, _ change.Head, unfinished bool) bool {
@@ -80,7 +79,7 @@ func newScanFixture(t *testing.T, fixture []byte) *scanFixture {
 		t.Fatal(err)
 	}
 	if db := filepath.Join(b.opt.Store, "opencode.db"); !bytes.Equal(fixture, testdata.OpenCode1153) {
-		damage.SQL(t, db)("update session set directory = ?", b.dir) // it must exist
+		damage.SQL(t, db)("update session set directory = ?", b.dir) // the folder must exist
 	}
 	return b
 }
@@ -92,8 +91,7 @@ func (b *scanFixture) scan() (rules []string, read int) {
 	return rules, len(st.read)
 }
 
-// pass scans with the client that with returns, and returns the rules that were
-// reported, and the store with what was called.
+// pass scans with the client that with returns, and returns the reported rules and the counting store.
 func (b *scanFixture) pass(with func(*Store) *Store) (rules []string, st *countingStore) {
 	b.t.Helper()
 	c, err := Open(b.opt)

@@ -23,7 +23,7 @@ func at(year int) func() time.Time {
 	return func() time.Time { return time.Date(year, 1, 2, 0, 0, 0, 0, time.UTC) }
 }
 
-// A result is valid only while the next prompt has the same place among the messages.
+// A result is valid only while the next prompt sorts at the same position among the messages.
 func TestResultIsValidForATime(t *testing.T) {
 	b := futureFixture(t)
 	b.opt.Now = at(2027)
@@ -35,8 +35,8 @@ func TestResultIsValidForATime(t *testing.T) {
 	b.want("and with the clock set back", 1, "R12")
 }
 
-// Where many sessions lie in the future it is the machine's clock that is wrong: it is
-// said once, and no date is taken for damage.
+// If many sessions are dated in the future, the machine's clock is wrong: this is noted once, and no date
+// counts as damage.
 func TestMachineClockIsWrong(t *testing.T) {
 	b := futureFixture(t)
 	b.opt.Now = at(2027)

@@ -17,12 +17,12 @@ import (
 	"mend/txn"
 )
 
-// toyConversation is a session of the toy agent with two faults.
+// toyConversation is a session of the toy agent with two defects.
 const toyConversation = "hello\n\nhow are you?\n \n"
 
 var errCrash = errors.New("the process has ended")
 
-// crash returns a step of a process that ends when it writes the conversation, or after that.
+// crash returns a step that ends the process when it writes the conversation, or after that.
 func crash(after bool) func(call string) error {
 	written, ended := false, false
 	return func(call string) error {
@@ -69,7 +69,7 @@ func wantFile(t *testing.T, when, file, want string) {
 	}
 }
 
-// An agent gets scan, repair, undo, redo and log from the facade.
+// The facade gives an agent scan, repair, undo, redo and log.
 func TestToyAgent(t *testing.T) {
 	dir, file := toyFolder(t)
 	c, o := toyClient(t, dir, nil)
@@ -120,7 +120,7 @@ func TestToyAgent(t *testing.T) {
 	}
 }
 
-// An interrupted repair of the agent is done if the conversation was written, and else put back.
+// An interrupted repair of the agent is finished if the conversation was written, and otherwise reverted.
 func TestToyAgentCrash(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		dir, file := toyFolder(t)
@@ -142,7 +142,7 @@ func TestToyAgentCrash(t *testing.T) {
 	}
 }
 
-// The text of an error finds the session and the block.
+// The text of an error leads to the session and the block.
 func TestToyAgentError(t *testing.T) {
 	dir, file := toyFolder(t)
 	if err := os.WriteFile(filepath.Join(filepath.Dir(file), "ses_2.txt"), []byte("hello\nhello\n"), 0o600); err != nil {
@@ -168,7 +168,7 @@ func TestToyAgentError(t *testing.T) {
 	wantFile(t, "repaired", file, "hello\n[user interrupted]\nhow are you?\n[user interrupted]\n") // all of the class
 }
 
-// A trim cuts the middle out of a long line, an undo puts it back, and rules are explained.
+// A trim cuts the middle of a long line, an undo restores it, and rules are explained.
 func TestToyAgentTrim(t *testing.T) {
 	dir, file := toyFolder(t)
 	long := "hello\n" + strings.Repeat("word ", 10_000) + "\nhow are you?\nfine\n"

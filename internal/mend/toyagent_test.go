@@ -17,8 +17,8 @@ import (
 	"mend/txn"
 )
 
-// A toyAgent shows what an agent has to implement. Its store is a folder, a session is a text file
-// in it, and the lines are in turn a prompt and an answer, which are sent to Anthropic.
+// A toyAgent shows what an agent has to implement. Its store is a folder, a session is a text file, and its
+// lines are alternately a prompt and an answer, sent to Anthropic.
 type toyAgent struct {
 	agent.BaseAgent
 
@@ -43,7 +43,7 @@ func (toyAgent) ParseAPIError(input []byte) request.APIError {
 	return provider.NewErrorParser(anthropic.ErrorTexts()).Parse(input)
 }
 
-// A toyLayout says where a session is in the folder.
+// A toyLayout maps sessions to files of the folder.
 type toyLayout struct{}
 
 func (toyLayout) Path(ref change.Ref) (string, change.Ref, error) {
@@ -88,7 +88,7 @@ func (s toyStore) Writer(journal string) (txn.Store, error) {
 	return fsstore.New(s.toy.folder, toyLayout{}, fsstore.Options{Owner: journal, Step: s.toy.step})
 }
 
-// A toyState is a conversation: what an agent has to know of one.
+// A toyState is a conversation for the engine.
 type toyState struct {
 	repair.Turns
 
@@ -136,6 +136,6 @@ func (d *toyEditor) ReplaceText(b *request.Block, text string) error { return d.
 func (d *toyEditor) SetText(b *request.Block, text string) error {
 	var i int
 	_, err := fmt.Sscan(b.Ref().Message, &i)
-	d.lines[i] = strings.ReplaceAll(text, "\n", " ") // a trim cuts the middle out of a long one
+	d.lines[i] = strings.ReplaceAll(text, "\n", " ") // a trim cuts the middle
 	return err
 }

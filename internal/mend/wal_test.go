@@ -18,8 +18,8 @@ import (
 	"mend/sqlstore"
 )
 
-// TestWALOfAnotherMoment: a database beside a -wal of another moment is damaged and its sessions are broken; a salvage has the
-// newest rows, and an undo gives back both files.
+// TestWALOfAnotherMoment: a database beside a -wal from another time is damaged and its sessions are broken;
+// a salvage has the newest rows, and an undo restores both files.
 func TestWALOfAnotherMoment(t *testing.T) {
 	const (
 		prompt = `INSERT INTO message SELECT id || 'TAG', session_id, time_created + 9, time_updated + 9, data FROM message;
@@ -29,7 +29,7 @@ func TestWALOfAnotherMoment(t *testing.T) {
 		event = `INSERT INTO event SELECT id || 'TAG', aggregate_id, seq + 1, type, '{}' FROM event WHERE seq = (SELECT max(seq) FROM event); UPDATE event_sequence SET seq = seq + 1`
 	)
 	for name, c := range map[string]struct {
-		old, fresh string // what is written before and after the moment of the -wal
+		old, fresh string // statements before and after the time of the -wal
 	}{
 		"an older -wal":                        {prompt, strings.ReplaceAll(prompt+events, "TAG", "fresh")},
 		"a -wal that was copied with its file": {event, ""},
@@ -121,7 +121,7 @@ func TestWALOfAnotherMoment(t *testing.T) {
 	}
 }
 
-// TestEmptyFile: a database whose file is empty, and of which all is in the -wal, comes back.
+// TestEmptyFile: a database with an empty file and all content in the -wal is restored.
 func TestEmptyFile(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	dbtest.Exec(t, dbtest.Agent(t, path), "PRAGMA wal_autocheckpoint=0; VACUUM")

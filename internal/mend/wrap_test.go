@@ -12,8 +12,8 @@ import (
 	"mend/repair"
 )
 
-// What gives messages other ids, or makes one, is undone to the identical store
-// and leaves nothing of its class, in every generation.
+// A repair that renames or creates messages can be undone to the identical store and leaves no finding of its
+// class, in every generation.
 func TestMessagesMadeAndRenamed(t *testing.T) {
 	for version, archive := range generations {
 		for name, class := range map[string]repair.Class{
