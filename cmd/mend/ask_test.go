@@ -13,6 +13,7 @@ import (
 
 	"mend/internal/term"
 	"mend/internal/test/damage"
+	"mend/internal/test/dbtest"
 	"mend/journal"
 )
 
@@ -50,6 +51,25 @@ func TestAsk(t *testing.T) {
 		}
 		if changed := !maps.Equal(ts.snapshot(), damaged); changed != (c.want == exitDone) {
 			t.Errorf("answer %q: the store changed: %t", c.in, changed)
+		}
+	}
+}
+
+// TestAskTrim checks that fix goes on with the trim for a session whose newest answer failed as too long.
+func TestAskTrim(t *testing.T) {
+	const text = "Session too large to compact - context exceeds model limit even after stripping media"
+	for in, want := range map[string]int{"y\n": exitDone, "n\n": exitRefused} {
+		ts := newTestStore(t, 2)
+		damage.Edit(ts, ts.path, ts.session, damage.ByName(t, damage.LongTexts))
+		messages, _ := ts.store().Records()
+		dbtest.Alter(t, ts.path, `UPDATE message SET data = json_set(data, '$.error', json('{"name":"ContextOverflowError","data":{"message":"`+text+`"}}')) WHERE id = '`+messages[len(messages)-1].ID+`'`)
+		before := ts.snapshot()
+		got, out, errs := ts.asking(in, 0, "fix", text)
+		if got != want || !strings.Contains(errs, `Trim "A title"`) {
+			t.Errorf("answer %q: exit code %d, want %d\n%s%s", in, got, want, out, errs)
+		}
+		if changed := !maps.Equal(ts.snapshot(), before); changed != (want == exitDone) {
+			t.Errorf("answer %q: the store changed: %t\n%s", in, changed, out)
 		}
 	}
 }

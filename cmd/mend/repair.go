@@ -175,9 +175,9 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 		if strings.Contains(e.Explanation, "mend salvage") {
 			unread = fail.Worst(unread, checkDatabases(ctx, env, clients, f))
 		}
-		return fail.Worst(unread, showNext(ctx, env, clients, readings))
-	case e.About == request.AboutSession && (e.Class == "" && e.Rule == "" || e.Class == repair.ContextTooLong):
-		return fail.Worst(unread, showNext(ctx, env, clients, readings))
+		return fail.Worst(unread, showNext(ctx, env, clients, readings, f))
+	case e.About == request.AboutSession && e.Class == "" && e.Rule == "", isTooLong(*e):
+		return fail.Worst(unread, showNext(ctx, env, clients, readings, f))
 	}
 	x, c, err := findCulprit(ctx, env, clients, readings, f, unread)
 	switch {

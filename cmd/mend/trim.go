@@ -93,6 +93,8 @@ func runTrim(ctx context.Context, env *environment, names []string, f writeFlags
 		size := fmt.Sprintf("The next request has about %s tokens.", term.Thousands(t.Before))
 		if t.Before <= t.Goal {
 			env.SayAt(2, size+" It is small enough.")
+			refused := env.cmdline("trim", head.ID, "--to", strconv.Itoa(max(t.Before*repair.DefaultPercent/100, 1)))
+			env.SayAt(2, "That is an estimate. If the provider refuses it: "+term.Command(refused))
 			return nil
 		}
 		env.SayAt(2, fmt.Sprintf("%s The goal is %s, but no output can be trimmed.", size, term.Thousands(t.Goal)))

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mend/change"
@@ -184,20 +185,28 @@ func checkDatabases(ctx context.Context, env *environment, clients []*mend.Store
 }
 
 // showNext shows what helps where no repair answers an error: a session whose newest answer failed with it, those that are broken, or the newest.
-func showNext(ctx context.Context, env *environment, clients []*mend.Store, readings []repair.APIError) error {
+// A request that is too long is trimmed.
+func showNext(ctx context.Context, env *environment, clients []*mend.Store, readings []repair.APIError, f repairFlags) error {
 	var found []culprit.Culprit
 	var heads []change.Head
+	stores := map[string]*mend.Store{} // by session
 	for _, c := range clients {
 		all, _ := c.Sessions(ctx) // of a store that cannot be read, scan says so
 		fit, _ := culprit.Find(ctx, c, all, readings, workingFolder(), func() {})
 		heads, found = append(heads, all...), append(found, fit...)
+		for _, h := range all {
+			stores[h.ID] = c
+		}
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	command, head := "report", change.Head{}
-	if readings[0].Class == repair.ContextTooLong {
+	if isTooLong(readings[0]) {
 		command = "trim"
+	}
+	if readings[0].Class == repair.ContextTooLong {
+		found = slices.DeleteFunc(found, func(x culprit.Culprit) bool { return x.Match.Degree == repair.IsBroken })
 	}
 	slices.SortStableFunc(heads, func(a, b change.Head) int { return int(b.Updated - a.Updated) })
 	firstIf(heads, mend.Here(heads, workingFolder()))
@@ -206,6 +215,9 @@ func showNext(ctx context.Context, env *environment, clients []*mend.Store, read
 	case one >= 0:
 		head = found[one].Session
 		printCulprit(env, found[one])
+		if command == "trim" {
+			return offerTrim(ctx, env, stores[head.ID], head, found[one].Error, f)
+		}
 	case len(found) > 0:
 		head, command = found[0].Session, "fix"
 		env.Say("%s", sentenceCase(broken(len(found), len(heads))))
@@ -221,4 +233,39 @@ func showNext(ctx context.Context, env *environment, clients []*mend.Store, read
 	env.setAnswer("next", command)
 	env.Say("Next: %s", term.Command(command))
 	return errProblems
+}
+
+// isTooLong reports whether an error says that a session is too long, or mostly means that.
+func isTooLong(e repair.APIError) bool { return strings.Contains(e.Explanation, "mend trim") }
+
+// offerTrim goes on with the smallest trim after which the next request of a session that the provider refused as too
+// long, and a compaction of it, fit. Without a terminal it shows the command. The sizes in the error correct the estimate.
+func offerTrim(ctx context.Context, env *environment, c *mend.Store, head change.Head, e repair.APIError, f repairFlags) error {
+	r := repair.TrimRequest{
+		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(), TooLong: true,
+	}
+	r.Force = f.force
+	r.Actual, r.Window = e.Sizes()
+	t, err := c.ProposeTrim(ctx, head, r)
+	if err == nil && t.After > t.Goal {
+		r.Hard = true
+		t, err = c.ProposeTrim(ctx, head, r)
+	}
+	if err != nil {
+		return err
+	}
+	words := []string{"trim", head.ID, "--to", strconv.Itoa(max(t.Goal, 1))}
+	if r.Hard {
+		words = append(words, "--hard")
+	}
+	env.setAnswer("next", env.cmdline(words...))
+	if !env.CanAsk || env.JSON {
+		env.Say("Next: %s", term.Command(env.cmdline(words...)))
+		return errProblems
+	}
+	env.Printf("\n")
+	env.opt.Store, env.opt.Layout = c.ID().Root, ""
+	return runTrim(ctx, env, []string{head.ID}, f.writeFlags, repair.TrimRequest{
+		Goal: max(t.Goal, 1), KeepTurns: r.KeepTurns, Protected: r.Protected, Hard: r.Hard, Force: f.force,
+	})
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"strconv"
-	"sync"
 
 	"mend/repair"
 )
@@ -26,7 +23,7 @@ func trim(ctx context.Context, a *attempt) (entry string, err error) {
 		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(),
 		Force: true, TooLong: true,
 	}
-	request.Actual, request.Window = requestSizes(a.err.Text)
+	request.Actual, request.Window = a.err.Sizes()
 	entry, t, err := a.store.Trim(ctx, a.Session.ID, request)
 	if entry == "" && err == nil && compactsItself(a.Failure.Error) {
 		// Everything before the last turn is compacted: that turn alone is too long, each time.
@@ -41,30 +38,4 @@ const nothingTrimmedText = "No tool output can be trimmed. Compact the session, 
 
 func trimmedText(outputs int, entry string) string {
 	return fmt.Sprintf("Cleared %d old tool outputs. Send your prompt again. Undo: mend undo %s", outputs, entry)
-}
-
-// sizePatterns find the size of a request and the limit of the model, in tokens, in the errors of providers
-// (docs/providers.md). The larger number is the request's.
-var sizePatterns = sync.OnceValue(func() []*regexp.Regexp {
-	return []*regexp.Regexp{
-		regexp.MustCompile(`(?i)(\d+) tokens? > (\d+) maximum`),
-		regexp.MustCompile(`(?i)token count of (\d+) exceeds the limit of (\d+)`),
-		regexp.MustCompile(`(?i)input token count \((\d+)\) exceeds the maximum number of tokens allowed \((\d+)\)`),
-		regexp.MustCompile(`(?i)maximum context length is (\d+) tokens.{0,80}?(\d+) tokens`),
-	}
-})
-
-// requestSizes returns the size of the request and of the model's context window from an error text, in
-// tokens; 0 if it has none.
-func requestSizes(text string) (actual, window int) {
-	for _, p := range sizePatterns() {
-		if m := p.FindStringSubmatch(text); m != nil {
-			a, err1 := strconv.Atoi(m[1])
-			b, err2 := strconv.Atoi(m[2])
-			if err1 == nil && err2 == nil {
-				return max(a, b), min(a, b)
-			}
-		}
-	}
-	return 0, 0
 }

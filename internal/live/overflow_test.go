@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"mend/repair"
 )
 
 // overflowEvent returns the error of a request that is too long. OpenCode gives it the
@@ -68,7 +66,7 @@ func TestOverflow(t *testing.T) {
 		var actual, window int
 		for _, e := range c.events {
 			if u, err := e.decode(); err == nil && e.Type == EventError {
-				actual, window = requestSizes(f.ParseAPIError(u.failure.Error).Text)
+				actual, window = f.ParseAPIError(u.failure.Error).Sizes()
 			}
 		}
 		if c.trims > 0 && (f.trims[0].Actual != actual || f.trims[0].Window != window || f.count("abort") != 1 || f.count("prompt") != 0) {
@@ -132,26 +130,6 @@ func TestOverflowGivenUp(t *testing.T) {
 	}
 	if got := f.count("prompt"); got != defaultAttempts {
 		t.Errorf("%d prompts, want %d", got, defaultAttempts)
-	}
-}
-
-// TestRequestSizes checks the sizes that errors name, and that these errors are recognised.
-func TestRequestSizes(t *testing.T) {
-	for text, want := range map[string][2]int{
-		tooLong: {240_000, 200_000},
-		"input length and `max_tokens` exceed context limit: 199000 + 8000 > 200000":                              {0, 0},
-		"prompt token count of 141422 exceeds the limit of 128000":                                                {141_422, 128_000},
-		"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).":                 {1_200_000, 1_048_576},
-		"This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.": {130_000, 128_000},
-		"Your input exceeds the context window of this model.":                                                    {0, 0},
-		"prompt is too long: 99999999999999999999999999 tokens > 200000 maximum":                                  {0, 0},
-	} {
-		if a, w := requestSizes(text); a != want[0] || w != want[1] {
-			t.Errorf("%s: %d, %d, want %v", text, a, w, want)
-		}
-		if e := new(fakeAgent).ParseAPIError([]byte(text)); e.Class != repair.ContextTooLong {
-			t.Errorf("%s: class %q, want %q", text, e.Class, repair.ContextTooLong)
-		}
 	}
 }
 

@@ -217,10 +217,12 @@ var errorTexts = provider.ErrorTexts{
 				{"compaction worker returned"},
 				{"generate compressed context"},
 				{"auto compact failed"},
+				{"too large to compact"},
 			},
 			Class: repair.ContextTooLong,
-			Explanation: "The agent could not compact the session: the model gave no summary. Nothing stored is broken. " +
-				"Compact it with another model, or `mend trim SESSION` makes the next request smaller and removes nothing.",
+			Explanation: "The agent could not compact the session: it is too long, or the model gave no summary. Nothing " +
+				"stored is broken. `mend trim SESSION` makes the next request smaller and removes nothing; with --hard it also " +
+				"sets early turns aside, until a compaction fits again. Or compact it with another model.",
 		},
 		{
 			Rank:  260,

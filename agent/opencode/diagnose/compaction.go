@@ -43,9 +43,15 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 	return earlier, err
 }
 
-// isSummary reports whether the message stands for what a compaction replaced.
+// isSummary reports whether the message is the summary of a compaction, finished or not.
 func isSummary(m *record.Message) bool {
 	return m.Role == change.RoleAssistant && js.Parse(m.Data).Get("summary").Truthy()
+}
+
+// replaces reports whether the message stands for what a compaction replaced. One that failed replaces nothing; with
+// OpenCode 1.1 it does.
+func (c *simulation) replaces(m *record.Message) bool {
+	return isSummary(m) && m.Finish != "" && (!m.Failed || c.settings[own].profile.Tree())
 }
 
 // findOpenSummaries finds summaries of compactions that have no end. OpenCode 1 does not need it; the import of

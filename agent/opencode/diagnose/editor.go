@@ -47,7 +47,7 @@ func (c *simulation) Stored(ref change.Ref) repair.Stored {
 	if c.stored.Ref == m.Ref {
 		return c.stored
 	}
-	c.stored = repair.Stored{Ref: m.Ref, Role: m.Role, Summary: isSummary(m)}
+	c.stored = repair.Stored{Ref: m.Ref, Role: m.Role, Summary: c.replaces(m)}
 	for step := range m.Steps() {
 		var blocks []*request.Block
 		for i := range step {

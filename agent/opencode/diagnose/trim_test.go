@@ -170,6 +170,27 @@ func TestTrimBeforeCompaction(t *testing.T) {
 	}
 }
 
+// TestTrimAfterFailedCompaction sets turns aside that are before a summary: one that failed replaces nothing.
+func TestTrimAfterFailedCompaction(t *testing.T) {
+	for _, c := range []struct {
+		version, fields string
+		turns           int
+	}{
+		{"1.18.33", `"finish":"error","error":{"name":"ContextOverflowError","data":{"message":"too large to compact"}}`, 2},
+		{"1.2.27", `"error":{"name":"ContextOverflowError","data":{"message":"x"}}`, 2},
+		{"1.18.33", `"finish":"stop"`, 0},
+	} {
+		s := build(
+			user(hi), answer(done), user(hi), answer(done),
+			user(`"type":"compaction","auto":true`), turn{"assistant", `"summary":true,"parentID":"msg_05","mode":"compaction",` + c.fields, []string{done}},
+			user(hi), answer(done))
+		r, err := trim(s, repair.TrimRequest{Options: repair.Options{Version: c.version}, Hard: true, Goal: 1, KeepTurns: 1, Force: true}, window(100_000))
+		if err != nil || len(r.Turns) < c.turns || c.turns == 0 && len(r.Turns) > 0 {
+			t.Errorf("%s %s: %d turns are set aside, want %d: %v", c.version, c.fields, len(r.Turns), c.turns, err)
+		}
+	}
+}
+
 // TestTrimAgain checks that outputs that are marked are not marked again.
 func TestTrimAgain(t *testing.T) {
 	s := longSession()
