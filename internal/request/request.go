@@ -62,9 +62,6 @@ const (
 	RoleTool   = "tool"   // of the result of a tool where that is a turn of its own
 )
 
-// SystemText stands for a system prompt.
-const SystemText = "(the system prompt)"
-
 // A BlockType is the type of a content block, as Anthropic names it.
 type BlockType string
 
@@ -159,24 +156,6 @@ func (b *Block) OutputText() string {
 		return text
 	}
 	return string(jsonedit.Minify(b.Output))
-}
-
-// DataURL returns an image or a document as a URL: the link, or its data.
-func (b *Block) DataURL() string {
-	if b.URL != "" {
-		return b.URL
-	}
-	return "data:" + b.Mime + ";base64," + string(b.Data)
-}
-
-// At returns the record of the block messages.n.content.m of the provider's error.
-// It reports false if there is no such block, or no record for it.
-func (r Request) At(n, m int) (change.Ref, bool) {
-	if n < 0 || n >= len(r.Turns) || m < 0 || m >= len(r.Turns[n].Blocks) {
-		return change.Ref{}, false
-	}
-	ref := r.Turns[n].Blocks[m].Ref()
-	return ref, ref.Kind != 0
 }
 
 // Sizes in tokens are estimates: the tokenizers of most models are not public, and four

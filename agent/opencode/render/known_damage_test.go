@@ -126,21 +126,6 @@ func missing(path string) bool {
 	return err != nil
 }
 
-// A place in the provider's error leads to its record.
-func TestAt(t *testing.T) {
-	r := render.Render(knownDamage(t, 0, damage.Text(damage.Hello, " ")), render.Settings{Profile: render.ProfileFor("1.1.53")})
-	v := render.Check(anthropic.Provider{}, r, true)
-	if len(v) == 0 || len(v[0].Refs) == 0 {
-		t.Fatalf("Check = %+v, want a violation with a record", v)
-	}
-	if ref, ok := r.At(v[0].N, v[0].M); !ok || ref != v[0].Refs[0] {
-		t.Errorf("At(%d, %d) = %v, want %v", v[0].N, v[0].M, ref, v[0].Refs[0])
-	}
-	if _, ok := r.At(len(r.Turns)-1, 99); ok {
-		t.Error("At of a place that is not there: a record")
-	}
-}
-
 // Thinking without text is dropped before its signature is checked, as the real program does.
 func TestEmptyThinking(t *testing.T) {
 	for _, c := range []struct {

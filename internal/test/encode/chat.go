@@ -59,7 +59,7 @@ func chatMessageOf(p chat.Provider, t request.Turn) chatMessage {
 	m := chatMessage{Role: t.Role}
 	switch t.Role {
 	case request.RoleSystem:
-		m.Content = request.SystemText
+		m.Content = systemText
 	case change.RoleAssistant:
 		chatAnswer(p, &m, t.Blocks)
 	case request.RoleTool:
@@ -145,9 +145,9 @@ func details(blocks []*request.Block) json.RawMessage {
 func chatPartOf(b *request.Block) chatPart {
 	switch b.Type {
 	case request.Image:
-		return chatPart{Type: "image_url", ImageURL: &chatURL{b.DataURL()}}
+		return chatPart{Type: "image_url", ImageURL: &chatURL{dataURL(b)}}
 	case request.Document:
-		return chatPart{Type: "file", File: map[string]string{"filename": b.Name, "file_data": b.DataURL()}}
+		return chatPart{Type: "file", File: map[string]string{"filename": b.Name, "file_data": dataURL(b)}}
 	default:
 		return chatPart{Type: "text", Text: &b.Text}
 	}

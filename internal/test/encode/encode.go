@@ -13,6 +13,17 @@ import (
 	"mend/internal/request"
 )
 
+// systemText stands for a system prompt.
+const systemText = "(the system prompt)"
+
+// dataURL returns an image or a document as a URL: the link, or its data.
+func dataURL(b *request.Block) string {
+	if b.URL != "" {
+		return b.URL
+	}
+	return "data:" + b.Mime + ";base64," + string(b.Data)
+}
+
 // encode returns a request in the form of an API as JSON.
 func encode(form any) []byte {
 	data, err := json.Marshal(form)

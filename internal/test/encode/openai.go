@@ -46,7 +46,7 @@ func openaiJSON(q request.Request) []byte {
 func openaiItemOf(t request.Turn) openaiItem {
 	switch {
 	case t.Role == request.RoleSystem && len(t.Blocks) == 0:
-		return openaiItem{Role: "developer", Content: request.SystemText}
+		return openaiItem{Role: "developer", Content: systemText}
 	case t.Role == request.RoleSystem:
 		return openaiItem{Role: "developer", ID: t.Blocks[0].ItemID, Content: encodeBlocks(t.Blocks, openaiPartOf)}
 	case t.Role == change.RoleUser:
@@ -96,11 +96,11 @@ func openaiItemOf(t request.Turn) openaiItem {
 func openaiPartOf(b *request.Block) openaiPart {
 	switch b.Type {
 	case request.Image:
-		return openaiPart{Type: "input_image", ImageURL: b.DataURL()}
+		return openaiPart{Type: "input_image", ImageURL: dataURL(b)}
 	case request.Document:
 		p := openaiPart{Type: "input_file", FileURL: b.URL}
 		if b.URL == "" {
-			p.FileName, p.FileData = cmp.Or(b.Name, "data"), b.DataURL()
+			p.FileName, p.FileData = cmp.Or(b.Name, "data"), dataURL(b)
 		}
 		return p
 	default:
