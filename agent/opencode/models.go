@@ -42,16 +42,18 @@ type models struct {
 
 	project bool // settings of projects are read
 
-	mu        sync.Mutex
-	listed    *knownList              // the list, once it is read
-	listState string                  // of the file of the list, at the last reset
-	state     string                  // of the files that hold everywhere, at the last reset
-	in        map[string]*knownModels // by directory
-	states    map[string]string       // by directory; see [models.stateIn]
+	mu     sync.Mutex
+	listed *knownList              // the list, once it is asked for
+	in     map[string]*knownModels // by directory
 }
 
-// A knownList is the list of models, by provider.
+// A knownList is the list of models, by provider. It is read when it is first asked for: it has some megabytes.
 type knownList struct {
+	state string // of its file; see [stateOf]
+	read  func() *listedModels
+}
+
+type listedModels struct {
 	providers map[string]knownProvider
 	there     bool
 	err       error
@@ -64,6 +66,7 @@ type knownModels struct {
 	list     *knownList
 	chatGPT  bool // OpenAI is asked with the login of ChatGPT
 	unknown  bool
+	state    string // identifies all of it
 }
 
 // A knownProvider is a provider in the settings or in the list.
@@ -218,10 +221,13 @@ func (m *models) at(dir string) *knownModels {
 		return k
 	}
 	if m.listed == nil {
-		m.listed = &knownList{}
-		m.listed.there, m.listed.err = decodeFile(m.list, largestList, &m.listed.providers)
+		m.listed = &knownList{stateOf(m.list), sync.OnceValue(func() *listedModels {
+			l := &listedModels{}
+			l.there, l.err = decodeFile(m.list, largestList, &l.providers)
+			return l
+		})}
 	}
-	k := &knownModels{list: m.listed, chatGPT: m.hasChatGPT(), unknown: m.listed.err != nil}
+	k := &knownModels{list: m.listed, chatGPT: m.hasChatGPT()}
 	merged := map[string]any{}
 	k.read(merged, m.files(dir))
 	if m.text != "" {
@@ -237,6 +243,8 @@ func (m *models) at(dir string) *knownModels {
 		err = json.Unmarshal(data, k)
 	}
 	k.unknown = k.unknown || err != nil
+	sum := sha256.Sum256(data)
+	k.state = fmt.Sprintf("%s %x %t %t", k.list.state, sum[:8], k.chatGPT, k.unknown)
 	if m.in == nil {
 		m.in = map[string]*knownModels{}
 	}
@@ -334,14 +342,14 @@ func (k *knownModels) find(m request.Model) (own, listed knownModel, isSet, isLi
 	if own.ID != "" {
 		name = own.ID
 	}
-	listed, isListed = k.list.providers[m.ProviderID].Models[name]
+	listed, isListed = k.list.read().providers[m.ProviderID].Models[name]
 	return own, listed, isSet, isListed
 }
 
 // reads reports whether the model takes files of that kind, as [render.Settings] asks.
 // The models of Claude that nothing is said of do.
 func (k *knownModels) reads(m request.Model, kind string) (reads, known bool) {
-	if k.unknown {
+	if k.unknown || k.list.read().err != nil {
 		return false, false
 	}
 	own, listed, isSet, isListed := k.find(m)
@@ -351,7 +359,7 @@ func (k *knownModels) reads(m request.Model, kind string) (reads, known bool) {
 	case isListed:
 		return listed.Modalities != nil && slices.Contains(listed.Modalities.Input, kind), true
 	case isSet: // a model of the user's own, of which the agent knows no more than its settings say
-		return false, k.list.there
+		return false, k.list.read().there
 	case kind != "image" && kind != "pdf":
 		return false, false
 	}
@@ -372,7 +380,7 @@ func (k *knownModels) window(m request.Model) int {
 // then by the list, else by what is known of well-known providers.
 func (k *knownModels) target(m request.Model) render.Target {
 	own, listed, isSet, isListed := k.find(m)
-	p, l := k.Provider[m.ProviderID], k.list.providers[m.ProviderID]
+	p, l := k.Provider[m.ProviderID], k.list.read().providers[m.ProviderID]
 	t := render.Target{ModelID: own.ID}
 	fromList := listed.Provider.NPM
 	if fromList == "" {
@@ -385,7 +393,7 @@ func (k *knownModels) target(m request.Model) render.Target {
 		t.Package = p.NPM
 	case fromList != "":
 		t.Package = fromList
-	case isListed || isSet && k.list.there:
+	case isListed || isSet && k.list.read().there:
 		t.Package = render.Compatible
 	default:
 		t.Package = render.WellKnown(m).Package
@@ -443,44 +451,21 @@ func vendorOf(id string, addresses ...string) string {
 	return ""
 }
 
-// reset forgets what was read, except a list that has not changed: it has some megabytes.
+// reset forgets what was read, except a list that has not changed.
 func (m *models) reset() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.in, m.states = nil, nil
-	if list := stateOf([]string{m.list}); list != m.listState {
-		m.listed, m.listState = nil, list
+	m.in = nil
+	if m.listed != nil && m.listed.state != stateOf(m.list) {
+		m.listed = nil
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %t", m.text, m.hasChatGPT()))
-	m.state = stateOf(slices.Concat([]string{m.list, m.auth}, m.global, m.above, m.managed)) + fmt.Sprintf(" %x", sum[:4])
 }
 
-// stateIn identifies the files of settings that hold in a directory.
-func (m *models) stateIn(dir string) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s, ok := m.states[dir]; ok {
-		return s
+// stateOf returns the size and the time of a file, "" if there is none.
+func stateOf(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
 	}
-	s := m.state + ", project"
-	if own := stateOf(m.projectFiles(dir)); strings.Trim(own, " -") != "" {
-		s += " " + own
-	}
-	if m.states == nil {
-		m.states = map[string]string{}
-	}
-	m.states[dir] = s
-	return s
-}
-
-func stateOf(paths []string) string {
-	var all []string
-	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil {
-			all = append(all, fmt.Sprint(info.Size(), info.ModTime().UnixNano()))
-		} else {
-			all = append(all, "-")
-		}
-	}
-	return strings.Join(all, " ")
+	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
 }

@@ -175,13 +175,15 @@ func TestSettingsInVariables(t *testing.T) {
 	t.Setenv("OPENCODE_CONFIG_CONTENT", `{"provider": {"mine": {"npm": "@ai-sdk/amazon-bedrock"}}}`)
 	want(render.Bedrock)
 
+	t.Setenv("OPENCODE_CONFIG_DIR", "")
+	t.Setenv("OPENCODE_CONFIG_CONTENT", "")
 	project := filepath.Join(home, "project")
 	k := newModels(&openCode)
 	k.reset()
-	before := k.stateIn(project)
+	before := k.at(project).state
 	write(filepath.Join(project, "opencode.json"), "@ai-sdk/azure")
 	k.reset()
-	if k.stateIn(project) == before {
+	if k.at(project).state == before {
 		t.Error("the settings of a project do not show in the state of its directory")
 	}
 }

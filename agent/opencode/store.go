@@ -217,7 +217,7 @@ func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*
 // whether its folder exists. In a tree it identifies the project of the folder, and all records
 // of the session.
 func (s *store) Settings(head change.Head) string {
-	settings := s.models.stateIn(head.Directory)
+	settings := s.models.at(head.Directory).state
 	if t := s.takeover(context.Background()); t.err != nil {
 		settings += fmt.Sprintf(" taken over, left behind %t", t.leftBehind(head.ID))
 	}
