@@ -64,14 +64,27 @@ func (m migration) apply(db *salvage.DB) error {
 	return err
 }
 
-// columnsOf returns the columns of each table.
-func columnsOf(db *salvage.DB) (map[string][]string, error) {
+// A query runs a statement, and calls row for each row of its result.
+type query func(sql string, row func(st *sqlite3.Stmt) error) error
+
+// queryOf returns the query of a database that a salvage makes.
+func queryOf(db *salvage.DB) query {
+	return func(sql string, row func(st *sqlite3.Stmt) error) error { return db.Query(sql, row) }
+}
+
+// columns returns the columns of each table.
+func (q query) columns() (map[string][]string, error) {
 	all := map[string][]string{}
 	const columns = "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_xinfo(t.name) c WHERE t.type = 'table'"
-	return all, db.Query(columns, func(st *sqlite3.Stmt) error {
+	return all, q(columns, func(st *sqlite3.Stmt) error {
 		all[st.ColumnText(0)] = append(all[st.ColumnText(0)], st.ColumnText(1))
 		return nil
 	})
+}
+
+// strings returns the first column of a result.
+func (q query) strings(sql string) (all []string, err error) {
+	return all, q(sql, func(st *sqlite3.Stmt) error { all = append(all, st.ColumnText(0)); return nil })
 }
 
 // knownSchemas returns the schemas that databases of OpenCode have: that of a new one, and those that migrations lead
@@ -99,28 +112,20 @@ var knownSchemas = sync.OnceValue(func() (all [][]salvage.Object) {
 		}
 		all = append(all, append(tables, objects...))
 	}
-	if objects, _, err := freshSchema(); err == nil {
-		all = append(all, objects)
+	fresh, err := salvage.Sketch(nil)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = fresh.Close() }()
+	if err = fresh.Exec(knownFile("fresh.sql")); err == nil {
+		objects, err := fresh.Objects()
+		if err == nil {
+			all = append(all, objects)
+		}
 	}
 	slices.Reverse(all)
 	return all
 })
-
-// freshSchema returns the schema of a new database, and the columns of its tables.
-func freshSchema() (objects []salvage.Object, columns map[string][]string, err error) {
-	db, err := salvage.Sketch(nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { _ = db.Close() }()
-	if err = db.Exec(knownFile("fresh.sql")); err == nil {
-		objects, err = db.Objects()
-	}
-	if err == nil {
-		columns, err = columnsOf(db)
-	}
-	return objects, columns, err
-}
 
 // sameSQL reports whether two statements differ in their white space at most.
 func sameSQL(a, b string) bool {
@@ -148,48 +153,50 @@ func known(have []salvage.Object) (fit [][]salvage.Object) {
 // A schemaFault says why the program does not work with the schema of its database.
 type schemaFault struct{ table, why string }
 
-// faultOf returns what the program meets that finds a database with the objects, and rows of the migrations with the
-// ids: it makes those that have no row, and then needs its columns.
-func (p Program) faultOf(objects []salvage.Object, ids []string) (*schemaFault, error) {
+// lacking returns the migrations of which the ids have none, in their order.
+func (p Program) lacking(ids []string) []migration {
+	return slices.DeleteFunc(p.migrations(), func(m migration) bool { return slices.Contains(ids, m.id) })
+}
+
+// faultOf returns what the program meets that finds a database with the objects and the columns, and rows of the
+// migrations with the ids: it makes those that have no row, and then needs its columns.
+func (p Program) faultOf(objects []salvage.Object, columns map[string][]string, ids []string) (*schemaFault, error) {
 	if len(ids) == 0 {
 		return &schemaFault{"migration", "no row says which migrations it had, so " + p.title() + " does not start"}, nil
 	}
-	db, err := salvage.Sketch(objects)
-	if err != nil {
-		return nil, err
+	if lost := p.lacking(ids); len(lost) > 0 {
+		db, err := salvage.Sketch(objects)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = db.Close() }()
+		for _, m := range lost {
+			if err := m.apply(db); err != nil {
+				why := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sqlite3: "), "SQL logic error: ")
+				why = fmt.Sprintf("no row says that it had the migration %s, and it cannot be made (%s), so %s does not start",
+					m.id, why, p.title())
+				return &schemaFault{"migration", why}, nil
+			}
+		}
+		if columns, err = queryOf(db).columns(); err != nil {
+			return nil, err
+		}
 	}
-	defer func() { _ = db.Close() }()
 	all := p.migrations()
-	for _, m := range all {
-		if slices.Contains(ids, m.id) {
-			continue
-		}
-		if err := m.apply(db); err != nil {
-			why := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sqlite3: "), "SQL logic error: ")
-			why = fmt.Sprintf("no row says that it had the migration %s, and it cannot be made (%s), so %s does not start",
-				m.id, why, p.title())
-			return &schemaFault{"migration", why}, nil
-		}
-	}
 	if last := all[len(all)-1].id; p != OpenCode || slices.ContainsFunc(ids, func(id string) bool { return id > last }) {
 		return nil, nil // what a newer program, or another one, needs is not known
 	}
-	have, err := columnsOf(db)
-	if err != nil {
-		return nil, err
-	}
-	_, needed, err := freshSchema()
-	for _, table := range neededTables {
-		if len(have[table]) == 0 {
-			return &schemaFault{table, "it is missing, and OpenCode needs it"}, err
+	for _, t := range needed {
+		if len(columns[t.table]) == 0 {
+			return &schemaFault{t.table, "it is missing, and OpenCode needs it"}, nil
 		}
-		for _, c := range needed[table] {
-			if !slices.Contains(have[table], c) && (table != "account_state" || c == "id") {
-				return &schemaFault{table, fmt.Sprintf("it has no column %s, which OpenCode needs", c)}, err
+		for c := range strings.FieldsSeq(t.columns) {
+			if !slices.Contains(columns[t.table], c) {
+				return &schemaFault{t.table, fmt.Sprintf("it has no column %s, which OpenCode needs", c)}, nil
 			}
 		}
 	}
-	return nil, err
+	return nil, nil
 }
 
 // title is how the program is called.
@@ -204,15 +211,20 @@ func (p Program) title() string {
 // then ends at its start, or at the next prompt.
 func (s *Store) checkMigrations(ctx context.Context) error {
 	return s.View(ctx, func(c *sqlstore.Conn) error {
+		q := query(func(sql string, row func(st *sqlite3.Stmt) error) error { return c.Query(sql, nil, row) })
 		var objects []salvage.Object
-		if err := c.Query(salvage.SelectObjects, nil, salvage.ObjectTo(&objects)); err != nil {
+		if err := q(salvage.SelectObjects, salvage.ObjectTo(&objects)); err != nil {
 			return err
 		}
-		_, ids, err := migrationRows(func(sql string) ([]string, error) { return c.Strings(sql) })
+		columns, err := q.columns()
 		if err != nil {
 			return err
 		}
-		fault, err := cmp.Or(s.opt.Program, OpenCode).faultOf(objects, ids)
+		_, ids, err := q.migrations()
+		if err != nil {
+			return err
+		}
+		fault, err := cmp.Or(s.opt.Program, OpenCode).faultOf(objects, columns, ids)
 		if fault == nil {
 			return err
 		}
@@ -223,11 +235,11 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 	})
 }
 
-// migrationRows returns the ids of the migrations that a database had, and the table that has them.
-func migrationRows(query func(sql string) ([]string, error)) (table string, ids []string, err error) {
+// migrations returns the ids of the migrations that a database had, and the table that has them.
+func (q query) migrations() (table string, ids []string, err error) {
 	const named = "SELECT name FROM sqlite_schema WHERE type = 'table' " +
 		"AND name IN ('migration', '__drizzle_migrations') ORDER BY name DESC"
-	tables, err := query(named)
+	tables, err := q.strings(named)
 	for _, table = range tables {
 		if err != nil {
 			break
@@ -235,7 +247,7 @@ func migrationRows(query func(sql string) ([]string, error)) (table string, ids 
 		column := "id"
 		if table != "migration" {
 			column = "name"
-			cols, err := query("SELECT name FROM pragma_table_xinfo('__drizzle_migrations') WHERE name = 'name'")
+			cols, err := q.strings("SELECT name FROM pragma_table_xinfo('__drizzle_migrations') WHERE name = 'name'")
 			if err != nil {
 				return "", nil, err
 			}
@@ -243,7 +255,7 @@ func migrationRows(query func(sql string) ([]string, error)) (table string, ids 
 				column = "strftime('%Y%m%d%H%M%S', created_at / 1000, 'unixepoch')"
 			}
 		}
-		ids, err = query("SELECT " + column + " FROM " + table + " WHERE " + column + " IS NOT NULL")
+		ids, err = q.strings("SELECT " + column + " FROM " + table + " WHERE " + column + " IS NOT NULL")
 		if len(ids) > 0 {
 			break
 		}
@@ -262,9 +274,7 @@ func migrationRows(query func(sql string) ([]string, error)) (table string, ids 
 // rebuildMigrations makes rows of the migrations again that are lost: those of the most migrations with which the
 // program finds the schema that it expects. What follows them it makes when it starts.
 func (j *salvageJob) rebuildMigrations() error {
-	table, ids, err := migrationRows(func(sql string) (all []string, err error) {
-		return all, j.db.Query(sql, func(st *sqlite3.Stmt) error { all = append(all, st.ColumnText(0)); return nil })
-	})
+	table, ids, err := queryOf(j.db).migrations()
 	if err != nil {
 		return err
 	}
@@ -272,22 +282,20 @@ func (j *salvageJob) rebuildMigrations() error {
 	if err != nil {
 		return err
 	}
-	fault, err := j.program.faultOf(objects, ids)
+	columns, err := queryOf(j.db).columns()
+	if err != nil {
+		return err
+	}
+	fault, err := j.program.faultOf(objects, columns, ids)
 	if err != nil || fault == nil {
 		return err
 	}
-	var lost []migration
-	for _, m := range j.program.migrations() {
-		if !slices.Contains(ids, m.id) {
-			lost = append(lost, m)
-		}
-	}
-	for ; len(lost) > 0; lost = lost[:len(lost)-1] {
+	for lost := j.program.lacking(ids); len(lost) > 0; lost = lost[:len(lost)-1] {
 		with := slices.Clone(ids)
 		for _, m := range lost {
 			with = append(with, m.id)
 		}
-		if left, err := j.program.faultOf(objects, with); err != nil {
+		if left, err := j.program.faultOf(objects, columns, with); err != nil {
 			return err
 		} else if left == nil {
 			return j.writeMigrations(table, lost)
@@ -308,7 +316,7 @@ func (j *salvageJob) writeMigrations(table string, lost []migration) error {
 			return err
 		}
 	}
-	columns, err := columnsOf(j.db)
+	columns, err := queryOf(j.db).columns()
 	if err != nil {
 		return err
 	}
@@ -334,5 +342,18 @@ func (j *salvageJob) writeMigrations(table string, lost []migration) error {
 	return nil
 }
 
-// neededTables are those without which OpenCode 1.18.34 ends at its start or answers no prompt: TestRealMigrations.
-var neededTables = []string{"account_state", "event", "event_sequence", "message", "part", "project", "session"}
+// needed has the tables and columns without which OpenCode 1.18.34 ends at its start or answers no prompt:
+// TestRealMigrations.
+var needed = []struct{ table, columns string }{
+	{"account_state", "id"},
+	{"event", "id aggregate_id seq type data"},
+	{"event_sequence", "aggregate_id seq owner_id"},
+	{"message", "id session_id time_created time_updated data"},
+	{"part", "id message_id session_id time_created time_updated data"},
+	{"project", "id worktree vcs name icon_url icon_url_override icon_color time_created time_updated " +
+		"time_initialized sandboxes commands"},
+	{"session", "id project_id workspace_id parent_id slug directory path title version share_url " +
+		"summary_additions summary_deletions summary_files summary_diffs metadata cost tokens_input " +
+		"tokens_output tokens_reasoning tokens_cache_read tokens_cache_write revert permission agent " +
+		"model time_created time_updated time_compacting time_archived"},
+}
