@@ -37,8 +37,7 @@ type Editor interface {
 	ReplaceFiles(b *request.Block, files []*request.Block, happened string) error
 	// CorrectType sets the type of images to that of their data: the block, or those in a result.
 	CorrectType(b *request.Block) error
-	// MoveFirst moves thinking to the front of its step, or a result to the front of its prompt. The block's content is
-	// unchanged.
+	// MoveFirst moves thinking to the front of its step. The block itself stays as it is.
 	MoveFirst(b *request.Block) error
 	// SplitBefore begins a new step with the block.
 	SplitBefore(b *request.Block) error

@@ -241,10 +241,8 @@ func whyLostCall(x *Fault) string {
 // call, or at the call if its result does not follow it.
 func fixLostCall(x *Fault) []Fix {
 	switch {
-	case x.block == nil:
+	case x.block == nil || isCall(x.block):
 		return nil
-	case isCall(x.block):
-		return x.moveResult()
 	case x.block.IsThinking():
 		return x.moveOrRemove()
 	}
@@ -257,45 +255,6 @@ func fixLostCall(x *Fault) []Fix {
 			"unchanged.",
 		Edit: func(d Editor) error { return d.SplitBefore(x.block) },
 	})
-}
-
-// moveResult moves the results of a turn's calls to the front of the next prompt.
-func (x *Fault) moveResult() []Fix {
-	q, _ := x.Next()
-	for n, t := range q.Turns {
-		calls := map[string]bool{}
-		here := false
-		for _, b := range t.Blocks {
-			if isCall(b) {
-				calls[b.ToolID] = true
-				here = here || b.Ref() == x.Ref && b.Index == x.Block
-			}
-		}
-		if !here || n+1 == len(q.Turns) {
-			continue
-		}
-		var late []*request.Block
-		for i, b := range q.Turns[n+1].Blocks {
-			if i > len(late) && b.Type == request.ToolResult && calls[b.ToolID] {
-				late = append(late, b)
-			}
-		}
-		if len(late) == 0 {
-			return nil
-		}
-		return []Fix{{
-			Text: "The result moves before the text.", Whole: true,
-			Edit: func(d Editor) error {
-				for _, b := range late {
-					if err := d.MoveFirst(b); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-		}}
-	}
-	return nil
 }
 
 // fixUnfinished ends an unfinished call with an error.

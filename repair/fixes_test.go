@@ -184,9 +184,9 @@ func TestFixCalls(t *testing.T) {
 			want:    "user[hi] assistant[#c:ls{}=1 | ok]",
 		},
 		{
-			name: "a result after the text of its prompt", provider: claude, rules: "R1",
+			name: "a result after the text of its prompt", provider: claude, whyNot: "mend knows no change",
 			session: []message{prompt(text("hi")), answer(call("c", "ls", "{}")), prompt(text("stop"), result("c", "1")), answer(text("ok"))},
-			want:    "user[hi] assistant[#c:ls{}] user[=c=1 stop] assistant[ok]",
+			want:    "user[hi] assistant[#c:ls{}] user[stop =c=1] assistant[ok]",
 		},
 		{
 			name: "a call without a result", provider: claude, whyNot: "mend knows no change",

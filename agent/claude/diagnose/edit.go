@@ -192,9 +192,6 @@ func (d *draft) MoveFirst(b *request.Block) error {
 	if r == nil {
 		return repair.ErrNoBlock
 	}
-	if b.Type == request.ToolResult {
-		return d.resultsFirst(r)
-	}
 	rs := d.c.answer(r)
 	if slices.ContainsFunc(rs, func(x *transcript.Record) bool { return len(x.Blocks()) != 1 || !d.c.canEdit(x.UUID) }) {
 		return repair.ErrNoEdit
@@ -217,16 +214,6 @@ func (d *draft) thinkFirst(rs []*transcript.Record) error {
 		}
 	}
 	return nil
-}
-
-func (d *draft) resultsFirst(r *transcript.Record) error {
-	blocks := slices.Clone(r.Blocks())
-	request.MoveFirst(blocks, func(b *transcript.Block) bool { return b.Type == request.ToolResult })
-	list := make([][]byte, len(blocks))
-	for i, b := range blocks {
-		list[i] = b.Value.Raw()
-	}
-	return d.reorder(r, fmt.Appendf(nil, "[%s]", bytes.Join(list, []byte(","))))
 }
 
 // InsertPrompt implements [repair.Editor].

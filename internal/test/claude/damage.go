@@ -461,12 +461,6 @@ var Damages = []Damage{
 	}},
 
 	// Permanent refusals.
-	{Name: "text before the result", Apply: func(t *Transcript) {
-		t.edit(result4, func(r map[string]any) {
-			m := r["message"].(map[string]any)
-			m["content"] = append([]any{map[string]any{"type": "text", "text": "before"}}, m["content"].([]any)...)
-		})
-	}},
 	{Name: "call id with a colon", Apply: all(block(call4, func(b map[string]any) { b["id"] = "a:b" }), block(result4, func(b map[string]any) { b["tool_use_id"] = "a:b" }))},
 	{Name: "call id empty", Apply: all(block(call4, func(b map[string]any) { b["id"] = "" }), block(result4, func(b map[string]any) { b["tool_use_id"] = "" }))},
 	{Name: "input a string", Apply: block(call4, func(b map[string]any) { b["input"] = "x" })},
@@ -714,7 +708,7 @@ func BrokenSubagent() []byte {
 // everyday has a damage of each kind that people meet.
 var everyday = []string{
 	"none", "parent unknown", "line torn", "disk full for one prompt", "NUL bytes at the end", "summary lost", "two processes",
-	"text before the result", "empty prompt", "thinking behind the text", "large image in an early prompt", "killed in a call",
+	"empty prompt", "thinking behind the text", "large image in an early prompt", "killed in a call",
 	"result twice", "image that is none", "signature of another account", "stray prompt at the end",
 }
 
