@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// aliases has the settings that keys of oh-my-opencode set. Dots stand between the names of nested objects. After
-// "skip " there is a word of that setting, which the value false adds.
+// aliases maps keys of oh-my-opencode to settings. Dots separate the names of nested objects. After "skip "
+// follows a word of that setting, which the value false adds.
 var aliases = map[string]string{
 	"emptyMessagePlaceholder":                         "placeholderText",
 	"experimental.auto_resume":                        "autoResume",
@@ -28,14 +28,14 @@ var aliases = map[string]string{
 	"runtime_fallback.restore_primary_after_cooldown": "fallbackRestore",
 }
 
-// disabledHooks is the key that lists hooks of oh-my-opencode that are off, and agentModels the one whose agents have
-// fallback_models.
+// disabledHooks is the key that lists disabled hooks of oh-my-opencode, and agentModels the one whose agents
+// have fallback_models.
 const (
 	disabledHooks = "disabled_hooks"
 	agentModels   = "agents"
 )
 
-// hookSwitches has what turns a hook of oh-my-opencode off.
+// hookSwitches maps a hook of oh-my-opencode to the assignment that turns it off.
 var hookSwitches = map[string]string{
 	"session-recovery":                        "enabled=false",
 	"anthropic-context-window-limit-recovery": "trimOverflow=false",
@@ -48,7 +48,7 @@ var hookSwitches = map[string]string{
 	"thinking-block-validator":                "skip " + SkipPreflight,
 }
 
-// Notes returns what each key of oh-my-opencode does, each once.
+// Notes returns the effect of each key of oh-my-opencode, each text once.
 func (c *Config) Notes() []string {
 	var all []string
 	for _, n := range c.notes {
@@ -63,14 +63,14 @@ func (c *Config) note(format string, args ...any) {
 	c.notes = append(c.notes, fmt.Sprintf(format, args...))
 }
 
-// isForeign reports whether a key looks like those of oh-my-opencode: mend has no names with such characters, and no
-// setting of it but one is an object.
+// isForeign reports whether a key looks like one of oh-my-opencode: mend's names have no such characters, and
+// only one of its settings is an object.
 func isForeign(name string, value jsontext.Value) bool {
 	return strings.ContainsAny(name, "_$.") || value.Kind() == '{'
 }
 
-// takeAliases sets what the foreign keys in members set, and removes them.
-// prefix is the name of the object that has the members, with a dot, or "".
+// takeAliases applies the foreign keys in members, and removes them. prefix is the name of the object with
+// the members, with a dot, or "".
 func (c *Config) takeAliases(prefix string, members map[string]jsontext.Value) {
 	for _, key := range slices.Sorted(maps.Keys(members)) {
 		name, value := prefix+key, members[key]
@@ -98,7 +98,7 @@ func (c *Config) takeAliases(prefix string, members map[string]jsontext.Value) {
 	}
 }
 
-// try makes a change of the settings, or none and a problem if that returns an error.
+// try changes the settings, or records a problem if set returns an error.
 func (c *Config) try(set func(*Config) error) {
 	trial := *c
 	if err := set(&trial); err != nil {
@@ -108,7 +108,7 @@ func (c *Config) try(set func(*Config) error) {
 	*c = trial
 }
 
-// setAlias sets what a foreign key sets, and reports whether the name is such a key.
+// setAlias applies a foreign key, and reports whether the name is one.
 func (c *Config) setAlias(name string, value jsontext.Value, origin Origin) (ok bool, err error) {
 	if name == disabledHooks {
 		return true, c.disableHooks(value, origin)

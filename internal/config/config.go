@@ -1,7 +1,7 @@
-// Package config reads the settings of mend: from a JSON file that may have comments and
-// trailing commas, from the environment, and from assignments on the command line. A
-// later source overrides an earlier one. An unknown key or a value of the wrong type is
-// an error that names the nearest key or the expected value.
+// Package config reads the settings of mend: from a JSON file that may have comments and trailing commas,
+// from the environment, and from assignments on the command line. A later source overrides an earlier one. An
+// unknown key or a value of the wrong type is an error that names the nearest key or the expected value. Read
+// [Load] and the table in [Config.Settings] first.
 package config
 
 import (
@@ -17,10 +17,10 @@ import (
 // A Config holds the current settings. Use [Load] to create one. The table of settings describes the fields.
 type Config struct {
 	Enabled             bool
-	Skip                []string // of [SkipWords]
+	Skip                []string // values of [SkipWords]
 	AutoResume          bool
 	MaxRetries          int
-	NotificationSeconds int // 0: none is shown
+	NotificationSeconds int // 0: no notification
 	Placeholder         string
 	PreflightMs         int
 	LookBackHours       int
@@ -29,7 +29,7 @@ type Config struct {
 	Keep                bool
 	KeepMaxMB           int
 
-	// The hooks that repair no session (package hooks).
+	// Hooks that repair no session (package hooks).
 	Hooks                   string // [HooksRecovery] or [HooksAll]
 	TrimOverflow            bool
 	WriteGuard              bool
@@ -67,10 +67,10 @@ type Setting struct {
 	Value       any    `json:"value"` // a bool, an int, a string, a list of one of these, or an object of lists
 	Origin      Origin `json:"origin"`
 	Default     any    `json:"default"` // of the same type as Value
-	Want        string `json:"want"`    // the values that are allowed
+	Want        string `json:"want"`    // the allowed values
 	Env         string `json:"env"`     // the name of its environment variable
 	Description string `json:"about"`
-	Reason      string `json:"reason"` // to change it
+	Reason      string `json:"reason"` // to change the value
 }
 
 // Path returns the path of the user's file, $XDG_CONFIG_HOME/mend/config.json. The file
@@ -87,22 +87,22 @@ func Path() (string, error) {
 type setting struct {
 	name        string
 	field       any
-	min, max    int // of an int, or of those in a list
+	min, max    int // of an int, or of the numbers in a list
 	description string
-	reason      string // to change it
+	reason      string // to change the value
 }
 
-// The values of the setting hooks: what is on unless its own setting says otherwise.
+// The values of the setting hooks: the default of the hooks' own settings.
 const (
 	HooksRecovery = "recovery"
 	HooksAll      = "all"
 )
 
-// The words of the setting skip that are no classes of damage.
+// The words of the setting skip that are not classes of damage.
 const (
 	SkipPreflight   = "preflight"        // the repair before a request
 	SkipInterrupted = "interrupted_tool" // the end of hanging tool calls in idle sessions
-	SkipFallback    = "model_fallback"   // other models, although there are some
+	SkipFallback    = "model_fallback"   // continuing with other models
 )
 
 // SkipWords are the values that the setting skip may have.
@@ -117,14 +117,13 @@ func SkipWords() []string {
 // Skips reports whether the setting skip has the word.
 func (c *Config) Skips(word string) bool { return slices.Contains(c.Skip, word) }
 
-// choices has the values of the settings that allow only some.
+// choices has the allowed values of some settings.
 var choices = map[string][]string{
 	"hooks":          {HooksRecovery, HooksAll},
 	"watchSubagents": {"off", "notify", "abort", "retry"},
 }
 
-// settings returns all settings in the order in which they are shown. Config, help and docs/configuration.md are
-// derived from it.
+// settings returns all settings in display order. Config, help and docs/configuration.md are derived from it.
 func (c *Config) settings() []setting {
 	return []setting{
 		{"enabled", &c.Enabled, 0, 0, "Repair sessions of a running agent.", "To stop the plugin, the hooks and mend watch without removing them."},
@@ -155,7 +154,7 @@ func (c *Config) settings() []setting {
 	}
 }
 
-// Defaults returns the settings without a file and an environment.
+// Defaults returns the default settings.
 func Defaults() Config {
 	return Config{
 		Enabled: true, Skip: []string{}, MaxRetries: 3, NotificationSeconds: 12, Placeholder: "[user interrupted]", PreflightMs: 1500, LookBackHours: 24,
@@ -169,7 +168,7 @@ func Defaults() Config {
 // HooksValues returns the values of the setting hooks.
 func HooksValues() []string { return slices.Clone(choices["hooks"]) }
 
-// Switches returns the settings that are on by default if hooks is "all".
+// Switches returns the settings that hooks "all" turns on.
 func Switches() []string {
 	return []string{"trimOverflow", "writeGuard", "explainToolErrors", "watchSubagents"}
 }
@@ -238,7 +237,7 @@ func (c *Config) Origin(key string) Origin {
 	return Default
 }
 
-// Text returns the value of a setting as it is shown: lists and objects as JSON.
+// Text formats the value of a setting: lists and objects as JSON.
 func Text(value any) string {
 	switch value.(type) {
 	case bool, int, string:

@@ -152,7 +152,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// allBut returns the settings that differ from the defaults with all hooks but one.
+// allBut returns the settings that differ from the defaults if all hooks but one are on.
 func allBut(setting string) map[string]any {
 	all := map[string]any{"hooks": "all"}
 	for _, name := range Switches() {
@@ -166,7 +166,7 @@ func allBut(setting string) map[string]any {
 	return all
 }
 
-// The keys of oh-my-opencode set the settings of the same meaning, with a note.
+// The keys of oh-my-opencode set the corresponding settings, with a note.
 func TestAliases(t *testing.T) {
 	for _, c := range []struct {
 		name, file string
@@ -235,8 +235,8 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestProblems checks that a key that mend does not know, and a value that it does not allow, are
-// left out, and that the rest of the settings is used.
+// TestProblems checks that unknown keys and invalid values are ignored, and that the rest of the settings is
+// used.
 func TestProblems(t *testing.T) {
 	path := writeFile(t, `{"unheardOf": 1, "maxRetries": "many", "preflightMs": 1, "fallbackModels": ["a/b", 7], "disabled_hooks": 5, "toastSeconds": 7, "autoResume": true, "hooks": "all"}`)
 	env := func(name string) (string, bool) { return "perhaps", name == "MEND_ENABLED" }
@@ -266,7 +266,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A file without settings is the defaults.
+// A file without settings means the defaults.
 func TestLoadEmpty(t *testing.T) {
 	for _, text := range []string{"", "\n \n", "// nothing yet", "/* nothing */\n"} {
 		c, err := Load(writeFile(t, text), func(string) (string, bool) { return "", false }, nil)

@@ -43,7 +43,7 @@ const docsTail = `
 This page is generated from the tables in ` + "`internal/config`" + ` by ` + "`go test ./internal/config -update`" + `.
 `
 
-// TestDocs checks that docs/configuration.md has the present settings.
+// TestDocs checks that docs/configuration.md has the current settings.
 func TestDocs(t *testing.T) {
 	c := Defaults()
 	var page strings.Builder

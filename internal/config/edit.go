@@ -11,14 +11,14 @@ import (
 // An Edit is a change of one setting in the user's file.
 type Edit struct {
 	Path          string
-	Before, After []byte // the file; Before is nil if it does not exist
+	Before, After []byte // the content of the file; Before is nil if it does not exist
 }
 
-// Changed reports whether the file would be another one.
+// Changed reports whether the content changes.
 func (e *Edit) Changed() bool { return !bytes.Equal(e.Before, e.After) }
 
-// PlanEdit plans that the file at path sets the key to the value that text means, or with a nil text that it
-// does not set it. All other bytes of the file stay, comments too. It writes nothing.
+// PlanEdit plans to set the key in the file at path to the value of text, or to remove it if text is nil. All
+// other bytes of the file stay, also comments. It writes nothing.
 func PlanEdit(path, key string, text *string) (e Edit, err error) {
 	e = Edit{Path: path}
 	if e.Before, err = readSettings(path); err != nil {
@@ -44,7 +44,7 @@ func PlanEdit(path, key string, text *string) (e Edit, err error) {
 		return e, nil
 	}
 	data := bytes.Clone(e.Before)
-	if _, err := hujson.Standardize(append(bytes.Clone(data), "\n{}"...)); err == nil { // empty, or comments alone
+	if _, err := hujson.Standardize(append(bytes.Clone(data), "\n{}"...)); err == nil { // empty, or only comments
 		data = append(data, "{}\n"...)
 	}
 	tree, err := hujson.Parse(append(data, '\n')) // it requires a newline after a comment

@@ -20,7 +20,7 @@ import (
 	"mend/internal/ownfile"
 )
 
-// maxFile is the maximum size of a file, in bytes. The time of the parser grows with the square of the nesting.
+// maxFile is the maximum size of a file, in bytes. The parser's time grows with the square of the nesting.
 const maxFile = 64 << 10
 
 // A ProblemError lists the keys and values of the file and the environment that were left out.
@@ -34,9 +34,9 @@ func (e *ProblemError) Error() string {
 	return strings.Join(all, "; ")
 }
 
-// Load reads the file at path, which need not exist, then the environment with lookup,
-// then assignments such as "autoResume=true". The error names the source and the key. If it is a
-// [*ProblemError] the rest of the Config is valid; else the Config is not.
+// Load reads the file at path, which need not exist, then the environment with lookup, then assignments such
+// as "autoResume=true". The error names the source and the key. With a [*ProblemError] the rest of the Config
+// is valid; with any other error the Config is not.
 func Load(path string, lookup func(string) (string, bool), assignments []string) (Config, error) {
 	c := Defaults()
 	if err := c.readFile(path); err != nil {
@@ -79,7 +79,7 @@ func (c *Config) readFile(path string) error {
 	return c.parse(data)
 }
 
-// readSettings returns what the file at path has, nil if there is none.
+// readSettings returns the content of the file at path, nil if it does not exist.
 func readSettings(path string) ([]byte, error) {
 	f, err := ownfile.OpenSettings(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +95,7 @@ func readSettings(path string) ([]byte, error) {
 // parse sets the values in the text of a file.
 func (c *Config) parse(data []byte) error {
 	if _, err := hujson.Standardize(append(bytes.Clone(data), "\n{}"...)); err == nil {
-		return nil // empty, or comments alone
+		return nil // empty, or only comments
 	}
 	standard, err := hujson.Standardize(append(data, '\n')) // it requires a newline after a comment
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *Config) parse(data []byte) error {
 	if err := json.Unmarshal(standard, &members); err != nil {
 		return fmt.Errorf("want one object: %w", err)
 	}
-	c.takeAliases("", members) // a setting of the same meaning takes precedence
+	c.takeAliases("", members) // mend's own setting takes precedence over an alias
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		c.try(func(c *Config) error {
 			k, err := c.find(name)
@@ -120,7 +120,7 @@ func (c *Config) parse(data []byte) error {
 
 // setJSON sets a setting to a JSON value.
 func (c *Config) setJSON(k setting, value jsontext.Value, origin Origin) error {
-	switch v := k.field.(type) { // else the value would be merged into the one before
+	switch v := k.field.(type) { // without this, the value would be merged into the previous one
 	case *[]int:
 		*v = nil
 	case *[]string:
@@ -185,7 +185,7 @@ func listJSON(k setting, text string) jsontext.Value {
 	}
 	data, err := json.Marshal(values)
 	if err != nil {
-		return jsontext.Value(text) // not valid UTF-8: the error comes when it is read
+		return jsontext.Value(text) // not valid UTF-8: reading it returns the error
 	}
 	return data
 }
@@ -236,7 +236,7 @@ func (c *Config) validateModels(k setting, models []string, origin Origin) error
 	return nil
 }
 
-// want says which values the setting allows.
+// want describes the allowed values of the setting.
 func (k setting) want() string {
 	switch k.field.(type) {
 	case *int:
@@ -264,7 +264,7 @@ func (k setting) typeError(got string) error {
 	return fmt.Errorf("key %q: want %s, got %s", k.name, k.want(), got)
 }
 
-// maxName is the maximum length, in bytes, of a name that is compared and shown.
+// maxName is the maximum length, in bytes, of a name that is compared and printed.
 const maxName = 100
 
 // find returns the setting with this name. The error names the nearest one.

@@ -1,5 +1,5 @@
-// Package culprit finds the session that an error came from: by the names in its text, by the requests
-// that break the rule of the error, and by the errors that sessions store.
+// Package culprit finds the session of an error: by the names in its text, by the requests that break the
+// rule of the error, and by the errors that sessions store. Read [Find] first.
 package culprit
 
 import (
@@ -16,9 +16,8 @@ import (
 	"mend/repair"
 )
 
-// Readings recognises an error of a model API or of an agent that a user copied from
-// somewhere: it returns the ways in which the text can be read (see [provider.Readings]), the
-// one that says most first.
+// Readings recognises an error of a model API or of an agent in a text that a user copied: it returns the
+// possible readings of the text (see [provider.Readings]), the most specific first.
 func Readings(agents mend.Agents, text []byte) (readings []repair.APIError) {
 	for _, t := range provider.Readings(string(text)) {
 		e := agents.ParseAPIError([]byte(t))
@@ -30,7 +29,7 @@ func Readings(agents mend.Agents, text []byte) (readings []repair.APIError) {
 	return readings
 }
 
-// detail returns how much a reading of an error says.
+// detail returns how specific a reading of an error is.
 func detail(e repair.APIError) (n int) {
 	for weight, has := range []bool{len(e.Calls) > 0, e.Index >= 0, e.Rule != "", e.Recognised} {
 		if has {
@@ -40,22 +39,21 @@ func detail(e repair.APIError) (n int) {
 	return n
 }
 
-// A Culprit is a session that an API error may have come from.
+// A Culprit is a session that an API error may come from.
 type Culprit struct {
 	Session change.Head // without its messages
 	Match   repair.Match
-	Error   repair.APIError // the reading of the error that fits the session
-	Failed  bool            // its newest answer failed with the error; known only if several sessions fit
+	Error   repair.APIError // the reading of the error that matches the session
+	Failed  bool            // its newest response failed with the error; known only if several sessions match
 	Wrong   string          // why the session is broken, or cannot be examined; "" if it is neither
-	Hidden  bool            // it has what the error is about, which only the provider can judge
+	Hidden  bool            // only the provider can judge it: it has content of the kind that the error is about
 }
 
-// Find returns the sessions that fit an error best (see [repair.Degree]), those of the
-// folder dir first, then the newest. Of several whose request breaks the rule of the error those
-// come first whose newest answer failed with it. If none fits, it returns all that are broken or
-// cannot be examined. readings are of [Readings]. It calls step for each session that
-// it has examined. It reads only. A session is none of these if its agent, or the API that it asks, never shows such
-// an error, unless the text names it.
+// Find returns the sessions that match an error best (see [repair.Degree]): sessions of the folder dir first,
+// then the newest. If several break the rule of the error, sessions whose newest response failed with it come
+// first. If none matches, it returns all sessions that are broken or cannot be examined. It leaves out
+// sessions whose agent or API never shows such an error, unless the text names them. readings are from
+// [Readings]. It calls step for each examined session. It reads only.
 func Find(
 	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, dir string, step func(),
 ) ([]Culprit, error) {
@@ -73,8 +71,7 @@ func Find(
 	return found, nil
 }
 
-// fitting returns the sessions that fit the error best by their names, their requests or their
-// findings.
+// fitting returns the sessions that match the error best by name, request or finding.
 func fitting(
 	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, step func(),
 ) (best []Culprit, err error) {
@@ -95,7 +92,7 @@ func fitting(
 			x.Match.Degree = repair.IsBroken
 		}
 		var m *repair.Case
-		// another one breaks no rule
+		// a session without findings breaks no rule
 		if f.Err == nil && (hidden || f.Busy || f.Severity() != 0 && f.Severity() <= repair.Latent) {
 			if m, err = matcher(ctx, c, f.Session); err != nil {
 				return nil, err
@@ -139,8 +136,8 @@ func mayShow(c *mend.Store, f mend.Finding, e repair.APIError) bool {
 	return (e.Agent == "" || e.Agent == c.ID().Agent) && provider.MayPrint(asked, e.API)
 }
 
-// wrongWith says why a session is broken or cannot be examined, "" if it is neither. With a class
-// it says only what of it is broken, or stops the agent in one way of continuing it.
+// wrongWith returns why a session is broken or cannot be examined, "" if it is neither. With a class it
+// returns only findings of that class, or ones that prevent the agent from continuing in some way.
 func wrongWith(f mend.Finding, class repair.Class) string {
 	if f.Err != nil && class == "" {
 		return "it cannot be examined: " + f.Err.Error()
@@ -154,15 +151,15 @@ func wrongWith(f mend.Finding, class repair.Class) string {
 	return ""
 }
 
-// names are what a copied text may name sessions by.
+// names are the texts in a pasted error that may name sessions.
 type names struct {
 	words map[string]bool
-	text  string // without white space, in lower case
+	text  string // in lower case, without white space
 }
 
 var nameWords = regexp.MustCompile(`[\w-]{12,}(?:\.[\w-]+)*`)
 
-// maxTitled is how much of a text is searched for titles: each is searched for on its own.
+// maxTitled is the number of bytes searched for titles: each title is a separate search.
 const maxTitled = 16 << 10
 
 func newNames(readings []repair.APIError) names {
@@ -170,7 +167,7 @@ func newNames(readings []repair.APIError) names {
 	for _, e := range readings {
 		for _, w := range nameWords.FindAllString(e.Text, -1) {
 			n.words[w] = true
-			for at := strings.LastIndexByte(w, '.'); at >= 0; at = strings.LastIndexByte(w, '.') { // the name of a file
+			for at := strings.LastIndexByte(w, '.'); at >= 0; at = strings.LastIndexByte(w, '.') { // a file name
 				w = w[:at]
 				n.words[w] = true
 			}
@@ -182,7 +179,7 @@ func newNames(readings []repair.APIError) names {
 
 func (n names) hasID(id string) bool { return n.words[id] }
 
-// hasTitle reports whether the text is a title, has it in quotes, or has one of several words.
+// hasTitle reports whether the text is the title, has it in quotes, or contains it if it has several words.
 func (n names) hasTitle(title string) bool {
 	title = strings.TrimSpace(title)
 	short := squeeze(title)
@@ -197,16 +194,15 @@ func (n names) hasTitle(title string) bool {
 	return slices.ContainsFunc(quotes, func(q [2]string) bool { return strings.Contains(n.text, q[0]+short+q[1]) })
 }
 
-// quotes are what a title stands between.
+// quotes are the quotation marks around a title.
 var quotes = [][2]string{{`"`, `"`}, {"“", "”"}, {"„", "“"}, {"«", "»"}}
 
-// minTitle is the least number of letters of a title that is found in a text.
+// minTitle is the minimum number of letters of a title that is searched for.
 const minTitle = 10
 
 func squeeze(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), "") }
 
-// failedFirst returns the culprits, if there are several, with those first whose newest answer
-// failed with the error.
+// failedFirst returns the culprits, those whose newest response failed with the error first.
 func failedFirst(ctx context.Context, c *mend.Store, found []Culprit, readings []repair.APIError) []Culprit {
 	if len(found) < 2 {
 		return found
@@ -220,7 +216,7 @@ func failedFirst(ctx context.Context, c *mend.Store, found []Culprit, readings [
 	return found
 }
 
-// order returns 0 for what comes first.
+// order returns 0 for items to sort first, else 1.
 func order(first bool) int {
 	if first {
 		return 0
@@ -228,7 +224,7 @@ func order(first bool) int {
 	return 1
 }
 
-// failedWith returns the sessions whose newest answer failed with the error.
+// failedWith returns the sessions whose newest response failed with the error.
 func failedWith(
 	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError,
 ) (found []Culprit, err error) {
@@ -247,7 +243,7 @@ func failedWith(
 	return found, nil
 }
 
-// hasFailedWith reports whether the newest answer of the session failed with the error.
+// hasFailedWith reports whether the newest response of the session failed with the error.
 func hasFailedWith(c *mend.Store, m *repair.Case, readings []repair.APIError) bool {
 	stored := m.LastError
 	if len(stored) == 0 {
@@ -257,8 +253,8 @@ func hasFailedWith(c *mend.Store, m *repair.Case, readings []repair.APIError) bo
 	return slices.ContainsFunc(readings, func(e repair.APIError) bool { return provider.SameError(text, e.Text) })
 }
 
-// matcher returns the case of a session if it can tell whether errors came from it. A session
-// that cannot be read has none; the error is the context's.
+// matcher returns the case of a session, to match it with errors; nil if the session cannot be read. The
+// error is the context's.
 func matcher(ctx context.Context, c *mend.Store, head change.Head) (*repair.Case, error) {
 	s, err := c.Case(ctx, head)
 	if err != nil {

@@ -28,15 +28,14 @@ import (
 	"mend/testdata"
 )
 
-// The error that a provider answers a damaged session with finds that session, at its place, and
-// its repair changes what the error is about. Where the error names no place, the session breaks the
-// rule.
+// The provider's error about a damaged session leads to that session and block, and the repair changes the
+// block. If the error names no block, the session breaks the rule.
 func TestCulpritOfEachRule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts no goroutines of its own, and is long")
 	}
 	found := map[string]bool{} // rules
-	tried := map[string]bool{} // rules of providers' settings
+	tried := map[string]bool{} // rules by provider setting
 	t.Run("OpenCode", func(t *testing.T) {
 		store := opencode.UnpackProviders(t)
 		t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1"))
@@ -98,7 +97,7 @@ func writeTranscript(t *testing.T, dir, id string, data []byte) {
 	}
 }
 
-// filled returns what a provider says of a violation, with its place and the id of its call in the static words.
+// filled returns the provider's words for a violation, with the position and the call id filled in.
 func filled(v request.Violation) string {
 	from := 0
 	if strings.Contains(v.Message, ".member.") { // Bedrock counts from 1 there
@@ -114,8 +113,8 @@ func filled(v request.Violation) string {
 	return s
 }
 
-// testCulprit looks for a session by the error that its provider answers its next request with. It
-// returns the rule; "" if the request is not refused by one.
+// testCulprit searches for a session by the provider's error about its next request. It returns the rule; ""
+// if no rule refuses the request.
 func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
 	t.Helper()
 	c, o := openStore(t, a, store)
@@ -136,7 +135,7 @@ func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
 	body, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": filled(v)}})
 	text := fmt.Sprintf("API Error: 400 %s", body)
 	readings := Readings(o.Agents, []byte(text))
-	if readings[0].Rule != v.Rule && v.Rule[0] != 'B' { // Bedrock has some of Anthropic's words
+	if readings[0].Rule != v.Rule && v.Rule[0] != 'B' { // Bedrock shares some of Anthropic's words
 		t.Errorf("%s of %s is read as %q (%s)", v.Message, v.Rule, readings[0].Rule, readings[0].Class)
 		return v.Rule
 	}
@@ -173,8 +172,8 @@ func openStore(t *testing.T, a agent.Agent, store string) (*mend.Store, mend.Opt
 	return c, o
 }
 
-// Whatever an error of the table is about, a session is found whose newest answer failed with it, also
-// where no request shows it; of Claude Code that answer is one of its own.
+// Each text of the table leads to a session whose newest response failed with it, even if no request shows
+// the cause; for Claude Code the response is its own error record.
 func TestCulpritOfEachText(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts no goroutines of its own, and is long")
@@ -215,7 +214,7 @@ func TestCulpritOfEachText(t *testing.T) {
 	}
 }
 
-// testFailed looks for a session whose newest answer failed with a text.
+// testFailed searches for a session whose newest response failed with a text.
 func testFailed(t *testing.T, a agent.Agent, store, id, text string) {
 	t.Helper()
 	c, o := openStore(t, a, store)
@@ -229,8 +228,9 @@ func testFailed(t *testing.T, a agent.Agent, store, id, text string) {
 	}
 }
 
-// Of an error that only the provider can judge, the sessions with such content are found: of an agent and an API that show it, the newest
-// first; first of all those whose content it quotes, and those that failed with it.
+// If only the provider can judge an error, Find returns the sessions with such content, of agents and APIs
+// that show the error, the newest first; before them the session whose content it quotes, and those that
+// failed with it.
 func TestCulpritOfHidden(t *testing.T) {
 	const second, third, quoted = "01a203f4-30b5-7323-b4e5-490f536edf6d", "01a203f4-30b5-7323-b4e5-490f536edf6e", "gAAAsecondc90="
 	root := t.TempDir()

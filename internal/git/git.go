@@ -1,5 +1,6 @@
-// Package git says to which repository a folder belongs. It reads the files of the repository; only for
-// what they do not say by themselves it runs git, and then nothing that the repository's settings name.
+// Package git finds the repository of a folder. It reads the files of the repository, and runs git only for
+// facts that the files do not show, without running any program that the repository's settings name. Read
+// [Find] first.
 package git
 
 import (
@@ -22,11 +23,11 @@ import (
 // A Repository is one work tree of a repository.
 type Repository struct {
 	Worktree string // its top folder
-	Common   string // the folder of what all its work trees share, as .git of the main one
+	Common   string // the folder that all work trees share, such as .git of the main one
 }
 
-// Find returns the repository that a folder is in: the innermost above it. found is false if it is in none.
-// The error says why that is not known.
+// Find returns the innermost repository that contains a folder. found is false if there is none. The error is
+// the reason if that is unknown.
 func Find(folder string) (r Repository, found bool, err error) {
 	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
 		dir, err := gitDir(filepath.Join(at, ".git"))
@@ -42,8 +43,7 @@ func Find(folder string) (r Repository, found bool, err error) {
 	}
 }
 
-// gitDir returns the folder of git that .git is, or that it names; "" if there is none. As for git, a
-// folder is one only if it has a HEAD.
+// gitDir returns the git folder that .git is or names; "" if there is none. Like git, it requires a HEAD.
 func gitDir(dotGit string) (string, error) {
 	info, err := os.Stat(dotGit)
 	switch {
@@ -72,7 +72,7 @@ func gitDir(dotGit string) (string, error) {
 	return dir, nil
 }
 
-// common returns the folder that all work trees share with the one of a folder of git.
+// common returns the folder that a git folder shares with all work trees.
 func common(dir string) string {
 	if line, err := firstLine(filepath.Join(dir, "commondir")); err == nil && line != "" {
 		return below(dir, line)
@@ -87,7 +87,7 @@ func below(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// longestLine is the length in bytes of the longest line that is read of a small file.
+// longestLine is the maximum length in bytes of a line read from a small file.
 const longestLine = 8 << 10
 
 func firstLine(path string) (string, error) {
@@ -96,7 +96,7 @@ func firstLine(path string) (string, error) {
 	return strings.TrimRight(line, "\r"), err
 }
 
-// Origin returns the URL of the remote with the name origin, "" if there is none.
+// Origin returns the URL of the remote named origin, "" if there is none.
 func (r Repository) Origin(ctx context.Context) (string, error) {
 	out, err := r.run(ctx, "remote", "get-url", "origin")
 	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.ExitCode() > 0 {
@@ -105,8 +105,7 @@ func (r Repository) Origin(ctx context.Context) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// Roots returns the hashes of the commits without a parent of the current branch, sorted; none if it
-// has no commit.
+// Roots returns the hashes of the root commits of the current branch, sorted; none if it has no commit.
 func (r Repository) Roots(ctx context.Context) ([]string, error) {
 	out, err := r.run(ctx, "rev-list", "--max-parents=0", "HEAD")
 	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.ExitCode() > 0 {
@@ -117,13 +116,13 @@ func (r Repository) Roots(ctx context.Context) ([]string, error) {
 	return roots, err
 }
 
-// mostHashes is how many commits git is asked for at once.
+// mostHashes is the maximum number of commits in one call of git.
 const mostHashes = 4000
 
 var shortHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{7,64}$`) })
 
-// Commits returns the commits that the repository has of those with these hashes, which may be short: the whole
-// hashes by subject.
+// Commits returns which commits with these hashes, which may be short, the repository has: the full hashes by
+// subject.
 func (r Repository) Commits(ctx context.Context, hashes []string) (map[string][]string, error) {
 	args := []string{"log", "--no-walk", "--ignore-missing", "--format=%H %s"}
 	for _, h := range hashes {
@@ -140,14 +139,14 @@ func (r Repository) Commits(ctx context.Context, hashes []string) (map[string][]
 	return of, err
 }
 
-// deadline is how long git may take for one question.
+// deadline is the time limit of one call of git.
 const deadline = 20 * time.Second
 
-// quiet are the settings that name programs to run, or hosts to ask. They win over those of the
-// repository. What git itself refuses of another user's repository stays refused.
+// quiet disables the settings that name programs to run, or hosts to ask. They take precedence over the
+// repository's settings. If git refuses another user's repository, it still does.
 var quiet = []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull, "-c", "protocol.allow=never", "-c", "core.pager=cat", "--no-pager"}
 
-// run runs git in the work tree and returns what it writes.
+// run runs git in the work tree and returns its output.
 func (r Repository) run(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()

@@ -152,7 +152,7 @@ func (a *attempt) preflight(ctx context.Context) (entry string, err error) {
 
 func preflightRequest(a *attempt) repair.Request {
 	q := a.Question
-	req := repair.Request{Except: a.opt.Disabled, Force: a.Cause == BeforeRequest} // without Force, because the agent may be working in it
+	req := repair.Request{Except: a.opt.Disabled, Force: a.Cause == BeforeRequest} // else the agent may be working in it
 	req.Version = q.Version
 	if q.Named && q.Model != nil { // its provider may differ from the session's
 		req.Model.ProviderID, req.Model.ModelID = q.Model.ProviderID, q.Model.ModelID

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Born returns when the folder at a path was made, the zero time if that is not known, and for a link.
+// Born returns the creation time of the folder at a path, the zero time if it is unknown, and for a link.
 func Born(path string) time.Time {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME|unix.STATX_TYPE, &st)

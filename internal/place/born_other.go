@@ -4,5 +4,5 @@ package place
 
 import "time"
 
-// Born returns the zero time: how this system says when a folder was made is not used.
+// Born returns the zero time: the creation time is not read on this system.
 func Born(string) time.Time { return time.Time{} }

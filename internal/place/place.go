@@ -1,4 +1,5 @@
-// Package place says where a folder that is gone may be now: it was renamed, or moved with what is above it.
+// Package place finds where a missing folder may be now: it was renamed, or moved with a folder above it.
+// Read [Finder.Find] first.
 package place
 
 import (
@@ -20,47 +21,47 @@ import (
 	"mend/internal/userdir"
 )
 
-// SearchTime is how long a [Finder] asks for repositories.
+// SearchTime is how long a [Finder] may search for repositories.
 const SearchTime = 10 * time.Second
 
-// A Search says what is known of a folder that is gone.
+// A Search has the known facts about a missing folder.
 type Search struct {
-	// Here is the folder that the user is in, "" for none.
+	// Here is the user's current folder, "" for none.
 	Here string
-	// Known are folders that agents have worked in.
+	// Known are folders in which agents have worked.
 	Known []string
-	// Same returns how sure it is that a work tree is of the repository that the gone folder was in, 0 for not at
-	// all; nil: that is not known. It is asked once for each work tree.
+	// Same returns how certain it is that a work tree belongs to the repository of the missing folder, 0 if
+	// it does not; nil if unknown. It is called once for each work tree.
 	Same func(ctx context.Context, worktree string) int
 }
 
-// A Candidate is a folder, which exists, in which the content of a gone one may be.
+// A Candidate is an existing folder that may be the missing one.
 type Candidate struct {
 	Path string
 	Same bool // it is in the same repository
-	Here bool // the user is in it
+	Here bool // the user's current folder
 
-	sure   int  // that it is in the same repository, see [Search]
-	linked bool // in a work tree besides the main one
-	name   int  // how far its name is from that of the gone folder
-	far    int  // how many folders lie between both
+	sure   int  // how certain it is that it is the same repository, see [Search]
+	linked bool // in a linked work tree, not the main one
+	name   int  // the edit distance between both names
+	far    int  // the number of folders between both paths
 }
 
-// Candidates are what a search found, best first.
+// Candidates are the results of a search, best first.
 type Candidates struct {
 	All []Candidate
-	cut bool // the search ended before all folders were looked at
+	cut bool // the search ended before it had seen all folders
 }
 
-// mostCandidates is how many candidates are of use to a user.
+// mostCandidates is the maximum number of candidates.
 const mostCandidates = 5
 
-// Certain reports whether the first candidate alone is of the same repository.
+// Certain reports whether only the first candidate is of the same repository.
 func (c Candidates) Certain() bool {
 	return !c.cut && len(c.All) > 0 && c.All[0].Same && (len(c.All) == 1 || !c.All[1].Same)
 }
 
-// Gone reports whether no folder is at a path. If that is not known it returns false.
+// Gone reports whether no folder exists at a path. If that is unknown it returns false.
 func Gone(path string) bool {
 	info, err := os.Stat(path)
 	if err == nil {
@@ -69,13 +70,13 @@ func Gone(path string) bool {
 	return NoFolder(err)
 }
 
-// NoFolder reports whether the error says that no folder can be at a path.
+// NoFolder reports whether the error means that no folder exists at a path.
 func NoFolder(err error) bool {
 	return slices.ContainsFunc([]error{fs.ErrNotExist, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// IsLocal reports whether the path lies in a folder that only this machine is likely
-// to have: the user's home, or one that is at least two levels deep.
+// IsLocal reports whether the path is in a folder that probably only this machine has: the user's home, or
+// one that is at least two levels deep.
 func IsLocal(path string) bool {
 	home, _ := userdir.Home("")
 	for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
@@ -90,26 +91,26 @@ func IsLocal(path string) bool {
 // Beside returns the folders beside a path.
 func Beside(path string) []string { return new(Finder).subfolders(filepath.Dir(path), new(int)) }
 
-// A Finder searches for folders that are gone. It reads each folder once, and asks for repositories for
+// A Finder searches for missing folders. It reads each folder once, and searches for repositories for
 // [SearchTime] after its first search. The zero Finder is ready; its methods may be called concurrently.
 type Finder struct {
 	mu    sync.Mutex
 	until time.Time
-	names map[string][]string // folders in a folder
-	trees map[string]tree     // work trees, by the folders that were looked at
+	names map[string][]string // subfolders by folder
+	trees map[string]tree     // work trees by folder
 }
 
-// A tree is the work tree in which a folder is.
+// A tree is the work tree of a folder.
 type tree struct {
 	top    string // "" for none
 	linked bool
 }
 
-// Find returns the folders in which the content of a gone folder may be, best first: the one that the
-// user is in, if it is beside the gone one, has its name or is of its repository; those of the same repository and
-// name; others of the same repository; those of its name; then those beside it with a similar name in which no agent
-// has worked. The path below what was renamed or moved stays. If its repository is still there, only the names of
-// folders count.
+// Find returns the folders that may be the missing one, best first: the user's current folder, if it is
+// beside the missing one, has its name or is of its repository; folders of the same repository and name;
+// others of the same repository; folders of the same name; then folders beside it with a similar name in
+// which no agent has worked. The path below the renamed or moved folder stays. If the repository still
+// exists, only names count.
 func (f *Finder) Find(ctx context.Context, gone string, s Search) Candidates {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -154,26 +155,26 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// A search collects candidates for one folder.
+// A search collects the candidates for one folder.
 type search struct {
 	Search
 	*Finder
 	ctx    context.Context
 	gone   string
-	roots  []string // the gone folder and those above it that are gone, too
-	inside bool     // the repository that it was in is still there
-	read   int      // how many names of folders were read
+	roots  []string // the missing folder and the missing folders above it
+	inside bool     // its repository still exists
+	read   int      // the number of names read
 	found  []Candidate
 	seen   map[string]bool
-	paths  map[string]bool // of found
-	sure   map[string]int  // what Same says of work trees
+	paths  map[string]bool // paths of found
+	sure   map[string]int  // results of Same by work tree
 }
 
-// maxNames is how many names of folders a search looks at.
+// maxNames is the maximum number of names that a search reads.
 const maxNames = 20_000
 
-// subfolders returns the folders in a folder, without hidden ones, and adds how many names it has to read. Of more
-// than maxNames it returns none.
+// subfolders returns the subfolders of a folder, without hidden ones, and adds the number of names to read.
+// It returns none if there are more than maxNames.
 func (f *Finder) subfolders(dir string, read *int) []string {
 	if *read > maxNames {
 		return nil
@@ -189,7 +190,7 @@ func (f *Finder) subfolders(dir string, read *int) []string {
 	return all
 }
 
-// foldersIn returns the folders in a folder; none if it cannot be read: then it has no candidate.
+// foldersIn returns the subfolders of a folder; none if it cannot be read: then it has no candidates.
 func foldersIn(dir string) (all []string) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -206,7 +207,7 @@ func foldersIn(dir string) (all []string) {
 	return all
 }
 
-// addHere adds the folder that the user is in, or the one above it that is beside the topmost gone one.
+// addHere adds the user's current folder, or the folder above it that is beside the topmost missing one.
 func (g *search) addHere(top string) {
 	if g.Here == "" {
 		return
@@ -232,7 +233,7 @@ func (g *search) isKnown(dir string) bool {
 	})
 }
 
-// addBeside adds the folders beside the topmost gone one, which may have been renamed.
+// addBeside adds the folders beside the topmost missing one, which may have been renamed.
 func (g *search) addBeside(top string) {
 	for _, dir := range g.subfolders(filepath.Dir(top), &g.read) {
 		g.add(dir, isLike(filepath.Base(dir), filepath.Base(top)) && !g.isKnown(dir))
@@ -249,7 +250,7 @@ func (g *search) walk(dir string, depth int) {
 	}
 }
 
-// isLike reports whether two names are so similar that one may be the other's successor.
+// isLike reports whether two names are so similar that one may be a new name of the other.
 func isLike(a, b string) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
 	short, long := a, b
@@ -271,7 +272,7 @@ func (f *Finder) treeOf(dir string) tree {
 	return t
 }
 
-// sureOf returns how sure it is that a work tree is of the repository of the gone folder.
+// sureOf returns how certain it is that a work tree is of the missing folder's repository.
 func (g *search) sureOf(top string) int {
 	n, known := g.sure[top]
 	if !known && top != "" && g.Same != nil && g.ctx.Err() == nil {
@@ -281,7 +282,7 @@ func (g *search) sureOf(top string) int {
 	return n
 }
 
-// add adds a folder, or what is below it in the place of what is gone, if it may be what is looked for.
+// add adds a folder, or the matching path below it, if it is a candidate.
 func (g *search) add(dir string, like bool) {
 	dir = filepath.Clean(dir)
 	if g.seen[dir] {
@@ -317,7 +318,7 @@ func (g *search) add(dir string, like bool) {
 	}
 }
 
-// distance returns how many folders lie between two paths.
+// distance returns the number of folders between two paths.
 func distance(a, b string) int {
 	x, y := strings.Split(a, string(filepath.Separator)), strings.Split(b, string(filepath.Separator))
 	n := 0

@@ -15,7 +15,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// folders makes folders, those that end in .git with a HEAD.
+// folders creates folders, and a HEAD in those whose name ends in .git.
 func folders(t *testing.T, dir string, all ...string) {
 	t.Helper()
 	for _, name := range all {
@@ -30,8 +30,8 @@ func folders(t *testing.T, dir string, all ...string) {
 	}
 }
 
-// TestFind: first the repository of which it is surest, then the same name, then neighbours with a similar one; at
-// most five. Each work tree is asked for once.
+// TestFind: the most certain repository comes first, then the same name, then neighbours with a similar name;
+// at most five. Each work tree is asked about once.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	folders(t, dir, "src/shop/.git", "src/shop/a/b", "work/other/.git", "work/app", "src/app2", "src/zzz", "lib/app", "src/far/app", "src/app-old", "src/appendix")
@@ -71,8 +71,8 @@ func TestFindNeighbours(t *testing.T) {
 	}
 }
 
-// TestFindLarge: a hundred folders are searched for beside 21,000; each is read once, and what the search
-// does not reach makes nothing certain.
+// TestFindLarge searches for a hundred folders beside 21,000: each is read once, and after an incomplete
+// search nothing is certain.
 func TestFindLarge(t *testing.T) {
 	storetest.NeedSample(t)
 	dir := t.TempDir()
@@ -95,14 +95,14 @@ func TestFindLarge(t *testing.T) {
 	}
 }
 
-// TestFindHere: the folder that the user is in comes first, where it may be the gone one.
+// TestFindHere: the user's current folder comes first, if it may be the missing one.
 func TestFindHere(t *testing.T) {
 	dir := t.TempDir()
 	folders(t, dir, "src/renamed/sub", "src/worked", "moved/app", "other/thing")
 	for _, c := range []struct{ here, want string }{
 		{"src/renamed", "src/renamed"},
 		{"src/renamed/sub", "src/renamed"},
-		{"src/worked", "moved/app"}, // the sessions there are of another folder
+		{"src/worked", "moved/app"}, // its sessions belong to another folder
 		{"moved/app", "moved/app"},
 		{"other/thing", "moved/app"},
 	} {
@@ -115,7 +115,7 @@ func TestFindHere(t *testing.T) {
 	}
 }
 
-// TestFindSameName: of the same repository the folder of the same name comes before a work tree.
+// TestFindSameName: within a repository the folder of the same name comes before a work tree.
 func TestFindSameName(t *testing.T) {
 	dir := t.TempDir()
 	folders(t, dir, "src/feature/.git", "moved/app/.git")
@@ -125,8 +125,8 @@ func TestFindSameName(t *testing.T) {
 	}
 }
 
-// TestFindInside: a renamed folder of a repository that is still there is proposed by its own new name, never the
-// repository itself; a folder of another project with a similar name is not.
+// TestFindInside: a renamed folder of a repository that still exists is proposed under its new name, never
+// the repository itself; a folder of another project with a similar name is not proposed.
 func TestFindInside(t *testing.T) {
 	dir := t.TempDir()
 	folders(t, dir, "repo/.git", "repo/web2", "repo/docs", "web-shop")

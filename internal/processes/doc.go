@@ -1,7 +1,7 @@
-// Package processes reads what the system reports of other processes. Only Linux
-// reports most of what is needed here; elsewhere the package has only [Process.Identity].
+// Package processes reads facts about other processes from the system. Only Linux reports most of them; on
+// other systems the package has only [Process.Identity].
 package processes
 
-// A Process is one that ran when it was listed. Its methods return an error that
-// is [fs.ErrNotExist] after it has ended.
+// A Process is a process that ran when it was listed. After it has ended, its methods return an error that is
+// [fs.ErrNotExist].
 type Process int

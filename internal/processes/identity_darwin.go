@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Identity returns what tells the process from all others that had or will have its number.
+// Identity returns a value that no earlier or later process with the same number has.
 func (p Process) Identity() (string, error) {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", int(p))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Identity returns what tells the process from all others that had or will have its number.
+// Identity returns a value that no earlier or later process with the same number has.
 func (p Process) Identity() (string, error) {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(p))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Others lists the processes that this one can see, but for itself.
+// Others lists the processes that this one can see, except itself.
 func Others(ctx context.Context) ([]Process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -35,10 +35,10 @@ func Others(ctx context.Context) ([]Process, error) {
 	return all, ctx.Err()
 }
 
-// Complete reports whether [Others] lists every process of this machine: it does not in a container,
-// nor where the system hides those of other users.
+// Complete reports whether [Others] lists every process of this machine: not in a container, nor if the
+// system hides other users' processes.
 func Complete() bool {
-	const first = "pid:[4026531836]" // the namespace of the machine itself
+	const first = "pid:[4026531836]" // the machine's own namespace
 	space, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil || space != first {
 		return false
@@ -51,7 +51,7 @@ func (p Process) path(name string) string {
 	return filepath.Join("/proc", strconv.Itoa(int(p)), name)
 }
 
-// Path is where this process finds what p calls by the given name.
+// Path returns the path under which this process finds the file that p knows by the given name.
 func (p Process) Path(name string) string {
 	if filepath.IsAbs(name) {
 		return p.path("root") + name
@@ -71,7 +71,7 @@ func (p Process) User() (uint32, error) {
 // Program returns the name of the executable.
 func (p Process) Program() (string, error) {
 	exe, err := os.Readlink(p.path("exe"))
-	// An executable that was replaced since, by an update, has a note behind it.
+	// The path of an executable that an update has replaced ends with a note.
 	return filepath.Base(strings.TrimSuffix(exe, " (deleted)")), ended(err)
 }
 
@@ -93,8 +93,7 @@ func (p Process) Environment() (func(name string) string, error) {
 	}, nil
 }
 
-// Name returns the name that the process has given itself, or else that of its program: 15
-// bytes of it.
+// Name returns the name that the process has given itself, or else its program's: at most 15 bytes.
 func (p Process) Name() (string, error) {
 	b, err := os.ReadFile(p.path("comm"))
 	return strings.TrimSuffix(string(b), "\n"), ended(err)
@@ -112,16 +111,16 @@ func (p Process) Dir() (string, error) {
 	return dir, ended(err)
 }
 
-// Parent returns the process that started the process, or that took it over.
+// Parent returns the process that started the process, or that adopted it.
 func (p Process) Parent() (int, error) {
 	n, err := p.stat(4)
 	return int(n), err
 }
 
-// StartTicks returns when the process was started, in ticks since the machine was.
+// StartTicks returns when the process was started, in ticks since the boot.
 func (p Process) StartTicks() (int64, error) { return p.stat(22) }
 
-// Identity returns what tells the process from all others that had or will have its number.
+// Identity returns a value that no earlier or later process with the same number has.
 func (p Process) Identity() (string, error) {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -131,13 +130,13 @@ func (p Process) Identity() (string, error) {
 	return fmt.Sprintf("%s %d", bytes.TrimSpace(boot), ticks), err
 }
 
-// stat returns a number of what the system reports, counted from 1.
+// stat returns a numeric field of the process's status, counted from 1.
 func (p Process) stat(field int) (int64, error) {
 	b, err := os.ReadFile(p.path("stat"))
 	if err != nil {
 		return 0, ended(err)
 	}
-	// The second field is the name of the program, in parentheses; it may hold some.
+	// The second field is the name of the program in parentheses, which may contain parentheses.
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
 	if len(fields) <= field-3 {
 		return 0, fmt.Errorf("%s has %d fields", p.path("stat"), len(fields)+2)
@@ -164,8 +163,8 @@ func (p Process) Started() (time.Time, error) {
 	return time.Now().Add(-age), nil
 }
 
-// Locking lists the processes that hold a POSIX lock on a byte of the file with that
-// inode, or a lock of the whole file; 0 stands for those that the system does not name.
+// Locking lists the processes that hold a POSIX lock on a byte of the file with that inode, or a lock of the
+// whole file; 0 for processes that the system does not name.
 func Locking(ino uint64, at int64) ([]Process, error) {
 	b, err := os.ReadFile("/proc/locks")
 	if err != nil {
@@ -176,7 +175,7 @@ func Locking(ino uint64, at int64) ([]Process, error) {
 		// 1: POSIX  ADVISORY  READ 1234 fd:01:5678 128 128
 		f := strings.Fields(line)
 		if len(f) != 8 {
-			continue // what waits for a lock has an arrow more
+			continue // a waiting lock has an additional arrow
 		}
 		_, inode, _ := strings.Cut(f[5][strings.IndexByte(f[5], ':')+1:], ":")
 		if inode != strconv.FormatUint(ino, 10) {
@@ -196,7 +195,7 @@ func Locking(ino uint64, at int64) ([]Process, error) {
 	return all, nil
 }
 
-// ended makes all errors about a process that has ended the same.
+// ended returns the same error for all errors about an ended process.
 func ended(err error) error {
 	if errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)

@@ -8,7 +8,7 @@ import (
 	"mend/change"
 )
 
-// image returns what stands for a record: a JSON text, or the columns of a row.
+// image returns the redacted content of a record: a JSON text, or the columns of a row.
 func (r *redactor) image(ref change.Ref, i *change.Image, zero int64) string {
 	if i == nil {
 		return ""
@@ -31,7 +31,7 @@ func (r *redactor) image(ref change.Ref, i *change.Image, zero int64) string {
 	return out.String()
 }
 
-// column returns what stands for the value of a column.
+// column returns the redacted value of a column.
 func (r *redactor) column(c change.Col, zero int64) string {
 	if n, ok := c.Int(); ok {
 		if !r.keep && n >= earliest && zero > 0 {
@@ -70,12 +70,12 @@ func jsonTexts(ref change.Ref, i *change.Image) [][]byte {
 	return [][]byte{row.Data}
 }
 
-// idFields are the fields that have an id, with its kind.
+// idFields are the fields that contain ids, with the kind of id.
 var idFields = map[string]string{
 	"id": "prt", "sessionID": "ses", "messageID": "msg", "parentID": "msg", "projectID": "project", "callID": "call", "partID": "prt",
 }
 
-// addIDsIn adds the ids in a JSON text: what the fields of idFields have, outside of free fields.
+// addIDsIn adds the ids in a JSON text: the values of idFields, outside of free fields.
 func (r *redactor) addIDsIn(text []byte) {
 	in := newDecoder(text)
 	for {

@@ -12,28 +12,28 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// freeFields are the fields whose content has whatever names the user, a tool or a provider chose.
+// freeFields are the fields whose content has names chosen by the user, a tool or a provider.
 var freeFields = []string{"input", "metadata", "raw", "structured", "responseHeaders", "env", "variables", "options"}
 
 // wordFields are the fields whose values are of a fixed list.
 var wordFields = []string{"type", "role", "status", "finish", "reason", "name", "mime", "mode", "agent", "variant"}
 
-// agents are OpenCode's own agents; others are named by the user.
+// agents are OpenCode's built-in agents; users name the others.
 var agents = []string{"build", "plan", "general", "explore", "title", "summary", "compaction"}
 
-// tools are the own tools of OpenCode and of Claude Code in lower case; others come from the user's servers and
-// plugins.
+// tools are the built-in tools of OpenCode and, in lower case, of Claude Code; others come from the user's
+// servers and plugins.
 var tools = []string{
 	"bash", "read", "edit", "write", "grep", "glob", "list", "task", "todowrite", "todoread", "webfetch", "websearch", "codesearch", "patch",
 	"multiedit", "apply_patch", "invalid", "question", "skill", "batch", "lsp", "lsp_diagnostics", "lsp_hover",
 }
 
-// publicModels are providers whose ids of models are public. At others a user names them.
+// publicModels are providers whose model ids are public. For other providers a user names them.
 var publicModels = lazyRegexp(`^(anthropic|openai|google|xai|mistral|deepseek|groq|opencode|github-copilot)/[a-z0-9.:-]{1,60}$`)
 
 var versionForm = lazyRegexp(`^\d{1,4}\.\d{1,4}\.\d{1,6}$`)
 
-// model returns what stands for a model and its provider.
+// model returns the redacted name of a model and its provider.
 func (r *redactor) model(provider, model string) string {
 	name := provider + "/" + model
 	if r.keep || publicModels().MatchString(name) {
@@ -42,7 +42,7 @@ func (r *redactor) model(provider, model string) string {
 	return r.name("model", name)
 }
 
-// tool returns what stands for the name of a tool.
+// tool returns the redacted name of a tool.
 func (r *redactor) tool(name string) string {
 	if slices.Contains(tools, strings.ToLower(name)) || name == "" {
 		return name
@@ -50,7 +50,7 @@ func (r *redactor) tool(name string) string {
 	return r.name("tool", name)
 }
 
-// A jsonWalker copies a JSON text with every value replaced that may be personal, a value on each line.
+// A jsonWalker copies a JSON text, one value per line, and replaces every value that may be personal.
 type jsonWalker struct {
 	*redactor
 	in   *jsontext.Decoder
@@ -58,8 +58,7 @@ type jsonWalker struct {
 	zero int64 // times are shown as milliseconds after this one
 }
 
-// json returns a JSON text with what may be personal replaced, indented. It returns a description if the
-// text is no JSON object.
+// json returns a redacted, indented JSON text. It returns a description if the text is not a JSON object.
 func (r *redactor) json(text []byte, zero int64) string {
 	if len(text) == 0 {
 		return "‹no bytes›"
@@ -86,8 +85,8 @@ func newDecoder(text []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// value copies the next value. field is the field that has it; free says that it is below a field with
-// free content.
+// value copies the next value. field is the name of its field; free means that it is below a field with free
+// content.
 func (w *jsonWalker) value(field string, free bool, depth int) error {
 	switch kind := w.in.PeekKind(); kind {
 	case '{', '[':
@@ -117,7 +116,7 @@ func (w *jsonWalker) value(field string, free bool, depth int) error {
 // maxMembers is how many members or elements of one value are shown.
 const maxMembers = 200
 
-// composite copies an object or an array. Of a long one it counts the rest.
+// composite copies an object or an array. It counts the rest of a long one.
 func (w *jsonWalker) composite(field string, free bool, depth int) error {
 	open, err := w.in.ReadToken()
 	if err != nil {
@@ -182,7 +181,7 @@ func (w *jsonWalker) skipRest(isObject bool) (left int, err error) {
 	return left, err
 }
 
-// maxIndent bounds the white space of a deep text.
+// maxIndent limits the indentation of deeply nested text.
 const maxIndent = 20
 
 func (w *jsonWalker) newline(depth int) {
@@ -194,7 +193,7 @@ func (w *jsonWalker) writeString(s string) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string can be encoded
+	_ = enc.Encode(s) // a string can always be encoded
 	w.out.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
@@ -205,7 +204,7 @@ func (w *jsonWalker) fieldName(name string, free bool) string {
 	return w.name("field", name)
 }
 
-// stringValue returns what stands for a string in a field.
+// stringValue returns the redacted string of a field.
 func (w *jsonWalker) stringValue(field, s string, free bool) string {
 	id, isID := w.ids[s]
 	switch {
@@ -228,11 +227,10 @@ func (w *jsonWalker) stringValue(field, s string, free bool) string {
 	return w.text(s)
 }
 
-// earliest is the first time that a number is taken for: milliseconds since 1970, in 2001.
+// earliest is the smallest number that counts as a time: milliseconds since 1970, in 2001.
 const earliest = 1e12
 
-// number returns what stands for a number: a time as the distance to the session's start, a count as it
-// is.
+// number returns the redacted number: a time as the distance to the session's start, a count unchanged.
 func (w *jsonWalker) number(token jsontext.Token, free bool) string {
 	text := token.String()
 	if w.keep {

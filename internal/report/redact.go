@@ -15,12 +15,12 @@ import (
 	"mend/repair"
 )
 
-// A redactor replaces what a user or a model wrote, and every id. Equal texts get the same number, so
-// that a reader sees which are equal. With keep it replaces nothing.
+// A redactor replaces every id and everything that a user or a model wrote. Equal texts get the same number,
+// so that a reader can compare them. With keep it replaces nothing.
 type redactor struct {
 	keep  bool
 	ids   map[string]string // the replacement of each id
-	seen  map[string]string // ids that are not numbered yet, with their kind
+	seen  map[string]string // ids without a number so far, with their kind
 	texts map[string]int    // the number of each text
 	names map[string]int    // the number of each name: of a tool, a model, a field
 }
@@ -58,7 +58,7 @@ func (r *redactor) numberIDs() {
 	}
 }
 
-// id returns what stands for an id.
+// id returns the redacted id.
 func (r *redactor) id(id string) string {
 	if r.keep || id == "" {
 		return id
@@ -69,7 +69,7 @@ func (r *redactor) id(id string) string {
 	return r.name("id", id)
 }
 
-// ref returns what stands for the name of a record.
+// ref returns the redacted name of a record.
 func (r *redactor) ref(ref change.Ref) string {
 	if r.keep {
 		return ref.String()
@@ -96,7 +96,7 @@ func (r *redactor) name(kind, name string) string {
 	return fmt.Sprintf("%s_%d", kind, r.names[kind+"\x00"+name])
 }
 
-// word returns a word of a fixed list as it is, and a numbered name for any other one.
+// word returns a word of a fixed list unchanged, and a numbered name for any other word.
 func (r *redactor) word(kind, word string) string {
 	if isKnownValue(word) {
 		return word
@@ -104,10 +104,10 @@ func (r *redactor) word(kind, word string) string {
 	return r.name(kind, word)
 }
 
-// longestText is how much of a text is shown if it is not replaced.
+// longestText is the number of characters shown of a text that is not replaced.
 const longestText = 4000
 
-// text returns what stands for a text: its number, length and form.
+// text returns the redacted text: its number, length and form.
 func (r *redactor) text(s string) string {
 	switch {
 	case r.keep && len(s) > longestText:
@@ -155,8 +155,8 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// vocabulary has the words of mend's own sentences and of the names of fields and types.
-// TestVocabulary writes words.txt from the source.
+// vocabulary has the words of mend's own sentences and of the names of fields and types. TestVocabulary
+// generates words.txt from the source.
 var vocabulary = sync.OnceValue(func() map[string]bool {
 	words := map[string]bool{}
 	for word := range strings.FieldsSeq(wordList) {
@@ -168,7 +168,7 @@ var vocabulary = sync.OnceValue(func() map[string]bool {
 //go:embed words.txt
 var wordList string
 
-// isKnown reports whether a word is of mend's own, or a number of at most six digits.
+// isKnown reports whether a word is mend's own, or a number of at most six digits.
 func isKnown(word string) bool {
 	if strings.Trim(word, "0123456789") == "" {
 		return len(word) <= 6
@@ -176,8 +176,7 @@ func isKnown(word string) bool {
 	return vocabulary()[strings.ToLower(word)]
 }
 
-// isKnownValue reports whether all words of a value are known. A path or a sentence has none of these
-// forms.
+// isKnownValue reports whether all words of a value are known. A path or a sentence does not have this form.
 func isKnownValue(s string) bool {
 	if len(s) > 40 || !valueForm().MatchString(s) {
 		return false
@@ -190,7 +189,7 @@ func isKnownValue(s string) bool {
 	return true
 }
 
-// The forms of texts. They are compiled when the first page is made, not at every start of mend.
+// The forms of texts, compiled when the first page is made instead of at every start of mend.
 var (
 	valueForm    = lazyRegexp(`^[A-Za-z][A-Za-z0-9]*([-_/+.][A-Za-z0-9]+){0,3}$`)
 	wordForm     = lazyRegexp(`[\p{L}\p{N}]+`)
@@ -205,8 +204,7 @@ func lazyRegexp(pattern string) func() *regexp.Regexp {
 
 const hidden = "‹…›"
 
-// sentence returns a sentence of mend or of a provider with everything replaced that is not of its own
-// words: what is quoted, ids, and unknown words.
+// sentence returns a sentence of mend or of a provider, with quoted text, ids and unknown words replaced.
 func (r *redactor) sentence(s string) string {
 	if r.keep {
 		return s
@@ -233,7 +231,7 @@ func (r *redactor) sentence(s string) string {
 			out.WriteString(hideUnknown(word))
 		}
 		at = from + len(word)
-		for at < to { // the dots that end a sentence
+		for at < to { // dots at the end of a sentence
 			out.WriteByte(s[at])
 			at++
 		}
@@ -250,5 +248,5 @@ func hideUnknown(s string) string {
 	})
 }
 
-// collapse joins neighbouring replacements, so that nothing shows how many words there were.
+// collapse joins neighbouring replacements, so that the number of words does not show.
 func collapse(s string) string { return repeatedForm().ReplaceAllLiteralString(s, hidden) }

@@ -1,12 +1,12 @@
-// Package report writes a page of HTML about one session: the request that the agent sends next, what is
-// wrong with it, and what a repair changes. It is made to be sent to the people who maintain the agent, so
-// it has the structure of the session, but texts, titles, paths, commands, names and ids are replaced unless
-// [Source.WithText] is set.
+// Package report writes a page of HTML about one session: the next request, the findings, and the changes of
+// a repair. It is made for the maintainers of the agent, so it shows the structure of the session, but texts,
+// titles, paths, commands, names and ids are replaced unless [Source.WithText] is set.
 //
-// What is kept is listed, not what is replaced: numbers, the types and fields of OpenCode's records, the
-// names of its own tools and agents, and the words of mend's own sentences (words.txt).
+// A list names what is kept; everything else is replaced: kept are numbers, the types and fields of
+// OpenCode's records, the names of its own tools and agents, and the words of mend's own sentences
+// (words.txt).
 //
-// The page loads nothing and has no script.
+// The page loads nothing and has no script. Read [Write] first.
 package report
 
 import (
@@ -26,44 +26,44 @@ import (
 	"mend/repair"
 )
 
-// A Source is what a page is made from.
+// A Source has the content of a page.
 type Source struct {
 	WithText bool // replace nothing
 
 	Program string // the version of mend and the system
-	Agent   string // the agent and the version that is diagnosed for
+	Agent   string // the agent and the diagnosed version
 	Layout  string // of the store
 
 	Head       change.Head
-	Request    *request.Request // the next one; nil if it is not known
-	NoRequest  string           // why it is not known
-	Provider   string           // the API that is asked
-	Turn       string           // how its errors number turns: a format with one number
-	Block      string           // how they number the blocks of a turn
+	Request    *request.Request // the next request; nil if unknown
+	NoRequest  string           // why the request is unknown
+	Provider   string           // the API of the request
+	Turn       string           // a format with one number: the path of a turn in its errors
+	Block      string           // the path of a block in its errors
 	Violations []request.Violation
 	Thinking   bool
-	Diagnoses  []repair.Diagnosis // what is wrong now
+	Diagnoses  []repair.Diagnosis // of the present session
 
 	Fix Fix
 }
 
-// A Fix is a planned repair, or one that was made.
+// A Fix is a planned or a past repair.
 type Fix struct {
 	Planned bool
-	State   string             // of a repair that was made
-	Error   string             // the provider's error that led to it
+	State   string             // of a past repair
+	Error   string             // the provider's error that caused it
 	Fixed   []repair.Diagnosis // by a planned repair
-	Causes  []string           // of a repair that was made: what was wrong, and the fix
+	Causes  []string           // of a past repair: the findings and their fix
 	Ops     []change.Op
-	Lost    bool // the bytes were removed from the journal
-	// Remaining is what is wrong after a planned repair.
+	Lost    bool // the journal no longer has the bytes
+	// Remaining has the findings after a planned repair.
 	Remaining []repair.Diagnosis
-	Proof     []string // what was checked, as sentences
+	Proof     []string // the checks, as sentences
 }
 
-// The limits of a page. What is left out is counted on it.
+// The limits of a page. It shows how much is left out.
 const (
-	maxTurns     = 400 // of a request; of a longer one those near violations, and the ends
+	maxTurns     = 400 // of a request; of a longer one it shows turns near violations, and the ends
 	nearTurns    = 3
 	maxOps       = 100
 	maxDiffLines = 300
@@ -72,8 +72,8 @@ const (
 //go:embed page.css
 var style string
 
-// Write writes the page. Characters that are not printable are written as escapes such as \u001b,
-// since the page may be shown on a terminal, and since they may turn the direction of its text.
+// Write writes the page. Non-printable characters are written as escapes such as \u001b, because the page may
+// be shown on a terminal, and because they may change the direction of its text.
 func Write(w io.Writer, s Source) error {
 	r := newRedactor(s.WithText)
 	collectIDs(r, s)
@@ -124,7 +124,7 @@ func (r *redactor) page(s Source) g.Node {
 	))
 }
 
-// summary returns what is wrong and what helps, in one line.
+// summary returns the problem and its solution in one line.
 func (r *redactor) summary(s Source) string {
 	text := "Nothing is broken"
 	for _, severity := range []repair.Severity{repair.Broken, repair.Latent, repair.Lost} {
@@ -155,7 +155,7 @@ func (r *redactor) summary(s Source) string {
 	return text + "."
 }
 
-// facts returns the list of what the page is about.
+// facts returns the list of facts about the session.
 func (r *redactor) facts(s Source) g.Node {
 	model := ""
 	if s.Request != nil {
@@ -179,7 +179,7 @@ func (r *redactor) facts(s Source) g.Node {
 	}))
 }
 
-// collectIDs collects the ids of everything that the page names, so that they can be numbered.
+// collectIDs collects all ids of the page, so that they can be numbered.
 func collectIDs(r *redactor, s Source) {
 	r.addRef(s.Head.Ref)
 	r.addID("ses", s.Head.ID)
@@ -211,7 +211,7 @@ func collectIDs(r *redactor, s Source) {
 	r.numberIDs()
 }
 
-// request returns the picture of the request, and its turns.
+// request returns the turns of the request.
 func (r *redactor) request(s Source) g.Node {
 	if s.Request == nil {
 		return h.P(g.Text("It is not known: " + r.sentence(s.NoRequest)))
@@ -275,7 +275,7 @@ func (r *redactor) turn(s Source, n int, t request.Turn, byPlace map[[2]int][]re
 	return h.Div(h.Class(broken("turn "+role, whole)), h.Div(h.Span(h.Class("role"), g.Textf(s.Turn, n)), g.Text(" "+role)), blocks, r.violations(whole))
 }
 
-// broken returns the class of an element, of which something is wrong where there are violations.
+// broken returns the class of an element, extended if it has violations.
 func broken(class string, wrong []request.Violation) string {
 	if len(wrong) > 0 {
 		class += " broken"
@@ -283,7 +283,7 @@ func broken(class string, wrong []request.Violation) string {
 	return class
 }
 
-// width returns the width of the bar of a block: by the number of the size's digits.
+// width returns the width of the bar of a block, from the number of digits of its size.
 func width(size int) int {
 	w := 2
 	for ; size > 0; size /= 4 {
@@ -344,7 +344,7 @@ func (r *redactor) block(b *request.Block) string {
 	}
 }
 
-// input returns what stands for the input of a tool call.
+// input returns the redacted input of a tool call.
 func (r *redactor) input(text []byte) string {
 	w := jsonWalker{redactor: r, in: newDecoder(text)}
 	if err := w.value("", true, 0); err != nil {
@@ -353,7 +353,7 @@ func (r *redactor) input(text []byte) string {
 	return w.out.String()
 }
 
-// maxLineText is how much of a block is shown in the timeline.
+// maxLineText is the number of characters of a block that its line shows.
 const maxLineText = 600
 
 func (r *redactor) oneLine(s string) string {
@@ -387,7 +387,7 @@ func (r *redactor) findings(all []repair.Diagnosis) g.Node {
 	})
 }
 
-// fix returns what the repair fixes, and what it changes.
+// fix returns the fixed findings and the changes of the repair.
 func (r *redactor) fix(s Source) g.Node {
 	f := s.Fix
 	all := g.Group{
@@ -408,7 +408,7 @@ func (r *redactor) fix(s Source) g.Node {
 	return all
 }
 
-// op returns a change and its diff, in which times are relative to zero.
+// op returns a change with its diff, in which times are relative to zero.
 func (r *redactor) op(o change.Op, zero int64) g.Node {
 	var lines g.Group
 	if o.Ref.Kind != change.KindFolder && o.Ref.Kind != change.KindFile {

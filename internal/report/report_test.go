@@ -14,7 +14,7 @@ import (
 	"mend/repair"
 )
 
-// TestSentence checks what is left of sentences.
+// TestSentence checks redacted sentences.
 func TestSentence(t *testing.T) {
 	r := newRedactor(false)
 	r.addID("msg", "msg_abc123")
@@ -42,7 +42,7 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// TestJSON checks what is left of a record.
+// TestJSON checks redacted records.
 func TestJSON(t *testing.T) {
 	const zero = 1_700_000_000_000
 	for _, row := range []struct{ in, want string }{
@@ -73,7 +73,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestLongJSON: of a long value only the first members are shown, and what follows it is shown.
+// TestLongJSON: of a long value only the first members are shown; the values after it are shown.
 func TestLongJSON(t *testing.T) {
 	object := "{" + strings.Repeat(`"a":[1],`, 5000) + `"a":1}`
 	for _, row := range []struct{ in, want string }{
@@ -87,7 +87,7 @@ func TestLongJSON(t *testing.T) {
 	}
 }
 
-// TestWrite checks the limits of a page, and that nothing is taken for markup.
+// TestWrite checks the limits of a page, and that no text becomes markup.
 func TestWrite(t *testing.T) {
 	const markup = "\x1b]52;c;x\a\u202e\u009b\r</pre><script>alert(1)</script>"
 	req := &request.Request{Model: request.Model{ProviderID: "acme", ModelID: markup}}

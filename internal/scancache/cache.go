@@ -1,15 +1,14 @@
-// Package scancache keeps what the last scan of a store found, so that the next scan
-// reads only the sessions that have changed.
+// Package scancache caches the results of the last scan of a store, so that the next scan reads only the
+// sessions that have changed.
 //
-// A cache may be lost at any time, and no repair relies on it. A file that is damaged,
-// too large or of another format counts as empty, and is replaced by the next scan.
+// A cache may be lost at any time, and no repair relies on it. A file that is damaged, too large or of
+// another format counts as empty, and the next scan replaces it.
 //
 // # File
 //
-// There is one file for each store, a sequence of blocks: the length and the CRC-32 (IEEE) of what
-// follows, both 4 bytes, little-endian, and a value of encoding/gob. The first block is a [File].
-// Each further one is the id of a session that is forgotten: it is appended before the session is
-// changed.
+// There is one file per store, a sequence of blocks: the length and the CRC-32 (IEEE) of the rest, both 4
+// bytes, little-endian, and a value of encoding/gob. The first block is a [File]. Each further block is the
+// id of a forgotten session: it is appended before mend changes that session.
 package scancache
 
 import (
@@ -32,34 +31,34 @@ import (
 	"mend/repair"
 )
 
-// A File is what is kept of a store. The texts that identify something hold the build of mend, too.
+// A File is the cache of a store. The texts that identify something include the build of mend.
 type File struct {
-	Written  time.Time // no result was found later
-	Summary  *Summary  // of the last whole scan; nil if there is none, or if mend changed the store since
+	Written  time.Time // no result is newer
+	Summary  *Summary  // of the last complete scan; nil if there is none, or if mend changed the store since
 	Sessions []*Session
 
 	State string // identifies the state of the store in which Sessions are all; "" if that is not known
-	Sound string // identifies the state in which the whole file of the store was not damaged
+	Sound string // identifies the state in which the store's whole file was sound
 
 	forgotten map[string]int // how often a session was forgotten, by its id
 }
 
-// A Session is a session and what was found in it.
+// A Session is a session with its result.
 type Session struct {
 	Head change.Head
 	Result
 }
 
-// A Result is what was found in a session. It is valid for an equal Stamp and equal Settings, before
-// the time Until, and if the session is not busy.
+// A Result has the diagnoses of a session. It is valid for an equal Stamp and equal Settings, before the time
+// Until, and if the session is not busy.
 type Result struct {
 	Stamp    string // of the records; "" for a result that is not kept
-	Settings string // identifies all else that was found depends on
+	Settings string // identifies everything else that the result depends on
 	Until    int64  // milliseconds since 1970; 0 for no end
 
 	Unfinished bool   // the agent may have been working in it
-	Thinking   bool   // diagnosed for a model that is asked to think
-	Provider   string // that the session was diagnosed for
+	Thinking   bool   // diagnosed with thinking on
+	Provider   string // the session was diagnosed for it
 	Diagnoses  []repair.Diagnosis
 }
 
@@ -99,8 +98,7 @@ func (f *File) Merge(some []*Session) {
 	}
 }
 
-// Forgotten returns the number of times that mend was about to change the session since the file was
-// written.
+// Forgotten returns how often mend was about to change the session since the file was written.
 func (f *File) Forgotten(id string) int { return f.forgotten[id] }
 
 // A Cache is the cache file of one store.
@@ -109,9 +107,9 @@ type Cache struct {
 	warn func(string)
 }
 
-// New returns the cache in folder dir of the store of that kind at root. With an empty
-// dir there is no file, and nothing is kept. warn, if not nil, is called with a
-// sentence for the user when the file or the folder is not safe to use.
+// New returns the cache in folder dir of the store of that kind at root. With an empty dir there is no file,
+// and nothing is cached. warn, if not nil, is called with a sentence for the user when the file or the folder
+// is not safe to use.
 func New(dir, kind, root string, warn func(string)) *Cache {
 	if dir == "" {
 		return &Cache{}
@@ -120,8 +118,8 @@ func New(dir, kind, root string, warn func(string)) *Cache {
 	return &Cache{filepath.Join(dir, fmt.Sprintf("scan-%x", sum[:8])), warn}
 }
 
-// Forget drops what is known of the session and of the store as a whole. It is
-// called before the session's records are changed.
+// Forget drops the results of the session and the summary of the store. It is called before the session's
+// records are changed.
 func (c *Cache) Forget(id string) {
 	if c.path == "" {
 		return
@@ -139,11 +137,11 @@ func (c *Cache) Forget(id string) {
 	}
 }
 
-// maxSize bounds the file, in bytes. A session takes some 300.
+// maxSize limits the file, in bytes. A session takes some 300.
 const maxSize = 32 << 20
 
-// Load returns what the file holds, nothing if it cannot be used. If the clock was set back since,
-// only the summary is left: what was found may be true only later.
+// Load returns the content of the file, an empty File if it cannot be used. If the clock was set back since,
+// only the summary is kept: a result may be valid only later.
 func (c *Cache) Load(now time.Time) *File {
 	held, err := c.read()
 	switch {
@@ -179,8 +177,7 @@ func (c *Cache) read() (*File, error) {
 	return held, err
 }
 
-// Save replaces the file. An error is not reported, since all that it costs is time: the next scan
-// reads more.
+// Save replaces the file. An error is not reported: it only makes the next scan slower.
 func (c *Cache) Save(held *File) {
 	if c.path == "" {
 		return
@@ -218,7 +215,7 @@ func appendBlock(data []byte, v any) ([]byte, error) {
 	return append(data, block.Bytes()...), err
 }
 
-// cutBlock reads the first block of data into v, and returns what follows the block.
+// cutBlock reads the first block of data into v, and returns the remaining data.
 func cutBlock(data []byte, v any) (rest []byte, err error) {
 	const header = 8
 	if len(data) < header {
@@ -231,8 +228,7 @@ func cutBlock(data []byte, v any) (rest []byte, err error) {
 	return data[n:], gob.NewDecoder(bytes.NewReader(data[:n])).Decode(v)
 }
 
-// decode returns what the bytes of a file hold, or an error if they are not all that
-// was written.
+// decode returns the content of a file, or an error if the bytes are incomplete or changed.
 func decode(data []byte) (*File, error) {
 	f := &File{}
 	rest, err := cutBlock(data, f)
@@ -245,7 +241,7 @@ func decode(data []byte) (*File, error) {
 			f.forgotten[id]++
 		}
 	}
-	if len(f.forgotten) > 0 { // nothing is known of these, and of the store as a whole
+	if len(f.forgotten) > 0 { // there is no result of these sessions, and no summary
 		f.Summary, f.State = nil, ""
 	}
 	for _, s := range f.Sessions {

@@ -17,7 +17,7 @@ import (
 	"mend/repair"
 )
 
-// fill sets every exported field of v to something else.
+// fill sets every exported field of v to another value.
 func fill(t *testing.T, v reflect.Value, n *int) {
 	t.Helper()
 	*n++
@@ -92,7 +92,7 @@ func TestSave(t *testing.T) {
 
 func TestForget(t *testing.T) {
 	c, f := newCache(t), filled(t)
-	c.Forget("1") // there is nothing
+	c.Forget("1") // there is no file
 	c.Save(f)
 	c.Forget("another")
 	f.Summary, f.State, f.forgotten = nil, "", map[string]int{"another": 1}
@@ -118,7 +118,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// A file that cannot be used is empty, and nothing is written where a link leads.
+// A file that cannot be used counts as empty, and nothing is written through a link.
 func TestUnusableFile(t *testing.T) {
 	rows := map[string]func(path string) error{
 		"missing":         os.Remove,
@@ -144,7 +144,7 @@ func TestUnusableFile(t *testing.T) {
 		if err := spoil(c.path); err != nil {
 			t.Fatal(err)
 		}
-		victim, _ := os.ReadFile(c.path + ".victim") // only where there is one
+		victim, _ := os.ReadFile(c.path + ".victim") // exists only in some cases
 		wantLoad(t, name, c, &File{})
 		c.Forget("1")
 		var warnings []string
@@ -161,7 +161,7 @@ func TestUnusableFile(t *testing.T) {
 	}
 }
 
-// Without a folder nothing is kept, and nothing is written.
+// Without a folder nothing is cached, and nothing is written.
 func TestNoFolder(t *testing.T) {
 	c := New("", "json", "/store", func(s string) { t.Error(s) })
 	c.Save(filled(t))

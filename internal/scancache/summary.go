@@ -10,22 +10,22 @@ import (
 	"mend/repair"
 )
 
-// A Summary is what a scan of a whole store found.
+// A Summary has the results of a scan of a whole store.
 type Summary struct {
 	Sessions int `json:"sessions"`
-	Broken   int `json:"broken"` // with those that could not be examined
+	Broken   int `json:"broken"` // including those that could not be examined
 	Latent   int `json:"latent"`
 	Lost     int `json:"lost"`
 	Busy     int `json:"busy"`
 	Failed   int `json:"failed"` // could not be examined
-	NoFix    int `json:"noFix"`  // of the broken ones that were examined, those that mend has no fix for
-	// How many sessions their agent shows as archived, does not list, has no folder for, and finds no
-	// conversation in.
+	NoFix    int `json:"noFix"`  // broken and examined, but without a fix
+	// The number of sessions that their agent shows as archived, does not list, has no folder for, or finds
+	// no conversation in.
 	Archived  int              `json:"archived"`
 	Hidden    int              `json:"hidden"`
 	NoFolder  int              `json:"noFolder"`
 	NotLoaded int              `json:"notLoaded"`
-	TakenOver int              `json:"takenOver"` // sessions of which a newer generation of the agent has a copy, which is not judged
+	TakenOver int              `json:"takenOver"` // a newer generation of the agent has a copy of it, which is not judged
 	Damage    string           `json:"damage"`    // what is damaged in the file of the store as a whole; "" for nothing
 	Worst     []SummarySession `json:"worst"`     // broken sessions, the newest first, at most worstKept
 	Time      time.Time        `json:"time"`
@@ -41,10 +41,10 @@ type SummarySession struct {
 
 const worstKept = 20
 
-// Add counts a session that was scanned. worst is the worst severity of its diagnoses, 0 for
-// none; err is why it could not be examined, and worst is then [repair.Broken]. A session without
-// an id stands for records of no session, and is not counted as one. fixable says whether there is
-// a fix of something that is broken, shown how the agent shows the session.
+// Add counts a scanned session. worst is the worst severity of its diagnoses, 0 for none; err is why it could
+// not be examined, and worst is then [repair.Broken]. A session without an id stands for records without a
+// session and is not counted. fixable is whether a broken diagnosis has a fix, shown how the agent shows the
+// session.
 func (s *Summary) Add(head change.Head, worst repair.Severity, shown repair.Shown, fixable, busy bool, err error) {
 	if head.ID != "" {
 		s.Sessions++
@@ -85,18 +85,18 @@ func (s *Summary) Add(head change.Head, worst repair.Severity, shown repair.Show
 	}
 }
 
-// Healthy returns the number of sessions that were judged, with nothing but notes.
+// Healthy returns the number of judged sessions with nothing but notes.
 func (s *Summary) Healthy() int {
 	return max(0, s.Sessions-s.Broken-s.Latent-s.Lost-s.TakenOver)
 }
 
-// SameCounts reports whether two summaries differ in nothing but their time.
+// SameCounts reports whether two summaries differ only in their time.
 func (s Summary) SameCounts(o Summary) bool {
 	s.Time = o.Time
 	return reflect.DeepEqual(s, o)
 }
 
-// Plus returns the sum of the summaries of two stores. Its time is that of the older one.
+// Plus returns the sum of the summaries of two stores, with the older time.
 func (s Summary) Plus(o Summary) Summary {
 	s.Sessions += o.Sessions
 	s.Broken += o.Broken

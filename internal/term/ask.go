@@ -13,10 +13,10 @@ import (
 	"mend/internal/fail"
 )
 
-// ErrDeclined says that the user answered no.
+// ErrDeclined means that the user answered no.
 var ErrDeclined error = fail.New(fail.Refused, "", "cancelled; nothing was changed")
 
-// ErrCannotAsk says that no question can be asked.
+// ErrCannotAsk means that no question can be asked.
 var ErrCannotAsk error = fail.New(fail.Refused, "pass --yes", "cannot ask for confirmation")
 
 // MayAsk returns an error that wraps [ErrCannotAsk] without a terminal, and in JSON mode.
@@ -30,7 +30,7 @@ func (t *Terminal) MayAsk() error {
 	return nil
 }
 
-// An Answer is a word that a question accepts, and what it means. Its key is the first letter.
+// An Answer is a word that a question accepts, with its meaning. Its key is the first letter.
 type Answer [2]string
 
 func (w Answer) key() string { return w[0][:1] }
@@ -43,7 +43,7 @@ func (t *Terminal) Input() *bufio.Reader {
 	return t.stdin
 }
 
-// DiscardTyped drops the rest of a pasted text: it answers no question, and no shell runs it.
+// DiscardTyped drops the rest of a pasted text, so that it answers no question and no shell runs it.
 func (t *Terminal) DiscardTyped() {
 	_, _ = t.Input().Discard(t.Input().Buffered())
 	if tty, ok := t.In.(*os.File); ok {
@@ -51,9 +51,9 @@ func (t *Terminal) DiscardTyped() {
 	}
 }
 
-// Ask asks until the user gives one of the answers, and returns its key. "?" and anything else
-// shows what the answers mean. It returns the error of [Terminal.MayAsk],
-// [ErrDeclined] at the end of the input, and the context's error if that ends first.
+// Ask asks until the user gives one of the answers, and returns its key. "?" and any other input shows the
+// meanings of the answers. It returns the error of [Terminal.MayAsk], [ErrDeclined] at the end of the input,
+// and the context's error if that ends first.
 func (t *Terminal) Ask(ctx context.Context, question string, answers []Answer) (string, error) {
 	if err := t.MayAsk(); err != nil {
 		return "", err

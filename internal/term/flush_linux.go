@@ -6,5 +6,5 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// discardInput drops what was typed and not read yet.
+// discardInput drops typed input that was not read.
 func discardInput(f *os.File) { _ = unix.IoctlSetInt(int(f.Fd()), unix.TCFLSH, unix.TCIFLUSH) }

@@ -4,5 +4,5 @@ package term
 
 import "os"
 
-// discardInput drops what was typed and not read yet, where that is possible.
+// discardInput drops typed input that was not read, if the system can.
 func discardInput(*os.File) {}

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// Page runs print, and shows what it prints in the user's pager if standard output is a terminal.
+// Page runs print, and shows its output in the user's pager if standard output is a terminal.
 func (t *Terminal) Page(print func(*Terminal)) {
 	command := t.pager()
 	if command == "" {
@@ -29,13 +29,13 @@ func (t *Terminal) Page(print func(*Terminal)) {
 	}
 }
 
-// pager returns the command that shows long text: that of $PAGER, else less; "" without a terminal.
+// pager returns the command that shows long text: $PAGER, else less; "" without a terminal.
 func (t *Terminal) pager() string {
 	if t.Width == 0 || t.JSON {
 		return ""
 	}
 	if p, ok := os.LookupEnv("PAGER"); ok {
-		return strings.TrimSpace(p) // empty: none
+		return strings.TrimSpace(p) // empty: no pager
 	}
 	return "less"
 }

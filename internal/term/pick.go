@@ -16,10 +16,10 @@ type picker struct {
 	title  string
 	rows   [][]string
 	texts  []string // the rows in lower case, for the filter
-	fit    []int    // the rows that the filter leaves
+	fit    []int    // the rows that match the filter
 	filter string
-	cursor int // in fit
-	top    int // the first row on the screen, in fit
+	cursor int // an index of fit
+	top    int // the index in fit of the first visible row
 	size   tea.WindowSizeMsg
 	picked int // -1 for none
 	done   bool
@@ -37,8 +37,8 @@ func newPicker(title string, rows [][]string) *picker {
 	return p
 }
 
-// Pick shows the rows and returns the index of the one that the user picks. The error is
-// that of [Terminal.MayAsk], and is [ErrDeclined] if the user picks none.
+// Pick shows the rows and returns the index of the one that the user picks. The error is from
+// [Terminal.MayAsk], or [ErrDeclined] if the user picks none.
 func (t *Terminal) Pick(ctx context.Context, title string, rows [][]string) (int, error) {
 	if err := t.MayAsk(); err != nil {
 		return 0, err
@@ -116,7 +116,7 @@ func (p *picker) press(key tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// setFilter leaves the rows that have every word of the filter, in upper or lower case.
+// setFilter selects the rows that have every word of the filter, in upper or lower case.
 func (p *picker) setFilter(text string) {
 	p.filter, p.fit, p.cursor = text, p.fit[:0], 0
 	words := strings.Fields(strings.ToLower(text))

@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// No line of the list is wider than the terminal, and each row has its own.
+// No line of the list is wider than the terminal, and each row has its own line.
 func TestPickerWidth(t *testing.T) {
 	var rows [][]string
 	for i, title := range []string{"short", strings.Repeat("long ", 60), "家族 👩‍👩‍👧 שלום " + strings.Repeat("家", 80), Faint("(no title)")} {

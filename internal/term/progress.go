@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// progressDelay is how long work takes before progress is shown.
+// progressDelay is how long work runs before progress is shown.
 const progressDelay = 500 * time.Millisecond
 
 // A Progress shows the progress of long work on the terminal.
@@ -28,7 +28,7 @@ func (t *Terminal) Progress(total int, what string) *Progress {
 	return p
 }
 
-// Step notes that a step is done.
+// Step counts a step.
 func (p *Progress) Step() {
 	p.done++
 	if p.w == nil || time.Now().Before(p.next) {

@@ -11,7 +11,7 @@ func TestProgress(t *testing.T) {
 	rows := []struct {
 		name            string
 		canDraw, asJSON bool
-		ago             time.Duration // when the work began
+		ago             time.Duration // since the work began
 		want            string
 	}{
 		{"short work", true, false, 0, ""},

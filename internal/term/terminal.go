@@ -1,7 +1,7 @@
-// Package term is how a command and a person talk on a terminal: text that is wrapped, aligned and coloured,
-// a pager for what is long, progress, questions, and a list to pick from. Without a terminal, texts are
-// neither wrapped nor coloured, and nothing is asked. No text controls the terminal: what would is escaped as it is
-// printed, except ends of lines, so a text that is to be on one line goes through [Escape] or [OneLine] before.
+// Package term is terminal input and output: wrapped, aligned and coloured text, a pager for long text,
+// progress, questions, and a list to pick from. Without a terminal, texts are neither wrapped nor coloured,
+// and nothing is asked. No printed text controls the terminal: control characters are escaped, except ends of
+// lines, so text for a single line must go through [Escape] or [OneLine] first.
 package term
 
 import (
@@ -25,8 +25,8 @@ type Terminal struct {
 	Out, Err io.Writer
 	CanAsk   bool // a user can answer questions
 	CanDraw  bool // progress can be drawn on Err
-	Width    int  // columns of Out; 0 if it is no terminal: lines are not cut
-	ErrWidth int  // columns to which messages on Err are wrapped; 0 if it is no terminal
+	Width    int  // columns of Out; 0 without a terminal: lines are not cut
+	ErrWidth int  // columns to which messages on Err are wrapped; 0 without a terminal
 	JSON     bool // the answer is one JSON object: texts are not printed, and nothing is asked
 
 	lost   error         // the first failure to write to Out
@@ -51,12 +51,13 @@ func Standard() *Terminal {
 	return t
 }
 
-// Again returns a terminal on the same streams that has printed nothing yet.
+// Again returns a new terminal on the same streams.
 func (t *Terminal) Again() *Terminal {
 	return &Terminal{In: t.In, Out: t.Out, Err: t.Err, CanAsk: t.CanAsk, CanDraw: t.CanDraw, Width: t.Width, ErrWidth: t.ErrWidth}
 }
 
-// Write writes data to standard output, as it is, and keeps the first error for [Terminal.Lost], except a closed pipe.
+// Write writes data unchanged to standard output, and keeps the first error for [Terminal.Lost], except a
+// closed pipe.
 func (t *Terminal) Write(b []byte) (int, error) {
 	n, err := t.Out.Write(b)
 	t.keep(err)
@@ -69,7 +70,7 @@ func (t *Terminal) keep(err error) {
 	}
 }
 
-// Lost returns the first error of standard output, nil if all was written.
+// Lost returns the first error of standard output, nil if everything was written.
 func (t *Terminal) Lost() error { return t.lost }
 
 // Buffer buffers standard output until the returned function is called.
@@ -83,15 +84,15 @@ func (t *Terminal) Buffer() (end func()) {
 	}
 }
 
-// Printf writes text to standard output, except in JSON mode. What would control the terminal is escaped.
+// Printf writes text to standard output, except in JSON mode. Control characters are escaped.
 func (t *Terminal) Printf(format string, args ...any) {
 	if !t.JSON {
 		fmt.Fprint(t, printable(fmt.Sprintf(format, args...)))
 	}
 }
 
-// PrintText writes stored text to standard output, except in JSON mode. Ends of lines and tabs stay, and what else
-// would control the terminal is escaped.
+// PrintText writes stored text to standard output, except in JSON mode. Ends of lines and tabs stay, other
+// control characters are escaped.
 func (t *Terminal) PrintText(text string) {
 	if t.JSON {
 		return
@@ -105,7 +106,7 @@ func (t *Terminal) PrintText(text string) {
 	}
 }
 
-// PrintErr writes text to standard error. What would control the terminal is escaped.
+// PrintErr writes text to standard error. Control characters are escaped.
 func (t *Terminal) PrintErr(format string, args ...any) {
 	fmt.Fprint(t.Err, printable(fmt.Sprintf(format, args...)))
 }
@@ -127,7 +128,7 @@ func (t *Terminal) SayAt(column int, text string) {
 	t.Printf("%*s%s\n", column, "", text)
 }
 
-// PrintRows prints rows with aligned columns, each behind the indent.
+// PrintRows prints rows with aligned columns, each after the indent.
 func (t *Terminal) PrintRows(rows [][]string, indent string) {
 	width := t.Width
 	if width > 0 {
@@ -138,13 +139,13 @@ func (t *Terminal) PrintRows(rows [][]string, indent string) {
 	}
 }
 
-// wide is the number of columns from which tables need not be short.
+// wide is the number of columns from which on tables need not be short.
 const wide = 100
 
 // IsNarrow reports whether a table has to be short.
 func (t *Terminal) IsNarrow() bool { return t.Width > 0 && t.Width < wide }
 
-// AgeCell returns an [Age], in a narrow terminal as in "3d".
+// AgeCell returns an [Age], in a narrow terminal in the form "3d".
 func (t *Terminal) AgeCell(text string) string {
 	if !t.IsNarrow() || text == "" {
 		return text
@@ -161,8 +162,7 @@ func (t *Terminal) AgeCell(text string) string {
 	return fmt.Sprint(n) + short
 }
 
-// TextWidth returns the width to which text is wrapped: that of $COLUMNS or of the terminal,
-// within limits.
+// TextWidth returns the width to which text is wrapped: $COLUMNS or the terminal's, within limits.
 func (t *Terminal) TextWidth() int {
 	width, _ := strconv.Atoi(os.Getenv("COLUMNS"))
 	if width <= 0 {
@@ -174,8 +174,8 @@ func (t *Terminal) TextWidth() int {
 	return min(max(width, minWidth), maxWidth)
 }
 
-// Message prints a text on standard error after a label. On a terminal it wraps the text, and further
-// lines begin below the first.
+// Message prints a text on standard error after a label. On a terminal the text is wrapped, and its further
+// lines are indented by the label.
 func (t *Terminal) Message(label, text string) {
 	if t.ErrWidth > 0 {
 		text = WrapAt(text, ansi.StringWidth(label)+1, t.ErrWidth)

@@ -25,10 +25,10 @@ var (
 	Removed = color.New(color.FgRed).SprintFunc()
 )
 
-// hardBlank is a blank at which no text is wrapped.
+// hardBlank is a blank at which text is not wrapped.
 const hardBlank = "\u00a0"
 
-// Command returns a command as a sentence shows it: bold, and on one line.
+// Command formats a command within a sentence: bold, and on one line.
 func Command(text string) string { return Bold(strings.ReplaceAll(text, " ", hardBlank)) }
 
 // Escape escapes control characters and invalid UTF-8 as in a Go string, so that stored text
@@ -53,11 +53,11 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// kept matches what [printable] leaves as it is besides text: ends of lines, and the colours above.
+// kept matches the control sequences that [printable] does not escape: ends of lines, and the colours above.
 var kept = regexp.MustCompile("\n|\x1b\\[(?:[012]|22|0;22|31;1|3[123])m")
 
-// printable is the door to the terminal: what a text controls it with is escaped, whatever the text was made of, except ends of
-// lines and the colours of this package. A text that was escaped before stays as it is.
+// printable escapes control characters in everything that is printed, except ends of lines and the colours of
+// this package. Escaped text stays unchanged.
 func printable(s string) string {
 	s = strings.ReplaceAll(s, hardBlank, " ")
 	if !strings.Contains(s, "\x1b") && !strings.Contains(s, "\n") {
@@ -102,7 +102,7 @@ func OneLine(s string, n int) string {
 	return Escape(s)
 }
 
-// Sentence returns escaped text without the period at its end.
+// Sentence returns escaped text without its final period.
 func Sentence(s string) string { return strings.TrimSuffix(OneLine(s, 500), ".") }
 
 // FirstSentence returns the first sentence of a text, without its full stop.
@@ -113,7 +113,7 @@ func FirstSentence(text string) string {
 	return strings.TrimSuffix(text, ".")
 }
 
-// Capitalized returns the text with a capital at its beginning.
+// Capitalized returns the text with a capital first letter.
 func Capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 // ShortenHome replaces the user's home folder at the start of a path by "~".
@@ -125,7 +125,7 @@ func ShortenHome(path string) string {
 	return path
 }
 
-// Age formats a duration as in "3 days ago".
+// Age formats a duration, such as "3 days ago".
 func Age(d time.Duration) string {
 	const day = 24 * time.Hour
 	for _, u := range []struct {
@@ -142,7 +142,7 @@ func Age(d time.Duration) string {
 // Count formats a number with its noun: "1 session", "3 sessions".
 func Count(n int, noun string) string { return CountWords(n, noun, noun+"s") }
 
-// CountWords returns the number with the words that fit it.
+// CountWords returns the number with the matching words.
 func CountWords(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -172,7 +172,7 @@ func Size(n int64) string {
 	return Count(int(n), "byte")
 }
 
-// Enumerate joins words as in "a, b and c".
+// Enumerate joins words, such as "a, b and c".
 func Enumerate(words []string) string {
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]

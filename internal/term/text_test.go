@@ -10,7 +10,7 @@ import (
 	"github.com/fatih/color"
 )
 
-// Whatever a text was made of, none of it controls the terminal; colours and ends of lines stay.
+// No text controls the terminal, whatever its source; colours and ends of lines stay.
 func TestNothingControls(t *testing.T) {
 	var all strings.Builder
 	for r := range rune(0x3000) {
@@ -53,7 +53,7 @@ func TestNothingControls(t *testing.T) {
 	}
 }
 
-// Stored text keeps its lines and its tabs, and nothing else of it controls the terminal.
+// Stored text keeps its lines and tabs, and no other control characters.
 func TestPrintText(t *testing.T) {
 	var out strings.Builder
 	term := &Terminal{Out: &out}

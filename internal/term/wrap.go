@@ -15,7 +15,7 @@ const (
 )
 
 // A Row is a term and its text: a row of a definition list. Without a term it is a paragraph, and without
-// both the blank line between two.
+// both it is the blank line between two paragraphs.
 type Row [2]string
 
 // listRow matches a row of a definition list: an indented term, two spaces, its meaning.
@@ -47,8 +47,8 @@ func Rows(text string) []Row {
 // WrapText wraps a text of paragraphs and definition lists.
 func WrapText(text string, width int) string { return WrapRows(Rows(text), 0, width) }
 
-// WrapRows wraps rows. The meanings of a definition list begin at one column, which is at
-// least the given one.
+// WrapRows wraps rows. The meanings of a definition list start at a common column, which is at least the
+// given one.
 func WrapRows(rows []Row, column, width int) string {
 	for _, r := range rows {
 		if n := ansi.StringWidth(r[0]); r[0] != "" && n <= width/2-4 {
@@ -76,7 +76,7 @@ func WrapRows(rows []Row, column, width int) string {
 	return b.String()
 }
 
-// WrapAt wraps text that begins at a column. All further lines begin there too.
+// WrapAt wraps text that starts at a column. All further lines start there too.
 func WrapAt(text string, column, width int) string {
 	return strings.ReplaceAll(Wrap(text, max(width-column, minWidth/2)), "\n", "\n"+strings.Repeat(" ", column))
 }
@@ -87,9 +87,9 @@ func Wrap(text string, width int) string {
 	return strings.ReplaceAll(ansi.Wordwrap(strings.ReplaceAll(text, "-", hyphen), width, ""), hyphen, "-")
 }
 
-// Align returns a line for each row: its cells in columns two blanks apart, cut to width, or
-// not cut if width is 0. Cells may have colours. Columns without text are left out. The last
-// column is not padded: a title that a terminal draws from right to left moves no other cell.
+// Align returns a line for each row: its cells in columns two blanks apart, cut to width, or not cut if width
+// is 0. Cells may have colours. Columns without text are left out. The last column is not padded, so a
+// right-to-left title moves no other cell.
 func Align(rows [][]string, width int) []string {
 	var widths []int
 	for _, row := range rows {

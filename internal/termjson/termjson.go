@@ -1,6 +1,5 @@
-// Package termjson writes JSON that is safe to show on a terminal. Stored text may
-// hold characters that control a terminal, or that change the direction of the text;
-// encoding/json escapes only those below U+0020.
+// Package termjson writes JSON that is safe to show on a terminal. Stored text may contain characters that
+// control a terminal, or that change the direction of text; encoding/json escapes only those below U+0020.
 package termjson
 
 import (
@@ -31,7 +30,7 @@ func marshal(v any, indent string) ([]byte, error) {
 	return Escape(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// A LineWriter writes JSON Lines to another writer, as [Escape] returns them. What is behind the last end of a line waits for it.
+// A LineWriter writes JSON Lines to another writer, as [Escape] returns them. It buffers an incomplete line.
 type LineWriter struct {
 	To   io.Writer
 	rest []byte
@@ -50,14 +49,13 @@ func (w *LineWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Escape returns the JSON text with every character escaped that is not printable: the
-// control characters of ASCII and Latin 1, those of direction, invisible ones, line
-// separators, and unassigned ones. It decodes to the same
-// values, since outside of strings JSON is printable ASCII and white space. A byte
-// that is not UTF-8 becomes U+FFFD, as in a decoder.
+// Escape returns the JSON text with every non-printable character escaped: control characters of ASCII and
+// Latin 1, direction controls, invisible characters, line separators, and unassigned ones. It decodes to the
+// same values, because outside of strings JSON is printable ASCII and white space. A byte that is not UTF-8
+// becomes U+FFFD, as in a decoder.
 func Escape(text []byte) []byte {
 	out := text[:0:0]
-	done := 0 // what of the text is in out
+	done := 0 // the length of the part that is in out
 	for i := 0; i < len(text); {
 		r, size := rune(text[i]), 1
 		if r >= utf8.RuneSelf {

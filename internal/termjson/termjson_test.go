@@ -10,8 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Every character of Unicode: what is not printable is escaped, and all decode to
-// what they were.
+// For every character of Unicode: non-printable ones are escaped, and all decode to themselves.
 func TestEscapeAll(t *testing.T) {
 	for from := rune(0); from <= unicode.MaxRune; from += 0x1000 {
 		var b strings.Builder

@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// helpRows are the keys with what they do in more words than the last line has room for.
+// helpRows are the keys with longer descriptions than the last line has room for.
 var helpRows = [][2]string{
 	{"↑ ↓ k j", "up and down; PgUp PgDn b f a page; Home End g G first and last"},
 	{"Enter →", "read the conversation; there Enter shows long texts as a whole"},
@@ -37,7 +37,7 @@ func (m *model) helpLines() (lines []Line) {
 	return append(lines, Line{}, Line{Text: "Nothing is written before you have seen it and pressed y. It is written to the journal first, and can be undone."})
 }
 
-// shortHelp returns the keys that the last line shows. The last of them is shown always.
+// shortHelp returns the keys of the last line. The last of them is always shown.
 func (m *model) shortHelp() []string {
 	repair := "r repair"
 	switch s, ok := m.selected(); {
@@ -63,7 +63,7 @@ func (m *model) shortHelp() []string {
 	return []string{"Enter read", repair, "a repair all", "u undo", "/ filter", "l journal", "q quit", "? help"}
 }
 
-// press answers a key.
+// press handles a key.
 func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	key := k.String()
 	switch {
@@ -75,14 +75,14 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 		m.pressFilter(k)
 		return nil
 	}
-	m.message = "" // the user has gone on
+	m.message = "" // it was about the previous step
 	switch {
 	case m.scroll(key):
 	case key == "esc", key == "backspace", key == "q" && m.title != "":
 		m.goBack()
 	case key == "q":
 		return m.quit()
-	case m.title != "": // it may be about something else than what is selected
+	case m.title != "": // it may not be about the selected session
 	case key == "?":
 		m.title, m.text = "Keys", scroller{text: m.helpLines()}
 	case key == "enter" && m.right:
@@ -105,7 +105,7 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// goBack ends what is read or planned, or else leaves the place, or else what was selected.
+// goBack cancels the read or plan in progress, or else leaves the view or the selection.
 func (m *model) goBack() {
 	switch {
 	case m.running != "" && !m.writing:
@@ -122,8 +122,8 @@ func (m *model) goBack() {
 	}
 }
 
-// revert plans the undo of the selected entry, or of the newest change of the selected session; with redo,
-// that it is made again.
+// revert plans to undo the selected entry, or the newest change of the selected session; with redo, to apply
+// it again.
 func (m *model) revert(redo bool) tea.Cmd {
 	what := "planning the undo"
 	if redo {
@@ -140,7 +140,7 @@ func (m *model) revert(redo bool) tea.Cmd {
 	return m.plan(what, func(ctx context.Context) (Change, error) { return m.backend.Revert(ctx, s, e.ID, redo) })
 }
 
-// quit closes the screen, or lets it close when the change that is written is done.
+// quit closes the screen, after a change that is being written is done.
 func (m *model) quit() tea.Cmd {
 	if m.writing {
 		m.closing = true
@@ -186,7 +186,7 @@ func (m *model) pressFilter(k tea.KeyPressMsg) {
 	}
 }
 
-// pressSession answers a key for the selected session.
+// pressSession handles a key for the selected session.
 func (m *model) pressSession(key string) tea.Cmd {
 	s, ok := m.selected()
 	switch {
@@ -254,7 +254,7 @@ func (m *model) repair(all []Session) tea.Cmd {
 	return m.plan(what, func(ctx context.Context) (Change, error) { return m.backend.Repair(ctx, all) })
 }
 
-// scroll moves the list or the text that keys are for, and reports whether the key does that.
+// scroll moves the list or the text with the focus, and reports whether the key scrolls.
 func (m *model) scroll(key string) bool {
 	const far = 1 << 40
 	page := max(m.bodyHeight()-1, 1)

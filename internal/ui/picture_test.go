@@ -67,7 +67,7 @@ func (b *demoBackend) Changes(context.Context, Session) ([]Line, error) {
 	}, nil
 }
 
-// TestPictures checks that the pictures in docs show the screen as it is. -update writes them.
+// TestPictures checks that the pictures in docs show the present screen. -update writes them.
 func TestPictures(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		d := newDriver(t, newDemo(), size[0], size[1])
@@ -85,7 +85,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// picture returns a screen as SVG, drawn as a terminal with a dark background does.
+// picture returns a screen as SVG, as a terminal with a dark background draws it.
 func picture(screen string, width, height int) string {
 	const cell, line, size, margin = 8.4, 17, 14, 12
 	var b strings.Builder

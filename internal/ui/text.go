@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A Style is how a line looks. The text says the same without it.
+// A Style is the look of a line. Without styles the text means the same.
 type Style int
 
 // The styles of lines.
@@ -31,15 +31,15 @@ var styles = [...]lipgloss.Style{
 	Good:  lipgloss.NewStyle().Foreground(lipgloss.Green),
 }
 
-// A Line is a paragraph. It is wrapped to the screen, and each newline in it begins a row.
+// A Line is a paragraph. It is wrapped to the screen, and each newline in it starts a row.
 type Line struct {
-	Head   string // before the first row; the others begin below what is behind it
-	Text   string // what a terminal would obey is replaced
+	Head   string // before the first row; further rows are indented by its width
+	Text   string // control characters are replaced
 	Style  Style
 	Indent int  // columns before each row
-	One    bool // it is one row, and cut
-	Most   int  // rows that are shown of it unless whole texts are; 0 for all
-	Mark   bool // a broken place
+	One    bool // a single row, cut to the width
+	Most   int  // maximum rows unless whole texts are shown; 0 for all
+	Mark   bool // a broken item
 }
 
 type row struct {
@@ -57,14 +57,14 @@ type scroller struct {
 	top   int
 }
 
-// layout wraps the text to a width, unless it is.
+// layout wraps the text to a width, unless it has that width.
 func (s *scroller) layout(width int, whole bool) {
 	if s.width == width && s.whole == whole {
 		return
 	}
 	before := len(s.rows)
 	s.rows, s.width, s.whole = nil, width, whole
-	defer func() { // what is read stays where it is
+	defer func() { // the top row stays in place
 		if before > 0 {
 			s.top = s.top * len(s.rows) / before
 		}
@@ -93,16 +93,16 @@ func (s *scroller) move(by, height int) {
 	s.top = max(min(s.top+by, len(s.rows)-height), 0)
 }
 
-// window returns the rows that a screen of that height shows.
+// window returns the rows visible on a screen of that height.
 func (s *scroller) window(height int) []row {
 	s.move(0, height)
 	return s.rows[s.top:min(s.top+height, len(s.rows))]
 }
 
-// seek shows the next broken place after the one that the screen begins with, or before it. After the last
-// it begins again. It reports whether there is any.
+// seek scrolls to the next broken item after the top of the screen, or to the previous one. After the last it
+// starts again. It reports whether there is any.
 func (s *scroller) seek(by, height int) bool {
-	const above = 6 // rows that are shown before it
+	const above = 6 // rows shown above it
 	at := min(s.top+above, len(s.rows)-1)
 	for i := 1; i <= len(s.rows); i++ {
 		n := (at + by*i + 2*len(s.rows)) % len(s.rows)
@@ -115,7 +115,7 @@ func (s *scroller) seek(by, height int) bool {
 	return false
 }
 
-// position says how much of the text is above the end of the screen; "" if all is shown.
+// position returns how much of the text is above the end of the screen; "" if all is shown.
 func (s *scroller) position(height int) string {
 	if len(s.rows) <= height {
 		return ""
@@ -123,13 +123,13 @@ func (s *scroller) position(height int) string {
 	return fmt.Sprintf("%d%%", 100*min(s.top+height, len(s.rows))/len(s.rows))
 }
 
-// A cursor is a position in a list, and the first row of it on the screen.
+// A cursor is a position in a list, with the first row on the screen.
 type cursor struct{ at, top int }
 
 // move moves the cursor in a list of n items.
 func (c *cursor) move(by, n int) { c.at = max(min(c.at+by, n-1), 0) }
 
-// window returns which of n rows a screen of that height shows if the cursor is at a row.
+// window returns the range of n rows that a screen of that height shows if the cursor is at a row.
 func (c *cursor) window(at, n, height int) (from, to int) {
 	if at == 1 { // the heading above the first item
 		at = 0
@@ -157,7 +157,7 @@ func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-ansi.StringWidth(s), 0))
 }
 
-// clean replaces what a terminal would obey; with rows newlines stay.
+// clean replaces control characters; with rows newlines stay.
 func clean(s string, rows bool) string {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\t", "    ")
 	if !rows {

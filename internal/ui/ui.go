@@ -1,10 +1,10 @@
 // Package ui is the screen of "mend ui": on the left the sessions of all agents, or the journal; on the right
-// the conversation of the selected one, what a repair changes, and the next request. It knows sessions and
-// repairs as texts alone: what they are and how they are changed is behind the [Backend]. Nothing is changed
-// before the user has seen the change and answered yes.
+// the conversation of the selected session, the changes of a repair, and the next request. It treats sessions
+// and repairs as texts: a [Backend] provides and changes them. Nothing is changed before the user has seen
+// the change and answered yes.
 //
-// Work runs in the background; keys are always answered. While a change is written the screen stays: it ends
-// by itself, and then the screen closes if the user asked for that.
+// Work runs in the background, so keys always respond. While a change is written the screen stays open;
+// afterwards it closes if the user asked for that.
 package ui
 
 import (
@@ -25,16 +25,16 @@ type Session struct {
 	Agent     string
 	Title     string
 	Folder    string
-	Time      time.Time // when it was used last
+	Time      time.Time // last used
 	Severity  string    // "broken", "at risk", "lost" or "healthy"; "" for one of which only a copy is left
-	What      string    // what is wrong, in a few words
+	What      string    // a short description of the findings
 	State     string    // such as "deleted" or "archived"; "" if its agent lists it
-	Lost      bool      // what helps it is that it is brought back, not that it is repaired
+	Lost      bool      // its content must be restored, not repaired
 	Busy      bool      // its agent is using it
-	Gone      bool      // the store has it no more, and it cannot be brought back
+	Gone      bool      // the store no longer has it, and it cannot be restored
 }
 
-// A Kind is what an [Item] is.
+// A Kind is the kind of an [Item].
 type Kind int
 
 // The kinds of items.
@@ -46,51 +46,51 @@ const (
 	Added // by the agent to what its user typed
 )
 
-// An Item is one thing that was said or done in a conversation.
+// An Item is one text, tool call or other block of a conversation.
 type Item struct {
 	Who    string // "" for what is about the whole session
 	Kind   Kind
-	Text   string // of a tool call: what it was asked
+	Text   string // of a tool call: its input
 	Name   string // of a tool
 	State  string // of a tool call, such as "failed"
 	Faults []Fault
 }
 
-// A Fault is what is wrong with an item.
+// A Fault is a finding about an item.
 type Fault struct {
-	Broken bool // else it is at risk, or lost something
+	Broken bool // otherwise it is at risk, or has lost content
 	Why    string
-	Fix    string // what a repair does, what is lost by it, or why there is none
+	Fix    string // the effect of a repair, its loss, or why there is none
 }
 
-// An Entry is a line of the journal: what one run of mend did.
+// An Entry is a line of the journal: the changes of one run of mend.
 type Entry struct {
 	ID    string
 	Time  time.Time
 	State string // as "mend log" has it
 	What  string
-	Title string // whose
+	Title string // of the session
 }
 
-// A Change is one that the user is asked about.
+// A Change is a planned change for the user to confirm.
 type Change struct {
 	Question string
-	Lines    []Line // what it changes
+	Lines    []Line // its description
 	About    []Session
-	// Apply makes the change and says in a sentence what was done, also if it was not all.
+	// Apply makes the change and describes the result in a sentence, even if only a part was done.
 	Apply func(ctx context.Context) (string, error)
 }
 
 // Progress is a step of a scan.
 type Progress struct {
-	Found       []Session // that were examined since the last step
+	Found       []Session // sessions examined since the last step
 	Done, Total int
 }
 
-// A Backend has the sessions, the repairs and the journal. Its methods are called in the background, and
+// A Backend provides the sessions, the repairs and the journal. Its methods are called in the background, and
 // concurrently.
 type Backend interface {
-	// Scan examines all sessions, then looks for those that can be brought back. It calls report now and then.
+	// Scan examines all sessions, then searches for restorable ones. It calls report now and then.
 	Scan(ctx context.Context, report func(Progress)) error
 	// Follow calls report with each session that changes, until ctx ends.
 	Follow(ctx context.Context, since time.Time, report func(Session))
@@ -98,31 +98,31 @@ type Backend interface {
 	Examine(ctx context.Context, s Session) (Session, error)
 	// Talk returns the conversation.
 	Talk(ctx context.Context, s Session) ([]Item, error)
-	// Changes returns what a repair changes, or what bringing the session back does.
+	// Changes returns the changes of a repair, or of restoring the session.
 	Changes(ctx context.Context, s Session) ([]Line, error)
 	// Request returns the next request as the provider will see it.
 	Request(ctx context.Context, s Session) ([]Line, error)
-	// Explain explains what is wrong with a session, for a number of columns.
+	// Explain explains the findings of a session, wrapped to a number of columns.
 	Explain(ctx context.Context, s Session, width int) ([]Line, error)
-	// Continue says in a sentence how the session goes on.
+	// Continue says in a sentence how to continue the session.
 	Continue(ctx context.Context, s Session) (string, error)
 
-	// Repair repairs sessions, or brings them back, as one operation.
+	// Repair plans to repair or restore sessions, as one operation.
 	Repair(ctx context.Context, all []Session) (Change, error)
 	Keep(ctx context.Context, s Session) (Change, error)
-	// Revert undoes an entry of the journal, or with redo applies it again. Without an id it is the newest one
-	// of the session, or if that has none, of all.
+	// Revert plans to undo an entry of the journal, or with redo to apply it again. Without an id it is the
+	// newest entry of the session, or if there is none, of all sessions.
 	Revert(ctx context.Context, s Session, id string, redo bool) (Change, error)
 
-	// Journal lists what was done, newest first.
+	// Journal lists the entries, newest first.
 	Journal(ctx context.Context) ([]Entry, error)
-	// Show returns what an entry is, for a number of columns.
+	// Show describes an entry, wrapped to a number of columns.
 	Show(ctx context.Context, id string, width int) ([]Line, error)
-	// Notes returns what the user should know, each text once.
+	// Notes returns notes for the user, each text once.
 	Notes() []string
 }
 
-// Run shows the screen until the user leaves it, or until ctx ends.
+// Run shows the screen until the user closes it, or until ctx ends.
 func Run(ctx context.Context, b Backend, options ...tea.ProgramOption) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -153,19 +153,19 @@ type sessionKey struct{ id, store string }
 
 func (s Session) key() sessionKey { return sessionKey{s.ID, s.Store} }
 
-// A filter leaves the sessions that have every word of its text.
+// A filter selects the sessions that have every word of its text.
 type filter struct {
 	text   string
 	typing bool
 }
 
-// A lane is work in the background of which the newest counts.
+// A lane is work in the background; starting new work cancels the previous one.
 type lane struct {
 	n      int
 	cancel func()
 }
 
-// next ends the work before, and returns the context and the number of new work.
+// next cancels the previous work, and returns the context and the number of the new work.
 func (l *lane) next(ctx context.Context) (context.Context, int) {
 	if l.cancel != nil {
 		l.cancel()
@@ -181,22 +181,22 @@ type model struct {
 	backend       Backend
 	width, height int
 	now           func() time.Time
-	pause         time.Duration // before what is selected is read
+	pause         time.Duration // before the selected session is read
 
-	work    lane   // what the user asked for
+	work    lane   // started by the user
 	running string // what that is, "" for nothing
-	writing bool   // a change is written: the screen must not close
-	closing bool   // the user wants to leave
+	writing bool   // a change is being written: the screen must not close
+	closing bool   // the user wants to quit
 	message string // the last result
 	failed  bool   // the message is an error
 	about   []sessionKey
-	noted   int // notes that were shown
+	noted   int // number of notes shown
 
-	sessions []Session // as they are listed
+	sessions []Session // in list order
 	known    map[sessionKey]Session
 	progress Progress
 	scanning bool
-	began    time.Time // the first scan
+	began    time.Time // of the first scan
 	filter   filter
 	list     cursor
 
@@ -204,26 +204,26 @@ type model struct {
 	entries   []Entry
 	log       cursor
 
-	right         bool // keys are for the right side
+	right         bool // the right side has the focus
 	view          int
 	look          lane
-	of            string // what the panes are about
+	of            string // the session or entry that the panes show
 	panes         [views]scroller
 	have, loading [views]bool
 	whole         bool // texts are shown in full length
 
 	title  string // of a text above all, "" for none
 	text   scroller
-	asking *Change // the change that the user is asked about
+	asking *Change // the change to confirm
 }
 
 func newModel(ctx context.Context, b Backend) *model {
 	return &model{ctx: ctx, backend: b, width: 80, height: 24, now: time.Now, known: map[sessionKey]Session{}}
 }
 
-// A doneMsg is what work in the background has brought: a change of the model, unless newer work took its place.
+// A doneMsg is the result of background work: a change of the model, unless newer work replaced it.
 type doneMsg struct {
-	lane *lane // nil for work that always counts
+	lane *lane // nil for work that is never replaced
 	n    int
 	do   func() tea.Cmd
 	more tea.Cmd // the rest of the work
@@ -232,7 +232,7 @@ type doneMsg struct {
 // Init implements [tea.Model].
 func (m *model) Init() tea.Cmd { return m.scan() }
 
-// stream runs work in the background. What it sends arrives in order.
+// stream runs work in the background. Its messages arrive in order.
 func (m *model) stream(work func(send func(do func() tea.Cmd))) tea.Cmd {
 	steps := make(chan func() tea.Cmd)
 	go func() {
@@ -282,8 +282,8 @@ func (m *model) scan() tea.Cmd {
 	})
 }
 
-// start runs work that the user asked for, and what it returns. It takes the place of other work, but not of a
-// change that is written.
+// start runs work that the user asked for, and then the function that it returns. It replaces other work, but
+// not a change that is being written.
 func (m *model) start(what string, work func(context.Context) func() tea.Cmd) tea.Cmd {
 	if m.writing {
 		m.say("Wait: the change is written.", nil)
@@ -300,7 +300,7 @@ func (m *model) start(what string, work func(context.Context) func() tea.Cmd) te
 	}
 }
 
-// fail shows an error, if it is one, and reports whether it is.
+// fail shows an error, if err is not nil, and reports whether it did.
 func (m *model) fail(err error) bool {
 	if err != nil {
 		m.say("", err)
@@ -308,7 +308,7 @@ func (m *model) fail(err error) bool {
 	return err != nil
 }
 
-// say shows a message, which is about sessions as they are now.
+// say shows a message about the present state of sessions.
 func (m *model) say(text string, err error, about ...sessionKey) {
 	if err != nil {
 		text = strings.TrimSpace(text + " " + err.Error())
@@ -349,8 +349,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// changed shows a session that another program, or mend, has changed. What was said, or planned, for its
-// former state is no more true.
+// changed updates a session that mend or another program has changed. Messages and plans about its former
+// state are dropped.
 func (m *model) changed(s Session) tea.Cmd {
 	before, key := m.known[s.key()], s.key()
 	m.addSessions([]Session{s})
@@ -416,14 +416,14 @@ func (m *model) addSessions(found []Session) {
 		return cmp.Or(cmp.Compare(a.group(), b.group()), b.Time.Compare(a.Time), cmp.Compare(a.Store, b.Store), cmp.Compare(a.ID, b.ID))
 	})
 	fit := m.fitting()
-	moved := m.list.at > 0 || m.right || !m.scanning // else the worst is selected as it is found
+	moved := m.list.at > 0 || m.right || !m.scanning // otherwise the worst session is selected as soon as it is found
 	if i := slices.IndexFunc(fit, func(o Session) bool { return ok && o.key() == selected.key() }); i >= 0 && moved {
 		m.list.at = i
 	}
 	m.list.move(0, len(fit))
 }
 
-// fitting returns the sessions that have every word of the filter.
+// fitting returns the sessions that match the filter.
 func (m *model) fitting() []Session {
 	words := strings.Fields(strings.ToLower(m.filter.text))
 	if len(words) == 0 {
@@ -459,10 +459,10 @@ func (m *model) selectedEntry() (Entry, bool) {
 	return Entry{}, false
 }
 
-// A subject is what the right side shows.
+// A subject is the content of the right side.
 type subject struct {
 	id    string // "" for nothing
-	views []int  // that are on the screen
+	views []int  // the visible ones
 	read  func(ctx context.Context, view int) ([]Line, error)
 }
 
@@ -495,10 +495,10 @@ func (m *model) subject() subject {
 	}}
 }
 
-// read reads what the right side is to show, unless it is there or on its way.
+// read reads the right side's texts, unless they are present or being read.
 func (m *model) read() tea.Cmd {
 	s := m.subject()
-	if s.id != m.of { // never a text of another session
+	if s.id != m.of { // do not show the text of another session
 		m.look.next(m.ctx)
 		m.of, m.panes, m.have, m.loading = s.id, [views]scroller{}, [views]bool{}, [views]bool{}
 	}
@@ -520,7 +520,7 @@ func (m *model) readViews(ctx context.Context, n int, s subject, want []int, pau
 		return nil
 	}
 	return func() tea.Msg {
-		select { // the cursor may go on
+		select { // the cursor may move meanwhile
 		case <-time.After(pause):
 		case <-ctx.Done():
 			return nil
@@ -536,7 +536,7 @@ func (m *model) readViews(ctx context.Context, n int, s subject, want []int, pau
 	}
 }
 
-// reread reads what the right side shows again: it is not as it was.
+// reread reads the right side again after a change.
 func (m *model) reread() {
 	shown := m.subject().views
 	for v := range views {
@@ -547,7 +547,7 @@ func (m *model) reread() {
 	}
 }
 
-// fill shows what was read. A text that is shown again stays where it is.
+// fill shows a text that was read. A text that was shown before keeps its position.
 func (m *model) fill(v int, lines []Line) {
 	p := &m.panes[v]
 	again := len(p.text) > 0
@@ -555,11 +555,11 @@ func (m *model) fill(v int, lines []Line) {
 	m.have[v], m.loading[v] = true, false
 	m.layout()
 	if !again && !m.inJournal && !p.seek(1, m.paneHeight(v)) && v == viewTalk {
-		p.top = len(p.rows) // the end of a conversation is where its user was
+		p.top = len(p.rows) // the user saw the end of a conversation last
 	}
 }
 
-// apply makes the change that the user agreed to.
+// apply makes the change that the user confirmed.
 func (m *model) apply() tea.Cmd {
 	c := *m.asking
 	m.asking = nil
@@ -583,7 +583,8 @@ func (m *model) apply() tea.Cmd {
 	return cmd
 }
 
-// applied shows what became of a change. The cursor goes to the session if it is one: R and u are about that.
+// applied shows the result of a change. If it is about one session, the cursor moves there, because R and u
+// act on it.
 func (m *model) applied() tea.Cmd {
 	m.writing = false
 	if i := slices.IndexFunc(m.fitting(), func(s Session) bool { return slices.Contains(m.about, s.key()) }); i >= 0 && len(m.about) == 1 {
@@ -599,7 +600,7 @@ func (m *model) applied() tea.Cmd {
 	return nil
 }
 
-// showJournal goes to the journal.
+// showJournal switches to the journal.
 func (m *model) showJournal() tea.Cmd {
 	return m.start("reading the journal", func(context.Context) func() tea.Cmd {
 		entries, err := m.backend.Journal(m.ctx)
@@ -629,7 +630,7 @@ func (m *model) loadJournal() tea.Msg {
 	}}
 }
 
-// plan plans a change, and asks the user about it.
+// plan plans a change, and asks the user to confirm it.
 func (m *model) plan(what string, plan func(context.Context) (Change, error)) tea.Cmd {
 	return m.start(what, func(ctx context.Context) func() tea.Cmd {
 		c, err := plan(ctx)

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden screens")
 
-// now is when the screens are shown.
+// now is the time of the screens.
 var now = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 
 // A fakeBackend has sessions and a journal in memory.
@@ -175,7 +175,7 @@ func fakeSessions(n int) []Session {
 	return all
 }
 
-// A driver runs a model without a terminal: each command of the model is run to its end.
+// A driver runs a model without a terminal: it runs each command of the model to its end.
 type driver struct {
 	*testing.T
 	m    *model
@@ -233,7 +233,7 @@ func (d *driver) press(keys ...string) {
 	}
 }
 
-// changed reports what another program has made of a session.
+// changed reports a session that another program has changed.
 func (d *driver) changed(s Session) { d.send(doneMsg{do: func() tea.Cmd { return d.m.changed(s) }}) }
 
 func (d *driver) screen() string { return ansi.Strip(d.m.View().Content) }
@@ -252,7 +252,7 @@ func (d *driver) hides(text string) {
 	}
 }
 
-// check checks that the screen has the size of the terminal, and nothing that a terminal obeys besides styles.
+// check checks that the screen has the size of the terminal, and no control sequences besides styles.
 func (d *driver) check() {
 	d.Helper()
 	lines := strings.Split(d.m.View().Content, "\n")
@@ -325,7 +325,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// TestKeys checks which changes keys make.
+// TestKeys checks the changes that keys cause.
 func TestKeys(t *testing.T) {
 	for _, c := range []struct {
 		keys []string
@@ -337,7 +337,7 @@ func TestKeys(t *testing.T) {
 		{[]string{"r", "x", "enter", "r"}, nil},
 		{[]string{"a", "y"}, []string{"repair ses_001 ses_006 ses_011 ses_016"}},
 		{[]string{"a", "q", "y"}, nil},
-		{[]string{"a", "y", "a", "y"}, []string{"repair ses_001 ses_006 ses_011 ses_016"}}, // nothing is broken then
+		{[]string{"a", "y", "a", "y"}, []string{"repair ses_001 ses_006 ses_011 ses_016"}}, // nothing is broken after the first
 		{[]string{"/", "codex broken", "enter", "a", "y"}, []string{"repair ses_011"}},
 		{[]string{"/", "deleted", "enter", "r", "y"}, []string{"repair ses_004"}},
 		{[]string{"enter", "r", "y"}, []string{"repair ses_001"}},
@@ -348,7 +348,7 @@ func TestKeys(t *testing.T) {
 		{[]string{"l", "down", "u", "y"}, []string{"undo bakoqu"}},
 		{[]string{"l", "R", "y"}, []string{"redo op-qevajo"}},
 		{[]string{"l", "enter", "u", "y"}, []string{"undo op-qevajo"}},
-		{[]string{"l", "r", "y", "a", "y", "K", "y"}, nil}, // of no session
+		{[]string{"l", "r", "y", "a", "y", "K", "y"}, nil}, // no session is selected
 		{[]string{"end", "r", "y"}, nil},                   // it is healthy
 		{[]string{"/", "ses_006", "enter", "r", "y"}, []string{"repair ses_006"}},
 		{[]string{"/", "ry", "esc"}, nil},
@@ -366,7 +366,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestPlaces checks where keys lead, at a width with both sides and at one without.
+// TestPlaces checks the views that keys lead to, with both sides and with one.
 func TestPlaces(t *testing.T) {
 	d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 40, 24)
 	d.shows("broken (4)")
@@ -384,7 +384,7 @@ func TestPlaces(t *testing.T) {
 	d.press("enter", "home", "enter", "tab")
 	d.shows("changes")
 	d.press("tab", "home")
-	d.shows("ses_001") // ids are there alone
+	d.shows("ses_001") // only this view shows ids
 	d.press("esc")
 	d.shows("broken (4)")
 	d.press("right")
@@ -395,7 +395,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestErrors checks that errors are shown and that keys go on.
+// TestErrors checks that errors are shown and that keys still work.
 func TestErrors(t *testing.T) {
 	b := &fakeBackend{sessions: fakeSessions(3), notes: []string{"note: a note"}}
 	d := newDriver(t, b, 80, 24)
@@ -413,8 +413,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestWorkInBackground checks that keys are answered while work runs, that other work takes its place, and
-// that the screen stays until a change is written.
+// TestWorkInBackground checks that keys respond while work runs, that new work replaces it, and that the
+// screen stays open until a change is written.
 func TestWorkInBackground(t *testing.T) {
 	b := &fakeBackend{sessions: fakeSessions(20), entries: fakeEntries}
 	d := newDriver(t, b, 80, 24)
@@ -442,7 +442,7 @@ func TestWorkInBackground(t *testing.T) {
 	}
 }
 
-// TestSelectionIsRead checks that the right side is never about another session than the selected one.
+// TestSelectionIsRead checks that the right side always shows the selected session.
 func TestSelectionIsRead(t *testing.T) {
 	b := &fakeBackend{sessions: fakeSessions(20)}
 	d := newDriver(t, b, 80, 24)
@@ -473,7 +473,8 @@ func TestResize(t *testing.T) {
 	}
 }
 
-// TestLive checks that what other programs change is shown, and that no message or plan about a former state stays.
+// TestLive checks that changes by other programs are shown, and that no message or plan about a former state
+// stays.
 func TestLive(t *testing.T) {
 	b := &fakeBackend{sessions: fakeSessions(20)}
 	d := newDriver(t, b, 80, 24)
@@ -508,7 +509,7 @@ func TestLive(t *testing.T) {
 	d.shows("A new session")
 }
 
-// TestSameFaults checks that of several faults of the same kind only the first is described in full.
+// TestSameFaults checks that of several findings of the same kind only the first is described in full.
 func TestSameFaults(t *testing.T) {
 	f := Fault{Why: "It is broken.", Fix: "fix: It is mended."}
 	fixes, marks := 0, 0
@@ -525,7 +526,7 @@ func TestSameFaults(t *testing.T) {
 	}
 }
 
-// TestMessages checks that a message goes when the user goes on.
+// TestMessages checks that the next key clears a message.
 func TestMessages(t *testing.T) {
 	for _, key := range []string{"down", "tab", "l", "enter", "/", "?"} {
 		d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 80, 24)
@@ -536,7 +537,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestCursorFollows checks that the cursor is at the session that was changed, wherever it was.
+// TestCursorFollows checks that the cursor moves to the changed session.
 func TestCursorFollows(t *testing.T) {
 	b := &fakeBackend{sessions: fakeSessions(20)}
 	b.sessions = b.sessions[:6] // one is broken

@@ -18,14 +18,14 @@ var chosen = lipgloss.NewStyle().Reverse(true)
 const (
 	frame      = 3  // rows besides the body: heading, status and keys
 	narrowest  = 60 // columns for both sides
-	widest     = 46 // columns of the left side that have room for the agent
-	tallest    = 30 // rows for what a repair changes below the conversation
-	mostOfText = 12 // rows of a text in a conversation
+	widest     = 46 // columns of the left side from which on it shows the agent
+	tallest    = 30 // rows of the screen from which on changes are shown below the conversation
+	mostOfText = 12 // maximum rows of a text in a conversation
 )
 
 func (m *model) bodyHeight() int { return max(m.height-frame, 1) }
 
-// leftWidth returns the columns of the left side without the bar behind it.
+// leftWidth returns the columns of the left side without the bar on its right.
 func (m *model) leftWidth() int {
 	if m.width < narrowest {
 		return m.width
@@ -44,7 +44,7 @@ func (m *model) rightWidth() int {
 // textWidth returns the columns of a text, between a blank and its scroll bar.
 func textWidth(width int) int { return max(width-2, 1) }
 
-// changesHeight returns the rows for what a repair changes below the conversation, with their heading; 0 for none.
+// changesHeight returns the rows of the changes below the conversation, with their heading; 0 for none.
 func (m *model) changesHeight() int {
 	if s, ok := m.selected(); !ok || m.inJournal || m.view != viewTalk || m.height < tallest || s.group() == groupHealthy {
 		return 0
@@ -123,7 +123,7 @@ func (m *model) textPage(title string) []string {
 	return append([]string{heading(title, m.text.position(height), m.width, true)}, m.textRows(&m.text, height, m.width)...)
 }
 
-// textRows returns the rows of a text, and its scroll bar in the last column.
+// textRows returns the rows of a text, with its scroll bar in the last column.
 func (m *model) textRows(s *scroller, height, width int) []string {
 	shown := s.window(height)
 	lines := make([]string, height)
@@ -191,7 +191,8 @@ func (m *model) leftSide() []string {
 	return lines
 }
 
-// listed returns the rows of the list: the index of a fitting session, or -1 minus a group whose heading it is.
+// listed returns the rows of the list: the index of a fitting session, or -1 minus the index of a group for
+// its heading.
 func (m *model) listed() (rows []int) {
 	group := -1
 	for i, s := range m.fitting() {
@@ -216,7 +217,7 @@ func (m *model) groupRow(group int, fit []Session, width int) string {
 	return styles[groupStyles[group]].Render(cut(fmt.Sprintf("%s (%d)", groupNames[group], n), width))
 }
 
-// sessionRow returns a session on a row. The title is last: one that is drawn from right to left moves nothing.
+// sessionRow returns the row of a session. The title is last, so a right-to-left title moves no other column.
 func (m *model) sessionRow(s Session, selected bool, width int) string {
 	text := " " + pad(m.age(s.Time, true), 5) + " "
 	if width >= widest {
@@ -243,7 +244,7 @@ func (m *model) entryRow(e Entry, selected bool, width int) string {
 	return m.listRow(text+clean(e.Title, false), selected, width)
 }
 
-// listRow returns a row of a list. What is selected has a mark, and a colour while keys are for the list.
+// listRow returns a row of a list. The selected one has a mark, and a colour while the list has the focus.
 func (m *model) listRow(text string, selected bool, width int) string {
 	if !selected {
 		return pad(" "+text, width)
@@ -267,7 +268,7 @@ func (m *model) age(t time.Time, short bool) string {
 	return age
 }
 
-// rightSide returns what is known about what is selected.
+// rightSide returns the content of the right side.
 func (m *model) rightSide() []string {
 	width := m.rightWidth()
 	title, name := "", viewNames[m.view]
@@ -300,7 +301,7 @@ func (m *model) pane(title, name string, view, width int, focus bool) []string {
 	return lines
 }
 
-// talkLines returns a conversation as a text.
+// talkLines returns the lines of a conversation.
 func talkLines(items []Item) (lines []Line) {
 	who := ""
 	var last Fault
@@ -339,7 +340,7 @@ func talkLines(items []Item) (lines []Line) {
 				style = Bad
 			}
 			lines = append(lines, Line{Head: "▲ ", Text: f.Why, Style: style, Indent: 2, Mark: true, One: f == last})
-			if f != last { // of a hundred of a kind the first says it
+			if f != last { // describe only the first of a kind
 				lines = append(lines, Line{Text: f.Fix, Indent: 4})
 			}
 			last = f
@@ -348,8 +349,8 @@ func talkLines(items []Item) (lines []Line) {
 	return lines
 }
 
-// status returns the rows with what runs and what was done last, else the row with what is known of the selected
-// session. More than one row cover the end of the body.
+// status returns the rows with the running work and the last result, or else the row with facts about the
+// selected session. Further rows cover the end of the body.
 func (m *model) status() (rows []string) {
 	var parts []string
 	style, most := Plain, 1
@@ -392,7 +393,7 @@ func (m *model) status() (rows []string) {
 	return rows
 }
 
-// facts returns what is known of the selected session.
+// facts returns the facts about the selected session.
 func (m *model) facts() []string {
 	var parts []string
 	if s, ok := m.selected(); ok {
@@ -406,7 +407,7 @@ func (m *model) facts() []string {
 	return parts
 }
 
-// keys returns the last line. Keys that do not fit before the last are left out; the help has all.
+// keys returns the last line. Keys that do not fit are left out, except the last one; the help has all.
 func (m *model) keys() string {
 	items := m.shortHelp()
 	last := items[len(items)-1]

@@ -30,8 +30,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/unasked.tsv")
 
-// golden has the damages that are not repaired without a question, each with what becomes of it before a request, and
-// after one that failed.
+// golden lists the damages that are not repaired without a question, each with its outcome before a request,
+// and after a failed one.
 const golden = "testdata/unasked.tsv"
 
 const repaired = "repaired"
@@ -50,7 +50,7 @@ func open(t *testing.T, a agent.Agent, root string) *mend.Store {
 
 var errPlanned = errors.New("planned")
 
-// outcome returns what would become of a session without a question.
+// outcome returns the outcome for a session without a question.
 func outcome(t *testing.T, c *mend.Store, head change.Head, check func(context.Context, string, repair.Result) error) string {
 	t.Helper()
 	entry, _, err := unattended.New(c).RepairIf(t.Context(), head, repair.Request{Force: true}, func(ctx context.Context, r repair.Result) error {
@@ -77,7 +77,7 @@ type damaged struct {
 	open        func(*testing.T) *mend.Store
 }
 
-// damages are those whose effect the real programs showed.
+// damages returns the damages whose effect on the real programs is known.
 func damages() (all []damaged) {
 	for i, archive := range [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833} {
 		for _, k := range damage.Table {
@@ -119,9 +119,8 @@ func damages() (all []damaged) {
 	return all
 }
 
-// TestUnasked plans the repair of each damage without a question, and compares what becomes of it with the golden file.
-// A plan that is made so keeps all content of the request that is not at fault. MEND_SWEEP=all and -update write
-// the file.
+// TestUnasked plans the repair of each damage without a question, and compares the outcome with the golden
+// file. Such a plan keeps all undamaged content of the request. MEND_SWEEP=all and -update write the file.
 func TestUnasked(t *testing.T) {
 	was, err := os.ReadFile(golden)
 	if err != nil && !*update {
@@ -162,8 +161,8 @@ func TestUnasked(t *testing.T) {
 	}
 }
 
-// unasked returns what becomes of a session before a request and after one that failed, "" if it is repaired, or if
-// nothing is broken.
+// unasked returns the outcomes for a session before a request and after a failed one, "" if it is repaired,
+// or if nothing is broken.
 func unasked(t *testing.T, c *mend.Store, head change.Head) string {
 	t.Helper()
 	before, err := c.Case(t.Context(), head)
@@ -185,8 +184,8 @@ func unasked(t *testing.T, c *mend.Store, head change.Head) string {
 	return first + "\t" + second
 }
 
-// keepsContent checks that a plan without a question keeps each prompt, answer, result and file of the request whose
-// message has no fault.
+// keepsContent checks that a plan without a question keeps each prompt, response, result and file of the
+// request whose message has no finding.
 func keepsContent(t *testing.T, before *repair.Case, id string) {
 	t.Helper()
 	r, err := repair.Plan(id, before, repair.Request{Force: true, Unattended: true})
@@ -218,7 +217,8 @@ func keepsContent(t *testing.T, before *repair.Case, id string) {
 	}
 }
 
-// TestUnaskedReal plans the repair of each real conversation without a question: there is none, whatever is found.
+// TestUnaskedReal plans the repair of each real conversation without a question: no plan changes any,
+// whatever the findings.
 func TestUnaskedReal(t *testing.T) {
 	home := t.TempDir()
 	real.Unpack(t, home)
@@ -244,8 +244,8 @@ func TestUnaskedReal(t *testing.T) {
 	}
 }
 
-// TestUnaskedAfterError repairs what a running agent reports: calls that hang when it is idle, and thinking of which only
-// the provider knows that it is at fault.
+// TestUnaskedAfterError repairs what a running agent reports: hanging calls when it is idle, and thinking
+// that only the provider can judge.
 func TestUnaskedAfterError(t *testing.T) {
 	signature := opencode.Agent{}.ParseAPIError([]byte("messages.1.content.0: Invalid `signature` in `thinking` block"))
 	disabled := opencode.Agent{}.ParseAPIError([]byte("messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."))

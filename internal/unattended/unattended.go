@@ -1,5 +1,5 @@
-// Package unattended repairs sessions while no user looks: for a running agent, a hook or
-// "mend watch". It retries where another program interferes.
+// Package unattended repairs sessions without a user: for a running agent, a hook or "mend watch". It retries
+// if another program interferes. Read [Repairer.RepairIf] first.
 package unattended
 
 import (
@@ -22,8 +22,8 @@ type Repairer struct{ *mend.Store }
 // New returns a Repairer for a store.
 func New(c *mend.Store) Repairer { return Repairer{c} }
 
-// LastChange returns the id of the newest journal entry of the session that was not aborted, if that began at or after
-// since; else "". An undo counts.
+// LastChange returns the id of the session's newest journal entry that was not aborted, if that began at or
+// after since; otherwise "". An undo counts.
 func (c Repairer) LastChange(ctx context.Context, id string, since time.Time) (entry string, err error) {
 	e, err := c.lastEntry(ctx, id)
 	if e == nil || e.Time.Before(since) {
@@ -32,7 +32,7 @@ func (c Repairer) LastChange(ctx context.Context, id string, since time.Time) (e
 	return e.ID, err
 }
 
-// lastEntry returns the newest change of the session that was not aborted, nil for none.
+// lastEntry returns the session's newest entry that was not aborted, nil for none.
 func (c Repairer) lastEntry(ctx context.Context, id string) (*change.Entry, error) {
 	es, err := c.Log(ctx, journal.Query{Session: id})
 	i := slices.IndexFunc(es, func(e change.Entry) bool { return e.State != change.Aborted })
@@ -42,7 +42,7 @@ func (c Repairer) lastEntry(ctx context.Context, id string) (*change.Entry, erro
 	return &es[i], err
 }
 
-// Examine diagnoses a session. The head may have an ID alone.
+// Examine diagnoses a session. The head may have only an ID.
 func (c Repairer) Examine(ctx context.Context, head change.Head) (agent.Examination, error) {
 	return c.examine(ctx, head, repair.Request{})
 }
@@ -55,8 +55,8 @@ func (c Repairer) examine(ctx context.Context, head change.Head, r repair.Reques
 	return c.Store.Examine(ctx, head, r)
 }
 
-// KnowsVersion reports whether mend was verified with a version of the agent, and whether it is newer
-// than all of those; with "", with the version that diagnoses are made for, which it returns.
+// KnowsVersion reports whether mend was verified with a version of the agent, and whether it is newer than
+// all of those; "" means the version for diagnoses, which it returns.
 func (c Repairer) KnowsVersion(name string) (resolved string, verified, newer bool) {
 	v := c.Version(name)
 	return v.Name, v.Verified, v.Newer
@@ -79,7 +79,7 @@ func (c Repairer) Trim(ctx context.Context, id string, r repair.TrimRequest) (
 	return e.ID, t, err
 }
 
-// Reasons why a session is left as it is.
+// Reasons why a session is not repaired.
 var (
 	errLossy    = errors.New("the repair would remove content that can be read")
 	errStill    = errors.New("the session would be broken all the same")
@@ -89,9 +89,9 @@ var (
 
 func isBroken(d repair.Diagnosis) bool { return d.Severity == repair.Broken }
 
-// checkTier returns a [*repair.AskError] if a repair needs a question, whatever asked for it: if it would send content
-// that the agent leaves out of the request that it makes now, which the user may want; if the fix of another
-// finding hides one with the tier [repair.Ask]; or if only findings with that tier have a fix.
+// checkTier returns a [*repair.AskError] if a repair needs a question in any case: if it would send content
+// that the agent currently leaves out of the request, which the user may want; if the fix of another finding
+// hides one with the tier [repair.Ask]; or if only findings with that tier have a fix.
 func checkTier(id string, req repair.Request, r repair.Result) error {
 	asks := func(d repair.Diagnosis) bool { return d.Severity == repair.Broken && d.Tier != repair.Auto }
 	switch {
@@ -120,8 +120,8 @@ func checkAsk(id string, r repair.Result) error {
 	return nil
 }
 
-// checkWhole returns an error if something stays broken after a plan, or if nobody knows that the provider
-// accepts the result.
+// checkWhole returns an error if something stays broken after a plan, or if it is unknown whether the
+// provider accepts the result.
 func checkWhole(id string, r repair.Result) error {
 	if err := checkAsk(id, r); err != nil {
 		return err
@@ -139,10 +139,10 @@ func checkWhole(id string, r repair.Result) error {
 	return nil
 }
 
-// CheckUnasked returns an error if a repair must not be made before an error of the agent shows that it is
-// needed: it leaves something broken, the provider's rules are not known, it loses what can be read, the
-// user has undone the last repair of the session, or that repair did not last in a version of the agent that mend does
-// not know.
+// CheckUnasked returns an error if a repair must wait until an error of the agent shows that it is needed: it
+// leaves something broken, the provider's rules are unknown, it loses readable content, the user has undone
+// the last repair of the session, or that repair did not last in a version of the agent that mend does not
+// know.
 func (c Repairer) CheckUnasked(ctx context.Context, id string, r repair.Result) error {
 	if err := checkWhole(id, r); err != nil {
 		return err
@@ -162,8 +162,8 @@ func (c Repairer) CheckUnasked(ctx context.Context, id string, r repair.Result) 
 	return c.checkAgain(ctx, *last, r)
 }
 
-// losesOnlyUnreadable reports whether a fix of a finding of this class loses only what
-// neither the agent nor the provider can read.
+// losesOnlyUnreadable reports whether a fix of a finding of this class loses only content that neither the
+// agent nor the provider can read.
 func losesOnlyUnreadable(c repair.Class) bool {
 	switch c {
 	case repair.UnreadableRecord, repair.IncompleteRecord, repair.InvalidFile, repair.InvalidToolCall:
@@ -173,8 +173,8 @@ func losesOnlyUnreadable(c repair.Class) bool {
 	}
 }
 
-// checkAgain returns an error if mend repaired the same in the session before, and the agent's version is newer than
-// the verified ones: then it is not like the newest of those.
+// checkAgain returns an error if mend repaired the same finding in the session before, and the agent's
+// version is newer than the verified ones: then it does not behave like the newest of those.
 func (c Repairer) checkAgain(ctx context.Context, last change.Entry, r repair.Result) error {
 	if !last.Cause.Live || last.State != change.Committed {
 		return nil
@@ -197,11 +197,10 @@ func (c Repairer) checkAgain(ctx context.Context, last change.Entry, r repair.Re
 var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 800 * time.Millisecond}
 
 // Repair plans the repair of one session for a running agent, of findings with the tier [repair.Auto], and
-// applies it. It returns the id of the journal entry, "" if there was nothing to repair. Of r.Options it uses Version
-// and Model alone. It sets r.All if the same error was repaired before, as
-// [mend.Store.ProposeRepair] does. If another program interferes, it retries, and
-// returns the error of the last try. Its errors are a [*repair.AskError], and those of
-// [mend.Store.ProposeRepair] and [mend.Store.Apply].
+// applies it. It returns the id of the journal entry, "" if there was nothing to repair. Of r.Options it uses
+// only Version and Model. It sets r.All if the same error was repaired before, as [mend.Store.ProposeRepair]
+// does. If another program interferes, it retries, and returns the error of the last try. Its errors are a
+// [*repair.AskError], and those of [mend.Store.ProposeRepair] and [mend.Store.Apply].
 func (c Repairer) Repair(ctx context.Context, id string, r repair.Request) (
 	entry string, result repair.Result, err error,
 ) {
@@ -211,10 +210,9 @@ func (c Repairer) Repair(ctx context.Context, id string, r repair.Request) (
 // An acceptFunc returns an error if a plan must not be applied.
 type acceptFunc = func(context.Context, repair.Result) error
 
-// RepairIf is [Repairer.Repair] of what is broken, with a condition: accept, if not nil, is called before a plan
-// is applied. If it returns an error, nothing is changed, and RepairIf returns that error.
-// After an interference accept is called again, with a new plan. head is one of
-// [mend.Store.Sessions], or has an ID alone and is looked up.
+// RepairIf is [Repairer.Repair] with a condition: accept, if not nil, is called before a plan is applied. If
+// it returns an error, nothing is changed, and RepairIf returns that error. After an interference accept is
+// called again, with a new plan. head is one of [mend.Store.Sessions], or has only an ID and is looked up.
 func (c Repairer) RepairIf(ctx context.Context, head change.Head, r repair.Request, accept acceptFunc) (
 	entry string, result repair.Result, err error,
 ) {
@@ -235,7 +233,7 @@ func (c Repairer) RepairIf(ctx context.Context, head change.Head, r repair.Reque
 func (c Repairer) repair(ctx context.Context, head change.Head, r repair.Request, accept acceptFunc) (
 	string, repair.Result, error,
 ) {
-	if accept != nil && r.Error == nil && !r.Latent { // mostly nothing is broken, which is found out quickly
+	if accept != nil && r.Error == nil && !r.Latent { // usually nothing is broken, which is quick to find out
 		if e, err := c.examine(ctx, head, r); err == nil && !e.Busy && !slices.ContainsFunc(e.Diagnoses, isBroken) {
 			return "", repair.Result{Remaining: e.Diagnoses}, nil
 		}
@@ -262,7 +260,7 @@ func (c Repairer) repair(ctx context.Context, head change.Head, r repair.Request
 	return e.ID, result, err
 }
 
-// known returns the head of a session that may have an ID alone.
+// known looks up the head of a session that has only an ID.
 func (c Repairer) known(ctx context.Context, head change.Head) (change.Head, error) {
 	if head.Ref != (change.Ref{}) {
 		return head, nil

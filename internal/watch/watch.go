@@ -1,9 +1,9 @@
-// Package watch finds the sessions of a store that have changed and are quiet again. It
-// knows nothing of repairs.
+// Package watch finds the sessions of a store that have changed and are quiet again. It knows nothing of
+// repairs.
 //
-// It polls. The stamp of the whole store shows whether anything changed; the store's list, and the
-// stamps of the sessions that changed last, show which session it was. It keeps one number for each
-// session, and the stamps of a few.
+// It polls. The stamp of the whole store shows whether anything changed; the store's list, and the stamps of
+// the recently changed sessions, show which session it was. It keeps one number per session, and the stamps
+// of a few. Read [Run] first.
 package watch
 
 import (
@@ -18,8 +18,7 @@ import (
 type Store interface {
 	// Sessions lists the sessions without their messages.
 	Sessions(ctx context.Context) ([]change.Head, error)
-	// State returns a stamp of the whole store, the zero stamp if that cannot be computed at
-	// once.
+	// State returns a stamp of the whole store, the zero stamp if that cannot be computed immediately.
 	State(ctx context.Context) (change.Stamp, error)
 	// Stamp returns the stamp of a session, the zero stamp if it has none.
 	Stamp(ctx context.Context, head change.Head) (change.Stamp, error)
@@ -28,7 +27,7 @@ type Store interface {
 // Options define how a store is followed.
 type Options struct {
 	Since time.Time     // sessions that were updated since then count as changed at the start
-	Quiet time.Duration // how long a session must not have changed
+	Quiet time.Duration // how long a session must be unchanged
 	Poll  time.Duration // between looks at the store
 
 	// Handle is called for each session that changed and is quiet, one at a time. If it returns
@@ -36,7 +35,7 @@ type Options struct {
 	Handle func(ctx context.Context, head change.Head) (again bool)
 	// Listed, if not nil, is called with each list that is read because something may have changed.
 	Listed func(ctx context.Context, heads []change.Head)
-	// Notice, if not nil, is called when the store can be read, and when it cannot be read any more.
+	// Notice, if not nil, is called when the store can be read, and when it no longer can.
 	Notice func(Notice)
 }
 
@@ -47,7 +46,7 @@ type Notice struct {
 }
 
 const (
-	pauses    = 10               // a look is followed by a pause of that many times its duration
+	pauses    = 10               // the pause after a look, as a multiple of its duration
 	retry     = 10 * time.Second // before Handle is called again; it doubles up to lastRetry
 	lastRetry = time.Minute
 
@@ -60,7 +59,7 @@ type recent struct {
 	head    change.Head
 	sum     [32]byte
 	changed time.Time
-	due     time.Time // when it is quiet, or is tried again; the zero time if it is handled
+	due     time.Time // when it is quiet, or is tried again; the zero time after it was handled
 	wait    time.Duration
 }
 
@@ -68,14 +67,14 @@ type recent struct {
 type follower struct {
 	Options
 	store  Store
-	known  map[string]int64 // when sessions were updated; nil before the first list
+	known  map[string]int64 // the update times of sessions; nil before the first list
 	recent map[string]*recent
 	state  change.Stamp // at the last list
 	seen   time.Time    // when the state was last read
 	next   time.Time    // the next look
 
 	failed error // of the last look
-	lost   bool  // a notice of that was given, and none that it can be read
+	lost   bool  // a notice of the failure was given, and none of its end
 }
 
 // Run follows a store until the context ends.
@@ -95,7 +94,7 @@ func Run(ctx context.Context, s Store, o Options) {
 	}
 }
 
-// Once handles the sessions that were updated since the time of the options.
+// Once handles the sessions that were updated since Options.Since.
 func Once(ctx context.Context, s Store, o Options) error {
 	heads, err := s.Sessions(ctx)
 	for _, h := range heads {
@@ -106,7 +105,7 @@ func Once(ctx context.Context, s Store, o Options) error {
 	return err
 }
 
-// wake returns when something is to be done next.
+// wake returns the time of the next step.
 func (f *follower) wake() time.Time {
 	at := f.next
 	for _, r := range f.recent {
@@ -174,7 +173,7 @@ func (f *follower) compare(ctx context.Context, heads []change.Head) {
 		}
 	}
 	for key, r := range f.recent {
-		if f.known == nil { // nothing is known to be at work in it
+		if f.known == nil { // no agent is known to work in it
 			r.due = time.Now()
 		}
 		if _, ok := known[key]; !ok || r.due.IsZero() && time.Since(r.changed) > recentFor {
@@ -185,7 +184,7 @@ func (f *follower) compare(ctx context.Context, heads []change.Head) {
 	f.forget()
 }
 
-// forget keeps the number of recent sessions small. Those that wait stay.
+// forget drops recent sessions, except waiting ones, to keep their number small.
 func (f *follower) forget() {
 	var done []string
 	for key, r := range f.recent {
@@ -199,7 +198,7 @@ func (f *follower) forget() {
 	}
 }
 
-// mark notes that a session has changed.
+// mark records that a session has changed.
 func (f *follower) mark(ctx context.Context, r *recent) {
 	if stamp, err := f.store.Stamp(ctx, r.head); err == nil {
 		r.sum = stamp.Sum
@@ -208,7 +207,7 @@ func (f *follower) mark(ctx context.Context, r *recent) {
 	r.due = r.changed.Add(f.Quiet)
 }
 
-// touch marks a recent session if it has another stamp, and reports whether it has.
+// touch marks a recent session if its stamp has changed, and reports whether it has.
 func (f *follower) touch(ctx context.Context, r *recent) bool {
 	stamp, err := f.store.Stamp(ctx, r.head)
 	if err != nil || stamp.Sum == r.sum {
@@ -238,8 +237,8 @@ func (f *follower) handle(ctx context.Context) {
 	}
 }
 
-// fail notes that the store cannot be read. It gives notice the second time: a database can be locked
-// for a moment.
+// fail records that the store cannot be read. It gives notice the second time: a database may be locked for a
+// moment.
 func (f *follower) fail(err error) {
 	if f.failed != nil && !f.lost {
 		f.lost = true

@@ -80,7 +80,7 @@ func (s *fakeStore) Stamp(_ context.Context, head change.Head) (change.Stamp, er
 	return change.Stamp{Sum: sha256.Sum256(fmt.Append(nil, head.ID, s.content[head.ID]))}, s.err
 }
 
-// A trace is what a follower has done.
+// A trace records the calls of a follower.
 type trace struct {
 	mu      sync.Mutex
 	handled []string
@@ -95,7 +95,7 @@ func (r *trace) handle(_ context.Context, head change.Head) bool {
 	return r.busy[head.ID]
 }
 
-// setBusy says whether a session is in use from now on.
+// setBusy sets whether a session is in use.
 func (r *trace) setBusy(id string, busy bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,8 +143,8 @@ func start(t *testing.T, s *fakeStore, quiet time.Duration) *trace {
 	return r
 }
 
-// TestPolling: a session is handled when it is quiet: at the start if it
-// changed a short time ago, and then after each change, also one that the list does not show.
+// TestPolling: a session is handled when it is quiet: at the start if it changed recently, and then after
+// each change, even one that the list does not show.
 func TestPolling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() int64 { return time.Now().UnixMilli() }
@@ -177,7 +177,7 @@ func TestPolling(t *testing.T) {
 	})
 }
 
-// TestBusy checks that a session that is in use is handled again, less and less often.
+// TestBusy checks that a busy session is tried again, less and less often.
 func TestBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{}
@@ -201,7 +201,7 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// TestUnchanged checks that nothing is listed while the state of the store is the same.
+// TestUnchanged checks that the store is not listed while its state is unchanged.
 func TestUnchanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{}
@@ -232,7 +232,7 @@ func TestLost(t *testing.T) {
 		time.Sleep(time.Minute + time.Second)
 		s.fail(errors.New("locked"))
 		time.Sleep(6 * time.Second)
-		s.fail(nil) // for a moment: that is not said
+		s.fail(nil) // for a moment: this is not reported
 		time.Sleep(time.Minute)
 		s.fail(errors.New("gone"))
 		time.Sleep(time.Minute)
@@ -249,7 +249,7 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// TestBounded checks that few stamps are kept of many sessions that have changed.
+// TestBounded checks that only a few stamps are kept if many sessions change.
 func TestBounded(t *testing.T) {
 	f := &follower{store: &fakeStore{}, recent: map[string]*recent{}, known: map[string]int64{}}
 	heads := make([]change.Head, 5000)
