@@ -12,8 +12,9 @@ import (
 	"mend/repair"
 )
 
-// A Base is embedded in a [Store]. It answers for what the store does not have: that there is none,
-// or [errors.ErrUnsupported]. A method of what else is embedded goes before one of the Base.
+// A Base is embedded in a [Store]. For everything that the store does not support, its methods
+// return an empty result or [errors.ErrUnsupported]. Methods of other embedded types take
+// precedence.
 type Base struct{ base }
 
 type base struct{}
@@ -37,7 +38,7 @@ func (base) Restore(context.Context, change.Head, []change.Op, RestoreRequest) (
 // Expiring implements [Reader]: there is nothing.
 func (base) Expiring(context.Context, time.Time) (Expiry, error) { return Expiry{}, nil }
 
-// SessionAt returns [fs.ErrNotExist]: no session is a file of its own.
+// SessionAt returns [fs.ErrNotExist]: no session has a file of its own.
 func (base) SessionAt(context.Context, string) (change.Head, error) {
 	return change.Head{}, fs.ErrNotExist
 }
@@ -147,14 +148,14 @@ func (base) BuildAside(context.Context, change.Ref, bool, func(io.Writer) error)
 // KeptFiles implements [Store].
 func (base) KeptFiles(string) KeptFiles { return nil }
 
-// A BaseAgent is embedded in an [Agent]. It answers for what the agent does not have: that there is
-// none.
+// A BaseAgent is embedded in an [Agent]. Its methods return an empty result for everything that the
+// agent does not support.
 type BaseAgent struct{}
 
-// ParseAPIError recognises no error.
+// ParseAPIError returns the zero error: it knows none.
 func (BaseAgent) ParseAPIError([]byte) request.APIError { return request.APIError{} }
 
-// Guide returns that of the engine.
+// Guide returns the engine's guide.
 func (BaseAgent) Guide() repair.Guide {
 	return repair.Guide{Classes: repair.Classes(), Class: repair.ExplainClass}
 }

@@ -1,10 +1,10 @@
 package agent
 
-// A Beside is another store of the agent beside one that has sessions which that one lacks.
+// A Beside is another store of the agent that has sessions which a store lacks.
 type Beside struct {
 	Path     string
 	Sessions map[string]bool // their ids
 	Err      error           // why it cannot be read
 
-	PromptsOnly bool // it has only what the users typed, of sessions that the agent deleted
+	PromptsOnly bool // it has only the users' prompts, of sessions that the agent deleted
 }

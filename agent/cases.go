@@ -8,14 +8,14 @@ import (
 	"mend/repair"
 )
 
-// Cases is embedded in a [Store] of which one function makes the case of a session: it answers what only the case
-// shows.
+// Cases is embedded in a [Store] that makes the case of a session with a single function. It implements the
+// methods that need only the case.
 type Cases struct {
 	NewCase func(head change.Head, r repair.Request) (*repair.Case, change.Stamp, error)
 
-	Version, Provider string // that are forecast
+	Version, Provider string // used in forecasts
 	Place             Place
-	// Now returns the request that is sent as the session is, before a repair; nil for that of the case.
+	// Now returns the request that is sent before any repair; nil for that of the case.
 	Now func(*repair.Case) request.Request
 }
 

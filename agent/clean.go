@@ -14,30 +14,30 @@ import (
 	"mend/internal/ownfile"
 )
 
-// A CleanRequest says what is removed from a store to make room.
+// A CleanRequest selects what is removed from a store to free space.
 type CleanRequest struct {
 	Events    bool                    // all events
-	Snapshots bool                    // what is kept of the files of projects that have no session
-	Sessions  []change.Head           // of List, with all that is theirs
+	Snapshots bool                    // copies of files of projects that have no session
+	Sessions  []change.Head           // of List, with all their data
 	DryRun    bool                    // write nothing
-	Progress  func(done, total int64) // in bytes; nil for nothing
-	// Each is called with the plan for each session of a store that is in files, one after the other, so that only one
-	// is in memory. With nil they are only counted.
+	Progress  func(done, total int64) // in bytes; may be nil
+	// Each is called with the plan for each session of a store of files, one after another, so that only one is in
+	// memory. If it is nil, the sessions are only counted.
 	Each func(change.Plan) error
 }
 
 // Cleaned is a plan to remove something. Nothing is removed yet.
 type Cleaned struct {
-	Plans   []change.Plan    // of a database; none if there is nothing to remove
+	Plans   []change.Plan    // for a database; none if there is nothing to remove
 	Rows    map[string]int64 // or records, by table or kind
-	Content int64            // bytes of them
+	Content int64            // size of the rows or records in bytes
 	Shared  []string         // sessions that are shared
 	Packed  int64            // bytes that undo needs beside the store; 0 if the journal has them
-	Discard func() error     // removes what was made beside the store and no plan has taken; call it in any case
+	Discard func() error     // removes built files that no plan has moved; call it in any case
 }
 
-// RemoveFiles plans the removal of the sessions of a store that is in files. ops returns what removes one, none for one
-// that goes with another.
+// RemoveFiles plans the removal of the sessions of a store of files. ops returns the ops that remove one session, none
+// if it is removed together with another.
 func (r CleanRequest) RemoveFiles(ctx context.Context,
 	ops func(h change.Head, c *Cleaned) ([]change.Op, error),
 ) (Cleaned, error) {
@@ -70,38 +70,39 @@ func (r CleanRequest) RemoveFiles(ctx context.Context,
 	return c, nil
 }
 
-// A Space is what takes the space of a store.
+// A Space is how the space of a store is used.
 type Space struct {
-	Parts    []SpacePart // that together are all of it
+	Parts    []SpacePart // together they cover the whole store
 	Sessions map[string]*SessionSpace
 }
 
-// A SpacePart is one of the things that take space.
+// A SpacePart is one part of the used space.
 type SpacePart struct {
 	Name  string `json:"part"` // in words
 	Bytes int64  `json:"bytes"`
-	// Clean is what a [CleanRequest] removes of it: "events", "sessions", "images" or "snapshots"; "" for nothing.
+	// Clean is what a [CleanRequest] removes of the part: "events", "sessions", "images" or "snapshots"; "" for
+	// nothing.
 	Clean string `json:"clean,omitempty"`
 }
 
-// A SessionSpace is what one session takes, in bytes.
+// A SessionSpace is the space used by one session, in bytes.
 type SessionSpace struct {
 	Conversation int64 // without images
 	Images       int64 // records that contain images
 	Events       int64
 }
 
-// Total returns what the session takes.
+// Total returns the space used by the session.
 func (s *SessionSpace) Total() int64 { return s.Conversation + s.Images + s.Events }
 
-// Add adds a part if it takes any space.
+// Add adds a part unless it is empty.
 func (s *Space) Add(name string, n int64, clean string) {
 	if n > 0 {
 		s.Parts = append(s.Parts, SpacePart{name, n, clean})
 	}
 }
 
-// Session returns the space of a session, to add to it.
+// Session returns the space of a session for the caller to add to.
 func (s *Space) Session(id string) *SessionSpace {
 	if s.Sessions == nil {
 		s.Sessions = map[string]*SessionSpace{}
@@ -112,13 +113,13 @@ func (s *Space) Session(id string) *SessionSpace {
 	return s.Sessions[id]
 }
 
-// SpaceOf returns the space of a store that is in files: each folder below its root as a part of its name, and the
-// files of each session. A file is of a session if it, or a folder that it is in, has the name of the session, or that
-// of one of its messages. parts has pairs of a folder and its part; the last one, without folder, is that of all
-// others.
-func SpaceOf(ctx context.Context, of Reader, parts [][2]string) (s Space, err error) {
-	root, o := of.ID().Root, owners{map[string]bool{}, map[string]string{}}
-	heads, err := of.List(ctx)
+// SpaceOf returns the space of a store of files: each folder below its root as a named part, and the files of each
+// session. A file belongs to a session if the file, or one of its parent folders, is named after the session or one of
+// its messages. parts has pairs of a folder and the name of its part; the last pair, without a folder, names the part
+// of all other files.
+func SpaceOf(ctx context.Context, store Reader, parts [][2]string) (s Space, err error) {
+	root, o := store.ID().Root, owners{map[string]bool{}, map[string]string{}}
+	heads, err := store.List(ctx)
 	if err != nil {
 		return s, err
 	}
@@ -126,22 +127,22 @@ func SpaceOf(ctx context.Context, of Reader, parts [][2]string) (s Space, err er
 		o.sessions[h.ID] = true
 	}
 	// Messages are named by their own files, and their parts by the messages.
-	if err := walkFiles(ctx, root, func(names []string, _ string, _ int64) { o.of(names) }); err != nil {
+	if err := walkFiles(ctx, root, func(names []string, _ string, _ int64) { o.sessionOf(names) }); err != nil {
 		return s, err
 	}
 	sums, images := map[string]int64{}, int64(0)
 	err = walkFiles(ctx, root, func(names []string, path string, size int64) {
 		i := slices.IndexFunc(parts, func(p [2]string) bool { return p[0] == names[0] || p[0] == "" })
-		id, has := o.of(names), int64(0)
+		id, imageSize := o.sessionOf(names), int64(0)
 		if id != "" {
 			if strings.Contains(filepath.Ext(path), ".json") && size > smallest {
-				has = imageBytes(path)
+				imageSize = imageBytes(path)
 			}
-			s.Session(id).Conversation += size - has
-			s.Session(id).Images += has
+			s.Session(id).Conversation += size - imageSize
+			s.Session(id).Images += imageSize
 		}
-		sums[parts[i][1]] += size - has
-		images += has
+		sums[parts[i][1]] += size - imageSize
+		images += imageSize
 	})
 	for _, p := range parts {
 		clean := ""
@@ -159,7 +160,7 @@ func SpaceOf(ctx context.Context, of Reader, parts [][2]string) (s Space, err er
 func walkFiles(ctx context.Context, root string, each func(names []string, path string, size int64)) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return ctx.Err() // what cannot be read
+			return ctx.Err() // unreadable files are skipped
 		}
 		info, err := d.Info()
 		rel, errRel := filepath.Rel(root, path)
@@ -170,18 +171,18 @@ func walkFiles(ctx context.Context, root string, each func(names []string, path 
 	})
 }
 
-// owners say of which session a file is.
+// owners find the session that a file belongs to.
 type owners struct {
 	sessions map[string]bool
-	messages map[string]string // sessions of messages, as far as they were seen
+	messages map[string]string // the sessions of the messages seen so far
 }
 
-// of returns the session of a file, "" for none.
-func (o owners) of(names []string) string {
+// sessionOf returns the session of a file, "" for none.
+func (o owners) sessionOf(names []string) string {
 	last := strings.TrimSuffix(names[len(names)-1], ".json")
 	for i, name := range names {
 		id := strings.TrimSuffix(strings.TrimSuffix(name, ".json"), ".jsonl")
-		if !o.sessions[id] && len(id) > uuidSize { // files may have more behind the id, or before it
+		if !o.sessions[id] && len(id) > uuidSize { // files may have more after the id, or before it
 			if first, last := id[:uuidSize], id[len(id)-uuidSize:]; o.sessions[first] {
 				id = first
 			} else {
@@ -203,7 +204,7 @@ func (o owners) of(names []string) string {
 	return ""
 }
 
-// Names of parts that every agent has.
+// Names of parts that all agents have.
 const (
 	Conversations = "conversations"
 	Images        = "images in conversations"
@@ -211,22 +212,22 @@ const (
 
 const (
 	uuidSize = 36
-	smallest = 1000 // bytes of a record that contains an image
+	smallest = 1000 // bytes of the smallest record that contains an image
 )
 
-// imageMarks are in each line or row that contains an image.
+// imageMarks occur in each line or row that contains an image.
 var imageMarks = [][]byte{[]byte("data:image/"), []byte(`"media_type":"image/`)}
 
-// imageBytes returns how many bytes the lines of a file have that contain an image. It does not hold a line in memory.
+// imageBytes returns the total size of the lines in a file that contain an image. It does not hold a line in memory.
 func imageBytes(path string) (total int64) {
 	f, err := ownfile.OpenPlain(path)
 	if err != nil {
 		return 0
 	}
 	defer f.Close()
-	const overlap = 32 // more than a mark has
+	const overlap = 32 // longer than any mark
 	buf := make([]byte, overlap+256<<10)
-	kept, line, has := 0, int64(0), false
+	kept, line, hasMark := 0, int64(0), false
 	for {
 		n, err := f.Read(buf[kept:])
 		for rest := buf[:kept+n]; len(rest) > 0; {
@@ -236,7 +237,7 @@ func imageBytes(path string) (total int64) {
 				piece = rest[:end+1]
 			}
 			for _, mark := range imageMarks {
-				has = has || bytes.Contains(piece, mark)
+				hasMark = hasMark || bytes.Contains(piece, mark)
 			}
 			line += int64(len(piece) - kept)
 			kept, rest = 0, rest[len(piece):]
@@ -244,22 +245,22 @@ func imageBytes(path string) (total int64) {
 				kept = copy(buf, piece[max(0, len(piece)-overlap):])
 				break
 			}
-			if has {
+			if hasMark {
 				total += line
 			}
-			line, has = 0, false
+			line, hasMark = 0, false
 		}
 		if err != nil || n == 0 && errors.Is(err, io.EOF) {
 			break
 		}
 	}
-	if has {
+	if hasMark {
 		total += line
 	}
 	return total
 }
 
-// FolderSize returns how many bytes the files below a folder have. It follows no link.
+// FolderSize returns the total size in bytes of the files below a folder. It follows no link.
 func FolderSize(path string) (total int64) {
 	_ = walkFiles(context.Background(), path, func(_ []string, _ string, size int64) { total += size })
 	return total

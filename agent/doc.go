@@ -1,7 +1,6 @@
-// Package agent defines what mend needs of a coding agent: [Agent] finds and opens its
-// stores, and a [Store] lists sessions, reads them for a diagnosis, and changes records
-// in transactions. [Base] answers for what a store does not have; an [Installer] is how the agent starts mend.
+// Package agent defines what mend needs of a coding agent: [Agent] finds and opens its stores, and a [Store]
+// lists sessions, reads them for a diagnosis, and changes records in transactions. [Base] implements
+// everything that a store does not support; an [Installer] sets up how the agent starts mend.
 //
-// Each agent has its own package below this one. The list of agents is made by the
-// caller of package mend.
+// Each agent has its own package below this one. The caller of package mend makes the list of agents.
 package agent

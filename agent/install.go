@@ -8,39 +8,39 @@ import (
 	"mend/change"
 )
 
-// An Installer knows how an agent starts mend by itself: a file of the agent, such as a plugin or its
-// settings, names the command. It computes texts; the caller reads, asks and writes. A nil text is a file
-// that does not exist.
+// An Installer sets up how an agent starts mend by itself: a file of the agent, such as a plugin or its
+// settings, names the command. It computes texts; the caller reads, asks and writes. A nil text means that
+// the file does not exist.
 type Installer interface {
 	// About describes the file.
 	About() Installation
-	// Path returns where the file is: for all projects, or for that of the current folder alone.
+	// Path returns the path of the file: for all projects, or for that of the current folder alone.
 	Path(project bool) (string, error)
-	// Accepts returns an error if the agent has no such option.
+	// Accepts returns an error if the agent does not support an option of s.
 	Accepts(s Setup) error
-	// Install returns a text with mend in it, once. What an earlier installation was given and s leaves
-	// out stays. It is an error if mend did not write what is there.
+	// Install returns a text with mend in it, once. Options of an earlier installation stay if s leaves
+	// them out. It is an error if mend did not write the existing entry.
 	Install(text []byte, s Setup) ([]byte, error)
-	// Uninstall returns a text without mend. Its error is as that of Install.
+	// Uninstall returns a text without mend. Its errors are as for Install.
 	Uninstall(text []byte) ([]byte, error)
-	// Status returns what is installed, compared with what s would install. The error is that of reading
-	// the text.
+	// Status compares what is installed with what s would install. The error says that the text could not
+	// be parsed.
 	Status(text []byte, s Setup) (Status, error)
 	// Notes returns what a user should know after text was installed.
 	Notes(text []byte, s Setup) []string
-	// Event reads what the agent passes to the command when it starts it for one event of a session. The
-	// error wraps [errors.ErrUnsupported] if the command serves the agent until it ends.
+	// Event reads the input that the agent passes to the command for one event of a session. The error
+	// wraps [errors.ErrUnsupported] if the command serves the agent until it ends.
 	Event(input []byte) (Event, error)
 }
 
 // An Installation describes the file that starts mend, for a person.
 type Installation struct {
 	Part    string // what mend adds to the file, such as "mend's hooks"; "" if the whole file is mend's
-	Missing string // of a file without mend, such as "is not installed"
-	Done    string // what is needed after it was installed
-	Undone  string // and after it was removed
-	Offer   string // what it is good for, after "mend install"
-	Max     int    // the size of the file in bytes
+	Missing string // for a file without mend, such as "is not installed"
+	Done    string // what the user should do after the installation
+	Undone  string // and after the removal
+	Offer   string // its purpose, used after "mend install"
+	Max     int    // greatest size of the file in bytes
 
 	// Deadline is how long the agent waits for mend, which it starts for one event; 0 if mend serves the
 	// agent until it ends.
@@ -50,22 +50,22 @@ type Installation struct {
 	Folder fs.FileMode // of a new folder
 }
 
-// A Setup is how mend is to be started.
+// A Setup is how the agent should start mend.
 type Setup struct {
-	Program string   // its path; "" if it is not to be installed
+	Program string   // its path; "" to uninstall it
 	Version string   // of mend
-	Store   string   // the store that the user names; "" for the agent's own
-	Hooks   string   // which hooks are on, see the setting hooks; "" as the settings say
-	Values  []string // what Hooks may be
-	Repair  bool     // repair sessions, and do not only report them
-	Keep    bool     // copy a session when one of its turns ends
+	Store   string   // the store named by the user; "" for the agent's own
+	Hooks   string   // which hooks are on, see the setting hooks; "" for the setting
+	Values  []string // valid values of Hooks
+	Repair  bool     // repair sessions instead of only reporting them
+	Keep    bool     // copy a session at the end of each turn
 }
 
-// A Status is what is installed in a file.
+// A Status is the state of an installation in a file.
 type Status struct {
 	State        State
-	Version      string // of the mend that wrote it, "" if it does not say
-	Store, Hooks string // that it was installed with
+	Version      string // of the mend that wrote it, "" if unknown
+	Store, Hooks string // given at its installation
 	Repair       bool
 	Keep         bool
 }
@@ -82,16 +82,16 @@ const (
 	Unreadable State = "unreadable"
 )
 
-// An Event is what an agent reports of one session.
+// An Event is an agent's report about one session.
 type Event struct {
 	Agent Agent  // to open the store with
-	Path  string // of the session
-	Ended bool   // the agent shows no answer
-	Turn  bool   // a turn has ended, and nothing else: the session is copied, and not examined
+	Path  string // path of the session
+	Ended bool   // the agent ignores the answer
+	Turn  bool   // only a turn has ended: the session is copied, but not examined
 
 	Broken   func(h change.Head, why string, fixable bool) string // the text for a user whose session is damaged
-	Repaired func(h change.Head, why, entry string) string        // and of one that was repaired
-	Answer   func(text string) ([]byte, error)                    // a text as the agent reads it
+	Repaired func(h change.Head, why, entry string) string        // the text for a user whose session was repaired
+	Answer   func(text string) ([]byte, error)                    // encodes a text for the agent
 }
 
 // A BaseInstaller is embedded in an [Installer] whose agent starts mend once, and talks to it over a pipe.

@@ -7,8 +7,8 @@ import (
 	"mend/change"
 )
 
-// PlanMoves plans each relocation that changes something, and calls each with the plan. moved returns what one
-// changes: ops, or none.
+// PlanMoves plans each relocation that changes something, and calls each with the plan. moved returns the ops
+// of one relocation.
 func PlanMoves(ctx context.Context, all []Relocation, each func(change.Plan) error,
 	moved func(Relocation) ([]change.Op, error),
 ) error {

@@ -6,71 +6,70 @@ import (
 	"mend/change"
 )
 
-// SalvageOptions are those of a salvage.
+// SalvageOptions configure a salvage.
 type SalvageOptions struct {
-	DryRun bool // leave nothing
-	// Check is called with the path of the new database when it is complete, and with what was found. Its error
-	// ends the salvage.
+	DryRun bool // keep no new database
+	// Check is called with the path of the complete new database, and with the result. Its error ends the salvage.
 	Check func(path string, s *Salvaged) error
-	// Progress, if not nil, is called with the number of bytes that were read and that are to be read.
+	// Progress, if not nil, is called with the number of bytes read and the number of bytes to read.
 	Progress func(done, total int64)
 }
 
-// A Salvaged is what was read of a damaged database into a new one.
+// A Salvaged is the result of reading a damaged database into a new one.
 type Salvaged struct {
 	Tables   []SalvagedTable
 	Sessions []SalvagedSession // all, in the order in which they were created
-	// Notes are other things to say about the new database, as sentences.
+	// Notes are further statements about the new database, as sentences.
 	Notes []string
-	// Damaged says that something is wrong with the file. Otherwise the new database has all that it has.
+	// Damaged says that the file has a problem. Otherwise the new database is complete.
 	Damaged bool
 
-	Ops     []change.Op  // the change that puts the new database into the place of the old one; none for a dry run
-	Discard func() error // removes the new database if the plan has not taken it; nil for a dry run
+	Ops     []change.Op  // the change that replaces the old database with the new one; none for a dry run
+	Discard func() error // removes the new database unless the plan has moved it; nil for a dry run
 }
 
 // A SalvagedTable counts the rows of a table.
 type SalvagedTable struct {
 	Name    string `json:"table"`
 	Rows    int    `json:"rows"`    // in the new database
-	Lost    int    `json:"lost"`    // known to have been there, and gone
-	Rebuilt int    `json:"rebuilt"` // gone, and made again from another record of them
-	Refused int    `json:"refused"` // read, and refused by the database itself
-	// Partly says that more rows than Lost may be lost: pages are damaged, and no index shows what was there.
+	Lost    int    `json:"lost"`    // known to have existed, and lost
+	Rebuilt int    `json:"rebuilt"` // lost, and rebuilt from other records
+	Refused int    `json:"refused"` // read, and refused by the new database
+	// Partly says that more rows than Lost may be lost: pages are damaged, and no index shows their rows.
 	Partly bool `json:"partly"`
 
-	Conversation bool `json:"-"`          // its rows are the conversations: if one is lost, a session is not whole
-	Unassigned   int  `json:"unassigned"` // lost rows of conversations whose session is not known
+	Conversation bool `json:"-"`          // its rows are the conversations: if one is lost, a session is incomplete
+	Unassigned   int  `json:"unassigned"` // lost rows of conversations whose session is unknown
 }
 
-// Uncertain reports whether rows of conversations are lost, or may be, of which it is not known to which session they
-// belong: then no session can be called whole.
+// Uncertain reports whether rows of conversations are lost, or may be, whose session is unknown: then no session can
+// be called complete.
 func (s *Salvaged) Uncertain() bool {
 	return slices.ContainsFunc(s.Tables, func(t SalvagedTable) bool {
 		return t.Conversation && (t.Partly || t.Unassigned > 0)
 	})
 }
 
-// Complete reports whether nothing of a conversation is lost, and nothing can be.
+// Complete reports whether no content of a conversation is lost or may be.
 func (s *Salvaged) Complete() bool {
 	return !s.Uncertain() &&
 		!slices.ContainsFunc(s.Tables, func(t SalvagedTable) bool { return t.Conversation && t.Lost+t.Refused > 0 }) &&
 		!slices.ContainsFunc(s.Sessions, func(one SalvagedSession) bool { return one.Orphans > 0 || len(one.Torn) > 0 })
 }
 
-// A SalvagedSession says what is lost of a session, by table. From and To are when what is lost or torn of its
-// conversation was created, in milliseconds since 1970; 0 if that is not known.
+// A SalvagedSession counts the lost rows of a session, by table. From and To are the times when the lost or torn
+// content of its conversation was created, in milliseconds since 1970; 0 if unknown.
 type SalvagedSession struct {
 	ID, Title     string
 	Lost, Rebuilt map[string]int
-	Torn          map[string]int // there, and not as the agent wrote them
-	Orphans       int            // records that belong to a record that is lost
-	Size          int64          // bytes of its parts in the new database, if it is not whole
+	Torn          map[string]int // present, but not as the agent wrote them
+	Orphans       int            // records whose parent record is lost
+	Size          int64          // size in bytes of its parts in the new database, if it is incomplete
 	From, To      int64
-	Notes         []string // other things to say about it, as sentences
+	Notes         []string // further statements about it, as sentences
 }
 
-// Span notes that something was created at a time that is lost or torn; 0 if that is not known.
+// Span records that lost or torn content was created at the given time; 0 if unknown.
 func (s *SalvagedSession) Span(at int64) {
 	if at > 0 && (s.From == 0 || at < s.From) {
 		s.From = at
@@ -78,7 +77,7 @@ func (s *SalvagedSession) Span(at int64) {
 	s.To = max(s.To, at)
 }
 
-// Whole reports whether nothing of the session is known to be lost, torn, rebuilt or orphaned.
+// Whole reports whether no content of the session is known to be lost, torn, rebuilt or orphaned.
 func (s *SalvagedSession) Whole() bool {
 	return len(s.Lost) == 0 && len(s.Torn) == 0 && len(s.Rebuilt) == 0 && s.Orphans == 0 && len(s.Notes) == 0
 }
