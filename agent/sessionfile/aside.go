@@ -16,7 +16,7 @@ import (
 	"mend/internal/aside"
 )
 
-// The file of a session that is too large for a plan is built aside and moved into its place, see [aside].
+// If the file of a session is too large for a plan, it is built aside and moved into place, see [aside].
 
 // asideFile returns the file that a change moves.
 func (s *Store) asideFile(ref change.Ref) (f aside.DatabaseFile, err error) {
@@ -31,17 +31,17 @@ func (s *Store) asideFile(ref change.Ref) (f aside.DatabaseFile, err error) {
 	return aside.DatabaseFile{
 		Folder: path.Dir(p), Name: path.Base(p),
 		CheckFree: func(context.Context) error {
-			if use := s.opt.InUse(p); use != "" && s.opt.Lock == nil { // else the lock of the session says that it is not
+			if use := s.opt.InUse(p); use != "" && s.opt.Lock == nil { // otherwise the session's lock shows that it is not in use
 				return fmt.Errorf("%w: %s", change.ErrInUse, use)
 			}
 			return nil
 		},
-		Lock:       func() (func(), error) { return func() {}, nil }, // the writer has that of the session
+		Lock:       func() (func(), error) { return func() {}, nil }, // the writer holds the session's lock
 		Checkpoint: func(context.Context) (bool, error) { return false, nil },
 	}, nil
 }
 
-// area opens the root for an owner, "" to build something.
+// area opens the root for an owner; the owner is "" while something is built.
 func (s *Store) area(owner string) (*aside.Area, error) {
 	return aside.Open(s.ID().Root, owner, s.opt.Step, &s.sums)
 }
@@ -109,7 +109,7 @@ func (s *Store) BuildAside(ctx context.Context, ref change.Ref, dry bool, write 
 	return op, built.Discard, nil
 }
 
-// A summing computes size and hash of what is written to it.
+// A summing computes size and hash of the bytes written to it.
 type summing struct {
 	hash.Hash
 	size int64
@@ -150,7 +150,7 @@ type keptFiles struct{ aside.Writer }
 // KeptFiles implements [agent.Store].
 func (s *Store) KeptFiles(journal string) agent.KeptFiles { return keptFiles{s.wholeFiles(journal)} }
 
-// wholeFiles returns what changes whole files for a journal.
+// wholeFiles returns the writer of whole files for a journal.
 func (s *Store) wholeFiles(journal string) aside.Writer {
 	return aside.Writer{Store: wholeFiles{s}, Owner: journal}
 }

@@ -6,8 +6,8 @@ import (
 	"mend/change"
 )
 
-// Changed returns the content of a session's file as changes leave it. The order of lines that they add is not that of
-// a redo, which writes an older line again.
+// Changed returns the content of a session's file after changes. A redo, which writes an older line again, may order
+// the added lines differently.
 func Changed(data []byte, changes []change.Op) []byte {
 	for _, op := range changes {
 		switch {

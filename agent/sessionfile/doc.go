@@ -1,3 +1,4 @@
-// Package sessionfile reads and changes sessions each of which is a file of lines, with other files beside it and,
-// of some agents, rows of an index. It has what all agents that store so share, and knows no line.
+// Package sessionfile reads and changes sessions that are each stored as a file of lines, with other files beside
+// it and, for some agents, rows of an index. It has the code that all such agents share, and knows nothing about
+// the content of lines.
 package sessionfile

@@ -13,15 +13,15 @@ import (
 	"mend/internal/userdir"
 )
 
-// A Home is the folder of an agent, which is its only store.
+// A Home is an agent's folder, which is its only store.
 type Home struct {
 	Title    string // of the agent
 	Layout   string // of each store
-	Variable string // that may name the folder
-	Folder   string // its name, else in the user's home
-	What     string // is missing in other folders
+	Variable string // the environment variable with the folder
+	Folder   string // its default name in the user's home
+	What     string // what identifies the folder, for messages
 	Sessions []string
-	// Has reports whether a folder has those. The error says that this cannot be known.
+	// Has reports whether a folder is the agent's. The error says that this cannot be determined.
 	Has func(root string) (bool, error)
 }
 
@@ -49,7 +49,7 @@ func (h Home) check(layout string) error {
 	return nil
 }
 
-// Root returns the folder of a store at a path: the root itself, or anything below the folders of sessions.
+// Root returns the root of the store at a path: the root itself, or anything below the folders of sessions.
 func (h Home) Root(at agent.Located) (string, error) {
 	if err := h.check(at.Layout); err != nil {
 		return "", err

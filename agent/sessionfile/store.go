@@ -23,9 +23,8 @@ import (
 	"mend/sqlstore"
 )
 
-// A Layout says where records are. A [change.KindSession] is the file of a session as a whole, a
-// [change.KindMessage] a line of it, a [change.KindFile] and a [change.KindFolder] are beside it, and a
-// [change.KindIndex] is a row of the index.
+// A Layout maps records to paths. A [change.KindSession] is the whole file of a session, a [change.KindMessage] a line
+// of it, a [change.KindFile] and a [change.KindFolder] are beside it, and a [change.KindIndex] is a row of the index.
 type Layout interface {
 	linestore.Layout
 	fsstore.Layout
@@ -34,28 +33,29 @@ type Layout interface {
 // Options configure a [Store].
 type Options struct {
 	Note func(string)            // receives messages for the user; may be nil
-	Step func(call string) error // that of [linestore.Options], for tests
-	// InUse returns why the session whose file has a path must not be replaced now, "" if it may be.
+	Step func(call string) error // as in [linestore.Options], for tests
+	// InUse returns why the file of a session must not be replaced now, "" if it may be.
 	InUse func(path string) string
-	// Head returns what a list shows of the session in a file. The error wraps [fs.ErrNotExist] if it is no session's.
+	// Head returns the list entry of the session in a file. The error wraps [fs.ErrNotExist] if the file is not a
+	// session's.
 	Head func(Entry) (change.Head, error)
-	// Stamped returns what the stamp of a session covers besides its file. It is nil for nothing.
+	// Stamped returns further data for the stamp of a session besides its file. It may be nil.
 	Stamped func(change.Head) []byte
-	// Lock takes the lock of a session. It is nil if the agent takes none. The error wraps [change.ErrInUse] if
-	// another process has it.
+	// Lock takes the lock of a session. It is nil if the agent takes no lock. The error wraps [change.ErrInUse] if
+	// another process holds the lock.
 	Lock func(session string) (unlock func(), err error)
-	// Index opens the database with rows about the sessions, nil if there is none. It is nil if the agent has none.
-	// The agent makes the rows again from the files: so a change of both begins with these.
+	// Index opens the database with rows about the sessions, nil if it does not exist. Index is nil if the agent has
+	// no such database. The agent can rebuild the rows from the files, so a change of both begins with the files.
 	Index func() (*sqlstore.Store, error)
 }
 
-// A Store is a folder of sessions. It implements these methods of an agent's store.
+// A Store is a folder of sessions. It implements part of [agent.Store].
 type Store struct {
 	lines  *linestore.Store
 	files  *fsstore.Store
 	layout Layout
 	opt    Options
-	Most   int64 // the size in bytes of the largest file that is loaded
+	Most   int64 // the greatest size in bytes of a file that is loaded
 	unread atomic.Pointer[error]
 	sums   aside.Sums
 }
@@ -77,7 +77,7 @@ func (s *Store) ID() change.StoreID { return s.lines.ID() }
 // OpenRoot opens the root.
 func (s *Store) OpenRoot() (*safedir.Dir, error) { return safedir.OpenRoot(s.ID().Root) }
 
-// Note tells the user about something below the root. The first verb of the format is its path.
+// Note tells the user about a path below the root, which is the first argument of the format.
 func (s *Store) Note(format, path string, args ...any) {
 	if s.opt.Note != nil {
 		s.opt.Note(fmt.Sprintf(format, append([]any{filepath.Join(s.ID().Root, path)}, args...)...))
@@ -87,8 +87,8 @@ func (s *Store) Note(format, path string, args ...any) {
 // Begin begins a walk of all folders with [Store.Each].
 func (s *Store) Begin() { s.unread.Store(new(error)) }
 
-// Unread returns the error of the first folder of the last walk that is a link, or cannot be read: sessions may be
-// in it.
+// Unread returns the error of the first folder of the last walk that is a link or cannot be read: it may have
+// sessions.
 func (s *Store) Unread() error {
 	if p := s.unread.Load(); p != nil {
 		return *p
@@ -96,8 +96,8 @@ func (s *Store) Unread() error {
 	return nil
 }
 
-// openNames opens a folder and returns its names in order. It returns no folder if there is none, or if it is a
-// link or cannot be read, which is noted.
+// openNames opens a folder and returns its names in order. The folder is nil if it does not exist, or if it is a link
+// or cannot be read, which is noted.
 func (s *Store) openNames(in *safedir.Dir, folder string) (*safedir.Dir, []string, error) {
 	d, err := in.Sub(folder)
 	var names []string
@@ -133,19 +133,19 @@ func (s *Store) openNames(in *safedir.Dir, folder string) (*safedir.Dir, []strin
 	return nil, nil, nil
 }
 
-// An Entry is what has a name in a folder.
+// An Entry is an entry of a folder.
 type Entry struct {
 	safedir.Entry
 	In    *safedir.Dir // the folder, open
 	Name  string
 	Names []string // all of the folder, in order
-	Why   string   // why it cannot be looked at; "" if it can
+	Why   string   // why it cannot be read; "" if it can
 }
 
 // Path returns the path below the root.
 func (e Entry) Path() string { return path.Join(e.In.Path, e.Name) }
 
-// Each calls yield for what is in a folder and wanted. A folder that is not there has nothing, and neither has one
+// Each calls yield for the wanted entries of a folder. A folder that does not exist has none. Neither has a folder
 // that is a link or cannot be read, which is noted, see [Store.Unread].
 func (s *Store) Each(ctx context.Context, in *safedir.Dir, folder string, wanted func(name string) bool,
 	yield func(Entry) error,
@@ -164,7 +164,7 @@ func (s *Store) Each(ctx context.Context, in *safedir.Dir, folder string, wanted
 		}
 		e := Entry{In: d, Name: name, Names: names}
 		e.Entry, err = d.Stat(name)
-		if why, ok := safedir.ReadFailure(err); ok { // the folder may be listed, but not entered
+		if why, ok := safedir.ReadFailure(err); ok { // the folder may be readable, but not searchable
 			e.Why = why
 		} else if err != nil {
 			return err
@@ -178,7 +178,7 @@ func (s *Store) Each(ctx context.Context, in *safedir.Dir, folder string, wanted
 	return nil
 }
 
-// OpenFolder opens the folder of a session's file, and returns the name of that.
+// OpenFolder opens the folder of a session's file, and returns the file's name.
 func (s *Store) OpenFolder(ref change.Ref) (*safedir.Dir, string, error) {
 	p, _, err := s.layout.Path(ref)
 	if err != nil {
@@ -193,10 +193,10 @@ func (s *Store) OpenFolder(ref change.Ref) (*safedir.Dir, string, error) {
 	return d, path.Base(p), err
 }
 
-// OpenAt returns the entry of the file at a path, with its folder open. The error wraps [fs.ErrNotExist] if there
-// is none.
+// OpenAt returns the entry of the file at a path, with its folder open. The error wraps [fs.ErrNotExist] if the file
+// does not exist.
 func (s *Store) OpenAt(at string) (e Entry, err error) {
-	// the path may lead to the root over a link, as the user's home can
+	// The path may lead to the root through a link, such as the user's home.
 	dir, err := filepath.EvalSymlinks(filepath.Dir(at))
 	below, rerr := filepath.Rel(s.ID().Root, filepath.Join(dir, filepath.Base(at)))
 	if err != nil || rerr != nil || !filepath.IsLocal(below) {
@@ -221,7 +221,8 @@ func (s *Store) OpenAt(at string) (e Entry, err error) {
 	return e, err
 }
 
-// SessionAt returns the session whose file is at a path. The error wraps [fs.ErrNotExist] if there is none.
+// SessionAt returns the session whose file is at a path. The error wraps [fs.ErrNotExist] if it is not a session's
+// file.
 func (s *Store) SessionAt(_ context.Context, at string) (h change.Head, err error) {
 	e, err := s.OpenAt(at)
 	if err == nil {
@@ -266,8 +267,8 @@ func (s *Store) Load(ref change.Ref, b *safedir.Buffer) (safedir.Entry, error) {
 	return e, err
 }
 
-// A line takes a few hundred bytes of memory, whatever is in it. A file may have freeLines lines, and more where
-// they have minLine bytes on average: a record has more than that.
+// A line takes a few hundred bytes of memory, however short it is. A file may have freeLines lines, and more if their
+// average length is minLine bytes: real records are longer.
 const (
 	freeLines = 1 << 18
 	minLine   = 64
@@ -281,7 +282,8 @@ func CheckLines(ref change.Ref, data []byte) error {
 	return nil
 }
 
-// WhyLocked is [linestore.Store.WhyLocked] of a session's file. An error shows when it is read.
+// WhyLocked is [linestore.Store.WhyLocked] for a session's file. It ignores errors, which reading the file will
+// report.
 func (s *Store) WhyLocked(ref change.Ref) string {
 	p, _, err := s.layout.Path(ref)
 	if err != nil {
@@ -291,7 +293,7 @@ func (s *Store) WhyLocked(ref change.Ref) string {
 	return why
 }
 
-// Read returns what records hold, in the order of refs: nil for one that does not exist.
+// Read returns the content of records, in the order of refs: nil for a record that does not exist.
 func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	images := make([]*change.Image, len(refs))
 	for _, from := range [...]struct {
@@ -340,13 +342,13 @@ func isRow(ref change.Ref) bool { return ref.Kind == change.KindIndex }
 
 func isLine(ref change.Ref) bool { return !isFile(ref) && !isRow(ref) && !isAside(ref) }
 
-// CheckLinks returns a [*change.LinkedError] about the first session whose file cannot be changed and the change
-// undone.
+// CheckLinks returns a [*change.LinkedError] about the first session whose file cannot be changed, or whose change
+// could not be undone.
 func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	return s.lines.CheckLinks(ctx, slices.DeleteFunc(slices.Clone(refs), func(r change.Ref) bool { return !isLine(r) }))
 }
 
-// Stamp returns the stamp that a session has now. It reads nothing of its file.
+// Stamp returns the current stamp of a session. It does not read the file's content.
 func (s *Store) Stamp(_ context.Context, head change.Head) (change.Stamp, error) {
 	e, err := s.Stat(head.Ref)
 	var b []byte
@@ -356,13 +358,13 @@ func (s *Store) Stamp(_ context.Context, head change.Head) (change.Stamp, error)
 	return StampOf(b, e), err
 }
 
-// StampOf returns the stamp of a session's file, and of what else b has of it. A repair restores the time of the
-// last change of the content, so the stamp has that of the inode too.
+// StampOf returns the stamp of a session's file, and of the further data in b. A repair restores the mtime, so the
+// stamp also includes the inode's ctime.
 func StampOf(b []byte, e safedir.Entry) change.Stamp {
 	return change.Stamp{Sum: sha256.Sum256(AppendEntry(b, e)), Newest: time.Unix(0, max(e.Mtime, e.Ctime))}
 }
 
-// AppendEntry appends what of an entry changes when the file does.
+// AppendEntry appends the attributes of an entry that change with the file.
 func AppendEntry(b []byte, e safedir.Entry) []byte {
 	for _, n := range []uint64{e.Dev, e.Ino, uint64(e.Size), uint64(e.Mtime), uint64(e.Ctime), uint64(e.Mode)} {
 		b = binary.LittleEndian.AppendUint64(b, n)

@@ -14,8 +14,8 @@ import (
 	"mend/txn"
 )
 
-// A writer changes lines, whole files and rows. Files come first: what of a change concerns the index, the agent
-// would find out by itself.
+// A writer changes lines, whole files and rows. Files come first, because the agent can rebuild the index from
+// them.
 type writer struct {
 	*Store
 	lines *linestore.Store
@@ -38,15 +38,14 @@ func (s *Store) Writer(journal string) (txn.Store, error) {
 	return writer{s, lines, files, s.wholeFiles(journal)}, err
 }
 
-// A part is what of a change one store makes.
+// A part is the part of a change that one store makes.
 type part struct {
 	to txn.Store
 	change.Staged
 }
 
-// split returns the part of a change that is on files or lines, and that on rows; each is without ops if there is
-// none. A single file that gets other bytes is replaced as lines are: so what is appended meanwhile is carried
-// over.
+// split returns the part of a change to files or lines, and the part to rows; each may be without ops. If a
+// single file gets other bytes, it is replaced as lines are, so that lines appended meanwhile are carried over.
 func (w writer) split(st change.Staged) (files, rows part) {
 	files, rows = part{w.lines, st}, part{Staged: st}
 	files.Ops, rows.Ops = nil, nil
@@ -74,7 +73,7 @@ func (w writer) split(st change.Staged) (files, rows part) {
 	return files, rows
 }
 
-// open opens the index for the part of a change that is on rows.
+// open opens the index for the part of a change to rows.
 func (w writer) open(rows part) (part, error) {
 	db, err := w.index()
 	if err != nil || db == nil {
@@ -83,7 +82,7 @@ func (w writer) open(rows part) (part, error) {
 	return part{db, change.Staged{Store: db.ID(), Ops: rows.Ops}}, nil
 }
 
-// locked runs f while this process has the locks of the sessions of ops.
+// locked runs f while this process holds the locks of the sessions of ops.
 func (w writer) locked(ops []change.Op, f func() error) error {
 	var ids []string
 	for _, o := range ops {
@@ -117,7 +116,7 @@ func (w writer) Prepare(ctx context.Context, p change.Plan) (st change.Staged, e
 			}
 		}
 		if p.Ops = files.Ops; len(files.Ops) > 0 {
-			p.Force = p.Force || w.opt.Lock != nil // the lock says that no process has it open
+			p.Force = p.Force || w.opt.Lock != nil // the lock shows that no process has the session open
 			if files.to == txn.Store(w.files) {
 				if p.Ops, err = w.withModes(ctx, p); err != nil {
 					return fmt.Errorf("preparing the change: %w", err)
@@ -134,7 +133,7 @@ func (w writer) Prepare(ctx context.Context, p change.Plan) (st change.Staged, e
 	return st, err
 }
 
-// withModes returns the ops of a plan with the modes of the files, which are none of their lines. The error wraps
+// withModes returns the ops of a plan with the modes of the files, which lines lack. The error wraps
 // [change.ErrInUse] if a session is in use.
 func (w writer) withModes(ctx context.Context, p change.Plan) ([]change.Op, error) {
 	ops := slices.Clone(p.Ops)
@@ -181,18 +180,18 @@ func (w writer) commit(ctx context.Context, st change.Staged) (out change.Outcom
 	if rows, err = w.open(rows); err != nil {
 		return out, err
 	}
-	of, err := rows.to.Commit(ctx, rows.Staged)
+	outcome, err := rows.to.Commit(ctx, rows.Staged)
 	if err == nil && len(files.Ops) > 0 {
-		err = undecided(of)
+		err = undecided(outcome)
 	}
 	if err != nil {
 		return change.Outcome{}, err
 	}
-	return both(len(files.Ops) > 0, out, of), nil
+	return both(len(files.Ops) > 0, out, outcome), nil
 }
 
-// undecided returns an error for rows that stay as they were for another reason than what they hold: they do not
-// follow the file, and Settle has to be called again.
+// undecided returns an error for rows that did not change for another reason than their content: they do not
+// follow the file yet, and Settle must be called again.
 func undecided(rows change.Outcome) error {
 	if rows.State == change.Committed || len(rows.Conflicts) > 0 {
 		return nil
@@ -200,7 +199,7 @@ func undecided(rows change.Outcome) error {
 	return fmt.Errorf("the row in the index does not follow its file: %w", rows.Cause)
 }
 
-// both returns the outcome of a change of files, which came first, and rows.
+// both returns the outcome of a change of files, which came first, and of rows.
 func both(files bool, out, rows change.Outcome) change.Outcome {
 	if !files || rows.State == change.Committed {
 		rows.Kept = append(rows.Kept, out.Kept...)
@@ -211,7 +210,8 @@ func both(files bool, out, rows change.Outcome) change.Outcome {
 	return out
 }
 
-// Settle implements [txn.Store]. Where the file is changed, so is the index; where it is not, the row goes back.
+// Settle implements [txn.Store]. If the file was changed, it changes the index, too; otherwise it reverts the
+// row.
 func (w writer) Settle(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
 	err = w.locked(st.Ops, func() error {
 		files, rows := w.split(st)
@@ -223,28 +223,28 @@ func (w writer) Settle(ctx context.Context, st change.Staged) (out change.Outcom
 		if rows, err = w.open(rows); err != nil {
 			return err
 		}
-		of, err := rows.to.Settle(ctx, rows.Staged)
+		outcome, err := rows.to.Settle(ctx, rows.Staged)
 		if err != nil {
 			return err
 		}
 		if len(files.Ops) > 0 && out.State != change.Committed {
-			if of.State == change.Committed {
+			if outcome.State == change.Committed {
 				rows.Ops = change.Inverse(rows.Ops)
-				if of, err = rows.to.Commit(ctx, rows.Staged); err == nil {
-					err = undecided(of)
+				if outcome, err = rows.to.Commit(ctx, rows.Staged); err == nil {
+					err = undecided(outcome)
 				}
 			}
 			return err
 		}
-		if len(files.Ops) > 0 && of.State == change.Aborted && len(of.Conflicts) == 0 {
-			if of, err = rows.to.Commit(ctx, rows.Staged); err == nil {
-				err = undecided(of)
+		if len(files.Ops) > 0 && outcome.State == change.Aborted && len(outcome.Conflicts) == 0 {
+			if outcome, err = rows.to.Commit(ctx, rows.Staged); err == nil {
+				err = undecided(outcome)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		out = both(len(files.Ops) > 0, out, of)
+		out = both(len(files.Ops) > 0, out, outcome)
 		return nil
 	})
 	return out, err
@@ -256,7 +256,7 @@ func (w writer) Discard(ctx context.Context, st change.Staged) error {
 	switch {
 	case len(files.Ops) > 0:
 		return files.to.Discard(ctx, files.Staged)
-	case len(rows.Ops) > 0: // they stage nothing
+	case len(rows.Ops) > 0: // rows stage nothing
 		return nil
 	}
 	return errors.Join(w.files.Discard(ctx, st), w.lines.Discard(ctx, st), w.aside.Discard(ctx, st))
