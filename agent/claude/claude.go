@@ -28,10 +28,9 @@ const projects = "projects"
 type Agent struct {
 	agent.BaseAgent
 
-	// Except are processes that do not count as using a session, such as one that waits for
-	// this program.
+	// Except are processes that do not count as using a session, such as one that waits for this program.
 	Except []int
-	Step   func(call string) error // that of [sessionfile.Options]
+	Step   func(call string) error // as in [sessionfile.Options]
 }
 
 var _ agent.Agent = Agent{}
@@ -63,7 +62,7 @@ var home = sessionfile.Home{
 // Find implements [agent.Agent].
 func (Agent) Find(layout string) ([]agent.Located, error) { return home.Find(layout) }
 
-// hasProjects reports whether the folder has projects. It returns an error if that cannot be known.
+// hasProjects reports whether the folder has projects. It returns an error if it cannot tell.
 func hasProjects(root string) (bool, error) {
 	dir := filepath.Join(root, projects)
 	info, err := os.Lstat(dir)
@@ -82,8 +81,8 @@ func hasProjects(root string) (bool, error) {
 	return err == nil && info.IsDir(), nil
 }
 
-// Open implements [agent.Agent]. A path may lead to the root, to anything below its projects, or to the history of
-// prompts.
+// Open implements [agent.Agent]. A path may lead to the root, to anything below its projects, or to the prompt
+// history.
 func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if isHistory(at.Path) {
 		return openHistory(at.Path), nil

@@ -18,18 +18,19 @@ func (s *store) Space(ctx context.Context, _ func(done, total int64)) (agent.Spa
 	})
 }
 
-// Clean implements [agent.Store]: of a session go the transcript, and the folder beside it with those of its subagents.
+// Clean implements [agent.Store]: it removes a session's transcript, and the folder beside it with those of its
+// subagents.
 func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned, error) {
 	return r.RemoveFiles(ctx, func(h change.Head, _ *agent.Cleaned) ([]change.Op, error) {
 		if h.Parent != "" {
-			return nil, nil // it goes with that
+			return nil, nil // it is removed together with its session
 		}
 		e, err := s.Load(h.Ref, nil)
 		if err != nil {
 			return nil, err
 		}
 		beside, err := s.moveFolder(h.Project, h.Project, h.ID)
-		beside = slices.DeleteFunc(beside, func(o change.Op) bool { return o.Pre == nil }) // the others create them elsewhere
+		beside = slices.DeleteFunc(beside, func(o change.Op) bool { return o.Pre == nil }) // ops without a Pre create files elsewhere
 		return append(beside, change.Op{Ref: h.Ref, Pre: &change.Image{Data: e.Data, Mode: e.Mode.Perm()}}), err
 	})
 }

@@ -16,11 +16,11 @@ import (
 	"mend/internal/safedir"
 )
 
-// Copy implements [agent.Store]: the transcript as one record with the ref of the session, and all regular
-// files in the folder of the session beside it: each transcript of a subagent as that of a session, others,
-// such as results of tools, as [change.KindFile] with their path below that folder. Not copied are what is
-// elsewhere in Claude Code's folder (copies of edited files for rewind, todos, history of prompts, state of shells),
-// and hidden files. What is after a link is not read. A subagent that belongs to a session is copied with it alone.
+// Copy implements [agent.Store]. It copies the transcript as one record with the ref of the session, and all regular
+// files in the session's folder beside it: the transcript of each subagent as a session's, others, such as results
+// of tools, as [change.KindFile] with their path below that folder. It does not copy hidden files, files behind
+// links, and files elsewhere in Claude Code's folder (copies of edited files for rewind, todos, prompt history,
+// state of shells). A subagent that belongs to a session is copied only together with it.
 func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err error) {
 	if s.CopiedWith(head) != "" {
 		return c, errors.ErrUnsupported
@@ -92,7 +92,7 @@ func countMessages(data []byte) (n int, first string) {
 	return n, first
 }
 
-// maxBeside is the number of folders in one another that are read there.
+// maxBeside is the greatest depth of folders that are read there.
 const maxBeside = 8
 
 // besideRef returns the ref of a file at a path below the folder of the session.
@@ -100,10 +100,10 @@ func besideRef(head change.Head, p string) change.Ref {
 	ref := change.Ref{Kind: change.KindFile, Project: head.Ref.Project, Session: head.ID, Part: p}
 	if name, ok := strings.CutPrefix(p, subagents+"/"+agentPrefix); ok && strings.HasSuffix(name, suffix) &&
 		!strings.Contains(name, "/") {
-		of := change.Ref{Kind: change.KindSession, Project: ref.Project, Session: subagentID(head.ID,
+		subagentRef := change.Ref{Kind: change.KindSession, Project: ref.Project, Session: subagentID(head.ID,
 			strings.TrimSuffix(name, suffix))}
-		if of.Validate() == nil {
-			return of
+		if subagentRef.Validate() == nil {
+			return subagentRef
 		}
 	}
 	return ref

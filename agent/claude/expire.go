@@ -12,11 +12,10 @@ import (
 	"mend/internal/ownfile"
 )
 
-// defaultDays is after how many days the program deletes a transcript if no setting says otherwise.
+// defaultDays is the age in days at which the program deletes a transcript unless a setting differs.
 const defaultDays = 30
 
-// Expiring implements [agent.Reader]. The program goes by the time of the last change of a transcript, in all
-// projects.
+// Expiring implements [agent.Reader]. The program uses the mtime of a transcript, in all projects.
 func (s *store) Expiring(ctx context.Context, until time.Time) (x agent.Expiry, err error) {
 	if x.Days = s.cleanupDays(); x.Days == 0 {
 		return x, nil
@@ -36,14 +35,14 @@ func (s *store) Expiring(ctx context.Context, until time.Time) (x agent.Expiry, 
 	return x, err
 }
 
-// managedSettings are those of the machine, which count before the user's.
+// managedSettings has the machine's settings, which take precedence over the user's.
 const managedSettings = "/etc/claude-code/managed-settings.json"
 
-// largestSettings is the size in bytes of the largest file of settings that the program reads.
+// largestSettings is the greatest size in bytes of a settings file that the program reads.
 const largestSettings = 2 << 20
 
-// cleanupDays returns after how many days without use the program deletes a transcript, 0 if it deletes none:
-// where it cannot read its settings.
+// cleanupDays returns after how many days without use the program deletes a transcript; 0 if it cannot read
+// its settings and so deletes none.
 func (s *store) cleanupDays() int {
 	days := defaultDays
 	for _, path := range []string{filepath.Join(s.ID().Root, "settings.json"), managedSettings} {

@@ -13,9 +13,9 @@ import (
 	"mend/internal/place"
 )
 
-// isHomeless reports whether the folder of a session is gone, so that the program lists the session nowhere: it
-// lists those of the folder in which it is started. One whose transcript was put into the folder of projects of
-// another folder is listed there.
+// isHomeless reports whether the folder of a session does not exist, so that the program lists the session
+// nowhere: it lists the sessions of the folder in which it is started. If a transcript was moved to the folder of
+// projects of another folder, it is listed there.
 func (s *store) isHomeless(head change.Head) bool {
 	dir := head.Directory
 	if !filepath.IsAbs(dir) || head.Project != projectID(folderOf(dir)) {
@@ -30,7 +30,7 @@ func (s *store) isHomeless(head change.Head) bool {
 	return gone
 }
 
-// isHere reports whether the store is that of the program on this machine. Another one may be a copy from
+// isHere reports whether the store belongs to the program on this machine. Another store may be a copy from
 // another machine.
 func (s *store) isHere() bool {
 	found, err := Agent{}.Find("")
@@ -41,7 +41,7 @@ func (s *store) isHere() bool {
 	return err == nil && root == s.ID().Root
 }
 
-// Settings implements [agent.Store]: what is found depends on the folder of the session.
+// Settings implements [agent.Store]: the findings depend on the folder of the session.
 func (s *store) Settings(head change.Head) string {
 	if s.isHomeless(head) {
 		return "no folder"
@@ -56,8 +56,8 @@ func (s *store) Refresh() {
 	s.trees.Clear()
 }
 
-// SameRepository implements [agent.Store]: a repository has a commit that the transcript names among the newest
-// when it was begun.
+// SameRepository implements [agent.Store]: a repository matches if it has one of the newest commits that the
+// transcript lists from its beginning.
 func (s *store) SameRepository(ctx context.Context, head change.Head, folder string) bool {
 	repo, found, err := git.Find(folder)
 	if err != nil || !found {
@@ -73,21 +73,21 @@ func (s *store) SameRepository(ctx context.Context, head change.Head, folder str
 	if len(own) == 0 {
 		return false
 	}
-	has, known := s.trees.Load(repo.Common)
+	matches, known := s.trees.Load(repo.Common)
 	if !known {
 		var hashes []string
-		for _, of := range *all {
-			for hash := range of {
+		for _, commitsOfFolder := range *all {
+			for hash := range commitsOfFolder {
 				hashes = append(hashes, hash)
 			}
 		}
 		commits, err := repo.Commits(ctx, hashes)
-		if has = commits; err == nil {
+		if matches = commits; err == nil {
 			s.trees.Store(repo.Common, commits)
 		}
 	}
 	for hash, subject := range own {
-		if slices.ContainsFunc(has.(map[string][]string)[subject],
+		if slices.ContainsFunc(matches.(map[string][]string)[subject],
 			func(whole string) bool { return strings.HasPrefix(whole, hash) }) {
 			return true
 		}
@@ -95,8 +95,8 @@ func (s *store) SameRepository(ctx context.Context, head change.Head, folder str
 	return false
 }
 
-// goneCommits returns the commits that the newest transcript of each folder names that is gone: subjects by short
-// hash, by folder.
+// goneCommits returns, by missing folder, the commits that the folder's newest transcript lists: subjects by
+// short hash.
 func (s *store) goneCommits(ctx context.Context) map[string]map[string]string {
 	newest := map[string]change.Head{}
 	heads, err := s.List(ctx)
@@ -117,10 +117,10 @@ func (s *store) goneCommits(ctx context.Context) map[string]map[string]string {
 	return all
 }
 
-// contextSize is the size in bytes of the beginning of a transcript in which the context of the session is.
+// contextSize is the size in bytes of the beginning of a transcript that has the context of the session.
 const contextSize = 256 << 10
 
-// commitsOf returns the newest commits of when a session was begun: subjects by short hash.
+// commitsOf returns the newest commits at the beginning of a session: subjects by short hash.
 func (s *store) commitsOf(head change.Head) map[string]string {
 	d, name, err := s.OpenFolder(head.Ref)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// The folder of Claude Code, and the variable that may name another one.
+// The folder of Claude Code, and the environment variable for another one.
 const (
 	variable = "CLAUDE_CONFIG_DIR"
 	folder   = ".claude"

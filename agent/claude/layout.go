@@ -18,8 +18,8 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// A layout says where the transcript of a session is. The project of a ref is the folder
-// below projects, the message is the uuid of a record.
+// A layout maps sessions to the paths of their transcripts. The project of a ref is the folder below projects,
+// the message is the uuid of a record.
 type layout struct {
 	root string
 
@@ -28,7 +28,7 @@ type layout struct {
 }
 
 // Path implements [linestore.Layout] and [fsstore.Layout]. A file is named by its path below the folder of its
-// session, which is beside the transcript; a folder by its path below that of the project.
+// session, which is beside the transcript; a folder by its path below the project's.
 func (l *layout) Path(ref change.Ref) (string, change.Ref, error) {
 	if err := ref.Validate(); err != nil {
 		return "", ref, err
@@ -45,7 +45,7 @@ func (l *layout) Path(ref change.Ref) (string, change.Ref, error) {
 			below = owner + "/" + subagents + "/" + agentPrefix + agent + suffix
 		}
 	case change.KindFile:
-		below = ref.Session + "/" + ref.Part // none without a name: that is no path
+		below = ref.Session + "/" + ref.Part // without a Part this is not a valid path
 	case change.KindFolder:
 	default:
 		ref.Project = ""
@@ -77,11 +77,11 @@ const (
 	agentPrefix = "agent-"
 )
 
-// subagentID returns the id under which a subagent's transcript is listed. That of 2.0, which is
-// beside those of the sessions, has the name of its file.
+// subagentID returns the id under which a subagent's transcript is listed. In 2.0, where it is beside the
+// transcripts of the sessions, its id is the name of its file.
 func subagentID(owner, agent string) string { return owner + "." + agentPrefix + agent }
 
-// subagent reverses subagentID. The owner of a transcript of 2.0 is not known.
+// subagent reverses subagentID. The owner of a transcript of 2.0 is unknown.
 func subagent(id string) (owner, agent string, ok bool) {
 	if agent, ok = strings.CutPrefix(id, agentPrefix); ok {
 		return "", agent, true
@@ -90,7 +90,7 @@ func subagent(id string) (owner, agent string, ok bool) {
 	return owner, agent, ok && isSessionID(owner)
 }
 
-// agentOf returns the id of the subagent whose transcript it is, "" for a session's.
+// agentOf returns the id of the subagent that the transcript belongs to, "" for a session's.
 func agentOf(head change.Head) string {
 	_, agent, _ := subagent(head.ID)
 	return agent
@@ -114,8 +114,8 @@ func (*layout) Key(line []byte) string {
 	return jsonedit.Parse(bytes.TrimSpace(line)).TextAt("uuid")
 }
 
-// projectID returns the id of a folder of projects: its name, or if that is too long for an
-// id, its beginning and a hash.
+// projectID returns the id of a folder of projects: its name, or if that is too long for an id, its beginning
+// and a hash.
 func projectID(folder string) string {
 	if change.ValidateProject(folder) == nil {
 		return folder
@@ -123,8 +123,8 @@ func projectID(folder string) string {
 	return hashedID(folder)
 }
 
-// hashedID returns the id of a folder whose name is none. Older entries of the journal have it of folders
-// that have more than [change.MaxID] bytes.
+// hashedID returns the id of a folder whose name is not a valid id. Older entries of the journal use it for
+// folders of more than [change.MaxID] bytes.
 func hashedID(folder string) string {
 	sum := sha256.Sum256([]byte(folder))
 	return strings.ToValidUTF8(notInID.ReplaceAllString(folder[:min(len(folder), 100)], "-"), "") + "." +
@@ -133,8 +133,8 @@ func hashedID(folder string) string {
 
 var notInID = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
-// folder reverses projectID. The folders are listed only if the project is not known yet: a scan
-// locates each session.
+// folder reverses projectID. It lists the folders only if the project is not known yet, because a scan locates
+// each session.
 func (l *layout) folder(project string) (string, error) {
 	if i := strings.LastIndexByte(project, '.'); i < 0 || len(project)-i != 33 {
 		return project, nil

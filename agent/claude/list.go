@@ -19,8 +19,7 @@ import (
 	"mend/internal/safedir"
 )
 
-// isSessionID reports whether a name is a UUID, which that of a session's transcript is without
-// its suffix.
+// isSessionID reports whether a name is a UUID, as the name of a session's transcript is without its suffix.
 func isSessionID(name string) bool {
 	const form = "00000000-0000-0000-0000-000000000000"
 	if len(name) != len(form) {
@@ -35,10 +34,10 @@ func isSessionID(name string) bool {
 	return true
 }
 
-// A file is a transcript that was found.
+// A file is a transcript file.
 type file struct {
 	sessionfile.Entry
-	id     string // of the session or the subagent
+	id     string // id of the session or the subagent
 	folder string // below projects
 }
 
@@ -57,7 +56,8 @@ func (s *store) eachFile(ctx context.Context, yield func(f file) error) error {
 	})
 }
 
-// isTranscript reports whether a file in the folder of a project is one of a session, or of a subagent of 2.0.
+// isTranscript reports whether a file in a project's folder is the transcript of a session, or of a subagent
+// of 2.0.
 func isTranscript(name string) bool {
 	id, ok := strings.CutSuffix(name, suffix)
 	_, _, agent := subagent(id)
@@ -122,7 +122,7 @@ func (s *store) List(ctx context.Context) (heads []change.Head, err error) {
 	return heads, err
 }
 
-// headAt implements [sessionfile.Options].Head: of a session, and of no subagent.
+// headAt implements [sessionfile.Options].Head for sessions. It does not accept subagents.
 func headAt(e sessionfile.Entry) (change.Head, error) {
 	id, ok := strings.CutSuffix(e.Name, suffix)
 	if !ok || !isSessionID(id) || path.Dir(path.Dir(e.Path())) != projects {
@@ -131,14 +131,13 @@ func headAt(e sessionfile.Entry) (change.Head, error) {
 	return readHead(nil, file{e, id, path.Base(e.In.Path)})
 }
 
-// The sizes in bytes of what a list reads of a transcript.
+// The sizes in bytes of the parts of a transcript that a list reads.
 const (
 	headSize = 16 << 10
 	tailSize = 64 << 10
 )
 
-// readHead reads what a list shows of a session: from the beginning and the end of its
-// transcript.
+// readHead reads the list entry of a session from the beginning and the end of its transcript.
 func readHead(b *safedir.Buffer, f file) (change.Head, error) {
 	project := projectID(f.folder)
 	h := change.Head{
@@ -186,18 +185,18 @@ func readHead(b *safedir.Buffer, f file) (change.Head, error) {
 	return h, nil
 }
 
-// titles are what the lines of a transcript say about the session.
+// titles are the fields of a list entry in the lines of a transcript.
 type titles struct {
 	custom, ai, prompt, summary string
-	cwd, relocated              string // where it was begun, and where it belongs since
+	cwd, relocated              string // where the session was begun, and where it belongs since
 	time                        int64
 }
 
-// typesOfTitles occur in each record of which the last counts, not the first.
+// typesOfTitles are the record types whose last record counts, not the first.
 var typesOfTitles = [][]byte{[]byte(`"custom-title"`), []byte(`"ai-title"`), []byte(`"summary"`), []byte(`"relocated"`)}
 
-// needs reports whether a line can say more than is known. A record of the chain, which begins with
-// its parent, has no title.
+// needs reports whether a line may have a missing field. A record of the chain, which begins with its parent,
+// has no title.
 func (t *titles) needs(line []byte) bool {
 	return t.prompt == "" || t.cwd == "" || t.time == 0 ||
 		!bytes.HasPrefix(line, []byte(`{"parentUuid":`)) && slices.ContainsFunc(typesOfTitles,

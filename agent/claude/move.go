@@ -19,11 +19,11 @@ import (
 	"mend/internal/safedir"
 )
 
-// longestFolder is the length of the longest folder of projects that the program does not cut.
+// longestFolder is the greatest length of a folder name below projects that the program does not cut.
 const longestFolder = 200
 
-// folderOf returns the name of the folder below projects for the sessions of a working directory: as the
-// program makes it, of the units of UTF-16, with a hash if it is cut.
+// folderOf returns the name of the folder below projects for a working directory. As in the program, it is made of
+// UTF-16 units, with a hash if it is cut.
 func folderOf(dir string) string {
 	units := utf16.Encode([]rune(dir))
 	name, hash := make([]byte, len(units)), int32(0)
@@ -40,9 +40,8 @@ func folderOf(dir string) string {
 	return string(name[:longestFolder]) + "-" + strconv.FormatInt(max(int64(hash), -int64(hash)), 36)
 }
 
-// Move implements [agent.Store]. It does what the program itself does when a session gets another folder:
-// the transcript and what is beside it for the session go to the folder of projects of that, and a last line
-// says where the session is now.
+// Move implements [agent.Store]. It does what the program does when a session gets another folder: the transcript
+// and the session's files beside it move to that folder's project, and a last line has the new folder.
 func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
 	noted := map[string]bool{}
 	return agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
@@ -67,7 +66,7 @@ func (s *store) moved(ctx context.Context, r agent.Relocation) ([]change.Op, err
 	to.Project = projectID(folderOf(r.To))
 	mode := e.Mode.Perm()
 	pre, post := &change.Image{Data: e.Data, Mode: mode}, &change.Image{Data: relocated(e.Data, r), Mode: mode}
-	if to == from { // both folders have the same name
+	if to == from { // both folders have the same project
 		return []change.Op{{Ref: from, Pre: pre, Post: post}}, nil
 	}
 	switch there, err := s.Read(ctx, []change.Ref{to}); {
@@ -83,7 +82,7 @@ func (s *store) moved(ctx context.Context, r agent.Relocation) ([]change.Op, err
 	return ops, err
 }
 
-// relocated returns a transcript with a last line that says where the session is.
+// relocated returns a transcript with a last line that has the session's new folder.
 func relocated(data []byte, r agent.Relocation) []byte {
 	post := slices.Clip(bytes.Clone(data))
 	if len(post) > 0 && post[len(post)-1] != '\n' {
@@ -93,8 +92,8 @@ func relocated(data []byte, r agent.Relocation) []byte {
 		jsonedit.Quote(r.Head.ID), jsonedit.Quote(r.To))...)
 }
 
-// moveFolder returns the ops that move a folder beside the transcripts of a project, with all that is in it, to
-// another project: the one with the name of a session has what is beside its transcript.
+// moveFolder returns the ops that move a folder beside the transcripts of a project, with all its content, to
+// another project. A folder with the name of a session has the files beside its transcript.
 func (s *store) moveFolder(project, to, name string) (ops []change.Op, err error) {
 	d, _, err := s.OpenFolder(change.Ref{Kind: change.KindSession, Project: project, Session: name})
 	if err != nil {
@@ -128,9 +127,9 @@ func (s *store) moveFolder(project, to, name string) (ops []change.Op, err error
 	return ops, err
 }
 
-// walk visits an entry of a folder and, of a folder, what is in it: a folder before what is in it, in the order of
-// names. at is the path of an entry below the first. visit gets the content of files up to a size, and why an entry
-// cannot be read; it reports whether to go into a folder.
+// walk visits an entry of a folder and, if it is a folder, its content after it, in the order of names. at is the
+// path of an entry below the first. visit gets the content of files up to most bytes, and the reason why an entry
+// cannot be read; it reports whether to enter a folder.
 func walk(d *safedir.Dir, name, at string, most int64, visit func(at string, e safedir.Entry,
 	err error) (enter bool, _ error),
 ) error {
@@ -158,7 +157,7 @@ func walk(d *safedir.Dir, name, at string, most int64, visit func(at string, e s
 	return nil
 }
 
-// noteMemory notes that what the program remembers of a folder, beside the transcripts, stays where it is.
+// noteMemory notes that the program's memory of a folder, beside the transcripts, is not moved.
 func (s *store) noteMemory(folder string) {
 	memory := path.Join(projects, folderOf(folder), "memory")
 	if _, err := os.Stat(filepath.Join(s.ID().Root, filepath.FromSlash(memory))); err == nil {

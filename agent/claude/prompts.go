@@ -29,21 +29,21 @@ import (
 )
 
 // historyFile has every prompt that was typed in the terminal. The clean-up that deletes transcripts after
-// cleanupPeriodDays leaves it. Read in the program of 2.1.332: a line has display, timestamp, project, sessionId and
-// pastedContents, by number, with the content or its hash, which names a file in pasteCache.
+// cleanupPeriodDays leaves it alone. According to the program of 2.1.332, a line has display, timestamp, project,
+// sessionId and pastedContents, by number, with the content or its hash, which names a file in pasteCache.
 const (
 	historyFile = "history.jsonl"
 	pasteCache  = "paste-cache"
 )
 
-// The sizes in bytes of the largest history and the largest pasted text that are read.
+// The greatest sizes in bytes of a history and a pasted text that are read.
 const (
 	largestHistory = 1 << 30
 	largestPaste   = 16 << 20
 )
 
-// A promptHistory is the file of prompts as a store of its own, which is only read. The sessions in it have the
-// prompts of their users and no answers.
+// A promptHistory is the prompt history as a read-only store. Its sessions have the prompts of their users and no
+// answers.
 type promptHistory struct {
 	agent.Base
 	agent.Cases
@@ -72,13 +72,13 @@ func openHistory(path string) *promptHistory {
 	return s
 }
 
-// isHistory reports whether a path is that of a file of prompts.
+// isHistory reports whether a path names a prompt history.
 func isHistory(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular() && filepath.Base(path) == historyFile
 }
 
-// A typedPrompt is a line of the file.
+// A typedPrompt is a line of the history.
 type typedPrompt struct {
 	Display   string
 	Timestamp int64
@@ -92,7 +92,7 @@ func (p typedPrompt) isCommand() bool {
 	return strings.HasPrefix(p.Display, "/") || strings.HasPrefix(p.Display, "!")
 }
 
-// prompts calls yield for each prompt that belongs to a session. Other lines are left out, as the program does.
+// prompts calls yield for each prompt that belongs to a session. Like the program, it skips other lines.
 func (s *promptHistory) prompts(ctx context.Context, yield func(typedPrompt)) error {
 	data, err := ownfile.ReadPlain(s.path, largestHistory)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *promptHistory) prompts(ctx context.Context, yield func(typedPrompt)) er
 // ID implements [agent.Reader].
 func (s *promptHistory) ID() change.StoreID { return change.StoreID{Kind: "prompts", Root: s.path} }
 
-// List implements [agent.Reader]. A session in which only commands were typed has nothing to bring back.
+// List implements [agent.Reader]. A session in which only commands were typed has nothing to restore.
 func (s *promptHistory) List(ctx context.Context) (heads []change.Head, err error) {
 	at := map[string]int{}
 	err = s.prompts(ctx, func(p typedPrompt) {
@@ -146,11 +146,11 @@ func promptsTitle(p typedPrompt) string { return request.Short("(prompts only) "
 const promptsNote = "Note: the program deleted this conversation. Only the user's prompts are left, which follow " +
 	"without the answers to them."
 
-// transcript returns the transcript that the program can open with the prompts of a session. It depends on nothing
-// else.
+// transcript returns a transcript with the prompts of a session that the program can open. It depends only on these
+// prompts.
 func (s *promptHistory) transcript(ctx context.Context, head change.Head) ([]byte, error) {
 	var out bytes.Buffer
-	var parent any // the id of the record before
+	var parent any // the id of the previous record
 	title := ""
 	add := func(p typedPrompt, text string, isMeta bool) error {
 		sum := sha256.Sum256(fmt.Append(nil, p.SessionID, out.Len(), text))
@@ -194,13 +194,13 @@ func writeLine(out *bytes.Buffer, record map[string]any) error {
 	return e.Encode(record)
 }
 
-// pasted matches what stands in a prompt for a text that was pasted.
+// pasted matches the mark of a pasted text in a prompt.
 var pasted = regexp.MustCompile(`\[(?:Pasted text|\.\.\.Truncated text) #(\d+)[^\]]*\]`)
 
 // pasteHash matches the hash of a text in the pasteCache.
 var pasteHash = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// whole returns a prompt with its pasted texts. One that is gone stays named.
+// whole returns a prompt with its pasted texts. A lost text leaves its mark.
 func (s *promptHistory) whole(p typedPrompt) string {
 	return pasted.ReplaceAllStringFunc(p.Display, func(name string) string {
 		var one struct{ Type, Content, ContentHash string }
@@ -269,5 +269,5 @@ func (s *store) Adopt(_ context.Context, copied *agent.Copy) ([]change.Op, error
 	return ops, nil
 }
 
-// requestPlace is how the errors of the provider number messages.
+// requestPlace is how the provider's errors number messages.
 var requestPlace = agent.Place{Turn: "messages.%d", Block: "content.%d"}

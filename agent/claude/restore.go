@@ -18,25 +18,25 @@ import (
 	"mend/linestore"
 )
 
-// Restore implements [agent.Store]. A transcript that the program has begun anew, because the file was gone
-// while it ran, is put after what was kept. One that went on otherwise stays. Records of another session, such as a
-// file that was copied over the transcript, are no content of this one.
+// Restore implements [agent.Store]. If the file was deleted while the program ran, and the program has started a
+// new transcript, that is put after the kept one. A transcript that continued differently stays. Records of another
+// session, such as those of a file that was copied over the transcript, do not count.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	r agent.RestoreRequest,
 ) (agent.Restoration, error) {
-	is := agent.Restoration{}
+	result := agent.Restoration{}
 	kept = slices.Clone(kept)
 	at := slices.IndexFunc(kept, func(o change.Op) bool {
 		return (o.Ref.Kind == change.KindSession || o.Ref.Kind == change.KindTranscript) && o.Ref.Session == head.ID
 	})
 	if at < 0 {
-		return is, fmt.Errorf("restoring session %s: the copy has no transcript", head.ID)
+		return result, fmt.Errorf("restoring session %s: the copy has no transcript", head.ID)
 	}
-	for i := range kept { // it may have been moved since
+	for i := range kept { // the session may have been moved since
 		kept[i].Ref.Project = head.Ref.Project
 	}
 	if err := s.checkFolder(head); err != nil {
-		return is, err
+		return result, err
 	}
 	refs := make([]change.Ref, len(kept))
 	for i, o := range kept {
@@ -44,43 +44,43 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	}
 	now, err := s.Read(ctx, refs)
 	if err != nil {
-		return is, err
+		return result, err
 	}
-	if kept[at].Ref.Kind == change.KindTranscript { // there is none, see [agent.Store]
-		is.Ops = kept[at : at+1 : at+1]
-		is.Ops = append(is.Ops, beside(kept, now, at, r.Exact)...)
-		return is, nil
+	if kept[at].Ref.Kind == change.KindTranscript { // the file does not exist, see [agent.Store]
+		result.Ops = kept[at : at+1 : at+1]
+		result.Ops = append(result.Ops, beside(kept, now, at, r.Exact)...)
+		return result, nil
 	}
-	post, has := kept[at].Post.Data, []byte(nil)
-	mode := fs.FileMode(linestore.Mode) // of a new file
+	post, present := kept[at].Post.Data, []byte(nil)
+	mode := fs.FileMode(linestore.Mode) // mode of a new file
 	if now[at] != nil {
-		has, mode = now[at].Data, now[at].Mode
+		present, mode = now[at].Data, now[at].Mode
 	}
-	then, current := chainOf(post, head.ID), chainOf(has, head.ID)
+	then, current := chainOf(post, head.ID), chainOf(present, head.ID)
 	gone, _ := then.lacking(current, r.Edited)
 	lost, gained := gone > 0, current.without(then)
 	switch {
 	case lost && !r.Exact && current.continues(then):
-		post, is.Joined = then.joined(post, has, gained, r.Edited), gained
+		post, result.Joined = then.joined(post, present, gained, r.Edited), gained
 	case lost && gained && !r.Force:
-		return is, fail.New(fail.Refused, "--force puts what was kept in the place of what there is; mend undo brings "+
+		return result, fail.New(fail.Refused, "--force puts what was kept in the place of what there is; mend undo brings "+
 			"that back",
 			"restoring session %s: another conversation has begun under its id since", head.ID)
 	case !r.Exact && now[at] != nil && !lost:
 		post = nil
 	}
-	is.Messages, _ = countMessages(has)
+	result.Messages, _ = countMessages(present)
 	if post != nil {
-		is.Messages, _ = countMessages(post)
+		result.Messages, _ = countMessages(post)
 	}
-	if post != nil && (now[at] == nil || !bytes.Equal(post, has)) {
-		is.Ops = append(is.Ops, change.Op{Ref: refs[at], Post: &change.Image{Data: post, Mode: mode}})
+	if post != nil && (now[at] == nil || !bytes.Equal(post, present)) {
+		result.Ops = append(result.Ops, change.Op{Ref: refs[at], Post: &change.Image{Data: post, Mode: mode}})
 	}
-	is.Ops = append(is.Ops, beside(kept, now, at, r.Exact)...)
-	return is, nil
+	result.Ops = append(result.Ops, beside(kept, now, at, r.Exact)...)
+	return result, nil
 }
 
-// beside returns the ops for the files beside a transcript, which is the one at a place.
+// beside returns the ops for the files beside the transcript kept[at].
 func beside(kept []change.Op, now []*change.Image, at int, exact bool) (ops []change.Op) {
 	for i, o := range kept {
 		if i == at {
@@ -98,14 +98,14 @@ func beside(kept []change.Op, now []*change.Image, at int, exact bool) (ops []ch
 	return ops
 }
 
-// checkFolder returns an error if the folder of the project is gone and a ref does not say its name.
+// checkFolder returns an error if the folder of the project does not exist and its name is unknown.
 func (s *store) checkFolder(head change.Head) error {
 	p, _, err := s.layout.Path(head.Ref)
 	if err != nil {
 		return err
 	}
 	name := strings.Split(p, "/")[1]
-	if i := strings.LastIndexByte(name, '.'); i < 0 || len(name)-i != 1+32 { // no hash, see projectID
+	if i := strings.LastIndexByte(name, '.'); i < 0 || len(name)-i != 1+32 { // not a hash, see projectID
 		return nil
 	}
 	return fail.New(fail.Refused, "start Claude Code in "+ownfile.Quote(head.Directory)+" once, which makes that "+
@@ -114,11 +114,11 @@ func (s *store) checkFolder(head change.Head) error {
 		filepath.Join(s.ID().Root, projects))
 }
 
-// A chain has the records of a transcript that are joined by their parents: those of the session itself.
+// A chain has the records of a session in its transcript, which are joined by their parents.
 type chain struct {
 	parents map[string]string // by id
-	lines   map[string][]byte // the last one of each
-	session string            // of the transcript; a subagent's records name its owner
+	lines   map[string][]byte // the last line of each record
+	session string            // session id of the transcript; a subagent's records name its owner
 }
 
 // chainOf returns the chain of a transcript.
@@ -134,14 +134,14 @@ func chainOf(data []byte, session string) chain {
 		if r == nil || !r.InChain() || r.UUID == "" {
 			continue
 		}
-		if of := r.Text("sessionId"); of == "" || of == owner {
+		if id := r.Text("sessionId"); id == "" || id == owner {
 			c.parents[r.UUID], c.lines[r.UUID] = r.Parent, line
 		}
 	}
 	return c
 }
 
-// without reports whether the chain has a record that the other one lacks.
+// without reports whether the chain has a record that the other chain lacks.
 func (c chain) without(other chain) bool {
 	for id := range c.parents {
 		if _, ok := other.parents[id]; !ok {
@@ -151,8 +151,8 @@ func (c chain) without(other chain) bool {
 	return false
 }
 
-// lacking counts the records of the chain that the other one has no more, or without their content, and the
-// messages of these.
+// lacking counts the records of the chain that the other chain lacks, or that have lost their content there, and
+// the messages among them.
 func (c chain) lacking(other chain, edited map[change.Ref]bool) (records, messages int) {
 	for id, line := range c.lines {
 		if edited[c.ref(id)] || other.lines[id] != nil && !emptied(other.lines[id], line) {
@@ -176,26 +176,27 @@ func emptied(now, then []byte) bool {
 	if bytes.Equal(now, then) {
 		return false
 	}
-	was, is := jsonedit.Parse(then), jsonedit.Parse(now)
-	return jsonedit.Lacks(is.Get("type"), was.Get("type")) || jsonedit.Lacks(is.Get("content"), was.Get("content")) ||
-		jsonedit.Lacks(is.Get("attachment"), was.Get("attachment")) ||
-		jsonedit.Lacks(is.Get("message").Get("role"), was.Get("message").Get("role")) ||
-		jsonedit.Lacks(is.Get("message").Get("content"), was.Get("message").Get("content"))
+	old, current := jsonedit.Parse(then), jsonedit.Parse(now)
+	return jsonedit.Lacks(current.Get("type"), old.Get("type")) ||
+		jsonedit.Lacks(current.Get("content"), old.Get("content")) ||
+		jsonedit.Lacks(current.Get("attachment"), old.Get("attachment")) ||
+		jsonedit.Lacks(current.Get("message").Get("role"), old.Get("message").Get("role")) ||
+		jsonedit.Lacks(current.Get("message").Get("content"), old.Get("message").Get("content"))
 }
 
 // Lacks implements [agent.Reader].
 func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
-	has := make(map[change.Ref][]byte, len(now))
+	byRef := make(map[change.Ref][]byte, len(now))
 	for _, r := range now {
 		r.Ref.Project = ""
-		has[r.Ref] = r.Data
+		byRef[r.Ref] = r.Data
 	}
 	for _, r := range then {
 		r.Ref.Project = ""
-		switch data, there := has[r.Ref]; {
+		switch data, there := byRef[r.Ref]; {
 		case r.Ref.Kind != change.KindSession && (!there || len(data) < len(r.Data) && bytes.HasPrefix(r.Data, data)):
 			lack.Records++
-		case r.Ref.Kind == change.KindSession && !bytes.HasPrefix(data, r.Data): // else it went on
+		case r.Ref.Kind == change.KindSession && !bytes.HasPrefix(data, r.Data): // otherwise the transcript only continued
 			records, messages := chainOf(r.Data, r.Ref.Session).lacking(chainOf(data, r.Ref.Session), edited)
 			lack.Records, lack.Messages = lack.Records+records, lack.Messages+messages
 		}
@@ -203,7 +204,7 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 	return lack
 }
 
-// continues reports whether all of the chain hangs on records of another one.
+// continues reports whether all of the chain descends from records of the other chain.
 func (c chain) continues(other chain) bool {
 	for id, up := range c.parents {
 		_, own := c.parents[up]
@@ -215,11 +216,11 @@ func (c chain) continues(other chain) bool {
 	return true
 }
 
-// joined returns a transcript of the chain with those lines of a later one after it that it lacks: if that went on
-// all of them, else those that say that they are of the session. Left out is what is no record, or one that has
-// lost its content.
+// joined returns the chain's transcript followed by the lines of a later transcript that it lacks: all of them if
+// the later one continued the chain, otherwise only those with the session's id. Lines that are not records, or
+// that have lost their content, are left out.
 func (c chain) joined(then, now []byte, gained bool, edited map[change.Ref]bool) (all []byte) {
-	has := map[string]bool{}
+	written := map[string]bool{}
 	add := func(line []byte) {
 		if len(all) > 0 && all[len(all)-1] != '\n' {
 			all = append(all, '\n')
@@ -230,15 +231,15 @@ func (c chain) joined(then, now []byte, gained bool, edited map[change.Ref]bool)
 		text := bytes.TrimRight(line, "\r\n")
 		if id := jsonedit.Parse(text).TextAt("uuid"); id == "" || !edited[c.ref(id)] {
 			add(line)
-			has[string(text)] = true
+			written[string(text)] = true
 		}
 	}
 	for line := range bytes.Lines(now) {
 		text := bytes.TrimRight(line, "\r\n")
 		v := jsonedit.Parse(text)
-		id, of := v.TextAt("uuid"), v.TextAt("sessionId")
+		id, session := v.TextAt("uuid"), v.TextAt("sessionId")
 		before := c.lines[id]
-		if has[string(text)] || v.Kind() != '{' || len(v.Raw()) <= len("{}") || !gained && of != c.session ||
+		if written[string(text)] || v.Kind() != '{' || len(v.Raw()) <= len("{}") || !gained && session != c.session ||
 			before != nil && !edited[c.ref(id)] && emptied(text, before) {
 			continue
 		}

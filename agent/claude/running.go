@@ -12,10 +12,10 @@ import (
 	"mend/change"
 )
 
-// sessionsDir is the folder in which each process of 2.1 has a file that names its session.
+// sessionsDir is the folder where each process of 2.1 has a file that names its session.
 const sessionsDir = "sessions"
 
-// A registeredProcess is a process that says which session it uses.
+// A registeredProcess is a process that has named its session.
 type registeredProcess struct {
 	PID       int
 	ProcStart string
@@ -24,7 +24,7 @@ type registeredProcess struct {
 	UpdatedAt int64
 }
 
-// A processCache keeps the processes that use a store, so that a scan does not list them for each session.
+// A processCache caches the processes that use a store, so that a scan does not list them for each session.
 type processCache struct {
 	mu  sync.Mutex
 	at  time.Time
@@ -34,8 +34,8 @@ type processCache struct {
 // freshFor is how long a scan uses a list of processes.
 const freshFor = time.Second
 
-// processes returns the processes that use the store, from a list that is not older than maxAge. One that has started a
-// moment ago, or is of a version before 2.1, does not say which session it uses.
+// processes returns the processes that use the store, from a list that is at most maxAge old. A process that has just
+// started, or that is older than 2.1, has not named its session.
 func (s *store) processes(maxAge time.Duration) []registeredProcess {
 	c := &s.running
 	c.mu.Lock()
@@ -47,7 +47,7 @@ func (s *store) processes(maxAge time.Duration) []registeredProcess {
 	return c.all
 }
 
-// whyBusy returns which process uses a session, "" if there is none.
+// whyBusy describes the process that uses a session, "" if there is none.
 func (s *store) whyBusy(head change.Head, maxAge time.Duration) string {
 	if owner, _, ok := subagent(head.ID); ok && owner != "" {
 		head.ID = owner
@@ -60,11 +60,10 @@ func (s *store) whyBusy(head change.Head, maxAge time.Duration) string {
 	return ""
 }
 
-// largestProcessFile is the size in bytes of the largest file in [sessionsDir] that is read.
+// largestProcessFile is the greatest size in bytes of a file in [sessionsDir] that is read.
 const largestProcessFile = 1 << 20
 
-// readRegistered reads the files in [sessionsDir], also of processes that have ended. It leaves out files
-// that cannot be read.
+// readRegistered reads the files in [sessionsDir], including those of ended processes. It skips unreadable files.
 func (s *store) readRegistered() (all []registeredProcess) {
 	root, err := s.OpenRoot()
 	if err != nil {
@@ -95,8 +94,8 @@ func (s *store) readRegistered() (all []registeredProcess) {
 	return all
 }
 
-// recent is how long a process of another machine or container, which cannot be looked at,
-// counts as running after it wrote last.
+// recent is how long a process of another machine or container, which cannot be inspected, counts as running after its
+// last write.
 const recent = 10 * time.Minute
 
 func (p *registeredProcess) wroteRecently() bool {

@@ -9,8 +9,8 @@ import (
 	"mend/internal/processes"
 )
 
-// lives reports whether the process that wrote the file runs: one with its id that was started
-// at the same time.
+// lives reports whether the process that wrote the file is running: a process with its id and its
+// start time.
 func (p *registeredProcess) lives() bool {
 	own, err := os.Readlink("/proc/self/ns/pid")
 	if err == nil && p.PidDomain != "" && !strings.HasSuffix(p.PidDomain, own) {
@@ -20,7 +20,7 @@ func (p *registeredProcess) lives() bool {
 	return err == nil && (p.ProcStart == "" || strconv.FormatInt(ticks, 10) == p.ProcStart)
 }
 
-// Ancestors returns the processes that wait for this one: its parent, the parent of that, and so
+// Ancestors returns the processes that wait for this one: its parent, the parent's parent, and so
 // on.
 func Ancestors() (all []int) {
 	for pid := os.Getppid(); pid > 1 && !slices.Contains(all, pid); {

@@ -11,9 +11,9 @@ import (
 	"mend/internal/processes"
 )
 
-// lives reports whether a process with that id runs.
+// lives reports whether a process with that id is running.
 func (p *registeredProcess) lives() bool {
-	if runtime.GOOS == "windows" { // which sends no signal
+	if runtime.GOOS == "windows" { // Windows supports no signals
 		_, err := processes.Process(p.PID).Identity()
 		return err == nil
 	}
@@ -21,8 +21,8 @@ func (p *registeredProcess) lives() bool {
 	return err == nil && found.Signal(syscall.Signal(0)) == nil
 }
 
-// Ancestors returns the processes that wait for this one, as far as the system and Claude Code
-// say: its parent, and the one that is named in the environment of hooks.
+// Ancestors returns the known processes that wait for this one: its parent, and the one that Claude
+// Code names in the environment of hooks.
 func Ancestors() []int {
 	all := []int{os.Getppid()}
 	if pid, err := strconv.Atoi(os.Getenv("CLAUDE_PID")); err == nil && pid > 1 {

@@ -24,8 +24,8 @@ type store struct {
 	except  []int // processes that do not count as using a session
 	running processCache
 
-	// The rest is known until the next Refresh.
-	homeless sync.Map                                     // whether a folder is gone and no list has its sessions
+	// The rest is cached until the next Refresh.
+	homeless sync.Map                                     // whether a folder does not exist and no list has its sessions
 	commits  atomic.Pointer[map[string]map[string]string] // the result of goneCommits
 	trees    sync.Map                                     // which of these commits a repository has, by its common folder
 }
@@ -37,7 +37,7 @@ func (s *store) inUse(p string) string {
 	return s.whyBusy(change.Head{ID: locate(p)}, 0)
 }
 
-// newCase reads a session. A list of processes that is not older than maxAge says whether it is in use.
+// newCase reads a session. A list of processes that is at most maxAge old shows whether it is in use.
 func (s *store) newCase(head change.Head, r repair.Request, maxAge time.Duration) (*repair.Case, change.Stamp, error) {
 	e, err := s.Load(head.Ref, nil)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *store) Examine(_ context.Context, head change.Head, o repair.Options) (
 	if r := diagnose.StateOf(c).LastFailed(); r != nil {
 		x.Failure = &agent.Failure{Message: r.UUID, Error: c.LastError, Time: time.UnixMilli(r.Time)}
 	}
-	if len(x.Diagnoses) > 0 && s.WhyLocked(head.Ref) != "" { // the rights of folders are not in the stamp
+	if len(x.Diagnoses) > 0 && s.WhyLocked(head.Ref) != "" { // the stamp does not cover the rights of folders
 		x.Stamp = change.Stamp{}
 	}
 	return x, nil

@@ -151,23 +151,23 @@ func (d *draft) reorder(r *transcript.Record, content []byte) error {
 
 // remove notes that a block is gone, or with [reordered] that all have other indexes.
 func (d *draft) remove(uuid string, index int) {
-	was := d.gone[uuid]
-	d.undo = append(d.undo, func() { d.gone[uuid] = was })
-	d.gone[uuid] = append(slices.Clip(was), index)
+	old := d.gone[uuid]
+	d.undo = append(d.undo, func() { d.gone[uuid] = old })
+	d.gone[uuid] = append(slices.Clip(old), index)
 }
 
 // WriteInPlace implements [repair.Editor]: also of the lines that were replaced before.
 func (d *draft) WriteInPlace() error {
-	was := d.edits.inPlace
-	d.undo = append(d.undo, func() { d.edits.inPlace = was })
+	old := d.edits.inPlace
+	d.undo = append(d.undo, func() { d.edits.inPlace = old })
 	d.edits.inPlace = true
 	return nil
 }
 
 // setLeaf moves the end of the conversation to another record.
 func (d *draft) setLeaf(uuid string) {
-	was := d.edits.leaf
-	d.undo = append(d.undo, func() { d.edits.leaf = was })
+	old := d.edits.leaf
+	d.undo = append(d.undo, func() { d.edits.leaf = old })
 	d.edits.leaf = uuid
 }
 
@@ -180,9 +180,9 @@ func (d *draft) setAside(uuid string) {
 // set gives a record a new line.
 func (d *draft) set(uuid string, raw []byte) {
 	d.children = nil
-	was, had := d.edits.set[uuid]
+	old, had := d.edits.set[uuid]
 	d.undo = append(d.undo, func() {
-		if d.edits.set[uuid] = was; !had {
+		if d.edits.set[uuid] = old; !had {
 			delete(d.edits.set, uuid)
 		}
 	})

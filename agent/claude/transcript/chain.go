@@ -9,14 +9,14 @@ import (
 	"mend/internal/request"
 )
 
-// A Break is a record at which the conversation ends although there is more before it.
+// A Break is a record where the conversation ends although earlier records exist.
 type Break struct {
 	Record *Record
 	Why    Cause
 	Next   *Record // the record that should be its parent
 }
 
-// A Cause says why a chain breaks.
+// A Cause is the reason why a chain breaks.
 type Cause uint8
 
 // The causes.
@@ -24,10 +24,10 @@ const (
 	UnknownParent Cause = iota // the parent is not in the file
 	DroppedParent              // the parent is before a compaction
 	NoParent                   // null, missing or of a wrong type
-	ParentCycle                // the parent is the record itself, or comes after it
+	ParentCycle                // the parent is the record itself, or a later one
 )
 
-// walk finds the chain: from the leaf by parents up to the root.
+// walk follows the chain from the leaf through the parents up to the root.
 func (c *Conversation) walk() {
 	if c.Leaf = c.Tail; c.Leaf == nil {
 		return
@@ -39,8 +39,8 @@ func (c *Conversation) walk() {
 	slices.Reverse(c.Chain)
 }
 
-// above returns the record that the program takes for the parent, nil where it stops. What is before
-// a compaction on the way is not sent.
+// above returns the record that the program uses as the parent, nil if it stops. Records before a compaction are not
+// sent.
 func (c *Conversation) above(r *Record) *Record {
 	if r.IsBoundary() {
 		return nil
@@ -55,8 +55,8 @@ func (c *Conversation) above(r *Record) *Record {
 	return c.fallback(r)
 }
 
-// fallback returns the latest record of the same side that is not much older, nil if there is
-// none. Of records of one time it is the first in the file.
+// fallback returns the latest record of the same side that is not much older, or nil. Of records with the same time
+// it is the first in the file.
 func (c *Conversation) fallback(r *Record) *Record {
 	if !r.Timed {
 		return nil
@@ -71,10 +71,10 @@ func (c *Conversation) fallback(r *Record) *Record {
 	return found
 }
 
-// A freeList has records in an order, to find the last one before a place that is not walked.
+// A freeList is an ordered list of records, to find the last record before a position that was not walked.
 type freeList struct {
 	records []*Record
-	below   []int // where to look for one that is not walked: itself, or an earlier one
+	below   []int // index to look for a record that was not walked: its own, or an earlier one
 }
 
 func (l *freeList) add(r *Record) {
@@ -102,8 +102,7 @@ func (c *Conversation) side(text string) *freeList {
 	return s
 }
 
-// latest returns the last record up to i that may be taken. Those that may not once are
-// skipped from then on.
+// latest returns the last record up to i that free accepts. A record that free rejects once is skipped from then on.
 func (l *freeList) latest(i int, free func(*Record) bool) *Record {
 	var passed []int
 	for i >= 0 && (l.below[i] != i || !free(l.records[i])) {
@@ -122,15 +121,14 @@ func (l *freeList) latest(i int, free func(*Record) bool) *Record {
 	return l.records[i]
 }
 
-// A group has the records of an answer, and the results of its calls, that the walk did not pass,
-// and the part of the chain in which they are put.
+// A group has the records of an answer, and the results of its calls, that the walk did not pass, and the range of
+// the chain where they are inserted.
 type group struct {
-	start, end int // of the chain; the first record stays the first
+	start, end int // range of the chain; its first record stays first
 	found      []*Record
 }
 
-// regroup puts the other records of each answer, and the results of its calls, beside those
-// that are in the chain.
+// regroup inserts the remaining records of each answer, and the results of its calls, beside those in the chain.
 func (c *Conversation) regroup() {
 	r := regrouper{
 		Conversation: c, answers: map[string][]*Record{}, children: map[string][]*Record{}, calls: map[string]*Record{},
@@ -160,15 +158,15 @@ func (c *Conversation) regroup() {
 	c.Chain = r.insert(groups)
 }
 
-// A regrouper has indices for regroup.
+// A regrouper has the indices for regroup.
 type regrouper struct {
 	*Conversation
 	answers  map[string][]*Record // by message id
-	children map[string][]*Record // results by their parents, and by the records with their calls
+	children map[string][]*Record // results by parent, and by the record with their call
 	calls    map[string]*Record   // by the id of a call; nil if several answers have it
 	answered map[string]bool      // the calls with a result in the chain
 	last     map[string]int       // the last record of each answer in the chain
-	late     map[*Record]float64  // where a result goes that was found by its call
+	late     map[*Record]float64  // position of a result that was found by its call
 }
 
 // A callIn is a call in a record of an answer.
@@ -186,7 +184,7 @@ func (r *regrouper) index() {
 		r.answers[o.MessageID] = append(r.answers[o.MessageID], o)
 		for id := range o.toolIDs(request.ToolUse) {
 			in[callIn{o, id}] = true
-			if was, ok := r.calls[id]; ok && (was == nil || was.MessageID != o.MessageID) {
+			if other, ok := r.calls[id]; ok && (other == nil || other.MessageID != o.MessageID) {
 				r.calls[id] = nil
 			} else {
 				r.calls[id] = o
@@ -216,8 +214,8 @@ func (r *regrouper) index() {
 	}
 }
 
-// find takes the records of an answer that were not passed, and the results of its calls: those
-// whose parents are of the answer, and of the calls that are still open those that name them.
+// find takes the records of an answer that were not passed, and the results of its calls: results whose parents
+// belong to the answer, and results that name a call that is still open.
 func (r *regrouper) find(answer string) (found []*Record) {
 	take := func(o *Record) {
 		if !r.walked[o.UUID] {
@@ -262,7 +260,7 @@ func (r *regrouper) find(answer string) (found []*Record) {
 	return found
 }
 
-// insert returns the chain with the records of the groups where they are in the file.
+// insert returns the chain with the records of the groups in the order of the file.
 func (r *regrouper) insert(groups []group) (chain []*Record) {
 	place := func(o *Record) float64 {
 		if at, ok := r.late[o]; ok {
@@ -298,7 +296,8 @@ func (c *Conversation) belongs(r *Record, answer string) bool {
 	return r.Type == Attachment
 }
 
-// findBreaks finds where the chain breaks, and walks on from the record before each break as if it were the parent.
+// findBreaks finds where the chain breaks, and continues the walk at the record before each break as if it were the
+// parent.
 func (c *Conversation) findBreaks() {
 	if len(c.Chain) == 0 {
 		return
@@ -317,7 +316,7 @@ func (c *Conversation) findBreaks() {
 	}
 }
 
-// freeBefore returns the last record before r in the file that the conversation can go on with, nil if there is none.
+// freeBefore returns the last record before r in the file with which the conversation can continue, or nil.
 func (c *Conversation) freeBefore(r *Record) *Record {
 	for _, o := range slices.Backward(c.order[:c.Place(r)]) {
 		if c.walked[o.UUID] || c.dropped[o.UUID] || o.Subtype == "file_snapshot" || o.UUID == noID ||
@@ -325,7 +324,7 @@ func (c *Conversation) freeBefore(r *Record) *Record {
 			continue
 		}
 		if n := len(c.Preserved); n > 0 && o.UUID == c.parent[c.Preserved[0]] && !c.walked[c.Preserved[n-1]] {
-			return c.Record(c.Preserved[n-1]) // they are sent after that record, wherever they are in the file
+			return c.Record(c.Preserved[n-1]) // preserved records are sent after that record, wherever they are in the file
 		}
 		return o
 	}
@@ -345,17 +344,17 @@ func (c *Conversation) causeAt(r *Record) Cause {
 	return UnknownParent
 }
 
-// begins reports whether a conversation may begin with the record: the program writes null for the parent where it
-// begins a new conversation on purpose, as with a plan after the context was cleared, or for that of the progress
-// record before. An answer and a result have a parent.
+// begins reports whether a conversation may begin with the record. The program writes a null parent to begin a new
+// conversation on purpose, for example for a plan after the context was cleared, or if the parent is the first
+// progress record. An answer and a result always have a parent.
 func (c *Conversation) begins(r *Record) bool {
 	isFirst := c.parent[r.UUID] == "" && (r.ParentKind == ParentNull || r.ParentKind == ParentID) &&
 		r.Type != Assistant && !r.has(request.ToolResult)
 	return r.IsBoundary() || r.Summary || isFirst || c.Place(r) == 0
 }
 
-// Beginning returns the record with which the conversation begins, if the program left what is before it
-// in the file on purpose; nil if it did not.
+// Beginning returns the first record of the conversation if the program began it on purpose and left earlier records
+// in the file; otherwise nil.
 func (c *Conversation) Beginning() *Record {
 	if len(c.Chain) == 0 || !c.begins(c.Chain[0]) || c.Place(c.Chain[0]) == 0 {
 		return nil
@@ -367,7 +366,7 @@ func (c *Conversation) Beginning() *Record {
 func (c *Conversation) InCycle(r *Record) bool {
 	if c.cycles == nil {
 		c.cycles = map[string]bool{}
-		seen := map[string]*Record{} // by the record from which it was reached first
+		seen := map[string]*Record{} // by the record that first reached it
 		for _, from := range c.order {
 			id := from.UUID
 			for c.Record(id) != nil && seen[id] == nil {
@@ -383,8 +382,8 @@ func (c *Conversation) InCycle(r *Record) bool {
 	return c.cycles[r.UUID]
 }
 
-// Messages returns how many messages the records are of which the program sends something: the
-// records of one answer are one message.
+// Messages returns the number of messages of the records from which the program sends something: the records of one
+// answer are one message.
 func Messages(records []*Record) (n int) {
 	answers := map[string]bool{}
 	for _, r := range records {
@@ -397,12 +396,10 @@ func Messages(records []*Record) (n int) {
 	return n
 }
 
-// Guessed reports whether the program takes a record of nearly the same time for the parent of
-// the record.
+// Guessed reports whether the program uses a record of nearly the same time as the record's parent.
 func (c *Conversation) Guessed(r *Record) bool { return c.guessed[r.UUID] }
 
-// LastBefore returns the last record of the conversation before r in the file, nil if there is
-// none.
+// LastBefore returns the last record of the conversation before r in the file, or nil.
 func (c *Conversation) LastBefore(r *Record) *Record {
 	if c.before == nil {
 		c.before = make([]*Record, len(c.order))

@@ -1,7 +1,6 @@
-// Package transcript reads the transcripts of Claude Code as the program does: which records
-// of a file become the conversation, and what of them is sent. Facts are in
-// docs/claude-code.md.
+// Package transcript reads transcripts as Claude Code does: which records of a file become the
+// conversation, and which parts of them are sent. The facts are in docs/claude-code.md.
 //
-// [Parse] reads the lines of a file. [Load] finds the records that reach the request, as a
-// version of the program would, and [Conversation.Request] makes that request.
+// [Parse] reads the lines of a file. [Load] finds the records that reach the request, as a version
+// of the program would, and [Conversation.Request] makes that request.
 package transcript

@@ -6,8 +6,8 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// set sets the field of a member of a record. Of members with equal names the last counts. before is
-// the record of an earlier line: most records share their strings with it.
+// set sets the field for a member of a record. Of members with equal names the last counts. before is the
+// record of an earlier line, which most records share strings with.
 func (r *Record) set(name []byte, v jsonedit.Value, before *Record) {
 	switch string(name) {
 	case "parentUuid":
@@ -47,7 +47,7 @@ func (r *Record) set(name []byte, v jsonedit.Value, before *Record) {
 	}
 }
 
-// textOf is [jsonedit.Value.Text] without a copy if it is one that is known.
+// textOf is [jsonedit.Value.Text], without a copy if the text is one of the known texts.
 func textOf(v jsonedit.Value, known ...string) (string, bool) {
 	b, ok := v.Bytes()
 	return text(b, known...), ok
@@ -70,8 +70,8 @@ func (r *Record) setTime(v jsonedit.Value) {
 	}
 }
 
-// BlockFields has the members that the provider takes in a block, by its type, with the first bytes of the JSON
-// values that each may have, "" for what is checked elsewhere. Blocks of other types are not checked.
+// BlockFields has the members that the provider accepts in a block, by block type, with the possible first
+// bytes of their JSON values; "" if they are checked elsewhere. Blocks of other types are not checked.
 var BlockFields = map[string]map[string]string{
 	"text":              {"type": "", "text": `"`, "citations": `[n`, "cache_control": `{n`},
 	"thinking":          {"type": "", "thinking": `"`, "signature": `"n`},
@@ -85,7 +85,7 @@ var BlockFields = map[string]map[string]string{
 	},
 }
 
-// otherBlockTypes are the types of blocks that the provider takes, beside those of [BlockFields].
+// otherBlockTypes are the types of blocks that the provider accepts besides those of [BlockFields].
 var otherBlockTypes = []string{
 	"server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result",
 	"bash_code_execution_tool_result",
@@ -94,7 +94,7 @@ var otherBlockTypes = []string{
 	"tool_search_tool_result", "advisor_tool_result", "fallback", "compaction",
 }
 
-// InnerTypes are the types of blocks that the provider takes in a result.
+// InnerTypes are the types of blocks that the provider accepts in a result.
 var InnerTypes = []string{"text", "image", "document", "search_result", "tool_reference"}
 
 func isTrue(v jsonedit.Value) bool { return string(v.Raw()) == "true" }

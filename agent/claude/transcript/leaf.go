@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// relinkPreserved hangs the records that the last compaction preserves after its anchor. If any
-// compaction preserves records, or the file is large, the others before the last one are dropped.
+// relinkPreserved links the records that the last compaction preserves after its anchor. If any
+// compaction preserves records, or the file is large, the other records before the last compaction
+// are dropped.
 func (c *Conversation) relinkPreserved(large bool) {
 	last, naming := -1, -1
 	for i, r := range c.order {
@@ -62,8 +63,8 @@ func (c *Conversation) relinkPreserved(large bool) {
 	}
 }
 
-// preservedBy returns the record after which a compaction hangs the records that it preserves,
-// and their ids. ok is false if the ends of their chain do not belong together.
+// preservedBy returns the anchor of a compaction, after which it links the records that it
+// preserves, and their ids. ok is false if the ends of their chain do not match.
 func (c *Conversation) preservedBy(b *Record) (anchor string, ids []string, ok bool) {
 	if anchor, ids, ok = b.preserved(); ok {
 		return anchor, ids, true
@@ -95,7 +96,7 @@ func (c *Conversation) hangPreserved(anchor string, ids []string) {
 	}
 }
 
-// findTail returns the record from which the program walks back, nil for none.
+// findTail returns the record where the program's walk back begins, or nil.
 func (c *Conversation) findTail(st readState) *Record {
 	switch {
 	case c.Agent != "":
@@ -108,7 +109,7 @@ func (c *Conversation) findTail(st readState) *Record {
 	return c.tailByLeaves(st)
 }
 
-// tailByLeaves returns the only leaf, or of several that of the last record.
+// tailByLeaves returns the only leaf, or the leaf of the last record if there are several.
 func (c *Conversation) tailByLeaves(st readState) *Record {
 	leaves := c.leaves()
 	if len(leaves) == 1 {
@@ -134,7 +135,7 @@ func (c *Conversation) tailAt(uuid string) *Record {
 	return c.messageAbove(uuid)
 }
 
-// agentTail returns the record of a subagent with the latest time on which no other one hangs.
+// agentTail returns the subagent's record with the latest time that has no children.
 func (c *Conversation) agentTail() *Record {
 	parents := map[string]bool{}
 	for _, r := range c.order {
@@ -152,7 +153,7 @@ func (c *Conversation) isMain(uuid string) bool {
 	return r != nil && !r.IsSidechain()
 }
 
-// tailByCheckpoint weighs the leaf that the program stored last against the last record.
+// tailByCheckpoint chooses between the leaf that the program stored last and the last record.
 func (c *Conversation) tailByCheckpoint(st readState) *Record {
 	at := ""
 	if r := c.Record(st.checkpoint); r != nil && !c.dropped[st.checkpoint] {
@@ -174,8 +175,8 @@ func (c *Conversation) tailByCheckpoint(st readState) *Record {
 	return c.tailByLeaves(st)
 }
 
-// continues reports whether the walk from a record reaches another one, or an answer in whose
-// batch of calls that is.
+// continues reports whether the walk from a record reaches another one, or an answer whose batch of
+// calls contains it.
 func (c *Conversation) continues(from, to string) bool {
 	answer := c.answerOf(to)
 	seen := map[string]bool{}
@@ -189,8 +190,8 @@ func (c *Conversation) continues(from, to string) bool {
 	return false
 }
 
-// answerOf returns the id of the answer whose calls a result or a note after one is about,
-// "" for other records.
+// answerOf returns the id of the answer that a result, or a note after a result, belongs to; "" for
+// other records.
 func (c *Conversation) answerOf(uuid string) string {
 	r := c.Record(uuid)
 	for n := 0; r != nil && !c.dropped[r.UUID] && n < len(c.order); n++ {
@@ -208,8 +209,7 @@ func (c *Conversation) answerOf(uuid string) string {
 	return ""
 }
 
-// messageAbove returns the record or the nearest one above it that is part of a prompt or an
-// answer.
+// messageAbove returns the record, or its nearest ancestor, that is part of a prompt or an answer.
 func (c *Conversation) messageAbove(uuid string) *Record {
 	seen := map[string]bool{}
 	for id := uuid; c.Sees(id) && !seen[id]; id = c.parent[id] {
@@ -221,7 +221,7 @@ func (c *Conversation) messageAbove(uuid string) *Record {
 	return nil
 }
 
-// latestBelow returns the record with the latest time that hangs below another one.
+// latestBelow returns the descendant of a record with the latest time.
 func (c *Conversation) latestBelow(top string) string {
 	below := map[string]bool{top: true}
 	var hangs func(id string, depth int) bool
@@ -245,7 +245,7 @@ func (c *Conversation) latestBelow(top string) string {
 	return best
 }
 
-// leaves returns the prompts and answers after which there are no others.
+// leaves returns the prompts and answers that no others follow.
 func (c *Conversation) leaves() (found []*Record) {
 	parents, spoken := map[string]bool{}, map[string]bool{}
 	for _, r := range c.order {
@@ -267,7 +267,7 @@ func (c *Conversation) leaves() (found []*Record) {
 	return found
 }
 
-// latest returns the latest of the records for which is holds.
+// latest returns the latest of the records that is accepts.
 func (c *Conversation) latest(is func(*Record) bool) *Record {
 	return latest(slices.DeleteFunc(slices.Clone(c.order), func(r *Record) bool { return !is(r) }))
 }

@@ -6,19 +6,19 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// largeFile is the size in bytes from which the program skips NUL bytes before a record.
+// largeFile is the file size in bytes from which on the program skips NUL bytes before a record.
 const largeFile = 5 << 20
 
 // A Line is a line of a transcript.
 type Line struct {
 	Start, End int     // in the file, without the newline
-	Raw        []byte  // the bytes between
+	Raw        []byte  // the bytes of the line
 	Record     *Record // nil if the program cannot read the line
-	Rest       []byte  // what follows the record on the line, which the program does not read
+	Rest       []byte  // bytes after the record, which the program does not read
 	Marked     bool    // a byte order mark is before the record
 }
 
-// Parse returns the lines of a file. What they hold aliases data.
+// Parse returns the lines of a file. They share the bytes of data.
 func Parse(data []byte) []Line {
 	large := len(data) > largeFile
 	lines := make([]Line, 0, bytes.Count(data, newline)+1)
@@ -49,11 +49,11 @@ func NewLine(raw []byte) Line {
 
 var newline = []byte("\n")
 
-// byteOrderMark is what some editors put before a text. The program skips it at the beginning of a file.
+// byteOrderMark is written by some editors before a text. The program skips it at the beginning of a file.
 var byteOrderMark = []byte("\ufeff")
 
-// parse finds the record of a line of a file, which may be a large one. before is the record of an earlier line, nil
-// for none.
+// parse finds the record of the line. large says that the file is large; before is the record of an earlier line,
+// nil for none.
 func (l *Line) parse(large bool, before *Record) {
 	text := l.Raw
 	if l.Marked {

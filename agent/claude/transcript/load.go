@@ -5,55 +5,52 @@ import (
 	"slices"
 )
 
-// Version is the newest version of the program that was observed. A transcript of an older one is
-// judged as this one loads it.
+// Version is the newest version of the program that was observed. Transcripts of older versions are judged as this
+// version loads them.
 const Version = "2.1.332"
 
-// mostOlder is how much older, in milliseconds, the record may be that is taken in place of a
-// missing parent.
+// mostOlder is the greatest age difference, in milliseconds, of a record that replaces a missing parent.
 const mostOlder = 5000
 
-// A Conversation is what the program has after it loaded a transcript.
+// A Conversation is the program's state after it has loaded a transcript.
 type Conversation struct {
-	Agent string // the subagent whose transcript it is; "" for a session's
+	Agent string // the subagent that the transcript belongs to; "" for a session's
 	Lines []Line
 	Chain []*Record // in the order of the conversation, from the root to the leaf
 	Leaf  *Record   // nil if there is none
-	End   string    // the record at which the conversation ends: the leaf, or a note below it
-	Tail  *Record   // where the walk to the leaf began: after the leaf may be context and notes
-	// Breaks are the records at which the conversation ends although there is more before
-	// them. The first is where the program stops; the others follow after [Break.Next].
+	End   string    // the last record of the conversation: the leaf, or a note below it
+	Tail  *Record   // where the walk to the leaf began: context and notes may follow the leaf
+	// Breaks are the records where the conversation ends although earlier records exist. The program stops at the
+	// first; the others follow after [Break.Next].
 	Breaks []Break
-	// Hidden says that the program does not list the session: its leaf is a subagent's.
+	// Hidden says that the program does not list the session, because its leaf is a subagent's.
 	Hidden bool
-	// Rewound says that the user went back to an earlier prompt, and that the transcript
-	// says so.
+	// Rewound says that, according to the transcript, the user went back to an earlier prompt.
 	Rewound bool
-	// Chosen says that the user has set the leaf at least once, to go back or otherwise.
+	// Chosen says that the user has set the leaf at least once, to go back or for another reason.
 	Chosen bool
 	// Cleared says that the user went back to before the first prompt.
 	Cleared bool
 	// Boundary is the last compaction, nil if there is none.
 	Boundary *Record
-	// Preserved are the records before the compaction that stay in the conversation; nil
-	// without a compaction that names some. If some of them are not there, none is sent: these
-	// are Missing, the others Present.
+	// Preserved are the records before the compaction that stay in the conversation; nil unless a compaction names
+	// some. If some of them are missing, none is sent: those are Missing, the others Present.
 	Preserved, Missing, Present []string
 
-	place    map[string]int // position of the first line of a record among records
+	place    map[string]int // index in records of a record's first line
 	order    []*Record      // by place
-	repeated []*Record      // later stored records with the id of another one, of another time and content
+	repeated []*Record      // later records with the id of an earlier one, but another time and content
 	parent   map[string]string
-	dropped  map[string]bool // before the compaction
+	dropped  map[string]bool // records before the compaction
 	walked   map[string]bool
-	guessed  map[string]bool // whose parent is not there
-	before   []*Record       // the answers of LastBefore, by place
-	cycles   map[string]bool // the records whose parents lead back to them; nil if that is not known yet
+	guessed  map[string]bool // records whose parent does not exist
+	before   []*Record       // cached results of LastBefore, by place
+	cycles   map[string]bool // records whose parents lead back to them; nil before the first use
 	sides    map[string]*freeList
 }
 
-// Load reads the lines of a file, which has the size, as the program does. agent is the
-// id of the subagent whose transcript it is, "" for a session's.
+// Load reads the lines of a file of the given size as the program does. agent is the id of the subagent that the
+// transcript belongs to, "" for a session's.
 func Load(lines []Line, size int64, agent string) *Conversation {
 	n := len(lines)
 	c := &Conversation{
@@ -75,8 +72,8 @@ func Load(lines []Line, size int64, agent string) *Conversation {
 	return c
 }
 
-// Found reports whether the program finds a conversation in the transcript of a session: a record of
-// the chain that it loads. It does not load prompts and answers without valid content.
+// Found reports whether the program finds a conversation in the transcript of a session: a record of the chain that
+// it loads. It does not load prompts and answers without valid content.
 func (c *Conversation) Found() bool {
 	return slices.ContainsFunc(c.order, func(r *Record) bool {
 		return !r.IsSidechain() && (!r.IsMessage() || r.Loads())
@@ -88,7 +85,8 @@ func (c *Conversation) HasMessage() bool {
 	return slices.ContainsFunc(c.order, func(r *Record) bool { return r.IsMessage() && r.Loads() && !r.IsSidechain() })
 }
 
-// Owns reports whether a record is of the conversation, and not of a subagent or of its session.
+// Owns reports whether a record belongs to the conversation, rather than to a subagent or to the subagent's
+// session.
 func (c *Conversation) Owns(r *Record) bool {
 	if c.Agent == "" {
 		return !r.IsSidechain()
@@ -96,7 +94,7 @@ func (c *Conversation) Owns(r *Record) bool {
 	return r.IsSidechain() && r.AgentID == c.Agent
 }
 
-// Record returns the record with an id, nil if there is none.
+// Record returns the record with an id, or nil.
 func (c *Conversation) Record(uuid string) *Record {
 	if at, ok := c.place[uuid]; ok {
 		return c.order[at]
@@ -113,28 +111,27 @@ func (c *Conversation) Has(r *Record) bool { return c.walked[r.UUID] }
 // Dropped reports whether the record is before a compaction.
 func (c *Conversation) Dropped(r *Record) bool { return c.dropped[r.UUID] }
 
-// Sees reports whether the program has a record with that id: not those before a compaction.
+// Sees reports whether the program has a record with that id: not one before a compaction.
 func (c *Conversation) Sees(uuid string) bool { return c.Record(uuid) != nil && !c.dropped[uuid] }
 
-// Place returns the position of the record among all.
+// Place returns the index of the record among all records.
 func (c *Conversation) Place(r *Record) int { return c.place[r.UUID] }
 
-// Parent returns the id of the parent of a record as the program has it: it skips progress
-// records, and hangs preserved records after the compaction.
+// Parent returns the id of the parent that the program uses for a record: it skips progress records, and links
+// preserved records after the compaction.
 func (c *Conversation) Parent(r *Record) string { return c.parent[r.UUID] }
 
-// A readState is what the records outside the chain say.
+// A readState has the values from records outside the chain.
 type readState struct {
 	last       string // the last record of the main chain
 	checkpoint string // the leaf of the last last-prompt record
-	explicit   bool   // the user has set that
+	explicit   bool   // whether the user has set checkpoint
 	newest     string // the record of the main chain with the latest time
 	newestTime string
 	prompts    bool // there is a last-prompt record with a leaf
 }
 
-// readRecords fills the list of records: a later line replaces the earlier one and keeps its
-// place.
+// readRecords fills the list of records: a later line with the same id replaces the earlier record in its place.
 func (c *Conversation) readRecords() readState {
 	var st readState
 	progress := map[string]string{}
@@ -173,8 +170,8 @@ func (c *Conversation) add(r *Record, line int, progress map[string]string) {
 		up = further
 	}
 	stored := c.Lines[line].Start >= 0
-	if was := c.Record(r.UUID); was != nil {
-		if stored && was.Timestamp != r.Timestamp && r.Sendable() > 0 && was.Sendable() > 0 && !bytes.Equal(was.Content(),
+	if earlier := c.Record(r.UUID); earlier != nil {
+		if stored && earlier.Timestamp != r.Timestamp && r.Sendable() > 0 && earlier.Sendable() > 0 && !bytes.Equal(earlier.Content(),
 			r.Content()) {
 			c.repeated = append(c.repeated, r)
 		}
@@ -186,21 +183,21 @@ func (c *Conversation) add(r *Record, line int, progress map[string]string) {
 	c.parent[r.UUID] = up
 }
 
-// Repeated returns the stored records that have the id of an earlier one, and another time and content.
+// Repeated returns the stored records that have the id of an earlier one, but another time and content.
 func (c *Conversation) Repeated() []*Record { return c.repeated }
 
-// atOnce is how many milliseconds may be between the times of two records that the program writes one after the
-// other, in either direction.
+// atOnce is the greatest difference in milliseconds, in either direction, between the times of two records that the
+// program writes one after another.
 const atOnce = 5000
 
-// Early returns the first record that is before the one that it follows, and not only because its parent is a wrong
-// one: then that is of a later time, or follows the record itself. nil if there is none.
+// Early returns the first record that is dated before its parent, or nil. A record with a wrong parent does not
+// count: then the parent has a later time, or follows the record itself.
 func (c *Conversation) Early() *Record {
 	for i, r := range c.order {
 		up := c.Record(r.Parent)
 		if up != nil && c.place[up.UUID] > i && !slices.Contains(c.repeated, r) && !slices.Contains(c.repeated, up) &&
 			!c.InCycle(r) &&
-			(up.Summary || !r.Timed || !up.Timed || up.Time-r.Time <= atOnce) { // what is preserved is older than the summary
+			(up.Summary || !r.Timed || !up.Timed || up.Time-r.Time <= atOnce) { // preserved records are older than the summary
 			return r
 		}
 	}

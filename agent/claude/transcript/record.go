@@ -12,7 +12,7 @@ import (
 	"mend/internal/request"
 )
 
-// A ParentKind says what a record has for its parent.
+// A ParentKind is the kind of value that a record has as its parent.
 type ParentKind uint8
 
 // The kinds of parents.
@@ -23,7 +23,7 @@ const (
 	ParentOther // of a wrong type
 )
 
-// A Record is a record of a transcript. Fields that it does not have are zero.
+// A Record is a record of a transcript. Missing fields are zero.
 type Record struct {
 	Raw  []byte // the JSON object
 	UUID string
@@ -32,18 +32,18 @@ type Record struct {
 	Parent     string
 	ParentKind ParentKind
 	Subtype    string
-	Side       string // the text of isSidechain; "" if it is missing
+	Side       string // isSidechain as text; "" if it is missing
 	AgentID    string
 	Timestamp  string
-	Time       int64 // of Timestamp, in milliseconds since 1970
-	Timed      bool  // Timestamp is a date
+	Time       int64 // Timestamp in milliseconds since 1970
+	Timed      bool  // Timestamp is valid
 	Version    string
 	CWD        string
 
 	Meta, Summary, APIError, Virtual bool
 
-	// What a last-prompt record says: the leaf that it names, whether the user has chosen that,
-	// and whether that was to go back in the conversation.
+	// The fields of a last-prompt record: the leaf that it names, whether the user has chosen that leaf, and
+	// whether that was to go back in the conversation.
 	leaf              string
 	explicit, rewound bool
 
@@ -54,7 +54,7 @@ type Record struct {
 	content   jsonedit.Value
 
 	blocks []*Block
-	read   bool // blocks are those of content
+	read   bool // whether blocks is set from content
 }
 
 // A Block is a block of a record's content.
@@ -65,15 +65,14 @@ type Block struct {
 	Kind string
 	// Unknown says that mend does not know the type.
 	Unknown bool
-	// NotText says that a field which must be a string is none.
+	// NotText is the name of a field that must be a string but is not.
 	NotText string
 	Record  *Record
 
 	typed bool
 }
 
-// hasType reports whether the block is an object with a string for its type. Others are not
-// sent.
+// hasType reports whether the block is an object with a string as its type. Others are not sent.
 func (b *Block) hasType() bool { return b.typed }
 
 // The types of records in the chain.
@@ -85,8 +84,8 @@ const (
 	Progress   = "progress" // until 2.1.30 or so; skipped by later versions
 )
 
-// others are the types of records outside the chain that the program of [Version] knows, as its text lists them. It
-// skips what is of any other type.
+// others are the types of records outside the chain that the program of [Version] knows, according to its text. It
+// skips all other types.
 var others = strings.Fields(`queue-operation api-request api-request-resumed api-request-shape api-request-blob
 	frame-link observer-ref continued-in resume-head-vouch file-history-snapshot file-history-delta
 	attribution-snapshot custom-title ai-title tag relocated agent-name agent-color agent-setting mode permission-mode
@@ -95,7 +94,8 @@ var others = strings.Fields(`queue-operation api-request api-request-resumed api
 	last-prompt content-replacement memory-mode artifact-comment-monitor artifact-autoreact-ledger fork-context-ref
 	repl-mode hybrid-organization host-row`)
 
-// UnknownType returns the type of the record if the program does not know it, as one of a newer version, else "".
+// UnknownType returns the type of the record if the program does not know it, for example a type of a newer
+// version; otherwise "".
 func (r *Record) UnknownType() string {
 	if r.Type == "" || r.InChain() || r.Type == Progress || slices.Contains(others, r.Type) {
 		return ""
@@ -103,11 +103,11 @@ func (r *Record) UnknownType() string {
 	return r.Type
 }
 
-// InChain reports whether records of that type are joined by their parents.
+// InChain reports whether records of this type are joined by their parents.
 func (r *Record) InChain() bool { return r.IsMessage() || r.Type == Attachment || r.Type == System }
 
-// noID is the id of records of the chain without one: the program has the last of them. No ref
-// can name it, so they are not edited.
+// noID is the id of chain records without an id, of which the program uses the last. No ref can name them, so they
+// are not edited.
 const noID = "\x00"
 
 // IsMessage reports whether the record is part of a prompt or of an answer.
@@ -116,14 +116,14 @@ func (r *Record) IsMessage() bool { return r.Type == User || r.Type == Assistant
 // IsSidechain reports whether the record is a subagent's.
 func (r *Record) IsSidechain() bool { return r.Side == "true" }
 
-// IsBoundary reports whether the record is the beginning of a compaction.
+// IsBoundary reports whether the record begins a compaction.
 func (r *Record) IsBoundary() bool { return r.Type == System && r.Subtype == "compact_boundary" }
 
-// IsSynthetic reports whether the program wrote the answer itself, such as when another process
-// goes on after a prompt without an answer.
+// IsSynthetic reports whether the program wrote the answer itself, for example when another process continues after
+// a prompt without an answer.
 func (r *Record) IsSynthetic() bool { return r.Type == Assistant && r.Model == synthetic }
 
-// synthetic is the model of answers that no model gave. They are not sent.
+// synthetic is the model of answers that the program wrote. They are not sent.
 const synthetic = "<synthetic>"
 
 // IsPrompt reports whether the user typed the record.
@@ -131,7 +131,7 @@ func (r *Record) IsPrompt() bool {
 	return r.Type == User && !r.Meta && !r.Summary && !r.has(request.ToolResult)
 }
 
-// newRecord returns the record that an object is. before is that of an earlier line, nil for none.
+// newRecord returns the record of an object. before is the record of an earlier line, nil for none.
 func newRecord(v jsonedit.Value, before *Record) *Record {
 	if before == nil {
 		before = &Record{}
@@ -181,8 +181,8 @@ func (r *Record) setMessage(v jsonedit.Value, before *Record) {
 // HasContent reports whether the content is a string or a list.
 func (r *Record) HasContent() bool { return r.IsString() || r.content.Kind() == '[' }
 
-// Loads reports whether the program loads the record as a prompt, an answer or context: its content is a string,
-// an empty list, or a list in which a block has a type.
+// Loads reports whether the program loads the record as a prompt, an answer or context: its content is a string, an
+// empty list, or a list with a block that has a type.
 func (r *Record) Loads() bool {
 	if !r.IsMessage() {
 		return r.Type == Attachment && r.value.Get("attachment").Kind() == '{'
@@ -196,12 +196,12 @@ func (r *Record) isSent() bool {
 	return r.isCommand() || r.IsMessage() && !r.Virtual && !r.IsSynthetic() && r.Loads()
 }
 
-// isCommand reports whether the record is what a command of the program printed.
+// isCommand reports whether the record is the output of a command of the program.
 func (r *Record) isCommand() bool {
 	return r.Type == System && r.Subtype == "local_command" && r.IsString()
 }
 
-// isNotification reports whether the record is what a task in the background reported.
+// isNotification reports whether the record is the report of a task in the background.
 func (r *Record) isNotification() bool {
 	return r.IsString() && r.value.TextAt("origin", "kind") == "task-notification" && r.value.TextAt("origin",
 		"subkind") == ""
@@ -213,11 +213,11 @@ func (r *Record) IsString() bool { return r.content.Kind() == '"' }
 // Content returns the text of the content.
 func (r *Record) Content() []byte { return r.content.Raw() }
 
-// noName is the name with which a call is sent whose own is no string.
+// noName is the name that the program sends for a call whose name is not a string.
 const noName = "tool_name_missing"
 
-// Blocks returns the blocks of the content as they are sent. They must not be changed, except for a
-// Source that is nil.
+// Blocks returns the blocks of the content as they are sent. The caller must not change them, but may set a nil
+// Source.
 func (r *Record) Blocks() []*Block {
 	if r.read {
 		return r.blocks
@@ -280,7 +280,7 @@ func newBlock(v jsonedit.Value) *Block {
 		} else {
 			b.Signature = member("signature")
 		}
-	case request.Summary: // not seen in a transcript
+	case request.Summary: // does not occur in a transcript
 	case request.RedactedThinking:
 		b.Signature = member("data")
 	case request.ToolUse:
@@ -334,8 +334,8 @@ func (r *Record) Title() string {
 	return ""
 }
 
-// Sendable returns how many blocks of the record the program sends if the record is in the
-// conversation and nothing in it is damaged.
+// Sendable returns how many blocks of the record the program sends if the record is in the conversation and
+// undamaged.
 func (r *Record) Sendable() (n int) {
 	if !r.IsMessage() || r.Virtual || r.IsSynthetic() {
 		return 0
@@ -348,8 +348,8 @@ func (r *Record) Sendable() (n int) {
 	return n
 }
 
-// preserved returns the record after which a compaction hangs the records that it
-// preserves, and their ids. ok is false if it names none.
+// preserved returns the anchor of a compaction, after which it links the records that it preserves, and their ids.
+// ok is false if it has none.
 func (r *Record) preserved() (anchor string, ids []string, ok bool) {
 	list := r.value.Get("compactMetadata").Get("preservedMessages")
 	anchor, ok = list.Get("anchorUuid").Text()
@@ -360,7 +360,8 @@ func (r *Record) preserved() (anchor string, ids []string, ok bool) {
 	return anchor, ids, ok && len(ids) > 0
 }
 
-// preservedSegment returns the same as its ends, as the first versions named it.
+// preservedSegment returns the anchor with the first and the last preserved record, the form used by the first
+// versions.
 func (r *Record) preservedSegment() (anchor, head, tail string, ok bool) {
 	s := r.value.Get("compactMetadata").Get("preservedSegment")
 	anchor, head = s.TextAt("anchorUuid"), s.TextAt("headUuid")
@@ -373,7 +374,7 @@ func (r *Record) HasMetadata() bool {
 	return r.value.Get("compactMetadata").Kind() == '{'
 }
 
-// preserves reports whether the record names what a compaction preserves.
+// preserves reports whether the record names records that a compaction preserves.
 func (r *Record) preserves() bool {
 	_, _, ok := r.preserved()
 	_, _, _, segment := r.preservedSegment()
@@ -383,10 +384,10 @@ func (r *Record) preserves() bool {
 // LogicalParent returns the leaf before a compaction.
 func (r *Record) LogicalParent() string { return r.Text("logicalParentUuid") }
 
-// Text returns the text in a member of the record, "" if there is none.
+// Text returns the text in a member of the record, or "".
 func (r *Record) Text(name string) string { return r.value.TextAt(name) }
 
-// Role returns the role in the record's message, "" if there is none.
+// Role returns the role in the record's message, or "".
 func (r *Record) Role() string { return r.message.TextAt("role") }
 
 // role returns the role of the record's turn.

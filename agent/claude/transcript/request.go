@@ -9,8 +9,8 @@ import (
 	"mend/internal/request"
 )
 
-// Request returns what the program sends when the user types one more prompt. ref returns the
-// ref of a record.
+// Request returns what the program sends when the user types one more prompt. ref returns the ref of a
+// record.
 func (c *Conversation) Request(ref func(*Record) change.Ref) request.Request {
 	b := builder{c: c, ref: ref, open: map[string]*message{}}
 	b.request.Model = c.nextModel()
@@ -21,12 +21,12 @@ func (c *Conversation) Request(ref func(*Record) change.Ref) request.Request {
 	return b.request
 }
 
-// A message is what the program sends for one prompt, one result or one answer.
+// A message is one message that the program sends: a prompt, a result or an answer.
 type message struct {
 	role    string
-	id      string // of an answer
-	text    bool   // of a prompt whose content is a string
-	context bool   // that the program gives with a prompt
+	id      string // id of an answer
+	text    bool   // a prompt whose content is a string
+	context bool   // context that the program adds to a prompt
 	blocks  []*request.Block
 	records []*Record
 }
@@ -44,13 +44,13 @@ type builder struct {
 	ref      func(*Record) change.Ref
 	messages []*message
 	request  request.Request
-	waiting  bool // the last record of the conversation is the user's, whatever of it is sent
+	waiting  bool // the last record of the conversation is the user's, even if it is not sent
 
-	open map[string]*message // the messages by id that a record can still join
-	read int                 // how many messages are in open, or were
+	open map[string]*message // the messages, by id, to which further records may still be added
+	read int                 // number of messages that were ever added to open
 }
 
-// nextModel returns the model that the program asks next: that of the last answer.
+// nextModel returns the model of the next request: the model of the last answer.
 func (c *Conversation) nextModel() (m request.Model) {
 	for _, r := range slices.Backward(c.Chain) {
 		if r.Type == Assistant && r.Model != "" && r.isSent() {
@@ -90,7 +90,7 @@ func (b *builder) addRecord(r *Record) {
 	m.records = append(m.records, r)
 	source := b.ref(r)
 	for _, block := range r.Blocks() {
-		// of another model: the program does not send it
+		// The program does not send another model's thinking.
 		isOthers := r.Type == Assistant && r.Model != b.request.Model.ModelID && block.IsThinking()
 		if isOthers || !block.hasType() && !r.IsString() {
 			continue
@@ -110,7 +110,7 @@ func (b *builder) addRecord(r *Record) {
 	}
 }
 
-// notification is what the program puts before what a task in the background reports.
+// notification is what the program puts before the report of a task in the background.
 const notification = "<system-reminder>\n[SYSTEM NOTIFICATION - NOT USER INPUT]\nThis is an automated " +
 	"background-task event, NOT a message from the user.\n" +
 	"Do NOT interpret this as user acknowledgement, confirmation, or response to any pending question.\n" +
@@ -127,7 +127,7 @@ func (b *builder) addLoaded(r *Record) {
 	}
 	if r.Type == User && slices.ContainsFunc(r.Blocks(), names) {
 		m, source := b.messages[len(b.messages)-1], b.ref(r)
-		// it is none of these
+		// its index is past those of r
 		m.blocks = append(m.blocks, &request.Block{
 			Type: request.Text, Text: "Tool loaded.", Source: &source,
 			Index: len(r.Blocks()),
@@ -135,10 +135,10 @@ func (b *builder) addLoaded(r *Record) {
 	}
 }
 
-// callsLast puts the calls of an answer after its other blocks, unless calls alone are between two
-// blocks of thinking.
+// callsLast puts the calls of an answer after its other blocks, unless only calls are between two blocks
+// of thinking.
 func callsLast(blocks []*request.Block) {
-	thinks, calls := false, false // the last block that is no call; there are calls after it
+	thinks, calls := false, false // whether the last block that is not a call is thinking; whether calls follow it
 	for _, x := range blocks {
 		if x.Type == request.ToolUse {
 			calls = true
@@ -152,8 +152,8 @@ func callsLast(blocks []*request.Block) {
 	request.MoveFirst(blocks, func(x *request.Block) bool { return x.Type != request.ToolUse })
 }
 
-// answer returns the message of the answer that the record is part of, nil if there is none yet.
-// Results of its calls may be between.
+// answer returns the message of the answer that the record is part of, or nil if there is none yet.
+// Results of its calls may be in between.
 func (b *builder) answer(r *Record) *message {
 	if r.Type != Assistant || r.MessageID == "" {
 		return nil
@@ -171,7 +171,7 @@ func (b *builder) answer(r *Record) *message {
 	return b.open[r.MessageID]
 }
 
-// addAttachment adds the context that the program gives with a prompt.
+// addAttachment adds the context that the program sends with a prompt.
 func (b *builder) addAttachment(r *Record) {
 	var blocks []*request.Block
 	source := b.ref(r)
@@ -185,15 +185,15 @@ func (b *builder) addAttachment(r *Record) {
 	}
 }
 
-// leaveOut leaves out what the program leaves out.
+// leaveOut removes everything that the program does not send.
 func (b *builder) leaveOut() {
 	b.dropBlank()
 	b.dropThinkingOnly()
 	b.pairCalls()
 }
 
-// dropBlank leaves out empty and blank texts of lists. A prompt of which nothing is left gets a text if it
-// is between two answers.
+// dropBlank removes empty and blank texts from lists. If nothing is left of a prompt between two answers,
+// it gets a text.
 func (b *builder) dropBlank() {
 	var emptied *message // after an answer
 	afterAnswer := false
@@ -225,7 +225,7 @@ func (b *builder) dropEmpty() {
 	b.messages = slices.DeleteFunc(b.messages, func(m *message) bool { return len(m.blocks) == 0 })
 }
 
-// dropThinkingOnly leaves out answers with nothing but thinking.
+// dropThinkingOnly removes answers that have only thinking.
 func (b *builder) dropThinkingOnly() {
 	spoken := map[string]bool{}
 	for _, m := range b.messages {
@@ -237,9 +237,9 @@ func (b *builder) dropThinkingOnly() {
 	})
 }
 
-// pairCalls leaves out calls of which no result is stored, calls with an id that was there before,
-// and results without a call. A prompt between a call and its result goes after the result. The
-// calls of the last answer get a result, and so does a call whose result is elsewhere.
+// pairCalls removes calls without a stored result, calls with an id that was used before, and results
+// without a call. A prompt between a call and its result is moved after the result. The calls of the last
+// answer get a result, and so does a call whose result is elsewhere.
 func (b *builder) pairCalls() {
 	answered := map[string]bool{}
 	for _, m := range b.messages {
@@ -272,7 +272,7 @@ func (b *builder) pairCalls() {
 	b.dropResults()
 }
 
-// dropLost leaves out the records of answers that call tools and have none of the results.
+// dropLost removes the records of answers that call tools and have none of the results.
 func (b *builder) dropLost(messages []*message, answered map[string]bool) {
 	for _, m := range messages {
 		if m.role != change.RoleAssistant {
@@ -280,7 +280,7 @@ func (b *builder) dropLost(messages []*message, answered map[string]bool) {
 		}
 		lost := map[change.Ref]bool{}
 		for _, x := range m.blocks {
-			if was, ok := lost[x.Ref()]; x.Type == request.ToolUse && (was || !ok) {
+			if isLost, ok := lost[x.Ref()]; x.Type == request.ToolUse && (isLost || !ok) {
 				lost[x.Ref()] = !answered[x.ToolID]
 			}
 		}
@@ -305,16 +305,16 @@ func (m *message) hasResult() bool { return slices.ContainsFunc(m.blocks, isResu
 
 func isResult(b *request.Block) bool { return b.Type == request.ToolResult }
 
-// The results that the program gives to calls: one that never ended, and one whose result is not
-// after it.
+// The results that the program adds to calls: to a call that never ended, and to a call whose result does
+// not follow it.
 const (
 	interrupted = "[Tool call interrupted: the session ended before this call's result was recorded, so its " +
 		"outcome is unknown. Check whether it took effect before relying on it or running it again.]"
 	misplaced = "[Tool result missing due to internal error]"
 )
 
-// answerCalls gives results to calls that have none after them. stored has the calls with a
-// result anywhere.
+// answerCalls adds results to calls that no result follows. stored has the calls that have a result
+// anywhere.
 func (b *builder) answerCalls(stored map[string]bool) {
 	var all []*message
 	for i := 0; i < len(b.messages); i++ {
@@ -323,7 +323,7 @@ func (b *builder) answerCalls(stored map[string]bool) {
 		if m.role != change.RoleAssistant {
 			continue
 		}
-		results := i + 1 // the end of the results of m
+		results := i + 1 // index after the results of m
 		answers := map[string]bool{}
 		for ; results < len(b.messages) && b.messages[results].role == change.RoleUser &&
 			b.messages[results].hasResult(); results++ {
@@ -348,7 +348,8 @@ func (b *builder) answerCalls(stored map[string]bool) {
 	b.messages = all
 }
 
-// addResults adds a message of results that the program gives to calls of an answer, if there are any.
+// addResults adds a message with the results that the program adds to calls of an answer, unless there are
+// none.
 func addResults(all []*message, answer *message, results []*request.Block) []*message {
 	if len(results) == 0 {
 		return all
@@ -363,15 +364,15 @@ func errorResult(call *request.Block, text string) *request.Block {
 	}
 }
 
-// The texts that the program puts in place of a message of which nothing else is left.
+// The texts that the program puts into a message that has nothing else left.
 const (
 	noAnswer = "[Tool use interrupted]"
 	noPrompt = "(no content)"
 	noFirst  = "[Orphaned tool result removed due to conversation resume]"
 )
 
-// dropResults leaves out results in answers, those without a call in the answer before, and
-// second ones. A message that is emptied by this gets a text.
+// dropResults removes results in answers, results without a call in the previous answer, and repeated
+// results. A message that this empties gets a text.
 func (b *builder) dropResults() {
 	open := map[string]bool{}
 	for i := 0; i < len(b.messages); {
@@ -412,13 +413,13 @@ func (b *builder) fill(m *message, text string) {
 	if r := m.records[0]; len(m.blocks) == 0 {
 		source := b.ref(r)
 		x := &request.Block{Type: request.Text, Text: text, Source: &source}
-		x.Index = len(r.Blocks()) // it is none of these
+		x.Index = len(r.Blocks()) // past the indexes of r's blocks
 		m.blocks = append(m.blocks, x)
 	}
 }
 
-// join makes one turn of neighbouring messages of one role. Of several messages of the user the
-// results come first.
+// join merges neighbouring messages of one role into one turn. If it merges several of the user's
+// messages, results come first.
 func (b *builder) join() {
 	for rest := b.messages; len(rest) > 0; {
 		n, blocks, records := 0, 0, 0
@@ -442,8 +443,7 @@ func (b *builder) join() {
 	}
 }
 
-// addPrompt adds the next prompt. After an open turn of the user the program puts an answer
-// first.
+// addPrompt adds the next prompt. After an open turn of the user the program inserts an answer first.
 func (b *builder) addPrompt() {
 	turns := b.request.Turns
 	if n := len(turns); n > 0 && turns[n-1].Role == change.RoleUser || n == 0 && b.waiting {
