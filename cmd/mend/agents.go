@@ -16,7 +16,7 @@ import (
 	"mend/internal/mend"
 )
 
-// agentNames returns the names of all agents, for the help.
+// agentNames lists the names of all agents, for the help.
 func agentNames() string {
 	var names []string
 	for _, ag := range agents {
@@ -26,7 +26,7 @@ func agentNames() string {
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
-// selectAgent leaves the agent of --agent alone in the options.
+// selectAgent restricts the options to the agent of --agent.
 func (env *environment) selectAgent() error {
 	if env.agentName == "" {
 		return nil
@@ -39,8 +39,8 @@ func (env *environment) selectAgent() error {
 	return nil
 }
 
-// agentOptions returns the options for each agent that has a store here. If the user names a
-// store or an agent, or if there is no store, these are the options of the command alone.
+// agentOptions returns the options for each agent that has a store here. If the user names a store or an
+// agent, or if there is no store, it returns only the command's own options.
 func agentOptions(env *environment) []mend.Options {
 	if env.opt.Store != "" || env.agentName != "" {
 		return []mend.Options{env.opt}
@@ -66,8 +66,8 @@ func agentOptions(env *environment) []mend.Options {
 	return all
 }
 
-// openAll opens the store of each agent. The error is the worst of those that cannot be opened;
-// the others are returned with it.
+// openAll opens the store of each agent. It returns the stores that can be opened, with the worst error of
+// the others.
 func openAll(ctx context.Context, env *environment, write bool) (all []*mend.Store, left error) {
 	for _, o := range agentOptions(env) {
 		c, err := openWith(ctx, env, o, write)
@@ -75,7 +75,7 @@ func openAll(ctx context.Context, env *environment, write bool) (all []*mend.Sto
 		case err == nil:
 			all = append(all, c)
 		case exitCode(err) == exitUsage:
-			return nil, err // of all stores
+			return nil, err // the same for all stores
 		default:
 			left = env.skipStore(ctx, left, err)
 		}
@@ -83,8 +83,8 @@ func openAll(ctx context.Context, env *environment, write bool) (all []*mend.Sto
 	return all, left
 }
 
-// skipStore reports the error of a store, so that the verb goes on with the others. It returns
-// the worse of the error and left, which it returned for the stores before.
+// skipStore reports the error of a store, so that the verb continues with the others. It returns the worse of
+// the error and left, its result for the previous stores.
 func (env *environment) skipStore(ctx context.Context, left, err error) error {
 	if !env.JSON && ctx.Err() == nil {
 		env.printError(err)
@@ -93,7 +93,8 @@ func (env *environment) skipStore(ctx context.Context, left, err error) error {
 	return fail.Worst(left, err)
 }
 
-// both returns the worse of two errors of a verb, left as [environment.skipStore] returned it. Then the other one is printed, too.
+// both returns the worse of two errors of a verb, where left is from [environment.skipStore]. The other one
+// is printed, too.
 func (env *environment) both(ctx context.Context, left, err error) error {
 	if _, printed := errors.AsType[*reportedError](err); left == nil || err == nil || printed || errors.Is(err, errProblems) {
 		return fail.Worst(left, err)
@@ -101,12 +102,13 @@ func (env *environment) both(ctx context.Context, left, err error) error {
 	return env.skipStore(ctx, left, err)
 }
 
-// agentOf returns the name of the agent of a store as a sentence has it.
+// agentOf returns the name of a store's agent within a sentence.
 func agentOf(id change.StoreID) string {
 	return cmp.Or(agentNamed(id.Agent).Title(), id.Agent)
 }
 
-// agentNamed returns the agent with a name; one without a title if there is none, as in a journal of another version.
+// agentNamed returns the agent with a name; if it is unknown, as in a journal of another version, one without
+// a title.
 func agentNamed(name string) agent.Agent {
 	if i := slices.IndexFunc(agents, func(ag agent.Agent) bool { return ag.Name() == name }); i >= 0 {
 		return agents[i]
@@ -114,7 +116,7 @@ func agentNamed(name string) agent.Agent {
 	return unknownAgent{}
 }
 
-// An unknownAgent is an agent of which this mend knows nothing.
+// An unknownAgent is an agent that this mend does not know.
 type unknownAgent struct{ agent.Agent }
 
 func (unknownAgent) Title() string          { return "" }

@@ -15,7 +15,7 @@ import (
 	"mend/internal/term"
 )
 
-// yesOrNo are the answers to a question about one thing.
+// yesOrNo are the answers to a yes-or-no question.
 var yesOrNo = []term.Answer{{"yes", "do it"}, {"no", "change nothing"}}
 
 // diffOf returns a function that prints the diff of each op, nil if there are none.
@@ -26,7 +26,7 @@ func diffOf(ops []change.Op) func(*term.Terminal) {
 	return func(t *term.Terminal) { printOps(t, ops) }
 }
 
-// askChange is ask about a change that was shown. With "diff" it prints the diff and asks again.
+// askChange asks about a change that was shown. On "diff" it prints the diff and asks again.
 func askChange(ctx context.Context, t *term.Terminal, question string, answers []term.Answer, diff func(*term.Terminal)) (string, error) {
 	for {
 		key, err := t.Ask(ctx, question, answers)
@@ -37,9 +37,9 @@ func askChange(ctx context.Context, t *term.Terminal, question string, answers [
 	}
 }
 
-// confirmChange asks whether a change that was shown is made, unless the user has agreed with
-// --yes or it is a dry run. diff prints the diff of the change; nil if there is none. The error is
-// [term.ErrDeclined] for no, or that of [term.Terminal.Ask].
+// confirmChange asks whether to make a change that was shown, unless the user has agreed with --yes or it is
+// a dry run. diff prints the diff of the change; nil if there is none. The error is [term.ErrDeclined] for
+// no, or from [term.Terminal.Ask].
 func confirmChange(ctx context.Context, t *term.Terminal, f writeFlags, question string, diff func(*term.Terminal)) error {
 	if f.yes || f.dryRun {
 		return nil
@@ -55,10 +55,10 @@ func confirmChange(ctx context.Context, t *term.Terminal, f writeFlags, question
 	return err
 }
 
-// freeMemory returns the memory to the system that planning took and that is garbage now: applying may need as
-// much again. It leaves less than half of what is in use, because to free it takes as long as what is in use is
-// large, and an operation may have many plans. While that is little, the collector runs as seldom as usual, until
-// the function is called that freeMemory returns.
+// freeMemory returns the garbage of planning to the system, because applying may need as much memory again.
+// It does nothing if the garbage is less than half of the heap: freeing takes time in proportion to the heap,
+// and an operation may have many plans. If the rest is small, the collector runs as seldom as usual until end
+// is called.
 func freeMemory() (end func()) {
 	if os.Getenv("GOGC") != "" { // as in [openWith]
 		return func() {}
@@ -74,7 +74,7 @@ func freeMemory() (end func()) {
 	return func() { debug.SetGCPercent(percent) }
 }
 
-// applyPlan applies a plan. This may take long: a large database is checked first.
+// applyPlan applies a plan. This may take long, because a large database is checked first.
 func applyPlan(ctx context.Context, env *environment, c *mend.Store, p change.Plan) (change.Entry, error) {
 	defer env.Busy("checking and writing ...")()
 	defer freeMemory()()

@@ -18,27 +18,28 @@ import (
 type step struct {
 	store *mend.Store
 	plan  change.Plan
-	name  string                             // what a sentence calls it
-	ids   []string                           // of the repairs that an undo or a redo is about
+	name  string                             // its name in a sentence
+	ids   []string                           // of the repairs that are undone or applied again
 	err   error                              // why there is no plan
-	apply func(*batch) (change.Entry, error) // nil: the plan is applied as it is
+	apply func(*batch) (change.Entry, error) // nil: apply the plan unchanged
 
-	show func()                                  // of a job that asks about each
+	show func()                                  // if the job asks about each step
 	ask  func(more bool) (key string, err error) // y, n, a for the rest, q for none of the rest
 }
 
-// A job is what a verb writes: it is shown, there is one question, one operation, and one answer.
+// A job is everything that a verb writes: it is shown, confirmed by one question, made as one operation, and
+// has one answer.
 type job struct {
 	question string
 	show     func()         // nil: the verb has shown it
-	failed   []step         // those without a plan, which are reported before the others are shown
-	steps    iter.Seq[step] // each plan is made when its turn comes, and again for a diff: one is in memory
-	n        int            // the number of steps and of failed; the error of a single one needs no name
-	each     bool           // on a terminal each step is shown and asked about
-	noDiff   bool           // the question does not offer the diff
+	failed   []step         // steps without a plan, reported before the others are shown
+	steps    iter.Seq[step] // plans are made one at a time, and again for a diff: one is in memory
+	n        int            // the number of steps, failed ones included; the error of a single step needs no name
+	each     bool           // on a terminal, show and confirm each step
+	noDiff   bool           // do not offer the diff
 	dry      string         // how a dry run ends, besides "nothing was written"
 	ended    func(step, change.Entry, error)
-	done     func(*batch) // nil, or prints what was done
+	done     func(*batch) // prints the result; may be nil
 }
 
 // oneStep returns the steps of a job with one plan.
@@ -48,8 +49,8 @@ func oneStep(c *mend.Store, p change.Plan) iter.Seq[step] {
 	}
 }
 
-// plannedSteps returns the steps of plans that each makes one at a time. rest is what the sentence about its error
-// calls those without a plan.
+// plannedSteps returns the steps of plans that each creates one at a time. rest names the things without a
+// plan in an error.
 func plannedSteps(c *mend.Store, rest string, each func(func(change.Plan) error) error) iter.Seq[step] {
 	errEnough := errors.New("enough")
 	return func(yield func(step) bool) {
@@ -69,7 +70,7 @@ func plannedSteps(c *mend.Store, rest string, each func(func(change.Plan) error)
 	}
 }
 
-// joinSteps returns the steps of all.
+// joinSteps concatenates steps.
 func joinSteps(all []iter.Seq[step]) iter.Seq[step] {
 	return func(yield func(step) bool) {
 		for _, steps := range all {
@@ -82,8 +83,9 @@ func joinSteps(all []iter.Seq[step]) iter.Seq[step] {
 	}
 }
 
-// run asks, carries the steps out as one operation, and sets the answer. A step that fails stops no other; the error
-// is the worst of all. Nothing is written in a dry run, or if the user declines; then the answer has the plans.
+// run asks, carries out the steps as one operation, and sets the answer. A failed step does not stop the
+// others; the error is the worst of all. In a dry run, or if the user declines, nothing is written, and the
+// answer has the plans.
 func (env *environment) run(ctx context.Context, f writeFlags, j job) error {
 	return newBatch(ctx, env, j.n).run(f, j)
 }
@@ -144,7 +146,8 @@ func (b *batch) run(f writeFlags, j job) error {
 	return b.result()
 }
 
-// confirm shows a job and asks about all of it. end says that nothing is written, and err with what the verb ends.
+// confirm shows a job and asks about all of it. end means that nothing is written; err is then the verb's
+// error.
 func (b *batch) confirm(f writeFlags, j job) (end bool, err error) {
 	if j.show != nil {
 		j.show()
@@ -157,7 +160,7 @@ func (b *batch) confirm(f writeFlags, j job) (end bool, err error) {
 	var diff func(*term.Terminal)
 	if !j.noDiff {
 		diff = func(t *term.Terminal) {
-			for s := range j.steps { // an error is returned when the step is applied
+			for s := range j.steps { // the error is returned when the step is applied
 				printOps(t, s.plan.Ops)
 			}
 		}
@@ -169,7 +172,7 @@ func (b *batch) confirm(f writeFlags, j job) (end bool, err error) {
 	return err != nil, err
 }
 
-// askEach shows each step, and asks about those that change something. The error of one that the user declines is
+// askEach shows each step, and asks about those that change something. A declined step has the error
 // [term.ErrDeclined].
 func (b *batch) askEach(j job) iter.Seq[step] {
 	return func(yield func(step) bool) {
@@ -220,40 +223,40 @@ func (b *batch) setPlans(j job) {
 	b.setAnswer("repairs", plans)
 }
 
-// A batch changes several things, each on its own. What is done stays done and is reported; what fails stays as it is,
-// is named with the reason, and stops no other; the error is the worst of all. After [mend.Journal.Join] all of it is
-// one operation.
+// A batch makes several independent changes. A finished change stays and is reported; a failed one is named
+// with the reason and does not stop the others; the error is the worst of all. After [mend.Journal.Join] they
+// are one operation.
 type batch struct {
 	*environment
 	ctx context.Context
-	one bool // there is only one thing: its error needs no name
+	one bool // there is only one step: its error needs no name
 
-	done    []change.Entry // that were made
+	done    []change.Entry // entries made
 	failed  []failedJSON
 	skipped int // by the user
 	err     error
 }
 
-// A failedJSON is something that stays as it is, and why.
+// A failedJSON is a step that failed, with the reason.
 type failedJSON struct {
 	Session string            `json:"session"` // "" for a store
-	Repairs []string          `json:"repairs"` // of an undo or a redo: those that it is about
+	Repairs []string          `json:"repairs"` // the repairs to undo or apply again
 	Error   map[string]string `json:"error"`
 }
 
-// newBatch begins a batch about n things.
+// newBatch begins a batch of n steps.
 func newBatch(ctx context.Context, env *environment, n int) *batch {
 	return &batch{environment: env, ctx: ctx, one: n == 1, failed: []failedJSON{}}
 }
 
-// apply applies a plan, unless the user has ended the command.
+// apply applies a plan, unless the user has cancelled the command.
 func (b *batch) apply(c *mend.Store, p change.Plan) (e change.Entry, err error) {
 	if err := b.ctx.Err(); err != nil {
 		return e, err
 	}
 	if e, err = applyPlan(b.ctx, b.environment, c, p); err == nil {
 		done := e
-		if len(b.done) > 0 && !b.JSON { // what is printed needs those of the first
+		if len(b.done) > 0 && !b.JSON { // the output needs only the ops of the first
 			done.Ops = nil
 		}
 		b.done = append(b.done, done)
@@ -261,7 +264,7 @@ func (b *batch) apply(c *mend.Store, p change.Plan) (e change.Entry, err error) 
 	return e, err
 }
 
-// fail says why a thing stays as it is.
+// fail reports why a step failed.
 func (b *batch) fail(s step, err error) {
 	switch {
 	case errors.Is(err, term.ErrDeclined):
@@ -283,7 +286,7 @@ func (b *batch) fail(s step, err error) {
 	b.err = fail.Worst(b.err, err)
 }
 
-// result returns the error. What failed is in the JSON answer.
+// result returns the error. The JSON answer has the failed steps.
 func (b *batch) result() error {
 	if len(b.failed) > 0 {
 		b.setAnswer("failed", b.failed)

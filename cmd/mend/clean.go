@@ -55,7 +55,7 @@ the bytes back to the disk.`, agent.CleanRequest{Snapshots: true}),
 	return cmd
 }
 
-// cleanAllVerb returns the verb that removes what request says from all stores.
+// cleanAllVerb returns the verb that removes the requested data from all stores.
 func cleanAllVerb(env *environment, use, short, long string, request agent.CleanRequest) *cobra.Command {
 	var f writeFlags
 	cmd := &cobra.Command{
@@ -100,7 +100,7 @@ stays on the web; such sessions are named.`,
 	return cmd
 }
 
-// selectionFlags say which sessions are cleaned.
+// selectionFlags select the sessions to clean.
 type selectionFlags struct {
 	older, folder string
 }
@@ -112,13 +112,13 @@ func (p *selectionFlags) add(cmd *cobra.Command) {
 
 func (p *selectionFlags) any() bool { return p.older != "" || p.folder != "" }
 
-// A cleanSelection says which sessions are cleaned: those that are named, or else those of the selection.
+// A cleanSelection has the sessions to clean: the named ones, or else a selection.
 type cleanSelection struct {
 	mend.Selection
 	named []namedSession
 }
 
-// in returns the sessions of a store that are cleaned.
+// in returns the sessions of a store to clean.
 func (s *cleanSelection) in(ctx context.Context, c *mend.Store) ([]change.Head, error) {
 	here := s.Selection
 	for _, h := range s.named {
@@ -132,7 +132,7 @@ func (s *cleanSelection) in(ctx context.Context, c *mend.Store) ([]change.Head, 
 	return c.Select(ctx, here)
 }
 
-// selection returns the sessions of the flags, and those that are named.
+// selection returns the sessions selected by flags and names.
 func (p *selectionFlags) selection(ctx context.Context, env *environment, names []string) (s cleanSelection, err error) {
 	now := time.Now()
 	if s.Before, err = parseWhen("older-than", p.older, now); err != nil {
@@ -183,7 +183,8 @@ bytes go into the journal, and "mend undo" brings them back.`,
 	return cmd
 }
 
-// findImages finds the files that go out of sessions of one store. They are planned again, one at a time, when that is done.
+// findImages finds the files to remove from the sessions of one store. They are planned again, one at a time,
+// when they are removed.
 func findImages(ctx context.Context, env *environment, c *mend.Store, heads []change.Head) (x cleaning, err error) {
 	propose := func(h change.Head) (change.Plan, error) {
 		t, err := c.ProposeTrim(ctx, h, repair.TrimRequest{Files: true, KeepTurns: repair.DefaultKeepTurns})
@@ -229,7 +230,7 @@ func findImages(ctx context.Context, env *environment, c *mend.Store, heads []ch
 	return x, nil
 }
 
-// freedBy returns how many bytes the records have less after a plan.
+// freedBy returns the number of bytes by which a plan shrinks the records.
 func freedBy(p change.Plan) (n int64) {
 	for _, o := range p.Ops {
 		n += int64(o.Pre.Size() - o.Post.Size())
@@ -285,7 +286,7 @@ func runCleanPages(ctx context.Context, env *environment, f writeFlags) error {
 	return err
 }
 
-// runClean removes what request asks for from all stores that have it. what says it in one word.
+// runClean removes the requested data from all stores that have any. what names the data in one word.
 func runClean(ctx context.Context, env *environment, f writeFlags, what string, request func(context.Context, *mend.Store) (agent.CleanRequest, error)) error {
 	return cleanEach(ctx, env, f, "There is nothing to remove. Nothing was changed.", func(c *mend.Store) (cleaning, error) {
 		r, err := request(ctx, c)
@@ -297,16 +298,16 @@ func runClean(ctx context.Context, env *environment, f writeFlags, what string, 
 	})
 }
 
-// A cleaning is what is removed from one store.
+// A cleaning is the data to remove from one store.
 type cleaning struct {
 	cleanedJSON
 	store   *mend.Store
 	what    string // in a sentence
 	failed  []step
 	steps   iter.Seq[step]
-	n       int          // of steps, 0 if there is nothing to remove
-	images  bool         // they go into the journal
-	moved   bool         // forget gives the bytes back
+	n       int          // number of steps, 0 if there is nothing to remove
+	images  bool         // they move into the journal
+	moved   bool         // only forget frees the bytes
 	discard func() error // nil: nothing to discard
 	entries []change.Entry
 }
@@ -315,13 +316,14 @@ func cleaningOf(c *mend.Store) cleaning {
 	return cleaning{store: c, cleanedJSON: cleanedJSON{Agent: c.ID().Agent, Store: c.ID().Root, Rows: map[string]int64{}}}
 }
 
-// cleanEach cleans all stores, and says what was removed, or none. Those that have no such thing are left out.
+// cleanEach cleans all stores, and prints what was removed; none is the text if nothing was. Stores without
+// such data are left out.
 func cleanEach(ctx context.Context, env *environment, f writeFlags, none string, find func(*mend.Store) (cleaning, error)) (err error) {
 	clients, left := openAll(ctx, env, !f.dryRun)
 	var all []*cleaning
 	defer func() {
 		for _, x := range all {
-			if x.discard != nil { // of what no plan has taken
+			if x.discard != nil { // files that no plan has moved
 				err = errors.Join(err, x.discard())
 			}
 		}
@@ -358,7 +360,7 @@ func cleanEach(ctx context.Context, env *environment, f writeFlags, none string,
 			x.failed = append(x.failed, s)
 			return
 		}
-		e.Ops = nil // one of many, and only ids are printed
+		e.Ops = nil // of many entries only ids are printed
 		x.entries = append(x.entries, e)
 	}
 	j.done = func(*batch) {
@@ -375,7 +377,7 @@ func cleanEach(ctx context.Context, env *environment, f writeFlags, none string,
 	return left
 }
 
-// cleanQuestion asks whether all of it is removed.
+// cleanQuestion returns the question about all cleanings.
 func cleanQuestion(all []*cleaning) string {
 	if len(all) == 0 {
 		return ""
@@ -396,7 +398,7 @@ func cleanQuestion(all []*cleaning) string {
 	return fmt.Sprintf("Remove %s from %s?", what, from)
 }
 
-// findRemovable finds what r asks for in one store, and shows it.
+// findRemovable finds the requested data in one store, and shows it.
 func findRemovable(ctx context.Context, env *environment, c *mend.Store, what string, r agent.CleanRequest) (x cleaning, err error) {
 	x = cleaningOf(c)
 	progress, clear := env.byteProgress("archiving")
@@ -431,7 +433,8 @@ func findRemovable(ctx context.Context, env *environment, c *mend.Store, what st
 	return x, nil
 }
 
-// finish says what was removed, and gives its pages back to the file system, or says why not, or with moved how.
+// finish prints what was removed, and returns the free pages to the file system, or says why not; with moved
+// it says how.
 func (x *cleaning) finish(ctx context.Context, env *environment) {
 	if len(x.entries) == 0 {
 		return
@@ -452,7 +455,7 @@ func (x *cleaning) finish(ctx context.Context, env *environment) {
 	}
 }
 
-// printFound prints what would be removed.
+// printFound prints the data that would be removed.
 func printFound(env *environment, c *mend.Store, what string, r agent.CleanRequest, found agent.Cleaned) {
 	env.nextStore(c)
 	env.PrintRows(sessionRows(env.Terminal, r.Sessions, r.Sessions), "  ")
@@ -469,7 +472,7 @@ func printFound(env *environment, c *mend.Store, what string, r agent.CleanReque
 	}
 }
 
-// reclaim gives the free pages of a database back, and says how much that is.
+// reclaim returns the free pages of a database to the file system, and prints the size.
 func reclaim(ctx context.Context, env *environment, c *mend.Store) (before, after int64, err error) {
 	done := env.Busy("giving the space back ...")
 	before, after, err = c.Reclaim(ctx)
@@ -479,18 +482,18 @@ func reclaim(ctx context.Context, env *environment, c *mend.Store) (before, afte
 	return before, after, err
 }
 
-// A cleanedJSON is what was removed from a store.
+// A cleanedJSON describes the data removed from a store.
 type cleanedJSON struct {
 	Agent    string           `json:"agent"`
 	Store    string           `json:"store"`
-	Sessions []cleanedSession `json:"sessions,omitempty"` // that were removed
-	Shared   []string         `json:"shared,omitempty"`   // of them
+	Sessions []cleanedSession `json:"sessions,omitempty"` // removed sessions
+	Shared   []string         `json:"shared,omitempty"`   // their shared web pages
 	Rows     map[string]int64 `json:"rows"`               // by table
 	Bytes    int64            `json:"bytes"`              // of the rows
 	Archive  int64            `json:"archive"`            // bytes of the archive
-	Before   int64            `json:"before"`             // bytes of the files of the database, and after it gave back its free pages
+	Before   int64            `json:"before"`             // size of the database's files before its free pages were returned
 	After    int64            `json:"after"`
-	Note     string           `json:"note,omitempty"` // why it has not given them back
+	Note     string           `json:"note,omitempty"` // why the free pages were not returned
 }
 
 type cleanedSession struct {
@@ -534,10 +537,10 @@ func runSpace(ctx context.Context, env *environment) error {
 	return left
 }
 
-// worthWord is how many bytes are worth a word about how to remove them.
+// worthWord is the minimum size in bytes of a part for which a command is suggested.
 const worthWord = 10 << 20
 
-// cleanWords are the commands that remove a part of what takes the space.
+// cleanWords are the commands that remove a part of the space.
 var cleanWords = map[string][]string{
 	"events": {"clean", "events"}, "images": {"clean", "images"}, "snapshots": {"clean", "snapshots"}, "pages": {"clean", "pages"},
 	"sessions": {"clean", "sessions", "--older-than", "90d"},
@@ -579,7 +582,7 @@ func partRow(p agent.SpacePart) []string {
 	return []string{"", term.Size(p.Bytes), p.Name}
 }
 
-// byteProgress returns a function that shows how many bytes are done, and one that removes it.
+// byteProgress returns a function that shows progress in bytes, and one that removes it.
 func (env *environment) byteProgress(what string) (show func(done, total int64), clear func()) {
 	const step = 1 << 20
 	var p *term.Progress
@@ -599,7 +602,7 @@ func (env *environment) byteProgress(what string) (show func(done, total int64),
 	}
 }
 
-// A spaceJSON is what takes the space of a store.
+// A spaceJSON lists the parts of a store by size.
 type spaceJSON struct {
 	Agent    string             `json:"agent"`
 	Store    string             `json:"store"`

@@ -11,9 +11,8 @@ import (
 // plainWord matches a word that no shell changes.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
-// cmdline returns a command that the user can run next, with the store that was named, and of scan
-// and fix with what they were told of the next request. Verbs with a repair id need none: the
-// journal knows it.
+// cmdline returns a command that the user can run next, with the store that was named and, for scan and fix,
+// their options about the next request. Verbs with a repair id need none: the journal knows the store.
 func (env *environment) cmdline(words ...string) string {
 	flags := []string{"--store", env.opt.Store, "--layout", env.opt.Layout, "--agent-version", env.opt.AgentVersion}
 	if len(words) > 0 && (words[0] == "scan" || words[0] == "fix") {
@@ -31,10 +30,10 @@ func (env *environment) cmdline(words ...string) string {
 	return strings.Join(words, " ")
 }
 
-// storeCommand matches a command in quotes that needs the store.
+// storeCommand matches a quoted command that needs the store.
 var storeCommand = regexp.MustCompile(`"mend (?:scan|fix|recover)\b[^"]*"`)
 
-// withStore returns a hint in which each command names the store that the user named.
+// withStore adds the store that the user named to each command in a hint.
 func (env *environment) withStore(hint string) string {
 	return storeCommand.ReplaceAllStringFunc(hint, func(quoted string) string {
 		if strings.Contains(quoted, "--store") || strings.HasSuffix(quoted, ` --help"`) {
@@ -44,7 +43,7 @@ func (env *environment) withStore(hint string) string {
 	})
 }
 
-// shellWord returns a word as it is typed in a shell.
+// shellWord quotes a word for a shell.
 func shellWord(w string) string {
 	if plainWord.MatchString(w) {
 		return w

@@ -54,18 +54,18 @@ To load it in every new shell:
 	}
 }
 
-// The limits of a completion, for which a user waits.
+// The limits of a completion, because a user waits for it.
 const (
 	completionTimeout = time.Second
 	maxCompletions    = 500
 )
 
-// completions are the candidates for an argument or for the value of a flag. They are taken
-// from the stores and the journal, to which they write nothing. What cannot be read has none.
+// completions returns the candidates for an argument or for the value of a flag, from the stores and the
+// journal. It writes nothing, and skips what cannot be read.
 type completions func(ctx context.Context, env *environment, args []string) []cobra.Completion
 
-// argumentCompletions has the candidates for the arguments of verbs, one after the other; the last are those for
-// all that follow.
+// argumentCompletions has the candidates for the arguments of verbs, in order; the last are for all further
+// arguments.
 var argumentCompletions = map[string][]completions{
 	"scan":    {completeSessions},
 	"keep":    {completeSessions},
@@ -80,11 +80,11 @@ var argumentCompletions = map[string][]completions{
 	"report":  {completeSessionsAndRepairs, nil},
 }
 
-// flagCompletions has the candidates for the values of flags that nobody knows by heart. The help names those of other
-// flags, or they are files.
+// flagCompletions has the candidates for flags whose values users cannot know. The help lists the values of
+// other flags, or they are files.
 var flagCompletions = map[string]completions{"session": completeSessions, "class": completeClasses, "store": completeStores}
 
-// addCompletions completes the arguments and the flags' values of a command and its subcommands.
+// addCompletions completes the arguments and the values of flags of a command and its subcommands.
 func addCompletions(env *environment, cmd *cobra.Command) {
 	if cmd.ValidArgsFunction == nil && len(cmd.ValidArgs) == 0 {
 		positions := argumentCompletions[cmd.Name()]
@@ -97,10 +97,10 @@ func addCompletions(env *environment, cmd *cobra.Command) {
 	}
 	addFlag := func(f *pflag.Flag) {
 		if _, exists := cmd.GetFlagCompletionFunc(f.Name); exists || f.Value.Type() == "bool" || f.Name == "output" || f.Name == "error" || f.Name == "folder" {
-			return // the last three name files
+			return // the last three arguments are files
 		}
 		_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			before := "" // of a list, whose last element is completed
+			before := "" // the elements of a list before the one to complete
 			if i := strings.LastIndexByte(start, ','); f.Value.Type() == "stringSlice" && i >= 0 {
 				before, start = start[:i+1], start[i+1:]
 			}
@@ -114,8 +114,8 @@ func addCompletions(env *environment, cmd *cobra.Command) {
 	}
 }
 
-// candidates returns those that begin with start, each behind before. Without any the shell
-// completes nothing; files are never meant.
+// candidates returns the candidates that begin with start, each prefixed by before. If there are none, the
+// shell completes nothing, not even files.
 func candidates(cmd *cobra.Command, env *environment, found completions, args []string, start, before string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	if found == nil {
@@ -125,7 +125,7 @@ func candidates(cmd *cobra.Command, env *environment, found completions, args []
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
 	defer cancel()
 	all := slices.DeleteFunc(found(ctx, env, args), func(c cobra.Completion) bool {
-		return !strings.HasPrefix(c, start) || start == "" && strings.Contains(c, "\t"+titleOfSession) // the ids come with their titles
+		return !strings.HasPrefix(c, start) || start == "" && strings.Contains(c, "\t"+titleOfSession) // ids come with their titles
 	})
 	all = all[:min(len(all), maxCompletions)]
 	for i := range all {

@@ -111,7 +111,7 @@ func setFlag(cmd *cobra.Command, set *[]string) {
 	_ = cmd.RegisterFlagCompletionFunc("set", completeSettings("="))
 }
 
-// loadSettings returns the current settings, with the user's file.
+// loadSettings returns the current settings, including the user's file.
 func loadSettings(set []string) (config.Config, error) {
 	path, err := config.Path()
 	if err != nil {
@@ -120,8 +120,8 @@ func loadSettings(set []string) (config.Config, error) {
 	return loadSettingsFrom(path, set)
 }
 
-// loadLiveSettings is loadSettings for what must go on: a key that mend does not know, or a value that
-// it does not allow, is left out with a note.
+// loadLiveSettings is loadSettings for processes that must continue: an unknown key or an invalid value is
+// ignored with a note.
 func loadLiveSettings(set []string) (config.Config, []string, error) {
 	c, err := loadSettings(set)
 	notes := c.Notes()
@@ -204,7 +204,7 @@ func runConfig(env *environment, set, keys []string) error {
 	return nil
 }
 
-// originText says where the value of a setting comes from.
+// originText describes where the value of a setting comes from.
 func originText(s config.Setting) string {
 	switch s.Origin {
 	case config.File:
@@ -220,7 +220,7 @@ func originText(s config.Setting) string {
 	}
 }
 
-// fileState says whether the file of the settings exists.
+// fileState says whether the settings file exists.
 func fileState(path string) string {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return " (does not exist; not needed)"
@@ -255,7 +255,7 @@ func liveOptions(c config.Config) live.Options {
 		NoToasts:      c.NotificationSeconds == 0, ToastTime: seconds(c.NotificationSeconds), Placeholder: c.Placeholder,
 	}
 	for _, word := range c.Skip {
-		o.Disabled = append(o.Disabled, repair.Class(word)) // the other words are none
+		o.Disabled = append(o.Disabled, repair.Class(word)) // the other words of skip are not classes
 	}
 	return o
 }

@@ -19,8 +19,8 @@ import (
 	"mend/repair"
 )
 
-// uncertainCulprit returns the error if several sessions, or none for certain, may have caused an API error
-// and no user can be asked. looked is as broken returns it.
+// uncertainCulprit returns the error if the session of an API error is uncertain and no user can be asked.
+// looked is the result of broken.
 func uncertainCulprit(found []culprit.Culprit, looked string) error {
 	hint := "if it is this one: mend fix " + found[0].Session.ID
 	if len(found) > 1 {
@@ -38,8 +38,8 @@ func uncertainCulprit(found []culprit.Culprit, looked string) error {
 	return fail.New(fail.Refused, hint, "finding the session of the error: %d sessions fit", len(found))
 }
 
-// noCulprit returns the error if no session fits an API error, and none that is broken may have caused it. looked says at which
-// sessions of which stores mend looked.
+// noCulprit returns the error if no session fits an API error, and none is broken. looked describes the
+// sessions and stores that were searched.
 func noCulprit(env *environment, e repair.APIError, looked string) error {
 	hint := "if the session is in another store, name that with --store PATH. Else send the prompt again"
 	if e.Recognised {
@@ -50,16 +50,15 @@ func noCulprit(env *environment, e repair.APIError, looked string) error {
 	return fail.New(fail.Problems, hint, "%w: looked at %s", errNoCulprit, looked)
 }
 
-// findCulprit returns the session that the error came from, with the reading of the error that
-// fits it, and its store. If that is not certain it asks. If no session fits, it offers those that
-// are broken. If none is, or no user can be asked, it may be one of a store that cannot be read:
-// then the error is that of the store, or unread, which is that of the stores that could not be
-// opened.
+// findCulprit returns the session that the error came from, with the reading of the error that fits it, and
+// its store. If that is not certain it asks. If no session fits, it offers the broken ones. If there are
+// none, or no user can be asked, the session may be in a store that cannot be read: then it returns the error
+// of that store, or unread, the error of the stores that could not be opened.
 func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x culprit.Culprit, c *mend.Store, err error) {
 	var found []culprit.Culprit
 	var heads []change.Head
 	var looked []string
-	stores := map[string]*mend.Store{} // by session
+	stores := map[string]*mend.Store{} // by session id
 	for _, c := range clients {
 		all, err := c.Sessions(ctx)
 		if err != nil {
@@ -109,7 +108,7 @@ func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, r
 	return x, stores[x.Session.ID], nil
 }
 
-// broken says how many of the sessions are broken.
+// broken returns a text with the number of broken sessions.
 func broken(n, all int) string {
 	verb := "are"
 	if n == 1 {
@@ -118,9 +117,9 @@ func broken(n, all int) string {
 	return fmt.Sprintf("%d of %s %s broken", n, term.Count(all, "session"), verb)
 }
 
-// chooseCulprit lets the user choose the session that the error came from. One that is alone need
-// not be chosen if nothing is written, or if the user is asked before it is. The error is a
-// that of uncertainCulprit without a terminal.
+// chooseCulprit lets the user choose the session that the error came from. A single session need not be
+// chosen if nothing is written, or if the user is asked before writing. Without a terminal it returns the
+// error of uncertainCulprit.
 func chooseCulprit(ctx context.Context, env *environment, found []culprit.Culprit, looked string, f repairFlags) (culprit.Culprit, error) {
 	if (!env.CanAsk || env.JSON) && (!f.dryRun || len(found) > 1) {
 		listCulprits(env, found, culpritRows(env.Terminal, found))
@@ -134,7 +133,7 @@ func chooseCulprit(ctx context.Context, env *environment, found []culprit.Culpri
 		env.Say("%s", sentenceCase(looked))
 		title = "Is it one of these?"
 	}
-	if len(found) == 1 && (f.dryRun || !f.yes) { // the repair is shown, and asked for
+	if len(found) == 1 && (f.dryRun || !f.yes) { // the repair is shown and confirmed
 		return found[0], nil
 	}
 	i, err := env.Pick(ctx, title, culpritRows(env.Terminal, found))
@@ -144,21 +143,20 @@ func chooseCulprit(ctx context.Context, env *environment, found []culprit.Culpri
 	return found[i], nil
 }
 
-// sessionID matches the id of a session of an agent.
+// sessionID matches an agent's session id.
 var sessionID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`ses_[0-9A-Za-z]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 })
 
-// certain returns the session that an error came from if nothing speaks for another one: the
-// only one that the text names (an error only by an id), or that is broken of these; the
-// only one that breaks the rule, or of these the only one that failed with the error; or the newest of the working folder that failed with the
-// error, or else the only one that did; or the only one with a finding of the error's class, if
-// the error names no place.
+// certain returns the session of an error if it is unambiguous: the only one that the text names (for errors
+// only by id), or the only broken one of these; the only one that breaks the rule, or the only one of these
+// that failed with the error; the newest of the current folder that failed with the error, or else the only
+// one that did; or, if the error names no block, the only one with a finding of the error's class.
 func certain(found []culprit.Culprit) (culprit.Culprit, bool) {
 	switch degree := found[0].Match.Degree; {
 	case degree == repair.IsBroken, degree == repair.BreaksElsewhere:
 		return culprit.Culprit{}, false
-	case degree == repair.TitleInText && found[0].Error.Recognised: // an error may have the words of a title
+	case degree == repair.TitleInText && found[0].Error.Recognised: // an error may contain the words of a title
 		return culprit.Culprit{}, false
 	case degree == repair.HasClass && (found[0].Error.Index >= 0 || len(found[0].Error.Calls) > 0):
 		return culprit.Culprit{}, false
@@ -172,31 +170,30 @@ func certain(found []culprit.Culprit) (culprit.Culprit, bool) {
 		return found[0], true
 	case degree == repair.FailedWithIt:
 		here := mend.Here(culprit.SessionsOf(found), workingFolder())
-		return found[0], here(found[0].Session) // those of the folder come first
+		return found[0], here(found[0].Session) // sessions of the current folder come first
 	}
 	return culprit.Culprit{}, false
 }
 
-// isHealthyByName reports whether a session was found by its name alone, and nothing in it is
-// broken.
+// isHealthyByName reports whether a session was found only by its name and is not broken.
 func isHealthyByName(x culprit.Culprit) bool {
 	return x.Wrong == "" && !x.Hidden && (x.Match.Degree == repair.IDInText || x.Match.Degree == repair.TitleInText)
 }
 
-// printHealthy says where a session is in which nothing is broken, and how it goes on.
+// printHealthy prints where a healthy session is, and how to continue it.
 func printHealthy(env *environment, c *mend.Store, h change.Head) {
 	env.Say("Nothing in it is broken. %s", whereText(c, h))
 	env.printContinueCommand(c.ID().Agent, h, "it")
 }
 
-// printContinueCommand says how a session goes on. it names the session.
+// printContinueCommand prints how to continue a session. of is its name in the sentence.
 func (env *environment) printContinueCommand(of string, h change.Head, it string) {
 	command := continueCommand(of, h)
 	env.setAnswer("continue", command)
 	env.Printf("To continue %s: %s\n", it, term.Bold(term.Escape(command)))
 }
 
-// continueCommand returns the command with which a user continues a session, in its folder.
+// continueCommand returns the command that continues a session in its folder.
 func continueCommand(of string, h change.Head) string {
 	words := agentNamed(of).Resume(h.ID)
 	for i, w := range words {
@@ -209,13 +206,13 @@ func continueCommand(of string, h change.Head) string {
 	return "cd " + shellWord(h.Directory) + " && " + command
 }
 
-// printCulprit prints the session that the error came from, and why.
+// printCulprit prints the session that the error came from, and why it was chosen.
 func printCulprit(env *environment, x culprit.Culprit) {
 	env.setAnswer("culprit", culpritJSON(x))
 	env.Say("%s %s: %s.", term.Bold(term.Escape(x.Session.ID)), quotedTitle(x.Session.Title, "(no title)"), term.Escape(reasonOf(x)))
 }
 
-// listCulprits lists the sessions that may have caused the error.
+// listCulprits lists the possible sessions of the error.
 func listCulprits(env *environment, found []culprit.Culprit, rows [][]string) {
 	list := []map[string]any{}
 	for _, x := range found {
@@ -282,7 +279,7 @@ func reasonOf(x culprit.Culprit) string {
 	}
 }
 
-// placeOf returns the place of the match in the words of the API, "" for none.
+// placeOf returns the position of the match as in the API's errors, "" for none.
 func placeOf(x culprit.Culprit) string {
 	n, m := x.Match.N, x.Match.M
 	if n < 0 {

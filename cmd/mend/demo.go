@@ -37,8 +37,8 @@ type demo struct {
 	*environment
 	dir, storage, session string
 
-	writer string                 // the agent and the version that wrote the store
-	damage func() (string, error) // breaks the store and says how
+	writer string                 // the agent and version that wrote the store
+	damage func() (string, error) // breaks the store and describes how
 }
 
 func runDemo(env *environment) error {
@@ -61,7 +61,7 @@ func runDemo(env *environment) error {
 		err = errors.Join(writeNew(d.rollout(), demoRollout()), writeNew(filepath.Join(d.storage, "thread-writer-locks", ".coordination.lock"), nil))
 	default:
 		d.storage, d.writer = filepath.Join(dir, "opencode", "storage"), "OpenCode 1.1.53"
-		d.damage = d.blankText // of this store
+		d.damage = d.blankText // for this store
 		d.session, err = testdata.Unpack(testdata.OpenCode1153, dir)
 	}
 	if err != nil {
@@ -70,7 +70,7 @@ func runDemo(env *environment) error {
 	return d.run()
 }
 
-// writeNew writes a file, and makes its folders.
+// writeNew writes a file, and creates its folders.
 func writeNew(file string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (d demo) rollout() string {
 	return filepath.Join(d.storage, "sessions", "2026", "11", "22", "rollout-2026-11-22T15-51-04-"+d.session+".jsonl")
 }
 
-// demoRollout is of a provider that Codex has without settings.
+// demoRollout has a provider that Codex knows without settings.
 func demoRollout() []byte {
 	return bytes.ReplaceAll(testdata.Codex, []byte(`"fake"`), []byte(`"openai"`))
 }

@@ -11,12 +11,10 @@ import (
 	"mend/internal/term"
 )
 
-// maxLine is the number of characters of a line that a diff shows. A stored message is one
-// line.
+// maxLine is the number of characters of a line that a diff shows. A stored message is a single line.
 const maxLine = 160
 
-// maxDepth is how deeply a record may be nested. The path of a value deeper than that would show
-// nothing.
+// maxDepth limits the nesting of a record in a diff. The path of a deeper value would fill the line.
 const maxDepth = maxLine / 2
 
 // hasDiff reports whether changes of the record are shown as a diff.
@@ -74,7 +72,7 @@ func imageData(i *change.Image) ([]byte, change.Cols) {
 	return i.Data, change.Cols{}
 }
 
-// shownText returns the data, or its size if it is no text.
+// shownText returns the data, or its size if it is not text.
 func shownText(data []byte) []byte {
 	if utf8.Valid(data) && bytes.IndexByte(data, 0) < 0 {
 		return data
@@ -82,7 +80,7 @@ func shownText(data []byte) []byte {
 	return fmt.Appendf(nil, "(%s that are no text)", term.Size(int64(len(data))))
 }
 
-// cutBytes returns as much of a line as may be shown.
+// cutBytes returns the part of a line that is shown.
 func cutBytes(line []byte) []byte {
 	const most = maxLine * utf8.UTFMax
 	if len(line) <= most {
@@ -135,16 +133,15 @@ func shortenLine(line string) string {
 	return term.Escape(line)
 }
 
-// A structDiff compares two records value by value: it shows the path and the value of what was
-// removed and added.
+// A structDiff compares two records value by value: it shows path and value of each removed and added value.
 type structDiff struct {
 	yield func(line []byte)
-	path  []byte // of the value
-	shown bool   // something was yielded
+	path  []byte // of the current value
+	shown bool   // a line was yielded
 }
 
-// eachDiffLine calls yield for each line of the diff of two images; nil is no record. The line
-// is valid until yield returns.
+// eachDiffLine calls yield for each line of the diff of two images; nil means no record. The line is valid
+// until yield returns.
 func eachDiffLine(pre, post *change.Image, yield func(line []byte)) {
 	d := structDiff{yield: yield}
 	x, xCols := imageData(pre)
@@ -203,7 +200,7 @@ func parseShown(data []byte) jsonedit.Value {
 	return jsonedit.Parse(data)
 }
 
-// value compares two values at the same path; a zero Value is none.
+// value compares two values at the same path; a zero Value means none.
 func (d *structDiff) value(x, y jsonedit.Value) {
 	switch {
 	case bytes.Equal(x.Raw(), y.Raw()):
@@ -238,8 +235,7 @@ func (d *structDiff) members(x, y jsonedit.Value) {
 	}
 }
 
-// nearby is how many elements of a list are looked at for the one with which two lists go on
-// alike.
+// nearby is the number of elements searched for the point where two lists are equal again.
 const nearby = 64
 
 // elements compares two lists.
@@ -265,8 +261,7 @@ func (d *structDiff) elements(x, y []jsonedit.Value) {
 	}
 }
 
-// nextEqual returns how many elements to skip in each list for the next ones to be equal, or to
-// reach the end of both.
+// nextEqual returns how many elements to skip in each list until the next ones are equal, or both lists end.
 func nextEqual(x, y []jsonedit.Value) (inX, inY int) {
 	equal := func(i, j int) bool {
 		return i < len(x) && j < len(y) && bytes.Equal(x[i].Raw(), y[j].Raw())
@@ -299,7 +294,7 @@ func children(v jsonedit.Value) []jsonedit.Value {
 	return all
 }
 
-// leaves shows a value that was added or removed, each text, number and empty list in it on a line.
+// leaves shows an added or removed value, with one line for each text, number and empty list in it.
 func (d *structDiff) leaves(sign byte, v jsonedit.Value) {
 	i := 0
 	for name, c := range v.Children() {

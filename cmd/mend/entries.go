@@ -17,7 +17,7 @@ import (
 	"mend/journal"
 )
 
-// findRepair returns the repair that the user names; an operation must be of one repair.
+// findRepair returns the repair that the user names; an operation must have a single repair.
 func findRepair(env *environment, name string) (change.Entry, error) {
 	es, err := env.opt.Journal.Find(name)
 	if err != nil {
@@ -29,8 +29,9 @@ func findRepair(env *environment, name string) (change.Entry, error) {
 	return es[0], nil
 }
 
-// findSessionOrRepair returns the repairs that the user names, or the session. The whole id of a repair or an operation comes before
-// any session; a name that is the beginning of the id of a repair and names a session, too, is ambiguous.
+// findSessionOrRepair returns the repairs or the session that the user names. The whole id of a repair or an
+// operation takes precedence over sessions; the start of a repair's id that also names a session is
+// ambiguous.
 func findSessionOrRepair(ctx context.Context, env *environment, name string) ([]change.Entry, namedSession, error) {
 	es, noRepair := env.opt.Journal.Find(name)
 	if noRepair == nil && slices.Contains([]string{es[0].ID, mend.OperationOf(es[0])}, name) {
@@ -50,11 +51,11 @@ func findSessionOrRepair(ctx context.Context, env *environment, name string) ([]
 	return es, namedSession{}, noRepair
 }
 
-// openStoreOf opens the store of an entry, also if it was moved since.
+// openStoreOf opens the store of an entry, even if it was moved since.
 func openStoreOf(ctx context.Context, env *environment, e change.Entry, write bool) (*mend.Store, error) {
 	if env.opt.Store == "" {
 		env.opt.Store = cmp.Or(movedTo(ctx, env, e), e.Store.Root)
-		defer func() { env.opt.Store = "" }() // the user did not name it: no hint has it
+		defer func() { env.opt.Store = "" }() // the user did not name it: leave it out of hints
 	}
 	c, err := openFirst(ctx, env, write)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -66,8 +67,8 @@ func openStoreOf(ctx context.Context, env *environment, e change.Entry, write bo
 	return c, err
 }
 
-// movedTo returns the path of the store of an entry if it is not where the entry was made, and is
-// the one that the user names or one of those that mend finds; else "".
+// movedTo returns the path of an entry's store if it was moved and is the store that the user names, or one
+// that mend finds; otherwise "".
 func movedTo(ctx context.Context, env *environment, e change.Entry) string {
 	found := env.opt.Agents.Stores()
 	if env.opt.Store != "" {
@@ -88,8 +89,8 @@ func movedTo(ctx context.Context, env *environment, e change.Entry) string {
 	return ""
 }
 
-// newest returns what find finds in the journal: of all stores, of those of the agent that the user names, or of the store that the
-// user names. If that is nothing, the error says so in the words of none.
+// newest returns what find finds in the journal: for all stores, for the agent that the user names, or for
+// the store that the user names. If it finds nothing, the error is none with an explanation.
 func newest(ctx context.Context, env *environment, find func(wanted func(change.Entry) bool) ([]change.Entry, error), none string) ([]change.Entry, error) {
 	var store *mend.Store
 	if env.opt.Store != "" {

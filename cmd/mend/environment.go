@@ -28,21 +28,21 @@ import (
 	"mend/txn"
 )
 
-// An environment is what a verb needs besides its own options: the terminal, the stores and the journal that
-// the flags of every verb name, and the JSON answer.
+// An environment has everything that a verb needs besides its own options: the terminal, the stores and the
+// journal of the global flags, and the JSON answer.
 type environment struct {
 	*term.Terminal
 	opt       mend.Options
 	agentName string          // the agent that the user names; "" for all
 	command   string          // the verb, as in "plugin install"
 	parsed    bool            // the command line is valid and the verb runs
-	answer    map[string]any  // of --json, printed at the end
-	jsonLines bool            // the answer is the last of several lines
-	stores    int             // how many [environment.nextStore] has named
-	unkept    error           // why what was kept cannot be used, see [withKept]
-	kept      map[string]bool // the sessions of which a state was kept; nil until that is asked
+	answer    map[string]any  // for --json, printed at the end
+	jsonLines bool            // the answer is the last of several JSON lines
+	stores    int             // number of stores that [environment.nextStore] has named
+	unkept    error           // why the kept copies cannot be used, see [withKept]
+	kept      map[string]bool // sessions with a copy; nil until needed
 
-	writing sync.RWMutex // locked for reading during a change of the journal or of a store
+	writing sync.RWMutex // read-locked while the journal or a store is changed
 	changes changes
 }
 
@@ -69,7 +69,7 @@ Without a command it shows what is broken, and what to do next.`,
 		},
 	}
 	root.Flags().BoolVarP(&showVersion, "version", "V", false, "print the version")
-	root.Flags().BoolVarP(&showVersion, "v", "v", false, "") // as other programs have it
+	root.Flags().BoolVarP(&showVersion, "v", "v", false, "") // like other programs
 	_ = root.Flags().MarkHidden("v")
 	env.opt.Agents = agents
 	env.opt.Journal, env.opt.Note = mend.OpenJournal(""), env.Note
@@ -105,7 +105,7 @@ Without a command it shows what is broken, and what to do next.`,
 
 // markParsed makes the verb and its subcommands set env.parsed when they run.
 func (env *environment) markParsed(verb *cobra.Command) {
-	if run := verb.RunE; run != nil { // a topic of the help has none
+	if run := verb.RunE; run != nil { // a help topic has none
 		verb.RunE = func(cmd *cobra.Command, args []string) error {
 			env.parsed, env.command = true, commandName(cmd)
 			if err := refuseEmpty(cmd, args); err != nil {
@@ -138,8 +138,7 @@ func (env *environment) channel() change.Channel {
 	return change.ChannelCommand
 }
 
-// report prints the error unless that was done, prints the JSON answer, and returns the exit
-// code.
+// report prints the error unless it was printed, prints the JSON answer, and returns the exit code.
 func (env *environment) report(err error) int {
 	if err != nil && !env.parsed {
 		err = asUsageError(err)
@@ -160,7 +159,7 @@ func (env *environment) report(err error) int {
 	return exitCode(err)
 }
 
-// printAnswer writes the object of a JSON answer, including the error if there is one.
+// printAnswer writes the JSON answer, including the error if there is one.
 func (env *environment) printAnswer(err error) error {
 	answer := env.newAnswer()
 	maps.Copy(answer, env.answer)
@@ -183,12 +182,12 @@ func (env *environment) printAnswer(err error) error {
 	return err
 }
 
-// errorJSON returns an error as a JSON answer has it.
+// errorJSON returns an error in the form of a JSON answer.
 func (env *environment) errorJSON(err error) map[string]string {
 	return map[string]string{"code": codeName(exitCode(err)), "message": err.Error(), "hint": env.hint(err)}
 }
 
-// newAnswer returns the members that every JSON answer has.
+// newAnswer returns the members common to all JSON answers.
 func (env *environment) newAnswer() map[string]any {
 	return map[string]any{"schemaVersion": schemaVersion, "command": env.command}
 }
@@ -209,8 +208,8 @@ func (env *environment) printError(err error) {
 	}
 }
 
-// noteSkipped reports that something is not examined while the verb goes on: in a note, and in the
-// JSON answer, each once.
+// noteSkipped reports that something is not examined while the verb continues: in a note, and in the JSON
+// answer, each once.
 func (env *environment) noteSkipped(err error) {
 	env.Note(err.Error())
 	skipped, _ := env.answer["skipped"].([]map[string]string)
@@ -219,20 +218,20 @@ func (env *environment) noteSkipped(err error) {
 	}
 }
 
-// openFirst opens the store of the first agent that has one. For a verb that writes it first
-// recovers pending repairs.
+// openFirst opens the store of the first agent that has one. For a verb that writes it first recovers pending
+// repairs.
 func openFirst(ctx context.Context, env *environment, write bool) (*mend.Store, error) {
 	return openWith(ctx, env, env.opt, write)
 }
 
-// openAt opens the store at a path, for work that the user did not name it for.
+// openAt opens the store at a path that the user did not name.
 func (env *environment) openAt(root string) (*mend.Store, error) {
 	o := env.opt
 	o.Store, o.Layout = root, ""
 	return mend.Open(o)
 }
 
-// openWith is open with other options.
+// openWith opens a store with other options.
 func openWith(ctx context.Context, env *environment, o mend.Options, write bool) (*mend.Store, error) {
 	c, err := mend.Open(o)
 	if err == nil {
@@ -244,12 +243,12 @@ func openWith(ctx context.Context, env *environment, o mend.Options, write bool)
 	return c, nil
 }
 
-// prepare says what changes that were cut have left in a store. For a verb that writes it first recovers them.
-// It reports whether that changed anything.
+// prepare reports changes that a crash has cut in a store. For a verb that writes it first recovers them. It
+// reports whether that changed anything.
 func prepare(ctx context.Context, env *environment, c *mend.Store, write bool) (recovered bool, _ error) {
-	if garbage := 200; os.Getenv("GOGC") == "" { // a scan holds little at a time
+	if garbage := 200; os.Getenv("GOGC") == "" { // a scan has little in memory at a time
 		if write {
-			garbage = 10 // memory is dearer here than time
+			garbage = 10 // memory is scarcer here than time
 		}
 		debug.SetGCPercent(garbage)
 	}
@@ -268,7 +267,7 @@ func prepare(ctx context.Context, env *environment, c *mend.Store, write bool) (
 			env.Message("     ", term.Faint(resolveHint(e.ID)))
 		}
 	}
-	if left, ok := errors.AsType[txn.UndecidedError](err); ok { // a plan for these records fails
+	if left, ok := errors.AsType[txn.UndecidedError](err); ok { // a plan for these records fails later
 		for _, e := range left {
 			printPending(env, e.Entry)
 		}
@@ -277,8 +276,8 @@ func prepare(ctx context.Context, env *environment, c *mend.Store, write bool) (
 	return len(done) > 0, err
 }
 
-// warnPending reports pending repairs. Verbs that only read do not recover them, and work even
-// if the journal cannot be read.
+// warnPending reports pending repairs. Verbs that only read do not recover them, and work even if the journal
+// cannot be read.
 func warnPending(ctx context.Context, env *environment, c *mend.Store) {
 	pending, err := c.Log(ctx, journal.Query{State: change.Pending})
 	if err != nil {
@@ -293,10 +292,10 @@ func printPending(env *environment, e change.Entry) {
 	env.Message(term.Warn("mend:"), fmt.Sprintf("repair %s is pending: %s", e.ID, env.withStore(`run "mend recover"`)))
 }
 
-// warnAbandoned reports staged changes that belong to no entry of this journal.
+// warnAbandoned reports staged changes without an entry in this journal.
 func warnAbandoned(t *term.Terminal, l *mend.Journal, c *mend.Store) {
 	var found []string
-	if own, err := l.ID(); err == nil { // else a verb that needs the journal reports the error
+	if own, err := l.ID(); err == nil { // otherwise a verb that needs the journal reports the error
 		found, _ = c.Reader().Abandoned(own)
 	}
 	for _, path := range found {
@@ -309,7 +308,7 @@ func resolveHint(id string) string {
 	return fmt.Sprintf("another program changed the same places: \"mend log %[1]s\" shows them, \"mend recover %[1]s\" resolves the conflict", id)
 }
 
-// paged runs what prints an answer, and shows that in the user's pager if standard output is a terminal.
+// paged runs print, and shows its output in the user's pager if standard output is a terminal.
 func (env *environment) paged(print func() error) (err error) {
 	t := env.Terminal
 	t.Page(func(page *term.Terminal) {

@@ -22,9 +22,9 @@ import (
 // maxEvent is the size of an event in bytes.
 const maxEvent = 1 << 20
 
-// eventHook reads an event of an agent, and answers what is wrong with the session, in the form that the agent shows.
-// With repair it repairs the session first, as the plugin does before a request. It never fails: an error of mend must
-// not keep a session from starting.
+// eventHook reads an event of an agent, and answers with the state of the session in the form that the agent
+// shows. With repair it repairs the session first, like the plugin before a request. It never fails: an error
+// of mend must not prevent a session from starting.
 func eventHook(ctx context.Context, env *environment, in agent.Installer, repair, keeps bool) error {
 	env.JSON = false
 	ctx, cancel := context.WithTimeout(ctx, in.About().Deadline)
@@ -32,7 +32,7 @@ func eventHook(ctx context.Context, env *environment, in agent.Installer, repair
 	var writing atomic.Bool
 	done := make(chan []byte, 1)
 	go func() {
-		defer func() { _ = recover() }() // a fault of mend must not become one of the session
+		defer func() { _ = recover() }() // a bug of mend must not break the session
 		answer, err := answerEvent(ctx, env, in, repair, keeps, &writing)
 		if err != nil {
 			logEventHook(env, err)
@@ -43,7 +43,7 @@ func eventHook(ctx context.Context, env *environment, in agent.Installer, repair
 	select {
 	case answer = <-done:
 	case <-ctx.Done():
-		if writing.Load() { // a change that has begun is finished
+		if writing.Load() { // let a change in progress finish
 			answer = <-done
 		}
 	}
@@ -142,7 +142,7 @@ func keepForHook(ctx context.Context, env *environment, client *mend.Store, head
 	automaticKeep{env.opt.Journal, journal, c, log}.keep(ctx, client, []change.Head{head}, "turn", false)
 }
 
-// whyBroken returns what a user notices of a session, "" for nothing.
+// whyBroken describes what a user notices of a broken session, "" for nothing.
 func whyBroken(r repair.Result) string {
 	var all []string
 	for _, ds := range [][]repair.Diagnosis{r.Fixed, r.Remaining} {

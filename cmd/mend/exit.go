@@ -11,7 +11,7 @@ import (
 	"mend/internal/fail"
 )
 
-// The exit codes. They are documented in "mend help exit-codes" and never change.
+// The exit codes, documented in "mend help exit-codes". They never change.
 const (
 	exitDone      = int(fail.Done)
 	exitProblems  = int(fail.Problems)
@@ -35,10 +35,10 @@ var exitCodes = []struct{ code, name, meaning string }{
 	{"130, 143", "signal", "interrupted; a change in progress was completed or rolled back"},
 }
 
-// errProblems was reported already and only sets the exit code.
+// errProblems only sets the exit code; the problems were reported.
 var errProblems error = fail.New(fail.Problems, "", "problems found")
 
-// A reportedError has been printed already. It only sets the exit code.
+// A reportedError has been printed. It only sets the exit code.
 type reportedError struct{ err error }
 
 func (e *reportedError) Error() string { return e.err.Error() }
@@ -71,8 +71,7 @@ func codeName(code int) string {
 	return fail.Code(code).String()
 }
 
-// hint returns what the user can do about an error, in terms of this command line; "" if the error is
-// enough.
+// hint returns the user's next step for an error, in terms of this command line; "" if there is none.
 func (env *environment) hint(err error) string {
 	code, text := fail.Of(err)
 	if code == fail.Unusable {
@@ -84,7 +83,7 @@ func (env *environment) hint(err error) string {
 	return env.withStore(text)
 }
 
-// systemHint returns what the user can do about an error of the system, "" for nothing.
+// systemHint returns the user's next step for a system error, "" if there is none.
 func systemHint(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):

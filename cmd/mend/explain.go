@@ -75,7 +75,7 @@ explains every finding.`,
 	}
 }
 
-// topics returns everything that can be explained.
+// allTopics returns everything that can be explained.
 func allTopics(env *environment) []topicJSON {
 	var all []topicJSON
 	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Lost, repair.Note} {
@@ -110,13 +110,13 @@ func ruleTopics(env *environment) []topicJSON {
 			if all[i].Class == "" { // this agent repairs it
 				all[i], t = t, all[i]
 			}
-			all[i].Healed = strings.TrimSpace(strings.ReplaceAll(all[i].Healed, t.Healed, "") + " " + t.Healed) // each once
+			all[i].Healed = strings.TrimSpace(strings.ReplaceAll(all[i].Healed, t.Healed, "") + " " + t.Healed) // each text once
 		}
 	}
 	return all
 }
 
-// classTopics returns the classes that can be asked for by name and those of the rules.
+// classTopics returns the classes that users can name and those of the rules.
 func classTopics(env *environment, rules []topicJSON) []topicJSON {
 	classes := env.opt.Agents.Classes()
 	for _, r := range rules {
@@ -152,7 +152,7 @@ func newTopic(kind string, e repair.Explanation) topicJSON {
 	return topicJSON{Explanation: e, Kind: kind}
 }
 
-// explain explains what the user named: a topic, an error, a session or a record.
+// runExplain explains what the user named: a topic, an error, a session or a record.
 func runExplain(ctx context.Context, env *environment, name string, topics []topicJSON) error {
 	if found := append(findTopics(topics, name), likeTopics(topics, name)...); len(found) > 0 {
 		env.setAnswer("topics", found)
@@ -171,7 +171,7 @@ func runExplain(ctx context.Context, env *environment, name string, topics []top
 	if all, _, _ := namedSessions(ctx, env, sources{}); isSession(all, name) {
 		return explainFindings(ctx, env, name, topics)
 	}
-	if e.Recognised { // in words that a title may have, too
+	if e.Recognised { // its words may also be in a title
 		return explainError(ctx, env, e, topics)
 	}
 	if strings.ContainsAny(name, " \n") {
@@ -180,17 +180,16 @@ func runExplain(ctx context.Context, env *environment, name string, topics []top
 	return fail.New(fail.Usage, nearestTopic(topics, name), "nothing is called %q", name)
 }
 
-// isSession reports whether a session has that name, or several have it.
+// isSession reports whether one or several sessions have that name.
 func isSession(all []namedSession, name string) bool {
 	_, err := mend.Named(headsOf(all), name, workingFolder())
 	return !errors.Is(err, mend.ErrNoSession)
 }
 
-// spoken has the codes of words that people read in their place.
+// spoken maps words of the output to the codes that they stand for.
 var spoken = map[string]string{atRisk: "latent", "at-risk": "latent"}
 
-// findTopics returns the topics with that code. The case of letters does not matter. "5" and
-// "exit 5" are an exit code.
+// findTopics returns the topics with that code, in upper or lower case. "5" and "exit 5" name an exit code.
 func findTopics(topics []topicJSON, name string) []topicJSON {
 	name = strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(name), "exit "), "code ")
 	var found []topicJSON
@@ -202,7 +201,8 @@ func findTopics(topics []topicJSON, name string) []topicJSON {
 	return found
 }
 
-// likeTopics returns the topics that another agent has under that code with a word before it, such as thread-archived.
+// likeTopics returns the topics of other agents whose code has a prefix before that code, such as
+// thread-archived.
 func likeTopics(topics []topicJSON, name string) []topicJSON {
 	return slices.DeleteFunc(slices.Clone(topics), func(t topicJSON) bool { return !strings.HasSuffix(t.Code, "-"+strings.ToLower(name)) })
 }
@@ -245,7 +245,7 @@ func explainError(ctx context.Context, env *environment, e repair.APIError, topi
 	return nil
 }
 
-// printHolders says who has the databases open if the error is about a lock.
+// printHolders prints which processes have the databases open if the error is about a lock.
 func printHolders(ctx context.Context, env *environment, e repair.APIError) {
 	if text := strings.ToLower(e.Text); e.About != request.AboutStore || !strings.Contains(text, "lock") && !strings.Contains(text, "busy") {
 		return
@@ -266,13 +266,13 @@ func printHolders(ctx context.Context, env *environment, e repair.APIError) {
 	}
 }
 
-// isRecord reports whether a name is that of a message, or of a part with its message.
+// isRecord reports whether a name is that of a message, or of a part.
 func isRecord(name string) bool { return strings.HasPrefix(name, "msg_") }
 
 // explainFindings explains each finding of a session, or of a record.
 func explainFindings(ctx context.Context, env *environment, name string, topics []topicJSON) error {
 	names := []string{name}
-	if isRecord(name) { // of any session
+	if isRecord(name) { // in any session
 		names = nil
 	}
 	stores, left, err := openNamed(ctx, env, false, names)
@@ -378,7 +378,7 @@ func printTopic(t *term.Terminal, o topicJSON) {
 	t.Printf("\n")
 }
 
-// tierText returns who may make the repair of a class, "" for another topic.
+// tierText describes who may repair a class, "" for another topic.
 func tierText(o topicJSON) string {
 	if o.Kind != kindClass {
 		return ""
@@ -389,7 +389,7 @@ func tierText(o topicJSON) string {
 // wrapped wraps a paragraph for the terminal.
 func wrapped(t *term.Terminal, text string) string { return term.Wrap(text, t.TextWidth()) }
 
-// providerName returns the name of a provider's API for a person.
+// providerName returns the display name of a provider's API.
 func providerName(name string) string {
 	names := map[string]string{
 		"anthropic": "Anthropic Messages API", "openai": "OpenAI Responses API", "chat": "Chat Completions API",

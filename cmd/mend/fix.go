@@ -73,10 +73,11 @@ signature per error. --all removes all of them at once; so does a second such er
 	return cmd
 }
 
-// narrows reports whether flags say what is repaired in the session that is named. Else fix also brings that session back.
+// narrows reports whether flags select the repairs of the named session. Otherwise fix also restores that
+// session.
 func (f *repairFlags) narrows() bool { return f.latent || f.setAside || len(f.classes) > 0 }
 
-// namesSession reports whether a text is the name of a session, and not an error.
+// namesSession reports whether a text is the name of a session rather than an error.
 func namesSession(ctx context.Context, env *environment, text string) bool {
 	if text == "-" || strings.HasPrefix(text, "@") || slices.ContainsFunc(culprit.Readings(env.opt.Agents, []byte(text)), func(e repair.APIError) bool { return e.Recognised }) {
 		return false
@@ -85,8 +86,8 @@ func namesSession(ctx context.Context, env *environment, text string) bool {
 	return isSession(all, text)
 }
 
-// askForError reads the text of an error from the user: lines up to a blank one, or to the end
-// of the input. What is pasted may have a blank line before the error: then it goes on to the next one.
+// askForError reads the text of an error from the user: lines up to a blank one, or to the end of the input.
+// A pasted text may have a blank line before the error; then it reads on to the next one.
 func askForError(ctx context.Context, env *environment) ([]byte, error) {
 	t := env.Terminal
 	if !t.CanAsk {
@@ -113,7 +114,7 @@ func askForError(ctx context.Context, env *environment) ([]byte, error) {
 	return text, nil
 }
 
-// readText reads lines up to a blank one behind a text that is whole.
+// readText reads lines up to a blank line after a complete text.
 func readText(r *bufio.Reader, whole func(text []byte) bool) ([]byte, error) {
 	var text []byte
 	for {

@@ -14,8 +14,8 @@ import (
 	"mend/repair"
 )
 
-// printForecast prints the request that the agent will send for the session, and marks the
-// blocks that the provider will refuse. Its exit code is that of a scan of the session.
+// printForecast prints the next request of the session, and marks the blocks that the provider will refuse.
+// Its exit code is that of a scan of the session.
 func printForecast(ctx context.Context, env *environment, c *mend.Store, head change.Head) error {
 	f, err := c.Forecast(ctx, head)
 	if err != nil {
@@ -53,8 +53,8 @@ func printForecast(ctx context.Context, env *environment, c *mend.Store, head ch
 	return finishForecast(env.Terminal, f, found)
 }
 
-// finishForecast prints whether the provider will accept the request. It uses the findings of
-// a scan, which also finds faults that stop the agent before it sends a request.
+// finishForecast prints whether the provider will accept the request. It uses the findings of a scan, which
+// also finds damage that stops the agent before it sends a request.
 func finishForecast(t *term.Terminal, f mend.Forecast, found mend.Finding) error {
 	broken := found.Severity() == repair.Broken
 	switch {
@@ -79,13 +79,13 @@ func finishForecast(t *term.Terminal, f mend.Forecast, found mend.Finding) error
 	return nil
 }
 
-// violations are those of a request by their place in it, with what the findings say of them.
+// violations are the violations of a request by position, with the texts of the findings.
 type violations struct {
 	at  map[[2]int][]request.Violation
 	why map[rule]string
 }
 
-// A rule is broken at a record, or with the zero Ref at any.
+// A rule is broken at a record, or with the zero Ref at any record.
 type rule struct {
 	code string
 	ref  change.Ref
@@ -96,13 +96,13 @@ func newViolations(all []request.Violation, ds []repair.Diagnosis) violations {
 	for _, v := range all {
 		vs.at[[2]int{v.N, v.M}] = append(vs.at[[2]int{v.N, v.M}], v)
 	}
-	for _, d := range slices.Backward(ds) { // the first counts
+	for _, d := range slices.Backward(ds) { // the first one counts
 		vs.why[rule{d.Rule, d.Ref}], vs.why[rule{code: d.Rule}] = d.Why, d.Why
 	}
 	return vs
 }
 
-// print prints the violations at a place of the request, and what the findings say of them.
+// print prints the violations at a position of the request, with the texts of their findings.
 func (vs violations) print(t *term.Terminal, n, m int) {
 	for _, v := range vs.at[[2]int{n, m}] {
 		t.SayAt(4, fmt.Sprintf("%s %s %s", term.Bad("▲ "+v.Rule), term.Escape(v.Message), term.Faint(strings.Join(violationRecords(v), " "))))
@@ -112,7 +112,7 @@ func (vs violations) print(t *term.Terminal, n, m int) {
 	}
 }
 
-// reason returns what the finding of a violation says, else that of its rule at another record.
+// reason returns the text of a violation's finding, or else of its rule at another record.
 func (vs violations) reason(v request.Violation) string {
 	for _, ref := range v.Refs {
 		if why := vs.why[rule{v.Rule, ref}]; why != "" {
@@ -122,7 +122,7 @@ func (vs violations) reason(v request.Violation) string {
 	return vs.why[rule{code: v.Rule}]
 }
 
-// blockLine returns block m of a turn, with at most n characters of its text, on a line.
+// blockLine returns block m of a turn on one line, with at most n characters of its text.
 func blockLine(f mend.Forecast, m int, b *request.Block, n int) string {
 	return fmt.Sprintf("%s %-12s %s  %s", fmt.Sprintf(f.Place.Block, m), b.Type, term.OneLine(blockText(b), n), term.Faint(b.Ref()))
 }
@@ -149,7 +149,7 @@ func blockText(b *request.Block) string {
 	}
 }
 
-// requestJSON returns a request as a JSON answer has it, whatever the provider's own form is.
+// requestJSON returns a request in the JSON form that is common to all providers.
 func requestJSON(q request.Request) map[string]any {
 	turns := []map[string]any{}
 	for _, t := range q.Turns {

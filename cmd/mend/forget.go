@@ -63,16 +63,16 @@ nothing that was added since. --dry-run only shows it.`,
 	return cmd
 }
 
-// An erasure is what forget erases: what it has shown, and nothing else.
+// An erasure lists what forget erases: exactly what it has shown.
 type erasure struct {
-	entries []change.Entry // repairs, whose data goes
+	entries []change.Entry // repairs whose data is removed
 	states  []keep.State   // copies of sessions
-	damaged []string       // files with copies that were set aside
+	damaged []string       // files with copies that were set aside as damaged
 }
 
 func runForget(ctx context.Context, env *environment, name string, f writeFlags, copies bool) error {
 	damaged := damagedBefore(env, time.Now())
-	if len(damaged) > 0 && !f.dryRun { // what is readable of them is brought over
+	if len(damaged) > 0 && !f.dryRun { // first transfer their readable copies
 		if err := env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(*keep.Keep) error { return nil }); err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func runForget(ctx context.Context, env *environment, name string, f writeFlags,
 	case err == nil:
 		x, err = erasureOf(ctx, env, s, copies)
 		x.damaged = damaged
-	case errors.Is(err, journal.ErrNotFound) && len(damaged) > 0: // a copy of it may be there
+	case errors.Is(err, journal.ErrNotFound) && len(damaged) > 0: // they may contain a copy of it
 		x.damaged, s.ID, err = damaged, name, nil
 	}
 	if err != nil {
@@ -95,7 +95,7 @@ func runForget(ctx context.Context, env *environment, name string, f writeFlags,
 	}
 	x.entries = slices.DeleteFunc(x.entries, func(e change.Entry) bool { return e.Erased })
 	if len(x.entries)+len(x.states)+len(x.damaged) == 0 && !f.dryRun {
-		err := sweepAlone(ctx, env, nil) // a forget that was killed may have left something
+		err := sweepAlone(ctx, env, nil) // a killed forget may have left data
 		env.setAnswer("copies", 0)
 		return err
 	}
@@ -116,7 +116,7 @@ func runForget(ctx context.Context, env *environment, name string, f writeFlags,
 	return noteArchives(env)
 }
 
-// noteArchives names the repairs that took rows of many sessions, or a whole database, which are kept.
+// noteArchives names the repairs that removed rows of many sessions, or a whole database, which are kept.
 func noteArchives(env *environment) error {
 	es, err := env.opt.Journal.Log(journal.Query{State: change.Committed})
 	var ids []string
@@ -142,7 +142,7 @@ func (x *erasure) answer(env *environment) {
 	env.setAnswer("states", states)
 }
 
-// erasureOf returns what is known of a session: its repairs, unless only copies are wanted, and its copies.
+// erasureOf returns the data of a session: its repairs, unless only copies are wanted, and its copies.
 func erasureOf(ctx context.Context, env *environment, s namedSession, copies bool) (x erasure, err error) {
 	if !copies {
 		if x.entries, err = env.opt.Journal.Log(journal.Query{Session: s.ID, Agent: env.agentName}); err != nil {
@@ -157,8 +157,8 @@ func erasureOf(ctx context.Context, env *environment, s namedSession, copies boo
 	return x, err
 }
 
-// print shows what goes: repairs, files of the user, copies by store, and damaged files; and what cannot be done any more then. s
-// is the session that the user named.
+// print shows what is erased: repairs, files of the user, copies by store, and damaged files; and what
+// becomes impossible. s is the session that the user named.
 func (x *erasure) print(env *environment, s namedSession) {
 	if len(x.entries) > 0 {
 		_ = printEntries(env, x.entries, nil, "")
@@ -183,7 +183,7 @@ func (x *erasure) print(env *environment, s namedSession) {
 	env.Say("%s", x.harm(s))
 }
 
-// harm says what cannot be done any more once x is erased.
+// harm describes what becomes impossible once x is erased.
 func (x *erasure) harm(s namedSession) string {
 	var parts []string
 	if n := len(x.entries); n > 0 {
@@ -222,7 +222,7 @@ func sizeOf(d *change.Digest) int64 {
 	return d.Size
 }
 
-// erase erases what x has, and no copy that was made since. A kill leaves what the next forget removes, see [sweep].
+// erase erases exactly x, and no later copy. After a kill, the next forget does the rest, see [sweep].
 func (x *erasure) erase(ctx context.Context, env *environment) error {
 	var freed journal.Freed
 	if len(x.entries) > 0 {
@@ -246,7 +246,7 @@ func (x *erasure) erase(ctx context.Context, env *environment) error {
 
 func (x *erasure) eraseCopies(ctx context.Context, env *environment) error {
 	return env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
-		var shown []keep.State // as they are in the file now, which may have been made again
+		var shown []keep.State // the file may have been created again: read them from it
 		for _, s := range x.states {
 			now, err := k.States(keep.Query{Store: &s.Store, Session: s.Session})
 			if err != nil {

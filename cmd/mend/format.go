@@ -9,7 +9,7 @@ import (
 	"mend/repair"
 )
 
-// atRisk is how a latent fault is called where people read it.
+// atRisk is the word for the severity Latent in output.
 const atRisk = "at risk"
 
 // severityWord returns the severity in its colour.

@@ -52,7 +52,7 @@ func runGC(ctx context.Context, env *environment, older string, f writeFlags) er
 	return thinKept(ctx, env, f, before)
 }
 
-// dropOld asks before it removes the data of repairs that were begun before a time, as they are shown.
+// dropOld shows the repairs that began before a time, asks, and removes their data.
 func dropOld(ctx context.Context, env *environment, f writeFlags, before time.Time) error {
 	es, err := env.opt.Journal.Old(before)
 	if err != nil {
@@ -95,7 +95,7 @@ func dropOld(ctx context.Context, env *environment, f writeFlags, before time.Ti
 	return err
 }
 
-// sweepAlone removes what mend keeps and no repair needs, where nothing else is to be deleted.
+// sweepAlone removes mend's unneeded files if nothing else is to be deleted.
 func sweepAlone(ctx context.Context, env *environment, yours []string) error {
 	left, err := sweep(ctx, env, false)
 	answerFreed(env, journal.Freed{Bytes: left}, yours)
@@ -107,8 +107,8 @@ func sweepAlone(ctx context.Context, env *environment, yours []string) error {
 	return err
 }
 
-// answerFreed sets the JSON answer about what was removed from the journal. yours has the ids of repairs that are kept because
-// they hold files of the user's own.
+// answerFreed sets the JSON answer about the data removed from the journal. yours has the ids of repairs that
+// are kept because they contain the user's own files.
 func answerFreed(env *environment, f journal.Freed, yours []string) {
 	for name, v := range map[string]any{"entries": f.Entries, "images": f.Images, "bytes": f.Bytes, "held": nonNil(f.SharedWith), "files": nonNil(yours)} {
 		env.setAnswer(name, v)
@@ -146,8 +146,8 @@ func idsWithFiles(es []change.Entry) []string {
 	return ids
 }
 
-// sweep removes what mend has beside the stores and no repair needs, and finishes what a forget that was killed has left. It returns how
-// many bytes were beside the stores. With dry it removes nothing.
+// sweep removes mend's files beside the stores that no repair needs, and completes a killed forget. It
+// returns the size in bytes of the files beside the stores. With dry it removes nothing.
 func sweep(ctx context.Context, env *environment, dry bool) (freed int64, err error) {
 	es, err := env.opt.Journal.Log(journal.Query{})
 	if err == nil && len(es) > 0 && !dry {
@@ -175,7 +175,7 @@ func sweep(ctx context.Context, env *environment, dry bool) (freed int64, err er
 		if errOne == nil {
 			n, errOne = c.Sweep(ctx, dry)
 		}
-		if freed += n; errOne != nil && !errors.Is(errOne, mend.ErrNoStore) { // else what was beside it is gone, too
+		if freed += n; errOne != nil && !errors.Is(errOne, mend.ErrNoStore) { // otherwise the store is missing, and the files beside it too
 			err = env.skipStore(ctx, err, errOne)
 		}
 	}

@@ -59,7 +59,7 @@ const learnMore = `
   mend help exit-codes  what each exit code means
   mend explain CODE     what a code in the output means, such as R11`
 
-// commandList returns the commands of a group, one a line.
+// commandList returns the commands of a group, one per line.
 func commandList(parent *cobra.Command, group string, width int) string {
 	var rows []term.Row
 	column := 0
@@ -75,7 +75,7 @@ func commandList(parent *cobra.Command, group string, width int) string {
 	return term.WrapRows(rows, column, width)
 }
 
-// flagList returns the visible flags, one a line.
+// flagList returns the visible flags, one per line.
 func flagList(flags *pflag.FlagSet, width int) string {
 	var rows []term.Row
 	values := map[string]string{"string": "TEXT", "strings": "LIST", "stringArray": "TEXT", "int": "N"}
@@ -127,10 +127,10 @@ func helpVerb(env *environment) *cobra.Command {
 	}
 }
 
-// flagsTopic is the name of the page with the flags of every command.
+// flagsTopic is the name of the page with the global flags.
 const flagsTopic = "flags"
 
-// topics are the pages of the help that are about no command.
+// topics are the help pages that are not about a command.
 func topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: flagsTopic, Short: "The flags that every command accepts", Long: "Every command accepts these flags."},

@@ -98,8 +98,8 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 	return cmd
 }
 
-// listLog prints the entries that q selects; none is what it says if there are none. Of a damaged
-// journal it prints those that are intact, and returns the error.
+// listLog prints the entries that q selects; none is printed if there are no entries. Of a damaged journal it
+// prints the intact entries, and returns the error.
 func listLog(env *environment, q journal.Query, none string, verbose bool) error {
 	release := env.opt.Journal.Hold()
 	defer release()
@@ -123,7 +123,7 @@ var logStates = []string{
 	string(change.Pending), string(change.Committed), "undone", "forgotten", string(change.Aborted), string(change.Conflicted), string(change.Resolved),
 }
 
-// logQuery returns which entries log lists, and what is printed if there are none.
+// logQuery returns the query of log, and the text if it selects nothing.
 func logQuery(ctx context.Context, env *environment, f logFlags) (q journal.Query, none string, err error) {
 	q = journal.Query{Limit: f.limit, Rules: f.rules, Actor: f.actor, Agent: env.agentName, Channel: change.Channel(f.channel)}
 	none = "No repairs yet."
@@ -157,7 +157,7 @@ func logQuery(ctx context.Context, env *environment, f logFlags) (q journal.Quer
 	return q, none, nil
 }
 
-// setState sets the state that a query is for.
+// setState sets the state that a query selects.
 func setState(q *journal.Query, state string) error {
 	switch {
 	case state == "":
@@ -198,8 +198,8 @@ func printEntries(env *environment, es []change.Entry, related map[string]mend.R
 	return nil
 }
 
-// entryRow returns the id, the age, the state, what was done, and the session of an entry.
-// earlier is the repair that changed the same records before, "" for none.
+// entryRow returns the id, the age, the state, the change, and the session of an entry. earlier is the repair
+// that changed the same records before, "" for none.
 func entryRow(t *term.Terminal, e change.Entry, earlier string) []string {
 	what := causeText(e)
 	if e.Damage != "" {
@@ -211,18 +211,17 @@ func entryRow(t *term.Terminal, e change.Entry, earlier string) []string {
 		what += ", again after " + earlier
 	}
 	id := ""
-	if t.Width == 0 && strings.TrimSpace(e.Cause.Title) != "" && e.Session != change.NoSession { // else it is in place of the title
+	if t.Width == 0 && strings.TrimSpace(e.Cause.Title) != "" && e.Session != change.NoSession { // otherwise the operation's text is in place of the title
 		id = term.Escape(e.Session)
 	}
 	when := term.Faint(t.AgeCell(term.Age(time.Since(e.Time))))
-	if e.Time.IsZero() { // nothing of it can be read
+	if e.Time.IsZero() { // nothing of the entry can be read
 		when = "?"
 	}
 	return []string{term.Bold(e.ID), when, stateWord(e), what, id, entryTitle(e)}
 }
 
-// entryTitle returns how the session of an entry is shown: by its title, or by its id in entries
-// of older versions.
+// entryTitle returns the name of an entry's session: its title, or in entries of older versions its id.
 func entryTitle(e change.Entry) string {
 	if strings.TrimSpace(e.Cause.Title) == "" {
 		return term.Escape(e.Session)
@@ -298,8 +297,8 @@ func causeText(e change.Entry) string {
 	}
 }
 
-// fixedClasses returns the class that an entry fixed, with the number of other findings; or else
-// what is known of entries of older versions.
+// fixedClasses returns the class that an entry fixed, with the number of other findings; for entries of older
+// versions unknown.
 func fixedClasses(e change.Entry, unknown string) string {
 	if len(e.Cause.Findings) == 0 {
 		return unknown
@@ -336,7 +335,7 @@ func showVerb(env *environment) *cobra.Command {
 	}
 }
 
-// showEntries shows all about one entry, or lists those of an operation.
+// showEntries shows a single entry in detail, or lists the entries of an operation.
 func showEntries(ctx context.Context, env *environment, es []change.Entry) error {
 	release := env.opt.Journal.Hold()
 	defer release()
@@ -364,8 +363,7 @@ func showEntries(ctx context.Context, env *environment, es []change.Entry) error
 	return nil
 }
 
-// printEntryHead prints what an entry is: its session, why it was made, what it changed, and what
-// was lost.
+// printEntryHead prints the facts about an entry: its session, reason, changes, and losses.
 func printEntryHead(t *term.Terminal, e change.Entry) {
 	defer t.Buffer()()
 	by := "mend " + e.Version
@@ -400,7 +398,7 @@ func printEntryHead(t *term.Terminal, e change.Entry) {
 	}
 }
 
-// actorTexts returns who made a change, and through what.
+// actorTexts describes who made a change, and through which channel.
 func actorTexts(by *change.Actor) []string {
 	if by == nil {
 		return []string{"unknown: an earlier version of mend made the entry"}
@@ -449,7 +447,7 @@ func sessionOfEntry(e change.Entry) string {
 	return quotedTitle(e.Cause.Title, e.Session) + "  " + term.Faint(term.Escape(e.Session))
 }
 
-// entryFaults returns what was wrong, each sentence once.
+// entryFaults returns the findings of an entry, each sentence once.
 func entryFaults(e change.Entry) (texts []string) {
 	for _, f := range e.Cause.Findings {
 		texts = append(texts, times(f.Count)+term.Sentence(f.Why))
@@ -457,7 +455,7 @@ func entryFaults(e change.Entry) (texts []string) {
 	if len(e.Cause.Findings) > 0 {
 		return texts
 	}
-	var old []string // of older versions: what was wrong and how it was fixed
+	var old []string // of older versions: finding and fix in one text
 	numbers := map[string]int{}
 	for _, d := range e.Cause.Diagnoses {
 		if numbers[d]++; numbers[d] == 1 {
@@ -473,7 +471,7 @@ func entryFaults(e change.Entry) (texts []string) {
 	return texts
 }
 
-// times returns how often something is there, "" for once.
+// times returns how often a text occurs, "" for once.
 func times(n int) string {
 	if n <= 1 {
 		return ""
@@ -481,7 +479,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d × ", n)
 }
 
-// entryError returns the API error that a repair was made for.
+// entryError returns the API error that caused a repair.
 func entryError(e change.Entry) []string {
 	if e.Cause.Kind != change.CauseError || e.Cause.Text == "" {
 		return nil
@@ -505,12 +503,13 @@ func entryError(e change.Entry) []string {
 	return texts
 }
 
-// entryChanges returns what was done, each sentence once, and how many records that changed.
+// entryChanges returns the fixes of an entry, each sentence once, and the number of changed records.
 func entryChanges(e change.Entry) []string {
 	return append(eachOnce(e.Cause.Findings, func(f change.Finding) string { return f.Fix }), term.Count(len(e.Ops), "change"))
 }
 
-// eachOnce returns the sentences of the findings, each once. It counts none: one change may fix several findings.
+// eachOnce returns the sentences of the findings, each once and without a count: one change may fix several
+// findings.
 func eachOnce(fs []change.Finding, text func(change.Finding) string) (texts []string) {
 	for _, f := range fs {
 		if t := term.Sentence(text(f)); t != "" && !slices.Contains(texts, t) {
@@ -520,7 +519,7 @@ func eachOnce(fs []change.Finding, text func(change.Finding) string) (texts []st
 	return texts
 }
 
-// entryLosses returns what was lost. Of undos, and of entries of older versions, nothing is known.
+// entryLosses returns the losses of an entry; none are recorded for undos, and for entries of older versions.
 func entryLosses(e change.Entry) []string {
 	texts := eachOnce(e.Cause.Findings, func(f change.Finding) string { return f.Loses })
 	if what := e.Cause.Bound.Loses(); what != "" {

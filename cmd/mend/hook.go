@@ -53,7 +53,8 @@ one if there is something to say (docs/claude-code.md, docs/codex.md).`,
 	return cmd
 }
 
-// eventInstaller returns how the agent reports one event at a time, nil if mend serves it until it ends.
+// eventInstaller returns the installer of an agent that reports one event at a time, nil if mend serves the
+// agent until it ends.
 func eventInstaller(env *environment) agent.Installer {
 	if in := env.opt.Agents[0].Installer(); in != nil && in.About().Deadline > 0 {
 		return in
@@ -64,12 +65,12 @@ func eventInstaller(env *environment) agent.Installer {
 // byeTimeout is how long the plugin may take to read bye.
 const byeTimeout = 2 * time.Second
 
-// hook serves one plugin. On a setup error it sends bye with the reason, so that the
-// plugin does not restart it.
+// runHook serves one plugin. On a setup error it sends bye with the reason, so that the plugin does not
+// restart it.
 func runHook(ctx context.Context, env *environment, set []string) error {
 	env.JSON = false // standard output carries the protocol
-	// A write to an agent that has ended must not kill mend, because lines of the agent
-	// may be unread and a recovery may be running.
+	// A write to an agent that has ended must not kill mend, because the agent's lines may be unread and a
+	// recovery may be running.
 	signal.Ignore(syscall.SIGPIPE)
 	pipe, lines := live.NewPipe(env.Out), live.NewLineReader(env.In)
 	hello, err := pipe.Handshake(ctx, lines, env.opt.Journal.Version)
@@ -86,18 +87,18 @@ func runHook(ctx context.Context, env *environment, set []string) error {
 		defer cancel()
 		return errors.Join(err, pipe.Bye(ctx, err.Error()))
 	}
-	if lock, err := lockLive(env, hookLock, true); err == nil { // else status does not know of it
+	if lock, err := lockLive(env, hookLock, true); err == nil { // otherwise status does not show this hook
 		defer func() { _ = lock.Close() }()
 	}
 	return h.serve(ctx, pipe, lines, hello, first)
 }
 
-// awaitStore returns a recoverer as soon as there is a store, and the event at which it is
-// there: OpenCode 1.1.53 makes its store with the first session.
+// awaitStore returns a recoverer as soon as a store exists, with the event at that time: OpenCode 1.1.53
+// creates its store with the first session.
 func awaitStore(ctx context.Context, env *environment, pipe *live.Pipe, lines *live.LineReader, set []string) (
 	h *recoverer, first []live.Event, err error,
 ) {
-	if err := pipe.Ready(ctx, live.Offer{}); err != nil { // so that it does not wait for answers
+	if err := pipe.Ready(ctx, live.Offer{}); err != nil { // so that the plugin does not wait for answers
 		return nil, nil, err
 	}
 	done := make(chan error, 1)
@@ -116,7 +117,7 @@ func awaitStore(ctx context.Context, env *environment, pipe *live.Pipe, lines *l
 	select {
 	case err := <-done:
 		return h, first, err
-	case <-ctx.Done(): // the read from the plugin ends with the program
+	case <-ctx.Done(): // the pending read ends with the program
 		return nil, nil, ctx.Err()
 	}
 }
@@ -156,13 +157,13 @@ func openRecoverer(ctx context.Context, env *environment, pipe *live.Pipe, set [
 }
 
 const (
-	maxCatchUp = time.Minute // for what is done when the agent has ended
+	maxCatchUp = time.Minute // for the work after the agent has ended
 	storePoll  = time.Second // between looks at the stamp of the store
 	storeQuiet = time.Second
 )
 
-// serve passes the first events and those of the plugin to the hook until they end, and
-// returns when all recoveries are done.
+// serve passes the first events and the plugin's events to the hook until they end, and returns when all
+// recoveries are done.
 func (h *recoverer) serve(
 	ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, first []live.Event,
 ) error {
@@ -191,7 +192,7 @@ func (h *recoverer) serve(
 	var err error
 	select {
 	case err = <-ended:
-	case <-ctx.Done(): // the read from the plugin ends with the program
+	case <-ctx.Done(): // the pending read ends with the program
 		err = ctx.Err()
 	}
 	w.Close()
@@ -203,8 +204,9 @@ func (h *recoverer) serve(
 	return err
 }
 
-// following returns how the hook follows the store: a prompt can fail before the agent asks, without an event, and an
-// agent that has ended can leave an error. Other hooks follow the sessions of other directories.
+// following returns how the hook follows the store: a prompt can fail before the agent asks, without an
+// event, and an agent that has ended can leave an error. Other hooks follow the sessions of other
+// directories.
 func (h *recoverer) following(ctx context.Context, directory string) watch.Options {
 	o := watch.Options{Since: lookBack(h.config), Quiet: storeQuiet, Poll: storePoll}
 	if state, err := h.client.Reader().State(ctx); err == nil && state.Sum == ([32]byte{}) {
@@ -222,7 +224,8 @@ func (h *recoverer) following(ctx context.Context, directory string) watch.Optio
 	return o
 }
 
-// lookOnce looks at the sessions that had events: an agent that ends right after an error may not send its last ones.
+// lookOnce judges the sessions that had events: an agent that ends right after an error may not send its last
+// events.
 func (h *recoverer) lookOnce(ctx context.Context, w *live.Watch) {
 	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
 	defer cancel()
@@ -248,8 +251,8 @@ func (h *recoverer) catchUp(ctx context.Context, since time.Time) {
 // maxHookLog is the size in bytes at which the log is rotated. One old log is kept.
 const maxHookLog = 1 << 20
 
-// openHookLog opens the log of hook in dir, which it creates if necessary. Several hooks
-// may write to the log.
+// openHookLog opens the log of hooks in dir, which it creates if necessary. Several hooks may write to the
+// log.
 func openHookLog(dir string) (*slog.Logger, error) {
 	path := filepath.Join(dir, "hook.log")
 	if err := ownfile.MakeDir(dir); err != nil {

@@ -12,10 +12,10 @@ import (
 	"mend/repair"
 )
 
-// The JSON answers. docs/output.schema.json describes them.
+// The types of the JSON answers. docs/output.schema.json is generated from them.
 
-// schemaVersion is raised if a member of an answer is removed or changes its meaning. Members
-// may be added at any time.
+// schemaVersion is increased if a member of an answer is removed or changes its meaning. Members may be added
+// at any time.
 const schemaVersion = 1
 
 // commandName returns the name of a command in JSON answers, such as "plugin install".
@@ -23,7 +23,7 @@ func commandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), "mend ")
 }
 
-// A scannedJSON is a store that was scanned.
+// A scannedJSON is a scanned store.
 type scannedJSON struct {
 	Agent        string `json:"agent"`
 	Store        string `json:"store"`
@@ -35,7 +35,7 @@ type scannedJSON struct {
 	Elsewhere []elsewhereJSON `json:"elsewhere,omitempty"`
 }
 
-// An elsewhereJSON is another store of the agent with sessions that the one that is scanned lacks.
+// An elsewhereJSON is another store of the agent with sessions that the scanned one lacks.
 type elsewhereJSON struct {
 	Store    string `json:"store"`
 	Sessions int    `json:"sessions"`
@@ -50,11 +50,11 @@ type sessionJSON struct {
 	Updated   int64           `json:"updated"` // milliseconds since 1970
 	Severity  string          `json:"severity"`
 	Busy      bool            `json:"busy"`
-	Provider  string          `json:"provider,omitempty"` // the API for which it was diagnosed
-	Thinking  bool            `json:"thinking"`           // the setting for which it was diagnosed
+	Provider  string          `json:"provider,omitempty"` // the API of the diagnosis
+	Thinking  bool            `json:"thinking"`           // the setting of the diagnosis
 	Error     string          `json:"error,omitempty"`
 	Shown     string          `json:"shown,omitempty"`   // how the agent shows it, if not as usual
-	Command   string          `json:"command,omitempty"` // that has it shown as usual
+	Command   string          `json:"command,omitempty"` // shows it as usual again
 	Diagnoses []diagnosisJSON `json:"diagnoses"`
 }
 
@@ -64,7 +64,7 @@ type diagnosisJSON struct {
 	Severity string `json:"severity"`
 	Record   string `json:"record"`
 	Why      string `json:"why"`
-	Says     string `json:"says,omitempty"` // the provider's error, or what was found
+	Says     string `json:"says,omitempty"` // the provider's error, or the finding
 	Fix      string `json:"cure"`
 	Loses    string `json:"loses"`
 	WhyNot   string `json:"whyNot,omitempty"`   // if there is no fix
@@ -79,7 +79,7 @@ type repairJSON struct {
 	Class     string          `json:"class,omitempty"` // of the first finding
 	Rule      string          `json:"rule,omitempty"`
 	State     string          `json:"state"`
-	Damage    string          `json:"damage,omitempty"` // what of it cannot be read
+	Damage    string          `json:"damage,omitempty"` // the part that cannot be read
 	Folder    string          `json:"directory,omitempty"`
 	Time      string          `json:"time,omitempty"`
 	Version   string          `json:"version,omitempty"`
@@ -96,7 +96,7 @@ type repairJSON struct {
 	Forgotten bool            `json:"forgotten,omitempty"`
 	InForce   *bool           `json:"inForce,omitempty"`
 	Follows   []string        `json:"follows,omitzero"` // the entries that changed the same records before, the nearest first
-	Again     []string        `json:"again,omitzero"`   // and after
+	Again     []string        `json:"again,omitzero"`   // and afterwards
 	Now       *effectJSON     `json:"now,omitempty"`
 	Last      string          `json:"lastRepair,omitempty"` // if there is nothing to do
 	Remaining []diagnosisJSON `json:"remaining,omitempty"`
@@ -107,7 +107,7 @@ type repairJSON struct {
 type proofJSON struct {
 	Version  string   `json:"version"` // of the agent
 	Thinking bool     `json:"thinking"`
-	Rules    []string `json:"rules"` // that are broken
+	Rules    []string `json:"rules"` // broken rules
 }
 
 type causeJSON struct {
@@ -150,8 +150,8 @@ type conflictJSON struct {
 	Record string   `json:"record"`
 	Why    string   `json:"why"`
 	Later  []string `json:"later,omitempty"`
-	Did    []string `json:"did,omitempty"`   // diff from the state before the repair to what it wrote
-	Since  []string `json:"since,omitempty"` // diff from there to the current state
+	Did    []string `json:"did,omitempty"`   // diff of the repair
+	Since  []string `json:"since,omitempty"` // diff from the repair to the current state
 }
 
 func findingJSON(f mend.Finding) sessionJSON {
@@ -191,7 +191,7 @@ func entryJSON(e change.Entry, ops []change.Op) repairJSON {
 		Version: e.Version, Actor: e.Actor, Digest: e.Digest, Operation: mend.OperationOf(e), Store: e.Store.Root, UndoneBy: e.UndoneBy, Resolved: e.Resolved, Forgotten: e.Forgotten,
 		Kept: e.Kept, Ops: opsJSON(e.Ops, ops), InForce: new(e.State == change.Committed && e.UndoneBy == ""),
 	}
-	if !e.Time.IsZero() { // else nothing of it can be read
+	if !e.Time.IsZero() { // otherwise nothing of the entry can be read
 		r.Time = e.Time.UTC().Format(time.RFC3339)
 		r.setCause(e.Cause)
 	}
@@ -201,7 +201,7 @@ func entryJSON(e change.Entry, ops []change.Op) repairJSON {
 	return r
 }
 
-// opsJSON converts ops. Those with images, if given, add diffs.
+// opsJSON converts ops. Ops with images, if given, add diffs.
 func opsJSON(infos []change.OpInfo, ops []change.Op) []opJSON {
 	all := make([]opJSON, len(infos))
 	for i, o := range infos {
@@ -253,8 +253,8 @@ func planJSON(p change.Plan) repairJSON {
 	return r
 }
 
-// repairAnswer returns the answer of repair: for each proposal its entry, or its plan if it
-// was not applied.
+// repairAnswer returns the answer of a repair: for each proposal its entry, or its plan if it was not
+// applied.
 func repairAnswer(ps []proposal, done []change.Entry) map[string]any {
 	repairs := []repairJSON{}
 	entries := map[string][]change.Entry{} // by session, in the order of its proposals

@@ -67,21 +67,21 @@ watch". --off ends that. What is kept stays. Both set the setting keep.`,
 	return cmd
 }
 
-// keepPolicy returns how the settings thin copies.
+// keepPolicy returns the settings' policy for thinning copies.
 func keepPolicy(c config.Config) keep.Policy {
 	return keep.Policy{Hourly: 24, Daily: 14, Weekly: 12, MaxBytes: int64(c.KeepMaxMB) << 20}
 }
 
-// A keptJSON says what became of the copies of the sessions of a store.
+// A keptJSON is the result of copying the sessions of a store.
 type keptJSON struct {
 	Agent    string `json:"agent"`
 	Store    string `json:"store"`
 	Sessions int    `json:"sessions"`
-	New      int    `json:"new"`  // sessions of which a copy was made, or with --dry-run would be read
-	Same     int    `json:"same"` // sessions that have not changed since
+	New      int    `json:"new"`  // sessions that were copied, or with --dry-run would be read
+	Same     int    `json:"same"` // unchanged sessions
 	Failed   int    `json:"failed"`
-	Partly   int    `json:"partly"` // sessions of which not all could be read, and is copied
-	Bytes    int64  `json:"bytes"`  // that the copies take more
+	Partly   int    `json:"partly"` // sessions that could be copied only in part
+	Bytes    int64  `json:"bytes"`  // growth of the copies
 }
 
 // A keptStateJSON is a copy that was made.
@@ -153,7 +153,8 @@ func runKeep(ctx context.Context, env *environment, names []string, to string, f
 	return fail.Worst(left, r.failed)
 }
 
-// secondPlace returns the folder for copies in a folder that the user names. That must exist: a disk that is not there gets none.
+// secondPlace returns mend's folder in a folder that the user names, which must exist: an unmounted disk gets
+// no copies.
 func (env *environment) secondPlace(to string) (string, error) {
 	dir, err := filepath.Abs(filepath.Join(to, "mend"))
 	if err != nil {
@@ -224,7 +225,7 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client storeSessions)
 	return nil
 }
 
-// count counts what became of the copy of a session, and returns what of it was not kept; "" for nothing.
+// count counts the result of a session, and describes what was not copied; "" for nothing.
 func (r *keepRun) count(s *keptJSON, is mend.Kept) (failure string) {
 	id := term.Escape(is.Session.ID)
 	if is.Err != nil && id == "" {
@@ -251,7 +252,7 @@ func (r *keepRun) count(s *keptJSON, is mend.Kept) (failure string) {
 	return failure
 }
 
-// whyNone says why a session has no copy.
+// whyNone describes why a session has no copy.
 func whyNone(err error) string {
 	if errors.Is(err, keep.ErrNothing) {
 		return keep.ErrNothing.Error()
@@ -259,7 +260,7 @@ func whyNone(err error) string {
 	return "it is in the copy of the session that it belongs to"
 }
 
-// thinned says what became of old copies.
+// thinned prints the result of thinning.
 func (r *keepRun) thinned(freed keep.Freed, c config.Config) {
 	if freed.States > 0 {
 		r.Say("%s older copies were removed (%s).", term.Thousands(freed.States), term.Size(freed.Bytes))
@@ -269,7 +270,7 @@ func (r *keepRun) thinned(freed keep.Freed, c config.Config) {
 	}
 }
 
-// noteFirstKeep says once what is kept.
+// noteFirstKeep prints once what is copied.
 func noteFirstKeep(env *environment, dir string) {
 	if _, err := os.Lstat(keep.Path(dir)); err == nil {
 		return
@@ -277,13 +278,13 @@ func noteFirstKeep(env *environment, dir string) {
 	env.Say("%s", keepNotice(dir))
 }
 
-// keepOffer says what mend can keep.
+// keepOffer describes what mend can copy.
 func keepOffer(dir string) string {
 	return "mend can keep copies of your sessions, with the texts of your conversations, in " + term.Escape(term.ShortenHome(keep.Path(dir))) +
 		", so that a session can be restored that its agent has deleted."
 }
 
-// keepNotice says what is kept, where, and how to turn it off.
+// keepNotice describes what is copied, where, and how to turn it off.
 func keepNotice(dir string) string {
 	return "mend keeps copies of your sessions, with the texts of your conversations, in " + term.Escape(term.ShortenHome(keep.Path(dir))) +
 		", which only you can read. \"mend restore\" brings sessions back, \"mend forget SESSION\" erases the copies of one, \"mend keep --off\" turns automatic copies off."
@@ -330,8 +331,8 @@ func setKeep(on bool) error {
 	return nil
 }
 
-// askKeep asks, when mend is installed in an agent, whether copies are made at the end of turns. Nobody who
-// cannot be asked has agreed.
+// askKeep asks, during an installation, whether copies are made at the end of turns. If no question can be
+// asked, the answer is no.
 func askKeep(ctx context.Context, env *environment, f writeFlags) (bool, error) {
 	if f.yes || f.dryRun || env.JSON || !env.CanAsk {
 		return false, nil
@@ -345,7 +346,7 @@ func askKeep(ctx context.Context, env *environment, f writeFlags) (bool, error) 
 	return key == "y", err
 }
 
-// agreeToKeep turns automatic copies on, and says once what that means.
+// agreeToKeep turns automatic copies on, and prints once what that means.
 func agreeToKeep(env *environment) error {
 	dir, err := env.opt.Journal.Folder()
 	if err != nil || loadsKeep() {
@@ -364,8 +365,7 @@ func loadsKeep() bool {
 	return err == nil && c.Keep
 }
 
-// addKeepers lets the hooks that are installed make automatic copies, and names the agents for which nothing is installed that
-// can.
+// addKeepers enables automatic copies in the installed hooks, and names the agents without an installation.
 func addKeepers(ctx context.Context, env *environment) error {
 	var lacking, commands []string
 	for _, ag := range env.opt.Agents {
@@ -407,23 +407,24 @@ type automaticKeep struct {
 	log     *slog.Logger
 }
 
-// keepLockWait is how long a turn waits for another process that writes the copies. The next turn copies again.
+// keepLockWait is how long a turn waits for another process that writes the copies. Afterwards the next turn
+// copies.
 const keepLockWait = 500 * time.Millisecond
 
-// A turnKeeper copies sessions of a running agent when their turns end, each at most once at a time.
+// A turnKeeper copies sessions of a running agent when their turns end, each session at most once at a time.
 type turnKeeper struct {
 	automaticKeep
 	client *mend.Store
 
 	mu    sync.Mutex
-	again map[string]bool // sessions that are being copied: whether another turn has ended meanwhile
+	again map[string]bool // sessions being copied: whether another turn has ended meanwhile
 }
 
 func newTurnKeeper(a automaticKeep, client *mend.Store) *turnKeeper {
 	return &turnKeeper{automaticKeep: a, client: client, again: map[string]bool{}}
 }
 
-// accept copies the session of an event that says that a turn has ended. It does not wait.
+// accept copies the session of an event that ends a turn. It does not wait.
 func (t *turnKeeper) accept(ctx context.Context, work *sync.WaitGroup, e live.Event) {
 	if e.Type != live.EventIdle && e.Type != live.EventStatus {
 		return
@@ -464,8 +465,8 @@ func (t *turnKeeper) copy(ctx context.Context, session string) {
 	t.keep(ctx, t.client, []change.Head{head}, "turn", true)
 }
 
-// catchUp copies the sessions that have changed since a time and of which no turn was reported to have ended: "opencode
-// run" ends with the turn.
+// catchUp copies the sessions that have changed since a time without a reported end of a turn: "opencode run"
+// ends with the turn.
 func (t *turnKeeper) catchUp(ctx context.Context, since time.Time) {
 	if !t.on() {
 		return
@@ -482,7 +483,7 @@ func (t *turnKeeper) catchUp(ctx context.Context, since time.Time) {
 // on reports whether copies are made.
 func (a automaticKeep) on() bool { return a.config.Keep }
 
-// keep copies sessions. It reports an error in the log alone.
+// keep copies sessions. It reports errors only in the log.
 func (a automaticKeep) keep(ctx context.Context, client *mend.Store, heads []change.Head, why string, thin bool) {
 	if !a.on() || len(heads) == 0 {
 		return
@@ -508,11 +509,11 @@ func damagedBefore(env *environment, before time.Time) []string {
 	if err != nil {
 		return nil
 	}
-	all, _ := keep.Damaged(dir, before) // a folder that cannot be read is an error elsewhere
+	all, _ := keep.Damaged(dir, before) // an unreadable folder is reported elsewhere
 	return all
 }
 
-// damagedToo names the damaged files that go, too, for a question; "" for none.
+// damagedToo names the damaged files to be removed, for a question; "" for none.
 func damagedToo(env *environment, before time.Time) string {
 	n := len(damagedBefore(env, before))
 	if n == 0 {
@@ -521,8 +522,8 @@ func damagedToo(env *environment, before time.Time) string {
 	return ", and " + term.CountWords(n, "damaged keep.db that was set aside goes", "damaged keep.db that were set aside go") + ", too"
 }
 
-// removeDamaged removes damaged files with copies that were set aside. What can be read of them was
-// brought over when the copies were opened.
+// removeDamaged removes damaged files with copies that were set aside. Their readable copies were transferred
+// when the copies were opened.
 func removeDamaged(env *environment, paths []string) error {
 	size, err := keep.RemoveDamaged(paths)
 	if err != nil {
@@ -575,38 +576,38 @@ func thinKept(ctx context.Context, env *environment, f writeFlags, before time.T
 	})
 }
 
-// coverage says how many sessions of a store have a complete copy.
+// A coverageJSON counts the sessions of a store with a complete copy.
 type coverageJSON struct {
 	Agent    string `json:"agent"`
 	Sessions int    `json:"sessions"`
 	Covered  int    `json:"covered"`
 	Last     string `json:"last"` // when the newest copy was made; "" for none
-	Gone     int    `json:"gone"` // sessions that have a complete copy, and that the agent has no more
+	Gone     int    `json:"gone"` // sessions with a complete copy that the agent no longer has
 
 	last time.Time
 }
 
-// A keepStatusJSON is what status says of the copies.
+// A keepStatusJSON is the part of status about copies.
 type keepStatusJSON struct {
 	Automatic bool            `json:"automatic"`
 	Bytes     int64           `json:"bytes"`
 	Agents    []coverageJSON  `json:"agents"`
-	Lacking   int             `json:"lacking"` // sessions that lack what was kept, as far as a short look shows
-	Gone      []goneStoreJSON `json:"gone"`    // stores that are not there now, and of which sessions were kept
+	Lacking   int             `json:"lacking"` // sessions that lack content of a copy, as far as a short look shows
+	Gone      []goneStoreJSON `json:"gone"`    // missing stores whose sessions were copied
 	Damaged   []string        `json:"damaged"` // files that were set aside
 }
 
-// A goneStoreJSON is a store that is not there now.
+// A goneStoreJSON is a missing store.
 type goneStoreJSON struct {
 	Agent    string `json:"agent"`
 	Store    string `json:"store"`
-	Sessions int    `json:"sessions"` // that were kept
+	Sessions int    `json:"sessions"` // with a copy
 }
 
-// keepLook is how long the status looks for sessions that lack what was kept.
+// keepLook is how long status searches for sessions that lack content of a copy.
 const keepLook = time.Second
 
-// keepStatus returns how many sessions of each agent are covered, nil if that cannot be found out.
+// keepStatus returns the coverage of each agent, nil if it is unknown.
 func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *keepStatusJSON {
 	s := keepStatusJSON{Automatic: loadsKeep(), Agents: []coverageJSON{}, Gone: []goneStoreJSON{}, Damaged: nonNil(damagedBefore(env, time.Now().Add(time.Minute)))}
 	look, stop := context.WithTimeout(ctx, keepLook)
@@ -618,7 +619,7 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 			of := coverageJSON{Agent: id.Agent}
 			heads, err := client.Cached().Sessions(ctx)
 			if err != nil {
-				continue // status has said so
+				continue // status has reported it
 			}
 			complete := map[string]bool{}
 			err = k.Each(keep.Query{Store: &id}, func(st *keep.State) {
@@ -646,7 +647,7 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 			}
 			s.Agents = append(s.Agents, of)
 			if len(complete) > 0 {
-				found, _ := client.Restorables(look, k) // what cannot be read was said
+				found, _ := client.Restorables(look, k) // unreadable sessions were reported
 				for _, r := range found {
 					if r.State == mend.Shortened || r.State == mend.Replaced {
 						s.Lacking++
@@ -672,7 +673,7 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 	return &s
 }
 
-// gone returns how many sessions that were kept are gone.
+// gone returns how many sessions with a copy are missing.
 func (s *keepStatusJSON) gone() (n int) {
 	if s != nil {
 		for _, of := range s.Agents {
@@ -682,7 +683,7 @@ func (s *keepStatusJSON) gone() (n int) {
 	return n
 }
 
-// text says what status shows of the copies; "" for nothing.
+// text returns the text of status about copies; "" for nothing.
 func (s *keepStatusJSON) text() string {
 	if s == nil {
 		return ""

@@ -18,26 +18,27 @@ import (
 	"mend/repair"
 )
 
-// notFound matches what agents say of a session that they do not find.
+// notFound matches agents' errors about a session that they do not find.
 var notFound = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)no conversations? found|no deferred tool marker|session[^.\n]{0,80}not found|(not found|no longer) on disk|no cli sessions to import|tab points to no longer exists|no such session|session does(n't| not) exist`)
 })
 
-// isOfApp reports whether a text is one that desktop apps show.
+// isOfApp reports whether a text is shown by a desktop app.
 func isOfApp(text string) bool { return ofApp().MatchString(text) }
 
 var ofApp = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)session not found on disk|no cli sessions to import|tab points to no longer exists`)
 })
 
-// notTitle matches what is rather an error than the title of a session.
+// notTitle matches texts that are more likely an error than a session's title.
 var notTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)error|exception|fail|invalid|denied|[{}\n]|: `) })
 
-// longestTitle is the length of the longest text that is looked up as the title of a session.
+// longestTitle is the maximum length of a text that is looked up as a title.
 const longestTitle = 120
 
-// fixLost answers the texts that say that a session is not found, and names of sessions in place of an error: where
-// the session is, how it is, and what continues it or brings it back. It reports false for any other text.
+// fixLost handles texts about a session that is not found, and names of sessions instead of an error: it
+// prints where the session is, its state, and the command that continues or restores it. It returns false for
+// any other text.
 func fixLost(ctx context.Context, env *environment, f repairFlags, readings []repair.APIError) (done bool, err error) {
 	text := strings.TrimSpace(readings[0].Text)
 	id, says := sessionID().FindString(text), notFound().MatchString(text)
@@ -60,7 +61,7 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 	}
 	found, unread, err := lookUp(ctx, env, alsoNamed["restore"], []string{name})
 	switch {
-	case errors.Is(err, mend.ErrNoSession) && errors.Is(unread, mend.ErrNoStore) && id == "" && !says: // it may be no title
+	case errors.Is(err, mend.ErrNoSession) && errors.Is(unread, mend.ErrNoStore) && id == "" && !says: // it may not be a title
 		printAPIError(env, readings[0])
 		return true, offerWays(ctx, env, f, unread)
 	case errors.Is(err, mend.ErrNoSession) && (errors.Is(unread, mend.ErrNoStore) || id != "" && env.unkept != nil):
@@ -86,13 +87,13 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 	return true, env.both(ctx, left, err)
 }
 
-// fixNamed says where a session is, and repairs it or brings it back, or says how it goes on.
+// fixNamed prints where a session is, and repairs or restores it, or prints how to continue it.
 func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.Head, f repairFlags, x culprit.Culprit) error {
 	request := mend.RestoreRequest{Force: f.force}
 	lost, err := proposeRestore(ctx, env, c, head, request)
 	var found mend.Finding
 	if listed, lerr := c.Session(ctx, head.ID); lerr == nil {
-		found, _ = c.ScanOne(ctx, listed) // one that cannot be examined is broken
+		found, _ = c.ScanOne(ctx, listed) // a session that cannot be examined is broken
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -101,7 +102,7 @@ func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.
 		x.Wrong = found.Diagnoses[i].Why
 	}
 	if len(lost.Plan.Ops) > 0 {
-		x.Wrong = "" // what is restored says it
+		x.Wrong = "" // the text of the restore describes it
 	}
 	printCulprit(env, x)
 	for _, d := range found.Diagnoses {
@@ -141,7 +142,7 @@ func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.
 	return nil
 }
 
-// whereText says whose session it is, and of which folder.
+// whereText names the agent and the folder of a session.
 func whereText(c *mend.Store, h change.Head) string {
 	folder := "no folder"
 	if h.Directory != "" {
@@ -150,8 +151,8 @@ func whereText(c *mend.Store, h change.Head) string {
 	return fmt.Sprintf("It is a session of %s in %s.", agentOf(c.ID()), term.Escape(folder))
 }
 
-// showLost lists what can be brought back for an error that names no session, and how the newest session of this
-// folder is continued.
+// showLost lists the restorable sessions for an error that names none, and how to continue the newest session
+// of this folder.
 func showLost(ctx context.Context, env *environment, f repairFlags) error {
 	if err := runRestorable(ctx, env, writeFlags{dryRun: f.dryRun, force: f.force}, mend.RestoreRequest{Force: f.force}); err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Command mend repairs the stored sessions of coding agents, and can undo every change. "mend
-// --help" lists the verbs.
+// Command mend repairs the stored sessions of coding agents, and can undo every change. "mend --help" lists
+// the verbs. Read run, and runRepair for a typical verb.
 package main
 
 import (
@@ -15,8 +15,7 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], term.Standard())) }
 
-// run runs one command line and returns the exit code. [environment.handleSignals] describes what a signal
-// does.
+// run runs one command line and returns the exit code. [environment.handleSignals] handles signals.
 func run(args []string, t *term.Terminal) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)

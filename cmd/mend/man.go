@@ -17,8 +17,7 @@ import (
 	"mend/internal/term"
 )
 
-// The manual pages need libraries that would slow every start of mend by a tenth, so they are
-// a build of their own.
+// The manual pages need libraries that would slow every start of mend by a tenth, so they need a build tag.
 func init() {
 	packagerVerbs = []func(*environment) *cobra.Command{manVerb}
 }
@@ -59,8 +58,8 @@ func writePages(verb *cobra.Command, dir string) error {
 	return atomicfile.WriteFile(filepath.Join(dir, name), page.Bytes(), 0o644)
 }
 
-// manText converts a help text to the Markdown of the generator. A definition list becomes
-// one there, too: its rows would otherwise run together into a paragraph.
+// manText converts a help text to the generator's Markdown. A definition list must be marked as one:
+// otherwise its rows run together into a paragraph.
 func manText(text string) string {
 	var b strings.Builder
 	last := term.Row{}

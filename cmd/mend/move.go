@@ -61,7 +61,7 @@ names; then those of the same name, and neighbours. It asks for each.`,
 	return cmd
 }
 
-// completeGone returns the folders of sessions that are gone.
+// completeGone returns the missing folders of sessions.
 func completeGone(ctx context.Context, env *environment, _ []string) (all []cobra.Completion) {
 	var stores []*mend.Store
 	for _, o := range agentOptions(env) {
@@ -77,7 +77,8 @@ func completeGone(ctx context.Context, env *environment, _ []string) (all []cobr
 	return all
 }
 
-// folders returns the two folders that the user names, absolute; the new one exists, and is without links.
+// folders returns the absolute paths of the two folders that the user names; the new one must exist, and its
+// links are resolved.
 func folders(old, name string) (from, to string, err error) {
 	if from, err = filepath.Abs(old); err != nil {
 		return "", "", err
@@ -94,7 +95,7 @@ func folders(old, name string) (from, to string, err error) {
 	return from, to, err
 }
 
-// A storeMove is what is planned in one store.
+// A storeMove is the plan for one store.
 type storeMove struct {
 	mend.Move
 	store *mend.Store
@@ -109,7 +110,8 @@ func runMove(ctx context.Context, env *environment, old, name string, f writeFla
 	return moveFolder(ctx, env, clients, left, from, to, f)
 }
 
-// moveFolder plans the move of one folder in all stores, shows it, asks, and makes it. left is the worst error of stores that cannot be opened.
+// moveFolder plans the move of one folder in all stores, shows it, asks, and makes it. left is the worst
+// error of the stores that cannot be opened.
 func moveFolder(ctx context.Context, env *environment, clients []*mend.Store, left error, from, to string, f writeFlags) error {
 	moves, left, err := proposeMoves(ctx, env, clients, left, from, to, f.force)
 	if err == nil {
@@ -150,7 +152,7 @@ func makeMoves(ctx context.Context, env *environment, moves []storeMove, from, t
 	})
 }
 
-// moveSteps returns the plan of each session, one at a time.
+// moveSteps returns the plans of the sessions, one at a time.
 func moveSteps(ctx context.Context, moves []storeMove) iter.Seq[step] {
 	var all []iter.Seq[step]
 	for _, m := range moves {
@@ -160,8 +162,8 @@ func moveSteps(ctx context.Context, moves []storeMove) iter.Seq[step] {
 	return joinSteps(all)
 }
 
-// proposeMoves plans in each store. A store that knows no move is left out if there are others, and so is one that cannot be read: unread is
-// the worst error of these, and left.
+// proposeMoves plans the move in each store. Stores that do not support moves, or cannot be read, are left
+// out if there are others: unread is the worst of their errors and left.
 func proposeMoves(ctx context.Context, env *environment, clients []*mend.Store, left error, from, to string, force bool) (moves []storeMove, unread, err error) {
 	for _, c := range clients {
 		m, err := c.ProposeMove(ctx, from, to, force)
@@ -182,7 +184,7 @@ func proposeMoves(ctx context.Context, env *environment, clients []*mend.Store, 
 	return moves, left, nil
 }
 
-// printMoves lists the sessions that go, and those that stay.
+// printMoves lists the sessions that move, and those that stay.
 func printMoves(env *environment, moves []storeMove, to string) {
 	for _, m := range moves {
 		for _, r := range m.Sessions {
@@ -198,7 +200,7 @@ func printMoves(env *environment, moves []storeMove, to string) {
 	}
 }
 
-// printMoved says how many sessions were moved, and how the newest of each store goes on at its new place.
+// printMoved prints how many sessions were moved, and how to continue the newest of each store.
 func printMoved(b *batch, moves []storeMove, moved int, to string) {
 	all := 0
 	for _, m := range moves {
@@ -221,7 +223,7 @@ func printMoved(b *batch, moves []storeMove, moved int, to string) {
 	}
 }
 
-// runMoveGone lists the folders that are gone, and asks for each.
+// runMoveGone lists the missing folders, and asks about each.
 func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 	ask := env.CanAsk && !env.JSON && !f.dryRun
 	clients, left := openAll(ctx, env, ask)
@@ -257,7 +259,7 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 		case err != nil:
 			return env.both(ctx, left, err)
 		}
-		f.yes = true // the place was picked
+		f.yes = true // the user has picked the folder
 		left = fail.Worst(left, moveFolder(ctx, env, clients, nil, g.Folder, to, f))
 		f.yes = false
 	}
@@ -267,7 +269,7 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 	return left
 }
 
-// printGone prints a folder that is gone, and where it may be now.
+// printGone prints a missing folder, and where it may be now.
 func printGone(env *environment, g mend.GoneFolder) {
 	env.Printf("%s  %s  %s\n", term.Bold(term.Escape(g.Folder)), term.Count(g.Sessions, "session"), term.Faint(term.Age(time.Since(time.UnixMilli(g.Newest)))))
 	for _, p := range g.Proposals.All {
@@ -289,7 +291,7 @@ func printGone(env *environment, g mend.GoneFolder) {
 	}
 }
 
-// pickPlace asks where the sessions of a folder belong now. The error is [term.ErrDeclined] if they stay.
+// pickPlace asks for the new folder of sessions. The error is [term.ErrDeclined] if they stay.
 func pickPlace(ctx context.Context, env *environment, g goneJSON) (string, error) {
 	if len(g.Proposals) == 1 {
 		key, err := env.Ask(ctx, fmt.Sprintf("Move %s to %s?", term.Count(g.Sessions, "session"), term.Escape(g.Proposals[0])), []term.Answer{{"yes", "move them"}, {"no", "leave them, and go on"}})
@@ -309,12 +311,12 @@ func pickPlace(ctx context.Context, env *environment, g goneJSON) (string, error
 	return g.Proposals[i], nil
 }
 
-// A goneJSON is a folder of sessions that is gone.
+// A goneJSON is a missing folder of sessions.
 type goneJSON struct {
 	Folder    string   `json:"folder"`
 	Sessions  int      `json:"sessions"`
 	Proposals []string `json:"proposals"` // best first
-	Certain   bool     `json:"certain"`   // the first alone is of the same repository
+	Certain   bool     `json:"certain"`   // only the first is of the same repository
 }
 
 func goneJSONOf(g mend.GoneFolder) goneJSON {
@@ -332,7 +334,7 @@ type movedJSON struct {
 	Title   string `json:"title"`
 	From    string `json:"from"`
 	To      string `json:"to"`
-	Stays   bool   `json:"stays"` // it is of the folder that was made again
+	Stays   bool   `json:"stays"` // it belongs to the folder that was created again
 }
 
 func movedSessions(m storeMove) (all []movedJSON) {

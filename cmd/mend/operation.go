@@ -13,10 +13,10 @@ import (
 	"mend/journal"
 )
 
-// An operation is what one run of mend did, as far as it is listed: its entries, newest first.
+// An operation has the listed entries of one run of mend, newest first.
 type operation []change.Entry
 
-// operationsOf returns the operations of entries, each where its newest entry is.
+// operationsOf groups entries by operation, each at the position of its newest entry.
 func operationsOf(es []change.Entry) (all []operation) {
 	at := map[uint64]int{}
 	for _, e := range es {
@@ -30,7 +30,7 @@ func operationsOf(es []change.Entry) (all []operation) {
 	return all
 }
 
-// state returns the state of the entries in its colour. If they differ it is that of the one to look at first.
+// state returns the state of the entries in its colour. If the states differ, it is the most urgent one.
 func (op operation) state() string {
 	undone := 0
 	for _, e := range op {
@@ -47,7 +47,7 @@ func (op operation) state() string {
 	return stateWord(op[0])
 }
 
-// what says how many repairs the operation made, undid or applied again.
+// what describes how many repairs the operation made, undid or applied again.
 func (op operation) what() string {
 	records := 0
 	for _, e := range op {
@@ -68,13 +68,13 @@ func (op operation) what() string {
 	return text + ", " + term.Count(records, "change")
 }
 
-// sessions says whose sessions the operation changed, and which databases as a whole.
+// sessions names the sessions of the operation, and the databases that it changed as a whole.
 func (op operation) sessions() string {
 	sessions, first := map[string]bool{}, change.Entry{}
 	var all []string
 	for _, e := range op {
 		switch title := entryTitle(e); {
-		case e.Session == change.NoSession: // it goes along with sessions
+		case e.Session == change.NoSession: // it accompanies sessions
 		case e.Session == "" && !slices.Contains(all, title):
 			all = append(all, title)
 		case e.Session != "":
@@ -95,7 +95,7 @@ func (op operation) sessions() string {
 	return strings.Join(all, ", ")
 }
 
-// row returns the line of an operation of several entries.
+// row returns the line of an operation with several entries.
 func (op operation) row(a *environment) []string {
 	return []string{term.Bold(mend.OperationOf(op[0])), term.Faint(a.AgeCell(term.Age(time.Since(op[0].Time)))), op.state(), op.what(), "", op.sessions()}
 }
@@ -114,7 +114,7 @@ func newestEntries(env *environment, q journal.Query) ([]change.Entry, error) {
 	return es, err
 }
 
-// showOperation shows what one run of mend did.
+// showOperation shows one run of mend.
 func showOperation(env *environment, op operation, release func()) error {
 	related, err := env.opt.Journal.Related(op)
 	if err != nil {
@@ -175,7 +175,7 @@ func printLog(env *environment, es []change.Entry, related map[string]mend.Relat
 	return nil
 }
 
-// togetherText names the operation of an entry if it has others, "" if not.
+// togetherText names the operation of an entry if it has other entries, otherwise "".
 func togetherText(env *environment, e change.Entry) string {
 	op, err := env.opt.Journal.Find(mend.OperationOf(e))
 	if err != nil && !errors.Is(err, journal.ErrDamaged) || len(op) < 2 {

@@ -8,8 +8,8 @@ import (
 	"mend/internal/live"
 )
 
-// otherHooks returns the options of the hooks that repair no session. once says that the agent
-// ends with its turn, so that none can be continued.
+// otherHooks returns the options of the hooks that repair no session. once means that the agent ends with its
+// turn, so that no turn can be continued.
 func otherHooks(c config.Config, once bool) hooks.Options {
 	o := hooks.Options{WriteGuard: c.WriteGuard, ExplainToolErrors: c.ExplainToolErrors}
 	if c.WatchSubagents != "off" {

@@ -19,11 +19,11 @@ import (
 	"mend/journal"
 )
 
-// createFile makes the file that a user named for an answer: all of it or nothing, readable by the user alone. Also with
-// force it replaces no file of mend's own and none of a store, and makes none among them.
+// createFile creates the file that a user named for an answer, all or nothing, readable by the user alone.
+// Even with force it replaces no file of mend or of a store, and creates none among them.
 func (env *environment) createFile(path string, force bool, write func(io.Writer) error) error {
 	const hint = "name another file, or - for standard output"
-	// The command of an UnsafeError is for files of mend's own, and might remove this one.
+	// The command in an UnsafeError is for mend's own files, and might remove this one.
 	if unsafe, ok := errors.AsType[*ownfile.UnsafeError](ownfile.CheckEditable(path)); ok {
 		return fail.New(fail.Refused, hint, "writing %s: mend does not overwrite it: it %s", path, unsafe.Why)
 	}
@@ -31,7 +31,7 @@ func (env *environment) createFile(path string, force bool, write func(io.Writer
 		return fail.New(fail.Refused, hint, "writing %s: mend writes no answer among the files of %s", path, whose)
 	}
 	exists := fail.New(fail.Refused, "name another file, or use --force", "writing %s: the file exists", path)
-	if _, err := os.Lstat(path); err == nil && !force { // before the work
+	if _, err := os.Lstat(path); err == nil && !force { // check before the work
 		return exists
 	}
 	var text bytes.Buffer
@@ -55,15 +55,15 @@ func (env *environment) createFile(path string, force bool, write func(io.Writer
 	return err
 }
 
-// ownerOf returns whose files a file at path would be among: those of mend, or of an agent in a store that is found, that the
-// user names, or that mend has changed before; "" for none.
+// ownerOf returns the owner of the files among which a file at path would be: mend, or an agent with a store
+// that is found, that the user names, or that mend has changed before; "" for none.
 func (env *environment) ownerOf(path string) string {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
 	}
 	if err != nil {
-		return "" // without its folder the file cannot be made
+		return "" // without its folder the file cannot be created
 	}
 	path = filepath.Join(dir, filepath.Base(path))
 	for _, folder := range []func() (string, error){env.opt.Journal.Folder, userdir.Cache, userdir.Config} {
@@ -75,7 +75,7 @@ func (env *environment) ownerOf(path string) string {
 	if c, err := env.openAt(env.opt.Store); err == nil {
 		stores = append(stores, mend.Located{Path: c.ID().Root, Agent: c.ID().Agent})
 	}
-	es, _ := env.opt.Journal.Log(journal.Query{}) // what cannot be read names no store
+	es, _ := env.opt.Journal.Log(journal.Query{}) // an unreadable journal names no stores
 	for _, e := range es {
 		if at := (mend.Located{Path: e.Store.Root, Agent: e.Store.Agent}); !slices.Contains(stores, at) {
 			stores = append(stores, at)
@@ -89,8 +89,8 @@ func (env *environment) ownerOf(path string) string {
 	return ""
 }
 
-// isOfStore reports whether a file at a path without links would be one of the store at root. Beside a database these are the
-// files whose names begin with its name, and some folders.
+// isOfStore reports whether a path without links would be a file of the store at root. For a database these
+// are files whose names begin with its name, and some folders.
 func isOfStore(path, root string) bool {
 	dir, name := filepath.Split(root)
 	if info, err := os.Stat(root); err != nil || info.IsDir() {
@@ -111,7 +111,7 @@ func isBelow(path, folder string) bool {
 	return true
 }
 
-// isSame reports whether two paths are of one file, by whatever names.
+// isSame reports whether two paths lead to the same file.
 func isSame(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)

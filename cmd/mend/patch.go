@@ -5,7 +5,7 @@ import (
 	"mend/internal/term"
 )
 
-// opWord returns what happens to the record of an op.
+// opWord returns a word for the change of an op.
 func opWord(o change.Op) string {
 	switch {
 	case o.Ref.Kind == change.KindFile && o.Post == nil:
@@ -31,7 +31,7 @@ func printOps(t *term.Terminal, ops []change.Op) {
 	}
 }
 
-// printFile prints an op on a user file without its contents.
+// printFile prints an op on a user file without its content.
 func printFile(t *term.Terminal, o change.Op) {
 	i := o.Pre
 	if i == nil {
