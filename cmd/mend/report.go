@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -26,11 +25,11 @@ type reportFlags struct {
 func reportVerb(env *environment) *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
-		Use:   "report [SESSION|REPAIR]",
+		Use:   "report [SESSION]",
 		Short: "Write a page about a session for a bug report",
-		Long: `Report writes one HTML page about a session or a repair, to attach to a bug report:
-the next request as the provider will see it, what is wrong with it, what is stored
-before and after the fix, and what was checked.
+		Long: `Report writes one HTML page about a session, to attach to a bug report: the next request
+as the provider will see it, what is wrong with it, what is stored before and after the
+fix, and what was checked.
 
 By default the page contains nothing that you or the model wrote. Titles, texts,
 paths, commands, inputs, outputs, names and ids are replaced by numbers and sizes.
@@ -38,9 +37,8 @@ Read it before you publish it. With --with-text nothing is replaced.
 
 The page is one file. It loads nothing and needs no script.`,
 		Example: `  mend report .                           the newest session of this folder: write mend-report.html
-  mend report ses_abc -o - | less         print it
-  mend report qevajo -o repair.html       a repair, by its id`,
-		Args: atMostOne("session or repair"),
+  mend report ses_abc -o - | less         print it`,
+		Args: atMostOne("session"),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return runReport(cmd.Context(), env, names, f)
 		},
@@ -57,7 +55,11 @@ func runReport(ctx context.Context, env *environment, names []string, f reportFl
 	if f.out == "-" && env.JSON {
 		return usagef("--json and --output - cannot be used together")
 	}
-	s, err := reportSource(ctx, env, names)
+	c, head, err := openSession(ctx, env, names, "report", false)
+	if err != nil {
+		return err
+	}
+	s, err := reportSession(ctx, c, head)
 	if err != nil {
 		return err
 	}
@@ -84,38 +86,7 @@ func runReport(ctx context.Context, env *environment, names []string, f reportFl
 	return nil
 }
 
-// reportSource collects what a report says about the session or the repair that the user names.
-func reportSource(ctx context.Context, env *environment, names []string) (report.Source, error) {
-	if len(names) == 0 {
-		c, head, err := openSession(ctx, env, nil, "report", false)
-		if err != nil {
-			return report.Source{}, err
-		}
-		return reportSession(ctx, c, head)
-	}
-	es, s, err := findSessionOrRepair(ctx, env, names[0])
-	if err != nil {
-		return report.Source{}, err
-	}
-	if len(es) == 0 {
-		all, err := openFound(ctx, env, []namedSession{s}, false)
-		if err != nil {
-			return report.Source{}, err
-		}
-		return reportSession(ctx, all[0].Store, s.Head)
-	}
-	e, err := findRepair(env, names[0])
-	if err != nil {
-		return report.Source{}, err
-	}
-	_, ops, err := env.opt.Journal.Show(e.ID)
-	if err != nil {
-		return report.Source{}, err
-	}
-	return reportRepair(ctx, env, e, ops)
-}
-
-// sessionReport is about a session and the repair that mend plans for it.
+// reportSession collects what a report says about a session and the repair that mend plans for it.
 func reportSession(ctx context.Context, c *mend.Store, head change.Head) (report.Source, error) {
 	s, err := examineForReport(ctx, c, head)
 	if err != nil {
@@ -125,7 +96,7 @@ func reportSession(ctx context.Context, c *mend.Store, head change.Head) (report
 	if err != nil {
 		return s, err
 	}
-	s.Fix = report.Fix{Planned: true, Fixed: r.Fixed, Remaining: r.Remaining, Ops: r.Plan.Ops}
+	s.Fix = report.Fix{Fixed: r.Fixed, Remaining: r.Remaining, Ops: r.Plan.Ops}
 	s.Fix.Proof = []string{
 		"After the repair it " + provenText(agentOf(c.ID()), []proposal{{head: head, result: r}}) + ".",
 		"mend applied the repair to a copy, built the next request again in every setting, and found nothing new.",
@@ -136,47 +107,6 @@ func reportSession(ctx context.Context, c *mend.Store, head change.Head) (report
 		s.Fix.Proof = []string{"There is no repair to check. Findings: " + countSeverities(s.Diagnoses) + "."}
 	}
 	return s, nil
-}
-
-// repairReport is about a repair in the journal, and the session as it is now.
-func reportRepair(ctx context.Context, env *environment, e change.Entry, ops []change.Op) (report.Source, error) {
-	s := report.Source{Program: programText(), Agent: "unknown", Layout: e.Store.Kind, Head: change.Head{ID: e.Session}}
-	proof := []string{"The store of the repair cannot be opened now."}
-	env.opt.Store = e.Store.Root
-	c, err := mend.Open(env.opt)
-	if err == nil {
-		head, err := c.Session(ctx, e.Session)
-		if err == nil && head.ID == e.Session {
-			if s, err = examineForReport(ctx, c, head); err != nil {
-				return s, err
-			}
-		} else if !errors.Is(err, mend.ErrNoSession) {
-			return s, err
-		}
-		proof = []string{storedText(ctx, c, e)}
-	}
-	s.Fix = report.Fix{
-		State: stateOf(e), Error: e.Cause.Text, Causes: e.Cause.Diagnoses, Ops: ops, Lost: e.Forgotten,
-		Proof: append(proof, fmt.Sprintf("mend %s made the repair: %s.", e.Version, term.Count(len(e.Ops), "change")), "Findings now: "+countSeverities(s.Diagnoses)+"."),
-	}
-	return s, nil
-}
-
-// storedText says whether the records of the store still hold what the repair wrote.
-func storedText(ctx context.Context, c *mend.Store, e change.Entry) string {
-	_, err := c.ProposeUndo(ctx, mend.UndoRequest{IDs: []string{e.ID}})
-	var conflict *change.ConflictError
-	switch {
-	case err == nil:
-		return "All is as the repair left it. It can be undone."
-	case errors.As(err, &conflict):
-		return fmt.Sprintf("%s changed since the repair.", term.Count(len(conflict.Conflicts), "place"))
-	case errors.Is(err, mend.ErrUndone):
-		return "The repair is undone."
-	case e.Forgotten:
-		return "The repair cannot be undone: its bytes were removed from the journal."
-	}
-	return "Whether all is still as the repair left it is not known."
 }
 
 // agentText returns the agent and its newest version in the store, and as which version it is

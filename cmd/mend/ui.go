@@ -38,7 +38,7 @@ the conversation of the selected one, with the broken places marked, and what a 
 would change. r repairs a session or brings it back, a repairs all that are broken, u
 undoes, c shows the command that continues the session, ? lists all keys.
 
-What another program changes is shown at once. Nothing is written before you have seen
+What an agent changes is shown within seconds. Nothing is written before you have seen
 it and answered yes. Each change is written to the journal first, as with mend fix,
 and can be undone.`,
 		Args: noArgs,
@@ -73,13 +73,10 @@ type uiBackend struct {
 	changing sync.Mutex // held while a change is written; what only reads goes on
 	stores   []string
 	clients  map[string]*mend.Store // by the root of the store
-	found    map[uiKey]ui.Session   // by the last scan
 	lost     map[uiKey]restorable   // the sessions that can be brought back
 
-	mu    sync.Mutex // for lost, found, notes and shown
+	mu    sync.Mutex // for lost and notes
 	notes []string
-	shown ui.Session // the last one that was read to be shown
-	stamp [32]byte   // of that, before it was read
 }
 
 var _ ui.Backend = (*uiBackend)(nil)
@@ -221,7 +218,7 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 	}
 	report(p)
 	b.mu.Lock()
-	b.found, b.lost = found, lost
+	b.lost = lost
 	b.mu.Unlock()
 	return errors.Join(failed, err)
 }
@@ -306,10 +303,6 @@ func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(c *mend.Store
 	if err != nil {
 		return err
 	}
-	stamp, _ := c.Reader().Stamp(ctx, h)
-	b.mu.Lock()
-	b.shown, b.stamp = s, stamp.Sum
-	b.mu.Unlock()
 	return f(c, h, true)
 }
 
@@ -380,24 +373,27 @@ func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session,
 // The times of [watch.Options]: a session is read again when it was quiet so long.
 const (
 	uiQuiet = 300 * time.Millisecond
-	uiPoll  = 5 * time.Second
-	uiLook  = 2 * time.Second // between looks at the session on the screen
+	uiPoll  = 2 * time.Second
 )
 
 // Follow implements [ui.Backend].
 func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.Session)) {
 	var group sync.WaitGroup
-	group.Go(func() { b.followShown(ctx, report) })
 	for _, root := range b.stores {
 		c, err := b.openAt(root) // beside that of the clients
 		if err != nil {
 			continue // the scan has said it
 		}
-		f := uiFollower{b, c, report, nil}
 		group.Go(func() {
 			watch.Run(ctx, readStore{c, c.Reader()}, watch.Options{
-				Since: since, Quiet: uiQuiet, Poll: uiPoll, Listed: f.compare,
-				Handle: func(ctx context.Context, h change.Head) bool { return f.examine(ctx, h.ID) },
+				Since: since, Quiet: uiQuiet, Poll: uiPoll,
+				Handle: func(ctx context.Context, h change.Head) (again bool) {
+					s, err := b.Examine(ctx, ui.Session{ID: h.ID, Store: root})
+					if err == nil {
+						report(s)
+					}
+					return s.Busy
+				},
 				Notice: func(n watch.Notice) {
 					if n.Lost != nil {
 						b.addNote(term.ShortenHome(root) + " cannot be read: " + n.Lost.Error())
@@ -407,81 +403,6 @@ func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.
 		})
 	}
 	group.Wait()
-}
-
-// followShown reports the session on the screen when it changes: of an old one, whose files are edited by hand, no event comes.
-func (b *uiBackend) followShown(ctx context.Context, report func(ui.Session)) {
-	tick := time.NewTicker(uiLook)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		b.mu.Lock()
-		s, before := b.shown, b.stamp
-		b.mu.Unlock()
-		c := b.clients[s.Store]
-		if c == nil {
-			continue
-		}
-		h, err := c.Session(ctx, s.ID)
-		if err != nil {
-			continue // a list that is read finds it
-		}
-		if now, err := c.Reader().Stamp(ctx, h); err != nil || now.Sum == before {
-			continue
-		}
-		if line, err := b.Examine(ctx, s); err == nil {
-			report(line) // what reads it again to show it notes its stamp
-		}
-	}
-}
-
-// A uiFollower reports the sessions of a store that change.
-type uiFollower struct {
-	*uiBackend
-	store  *mend.Store
-	report func(ui.Session)
-	stamps map[string][32]byte // of the sessions in the last list
-}
-
-// examine reports a session, and whether that is to be tried again.
-func (f *uiFollower) examine(ctx context.Context, id string) (again bool) {
-	s, err := f.Examine(ctx, ui.Session{ID: id, Store: f.store.ID().Root})
-	if err == nil {
-		f.report(s)
-	}
-	return s.Busy
-}
-
-// compare finds what has changed since the last list, or since the scan, whatever the time of the session: a repair
-// keeps that.
-func (f *uiFollower) compare(ctx context.Context, heads []change.Head) {
-	now := make(map[string][32]byte, len(heads))
-	for _, h := range heads {
-		stamp, _ := f.store.Reader().Stamp(ctx, h) // one without a stamp has changed if its time has
-		if now[h.ID] = stamp.Sum; f.stamps != nil && now[h.ID] != f.stamps[h.ID] {
-			f.examine(ctx, h.ID)
-		}
-	}
-	if f.stamps == nil {
-		for x := range f.store.Cached().Scan(ctx, heads) {
-			f.mu.Lock()
-			found := f.found[uiKey{f.store.ID().Root, x.Session.ID}]
-			f.mu.Unlock()
-			if f.session(f.store.ID(), x) != found {
-				f.examine(ctx, x.Session.ID)
-			}
-		}
-	}
-	for id := range f.stamps {
-		if _, ok := now[id]; !ok {
-			f.examine(ctx, id)
-		}
-	}
-	f.stamps = now
 }
 
 // Talk implements [ui.Backend].
@@ -835,32 +756,6 @@ func (b *uiBackend) Repair(ctx context.Context, all []ui.Session) (ui.Change, er
 		}
 	}
 	return b.change(verbs, steps)
-}
-
-// Keep implements [ui.Backend].
-func (b *uiBackend) Keep(ctx context.Context, s ui.Session) (ch ui.Change, err error) {
-	dir, err := b.opt.Journal.Folder()
-	if err != nil {
-		return ch, err
-	}
-	name := quotedTitle(s.Title, s.ID)
-	ch = ui.Change{Question: fmt.Sprintf("Keep a copy of %s?", name), Lines: []ui.Line{{Text: keepNotice(dir)}}, About: []ui.Session{s}}
-	ch.Apply = func(ctx context.Context) (text string, err error) {
-		b.changing.Lock()
-		defer b.changing.Unlock()
-		err = b.with(ctx, s, func(c *mend.Store, h change.Head, _ bool) error {
-			return b.opt.Journal.Kept(keep.Options{Context: ctx, Notice: b.addNote}, func(k *keep.Keep) error {
-				saved, err := c.Keep(ctx, k, h, mend.KeptAsked)
-				if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, keep.ErrNothing) {
-					return fmt.Errorf("%s has no copy of its own: %s", name, whyNone(err))
-				}
-				text = fmt.Sprintf("Kept a copy of %s, with %s.", name, term.Count(saved.State.Messages, "message"))
-				return err
-			})
-		})
-		return text, err
-	}
-	return ch, nil
 }
 
 // Revert implements [ui.Backend].

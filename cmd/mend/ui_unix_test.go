@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -96,8 +97,8 @@ func startUI(t *testing.T, store, journal string) (*screen, chan int) {
 	return s, code
 }
 
-// The screen repairs several sessions of Claude Code as one operation and undoes that, keeps a session, sees at
-// once that it is deleted, and brings it back. Without colours it shows none.
+// The screen repairs several sessions of Claude Code as one operation and undoes that, and brings a session back that was
+// kept and is deleted. Without colours it shows none.
 func TestUIClaude(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	root, journal := filepath.Join(t.TempDir(), ".claude"), t.TempDir()
@@ -113,6 +114,13 @@ func TestUIClaude(t *testing.T) {
 		if err := os.WriteFile(path, files[path], 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+	a := &environment{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}}
+	verb := a.root()
+	a.opt.Journal.Dir, a.opt.Cache = journal, filepath.Join(journal, "cache")
+	verb.SetArgs([]string{"keep", "--store", root})
+	if code := a.report(verb.Execute()); code != exitDone {
+		t.Fatalf("mend keep: exit code %d", code)
 	}
 	s, code := startUI(t, root, journal)
 	s.waitShown("broken (2)")
@@ -137,14 +145,11 @@ func TestUIClaude(t *testing.T) {
 	s.waitShown("undo of 2 repairs")
 	s.press("\x7f/" + claude.Session + "\r")
 	s.waitShown("broken (1)")
-	s.press("K")
-	s.waitShown("Keep a copy of")
-	s.press("y")
-	s.waitShown("Kept a copy of")
 	deleted := filepath.Join(folder, claude.Session+".jsonl")
 	if err := os.Remove(deleted); err != nil {
 		t.Fatal(err)
 	}
+	s.press("s")
 	s.waitShown("can be brought back (1)")
 	s.waitShown("The agent has nothing of it any more.")
 	s.press("r")
@@ -168,29 +173,6 @@ func TestUIClaude(t *testing.T) {
 	}
 	if colour := regexp.MustCompile(`\x1b\[[0-9;]*(3[0-7]|38)[;m]`).FindString(s.shown()); colour != "" {
 		t.Errorf("a colour is shown: %q", colour)
-	}
-}
-
-// TestUILive edits a message of the session on the screen by hand: in a database, and in a tree of files, which
-// is not followed by events, because nothing in it was used for long. The screen shows it.
-func TestUILive(t *testing.T) {
-	t.Parallel()
-	for i, version := range damage.Versions {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			ts := newTestStore(t, i)
-			s, code := startUI(t, ts.path, ts.journal)
-			s.waitShown("healthy (1)")
-			s.waitShown("goodbye")
-			for _, text := range []string{"a cat sat here", "a dog lies there"} {
-				damage.Edit(ts, ts.path, ts.session, damage.Text(damage.Hello, text))
-				s.waitShown(text)
-			}
-			s.press("q")
-			if got := <-code; got != exitDone {
-				t.Errorf("exit code %d, want %d", got, exitDone)
-			}
-		})
 	}
 }
 

@@ -47,18 +47,12 @@ type Source struct {
 	Fix Fix
 }
 
-// A Fix is a planned or a past repair.
+// A Fix is a planned repair.
 type Fix struct {
-	Planned bool
-	State   string             // of a past repair
-	Error   string             // the provider's error that caused it
-	Fixed   []repair.Diagnosis // by a planned repair
-	Causes  []string           // of a past repair: the findings and their fix
-	Ops     []change.Op
-	Lost    bool // the journal no longer has the bytes
-	// Remaining has the findings after a planned repair.
-	Remaining []repair.Diagnosis
-	Proof     []string // the checks, as sentences
+	Fixed     []repair.Diagnosis
+	Ops       []change.Op
+	Remaining []repair.Diagnosis // after it
+	Proof     []string           // the checks, as sentences
 }
 
 // The limits of a page. It shows how much is left out.
@@ -91,10 +85,6 @@ func (r *redactor) page(s Source) g.Node {
 	if s.WithText {
 		note = h.P(h.Class("violation"), g.Text("This page has the texts of the conversation."))
 	}
-	fix := "The repair"
-	if s.Fix.Planned {
-		fix = "The planned repair"
-	}
 	return h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(
 			h.Meta(h.Charset("utf-8")),
@@ -114,7 +104,7 @@ func (r *redactor) page(s Source) g.Node {
 			g.If(len(s.Diagnoses) == 0, h.P(g.Text("Nothing is wrong with the session now."))),
 			h.H2(h.ID("timeline"), g.Text("The next request")),
 			r.request(s),
-			h.H2(h.ID("fix"), g.Text(fix)),
+			h.H2(h.ID("fix"), g.Text("The planned repair")),
 			r.fix(s),
 			h.H2(h.ID("proof"), g.Text("Proof")),
 			h.Ul(g.Map(s.Fix.Proof, func(text string) g.Node { return g.If(text != "", h.Li(g.Text(text))) })),
@@ -145,8 +135,6 @@ func (r *redactor) summary(s Source) string {
 		}
 	}
 	switch f := s.Fix; {
-	case !f.Planned:
-		return fmt.Sprintf("%s. The repair: %s, %s.", text, f.State, count(len(f.Ops), "change"))
 	case len(f.Ops) > 0:
 		return fmt.Sprintf("%s. A repair fixes %s with %s.", text, count(len(f.Fixed), "finding"), count(len(f.Ops), "change"))
 	case len(s.Diagnoses) > 0:
@@ -172,7 +160,6 @@ func (r *redactor) facts(s Source) g.Node {
 		{"model", model},
 		{"title", r.text(s.Head.Title)},
 		{"folder", r.text(s.Head.Directory)},
-		{"error", r.sentence(s.Fix.Error)},
 	}
 	return h.Dl(g.Map(rows, func(row [2]string) g.Node {
 		return g.If(row[1] != "", g.Group{h.Dt(g.Text(row[0])), h.Dd(g.Text(row[1]))})
@@ -390,15 +377,8 @@ func (r *redactor) findings(all []repair.Diagnosis) g.Node {
 // fix returns the fixed findings and the changes of the repair.
 func (r *redactor) fix(s Source) g.Node {
 	f := s.Fix
-	all := g.Group{
-		g.If(!f.Planned, h.P(g.Text("State: "+f.State))),
-		g.Map(f.Causes, func(text string) g.Node { return h.P(g.Text(r.sentence(text))) }),
-		r.findings(f.Fixed),
-	}
-	switch {
-	case f.Lost:
-		all = append(all, h.P(g.Text("The bytes before and after were removed from the journal.")))
-	case len(f.Ops) == 0:
+	all := g.Group{r.findings(f.Fixed)}
+	if len(f.Ops) == 0 {
 		all = append(all, h.P(g.Text("Nothing is changed.")))
 	}
 	all = append(all, g.Map(f.Ops[:min(maxOps, len(f.Ops))], func(o change.Op) g.Node { return r.op(o, s.Head.Created) }))

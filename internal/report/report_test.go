@@ -105,7 +105,7 @@ func TestWrite(t *testing.T) {
 	}
 	s := Source{
 		Head: change.Head{ID: "ses_a", Title: markup}, Turn: "messages.%d", Block: "content.%d", Request: req, Violations: []request.Violation{{Rule: "R1", Message: markup, N: 600, M: 0}},
-		Diagnoses: []repair.Diagnosis{{Rule: "R1", Severity: repair.Broken, Why: markup}}, Fix: Fix{Ops: ops, Error: markup, Proof: []string{markup}},
+		Diagnoses: []repair.Diagnosis{{Rule: "R1", Severity: repair.Broken, Why: markup}}, Fix: Fix{Ops: ops, Proof: []string{markup}},
 	}
 	for _, s.WithText = range []bool{false, true} {
 		var page strings.Builder
@@ -154,7 +154,7 @@ func TestPage(t *testing.T) {
 			}},
 		}},
 		Violations: []request.Violation{{Rule: "R1", Message: finding.Text, Refs: []change.Ref{part}, N: 1, M: 1}}, Thinking: true, Diagnoses: []repair.Diagnosis{finding},
-		Fix: Fix{Planned: true, Fixed: []repair.Diagnosis{finding}, Proof: []string{"Checked."}, Ops: []change.Op{{
+		Fix: Fix{Fixed: []repair.Diagnosis{finding}, Proof: []string{"Checked."}, Ops: []change.Op{{
 			Ref:  part,
 			Pre:  &change.Image{Mode: 0o600, Data: []byte(`{"id":"prt_c","type":"tool","callID":"toolu_9","tool":"bash","state":{"status":"running","input":{"command":"cat /home/ada/taxes"},"time":{"start":1700000001000}}}`)},
 			Post: &change.Image{Mode: 0o600, Data: []byte(`{"id":"prt_c","type":"tool","callID":"toolu_9","tool":"bash","state":{"status":"error","input":{"command":"cat /home/ada/taxes"},"error":"[cancelled]","time":{"start":1700000001000,"end":1700000001000}}}`)},

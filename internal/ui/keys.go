@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -17,13 +18,12 @@ var helpRows = [][2]string{
 	{"/", "filter by words: title, folder, agent, state, what is wrong, id"},
 	{"r", "repair the session, or bring it back"},
 	{"a", "repair all that are broken, of those that the filter leaves"},
-	{"K", "keep a copy, from which the session can be brought back"},
 	{"u", "undo the newest repair of the session, or else the newest of all"},
 	{"U", "undo the newest operation of all"},
 	{"R", "redo what u has undone"},
 	{"l", "journal: what was done; u and R are for the selected line there"},
 	{"e c", "explain what is wrong; show the command that continues it"},
-	{"s", "scan again (what changes is shown without that)"},
+	{"s", "scan again (what an agent changes is shown without that)"},
 	{"q", "quit; a change that is being written is finished first"},
 }
 
@@ -44,7 +44,7 @@ func (m *model) shortHelp() []string {
 	case ok && s.Lost:
 		repair = "r bring back"
 	case ok && s.group() == groupHealthy:
-		repair = "K keep a copy"
+		repair = "c continue"
 	}
 	switch {
 	case m.asking != nil:
@@ -56,7 +56,7 @@ func (m *model) shortHelp() []string {
 	case m.inJournal:
 		return []string{"Enter read", "u undo", "R redo", "Esc back", "? help"}
 	case m.right:
-		return []string{"n next ▲", repair, "Tab next view", "u undo", "e explain", "c continue", "Esc back", "? help"}
+		return slices.Compact([]string{"n next ▲", repair, "c continue", "Tab next view", "u undo", "e explain", "Esc back", "? help"})
 	case len(m.sessions) == 0:
 		return []string{"s scan again", "l journal", "q quit", "? help"}
 	}
@@ -206,8 +206,6 @@ func (m *model) pressSession(key string) tea.Cmd {
 		}
 	case key == "r":
 		return m.repair([]Session{s})
-	case key == "K":
-		return m.plan("reading the session", func(ctx context.Context) (Change, error) { return m.backend.Keep(ctx, s) })
 	case key == "c":
 		return m.start("looking for the session", func(ctx context.Context) func() tea.Cmd {
 			text, err := m.backend.Continue(ctx, s)

@@ -92,7 +92,7 @@ type Progress struct {
 type Backend interface {
 	// Scan examines all sessions, then searches for restorable ones. It calls report now and then.
 	Scan(ctx context.Context, report func(Progress)) error
-	// Follow calls report with each session that changes, until ctx ends.
+	// Follow calls report with each session that its agent changes, until ctx ends.
 	Follow(ctx context.Context, since time.Time, report func(Session))
 	// Examine examines one session again.
 	Examine(ctx context.Context, s Session) (Session, error)
@@ -109,7 +109,6 @@ type Backend interface {
 
 	// Repair plans to repair or restore sessions, as one operation.
 	Repair(ctx context.Context, all []Session) (Change, error)
-	Keep(ctx context.Context, s Session) (Change, error)
 	// Revert plans to undo an entry of the journal, or with redo to apply it again. Without an id it is the
 	// newest entry of the session, or if there is none, of all sessions.
 	Revert(ctx context.Context, s Session, id string, redo bool) (Change, error)

@@ -123,10 +123,6 @@ func (b *fakeBackend) Repair(_ context.Context, all []Session) (Change, error) {
 	return c, err
 }
 
-func (b *fakeBackend) Keep(_ context.Context, s Session) (Change, error) {
-	return b.change("keep "+s.ID, s)
-}
-
 func (b *fakeBackend) Revert(_ context.Context, s Session, id string, redo bool) (Change, error) {
 	name := "undo "
 	if redo {
@@ -344,12 +340,11 @@ func TestKeys(t *testing.T) {
 		{[]string{"enter", "r", "y", "u", "y"}, []string{"repair ses_001", "undo newest of ses_001"}},
 		{[]string{"r", "y", "home", "U", "y"}, []string{"repair ses_001", "undo newest of"}},
 		{[]string{"down", "u", "y", "R", "y"}, []string{"undo newest of ses_006", "redo newest of ses_006"}},
-		{[]string{"down", "K", "y"}, []string{"keep ses_006"}},
 		{[]string{"l", "down", "u", "y"}, []string{"undo bakoqu"}},
 		{[]string{"l", "R", "y"}, []string{"redo op-qevajo"}},
 		{[]string{"l", "enter", "u", "y"}, []string{"undo op-qevajo"}},
-		{[]string{"l", "r", "y", "a", "y", "K", "y"}, nil}, // no session is selected
-		{[]string{"end", "r", "y"}, nil},                   // it is healthy
+		{[]string{"l", "r", "y", "a", "y"}, nil}, // no session is selected
+		{[]string{"end", "r", "y"}, nil},         // it is healthy
 		{[]string{"/", "ses_006", "enter", "r", "y"}, []string{"repair ses_006"}},
 		{[]string{"/", "ry", "esc"}, nil},
 		{[]string{"?", "r", "y", "esc", "q"}, nil},
@@ -406,7 +401,7 @@ func TestErrors(t *testing.T) {
 	d.shows("note: a note")
 	d.press("esc")
 	b.fail = errors.New("the disk \x1b[2J is full")
-	for _, keys := range [][]string{{"r"}, {"u"}, {"U"}, {"R"}, {"K"}, {"a"}, {"l"}, {"e"}, {"c"}, {"s"}, {"tab"}} {
+	for _, keys := range [][]string{{"r"}, {"u"}, {"U"}, {"R"}, {"a"}, {"l"}, {"e"}, {"c"}, {"s"}, {"tab"}} {
 		d.press(keys...)
 		d.shows("the disk ·[2J is full")
 		d.press("up")

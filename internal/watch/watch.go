@@ -33,8 +33,6 @@ type Options struct {
 	// Handle is called for each session that changed and is quiet, one at a time. If it returns
 	// true it is called again later, even if the session does not change.
 	Handle func(ctx context.Context, head change.Head) (again bool)
-	// Listed, if not nil, is called with each list that is read because something may have changed.
-	Listed func(ctx context.Context, heads []change.Head)
 	// Notice, if not nil, is called when the store can be read, and when it no longer can.
 	Notice func(Notice)
 }
@@ -139,9 +137,6 @@ func (f *follower) look(ctx context.Context) {
 	first := f.known == nil
 	f.state, f.seen = state, began
 	f.compare(ctx, heads)
-	if f.Listed != nil {
-		f.Listed(ctx, heads)
-	}
 	if first || f.lost {
 		f.notice(Notice{Sessions: len(f.known)})
 	}
