@@ -3,7 +3,6 @@ package diagnose
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -48,20 +47,16 @@ func (k *facts) recordFixes(f finding) []repair.Fix {
 	return g.partFixes(f.Code)
 }
 
-// messageFixes returns the fix that completes the record of the message, and one that removes the
-// message if its record is damaged.
-func (g recordContext) messageFixes() (fixes []repair.Fix) {
+// messageFixes returns the fix that completes the record of the message.
+func (g recordContext) messageFixes() []repair.Fix {
 	if !strings.HasPrefix(g.m.ID, "msg") {
 		return nil // the invalid id is in all its parts, too
 	}
 	r, text, loses, err := g.complete(g.m.Record, schema.Message, g.known.ofMessage(g.m))
-	if err == nil && text != "" {
-		fixes = append(fixes, g.replaceMessage(r, text, loses))
+	if err != nil || text == "" {
+		return nil
 	}
-	if g.m.Malformed() {
-		fixes = append(fixes, g.removeMessage())
-	}
-	return fixes
+	return []repair.Fix{g.replaceMessage(r, text, loses)}
 }
 
 // partFixes returns the fix that completes the part, and those that keep nothing of it.
@@ -220,21 +215,6 @@ func (g recordContext) replaceMessage(r change.Record, text, loses string) repai
 		d.replaceMessage(i, record.NewMessage(r))
 		return nil
 	})}
-}
-
-// removeMessage returns the fix that removes the message with its parts.
-func (g recordContext) removeMessage() repair.Fix {
-	return repair.Fix{
-		Text: "The message is removed, with all that is in it.", Loses: "The message, with all that is in it.",
-		Whole: true, Alike: true, Edit: draftEdit(func(d *draft) error {
-			i := d.index.at(g.m.Ref)
-			if i < 0 || slices.ContainsFunc(d.s.Messages[i].Parts, func(p record.Part) bool { return p.Unreadable() }) {
-				return fmt.Errorf("%s: it cannot be read", g.m.Ref)
-			}
-			d.removeMessage(i)
-			return nil
-		}),
-	}
 }
 
 // giveUpPart returns the fixes that keep nothing of the part. The first removes it, or

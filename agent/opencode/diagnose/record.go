@@ -75,27 +75,6 @@ func findNames(c *simulation) []finding {
 	return fs
 }
 
-// idFixes returns the fix of a file without an id in it: the file's name has the id.
-func idFixes(c *simulation, f finding) []repair.Fix {
-	g, ok := c.known().contextOf(f.Ref)
-	if !ok || f.Text != record.NoID {
-		return nil
-	}
-	const text = "The id inside the file becomes that of its name."
-	r := &g.m.Record
-	if g.p != nil {
-		r = &g.p.Record
-	}
-	data, err := jsonedit.Set(r.Data, jsonedit.Quote(f.Ref.ID()), "id")
-	switch {
-	case err != nil:
-		return nil
-	case g.p != nil:
-		return []repair.Fix{{Text: text, Edit: rewrite(with(*r, data))}}
-	}
-	return []repair.Fix{g.replaceMessage(with(*r, data), text, "")}
-}
-
 // findInfo finds a session whose own record the agent cannot use. The agent then cannot
 // list any session.
 func findInfo(c *simulation) []finding {
@@ -271,20 +250,6 @@ func isArchived(s *record.Session) bool {
 	c, isColumn := s.Info.Col("time_archived")
 	raw, told := jsonedit.Get(s.Info.Data, "time", "archived")
 	return isColumn && c.Class != change.ClassNull || told && raw[0] != 'n'
-}
-
-// completions returns the fixes of records that accept accepts and that some version of the
-// agent cannot read: one of them may be what seems to be lost.
-func (c *simulation) completions(accept func(change.Ref) bool) (fixes []repair.Fix) {
-	for _, f := range c.screenFailures() {
-		if accept(f.Ref) {
-			fixes = append(fixes, c.known().recordFixes(finding{Ref: f.Ref})...)
-		}
-	}
-	for i := range fixes {
-		fixes[i].Alike = false // two of them may change the same record
-	}
-	return fixes
 }
 
 func recordFixes(c *simulation, f finding) []repair.Fix { return c.known().recordFixes(f) }

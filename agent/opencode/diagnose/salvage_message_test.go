@@ -6,9 +6,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/change"
 	"mend/internal/jsonedit"
-	"mend/internal/test/damage"
 )
 
 // TestSalvagedRole is who a message of no bytes was of.
@@ -60,32 +58,6 @@ func TestSalvagedTime(t *testing.T) {
 		after := edited(t, s, (&facts{s: s}).recordFixes(finding{Code: render.FailureUnreadable, Ref: ref})[0])
 		if got := after.Messages[c.lost]; got.Ref != ref || got.Created != c.want {
 			t.Errorf("%s: created %d at %s, want %d at %s", c.name, got.Created, got.Ref, c.want, ref)
-		}
-	}
-}
-
-// TestMessageGivenUp: the last fix takes the message and its parts away, if all
-// of them can be read.
-func TestMessageGivenUp(t *testing.T) {
-	for i := range damage.Versions {
-		s := fromStore(t, i, unchanged)
-		m := s.Messages[damage.Hello]
-		broken := replaced(s, damaged(m.Record, "", 0))
-		fixes := (&facts{s: broken}).recordFixes(finding{Code: render.FailureUnreadable, Ref: m.Ref})
-		last := fixes[len(fixes)-1]
-		ops := change.Diff(broken.AllRecords, edited(t, broken, last).AllRecords)
-		if len(ops) != 1+len(m.Parts) || !last.Whole {
-			t.Errorf("%q makes %d ops, want %d", last.Text, len(ops), 1+len(m.Parts))
-		}
-		for _, o := range ops {
-			if o.Post != nil || o.Ref.Message != m.Ref.Message {
-				t.Errorf("%q would %s %s", last.Text, o.Verb(), o.Ref)
-			}
-		}
-		p := &broken.Message(m.ID).Parts[0]
-		p.Data, p.Defect = nil, &change.Defect{Kind: change.Unreadable, Why: "permission denied"}
-		if err := last.Edit(draftOf(broken)); err == nil {
-			t.Error("a message is given up beside a part that cannot be read")
 		}
 	}
 }
