@@ -8,16 +8,16 @@ import (
 	"mend/repair"
 )
 
-// ParseAPIError recognises an error of the API as Claude Code shows it, such as
-// "API Error: 400 {…}", or one of Claude Code itself.
+// ParseAPIError parses an error of the API as Claude Code shows it, such as "API Error: 400 {…}",
+// or an error of Claude Code itself.
 func ParseAPIError(input []byte) repair.APIError { return errorParser().Parse(input) }
 
-// errorParser is made when an error is read: most runs of the program read none.
+// errorParser is made on first use: most runs of the program parse no error.
 var errorParser = sync.OnceValue(func() *provider.ErrorParser {
 	return provider.NewErrorParser(anthropic.ErrorTexts(), errorTexts)
 })
 
-// errorTexts are those of Claude Code. The ranks are relative to those of the providers.
+// errorTexts are Claude Code's errors. The ranks are relative to those of the providers.
 var errorTexts = provider.ErrorTexts{
 	Kinds: []provider.ErrorKind{
 		{

@@ -13,17 +13,16 @@ import (
 	"mend/repair"
 )
 
-// marksRewinds is the version from which the transcript tells when the user goes back to an
-// earlier prompt.
+// marksRewinds is the version from which on the transcript records when the user goes back to an earlier prompt.
 const marksRewinds = "v2.1.330"
 
-// A branch has the records that follow a record of the conversation and are not in it.
+// A branch has records that follow a record of the conversation but are not part of it.
 type branch struct {
 	root *transcript.Record // its first record
 	all  []*transcript.Record
 	leaf *transcript.Record // its last record
 
-	atEnd bool // it follows the last record of the conversation: the program does not go on at its end
+	atEnd bool // it follows the last record of the conversation, where the program does not continue
 }
 
 func newBranch(root *transcript.Record) *branch {
@@ -39,19 +38,18 @@ func (b *branch) add(r *transcript.Record) {
 
 func isAtEnd(b *branch) bool { return b.atEnd }
 
-// findBranches reports branches with prompts that are not in the request. If two programs wrote
-// them, the conversation gets both; one that the user may have left by going back to an earlier
-// prompt stays as it is.
+// findBranches reports branches with prompts that are not in the request. If two programs wrote them, the fix joins
+// both branches; a branch that the user may have left by going back to an earlier prompt stays unchanged.
 func (c *State) findBranches() {
 	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" {
 		return
 	}
 	path := c.path()
-	next := make(map[string]*transcript.Record, len(path)) // the record of the conversation after a record of it
+	next := make(map[string]*transcript.Record, len(path)) // the next record of the conversation, by record
 	for i := 1; i < len(path); i++ {
 		next[c.conv.Parent(path[i])] = path[i]
 	}
-	var left []*branch            // that the user may have left
+	var left []*branch            // the user may have left them
 	var owns []*transcript.Record // in the order in which they are found
 	beside := map[*transcript.Record][]*branch{}
 	for _, b := range c.branches(path) {
@@ -62,14 +60,14 @@ func (c *State) findBranches() {
 			own = c.conv.Leaf
 		}
 		for n := 0; n < tries && own == nil && up != nil && c.conv.Has(up); n++ {
-			own = next[up.UUID] // the result of a parallel call has no record after it
+			own = next[up.UUID] // the result of a parallel call has no next record
 			up = c.conv.Record(c.conv.Parent(up))
 		}
 		if c.beforeBoundary(b.root) {
 			continue
 		}
 		if own == nil || !c.answered(b) || !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
-			// else the user took the prompt back
+			// otherwise the user took the prompt back
 			if c.answered(b) && slices.ContainsFunc(b.all, func(r *transcript.Record) bool {
 				return r.IsPrompt() && c.anySent(r)
 			}) {
@@ -103,8 +101,8 @@ func (c *State) findBranches() {
 	c.noteLeft(all)
 }
 
-// findOmitted notes texts of the conversation that are not sent and that no other finding explains. It
-// looks at what is stored alone: what a repair leaves is noted by the next scan.
+// findOmitted notes texts of the conversation that are not sent and that no other finding explains. It examines
+// only the stored state: the next scan notes what a repair leaves.
 func (c *State) findOmitted() {
 	isHistory := func(f repair.Finding) bool { return f.Class == repair.MissingHistory || f.Code == ruleUnread }
 	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" || len(c.edits.set) > 0 || c.written != nil ||
@@ -114,7 +112,7 @@ func (c *State) findOmitted() {
 	c.noteLeft(c.omitted())
 }
 
-// omitted returns the records with texts of the conversation that are not in it, and not in a branch of it.
+// omitted returns the records with texts of the conversation that are neither in it nor in one of its branches.
 func (c *State) omitted() (all []*transcript.Record) {
 	isText := func(b *transcript.Block) bool { return b.Type == request.Text }
 	inBranch := map[*transcript.Record]bool{}
@@ -132,8 +130,8 @@ func (c *State) omitted() (all []*transcript.Record) {
 	return all
 }
 
-// noteLeft notes records beside the conversation that are left alone. Where the transcript says
-// that the user went back, there is nothing to note.
+// noteLeft notes records beside the conversation that stay unchanged. If the transcript shows that the user went
+// back, it notes nothing.
 func (c *State) noteLeft(all []*transcript.Record) {
 	if len(all) == 0 || c.conv.Rewound {
 		return
@@ -164,15 +162,15 @@ func (c *State) path() []*transcript.Record {
 	return slices.Concat(c.conv.Chain, notes)
 }
 
-// goesBefore reports whether a branch can be put before a record of the conversation: it is not
-// an answer, which stays after its prompt.
+// goesBefore reports whether a branch can be inserted before a record of the conversation. It cannot be before an
+// answer, which stays after its prompt.
 func goesBefore(own *transcript.Record) bool {
 	return own.IsPrompt() || own.IsSynthetic() || !own.IsMessage()
 }
 
-// joinBranches returns the fix that puts branches, one after the other, before the record that
-// the conversation goes on with, if that begins with a prompt; else it is an answer, which stays
-// after its prompt, and the branches follow at the end.
+// joinBranches returns the fix that inserts branches, one after another, before the record with which the
+// conversation continues. If that record is an answer, which stays after its prompt, the branches follow at the
+// end.
 func (c *State) joinBranches(branches []*branch, own *transcript.Record, n int) repair.Fix {
 	join := func(d *draft) error {
 		for i := 1; i < len(branches); i++ {
@@ -213,7 +211,7 @@ func (c *State) branches(path []*transcript.Record) (all []*branch) {
 		on[r.UUID] = true
 	}
 	for _, r := range c.conv.Records() {
-		var above []*transcript.Record // to the next one that was seen
+		var above []*transcript.Record // up to the next record that was already seen
 		for ; r != nil && !on[r.UUID] && !seen[r.UUID] && !c.conv.Dropped(r) &&
 			!r.IsSidechain(); r = c.conv.Record(c.conv.Parent(r)) {
 			seen[r.UUID] = true
@@ -237,8 +235,8 @@ func (c *State) branches(path []*transcript.Record) (all []*branch) {
 	return all
 }
 
-// beforeBoundary reports whether a record is before the last compaction, or before a conversation that begins anew.
-// One that follows a record after it is not, whatever its time is.
+// beforeBoundary reports whether a record is before the last compaction, or before the point where a new
+// conversation begins. A record that follows a later record does not count, whatever its time is.
 func (c *State) beforeBoundary(r *transcript.Record) bool {
 	b := cmp.Or(c.conv.Boundary, c.conv.Beginning())
 	if b == nil || c.conv.Place(r) < c.conv.Place(b) {
@@ -256,8 +254,8 @@ func (c *State) answered(b *branch) bool {
 	})
 }
 
-// concurrent reports whether another process wrote the branch: the transcript would tell if
-// the user had gone back.
+// concurrent reports whether another process wrote the branch: otherwise the transcript would show that the user
+// had gone back.
 func (c *State) concurrent(b *branch, own *transcript.Record) bool {
 	if c.conv.Rewound {
 		return false

@@ -16,30 +16,30 @@ import (
 	"mend/repair"
 )
 
-// Versions are those that load transcripts as the newest one does.
+// Versions are the versions that load transcripts as the newest one does.
 var Versions = repair.Versions{Oldest: "2.1.0", Newest: transcript.Version}
 
 // A Source is a stored transcript.
 type Source struct {
 	Ref     change.Ref // of the transcript as a whole
-	Agent   string     // the subagent whose transcript it is; "" for a session's
+	Agent   string     // the subagent that the transcript belongs to; "" for a session's
 	Data    []byte
-	Mode    fs.FileMode   // of the file; 0 if that is not known
-	Version string        // of the program that wrote last, or that will load it; "" for that in its records
-	Busy    string        // why the session is in use; "" if it is not
-	Locked  func() string // why the transcript cannot be changed, "" if it can; it is asked for a fix; may be nil
-	Gone    string        // the folder of the session, if it is gone and the program lists the session nowhere; else ""
+	Mode    fs.FileMode   // of the file; 0 if unknown
+	Version string        // of the program that wrote last, or that will load it; "" for the version in its records
+	Busy    string        // why the session is in use; "" if it is not in use
+	Locked  func() string // returns why the transcript cannot be changed, "" if it can; called for a fix; may be nil
+	Gone    string        // the session's folder if it does not exist and the program lists the session nowhere; else ""
 	Texts   repair.Texts
 }
 
-// A base is a transcript as it is stored.
+// A base is a stored transcript.
 type base struct {
 	Source
 	lines []transcript.Line
 	last  map[string]int // the last line of each record
 	leaf  string
 
-	drafts int // that were made of it
+	drafts int // number of drafts made of it
 }
 
 // A State is one state of a transcript.
@@ -51,13 +51,13 @@ type State struct {
 	lines   []transcript.Line
 	written []byte // the whole transcript, if lines cannot be appended; else nil
 
-	conv    *transcript.Conversation        // as it is
+	conv    *transcript.Conversation        // as stored
 	linked  *transcript.Conversation        // with all breaks repaired
-	answers map[string][]*transcript.Record // of linked, by their id; nil until they are asked for
+	answers map[string][]*transcript.Record // of linked, by id; nil before the first use
 	calls   *repair.Calls                   // see [State.Calls]
-	request *request.Request                // what conv sends; nil until it is asked for
-	next    *checkedRequest                 // what linked sends; nil until it is asked for
-	tooMuch map[*request.Block]bool         // documents without which the request would not be too large
+	request *request.Request                // what conv sends; nil before the first use
+	next    *checkedRequest                 // what linked sends; nil before the first use
+	tooMuch map[*request.Block]bool         // documents to remove so that the request is not too large
 	faults  []repair.Finding                // see [State.report]
 	seen    map[string]bool                 // their keys
 }
@@ -72,11 +72,11 @@ func New(s Source) *repair.Case {
 	x := repair.Context{
 		Session: s.Ref, Rules: table(), Texts: b.Texts, Busy: s.Busy, LastError: c.lastError(),
 		Settings: func(s repair.State, _ *repair.APIError) (repair.State, []repair.Setting) {
-			return s, []repair.Setting{{Version: transcript.Version}} // it gets over thinking that is switched by itself
+			return s, []repair.Setting{{Version: transcript.Version}} // it recovers by itself if thinking is switched
 		},
 		Ask: func(_ repair.State, f *repair.Finding, _ *request.Block) bool {
 			f.Detail = cmp.Or(f.Detail, fmt.Sprint(f.Block))
-			return f.Code != "encrypted" // Anthropic signs thinking, and encrypts none that is sent
+			return f.Code != "encrypted" // Anthropic signs thinking, but encrypts none that is sent
 		},
 		Describe: func(x *repair.Fault, d *repair.Diagnosis) {
 			if x.Severity == repair.Latent {
@@ -91,10 +91,10 @@ func New(s Source) *repair.Case {
 	return repair.New(c, x)
 }
 
-// isNewer reports whether the version is newer than those that are known.
+// isNewer reports whether the version is newer than the known versions.
 func (b *base) isNewer() bool { return Versions.Newer(b.Version) }
 
-// StateOf returns the state that a case is of.
+// StateOf returns the state of a case.
 func StateOf(c *repair.Case) *State { return c.State.(*State) }
 
 func newBase(s Source) *base {
@@ -107,7 +107,7 @@ func newBase(s Source) *base {
 		b.Version = lastVersion(b.lines)
 	}
 	for i := range b.lines {
-		if r := b.lines[i].Record; r != nil && r.UUID != "" && !b.lines[i].Marked { // no ref names a marked one
+		if r := b.lines[i].Record; r != nil && r.UUID != "" && !b.lines[i].Marked { // no ref can name a record with a byte order mark
 			b.last[r.UUID] = i
 		}
 	}
@@ -150,7 +150,7 @@ func load(b *base, e edits) *State {
 	return c
 }
 
-// keepLeaf appends the leaf again if it is another one, because the program continues the
+// keepLeaf appends the leaf again if the last line is another record, because the program continues the
 // conversation at the last line.
 func (c *State) keepLeaf(leaf string) {
 	if leaf == "" || c.conv.Leaf != nil && c.conv.Leaf.UUID == leaf {
@@ -192,11 +192,11 @@ func (b *base) refOf(uuid string) change.Ref {
 	return ref
 }
 
-// Conversation returns what the program has after it loaded the transcript.
+// Conversation returns the program's state after it has loaded the transcript.
 func (c *State) Conversation() *transcript.Conversation { return c.conv }
 
-// Records implements [repair.State]: the transcript as a whole, new records, then the others in
-// their order, the leaf last. Lines are appended in this order, by a redo too.
+// Records implements [repair.State]: the whole transcript, new records, then the others in order, the leaf last.
+// Lines are appended in this order, also by a redo.
 func (c *State) Records(yield func(*change.Record) bool) {
 	whole := change.Record{Ref: c.base.Ref, Data: c.base.Data, Mode: cmp.Or(c.base.Mode, linestore.Mode)}
 	if c.written != nil {
@@ -254,8 +254,8 @@ func (c *State) Request() request.Request {
 	return *c.request
 }
 
-// HealsBound is the oldest version that was seen to try again without thinking where the provider refuses thinking
-// that is bound to another conversation: TestRealBoundThinking.
+// HealsBound is the oldest version that, as observed in TestRealBoundThinking, tries again without thinking when
+// the provider refuses thinking that is bound to another conversation.
 const HealsBound = "2.1.170"
 
 func (c *State) requestOf(conv *transcript.Conversation) request.Request {
@@ -269,7 +269,7 @@ func (c *State) requestOf(conv *transcript.Conversation) request.Request {
 	return q
 }
 
-// Send implements [repair.State]. What the provider refuses is among the faults.
+// Send implements [repair.State]. The violations are among the faults.
 func (c *State) Send(repair.Setting) repair.Sent {
 	q, refused := c.Next()
 	return repair.Sent{Request: q, Refused: refused, Now: func() (request.Request, []request.Violation) {
@@ -296,7 +296,7 @@ func (c *State) Blocks() (n int) {
 	return n
 }
 
-// lastError returns the error with which the session ends: Claude Code stores it as an answer.
+// lastError returns the error at the end of the session, which Claude Code stores as an answer.
 func (c *State) lastError() []byte {
 	if r := c.LastFailed(); r != nil {
 		return []byte(r.Blocks()[0].Text)
@@ -304,7 +304,7 @@ func (c *State) lastError() []byte {
 	return nil
 }
 
-// LastFailed returns the record of the error with which the session ends; nil if there is none.
+// LastFailed returns the record of the error at the end of the session, or nil.
 func (c *State) LastFailed() *transcript.Record {
 	for _, r := range slices.Backward(c.conv.Chain) {
 		if !r.IsMessage() {
@@ -318,7 +318,7 @@ func (c *State) LastFailed() *transcript.Record {
 	return nil
 }
 
-// forkBefore says how to continue without a prompt: Claude Code goes back within a session.
+// forkBefore says how to continue without a prompt: in Claude Code the user goes back within the session.
 func (c *State) forkBefore(prompt change.Ref) string {
 	r := c.linked.Record(prompt.Message)
 	if r == nil || len(r.Blocks()) == 0 {

@@ -8,7 +8,7 @@ import (
 	"mend/repair"
 )
 
-// findCompaction finds what is lost of the last compaction: its summary. What else may be lost is only reported:
+// findCompaction reports a lost summary of the last compaction. Other losses are only reported without a fix:
 // the record that begins it, and the names of the messages that it preserved.
 func (c *State) findCompaction() {
 	b, summary := c.conv.Boundary, c.summary()
@@ -28,8 +28,8 @@ func (c *State) findCompaction() {
 	}
 }
 
-// summary returns the last summary after the last compaction, or the last of all if there is no
-// compaction; nil for none.
+// summary returns the last summary after the last compaction, or the last of all if there is no compaction; nil
+// for none.
 func (c *State) summary() (last *transcript.Record) {
 	for _, r := range c.conv.Records() {
 		if r.Summary && c.conv.Owns(r) && !c.conv.Dropped(r) && (c.conv.Boundary == nil ||
@@ -69,8 +69,8 @@ func (c *State) reportSummaryLost(b, summary *transcript.Record) {
 	c.report(f)
 }
 
-// RemoveCompaction implements [repair.Editor]: the boundary becomes a note whose parent is the record
-// before it, so the program sends the whole history again.
+// RemoveCompaction implements [repair.Editor]: the boundary becomes a note whose parent is the previous record,
+// so the program sends the whole history again.
 func (d *draft) RemoveCompaction() (earlier int, err error) {
 	conv := d.c.conv
 	b := conv.Boundary
@@ -85,7 +85,7 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 	return earlier, d.removeBoundary(b)
 }
 
-// removeBoundary makes the boundary of a compaction a note after the record before it.
+// removeBoundary turns the boundary of a compaction into a note after the previous record.
 func (d *draft) removeBoundary(b *transcript.Record) error {
 	up := b.LogicalParent()
 	if d.c.conv.Record(up) == nil {

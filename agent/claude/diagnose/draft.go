@@ -11,14 +11,14 @@ import (
 	"mend/repair"
 )
 
-// edits are what a draft changes.
+// edits are the changes of a draft.
 type edits struct {
 	set   map[string]transcript.Line // the new line of a record, by its id
-	after map[string]int             // the line after which a new record belongs
-	leaf  string                     // where the conversation goes on; "" for where it does now
+	after map[string]int             // the line after which a new record is inserted
+	leaf  string                     // where the conversation continues; "" for its present end
 
-	aside   map[string]bool // the records of which all lines go; this takes the whole transcript
-	inPlace bool            // new lines are in their places, and what they replace goes; this takes the whole transcript
+	aside   map[string]bool // records whose lines are all removed; this rewrites the whole transcript
+	inPlace bool            // new lines replace the old ones in place; this rewrites the whole transcript
 }
 
 func newEdits() edits {
@@ -31,15 +31,15 @@ func (e edits) clone() edits {
 	return e
 }
 
-// with returns the edits with one more.
+// with returns the edits with another one.
 func (e edits) with(uuid string, l transcript.Line) edits {
 	e = e.clone()
 	e.set[uuid] = l
 	return e
 }
 
-// created returns the ids of the records that the transcript does not have, in the order in
-// which they belong there.
+// created returns the ids of the records that the transcript lacks, in the order in which they are
+// inserted.
 func (e edits) created(b *base) (ids []string) {
 	for uuid := range e.set {
 		if !b.stores(uuid) {
@@ -50,11 +50,11 @@ func (e edits) created(b *base) (ids []string) {
 	return ids
 }
 
-// leafOf returns where the conversation is to go on.
+// leafOf returns where the conversation should continue.
 func (e edits) leafOf(b *base) string { return cmp.Or(e.leaf, b.leaf) }
 
-// apply sets the lines of the case: those that are stored, and those to be appended; or the
-// whole transcript.
+// apply sets the lines of the case: the stored lines and the lines to append, or the whole
+// transcript.
 func (c *State) apply() {
 	b, e := c.base, c.edits
 	if e.inPlace || len(e.aside) > 0 {
@@ -81,7 +81,7 @@ func (c *State) apply() {
 	}
 }
 
-// rewrite returns the transcript with all edits in their places.
+// rewrite returns the transcript with all edits in place.
 func (c *State) rewrite() []byte {
 	b, e := c.base, c.edits
 	created := map[int][]string{}
@@ -109,23 +109,23 @@ func (c *State) rewrite() []byte {
 
 // A draft is a copy of a transcript that fixes edit.
 type draft struct {
-	repair.NoEdits // of what Claude Code does by itself, or a transcript cannot hold
+	repair.NoEdits // for operations that Claude Code does by itself, or that a transcript cannot hold
 
 	c     *State
 	edits edits
-	undo  []func() // takes back what the fix that is applied has edited
+	undo  []func() // reverts the edits of the current fix
 
-	// gone are the indexes of blocks that were removed from records since the draft was made; a
-	// record whose blocks are in another order now has [reordered].
+	// gone are the indexes of blocks removed from records since the draft was made; a record whose
+	// blocks were reordered has [reordered].
 	gone map[string][]int
 
-	children map[string][]string // see [draft.childrenOf]; nil after an edit that may change it
+	children map[string][]string // see [draft.childrenOf]; nil after an edit that may change them
 }
 
-// reordered stands for the indexes of a record whose blocks have others now.
+// reordered stands for all indexes of a record whose blocks were reordered.
 const reordered = -1
 
-// place returns the index that a block of the case has in the draft now.
+// place returns the index in the draft of a block of the case.
 func (d *draft) place(uuid string, index int) (int, error) {
 	at := index
 	for _, gone := range d.gone[uuid] {
@@ -139,8 +139,8 @@ func (d *draft) place(uuid string, index int) (int, error) {
 	return at, nil
 }
 
-// reorder gives a record its blocks in another order, or fewer of them. After another fix has changed
-// its content it returns an error.
+// reorder gives a record its blocks in another order, or fewer of them. It returns an error if
+// another fix has changed the record's content.
 func (d *draft) reorder(r *transcript.Record, content []byte) error {
 	if now, _ := jsonedit.Get(d.raw(r.UUID), "message", "content"); !bytes.Equal(now, r.Content()) {
 		return repair.ErrNoBlock
@@ -149,14 +149,14 @@ func (d *draft) reorder(r *transcript.Record, content []byte) error {
 	return d.setMember(r.UUID, content, "message", "content")
 }
 
-// remove notes that a block is gone, or with [reordered] that all have other indexes.
+// remove records that a block was removed, or with [reordered] that all indexes have changed.
 func (d *draft) remove(uuid string, index int) {
 	old := d.gone[uuid]
 	d.undo = append(d.undo, func() { d.gone[uuid] = old })
 	d.gone[uuid] = append(slices.Clip(old), index)
 }
 
-// WriteInPlace implements [repair.Editor]: also of the lines that were replaced before.
+// WriteInPlace implements [repair.Editor]. It also removes lines that earlier edits replaced.
 func (d *draft) WriteInPlace() error {
 	old := d.edits.inPlace
 	d.undo = append(d.undo, func() { d.edits.inPlace = old })
@@ -196,7 +196,7 @@ func (d *draft) add(uuid string, raw []byte, line int) {
 	d.set(uuid, raw)
 }
 
-// raw returns the line of a record as the draft has it, nil if there is none.
+// raw returns the line of a record in the draft, nil if the record does not exist.
 func (d *draft) raw(uuid string) []byte {
 	if l, ok := d.edits.set[uuid]; ok {
 		return bytes.TrimRight(l.Raw, " ")

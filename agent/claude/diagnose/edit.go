@@ -61,7 +61,7 @@ func (c *State) Stored(ref change.Ref) repair.Stored {
 	return m
 }
 
-// answer returns the records of the answer that a record is part of; a prompt is a record.
+// answer returns the records of the answer that a record is part of; a prompt is a single record.
 func (c *State) answer(r *transcript.Record) []*transcript.Record {
 	if r.Type != transcript.Assistant || r.MessageID == "" {
 		return []*transcript.Record{r}
@@ -77,7 +77,7 @@ func (c *State) answer(r *transcript.Record) []*transcript.Record {
 	return c.answers[r.MessageID]
 }
 
-// Remove implements [repair.Editor]. A record that has no other block becomes a note.
+// Remove implements [repair.Editor]. A record without other blocks becomes a note.
 func (d *draft) Remove(b *request.Block) error {
 	uuid := b.Ref().Message
 	if !d.c.canEdit(uuid) {
@@ -98,7 +98,7 @@ func (d *draft) Remove(b *request.Block) error {
 	return err
 }
 
-// SetAside implements [repair.Editor]: the lines of the record go, and its children get its parent.
+// SetAside implements [repair.Editor]: the lines of the record are removed, and its children get its parent.
 func (d *draft) SetAside(record change.Ref) error {
 	uuid := record.Message
 	parent, ok := jsonedit.Get(d.raw(uuid), "parentUuid")
@@ -127,7 +127,7 @@ func (d *draft) SetAside(record change.Ref) error {
 	return nil
 }
 
-// childrenOf returns the ids of the records by the id of their parent, as this draft has them.
+// childrenOf returns the ids of the records in this draft, by the id of their parent.
 func (d *draft) childrenOf() map[string][]string {
 	if d.children != nil {
 		return d.children
@@ -135,7 +135,7 @@ func (d *draft) childrenOf() map[string][]string {
 	children := map[string][]string{}
 	for _, r := range d.c.conv.Records() {
 		at := r.Parent
-		if raw := d.raw(r.UUID); len(raw) > 0 && !bytes.Equal(raw, r.Raw) { // this draft has changed it
+		if raw := d.raw(r.UUID); len(raw) > 0 && !bytes.Equal(raw, r.Raw) { // changed by this draft
 			at = jsonedit.Parse(raw).TextAt("parentUuid")
 		}
 		children[at] = append(children[at], r.UUID)
@@ -177,13 +177,13 @@ func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened 
 			return err
 		}
 	}
-	if was, ok := jsonedit.Get(d.raw(b.Ref().Message), shownResult); ok && !bytes.Equal(was, shown) {
+	if old, ok := jsonedit.Get(d.raw(b.Ref().Message), shownResult); ok && !bytes.Equal(old, shown) {
 		return d.setMember(b.Ref().Message, shown, shownResult)
 	}
 	return nil
 }
 
-// shownResult is what the screen shows of a result, beside the message: a second copy of its files that is never sent.
+// shownResult is the result as the screen shows it, beside the message: a second copy of its files that is never sent.
 const shownResult = "toolUseResult"
 
 // MoveFirst implements [repair.Editor].
@@ -199,7 +199,7 @@ func (d *draft) MoveFirst(b *request.Block) error {
 	return d.thinkFirst(rs)
 }
 
-// thinkFirst gives the records of an answer their contents in the order thinking, text, calls.
+// thinkFirst orders the contents of an answer's records: thinking, text, calls.
 func (d *draft) thinkFirst(rs []*transcript.Record) error {
 	order := slices.Clone(rs)
 	request.MoveFirst(order, func(r *transcript.Record) bool {
@@ -230,15 +230,15 @@ func (d *draft) InsertPrompt(before change.Ref, text string) error {
 	return d.setParent(first.UUID, uuid)
 }
 
-// newID returns an id that follows from a text.
+// newID returns an id derived from a text.
 func newID(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	h := hex.EncodeToString(sum[:16])
 	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-8" + h[17:20] + "-" + h[20:32]
 }
 
-// recordLike returns a record that begins with the format, and goes on with those fields of another one
-// that every record has.
+// recordLike returns a record that begins with the format, followed by the fields of another record that every record
+// has.
 func recordLike(r *transcript.Record, format string, args ...any) []byte {
 	out := fmt.Appendf(nil, format, args...)
 	for _, name := range []string{"timestamp", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch"} {
@@ -249,7 +249,7 @@ func recordLike(r *transcript.Record, format string, args ...any) []byte {
 	return append(out, '}')
 }
 
-// callsOf returns the tool calls with their results, also of those that are not sent.
+// callsOf returns the tool calls with their results, including those that are not sent.
 func (c *State) callsOf() repair.Calls {
 	if c.calls == nil {
 		calls := repair.PairCalls(func(yield func(*request.Block) bool) {
@@ -295,7 +295,7 @@ func (d *draft) SetInput(call *request.Block, input []byte) error {
 // SetResult implements [repair.Editor].
 func (d *draft) SetResult(b *request.Block, text string) error {
 	r := d.c.linked.Record(b.Ref().Message)
-	// Claude Code adds some itself
+	// Claude Code adds some results itself.
 	if r == nil || b.Index >= len(r.Blocks()) || r.Blocks()[b.Index].Type != request.ToolResult {
 		return repair.ErrNoEdit
 	}
@@ -305,7 +305,7 @@ func (d *draft) SetResult(b *request.Block, text string) error {
 // ClearResult implements [repair.Editor].
 func (d *draft) ClearResult(b *request.Block) error { return d.SetResult(b, request.Cleared) }
 
-// editBlock edits the JSON of a block, or of what is at a path in it.
+// editBlock edits the JSON of a block, or of the value at a path in it.
 func (d *draft) editBlock(b *request.Block, edit func(raw []byte) ([]byte, error), path ...string) error {
 	return d.editContent(b.Ref().Message, b.Index, edit, path...)
 }
@@ -319,8 +319,7 @@ func textBlock(text string) []byte {
 	return append(append([]byte(`{"type":"text","text":`), jsonedit.Quote(text)...), '}')
 }
 
-// editContent edits one block of a record, or what is at a path in it, or the content of the record if that is a
-// string.
+// editContent edits one block of a record, or the value at a path in it, or the record's content if it is a string.
 func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byte, error), path ...string) error {
 	if !d.c.canEdit(uuid) {
 		return repair.ErrNoEdit
@@ -343,7 +342,7 @@ func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byt
 	return err
 }
 
-// setMember gives a record another value of a member.
+// setMember sets a member of a record.
 func (d *draft) setMember(uuid string, value []byte, path ...string) error {
 	raw, err := jsonedit.Set(d.raw(uuid), value, path...)
 	if err == nil {
@@ -352,13 +351,13 @@ func (d *draft) setMember(uuid string, value []byte, path ...string) error {
 	return err
 }
 
-// retire makes a record a note that is not sent.
+// retire turns a record into a note that is not sent.
 func (d *draft) retire(uuid string) error {
 	return errors.Join(d.setMember(uuid, []byte(`"system"`), "type"), d.setMember(uuid, []byte(`"informational"`),
 		"subtype"), d.setMember(uuid, []byte("true"), "isMeta"))
 }
 
-// editBlock returns a fix that edits the JSON of a block, or of what is at a path in it.
+// editBlock returns a fix that edits the JSON of a block, or of the value at a path in it.
 func editBlock(b *transcript.Block, text, loses string, edit func(raw []byte) ([]byte, error),
 	path ...string,
 ) repair.Fix {

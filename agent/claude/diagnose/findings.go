@@ -10,10 +10,10 @@ import (
 	"mend/repair"
 )
 
-// errNoLine is the refusal to edit a record for which [State.canEdit] reports false.
+// errNoLine refuses edits of a record for which [State.canEdit] reports false.
 var errNoLine = &repair.RefusalError{Final: true, EditOnly: true, Why: "The message has no line of its own."}
 
-// report adds a finding, once.
+// report adds a finding once.
 func (c *State) report(f repair.Finding) {
 	f.Severity = cmp.Or(f.Severity, repair.Broken)
 	if f.Unknown && c.base.isNewer() {
@@ -24,7 +24,7 @@ func (c *State) report(f repair.Finding) {
 		return
 	}
 	if r := c.linked.Record(f.Ref.Message); c.linked != c.conv && r != nil && !c.conv.Has(r) {
-		f.Tier = repair.Ask // it is refused only where the history before a break is sent again
+		f.Tier = repair.Ask // it is a violation only after the history before a break is sent again
 	}
 	c.faults, c.seen[key] = append(c.faults, f), true
 }
@@ -46,14 +46,14 @@ func (c *State) Refuses(f repair.Finding) *repair.RefusalError {
 	return nil
 }
 
-// maxDrafts limits how many drafts are made of a transcript: each is loaded again, and faults that
-// can be fixed side by side share one.
+// maxDrafts limits the number of drafts of a transcript: each is loaded again, and independent
+// findings share one.
 const maxDrafts = 256
 
 // Faults implements [repair.State].
 func (c *State) Faults() []repair.Finding { return c.faults }
 
-// examine finds what is wrong.
+// examine collects the findings.
 func (c *State) examine() {
 	disorder := c.findDisorder()
 	c.findUnread()
@@ -70,7 +70,7 @@ func (c *State) examine() {
 	c.findFolder()
 }
 
-// after returns the edits with those of a fix; without them if the fix cannot be applied.
+// after returns the edits together with those of a fix; without the fix's if it cannot be applied.
 func (c *State) after(edit func(*draft) error) edits {
 	d := c.edit()
 	if edit(d) != nil {
@@ -79,11 +79,11 @@ func (c *State) after(edit func(*draft) error) edits {
 	return d.edits
 }
 
-// isLessThan reports whether more is sent of another state, or can be after further repairs.
+// isLessThan reports whether the other state sends more, or can after further repairs.
 func (c *State) isLessThan(after *State) bool {
 	if leaf := after.edits.leafOf(c.base); leaf != "" {
 		after.keepLeaf(leaf)
-	} else if c.conv.Leaf != nil { // the transcript as it is stored
+	} else if c.conv.Leaf != nil { // the stored transcript
 		after.keepLeaf(c.conv.Leaf.UUID)
 	}
 	if after.Blocks() > c.Blocks() {
@@ -96,15 +96,15 @@ func (c *State) isLessThan(after *State) bool {
 	})
 }
 
-// anySent reports whether a block of the records is sent if they are in the conversation: 2.1
-// sends nothing of an answer that has only thinking.
+// anySent reports whether a block of the records would be sent if they were in the conversation:
+// 2.1 sends nothing of an answer that has only thinking.
 func (c *State) anySent(rs ...*transcript.Record) bool {
 	return slices.ContainsFunc(rs, func(r *transcript.Record) bool {
 		return r.Sendable() > 0 && slices.ContainsFunc(r.Blocks(), func(b *transcript.Block) bool { return !b.IsThinking() })
 	})
 }
 
-// findBefore finds what is lost of the history before the conversation, and in it.
+// findBefore reports lost history, before the conversation and in it.
 func (c *State) findBefore() {
 	c.findRepeated()
 	c.findSidechain()
@@ -121,7 +121,7 @@ func count(n int) string {
 	return fmt.Sprintf("%d messages", n)
 }
 
-// sentAgain says how many messages a fix brings back.
+// sentAgain says how many messages a fix restores.
 func sentAgain(n int) string {
 	if n == 1 {
 		return "1 message is sent again"

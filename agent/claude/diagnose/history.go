@@ -18,8 +18,8 @@ const (
 	ruleBreak     = "chain_broken"     // the conversation ends at a record before its beginning
 	ruleSidechain = "marked_sidechain" // records are marked as a subagent's
 	ruleUnread    = "line_unread"      // a line has a record that the program does not read
-	ruleTorn      = "line_torn"        // a line has a part of a prompt, an answer or a result
-	ruleUnknown   = "unknown_type"     // a newer version wrote records of types that are not known
+	ruleTorn      = "line_torn"        // a line has an incomplete prompt, answer or result
+	ruleUnknown   = "unknown_type"     // a newer version wrote records of unknown types
 	ruleRepeated  = "uuid_repeated"    // two records have one id
 	ruleBranch    = "branch_left_out"  // a branch of the conversation is not in the request
 	ruleDisorder  = "out_of_order"     // lines are out of order
@@ -31,15 +31,14 @@ const (
 	rulePreserved  = "preserved_unknown" // a compaction does not say which messages it preserved
 )
 
-// findBreaks reports each break of the chain. The fix is the record once more, with the
-// parent that it should have.
+// findBreaks reports each break of the chain. The fix appends the record again with the right parent.
 func (c *State) findBreaks() {
 	if len(c.conv.Breaks) == 0 {
 		return
 	}
 	linked := c.link()
-	comeBack := make([][]*transcript.Record, len(c.conv.Breaks)) // with each break
-	// the last break with which something comes back that is sent
+	comeBack := make([][]*transcript.Record, len(c.conv.Breaks)) // the records that the fix of each break restores
+	// the last break whose fix restores something that is sent
 	last := -1
 	for _, r := range linked.Chain {
 		i := sort.Search(len(comeBack),
@@ -67,7 +66,7 @@ func (c *State) findBreaks() {
 	}
 }
 
-// followsUnknown reports whether a record follows one of a type that is not known, which may be part of the
+// followsUnknown reports whether a record follows one of an unknown type, which may be part of the
 // conversation for a newer version.
 func (c *State) followsUnknown(r *transcript.Record) bool {
 	return slices.ContainsFunc(c.lines, func(l transcript.Line) bool {
@@ -75,7 +74,7 @@ func (c *State) followsUnknown(r *transcript.Record) bool {
 	})
 }
 
-// link returns a fix that links a record to the one before it, by which n messages are sent again.
+// link returns a fix that links a record to the one before it, so that n messages are sent again.
 func link(r, before *transcript.Record, n int) repair.Fix {
 	return repair.Fix{
 		Text:  "The broken chain of messages is joined again: " + sentAgain(n) + ".",
@@ -84,8 +83,8 @@ func link(r, before *transcript.Record, n int) repair.Fix {
 	}
 }
 
-// findSkipped reports records that the program skips because it takes one of nearly the same time
-// for a parent that is not in the transcript.
+// findSkipped reports records that the program skips because it replaces a missing parent by a record of
+// nearly the same time.
 func (c *State) findSkipped() {
 	if c.conv.Hidden {
 		return
@@ -114,7 +113,7 @@ func (c *State) findSkipped() {
 	}
 }
 
-// setParent gives a record another parent.
+// setParent sets the parent of a record.
 func (d *draft) setParent(uuid, parent string) error {
 	return d.setMember(uuid, jsonedit.Quote(parent), "parentUuid")
 }
@@ -161,8 +160,8 @@ func (c *State) promptsIn(rs []*transcript.Record) string {
 	return text + " and what follows"
 }
 
-// findSidechain reports records of the main conversation that are marked as a subagent's: they
-// have no agent, and follow a record that is not marked, or there is no other conversation.
+// findSidechain reports records of the main conversation that are marked as a subagent's: they have no
+// agent, and either follow an unmarked record, or there is no other conversation.
 func (c *State) findSidechain() {
 	if c.conv.Agent != "" {
 		return

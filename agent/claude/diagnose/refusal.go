@@ -16,8 +16,8 @@ import (
 	"mend/repair"
 )
 
-// findRefusals reports what the provider refuses of the request, as it will be when the history is
-// complete: what the engine knows a remedy of, and what only a stored block can break.
+// findRefusals reports the violations of the request after the history is complete: those that the
+// engine can fix, and those that only a stored block can cause.
 func (c *State) findRefusals() {
 	c.linked = c.link()
 	if c.linked.Leaf == nil {
@@ -34,17 +34,17 @@ func (c *State) findRefusals() {
 	}
 }
 
-// survived are the rules that Claude Code gets over by itself: it sends the request again without
-// what was refused.
+// survived are the rules whose violation Claude Code handles by itself: it sends the request again
+// without the refused content.
 var survived = []string{"R3", "R4", "R9", "R18", "R19", "R20", "R21"}
 
-// rules are all others of the provider.
+// rules are all other rules of the provider.
 var rules = sync.OnceValue(func() []provider.Rule {
 	return slices.DeleteFunc(slices.Clone(anthropic.Provider{}.Rules()),
 		func(r provider.Rule) bool { return slices.Contains(survived, r.Code) })
 })
 
-// Next returns the request with all breaks repaired, and what is refused of it.
+// Next returns the request with all breaks repaired, and its violations.
 func (c *State) Next() (request.Request, []request.Violation) {
 	if c.next == nil {
 		c.next = c.check()
@@ -52,7 +52,7 @@ func (c *State) Next() (request.Request, []request.Violation) {
 	return c.next.Request, c.next.refused
 }
 
-// checkRules returns what the provider refuses of a request.
+// checkRules returns the violations of a request.
 func checkRules(q request.Request) (refused []request.Violation) {
 	for _, r := range rules() {
 		refused = append(refused, r.Check(q, false)...)
@@ -60,7 +60,7 @@ func checkRules(q request.Request) (refused []request.Violation) {
 	return refused
 }
 
-// A checkedRequest is a request and what the provider refuses of it.
+// A checkedRequest is a request with its violations.
 type checkedRequest struct {
 	request.Request
 	refused []request.Violation
@@ -73,10 +73,10 @@ func (c *State) check() *checkedRequest {
 	}
 	refused := checkRules(q)
 	for i := range refused {
-		if len(refused[i].Refs) == 0 && len(c.linked.Chain) > 0 { // what the program adds is at fault
+		if len(refused[i].Refs) == 0 && len(c.linked.Chain) > 0 { // caused by content that the program adds
 			refused[i].Refs = []change.Ref{c.ref(c.linked.Chain[0])}
 		}
-		if refused[i].Rule == "R11" { // a blank text is sent as an empty one
+		if refused[i].Rule == "R11" { // the program sends a blank text as an empty one
 			refused[i].Rule, refused[i].Message = "R5", "messages: text content blocks must be non-empty"
 		}
 	}
@@ -104,8 +104,8 @@ func (c *State) findRefusal(q request.Request, v request.Violation) {
 	}
 }
 
-// link returns the conversation with all breaks repaired, so that what is wrong before a
-// break is found with it.
+// link returns the conversation with all breaks repaired, so that violations before a break are found
+// at the same time.
 func (c *State) link() *transcript.Conversation {
 	if len(c.conv.Breaks) == 0 {
 		return c.conv
@@ -130,7 +130,7 @@ func (c *State) sent(q request.Request) (all []*transcript.Block) {
 			if r == nil || !r.IsMessage() {
 				continue
 			}
-			if stored := r.Blocks(); b.Index < len(stored) && &stored[b.Index].Block == b { // else the program adds it
+			if stored := r.Blocks(); b.Index < len(stored) && &stored[b.Index].Block == b { // otherwise the program adds it
 				all = append(all, stored[b.Index])
 			}
 		}
@@ -138,8 +138,8 @@ func (c *State) sent(q request.Request) (all []*transcript.Block) {
 	return all
 }
 
-// tooMuch returns the documents that have to go, the largest first, so that the request is not too
-// large. Only those count that are larger than any image.
+// tooMuch returns the documents to remove, largest first, so that the request is not too large. Only
+// documents larger than any image count.
 func tooMuch(blocks []*transcript.Block) map[*request.Block]bool {
 	var large []*request.Block
 	sum := 0
@@ -163,7 +163,7 @@ func tooMuch(blocks []*transcript.Block) map[*request.Block]bool {
 	return out
 }
 
-// checkStored reports what the provider refuses of a block whatever is around it, and what the
+// checkStored reports violations of a block that do not depend on its neighbours, and those that the
 // request does not show.
 func (c *State) checkStored(b *transcript.Block) {
 	c.checkInnerText(b)
@@ -173,14 +173,14 @@ func (c *State) checkStored(b *transcript.Block) {
 	c.checkInner(b)
 }
 
-// reportBlock reports what is wrong with a block, or with what is at a place in it.
+// reportBlock reports a violation of a block, or of the value at a place in it.
 func (c *State) reportBlock(b *transcript.Block, place, rule string, class repair.Class, message, why string,
 	fixes ...repair.Fix,
 ) {
 	f := c.recordFinding(rule, class, b.Record.UUID)
 	f.Block, f.Detail, f.Text = b.Index, fmt.Sprint(b.Index)+place, message
 	f.Unknown, f.Why, f.Fixes = class == repair.IncompleteRecord, why, fixes
-	if len(fixes) == 0 && rule != "R24" { // which the engine repairs
+	if len(fixes) == 0 && rule != "R24" { // the engine fixes R24
 		f.Refusal = c.notRepaired()
 	}
 	c.report(f)
@@ -189,7 +189,7 @@ func (c *State) reportBlock(b *transcript.Block, place, rule string, class repai
 // placeOf returns the place of an element of a result.
 func placeOf(i int) string { return fmt.Sprintf(".%d", i) }
 
-// checkName is R24.
+// checkName checks R24.
 func (c *State) checkName(b *transcript.Block) {
 	if b.Type != request.ToolUse || len(b.ToolName) <= request.MaxToolName && provider.IsName(b.ToolName) {
 		return
@@ -198,7 +198,7 @@ func (c *State) checkName(b *transcript.Block) {
 		"'^[a-zA-Z0-9_-]{1,128}$'", "")
 }
 
-// checkMedia reports a file whose data is no text, and documents that are too large together.
+// checkMedia reports a file whose data is not a string, and documents that are too large together.
 func (c *State) checkMedia(b *transcript.Block) {
 	if b.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
 		c.reportBlock(b, "", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string",
@@ -221,8 +221,8 @@ func (c *State) checkMedia(b *transcript.Block) {
 	}
 }
 
-// replaceFile returns a fix that puts a line of text in the place of a file: of the block, or of those
-// in it.
+// replaceFile returns a fix that replaces a file by a line of text: the block, or the given files in
+// it.
 func replaceFile(b *transcript.Block, inside ...*request.Block) repair.Fix {
 	return repair.Fix{
 		Text: "The file becomes a line of text.", Loses: "the block", Alike: true,
@@ -232,7 +232,7 @@ func replaceFile(b *transcript.Block, inside ...*request.Block) repair.Fix {
 
 const notSendable = "it could not be sent"
 
-// lostFile returns the line in place of a file that is not sent any more.
+// lostFile returns the line that replaces a file which is not sent any more.
 func lostFile(b *request.Block, why string) string {
 	what := string(b.Type)
 	if b.Mime != "" {
@@ -244,7 +244,7 @@ func lostFile(b *request.Block, why string) string {
 	return fmt.Sprintf("[%s, %d KB: %s]", what, len(b.Data)*3/4>>10, why)
 }
 
-// checkShape is R23 and R25.
+// checkShape checks R23 and R25.
 func (c *State) checkShape(b *transcript.Block) {
 	if b.Record.IsString() {
 		return
@@ -276,7 +276,7 @@ func (c *State) checkShape(b *transcript.Block) {
 					})
 				}))
 			return
-		case string(name) == "content": // sent as a text, whatever it is
+		case string(name) == "content": // sent as a text, whatever its type
 		case first != "" && strings.IndexByte(first, v.Raw()[0]) < 0:
 			c.reportBlock(b, "", "R23", repair.IncompleteRecord, fmt.Sprintf("%s.%s: Input should be a valid value of "+
 				"another type", kind, name), fmt.Sprintf("The field %q of the block has a value that the provider does not "+
@@ -286,7 +286,7 @@ func (c *State) checkShape(b *transcript.Block) {
 	}
 }
 
-// checkInnerText is R5 inside results.
+// checkInnerText checks R5 inside results.
 func (c *State) checkInnerText(b *transcript.Block) {
 	for i, in := range b.Content {
 		if in.Type == request.Text && request.IsBlank(in.Text) {
@@ -301,7 +301,7 @@ func (c *State) checkInnerText(b *transcript.Block) {
 	}
 }
 
-// checkInner is R18 and R23 inside results.
+// checkInner checks R18 and R23 inside results.
 func (c *State) checkInner(b *transcript.Block) {
 	if b.Type != request.ToolResult {
 		return
@@ -327,7 +327,7 @@ func lacksData(b jsonedit.Value) bool {
 	return isFile && b.Get("source").Get("data").Kind() != '"' && from != "url" && from != "file" && from != "content"
 }
 
-// innerTaken reports whether the provider takes an element of a result's content.
+// innerTaken reports whether the provider accepts an element of a result's content.
 func innerTaken(b jsonedit.Value) bool {
 	kind, ok := b.Get("type").Text()
 	return ok && slices.Contains(transcript.InnerTypes, kind) && (kind != "text" || b.Get("text").Kind() == '"')

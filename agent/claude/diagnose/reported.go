@@ -8,25 +8,25 @@ import (
 	"mend/repair"
 )
 
-// This file finds what is reported and not repaired: nobody has met it.
+// Findings without a repair, because no user has met them.
 
-// reportOnly adds a finding without a fix. It is about one record, as an example.
+// reportOnly adds a finding without a fix. Its record is an example.
 func (c *State) reportOnly(code string, r *transcript.Record, text, why string) {
 	f := c.recordFinding(code, repair.MissingHistory, r.UUID)
 	f.Text, f.Unknown, f.Why, f.Refusal = text, c.followsUnknown(r), why, c.notRepaired()
 	c.report(f)
 }
 
-// notRepaired is the refusal to repair what nobody has met.
+// notRepaired refuses a repair that no user has needed.
 func (c *State) notRepaired() *repair.RefusalError {
 	const why = "mend does not repair that. If mend has kept the session as it was: mend restore %s. If mend has " +
 		"changed it: mend undo."
 	return &repair.RefusalError{EditOnly: true, Final: true, Why: fmt.Sprintf(why, c.base.Ref.Session)}
 }
 
-// findDisorder reports lines that are out of order, where something does not reach the request because of that: the
-// program continues at another record than the last one, or takes what follows a compaction for what precedes it. Other
-// findings about the history are then not certain.
+// findDisorder reports lines that are out of order, if they keep something from the request: the program continues at a
+// record other than the last, or takes records after a compaction for earlier ones. Other findings about the history
+// are then unreliable.
 func (c *State) findDisorder() bool {
 	early := c.conv.Early()
 	if early == nil {
@@ -56,7 +56,7 @@ func (c *State) findDisorder() bool {
 	return true
 }
 
-// findRepeated reports ids that two different messages have: the later one takes the place of the earlier one.
+// findRepeated reports ids that two different messages have: the later message replaces the earlier one.
 func (c *State) findRepeated() {
 	for _, r := range c.conv.Repeated() {
 		if b := c.conv.Boundary; b == nil || !r.Timed || r.Time > b.Time {

@@ -19,9 +19,9 @@ type unread struct {
 	record *transcript.Record
 }
 
-// findUnread reports lines with a record that the program does not read: after NUL bytes or
-// a byte order mark, after a torn record, or second on its line. The
-// fix is the record on a line of its own. A record that would not be sent either is no loss.
+// findUnread reports lines with a record that the program does not read: after NUL bytes or a byte order mark,
+// after a torn record, or second on its line. The fix writes the record on a line of its own. A record that
+// would not be sent anyway is no loss.
 func (c *State) findUnread() {
 	all := c.unread()
 	if len(all) == 0 {
@@ -36,7 +36,7 @@ func (c *State) findUnread() {
 	read, end := load(c.base, e), ""
 	if leaf := read.conv.Leaf; leaf != nil && slices.ContainsFunc(all,
 		func(u unread) bool { return u.record.UUID == leaf.UUID }) {
-		end = leaf.UUID // the conversation goes on there when it is read
+		end = leaf.UUID // the conversation continues there once the record is read
 		read.edits.leaf = end
 	}
 	gains := c.isLessThan(read)
@@ -69,9 +69,9 @@ func (c *State) findUnread() {
 	}
 }
 
-// findUnknown reports records of types that mend does not know: it skips them, as the newest version that was
-// observed does. What a newer one does with them is not known. In a known version only those count that have a
-// message.
+// findUnknown reports records of types that mend does not know: mend skips them, as the newest observed
+// version does. It is unknown what a newer version does with them. In a known version only records with a
+// message count.
 func (c *State) findUnknown() {
 	var types []string
 	isNewer := c.base.isNewer()
@@ -126,8 +126,7 @@ func (c *State) lastBoundary() int {
 	return -1
 }
 
-// salvage returns the whole records in a line that are not the one that the program reads, if it
-// reads one.
+// salvage returns the complete records in a line except the one that the program reads, if it reads one.
 func salvage(l *transcript.Line, reads bool) (records [][]byte) {
 	if reads && l.Record != nil && len(l.Rest) == 0 {
 		return nil

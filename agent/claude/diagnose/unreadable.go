@@ -10,8 +10,8 @@ import (
 	"mend/repair"
 )
 
-// findNothing reports a transcript of which the program loads no record, as one that was emptied, or of which only
-// titles and settings are left; it is latent if there are notes or context. It does not report what another finding
+// findNothing reports a transcript from which the program loads no record, for example because it was emptied, or has
+// only titles and settings; it is latent if there are notes or context. It does not report cases that another finding
 // explains.
 func (c *State) findNothing() bool {
 	isBroken := func(f repair.Finding) bool { return f.Severity == repair.Broken }
@@ -25,7 +25,7 @@ func (c *State) findNothing() bool {
 	}
 	f := repair.Finding{
 		Code: ruleUnreadable, Class: repair.UnreadableRecord, Ref: c.base.Ref, Refusal: refusal,
-		Text: "No conversation found", // as the program says
+		Text: "No conversation found", // the program's own words
 	}
 	data, found := c.base.Data, c.conv.Found()
 	switch {
@@ -45,7 +45,7 @@ func (c *State) findNothing() bool {
 	return !found
 }
 
-// findFolder notes that no list of the program has the session, because its folder is gone.
+// findFolder notes that no list of the program has the session, because its folder does not exist.
 func (c *State) findFolder() {
 	gone := c.base.Gone
 	if gone == "" {
@@ -63,8 +63,8 @@ func (c *State) findFolder() {
 	})
 }
 
-// findTorn reports lines that are no record and have none in them, and prompts and answers without a
-// message. What a prompt, an answer or a result held is lost; other lines are a note.
+// findTorn reports lines that neither are nor contain a record, and prompts and answers without a message. The content
+// of a prompt, an answer or a result is lost; other lines are a note.
 func (c *State) findTorn() {
 	var lost, others []string
 	for i := range c.lines {
@@ -101,14 +101,14 @@ func (c *State) reportTorn(lines []string, f repair.Finding, why, whyNot string)
 	c.report(f)
 }
 
-// isMessagePart reports whether a torn line is a part of a prompt, an answer or a result, as far as its type is there.
+// isMessagePart reports whether a torn line is part of a prompt, an answer or a result, if its type is left.
 func isMessagePart(raw []byte) bool {
-	has := func(member string) bool { return bytes.Contains(raw, []byte(member)) }
+	contains := func(member string) bool { return bytes.Contains(raw, []byte(member)) }
 	switch {
-	case has(`"attachment":`), has(`"type":"progress"`), has(`"type":"system"`):
+	case contains(`"attachment":`), contains(`"type":"progress"`), contains(`"type":"system"`):
 		return false
-	case has(`"message":{`), has(`"type":"user"`), has(`"type":"assistant"`):
+	case contains(`"message":{`), contains(`"type":"user"`), contains(`"type":"assistant"`):
 		return true
 	}
-	return has(`{"parentUuid":`)
+	return contains(`{"parentUuid":`)
 }

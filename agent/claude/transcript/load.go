@@ -171,8 +171,8 @@ func (c *Conversation) add(r *Record, line int, progress map[string]string) {
 	}
 	stored := c.Lines[line].Start >= 0
 	if earlier := c.Record(r.UUID); earlier != nil {
-		if stored && earlier.Timestamp != r.Timestamp && r.Sendable() > 0 && earlier.Sendable() > 0 && !bytes.Equal(earlier.Content(),
-			r.Content()) {
+		if stored && earlier.Timestamp != r.Timestamp && r.Sendable() > 0 && earlier.Sendable() > 0 &&
+			!bytes.Equal(earlier.Content(), r.Content()) {
 			c.repeated = append(c.repeated, r)
 		}
 		c.order[c.place[r.UUID]] = r
