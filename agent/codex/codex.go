@@ -22,7 +22,7 @@ const Rollouts = "rollouts"
 type Agent struct {
 	agent.BaseAgent
 
-	Step func(call string) error // that of [sessionfile.Options]
+	Step func(call string) error // as in [sessionfile.Options]
 }
 
 var _ agent.Agent = Agent{}
@@ -45,12 +45,12 @@ func (Agent) Providers() []string { return []string{openai.Provider{}.Name()} }
 // ParseAPIError implements [agent.Agent].
 func (Agent) ParseAPIError(input []byte) request.APIError { return errorParser().Parse(input) }
 
-// errorParser is made when an error is read: most runs of the program read none.
+// errorParser is made on first use: most runs of the program parse no error.
 var errorParser = sync.OnceValue(func() *provider.ErrorParser {
 	return provider.NewErrorParser(openai.ErrorTexts(), errorTexts)
 })
 
-// errorTexts are those of Codex. The ranks are relative to those of the providers.
+// errorTexts are Codex's errors. The ranks are relative to those of the providers.
 var errorTexts = provider.ErrorTexts{
 	Agent: Agent{}.Name(),
 	Kinds: []provider.ErrorKind{
@@ -155,16 +155,16 @@ var home = sessionfile.Home{
 // Find implements [agent.Agent].
 func (Agent) Find(layout string) ([]agent.Located, error) { return home.Find(layout) }
 
-// hasRollouts reports whether a folder is one of Codex that has rollouts, or had some: other agents have a folder
-// with such a name, too.
+// hasRollouts reports whether a folder is Codex's and has rollouts, or had some: other agents have a folder of
+// that name, too.
 func hasRollouts(root string) (bool, error) {
-	has := func(patterns ...string) bool {
+	hasAny := func(patterns ...string) bool {
 		return slices.ContainsFunc(patterns, func(pattern string) bool {
 			found, _ := fs.Glob(os.DirFS(root), pattern)
 			return len(found) > 0
 		})
 	}
-	return has(rollout.Sessions, rollout.Archived) && has("config.toml", "installation_id", rollout.Archived, locks,
+	return hasAny(rollout.Sessions, rollout.Archived) && hasAny("config.toml", "installation_id", rollout.Archived, locks,
 		"state_*.sqlite", rollout.Sessions+"/*/*/*/*"+rollout.Suffix+"*", rollout.Sessions+"/rollout-*"), nil
 }
 

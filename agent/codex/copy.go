@@ -13,24 +13,24 @@ import (
 	"mend/repair"
 )
 
-// Copy implements [agent.Store]: the rollout. Codex makes the rest again from it.
+// Copy implements [agent.Store]: the rollout. Codex rebuilds everything else from it.
 func (s *store) Copy(_ context.Context, head change.Head) (c agent.Copy, err error) {
-	of, stamp, err := s.read(head)
+	src, stamp, err := s.read(head)
 	if err != nil {
 		return c, err
 	}
 	c = agent.Copy{
-		Records: []change.Record{{Ref: rollout.PlainRef(head.Ref), Data: of.Plain, Mode: of.Mode}},
+		Records: []change.Record{{Ref: rollout.PlainRef(head.Ref), Data: src.Plain, Mode: src.Mode}},
 		Stamp:   stamp,
 	}
-	c.Messages, c.First = rollout.CountMessages(of.Plain)
-	if of.Torn {
+	c.Messages, c.First = rollout.CountMessages(src.Plain)
+	if src.Torn {
 		c.Unread = []string{"the end of the compressed rollout"}
 	}
 	return c, nil
 }
 
-// Lacks implements [agent.Reader]. Codex only appends to a rollout: to take a turn back it writes a line more.
+// Lacks implements [agent.Reader]. Codex only appends to a rollout: it takes a turn back by writing another line.
 func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
 	var data []byte
 	for _, r := range now {
@@ -46,56 +46,58 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 	return lack
 }
 
-// Restore implements [agent.Store]. What the session has gained since stays after what was kept, unless an exact
-// state is wanted.
+// Restore implements [agent.Store]. Later lines of the session stay after the kept ones, unless an exact state is
+// wanted.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	r agent.RestoreRequest,
 ) (agent.Restoration, error) {
-	is := agent.Restoration{}
-	if len(kept) == 1 && kept[0].Ref.Kind == change.KindTranscript { // there is none, see [agent.Store]
-		is.Ops = kept
-		return is, nil
+	result := agent.Restoration{}
+	if len(kept) == 1 && kept[0].Ref.Kind == change.KindTranscript { // the file does not exist, see [agent.Store]
+		result.Ops = kept
+		return result, nil
 	}
 	i := slices.IndexFunc(kept, func(o change.Op) bool {
 		return o.Ref.Kind == change.KindSession && o.Ref.Session == head.ID
 	})
 	if i < 0 {
-		return is, fmt.Errorf("restoring session %s: the copy has no rollout", head.ID)
+		return result, fmt.Errorf("restoring session %s: the copy has no rollout", head.ID)
 	}
 	now, err := s.Read(ctx, []change.Ref{head.Ref})
 	if err != nil {
-		return is, err
+		return result, err
 	}
-	post := change.RecordOf(rollout.PlainRef(head.Ref), kept[i].Post) // it may have been archived, or compressed, since
+	// The rollout may have been archived, or compressed, since.
+	post := change.RecordOf(rollout.PlainRef(head.Ref), kept[i].Post)
 	var before []*change.Record
 	if now[0] != nil {
-		of, _, err := s.read(head)
+		src, _, err := s.read(head)
 		if err != nil {
-			return is, err
+			return result, err
 		}
-		before = append(before, &of.Record)
-		has := of.Plain
-		is.Messages, _ = rollout.CountMessages(has)
-		lost, _, unnamed := rollout.Lacks(has, post.Data, r.Edited[head.Ref.WithoutProject()])
-		gained, _, _ := rollout.Lacks(post.Data, has, false)
-		cut := len(has) < len(post.Data) && bytes.HasPrefix(post.Data, has)
+		before = append(before, &src.Record)
+		present := src.Plain
+		result.Messages, _ = rollout.CountMessages(present)
+		lost, _, unnamed := rollout.Lacks(present, post.Data, r.Edited[head.Ref.WithoutProject()])
+		gained, _, _ := rollout.Lacks(post.Data, present, false)
+		cut := len(present) < len(post.Data) && bytes.HasPrefix(post.Data, present)
 		switch {
-		case bytes.Equal(has, post.Data), !r.Exact && lost == 0 && !cut && !unnamed:
-			return is, nil
+		case bytes.Equal(present, post.Data), !r.Exact && lost == 0 && !cut && !unnamed:
+			return result, nil
 		case r.Exact && gained > 0 && !r.Force:
-			return is, fail.New(fail.Refused, "use --at TIME --force to put the copy of that time in the place of what "+
+			return result, fail.New(fail.Refused, "use --at TIME --force to put the copy of that time in the place of what "+
 				"there is", "restoring session %s: it went on otherwise since the copy was made", head.ID)
 		case !r.Exact:
-			post.Data = rollout.Joined(post.Data, has, head.ID)
-			is.Joined = len(post.Data) > len(kept[i].Post.Data)
+			post.Data = rollout.Joined(post.Data, present, head.ID)
+			result.Joined = len(post.Data) > len(kept[i].Post.Data)
 		}
 	}
-	is.Messages, _ = rollout.CountMessages(post.Data)
-	is.Ops = change.Diff(slices.Values(before), slices.Values([]*change.Record{&post}))
-	return is, nil
+	result.Messages, _ = rollout.CountMessages(post.Data)
+	result.Ops = change.Diff(slices.Values(before), slices.Values([]*change.Record{&post}))
+	return result, nil
 }
 
-// Move implements [agent.Store]: the record of the session, its newest turn and its row in the index name the folder.
+// Move implements [agent.Store]: the folder is in the record of the session, in its newest turn and in its row in the
+// index.
 func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
 	return agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
 		if r.Head.Directory == r.To {
@@ -123,7 +125,7 @@ func (s *store) Space(ctx context.Context, _ func(done, total int64)) (agent.Spa
 	})
 }
 
-// Clean implements [agent.Store]: of a session go the rollout and its row.
+// Clean implements [agent.Store]: it removes the rollout and its row.
 func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned, error) {
 	return r.RemoveFiles(ctx, func(h change.Head, _ *agent.Cleaned) ([]change.Op, error) {
 		c, err := s.Case(ctx, h, repair.Request{})

@@ -18,9 +18,9 @@ import (
 	"mend/txn"
 )
 
-// databases are the files that Codex makes again from the rollouts if they are missing, and that prevent it from
-// opening a session if it cannot use them, with the first bytes of the checksums of their migrations in Codex 0.171.0.
-// Codex ignores a migration that it does not know, and refuses one that has another checksum.
+// databases are the files that Codex rebuilds from the rollouts if they are missing, and that keep it from opening a
+// session if it cannot use them, with the first bytes of the checksums of their migrations in Codex 0.171.0. Codex
+// ignores an unknown migration, and refuses one with another checksum.
 var databases = []struct{ name, migrations string }{
 	{"state_5.sqlite", "627EF191521B72CBE58A28628ADC25131AC64F85A203FC4B7E35A464AA3F287F8B4693608ADAF13631ECECBD0012A213" +
 		"05526A094D2FBB240EECE6DB4768F7434CBDB2EDA43630033884C02F07673F48EA1AEBE4160FE01BE6C748A9E92AA526" +
@@ -34,7 +34,7 @@ var databases = []struct{ name, migrations string }{
 // checksumSize is how many bytes of a checksum are compared.
 const checksumSize = 4
 
-// CheckFile implements [agent.Store]. It returns the first database that Codex cannot use.
+// CheckFile implements [agent.Store]. It reports the first database that Codex cannot use.
 func (s *store) CheckFile(ctx context.Context, _ change.Check) error {
 	for _, d := range databases {
 		file := filepath.Join(s.ID().Root, d.name)
@@ -45,7 +45,7 @@ func (s *store) CheckFile(ctx context.Context, _ change.Check) error {
 	return ctx.Err()
 }
 
-// whyUnusable returns why Codex cannot use a database; "" if it can, or makes it again.
+// whyUnusable returns why Codex cannot use a database; "" if it can, or rebuilds it.
 func whyUnusable(ctx context.Context, file, migrations string) (why string) {
 	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return ""
@@ -84,7 +84,7 @@ func whyUnusable(ctx context.Context, file, migrations string) (why string) {
 	return ""
 }
 
-// Salvage implements [agent.Store]: the first database that Codex cannot use is put aside, and Codex makes it again.
+// Salvage implements [agent.Store]: it puts the first database that Codex cannot use aside, and Codex rebuilds it.
 func (s *store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.Salvaged, err error) {
 	damaged, ok := errors.AsType[*change.DamagedError](s.CheckFile(ctx, change.CheckAny))
 	if !ok {
@@ -113,7 +113,7 @@ func (s *store) BuildAside(ctx context.Context, ref change.Ref, dry bool, write 
 	return s.Store.BuildAside(ctx, rollout.PlainRef(ref), dry, write)
 }
 
-// file returns a database for changes of all of it.
+// file returns a database for changes of the whole file.
 func (s *store) file(name string) *sqlstore.Store {
 	return sqlstore.File(filepath.Join(s.ID().Root, name), s.step)
 }
@@ -133,7 +133,7 @@ func (s *store) Read(ctx context.Context, refs []change.Ref) (images []*change.I
 	return images, nil
 }
 
-// A writer changes whole databases, too.
+// A writer also changes whole databases.
 type writer struct {
 	txn.Store
 	s     *store
@@ -172,9 +172,9 @@ func (w writer) Discard(ctx context.Context, st change.Staged) error {
 	return w.storeFor(st.Ops).Discard(ctx, st)
 }
 
-// keptFiles are the databases and the rollouts that changes of a journal have put aside.
+// keptFiles are the databases and rollouts that changes of a journal have put aside.
 type keptFiles struct {
-	*sqlstore.Owned // of any database: what is kept is in one folder
+	*sqlstore.Owned // of any database: all kept files are in one folder
 	s               *store
 	owner           string
 }

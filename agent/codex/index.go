@@ -24,7 +24,7 @@ var threads = sqlstore.TableSpec{
 	},
 }
 
-// openIndex opens the index. It returns nil if there is none.
+// openIndex opens the index, nil if it does not exist.
 func (s *store) openIndex() (*sqlstore.Store, error) {
 	file := s.indexFile()
 	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
@@ -33,7 +33,7 @@ func (s *store) openIndex() (*sqlstore.Store, error) {
 	return sqlstore.Open(file, []sqlstore.TableSpec{threads}, sqlstore.Options{Step: s.step})
 }
 
-// indexFile returns the path of the index, the newest if there are those of several versions; "" if there is none.
+// indexFile returns the path of the index, the newest version if there are several; "" if there is none.
 func (s *store) indexFile() string {
 	all, _ := fs.Glob(os.DirFS(s.ID().Root), "state_*.sqlite")
 	if len(all) == 0 {
@@ -45,8 +45,8 @@ func (s *store) indexFile() string {
 	}))
 }
 
-// rows returns the rows of the index by session, and why there are none. Codex makes an index again that is gone,
-// or that it cannot read.
+// rows returns the rows of the index by session, and why it cannot read them. Codex rebuilds a missing or
+// unreadable index.
 func (s *store) rows() (map[string]*change.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,6 +78,6 @@ func (s *store) readIndex() (map[string]*change.Record, error) {
 	return all, err
 }
 
-// CheckAccess implements [agent.Store]. An index that cannot be read hides no session: Codex makes it again, or
-// CheckFile finds it.
+// CheckAccess implements [agent.Store]. An unreadable index hides no session: Codex rebuilds it, or CheckFile
+// reports it.
 func (s *store) CheckAccess(bool) error { return s.Unread() }

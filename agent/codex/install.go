@@ -9,7 +9,7 @@ import (
 	"mend/internal/userdir"
 )
 
-// The folder of Codex, and the variable that may name another one.
+// The folder of Codex, and the environment variable for another one.
 const (
 	variable = "CODEX_HOME"
 	folder   = ".codex"
@@ -29,7 +29,7 @@ func (Agent) Installer() agent.Installer {
 	}
 }
 
-// warnings returns what in the settings of Codex keeps it from running the hooks. What cannot be read says nothing.
+// warnings returns the settings of Codex that keep it from running the hooks. It ignores unreadable files.
 func warnings() (notes []string) {
 	root, err := userdir.Of(variable, folder)
 	if err != nil {

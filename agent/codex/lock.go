@@ -13,14 +13,14 @@ import (
 	"mend/internal/processes"
 )
 
-// locks is the folder with a file for each session, on which Codex holds a lock while it has the session open.
+// locks is the folder with a file for each session. Codex holds a lock on it while it has the session open.
 const locks = "thread-writer-locks"
 
-// coordination is the lock that Codex holds while it takes or removes one of a session.
+// coordination is the lock that Codex holds while it takes or removes the lock of a session.
 const coordination = ".coordination.lock"
 
-// whyBusy returns why a session must not be changed now: a process holds its lock. It takes no lock where the
-// system lists them, so that a Codex which starts now finds none.
+// whyBusy returns why a session must not be changed now: a process holds its lock. If the system lists locks, it
+// takes none, so that a starting Codex is not blocked.
 func (s *store) whyBusy(id string) string {
 	file := filepath.Join(s.ID().Root, locks, id+".lock")
 	e, err := s.OpenAt(file)
@@ -35,7 +35,7 @@ func (s *store) whyBusy(id string) string {
 	if err != nil {
 		l, err := ownfile.Acquire(file, os.O_RDWR, true, 0)
 		if err == nil {
-			_ = l.Close() // it was not written
+			_ = l.Close() // nothing was written
 		}
 		if errors.Is(err, ownfile.ErrLocked) {
 			held = append(held, 0)
@@ -47,8 +47,8 @@ func (s *store) whyBusy(id string) string {
 	return fmt.Sprintf("Codex has it open as process %d; end that first", held[0])
 }
 
-// lock takes the lock of a session as Codex does, and returns what removes it. The error wraps [change.ErrInUse] if
-// a process has it.
+// lock takes the lock of a session as Codex does, and returns a function that releases it. The error wraps
+// [change.ErrInUse] if another process holds it.
 func (s *store) lock(id string) (unlock func(), err error) {
 	folder := filepath.Join(s.ID().Root, locks)
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -70,8 +70,8 @@ func (s *store) lock(id string) (unlock func(), err error) {
 	return func() {
 		all, err := coordinate()
 		_ = l.Close()
-		if err == nil { // else the file stays, as that of a process that was killed
-			_ = os.Remove(file) // no process can have it: it is taken only by one that holds the other lock
+		if err == nil { // otherwise the file stays, as after a killed process
+			_ = os.Remove(file) // no process can hold it: taking it requires the coordination lock
 			_ = all.Close()
 		}
 	}, err

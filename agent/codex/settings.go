@@ -17,14 +17,14 @@ import (
 	"mend/internal/ownfile"
 )
 
-// settings are what mend reads of a file with the configuration of Codex.
+// settings are the fields that mend reads from a configuration file of Codex.
 type settings struct {
 	Provider        string         `toml:"model_provider"`
 	Providers       map[string]any `toml:"model_providers"`
 	Features, Hooks map[string]any
 }
 
-// maxSettings is the size in bytes of the largest settings that are read.
+// maxSettings is the greatest size in bytes of settings that are read.
 const maxSettings = 1 << 20
 
 func readSettings(file string) (s settings, err error) {
@@ -38,14 +38,14 @@ func readSettings(file string) (s settings, err error) {
 // config is the name of the user's settings, in the folder of Codex.
 const config = "config.toml"
 
-// systemConfig has the settings of all users, which those of one user override.
+// systemConfig has the settings of all users. A user's settings override them.
 const systemConfig = "/etc/codex/config.toml"
 
-// builtin are the providers that Codex has without settings.
+// builtin are the providers that Codex knows without settings.
 var builtin = []string{"openai", "ollama", "lmstudio", "amazon-bedrock", "gcp"}
 
-// providers returns the model providers that Codex has: those of its settings, and of its profiles
-// (NAME.config.toml). They are not known if a file cannot be read: then Codex does not start.
+// providers returns the model providers that Codex knows: from its settings, and from its profiles
+// (NAME.config.toml). They are unknown if a file cannot be read: then Codex does not start.
 func (s *store) providers() rollout.Providers {
 	root := s.ID().Root
 	profiles, _ := fs.Glob(os.DirFS(root), "*."+config)

@@ -31,20 +31,20 @@ type store struct {
 	repair.Versions
 	*sessionfile.Store
 
-	step func(call string) error // that of [sessionfile.Options]
+	step func(call string) error // as in [sessionfile.Options]
 
 	mu    sync.Mutex
-	index map[string]*change.Record // rows of the index, by session; nil until they are read
-	why   error                     // that they could not be
-	seen  string                    // the state of the index then
+	index map[string]*change.Record // rows of the index, by session; nil before they are read
+	why   error                     // why they could not be read
+	seen  string                    // the state of the index at that time
 
 	known      rollout.Providers
-	configured string // the state of the settings then
+	configured string // the state of the settings at that time
 }
 
 var _ agent.Store = (*store)(nil)
 
-// deepest is how many folders below the root hold rollouts.
+// deepest is the greatest depth of folders with rollouts below the root.
 const deepest = 8
 
 // List implements [agent.Store].
@@ -77,13 +77,13 @@ func (s *store) list(ctx context.Context, in *safedir.Dir, folder string, heads 
 	})
 }
 
-// isRollout goes by names. The program does not read a compressed one where the same one is there and not compressed.
+// isRollout decides by names. The program ignores a compressed rollout if the uncompressed one exists.
 func isRollout(e sessionfile.Entry) bool {
 	plain, packed := strings.CutSuffix(e.Name, rollout.Compressed)
 	return strings.HasSuffix(plain, rollout.Suffix) && (!packed || !slices.Contains(e.Names, plain))
 }
 
-// unpack returns the content of a compressed rollout, and whether it is torn: then it is what is before that.
+// unpack returns the content of a compressed rollout, and whether it is torn: then data ends before the damage.
 func (s *store) unpack(ref change.Ref, packed []byte) (data []byte, torn bool, err error) {
 	r, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
 	if err != nil {
@@ -102,7 +102,8 @@ func (s *store) unpack(ref change.Ref, packed []byte) (data []byte, torn bool, e
 // headSize is the size in bytes of the beginning of a rollout that a list reads.
 const headSize = 96 << 10
 
-// readHead implements [sessionfile.Options].Head. What cannot be read shows by the name of the file and the row alone.
+// readHead implements [sessionfile.Options].Head. If the rollout cannot be read, the head has only the name of the
+// file and the row.
 func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 	at := e.Path()
 	var head []byte
@@ -134,7 +135,7 @@ func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 }
 
 // row returns the row of a session in the index, nil for none, and looks for the rollout that it names: whether it
-// is there, also compressed, and whether it is the session's own. A folder above may have been replaced with a link
+// exists, possibly compressed, and whether it is the session's own. A parent folder may have been replaced by a link
 // since.
 func (s *store) row(head change.Head) (row *change.Record, there, same bool) {
 	rows, _ := s.rows()
@@ -161,7 +162,7 @@ func (s *store) newCase(head change.Head, r repair.Request) (*repair.Case, chang
 	return rollout.New(src), stamp, nil
 }
 
-// read reads the rollout of a session, and unpacks a compressed one.
+// read reads the rollout of a session, and decompresses it if needed.
 func (s *store) read(head change.Head) (src rollout.Source, st change.Stamp, err error) {
 	e, err := s.Load(head.Ref, nil)
 	if err != nil {
@@ -194,6 +195,6 @@ func (s *store) stamped(head change.Head) []byte {
 	return b
 }
 
-// Verified implements [agent.Store]. A rollout whose first line is lost has no version, and is judged by its
-// records alone.
+// Verified implements [agent.Store]. A rollout that lost its first line has no version, and is judged by its records
+// alone.
 func (s *store) Verified(version string) bool { return version == "" || s.Versions.Verified(version) }

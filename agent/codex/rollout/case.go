@@ -12,33 +12,33 @@ import (
 	"mend/repair"
 )
 
-// A Source is a session as it is stored.
+// A Source is a stored session.
 type Source struct {
-	change.Record        // the rollout, maybe compressed
-	Plain         []byte // the same, not compressed
-	Torn          bool   // Plain is only the beginning of what was compressed
+	change.Record        // the rollout, possibly compressed
+	Plain         []byte // the uncompressed rollout
+	Torn          bool   // Plain is only the beginning
 	Root          string // the folder of Codex
-	path          string // of the rollout, below Root
+	path          string // path of the rollout, below Root
 
-	Row     *change.Record // in the index; nil if there is none
-	Located bool           // the file that the row names exists
-	Linked  bool           // and is this one, maybe by another path
+	Row     *change.Record // in the index; nil if it does not exist
+	Located bool           // the file named by the row exists
+	Linked  bool           // and is this one, possibly under another path
 
 	Providers Providers
 
-	Restore bool // a session that is archived is to be listed again
+	Restore bool // an archived session should be listed again
 
-	Busy  string // why the session is in use; "" if it is not
+	Busy  string // why the session is in use; "" if it is not in use
 	Texts repair.Texts
 }
 
-// Providers are the model providers that the program has.
+// Providers are the model providers that the program knows.
 type Providers struct {
-	Current string   // that of a new session; "" if that is not known
-	All     []string // all that it can ask
+	Current string   // for a new session; "" if unknown
+	All     []string // all known providers
 }
 
-// A content is what edits change of a session.
+// A content is the part of a session that edits change.
 type content struct {
 	lines []line
 	torn  bool // the last line has no newline
@@ -92,7 +92,7 @@ func (s *content) data() []byte {
 func (c *State) Records(yield func(*change.Record) bool) {
 	file := c.src.Record
 	if data := c.data(); c.path != c.src.path || !bytes.Equal(data, c.src.Plain) {
-		// What is changed is not compressed again.
+		// A changed rollout is not compressed again.
 		file.Ref, file.Data = RefOf(plainPath(c.path), c.src.Ref.Session), data
 	}
 	if yield(&file) && c.row != nil {
@@ -126,9 +126,9 @@ func (c *State) Edit() repair.Editor {
 	return d
 }
 
-// lastError returns the error with which the newest turn ended, if the program wrote one of the provider.
+// lastError returns the error that ended the newest turn, if the program stored an error of the provider.
 func (c *State) lastError() []byte {
-	i := lastLine(c.lines, func(l *line) bool { return l.kind == "event_msg" && l.of == "task_complete" })
+	i := lastLine(c.lines, func(l *line) bool { return l.kind == "event_msg" && l.subtype == "task_complete" })
 	if i < 0 {
 		return nil
 	}
@@ -145,8 +145,8 @@ func (c *State) Prompts() (refs []change.Ref) {
 	return refs
 }
 
-// metaOf returns the place of the first line that is not empty, and the id of the session if it is the record that
-// the program needs there.
+// metaOf returns the index of the first line that is not empty, and the id of the session if that line is the
+// record that the program needs there.
 func metaOf(lines []line) (at int, id string) {
 	at = slices.IndexFunc(lines, func(l line) bool { return !l.isBlank() })
 	if at >= 0 && lines[at].kind == "session_meta" {
@@ -163,7 +163,7 @@ func isPaginated(lines []line) bool {
 	return slices.ContainsFunc(lines, func(l line) bool { _, ok := l.ordinal(); return ok })
 }
 
-// fileAt returns the path of the rollout at p, as the index has it.
+// fileAt returns the path of the rollout at p, in the form of the index.
 func (c *State) fileAt(p string) string {
 	return filepath.Join(c.src.Root, filepath.FromSlash(plainPath(p)))
 }

@@ -17,17 +17,17 @@ type draft struct {
 	content
 
 	c        *State
-	renumber bool // the lines move, so they get new numbers: messages are named by them
+	renumber bool // lines have moved and get new numbers, after which messages are named
 
-	// of each message, and of the model's in each turn; nil until they are asked for, and when lines have moved
+	// By message, and the model's by turn; nil before the first use, and after lines have moved.
 	items map[string][]item
-	turns map[string]string // of each message the key of its turn in items
+	turns map[string]string // for each message the key of its turn in items
 
 	paired *repair.Calls // see [draft.calls]
-	before *draft        // the fix that is applied
+	before *draft        // the draft before the current fix
 }
 
-// Begin implements [repair.Editor]. Only a fix of the whole session edits several things of which one may fail.
+// Begin implements [repair.Editor]. Only a fix of the whole session makes several edits of which one may fail.
 func (d *draft) Begin(x repair.Fix) {
 	before := *d
 	if d.before = &before; x.Whole {
@@ -63,17 +63,17 @@ func (d *draft) set(i int, value []byte, path ...string) error {
 	return d.put(i, raw, err)
 }
 
-// put gives a line other bytes, unless there is an error.
+// put replaces the bytes of a line, unless err is not nil.
 func (d *draft) put(i int, raw []byte, err error) error {
 	if err == nil {
-		was := d.lines[i]
-		d.lines[i] = newLine(was.n, raw)
-		d.lines[i].role = was.role
+		old := d.lines[i]
+		d.lines[i] = newLine(old.n, raw)
+		d.lines[i].role = old.role
 	}
 	return err
 }
 
-// path returns the path of an item in its line, or of something in it.
+// path returns the path of an item in its line, or of a value in the item.
 func (it item) path(more ...string) []string {
 	if it.sub < 0 {
 		return append([]string{"payload"}, more...)
@@ -113,7 +113,7 @@ func (d *draft) itemsOf(group string) []item {
 	return slices.DeleteFunc(slices.Clone(d.items[group]), func(it item) bool { return d.lines[it.at].gone })
 }
 
-// find returns the item that a block is part of, which may be nil.
+// find returns the item that contains a block, which may be nil.
 func (d *draft) find(b *request.Block) (item, error) {
 	if b != nil {
 		for _, it := range d.itemsOf(b.Ref().Message) {
@@ -125,10 +125,10 @@ func (d *draft) find(b *request.Block) (item, error) {
 	return item{}, repair.ErrNoBlock
 }
 
-// part returns the place of a block in the content of its item.
+// part returns the index of a block in the content of its item.
 func part(b *request.Block) string { return strconv.Itoa(b.Index % parts) }
 
-// edit edits what is at a path in the item of a block; nil removes it.
+// edit edits the value at a path in the item of a block. If edit returns nil, the value is removed.
 func (d *draft) edit(b *request.Block, edit func(raw []byte) []byte, path ...string) error {
 	it, err := d.find(b)
 	if err != nil {
@@ -155,8 +155,8 @@ func (d *draft) Remove(b *request.Block) error {
 	return d.setIn(b, nil, "content", part(b))
 }
 
-// SetAside implements [repair.Editor]: all items of a message, or a line that the program does not read, if it is a
-// call with its outputs.
+// SetAside implements [repair.Editor]: it removes all items of a message, or a line that the program does not read,
+// and with a call also its outputs.
 func (d *draft) SetAside(record change.Ref) error {
 	n := len(d.itemsOf(record.Message))
 	for range n {
@@ -171,7 +171,7 @@ func (d *draft) SetAside(record change.Ref) error {
 		}
 		id := l.payload.TextAt("call_id")
 		for j := range d.lines {
-			if o := &d.lines[j]; i == j || id != "" && calls[l.of].output == o.of && o.payload.TextAt("call_id") == id {
+			if o := &d.lines[j]; i == j || id != "" && calls[l.subtype].output == o.subtype && o.payload.TextAt("call_id") == id {
 				*o = line{gone: true}
 			}
 		}
@@ -214,7 +214,7 @@ func (d *draft) ReplaceFiles(b *request.Block, _ []*request.Block, happened stri
 	}, path...)
 }
 
-// SetCallID implements [repair.Editor]: of the call, and of its outputs.
+// SetCallID implements [repair.Editor] for the call and its outputs.
 func (d *draft) SetCallID(call *request.Block, id string) error {
 	for _, b := range append([]*request.Block{call}, d.calls().Results(call)...) {
 		if err := d.setIn(b, jsonedit.Quote(id), "call_id"); err != nil {
@@ -236,14 +236,14 @@ func (d *draft) SetInput(call *request.Block, input []byte) error {
 
 // SetResult implements [repair.Editor].
 func (d *draft) SetResult(b *request.Block, text string) error {
-	return d.setIn(b, jsonedit.Quote(text), "output") // which nothing else has
+	return d.setIn(b, jsonedit.Quote(text), "output") // only an output has it
 }
 
 // DropItemIDs implements [repair.Editor].
 func (d *draft) DropItemIDs(message change.Ref) error { return d.dropIDs(message, false) }
 
-// dropReasoning removes all reasoning of the message of a block, and the ids of the other items, which the
-// provider takes only with it.
+// dropReasoning removes all reasoning of the message of a block, and the ids of the other items, which the provider
+// accepts only together with it.
 func (d *draft) dropReasoning(b *request.Block) error {
 	if b == nil {
 		return repair.ErrNoBlock
@@ -251,9 +251,9 @@ func (d *draft) dropReasoning(b *request.Block) error {
 	return d.dropIDs(b.Ref(), true)
 }
 
-// dropIDs removes the ids of all items of the model in the turn of a message, and with reasoning also all
-// reasoning of the message. Only the provider knows for certain which items were one response: where lines are
-// missing or in another order, one may be part of another message than it seems. A response is never in two turns.
+// dropIDs removes the ids of all items of the model in the turn of a message, and with reasoning also all reasoning
+// of the message. Only the provider knows for certain which items were one response: if lines are missing or
+// reordered, an item may belong to another message than it seems. A response is never in two turns.
 func (d *draft) dropIDs(message change.Ref, reasoning bool) error {
 	all := d.itemsOf(message.Message)
 	if len(all) == 0 {
@@ -273,19 +273,19 @@ func (d *draft) dropIDs(message change.Ref, reasoning bool) error {
 			return err
 		}
 	}
-	delete(d.items, turn) // they have none now
+	delete(d.items, turn) // they have no ids any more
 	return nil
 }
 
-// moveAfterCall puts an output after the response with its call. The call may be in the wrong place as well,
-// away from its reasoning: so the ids go.
+// moveAfterCall moves an output to the end of the response with its call. The call may be misplaced as well, away
+// from its reasoning, so the ids are removed.
 func (d *draft) moveAfterCall(b *request.Block) error {
 	it, err := d.find(b)
 	if err != nil || it.sub >= 0 {
 		return repair.ErrNoEdit
 	}
 	call := lastLine(d.lines, func(l *line) bool {
-		return l.kind == "response_item" && calls[l.of].output == it.kind && l.payload.TextAt("call_id") == b.ToolID
+		return l.kind == "response_item" && calls[l.subtype].output == it.kind && l.payload.TextAt("call_id") == b.ToolID
 	})
 	if call < 0 {
 		return repair.ErrNoBlock
@@ -302,8 +302,8 @@ func (d *draft) moveAfterCall(b *request.Block) error {
 	return nil
 }
 
-// RemoveCompaction implements [repair.Editor]: what was before the newest compaction is in the rollout, and is
-// sent again.
+// RemoveCompaction implements [repair.Editor]: the lines before the newest compaction are still in the rollout, and
+// are sent again.
 func (d *draft) RemoveCompaction() (earlier int, err error) {
 	earlier = -1
 	for i := range d.lines {
@@ -318,7 +318,7 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 	return earlier, nil
 }
 
-// dropCopy removes the item of a block if an earlier one is the same.
+// dropCopy removes the item of a block if an earlier item is identical.
 func (d *draft) dropCopy(b *request.Block) error {
 	it, err := d.find(b)
 	if err != nil || !it.again {
@@ -327,7 +327,7 @@ func (d *draft) dropCopy(b *request.Block) error {
 	return d.drop(it)
 }
 
-// Moved returns the session in another folder. What its records say of the past stays.
+// Moved returns the session in another folder. Records of the past keep the old folder.
 func (c *State) Moved(folder string) (*State, error) {
 	at, id := metaOf(c.lines)
 	if c.src.Torn || id != c.src.Ref.Session {

@@ -18,7 +18,7 @@ import (
 	"mend/repair"
 )
 
-// faults returns what no request shows.
+// faults returns the findings that no request shows.
 func (c *State) faults() (all []repair.Finding) {
 	add := func(code, detail string, args ...any) {
 		all = append(all, repair.Finding{
@@ -46,7 +46,7 @@ func (c *State) faults() (all []repair.Finding) {
 	} else if isPaginated(c.lines) && len(odd) > 0 {
 		add("ordinal-order", "")
 	}
-	last := c.compaction()          // the program reads from the end to it
+	last := c.compaction()          // the program reads from the end back to it
 	places := map[string][]string{} // the lines, by code
 	var unknown []string
 	for i := range c.lines {
@@ -67,7 +67,7 @@ func (c *State) faults() (all []repair.Finding) {
 		add("rollout-encoding", "")
 		delete(places, "line-encoding")
 	}
-	if len(places["line-shared"]) > 0 { // what is beside the record gets a line of its own
+	if len(places["line-shared"]) > 0 { // content beside the record gets a line of its own
 		for _, code := range []string{"line-scrap", "line-torn"} {
 			all = append(all, repair.Finding{Code: code, CountOnly: true})
 		}
@@ -92,7 +92,7 @@ func (c *State) faults() (all []repair.Finding) {
 	return all
 }
 
-// newer returns the program and the version that began the session, if it is newer than those that are known; else "".
+// newer returns the program and the version that began the session, if it is newer than the known versions; else "".
 func (c *State) newer() string {
 	at, _ := metaOf(c.lines)
 	if at < 0 || c.lines[at].payload.TextAt("id") != c.src.Ref.Session {
@@ -105,8 +105,8 @@ func (c *State) newer() string {
 	return fmt.Sprintf("Codex %.20s", version)
 }
 
-// fault returns the rule by which the program does not read the line, "" for none. It reads no record before a
-// compaction.
+// fault returns the rule that explains why the program does not read the line, "" if it does. The program reads no
+// record before a compaction.
 func (l *line) fault(current bool) string {
 	switch {
 	case l.again:
@@ -128,7 +128,7 @@ func (l *line) fault(current bool) string {
 	return ""
 }
 
-// findRow finds what is wrong with the row of the index. The program makes one again that is gone.
+// findRow finds the problems of the index row. The program rebuilds a missing row.
 func (c *State) findRow(add func(code, detail string, args ...any)) {
 	if c.row.Int("archived") != 0 || strings.HasPrefix(c.path, Archived+"/") {
 		add("thread-archived", "")
@@ -148,44 +148,44 @@ func (c *State) findRow(add func(code, detail string, args ...any)) {
 	}
 }
 
-// provider returns the model provider that the program continues the session with, "" if that is not known: of a
-// paginated rollout the index has it, or else the newest settings in it.
+// provider returns the model provider with which the program continues the session, "" if unknown: for a paginated
+// rollout it is in the index, otherwise in the newest settings in the rollout.
 func (c *State) provider() string {
 	at, id := metaOf(c.lines)
-	switch of := c.row.Text("model_provider"); {
+	switch name := c.row.Text("model_provider"); {
 	case id != "" && !isPaginated(c.lines):
 		return c.lines[at].payload.TextAt("model_provider")
-	case of != "":
-		return of
+	case name != "":
+		return name
 	}
 	return cmp.Or(c.lastText("event_msg", "thread_settings", "model_provider_id"), c.lastText("session_meta",
 		"model_provider"))
 }
 
 func (c *State) findProvider() []repair.Finding {
-	of, now, code := c.provider(), c.src.Providers.Current, "provider-gone"
-	if of == "" || now == "" || of == now {
+	own, now, code := c.provider(), c.src.Providers.Current, "provider-gone"
+	if own == "" || now == "" || own == now {
 		return nil
 	}
-	if slices.Contains(c.src.Providers.All, of) {
+	if slices.Contains(c.src.Providers.All, own) {
 		code = "provider-other"
 	}
-	text := fmt.Sprintf("%s It is %s, and the settings have %s.", rules().Of(code).Meaning, of, now)
-	return []repair.Finding{{Code: code, Ref: c.src.Ref, Text: text, Short: "provider " + of}}
+	text := fmt.Sprintf("%s It is %s, and the settings have %s.", rules().Of(code).Meaning, own, now)
+	return []repair.Finding{{Code: code, Ref: c.src.Ref, Text: text, Short: "provider " + own}}
 }
 
-// setProvider makes the session one of the provider of new sessions.
+// setProvider sets the session's provider to that of new sessions.
 func (d *draft) setProvider() error {
-	of := jsonedit.Quote(d.c.src.Providers.Current)
+	provider := jsonedit.Quote(d.c.src.Providers.Current)
 	if at, id := metaOf(d.lines); id != "" {
-		_ = d.set(at, of, "payload", "model_provider") // it is an object
+		_ = d.set(at, provider, "payload", "model_provider") // it is an object
 	}
 	newest := lastLine(d.lines, func(l *line) bool {
 		return l.payload.TextAt("thread_settings",
 			"model_provider_id") != ""
 	})
 	if newest >= 0 {
-		_ = d.set(newest, of, "payload", "thread_settings", "model_provider_id") // it is there
+		_ = d.set(newest, provider, "payload", "thread_settings", "model_provider_id") // it exists
 	}
 	if d.row.Text("model_provider") != "" {
 		d.setCol(change.TextCol("model_provider", d.c.src.Providers.Current))
@@ -202,8 +202,8 @@ func (c *State) firstPrompt() string {
 	return ""
 }
 
-// oddOrdinals returns other ordinals for the records that have none, or one that is not higher than that before it;
-// and whether the last record has one.
+// oddOrdinals returns new ordinals for the records without one, or with one that is not higher than the previous; and
+// whether the last record has an ordinal.
 func (s *content) oddOrdinals() (odd map[int]int64, known bool) {
 	odd, known = map[int]int64{}, true
 	last := int64(-1)
@@ -221,17 +221,17 @@ func (s *content) oddOrdinals() (odd map[int]int64, known bool) {
 	return odd, known
 }
 
-// compaction returns the place of the last compaction, -1 if there is none.
+// compaction returns the index of the last compaction, or -1.
 func (s *content) compaction() int {
 	return lastLine(s.lines, func(l *line) bool { return l.kind == "compacted" })
 }
 
-// isMissed reports whether the model misses something if the program skips a record of a type.
+// isMissed reports whether the model misses something if the program skips a record of the given type.
 func isMissed(kind string) bool { return kind == "response_item" || kind == "compacted" }
 
 func isWhole(raw []byte) bool { return isMissed(newLine(0, raw).kind) }
 
-// isPart reports whether a line that is no record is a part of one that the model misses, as far as its type is there.
+// isPart reports whether a line that is not a record is part of a record that the model misses, if its type is left.
 func isPart(raw []byte) bool {
 	_, rest, torn := bytes.Cut(raw, begin)
 	return bytes.Contains(raw, []byte(`"response_item"`)) || torn && !bytes.Contains(rest, []byte(`"type":"`))
@@ -239,8 +239,8 @@ func isPart(raw []byte) bool {
 
 var begin = []byte(`{"timestamp":`)
 
-// records returns the pieces of a line of which one at least is a whole record that the model misses; nil if there
-// is none.
+// records returns the pieces of a line if at least one of them is a complete record that the model misses; otherwise
+// nil.
 func records(raw []byte) [][]byte {
 	all := jsonedit.Split(raw, begin)
 	if len(all) < 2 || !slices.ContainsFunc(all, isWhole) {
@@ -249,14 +249,14 @@ func records(raw []byte) [][]byte {
 	return all
 }
 
-// isMarked reports whether an item has something in the place of its encrypted content that cannot be that: a
-// marker of another program. The vector and the check of a cipher alone take more than 20 letters.
+// isMarked reports whether an item has, in place of its encrypted content, a text that cannot be encrypted: a marker
+// of another program. The vector and the check of a cipher alone take more than 20 characters.
 func (it *item) isMarked() bool {
 	s := it.value.TextAt("encrypted_content")
 	return s != "" && (len(s) < 20 || strings.ContainsAny(s, " <>*…"))
 }
 
-// dropMarked removes the compaction that is marked, or else the reasoning that is.
+// dropMarked removes the marked compaction, or else the marked reasoning.
 func (d *draft) dropMarked() error {
 	marked := slices.DeleteFunc(history(d.lines), func(it item) bool { return !it.isMarked() })
 	for _, it := range slices.Backward(marked) {
@@ -271,8 +271,8 @@ func (d *draft) dropMarked() error {
 	return nil
 }
 
-// setMeta makes the first line the record of the session: one that is there, or else what can be read of the first
-// line, and what the row and other records say.
+// setMeta makes the first line the record of the session: an existing record, or else a new one from the readable part
+// of the first line, the row and other records.
 func (d *draft) setMeta() error {
 	at, _ := metaOf(d.c.lines)
 	d.renumber = true
@@ -287,9 +287,9 @@ func (d *draft) setMeta() error {
 		at = 0
 	}
 	read := jsonedit.ParsePartial(d.lines[at].raw)
-	was := jsonedit.Parse(read.Data)
-	raw := d.c.newMeta(cmp.Or(was.TextAt("timestamp"), d.c.started()))
-	for name, v := range was.Get("payload").Children() {
+	old := jsonedit.Parse(read.Data)
+	raw := d.c.newMeta(cmp.Or(old.TextAt("timestamp"), d.c.started()))
+	for name, v := range old.Get("payload").Children() {
 		isWrong := func(f form) bool { return f.name == string(name) && !f.accepts(v) }
 		if string(name) != "id" && !slices.ContainsFunc(forms()[[2]string{"session_meta"}], isWrong) &&
 			read.Intact("payload", string(name)) {
@@ -300,13 +300,13 @@ func (d *draft) setMeta() error {
 	return nil
 }
 
-// isMetaRest reports whether the line is a record that begins a session, or the rest of one.
+// isMetaRest reports whether the line is a record that begins a session, or a part of one.
 func (l *line) isMetaRest() bool {
 	return l.kind == "session_meta" || l.kind == "" && (bytes.Contains(l.raw, []byte(`"session_meta"`)) ||
 		len(bytes.Trim(l.raw, "\x00 \r\t")) == 0)
 }
 
-// newMeta returns a record of the session with what it has to have.
+// newMeta returns a record of the session with the required fields.
 func (c *State) newMeta(stamp string) []byte {
 	mode := "legacy"
 	raw := fmt.Appendf(nil, `{"timestamp":%s,"type":"session_meta","payload":{}}`, jsonedit.Quote(stamp))
@@ -328,7 +328,7 @@ func (c *State) newMeta(stamp string) []byte {
 		{"history_mode", mode},
 	} {
 		value := []byte(m[1])
-		if !jsonedit.IsObject(value) { // as the source of a subagent is
+		if !jsonedit.IsObject(value) { // for example the source of a subagent
 			value = jsonedit.Quote(m[1])
 		}
 		raw, _ = jsonedit.Set(raw, value, "payload", m[0])
@@ -336,7 +336,7 @@ func (c *State) newMeta(stamp string) []byte {
 	return raw
 }
 
-// lastText returns the last text that a record of a type has in a member of its payload.
+// lastText returns the text at a path in the payload of the last record of a type.
 func (c *State) lastText(kind string, path ...string) string {
 	for _, l := range slices.Backward(c.lines) {
 		if l.kind == kind && l.payload.TextAt(path...) != "" {
@@ -346,7 +346,7 @@ func (c *State) lastText(kind string, path ...string) string {
 	return ""
 }
 
-// started returns when the session began, as a record has it.
+// started returns when the session began, according to a record.
 func (c *State) started() string {
 	ms := c.row.Int("created_at_ms")
 	if i := slices.IndexFunc(c.lines, func(l line) bool { return l.kind != "" }); i >= 0 && ms == 0 {
@@ -355,7 +355,7 @@ func (c *State) started() string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// setName gives the file the name by which the program finds it.
+// setName gives the file the name that the program searches for.
 func (d *draft) setName() error {
 	t, err := time.Parse(time.RFC3339, d.c.started())
 	if err != nil {
@@ -365,7 +365,7 @@ func (d *draft) setName() error {
 	return d.setPath()
 }
 
-// unarchive puts the rollout where it was, as codex unarchive does.
+// unarchive moves the rollout back, as codex unarchive does.
 func (d *draft) unarchive() error {
 	if m := nameForm.FindStringSubmatch(path.Base(plainPath(d.path))); m != nil {
 		d.path = path.Join(Sessions, m[1], m[2], m[3], path.Base(d.path))
@@ -396,7 +396,7 @@ func (d *draft) setFirst() error {
 	return nil
 }
 
-// setOrdinals gives each record an ordinal that is higher than that before it, where it has none.
+// setOrdinals gives each record without a valid ordinal the next higher one.
 func (d *draft) setOrdinals() error {
 	odd, _ := d.oddOrdinals()
 	for i, n := range odd {
@@ -405,7 +405,7 @@ func (d *draft) setOrdinals() error {
 	return nil
 }
 
-// reread returns an edit that puts others in the place of lines that the program does not read; nil keeps one.
+// reread returns an edit that replaces lines that the program does not read; if read returns nil, the line stays.
 func reread(read func(raw []byte) [][]byte) func(d *draft) error {
 	return func(d *draft) error {
 		var all []line

@@ -10,35 +10,35 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// An item is one of the history that the program has after it loaded a rollout.
+// An item is part of the history that the program has after it has loaded a rollout.
 type item struct {
-	at, sub int // the line, and the place in its replacement history; -1 for an item that is a line
+	at, sub int // the line, and the index in its replacement history; -1 for an item that is a line
 	kind    string
 	value   jsonedit.Value
-	group   string // the message that it is part of
-	index   int    // of its first block in that
-	added   bool   // the program writes it into the request itself
-	again   bool   // an earlier one is the same, with its id
+	group   string // the message that contains it
+	index   int    // of its first block in the message
+	added   bool   // the program itself adds it to the request
+	again   bool   // an earlier item with the same id is identical
 	summary bool
 
 	reasoned    bool // see [role]
 	interrupted bool
 }
 
-// parts is more than the parts of the content of any item, for the indexes of blocks.
+// parts exceeds the number of parts in the content of any item, for the indexes of blocks.
 const parts = 1 << 16
 
-// history returns the items that the program has, in order. What lies before a compaction is replaced.
+// history returns the program's items in order. A compaction replaces everything before it.
 func history(lines []line) (all []item) {
 	for i := max(0, lastLine(lines, (*line).isReplacement)); i < len(lines); i++ {
 		l := &lines[i]
 		switch {
 		case l.again:
-			all = nil // the program reads from the end to the record of the session
+			all = nil // the program reads from the end back to the record of the session
 		case l.kind == "response_item":
 			if isSent(l.payload) {
 				all = append(all, item{
-					at: i, sub: -1, kind: l.of, value: l.payload, group: l.group(),
+					at: i, sub: -1, kind: l.subtype, value: l.payload, group: l.group(),
 					index: (l.n - l.first) * parts, reasoned: l.reasoned, interrupted: l.interrupted,
 				})
 			}
@@ -49,7 +49,7 @@ func history(lines []line) (all []item) {
 		case l.kind == "compacted": // by an older version: the prompts stay
 			all = slices.DeleteFunc(all, func(it item) bool { return !isPrompt(it.value) })
 			all = append(all, item{at: i, sub: -1, kind: "message", value: l.payload, group: l.group(), summary: true})
-		case l.kind == "event_msg" && l.of == "thread_rolled_back":
+		case l.kind == "event_msg" && l.subtype == "thread_rolled_back":
 			n, _ := l.payload.Get("num_turns").Int()
 			all = rolledBack(all, n)
 		}
@@ -61,7 +61,7 @@ func (l *line) isReplacement() bool {
 	return l.kind == "compacted" && l.payload.Get("replacement_history").Kind() == '['
 }
 
-// lastLine returns the place of the last line that is so, -1 if there is none.
+// lastLine returns the index of the last line that is accepts, or -1.
 func lastLine(lines []line, is func(*line) bool) int {
 	for i := range slices.Backward(lines) {
 		if is(&lines[i]) {
@@ -77,28 +77,28 @@ func isSent(v jsonedit.Value) bool {
 	return isKnown(kind) && (kind != "message" || v.TextAt("role") != "system")
 }
 
-// replaced returns the history that a compaction has in it. Items are of one message where they follow one another
+// replaced returns the history that a compaction contains. Items belong to one message if they follow each other
 // as they did before.
 func replaced(lines []line, at int) (all []item) {
-	was := map[string]*line{}
+	former := map[string]*line{}
 	for i := range lines[:at] {
-		was[lines[i].payload.TextAt("id")] = &lines[i]
+		former[lines[i].payload.TextAt("id")] = &lines[i]
 	}
-	was[""] = nil
+	former[""] = nil
 	first, before, sub := 0, -1, 0
 	for v := range lines[at].payload.Get("replacement_history").Elements() {
-		of := cmp.Or(was[v.TextAt("id")], &line{})
-		if !isModels(v) || of.first != before {
+		origin := cmp.Or(former[v.TextAt("id")], &line{})
+		if !isModels(v) || origin.first != before {
 			first = sub
 		}
-		if before = of.first; !isModels(v) {
+		if before = origin.first; !isModels(v) {
 			before = -1
 		}
 		if isSent(v) {
 			group := fmt.Sprintf("%s.%d", lines[at].group(), first)
 			all = append(all, item{
 				at: at, sub: sub, kind: v.TextAt("type"), value: v, group: group,
-				index: (sub - first) * parts, reasoned: of.reasoned, interrupted: of.interrupted,
+				index: (sub - first) * parts, reasoned: origin.reasoned, interrupted: origin.interrupted,
 			})
 		}
 		sub++
@@ -118,7 +118,7 @@ func rolledBack(all []item, turns int64) []item {
 	return all
 }
 
-// added begin the texts of messages that the user did not type.
+// added are the beginnings of messages that the user did not type.
 var added = []string{
 	"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<skill",
 	"<user_shell_command>", "<turn_aborted>", "<subagent_notification>", "<permissions",
@@ -130,8 +130,8 @@ func isPrompt(v jsonedit.Value) bool {
 		return false
 	}
 	for part := range v.Get("content").Elements() {
-		is := func(begin string) bool { return strings.HasPrefix(strings.TrimSpace(part.TextAt("text")), begin) }
-		if slices.ContainsFunc(added, is) {
+		begins := func(begin string) bool { return strings.HasPrefix(strings.TrimSpace(part.TextAt("text")), begin) }
+		if slices.ContainsFunc(added, begins) {
 			return false
 		}
 	}
@@ -151,7 +151,7 @@ func (l *line) prompt() string {
 	return ""
 }
 
-// calls has, by the types of calls, the members with what they are given, and the types of their outputs.
+// calls has, by the type of a call, the member with its input and the type of its output.
 var calls = map[string]struct{ input, output string }{
 	"function_call":    {"arguments", "function_call_output"},
 	"local_shell_call": {"action", "function_call_output"},
@@ -160,8 +160,8 @@ var calls = map[string]struct{ input, output string }{
 
 func isOutput(kind string) bool { return strings.HasSuffix(kind, "call_output") }
 
-// paired returns the items as the program pairs calls and outputs: one without its call is left out, and a call
-// without an output gets one.
+// paired returns the items after the program has paired calls and outputs: outputs without a call are left out,
+// and calls without an output get one.
 func paired(items []item) (all []item) {
 	called, answered, first := map[string]bool{}, map[string]bool{}, map[string][]byte{}
 	for _, it := range items {

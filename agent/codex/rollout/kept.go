@@ -10,7 +10,7 @@ import (
 	"mend/internal/request"
 )
 
-// An About is what a list shows of a session.
+// An About is the list entry of a session.
 type About struct {
 	ID, Title, Directory, Version string
 	Created                       int64 // milliseconds since 1970
@@ -62,16 +62,16 @@ func (l *line) isMessage() bool {
 	return l.kind == "response_item" && (isPrompt(l.payload) || l.payload.TextAt("role") == "assistant")
 }
 
-// Lacks counts what a rollout has lost of another one, with or without its line, and the prompts and answers of
-// that. In one that mend has edited since only texts of messages count. unnamed says that it does not say any more
-// of which session it is: a repair may make that again.
-func Lacks(data, of []byte, edited bool) (records, messages int, unnamed bool) {
+// Lacks counts the content that a rollout has lost compared with another one, with or without its line, and the
+// prompts and answers among it. After an edit by mend only texts of messages count. unnamed says that the rollout
+// has lost its session id, which a repair may restore.
+func Lacks(data, old []byte, edited bool) (records, messages int, unnamed bool) {
 	at := map[string][]*line{}
 	lines, _ := parseLines(data)
 	for i := range lines {
 		at[lines[i].moment()] = append(at[lines[i].moment()], &lines[i])
 	}
-	wanted, _ := parseLines(of)
+	wanted, _ := parseLines(old)
 	for i := range wanted {
 		l := &wanted[i]
 		if l.isUnique(edited) && !slices.ContainsFunc(at[l.moment()], l.isIn) {
@@ -81,18 +81,20 @@ func Lacks(data, of []byte, edited bool) (records, messages int, unnamed bool) {
 			}
 		}
 	}
-	_, is := metaOf(lines)
-	_, was := metaOf(wanted)
-	return records, messages, is == "" && was != ""
+	_, id := metaOf(lines)
+	_, oldID := metaOf(wanted)
+	return records, messages, id == "" && oldID != ""
 }
 
-// isUnique reports whether the program cannot make again what the line says, and more than the provider can read it.
+// isUnique reports whether the line has content that the program cannot rebuild, and that not only the provider can
+// read.
 func (l *line) isUnique(edited bool) bool {
-	isItem := l.kind == "response_item" && l.of != "reasoning" && l.of != "compaction" && l.of != "compaction_summary"
-	return isItem && l.of == "message" || !edited && (isItem || l.kind == "compacted")
+	isItem := l.kind == "response_item" && l.subtype != "reasoning" && l.subtype != "compaction" &&
+		l.subtype != "compaction_summary"
+	return isItem && l.subtype == "message" || !edited && (isItem || l.kind == "compacted")
 }
 
-// contents are the members of a payload that the program cannot make again: without ids, which repairs change.
+// contents are the members of a payload that the program cannot rebuild: without ids, which repairs change.
 var contents = []string{
 	"role", "name", "arguments", "input", "action", "output", "result", "content", "message",
 	"replacement_history",
@@ -100,12 +102,12 @@ var contents = []string{
 
 // isIn reports whether a later state of the line has all its texts.
 func (l *line) isIn(now *line) bool {
-	return now.of == l.of && !slices.ContainsFunc(contents,
+	return now.subtype == l.subtype && !slices.ContainsFunc(contents,
 		func(name string) bool { return jsonedit.Lacks(now.payload.Get(name), l.payload.Get(name)) })
 }
 
-// Joined returns a rollout that was kept, with the lines after it that the session has gained since. What it has
-// of the lines that were kept is left out, and so is all of another session.
+// Joined returns a kept rollout, followed by the later lines of the session. Lines that were already kept, and lines
+// of other sessions, are left out.
 func Joined(kept, data []byte, session string) []byte {
 	then, _ := parseLines(kept)
 	known := map[string]bool{}
@@ -136,5 +138,5 @@ func Joined(kept, data []byte, session string) []byte {
 	return d.data()
 }
 
-// moment returns when a line was written and what it is: no line that follows has the same.
+// moment returns the time and the type of a line: no later line has the same.
 func (l *line) moment() string { return l.value.TextAt("timestamp") + " " + l.value.TextAt("type") }

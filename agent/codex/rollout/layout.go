@@ -10,7 +10,7 @@ import (
 	"mend/change"
 )
 
-// The folders of rollouts, below that of the program.
+// The folders of rollouts, below the program's.
 const (
 	Sessions = "sessions"
 	Archived = "archived_sessions"
@@ -19,18 +19,19 @@ const (
 const (
 	// Suffix ends the names of rollouts.
 	Suffix = ".jsonl"
-	// Compressed is after that of rollouts that the program has compressed. It reads them, and takes the compression
-	// away when it continues one.
+	// Compressed follows Suffix in the names of rollouts that the program has compressed. The program reads them,
+	// and decompresses one that it continues.
 	Compressed = ".zst"
 )
 
 func plainPath(p string) string { return strings.TrimSuffix(p, Compressed) }
 
-// nameForm is the form of the name of a rollout. Without it the program does not find one, or does not continue it.
+// nameForm is the pattern of a rollout's name. The program does not find, or does not continue, a rollout with
+// another name.
 var nameForm = regexp.MustCompile(`^rollout-(\d{4})-(\d\d)-(\d\d)T\d\d-\d\d-\d\d-` +
 	`([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$`)
 
-// NameID returns the id of the session in the name of a rollout, "" if the name is none of one.
+// NameID returns the id of the session in the name of a rollout, "" if the name is not a rollout's.
 func NameID(name string) string {
 	if m := nameForm.FindStringSubmatch(path.Base(plainPath(name))); m != nil {
 		return m[4]
@@ -38,10 +39,10 @@ func NameID(name string) string {
 	return ""
 }
 
-// A Layout says where the rollout of a session is: the project of a ref is its path, see [PathOf].
+// A Layout maps sessions to rollouts: the project of a ref is the rollout's path, see [PathOf].
 type Layout struct{}
 
-// Key implements [linestore.Layout]: no line is a record of its own.
+// Key implements [linestore.Layout]: lines are not records.
 func (Layout) Key([]byte) string { return "" }
 
 // Path implements [linestore.Layout] and [fsstore.Layout]. A folder is named by its path.
@@ -69,7 +70,7 @@ func RefOf(p, id string) change.Ref {
 	return change.Ref{Kind: change.KindSession, Project: projectOf(p), Session: id}
 }
 
-// PlainRef returns the ref that a rollout has when it is not compressed.
+// PlainRef returns the ref of the uncompressed rollout.
 func PlainRef(ref change.Ref) change.Ref {
 	p, _ := PathOf(ref)
 	return RefOf(plainPath(p), ref.Session)
@@ -77,8 +78,8 @@ func PlainRef(ref change.Ref) change.Ref {
 
 var special = regexp.MustCompile(`[^a-zA-Z0-9/-]`)
 
-// projectOf returns the id that stands for a path: a slash is a dot, and what else is no letter, digit or dash its
-// hexadecimal digits, each byte after _.
+// projectOf returns the id that encodes a path: a slash becomes a dot, and each other byte that is not a letter,
+// digit or dash becomes _ and its hexadecimal digits.
 func projectOf(p string) string {
 	p = special.ReplaceAllStringFunc(p, func(s string) string {
 		return strings.ReplaceAll(fmt.Sprintf(" % x", s), " ",
@@ -87,8 +88,8 @@ func projectOf(p string) string {
 	return strings.ReplaceAll(p, "/", ".")
 }
 
-// PathOf returns the path below the root that the project of a ref stands for. It reports false if that is no path
-// of a rollout, or of a folder of some.
+// PathOf returns the path below the root that the project of a ref encodes. ok is false if it is not the path of a
+// rollout or of a folder of rollouts.
 func PathOf(ref change.Ref) (string, bool) {
 	p, err := url.PathUnescape(strings.NewReplacer(".", "/", "_", "%").Replace(ref.Project))
 	first, _, _ := strings.Cut(p, "/")

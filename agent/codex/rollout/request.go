@@ -10,10 +10,10 @@ import (
 	"mend/internal/request"
 )
 
-// omitted is what the program sends for an image that it cannot decode.
+// omitted is what the program sends instead of an image that it cannot decode.
 const omitted = "image content omitted because it could not be processed"
 
-// maxOutput is about how many bytes of an output the program sends.
+// maxOutput is the approximate number of bytes of an output that the program sends.
 const maxOutput = 40_000
 
 // render returns the request that the program sends when the user types one more prompt.
@@ -40,7 +40,7 @@ func (c *State) render() (q request.Request) {
 	return q
 }
 
-// hasUnknown reports whether one of the lines holds content that mend does not know.
+// hasUnknown reports whether one of the lines has content that mend does not know.
 func (c *State) hasUnknown(from, to int) bool {
 	return from < to && slices.ContainsFunc(c.lines[from:to], func(l line) bool {
 		return l.unknownKind() != "" || l.kind == "" && isMissed(l.value.TextAt("type"))
@@ -76,7 +76,7 @@ func (c *State) turn(it item) request.Turn {
 	return t
 }
 
-// blocksOf returns the blocks of an item, one at least.
+// blocksOf returns the blocks of an item, at least one.
 func blocksOf(it item) []*request.Block {
 	v := it.value
 	b := &request.Block{Type: request.BlockType(it.kind)}
@@ -132,7 +132,7 @@ func contentOf(list jsonedit.Value) (blocks []*request.Block) {
 	return blocks
 }
 
-// image returns an image as the program sends it. What is a URL of data and cannot be decoded becomes a line of text.
+// image returns an image as the program sends it. A data URL that cannot be decoded becomes a line of text.
 func image(url string) *request.Block {
 	b := &request.Block{Type: request.Image}
 	data, ok := strings.CutPrefix(url, "data:")

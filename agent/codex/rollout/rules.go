@@ -15,7 +15,7 @@ func Guide() repair.Guide {
 		repair.InvalidToolCall, repair.InvalidFile, repair.IncompleteRecord, repair.UnreadableRecord)
 }
 
-// whole returns the only fix of a rule of the session as a whole.
+// whole returns the only fix of a rule about the session as a whole.
 func whole(text, loses string, edit func(d *draft) error) func(*repair.Fault) []repair.Fix {
 	return func(*repair.Fault) []repair.Fix {
 		return []repair.Fix{{
@@ -37,7 +37,7 @@ func single(text, loses string, edit func(d *draft, b *request.Block) error) fun
 	}
 }
 
-// rules are those of Codex, and what it does about some of the provider's in its own way.
+// rules are the rules of Codex, and those of the provider that Codex fixes in its own way.
 var rules = sync.OnceValue(func() *repair.Rules {
 	removeCompaction := func(d *draft) error {
 		_, err := d.RemoveCompaction()

@@ -10,7 +10,7 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// kinds are the types of records that the program knows: it skips all others.
+// kinds are the types of records that the program knows; it skips all others.
 var kinds = map[string]bool{
 	"session_meta": true, "response_item": true, "compacted": true, "event_msg": true, "turn_context": true,
 	"world_state": true, "token_usage_record": true,
@@ -19,29 +19,29 @@ var kinds = map[string]bool{
 	"id_allocation": true,
 }
 
-// leftOut are the types of items that the program knows, and does not send.
+// leftOut are the types of items that the program knows, but does not send.
 var leftOut = []string{"configuration_update", "compaction_trigger", "ghost_snapshot", "other"}
 
 // isKnown reports whether the program sends items of a type.
 func isKnown(kind string) bool { return kind != "" && forms()[[2]string{"response_item", kind}] != nil }
 
-// unknownKind returns the type of a record or of its item if the program does not know it, as one of a newer
-// version; else "".
+// unknownKind returns the type of a record or of its item if the program does not know it, for example a type of
+// a newer version; otherwise "".
 func (l *line) unknownKind() string {
 	kind := l.value.TextAt("type")
 	switch {
 	case kind != "" && !kinds[kind] && l.payload.Kind() == '{':
 		return kind
-	case kind == "response_item" && !isKnown(l.of) && !slices.Contains(leftOut, l.of):
-		return l.of
+	case kind == "response_item" && !isKnown(l.subtype) && !slices.Contains(leftOut, l.subtype):
+		return l.subtype
 	}
 	return ""
 }
 
-// forms are the forms of records, of their payloads by the types of records, and of what is in them: of all that
-// have a name, and of those that also have a type. A text says which values a member may have: their kinds as
-// [jsonedit.Value.Kind] has them, with - for a member that is missing, and n for null; after a space the name of
-// the form of an object or of the objects of a list, or a regular expression of texts and numbers.
+// forms are the schemas of records, of their payloads by type of record, and of nested values: of all values
+// with a name, and of those that also have a type. A text lists the values that a member may have: the kinds
+// that [jsonedit.Value.Kind] returns, with - for a missing member and n for null; after a space the name of the
+// form of an object, or of a list's objects, or a regular expression for texts and numbers.
 //
 // Source: docs/codex.md, "Records".
 var forms = sync.OnceValue(func() map[[2]string][]form {
@@ -135,9 +135,9 @@ var forms = sync.OnceValue(func() map[[2]string][]form {
 		name, kind, _ := strings.Cut(name, " ")
 		for member, text := range members {
 			kinds, more, _ := strings.Cut(text, " ")
-			f := form{name: member, kinds: kinds, of: more}
+			f := form{name: member, kinds: kinds, elem: more}
 			if expr, ok := strings.CutPrefix(more, "~"); ok {
-				f.of, f.text = "", regexp.MustCompile(expr)
+				f.elem, f.text = "", regexp.MustCompile(expr)
 			}
 			key := [2]string{name, kind}
 			all[key] = append(all[key], f)
@@ -146,12 +146,12 @@ var forms = sync.OnceValue(func() map[[2]string][]form {
 	return all
 })
 
-// A form is that of a member.
+// A form is the schema of a member.
 type form struct {
 	name  string
 	kinds string
-	of    string         // the name of the form of what is in it; "text" for a list of texts
-	text  *regexp.Regexp // what a text or a number has to match; nil for any
+	elem  string         // the name of the form of nested values; "text" for a list of texts
+	text  *regexp.Regexp // the pattern of a text or a number; nil for any
 }
 
 // accepts reports whether the program reads the value of a member.
@@ -165,11 +165,11 @@ func (f *form) accepts(v jsonedit.Value) bool {
 	case kind == '"' && f.text != nil:
 		text, _ := v.Text()
 		return f.text.MatchString(text)
-	case kind == '{' && f.of != "":
-		return isOf(f.of, v)
-	case kind == '[' && f.of != "":
+	case kind == '{' && f.elem != "":
+		return isOf(f.elem, v)
+	case kind == '[' && f.elem != "":
 		for e := range v.Elements() {
-			if f.of == "text" && e.Kind() != '"' || f.of != "text" && (e.Kind() != '{' || !isOf(f.of, e)) {
+			if f.elem == "text" && e.Kind() != '"' || f.elem != "text" && (e.Kind() != '{' || !isOf(f.elem, e)) {
 				return false
 			}
 		}
@@ -177,7 +177,7 @@ func (f *form) accepts(v jsonedit.Value) bool {
 	return true
 }
 
-// isOf reports whether the program reads an object of a form.
+// isOf reports whether the program accepts an object as the named form.
 func isOf(name string, v jsonedit.Value) bool {
 	kind, _ := v.Get("type").Bytes()
 	isWrong := func(f form) bool { return !f.accepts(v.Get(f.name)) }
