@@ -175,7 +175,7 @@ func sweep(ctx context.Context, env *environment, dry bool) (freed int64, err er
 		if errOne == nil {
 			n, errOne = c.Sweep(ctx, dry)
 		}
-		if freed += n; errOne != nil && !errors.Is(errOne, mend.ErrNoStore) { // otherwise the store is missing, and the files beside it too
+		if freed += n; errOne != nil && !errors.Is(errOne, mend.ErrNoStore) { // else its files are gone, too
 			err = env.skipStore(ctx, err, errOne)
 		}
 	}

@@ -211,7 +211,7 @@ func entryRow(t *term.Terminal, e change.Entry, earlier string) []string {
 		what += ", again after " + earlier
 	}
 	id := ""
-	if t.Width == 0 && strings.TrimSpace(e.Cause.Title) != "" && e.Session != change.NoSession { // otherwise the operation's text is in place of the title
+	if t.Width == 0 && strings.TrimSpace(e.Cause.Title) != "" && e.Session != change.NoSession { // else it is in the title's place
 		id = term.Escape(e.Session)
 	}
 	when := term.Faint(t.AgeCell(term.Age(time.Since(e.Time))))

@@ -102,8 +102,8 @@ repaired after its error; then send your prompt again. Each repair can be undone
 	return cmd
 }
 
-// installTargets returns the agent that the user named, else each agent whose sessions are here, or in which mend is
-// installed if it is to be removed. Without any it returns the first agent.
+// installTargets returns the agent that the user named, or else each agent whose sessions are here or, for a
+// removal, in which mend is installed. If there is none it returns the first agent.
 func installTargets(env *environment, remove bool) (found []agent.Agent) {
 	if env.agentName != "" || env.opt.Store != "" {
 		return env.opt.Agents[:1]
@@ -121,8 +121,8 @@ func installTargets(env *environment, remove bool) (found []agent.Agent) {
 	return found
 }
 
-// runInstall writes what starts mend, or removes it, for some agents after one question. If it fails for one agent, it
-// continues with the others.
+// runInstall installs or removes the files that start mend, for several agents after one question. If it
+// fails for one agent, it continues with the others.
 func runInstall(ctx context.Context, env *environment, to []agent.Agent, f installFlags) (left error) {
 	if f.setup.Hooks != "" && !slices.Contains(config.HooksValues(), f.setup.Hooks) {
 		return usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), f.setup.Hooks)
@@ -180,12 +180,13 @@ func runInstall(ctx context.Context, env *environment, to []agent.Agent, f insta
 type installPlan struct {
 	installation
 	setup              agent.Setup
-	before, now, after []byte // before: without mend
+	before, now, after []byte // before: the file without mend
 	mode               fs.FileMode
-	remove, missing    bool // missing: there is nothing to remove
+	remove, missing    bool // missing: nothing to remove
 }
 
-// planInstall plans to write what starts mend for an agent, or to remove it. If it fails, the plan has the path.
+// planInstall plans to install or remove the file that starts mend for an agent. After an error the plan
+// still has the path.
 func planInstall(env *environment, ag agent.Agent, f installFlags, several bool) (p *installPlan, err error) {
 	p = &installPlan{remove: f.remove}
 	p.installation, err = installationOf(env, ag, f.project)
@@ -219,7 +220,7 @@ func planInstall(env *environment, ag agent.Agent, f installFlags, several bool)
 	return p, err
 }
 
-// complete sets the setup. Of several agents each gets the flags that it has.
+// complete completes the setup. If there are several agents, each gets the flags that it supports.
 func (p *installPlan) complete(s agent.Setup) (err error) {
 	if p.setup, err = p.installation.setup(s); err != nil {
 		return err
@@ -231,7 +232,7 @@ func (p *installPlan) complete(s agent.Setup) (err error) {
 	return err
 }
 
-// apply changes the file and says so.
+// apply changes the file and prints that.
 func (p *installPlan) apply(f installFlags) (err error) {
 	if p.missing {
 		p.Say("%s %s.", term.Escape(term.ShortenHome(p.path)), p.About().Missing)
@@ -287,7 +288,7 @@ func either(remove bool, install, removal string) string {
 	return install
 }
 
-// file names what is written or removed: "PATH", or "mend's hooks in PATH".
+// file names the file in a sentence: "PATH", or "mend's hooks in PATH".
 func (p *installPlan) file() string {
 	path := term.Escape(term.ShortenHome(p.path))
 	if p.several {
@@ -305,7 +306,7 @@ type installation struct {
 	agent.Installer
 	agent   agent.Agent
 	path    string
-	several bool // it is one of several
+	several bool // one of several installations
 }
 
 // installationOf returns the installation of an agent. If only the path is unknown, everything else is set.
@@ -321,7 +322,7 @@ func installationOf(env *environment, of agent.Agent, project bool) (i installat
 // read returns the text of the file and its mode, nil if there is none.
 func (i installation) read() ([]byte, fs.FileMode, error) {
 	about := i.About()
-	if about.Part != "" { // else the file is mend's own
+	if about.Part != "" { // otherwise the file is mend's own
 		if err := ownfile.CheckEditable(i.path); err != nil {
 			return nil, 0, err
 		}
@@ -345,7 +346,7 @@ func (i installation) read() ([]byte, fs.FileMode, error) {
 	return text, info.Mode().Perm(), nil
 }
 
-// write replaces the file; a nil text removes it.
+// write replaces the file; nil removes it.
 func (i installation) write(now, text []byte, mode fs.FileMode) error {
 	switch {
 	case bytes.Equal(now, text) && (now == nil) == (text == nil):
@@ -359,10 +360,10 @@ func (i installation) write(now, text []byte, mode fs.FileMode) error {
 	return atomicfile.Replace(i.path, now, text, mode)
 }
 
-// noteSettings says which settings count for an agent that mend serves.
+// noteSettings names the settings that matter for an agent that mend serves.
 func (i installation) noteSettings(text []byte) {
 	if i.About().Deadline > 0 {
-		return // it is not served
+		return // mend does not serve it
 	}
 	for _, note := range settingsNotes() {
 		i.Say("%s", term.Faint("Settings: "+term.Escape(note)))
@@ -373,7 +374,7 @@ func (i installation) noteSettings(text []byte) {
 	}
 }
 
-// setup completes what is to be installed.
+// setup completes a setup.
 func (i installation) setup(s agent.Setup) (_ agent.Setup, err error) {
 	s.Version, s.Values = i.opt.Journal.Version, config.HooksValues()
 	if s.Store, err = absStore(i.environment); err != nil {
@@ -391,11 +392,12 @@ func absStore(env *environment) (string, error) {
 	return filepath.Abs(env.opt.Store)
 }
 
-// A savedText is the text of a file without mend, for an uninstall that restores it byte for byte.
+// A savedText is the text of a file before mend was installed. It allows an uninstall that restores the file
+// byte for byte.
 type savedText struct {
 	Path   string `json:"path"`
-	Before []byte `json:"before"` // null: there was no file
-	After  string `json:"after"`  // hash of what install wrote
+	Before []byte `json:"before"` // null: the file did not exist
+	After  string `json:"after"`  // hash of the installed text
 }
 
 func (i installation) savedFile() (string, error) {
@@ -404,7 +406,7 @@ func (i installation) savedFile() (string, error) {
 	return filepath.Join(journal, i.agent.Name()+"-settings-"+hex.EncodeToString(sum[:8])+".json"), err
 }
 
-// saved returns what the file was before install wrote text, nil for no file.
+// saved returns the file's content before install wrote text, nil if it did not exist.
 func (i installation) saved(text []byte) (before []byte, ok bool) {
 	name, err := i.savedFile()
 	if err != nil {
@@ -415,13 +417,13 @@ func (i installation) saved(text []byte) (before []byte, ok bool) {
 		return nil, false
 	}
 	defer f.Close()
-	data, err := ownfile.ReadAtMost(f, 2*i.About().Max) // it is in base64
+	data, err := ownfile.ReadAtMost(f, 2*i.About().Max) // base64 is longer
 	var s savedText
 	ok = err == nil && json.Unmarshal(data, &s) == nil && s.Path == i.path && s.After == hashOf(text)
 	return s.Before, ok
 }
 
-// save keeps the text before an installation, unless [agent.Installer.Uninstall] restores it.
+// save stores the text before an installation, unless [agent.Installer.Uninstall] restores it.
 func (i installation) save(before, after []byte) error {
 	clean, err := i.Uninstall(before)
 	if err != nil {
@@ -450,7 +452,7 @@ func hashOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// temporaryProgram matches the path of a program that "go run" removes when it ends.
+// temporaryProgram matches the path of a program that "go run" removes at its end.
 var temporaryProgram = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[/\\]go-build\d+[/\\]b\d+[/\\]exe[/\\]`)
 })
@@ -459,9 +461,8 @@ var errTemporary error = fail.New(fail.Refused, "",
 	"this mend was started with \"go run\" and is removed when it ends: install it, "+
 		"for example with \"go install ./cmd/mend\", and run it from there")
 
-// installedProgram returns the path at which this program is started: a link that a
-// package manager renews at an upgrade, not the version of the program that it leads to
-// today.
+// installedProgram returns the path of this program for hooks: a link that a package manager updates, not the
+// current version that it leads to.
 func installedProgram() (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -485,26 +486,26 @@ func installedProgram() (string, error) {
 	return started, nil
 }
 
-// A pluginJSON is the state of the plugin at one place.
+// A pluginJSON is the state of an installation.
 type pluginJSON struct {
-	Agent   string      `json:"agent,omitempty"` // of hooks of Claude Code
+	Agent   string      `json:"agent,omitempty"` // for hooks of Claude Code
 	Place   string      `json:"place"`           // global or project
 	Path    string      `json:"path"`
 	State   agent.State `json:"state"`
 	Why     string      `json:"why,omitempty"`     // the reason if unreadable
-	Store   string      `json:"store,omitempty"`   // that it was installed with
-	Hooks   string      `json:"hooks,omitempty"`   // that it was installed with
+	Store   string      `json:"store,omitempty"`   // the --store of the installation
+	Hooks   string      `json:"hooks,omitempty"`   // the --hooks of the installation
 	Repair  bool        `json:"repair,omitempty"`  // the hooks repair sessions
 	Keep    bool        `json:"keep,omitempty"`    // the hooks copy sessions
-	Version string      `json:"version,omitempty"` // of the mend that wrote it
+	Version string      `json:"version,omitempty"` // of the mend that installed it
 }
 
-// isOf reports whether the plugin is that of an agent. That of the first agent does not say its name.
+// isOf reports whether the installation belongs to an agent. The first agent's does not name it.
 func (p pluginJSON) isOf(of agent.Agent) bool {
 	return p.Agent == of.Name() || p.Agent == "" && of.Name() == agents[0].Name()
 }
 
-// states returns the state of mend in both files of an agent.
+// states returns the states of both files of an agent.
 func states(env *environment, of agent.Agent) (all []pluginJSON) {
 	for _, place := range []string{"global", "project"} {
 		i, err := installationOf(env, of, place == "project")
@@ -548,7 +549,7 @@ func pluginStatus(env *environment) error {
 	return printPlugins(env, installedStates(env))
 }
 
-// installedStates returns the states of the plugin of the first agent, and what is installed for the others.
+// installedStates returns the states of the first agent's plugin, and of the installations in other agents.
 func installedStates(env *environment) []pluginJSON {
 	all := states(env, env.opt.Agents[0])
 	for _, other := range env.opt.Agents[1:] {
@@ -606,7 +607,7 @@ func agentFlag(name string) string {
 	return " --agent " + name
 }
 
-// makeFolder makes a folder of another program for a file that is written there.
+// makeFolder creates a folder of another program for an installed file.
 func makeFolder(dir string, perm fs.FileMode) error {
 	if err := ownfile.CheckUser(dir); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"mend/internal/live"
 )
 
-// questions tells the plugin where it can ask, and returns the function that answers.
+// questions tells the plugin at which points it can ask, and returns the function that answers.
 func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hooks.Hooks) live.Answerer {
 	wait := milliseconds(h.config.PreflightMs)
 	offer := live.Offer{Hooks: map[live.HookPoint]time.Duration{}}

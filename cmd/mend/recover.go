@@ -74,7 +74,7 @@ func runRecover(ctx context.Context, env *environment, f writeFlags) error {
 	return fail.Worst(left, printUnresolved(env, entries))
 }
 
-// recoverStore recovers the pending entries of a store, or only returns them.
+// recoverStore recovers the pending entries of a store, or in a dry run only returns them.
 func recoverStore(ctx context.Context, t *term.Terminal, o mend.Options, dryRun bool) ([]change.Entry, error) {
 	c, err := mend.Open(o)
 	if err != nil {

@@ -30,7 +30,7 @@ type recoverer struct {
 	copies *turnKeeper // nil for watch
 }
 
-// logNotes logs what a user should know of the settings.
+// logNotes logs notes about the settings.
 func logNotes(log *slog.Logger, notes []string) {
 	for _, note := range notes {
 		log.Info("settings", "note", note)
@@ -42,13 +42,12 @@ func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.
 	return &recoverer{hook: live.New(agent, unattended.New(client), o), client: client, config: c, log: log}
 }
 
-// lookBack returns the time since when sessions count that were used before mend started.
+// lookBack returns the time from which on a session must have been used to be examined at the start.
 func lookBack(c config.Config) time.Time {
 	return time.Now().Add(-time.Duration(c.LookBackHours) * time.Hour)
 }
 
-// gcDaily deletes images from the journal that are older than days, once a day. It does
-// nothing if days is 0.
+// gcDaily deletes images older than days from the journal, once a day. It does nothing if days is 0.
 func gcDaily(ctx context.Context, env *environment, days int, log *slog.Logger) {
 	if days == 0 {
 		return

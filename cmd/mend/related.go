@@ -10,7 +10,7 @@ import (
 	"mend/internal/term"
 )
 
-// An effectJSON is what the records of an entry hold now, and what the same change would do now.
+// An effectJSON compares an entry with the current records, and has the effect of repeating its change.
 type effectJSON struct {
 	Holds   int    `json:"holds"`
 	Before  int    `json:"before"`
@@ -19,13 +19,13 @@ type effectJSON struct {
 	Why     string `json:"why,omitempty"`
 }
 
-// A nowEffect is a [mend.Effect], or why it is not known.
+// A nowEffect is a [mend.Effect], or the reason why it is unknown.
 type nowEffect struct {
 	mend.Effect
 	unknown error
 }
 
-// effectOf computes what an entry would do now, from its store. The journal is released before that.
+// effectOf computes the current effect of an entry from its store. It releases the journal first.
 func effectOf(ctx context.Context, env *environment, e change.Entry, release func()) (x nowEffect) {
 	c, err := openStoreOf(ctx, env, e, false)
 	if release(); err == nil {
@@ -49,7 +49,7 @@ func (x nowEffect) json() *effectJSON {
 	return j
 }
 
-// text says what the records hold now, and what the same change would do.
+// text describes the current records, and the effect of repeating the change.
 func (x nowEffect) text() (texts []string) {
 	if x.unknown != nil {
 		return []string{"not known: " + term.Escape(x.unknown.Error())}
@@ -73,7 +73,7 @@ func (x nowEffect) text() (texts []string) {
 	return texts
 }
 
-// relatedTexts returns who touched the same places, and when.
+// relatedTexts names the entries that changed the same records, with their times.
 func relatedTexts(es []change.Entry) (texts []string) {
 	for _, e := range es {
 		by := "unknown"
@@ -93,12 +93,12 @@ func entryIDs(es []change.Entry) []string {
 	return ids
 }
 
-// relate sets what each of the entries follows, and what came again.
+// relate sets the entries that changed the same records before and after.
 func (r *repairJSON) relate(to mend.Related) {
 	r.Follows, r.Again = entryIDs(to.Follows), entryIDs(to.Again)
 }
 
-// isRepair reports whether the entry repaired something that was found wrong.
+// isRepair reports whether the entry repaired findings.
 func isRepair(e change.Entry) bool {
 	return e.Cause.Kind == change.CauseScan || e.Cause.Kind == change.CauseError
 }

@@ -25,7 +25,7 @@ type repairFlags struct {
 	classes                        []string
 	apiError                       string
 	errorText                      []byte // instead of apiError
-	asksError                      bool   // if no session is broken, ask for the text of an error
+	asksError                      bool   // ask for the text of an error if no session is broken
 	sessionFilter
 }
 
@@ -52,7 +52,7 @@ func addRepairFlags(env *environment, cmd *cobra.Command, f *repairFlags) {
 	fl.StringVar(&f.apiError, "error", "", "use the error you got to decide what to fix: its text, @FILE, or - for standard input")
 }
 
-// repairVerb is the former name of fix, with the name of a session alone.
+// repairVerb is the former name of fix; its argument can only be a session.
 func repairVerb(env *environment) *cobra.Command {
 	var f repairFlags
 	cmd := &cobra.Command{
@@ -92,7 +92,7 @@ type proposal struct {
 	of     change.StoreID
 	head   change.Head
 	result repair.Result
-	last   *change.Entry // the change in force, if there is nothing to do; nil for none
+	last   *change.Entry // the newest change in force, if there is nothing to do; nil for none
 	reload string        // what loads the session again in the agent that has it open; "" if none has
 }
 
@@ -151,7 +151,7 @@ func runRepair(ctx context.Context, env *environment, names []string, f repairFl
 	return left
 }
 
-// repairCulprit repairs the session that an error came from, or shows what else helps.
+// repairCulprit repairs the session that an error came from, or shows other help.
 func repairCulprit(ctx context.Context, env *environment, f repairFlags, req repair.Request, readings []repair.APIError) error {
 	e := req.Error
 	prose := wayOf(readings)
@@ -163,10 +163,10 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 		printAPIError(env, *e)
 	}
 	switch {
-	case prose != nil && prose.Name != "forgotten" && prose.Name != "each_prompt": // those may be sessions that are broken
+	case prose != nil && prose.Name != "forgotten" && prose.Name != "each_prompt": // these may be broken sessions
 		return goWay(ctx, env, f, *prose)
 	case e.About == request.AboutService, e.About == request.AboutOther:
-		return errProblems // as was printed
+		return errProblems // it was printed
 	}
 	clients, unread := openAll(ctx, env, !f.dryRun)
 	switch {
@@ -192,24 +192,24 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 		printHealthy(env, c, x.Session)
 		return nil
 	}
-	if x.Error.Class != req.Error.Class || x.Error.Rule != req.Error.Rule { // another one of several errors
+	if x.Error.Class != req.Error.Class || x.Error.Rule != req.Error.Rule { // another error of several
 		printAPIError(env, x.Error)
 	}
 	req.Error = &x.Error
-	if x.Match.Degree == repair.IsBroken || x.Error.Class == "" && !x.Failed { // the error does not say what to repair
+	if x.Match.Degree == repair.IsBroken || x.Error.Class == "" && !x.Failed { // the error does not select a repair
 		req.Error = nil
 	}
 	env.Printf("\n")
 	return repairOne(ctx, env, c, x.Session, f, req)
 }
 
-// repairOne repairs one session that the user has named, or the error of it.
+// repairOne repairs a session that the user has named, or its error.
 func repairOne(ctx context.Context, env *environment, c *mend.Store, head change.Head, f repairFlags, req repair.Request) error {
 	r := repairRun{batch: newBatch(ctx, env, 0), flags: f, request: req, named: true}
 	return r.finish(r.propose(c, []change.Head{head}))
 }
 
-// offersAside reports whether the user is asked whether to set aside what has no fix.
+// offersAside reports whether to ask about setting aside content without a fix.
 func (r *repairRun) offersAside() bool {
 	if !r.named || r.flags.setAside || r.flags.dryRun || r.flags.yes || !r.CanAsk || r.JSON || len(r.failed) > 0 || r.ctx.Err() != nil {
 		return false
@@ -219,11 +219,11 @@ func (r *repairRun) offersAside() bool {
 	})
 }
 
-// propose plans a repair of sessions of one store. It reports sessions for which planning fails, and returns their
-// worst error.
+// propose plans the repair of sessions of one store. It reports sessions whose planning fails, and returns
+// their worst error.
 func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 	ctx, env, req, named := r.ctx, r.environment, r.request, r.named
-	if err := c.Changeable(ctx); err != nil { // of all sessions
+	if err := c.Changeable(ctx); err != nil { // the same for all sessions
 		return err
 	}
 	r.stores = append(r.stores, c)
@@ -235,9 +235,9 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 	}
 	most := int64(0)
 	switch {
-	case named: // what the change needs is checked before it is made
+	case named: // the other conditions are checked before the change
 		most = 1
-	case len(heads) == 0: // as scan does where nothing is to be repaired
+	case len(heads) == 0: // like scan if nothing needs a repair
 		most = largestChecked
 	}
 	if err := checkFile(ctx, env.Terminal, c, most); err != nil {
@@ -275,7 +275,7 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 			p := proposal{store: c, of: c.ID(), head: h, result: result, reload: reload}
 			if named && len(result.Plan.Ops) == 0 {
 				id := c.ID()
-				last, _ := c.Log(ctx, journal.Query{Store: &id, Session: h.ID, State: change.Committed, InForce: true, Limit: 1}) // the journal is not needed for what was asked
+				last, _ := c.Log(ctx, journal.Query{Store: &id, Session: h.ID, State: change.Committed, InForce: true, Limit: 1}) // the journal is optional here
 				if len(last) > 0 {
 					p.last = &last[0]
 				}
@@ -286,8 +286,8 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 	return failed
 }
 
-// repairOpen plans the repair of a session that its agent has open if the user agrees to reload it there. busy is the
-// error of the plan without that.
+// repairOpen plans the repair of a session that is open in its agent, if the user agrees to reload it there.
+// busy is the error of the plan without that consent.
 func repairOpen(ctx context.Context, env *environment, c *mend.Store, h change.Head, f repairFlags, req repair.Request, reload string, busy error) (r repair.Result, err error) {
 	if reload == "" {
 		return r, busy
@@ -308,8 +308,8 @@ func repairOpen(ctx context.Context, env *environment, c *mend.Store, h change.H
 	return c.ProposeRepair(ctx, h, req)
 }
 
-// notHealthy returns the sessions that are broken or cannot be examined. To find them is faster
-// than to plan nothing for each of the others.
+// notHealthy returns the sessions that are broken or cannot be examined. Finding them is faster than planning
+// nothing for each of the others.
 func notHealthy(ctx context.Context, t *term.Terminal, c *mend.Store, heads []change.Head) (some []change.Head) {
 	bar := t.Progress(len(heads), "scanning")
 	defer bar.Clear()
@@ -322,7 +322,7 @@ func notHealthy(ctx context.Context, t *term.Terminal, c *mend.Store, heads []ch
 	return some
 }
 
-// needsRepair reports whether a busy session would be repaired if it were not.
+// needsRepair reports whether a busy session needs a repair.
 func needsRepair(ctx context.Context, c *mend.Store, h change.Head, req repair.Request) bool {
 	req.Force = true
 	r, err := c.ProposeRepair(ctx, h, req)
@@ -339,8 +339,8 @@ func nonEmptyPlans(ps []proposal) []proposal {
 	return todo
 }
 
-// remainingError returns errProblems if a fault or a requested fix remains, or if nothing
-// matches the provider's error.
+// remainingError returns errProblems if something broken or a requested fix remains, or if nothing matches
+// the provider's error.
 func remainingError(ps []proposal, r repair.Request) error {
 	for _, p := range ps {
 		if hasBroken(p.result.Remaining) || hasUnfixed(p.result, r) || r.Error != nil && len(p.result.Plan.Ops) == 0 {
@@ -350,7 +350,7 @@ func remainingError(ps []proposal, r repair.Request) error {
 	return nil
 }
 
-// hasUnfixed reports whether something that was requested by class or error has no fix.
+// hasUnfixed reports whether a finding that was requested by class or error has no fix.
 func hasUnfixed(result repair.Result, r repair.Request) bool {
 	return len(result.Unfixable) > 0 && (r.Error != nil || len(r.Classes) > 0)
 }
@@ -359,18 +359,18 @@ func hasBroken(ds []repair.Diagnosis) bool {
 	return slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
 }
 
-// A repairRun shows planned repairs, asks, applies them, and says what became of them.
+// A repairRun shows planned repairs, asks, applies them, and prints the results.
 type repairRun struct {
 	*batch
-	stores    []*mend.Store // that were looked at
+	stores    []*mend.Store // stores that were examined
 	flags     repairFlags
 	request   repair.Request
-	named     bool // the user named the session, or the error of it
+	named     bool // the user named the session, or its error
 	proposals []proposal
 
-	shown  *mend.Store         // of the newest proposal that was shown
-	shared []sharedOp          // done, on rows of projects, which sessions share
-	stays  map[stayedBack]bool // the sessions that stay as they were: skipped or failed
+	shown  *mend.Store         // store of the last proposal shown
+	shared []sharedOp          // applied ops on rows of projects, which sessions share
+	stays  map[stayedBack]bool // sessions that were skipped, or whose repair failed
 }
 
 // A sharedOp is an op on a row that several sessions of a store share.
@@ -384,7 +384,7 @@ type stayedBack struct {
 	id    string
 }
 
-// finish is the rest of a repair. left is the worst error of planning.
+// finish completes a repair. left is the worst error of planning.
 func (r *repairRun) finish(left error) error {
 	todo := nonEmptyPlans(r.proposals)
 	if r.ctx.Err() != nil {
@@ -431,7 +431,7 @@ func (r *repairRun) finish(left error) error {
 	return err
 }
 
-// steps are the proposals, also those that change nothing: they are shown.
+// steps yields the proposals, including those that change nothing, to be shown.
 func (r *repairRun) steps(yield func(step) bool) {
 	for _, p := range r.proposals {
 		p.result.Plan.Session = p.head.ID
@@ -451,7 +451,7 @@ func (r *repairRun) steps(yield func(step) bool) {
 	}
 }
 
-// show prints proposals, with diffs if they are asked for.
+// show prints proposals, with diffs if requested.
 func (r *repairRun) show(ps []proposal) {
 	for _, p := range ps {
 		if p.store != r.shown {
@@ -475,12 +475,12 @@ var (
 	repairAnswersN = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every change"}, {"all", "repair this session and the rest"}, {"quit", "leave this session and the rest"}}
 )
 
-// repaired returns the proposals without those of sessions that stay as they were.
+// repaired returns the proposals of sessions that were repaired.
 func (r *repairRun) repaired() []proposal {
 	return slices.DeleteFunc(slices.Clone(r.proposals), func(p proposal) bool { return r.stays[stayedBack{p.store, p.head.ID}] })
 }
 
-// askRepair asks whether a session is to be repaired, until that is decided.
+// askRepair asks whether to repair a session, until the user decides.
 func (r *repairRun) askRepair(p proposal, more bool) (string, error) {
 	question := fmt.Sprintf("Repair %s?", quotedTitle(p.head.Title, p.head.ID))
 	if len(p.result.LeftOut) > 0 {
@@ -507,7 +507,7 @@ func (r *repairRun) apply(p proposal) (e change.Entry, err error) {
 	e, err = r.batch.apply(p.store, plan)
 	if code, _ := fail.Of(err); code == fail.Conflict {
 		err = changedMeanwhile(err, r.cmdline("fix", p.head.ID))
-		if r.one { // else each has its name
+		if r.one { // otherwise each is named
 			err = fmt.Errorf("repairing %s: %w", quotedTitle(p.head.Title, p.head.ID), err)
 		}
 	}
@@ -527,14 +527,14 @@ func (r *repairRun) apply(p proposal) (e change.Entry, err error) {
 	return e, r.checkRepaired(p)
 }
 
-// checkRepaired examines a repaired session as scan does. It returns errProblems if the session is
-// broken though the plan said that nothing remains: a success is what scan confirms.
+// checkRepaired examines a repaired session as scan does. It returns errProblems if the session is broken
+// although the plan left nothing: only a scan confirms success.
 func (r *repairRun) checkRepaired(p proposal) error {
 	if len(r.request.Classes) > 0 || hasBroken(p.result.Remaining) {
-		return nil // what remains was shown
+		return nil // it was shown
 	}
 	x, err := p.store.Examine(r.ctx, p.head, repair.Request{})
-	if err != nil { // the repair may have moved its record
+	if err != nil { // the repair may have moved the session's record
 		return nil
 	}
 	for _, d := range x.Diagnoses {
@@ -546,8 +546,8 @@ func (r *repairRun) checkRepaired(p proposal) error {
 	return nil
 }
 
-// changedMeanwhile returns the error for a session that changed while it was being repaired. again is the
-// command that plans the repair again.
+// changedMeanwhile returns the error for a session that changed during its repair. again is the command that
+// plans the repair again.
 func changedMeanwhile(err error, again string) error {
 	what := "another program changed it meanwhile: "
 	if _, ok := errors.AsType[*mend.StaleError](err); ok {

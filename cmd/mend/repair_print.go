@@ -14,8 +14,8 @@ import (
 	"mend/repair"
 )
 
-// printProposal prints a session and what a repair does to it: a line of what is wrong, of what
-// is done and of what is lost, or with verbose each finding, and how much more is sent if that is known.
+// printProposal prints a session and its repair: a line each for the findings, the fixes and the losses, or
+// with verbose each finding, and the additional content that is sent, if known.
 func printProposal(t *term.Terminal, p proposal, verbose bool) {
 	defer t.Buffer()()
 	printHeader(t, p.head)
@@ -50,13 +50,13 @@ func printProposal(t *term.Terminal, p proposal, verbose bool) {
 	t.Printf("\n")
 }
 
-// A fact is what a repair does, in one respect.
+// A fact is one aspect of a repair, with a label.
 type fact struct {
 	label string
 	items []string
 }
 
-// planFacts returns what a repair does about what it fixes and what it leaves.
+// planFacts returns the fixes and the remaining findings of a repair.
 func planFacts(r repair.Result) (facts []fact) {
 	if len(r.Fixed) > 0 {
 		facts = []fact{
@@ -82,12 +82,12 @@ func planFacts(r repair.Result) (facts []fact) {
 	return append(facts, leftFacts(r.Remaining)...)
 }
 
-// plannedFixes returns what a plan does: each sentence once, since one change may fix several findings.
+// plannedFixes returns the fixes of a plan, each sentence once, because one change may fix several findings.
 func plannedFixes(r repair.Result) []string {
 	return counted(r.Fixed, func(d repair.Diagnosis) string { return term.Sentence(d.Fix) }, "%[2]s (that cures %[1]d findings)")
 }
 
-// oncePerRecord returns the diagnoses without those that lose the same of a record as an earlier one.
+// oncePerRecord removes diagnoses with the same loss and record as an earlier one.
 func oncePerRecord(ds []repair.Diagnosis) []repair.Diagnosis {
 	type loss struct {
 		ref  change.Ref
@@ -102,8 +102,8 @@ func oncePerRecord(ds []repair.Diagnosis) []repair.Diagnosis {
 	})
 }
 
-// printFact prints a line that begins with a label. Items that do not fit are counted, except the
-// first, which is wrapped.
+// printFact prints a line with a label. Items that do not fit are counted, except the first, which is
+// wrapped.
 func printFact(t *term.Terminal, f fact) {
 	const indent = "         "
 	text := fitItems(f.shown(), t.Width-len(indent))
@@ -113,7 +113,7 @@ func printFact(t *term.Terminal, f fact) {
 	t.Printf("  %-5s  %s\n", f.label, text)
 }
 
-// shown returns the items as they are shown.
+// shown returns the items for display.
 func (f fact) shown() []string {
 	if len(f.items) == 0 {
 		return []string{"nothing"}
@@ -121,7 +121,7 @@ func (f fact) shown() []string {
 	return f.items
 }
 
-// leftFacts returns what a repair leaves, a fact for each severity.
+// leftFacts returns the remaining findings, a fact for each severity.
 func leftFacts(left []repair.Diagnosis) (facts []fact) {
 	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Lost, repair.Note} {
 		ds := slices.DeleteFunc(slices.Clone(left), func(d repair.Diagnosis) bool { return d.Severity != s })
@@ -143,15 +143,15 @@ func leftFacts(left []repair.Diagnosis) (facts []fact) {
 	return facts
 }
 
-// faultOf returns what is wrong.
+// faultOf returns the text of a finding.
 func faultOf(d repair.Diagnosis) string { return term.Sentence(d.Why) }
 
-// summary returns the texts of the diagnoses, each once with its number, without empty ones.
+// summary returns the non-empty texts of the diagnoses, each once with its number.
 func summary(ds []repair.Diagnosis, text func(repair.Diagnosis) string) []string {
 	return counted(ds, text, "%[1]d × %[2]s")
 }
 
-// counted is summary with a format for the number and the text of several.
+// counted is summary with a format for repeated texts.
 func counted(ds []repair.Diagnosis, text func(repair.Diagnosis) string, format string) []string {
 	var texts []string
 	numbers := map[string]int{}
@@ -172,8 +172,8 @@ func counted(ds []repair.Diagnosis, text func(repair.Diagnosis) string, format s
 	return texts
 }
 
-// fitItems joins items to a line of at most width columns, or of any length if width is not
-// positive. Items that do not fit are counted; the first is there in any case.
+// fitItems joins items to a line of at most width columns, or of any length if width is not positive. Items
+// that do not fit are counted; the first always stays.
 func fitItems(items []string, width int) string {
 	for n := len(items); n > 0; n-- {
 		line, more := strings.Join(items[:n], " · "), ""
@@ -190,7 +190,7 @@ func fitItems(items []string, width int) string {
 	return ""
 }
 
-// quotedTitle returns how a session is named in a sentence: by its title, or else its id.
+// quotedTitle returns the name of a session in a sentence: its title, or else its id.
 func quotedTitle(title, id string) string {
 	if strings.TrimSpace(title) == "" {
 		return term.Escape(id)
@@ -198,7 +198,7 @@ func quotedTitle(title, id string) string {
 	return `"` + term.OneLine(title, 60) + `"`
 }
 
-// printCommitted prints a committed entry and how to undo it. how says more of it, "" for nothing.
+// printCommitted prints a committed entry and how to undo it. how adds a text, "" for none.
 func printCommitted(t *term.Terminal, e change.Entry, title, how string) {
 	what := "Repaired"
 	switch e.Cause.Kind {
@@ -255,7 +255,7 @@ func (r *repairRun) end(err error) error {
 	return err
 }
 
-// printContinue says how the repaired session goes on, of several the one used last.
+// printContinue prints how to continue the repaired session, for several the one used last.
 func (r *repairRun) printContinue() {
 	var done []proposal
 	for _, p := range nonEmptyPlans(r.repaired()) {
@@ -308,8 +308,8 @@ func (r *repairRun) printTotals(todo int) {
 // maxNamed is the maximum number of records that printVerdict names.
 const maxNamed = 3
 
-// printVerdict prints what is still broken, or what the simulation of the repaired sessions
-// showed, and how many records only the provider can judge.
+// printVerdict prints what is still broken, or the result of the simulation, and how many records only the
+// provider can judge.
 func (r *repairRun) printVerdict() {
 	ps := r.repaired()
 	var left []string
@@ -333,7 +333,7 @@ func (r *repairRun) printVerdict() {
 	}
 }
 
-// printProof prints with which versions of the agent the repaired sessions work.
+// printProof prints the versions of the agent with which the repaired sessions work.
 func (r *repairRun) printProof(ps []proposal) {
 	proof := proven(ps)
 	if proof == "" || len(remainingBroken(ps)) > 0 {
@@ -346,7 +346,7 @@ func (r *repairRun) printProof(ps []proposal) {
 	r.Say("%s", term.Good(them+proof+"."))
 }
 
-// remainingBroken returns the findings that keep sessions broken.
+// remainingBroken returns the findings because of which sessions are still broken.
 func remainingBroken(ps []proposal) (all []repair.Diagnosis) {
 	for _, p := range ps {
 		for _, d := range p.result.Remaining {
@@ -358,7 +358,7 @@ func remainingBroken(ps []proposal) (all []repair.Diagnosis) {
 	return all
 }
 
-// proven is [provenText] of sessions of several agents.
+// proven is [provenText] for sessions of several agents.
 func proven(ps []proposal) string {
 	by := map[string][]proposal{}
 	var names, texts []string
@@ -377,8 +377,8 @@ func proven(ps []proposal) string {
 	return strings.Join(texts, ", and ")
 }
 
-// provenText says with which versions that tests have run the repaired sessions work, for which one in use that is
-// predicted, and in which settings they would break, as the end of a sentence; "" if nothing was checked.
+// provenText ends a sentence with the tested versions with which the repaired sessions work, the version in
+// use for which that is predicted, and the settings in which they would break; "" if nothing was checked.
 func provenText(agent string, ps []proposal) string {
 	var versions, predicted, failed []string
 	switched := false

@@ -15,13 +15,13 @@ import (
 	"mend/repair"
 )
 
-// repairRequest converts the flags and settings to a [repair.Request]. It also returns the
-// ways in which the text of an error can be read.
+// repairRequest converts flags and settings to a [repair.Request]. It also returns the possible readings of
+// an error's text.
 func repairRequest(ctx context.Context, env *environment, f repairFlags) (r repair.Request, readings []repair.APIError, err error) {
 	r = repair.Request{Latent: f.latent, Force: f.force, All: f.all, SetAside: f.setAside}
 	path, _ := config.Path() // without a home folder there is no file; only texts are read from it here
 	c, err := loadSettingsFrom(path, nil)
-	if _, ok := errors.AsType[*config.ProblemError](err); err != nil && !ok { // status names what is left out
+	if _, ok := errors.AsType[*config.ProblemError](err); err != nil && !ok { // status names the ignored settings
 		return r, nil, err
 	}
 	r.Placeholder = c.Placeholder
@@ -65,7 +65,7 @@ func readInput(ctx context.Context, t *term.Terminal, value string) ([]byte, err
 	})
 }
 
-// subjectWords say why an error has no class. Of one that mend does not know the explanation says so.
+// subjectWords describe errors without a class. The explanation of an unknown error says so itself.
 var subjectWords = map[request.Subject]string{
 	request.AboutUnclear: "not named by this text",
 	request.AboutSession: "none that a repair can fix",
@@ -74,7 +74,7 @@ var subjectWords = map[request.Subject]string{
 	request.AboutService: "none: it is not about a stored session",
 }
 
-// printAPIError prints what an error means.
+// printAPIError prints the meaning of an error.
 func printAPIError(env *environment, e repair.APIError) {
 	env.setAnswer("apiError", apiErrorJSON(e))
 	class := cmp.Or(string(e.Class), subjectWords[e.About])
@@ -95,7 +95,7 @@ func printAPIError(env *environment, e repair.APIError) {
 	env.Printf("\n")
 }
 
-// apiErrorJSON returns an error as a JSON answer has it.
+// apiErrorJSON returns an error in the form of a JSON answer.
 func apiErrorJSON(e repair.APIError) map[string]any {
 	return map[string]any{"class": e.Class, "rule": e.Rule, "about": e.About, "text": e.Text, "explanation": e.Explanation}
 }

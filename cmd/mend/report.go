@@ -86,7 +86,7 @@ func runReport(ctx context.Context, env *environment, names []string, f reportFl
 	return nil
 }
 
-// reportSession collects what a report says about a session and the repair that mend plans for it.
+// reportSession collects a report about a session and its planned repair.
 func reportSession(ctx context.Context, c *mend.Store, head change.Head) (report.Source, error) {
 	s, err := examineForReport(ctx, c, head)
 	if err != nil {
@@ -109,8 +109,7 @@ func reportSession(ctx context.Context, c *mend.Store, head change.Head) (report
 	return s, nil
 }
 
-// agentText returns the agent and its newest version in the store, and as which version it is
-// checked if that is another one.
+// agentText returns the agent and its newest version in the store, and the version that it is judged by if that differs.
 func agentText(c *mend.Store) string {
 	text := agentOf(c.ID())
 	v := c.Version("")
@@ -123,7 +122,7 @@ func agentText(c *mend.Store) string {
 	return text
 }
 
-// examineForReport collects what is known about a session now.
+// examineForReport collects the findings about the present session.
 func examineForReport(ctx context.Context, c *mend.Store, head change.Head) (report.Source, error) {
 	s := report.Source{Program: programText(), Agent: agentText(c), Layout: c.ID().Kind, Head: head}
 	f, err := c.ScanOne(ctx, head)

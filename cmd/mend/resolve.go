@@ -59,7 +59,7 @@ func runResolve(ctx context.Context, env *environment, id string, d mend.Decisio
 	switch {
 	case err == nil:
 		e, p, err = c.ProposeResolve(ctx, e.ID, d)
-	case d == mend.Keep && errors.Is(err, mend.ErrNoStore): // nothing is to be written there
+	case d == mend.Keep && errors.Is(err, mend.ErrNoStore): // nothing is written there
 		e, err = env.opt.Journal.Unresolved(e.ID)
 	}
 	if err != nil {

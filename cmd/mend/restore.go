@@ -116,7 +116,7 @@ func restoreVerb(env *environment) *cobra.Command {
 	return cmd
 }
 
-// parseRestore returns the meaning of --at.
+// parseRestore parses --at.
 func parseRestore(at string, now time.Time) (r mend.RestoreRequest, err error) {
 	text := strings.TrimSpace(at)
 	r.At, err = parseWhen("at", text, now)
@@ -127,13 +127,13 @@ func parseRestore(at string, now time.Time) (r mend.RestoreRequest, err error) {
 	return r, nil
 }
 
-// A restorable is a session that can be brought back, with its store.
+// A restorable is a session that can be restored, with its store.
 type restorable struct {
 	mend.Restorable
-	store *mend.Store // nil if it is not there now
+	store *mend.Store // nil if the store is missing
 }
 
-// storeID returns the store of which it is.
+// storeID returns the id of the store that the session belongs to.
 func (x restorable) storeID() change.StoreID {
 	if x.store == nil {
 		return x.Kept.Store
@@ -141,16 +141,16 @@ func (x restorable) storeID() change.StoreID {
 	return x.store.ID()
 }
 
-// noStore says what to do about a session whose store is not there now.
+// noStore returns the error for a session whose store is missing.
 func (s namedSession) noStore(env *environment) error {
 	return fail.New(fail.Problems, fmt.Sprintf("start %s once, so that its store exists; then %s", agentOf(s.of), env.cmdline("restore", s.ID)),
 		"session %s was kept, but its store is not there now: %s", s.ID, term.ShortenHome(s.of.Root))
 }
 
-// named returns the session as one that the user has named.
+// named returns the session as one that a name can mean.
 func (x restorable) named() namedSession { return namedSession{x.Session, x.storeID(), x.store} }
 
-// listUnfound returns the sessions that were kept of stores that are not there now.
+// listUnfound returns the sessions with a copy whose stores are missing.
 func listUnfound(ctx context.Context, env *environment, clients []*mend.Store, k *keep.Keep) (all []restorable, err error) {
 	if k == nil || env.opt.Store != "" {
 		return nil, nil
@@ -162,7 +162,8 @@ func listUnfound(ctx context.Context, env *environment, clients []*mend.Store, k
 	return all, err
 }
 
-// withKept runs f with the copies of sessions open for reading; with nil if they cannot be used, which is noted: env.unkept has the reason.
+// withKept runs f with the kept copies open for reading; with nil if they cannot be used: then a note is
+// printed and env.unkept has the reason.
 func withKept(env *environment, f func(*keep.Keep) error) error {
 	opened := false
 	err := env.opt.Journal.Kept(keep.Options{ReadOnly: true}, func(k *keep.Keep) error {
@@ -180,14 +181,14 @@ func withKept(env *environment, f func(*keep.Keep) error) error {
 	return f(nil)
 }
 
-// unkeptError returns an error if what was kept would have been needed and cannot be used, which is noted.
+// unkeptError returns an error if copies would have been needed and cannot be used; a note was printed.
 func (env *environment) unkeptError(doing string) error {
 	code, hint := fail.Of(env.unkept)
 	return fail.New(code, hint, "%s, and what was kept is not looked at", doing)
 }
 
-// listRestorable returns what can be brought back in the stores, newest first, and the worst error of those that
-// cannot be read.
+// listRestorable returns the restorable sessions of the stores, newest first, and the worst error of the
+// stores that cannot be read.
 func listRestorable(ctx context.Context, env *environment, clients []*mend.Store, k *keep.Keep, left error) (all []restorable, _ error) {
 	for _, c := range clients {
 		found, err := c.Restorables(ctx, k)
@@ -202,7 +203,7 @@ func listRestorable(ctx context.Context, env *environment, clients []*mend.Store
 		}
 	}
 	unfound, err := listUnfound(ctx, env, clients, k)
-	if err != nil && left == nil { // else it was said
+	if err != nil && left == nil { // otherwise it was reported
 		left = env.skipStore(ctx, left, err)
 	}
 	all = append(all, unfound...)
@@ -210,7 +211,7 @@ func listRestorable(ctx context.Context, env *environment, clients []*mend.Store
 	return all, left
 }
 
-// runRestorable lists what can be brought back, and lets the user choose.
+// runRestorable lists the restorable sessions, and lets the user choose.
 func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest) error {
 	clients, left := openAll(ctx, env, false)
 	if len(clients) == 0 && (env.opt.Store != "" || !errors.Is(left, mend.ErrNoStore)) {
@@ -279,7 +280,7 @@ func restorableRows(t *term.Terminal, all []restorable) [][]string {
 	return rows
 }
 
-// messagesText says how many messages a session has and had, or where it is.
+// messagesText returns the present and the former number of messages of a session, or where it is.
 func messagesText(x restorable) string {
 	switch {
 	case x.Kept != nil && x.Missing > 0:
@@ -302,9 +303,9 @@ type restorableJSON struct {
 		Now  int `json:"now"`
 		Kept int `json:"kept"`
 	} `json:"messages"`
-	Missing int    `json:"missing,omitempty"` // records of the copy that are gone or empty, if it has not fewer messages now
-	Time    string `json:"time"`              // when it was kept, or used last
-	Store   string `json:"store,omitempty"`   // that has it, for one that is elsewhere
+	Missing int    `json:"missing,omitempty"` // records of the copy that are missing or empty, if it has at least as many messages now
+	Time    string `json:"time"`              // when it was copied, or last used
+	Store   string `json:"store,omitempty"`   // the store that has it, if that is another one
 	Command string `json:"command"`
 }
 
@@ -336,12 +337,12 @@ func runRestore(ctx context.Context, env *environment, name string, f writeFlags
 	return env.both(ctx, left, err)
 }
 
-// openLost opens the store of a session that may be gone, as [openFound] does. It reports that a store is skipped: left is unread,
-// the error of that one.
+// openLost opens the store of a session that may be missing, as [openFound] does. It reports skipped stores:
+// left is unread, their error.
 func openLost(ctx context.Context, env *environment, s *namedSession, unread error, write bool) (c *mend.Store, left, err error) {
 	switch {
 	case errors.Is(unread, mend.ErrNoStore):
-		left = &reportedError{unread} // the other error says more
+		left = &reportedError{unread} // the other error is more specific
 	case unread != nil:
 		left = env.skipStore(ctx, nil, unread)
 	}
@@ -355,12 +356,12 @@ func openLost(ctx context.Context, env *environment, s *namedSession, unread err
 	return s.store, left, err
 }
 
-// lostStore returns the error if there is no store, with what the user can do if sessions of one were kept.
+// lostStore returns the error if there is no store, with the next step if its sessions were copied.
 func lostStore(env *environment, left error) error {
 	if !errors.Is(left, mend.ErrNoStore) {
 		return left
 	}
-	_ = withKept(env, func(k *keep.Keep) error { // what cannot be read is noted
+	_ = withKept(env, func(k *keep.Keep) error { // unreadable copies cause a note
 		if k == nil {
 			return nil
 		}
@@ -378,7 +379,7 @@ func lostStore(env *environment, left error) error {
 	return left
 }
 
-// proposeRestore plans to bring a session back, with what was kept of it.
+// proposeRestore plans to restore a session, if necessary from a copy.
 func proposeRestore(ctx context.Context, env *environment, c *mend.Store, head change.Head, r mend.RestoreRequest) (done mend.Restored, err error) {
 	err = withKept(env, func(k *keep.Keep) (err error) {
 		done, err = c.ProposeRestore(ctx, k, head, r)
@@ -390,7 +391,7 @@ func proposeRestore(ctx context.Context, env *environment, c *mend.Store, head c
 	return done, err
 }
 
-// restoreOne plans to bring a session back, shows the plan, asks, and applies it.
+// restoreOne plans to restore a session, shows the plan, asks, and applies it.
 func restoreOne(ctx context.Context, env *environment, c *mend.Store, head change.Head, f writeFlags, r mend.RestoreRequest) error {
 	done, err := proposeRestore(ctx, env, c, head, r)
 	if err != nil {
@@ -415,7 +416,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 		return finishRestore(ctx, env, c, done.Session)
 	}
 	done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, head.Title)
-	r.Gone = r.From == "" // else the subagents may be of another store
+	r.Gone = r.From == "" // else the subagents may be from another store
 	restored, failed := false, false
 	err = env.run(ctx, f, job{
 		question: fmt.Sprintf("Restore %s?", quotedTitle(head.Title, head.ID)), n: 1 + len(below),
@@ -450,13 +451,13 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 		env.printContinueCommand(c.ID().Agent, done.Session, "it")
 		return err
 	}
-	if next := finishRestore(ctx, env, c, done.Session); !errors.Is(next, errProblems) { // it says what is next
+	if next := finishRestore(ctx, env, c, done.Session); !errors.Is(next, errProblems) { // it prints the next step
 		return fail.Worst(next, err)
 	}
 	return err
 }
 
-// restoreStep brings one session back, after what it has now was kept.
+// restoreStep restores a session after copying its present state.
 func restoreStep(c *mend.Store, h change.Head, done mend.Restored, err error) step {
 	return step{store: c, plan: done.Plan, name: quotedTitle(h.Title, h.ID), err: err, apply: func(b *batch) (e change.Entry, err error) {
 		n := len(b.done)
@@ -471,10 +472,10 @@ func restoreStep(c *mend.Store, h change.Head, done mend.Restored, err error) st
 	}}
 }
 
-// goneBelow returns the sessions of the subagents of a session, and of theirs, that were kept and are gone.
+// goneBelow returns the missing sessions with a copy that are subagents of a session, or of these.
 func goneBelow(ctx context.Context, env *environment, c *mend.Store, head change.Head) (below []change.Head, err error) {
 	err = withKept(env, func(k *keep.Keep) error {
-		gone, _, err := c.Gone(ctx, k) // of another store that cannot be read [namedSessions] has said so
+		gone, _, err := c.Gone(ctx, k) // [namedSessions] has reported other stores that cannot be read
 		by := map[string][]change.Head{}
 		for _, h := range gone {
 			by[h.Parent] = append(by[h.Parent], h)
@@ -492,17 +493,17 @@ func goneBelow(ctx context.Context, env *environment, c *mend.Store, head change
 	return below, err
 }
 
-// applyRestore brings a session back, after what it has now was kept.
+// applyRestore restores a session after copying its present state.
 func applyRestore(b *batch, c *mend.Store, done mend.Restored) error {
 	if done.From != nil && done.State != mend.Deleted {
 		if err := b.opt.Journal.Kept(keep.Options{Notice: b.Note}, func(k *keep.Keep) error { return c.KeepBefore(b.ctx, k, done.Plan) }); err != nil {
-			b.Note("what the session has now is in the journal only: " + err.Error()) // the plan has all that it replaces
+			b.Note("what the session has now is in the journal only: " + err.Error()) // the plan has everything that it replaces
 		}
 	}
 	if done.IsAside() {
 		return applyAside(b, c, done)
 	}
-	for range 2 { // what was kept may be archived, or of a project that was replaced since
+	for range 2 { // the copy may be of an archived session, or name a project that was replaced since
 		if _, err := b.apply(c, done.Plan); err != nil {
 			return err
 		}
@@ -518,7 +519,7 @@ func applyRestore(b *batch, c *mend.Store, done mend.Restored) error {
 	return nil
 }
 
-// applyAside brings a session back whose transcript is too large to be in memory.
+// applyAside restores a session whose transcript is too large for memory.
 func applyAside(b *batch, c *mend.Store, done mend.Restored) error {
 	if len(done.Files.Ops) > 0 {
 		if _, err := b.apply(c, done.Files); err != nil {
@@ -538,7 +539,7 @@ func applyAside(b *batch, c *mend.Store, done mend.Restored) error {
 	return errors.Join(err, discard())
 }
 
-// stateTexts says how a session is that is restored.
+// stateTexts describe the states of restorable sessions.
 var stateTexts = map[string]string{
 	string(repair.Archived):  "It is archived.",
 	string(repair.Hidden):    "It is not listed: its folder is of another project now.",
@@ -550,7 +551,7 @@ var stateTexts = map[string]string{
 	mend.PromptsOnly:         "The agent deleted it. What you typed is left; the answers are lost.",
 }
 
-// printRestore says what a restore does.
+// printRestore describes a restore.
 func printRestore(env *environment, head change.Head, done mend.Restored) {
 	if text := stateTexts[done.State]; text != "" && len(done.Fixed) == 0 {
 		env.SayAt(2, text)
@@ -589,7 +590,7 @@ func printRestore(env *environment, head change.Head, done mend.Restored) {
 	}
 }
 
-// finishRestore says whether a session can be continued, and how.
+// finishRestore prints whether a session can be continued, and how.
 func finishRestore(ctx context.Context, env *environment, c *mend.Store, of change.Head) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -605,8 +606,8 @@ func finishRestore(ctx context.Context, env *environment, c *mend.Store, of chan
 	return printContinue(env, c, f)
 }
 
-// printContinue prints the command that continues a session, and what has to be done so that it can be, or is
-// listed. The error is errProblems then.
+// printContinue prints the command that continues a session, and what must be done before it can be continued
+// or is listed. Then the error is errProblems.
 func printContinue(env *environment, c *mend.Store, f mend.Finding) error {
 	command, why := firstCommand(env, f)
 	switch {
@@ -625,11 +626,11 @@ func printContinue(env *environment, c *mend.Store, f mend.Finding) error {
 	return nil
 }
 
-// isKept reports whether a state of a session was kept.
+// isKept reports whether a session has a copy.
 func (env *environment) isKept(session string) bool {
 	if env.kept == nil {
 		env.kept = map[string]bool{}
-		_ = withKept(env, func(k *keep.Keep) error { // what cannot be read is noted
+		_ = withKept(env, func(k *keep.Keep) error { // unreadable copies cause a note
 			if k == nil {
 				return nil
 			}
@@ -639,8 +640,8 @@ func (env *environment) isKept(session string) bool {
 	return env.kept[session]
 }
 
-// firstCommand returns the command without which a session cannot be continued, or is not listed, and why; ""
-// for both if nothing is wrong with it, and without a command if there is none.
+// firstCommand returns the command that is needed before a session can be continued, or is listed, and the
+// reason; "" for both if nothing is wrong with it, and no command if there is none.
 func firstCommand(env *environment, f mend.Finding) (command, why string) {
 	h := f.Session
 	switch f.Shown() {
@@ -667,24 +668,24 @@ func firstCommand(env *environment, f mend.Finding) (command, why string) {
 	return "", ""
 }
 
-// A restoreJSON is what a restore does.
+// A restoreJSON describes a restore.
 type restoreJSON struct {
 	Session  string    `json:"session"`
 	Agent    string    `json:"agent"`
 	Title    string    `json:"title"`
-	State    string    `json:"state"`            // how the session is before
-	Restored string    `json:"restored"`         // the session that has it then; another one if both stay
-	Joined   bool      `json:"joined"`           // what the session has stays, and what is missing is added
+	State    string    `json:"state"`            // before the restore
+	Restored string    `json:"restored"`         // the restored session; another one if both stay
+	Joined   bool      `json:"joined"`           // the present content stays, and the missing content is added
 	From     *fromJSON `json:"from"`             // null if its own records are enough
-	Store    string    `json:"store,omitempty"`  // that has it, for one that is elsewhere
-	Unread   string    `json:"unread,omitempty"` // what of it does not come back
+	Store    string    `json:"store,omitempty"`  // the store that has it, if that is another one
+	Unread   string    `json:"unread,omitempty"` // content that is not restored
 	Messages struct {
 		Now  int `json:"now"`
 		Then int `json:"then"`
 	} `json:"messages"`
 }
 
-// A fromJSON is a kept state.
+// A fromJSON is a copy of a session.
 type fromJSON struct {
 	State    string    `json:"state"`
 	Time     time.Time `json:"time"`

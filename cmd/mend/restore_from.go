@@ -12,7 +12,7 @@ import (
 	"mend/internal/term"
 )
 
-// runRestoreFrom brings back all sessions that another store of the agent has and this one lacks.
+// runRestoreFrom restores all sessions that another store of the agent has and this one lacks.
 func runRestoreFrom(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest) error {
 	c, err := openFirst(ctx, env, !f.dryRun)
 	if err != nil {
@@ -34,7 +34,7 @@ func runRestoreFrom(ctx context.Context, env *environment, f writeFlags, r mend.
 	return env.both(ctx, unread, restoreSeveral(ctx, env, f, r, rows, "Nothing to bring back: this store has each session that is found in "+term.Escape(term.ShortenHome(r.From))+"."))
 }
 
-// runRestoreAll brings back all sessions that were kept and that their agents have no more.
+// runRestoreAll restores all sessions with a copy that their agents no longer have.
 func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest) error {
 	clients, left := openAll(ctx, env, !f.dryRun)
 	if len(clients) == 0 {
@@ -64,7 +64,8 @@ func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.R
 	return env.both(ctx, left, restoreSeveral(ctx, env, f, r, gone, "Nothing to bring back: no session that was kept is gone."))
 }
 
-// restoreSeveral brings back sessions that their stores do not have as one operation, after a question. none is what it says if there are none.
+// restoreSeveral restores sessions that their stores lack as one operation, after a question. none is the
+// text if there are none.
 func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest, rows []restorable, none string) error {
 	list := make([]restorableJSON, len(rows))
 	for i, x := range rows {
@@ -85,7 +86,7 @@ func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.
 		steps: func(yield func(step) bool) {
 			for _, x := range rows {
 				p, err := proposeRestore(ctx, env, x.store, x.Session, r)
-				if err == nil && len(p.Plan.Ops) == 0 { // another mend has brought it back
+				if err == nil && len(p.Plan.Ops) == 0 { // another mend has restored it
 					continue
 				}
 				if !yield(restoreStep(x.store, x.Session, p, err)) {

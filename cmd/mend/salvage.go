@@ -48,7 +48,7 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) error {
 	env.setAnswer("sessions", []salvagedJSON{})
 	env.setAnswer("repairs", []repairJSON{})
 	databases := slices.DeleteFunc(slices.Clone(clients), func(c *mend.Store) bool { return c.ID().Kind != "sqlite" })
-	if len(databases) == 0 { // the error of the check says so
+	if len(databases) == 0 { // the check returns the error
 		databases = clients[:min(len(clients), 1)]
 	}
 	for _, c := range databases {
@@ -72,7 +72,7 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) error {
 	return left
 }
 
-// salvageStore makes a new database of a damaged one. damage is the error of its check.
+// salvageStore builds a new database from a damaged one. damage is the error of its check.
 func salvageStore(ctx context.Context, env *environment, c *mend.Store, f writeFlags, damage error) (err error) {
 	why := "it is damaged: " + damage.Error()
 	if d, ok := errors.AsType[*change.DamagedError](damage); ok {
@@ -105,7 +105,7 @@ func salvageQuestion(s mend.Salvage) string {
 	return "Put the new database into the place of the damaged one?"
 }
 
-// printSalvaged says what was done, where the damaged file is, and what to do next.
+// printSalvaged prints the result, the path of the damaged file, and the next step.
 func printSalvaged(env *environment, c *mend.Store, s mend.Salvage, e change.Entry) {
 	printCommitted(env.Terminal, e, e.Cause.Title, "")
 	folder := c.ID().Root
@@ -122,7 +122,8 @@ func printSalvaged(env *environment, c *mend.Store, s mend.Salvage, e change.Ent
 	}
 }
 
-// salvageResult returns an error that only sets the exit code if something of a conversation is lost, or may be.
+// salvageResult returns an error that only sets the exit code if content of a conversation is, or may be,
+// lost.
 func salvageResult(s mend.Salvage) error {
 	if !s.Complete() {
 		return errProblems
@@ -130,16 +131,16 @@ func salvageResult(s mend.Salvage) error {
 	return nil
 }
 
-// proposeSalvage makes the new database, with progress.
+// proposeSalvage builds the new database, with progress.
 func proposeSalvage(ctx context.Context, env *environment, c *mend.Store, dryRun bool) (mend.Salvage, error) {
 	progress, clear := env.byteProgress("reading")
 	defer clear()
 	return c.ProposeSalvage(ctx, dryRun, progress)
 }
 
-// printSalvage prints what comes back and what is lost.
+// printSalvage prints the restored and the lost content.
 func printSalvage(t *term.Terminal, s mend.Salvage) {
-	if len(s.Tables) == 0 { // nothing is read: the agent makes the database again
+	if len(s.Tables) == 0 { // nothing is read: the agent recreates the database
 		for _, note := range s.Notes {
 			t.Say("%s", note)
 		}
@@ -194,7 +195,7 @@ func printSalvage(t *term.Terminal, s mend.Salvage) {
 	}
 }
 
-// isSpared reports whether nothing of the conversation of a session is lost or torn.
+// isSpared reports whether a session has no lost or torn content.
 func isSpared(s mend.Salvage, one agent.SalvagedSession) bool {
 	lost := one.Orphans + len(one.Torn)
 	for _, table := range s.Tables {
@@ -232,7 +233,7 @@ func printSalvagedSession(t *term.Terminal, s agent.SalvagedSession) {
 	}
 }
 
-// tableCounts returns counts by table as a part of a sentence.
+// tableCounts returns counts by table for a sentence.
 func tableCounts(counts map[string]int) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(counts)) {
@@ -241,7 +242,7 @@ func tableCounts(counts map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-// spanText says when something was created.
+// spanText describes a time span of creation.
 func spanText(from, to int64) string {
 	const layout = "2 January 2006 15:04"
 	a, b := time.UnixMilli(from).Local().Format(layout), time.UnixMilli(to).Local().Format(layout)

@@ -78,12 +78,12 @@ what can still be had of a session that nothing repairs.`,
 	return cmd
 }
 
-// atRiskFlag adds the flag --at-risk, whose former name is --latent.
+// atRiskFlag adds the flag --at-risk, with its former name --latent.
 func atRiskFlag(fl *pflag.FlagSet, p *bool, usage string) {
 	for _, name := range []string{"at-risk", "latent"} {
 		fl.BoolVar(p, name, false, usage)
 	}
-	_ = fl.MarkHidden("latent") // it exists
+	_ = fl.MarkHidden("latent") // the flag exists
 }
 
 func scanRequest(ctx context.Context, env *environment, names []string) error {
@@ -157,7 +157,7 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 	return left
 }
 
-// scan examines the sessions of a store and prints what it found.
+// scan examines the sessions of a store and prints the findings.
 func (r *scanReport) scan(ctx context.Context, s storeSessions) error {
 	c := s.Cached()
 	all, err := c.Sessions(ctx)
@@ -208,10 +208,10 @@ func (r *scanReport) scan(ctx context.Context, s storeSessions) error {
 	return nil
 }
 
-// findKept says of a store without sessions how many of it were kept.
+// findKept counts the copied sessions of a store without sessions.
 func (r *scanReport) findKept(ctx context.Context, c *mend.Store) {
 	id, gone := c.ID(), map[string]bool{}
-	_ = r.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error { // what cannot be read is an error of restore
+	_ = r.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error { // restore reports the error
 		return k.Each(keep.Query{Store: &id}, func(s *keep.State) { gone[s.Session] = true })
 	})
 	if n := len(gone); n > 0 {
@@ -219,7 +219,7 @@ func (r *scanReport) findKept(ctx context.Context, c *mend.Store) {
 	}
 }
 
-// findBeside says which other stores of the agent have sessions that are not among all of this one.
+// findBeside finds other stores of the agent with sessions that this one lacks.
 func (r *scanReport) findBeside(ctx context.Context, c *mend.Store, all []change.Head) error {
 	beside, err := c.Beside(ctx, all)
 	for _, b := range beside {
@@ -234,13 +234,13 @@ func (r *scanReport) findBeside(ctx context.Context, c *mend.Store, all []change
 	return err
 }
 
-// largestChecked is the size in bytes of the largest file that each scan checks as a whole if it has
-// changed, which takes 2 seconds per GB. A larger one is checked if a session is broken: a repair of
-// it would be refused where the file is damaged.
+// largestChecked is the size in bytes of the largest file that each scan checks completely after a change,
+// which takes 2 seconds per GB. A larger file is checked if a session is broken: its repair would be refused
+// if the file is damaged.
 const largestChecked = 1 << 30
 
-// checkFile returns the damage of the store's file as a whole. What keeps mend from finding out is
-// noted.
+// checkFile returns the damage of the store's file as a whole. If that cannot be determined, it prints a
+// note.
 func checkFile(ctx context.Context, t *term.Terminal, c *mend.Store, most int64) error {
 	err := c.CheckFile(ctx, most)
 	if _, damaged := errors.AsType[*change.DamagedError](err); err == nil || damaged || ctx.Err() != nil {
@@ -250,28 +250,28 @@ func checkFile(ctx context.Context, t *term.Terminal, c *mend.Store, most int64)
 	return nil
 }
 
-// A scanReport is what a scan shows.
+// A scanReport is the output of a scan.
 type scanReport struct {
 	*environment
 	flags   scanFlags
-	classes []repair.Class // only findings of these; nil for all
+	classes []repair.Class // findings to show; nil for all
 	named   bool           // the user named the sessions
 
 	summary mend.Summary
-	damaged error // the file of the store is damaged as a whole; nil if it is not
+	damaged error // the damage of the store's file; nil if it is sound
 	shown   []mend.Finding
 	json    []sessionJSON
-	fixable int // sessions that are latent, and of which a fix is known
-	notes   int // sessions in which nothing but a note was found
+	fixable int // sessions at risk with a known fix
+	notes   int // sessions with nothing but notes
 
-	lost       []change.Head // sessions that miss something
-	restorable []string      // the ids of those to which a kept copy brings it back
+	lost       []change.Head // sessions with lost content
+	restorable []string      // the ids of those whose copy has the content
 
-	version   mend.Version // that was diagnosed for
+	version   mend.Version // the diagnosed version
 	elsewhere []elsewhereJSON
 }
 
-// add adds what was found in a session.
+// add adds the finding of a session.
 func (r *scanReport) add(f mend.Finding) {
 	r.summary.Add(f.Session, f.Severity(), f.Shown(), f.Fixable(), f.Busy, f.Err)
 	if r.classes != nil {
@@ -300,14 +300,14 @@ func (r *scanReport) add(f mend.Finding) {
 	}
 }
 
-// join adds what was found in another store.
+// join adds the findings of another store.
 func (r *scanReport) join(s *scanReport) {
 	r.summary, r.shown = r.summary.Plus(s.summary), append(r.shown, s.shown...)
 	r.fixable, r.notes = r.fixable+s.fixable, r.notes+s.notes
 	r.restorable, r.damaged = append(r.restorable, s.restorable...), cmp.Or(r.damaged, s.damaged)
 }
 
-// print prints the findings, those of this folder first, of both the worst first, and the totals.
+// print prints the findings, those of this folder first, and in each group the worst first, then the totals.
 // all are all sessions of the store.
 func (r *scanReport) print(all []change.Head) {
 	defer r.Buffer()()
@@ -328,7 +328,7 @@ func (r *scanReport) print(all []change.Head) {
 	r.printSummary()
 }
 
-// badness orders findings: broken sessions, those that cannot be examined, then the others.
+// badness orders findings: broken sessions, sessions that cannot be examined, then the others.
 func badness(f mend.Finding) int {
 	switch s := f.Severity(); {
 	case f.Err != nil:
@@ -378,7 +378,7 @@ func (r *scanReport) printTable(all []change.Head) {
 	r.Printf("\n")
 }
 
-// mostAlike returns how many sessions have a line each although the same is wrong with all.
+// mostAlike returns how many sessions with the same finding get a line each.
 func mostAlike(f mend.Finding) int {
 	if f.Err != nil || f.Shown() == repair.NoFolder {
 		return 1
@@ -386,8 +386,8 @@ func mostAlike(f mend.Finding) int {
 	return 5
 }
 
-// sameFault returns what is wrong with a session if other sessions may have the same fault and nothing else: the
-// database is damaged, its folder is gone, or the finding has a short name; else "".
+// sameFault returns a text for a finding that other sessions may have, too, if it is the only one: the
+// database is damaged, the folder is missing, or the finding has a short name; otherwise "".
 func sameFault(f mend.Finding) string {
 	if d, ok := errors.AsType[*change.DamagedError](f.Err); ok {
 		return d.Error()
@@ -401,7 +401,8 @@ func sameFault(f mend.Finding) string {
 	return f.Diagnoses[0].Rule + f.Diagnoses[0].Short
 }
 
-// whatIsWrong returns the class of the worst finding in words, and where there is room how many more findings there are.
+// whatIsWrong returns the class of the worst finding in words, and if there is room, the number of further
+// findings.
 func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	var words []string
 	if i := slices.IndexFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == f.Severity() }); i >= 0 {
@@ -434,8 +435,8 @@ func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	return strings.Join(words, ", ")
 }
 
-// notShown returns the command that brings back what is broken because its agent does not show it, and what it
-// does; "" if there is none, or if something else has no fix.
+// notShown returns the command that restores broken sessions that their agent hides, and its effect; "" if
+// there is none, or if another finding has no fix.
 func (r *scanReport) notShown() string {
 	n, one, moves := 0, "", 0
 	for _, f := range r.shown {
@@ -465,7 +466,7 @@ func (r *scanReport) notShown() string {
 	return restore + " and " + move + " to bring back what is not shown (they ask first)."
 }
 
-// problems returns an error if something is broken, or can be brought back.
+// problems returns an error if a session is broken, or can be restored.
 func (r *scanReport) problems() error {
 	switch {
 	case r.summary.Failed > 0:
@@ -483,7 +484,7 @@ func (e *unreadableError) Error() string {
 	return "reading the store: " + term.Count(e.n, "session") + " could not be examined"
 }
 
-// nextStore prints which store the following is about, behind a blank line if another was before.
+// nextStore prints the name of the store that follows, after a blank line if it is not the first.
 func (env *environment) nextStore(c *mend.Store) {
 	if env.stores++; env.stores > 1 {
 		env.Printf("\n")
@@ -509,8 +510,7 @@ func printStore(env *environment, c *mend.Store) {
 	env.Printf("\n")
 }
 
-// printFinding prints a session and its faults; with all, also notes and the setting for which
-// it was diagnosed.
+// printFinding prints a session and its findings; with all, also notes and the diagnosed setting.
 func printFinding(env *environment, f mend.Finding, all bool) {
 	defer env.Buffer()()
 	env.Printf("%s\n", term.Cut(severityWord(f.Severity())+"  "+sessionLine(f.Session), env.Width))
@@ -529,7 +529,7 @@ func printFinding(env *environment, f mend.Finding, all bool) {
 	env.Printf("\n")
 }
 
-// printUnexamined prints why a session could not be examined, and what to do about it.
+// printUnexamined prints why a session could not be examined, and the next step.
 func printUnexamined(env *environment, f mend.Finding) {
 	if f.Err == nil {
 		return
@@ -546,7 +546,7 @@ func printDiagnosis(t *term.Terminal, d repair.Diagnosis) {
 	printFix(t, d, 6)
 }
 
-// printFix says what a repair does about a finding, and what that loses, or why it does nothing.
+// printFix prints the fix of a finding and its loss, or why there is none.
 func printFix(t *term.Terminal, d repair.Diagnosis, column int) {
 	if d.Healed != "" {
 		t.SayAt(column, term.Good("update:")+" "+term.Escape(d.Healed))
@@ -581,7 +581,7 @@ func (r *scanReport) printSummary() {
 	r.Say("%s", sentenceCase(text))
 }
 
-// printNext prints the next command, with several stores behind a blank line.
+// printNext prints the next command, after a blank line if there are several stores.
 func (r *scanReport) printNext(apart bool) {
 	s, words := r.summary, []string{"fix"}
 	say := func(format string, args ...any) {

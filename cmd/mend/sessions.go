@@ -23,7 +23,7 @@ import (
 	"mend/repair"
 )
 
-// A sessionFilter says which sessions a verb is about if the user names none.
+// A sessionFilter selects sessions if the user names none.
 type sessionFilter struct {
 	here  bool
 	since string // a time, "" for any
@@ -34,11 +34,10 @@ func (f *sessionFilter) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.since, "since", "", "only what was used since `WHEN`: an age such as 7d or 12h, a date or a time")
 }
 
-// all reports whether the filter leaves every session.
+// all reports whether the filter selects every session.
 func (f *sessionFilter) all() bool { return !f.here && f.since == "" }
 
-// apply returns the sessions that the filter leaves: those of this folder first. It may change the
-// order of heads.
+// apply returns the selected sessions, those of this folder first. It may change the order of heads.
 func (f *sessionFilter) apply(heads []change.Head) ([]change.Head, error) {
 	after, err := parseWhen("since", f.since, time.Now())
 	if err != nil {
@@ -57,18 +56,18 @@ func (f *sessionFilter) apply(heads []change.Head) ([]change.Head, error) {
 // A namedSession is a session that a name can mean.
 type namedSession struct {
 	change.Head
-	of    change.StoreID // the store that has it, or had it
-	store *mend.Store    // nil if no store that can be read has it
+	of    change.StoreID // the store that has or had it
+	store *mend.Store    // nil if no readable store has it
 }
 
-// The sources of sessions that no store has: what names can mean besides the sessions of the stores.
+// The sources of sessions, besides the sessions of the stores, that a name can mean.
 type sources struct {
-	gone    bool // what can be restored: from a copy, or from another store of the agent
+	gone    bool // restorable sessions, from a copy or from another store of the agent
 	copies  bool // all copies
 	journal bool
 }
 
-// alsoNamed has the verbs to which a name can also mean a session that no store has.
+// alsoNamed has the sources for the verbs that accept names of sessions which no store has.
 var alsoNamed = map[string]sources{
 	"restore": {gone: true},
 	"forget":  {copies: true, journal: true},
@@ -76,8 +75,9 @@ var alsoNamed = map[string]sources{
 	"undo":    {journal: true},
 }
 
-// namedSessions returns all sessions that a name can mean, of the stores of all agents: those that an agent
-// has, newest first, and then the others, newest first. unread is the worst error of the stores that cannot be read.
+// namedSessions returns all sessions that a name can mean, from the stores of all agents: sessions that an
+// agent has, newest first, and then the others, newest first. unread is the worst error of the stores that
+// cannot be read.
 func namedSessions(ctx context.Context, env *environment, also sources) (all []namedSession, unread, err error) {
 	var stores []*mend.Store
 	for _, o := range agentOptions(env) {
@@ -141,7 +141,7 @@ func namedSessions(ctx context.Context, env *environment, also sources) (all []n
 	if also.journal && err == nil {
 		var es []change.Entry
 		if es, err = env.opt.Journal.Log(journal.Query{Agent: env.agentName}); errors.Is(err, journal.ErrDamaged) {
-			err = nil // what can be read of it is enough to find a session
+			err = nil // the readable part is enough to find a session
 		}
 		for _, e := range es {
 			add(change.Head{ID: e.Session, Title: e.Cause.Title, Directory: e.Cause.Folder}, e.Store, nil)
@@ -151,8 +151,9 @@ func namedSessions(ctx context.Context, env *environment, also sources) (all []n
 	return append(all, others...), unread, err
 }
 
-// lookUp returns the sessions that a user names, each once. For a session that the journal may know, by its whole id, it
-// reads no store. unread is the worst error of the stores that cannot be read: a session that is not found may be there.
+// lookUp returns the sessions that a user names, each once. It reads no store for the whole id of a session
+// that the journal may know. unread is the worst error of the stores that cannot be read, in which a session
+// that is not found may be.
 func lookUp(ctx context.Context, env *environment, also sources, names []string) (found []namedSession, unread, err error) {
 	if also.journal && len(names) == 1 {
 		es, err := env.opt.Journal.Log(journal.Query{Session: names[0], Agent: env.agentName, Limit: 1})
@@ -183,7 +184,7 @@ func lookUp(ctx context.Context, env *environment, also sources, names []string)
 	return found, unread, err
 }
 
-// findSessions is lookUp for the verb that runs, which goes on without the stores that cannot be read.
+// findSessions is lookUp for a verb that continues without the stores that cannot be read.
 func findSessions(ctx context.Context, env *environment, names []string) ([]namedSession, error) {
 	also := alsoNamed[env.command]
 	found, unread, err := lookUp(ctx, env, also, names)
@@ -197,8 +198,8 @@ func findSessions(ctx context.Context, env *environment, names []string) ([]name
 	return found, err
 }
 
-// nameSession returns the session of all that the name means. If there are several, the user picks one;
-// without a terminal it lists them on stderr.
+// nameSession returns the session in all that a name means. If there are several, the user picks one; without
+// a terminal it lists them on stderr.
 func nameSession(ctx context.Context, env *environment, all []namedSession, name string) (namedSession, error) {
 	heads := headsOf(all)
 	i, err := mend.Named(heads, name, workingFolder())
@@ -239,7 +240,7 @@ func headsOf(all []namedSession) []change.Head {
 	return heads
 }
 
-// maxAmbiguous is how many sessions are listed that have one name.
+// maxAmbiguous is the number of sessions listed for an ambiguous name.
 const maxAmbiguous = 10
 
 func listAmbiguous(t *term.Terminal, rows [][]string) {
@@ -251,8 +252,8 @@ func listAmbiguous(t *term.Terminal, rows [][]string) {
 	}
 }
 
-// oneSession returns the session that the user names, or the one that the user picks of all, those of this folder first. Without
-// a terminal the error says that the verb needs a session.
+// oneSession returns the session that the user names, or the one that the user picks from all, with those of
+// this folder first. Without a terminal the error says that the verb needs a session.
 func oneSession(ctx context.Context, env *environment, names []string, verb string) (namedSession, error) {
 	if len(names) > 0 {
 		found, err := findSessions(ctx, env, names[:1])
@@ -281,7 +282,8 @@ func oneSession(ctx context.Context, env *environment, names []string, verb stri
 	return all[i], nil
 }
 
-// openSession opens the store of the session that the user names or picks, as [prepare] does, and returns both.
+// openSession opens the store of the session that the user names or picks, as [prepare] does, and returns
+// both.
 func openSession(ctx context.Context, env *environment, names []string, verb string, write bool) (*mend.Store, change.Head, error) {
 	s, err := oneSession(ctx, env, names, verb)
 	if err != nil {
@@ -294,11 +296,11 @@ func openSession(ctx context.Context, env *environment, names []string, verb str
 	return all[0].Store, all[0].named[0], nil
 }
 
-// A storeSessions is a store that a verb is about, with the sessions that the user names in it; nil if the user names none.
+// A storeSessions is a store with the sessions that the user named in it; nil if the user named none.
 type storeSessions struct {
 	*mend.Store
 	named   []change.Head
-	changed bool // since the user named them: a recovery finished what was cut
+	changed bool // a recovery has changed the store since the user named them
 }
 
 // openFound opens the stores of sessions that were found, as [prepare] does.
@@ -313,7 +315,7 @@ func openFound(ctx context.Context, env *environment, found []namedSession, writ
 			i, all = len(all), append(all, storeSessions{Store: s.store, changed: recovered})
 		}
 		if all[i].changed {
-			if h, err := s.store.Session(ctx, s.ID); err == nil { // else the verb says so
+			if h, err := s.store.Session(ctx, s.ID); err == nil { // otherwise the verb reports it
 				s.Head = h
 			}
 		}
@@ -322,8 +324,8 @@ func openFound(ctx context.Context, env *environment, found []namedSession, writ
 	return all, nil
 }
 
-// openNamed opens the stores of the named sessions, or without names all stores. left is the worst error of those
-// that cannot be opened.
+// openNamed opens the stores of the named sessions, or without names all stores. left is the worst error of
+// the stores that cannot be opened.
 func openNamed(ctx context.Context, env *environment, write bool, names []string) (all []storeSessions, left, err error) {
 	if len(names) == 0 {
 		stores, left := openAll(ctx, env, write)
@@ -339,7 +341,7 @@ func openNamed(ctx context.Context, env *environment, write bool, names []string
 	return all, nil, err
 }
 
-// selected returns the sessions that a verb is about: those that the user names, or of all those that the filter leaves, those of
+// selected returns the sessions for a verb: the named ones, or those that the filter selects, the ones of
 // this folder first.
 func (s storeSessions) selected(all []change.Head, f sessionFilter) ([]change.Head, error) {
 	if s.named != nil && !f.all() {
@@ -363,7 +365,7 @@ func parseClasses(env *environment, names []string) (classes []repair.Class, err
 	return classes, nil
 }
 
-// parseWhen parses a time that a flag has: an age, a date or a time; zero for "".
+// parseWhen parses the time in a flag: an age, a date or a time; zero for "".
 func parseWhen(flag, text string, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -392,12 +394,12 @@ func parseWhen(flag, text string, now time.Time) (time.Time, error) {
 	return now.Add(-d), nil
 }
 
-// spokenAge matches an age as people write it.
+// spokenAge matches an age in words.
 var spokenAge = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?i)(\d+|an?)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(\s+ago)?$`)
 })
 
-// shortAge returns an age in short, such as 2h for "2 hours ago"; any other text as it is.
+// shortAge returns the short form of an age, such as 2h for "2 hours ago"; any other text unchanged.
 func shortAge(text string) string {
 	switch strings.ToLower(text) {
 	case "now":

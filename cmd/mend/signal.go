@@ -15,15 +15,15 @@ import (
 	"mend/txn"
 )
 
-// How long a verb that only reads may take to end after a signal, and to report it.
+// How long a verb that only reads may take to end after a signal, and to report that.
 const (
 	graceToEnd    = 400 * time.Millisecond
 	graceToReport = 200 * time.Millisecond
 )
 
-// handleSignals cancels ctx on SIGINT or SIGTERM. A verb that has not ended after graceToEnd
-// is ended, unless it holds writing for reading: a change is always finished first. A second
-// signal kills the program as a crash would.
+// handleSignals cancels ctx on SIGINT or SIGTERM. It ends a verb that is still running after graceToEnd,
+// unless the verb holds writing for reading: a change is always finished first. A second signal kills the
+// program as a crash would.
 func (env *environment) handleSignals(cancel context.CancelCauseFunc, args []string) {
 	report := &environment{Terminal: env.Again(), parsed: true}
 	report.JSON = slices.Contains(args, "--json")
@@ -38,7 +38,7 @@ func (env *environment) handleSignals(cancel context.CancelCauseFunc, args []str
 		reported := make(chan struct{})
 		go func() { // a write may block
 			if report.CanDraw {
-				fmt.Fprint(report.Err, "\r\x1b[K") // progress
+				fmt.Fprint(report.Err, "\r\x1b[K") // clears the progress
 			}
 			report.report(err)
 			close(reported)
@@ -51,10 +51,10 @@ func (env *environment) handleSignals(cancel context.CancelCauseFunc, args []str
 	}()
 }
 
-// changes says what the command has changed, for the message about a signal.
+// changes records what the command has changed, for the message about a signal.
 type changes struct {
-	open atomic.Bool  // the journal was opened for writing, and what became of that is not known here
-	made atomic.Int32 // plans that were applied
+	open atomic.Bool  // the journal was opened for writing, with an outcome that is unknown here
+	made atomic.Int32 // number of applied plans
 }
 
 func (c *changes) String() string {
@@ -67,7 +67,7 @@ func (c *changes) String() string {
 	return "nothing was changed"
 }
 
-// apply applies a plan and notes whether that changed anything. A plan that is not applied, and not
+// apply applies a plan and records whether that changed anything. A plan that is not applied, and not
 // pending, changed nothing.
 func (c *changes) apply(do func() error) error {
 	before := c.open.Load()

@@ -34,29 +34,29 @@ func statusVerb(env *environment) *cobra.Command {
 // A statusJSON is the answer of status.
 type statusJSON struct {
 	Stores     []storeJSON     `json:"stores"`
-	LastScan   *mend.Summary   `json:"lastScan"`   // of all stores in use, as they are now; null if one of them could not be checked in a short time, or cannot be used
-	LastRepair *repairJSON     `json:"lastRepair"` // the newest that is not undone
+	LastScan   *mend.Summary   `json:"lastScan"`   // of all stores in use, in their present state; null if one of them could not be checked in a short time, or cannot be used
+	LastRepair *repairJSON     `json:"lastRepair"` // the newest in force
 	Pending    []repairJSON    `json:"pending"`
 	Conflicts  []repairJSON    `json:"conflicts"` // undecided ones
 	Plugins    []pluginJSON    `json:"plugins"`
 	Serving    bool            `json:"serving"`  // a hook of OpenCode's plugin runs
 	Watching   bool            `json:"watching"` // mend watch runs
-	Expiring   []expiryJSON    `json:"expiring"` // what agents delete by themselves within a week
+	Expiring   []expiryJSON    `json:"expiring"` // sessions that agents delete within a week
 	Kept       *keepStatusJSON `json:"kept"`     // null if the copies cannot be read
-	Settings   []string        `json:"settings"` // what to know of the settings: aliases, or why they cannot be read
+	Settings   []string        `json:"settings"` // notes about settings: aliases, or why they cannot be read
 	Next       string          `json:"next"`
-	NextWhy    string          `json:"nextWhy"` // what it does
+	NextWhy    string          `json:"nextWhy"` // the effect of the next command
 
-	damaged  bool      // a database is, so that nothing of it can be listed
-	together operation // with which the last repair was made
+	damaged  bool      // a database is damaged, so its sessions cannot be listed
+	together operation // the operation of the last repair
 }
 
-// An expiryJSON is what an agent deletes by itself within a week.
+// An expiryJSON counts sessions that an agent deletes within a week.
 type expiryJSON struct {
 	Agent    string    `json:"agent"`
 	Sessions int       `json:"sessions"`
 	First    time.Time `json:"first"` // when the first of them is deleted
-	Days     int       `json:"days"`  // after how many days without use
+	Days     int       `json:"days"`  // days without use after which they are deleted
 }
 
 type storeJSON struct {
@@ -64,15 +64,15 @@ type storeJSON struct {
 	Layout   string        `json:"layout"`
 	InUse    bool          `json:"inUse"`
 	Version  string        `json:"versionNote"` // as which version requests are built, if mend was not verified with the agent's; else ""
-	LastScan *mend.Summary `json:"lastScan"`    // of the store as it is now; null if that takes long to find out, or if it is not in use
+	LastScan *mend.Summary `json:"lastScan"`    // of the present store; null if that takes too long, or if it is not in use
 
 	earlier *mend.Summary // of the last scan, if LastScan is nil
 	unread  bool          // the sessions cannot be listed
 	agent   string
 }
 
-// status answers what the verb says. The error is the worst of the stores that cannot be used: the
-// others are shown beside it.
+// runStatus sets and prints the answer. The error is the worst of the stores that cannot be used; the other
+// stores are shown.
 func runStatus(ctx context.Context, env *environment) error {
 	clients, left := readableStores(ctx, env)
 	if len(clients) == 0 && left != nil {
@@ -96,7 +96,7 @@ func runStatus(ctx context.Context, env *environment) error {
 	if len(inForce) > 0 {
 		last := entryJSON(inForce[0], nil)
 		s.LastRepair = &last
-		s.together, _ = env.opt.Journal.Find(mend.OperationOf(inForce[0])) // else it is shown alone
+		s.together, _ = env.opt.Journal.Find(mend.OperationOf(inForce[0])) // otherwise it is shown alone
 	}
 	journalDir, err := env.opt.Journal.Folder()
 	if err != nil {
@@ -117,8 +117,8 @@ func runStatus(ctx context.Context, env *environment) error {
 	return left
 }
 
-// readableStores opens the store of each agent that has one, and returns the worst error of those
-// that cannot be used.
+// readableStores opens the store of each agent that has one, and returns the worst error of the stores that
+// cannot be used.
 func readableStores(ctx context.Context, env *environment) (all []*mend.Store, left error) {
 	for _, o := range agentOptions(env) {
 		c, err := mend.Open(o)
@@ -134,12 +134,11 @@ func readableStores(ctx context.Context, env *environment) (all []*mend.Store, l
 	return all, left
 }
 
-// lookTime is how long the status looks at a store for what has changed since the last scan.
+// lookTime is how long status looks for changes of a store since the last scan.
 const lookTime = 2 * time.Second
 
-// addStores adds the stores to the status, and what a look at those that mend reads finds. It returns
-// the entries of the latter that are pending or conflicted, and the worst error of those that cannot be
-// read.
+// addStores adds the stores to the status, with the results of a look at those that mend reads. It returns
+// their pending and conflicted entries, and the worst error of the stores that cannot be read.
 func addStores(ctx context.Context, env *environment, s *statusJSON, inUse []*mend.Store) (pending, conflicted []change.Entry, unread, err error) {
 	for _, l := range env.opt.Agents.Stores() {
 		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout, agent: l.Agent})
@@ -179,10 +178,10 @@ func addStores(ctx context.Context, env *environment, s *statusJSON, inUse []*me
 	return pending, conflicted, unread, nil
 }
 
-// expiresSoon is the time within which what an agent deletes by itself is worth a word.
+// expiresSoon is the time within which an automatic deletion is mentioned.
 const expiresSoon = 7 * 24 * time.Hour
 
-// shownTexts says how many sessions are not shown as usual, and what to do.
+// shownTexts counts the hidden sessions, with the next step.
 func shownTexts(env *environment, l *mend.Summary) (texts []string) {
 	for _, x := range [...]struct {
 		n              int
@@ -201,7 +200,7 @@ func shownTexts(env *environment, l *mend.Summary) (texts []string) {
 	return texts
 }
 
-// expiringTexts says what agents delete by themselves soon.
+// expiringTexts describe sessions that agents will delete soon.
 func expiringTexts(all []expiryJSON) (texts []string) {
 	for _, x := range all {
 		what := "conversations that were"
@@ -214,7 +213,7 @@ func expiringTexts(all []expiryJSON) (texts []string) {
 	return texts
 }
 
-// settingsNotes returns what a user should know of the settings.
+// settingsNotes returns notes about the settings.
 func settingsNotes() []string {
 	_, notes, err := loadLiveSettings(nil)
 	if err != nil {
@@ -223,7 +222,7 @@ func settingsNotes() []string {
 	return nonNil(notes)
 }
 
-// setAnswers sets the members of a struct as those of the JSON answer.
+// setAnswers sets the members of a struct in the JSON answer.
 func (env *environment) setAnswers(v any) error {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -239,7 +238,7 @@ func (env *environment) setAnswers(v any) error {
 	return nil
 }
 
-// usedStore returns the store in the list, which it adds if it is not there.
+// usedStore returns the store in the list, and adds it if it is missing.
 func usedStore(stores *[]storeJSON, id change.StoreID) *storeJSON {
 	for i, st := range *stores {
 		if path, err := filepath.EvalSymlinks(st.Path); err == nil && path == id.Root {
@@ -250,7 +249,7 @@ func usedStore(stores *[]storeJSON, id change.StoreID) *storeJSON {
 	return &(*stores)[len(*stores)-1]
 }
 
-// nextCommand returns the command that the user should run next, and what it does.
+// nextCommand returns the command that the user should run next, and its effect.
 func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why string) {
 	only := onlyOther(s.Stores)
 	switch {
@@ -290,7 +289,7 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 	return "mend scan", "check again"
 }
 
-// hasPlugin reports whether mend's plugin, or what else starts it, is installed for an agent.
+// hasPlugin reports whether mend is installed for an agent.
 func hasPlugin(all []pluginJSON, of agent.Agent) bool {
 	return slices.ContainsFunc(all, func(p pluginJSON) bool {
 		return p.isOf(of) && (p.State == agent.Current || p.State == agent.Other)
@@ -361,7 +360,7 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 	env.Say("Next: %s  %s", term.Command(s.Next), term.Faint(s.NextWhy))
 }
 
-// lastText says what the last repair was, with those that were made with it, and how to undo it.
+// lastText describes the last repair, with those of the same operation, and how to undo it.
 func (s *statusJSON) lastText(e change.Entry) string {
 	id, what := e.ID, entryTitle(e)
 	if len(s.together) > 1 {
@@ -388,7 +387,7 @@ func storeRows(s statusJSON) []term.Row {
 	return rows
 }
 
-// sumScans returns the sum of the scans, nil if there is none or one of them is nil.
+// sumScans returns the sum of the scans, nil if one of them is nil or there are none.
 func sumScans(all []*mend.Summary) *mend.Summary {
 	if len(all) == 0 || slices.Contains(all, nil) {
 		return nil
@@ -400,11 +399,11 @@ func sumScans(all []*mend.Summary) *mend.Summary {
 	return &sum
 }
 
-// maxWorst is how many broken sessions the status names.
+// maxWorst is the number of broken sessions that status names.
 const maxWorst = 5
 
-// sessionsText returns what is known of the sessions, and the newest broken ones. If not all stores
-// could be checked, each has a line of its own.
+// sessionsText summarizes the sessions, and names the newest broken ones. If not all stores could be checked,
+// each has its own line.
 func sessionsText(env *environment, s statusJSON) string {
 	var lines []string
 	last := s.LastScan
@@ -447,7 +446,7 @@ func sessionsText(env *environment, s statusJSON) string {
 	return strings.Join(lines, "\n")
 }
 
-// scanText returns the counts of a scan of the store as it is now; nil says that there is none.
+// scanText returns the counts of a scan of the present store, or says that there is none.
 func scanText(l *mend.Summary) string {
 	if l == nil {
 		return "not checked yet"
@@ -455,7 +454,7 @@ func scanText(l *mend.Summary) string {
 	return countsText(l) + " (checked " + term.Age(time.Since(l.Time)) + ")"
 }
 
-// countsText says how many sessions are broken, at risk and healthy: of one, what it is.
+// countsText returns how many sessions are broken, at risk and healthy; for a single session, which it is.
 func countsText(l *mend.Summary) string {
 	var texts []string
 	for _, x := range [...]struct {
@@ -485,8 +484,7 @@ func countsText(l *mend.Summary) string {
 	return term.Count(l.Sessions, "session") + ": " + strings.Join(texts, ", ")
 }
 
-// brokenCount returns the number of broken sessions, and of those among them that could not be
-// examined.
+// brokenCount returns the number of broken sessions, and how many of them could not be examined.
 func brokenCount(s *mend.Summary) string {
 	text := fmt.Sprintf("%d broken", s.Broken)
 	if s.Failed > 0 {
@@ -495,7 +493,7 @@ func brokenCount(s *mend.Summary) string {
 	return text
 }
 
-// hookText says what starts mend for an agent, and what it does; "" if nothing is installed.
+// hookText describes the installation for an agent, and its effect; "" if nothing is installed.
 func hookText(all []pluginJSON, of agent.Agent) string {
 	install := "mend install" + flagOf(of.Name())
 	update := " (" + install + " updates it)"
@@ -521,7 +519,8 @@ func hookText(all []pluginJSON, of agent.Agent) string {
 	return ""
 }
 
-// starter returns what starts mend: a plugin that talks to it, or a hook that reports one event.
+// starter returns the word for an installation: a plugin that talks to mend, or a hook that reports one
+// event.
 func starter(of agent.Agent) string {
 	if of.Installer().About().Deadline == 0 {
 		return "plugin"
@@ -531,7 +530,7 @@ func starter(of agent.Agent) string {
 
 const pluginOff = "off (mend install)"
 
-// liveText says what repairs sessions as they break.
+// liveText says which process repairs sessions as they break.
 func liveText(s statusJSON) string {
 	var parts []string
 	if text := hookText(s.Plugins, agents[0]); text != "" {

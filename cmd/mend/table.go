@@ -15,7 +15,7 @@ func printHeader(t *term.Terminal, h change.Head) {
 	t.Printf("%s\n", term.Cut(sessionLine(h), t.Width))
 }
 
-// workingFolder returns the folder in which mend was started, as the agent stores it, or "".
+// workingFolder returns mend's working directory as the agent stores it, or "".
 func workingFolder() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -24,8 +24,8 @@ func workingFolder() string {
 	return dir
 }
 
-// shortIDs returns for each session the id that is shown: on a terminal as much of it as names
-// the session, else all of it.
+// shortIDs returns the displayed id of each session: on a terminal the shortest unambiguous start, otherwise
+// the whole id.
 func shortIDs(t *term.Terminal, heads []change.Head) map[string]string {
 	short := make(map[string]string, len(heads))
 	ids := make([]string, 0, len(heads))
@@ -53,7 +53,7 @@ func shortIDs(t *term.Terminal, heads []change.Head) map[string]string {
 	return short
 }
 
-// minShortID is the least number of characters of a shown id.
+// minShortID is the minimum length of a displayed id.
 const minShortID = 12
 
 func commonPrefix(a, b string) int {
@@ -81,7 +81,7 @@ func folderCell(t *term.Terminal, h change.Head) string {
 	}
 }
 
-// titleOf returns the title of a session in quotes, or what is shown instead.
+// titleOf returns the title of a session in quotes, or a substitute.
 func titleOf(h change.Head) string {
 	if strings.TrimSpace(h.Title) == "" {
 		return term.Faint("(no title)")
@@ -89,7 +89,7 @@ func titleOf(h change.Head) string {
 	return term.OneLine(h.Title, 200)
 }
 
-// ageOf returns how long ago the session was used, "" if that is not known.
+// ageOf returns how long ago the session was used, "" if unknown.
 func ageOf(h change.Head) string {
 	if t := max(h.Updated, h.Created); t > 0 {
 		return term.Age(time.Since(time.UnixMilli(t)))
@@ -107,7 +107,7 @@ func sessionRows(t *term.Terminal, heads []change.Head, all []change.Head) [][]s
 	return rows
 }
 
-// firstIf moves the items that are first to the front. The order is otherwise unchanged.
+// firstIf moves the items for which first is true to the front, and otherwise keeps the order.
 func firstIf[T any](all []T, first func(T) bool) {
 	var front []T
 	end := len(all)

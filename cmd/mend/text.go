@@ -16,8 +16,8 @@ import (
 	"mend/repair"
 )
 
-// printConversation prints a conversation as Markdown: what was said and done, also what the agent does not send any
-// more, with a note at each record that cannot be read.
+// printConversation prints a conversation as Markdown, including content that the agent no longer sends, with
+// a note at each record that cannot be read.
 func printConversation(ctx context.Context, env *environment, c *mend.Store, head change.Head) error {
 	found, err := c.ScanOne(ctx, head)
 	if err != nil {
@@ -47,7 +47,7 @@ func printConversation(ctx context.Context, env *environment, c *mend.Store, hea
 	return nil
 }
 
-// A markdown is a conversation that is written as Markdown.
+// A markdown writes a conversation as Markdown.
 type markdown struct {
 	strings.Builder
 	who string // the last heading
@@ -66,7 +66,7 @@ func (m *markdown) quote(text string) {
 	m.line("> " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n> "))
 }
 
-// fenced writes a text as it is. The fence is longer than any in the text.
+// fenced writes a text unchanged. The fence is longer than any in the text.
 func (m *markdown) fenced(text string) {
 	fence := "```"
 	for strings.Contains(text, fence) {
@@ -81,7 +81,7 @@ func (m *markdown) notes(ds []repair.Diagnosis) {
 	}
 }
 
-// add writes an item under a heading that says whose it is.
+// add writes an item under a heading that names its author.
 func (m *markdown) add(agent string, x mend.ConversationItem) {
 	who := agent
 	switch {
@@ -115,7 +115,7 @@ func (m *markdown) add(agent string, x mend.ConversationItem) {
 	}
 }
 
-// allInput returns the input of a tool call, each member on a line of its own, and texts without quotes.
+// allInput returns the input of a tool call, one line per member, and texts without quotes.
 func allInput(b *request.Block) string {
 	var all []string
 	for name, v := range jsonedit.Parse(b.Input).Children() {
@@ -128,7 +128,7 @@ func allInput(b *request.Block) string {
 	return cmp.Or(strings.Join(all, "\n"), b.InputText())
 }
 
-// result writes what a tool call returned.
+// result writes the result of a tool call.
 func (m *markdown) result(b *request.Block, x mend.ConversationItem) {
 	var text []string
 	if b.Output != nil {

@@ -32,11 +32,11 @@ func providerFlag(env *environment, fl *pflag.FlagSet) {
 	})
 }
 
-// providerNames returns the names that some agent knows.
+// providerNames returns the names of providers that any agent knows.
 func providerNames() (names []string) {
 	for _, g := range agents {
 		for _, name := range g.Providers() {
-			if !slices.Contains(names, name) { // several agents know most of them
+			if !slices.Contains(names, name) { // agents share most of them
 				names = append(names, name)
 			}
 		}

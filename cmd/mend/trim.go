@@ -61,7 +61,7 @@ journal. Neither you nor the model see them until "mend undo" restores them.`,
 	return cmd
 }
 
-// parseGoal returns the meaning of --to: a part of the context window, or tokens.
+// parseGoal parses --to: a part of the context window, or tokens.
 func parseGoal(text string) (percent, tokens int, err error) {
 	number, isPercent := strings.CutSuffix(text, "%")
 	n, err := strconv.Atoi(number)
@@ -164,8 +164,8 @@ func runUncompact(ctx context.Context, env *environment, names []string, f write
 	return nil
 }
 
-// applyOne asks about the plan of one session that was shown, and applies it, or says that it was a
-// dry run. question has %s for the name of the session.
+// applyOne asks about a shown plan for one session, and applies it, or says that it was a dry run. question
+// has %s for the name of the session.
 func applyOne(ctx context.Context, env *environment, c *mend.Store, f writeFlags, p change.Plan, head change.Head, question string) error {
 	p.Cause.Title = head.Title
 	env.printBound(p)
@@ -178,7 +178,7 @@ func applyOne(ctx context.Context, env *environment, c *mend.Store, f writeFlags
 	})
 }
 
-// printTrimmed prints how much of which tool is trimmed, a line for each tool.
+// printTrimmed prints how much of each tool's output is trimmed, one line per tool.
 func printTrimmed(t *term.Terminal, outputs []repair.TrimmedOutput) {
 	type total struct{ outputs, copies, tokens int }
 	tools := map[string]total{}
@@ -206,7 +206,7 @@ func printTrimmed(t *term.Terminal, outputs []repair.TrimmedOutput) {
 	}
 }
 
-// printRemoved prints a line for each file or text that goes into the journal.
+// printRemoved prints a line for each file or text that moves into the journal.
 func printRemoved(t *term.Terminal, all []repair.RemovedContent) {
 	for _, o := range all {
 		what := fmt.Sprintf("The middle of a text, %q", o.Name)
@@ -245,7 +245,7 @@ func printSizes(t *term.Terminal, before, after, window int) {
 	t.SayAt(2, fmt.Sprintf("Next request: about %s tokens, now about %s (%d%% of %s).", term.Thousands(before), term.Thousands(after), after*100/cmp.Or(window, repair.DefaultWindow), limit))
 }
 
-// A trimJSON is what a trim does to the next request. Sizes are in tokens.
+// A trimJSON is the effect of a trim on the next request. Sizes are in tokens.
 type trimJSON struct {
 	Session string       `json:"session"`
 	Before  int          `json:"before"`
@@ -258,7 +258,7 @@ type trimJSON struct {
 	Turns   []turnJSON           `json:"turns"`
 }
 
-// A turnJSON is a prompt that is set aside with all that followed it until the next one.
+// A turnJSON is a prompt that is set aside with everything up to the next one.
 type turnJSON struct {
 	Prompt string `json:"prompt"`
 	Tokens int    `json:"tokens"`
@@ -274,8 +274,8 @@ func turnsJSON(turns []repair.TakenTurn) []turnJSON {
 
 type uncompactJSON struct {
 	Session  string       `json:"session"`
-	Messages int          `json:"messages"` // that are sent again
-	Earlier  int          `json:"earlier"`  // compactions that are left
+	Messages int          `json:"messages"` // messages that are sent again
+	Earlier  int          `json:"earlier"`  // remaining compactions
 	Before   int          `json:"before"`
 	After    int          `json:"after"`
 	Window   int          `json:"window"`

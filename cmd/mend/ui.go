@@ -59,21 +59,21 @@ func runUI(ctx context.Context, env *environment) error {
 		return err
 	}
 	err := ui.Run(ctx, b, tea.WithInput(env.In), tea.WithOutput(env.Err))
-	b.changing.Lock() // for good: a change that is written ends first, and no other begins
+	b.changing.Lock() // never unlocked: a change in progress ends first, and no other begins
 	return err
 }
 
 // A uiKey names a session of a store.
 type uiKey struct{ root, id string }
 
-// A uiBackend gives the screen what the verbs show and do.
+// A uiBackend connects the screen with the verbs.
 type uiBackend struct {
 	*environment
 
-	changing sync.Mutex // held while a change is written; what only reads goes on
+	changing sync.Mutex // held while a change is written; reads continue
 	stores   []string
 	clients  map[string]*mend.Store // by the root of the store
-	lost     map[uiKey]restorable   // the sessions that can be brought back
+	lost     map[uiKey]restorable   // restorable sessions
 
 	mu    sync.Mutex // for lost and notes
 	notes []string
@@ -81,7 +81,7 @@ type uiBackend struct {
 
 var _ ui.Backend = (*uiBackend)(nil)
 
-// open opens the store that the user named, or all that are found. It fails if there is none.
+// open opens the store that the user named, or all stores that are found. It fails if there is none.
 func (b *uiBackend) open() error {
 	found := b.opt.Agents.Stores()
 	if b.opt.Store != "" {
@@ -139,8 +139,8 @@ func (b *uiBackend) Notes() []string {
 	return slices.Clone(b.notes)
 }
 
-// quiet returns an environment for what verbs do. What they print is in out; what they note is shown as notes
-// when done is called.
+// quiet returns an environment for running verbs. out has their output; their notes are shown when done is
+// called.
 func (b *uiBackend) quiet() (env *environment, out *bytes.Buffer, done func()) {
 	var notes bytes.Buffer
 	out = &bytes.Buffer{}
@@ -152,7 +152,7 @@ func (b *uiBackend) quiet() (env *environment, out *bytes.Buffer, done func()) {
 	}
 }
 
-// printed returns the lines that print prints on a terminal of that width, 0 for any.
+// printed returns the lines that print prints on a terminal of that width, 0 for any width.
 func (b *uiBackend) printed(width int, print func(a *environment) error) (lines []ui.Line, err error) {
 	env, out, done := b.quiet()
 	defer done()
@@ -181,7 +181,7 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 	var clients []*mend.Store
 	found := map[uiKey]ui.Session{}
 	for _, root := range b.stores {
-		c, err := b.openAt(root) // beside that of the clients
+		c, err := b.openAt(root) // separate from the clients
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
@@ -223,7 +223,7 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 	return errors.Join(failed, err)
 }
 
-// listLost returns what "mend restore" lists. What cannot be read of a store was an error before.
+// listLost returns the list of "mend restore". Errors of the stores were reported before.
 func (b *uiBackend) listLost(ctx context.Context, clients []*mend.Store) (lost map[uiKey]restorable, err error) {
 	env, _, _ := b.quiet()
 	lost = map[uiKey]restorable{}
@@ -237,7 +237,7 @@ func (b *uiBackend) listLost(ctx context.Context, clients []*mend.Store) (lost m
 	return lost, err
 }
 
-// lostSession returns the line of a session that can be brought back; found is what a scan found of it.
+// lostSession returns the line of a restorable session; found is the line of its scan.
 func lostSession(found ui.Session, x restorable) ui.Session {
 	if found.ID == "" {
 		id := x.storeID()
@@ -245,7 +245,7 @@ func lostSession(found ui.Session, x restorable) ui.Session {
 			ID: x.Session.ID, Store: id.Root, Agent: agentOf(id), Title: x.Session.Title, Folder: term.ShortenHome(x.Session.Directory), Time: x.Time(),
 		}
 	}
-	found.State = x.State // what is broken is repaired before what is missing is brought back
+	found.State = x.State // damage is repaired before missing content is restored
 	found.Lost = found.Severity != ansi.Strip(severityWord(repair.Broken)) || x.State != mend.Shortened && x.State != mend.Replaced
 	found.What = cmp.Or(found.What, messagesText(x))
 	return found
@@ -275,7 +275,7 @@ func (b *uiBackend) session(id change.StoreID, f mend.Finding) ui.Session {
 	return s
 }
 
-// lostAt returns a session that can be brought back.
+// lostAt returns a restorable session.
 func (b *uiBackend) lostAt(key uiKey) (x restorable, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -283,7 +283,7 @@ func (b *uiBackend) lostAt(key uiKey) (x restorable, known bool) {
 	return x, known
 }
 
-// with runs f with the client of a session's store, and its head. listed is false if only a copy of it is left.
+// with runs f with the client of a session's store, and its head. listed is false if only a copy exists.
 func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(c *mend.Store, h change.Head, listed bool) error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -306,7 +306,7 @@ func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(c *mend.Store
 	return f(c, h, true)
 }
 
-// proposeRestore plans to bring a session back. Of one that is gone the id is enough.
+// proposeRestore plans to restore a session. For a missing one its id is enough.
 func (b *uiBackend) proposeRestore(ctx context.Context, c *mend.Store, h change.Head) (done mend.Restored, err error) {
 	env, _, note := b.quiet()
 	defer note()
@@ -370,7 +370,7 @@ func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session,
 	return line, ctx.Err()
 }
 
-// The times of [watch.Options]: a session is read again when it was quiet so long.
+// The times of [watch.Options]: a session is read again after it was quiet for so long.
 const (
 	uiQuiet = 300 * time.Millisecond
 	uiPoll  = 2 * time.Second
@@ -380,9 +380,9 @@ const (
 func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.Session)) {
 	var group sync.WaitGroup
 	for _, root := range b.stores {
-		c, err := b.openAt(root) // beside that of the clients
+		c, err := b.openAt(root) // separate from the clients
 		if err != nil {
-			continue // the scan has said it
+			continue // the scan has reported it
 		}
 		group.Go(func() {
 			watch.Run(ctx, readStore{c, c.Reader()}, watch.Options{
@@ -434,7 +434,7 @@ func (b *uiBackend) Talk(ctx context.Context, s ui.Session) (items []ui.Item, er
 	return items, err
 }
 
-// uiItem returns how a thing of a conversation is shown.
+// uiItem returns the display form of an item.
 func uiItem(agent string, x mend.ConversationItem) ui.Item {
 	it := ui.Item{Who: agent, Faults: uiFaults(x.Faults)}
 	switch {
@@ -468,7 +468,7 @@ func uiItem(agent string, x mend.ConversationItem) ui.Item {
 	return it
 }
 
-// inputText returns what a tool was asked: what says most of its input, else all of it.
+// inputText returns the most informative member of a tool's input, or else all of it.
 func inputText(b *request.Block) string {
 	var input map[string]json.RawMessage
 	_ = json.Unmarshal(b.Input, &input)
@@ -481,7 +481,7 @@ func inputText(b *request.Block) string {
 	return strings.Trim(b.InputText(), "{}")
 }
 
-// uiFaults returns what of diagnoses is shown in a conversation.
+// uiFaults returns the diagnoses to show in a conversation.
 func uiFaults(ds []repair.Diagnosis) (faults []ui.Fault) {
 	for _, d := range ds {
 		if d.Severity == repair.Note {
@@ -491,7 +491,7 @@ func uiFaults(ds []repair.Diagnosis) (faults []ui.Fault) {
 		switch {
 		case d.Fix == "":
 			f.Fix = "no fix: " + d.WhyNot
-		case d.Loses == "": // the plan says whether it spoils thinking
+		case d.Loses == "": // the plan shows whether it spoils thinking
 			f.Fix = "fix: " + d.Fix
 		default:
 			f.Fix = "fix: " + d.Fix + " Lost: " + d.Loses
@@ -552,19 +552,19 @@ func (b *uiBackend) Continue(ctx context.Context, s ui.Session) (text string, er
 	return text, err
 }
 
-// A uiStep is what is done to a session.
+// A uiStep is a planned change of a session.
 type uiStep struct {
 	session ui.Session
-	name    string // of what the sentence is about
+	name    string // for the sentence
 	lines   []ui.Line
 	ops     []change.Op
 	err     error  // why nothing is done
-	proof   string // what was found out about it
+	proof   string // the result of the proof
 	do      func(*repairRun) error
 }
 
-// uiVerbs are the words for steps: in the question for one session and for several, in the sentence when it is
-// done, with the next key, and if there is nothing to do.
+// uiVerbs are the words for steps: in the question for one session and for several, after the change, with
+// the next key, and if there is nothing to do.
 type uiVerbs struct{ ask, askMany, done, next, nothing string }
 
 var (
@@ -574,7 +574,7 @@ var (
 	redoVerbs    = uiVerbs{"Redo", "Redo the repairs of", "Applied again:", "U undoes it.", "There is nothing to redo."}
 )
 
-// change returns the change that all steps make as one operation. What cannot be done in one session stops no other.
+// change returns the change that makes all steps as one operation. A failed step does not stop the others.
 func (b *uiBackend) change(verbs uiVerbs, steps []uiStep) (ch ui.Change, err error) {
 	var todo []uiStep
 	changes := 0
@@ -644,7 +644,7 @@ func (b *uiBackend) change(verbs uiVerbs, steps []uiStep) (ch ui.Change, err err
 	return ch, nil
 }
 
-// withHint returns an error with what the user can do about it.
+// withHint adds the user's next step to an error.
 func (b *uiBackend) withHint(err error) error {
 	if h := b.hint(err); h != "" {
 		return fmt.Errorf("%w (%s)", err, h)
@@ -652,7 +652,7 @@ func (b *uiBackend) withHint(err error) error {
 	return err
 }
 
-// propose plans what helps a session; with changes the lines have each change.
+// propose plans the repair or restore of a session; with changes the lines have each change.
 func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (step uiStep) {
 	step = uiStep{session: s, name: quotedTitle(s.Title, s.ID)}
 	step.err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
@@ -692,7 +692,7 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 	return step
 }
 
-// planLines returns what a repair does.
+// planLines describes a repair.
 func planLines(p proposal, proof string) (lines []ui.Line) {
 	for _, f := range planFacts(p.result) {
 		lines = append(lines, ui.Line{Head: fmt.Sprintf("%-5s  ", f.label), Text: ansi.Strip(strings.Join(f.shown(), "\n"))})
@@ -706,7 +706,7 @@ func planLines(p proposal, proof string) (lines []ui.Line) {
 	return lines
 }
 
-// maxOpLines is how many lines of changes are shown.
+// maxOpLines limits the lines of displayed changes.
 const maxOpLines = 2000
 
 // opLines returns the changes of a plan, before and after.
@@ -810,8 +810,8 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 	return b.change(verbs, steps)
 }
 
-// newest returns the names of what is undone, or applied again, if the user names nothing: of a session, or if
-// there is nothing of it, of all.
+// newest returns the names of what undo or redo takes by default: of a session, or if there is none, of all
+// sessions.
 func (b *uiBackend) newest(ctx context.Context, env *environment, s ui.Session, redo bool) ([]string, error) {
 	find, none := b.opt.Journal.Newest, "no change is in force"
 	if redo {

@@ -18,7 +18,7 @@ import (
 	"mend/journal"
 )
 
-// writeFlags are the flags of the verbs that change one thing.
+// writeFlags are the flags common to verbs that write.
 type writeFlags struct{ dryRun, yes, force, patch bool }
 
 func (f *writeFlags) addPatch(cmd *cobra.Command) {
@@ -141,7 +141,8 @@ func runUndo(ctx context.Context, env *environment, ids []string, f undoFlags) e
 	return v.run()
 }
 
-// undoneBy returns names of what undos reverted, for each one that stands for all that it reverted.
+// undoneBy returns the names of the entries that undos reverted, one for each group that was reverted
+// together.
 func undoneBy(undos []change.Entry) (ids []string) {
 	for _, u := range undos {
 		ids = append(ids, journal.IDOf(u.Cause.Entries[0]))
@@ -149,7 +150,7 @@ func undoneBy(undos []change.Entry) (ids []string) {
 	return ids
 }
 
-// A reversal is an undo or a redo of repairs, each session on its own.
+// A reversal is an undo or a redo of repairs, session by session.
 type reversal struct {
 	*environment
 	ctx     context.Context
@@ -157,26 +158,26 @@ type reversal struct {
 	verb    string                         // undo or redo
 	release func()                         // of the journal, see [mend.Journal.Hold]
 	names   []string                       // of repairs and operations
-	session string                         // instead of names: all repairs of it
-	list    func() ([]change.Entry, error) // instead of names: what is reverted now, newest first
+	session string                         // instead of names: all repairs of this session
+	list    func() ([]change.Entry, error) // instead of names: the entries to revert, newest first
 	named   bool                           // the user named them
 	one     bool                           // only one repair can be meant: --only names its records
-	wanted  func(change.Entry) bool        // of an operation, what is not reverted already
+	wanted  func(change.Entry) bool        // the entries of an operation that are not reverted yet
 	propose func(c *mend.Store, es []change.Entry) (change.Plan, error)
 
-	stores map[change.StoreID]opened // nil: none was opened yet
+	stores map[change.StoreID]opened // nil: none is open yet
 	todo   []sessionReversal
 	counts recordCounts // of all plans
 }
 
-// A sessionReversal is what is done to one session.
+// A sessionReversal is the reversal of one session.
 type sessionReversal struct {
 	entries []change.Entry // newest first
 	store   *mend.Store
-	plan    change.Plan    // without its ops if there are several sessions, see [reversal.planned]
-	repairs []change.Entry // that the plan undoes or applies again
+	plan    change.Plan    // without ops if there are several sessions, see [reversal.planned]
+	repairs []change.Entry // the repairs to undo or apply again
 	err     error          // why nothing is done
-	follows bool           // one before it is of the same session, and may bring that back
+	follows bool           // an earlier reversal is of the same session and may restore it
 }
 
 type opened struct {
@@ -184,7 +185,7 @@ type opened struct {
 	err error
 }
 
-// entries returns the entries that the names are about, newest first. What was aborted changed nothing.
+// entries returns the entries that the names mean, newest first, without aborted ones, which changed nothing.
 func (v *reversal) entries() (all []change.Entry, err error) {
 	switch {
 	case v.list != nil:
@@ -210,8 +211,8 @@ func (v *reversal) entries() (all []change.Entry, err error) {
 	return all, nil
 }
 
-// entriesOfSession returns the repairs of the session that are not undone, or else those that are pending: to
-// open their store may finish them.
+// entriesOfSession returns the session's repairs that are not undone, or else the pending ones: opening their
+// store may finish them.
 func (v *reversal) entriesOfSession() ([]change.Entry, error) {
 	for _, q := range []journal.Query{{State: change.Committed, InForce: true}, {State: change.Pending}} {
 		q.Session = v.session
@@ -222,7 +223,7 @@ func (v *reversal) entriesOfSession() ([]change.Entry, error) {
 	return nil, fmt.Errorf("undoing the repairs of session %s: %w: it has none that is not undone", v.session, mend.ErrNothingToDo)
 }
 
-// open opens the store of each of the entries. That may finish a reversal that was interrupted.
+// open opens the stores of the entries. This may finish an interrupted reversal.
 func (v *reversal) open(es []change.Entry) {
 	for _, e := range es {
 		if v.stores == nil {
@@ -240,7 +241,7 @@ func (v *reversal) plan(es []change.Entry) {
 	at := map[string]int{}
 	for _, e := range es {
 		key := e.Store.Root + "\x00" + e.Session
-		if e.Kind() == change.KindTranscript { // it is moved as a whole, and what is beside it is not
+		if e.Kind() == change.KindTranscript { // it is moved as a whole, without the files beside it
 			key += "\x00"
 		}
 		if _, ok := at[key]; !ok {
@@ -283,8 +284,8 @@ func (v *reversal) plan(es []change.Entry) {
 	}
 }
 
-// projectOrder sorts reversals so that a project is made before its sessions come back, and is removed after they went. A
-// transcript comes back before the files beside it.
+// projectOrder sorts reversals so that a project is created before its sessions are restored, and removed
+// after them. A transcript is restored before the files beside it.
 func (v *reversal) projectOrder(s sessionReversal) int {
 	ops := s.entries[0].Ops
 	switch {
@@ -298,15 +299,15 @@ func (v *reversal) projectOrder(s sessionReversal) int {
 	return 1
 }
 
-// planned returns the plan of a session with its ops. Those of several sessions are not in memory together: they
-// are made again.
+// planned returns the plan of a session with its ops. Plans of several sessions are made again, so that only
+// one is in memory.
 func (v *reversal) planned(s *sessionReversal) (change.Plan, error) {
 	if len(v.todo) == 1 {
 		return s.plan, nil
 	}
 	p, err := v.propose(s.store, s.entries)
 	if !s.follows {
-		p.Seen = s.plan.Seen // what was changed since then is not what was shown
+		p.Seen = s.plan.Seen // later changes were not shown
 	}
 	return p, hintMove(err, s.entries[0])
 }
@@ -315,15 +316,15 @@ func (v *reversal) planned(s *sessionReversal) (change.Plan, error) {
 func (v *reversal) printDiff(t *term.Terminal) {
 	for i := range v.todo {
 		if s := &v.todo[i]; s.err == nil {
-			if p, err := v.planned(s); err == nil { // else apply returns the error
+			if p, err := v.planned(s); err == nil { // otherwise apply returns the error
 				printOps(t, p.Ops)
 			}
 		}
 	}
 }
 
-// hintMove says what helps if something is in the place of what a change took away, and how a session that was moved and continued since gets
-// its former folder back, with all that it has now.
+// hintMove adds hints to an error: if the path of removed content is taken, and how a session that was moved
+// and continued since gets its former folder back, with its present content.
 func hintMove(err error, e change.Entry) error {
 	conflict, ok := errors.AsType[*change.ConflictError](err)
 	switch {
@@ -372,7 +373,7 @@ func (v *reversal) run() error {
 	return v.revert()
 }
 
-// revert shows what is done to the sessions, asks once, and does it.
+// revert shows the changes of all sessions, asks once, and makes them.
 func (v *reversal) revert() error {
 	var repairs, reverted []change.Entry
 	var sessions []*sessionReversal
@@ -422,7 +423,7 @@ func (v *reversal) revert() error {
 	})
 }
 
-// step returns the step of a session, with its plan or why it has none.
+// step returns the step of a session, with its plan or the reason why there is none.
 func (v *reversal) step(s *sessionReversal, p change.Plan, err error) step {
 	first := s.entries[0]
 	p.Session = first.Session
@@ -451,7 +452,7 @@ func (v *reversal) show(repairs []change.Entry, sessions []*sessionReversal) {
 	}
 }
 
-// printBound says what a plan costs of the thinking that is bound to the conversation before it.
+// printBound prints the effect of a plan on bound thinking.
 func (env *environment) printBound(p change.Plan) {
 	if what := p.Cause.Bound.Loses(); what != "" {
 		env.SayAt(2, "Lost: "+what)
@@ -494,7 +495,7 @@ func printReverted(env *environment, repairs []change.Entry) {
 	env.Printf("\n")
 }
 
-// nameRepairs names repairs in a sentence, with their session if it is one.
+// nameRepairs names repairs in a sentence, with their session if there is only one.
 func nameRepairs(repairs []change.Entry) string {
 	sessions := map[string]bool{}
 	for _, e := range repairs {
@@ -517,7 +518,8 @@ func nameRepairs(repairs []change.Entry) string {
 	return fmt.Sprintf("%s %s of %s", what, repairs[0].ID, name)
 }
 
-// printReversal says which of the repairs were undone or applied again, beginning with the entry e, and how to revert that.
+// printReversal prints which of the repairs were undone or applied again, starting with the entry e, and how
+// to revert that.
 func (v *reversal) printReversal(e change.Entry, repairs []change.Entry, all int) {
 	of, id := nameRepairs(repairs), e.ID
 	undo, redo := "mend undo "+id, "mend undo --redo "+repairs[len(repairs)-1].ID
@@ -528,7 +530,7 @@ func (v *reversal) printReversal(e change.Entry, repairs []change.Entry, all int
 		}
 		id = mend.OperationOf(e)
 		undo, redo = "mend undo "+mend.OperationOf(repairs[0]), "mend undo --redo "+mend.OperationOf(repairs[0])
-	case len(repairs) == 1: // applied again it is in force, and has its id
+	case len(repairs) == 1: // applied again it is in force, under its own id
 		undo = "mend undo " + repairs[0].ID
 	}
 	if e.Cause.Partial {
@@ -544,7 +546,7 @@ func (v *reversal) printReversal(e change.Entry, repairs []change.Entry, all int
 	}
 }
 
-// forced returns the error of a change that was to overwrite newer changes.
+// forced returns the error of a change that should overwrite newer changes.
 func forced(err error) error {
 	if _, ok := errors.AsType[*change.ConflictError](err); !ok {
 		return err
@@ -552,10 +554,10 @@ func forced(err error) error {
 	return fail.WithHint(err, "nothing was changed. Even by force nothing is restored without the message that it belongs to, or removed while others refer to it. If another program wrote meanwhile, try again")
 }
 
-// recordCounts are the numbers of messages or contents of messages that ops restore, create, change and delete, by verb.
+// recordCounts counts the messages or parts that ops restore, create, change and delete, by verb.
 type recordCounts struct {
 	of  map[string]int
-	all int // with folders
+	all int // including folders
 }
 
 func (n *recordCounts) add(ops []change.Op) {

@@ -14,7 +14,7 @@ import (
 	"mend/internal/fail"
 )
 
-// generalHint is the hint of a usage error that has no other. [environment.hint] names the verb in it.
+// generalHint is the hint of a usage error without another one. [environment.hint] adds the verb.
 const generalHint = `see "mend --help"`
 
 // usagef returns the error for an invalid command line.
@@ -22,7 +22,7 @@ func usagef(format string, args ...any) error {
 	return fail.New(fail.Usage, generalHint, format, args...)
 }
 
-// asUsageError returns an error of the parser of the command line as one of usage.
+// asUsageError converts an error of the command line's parser to a usage error.
 func asUsageError(err error) error {
 	if code, _ := fail.Of(err); code == fail.Usage {
 		return err
@@ -30,7 +30,7 @@ func asUsageError(err error) error {
 	return &fail.Failure{Code: fail.Usage, Hint: generalHint, Err: err}
 }
 
-// noArgs accepts no arguments. For a command with subcommands an argument is an unknown one.
+// noArgs accepts no arguments. For a command with subcommands an argument is an unknown subcommand.
 func noArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -41,7 +41,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return fail.New(fail.Usage, helpHint(cmd), "%s needs no name, got %q", commandName(cmd), args[0])
 }
 
-// oneArg accepts exactly one argument, which is called what.
+// oneArg accepts exactly one argument; what is its name in errors.
 func oneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
@@ -55,7 +55,7 @@ func oneArg(what string) cobra.PositionalArgs {
 	}
 }
 
-// atMostOne accepts one argument, which is called what, or none.
+// atMostOne accepts at most one argument; what is its name in errors.
 func atMostOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= 1 {
@@ -65,14 +65,14 @@ func atMostOne(what string) cobra.PositionalArgs {
 	}
 }
 
-// emptyArgs has the verbs in whose arguments an empty one has a meaning, and how many arguments are before those.
+// emptyArgs has the verbs that accept an empty argument, with the number of arguments before it.
 var emptyArgs = map[string]int{
 	"config set": 1, // the value of a setting
-	"fix":        0, // a word of a text that was pasted without quotes; the whole text must not be empty
+	"fix":        0, // a word of a text pasted without quotes; the whole text must not be empty
 }
 
-// refuseEmpty returns an error if an argument or a value of a flag is empty. Most often that is a variable of a script that is
-// not set, and it must not mean "all" or "the newest".
+// refuseEmpty returns an error if an argument or the value of a flag is empty. Usually that is an unset
+// variable of a script, which must not mean "all" or "the newest".
 func refuseEmpty(cmd *cobra.Command, args []string) (err error) {
 	isEmpty := func(s string) bool { return strings.TrimSpace(s) == "" }
 	if n, ok := emptyArgs[commandName(cmd)]; ok {
@@ -94,8 +94,7 @@ func refuseEmpty(cmd *cobra.Command, args []string) (err error) {
 	return err
 }
 
-// unknownCommand returns the error for a name that is no command of parent, with the names
-// that the user may have meant.
+// unknownCommand returns the error for an unknown subcommand of parent, with similar names.
 func unknownCommand(parent *cobra.Command, name string) error {
 	parent.SuggestionsMinimumDistance = 2
 	hint := fmt.Sprintf("%q lists the commands", parent.CommandPath()+" --help")
@@ -112,7 +111,7 @@ func didYouMean(names []string) string {
 	return "did you mean " + strings.Join(names, " or ") + "?"
 }
 
-// flagError translates an error of the parser of flags.
+// flagError translates an error of the flag parser.
 func flagError(cmd *cobra.Command, err error) error {
 	var (
 		unknown *pflag.NotExistError
@@ -132,8 +131,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return &fail.Failure{Code: fail.Usage, Hint: helpHint(cmd), Err: err}
 }
 
-// flagHint returns the flag of the command whose name is nearest to an unknown one, else
-// where to find the flags.
+// flagHint suggests the flag whose name is nearest to an unknown one, or else how to list the flags.
 func flagHint(cmd *cobra.Command, name string) string {
 	best, distance := "", 3
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -155,7 +153,7 @@ func helpHint(cmd *cobra.Command) string {
 	return fmt.Sprintf("see \"%s --help\"", cmd.CommandPath())
 }
 
-// wantedValue says which values a flag accepts.
+// wantedValue describes the values that a flag accepts.
 func wantedValue(f *pflag.Flag, err error) string {
 	var number *strconv.NumError
 	switch {

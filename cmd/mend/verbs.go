@@ -25,7 +25,7 @@ func verbGroups() []verbGroup {
 	}
 }
 
-// hiddenVerbs are not on the screen of the help: for programs, and the names that verbs had before.
+// hiddenVerbs are not listed in the help: verbs for programs, and former names.
 func hiddenVerbs() []func(*environment) *cobra.Command {
 	return append([]func(*environment) *cobra.Command{
 		helpVerb, completionVerb, versionVerb, demoVerb, hookVerb,
@@ -33,7 +33,7 @@ func hiddenVerbs() []func(*environment) *cobra.Command {
 	}, packagerVerbs...)
 }
 
-// Commands are listed in the order of their groups. The setting is global in the library.
+// Commands are listed in the order of their groups. The library's setting is global.
 func init() { cobra.EnableCommandSorting = false }
 
 // addVerbs adds all verbs to root, each to its group.

@@ -58,7 +58,8 @@ func runVerify(ctx context.Context, env *environment, files []string, head strin
 	return env.both(ctx, verifyBeside(ctx, env), verifyKept(ctx, env))
 }
 
-// verifyBeside checks what undo needs of what is kept beside the stores: archives of rows, folders, whole databases.
+// verifyBeside checks the files beside the stores that undo needs: archives of rows, folders, whole
+// databases.
 func verifyBeside(ctx context.Context, env *environment) error {
 	es, err := env.opt.Journal.Log(journal.Query{State: change.Committed, InForce: true})
 	if err != nil {

@@ -74,14 +74,14 @@ type watcher struct {
 	*environment
 	config config.Config
 	log    *slog.Logger
-	dir    string // of the journal
+	dir    string // the journal's folder
 
 	mu   sync.Mutex
 	said bool              // an event was printed
-	left map[string]string // why a session was left as it is, by store and session
+	left map[string]string // why a session was not repaired, by store and session
 }
 
-// A watchEvent is a line of the answer of watch.
+// A watchEvent is a line of watch's output.
 type watchEvent struct {
 	SchemaVersion int         `json:"schemaVersion"`
 	Command       string      `json:"command"`
@@ -89,7 +89,7 @@ type watchEvent struct {
 	Time          string      `json:"time"`
 	Agent         string      `json:"agent"`
 	Store         string      `json:"store"`
-	Sessions      *int        `json:"sessions,omitempty"` // of a store that is followed
+	Sessions      *int        `json:"sessions,omitempty"` // number of sessions of a followed store
 	Session       string      `json:"session,omitempty"`
 	Title         string      `json:"title,omitempty"`
 	Why           string      `json:"why,omitempty"`
@@ -97,16 +97,16 @@ type watchEvent struct {
 	Undo          string      `json:"undo,omitempty"` // the command
 }
 
-// Reasons to leave a session that is in use.
+// Reasons not to repair a session in use.
 const (
 	busyOnce = "in use"
 	busyLong = "still in use"
 )
 
-// maxLeft is how many sessions are remembered that were left as they are.
+// maxLeft is the number of sessions whose reasons are remembered.
 const maxLeft = 1024
 
-// watch follows stores until the context ends, or looks at them once.
+// runWatch follows stores until the context ends, or looks at them once.
 func runWatch(ctx context.Context, env *environment, c config.Config, notes []string, once bool) error {
 	dir, err := env.opt.Journal.Folder()
 	if err != nil {
@@ -153,7 +153,7 @@ func runWatch(ctx context.Context, env *environment, c config.Config, notes []st
 	return cmp.Or(ctx.Err(), err)
 }
 
-// The locks that processes of live repair hold, beside the journal: one watch, and any number of hooks.
+// The locks of live repair, in the journal's folder: one watch, and any number of hooks.
 const (
 	watchLock = "watch.lock"
 	hookLock  = "hooks.lock"
@@ -178,7 +178,7 @@ func isLive(dir, name string) bool {
 	return errors.Is(err, ownfile.ErrLocked)
 }
 
-// needPlugin returns the settings that are on and have no effect without the plugin.
+// needPlugin returns the settings that are on but have no effect without the plugin.
 func needPlugin(c config.Config) (on []string) {
 	for _, s := range []struct {
 		name string
@@ -198,7 +198,7 @@ func needPlugin(c config.Config) (on []string) {
 	return on
 }
 
-// follow follows each store that is here, or appears later, until the context ends.
+// follow follows each present or future store until the context ends.
 func (w *watcher) follow(ctx context.Context, group *sync.WaitGroup) {
 	followed := map[string]bool{}
 	tick := time.NewTicker(seconds(w.config.WatchPollSeconds))
@@ -210,7 +210,7 @@ func (w *watcher) follow(ctx context.Context, group *sync.WaitGroup) {
 			}
 			client, err := openWith(ctx, w.environment, o, true)
 			if err != nil {
-				w.Note(err.Error()) // once
+				w.Note(err.Error()) // printed once
 				continue
 			}
 			followed[o.Store] = true
@@ -227,13 +227,13 @@ func (w *watcher) follow(ctx context.Context, group *sync.WaitGroup) {
 	}
 }
 
-// stores returns the options of each store that is here.
+// stores returns the options of each present store.
 func (w *watcher) stores() (all []mend.Options) {
 	if w.opt.Store != "" {
 		return []mend.Options{w.opt}
 	}
 	for _, ag := range w.opt.Agents {
-		found, _ := ag.Find(w.opt.Layout) // without a store there may be one later
+		found, _ := ag.Find(w.opt.Layout) // a store may appear later
 		for _, at := range found {
 			o := w.opt
 			o.Agents, o.Store, o.Layout = []agent.Agent{ag}, at.Path, at.Layout
@@ -243,20 +243,20 @@ func (w *watcher) stores() (all []mend.Options) {
 	return all
 }
 
-// A watchedStore is one store that is followed.
+// A watchedStore is a followed store.
 type watchedStore struct {
 	*watcher
 	store  *recoverer
 	copies automaticKeep
 }
 
-// A readStore is a store as [watch] follows it.
+// A readStore is a store for package watch.
 type readStore struct {
 	*mend.Store
 	agent.Reader
 }
 
-// options returns how a store is followed.
+// options returns the options for following a store.
 func (w *watcher) options(client *mend.Store) watch.Options {
 	store := newRecoverer(nil, client, w.config, liveOptions(w.config), w.log)
 	s := &watchedStore{w, store, automaticKeep{w.opt.Journal, w.dir, w.config, w.log}}
@@ -285,7 +285,7 @@ func (w *watcher) once(ctx context.Context) (worse error) {
 	return worse
 }
 
-// notice says how the store is followed now.
+// notice prints whether the store can be followed.
 func (s *watchedStore) notice(n watch.Notice) {
 	if n.Lost != nil {
 		s.log.Warn("a store cannot be read", "store", s.store.client.ID().Root, "error", n.Lost)
@@ -324,13 +324,13 @@ func (s *watchedStore) print(e watchEvent, format string, args ...any) {
 	}
 }
 
-// handle examines a session that changed, and repairs it. It reports whether that is to be tried again.
+// handle examines a session that changed, and repairs it. It returns whether to try again.
 func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool) {
 	s.copies.keep(ctx, s.store.client, []change.Head{head}, "watch", true)
 	s.mu.Lock()
 	said := s.left[s.key(head)] == busyLong
 	s.mu.Unlock()
-	if said && s.store.client.Reader().Busy(ctx, head, false) { // reading it again would tell nothing new
+	if said && s.store.client.Reader().Busy(ctx, head, false) { // reading it again would show nothing new
 		return true
 	}
 	v := s.store.hook.Look(ctx, live.Situation{Cause: live.Stored, Head: head})
@@ -360,7 +360,7 @@ func (s *watchedStore) repaired(id string) {
 		term.OneLine(cmp.Or(why, e.Cause.Text), 300), term.Bold(undo))
 }
 
-// leave says once why a broken session is left as it is: if a process uses it, when that has lasted.
+// leave prints once why a broken session is not repaired: if a process uses it, only after some time.
 func (s *watchedStore) leave(head change.Head, worst *repair.Diagnosis, why error) {
 	key, text := s.key(head), why.Error()
 	s.mu.Lock()

@@ -19,13 +19,13 @@ import (
 	"mend/repair"
 )
 
-// A way is one of the ways in which people lose a conversation, and what brings it back.
+// A way is one of the ways to lose a conversation, with the way to restore it.
 type way struct {
 	Name     string   `json:"way"`
 	What     string   `json:"what"`
 	Commands []string `json:"commands"`
 
-	prose []string // patterns of what people write about it
+	prose []string // patterns of users' own words about it
 }
 
 //go:embed ways.txt
@@ -50,7 +50,7 @@ func readWays() (all []way) {
 	return all[1:] // the first paragraph is a comment
 }
 
-// notProse matches what programs print, and people do not write about what they have lost.
+// notProse matches text of programs rather than people.
 var notProse = regexp.MustCompile("[{}<>=;|`_\\\\]|[Ee]rror:|\\w(?:Error|Exception)\\b|: \\w+: ")
 
 // wayOf returns the way that a text in the words of a person is about; nil for an error and for any other text.
