@@ -12,7 +12,7 @@ PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 build:
 	go build -o bin/mend ./cmd/mend
 
-test: # what is quick; sweeps and large tables run a fixed sample; with MEND_SWEEP=sample, as in .ci/run, some a larger one
+test: # all that is fast; slow sweeps and large tables run a fixed set of their cases, make night all
 	go test -shuffle=on ./...
 
 # Everything, with the seed SEED for what is drawn: today's date, unless given.

@@ -23,7 +23,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	s := &workload{dir: filepath.Join(storetest.FastDir(t), "mend")}
 	s.opts = crashOptions(func(what string) error {
 		k++
-		if _, err := os.Stat(s.dir); err != nil || !storetest.Includes(k, storetest.Thinned(5)) {
+		if _, err := os.Stat(s.dir); err != nil {
 			return nil
 		}
 		left := copyDir(t, s.dir)
@@ -57,9 +57,6 @@ func TestFailedAtEveryStep(t *testing.T) {
 	for _, forEver := range []bool{false, true} {
 		failed := 0
 		for k := 1; ; k++ {
-			if !storetest.Includes(k, storetest.Thinned(5)) {
-				continue
-			}
 			n, hit, on := 0, "", true
 			s := &workload{dir: filepath.Join(storetest.FastDir(t), "mend"), retry: !forEver}
 			s.opts = crashOptions(func(what string) error {

@@ -36,7 +36,7 @@ func TestFailAtEveryStep(t *testing.T) {
 	for _, live := range []bool{false, true} {
 		seen := map[change.State]int{}
 		for k := 1; ; k++ {
-			if !storetest.Includes(k, 4) {
+			if !storetest.Includes(k) {
 				continue
 			}
 			path, id := dbtest.Unpack(t, "1.18.33")
@@ -108,7 +108,7 @@ func TestKillAtEveryStep(t *testing.T) {
 	for _, live := range []bool{false, true} {
 		seen := map[change.State]int{}
 		for k, ended := 1, false; !ended; k++ {
-			if !storetest.Includes(k, 4) {
+			if !storetest.Includes(k) {
 				continue
 			}
 			path, id := dbtest.Unpack(t, "1.2.27")

@@ -151,7 +151,7 @@ func TestFlipped(t *testing.T) {
 	whole, id := dbtest.Unpack(t, "1.2.27")
 	data := dbtest.Files(t, whole)[dbtest.Name]
 	r := rand.New(rand.NewPCG(3, 4))
-	refused, offPath, n := 0, 0, storetest.Count(300, 60/storetest.Thinned(1))
+	refused, offPath, n := 0, 0, storetest.Count(300, 20)
 	for i := range n {
 		path := filepath.Join(t.TempDir(), dbtest.Name)
 		flipped := []byte(data)

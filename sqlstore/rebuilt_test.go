@@ -103,7 +103,7 @@ func TestDamagedIndex(t *testing.T) {
 		dbtest.Must(t, err)
 		rnd := rand.New(rand.NewPCG(1, 2))
 		pages := treePages(t, path)
-		for i, tree := range slices.Sorted(maps.Keys(pages)) {
+		for _, tree := range slices.Sorted(maps.Keys(pages)) {
 			if page := whole[(pages[tree][0]-1)*pageSize]; pages[tree][0] == 1 || page != 2 && page != 10 {
 				continue // a table
 			}
@@ -122,8 +122,8 @@ func TestDamagedIndex(t *testing.T) {
 					p[0], p[5], p[6] = 10, pageSize>>8, 0
 				},
 			}
-			for j, how := range slices.Sorted(maps.Keys(spoils)) {
-				if !storetest.Includes(i+j, storetest.Thinned(1)) {
+			for _, how := range slices.Sorted(maps.Keys(spoils)) {
+				if !storetest.AllCases() && how != "the root is zeroed" {
 					continue
 				}
 				spoil := spoils[how]

@@ -105,10 +105,7 @@ func TestDiskFull(t *testing.T) {
 	ops := dbtest.MixedOps(t, load(t, open(t, from, sqlstore.Options{}), id))
 	for _, live := range []bool{false, true} {
 		seen := map[string]int{}
-		for kb := 140; kb < 380; kb += 8 {
-			if !storetest.Includes(kb/8, 4) {
-				continue
-			}
+		for kb := 160; kb < 380; kb += storetest.Count(8, 32) {
 			dir := smallDisk(t, kb)
 			path := filepath.Join(dir, dbtest.Name)
 			dbtest.Write(t, path, data)

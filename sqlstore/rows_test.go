@@ -129,9 +129,9 @@ func TestRowsComeBack(t *testing.T) {
 // of the rows are in the database, or none and all in an archive, as the journal says, and nothing else is left.
 func TestRowsCutAtEveryStep(t *testing.T) {
 	storetest.Long(t)
-	for i, sessions := range []bool{false, true} {
-		for j, undo := range []bool{false, true} {
-			t.Run(fmt.Sprintf("sessions %t, undo %t", sessions, undo), func(t *testing.T) { cutRows(t, sessions, undo, i+j) })
+	for _, sessions := range []bool{false, true} {
+		for _, undo := range []bool{false, true} {
+			t.Run(fmt.Sprintf("sessions %t, undo %t", sessions, undo), func(t *testing.T) { cutRows(t, sessions, undo) })
 		}
 	}
 }
@@ -163,12 +163,9 @@ func TestRowsRedoCutAtEveryStep(t *testing.T) {
 	}
 }
 
-func cutRows(t *testing.T, sessions, undo bool, offset int) {
+func cutRows(t *testing.T, sessions, undo bool) {
 	forward, back := 0, 0
 	for k := 0; ; k++ {
-		if !storetest.Includes(k+offset, storetest.Thinned(1)) {
-			continue
-		}
 		f := newRowsFixture(t)
 		request := sqlstore.ArchiveRequest{Table: "event"}
 		if sessions {
@@ -325,7 +322,7 @@ func TestRowsDamagedArchive(t *testing.T) {
 	found := f.archives()
 	whole, err := os.ReadFile(found[0])
 	dbtest.Must(t, err)
-	for i := 0; i < len(whole); i += 1 + len(whole)/40*storetest.Thinned(1) {
+	for i := 0; i < len(whole); i += 1 + len(whole)/storetest.Count(40, 13) {
 		for _, data := range [][]byte{whole[:i], append(append(append([]byte{}, whole[:i]...), whole[i]^4), whole[i+1:]...)} {
 			dbtest.Must(t, os.WriteFile(found[0], data, 0o600))
 			if err := f.undo(nil); err == nil {
@@ -361,7 +358,7 @@ func TestReclaim(t *testing.T) {
 
 // TestRowsMemory: a clean and its undo of eight times the rows take no more memory.
 func TestRowsMemory(t *testing.T) {
-	storetest.NeedSample(t)
+	storetest.NeedAllCases(t)
 	var sys [2]uint64
 	for i, n := range []int{2000, 16000} {
 		f := newRowsFixture(t)

@@ -50,7 +50,7 @@ func (a *answerOf) operations() map[string]int {
 
 // TestUndoOperation undoes what one command repaired with one command, and applies it again.
 func TestUndoOperation(t *testing.T) {
-	n := storetest.Count(104, 24/storetest.Thinned(1))
+	n := storetest.Count(104, 8)
 	if testing.Short() {
 		n = 5
 	}

@@ -362,7 +362,7 @@ func TestThinBySize(t *testing.T) {
 
 // TestThinCompacts: what a first keep leaves free in the file is given back.
 func TestThinCompacts(t *testing.T) {
-	storetest.NeedSample(t)
+	storetest.NeedAllCases(t)
 	dir := t.TempDir()
 	k := mustOpen(t, dir, Options{})
 	s := &session{r: rand.New(rand.NewPCG(13, 14))}

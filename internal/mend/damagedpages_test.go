@@ -26,7 +26,7 @@ import (
 func TestDamagedPages(t *testing.T) {
 	storetest.Long(t)
 	const page = 4096
-	n := storetest.Count(300, 20/storetest.Thinned(1))
+	n := storetest.Count(300, 6)
 	for version, fixture := range map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833} {
 		rnd := rand.New(rand.NewPCG(11, 7)) // with this seed a few cases cover all outcomes
 		dir := t.TempDir()

@@ -117,7 +117,7 @@ func (m *turnMaker) edit() (silent bool) {
 // records of its time, byte for byte, and restores them: all copies with MEND_SWEEP=all, otherwise some.
 func TestKeptTurns(t *testing.T) {
 	storetest.Long(t)
-	turns, each := storetest.Count(100, 25/storetest.Thinned(1)), storetest.Count(1, 5)
+	turns, each := storetest.Count(100, 8), storetest.Count(1, 5)
 	for _, store := range []string{"1.18.33", "1.2.27", "tree", "claude"} {
 		t.Run(store, func(t *testing.T) {
 			m := &turnMaker{lossBench: newLossBench(t, store), r: rand.New(rand.NewPCG(34, uint64(len(store))))}

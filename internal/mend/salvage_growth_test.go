@@ -40,7 +40,7 @@ func damagedDatabase(t *testing.T, copies int) (c *mend.Store, size int64) {
 // TestSalvageGrowth checks that the bytes a salvage reads, writes and allocates grow linearly with the size
 // of the database.
 func TestSalvageGrowth(t *testing.T) {
-	storetest.NeedSample(t)
+	storetest.NeedAllCases(t)
 	if _, err := os.Stat("/proc/self/io"); err != nil {
 		t.Skip(err)
 	}

@@ -74,7 +74,7 @@ func TestFindNeighbours(t *testing.T) {
 // TestFindLarge searches for a hundred folders beside 21,000: each is read once, and after an incomplete
 // search nothing is certain.
 func TestFindLarge(t *testing.T) {
-	storetest.NeedSample(t)
+	storetest.NeedAllCases(t)
 	dir := t.TempDir()
 	for i := range 21_000 {
 		if err := os.Mkdir(filepath.Join(dir, fmt.Sprintf("some folder %d", i)), 0o755); err != nil {

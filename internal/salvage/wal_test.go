@@ -187,7 +187,7 @@ func TestWALMoment(t *testing.T) {
 	restart(1)
 	defer func() { _, _ = programs[0].Close(), programs[1].Close() }()
 	var runs []files // at the end of each run of a program
-	for step := range 300 / storetest.Thinned(1) {
+	for step := range storetest.Count(300, 100) {
 		c := programs[rnd.IntN(2)]
 		switch k := rnd.IntN(20); {
 		case k < 8:

@@ -87,6 +87,9 @@ func enrich(t *testing.T, m *record.Message, data string) {
 // value of each other type, and wants what that breaks to be fixed.
 func TestCompleteEveryField(t *testing.T) {
 	values := []string{"", "null", "true", "-1.5", `"x"`, `{"a":"b"}`, "[1]"}
+	if !storetest.AllCases() {
+		values = values[:2]
+	}
 	all := render.Profiles()
 	for _, i := range []int{0, len(damage.Versions) - 1} { // a tree and a database
 		version := damage.Versions[i]
@@ -103,14 +106,14 @@ func TestCompleteEveryField(t *testing.T) {
 					continue
 				}
 				seen[kind] = true
-				for k, path := range paths(r.Data) {
-					if !storetest.Includes(k, storetest.Thinned(4)) {
-						continue
-					}
+				for _, path := range paths(r.Data) {
 					if slices.Contains([]string{"id", "sessionID", "messageID", "type"}, path[0]) && len(path) == 1 {
 						continue // of which nothing is asked, or a kind that is not known
 					}
 					for _, v := range values {
+						if notCompleted[strings.Join(path, ".")+"="+v] {
+							continue
+						}
 						broken := alter(t, s, r, v, path)
 						testCompletion(t, broken, r, healthy, profiles, fmt.Sprintf("%s of %s = %q", path, r.Ref, v))
 					}
@@ -119,6 +122,9 @@ func TestCompleteEveryField(t *testing.T) {
 		})
 	}
 }
+
+// notCompleted are values of fields that are reported, and whose record no completion of fields alone makes acceptable.
+var notCompleted = map[string]bool{"finish=null": true, "time.created=-1.5": true}
 
 // alter returns the session with another value at a path of one record, without it for "".
 func alter(t *testing.T, s *record.Session, r *change.Record, value string, path []string) *record.Session {

@@ -98,10 +98,13 @@ func TestSessionRow(t *testing.T) {
 		"1.2.27":  newRowStore(t, testdata.OpenCode1227),
 		"1.18.33": newRowStore(t, testdata.OpenCode11833),
 	}
-	for i, cell := range damage.Cells() {
-		if !storetest.Includes(i, storetest.Thinned(8)) {
+	tried := map[string]bool{} // by column and verdict
+	for _, cell := range damage.Cells() {
+		key := cell.Version + cell.Column + cell.Want
+		if tried[key] && !storetest.AllCases() {
 			continue
 		}
+		tried[key] = true
 		s := stores[cell.Version].with(cell)
 		o := Options{Now: fixtureTime, Version: cell.Version}
 		ds := diagnosed(s, o)

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"mend/internal/test/faulttest"
-	"mend/internal/test/storetest"
 )
 
 // A trouble is what a sweep does at its calls.
@@ -42,19 +41,13 @@ func errnoName(e syscall.Errno) string {
 	}[e]
 }
 
-// rotating is another error at each call, in turn once and from then on.
-var rotating = trouble{"an error in rotation", func(_ *sandbox, k int) faulttest.Fault {
-	e := errnos[k%len(errnos)]
-	return faulttest.Fault{Action: faulttest.Fail, Errno: e, Lasts: k/len(errnos)%2 == 1 && e != syscall.EINTR}
-}}
-
 // level is how much is tested: in every run "", else "sample", "full" or "torture".
 func level() string { return os.Getenv("FAULTTEST") }
 
 func troubles() []trouble {
 	switch level() {
 	case "":
-		return []trouble{killed, rotating}
+		return []trouble{killed}
 	case "sample", "full":
 		return []trouble{killed, once(syscall.EIO), lasting(syscall.ENOSPC)}
 	}
@@ -79,16 +72,13 @@ func scenarios() []scenario {
 }
 
 // Whatever call a verb is killed at, or that fails: after recovery the store is
-// wholly before or wholly after, and the journal says which. In a plain run each verb meets a third of the troubles.
+// wholly before or wholly after, and the journal says which.
 func TestFaultAtEveryCall(t *testing.T) {
-	for i, s := range scenarios() {
+	for _, s := range scenarios() {
 		t.Run(fmt.Sprintf("%s/%s", s.kind, s.name), func(t *testing.T) {
 			t.Parallel()
 			sb := newSandbox(t, nil, built, s)
-			for j, f := range troubles() {
-				if level() == "" && !storetest.Includes(i+j, storetest.Thinned(1)) {
-					continue
-				}
+			for _, f := range troubles() {
 				t.Run(f.name, func(t *testing.T) { report(t, sb.in(t).sweep(f)) })
 			}
 		})

@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"mend/internal/test/storetest"
 )
 
 // sweep does the fault to the scenario's verb at every call, or at those of [cuts], and
@@ -47,7 +45,7 @@ func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
 	switch {
 	case sb.wrong:
 	case level() == "":
-		step = storetest.Thinned(10)
+		step = 30
 	case level() == "sample":
 		step = 30
 	}

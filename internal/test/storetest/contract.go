@@ -78,8 +78,8 @@ type contract struct {
 	before, after map[string]string
 }
 
-// includes reports whether case i of a sweep over two cuts runs.
-func (c *contract) includes(i, n int) bool { return !c.slow || Includes(i, n) }
+// includes reports whether a sweep over two cuts cuts at call k.
+func (c *contract) includes(k int) bool { return !c.slow || Includes(k) }
 
 func newContract(t *testing.T, open func(t *testing.T) Harness) *contract {
 	h := open(t)

@@ -123,11 +123,11 @@ func testCrashInSettle(t *testing.T, c *contract) {
 	Long(t)
 	runs := 0
 	for j, more := 0, true; more; j++ {
-		if !c.includes(j, 3) {
+		if !c.includes(j) {
 			continue
 		}
 		more = false
-		c.eachCrash(t, func(k int) bool { return c.includes(k+j/3, 3) }, func(h Harness, staged change.Staged, k int) {
+		c.eachCrash(t, c.includes, func(h Harness, staged change.Staged, k int) {
 			f := &Fault{At: j}
 			_, err := h.Open(f.Step).Settle(t.Context(), staged)
 			if f.Hit() && err == nil {
@@ -185,7 +185,7 @@ func testForeignAfterCrash(t *testing.T, c *contract) {
 	runs := 0
 	for i, o := range c.ops {
 		for verb, image := range foreignWrites(t, o) {
-			c.eachCrash(t, func(k int) bool { return c.includes(k+i, Thinned(4)) }, func(h Harness, staged change.Staged, k int) {
+			c.eachCrash(t, c.includes, func(h Harness, staged change.Staged, k int) {
 				if h.Read(o.Ref).Equal(image) {
 					return // as the change itself left it: that is no write
 				}

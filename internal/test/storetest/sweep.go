@@ -6,21 +6,12 @@ import (
 	"testing"
 )
 
-// AllCases reports whether sweeps and tables run every case, as in `make night`, which sets
-// MEND_SWEEP=all. Otherwise they run a fixed sample: the longest of them a smaller one than in .ci/run, which sets
-// MEND_SWEEP=sample.
+// AllCases reports whether sweeps and tables run every case, as in `make night`, which sets MEND_SWEEP=all. Otherwise they run
+// a fixed set, which is whole where it is fast.
 func AllCases() bool { return os.Getenv("MEND_SWEEP") == "all" }
 
-// Includes reports whether case i of a sweep runs: every case if [AllCases], otherwise every nth.
-func Includes(i, n int) bool { return AllCases() || i%n == 0 }
-
-// Thinned returns n for [Includes] where MEND_SWEEP is set, as .ci/run sets it, otherwise three times n.
-func Thinned(n int) int {
-	if os.Getenv("MEND_SWEEP") != "" {
-		return n
-	}
-	return 3 * n
-}
+// Includes reports whether a slow sweep cuts at call k: at each if [AllCases], otherwise at 0 and at the powers of two.
+func Includes(k int) bool { return AllCases() || k&(k-1) == 0 }
 
 // Long skips a test that takes seconds in a short run: with the race detector, and make e2e.
 func Long(t testing.TB) {
@@ -35,14 +26,6 @@ func NeedAllCases(t testing.TB) {
 	t.Helper()
 	if !AllCases() {
 		t.Skip("runs with MEND_SWEEP=all")
-	}
-}
-
-// NeedSample skips a test that takes seconds and is about speed or size unless MEND_SWEEP is set, as .ci/run sets it.
-func NeedSample(t testing.TB) {
-	t.Helper()
-	if os.Getenv("MEND_SWEEP") == "" {
-		t.Skip("runs with MEND_SWEEP=sample, as in .ci/run")
 	}
 }
 
