@@ -14,7 +14,7 @@ import (
 	"mend/change"
 )
 
-// Beside implements [agent.Reader]: the tree that OpenCode 1.1 wrote, which 1.18 does not import any more, and the
+// Beside implements [agent.Reader]: the tree that OpenCode 1.1 wrote, which 1.18 no longer imports, and the
 // databases of other channels or names in the same folder.
 func (s *store) Beside(ctx context.Context, have map[string]bool) (all []agent.Beside, err error) {
 	if s.tree != nil {
@@ -44,7 +44,7 @@ func (s *store) Beside(ctx context.Context, have map[string]bool) (all []agent.B
 		one := agent.Beside{Path: former, Sessions: map[string]bool{}}
 		projects, err := os.ReadDir(filepath.Join(former, "session"))
 		for _, p := range projects {
-			files, _ := os.ReadDir(filepath.Join(former, "session", p.Name())) // what is no folder has none
+			files, _ := os.ReadDir(filepath.Join(former, "session", p.Name())) // only a folder has entries
 			for _, f := range files {
 				if id, ok := strings.CutSuffix(f.Name(), ".json"); ok && !have[id] {
 					one.Sessions[id] = true
@@ -61,7 +61,7 @@ func (s *store) Beside(ctx context.Context, have map[string]bool) (all []agent.B
 	return all, ctx.Err()
 }
 
-// Adopt implements [agent.Reader]. Files of a tree become the rows that the migration of OpenCode 1.2 makes of them.
+// Adopt implements [agent.Reader]. Files of a tree become the rows that the migration of OpenCode 1.2 would make.
 func (s *store) Adopt(ctx context.Context, copied *agent.Copy) ([]change.Op, error) {
 	db, ok := s.records.(*database.Store)
 	if !ok {

@@ -57,11 +57,12 @@ func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned,
 // snapshots is the folder with a repository for each project, beside the databases.
 const snapshots = "snapshot"
 
-// cleanSnapshots plans to remove the snapshots of projects without a session in any store of the folder.
+// cleanSnapshots plans to remove the snapshots of projects that have no session in any store of the
+// folder.
 func (s *store) cleanSnapshots(ctx context.Context, db *database.Store) (c agent.Cleaned, err error) {
 	dir := filepath.Dir(s.ID().Root)
 	if filepath.Base(dir) != s.name {
-		return c, nil // a copy of a database, beside anything
+		return c, nil // a copy of a database, in some other folder
 	}
 	projects, err := os.ReadDir(filepath.Join(dir, snapshots))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(projects) == 0 {
@@ -118,7 +119,7 @@ func (s *store) projectsInUse(ctx context.Context) (map[string]bool, error) {
 			used[h.Project] = true
 		}
 	}
-	projects, err := os.ReadDir(filepath.Join(dir, "storage", "session")) // a tree that 1.1 wrote
+	projects, err := os.ReadDir(filepath.Join(dir, "storage", "session")) // a tree written by 1.1
 	for _, p := range projects {
 		used[p.Name()] = true
 	}
@@ -128,7 +129,7 @@ func (s *store) projectsInUse(ctx context.Context) (map[string]bool, error) {
 	return used, err
 }
 
-// cleanSession returns what removes a session of a tree, nothing if it was removed since.
+// cleanSession returns the ops that remove a session of a tree, none if it has already been removed.
 func (s *store) cleanSession(
 	ctx context.Context, h change.Head, refs []change.Ref, c *agent.Cleaned,
 ) (ops []change.Op, err error) {
@@ -137,7 +138,7 @@ func (s *store) cleanSession(
 		return nil, err
 	}
 	copied, err := s.Copy(ctx, h)
-	if err == nil && len(copied.Unread) > 0 { // it would stay, and belong to no session
+	if err == nil && len(copied.Unread) > 0 { // the unreadable part would stay without a session
 		err = fail.New(fail.Problems, "nothing of it was removed", "removing session %s: not all of it can be read: %s", h.ID,
 			copied.UnreadText())
 	}

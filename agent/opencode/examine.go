@@ -15,7 +15,7 @@ import (
 )
 
 // Examine implements [agent.Store]. The examination has no stamp if it depends on more than the
-// records, such as on the time of day, on a file elsewhere or on the folder of a workspace.
+// records, such as the time of day, a file elsewhere or the folder of a workspace.
 func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options) (agent.Examination, error) {
 	loaded, stamp, err := s.load(ctx, head)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 	if err != nil {
 		return agent.Examination{}, err
 	}
-	asked := false // for a file elsewhere
+	asked := false // whether a file elsewhere was checked
 	env.Missing = func(path string) bool {
 		asked = true
 		return missing(path)
@@ -63,7 +63,7 @@ func (s *store) Busy(ctx context.Context, _ change.Head, unfinished bool) bool {
 }
 
 // isHeld reports whether a process has had the store open since the last Refresh, or whether that
-// is not known. To find out is slow.
+// is unknown. Finding out is slow.
 func (s *store) isHeld(ctx context.Context) bool {
 	find := sync.OnceValue(func() bool {
 		started, err := s.Held(ctx)
@@ -75,8 +75,8 @@ func (s *store) isHeld(ctx context.Context) bool {
 	return find()
 }
 
-// thinks reports whether the model is asked to think: as the options say, or else as
-// the session shows.
+// thinks reports whether the model is asked to think: according to the options, or else the
+// session.
 func thinks(s *record.Session, o repair.Options) bool {
 	if o.Thinking != nil {
 		return *o.Thinking
@@ -84,8 +84,8 @@ func thinks(s *record.Session, o repair.Options) bool {
 	return diagnose.Thinks(s)
 }
 
-// hasUnknownParent reports whether a message names a prompt that is not in the session:
-// whether parts of that prompt are left is part of the diagnosis, but not of the stamp.
+// hasUnknownParent reports whether a message names a prompt that is not in the session. The
+// diagnosis then depends on whether parts of that prompt are left, which the stamp does not cover.
 func hasUnknownParent(s *record.Session) bool {
 	ids := make(map[string]bool, len(s.Messages))
 	for i := range s.Messages {

@@ -18,9 +18,9 @@ import (
 	"mend/internal/userdir"
 )
 
-// folder returns why the agent cannot use the session's folder at that path. It is "" if the
-// agent can, if that is not known, and if the agent may run on another machine. No version
-// that reads trees requires the folder.
+// folder returns why the agent cannot use the session's folder at that path. It is "" if the agent
+// can, if that is unknown, and if the agent may run on another machine. No version that reads trees
+// requires the folder.
 func (s *store) folder(path string) string {
 	if s.tree != nil {
 		return ""
@@ -32,9 +32,9 @@ func (s *store) folder(path string) string {
 	return fault
 }
 
-// projectOf returns the id of the project as which OpenCode uses a folder of this machine. It is
-// "" if that is not known. OpenCode 1.1 takes the innermost .git above the folder, in which it has
-// stored the id; without a .git the project is global.
+// projectOf returns the id of OpenCode's project for a folder of this machine, "" if unknown.
+// OpenCode 1.1 uses the innermost .git at or above the folder, where it has stored the id; without
+// a .git the project is global.
 func (s *store) projectOf(folder string) string {
 	if id, ok := s.projects.Load(folder); ok {
 		return id.(string)
@@ -64,7 +64,7 @@ func (s *store) findProject(folder string) string {
 	}
 }
 
-// idIn returns the id in a file, "" if there is none.
+// idIn returns the id in a file, or "".
 func idIn(path string) string {
 	data, err := ownfile.ReadPlain(path, 2*change.MaxID)
 	if id := strings.TrimSpace(string(data)); err == nil && change.ValidateID(id) == nil {
@@ -73,15 +73,15 @@ func idIn(path string) string {
 	return ""
 }
 
-// folderFault returns why the path leads to no folder, "" if it does or if that is not known.
+// folderFault returns why the path does not lead to a folder, "" if it does or if that is unknown.
 func folderFault(path string) string {
 	if !filepath.IsAbs(path) {
 		if isWindows(path) {
 			return diagnose.FolderOfWindows
 		}
-		return "" // a fault of the session's row
+		return "" // this is a problem of the session's row
 	}
-	path = filepath.Clean(path) // as the agent does before it looks
+	path = filepath.Clean(path) // as the agent does before it checks
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir(), err != nil && !place.NoFolder(err):
@@ -95,13 +95,13 @@ func folderFault(path string) string {
 	return diagnose.FolderMissing
 }
 
-// isWindows reports whether the path is absolute on Windows alone.
+// isWindows reports whether the path is absolute only on Windows.
 func isWindows(path string) bool {
 	return strings.HasPrefix(path, `\\`) || len(path) > 2 && path[1] == ':'
 }
 
-// isHere reports whether the agent of this machine uses the store: it is at the place where
-// OpenCode looks, or a process has it open. Another one may be a copy from another machine.
+// isHere reports whether the agent of this machine uses the store: it is at OpenCode's default
+// location, or a process has it open. Another store may be a copy from another machine.
 func (s *store) isHere() bool {
 	s.here.Do(func() {
 		home, _ := userdir.Home("XDG_DATA_HOME")
@@ -117,7 +117,7 @@ func (s *store) isHere() bool {
 	return s.isUsed
 }
 
-// A usage is whether the agent of this machine uses a store.
+// A usage caches whether the agent of this machine uses a store.
 type usage struct {
 	here   sync.Once
 	isUsed bool

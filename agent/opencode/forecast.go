@@ -19,11 +19,11 @@ func (s *store) Verified(version string) bool { return render.Verified(version) 
 // Newer implements [agent.Store].
 func (s *store) Newer(version string) bool { return render.Newer(version) }
 
-// Forecast implements [agent.Store]. It reads only.
+// Forecast implements [agent.Store]. It only reads.
 func (s *store) Forecast(ctx context.Context, head change.Head, o repair.Options) (agent.Forecast, error) {
 	loaded, _, err := s.load(ctx, head)
 	if err == nil {
-		err = s.Changeable(ctx) // what a newer generation sends is not known
+		err = s.Changeable(ctx) // the requests of a newer generation are unknown
 	}
 	if err != nil {
 		return agent.Forecast{}, err

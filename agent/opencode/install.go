@@ -36,10 +36,10 @@ func (a Agent) Installer() agent.Installer { return plugin{program: a.program()}
 // Resume implements [agent.Agent].
 func (a Agent) Resume(id string) []string { return []string{a.Name(), "-s", id} }
 
-// Reload implements [agent.Agent]. It reads a session again with each prompt.
+// Reload implements [agent.Agent]. The agent reads the session again for each prompt.
 func (Agent) Reload(string) string { return "" }
 
-// A plugin is one file, which is mend's as a whole.
+// A plugin is a single file that belongs to mend.
 type plugin struct {
 	agent.BaseInstaller
 	program *program
@@ -54,8 +54,8 @@ func (p plugin) About() agent.Installation {
 	}
 }
 
-// Path implements [agent.Installer]. On every system OpenCode reads plugins from
-// $XDG_CONFIG_HOME or ~/.config, and from .opencode of a project, and so does Kilo.
+// Path implements [agent.Installer]. On every system OpenCode reads plugins from $XDG_CONFIG_HOME
+// or ~/.config, and from .opencode in a project, and so does Kilo.
 func (p plugin) Path(project bool) (string, error) {
 	if project {
 		dir, err := projectRoot()
@@ -66,7 +66,7 @@ func (p plugin) Path(project bool) (string, error) {
 		{"XDG_CONFIG_HOME", p.program.name},
 	} {
 		dir := os.Getenv(place.variable)
-		if dir != "" && !filepath.IsAbs(dir) { // OpenCode resolves it in the folder in which it starts
+		if dir != "" && !filepath.IsAbs(dir) { // OpenCode resolves it against the folder in which it starts
 			return "", fmt.Errorf("finding %s's folder of plugins: %s is %q: set it to an absolute path", p.program.title,
 				place.variable, dir)
 		}
@@ -81,8 +81,8 @@ func (p plugin) Path(project bool) (string, error) {
 	return filepath.Join(home, ".config", p.program.name, "plugins", pluginFile), nil
 }
 
-// projectRoot returns the folder of the project of the current folder: the nearest one
-// that has .git, or else the current folder.
+// projectRoot returns the project folder of the current folder: the nearest folder with .git, or
+// else the current folder.
 func projectRoot() (string, error) {
 	current, err := os.Getwd()
 	if err != nil {
@@ -109,11 +109,11 @@ func (plugin) Accepts(s agent.Setup) error {
 
 // Install implements [agent.Installer].
 func (p plugin) Install(text []byte, s agent.Setup) ([]byte, error) {
-	was, err := readPlugin(text, s)
+	installed, err := readPlugin(text, s)
 	if err != nil {
 		return nil, err
 	}
-	s.Store, s.Hooks = cmp.Or(s.Store, was.Store), cmp.Or(s.Hooks, was.Hooks)
+	s.Store, s.Hooks = cmp.Or(s.Store, installed.Store), cmp.Or(s.Hooks, installed.Hooks)
 	return p.text(s)
 }
 
@@ -152,8 +152,8 @@ var pluginCommandLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^const COMMAND = (\[.*\])$`)
 })
 
-// readPlugin returns what a plugin was installed with.
-func readPlugin(text []byte, s agent.Setup) (is agent.Status, err error) {
+// readPlugin returns the options that a plugin was installed with.
+func readPlugin(text []byte, s agent.Setup) (status agent.Status, err error) {
 	if text == nil {
 		return agent.Status{State: agent.Absent}, nil
 	}
@@ -162,35 +162,35 @@ func readPlugin(text []byte, s agent.Setup) (is agent.Status, err error) {
 		return agent.Status{State: agent.Foreign},
 			fail.New(fail.Refused, "move it away, or use --project", "mend did not write this file")
 	}
-	is = agent.Status{State: agent.Other, Version: string(header[2])}
+	status = agent.Status{State: agent.Other, Version: string(header[2])}
 	var args []string
 	m := pluginCommandLine().FindSubmatch(text)
 	if m == nil || json.Unmarshal(m[1], &args) != nil || len(args) < 2 || args[1] != "hook" {
-		return is, nil
+		return status, nil
 	}
 	for pair := range slices.Chunk(args[2:], 2) {
 		switch hooks, found := strings.CutPrefix(pair[len(pair)-1], "hooks="); {
 		case pair[0] == "--store" && len(pair) == 2:
-			is.Store = pair[1]
+			status.Store = pair[1]
 		case pair[0] == "--set" && found && slices.Contains(s.Values, hooks):
-			is.Hooks = hooks
+			status.Hooks = hooks
 		}
 	}
-	return is, nil
+	return status, nil
 }
 
 // Status implements [agent.Installer].
 func (p plugin) Status(text []byte, s agent.Setup) (agent.Status, error) {
-	is, err := readPlugin(text, s)
-	if err != nil || is.State == agent.Absent {
-		return is, nil //nolint:nilerr // the state says it
+	status, err := readPlugin(text, s)
+	if err != nil || status.State == agent.Absent {
+		return status, nil //nolint:nilerr // the state says it
 	}
-	s.Store, s.Hooks = is.Store, is.Hooks
+	s.Store, s.Hooks = status.Store, status.Hooks
 	want, err := p.text(s)
 	if err == nil && bytes.Equal(text, want) {
-		is.State = agent.Current
+		status.State = agent.Current
 	}
-	return is, err
+	return status, err
 }
 
 // Notes implements [agent.Installer].

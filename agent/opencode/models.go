@@ -26,30 +26,30 @@ import (
 	"mend/internal/userdir"
 )
 
-// A models is what OpenCode knows about the models that it asks: what the user's settings and
-// those of a project say, or else its own copy of the list of models. Of the settings and of
-// the logins only the members of the types below are kept: no key is.
+// A models is OpenCode's knowledge about models: from the settings of the user and of a project, or else from
+// its own copy of the list of models. Of the settings and the logins only the members of the types below are
+// kept, so no key is.
 type models struct {
 	program *program
-	list    string   // the path of the list, "" if it is not known
-	global  []string // the settings that hold everywhere, the strongest last
-	above   []string // those that are stronger than a project's, the strongest last
-	text    string   // settings in a variable, stronger than these files
+	list    string   // the path of the list, "" if unknown
+	global  []string // the settings that apply everywhere, strongest last
+	above   []string // settings that override a project's, strongest last
+	text    string   // settings in an environment variable, which override these files
 
-	managed []string // the settings of the machine's administrator, stronger than all others
-	auth    string   // the path of the logins, "" if it is not known
-	logins  string   // logins in a variable, instead of that file
+	managed []string // the settings of the machine's administrator, which override all others
+	auth    string   // the path of the logins, "" if unknown
+	logins  string   // logins in an environment variable, instead of that file
 
-	project bool // settings of projects are read
+	project bool // whether settings of projects are read
 
 	mu     sync.Mutex
-	listed *knownList              // the list, once it is asked for
+	listed *knownList              // the list; nil before the first use
 	in     map[string]*knownModels // by directory
 }
 
-// A knownList is the list of models, by provider. It is read when it is first asked for: it has some megabytes.
+// A knownList is the list of models, by provider. It is read on first use, because it has some megabytes.
 type knownList struct {
-	state string // of its file; see [stateOf]
+	state string // of the file; see [stateOf]
 	read  func() *listedModels
 }
 
@@ -59,12 +59,11 @@ type listedModels struct {
 	err       error
 }
 
-// A knownModels is what holds in one directory. A file that is there and cannot be read says
-// that nothing is known.
+// A knownModels is what applies in one directory. If a file exists but cannot be read, nothing is known.
 type knownModels struct {
 	Provider map[string]knownProvider // in the settings
 	list     *knownList
-	chatGPT  bool // OpenAI is asked with the login of ChatGPT
+	chatGPT  bool // OpenAI is used with a ChatGPT login
 	unknown  bool
 	state    string // identifies all of it
 }
@@ -72,7 +71,7 @@ type knownModels struct {
 // A knownProvider is a provider in the settings or in the list.
 type knownProvider struct {
 	NPM     string
-	API     string // the address, in the list
+	API     string // the address; only in the list
 	Options struct {
 		BaseURL string `json:"baseURL"`
 	}
@@ -80,7 +79,7 @@ type knownProvider struct {
 }
 
 type knownModel struct {
-	ID       string // in the list, where the settings give the model another name
+	ID       string // in the list, if the settings rename the model
 	Provider struct {
 		NPM string
 		API string
@@ -99,7 +98,7 @@ type knownOptions struct {
 	}
 }
 
-// keepsBound reports whether the options switch off that bound thinking is left out.
+// keepsBound reports whether the options stop the agent from leaving out bound thinking.
 func (o knownOptions) keepsBound() bool {
 	for _, set := range []json.RawMessage{o.Thinking.BlockBinding, o.ReasoningConfig.BlockBinding} {
 		if len(set) > 0 && !bytes.Contains(set, []byte("drop_block")) {
@@ -109,7 +108,7 @@ func (o knownOptions) keepsBound() bool {
 	return false
 }
 
-// The largest files that are read: the list has some megabytes.
+// The greatest sizes of files that are read: the list has some megabytes.
 const (
 	largestList     = 64 << 20
 	largestSettings = 1 << 20
@@ -153,8 +152,8 @@ func (p *program) managedDir() string {
 	}
 }
 
-// file is a file of the program's in the folder of that variable, or else of
-// that name in the home folder, on every system alike; "" if neither is known.
+// file returns the path of one of the program's files: in the folder of the environment variable, or else in
+// the given folder in the home folder, on every system alike; "" if neither is known.
 func (p *program) file(variable, folder, name string) string {
 	dir := os.Getenv(variable)
 	if dir == "" {
@@ -167,7 +166,7 @@ func (p *program) file(variable, folder, name string) string {
 	return filepath.Join(dir, p.name, name)
 }
 
-// inFoldersOf are the files of settings in the program's folders in a folder.
+// inFoldersOf returns the settings files in the program's folders in dir.
 func (p *program) inFoldersOf(dir string) (paths []string) {
 	for _, folder := range p.folders {
 		paths = append(paths, join(filepath.Join(dir, folder), p.inFolders)...)
@@ -182,21 +181,21 @@ func join(dir string, names []string) (paths []string) {
 	return paths
 }
 
-// maxParents is how many folders above a session's directory are looked at.
+// maxParents is how many parent folders of a session's directory are searched.
 const maxParents = 40
 
-// files returns the settings that hold in a directory, the strongest last.
+// files returns the settings that apply in a directory, strongest last.
 func (m *models) files(dir string) []string {
 	return slices.Concat(m.global, m.projectFiles(dir), m.above)
 }
 
-// projectFiles returns the settings of the project that the directory is in, the strongest
-// last: OpenCode looks in all folders from the directory up to the worktree.
+// projectFiles returns the settings of the directory's project, strongest last: OpenCode searches all folders
+// from the directory up to the worktree.
 func (m *models) projectFiles(dir string) []string {
 	if !m.project || !filepath.IsAbs(dir) {
 		return nil
 	}
-	var plain, hidden [][]string // of the directory first
+	var plain, hidden [][]string // of the innermost folder first
 	at := filepath.Clean(dir)
 	for range maxParents {
 		plain = append(plain, join(at, m.program.settings))
@@ -213,7 +212,7 @@ func (m *models) projectFiles(dir string) []string {
 	return slices.Concat(slices.Concat(plain...), slices.Concat(hidden...))
 }
 
-// at returns what holds in a directory.
+// at returns what applies in a directory.
 func (m *models) at(dir string) *knownModels {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -252,7 +251,7 @@ func (m *models) at(dir string) *knownModels {
 	return k
 }
 
-// read merges files of settings, the strongest last.
+// read merges settings files, strongest last.
 func (k *knownModels) read(merged map[string]any, paths []string) {
 	for _, path := range paths {
 		var own map[string]any
@@ -263,7 +262,7 @@ func (k *knownModels) read(merged map[string]any, paths []string) {
 	}
 }
 
-// merge adds settings that are stronger: objects are merged, other values replaced.
+// merge adds settings that override: objects are merged, other values replaced.
 func merge(merged, own map[string]any) {
 	for name, v := range own {
 		weaker, isObject := merged[name].(map[string]any)
@@ -275,19 +274,18 @@ func merge(merged, own map[string]any) {
 	}
 }
 
-// hasChatGPT reports whether OpenAI is asked with the login of ChatGPT. Of each login only the
-// type is kept.
+// hasChatGPT reports whether OpenAI is used with a ChatGPT login. Only the type of each login is kept.
 func (m *models) hasChatGPT() bool {
 	var logins struct{ OpenAI struct{ Type string } }
 	if m.logins != "" {
-		_ = json.Unmarshal([]byte(m.logins), &logins) // without a type, there is no such login
+		_ = json.Unmarshal([]byte(m.logins), &logins) // without a type there is no such login
 	} else {
 		_, _ = decodeFile(m.auth, largestSettings, &logins)
 	}
 	return logins.OpenAI.Type == "oauth"
 }
 
-// decodeFile reads a file of JSON, and reports whether it is there.
+// decodeFile reads a file of JSON, and reports whether it exists.
 func decodeFile(path string, limit int, to any) (there bool, err error) {
 	if path == "" {
 		return false, nil
@@ -307,7 +305,7 @@ func decodeFile(path string, limit int, to any) (there bool, err error) {
 	return true, decodeSettings(data, to)
 }
 
-// decodeSettings decodes JSON, in which comments and trailing commas are allowed.
+// decodeSettings decodes JSON with optional comments and trailing commas.
 func decodeSettings(data []byte, to any) error {
 	err := json.Unmarshal(data, to)
 	if err == nil || nesting(data) > deepestSettings {
@@ -320,7 +318,8 @@ func decodeSettings(data []byte, to any) error {
 	return json.Unmarshal(standard, to)
 }
 
-// nesting returns how deep a text nests at most. Brackets in strings and comments count too.
+// nesting returns an upper bound for the nesting depth of a text: it counts brackets in strings and comments,
+// too.
 func nesting(data []byte) (deepest int) {
 	depth := 0
 	for _, c := range data {
@@ -335,7 +334,7 @@ func nesting(data []byte) (deepest int) {
 	return deepest
 }
 
-// find returns what the settings and the list say of a model, and whether they name it.
+// find returns the model's entries in the settings and in the list, and whether they exist.
 func (k *knownModels) find(m request.Model) (own, listed knownModel, isSet, isListed bool) {
 	own, isSet = k.Provider[m.ProviderID].Models[m.ModelID]
 	name := m.ModelID
@@ -346,8 +345,8 @@ func (k *knownModels) find(m request.Model) (own, listed knownModel, isSet, isLi
 	return own, listed, isSet, isListed
 }
 
-// reads reports whether the model takes files of that kind, as [render.Settings] asks.
-// The models of Claude that nothing is said of do.
+// reads reports whether the model accepts files of that kind, for [render.Settings]. Claude models without an
+// entry do.
 func (k *knownModels) reads(m request.Model, kind string) (reads, known bool) {
 	if k.unknown || k.list.read().err != nil {
 		return false, false
@@ -358,7 +357,7 @@ func (k *knownModels) reads(m request.Model, kind string) (reads, known bool) {
 		return slices.Contains(own.Modalities.Input, kind), true
 	case isListed:
 		return listed.Modalities != nil && slices.Contains(listed.Modalities.Input, kind), true
-	case isSet: // a model of the user's own, of which the agent knows no more than its settings say
+	case isSet: // a model of the user's own: the agent knows only its settings
 		return false, k.list.read().there
 	case kind != "image" && kind != "pdf":
 		return false, false
@@ -367,7 +366,7 @@ func (k *knownModels) reads(m request.Model, kind string) (reads, known bool) {
 	return claude, claude
 }
 
-// window returns the context window of the model in tokens, 0 if it is not known.
+// window returns the context window of the model in tokens, 0 if unknown.
 func (k *knownModels) window(m request.Model) int {
 	own, listed, _, _ := k.find(m)
 	if own.Limit.Context > 0 {
@@ -376,8 +375,8 @@ func (k *knownModels) window(m request.Model) int {
 	return max(0, listed.Limit.Context)
 }
 
-// target returns where the requests of a model go, as OpenCode decides it: by the settings,
-// then by the list, else by what is known of well-known providers.
+// target returns where the requests of a model go, as OpenCode decides it: by the settings, then by the list,
+// else by built-in rules for well-known providers.
 func (k *knownModels) target(m request.Model) render.Target {
 	own, listed, isSet, isListed := k.find(m)
 	p, l := k.Provider[m.ProviderID], k.list.read().providers[m.ProviderID]
@@ -416,7 +415,7 @@ func (k *knownModels) target(m request.Model) render.Target {
 	return t
 }
 
-// vendors are what the ids and the hosts of vendors contain that are strict.
+// vendors are the strict vendors, with strings that their ids and hosts contain.
 var vendors = []struct {
 	name  string
 	ids   []string
@@ -427,9 +426,8 @@ var vendors = []struct {
 	{chat.Qwen, []string{"alibaba", "dashscope", "qwen"}, []string{"aliyuncs.com"}},
 }
 
-// vendorOf returns the vendor behind a provider, by its addresses or else its id, "" if none
-// is known. Of an address only the host counts: one of another host is no vendor's, whatever
-// the id.
+// vendorOf returns the vendor that a provider uses, by its addresses or else its id, "" if unknown. Only the
+// host of an address counts: an address with another host rules a vendor out, whatever the id.
 func vendorOf(id string, addresses ...string) string {
 	for _, address := range addresses {
 		u, err := url.Parse(address)
@@ -451,7 +449,7 @@ func vendorOf(id string, addresses ...string) string {
 	return ""
 }
 
-// reset forgets what was read, except a list that has not changed.
+// reset drops cached files, except a list that has not changed.
 func (m *models) reset() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -461,7 +459,7 @@ func (m *models) reset() {
 	}
 }
 
-// stateOf returns the size and the time of a file, "" if there is none.
+// stateOf returns the size and the time of a file, "" if it does not exist.
 func stateOf(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {

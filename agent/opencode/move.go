@@ -24,19 +24,19 @@ import (
 	"mend/internal/place"
 )
 
-// A project is what the agent makes of a folder that it is started in.
+// A project is the agent's project for a folder that it is started in.
 type project struct {
 	id       string
 	worktree string // its top folder; "/" outside of a repository
 	inGit    bool
 }
 
-// remoteVersion is the last version that was seen to know a repository by its root commit alone. 1.15.13
-// takes the address of its origin before that.
+// remoteVersion is the last observed version that identifies a repository only by its root commit. 1.15.13 prefers
+// the address of its origin.
 const remoteVersion = "v1.15.4"
 
-// projectAt returns the project as which the agent uses a folder. As the agent does, it prefers the id
-// that is stored in the repository; a newer version carries the sessions over from there.
+// projectAt returns the agent's project for a folder. Like the agent, it prefers the id that is stored in the
+// repository; a newer version takes over the sessions from there.
 func projectAt(ctx context.Context, folder, version string) (project, error) {
 	repo, found, err := git.Find(folder)
 	if err != nil || !found {
@@ -61,7 +61,7 @@ func projectAt(ctx context.Context, folder, version string) (project, error) {
 
 var scpForm = regexp.MustCompile(`^(?:[^@/:]+@)?([^/:]+):(.+)$`)
 
-// remoteID returns the id that the agent makes of a remote's address, "" if it makes none of it.
+// remoteID returns the id that the agent derives from a remote's address, "" if it uses none.
 func remoteID(address string) string {
 	host, path := "", ""
 	if u, err := url.Parse(address); err == nil && u.Scheme == "file" {
@@ -80,7 +80,7 @@ func remoteID(address string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// SameRepository implements [agent.Store]: the id of a project is that of a commit or of a remote.
+// SameRepository implements [agent.Store]: the id of a project is derived from a commit or a remote.
 func (s *store) SameRepository(ctx context.Context, head change.Head, folder string) bool {
 	repo, found, err := git.Find(folder)
 	if err != nil || !found || head.Project == "" || head.Project == record.GlobalProject {
@@ -89,7 +89,8 @@ func (s *store) SameRepository(ctx context.Context, head change.Head, folder str
 	return slices.Contains(s.idsOf(ctx, repo), head.Project)
 }
 
-// idsOf returns the ids that a project of a repository may have. git is asked once for each until the next Refresh.
+// idsOf returns the possible project ids of a repository. git is called once for each repository until the next
+// Refresh.
 func (s *store) idsOf(ctx context.Context, repo git.Repository) []string {
 	if ids, ok := s.ids.Load(repo); ok {
 		return ids.([]string)
@@ -107,13 +108,13 @@ func (s *store) idsOf(ctx context.Context, repo git.Repository) []string {
 	return ids
 }
 
-// A places is what is known of a folder that is gone.
+// A places has possible new locations of a missing folder.
 type places struct {
 	all     []string // where it may be now, best first
-	certain bool     // the first is the only one that has the same repository, and is the same project
+	certain bool     // only the first has the same repository, and it is the same project
 }
 
-// placesOf returns where the folder of a session, which is gone, may be now.
+// placesOf returns where the missing folder of a session may be now.
 func (s *store) placesOf(ctx context.Context, head change.Head) ([]string, bool) {
 	key := [2]string{head.Directory, head.Project}
 	if p, ok := s.places.Load(key); ok {
@@ -219,7 +220,7 @@ func newestOf(heads []change.Head) string {
 	return newest
 }
 
-// movedRecord returns the ops that give a session's own record another folder; none if it has that.
+// movedRecord returns the ops that move a session's own record to another folder; none if it is already there.
 func movedRecord(ref change.Ref, now *change.Image, folder string, p project, isRow bool) ([]change.Op, error) {
 	if now == nil {
 		return nil, errors.New("it has no data of its own")
@@ -238,14 +239,14 @@ func movedRecord(ref change.Ref, now *change.Image, folder string, p project, is
 	return []change.Op{{Ref: to, Post: post}, {Ref: ref, Pre: now}}, nil
 }
 
-// movedRow returns where the row of a session is, and what it holds, in another folder.
+// movedRow returns the ref and the image of a session's row in another folder.
 func movedRow(ref change.Ref, now *change.Image, folder string, p project) (change.Ref, *change.Image, error) {
 	row, err := change.RowOf(ref, now)
 	if err != nil {
 		return ref, nil, err
 	}
 	row = row.WithCol(change.TextCol("directory", folder)).WithCol(change.TextCol("project_id", p.id))
-	if c, has := row.Col("path"); has && c.Class != change.ClassNull {
+	if c, ok := row.Col("path"); ok && c.Class != change.ClassNull {
 		below, err := filepath.Rel(p.worktree, folder)
 		if err != nil {
 			return ref, nil, err
@@ -268,8 +269,8 @@ func movedFile(ref change.Ref, now *change.Image, folder string, p project) (cha
 	return ref, &change.Image{Data: data, Mode: now.Mode}, err
 }
 
-// newProject returns the op that makes the row of a project as the agent would, an op without a Post if
-// there is one. Its times are those of the session.
+// newProject returns the op that creates a project's row as the agent would, an op without a Post if the row
+// exists. Its times are the session's.
 func newProject(ctx context.Context, db *database.Store, p project, head change.Head) (change.Op, error) {
 	ref := change.Ref{Kind: change.KindProject, Project: p.id}
 	now, err := db.Read(ctx, []change.Ref{ref})

@@ -25,8 +25,7 @@ const (
 	jsonTree = "opencode"
 )
 
-// checkLayout returns an error that wraps [agent.ErrLayout] and lists the known layouts if there
-// is none with that name.
+// checkLayout returns an error that wraps [agent.ErrLayout] and lists the known layouts if name is not one of them.
 func checkLayout(name string) error {
 	switch name {
 	case "", Database, jsonTree:
@@ -58,14 +57,14 @@ func (a Agent) ParseAPIError(input []byte) request.APIError {
 	return e
 }
 
-// Find implements [agent.Agent]. Databases come first: OpenCode reads its database if
-// there is one, even if the JSON tree that it was made from is still there.
+// Find implements [agent.Agent]. Databases come first: OpenCode reads its database if it exists, even if the JSON
+// tree that it was made from still exists.
 func (a Agent) Find(layout string) ([]agent.Located, error) {
 	p := a.program()
 	if err := checkLayout(layout); err != nil {
 		return nil, err
 	}
-	home, errHome := userdir.Home("XDG_DATA_HOME") // without one only what variables name is found
+	home, errHome := userdir.Home("XDG_DATA_HOME") // without a home folder only variables are used
 	var found []agent.Located
 	for _, path := range p.databases().Find(os.Getenv, home) {
 		found = append(found, agent.Located{Path: path, Layout: Database})
@@ -98,7 +97,7 @@ func (a Agent) Find(layout string) ([]agent.Located, error) {
 	return nil, fmt.Errorf("%w: looked in the current folder; OpenCode's data folder", agent.ErrNoStore)
 }
 
-// A treeError is an error of tree that is also one of package agent.
+// A treeError is an error of tree that also wraps one of package agent.
 type treeError struct {
 	error
 	is error
@@ -106,8 +105,8 @@ type treeError struct {
 
 func (e treeError) Unwrap() []error { return []error{e.error, e.is} }
 
-// Open implements [agent.Agent]. A path may lead to a database or to a folder. Without
-// a layout, a folder that holds a database is opened as that database.
+// Open implements [agent.Agent]. A path may lead to a database or to a folder. Without a layout, a folder that
+// contains a database is opened as that database.
 func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	p := a.program()
 	if p == &openCode && isKilos(at.Path) {
@@ -139,7 +138,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	return s, nil
 }
 
-// isKilos reports whether the path leads to a database of Kilo's, or to a folder that has one and none of OpenCode's.
+// isKilos reports whether the path leads to a database of Kilo, or to a folder that has one but none of OpenCode.
 func isKilos(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && kilo.databases().Has(path) && (!info.IsDir() || !hasDatabase(&openCode, path))

@@ -8,12 +8,12 @@ import (
 	"mend/agent/opencode/diagnose"
 )
 
-// A program is OpenCode, or one made from it that stores sessions as OpenCode does.
+// A program is OpenCode, or a program derived from it that stores sessions in the same way.
 type program struct {
 	name, title string
-	settings    []string // the names of its files of settings, the stronger one last
-	inFolders   []string // those in its folders of a project or of the user
-	folders     []string // the names of these folders, the stronger one last
+	settings    []string // the names of its settings files, the overriding one last
+	inFolders   []string // the names of those in its folders of a project or of the user
+	folders     []string // the names of these folders, the overriding one last
 }
 
 var openCode = program{
@@ -31,10 +31,10 @@ var kilo = program{
 	folders:   []string{".kilocode", ".kilo"},
 }
 
-// Kilo returns the agent Kilo, which has a database as OpenCode 1.18 and no other store.
+// Kilo returns the agent Kilo, which has a database like OpenCode 1.18 and no other store.
 func Kilo() Agent { return Agent{&kilo} }
 
-// program returns whose stores the agent opens.
+// program returns the program of the agent's stores.
 func (a Agent) program() *program {
 	if a.made == nil {
 		return &openCode
@@ -42,7 +42,7 @@ func (a Agent) program() *program {
 	return a.made
 }
 
-// variable returns the name of one of the program's own variables of the environment.
+// variable returns the name of one of the program's environment variables.
 func (p *program) variable(name string) string { return strings.ToUpper(p.name) + "_" + name }
 
 func (p *program) env(name string) string { return os.Getenv(p.variable(name)) }
@@ -50,5 +50,5 @@ func (p *program) env(name string) string { return os.Getenv(p.variable(name)) }
 // says returns a text about OpenCode with the name of the program.
 func (p *program) says(text string) string { return diagnose.Environment{Agent: p.title}.Says(text) }
 
-// databases returns the program by the name that its databases have.
+// databases returns the program as its databases are named.
 func (p *program) databases() database.Program { return database.Program(p.name) }

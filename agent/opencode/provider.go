@@ -7,8 +7,8 @@ import (
 	"mend/internal/request"
 )
 
-// The names by which a user chooses a provider: those of the APIs, and those of the vendors
-// behind chat completions that are stricter than others.
+// The names by which a user chooses a provider: the APIs, and the stricter vendors of the chat
+// completions API.
 var chosenTargets = []struct {
 	name   string
 	target render.Target
@@ -33,7 +33,7 @@ func (Agent) Providers() (names []string) {
 	return names
 }
 
-// targetAs returns where requests go if the user chose a provider, "" for none.
+// targetAs returns where requests go if the user chose a provider; name is "" for none.
 func (k *knownModels) targetAs(name string) func(request.Model) render.Target {
 	for _, c := range chosenTargets {
 		if c.name == name {
@@ -49,8 +49,8 @@ func (k *knownModels) targetAs(name string) func(request.Model) render.Target {
 	return k.target
 }
 
-// targetName returns the name of a provider: its API, or the vendor behind one that others
-// copy.
+// targetName returns the name of a provider: its API, or the vendor if several vendors share the
+// API.
 func targetName(m request.Model, t render.Target) string {
 	api := t.API(m)
 	if api == render.Chat && t.Vendor != "" {

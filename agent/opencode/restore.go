@@ -15,7 +15,7 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// withoutMoved returns the kept records without the session's own of before it was moved in a tree.
+// withoutMoved returns the kept records without the session's own record from before a move within a tree.
 func (s *store) withoutMoved(ctx context.Context, head change.Head, kept []change.Op) ([]change.Op, error) {
 	if s.tree == nil || head.Ref.Kind == 0 {
 		return kept, nil
@@ -28,56 +28,56 @@ func (s *store) withoutMoved(ctx context.Context, head change.Head, kept []chang
 	return slices.DeleteFunc(slices.Clone(kept), isFormer), nil
 }
 
-// Restore implements [agent.Store]. Ids of messages and parts are unique, so one session can have those that
-// were kept and those that the agent has added since: they are joined unless an exact state is wanted. The
-// session is listed then, even if it was archived.
+// Restore implements [agent.Store]. Ids of messages and parts are unique, so one session can have kept records and
+// records that the agent has added since: they are joined unless an exact state is wanted. The restored session is
+// listed, even if it was archived.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	r agent.RestoreRequest,
 ) (agent.Restoration, error) {
-	is := agent.Restoration{}
+	result := agent.Restoration{}
 	kept, err := s.withoutMoved(ctx, head, kept)
 	if err != nil {
-		return is, err
+		return result, err
 	}
 	refs := make([]change.Ref, len(kept))
-	was := make(map[change.Ref]bool, len(kept))
+	keptRefs := make(map[change.Ref]bool, len(kept))
 	for i, o := range kept {
-		refs[i], was[o.Ref] = o.Ref, true
+		refs[i], keptRefs[o.Ref] = o.Ref, true
 	}
 	now, err := s.Read(ctx, refs)
 	if err != nil {
-		return is, err
+		return result, err
 	}
 	var added []change.Ref
 	var defects map[change.Ref]bool
 	if !r.Gone {
-		if added, defects, err = s.addedTo(ctx, head, was); err != nil {
-			return is, err
+		if added, defects, err = s.addedTo(ctx, head, keptRefs); err != nil {
+			return result, err
 		}
 	}
 	missing, lacks := 0, false
 	for i, o := range kept {
 		lacks = lacks || now[i] == nil
 		if isMessage(o.Ref) {
-			is.Messages++
+			result.Messages++
 		}
 		if why := ownedByOther(o, now[i]); why != "" {
-			return is, fail.New(fail.Refused, "what was kept of it cannot be shown beside that session",
+			return result, fail.New(fail.Refused, "what was kept of it cannot be shown beside that session",
 				"restoring session %s: %s", head.ID, why)
 		}
 		if now[i] == nil && isMessage(o.Ref) {
 			missing++
 		}
 	}
-	if is.Joined = len(added) > 0 && !r.Exact; is.Joined {
+	if result.Joined = len(added) > 0 && !r.Exact; result.Joined {
 		for _, ref := range added {
 			if isMessage(ref) {
-				is.Messages++
+				result.Messages++
 			}
 		}
 	}
 	if r.Exact && !r.Force && missing > 0 && slices.ContainsFunc(added, isMessage) {
-		return is, fail.New(fail.Refused, "without --at what is missing is added to what it has now; --force replaces "+
+		return result, fail.New(fail.Refused, "without --at what is missing is added to what it has now; --force replaces "+
 			"that, and undo brings it back",
 			"restoring session %s: it went on otherwise since then: it has messages that it did not have, and lacks %d that "+
 				"it had", head.ID, missing)
@@ -90,22 +90,22 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 			}
 		case shared, now[i].Equal(o.Post), !r.Exact && r.Edited[o.Ref.WithoutProject()]:
 			continue
-		case r.Exact, defects[o.Ref], lacks && !is.Joined && o.Ref.Kind != change.KindSession,
+		case r.Exact, defects[o.Ref], lacks && !result.Joined && o.Ref.Kind != change.KindSession,
 			emptied(change.RecordOf(o.Ref, now[i]), change.RecordOf(o.Ref, o.Post)):
-		default: // what the agent has may be newer
+		default: // the agent's record may be newer
 			continue
 		}
-		is.Ops = append(is.Ops, o)
+		result.Ops = append(result.Ops, o)
 	}
 	if r.Exact {
 		for _, ref := range added {
-			is.Ops = append(is.Ops, change.Op{Ref: ref})
+			result.Ops = append(result.Ops, change.Op{Ref: ref})
 		}
 	}
-	return is, nil
+	return result, nil
 }
 
-// CopiedWith implements [agent.Reader]: each session has copies of its own, a subagent's too.
+// CopiedWith implements [agent.Reader]: each session has its own copies, also a subagent's.
 func (*store) CopiedWith(change.Head) string { return "" }
 
 // Expiring implements [agent.Reader]: OpenCode deletes nothing by itself.
@@ -113,8 +113,7 @@ func (*store) Expiring(context.Context, time.Time) (agent.Expiry, error) { retur
 
 func isMessage(ref change.Ref) bool { return ref.Kind == change.KindMessage }
 
-// addedTo returns the messages and parts that the session has and that were not kept, and its records that
-// cannot be used.
+// addedTo returns the session's messages and parts that were not kept, and its unusable records.
 func (s *store) addedTo(ctx context.Context, head change.Head, was map[change.Ref]bool) (added []change.Ref,
 	defects map[change.Ref]bool, err error,
 ) {
@@ -139,7 +138,7 @@ func (s *store) addedTo(ctx context.Context, head change.Head, was map[change.Re
 	return added, defects, nil
 }
 
-// ownedByOther returns why a kept record cannot come back: its id now belongs to a row of another session or message.
+// ownedByOther returns why a kept record cannot be restored: its id now belongs to a row of another session or message.
 func ownedByOther(o change.Op, now *change.Image) string {
 	parent := map[change.Kind]string{change.KindMessage: "session_id", change.KindPart: "message_id"}[o.Ref.Kind]
 	if parent == "" || now == nil || now.Mode != 0 {
@@ -158,7 +157,7 @@ func ownedByOther(o change.Op, now *change.Image) string {
 	return fmt.Sprintf("its %v %s has an id that OpenCode has used again, for %.60s", o.Ref.Kind, o.Ref, b.Bytes)
 }
 
-// withoutArchived returns what the record of a session holds that is not archived.
+// withoutArchived returns the image of a session's record without its archive mark.
 func withoutArchived(o change.Op) *change.Image {
 	listed, err := diagnose.WithoutArchived(change.RecordOf(o.Ref, o.Post))
 	if err != nil {
@@ -169,19 +168,19 @@ func withoutArchived(o change.Op) *change.Image {
 
 // Lacks implements [agent.Reader].
 func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
-	has := make(map[change.Ref]*change.Record, len(now))
+	present := make(map[change.Ref]*change.Record, len(now))
 	for i := range now {
-		has[now[i].Ref.WithoutProject()] = &now[i]
+		present[now[i].Ref.WithoutProject()] = &now[i]
 	}
 	emptyToo, lastGone := false, false
-	gone := map[string]bool{} // messages
+	gone := map[string]bool{} // missing messages
 	for i := range then {
 		ref := then[i].Ref.WithoutProject()
-		r := has[ref]
+		r := present[ref]
 		if ref.Kind != change.KindMessage && ref.Kind != change.KindPart || edited[ref] || r != nil && !emptied(*r, then[i]) {
 			if isMessage(ref) {
 				lastGone = false
-				emptyToo = emptyToo || len(gone) > 0 // one that stays follows one that is gone
+				emptyToo = emptyToo || len(gone) > 0 // a message that stays follows a missing one
 			}
 			continue
 		}
@@ -197,32 +196,32 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 	return lack
 }
 
-// contents are the members of a message or a part that the conversation is made of.
+// contents are the members of a message or a part that have the content of the conversation.
 var contents = []string{"role", "type", "text", "url", "tool", "callID"}
 
-// emptied reports whether a message or a part has lost contents, or is no record any more. The agent itself says of the
-// output of a tool that it is no longer sent.
+// emptied reports whether a message or a part has lost contents, or is no longer a record. Outputs of tools that the
+// agent itself marks as no longer sent do not count.
 func emptied(now, then change.Record) bool {
 	if now.Ref.Kind != change.KindMessage && now.Ref.Kind != change.KindPart || bytes.Equal(now.Data, then.Data) &&
 		now.Class == then.Class {
 		return false
 	}
-	was, is := jsonedit.Parse(then.Data), jsonedit.Parse(now.Data)
-	if was.Kind() != '{' {
+	old, current := jsonedit.Parse(then.Data), jsonedit.Parse(now.Data)
+	if old.Kind() != '{' {
 		return false
 	}
-	if is.Kind() != '{' {
+	if current.Kind() != '{' {
 		return true
 	}
 	for _, name := range contents {
-		if jsonedit.Lacks(is.Get(name), was.Get(name)) {
+		if jsonedit.Lacks(current.Get(name), old.Get(name)) {
 			return true
 		}
 	}
-	was, is = was.Get("state"), is.Get("state")
-	compacted := is.Get("time").Get("compacted").Kind() == '0'
+	old, current = old.Get("state"), current.Get("state")
+	compacted := current.Get("time").Get("compacted").Kind() == '0'
 	for _, name := range []string{"input", "output", "attachments"} {
-		if (name == "input" || !compacted) && jsonedit.Lacks(is.Get(name), was.Get(name)) {
+		if (name == "input" || !compacted) && jsonedit.Lacks(current.Get(name), old.Get(name)) {
 			return true
 		}
 	}

@@ -10,9 +10,9 @@ import (
 	"mend/internal/git"
 )
 
-// setUsedProject sets the project as which the agent uses the folder of a session in a database, where the folder
-// says so: that is surer than which of two projects was used last. The agent itself takes over sessions of the
-// project global when it is started in a repository.
+// setUsedProject sets the project that the agent uses for the folder of a session in a database, if the folder
+// shows it: this is more reliable than which of two projects was used last. When the agent is started in a
+// repository, it takes over sessions of the project global.
 func (s *store) setUsedProject(ctx context.Context, loaded *record.Session) error {
 	if s.tree != nil || loaded.InWorkspace || loaded.ProjectMissing || loaded.Info.Ref.Kind == 0 {
 		return nil
@@ -29,15 +29,15 @@ func (s *store) setUsedProject(ctx context.Context, loaded *record.Session) erro
 		if err != nil {
 			return fmt.Errorf("reading project %s: %w", used, err)
 		}
-		if row[0] != nil { // else the agent has not been started there since
+		if row[0] != nil { // otherwise the agent has not been started there since
 			loaded.Newer = used
 		}
 	}
 	return nil
 }
 
-// storedProject returns the id of the project as which the agent uses a folder: the one that it has stored in the
-// repository, or global outside of one; "" if that is not known.
+// storedProject returns the id of the agent's project for a folder: the one that it has stored in the repository,
+// or global outside of a repository; "" if unknown.
 func storedProject(folder, program string) string {
 	repo, found, err := git.Find(folder)
 	switch {

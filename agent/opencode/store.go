@@ -23,12 +23,12 @@ import (
 	"mend/txn"
 )
 
-// records are what a tree and a database have in common.
+// records are the common methods of a tree and a database.
 type records interface {
 	txn.Store
 	ID() change.StoreID
 	List(ctx context.Context) ([]change.Head, error)
-	// Load returns a session of List, with the stamp that the records had when they were read.
+	// Load returns a session of List, with the stamp of its records when they were read.
 	Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error)
 	// LoadRaw is Load for a copy: it decodes no record.
 	LoadRaw(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error)
@@ -49,7 +49,7 @@ type records interface {
 	FindsHolders() bool
 }
 
-// A store is a JSON tree or a database of OpenCode's.
+// A store is a JSON tree or a database of OpenCode.
 type store struct {
 	records
 	*program
@@ -58,21 +58,21 @@ type store struct {
 	warn   func(string)
 	models *models
 	usage
-	projects sync.Map                     // results of projectOf, by folder, until the next Refresh
-	places   sync.Map                     // results of placesOf, by folder and project, until then
+	projects sync.Map                     // cached results of projectOf, by folder, until the next Refresh
+	places   sync.Map                     // cached results of placesOf, by folder and project, until then
 	finder   atomic.Pointer[place.Finder] // until then
-	ids      sync.Map                     // results of idsOf, by repository, until then
+	ids      sync.Map                     // cached results of idsOf, by repository, until then
 	holder   atomic.Pointer[func() bool]
 	newer    atomic.Pointer[takeover] // until then
 }
 
-// A takeover says whether a newer generation of OpenCode has taken over the database.
+// A takeover records whether a newer generation of OpenCode has taken over the database.
 type takeover struct {
-	imported map[string]bool // of database.Takeover
+	imported map[string]bool // from database.Takeover
 	err      error
 }
 
-// leftBehind reports whether a session was surely not imported.
+// leftBehind reports whether a session was certainly not imported.
 func (t takeover) leftBehind(id string) bool { return t.imported != nil && !t.imported[id] }
 
 // takeover returns whether a newer generation of OpenCode had taken over the database at the last Refresh.
@@ -118,19 +118,19 @@ func (s *store) Records(ctx context.Context, head change.Head) ([]change.Record,
 	return all, nil
 }
 
-// SessionAt implements [agent.Store]: no session is a file of its own.
+// SessionAt implements [agent.Store]: no session has a file of its own.
 func (s *store) SessionAt(context.Context, string) (change.Head, error) {
 	return change.Head{}, fs.ErrNotExist
 }
 
-// BuildAside implements [agent.Store]: no session is a file of its own.
+// BuildAside implements [agent.Store]: no session has a file of its own.
 func (s *store) BuildAside(context.Context, change.Ref, bool, func(io.Writer) error) (change.Op, func() error, error) {
 	return change.Op{}, nil, errors.ErrUnsupported
 }
 
 // CheckFile implements [agent.Store].
 func (s *store) CheckFile(ctx context.Context, what change.Check) error {
-	if s.tree == nil { // asked during the check, each would wait for the end of it
+	if s.tree == nil { // otherwise each call of Held would wait for the end of the check
 		_, _ = s.isHeld(ctx), s.isHere()
 	}
 	return s.records.CheckFile(ctx, what)
@@ -148,10 +148,10 @@ func (s *store) CheckAccess(inUse bool) error {
 	return nil
 }
 
-// load returns a session with its messages, and the stamp of its records. The error is that of the
-// store, or a [*record.DepthError] if a record is nested too deep to be parsed.
+// load returns a session with its messages, and the stamp of its records. The error is the store's, or a
+// [*record.DepthError] if a record is nested too deep to be parsed.
 func (s *store) load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
-	if head.ID == "" && len(head.Stray) > 0 { // what List found that is of no session
+	if head.ID == "" && len(head.Stray) > 0 { // strays of List that belong to no session
 		return &record.Session{Head: head}, change.Stamp{}, nil
 	}
 	loaded, stamp, err := s.Load(ctx, head)
@@ -167,7 +167,7 @@ func (s *store) load(ctx context.Context, head change.Head) (*record.Session, ch
 	return loaded, stamp, nil
 }
 
-// environment returns what the store and the machine tell about a diagnosis.
+// environment returns the inputs of a diagnosis from the store and the machine.
 func (s *store) environment(
 	ctx context.Context, loaded *record.Session, provider string,
 ) (e diagnose.Environment, err error) {
@@ -180,19 +180,18 @@ func (s *store) environment(
 		Missing: missing, Folder: s.folder, ProjectOf: s.projectOf,
 		Places: func() ([]string, bool) { return s.placesOf(ctx, loaded.Head) },
 	}
-	if unfinished(loaded) { // else it is not needed, and finding out is slow
+	if unfinished(loaded) { // otherwise it is not needed, and finding out is slow
 		e.Held, err = s.Held(ctx)
 		e.Free = err == nil && e.Held.IsZero() && s.FindsHolders()
 	}
 	return e, err
 }
 
-// prepare reads a session and what else a diagnosis of it needs. provider is that of
-// [repair.Options].
+// prepare reads a session and the other inputs of a diagnosis. provider is as in [repair.Options].
 func (s *store) prepare(
 	ctx context.Context, head change.Head, provider string,
 ) (*record.Session, diagnose.Environment, error) {
-	s.models.reset() // the settings may have changed since the last one
+	s.models.reset() // the settings may have changed since the last call
 	loaded, _, err := s.load(ctx, head)
 	if err != nil {
 		return nil, diagnose.Environment{}, err
@@ -213,9 +212,9 @@ func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*
 	return diagnose.New(loaded, r, e), nil
 }
 
-// Settings implements [agent.Store]: it identifies the user's settings and those of the project, and
-// whether its folder exists. In a tree it identifies the project of the folder, and all records
-// of the session.
+// Settings implements [agent.Store]: it identifies the settings of the user and the project, and whether
+// its folder exists. In a tree it also identifies the project of the folder, and all records of the
+// session.
 func (s *store) Settings(head change.Head) string {
 	settings := s.models.at(head.Directory).state
 	if t := s.takeover(context.Background()); t.err != nil {
@@ -240,8 +239,7 @@ func unfinished(s *record.Session) bool {
 	return m != nil && !m.Finished()
 }
 
-// missing reports whether nothing is at the path. If that is not known it returns
-// false.
+// missing reports whether the path does not exist; false if that is unknown.
 func missing(path string) bool {
 	_, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist)
