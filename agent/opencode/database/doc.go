@@ -1,6 +1,6 @@
-// Package database reads the sessions that OpenCode 1.2 and later stores in its SQLite
-// database, opencode.db. It finds databases, knows their tables, and lists and loads
-// sessions. Package sqlstore makes the changes. The tables with sessions are:
+// Package database reads the sessions that OpenCode 1.2 and later stores in its SQLite database,
+// opencode.db. It finds databases, knows their tables, and lists and loads sessions. Package
+// sqlstore makes the changes. The tables with sessions are:
 //
 //	session(id primary key, project_id, directory, title, version, time_created, time_updated, …)
 //	message(id primary key, session_id → session, time_created, time_updated, data, …)
@@ -8,15 +8,14 @@
 //
 // # Events
 //
-// OpenCode 1.18 also has tables of events. mend reads and writes only the counter of a
-// session's events, and reads their numbers: 1.18.33 builds a prompt from message and part
-// only, and replays no event when it starts (observed: a change of mend is in the next
-// request, before and after a restart). A session that is
-// moved to another workspace by its events takes what was there before the repair.
+// OpenCode 1.18 also has tables of events. mend reads and writes only the counter of a session's
+// events, and reads their numbers: 1.18.33 builds a prompt from message and part only, and replays
+// no event when it starts (observed: a change by mend is in the next request, before and after a
+// restart). A session that is moved to another workspace through its events gets its content from
+// before the repair.
 //
 // # Locks
 //
-// When OpenCode starts, it opens the database before it sets its busy_timeout. It fails
-// if mend, or another OpenCode, opens or closes the database in that millisecond. Later
-// it waits for locks.
+// When OpenCode starts, it opens the database before it sets its busy_timeout. It fails if mend, or
+// another OpenCode, opens or closes the database in that millisecond. Later it waits for locks.
 package database

@@ -15,10 +15,10 @@ import (
 	"mend/sqlstore"
 )
 
-// A Program is the name of OpenCode, or of one made from it, in the names of its folders and files.
+// A Program is the name of OpenCode, or of a program derived from it, in the names of its folders and files.
 type Program string
 
-// OpenCode and the programs made from it.
+// OpenCode and the programs derived from it.
 const (
 	OpenCode Program = "opencode"
 	Kilo     Program = "kilo"
@@ -27,8 +27,7 @@ const (
 // file is the database of a released version. Builds of another channel use opencode-<channel>.db.
 func (p Program) file() string { return string(p) + ".db" }
 
-// Has reports whether the database at path, or one in the folder at path, has the name of a database of
-// the program.
+// Has reports whether the database at path, or a database in the folder at path, has a name that the program uses.
 func (p Program) Has(path string) bool {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return exists(filepath.Join(path, p.file()))
@@ -37,17 +36,16 @@ func (p Program) Has(path string) bool {
 	return name == p.file() || p.isChannel(name)
 }
 
-// isChannel reports whether a build of another channel gives its database that name.
+// isChannel reports whether a build of another channel uses that name for its database.
 func (p Program) isChannel(name string) bool {
 	of, _ := filepath.Match(string(p)+"-*.db", name)
 	return of
 }
 
-// Find returns the program's databases, first the one that a released OpenCode uses, also if it
-// is no regular file: OpenCode would not use another store. They are in
-// $XDG_DATA_HOME/opencode, else ~/.local/share/opencode, on every system; $OPENCODE_DB names
-// another file, absolute or relative to that folder (since 1.18 at the latest; 1.2.27 ignores
-// it).
+// Find returns the program's databases, first the one that a released OpenCode uses, even if it is not a regular
+// file: OpenCode would not use another store. They are in $XDG_DATA_HOME/opencode, else ~/.local/share/opencode, on
+// every system; $OPENCODE_DB names another file, absolute or relative to that folder (since 1.18 at the latest;
+// 1.2.27 ignores it).
 func (p Program) Find(env func(string) string, home string) []string {
 	var names []string
 	dir, named := p.DataDir(env, home), env(strings.ToUpper(string(p))+"_DB")
@@ -72,9 +70,8 @@ func (p Program) Find(env func(string) string, home string) []string {
 	return found
 }
 
-// DataDir returns the program's data folder, "" if neither the variable nor the home folder
-// is known. Like OpenCode it accepts a relative XDG_DATA_HOME, and treats an empty one as
-// unset.
+// DataDir returns the program's data folder, "" if neither the variable nor the home folder is known. Like OpenCode
+// it accepts a relative XDG_DATA_HOME, and treats an empty one as unset.
 func (p Program) DataDir(env func(string) string, home string) string {
 	base := env("XDG_DATA_HOME")
 	if base == "" && home == "" {
@@ -86,9 +83,8 @@ func (p Program) DataDir(env func(string) string, home string) string {
 	return filepath.Join(base, string(p))
 }
 
-// locate returns the canonical path of the database at path: a file, or the folder that
-// contains it. SQLite derives the names of -wal and -shm from the path, so it must contain
-// no links.
+// locate returns the canonical path of the database at path: a file, or the folder that contains it. SQLite derives
+// the names of -wal and -shm from the path, so it must not contain links.
 func (p Program) locate(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -124,17 +120,16 @@ func (p Program) locate(path string) (string, error) {
 	}
 }
 
-// Others returns the databases of the program's in dir that have another name than a released
-// OpenCode uses, by name: plain files NAME.db with its tables, and those that are named as of
-// another channel, so that a damaged one is not passed over.
+// Others returns the program's databases in dir whose names a released OpenCode does not use, by name: plain files
+// NAME.db with its tables, and files named as by another channel, so that a damaged one is not overlooked.
 func (p Program) Others(dir string) []string {
 	return p.databases(dir, func(path string, ofChannel bool) bool {
 		return isRegular(os.Lstat(path)) && (ofChannel || hasTables(path))
 	})
 }
 
-// databases returns the files NAME.db in dir that isOne accepts, by name. ofChannel says that
-// a build of another channel has given the name.
+// databases returns the files NAME.db in dir that isOne accepts, by name. ofChannel says that a build of another
+// channel uses the name.
 func (p Program) databases(dir string, isOne func(path string, ofChannel bool) bool) (found []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -150,8 +145,8 @@ func (p Program) databases(dir string, isOne func(path string, ofChannel bool) b
 	return found
 }
 
-// hasTables reports whether the file is a database with OpenCode's tables, or one that cannot be examined because it
-// is locked.
+// hasTables reports whether the file is a database with OpenCode's tables, or one that is locked and so cannot be
+// examined.
 func hasTables(name string) bool {
 	s, err := Open(name, Options{BusyTimeout: time.Second})
 	if err == nil {

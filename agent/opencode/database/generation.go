@@ -11,15 +11,13 @@ import (
 	"mend/sqlstore"
 )
 
-// errNewer means that a newer generation of OpenCode has taken over the database: it keeps its
-// sessions in tables of its own, and the rows that mend knows are no longer in use. They are
-// read, and neither judged nor changed.
+// errNewer means that a newer generation of OpenCode has taken over the database: it keeps its sessions in tables of
+// its own, and no longer uses the rows that mend knows. They are read, but neither judged nor changed.
 var errNewer = errors.New("a newer generation of OpenCode has taken it over")
 
-// checkGeneration returns an error that wraps errNewer if the database has a table of sessions,
-// messages or parts of a later generation, such as session_v2 of OpenCode 2, or if its table kv
-// has the state of a migration to one. The tables session_message and session_input alone
-// say nothing: OpenCode 1.18 has them.
+// checkGeneration returns an error that wraps errNewer if the database has a table of sessions, messages or parts of
+// a later generation, such as session_v2 of OpenCode 2, or if its table kv has the state of a migration to one. The
+// tables session_message and session_input alone are no sign: OpenCode 1.18 has them.
 func checkGeneration(c *sqlstore.Conn) error {
 	const later = `SELECT name FROM sqlite_schema WHERE type = 'table' AND (lower(name) GLOB 'session_v[0-9]*'
 		OR lower(name) GLOB 'message_v[0-9]*' OR lower(name) GLOB 'part_v[0-9]*') ORDER BY name DESC LIMIT 1`
@@ -30,7 +28,7 @@ func checkGeneration(c *sqlstore.Conn) error {
 	if len(found) > 0 {
 		return newerError("table", found[0])
 	}
-	// The key is in the first column of the primary key, or without one in the first column.
+	// The key is in the first column of the primary key, or in the first column if there is no primary key.
 	cols, err := c.Strings(`SELECT name FROM pragma_table_xinfo('kv') WHERE hidden = 0 ORDER BY pk = 0, pk, cid LIMIT 1`)
 	if err != nil || len(cols) == 0 {
 		return err
@@ -50,8 +48,8 @@ func newerError(kind, name string) error {
 }
 
 // Takeover returns an error if a newer generation of OpenCode has taken over the database, and then the ids of the
-// sessions that it has imported; nil if that is not known. It imports once: sessions that an older version made later
-// are never imported. A database that cannot be read is in use, as far as Takeover knows.
+// sessions that it has imported, nil if unknown. It imports once: sessions that an older version made later are never
+// imported. An unreadable database counts as not taken over.
 func (s *Store) Takeover(ctx context.Context) (imported map[string]bool, err error) {
 	err = s.View(ctx, func(c *sqlstore.Conn) error {
 		err := checkGeneration(c)
@@ -59,7 +57,7 @@ func (s *Store) Takeover(ctx context.Context) (imported map[string]bool, err err
 			return err
 		}
 		ids, unknown := c.Strings("SELECT id FROM session_v2 WHERE id IN (SELECT id FROM session)")
-		if unknown != nil || len(ids) == 0 { // tables or columns that mend does not know
+		if unknown != nil || len(ids) == 0 { // tables or columns are unknown
 			return err
 		}
 		imported = make(map[string]bool, len(ids))

@@ -11,7 +11,7 @@ import (
 	"mend/internal/fail"
 )
 
-// projectFields are the columns of a project, by the place in the JSON of its file.
+// projectFields are the columns of a project, by their place in the JSON of its file.
 var projectFields = map[string]string{
 	"id": "id", "worktree": "worktree", "vcs": "vcs", "name": "name", "icon.url": "icon_url",
 	"icon.color": "icon_color", "sandboxes": "sandboxes", "commands": "commands", "time.created": "time_created",
@@ -21,9 +21,8 @@ var projectFields = map[string]string{
 type recordTimes struct{ Created, Updated float64 }
 
 // RowsOf returns the rows that OpenCode 1.2 makes of the files of a session when it imports its tree: the project, the
-// session, its messages and parts. A file that is no JSON object becomes no row, as there, and neither does a part
-// without its message: without names these, each with the reason. A time that a record does not say is that of its
-// message, or of the session.
+// session, its messages and parts. As there, a file that is not a JSON object and a part without its message become no
+// row: without lists these, each with the reason. A record without a time gets its message's, or the session's.
 func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []change.Record, without []string, err error) {
 	defaults := map[change.Kind]change.Record{}
 	for _, kind := range []change.Kind{change.KindProject, change.KindSession, change.KindMessage, change.KindPart} {
@@ -31,7 +30,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 			return nil, nil, err
 		}
 	}
-	created := map[string]int64{} // by message; that of the session has no message
+	created := map[string]int64{} // by message; the session's own under ""
 	var session, project *change.Record
 	for _, f := range files {
 		var head struct{ Time recordTimes }
@@ -92,7 +91,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 	return rows, without, nil
 }
 
-// newProject returns a project for a session whose own has no file: without one no prompt is answered.
+// newProject returns a project for a session whose project has no file: without a project no prompt is answered.
 func newProject(session *change.Record, defaults change.Record, at int64) change.Record {
 	id, _ := session.Col("project_id")
 	folder, _ := session.Col("directory")
@@ -106,8 +105,8 @@ func newProject(session *change.Record, defaults change.Record, at int64) change
 
 func isObject(data []byte) bool { return len(membersOf(data)) > 0 }
 
-// newRow returns a row with those of cols that its table has, the last of several, and with what the table or OpenCode
-// gives the others.
+// newRow returns a row with those of cols that its table has, the last of several. The other columns get the defaults
+// of the table or of OpenCode.
 func newRow(ref change.Ref, cols []eventColumn, defaults change.Record, at int64) change.Record {
 	r := change.Record{Ref: ref}
 	values := map[string]any{

@@ -16,10 +16,9 @@ import (
 	"mend/sqlstore"
 )
 
-// List returns the sessions without their messages, by id, including those that have
-// messages and no row of their own. Rows whose id names no session are in the Stray of one
-// more Session, the last one, whose ID is empty. The error wraps
-// [sqlstore.ErrUnusable] or [change.ErrLocked], or is the context's or the system's.
+// List returns the sessions without their messages, by id, including those that have messages but no row of their own.
+// Rows whose id does not name a session are in the Stray of an additional last Session, whose ID is empty. The error
+// wraps [sqlstore.ErrUnusable] or [change.ErrLocked], or is the context's or the system's.
 func (s *Store) List(ctx context.Context) ([]change.Head, error) {
 	var heads []change.Head
 	err := s.read(ctx, func(c *conn) (err error) {
@@ -60,7 +59,7 @@ func (c *conn) list() ([]change.Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Messages of sessions that have no row. With foreign keys on they cannot be written.
+	// Messages of sessions without a row. They cannot be written with foreign keys on.
 	const lost = `SELECT session_id COLLATE BINARY FROM message EXCEPT SELECT id FROM session`
 	err = c.Query(lost, nil, func(st *sqlite3.Stmt) error {
 		v := sqlstore.CopyValue(st, 0)
@@ -74,8 +73,7 @@ func (c *conn) list() ([]change.Head, error) {
 	return heads, err
 }
 
-// SessionByID returns the session of List with exactly that id. The error wraps
-// errNoSession if no row has it.
+// SessionByID returns the session of List with exactly that id. The error wraps errNoSession if no row has the id.
 func (s *Store) SessionByID(ctx context.Context, id string) (change.Head, error) {
 	head, err := change.Head{}, change.ValidateID(id)
 	if err != nil {
@@ -97,13 +95,12 @@ func (s *Store) SessionByID(ctx context.Context, id string) (change.Head, error)
 	return head, nil
 }
 
-// listed reports whether the agent can list a session of that id (measured with 1.18.33;
-// 1.2.27 can list every one).
+// listed reports whether the agent can list a session with that id (measured with 1.18.33; 1.2.27 lists all).
 func listed(id change.Col) bool {
 	return id.Class == change.ClassText && strings.HasPrefix(string(id.Bytes), "ses")
 }
 
-// newSession returns the session of a row, without what follows from other rows.
+// newSession returns the session of a row, without data from other rows.
 func newSession(r change.Record) record.Session {
 	str := func(name string) string {
 		c, _ := r.Col(name)
@@ -115,7 +112,7 @@ func newSession(r change.Record) record.Session {
 	num := func(name string) int64 {
 		c, _ := r.Col(name)
 		v, _ := c.Int()
-		if v < 0 || v > 1<<53 { // the agent could not have written that time
+		if v < 0 || v > 1<<53 { // the agent cannot have written that time
 			return 0
 		}
 		return v
@@ -129,9 +126,9 @@ func newSession(r change.Record) record.Session {
 	return record.Session{Head: h, Info: r}
 }
 
-// Load returns the session with its messages and parts, and the stamp that its rows had when
-// they were read. A row with a problem has a Defect; a row whose id cannot be used is in Stray.
-// The error wraps errNoSession, [sqlstore.ErrUnusable] or [change.ErrLocked], or is the system's.
+// Load returns the session with its messages and parts, and the stamp of its rows when they were read. A row with a
+// problem has a Defect; a row with an unusable id is in Stray. The error wraps errNoSession, [sqlstore.ErrUnusable] or
+// [change.ErrLocked], or is the system's.
 func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
 	return s.load(ctx, head, false)
 }
@@ -174,8 +171,8 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 	return loaded, stamp, nil
 }
 
-// meetsPrompts reports whether the agent meets what is damaged when it answers a prompt (measured with 1.18.34), or
-// may.
+// meetsPrompts reports whether the agent reads, or may read, the damaged part when it answers a prompt (measured with
+// 1.18.34).
 func meetsPrompts(d *change.DamagedError) bool {
 	return d != nil && (d.Touched == nil || slices.ContainsFunc(d.Touched, func(table string) bool {
 		return slices.Contains([]string{"session", "message", "part", "project", "event", "event_sequence"}, table)
@@ -210,8 +207,8 @@ func (c *conn) loadSession(id string, h *stampHasher, raw bool) (*record.Session
 	return s, c.loadOrphans(s)
 }
 
-// loadProject reads what the session's row refers to: its project, its workspace, and a
-// project that replaced its own (docs/opencode.md F16).
+// loadProject reads the rows that the session's row refers to: its project, its workspace, and a project that replaced
+// its own (docs/opencode.md F16).
 func (c *conn) loadProject(s *record.Session) error {
 	if s.Info.Ref.Kind == 0 {
 		return nil
@@ -248,10 +245,9 @@ func (c *conn) loadProject(s *record.Session) error {
 	return c.loadWorkspace(s)
 }
 
-// findProject finds the project whose folder contains the session's directory: the
-// innermost, and of these the one used last. The project global has every directory. When
-// it starts, the agent itself creates the global project, and that of a repository, whose
-// id is the hash of a commit.
+// findProject finds the project whose folder contains the session's directory: the innermost, and among these the one
+// used last. The project global contains every directory. When the agent starts, it creates the global project, and a
+// repository's, whose id is the hash of a commit.
 func (c *conn) findProject(s *record.Session, project change.Col) error {
 	const home = `SELECT id FROM project WHERE typeof(id) = 'text' AND id <> ''
 			AND (worktree = ?1 OR substr(?1, 1, length(worktree) + 1) = worktree || '/'
@@ -271,14 +267,14 @@ func (c *conn) findProject(s *record.Session, project change.Col) error {
 	return c.loadWorkspace(s)
 }
 
-// eventsBehind returns [record.Session].EventsBehind. Without the index that keeps numbers of events unique, none is
-// taken.
+// eventsBehind returns [record.Session].EventsBehind. Without the index that keeps the numbers of events unique, no
+// number is in use.
 func (c *conn) eventsBehind(id string) (bool, error) {
 	if c.Table(change.KindEvents) == nil || !c.HasTable("event") {
 		return false, nil
 	}
-	// A prompt that is answered with a text makes 14 events at least (seen with 1.18.33): a number that is taken later
-	// than these does not end the next one.
+	// A prompt that is answered with a text makes at least 14 events (seen with 1.18.33): a used number beyond these
+	// does not end the next prompt.
 	const ahead = `SELECT 1 FROM event, (SELECT coalesce((SELECT seq FROM event_sequence WHERE aggregate_id = ?1), -1) AS last)
 		WHERE aggregate_id = ?1 AND seq > last AND seq <= last + 14 LIMIT 1`
 	return c.Has(ahead, sqlstore.Text(id))
@@ -286,8 +282,8 @@ func (c *conn) eventsBehind(id string) (bool, error) {
 
 // loadWorkspace checks whether the agent can use the session's workspace.
 func (c *conn) loadWorkspace(s *record.Session) error {
-	workspace, has := s.Info.Col("workspace_id")
-	if !has || workspace.Class == change.ClassNull || len(workspace.Bytes) == 0 || !c.HasTable("workspace") {
+	workspace, ok := s.Info.Col("workspace_id")
+	if !ok || workspace.Class == change.ClassNull || len(workspace.Bytes) == 0 || !c.HasTable("workspace") {
 		return nil
 	}
 	s.WorkspaceFault = " names a workspace that is not in the database"
@@ -298,14 +294,14 @@ func (c *conn) loadWorkspace(s *record.Session) error {
 			for i := range st.ColumnCount() {
 				texts[st.ColumnName(i)] = st.ColumnText(i)
 			}
-			if texts["type"] == "worktree" { // a plugin decides where those of its types are
+			if texts["type"] == "worktree" { // a plugin decides where workspaces of its types are
 				s.InWorkspace, s.Workspace = true, texts["directory"]
 			}
 			return nil
 		})
 }
 
-// loadMessages reads the messages in the order in which the agent does.
+// loadMessages reads the messages in the agent's order.
 func (c *conn) loadMessages(s *record.Session, h *stampHasher, raw bool) error {
 	t := c.Table(change.KindMessage)
 	var b sqlstore.RowBuffer
@@ -330,8 +326,8 @@ func (c *conn) loadMessages(s *record.Session, h *stampHasher, raw bool) error {
 	})
 }
 
-// loadParts reads the parts, message by message in the order of their ids, and returns how
-// many of them have the session's id.
+// loadParts reads the parts, message by message in the order of their ids, and returns how many of them have the
+// session's id.
 func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool) (own int64, err error) {
 	at := make(map[string]int, len(s.Messages))
 	for i := range s.Messages {
@@ -339,11 +335,11 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool) (own int64
 	}
 	t := c.Table(change.KindPart)
 	var b sqlstore.RowBuffer
-	var run []record.Part // the last parts, of the message at last
+	var run []record.Part // the latest parts, of the message at index last
 	last := -1
 	flush := func() {
 		if len(run) > 0 {
-			s.Messages[last].Parts = append(s.Messages[last].Parts, run...) // at once, without much room to grow
+			s.Messages[last].Parts = append(s.Messages[last].Parts, run...) // all at once, to avoid spare capacity
 			run = run[:0]
 		}
 	}
@@ -381,8 +377,8 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool) (own int64
 	return own, err
 }
 
-// whyUnread returns why a row of a message or of a part is of no form that OpenCode writes;
-// "" if it may be. mend examines no session with such a row.
+// whyUnread returns why OpenCode cannot have written a row of a message or a part, "" if it may have. mend examines no
+// session with such a row.
 func whyUnread(r *change.Record) string {
 	id, _ := r.Col("id")
 	if err := checkText(id); err != nil {
@@ -416,8 +412,8 @@ func belongsTo(r *change.Record, id string) bool {
 	return c.Class == change.ClassText && string(c.Bytes) == id
 }
 
-// loadOrphans reports the parts that have the session's id and whose message does not: the
-// agent never reads them with it.
+// loadOrphans reports the parts that have the session's id but whose message does not: the agent never reads them with
+// the session.
 func (c *conn) loadOrphans(s *record.Session) error {
 	const sql = `SELECT "id", "message_id", EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id")
 		FROM "part" WHERE "session_id" = ?1 AND NOT EXISTS (
@@ -446,15 +442,15 @@ func checkText(id change.Col) error {
 	return nil
 }
 
-// checkNamed sets the defect of a record whose id is not valid. The agent reads it like
-// any other, but no plan can change it.
+// checkNamed sets the defect of a record with an invalid id. The agent reads it like any other, but no plan can change
+// it.
 func checkNamed(r *change.Record) {
 	if err := r.Ref.Validate(); err != nil && r.Defect == nil {
 		r.Defect = &change.Defect{Kind: change.WrongName, Why: err.Error()}
 	}
 }
 
-// rowPath returns a name for a row that has no ref.
+// rowPath returns a name for a row without a ref.
 func rowPath(table string, id change.Col) string {
 	return table + "/" + strconv.QuoteToASCII(string(id.Bytes))
 }

@@ -18,8 +18,8 @@ import (
 	"mend/sqlstore"
 )
 
-// What is known of the schema: fresh.sql is that of a database that OpenCode 1.18.33 makes, migrations.sql has the
-// statements by which 1.18.34 brings an older one there, each migration below its id, and those that Kilo alone has.
+// The known schemas: fresh.sql is the schema of a new database of OpenCode 1.18.33; migrations.sql has the statements
+// with which 1.18.34 updates an older one, each migration below its id, and the migrations that only Kilo has.
 //
 //go:embed known/*.sql
 var knownFiles embed.FS
@@ -29,11 +29,11 @@ func knownFile(name string) string {
 	return string(data)
 }
 
-// A migration is a step from one schema to the next. OpenCode makes each in one transaction with the row that has its
-// id.
+// A migration is a step from one schema to the next. OpenCode makes each in one transaction, together with the row
+// that has its id.
 type migration struct{ id, sql string }
 
-// migrations returns the migrations of the program, in their order.
+// migrations returns the migrations of the program, in order.
 func (p Program) migrations() (all []migration) {
 	for text := range strings.SplitSeq(knownFile("migrations.sql"), "-- ") {
 		heading, sql, _ := strings.Cut(text, "\n")
@@ -45,8 +45,8 @@ func (p Program) migrations() (all []migration) {
 	return all
 }
 
-// drizzleCount is the number of migrations of 1.2.27: it, and what is older, looks for their rows in
-// __drizzle_migrations. A newer program takes these over if it finds none in its own table.
+// drizzleCount is the number of migrations of 1.2.27. That version, and older ones, keep their rows in
+// __drizzle_migrations. A newer program copies these if its own table has none.
 const drizzleCount = 9
 
 const (
@@ -55,7 +55,7 @@ const (
 		"NULL,\n\t\t\t\tcreated_at numeric,\n\t\t\t\tname text,\n\t\t\t\tapplied_at TEXT\n\t\t\t)"
 )
 
-// apply makes a migration in a database in memory, as the program does: what this one adds may be there.
+// apply makes a migration in a database in memory, as the program does: the objects it adds may already exist.
 func (m migration) apply(db *salvage.DB) error {
 	err := db.Exec(m.sql)
 	if strings.HasSuffix(m.id, "_session-metadata") {
@@ -87,8 +87,8 @@ func (q query) strings(sql string) (all []string, err error) {
 	return all, q(sql, func(st *sqlite3.Stmt) error { all = append(all, st.ColumnText(0)); return nil })
 }
 
-// knownSchemas returns the schemas that databases of OpenCode have: that of a new one, and those that migrations lead
-// to, the newest first.
+// knownSchemas returns the schemas of OpenCode's databases: a new one's, and those that migrations lead to, newest
+// first.
 var knownSchemas = sync.OnceValue(func() (all [][]salvage.Object) {
 	db, err := salvage.Sketch(nil)
 	if err != nil {
@@ -127,7 +127,7 @@ var knownSchemas = sync.OnceValue(func() (all [][]salvage.Object) {
 	return all
 })
 
-// sameSQL reports whether two statements differ in their white space at most.
+// sameSQL reports whether two statements differ at most in white space.
 func sameSQL(a, b string) bool {
 	plain := func(s string) string {
 		return strings.NewReplacer("`", "", `"`, "", "IF NOT EXISTS", "").Replace(strings.Join(strings.Fields(s), ""))
@@ -135,15 +135,15 @@ func sameSQL(a, b string) bool {
 	return plain(a) == plain(b)
 }
 
-// known returns the schemas that have all of what could be read of a file's own; none if the file is of another
-// version, or of another program.
+// known returns the schemas that include everything that could be read of a file's own schema; none if the file
+// belongs to another version or another program.
 func known(have []salvage.Object) (fit [][]salvage.Object) {
 	for _, k := range knownSchemas() {
-		has := func(own salvage.Object) bool {
+		isIn := func(own salvage.Object) bool {
 			same := func(o salvage.Object) bool { return o.Name == own.Name && sameSQL(o.SQL, own.SQL) }
 			return own.SQL == "" || strings.HasPrefix(own.Name, "sqlite_") || slices.ContainsFunc(k, same)
 		}
-		if !slices.ContainsFunc(have, func(own salvage.Object) bool { return !has(own) }) {
+		if !slices.ContainsFunc(have, func(own salvage.Object) bool { return !isIn(own) }) {
 			fit = append(fit, k)
 		}
 	}
@@ -153,13 +153,13 @@ func known(have []salvage.Object) (fit [][]salvage.Object) {
 // A schemaFault says why the program does not work with the schema of its database.
 type schemaFault struct{ table, why string }
 
-// lacking returns the migrations of which the ids have none, in their order.
+// lacking returns the migrations that are not among ids, in order.
 func (p Program) lacking(ids []string) []migration {
 	return slices.DeleteFunc(p.migrations(), func(m migration) bool { return slices.Contains(ids, m.id) })
 }
 
-// faultOf returns what the program meets that finds a database with the objects and the columns, and rows of the
-// migrations with the ids: it makes those that have no row, and then needs its columns.
+// faultOf returns the problem of the program with a database that has these objects and columns, and rows for the
+// migrations ids: it makes the migrations without a row, and then needs its columns.
 func (p Program) faultOf(objects []salvage.Object, columns map[string][]string, ids []string) (*schemaFault, error) {
 	if len(ids) == 0 {
 		return &schemaFault{"migration", "no row says which migrations it had, so " + p.title() + " does not start"}, nil
@@ -184,7 +184,7 @@ func (p Program) faultOf(objects []salvage.Object, columns map[string][]string, 
 	}
 	all := p.migrations()
 	if last := all[len(all)-1].id; p != OpenCode || slices.ContainsFunc(ids, func(id string) bool { return id > last }) {
-		return nil, nil // what a newer program, or another one, needs is not known
+		return nil, nil // the needs of a newer or another program are unknown
 	}
 	for _, t := range needed {
 		if len(columns[t.table]) == 0 {
@@ -199,7 +199,7 @@ func (p Program) faultOf(objects []salvage.Object, columns map[string][]string, 
 	return nil, nil
 }
 
-// title is how the program is called.
+// title returns the displayed name of the program.
 func (p Program) title() string {
 	if p == Kilo {
 		return "Kilo"
@@ -207,8 +207,8 @@ func (p Program) title() string {
 	return "OpenCode"
 }
 
-// checkMigrations returns a [*change.DamagedError] if the rows of the migrations and the schema do not fit: OpenCode
-// then ends at its start, or at the next prompt.
+// checkMigrations returns a [*change.DamagedError] if the rows of the migrations do not match the schema: OpenCode
+// then fails at its start, or at the next prompt.
 func (s *Store) checkMigrations(ctx context.Context) error {
 	return s.View(ctx, func(c *sqlstore.Conn) error {
 		q := query(func(sql string, row func(st *sqlite3.Stmt) error) error { return c.Query(sql, nil, row) })
@@ -235,7 +235,7 @@ func (s *Store) checkMigrations(ctx context.Context) error {
 	})
 }
 
-// migrations returns the ids of the migrations that a database had, and the table that has them.
+// migrations returns the ids of the completed migrations of a database, and the table with their rows.
 func (q query) migrations() (table string, ids []string, err error) {
 	const named = "SELECT name FROM sqlite_schema WHERE type = 'table' " +
 		"AND name IN ('migration', '__drizzle_migrations') ORDER BY name DESC"
@@ -251,7 +251,7 @@ func (q query) migrations() (table string, ids []string, err error) {
 			if err != nil {
 				return "", nil, err
 			}
-			if len(cols) == 0 { // of the first versions
+			if len(cols) == 0 { // written by the first versions
 				column = "strftime('%Y%m%d%H%M%S', created_at / 1000, 'unixepoch')"
 			}
 		}
@@ -261,7 +261,7 @@ func (q query) migrations() (table string, ids []string, err error) {
 		}
 	}
 	known := OpenCode.migrations()
-	for i, id := range ids { // a time alone stands for the migration of it
+	for i, id := range ids { // a bare time identifies the migration of that time
 		for _, m := range known {
 			if strings.HasPrefix(m.id, id+"_") {
 				ids[i] = m.id
@@ -271,8 +271,8 @@ func (q query) migrations() (table string, ids []string, err error) {
 	return table, ids, err
 }
 
-// rebuildMigrations makes rows of the migrations again that are lost: those of the most migrations with which the
-// program finds the schema that it expects. What follows them it makes when it starts.
+// rebuildMigrations rebuilds lost rows of migrations: those of the most migrations for which the program finds its
+// expected schema. The program makes the later migrations when it starts.
 func (j *salvageJob) rebuildMigrations() error {
 	table, ids, err := queryOf(j.db).migrations()
 	if err != nil {
@@ -291,11 +291,11 @@ func (j *salvageJob) rebuildMigrations() error {
 		return err
 	}
 	for lost := j.program.lacking(ids); len(lost) > 0; lost = lost[:len(lost)-1] {
-		with := slices.Clone(ids)
+		completed := slices.Clone(ids)
 		for _, m := range lost {
-			with = append(with, m.id)
+			completed = append(completed, m.id)
 		}
-		if left, err := j.program.faultOf(objects, columns, with); err != nil {
+		if left, err := j.program.faultOf(objects, columns, completed); err != nil {
 			return err
 		} else if left == nil {
 			return j.writeMigrations(table, lost)
@@ -342,7 +342,7 @@ func (j *salvageJob) writeMigrations(table string, lost []migration) error {
 	return nil
 }
 
-// needed has the tables and columns without which OpenCode 1.18.34 ends at its start or answers no prompt:
+// needed has the tables and columns without which OpenCode 1.18.34 fails at its start or answers no prompt:
 // TestRealMigrations.
 var needed = []struct{ table, columns string }{
 	{"account_state", "id"},

@@ -15,7 +15,7 @@ import (
 	"mend/internal/salvage"
 )
 
-// The events that hold a whole record, and those that say that it was removed. A version follows the name.
+// The events with a whole record, and those that remove one. A version follows the name.
 const (
 	eventSession        = "session.created."
 	eventSessionUpdated = "session.updated."
@@ -25,17 +25,17 @@ const (
 	eventPartRemoved    = "message.part.removed."
 )
 
-// An eventState is where the newest state of a record is in the table of events.
+// An eventState is the newest state of a record in the table of events.
 type eventState struct {
 	table    string
 	rowid    int64
 	seq      int64
-	first    int64 // when the record was written for the first time: by the event with the number firstSeq
+	first    int64 // when the record was first written: by the event with the number firstSeq
 	firstSeq int64
 	removed  bool
 }
 
-// eventData is what the events of a record have.
+// eventData is the common data of a record's events.
 type eventData struct {
 	Info      json.RawMessage `json:"info"`
 	Part      json.RawMessage `json:"part"`
@@ -44,14 +44,14 @@ type eventData struct {
 	MessageID string          `json:"messageID"`
 }
 
-// A rebuild makes rows of sessions, messages and parts again that are lost, from their last event.
+// A rebuild restores lost rows of sessions, messages and parts from their last event.
 type rebuild struct {
 	*salvageJob
 	wanted map[string]map[string]int64 // by table and id, the rowid or 0
-	// search has the tables that have no complete index: a record with an event and without a row counts as lost.
+	// search has the tables without a complete index: a record with an event but without a row counts as lost.
 	search map[string]bool
 	last   map[string]*eventState // by id
-	// sessions are the sessions of all lost rows; anywhere says that not all of them are known.
+	// sessions are the sessions of all lost rows; anywhere says that some of them are unknown.
 	sessions map[string]bool
 	anywhere bool
 }
@@ -77,7 +77,7 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 	var err error
 	if r.anywhere {
 		err = j.db.Query(events, read)
-	} else { // an index leads to those of a session
+	} else { // an index leads to the events of a session
 		for _, id := range slices.Sorted(maps.Keys(r.sessions)) {
 			if err == nil {
 				err = j.db.Query(strings.Replace(events, "WHERE ", "WHERE aggregate_id = ?1 AND (", 1)+")", read, id)
@@ -92,7 +92,7 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 	return err
 }
 
-// want notes which rows of a table are lost.
+// want records which rows of a table are lost.
 func (r *rebuild) want(name string) {
 	t, ids := r.table(name), map[string]int64{}
 	for _, rows := range []*salvage.LostRows{t.Lost, t.Doubtful} {
@@ -122,7 +122,7 @@ func (r *rebuild) add(table string, ids map[string]int64, rowid int64, known sal
 	r.anywhere = r.anywhere || session == ""
 }
 
-// tableOf returns the table of the record of an event, "" for none, and whether the event removes it.
+// tableOf returns the table of an event's record, "" for none, and whether the event removes the record.
 func tableOf(kind string) (table string, removes bool) {
 	for _, k := range []struct {
 		kind, table string
@@ -142,7 +142,7 @@ func tableOf(kind string) (table string, removes bool) {
 	return "", false
 }
 
-// read reads an event. One that is not JSON is left out.
+// read reads an event. It skips events that are not JSON.
 func (r *rebuild) read(kind string, data []byte, e eventState) error {
 	e.table, e.removed = tableOf(kind)
 	var d eventData
@@ -174,7 +174,7 @@ func (r *rebuild) read(kind string, data []byte, e eventState) error {
 	return r.note(head.ID, e)
 }
 
-// note notes an event of a record that is lost.
+// note records an event of a lost record.
 func (r *rebuild) note(id string, e eventState) error {
 	_, named := r.wanted[e.table][id]
 	if id == "" || !named && !r.search[e.table] {
@@ -198,11 +198,11 @@ func (r *rebuild) note(id string, e eventState) error {
 	return nil
 }
 
-// rebuildRow writes a row from an event. A row that cannot be made of it stays lost.
+// rebuildRow writes a row from an event. If that fails, the row stays lost.
 func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
 	var d eventData
 	decode := func(st *sqlite3.Stmt) error {
-		_ = json.Unmarshal(st.ColumnRawText(0), &d) // it was valid
+		_ = json.Unmarshal(st.ColumnRawText(0), &d) // it was valid before
 		return nil
 	}
 	err := j.db.Query("SELECT data FROM event WHERE rowid = ?1", decode, e.rowid)
@@ -281,13 +281,15 @@ func dropRefused(all []salvage.Refusal, id string) (left []salvage.Refusal) {
 	return left
 }
 
-// An eventColumn is a column of a row that is made of an event. Its value is nil, a string, an int64 or a float64.
+// An eventColumn is a column of a row that is rebuilt from an event. Its value is nil, a string, an int64 or a
+// float64.
 type eventColumn struct {
 	name  string
 	value any
 }
 
-// recordColumns returns the columns of a message or a part: its JSON without the ids, which are columns of their own.
+// recordColumns returns the columns of a message or a part: its JSON without the ids, which have columns of their
+// own.
 func recordColumns(record json.RawMessage, created, updated int64, ids map[string]string) (cols []eventColumn) {
 	var data bytes.Buffer
 	for _, m := range membersOf(record) {
@@ -317,7 +319,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// membersOf returns the members of an object in their order.
+// membersOf returns the members of an object in order.
 func membersOf(object json.RawMessage) (all []member) {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if _, err := d.Token(); err != nil {
@@ -335,7 +337,7 @@ func membersOf(object json.RawMessage) (all []member) {
 	return all
 }
 
-// sessionFields are the columns of a session, by the place in the JSON of its event.
+// sessionFields are the columns of a session, by their place in the JSON of its event.
 var sessionFields = map[string]string{
 	"id": "id", "projectID": "project_id", "workspaceID": "workspace_id", "parentID": "parent_id", "slug": "slug",
 	"directory": "directory", "path": "path", "title": "title", "version": "version", "share.url": "share_url",
@@ -362,7 +364,7 @@ func columnsAt(place string, object json.RawMessage, fields map[string]string) (
 	return cols
 }
 
-// columnValue returns a JSON value as a column holds it: a text or a number unchanged, everything else as JSON.
+// columnValue returns a JSON value in the form of a column: a text or a number unchanged, everything else as JSON.
 func columnValue(value json.RawMessage) any {
 	var text string
 	if json.Unmarshal(value, &text) == nil {

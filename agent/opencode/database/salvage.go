@@ -22,14 +22,14 @@ import (
 	"mend/sqlstore"
 )
 
-// owners say to which session the rows belong, where no foreign key does.
+// owners link the rows to their sessions if no foreign key does.
 var owners = map[string]salvage.Owner{
 	"message": {Column: "session_id", Table: "session", Key: "id"},
 	"part":    {Column: "session_id", Table: "session", Key: "id"},
 	"event":   {Column: "aggregate_id", Table: "event_sequence", Key: "aggregate_id"},
 }
 
-// Salvage implements [agent.Store]. A dry run makes the new database in the folder of temporary files.
+// Salvage implements [agent.Store]. A dry run makes the new database in a temporary folder.
 func (s *Store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.Salvaged, err error) {
 	if err := s.CheckFree(ctx); err != nil {
 		return out, err
@@ -56,7 +56,7 @@ func (s *Store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.
 	return out, err
 }
 
-// salvageSize returns how many bytes the new database needs at most.
+// salvageSize returns the greatest size of the new database in bytes.
 func (s *Store) salvageSize() (n int64) {
 	for _, suffix := range []string{"", "-wal"} {
 		if info, err := os.Lstat(s.ID().Root + suffix); err == nil {
@@ -102,7 +102,7 @@ func (s *Store) salvage(
 	return out, nil
 }
 
-// A salvageJob completes a new database: with rows that are rebuilt, and with the account of what is lost.
+// A salvageJob completes a new database: it rebuilds rows, and reports what is lost.
 type salvageJob struct {
 	*salvage.Result
 	store    *Store
@@ -111,9 +111,9 @@ type salvageJob struct {
 	out      *agent.Salvaged
 	sessions map[string]*agent.SalvagedSession
 	rebuilt  map[string]int // by table
-	// unassigned counts what is lost and not known to belong to a session, by table
+	// unassigned counts lost rows whose session is unknown, by table.
 	unassigned map[string]int
-	// torn are the rows whose data is no JSON object, by table
+	// torn are the rows whose data is not a JSON object, by table.
 	torn map[string][]int64
 }
 
@@ -157,10 +157,11 @@ func (j *salvageJob) exists(sql string, args ...any) (found bool, err error) {
 	return found, err
 }
 
-// conversation are the tables of the conversations.
+// conversation are the tables with the conversations.
 var conversation = []string{"session", "message", "part"}
 
-// checkAny refuses a new database that has nothing of a conversation: the file is no database of OpenCode, or gone.
+// checkAny refuses a new database without any conversation: the file is not a database of OpenCode, or everything is
+// lost.
 func (j *salvageJob) checkAny() error {
 	for _, name := range conversation {
 		if !j.has(name) {
@@ -185,7 +186,7 @@ func (j *salvageJob) readSessions() error {
 	})
 }
 
-// session returns the account of a session.
+// session returns the report of a session.
 func (j *salvageJob) session(id string) *agent.SalvagedSession {
 	s := j.sessions[id]
 	if s == nil {
@@ -203,8 +204,8 @@ func (j *salvageJob) writeDoubtful() error {
 	return err
 }
 
-// doubt notes a record whose data is no JSON object, and reports whether OpenCode cannot have written it so: it lies on
-// several pages, and nothing else shows that each of them is its own, or it has bytes that JSON does not have.
+// doubt records a row whose data is not a JSON object, and reports whether OpenCode cannot have written it like that:
+// it is on several pages that nothing else confirms as its own, or it has bytes that JSON does not allow.
 func (j *salvageJob) doubt(t *salvage.Table, rowid int64, vals []salvage.Value, spread bool) bool {
 	if t.Name != "part" && t.Name != "message" && t.Name != "event" {
 		return false
@@ -217,8 +218,8 @@ func (j *salvageJob) doubt(t *salvage.Table, rowid int64, vals []salvage.Value, 
 	return spread || bytes.IndexByte(data.Bytes, 0) >= 0 || !utf8.Valid(data.Bytes)
 }
 
-// noRow returns a function that reports whether a row belongs to the table of migrations: other tables have the same
-// columns.
+// noRow returns a function that reports whether a row belongs to the table of migrations, because other tables have the
+// same columns.
 func (j *salvageJob) noRow() func(t *salvage.Table, vals []salvage.Value) bool {
 	ids := map[string]bool{}
 	for _, m := range j.program.migrations() {
@@ -229,13 +230,13 @@ func (j *salvageJob) noRow() func(t *salvage.Table, vals []salvage.Value) bool {
 	}
 }
 
-// countTorn counts for each session the records whose data is no JSON object.
+// countTorn counts for each session the records whose data is not a JSON object.
 func (j *salvageJob) countTorn() error {
 	for _, name := range conversation[1:] {
 		for _, rowid := range j.torn[name] {
 			err := j.db.Query("SELECT session_id, time_created, data FROM "+name+" WHERE rowid = ?1",
 				func(st *sqlite3.Stmt) error {
-					if !record.IsWritten(st.ColumnRawText(2)) { // else it was made again
+					if !record.IsWritten(st.ColumnRawText(2)) { // otherwise it was rebuilt
 						s := j.session(st.ColumnText(0))
 						s.Torn[name]++
 						s.Span(st.ColumnInt64(1))
@@ -250,7 +251,7 @@ func (j *salvageJob) countTorn() error {
 	return nil
 }
 
-// rebuildProjects makes the project rows again that sessions need: without its project no prompt is answered.
+// rebuildProjects rebuilds the project rows that sessions need: without its project no prompt is answered.
 func (j *salvageJob) rebuildProjects() error {
 	if !j.has("project") || !j.has("session") {
 		return nil
@@ -292,7 +293,7 @@ func (j *salvageJob) rebuildProjects() error {
 	return err
 }
 
-// rebuildCounters makes the counter of each session's events at least the number of its last event: with a lower one
+// rebuildCounters makes the event counter of each session at least the number of its last event: with a lower one
 // OpenCode answers no prompt.
 func (j *salvageJob) rebuildCounters() error {
 	if !j.has("event") || !j.has("event_sequence") || !j.table("event").Damaged && !j.table("event_sequence").Damaged &&
@@ -329,8 +330,8 @@ func (j *salvageJob) rebuildCounters() error {
 	return err
 }
 
-// dropAdded drops the tables that a known schema has and that were added to this one, if its migrations show that it is
-// of a version before them: OpenCode could not make them then.
+// dropAdded drops the tables that were added from a known schema, if the migrations show that the database is of a
+// version before them: otherwise OpenCode could not create them later.
 func (j *salvageJob) dropAdded() error {
 	if t := j.table("migration"); len(j.Added) == 0 || !j.has("migration") || !t.Complete() || t.Lost.Len() > 0 ||
 		t.Rows == 0 || t.Rows >= len(OpenCode.migrations()) {
@@ -357,7 +358,7 @@ func sessionColumn(table string) string {
 	return "session_id"
 }
 
-// countLost adds to each session what is lost of it.
+// countLost adds lost rows to the report of each session.
 func (j *salvageJob) countLost() error {
 	messages := map[string]salvage.Known{}
 	for _, known := range j.table("message").Lost.All() {
@@ -366,7 +367,7 @@ func (j *salvageJob) countLost() error {
 	for _, t := range j.Tables {
 		for _, known := range t.Lost.All() {
 			if !t.Damaged {
-				break // an index names what was never there
+				break // the index has entries of rows that never existed
 			}
 			if err := j.countRow(t.Name, known, messages); err != nil {
 				return err
@@ -374,7 +375,7 @@ func (j *salvageJob) countLost() error {
 		}
 		for _, r := range t.Refused {
 			if strings.Contains(r.Why, "UNIQUE") {
-				continue // the row with this key is there
+				continue // the row with this key exists
 			}
 			if err := j.countRow(t.Name, r.Known, messages); err != nil {
 				return err
@@ -427,7 +428,7 @@ func (j *salvageJob) countOrphans() error {
 	return err
 }
 
-// countBare notes which sessions have messages without any part, if the sessions of lost parts are not all known.
+// countBare notes which sessions have messages without any part, if some sessions of lost parts are unknown.
 func (j *salvageJob) countBare() error {
 	if !j.has("message") || !j.has("part") || j.table("part").Complete() && j.unassigned["part"] == 0 {
 		return nil
@@ -442,7 +443,7 @@ func (j *salvageJob) countBare() error {
 	})
 }
 
-// measure adds up the sizes of the sessions that lost something.
+// measure adds up the sizes of the sessions with lost rows.
 func (j *salvageJob) measure() error {
 	whole := true
 	for _, s := range j.sessions {
@@ -451,7 +452,7 @@ func (j *salvageJob) measure() error {
 	if whole || !j.has("part") {
 		return nil
 	}
-	// No index is there for groups.
+	// No index supports the groups.
 	return j.db.Query("SELECT session_id, octet_length(data) FROM part", func(st *sqlite3.Stmt) error {
 		if s := j.sessions[string(st.ColumnRawText(0))]; s != nil && !s.Whole() {
 			s.Size += st.ColumnInt64(1)
@@ -460,7 +461,7 @@ func (j *salvageJob) measure() error {
 	})
 }
 
-// report fills in the account.
+// report fills in the report.
 func (j *salvageJob) report() {
 	for _, t := range j.Tables {
 		one := agent.SalvagedTable{

@@ -15,8 +15,8 @@ import (
 	"mend/sqlstore"
 )
 
-// Space returns what takes the space of the database. What rows contain is counted as content; the rest of the file is
-// free pages, indexes, and what pages leave empty.
+// Space returns how the space of the database is used. The content of rows is measured; the rest of the file is free
+// pages, indexes, and unused space in pages.
 func (s *Store) Space(ctx context.Context, progress func(done, total int64)) (space agent.Space, err error) {
 	err = s.read(ctx, func(c *conn) (err error) {
 		space, err = c.space(progress)
@@ -69,13 +69,13 @@ func (c *conn) space(progress func(done, total int64)) (space agent.Space, err e
 	return space, err
 }
 
-// isConversation reports whether rows of a table are a part of a session.
+// isConversation reports whether rows of a table are part of a session.
 func isConversation(table string) bool {
 	return table == "session" || table == "message" || table == "part" || table == "todo" ||
 		strings.HasPrefix(table, "session_")
 }
 
-// tableSpace adds the rows of a table to their sessions and to sum. It reads no value that is large, except to look for
+// tableSpace adds the rows of a table to their sessions and to sum. It reads large values only to search them for
 // images.
 func (c *conn) tableSpace(table string, space *agent.Space, sum *agent.SessionSpace, read func(n int64)) error {
 	cols, err := c.Strings("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", sqlstore.Text(table))

@@ -15,16 +15,15 @@ import (
 	"mend/sqlstore"
 )
 
-// Stamp returns the stamp of the rows of a session without reading their data: from the
-// size of the data and all other columns, among them time_updated, which the agent sets
-// with every write. It is the zero stamp if a row has no such time. Errors as of
-// [Store.Load].
+// Stamp returns the stamp of the rows of a session without reading their data: from the size of the data
+// and all other columns, among them time_updated, which the agent sets with every write. The stamp is
+// zero if a row has no such time. Errors are as for [Store.Load].
 func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, error) {
 	var stamp change.Stamp
 	err := s.read(ctx, func(c *conn) error {
 		h := newStampHasher()
 		err := c.hashRows(h, head.ID)
-		h.unknown = h.unknown || c.Rebuilt() // whether the agent can read the session shows in none of its rows
+		h.unknown = h.unknown || c.Rebuilt() // no row shows whether the agent can read the session
 		stamp = h.stamp()
 		return err
 	})
@@ -41,7 +40,7 @@ type stampHasher struct {
 	unknown  bool      // a row has no time of its last change, or cannot be read
 	budget   int64     // bytes that may still be loaded
 	ownParts int64     // number of parts with the session's id
-	buf      []byte    // what sum does not have yet
+	buf      []byte    // bytes that are not in sum yet
 }
 
 func newStampHasher() *stampHasher { return &stampHasher{sum: sha256.New()} }
@@ -70,8 +69,8 @@ func (c *conn) hashRows(h *stampHasher, id string) error {
 	return c.loadRest(s, h)
 }
 
-// loadRest reads what else the result of Load depends on, and adds it to h: the project of the
-// session and its workspace, the number of parts with the session's id, and whether its events have room.
+// loadRest reads the other inputs of Load, and adds them to h: the session's project and workspace, the
+// number of parts with the session's id, and whether its events have room.
 func (c *conn) loadRest(s *record.Session, h *stampHasher) error {
 	if err := c.loadProject(s); err != nil {
 		return err
@@ -135,14 +134,13 @@ func (h *stampHasher) stamp() change.Stamp {
 	return change.Stamp{Sum: [32]byte(h.sum.Sum(nil)), Newest: time.UnixMilli(h.newest)}
 }
 
-// classNames are the names of typeof for the classes of data; a record has class 0 for
-// text.
+// classNames are the results of typeof for the classes of data; a record has class 0 for text.
 var classNames = [...]string{
 	0: "text", change.ClassNull: "null", change.ClassInteger: "integer", change.ClassReal: "real",
 	change.ClassText: "text", change.ClassBlob: "blob",
 }
 
-// rowWithinLimit returns a row of the result of SelectSized, and adds it to h.
+// rowWithinLimit returns a result row of SelectSized, and adds it to h.
 func rowWithinLimit(t *sqlstore.Table, st *sqlite3.Stmt, b *sqlstore.RowBuffer, h *stampHasher) change.Record {
 	r := t.Row(st, b)
 	size := st.ColumnInt64(len(t.Cols))

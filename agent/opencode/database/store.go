@@ -14,39 +14,39 @@ import (
 	"mend/sqlstore"
 )
 
-// errNoSession means that the database has no such session.
+// errNoSession means that the database does not have the session.
 var errNoSession = errors.New("no such session")
 
-// Options configure a [Store]. The zero value is right for a user.
+// Options configure a [Store]. The zero value is right for normal use.
 type Options struct {
-	// Program is whose database it is, as the names of the files in its folder tell; "" for OpenCode.
+	// Program is the program that the database belongs to, according to the names of the files in its folder;
+	// "" for OpenCode.
 	Program Program
 	// Step, BusyTimeout and MaxRecord: see [sqlstore.Options].
 	Step        func(what string) error
 	BusyTimeout time.Duration
 	MaxRecord   int64
-	// MaxSession is the size in bytes of the largest session that is loaded; 0 for an
-	// eighth of the machine's memory.
+	// MaxSession is the greatest size in bytes of a session that is loaded; 0 for an eighth of the machine's
+	// memory.
 	MaxSession int64
 }
 
-// A Store is one database of OpenCode. It is safe for concurrent use. Its embedded store
-// makes the changes.
+// A Store is one database of OpenCode. It is safe for concurrent use. Its embedded store makes the changes.
 type Store struct {
 	*sqlstore.Store
-	agent.Base // for what only a tree has
+	agent.Base // for methods that only a tree supports
 
 	opt     Options
-	damaged atomic.Pointer[change.DamagedError] // as CheckFile has found
+	damaged atomic.Pointer[change.DamagedError] // found by CheckFile
 	misfit  atomic.Pointer[string]              // why no prompt is answered in any session
 }
 
-// CheckFile implements [agent.Store]. If the file is damaged, sessions that
-// are loaded from then on have an IndexFault.
+// CheckFile implements [agent.Store]. If the file is damaged, sessions that are loaded afterwards have an
+// IndexFault.
 func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	err := s.Store.CheckFile(ctx, what)
 	damage, damaged := errors.AsType[*change.DamagedError](err)
-	if what < change.CheckAny && !damaged { // what is known of the pages stays
+	if what < change.CheckAny && !damaged { // earlier results about the pages stay
 		if err == nil && what == change.CheckFree {
 			err = s.checkMigrations(ctx)
 		}
@@ -65,7 +65,8 @@ func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	return err
 }
 
-// Reclaim implements [agent.Store]. It copies what it reads over the file, so the -wal must belong to the file.
+// Reclaim implements [agent.Store]. It overwrites the file with what it reads, so the -wal must belong to the
+// file.
 func (s *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 	if err := s.CheckFile(ctx, change.CheckLog); err != nil {
 		return 0, 0, err
@@ -76,9 +77,9 @@ func (s *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 // KeptFiles implements [agent.Store].
 func (s *Store) KeptFiles(journal string) agent.KeptFiles { return s.For(journal) }
 
-// Open opens the database at path, or the one in the folder at path. It reads its header
-// and checks its side files; the schema is checked by the first read. It writes nothing.
-// The error wraps [sqlstore.ErrUnusable], or is the system's.
+// Open opens the database at path, or the database in the folder at path. It reads its header and checks its
+// side files; the first read checks the schema. It writes nothing. The error wraps [sqlstore.ErrUnusable], or
+// is the system's.
 func Open(path string, o Options) (*Store, error) {
 	if o.MaxSession <= 0 {
 		o.MaxSession = memory.LargestSession()

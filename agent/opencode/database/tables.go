@@ -5,8 +5,8 @@ import (
 	"mend/sqlstore"
 )
 
-// tables returns the tables of OpenCode. All known versions have those that are
-// not optional, with these columns.
+// tables returns the tables of OpenCode. All known versions have the required tables, with these
+// columns.
 func tables() []sqlstore.TableSpec {
 	return []sqlstore.TableSpec{
 		{
