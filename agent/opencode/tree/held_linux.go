@@ -34,7 +34,7 @@ func mayBeAgent(p processes.Process) bool {
 }
 
 // FindsHolders reports whether [Store.Held] finds every process of OpenCode that may use the store: it
-// does not find one under another name, nor what one of another user does.
+// does not find one under another name, and cannot see what another user's process uses.
 func (s *Store) FindsHolders() bool {
 	root, err := os.Stat(s.ID().Root)
 	if err != nil || !processes.Complete() {
@@ -52,11 +52,11 @@ func (s *Store) sees(p processes.Process, root fs.FileInfo) bool {
 	return err != nil || id == uint32(os.Geteuid()) || id == root.Sys().(*syscall.Stat_t).Uid
 }
 
-// Held returns since when the agent has been running on this store: the start of the
-// oldest such process, the zero time if there is none. The open files of a process do not
-// show it, since the agent opens each file only for a moment. Its environment does: it
-// determines the data folder. A process of this user, or of the owner of the store, whose
-// environment cannot be read counts; a process of another user does not.
+// Held returns the start time of the oldest process of the agent that uses this store, the zero time
+// if there is none. The open files of a process do not show it, since the agent opens each file only
+// for a moment. Its environment does, because it determines the data folder. A process of this user,
+// or of the owner of the store, counts also if its environment cannot be read; a process of another
+// user does not.
 func (s *Store) Held(ctx context.Context) (since time.Time, err error) {
 	root, err := os.Stat(s.ID().Root)
 	if err == nil {
@@ -89,8 +89,8 @@ func (s *Store) heldBy(ctx context.Context, root fs.FileInfo) (since time.Time, 
 	return since, ctx.Err()
 }
 
-// worksHere reports whether the store is the data folder of an agent with the environment
-// of the process. It returns true if that cannot be found out.
+// worksHere reports whether the store is the data folder of an agent with the environment of the
+// process. It returns true if it cannot tell.
 func (s *Store) worksHere(p processes.Process, root fs.FileInfo) bool {
 	env, err := p.Environment()
 	if err != nil {

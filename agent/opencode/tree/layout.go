@@ -12,12 +12,12 @@ import (
 	"mend/change"
 )
 
-// layout is where the records of a tree are. It implements [fsstore.Layout].
+// layout maps the records of a tree to paths. It implements [fsstore.Layout].
 type layout struct{}
 
 const (
 	suffix = ".json"        // ends the name of every record
-	diffs  = "session_diff" // the folder of what sessions changed in files; refs have it as their project
+	diffs  = "session_diff" // the folder of the sessions' file changes; it is the project of their refs
 )
 
 // recordFolders returns the folders of records below the root.
@@ -60,10 +60,10 @@ func messageFolder(r change.Ref) []string {
 	return []string{"message", r.Session}
 }
 
-// A folder has a ref of its own, since a new record may need a new folder, which undo
-// removes again. The folder of a message's parts, or of a session's messages, is named by
-// those ids alone. Any other folder has the kind of record, a dot, and the number of names
-// down to it in Part: "part.1" is the folder of all parts. Journals contain these refs.
+// A folder has a ref of its own, since a new record may need a new folder, which undo removes again. The folder of a
+// message's parts, or of a session's messages, is named only by those ids. For any other folder, Part is the kind of
+// record, a dot, and the number of names down to the folder: "part.1" is the folder of all parts. Journals contain
+// these refs.
 
 // folderNames returns the names on the path of a folder; nil if the tree has no such folder.
 func folderNames(r change.Ref) (names []string) {
@@ -90,16 +90,15 @@ func folderNames(r change.Ref) (names []string) {
 	return names[:n]
 }
 
-// Folder returns the ref of the folder at the first n names of the path of a record. It returns false for a folder
-// inside a folder of records: an earlier version of mend moved a file away from there, and undo does not make the
-// folder again.
+// Folder returns the ref of the folder at the first n names of the path of a record. ok is false for a folder inside a
+// folder of records: an earlier version of mend moved a file away from there, and undo does not recreate the folder.
 func (layout) Folder(r change.Ref, n int) (change.Ref, bool) {
 	f := change.Ref{Kind: change.KindFolder, Session: r.Session}
 	if isDiff(r) {
 		f.Project = diffs
 		return f, n == 1
 	}
-	kind, depth := r.Kind, 2 // the number of names of the folder of the record
+	kind, depth := r.Kind, 2 // number of names of the record's folder
 	if kind == change.KindFile {
 		kind = change.KindMessage
 		if r.Message != "" {
@@ -125,12 +124,12 @@ func (layout) Folder(r change.Ref, n int) (change.Ref, bool) {
 	return f, true
 }
 
-// isDiff reports whether a ref names the record of what a session changed in files, or the folder of these records.
-// OpenCode shows it, and no request has it.
+// isDiff reports whether a ref names the record of a session's file changes, or the folder of these records. OpenCode
+// shows it, but does not send it.
 func isDiff(r change.Ref) bool { return r.Project == diffs && r.Message == "" && r.Part == "" }
 
 // fileNames returns the names on the path of a file among the records. An earlier version of mend moved such files
-// away. Undo puts them back.
+// away. Undo moves them back.
 func fileNames(r change.Ref) []string {
 	if isDiff(r) {
 		return []string{diffs, r.Session + suffix}
@@ -147,7 +146,7 @@ func fileNames(r change.Ref) []string {
 	return names
 }
 
-// Find returns the root of the tree at OpenCode's default place, "" if there is none.
+// Find returns the root of the tree at OpenCode's default location, or "".
 func Find(env func(string) string, home string) string {
 	root := dataRoot(env, home)
 	if root == "" || countMarks(root) == 0 {
@@ -166,11 +165,11 @@ func dataRoot(env func(string) string, home string) string {
 	return filepath.Join(cmp.Or(data, filepath.Join(home, ".local", "share")), "opencode", usual)
 }
 
-// usual is the name that OpenCode gives the root of a tree.
+// usual is OpenCode's name for the root of a tree.
 const usual = "storage"
 
 // findRoot returns the root of the tree that the folder at path belongs to: a folder above it, a usual place below it,
-// or the folder itself; "" if there is none. named says that the user knows that the folder is a tree.
+// or the folder itself; otherwise "". named says that the user knows that the folder is a tree.
 func findRoot(path string, named bool) string {
 	roots := []string{filepath.Join(path, usual), filepath.Join(path, "opencode", usual), path}
 	for at, n := path, 0; n < 3; n++ {
@@ -188,9 +187,9 @@ func findRoot(path string, named bool) string {
 	return ""
 }
 
-// isRoot reports whether the folder is the root of a tree. One with the usual name needs
-// one mark, another needs two, so that not every folder with a folder "part" in it is
-// taken for a store. If the user named the layout, one mark fewer is enough.
+// isRoot reports whether the folder is the root of a tree. A folder with the usual name needs one mark, any other two,
+// so that not every folder with a folder "part" in it counts as a store. If the user named the layout, one mark fewer
+// is enough.
 func isRoot(root string, named bool) bool {
 	if fi, err := os.Stat(root); err != nil || !fi.IsDir() {
 		return false
@@ -215,7 +214,7 @@ func countMarks(root string) (n int) {
 	return n
 }
 
-// IsOld reports whether the folder has sessions of OpenCode 0.x, below it or below its folder opencode.
+// IsOld reports whether the folder, or its subfolder opencode, has sessions of OpenCode 0.x.
 func IsOld(path string) bool {
 	for _, at := range []string{"project/*/storage/session", "opencode/project/*/storage/session"} {
 		if found, _ := filepath.Glob(filepath.Join(path, at)); len(found) > 0 {

@@ -11,9 +11,9 @@ import (
 	"mend/change"
 )
 
-// List returns the sessions of the store without their messages: those with a record, and
-// those that only have messages. What is in the place of a session and is not one is in the
-// Stray of one more Session, the last one, whose ID is empty.
+// List returns the sessions of the store without their messages: those with a record, and those that only have
+// messages. Anything else in the place of a session is in the Stray of an additional last Session, whose ID is
+// empty.
 //
 // The error says that the tree as a whole cannot be read, or that ctx ended.
 func (s *Store) List(ctx context.Context) ([]change.Head, error) {
@@ -60,8 +60,8 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) (heads []change.
 	return heads
 }
 
-// withoutOthers keeps one record of each session, the one that the agent reads in the session's
-// folder, or else the newest. All records of a session have the same messages.
+// withoutOthers keeps one record of each session, the one that the agent reads in the session's folder, or else
+// the newest. All records of a session have the same messages.
 func (tr *treeReader) withoutOthers(heads []change.Head) (kept []change.Head) {
 	records := map[string][]change.Head{}
 	for _, h := range heads {
@@ -84,18 +84,17 @@ func (tr *treeReader) withoutOthers(heads []change.Head) (kept []change.Head) {
 	return kept
 }
 
-// readInFolder returns the record of a session that the agent reads in its folder, or else the
-// newest.
+// readInFolder returns the record of a session that the agent reads in the session's folder, or else the newest.
 func (tr *treeReader) readInFolder(same []change.Head) change.Head {
 	if len(same) == 1 {
 		return same[0]
 	}
-	of := map[string]change.Head{}
+	byProject := map[string]change.Head{}
 	for _, h := range same {
-		of[h.Ref.Project] = h
+		byProject[h.Ref.Project] = h
 	}
 	for _, h := range same {
-		if read, ok := of[tr.opt.ProjectOf(h.Directory)]; ok {
+		if read, ok := byProject[tr.opt.ProjectOf(h.Directory)]; ok {
 			return read
 		}
 	}
@@ -114,7 +113,7 @@ func (tr *treeReader) sessionsWithoutRecord(known map[string]bool) (heads []chan
 			tr.addStray(change.StrayOther, f.path, "", err.Error())
 			continue
 		}
-		heads = append(heads, change.Head{ID: id, Project: f.ref.Project}) // Load reports what is stray
+		heads = append(heads, change.Head{ID: id, Project: f.ref.Project}) // Load reports strays
 	}
 	return heads
 }
@@ -122,13 +121,13 @@ func (tr *treeReader) sessionsWithoutRecord(known map[string]bool) (heads []chan
 // A messagesFolder is a folder that may contain the messages of a session.
 type messagesFolder struct {
 	path  string
-	ref   change.Ref // of a message in it, without an id
-	ids   []string   // of its messages
+	ref   change.Ref // ref of a message in it, without an id
+	ids   []string   // ids of its messages
 	stray []change.Stray
 }
 
-// messageFolders returns the folders below message, except of the sessions in skip. A folder without messages may
-// contain such folders, too.
+// messageFolders returns the folders below message, except those of the sessions in skip. A folder without
+// messages may contain such folders, too.
 func (tr *treeReader) messageFolders(skip map[string]bool) []messagesFolder {
 	all := tr.messageFoldersIn("message", change.Ref{Kind: change.KindMessage}, skip)
 	for _, f := range all {

@@ -17,13 +17,11 @@ import (
 	"mend/internal/safedir"
 )
 
-// Load returns a session with its messages and parts, in the order in which the agent
-// reads them, and the stamp that its records had when they were read. It uses the ID of head,
-// and the project if several sessions have that ID. Records that it cannot decode have a
-// Defect; files that are not records are in Stray.
+// Load returns a session with its messages and parts, in the agent's order, and the stamp of its records when they
+// were read. It uses the ID of head, and the project if several sessions have that ID. Records that it cannot decode
+// have a Defect; files that are not records are in Stray.
 //
-// The error wraps errNoSession, or says that the tree as a whole cannot be read, or that
-// ctx ended.
+// The error wraps errNoSession, or says that the tree as a whole cannot be read, or that ctx ended.
 func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
 	return s.load(ctx, head, false)
 }
@@ -56,9 +54,9 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 	return &loaded, tr.sum(), nil
 }
 
-// Stamp computes the stamp of all records that [Store.Load] reads, without reading them.
-// It ignores the part folders of messages that do not exist. It returns the zero stamp if
-// something is not a valid record, or if the system has no inodes. The errors are those of Load.
+// Stamp computes the stamp of all records that [Store.Load] reads, without reading them. It ignores the part folders
+// of missing messages. It returns the zero stamp if a record is invalid, or if the system has no inodes. Errors are as
+// for Load.
 func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, error) {
 	tr, err := s.newReader(ctx)
 	if err != nil {
@@ -79,9 +77,8 @@ func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 	return tr.sum(), nil
 }
 
-// readSession reads a session's own record, and calls messages with the folder of its
-// messages if there is one. The errors are those
-// of [Store.Load].
+// readSession reads a session's own record, and calls messages with the folder of its messages if it exists. Errors
+// are as for [Store.Load].
 func (tr *treeReader) readSession(head change.Head, messages func(*record.Session, *openFolder)) (record.Session,
 	error,
 ) {
@@ -113,8 +110,8 @@ func (tr *treeReader) readInfo(head change.Head) (record.Session, bool) {
 	if projects[0] == "" {
 		projects = tr.ids("session")
 	}
-	sure := len(tr.stray) == len(before) // the agent may read what is in the place of a folder, such as a link
-	tr.stray = before                    // it is not the session's: List reports it
+	sure := len(tr.stray) == len(before) // otherwise the agent may read what is in the place of a folder, such as a link
+	tr.stray = before                    // List reports these: they are not the session's
 	for _, project := range projects {
 		path := "session/" + project
 		d, err := tr.root.Sub(path)
@@ -139,9 +136,8 @@ func (tr *treeReader) readInfo(head change.Head) (record.Session, bool) {
 	return bare, false
 }
 
-// otherProject returns the project as which the agent uses the session's folder, if the
-// session has no record there; else "". When the agent first uses a folder as a project, it moves
-// sessions from the project global itself.
+// otherProject returns the project that the agent uses for the session's folder, if the session has no record there;
+// else "". When the agent first uses a folder as a project, it moves sessions from the project global itself.
 func (tr *treeReader) otherProject(s *record.Session) string {
 	ref := s.Info.Ref
 	project := tr.opt.ProjectOf(s.Directory)
@@ -181,8 +177,8 @@ func (tr *treeReader) hasProject(project string) bool {
 	return err == nil && e.Exists
 }
 
-// readProject reads the record of the session's project. The content of a symbolic link,
-// and of a file that is too large, is known only to the agent: neither is reported.
+// readProject reads the record of the session's project. Only the agent knows the content of a symbolic link, and of a
+// file that is too large, so these are not reported.
 func (tr *treeReader) readProject(s *record.Session) {
 	r := change.Record{Ref: change.Ref{Kind: change.KindProject, Project: s.Info.Ref.Project}}
 	at, _, err := layout{}.Path(r.Ref)
@@ -205,7 +201,7 @@ func (tr *treeReader) readProject(s *record.Session) {
 	s.ProjectRow = r
 }
 
-// readDiff reads what the session has changed of files, if records are not decoded. Else it only looks at it.
+// readDiff reads the session's file changes, if records are not decoded. Otherwise it only adds them to the stamp.
 func (tr *treeReader) readDiff(s *record.Session) {
 	r := change.Record{Ref: change.Ref{Kind: change.KindFile, Project: diffs, Session: s.ID}}
 	d, err := tr.root.Sub(diffs)
@@ -219,19 +215,19 @@ func (tr *treeReader) readDiff(s *record.Session) {
 	defer d.Close()
 	switch name := s.ID + suffix; {
 	case !tr.raw:
-		_, _ = tr.stat(d, name) // an error is in the stamp
+		_, _ = tr.stat(d, name) // the stamp includes an error
 	case tr.readInto(&r, d, name):
 		s.Diff = r
 	}
 }
 
-// An openFolder is a session's folder of messages that is open.
+// An openFolder is an open folder with a session's messages.
 type openFolder struct {
-	ref change.Ref // of its messages, without an id
+	ref change.Ref // ref of its messages, without an id
 	dir *safedir.Dir
 }
 
-// messageFolder opens the folder with the session's messages; nil if there is none.
+// messageFolder opens the folder with the session's messages; nil if it does not exist.
 func (tr *treeReader) messageFolder(s *record.Session, head change.Head) *openFolder {
 	for ref := range tr.messageRefs(s.ID, cmp.Or(s.Info.Ref.Project, head.Project)) {
 		before := len(tr.stray)
@@ -239,13 +235,13 @@ func (tr *treeReader) messageFolder(s *record.Session, head change.Head) *openFo
 			return &openFolder{ref, d}
 		}
 		if len(tr.stray) > before {
-			return nil // it exists, and cannot be read
+			return nil // it exists, but cannot be read
 		}
 	}
 	return nil
 }
 
-// messageRefs yields a ref for each folder in which the messages of a session may be: first the one that is not inside
+// messageRefs yields a ref for each folder that may have the messages of a session: first the one that is not inside
 // another, then the one of the session's own project.
 func (tr *treeReader) messageRefs(session, project string) iter.Seq[change.Ref] {
 	return func(yield func(change.Ref) bool) {
@@ -258,7 +254,7 @@ func (tr *treeReader) messageRefs(session, project string) iter.Seq[change.Ref] 
 		}
 		before := tr.stray
 		all := tr.ids("message")
-		tr.stray = before // it is not the session's: List reports it
+		tr.stray = before // List reports these: they are not the session's
 		for _, ref.Project = range all {
 			if !yield(ref) {
 				return
@@ -286,7 +282,7 @@ func (tr *treeReader) readMessages(s *record.Session, f *openFolder) {
 	s.Messages = slices.DeleteFunc(found, func(m record.Message) bool { return m.Ref.Kind == 0 })
 }
 
-// messageNames returns the names of the messages' records in the folder of a session.
+// messageNames returns the names of the message records in the folder of a session.
 func (tr *treeReader) messageNames(f *openFolder) (names []string) {
 	tr.eachRecordAndFile(f.dir, "", func(name, _ string) { names = append(names, name) })
 	return names
@@ -346,7 +342,7 @@ func (tr *treeReader) readParts(message change.Ref) []record.Part {
 	return slices.Clone(parts) // without spare capacity
 }
 
-// eachPart calls yield for the record of each part of a message. ref is theirs, without an id.
+// eachPart calls yield for the record of each part of a message. ref is the ref of the parts, without an id.
 func (tr *treeReader) eachPart(ref change.Ref, yield func(d *safedir.Dir, name, id string)) {
 	if tr.partsDir == nil {
 		return

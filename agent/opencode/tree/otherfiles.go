@@ -10,12 +10,12 @@ import (
 	"mend/internal/safedir"
 )
 
-// Files beside the records. OpenCode with a tree takes each regular file below a folder of
-// messages or parts for a record, also in the folders there, but no hidden file and nothing in
-// a hidden folder. It passes over links, pipes, sockets and devices.
+// Files beside the records. OpenCode with a tree reads each regular file below a folder of messages or parts as a
+// record, also in subfolders, but no hidden file and nothing in a hidden folder. It skips links, pipes, sockets and
+// devices.
 
-// eachRecordAndFile calls yield for each record in a folder of parts of the message, or of
-// messages if that is "", and reports what else is there and not hidden.
+// eachRecordAndFile calls yield for each record in a folder of parts of the message, or of messages if message is "",
+// and reports other entries that are not hidden.
 func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, message string, yield func(name, id string)) {
 	for _, name := range tr.names(d, message) {
 		switch {
@@ -30,17 +30,15 @@ func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, message string, yield fu
 	}
 }
 
-// isRecordName reports whether a part of the message, or a message if that is "", can be
-// stored under that name. The agent crashes on a message whose id does not begin with the
-// prefix, so it wrote none.
+// isRecordName reports whether a part of the message, or a message if message is "", can have that file name. The
+// agent crashes on a message whose id does not begin with the prefix, so it wrote none.
 func isRecordName(message, name string) bool {
 	id, ok := strings.CutSuffix(name, suffix)
 	return ok && change.ValidateID(id) == nil && (message != "" || strings.HasPrefix(id, record.MessagePrefix))
 }
 
-// ignoredByAgent reports whether the agent ignores an entry with the name of a record
-// because it is not a regular file. The record of a session or a project it opens without
-// listing it.
+// ignoredByAgent reports whether the agent ignores an entry with the name of a record because it is not a regular
+// file. The record of a session or a project is opened without being listed, so there the entry is not ignored.
 func (tr *treeReader) ignoredByAgent(r change.Ref, e *safedir.Entry) bool {
 	return e.Exists && !e.IsFile() && (r.Kind == change.KindMessage || r.Kind == change.KindPart)
 }
@@ -66,8 +64,7 @@ func (tr *treeReader) addOther(d *safedir.Dir, name, message string) {
 	}
 }
 
-// filesIn returns why the folder of that name may have files that the agent opens, also in the folders in it; "" if it
-// has none.
+// filesIn returns why the folder may have files that the agent opens, also in subfolders; "" if it has none.
 func (tr *treeReader) filesIn(at *safedir.Dir, name string) string {
 	d, err := at.Sub(name)
 	var names []string
@@ -95,8 +92,8 @@ func (tr *treeReader) filesIn(at *safedir.Dir, name string) string {
 	return ""
 }
 
-// addPlaces reports what is in the place of a folder of all records of a kind, or that it
-// cannot be opened. A link is reported where the reader meets it.
+// addPlaces reports anything that takes the place of a folder of records, or such a folder that cannot be opened. A
+// link is reported where the reader meets it.
 func (tr *treeReader) addPlaces() {
 	for _, p := range recordFolders() {
 		if !slices.ContainsFunc(tr.stray, func(s change.Stray) bool { return s.Path == p }) {
@@ -105,7 +102,7 @@ func (tr *treeReader) addPlaces() {
 	}
 }
 
-// openPlace reports what is in the place of the folder at p, or that it cannot be opened.
+// openPlace reports anything that takes the place of the folder at p, or that the folder cannot be opened.
 func (tr *treeReader) openPlace(p string) {
 	before := len(tr.stray)
 	if d := tr.openIn(tr.root, p, "", true); d != nil {

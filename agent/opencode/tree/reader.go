@@ -15,8 +15,8 @@ import (
 	"mend/internal/safedir"
 )
 
-// A treeReader reads the tree once. It collects problems with single files in stray, and
-// keeps an error that would affect every other file, too, in err.
+// A treeReader reads the tree once. It collects problems of single files in stray, and an error that would
+// affect every other file, too, in err.
 type treeReader struct {
 	*Store
 	ctx   context.Context
@@ -25,12 +25,12 @@ type treeReader struct {
 	err   error
 
 	budget   *atomic.Int64   // bytes of the session that may still be loaded; nil if no session is loaded
-	buf      *safedir.Buffer // shared only by a reader and the one inside it
-	parts    []record.Part   // memory for those of one message
+	buf      *safedir.Buffer // shared only by a reader and the one that it calls
+	parts    []record.Part   // memory for the parts of one message
 	stamp    *stampHasher    // stamp of the records; nil if it is not needed
 	statOnly bool            // records are not read
 	raw      bool            // records are not decoded
-	partsDir *safedir.Dir    // contains the part folders of the messages; nil if it could not be opened
+	partsDir *safedir.Dir    // has the part folders of the messages; nil if it could not be opened
 }
 
 func (s *Store) newReader(ctx context.Context) (*treeReader, error) {
@@ -72,11 +72,11 @@ func (tr *treeReader) ids(path string) (ids []string) {
 	return ids
 }
 
-// open opens the folder at path. It returns nil if there is none. It ignores a regular
-// file of that name, and reports anything else.
+// open opens the folder at path, nil if it does not exist. It ignores a regular file of that name, and reports
+// anything else.
 func (tr *treeReader) open(path string) *safedir.Dir { return tr.openIn(tr.root, path, "", false) }
 
-// openIn is open for a path below the folder at. What it reports is of the given message. file says that it also
+// openIn is open for a path below the folder at. Its reports belong to the given message. With file it also
 // reports a regular file of that name.
 func (tr *treeReader) openIn(at *safedir.Dir, name, message string, file bool) *safedir.Dir {
 	d, err := at.Sub(name)
@@ -117,8 +117,8 @@ func (tr *treeReader) addStray(kind change.StrayKind, path, message, why string)
 	tr.stray = append(tr.stray, change.Stray{Kind: kind, Path: path, Message: message, Why: why})
 }
 
-// addNotFolder reports what is in the place of a folder: of a message's parts, or of records
-// without which the agent answers no prompt.
+// addNotFolder reports an entry that takes the place of a folder: of a message's parts, or of records without
+// which the agent answers no prompt.
 func (tr *treeReader) addNotFolder(e *safedir.NotFolderError, message string) {
 	kind := change.StrayOther
 	switch {
@@ -130,11 +130,11 @@ func (tr *treeReader) addNotFolder(e *safedir.NotFolderError, message string) {
 	tr.addStray(kind, e.Path, message, "it is "+ownfile.KindName(e.Mode)+", not a folder")
 }
 
-// foundNonRecords reports whether there was anything but records.
+// foundNonRecords reports whether the reader has found anything but records.
 func (tr *treeReader) foundNonRecords() bool { return len(tr.stray) > 0 }
 
-// eachRecord calls yield for each record in the folder, in order. It ignores names that do
-// not end in .json, and reports names that do and are not ids.
+// eachRecord calls yield for each record in the folder, in order. It ignores names that do not end in .json, and
+// reports names that do but are not ids.
 func (tr *treeReader) eachRecord(d *safedir.Dir, message string, yield func(name, id string)) {
 	for _, name := range tr.names(d, message) {
 		id, ok := strings.CutSuffix(name, suffix)
@@ -167,8 +167,8 @@ func (tr *treeReader) recordIDs(path string) (ids []string) {
 	return ids
 }
 
-// readRecord reads one record, and reports whether it exists. A record that cannot be read
-// has the defect Unreadable. One with several hard links is read, and cannot be replaced.
+// readRecord reads one record, and reports whether it exists. An unreadable record has the defect Unreadable. A
+// record with several hard links is read, but cannot be replaced.
 func (tr *treeReader) readRecord(d *safedir.Dir, ref change.Ref) (change.Record, bool) {
 	r := change.Record{Ref: ref}
 	return r, tr.readInto(&r, d, ref.ID()+suffix)

@@ -12,16 +12,16 @@ import (
 	"mend/internal/safedir"
 )
 
-// A session's messages are read by several workers, since a disk answers several requests at
-// once: one for each perReader messages, and not more than maxReaders.
+// Several workers read a session's messages, since a disk handles several requests at once: one for
+// each perReader messages, and at most maxReaders.
 const (
 	maxReaders = 16
 	perReader  = 8
 )
 
-// eachMessage calls visit for each of a session's messages with the name of its record and
-// its index, several at a time, each with a reader of its own, and adds their findings to
-// tr. ref is that of the messages, without an id.
+// eachMessage calls visit for each of a session's messages with the name of its record and its
+// index, several at a time, each with a reader of its own, and adds their findings to tr. ref is
+// the ref of the messages, without an id.
 func (tr *treeReader) eachMessage(ref change.Ref, names []string,
 	visit func(w *treeReader, message change.Ref, name string, i int),
 ) {
@@ -32,7 +32,7 @@ func (tr *treeReader) eachMessage(ref change.Ref, names []string,
 	if partsDir != nil {
 		defer partsDir.Close()
 	}
-	sums := make([]byte, len(names)*sha256.Size) // of what was read, by message
+	sums := make([]byte, len(names)*sha256.Size) // of the read entries, by message
 	stray := make([][]change.Stray, len(names))  // by message
 	var next atomic.Int64
 	work := func(w *treeReader) {

@@ -35,7 +35,7 @@ func (s *Store) SessionRefs(ctx context.Context, heads []change.Head) (map[strin
 	return all, tr.err
 }
 
-// partsIn returns the parts of a message and their folder; nil if there are none.
+// partsIn returns the parts of a message and their folder; nil if the message has none.
 func (tr *treeReader) partsIn(message change.Ref) (refs []change.Ref) {
 	ref := partRef(message)
 	for _, ref.Part = range tr.recordIDs("part/" + ref.Message) {
@@ -47,8 +47,8 @@ func (tr *treeReader) partsIn(message change.Ref) (refs []change.Ref) {
 	return refs
 }
 
-// addAbandonedParts reports the parts of prompts that assistant messages name and that do
-// not exist: the agent never reads them.
+// addAbandonedParts reports parts of missing prompts that assistant messages name: the agent never
+// reads them.
 func (tr *treeReader) addAbandonedParts(s *record.Session) {
 	asked := map[string]bool{}
 	for i := range s.Messages {

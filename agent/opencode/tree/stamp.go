@@ -17,7 +17,7 @@ type stampHasher struct {
 	unknown bool // an entry could not be read, or has no inode
 }
 
-// add adds an entry, or that it could not be read.
+// add adds an entry, or the error of reading it.
 func (h *stampHasher) add(name string, it *safedir.Entry, err error) {
 	if err != nil || it.Exists && it.Ino == 0 {
 		h.unknown = true
@@ -30,7 +30,7 @@ func (h *stampHasher) add(name string, it *safedir.Entry, err error) {
 	}
 }
 
-// next returns the hash of what was added since the last call.
+// next returns the hash of the entries added since the last call.
 func (h *stampHasher) next() [sha256.Size]byte {
 	sum := sha256.Sum256(h.data)
 	h.data = h.data[:0]
@@ -43,7 +43,7 @@ func (h *stampHasher) join(o *stampHasher) {
 	h.newest = max(h.newest, o.newest)
 }
 
-// sum returns the stamp; the zero one if it does not cover what was reported.
+// sum returns the stamp, or the zero stamp if something was reported that it does not cover.
 func (tr *treeReader) sum() change.Stamp {
 	if tr.stamp.unknown || !change.OnlyFiles(tr.stray) {
 		return change.Stamp{}

@@ -15,43 +15,40 @@ import (
 	"mend/internal/safedir"
 )
 
-// A Store is one tree of JSON files. It holds nothing open between calls and is safe
-// for concurrent use. Its embedded store makes the changes.
+// A Store is one tree of JSON files. It holds nothing open between calls and is safe for concurrent use. Its
+// embedded store makes the changes.
 type Store struct {
 	*fsstore.Store
-	agent.Base // for what only a database has
+	agent.Base // for methods that only a database supports
 
 	opt Options
 
 	buffers sync.Pool // of *safedir.Buffer
 }
 
-// Options configure a [Store]. The zero value is for reading.
+// Options configure a [Store]. The zero value is enough for reading.
 type Options struct {
 	// Owner, Note and Step: see [fsstore.Options].
 	Owner string
 	Note  func(string)
 	Step  func(call string) error
-	// ProjectOf returns the id of the project as which the agent uses a folder, "" if that is
-	// not known. nil means that it never is.
+	// ProjectOf returns the id of the agent's project for a folder, "" if unknown. A nil ProjectOf knows none.
 	ProjectOf func(folder string) string
-	// MaxRecord is the size in bytes of the largest record that is read; 0 for
-	// [change.MaxText].
+	// MaxRecord is the greatest size in bytes of a record that is read; 0 for [change.MaxText].
 	MaxRecord int64
-	// MaxSession is the size in bytes of the largest session that is loaded; 0 for an
-	// eighth of the machine's memory.
+	// MaxSession is the greatest size in bytes of a session that is loaded; 0 for an eighth of the machine's memory.
 	MaxSession int64
 }
 
 var (
-	// ErrNoStore means that a path leads to no tree.
+	// ErrNoStore means that a path does not lead to a tree.
 	ErrNoStore = errors.New("no session store here")
-	// errNoSession means that the store has no such session.
+	// errNoSession means that the store does not have the session.
 	errNoSession = errors.New("no such session")
 )
 
 // Open opens the tree at path: its root, OpenCode's data folder or the folder above it, or a folder inside the tree.
-// named says that the user knows that a tree is there, so that it may be empty. Nothing is written.
+// named says that the user knows that a tree is there, so that it may be empty. Open writes nothing.
 //
 // The error wraps [ErrNoStore] or [fs.ErrNotExist].
 func Open(path string, named bool, o Options) (*Store, error) {
