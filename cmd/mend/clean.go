@@ -382,16 +382,17 @@ func cleanQuestion(all []*cleaning) string {
 	if len(all) == 0 {
 		return ""
 	}
-	sessions, what, from := 0, all[0].what, term.Escape(term.ShortenHome(all[0].Store))
+	sessions, size := 0, int64(0)
+	what, from := all[0].what, term.Escape(term.ShortenHome(all[0].Store))
 	for _, x := range all {
-		sessions += len(x.Sessions)
+		sessions, size = sessions+len(x.Sessions), size+x.Bytes
 	}
 	if len(all) > 1 {
 		from = term.Count(len(all), "store")
 	}
 	switch {
 	case all[0].images:
-		return fmt.Sprintf("Move images and other files of %s into the journal?", term.Count(sessions, "session"))
+		return fmt.Sprintf("Move %s of images and other files of %s into the journal?", term.Size(size), term.Count(sessions, "session"))
 	case sessions > 0:
 		what = term.Count(sessions, "session")
 	}

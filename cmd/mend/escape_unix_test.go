@@ -77,7 +77,7 @@ var printCases = []struct{ command, args string }{
 	{"keep", ""},
 	{"keep", "SESSION"},
 	{"keep", "HOSTILE"},
-	{"keep", "--on --dry-run"},
+	{"keep", "--dry-run"},
 	{"repair", "--dry-run --at-risk"},
 	{"repair", "SESSION --dry-run -p"},
 	{"repair", "SESSION --dry-run --error HOSTILE"},

@@ -8,14 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"mend/agent"
 	"mend/change"
 	"mend/internal/config"
 	"mend/internal/fail"
@@ -27,7 +25,6 @@ import (
 
 func keepVerb(env *environment) *cobra.Command {
 	var f writeFlags
-	var on, off bool
 	var to string
 	cmd := &cobra.Command{
 		Use:   "keep [SESSION...]",
@@ -44,26 +41,17 @@ With --to, they are made in the folder mend of another disk or of a folder that 
 that "mend restore --from" needs is there. They are not encrypted: who administers that
 disk or that service can read them.
 
-With --on, copies are also made when a turn ends: by the plugin of OpenCode, the hooks of
-Claude Code and Codex that "mend install --agent claude" or codex writes, and "mend
-watch". --off ends that. What is kept stays. Both set the setting keep.`,
+With the setting keep, copies are also made when a turn ends: by "mend watch", and by what
+"mend install --keep" installs, which sets it. "mend config set keep false" ends that. What
+is kept stays.`,
 		Example: `  mend keep            all sessions, for example once a day
-  mend keep .          the newest session of this folder
-  mend keep --on       from now on also at the end of each turn`,
+  mend keep .          the newest session of this folder`,
 		RunE: func(cmd *cobra.Command, names []string) error {
-			if on || off {
-				if on && off || len(names) > 0 || to != "" {
-					return usagef("--on and --off go without a session and --to, and not together")
-				}
-				return switchKeep(cmd.Context(), env, on, f)
-			}
 			return runKeep(cmd.Context(), env, names, to, f)
 		},
 	}
 	f.add(cmd, "")
-	cmd.Flags().BoolVar(&on, "on", false, "from now on copy a session at the end of each of its turns")
 	cmd.Flags().StringVar(&to, "to", "", "make the copies in the folder mend of the folder `DIR`, such as another disk")
-	cmd.Flags().BoolVar(&off, "off", false, "make no more copies at the end of turns")
 	return cmd
 }
 
@@ -287,48 +275,7 @@ func keepOffer(dir string) string {
 // keepNotice describes what is copied, where, and how to turn it off.
 func keepNotice(dir string) string {
 	return "mend keeps copies of your sessions, with the texts of your conversations, in " + term.Escape(term.ShortenHome(keep.Path(dir))) +
-		", which only you can read. \"mend restore\" brings sessions back, \"mend forget SESSION\" erases the copies of one, \"mend keep --off\" turns automatic copies off."
-}
-
-// switchKeep turns automatic copies on or off.
-func switchKeep(ctx context.Context, env *environment, on bool, f writeFlags) error {
-	dir, err := env.opt.Journal.Folder()
-	if err != nil {
-		return err
-	}
-	c, err := loadSettings(nil)
-	if err != nil {
-		return err
-	}
-	env.setAnswer("automatic", c.Keep)
-	if f.dryRun {
-		env.Say("Automatic copies are %s, and would be turned %s. Nothing was written.", onOrOff(c.Keep), onOrOff(on))
-		return nil
-	}
-	if on && !c.Keep {
-		env.Say("%s", keepNotice(dir))
-		if err := confirmChange(ctx, env.Terminal, f, "Copy each session when one of its turns ends?", nil); err != nil {
-			return err
-		}
-	}
-	if err := setKeep(on); err != nil {
-		return err
-	}
-	env.setAnswer("automatic", on)
-	env.Say("Automatic copies are %s.", onOrOff(on))
-	if on {
-		return addKeepers(ctx, env)
-	}
-	return nil
-}
-
-// setKeep turns automatic copies on or off, in the user's settings.
-func setKeep(on bool) error {
-	value := strconv.FormatBool(on)
-	if _, err := changeSetting("keep", &value); err != nil {
-		return fmt.Errorf("turning automatic copies %s: %w", onOrOff(on), err)
-	}
-	return nil
+		", which only you can read. \"mend restore\" brings sessions back, \"mend forget SESSION\" erases the copies of one, \"mend config set keep false\" turns automatic copies off."
 }
 
 // askKeep asks, during an installation, whether copies are made at the end of turns. If no question can be
@@ -352,8 +299,9 @@ func agreeToKeep(env *environment) error {
 	if err != nil || loadsKeep() {
 		return err
 	}
-	if err := setKeep(true); err != nil {
-		return err
+	value := "true"
+	if _, err := changeSetting("keep", &value); err != nil {
+		return fmt.Errorf("turning automatic copies on: %w", err)
 	}
 	env.Say("%s", keepNotice(dir))
 	return nil
@@ -363,33 +311,6 @@ func agreeToKeep(env *environment) error {
 func loadsKeep() bool {
 	c, _, err := loadLiveSettings(nil)
 	return err == nil && c.Keep
-}
-
-// addKeepers enables automatic copies in the installed hooks, and names the agents without an installation.
-func addKeepers(ctx context.Context, env *environment) error {
-	var lacking, commands []string
-	for _, ag := range env.opt.Agents {
-		all := states(env, ag)
-		if _, err := ag.Find(""); err != nil || all == nil || hasPlugin(all, ag) && ag.Installer().About().Deadline == 0 {
-			continue // the plugin asks mend at each turn
-		}
-		at := slices.IndexFunc(all, func(p pluginJSON) bool { return p.State == agent.Current || p.State == agent.Other })
-		switch {
-		case at < 0:
-			lacking = append(lacking, ag.Title())
-			commands = append(commands, term.Command("mend install --keep"+flagOf(ag.Name())))
-		case !all[at].Keep:
-			f := installFlags{setup: agent.Setup{Repair: all[at].Repair, Keep: true}, project: all[at].Place == "project", keepGiven: true}
-			f.yes = true
-			if err := runInstall(ctx, env, []agent.Agent{ag}, f); err != nil {
-				return err
-			}
-		}
-	}
-	if len(lacking) > 0 {
-		env.Say("In %s nothing makes copies yet. To install it: %s", term.Enumerate(lacking), term.Enumerate(commands))
-	}
-	return nil
 }
 
 func flagOf(name string) string {
@@ -717,7 +638,7 @@ func (s *keepStatusJSON) text() string {
 		return ""
 	}
 	if !s.Automatic {
-		parts = append(parts, term.Faint("automatic copies are off (mend keep --on)"))
+		parts = append(parts, term.Faint("automatic copies are off (mend install --keep)"))
 	}
 	return strings.Join(parts, "\n")
 }

@@ -68,10 +68,10 @@ func TestLivePluginKeeps(t *testing.T) {
 			h, session, _ := home(t, version, true)
 			installPlugin(t, h)
 			config, state := pluginHome(h)
-			cmd := mendCommand(t, h, state, "keep", "--on", "--yes")
+			cmd := mendCommand(t, h, state, "config", "set", "keep", "true")
 			cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+config)
 			if out, err := cmd.Output(); err != nil {
-				t.Fatalf("mend keep --on: %v: %s", err, out)
+				t.Fatalf("mend config set keep true: %v: %s", err, out)
 			}
 			if r := h.Continue(session, "one more"); r.Verdict != opencode.Alive {
 				t.Fatalf("the turn = %s; output:\n%s", r.Verdict, r.Output)

@@ -231,12 +231,10 @@ type watchAnswer struct {
 }
 
 type keepAnswer struct {
-	File      string          `json:"file,omitempty"`
-	Bytes     int64           `json:"bytes,omitempty"` // of the file
-	Kept      []keptJSON      `json:"kept,omitempty"`
-	States    []keptStateJSON `json:"states,omitempty"`    // the copies that were made
-	Automatic bool            `json:"automatic,omitempty"` // copies are made at the end of turns
-	Plugins   []pluginJSON    `json:"plugins,omitempty"`
+	File   string          `json:"file,omitempty"`
+	Bytes  int64           `json:"bytes,omitempty"` // of the file
+	Kept   []keptJSON      `json:"kept,omitempty"`
+	States []keptStateJSON `json:"states,omitempty"` // the copies that were made
 }
 
 type cleanAnswer struct {

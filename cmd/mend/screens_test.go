@@ -44,7 +44,7 @@ var (
 		"mend report 計画", "mend report 計画", "mend trim 計画 --dry-run", "mend trim 計画 --to 1 --keep-turns 0 --dry-run", "mend restore --compaction 計画", "mend move", "mend move /home/user/project nowhere", "mend salvage", "mend clean", "mend clean events --dry-run", "mend clean sessions nosuch --dry-run", "mend clean images --dry-run", "mend clean snapshots --dry-run", "mend clean pages --dry-run", "mend restore",
 		"mend recover", "mend recover qevajo --keep", "mend verify", "mend forget --older-than 0s --dry-run", "mend forget 計画 --dry-run",
 		"mend forget 計画", "mend forget --older-than 0s --yes", "mend gc", "mend log", "mend log qevajo",
-		"mend keep --dry-run", "mend keep", "mend", "mend forget --copies 計画", "mend keep --on", "mend keep --off",
+		"mend keep --dry-run", "mend keep", "mend", "mend forget --copies 計画",
 		"mend plugin", "mend install --yes", "mend", "mend install --remove --yes", "mend scan nosuch", "mend scna", "mend ui",
 		"mend config maxRetries skip", "mend config set maxRetries 5", "mend config unset maxRetries",
 		// the former names

@@ -118,7 +118,7 @@ func goWay(ctx context.Context, env *environment, f repairFlags, w way) (err err
 	}
 	err = fail.Worst(err, showLost(ctx, env, f))
 	if w.Name == "deleted" && errors.Is(err, errProblems) {
-		env.Say("Of a session that Claude Code deleted and nothing was kept of, only the prompts come back. For copies from now on: %s", term.Command("mend keep --on"))
+		env.Say("Of a session that Claude Code deleted and nothing was kept of, only the prompts come back. For copies from now on: %s", term.Command("mend install --keep"))
 	}
 	return err
 }

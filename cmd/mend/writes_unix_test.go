@@ -75,7 +75,6 @@ var writeCases = []writeCase{
 	{verb: "forget", args: commandArgs("--older-than 0s"), asks: "can no longer be undone after this. Go on?", setup: repaired},
 	{verb: "gc", args: commandArgs("--older-than 0s"), asks: "can no longer be undone after this. Go on?", setup: repaired},
 	{verb: "forget", args: commandArgs("SESSION"), asks: "can no longer be undone after this. Go on?", setup: repaired},
-	{verb: "keep", args: commandArgs("--on"), asks: "Copy each session when one of its turns ends?"},
 	{verb: "forget", args: commandArgs("--copies SESSION"), asks: "can no longer be restored after this. Go on?", setup: func(sb sandbox) { sb.mustExit(exitDone, "keep") }},
 	{verb: "plugin install", asks: "Install ~/config/opencode/plugins/mend.js?", then: "n\n"},
 	{verb: "install", args: commandArgs("--agent claude"), asks: "Install mend's hooks in ~/.claude/settings.json?", then: "n\n"},
@@ -87,7 +86,10 @@ var writeCases = []writeCase{
 }
 
 // unasked are the verbs with --yes that do not ask, and why.
-var unasked = map[string]string{"recover": "it finishes what a user has agreed to, as every verb that writes does first"}
+var unasked = map[string]string{
+	"recover": "it finishes what a user has agreed to, as every verb that writes does first",
+	"keep":    "it makes copies, and changes no session",
+}
 
 func longOutputs(sb sandbox) {
 	damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "long outputs"))
