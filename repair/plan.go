@@ -32,6 +32,7 @@ type Request struct {
 	// Changes are applied to the records before the case is read. An agent whose models do not bind thinking may ignore
 	// them.
 	Changes []change.Op
+	Gone    bool // the store does not have the session: Changes create its records
 
 	Placeholder string // the text in place of missing content; blank for the agent's default
 	Cancelled   string // the error of a call that never ended; blank for the agent's default

@@ -10,6 +10,7 @@ import (
 	"mend/agent/claude/diagnose"
 	"mend/agent/sessionfile"
 	"mend/change"
+	"mend/internal/safedir"
 	"mend/repair"
 )
 
@@ -39,9 +40,12 @@ func (s *store) inUse(p string) string {
 
 // newCase reads a session. A list of processes that is at most maxAge old shows whether it is in use.
 func (s *store) newCase(head change.Head, r repair.Request, maxAge time.Duration) (*repair.Case, change.Stamp, error) {
-	e, err := s.Load(head.Ref, nil)
-	if err != nil {
-		return nil, stampOf(e), err
+	var e safedir.Entry
+	if !r.Gone {
+		var err error
+		if e, err = s.Load(head.Ref, nil); err != nil {
+			return nil, stampOf(e), err
+		}
 	}
 	gone := ""
 	if s.isHomeless(head) {

@@ -154,7 +154,14 @@ func (s *store) row(head change.Head) (row *change.Record, there, same bool) {
 }
 
 func (s *store) newCase(head change.Head, r repair.Request) (*repair.Case, change.Stamp, error) {
-	src, stamp, err := s.read(head)
+	var src rollout.Source
+	var stamp change.Stamp
+	var err error
+	if r.Gone {
+		src, err = s.source(head, safedir.Entry{Data: sessionfile.Changed(nil, r.Changes)})
+	} else {
+		src, stamp, err = s.read(head)
+	}
 	if err != nil {
 		return nil, stamp, err
 	}
@@ -168,6 +175,12 @@ func (s *store) read(head change.Head) (src rollout.Source, st change.Stamp, err
 	if err != nil {
 		return src, st, err
 	}
+	src, err = s.source(head, e)
+	return src, sessionfile.StampOf(s.stamped(head), e), err
+}
+
+// source returns a rollout as it is read from its file.
+func (s *store) source(head change.Head, e safedir.Entry) (src rollout.Source, err error) {
 	src = rollout.Source{
 		Record: change.Record{Ref: head.Ref, Data: e.Data, Mode: e.Mode.Perm()}, Plain: e.Data,
 		Root: s.ID().Root,
@@ -177,7 +190,7 @@ func (s *store) read(head change.Head) (src rollout.Source, st change.Stamp, err
 	if head.Ref != rollout.PlainRef(head.Ref) {
 		src.Plain, src.Torn, err = s.unpack(head.Ref, e.Data)
 	}
-	return src, sessionfile.StampOf(s.stamped(head), e), err
+	return src, err
 }
 
 // Busy implements [agent.Store].

@@ -202,6 +202,9 @@ func (s *store) prepare(
 
 // Case implements [agent.Store].
 func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*repair.Case, error) {
+	if r.Gone {
+		return diagnose.New((&record.Session{Head: head}).With(r.Changes), r, diagnose.Environment{Agent: s.title}), nil
+	}
 	loaded, e, err := s.prepare(ctx, head, r.Provider)
 	if err != nil {
 		return nil, err

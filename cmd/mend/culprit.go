@@ -61,6 +61,9 @@ func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, r
 	stores := map[string]*mend.Store{} // by session id
 	for _, c := range clients {
 		all, err := c.Sessions(ctx)
+		if err == nil {
+			err = c.Changeable(ctx) // else no session in it is judged
+		}
 		if err != nil {
 			unread = env.skipStore(ctx, unread, err)
 			continue

@@ -79,10 +79,8 @@ func restoreVerb(env *environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if copies, err := filepath.Abs(filepath.Join(from, "mend")); err == nil && from != "" {
-				if _, err := os.Lstat(keep.Path(copies)); err == nil {
-					env.opt.Journal.Copies, from = copies, ""
-				}
+			if env.usesCopies(from) {
+				from = ""
 			}
 			if r.Force = f.force; from != "" {
 				if r.From, err = filepath.Abs(from); err != nil || at != "" {
@@ -114,6 +112,21 @@ func restoreVerb(env *environment) *cobra.Command {
 	cmd.Flags().BoolVar(&u.Trim, "trim", false, "with --compaction: trim outputs of tools if the next request would be too large")
 	cmd.Flags().StringVar(&from, "from", "", "take it from another `STORE` of the agent, or from a folder with copies of mend keep --to; of a store without a session, all that this one lacks")
 	return cmd
+}
+
+// usesCopies reports whether a path is a folder with copies of "mend keep --to", and then has those looked at.
+func (env *environment) usesCopies(path string) bool {
+	if path == "" {
+		return false
+	}
+	copies, err := filepath.Abs(filepath.Join(path, "mend"))
+	if err == nil {
+		_, err = os.Lstat(keep.Path(copies))
+	}
+	if err == nil {
+		env.opt.Journal.Copies = copies
+	}
+	return err == nil
 }
 
 // parseRestore parses --at.
@@ -247,7 +260,11 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 	if !env.CanAsk || f.dryRun || err != nil {
 		env.PrintRows(rows, "")
 		env.Printf("\n")
-		env.Say("To bring one back: %s", term.Command(env.cmdline("restore", all[0].Session.ID)))
+		if c := all[0].store; c != nil && c.Changeable(ctx) != nil {
+			env.Say("To read one: %s. Nothing can be brought back into this database.", term.Command(env.cmdline("scan", all[0].Session.ID, "--text")))
+		} else {
+			env.Say("To bring one back: %s", term.Command(env.cmdline("restore", all[0].Session.ID)))
+		}
 		if i := slices.IndexFunc(all, func(x restorable) bool { return x.store == nil }); i >= 0 {
 			env.Note(all[i].named().noStore(env).Error() + ". Start " + agentOf(all[i].storeID()) + " once, so that its store exists")
 		}

@@ -22,6 +22,7 @@ import (
 // scanFlags are the flags of scan.
 type scanFlags struct {
 	all, verbose, request, text, broken bool
+	from                                string
 	classes                             []string
 	sessionFilter
 }
@@ -47,17 +48,20 @@ that mend kept can bring back what is lost.
 
 With --request it shows the next request of one session, with the refused blocks
 marked. With --text it prints one conversation as Markdown, with what cannot be read marked:
-what can still be had of a session that nothing repairs.`,
+what can still be had of a session that nothing repairs. One that is gone is printed from
+its copy.`,
 		Example: `  mend scan              every session
   mend scan --here -v    the findings in the sessions of this folder
   mend scan . --text     the newest conversation of this folder, to read or to save
   mend scan . --request  the next request of the newest session of this folder`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			switch {
-			case !f.request && !f.text:
+			case !f.request && !f.text && f.from == "":
 				return env.paged(func() error { return runScan(cmd.Context(), env, names, f) })
 			case f.request && f.text || len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.sessionFilter.all():
 				return usagef("--request and --text need one session, and cannot be combined with other flags")
+			case f.from != "" && !(f.text && env.usesCopies(f.from)):
+				return usagef("--from goes with --text, and needs a folder with copies of mend keep --to")
 			case f.text:
 				return scanConversation(cmd.Context(), env, names)
 			}
@@ -66,7 +70,8 @@ what can still be had of a session that nothing repairs.`,
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.request, "request", false, "show the next request of one session")
-	fl.BoolVar(&f.text, "text", false, "print one conversation as Markdown")
+	fl.BoolVar(&f.text, "text", false, "print one conversation as Markdown, also one that is gone and was kept")
+	fl.StringVar(&f.from, "from", "", "with --text: look at the copies in `DIR`, a folder of mend keep --to")
 	thinkingFlag(env, fl)
 	providerFlag(env, fl)
 	atRiskFlag(fl, &env.opt.AllSettings, "also judge other versions of the agent, and thinking switched on or off")
@@ -96,6 +101,16 @@ func scanRequest(ctx context.Context, env *environment, names []string) error {
 
 func scanConversation(ctx context.Context, env *environment, names []string) error {
 	c, head, err := openSession(ctx, env, names, "--text", false)
+	if errors.Is(err, mend.ErrNoSession) && len(names) > 0 {
+		gone, _, unknown := lookUp(ctx, env, sources{gone: true}, names)
+		switch {
+		case unknown != nil:
+			return err
+		case gone[0].store == nil:
+			return gone[0].noStore(env)
+		}
+		return env.paged(func() error { return printKept(ctx, env, gone[0].store, gone[0].Head) })
+	}
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"mend/change"
 	"mend/internal/jsonedit"
+	"mend/internal/keep"
 	"mend/internal/mend"
 	"mend/internal/request"
 	"mend/internal/term"
@@ -30,10 +31,35 @@ func printConversation(ctx context.Context, env *environment, c *mend.Store, hea
 	if err != nil {
 		return err
 	}
+	return printMarkdown(env, c, head, "", elsewhere, items)
+}
+
+// printKept prints a conversation that is gone as its copy, or another store of its agent, has it.
+func printKept(ctx context.Context, env *environment, c *mend.Store, head change.Head) error {
+	return withKept(env, func(k *keep.Keep) error {
+		items, copied, err := c.KeptConversation(ctx, k, head)
+		if err != nil {
+			return err
+		}
+		note := "gone"
+		if !copied.IsZero() {
+			note += ", as it was kept on " + copied.Local().Format(time.DateTime)
+		}
+		return printMarkdown(env, c, head, note, nil, items)
+	})
+}
+
+func printMarkdown(
+	env *environment, c *mend.Store, head change.Head, note string, elsewhere []repair.Diagnosis, items []mend.ConversationItem,
+) error {
 	var m markdown
 	m.line("# " + cmp.Or(term.OneLine(head.Title, 200), "(no title)"))
 	used := time.UnixMilli(max(head.Updated, head.Created)).Local().Format(time.DateTime)
-	m.line(fmt.Sprintf("%s, %s, %s, last used %s", agentOf(c.ID()), head.ID, cmp.Or(term.OneLine(head.Directory, 500), "no folder"), used))
+	about := fmt.Sprintf("%s, %s, %s, last used %s", agentOf(c.ID()), head.ID, cmp.Or(term.OneLine(head.Directory, 500), "no folder"), used)
+	if note != "" {
+		about += ", " + note
+	}
+	m.line(about)
 	m.notes(elsewhere)
 	for _, x := range items {
 		m.add(agentOf(c.ID()), x)

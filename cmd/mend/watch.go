@@ -213,6 +213,9 @@ func (w *watcher) follow(ctx context.Context, group *sync.WaitGroup) {
 				w.Note(err.Error()) // printed once
 				continue
 			}
+			if err := client.Changeable(ctx); err != nil { // it is followed for its copies
+				w.Note(err.Error())
+			}
 			followed[o.Store] = true
 			group.Go(func() { watch.Run(ctx, readStore{client, client.Reader()}, w.options(client)) })
 		}
@@ -273,6 +276,7 @@ func (w *watcher) once(ctx context.Context) (worse error) {
 		client, err := openWith(ctx, w.environment, o, true)
 		if err == nil {
 			err = watch.Once(ctx, readStore{client, client.Reader()}, w.options(client))
+			err = cmp.Or(err, client.Changeable(ctx))
 		}
 		worse = fail.Worst(worse, err)
 	}

@@ -2,9 +2,12 @@ package mend
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	"mend/change"
+	"mend/internal/keep"
 	"mend/internal/request"
 	"mend/repair"
 )
@@ -30,6 +33,48 @@ func (c *Store) Conversation(
 	if err != nil {
 		return nil, ds, err
 	}
+	return conversationOf(ctx, s, ds)
+}
+
+// KeptConversation returns the items of a session that the store no longer has, as its newest whole copy in k, which
+// may be nil, or another store of the agent has them, and the time of the copy, if it is one. It reads only.
+func (c *Store) KeptConversation(
+	ctx context.Context, k *keep.Keep, head change.Head,
+) (items []ConversationItem, copied time.Time, err error) {
+	states, err := c.keptStates(k, head.ID)
+	if err != nil {
+		return nil, copied, err
+	}
+	from := lastWhole(ctx, k, states)
+	if from == nil {
+		from = newest(states)
+	}
+	if from == nil {
+		all, _ := c.elsewhere(ctx, nil)
+		for _, b := range all {
+			if slices.ContainsFunc(b.heads, func(h change.Head) bool { return h.ID == head.ID }) {
+				items, _, err = b.store.Conversation(ctx, head, nil)
+				return items, copied, err
+			}
+		}
+		return nil, copied, fmt.Errorf("printing session %s: it is gone, and %w", head.ID, ErrNothingKept)
+	}
+	r := repair.Request{Options: c.repairOptions(), Force: true, Gone: true}
+	if r.Changes, err = k.Load(ctx, *from); err != nil {
+		return nil, copied, err
+	}
+	r.Changes = slices.DeleteFunc(r.Changes, func(o change.Op) bool { return o.Ref.Session != head.ID })
+	s, err := c.store.Case(ctx, from.Head(), r)
+	if err != nil {
+		return nil, copied, err
+	}
+	items, _, err = conversationOf(ctx, s, nil)
+	return items, from.Time, err
+}
+
+func conversationOf(
+	ctx context.Context, s *repair.Case, ds []repair.Diagnosis,
+) (items []ConversationItem, elsewhere []repair.Diagnosis, err error) {
 	t := conversation{
 		typed: map[string]bool{}, blocks: map[blockKey]bool{}, calls: map[string]int{}, at: map[change.Ref]int{},
 		first: map[string]int{},
