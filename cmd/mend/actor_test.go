@@ -6,7 +6,7 @@ import (
 	"mend/change"
 )
 
-// Each way in which mend is started has its channel.
+// Each way to start mend has its channel.
 func TestChannel(t *testing.T) {
 	for _, c := range []struct {
 		command, agent string

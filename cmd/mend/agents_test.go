@@ -15,15 +15,15 @@ import (
 	"mend/testdata"
 )
 
-// An agentRow says where an agent is besides its own package. A new agent gets a row; then the test names the next place that
-// it has to touch.
+// An agentRow names the places of an agent outside its own package. A new agent gets a row; then the test
+// names the next place to touch.
 type agentRow struct {
 	pkg     string                                // its package
-	fixture func(dir string) (at string, _ error) // writes a healthy store that the agent wrote
+	fixture func(dir string) (at string, _ error) // writes a healthy store of the agent
 	damages string                                // the file or the folder with its damages
 	page    string                                // in docs
 	busy    string                                // the file that finds its processes
-	noDemo  bool                                  // the demo refuses it
+	noDemo  bool                                  // the demo does not support it
 }
 
 var agentRows = map[string]agentRow{
@@ -60,7 +60,7 @@ var agentRows = map[string]agentRow{
 	},
 }
 
-// agentPlaces are the places that a new agent has to touch, in the order in which they are best done.
+// agentPlaces are the places that a new agent has to touch, in a good order.
 var agentPlaces = []struct {
 	name  string
 	check func(t *testing.T, a agent.Agent, r agentRow) error
@@ -150,7 +150,7 @@ func contains(path, text string) error {
 	return err
 }
 
-// TestAgentPlaces names, for each agent, the next place that it has to touch.
+// TestAgentPlaces names the next place that each agent has to touch.
 func TestAgentPlaces(t *testing.T) {
 	var names []string
 	for _, a := range agents {
@@ -180,7 +180,7 @@ func (nowhereAgent) Name() string               { return "nowhere" }
 func (nowhereAgent) Title() string              { return "An Agent Nowhere" }
 func (nowhereAgent) Installer() agent.Installer { return nil }
 
-// TestAgentPlacesNewAgent checks that each place is missing for an agent that is in none.
+// TestAgentPlacesNewAgent checks that every place is missing for an agent that is in none.
 func TestAgentPlacesNewAgent(t *testing.T) {
 	for _, p := range agentPlaces {
 		if p.check(t, nowhereAgent{}, agentRow{pkg: "agent/nowhere"}) == nil {

@@ -9,7 +9,7 @@ import (
 	"mend/internal/test/damage"
 )
 
-// TestRealSetAside sets aside a part of a type that OpenCode does not know. The program then shows the session and continues it;
+// TestRealSetAside sets aside a part of an unknown type. OpenCode then shows and continues the session;
 // OpenCode 1.18 could not show it before.
 func TestRealSetAside(t *testing.T) {
 	for i, version := range damage.Versions {

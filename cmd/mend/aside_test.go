@@ -17,14 +17,14 @@ import (
 	"mend/testdata"
 )
 
-// unknownPart adds a part of a type that OpenCode does not know to an answer. OpenCode 1.18 then cannot show the session.
+// unknownPart adds a part of an unknown type to a response. OpenCode 1.18 then cannot show the session.
 func unknownPart(s damage.Store) {
 	part := damage.Parts(s, damage.Hello, "text")[0]
 	part.ID, part.Data = part.ID+"x", `{"type":"novelty","text":"what nobody knows"}`
 	s.Put(part)
 }
 
-// longPrompt makes a prompt longer than OpenAI takes a text.
+// longPrompt makes a prompt longer than OpenAI accepts.
 func longPrompt(s damage.Store) {
 	part := damage.Parts(s, damage.SecondPrompt, "text")[0]
 	part.Data = `{"type":"text","text":"pasted ` + strings.Repeat("x", 10<<20) + `"}`
@@ -48,7 +48,7 @@ func storeOf(t *testing.T, session, file string, data []byte) *testStore {
 	return ts
 }
 
-// rolloutOf writes a rollout of Codex, with settings that have its provider.
+// rolloutOf writes a rollout of Codex, with settings for its provider.
 func rolloutOf(t *testing.T, data []byte) *testStore {
 	t.Helper()
 	ts := storeOf(t, testdata.CodexSession, codex.File, data)
@@ -59,7 +59,7 @@ func rolloutOf(t *testing.T, data []byte) *testStore {
 	return ts
 }
 
-// An asideCase is a session with a fault that has no fix.
+// An asideCase is a session with damage that has no fix.
 type asideCase struct {
 	name    string
 	store   func(t *testing.T) *testStore
@@ -95,7 +95,7 @@ func asideCases() []asideCase {
 	return all
 }
 
-// bytesOf returns all files of the store but locks, or what a database holds.
+// bytesOf returns all files of the store except locks, or the content of a database.
 func (ts *testStore) bytesOf() map[string]string {
 	ts.Helper()
 	if strings.HasSuffix(ts.path, ".db") {
@@ -116,8 +116,8 @@ func (ts *testStore) bytesOf() map[string]string {
 	return all
 }
 
-// What has no fix is set aside only if the user asks for it, of the session that they name. Then nothing is wrong, and an
-// undo gives back each byte.
+// Content without a fix is set aside only on request, in a session that the user names. Afterwards nothing is
+// wrong, and an undo restores each byte.
 func TestSetAside(t *testing.T) {
 	for _, c := range asideCases() {
 		t.Run(c.name, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestSetAside(t *testing.T) {
 			run(c.code, "", "repair", "--yes")
 			run(exitUsage, "--set-aside needs a session", "repair", "--yes", "--set-aside")
 			run(exitDone, c.leftOut, "repair", ts.session, "--set-aside", "--dry-run")
-			run(exitRefused, c.leftOut, "repair", ts.session, "--set-aside") // nobody can be asked
+			run(exitRefused, c.leftOut, "repair", ts.session, "--set-aside") // no question is possible
 			same("after nothing was agreed to", true)
 			run(exitDone, "Undo: mend undo", "repair", ts.session, "--set-aside", "--yes")
 			same("after it is set aside", false)
@@ -163,7 +163,7 @@ func TestSetAside(t *testing.T) {
 				return
 			}
 			run(exitDone, "", "redo", "--yes")
-			next := []byte("{\"type\":\"mode\",\"mode\":\"normal\"}\n") // the agent goes on
+			next := []byte("{\"type\":\"mode\",\"mode\":\"normal\"}\n") // the agent continues
 			data, err := os.ReadFile(file)
 			if err == nil {
 				err = os.WriteFile(file, append(data, next...), 0o600)
@@ -179,7 +179,7 @@ func TestSetAside(t *testing.T) {
 	}
 }
 
-// On a terminal the question is one of its own, after that of the repair, for a session that the user named.
+// On a terminal there is a separate question, after the repair's, for a session that the user named.
 func TestSetAsideAsks(t *testing.T) {
 	for _, c := range []struct {
 		in, session   string

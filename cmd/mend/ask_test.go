@@ -17,13 +17,12 @@ import (
 	"mend/journal"
 )
 
-// TestAsk checks that repair shows a session and asks until the answer is one, if there is a
-// terminal.
+// TestAsk checks that repair shows a session and, on a terminal, asks until it gets a valid answer.
 func TestAsk(t *testing.T) {
 	for _, c := range []struct {
 		in    string
 		want  int
-		asked int    // how often
+		asked int    // number of questions
 		shows string // on stderr
 	}{
 		{"y\n", exitDone, 1, ""},
@@ -55,7 +54,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestAskTrim checks that fix goes on with the trim for a session whose newest answer failed as too long.
+// TestAskTrim checks that fix continues with a trim for a session whose newest response failed as too long.
 func TestAskTrim(t *testing.T) {
 	const text = "Session too large to compact - context exceeds model limit even after stripping media"
 	for in, want := range map[string]int{"y\n": exitDone, "n\n": exitRefused} {
@@ -103,8 +102,7 @@ func TestAskEach(t *testing.T) {
 	}
 }
 
-// A changingInput is the answer of a user to whom a question was put, and what another program does
-// meanwhile.
+// A changingInput is the answer to a question, with a change by another program meanwhile.
 type changingInput struct {
 	*strings.Reader
 	meanwhile func()
@@ -118,9 +116,9 @@ func (r *changingInput) Read(b []byte) (int, error) {
 	return r.Reader.Read(b)
 }
 
-// TestAskStale checks that a plan is not applied if another mend has changed the session while its
-// question waited, even if every record is as it was then: the log would have a repair that is in
-// force and undone. What another mend does in other sessions does not matter.
+// TestAskStale checks that a plan is not applied if another mend has changed the session while its question
+// waited, even if every record is unchanged since: otherwise the log would have a repair that is both in
+// force and undone. Changes of other sessions do not matter.
 func TestAskStale(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -192,7 +190,7 @@ func TestAskStale(t *testing.T) {
 			if same := maps.Equal(between, ts.snapshot()); same != (c.want != exitDone) {
 				t.Errorf("the store is as the other mend left it: %t", same)
 			}
-			// The one of resolve is in conflict before, and its resolution is no entry.
+			// The plan of resolve starts from a conflict, and its resolution has no entry.
 			if _, log := ts.mend("log"); c.want != exitDone && strings.Count(log, "\n") != len(c.setup)+len(c.meanwhile) {
 				t.Errorf("the log has another entry:\n%s", log)
 			}
@@ -233,8 +231,8 @@ func TestDryRunUnlocked(t *testing.T) {
 	}
 }
 
-// TestAskChanged checks what is said of a session that changes while its repair is planned: it is
-// left alone, and the others are repaired.
+// TestAskChanged checks the output for a session that changes while its repair is planned: it is not
+// repaired, and the others are.
 func TestAskChanged(t *testing.T) {
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("blank answer"))
@@ -272,8 +270,8 @@ func TestAskInterrupted(t *testing.T) {
 	}
 }
 
-// TestAskShowsProof checks that a person who is asked sees with which versions the repaired session works, before the
-// question and after the repair, and how it goes on.
+// TestAskShowsProof checks that a person sees the versions with which the repaired session works, before the
+// question and after the repair, and how to continue it.
 func TestAskShowsProof(t *testing.T) {
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("blank answer"))

@@ -15,8 +15,8 @@ import (
 	"mend/internal/term"
 )
 
-// TestBatch moves three sessions of which another program changes one meanwhile: that one stays and is named, the others
-// go, and the exit code is that of the conflict. When the user has ended the command, nothing more is done.
+// TestBatch moves three sessions while another program changes one: that one stays and is named, the others
+// move, and the exit code is the conflict's. After the user has cancelled the command, nothing more is done.
 func TestBatch(t *testing.T) {
 	ts := newBrokenStore(t, 3)
 	var out, errs bytes.Buffer

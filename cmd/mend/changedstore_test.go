@@ -23,10 +23,10 @@ import (
 	"mend/testdata"
 )
 
-// A changedStore is a store in which each of several commands has something to change.
+// A changedStore is a store in which several commands have something to change.
 type changedStore struct {
 	*testing.T
-	dir     string // has all of it
+	dir     string // contains everything
 	path    string // of the store
 	journal string
 	version string // of the agent, "" to leave it to mend
@@ -72,12 +72,12 @@ func (s *changedStore) write(path, text string) {
 	}
 }
 
-// move returns the command that gives the sessions of a folder another one.
+// move returns the command that moves the sessions of a folder to another one.
 func (s *changedStore) move() storeVerb {
 	return storeVerb{"move", []string{"move", filepath.Join(s.dir, "old"), filepath.Join(s.dir, "new")}}
 }
 
-// moveOn returns the command that moves these sessions once more, into another project.
+// moveOn returns the command that moves these sessions again, into another project.
 func (s *changedStore) moveOn() storeVerb {
 	return storeVerb{"move on", []string{"move", filepath.Join(s.dir, "new"), filepath.Join(s.dir, "third")}}
 }
@@ -101,7 +101,7 @@ func (s *changedStore) mend(args ...string) (code int, out string) {
 	return runMend(s.T, s.path, s.journal, args...)
 }
 
-// entries returns all of the journal, newest first.
+// entries returns all entries of the journal, newest first.
 func (s *changedStore) entries() []change.Entry {
 	s.Helper()
 	es, err := mend.OpenJournal(s.journal).Log(journal.Query{})
@@ -111,7 +111,7 @@ func (s *changedStore) entries() []change.Entry {
 	return es
 }
 
-// do runs a command, and returns the id of the operation that it made, "" for none.
+// do runs a command, and returns the id of its operation, "" for none.
 func (s *changedStore) do(v storeVerb) (operation string) {
 	s.Helper()
 	before := len(s.entries())
@@ -126,7 +126,7 @@ func (s *changedStore) do(v storeVerb) (operation string) {
 	return operation
 }
 
-// everything returns what the store has: each record, and what is beside them.
+// everything returns the content of the store: each record, and the files beside them.
 func (s *changedStore) everything() map[string]string {
 	s.Helper()
 	all, err := damage.Snapshot(s.path)
@@ -142,8 +142,8 @@ func (s *changedStore) everything() map[string]string {
 	return all
 }
 
-// withoutFolders returns everything but folders: one that a change made for several sessions stays if they are undone one by one in
-// another order.
+// withoutFolders returns everything but folders: a folder created for several sessions remains if they are
+// undone one by one in another order.
 func (s *changedStore) withoutFolders() map[string]string {
 	s.Helper()
 	all := s.everything()
@@ -203,7 +203,8 @@ func (s *changedStore) keep(session string) {
 	}
 }
 
-// copyRows adds the session of another database of the same version, with all of its rows, under ids with that digit.
+// copyRows copies the session of another database of the same version, with all its rows, to ids with that
+// digit.
 func copyRows(t *testing.T, path, from, session, digit string) (id string) {
 	t.Helper()
 	for _, table := range [][]string{{"session", "id"}, {"message", "id", "session_id", "data"}, {"part", "id", "message_id", "session_id", "data"}, {"event_sequence", "aggregate_id"}, {"event", "id", "aggregate_id", "data"}} {
@@ -216,7 +217,7 @@ func copyRows(t *testing.T, path, from, session, digit string) (id string) {
 	return strings.Replace(session, "_e045", "_e"+digit+"45", 1)
 }
 
-// salvage salvages the database, though it is sound.
+// salvage salvages the database, although it is sound.
 func (s *changedStore) salvage() {
 	s.Helper()
 	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: s.path, Journal: mend.OpenJournal(s.journal), Cache: filepath.Join(s.journal, "cache")})
@@ -269,7 +270,7 @@ func newChangedTree(t *testing.T) *changedStore {
 	return s
 }
 
-// edit replaces a text in all files that a pattern below the store names.
+// edit replaces a text in all files below the store that match a pattern.
 func (s *changedStore) edit(pattern, old, to string) {
 	s.Helper()
 	files, err := filepath.Glob(filepath.Join(s.path, pattern))
@@ -317,7 +318,7 @@ func newChangedTranscripts(t *testing.T) *changedStore {
 	return s
 }
 
-// cut takes the last ten lines of a file of the store away.
+// cut removes the last ten lines of a file of the store.
 func (s *changedStore) cut(path string) {
 	s.Helper()
 	data, err := os.ReadFile(filepath.Join(s.path, path))

@@ -46,9 +46,9 @@ func (c claudeTrial) mend(args ...string) {
 	}
 }
 
-// TestRealClaudeHook resumes a damaged session with the hook: the message is on the screen.
-// With --repair, what /resume loads is what the provider accepts, and so is what the next start loads. History that
-// Claude Code leaves out is named, and sent again after the command that the message names.
+// TestRealClaudeHook resumes a damaged session with the hook: the message is shown. With --repair, the
+// provider accepts what /resume loads, and what the next start loads. History that Claude Code leaves out is
+// named, and sent again after the command in the message.
 func TestRealClaudeHook(t *testing.T) {
 	if testing.Short() {
 		t.Skip("types into a terminal; TestStories/claude_hook is the sample")

@@ -17,8 +17,9 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestRealClean removes events and sessions from databases of the real program: what its next request has, its prompt, fork,
-// export and list are as before, of the sessions that stay; after an undo every row is there, and all sessions answer.
+// TestRealClean removes events and sessions from databases of the real program: for the remaining sessions,
+// the next request, prompt, fork, export and list are unchanged; after an undo every row exists, and all
+// sessions answer.
 func TestRealClean(t *testing.T) {
 	storetest.Long(t)
 	for i, version := range []string{"1.2.27", "1.18.34"} {
@@ -34,7 +35,7 @@ func TestRealClean(t *testing.T) {
 			t.Logf("before: %s", want)
 
 			rows := dbtest.DumpRows(t, store)
-			if version != "1.2.27" { // which has no events
+			if version != "1.2.27" { // it has no events
 				clean.mend("clean", "events", "--yes")
 				if strings.Contains(dbtest.DumpRows(t, store), "\nevent ") {
 					t.Error("events are left")
@@ -50,7 +51,7 @@ func TestRealClean(t *testing.T) {
 			if list := clean.listed(); slices.Contains(list, other) || len(list) != len(stay) {
 				t.Errorf("after the clean it lists %v", list)
 			}
-			// The program has gone on in the session that stays. What was removed comes back all the same.
+			// The program has continued the remaining session. The removed rows are still restored.
 			clean.mend("undo", "--yes")
 			if version != "1.2.27" {
 				clean.mend("undo", "qevajo", "--yes")
@@ -84,7 +85,7 @@ func (c cleanTest) mend(args ...string) {
 	}
 }
 
-// undo undoes the newest change, after which the rows must be as they were.
+// undo undoes the newest change and checks the rows.
 func (c cleanTest) undo(rows string) {
 	c.Helper()
 	c.mend("undo", "--yes")
@@ -99,7 +100,7 @@ func (c cleanTest) listed() []string {
 	return s.Listed()
 }
 
-// useAll returns what each session does.
+// useAll returns the behaviour of each session.
 func (c cleanTest) useAll(sessions []string) string {
 	c.Helper()
 	var all []string
@@ -109,8 +110,8 @@ func (c cleanTest) useAll(sessions []string) string {
 	return strings.Join(all, "\n")
 }
 
-// use has a copy of the store used by the program, and returns what is to be the same: the next request, and whether prompt, fork
-// and export work.
+// use lets the program use a copy of the store, and returns what must stay the same: the next request, and
+// whether prompt, fork and export work.
 func (c cleanTest) use(session string) string {
 	c.Helper()
 	kept := map[string][]byte{}
@@ -159,8 +160,9 @@ func (c cleanTest) use(session string) string {
 	return strings.Join([]string{string(r.Verdict), fork[:6], messages, last}, "\n")
 }
 
-// TestRealCleanSnapshots: while the real program runs no snapshot is taken away, and mend names it. Then those of a project without sessions go,
-// those that it makes stay, it answers, and an undo brings them back.
+// TestRealCleanSnapshots: while the real program runs no snapshot is removed, and mend names the program.
+// Later the snapshots of a project without sessions are removed, new ones stay, the program answers, and an
+// undo restores the removed ones.
 func TestRealCleanSnapshots(t *testing.T) {
 	h := newAnswered(t, "1.18.34")
 	session := h.Unpack(fixtures[2])

@@ -17,8 +17,9 @@ import (
 
 var codexVersion = flag.String("codex", codex.Version, "the version of Codex to run")
 
-// TestRealCodexHook installs the hooks, trusts them as a user does, and resumes a damaged session: the message is on the screen, and at the
-// end of the turn the session is kept. After the removal no file of the hooks is there.
+// TestRealCodexHook installs the hooks, trusts them as a user does, and resumes a damaged session: the
+// message is shown, and at the end of the turn the session is copied. The removal leaves no file of the
+// hooks.
 func TestRealCodexHook(t *testing.T) {
 	storetest.Long(t)
 	exe, err := codex.Install(*codexVersion)

@@ -12,8 +12,8 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// TestRealCrash kills the real program in the middle of an answer: until then the session is in use, and
-// from then on it is not.
+// TestRealCrash kills the real program in the middle of a response: before that the session is in use,
+// afterwards it is not.
 func TestRealCrash(t *testing.T) {
 	for i, version := range []string{"1.1.53", "1.18.34"} {
 		t.Run(version, func(t *testing.T) {

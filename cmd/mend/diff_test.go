@@ -68,7 +68,7 @@ func TestDiffOtherList(t *testing.T) {
 	}
 }
 
-// TestDiffHostile diffs texts whose lines would be many times longer than they are.
+// TestDiffHostile compares texts whose quoted lines would be many times longer.
 func TestDiffHostile(t *testing.T) {
 	nested := strings.Repeat("[", maxDepth-1) + strings.Repeat("[],", 300_000) + "1" + strings.Repeat("]", maxDepth-1)
 	for _, data := range []string{nested, strings.Repeat("[", 200_000) + strings.Repeat("]", 200_000) + " "} {

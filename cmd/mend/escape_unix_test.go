@@ -25,8 +25,9 @@ import (
 	"mend/testdata"
 )
 
-// hostile has every kind of character that controls a terminal or is invisible: the controls of ASCII and Latin 1, sequences of
-// them, direction marks, invisible characters, line separators; and a line that mend has not written.
+// hostile has every kind of character that controls a terminal or is invisible: controls of ASCII and Latin
+// 1, escape sequences, direction marks, invisible characters, line separators; and a line that mend did not
+// write.
 var hostile = func() string {
 	var b strings.Builder
 	for _, span := range [][2]rune{{0, 0x1f}, {0x7f, 0xa0}, {0xad, 0xad}, {0x61c, 0x61c}, {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202f}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0001, 0xe0001}, {0xe0041, 0xe0041}} {
@@ -39,8 +40,8 @@ var hostile = func() string {
 
 const forged = "a forged line"
 
-// printCases have for each command the arguments with which it is run on the hostile stores, one after the other. SESSION is the
-// session of each agent in turn, HOSTILE is all characters, FOLDER the folder of the sessions.
+// printCases have the arguments of each command, which run one after the other on the hostile stores. SESSION
+// is the session of each agent in turn, HOSTILE is all characters, FOLDER the folder of the sessions.
 var printCases = []struct{ command, args string }{
 	{"mend", ""},
 	{"mend", "--version"},
@@ -179,8 +180,8 @@ var printCases = []struct{ command, args string }{
 	{"help", "HOSTILE"},
 }
 
-// TestNothingRaw checks that no command prints characters that control a terminal, or a line that is not its own, as text,
-// in JSON, or with colours, and that the JSON decodes to the stored text.
+// TestNothingRaw checks that no command prints control characters, or a line that is not its own, as text, in
+// JSON, or with colours, and that the JSON decodes to the stored text.
 func TestNothingRaw(t *testing.T) {
 	sb := newSandbox(t, "1.1.53", "")
 	sb.setHome()
@@ -211,7 +212,7 @@ func TestNothingRaw(t *testing.T) {
 		if strings.Contains(c.args, "SESSION") {
 			times = len(sessions)
 		}
-		if c.command == "trim" { // the undos that follow meet conflicts
+		if c.command == "trim" { // the later undos meet conflicts
 			damage.Text(damage.Hello, "changed by hand"+hostile)(sb.open())
 		}
 		for _, session := range sessions[:times] {
@@ -239,10 +240,10 @@ func TestNothingRaw(t *testing.T) {
 	}
 }
 
-// printsRaw matches code that prints text past package term.
+// printsRaw matches code that prints text without package term.
 var printsRaw = regexp.MustCompile(`fmt\.Print|fmt\.Fprint\w*\((?:env|t|\w+\.Err|\w+\.Out|os\.Std\w+)\b`)
 
-// TestPrintedByTerm checks that no verb prints text itself: [term.Terminal] escapes what controls a terminal.
+// TestPrintedByTerm checks that no verb prints text itself: [term.Terminal] escapes control characters.
 func TestPrintedByTerm(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) == 0 {
@@ -261,10 +262,10 @@ func TestPrintedByTerm(t *testing.T) {
 	}
 }
 
-// claudeFile is where Claude Code has a transcript.
+// claudeFile is the path of a transcript of Claude Code.
 var claudeFile = filepath.Join(".claude", "projects", "-home-user-project", testdata.ClaudeSession+".jsonl")
 
-// structural are the members of records that are no texts of a conversation.
+// structural are the members of records that contain no text of a conversation.
 var structural = []string{
 	"id", "sessionID", "messageID", "parentID", "projectID", "type", "role", "status", "version", "slug", "reason", "providerID", "modelID",
 	"uuid", "parentUuid", "sessionId", "timestamp", "requestId", "tool_use_id", "stop_reason", "model", "userType", "entrypoint", "call_id", "cli_version", "originator", "source", "model_provider", "encrypted_content", "signature", "session_id", "history_mode", "turn_id",
@@ -347,8 +348,8 @@ func (sb sandbox) hostileKilo() string {
 	return id
 }
 
-// makeHostile adds the characters to every text of the store, to the settings, and to the
-// names of two files beside the records. It returns these files.
+// makeHostile adds the characters to every text of the store, to the settings, and to the names of two files
+// beside the records. It returns these files.
 func (sb sandbox) makeHostile() (strays []string) {
 	sb.Helper()
 	err := filepath.WalkDir(sb.store, func(path string, e fs.DirEntry, err error) error {
@@ -366,7 +367,7 @@ func (sb sandbox) makeHostile() (strays []string) {
 		if data, err = json.Marshal(makeTextsHostile(v)); err != nil {
 			return err
 		}
-		if bytes.Contains(data, []byte(`"step-finish"`)) { // and invalid UTF-8
+		if bytes.Contains(data, []byte(`"step-finish"`)) { // with invalid UTF-8, too
 			data = bytes.Replace(data, []byte("{"), []byte("{\"x\":\"\xff\x9b\","), 1)
 		}
 		return os.WriteFile(path, data, 0o600)
@@ -379,7 +380,7 @@ func (sb sandbox) makeHostile() (strays []string) {
 	if err != nil || len(parts) == 0 {
 		sb.Fatal(parts, err)
 	}
-	// Without the characters that file systems refuse, and a name that is not UTF-8.
+	// Without the characters that file systems refuse; the name is not valid UTF-8.
 	name := strings.NewReplacer("\x00", "", "/", "").Replace(hostile)
 	for _, name := range []string{"prt_" + name[:80], "prt_\x9b31m\xff"} {
 		path := filepath.Join(parts[0], name+".json")

@@ -20,8 +20,7 @@ func newTestApp() *environment {
 	return a
 }
 
-// TestExplainAll checks that everything that an output can print as a code is explained, and
-// in full sentences.
+// TestExplainAll checks that everything that output can contain as a code is explained, in full sentences.
 func TestExplainAll(t *testing.T) {
 	topics := allTopics(newTestApp())
 	codes := []string{"broken", "latent", "lost", "note"}
@@ -55,7 +54,7 @@ func TestExplainAll(t *testing.T) {
 	}
 }
 
-// The Markdown pages name rules by their codes, too.
+// Markdown pages also name rules by their codes.
 func TestExplainDocs(t *testing.T) {
 	topics := allTopics(newTestApp())
 	for _, page := range []string{"docs/providers.md", "testdata/found.md"} {

@@ -20,8 +20,8 @@ import (
 	"mend/undo"
 )
 
-// Each kind of failure keeps its exit code, its name in JSON answers and its hint, also wrapped and beside
-// others.
+// Each kind of failure keeps its exit code, its name in JSON answers and its hint, even wrapped or joined
+// with others.
 func TestFailures(t *testing.T) {
 	entry := change.Entry{ID: "qevajo"}
 	denied := &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}

@@ -33,7 +33,7 @@ type agentWriter struct {
 	pause atomic.Int64 // an occasional pause, so that mend can finish
 }
 
-// run writes until stop is closed. Every fourth text is blank, which is a fault.
+// run writes until stop is closed. Every fourth text is blank, which is damage.
 func (a *agentWriter) run(stop <-chan struct{}, done chan<- struct{}) {
 	defer close(done)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -112,9 +112,8 @@ func TestCase27to29AgentWritesRows(t *testing.T) {
 	sb.testBesideAgent(rowsAgent(sb))
 }
 
-// testBesideAgent repairs and undoes while the agent writes. At the end the last token of each
-// part must be in the store, among the kept files, or in the journal, and each conflict must
-// have been printed.
+// testBesideAgent repairs and undoes while the agent writes. At the end the last token of each part must be
+// in the store, among the kept files, or in the journal, and each conflict must have been printed.
 func (sb sandbox) testBesideAgent(a *agentWriter) {
 	sb.Helper()
 	sb.addBlankTexts(30)

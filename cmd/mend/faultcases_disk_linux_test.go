@@ -66,8 +66,7 @@ func TestCase11ReadOnly(t *testing.T) {
 	})
 }
 
-// rawFiles returns all files and folders of the store as bytes, also of a database that cannot
-// be opened.
+// rawFiles returns all files and folders of the store as bytes, even of a database that cannot be opened.
 func (sb sandbox) rawFiles() map[string]string {
 	sb.Helper()
 	all, err := damage.Snapshot(filepath.Dir(sb.store))
@@ -137,7 +136,7 @@ func TestCase14FullJournal(t *testing.T) {
 				if a.code != exitUnusable && a.code != exitPending && a.code != exitUsage {
 					t.Errorf("%s with %d KB: exit code %d\n%s", verb[0], kb, a.code, a.err)
 				}
-				if a.code != exitUsage { // undo of what was not repaired
+				if a.code != exitUsage { // nothing was repaired
 					refused++
 					sb.wantOutput(a, "no space left")
 					sb.wantOutput(a, "free some space there")

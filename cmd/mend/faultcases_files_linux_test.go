@@ -28,8 +28,8 @@ func (sb sandbox) writePart(name string, data []byte) string {
 	return path
 }
 
-// maxMemoryMB returns the peak memory of the program in MB. A process begins with that of its parent, so a test that
-// asks for it runs in a child.
+// maxMemoryMB returns the peak memory of the program in MB. A process starts with its parent's value, so such
+// a test runs in a child.
 func maxMemoryMB(a cmdResult) int64 { return a.state.SysUsage().(*syscall.Rusage).Maxrss >> 10 }
 
 // TestCase02StrangeJSON adds JSON that parsers reject to a healthy session. mend must report
@@ -61,7 +61,7 @@ func testStrange(t *testing.T, strange map[string][]byte) {
 	for name, data := range strange {
 		sb.writePart("prt_zz_"+name+".json", data)
 	}
-	// The agent ignores a BOM, so this is not a fault.
+	// The agent ignores a BOM, so this is not damage.
 	sb.writePart("prt_zz_bom.json", []byte("\xef\xbb\xbf{\"id\":\"prt_zz_bom\",\"type\":\"text\",\"text\":\"x\"}"))
 	before := sb.snapshot()
 	a := sb.mustExit(exitProblems, "scan", "--all", "-v")
@@ -110,8 +110,8 @@ func TestCase03HugeFiles(t *testing.T) {
 	}
 }
 
-// TestCase08Unwritable: a database that this user may only read ends each prompt of 1.18.34 with an
-// error, so its sessions are not healthy. A copy that is named is only looked at.
+// TestCase08Unwritable: in a database that this user may only read, each prompt of 1.18.34 fails, so its
+// sessions are not healthy. A copy named with --store is only read.
 func TestCase08Unwritable(t *testing.T) {
 	if testing.Short() || !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return
@@ -128,7 +128,7 @@ func TestCase08Unwritable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, modes := range map[string][2]fs.FileMode{sb.store: {0o444, 0o644}, folder: {0o555, 0o755}} {
-		if path == folder { // a -wal that is there can be written to
+		if path == folder { // an existing -wal can be written to
 			for _, side := range []string{"-wal", "-shm"} {
 				if err := os.Remove(sb.store + side); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					t.Fatal(err)
@@ -152,7 +152,7 @@ func TestCase08Unwritable(t *testing.T) {
 	}
 }
 
-// TestCase08UnlistedFolder: the sessions in a folder that cannot be read are not counted as none.
+// TestCase08UnlistedFolder: sessions in a folder that cannot be read are not ignored.
 func TestCase08UnlistedFolder(t *testing.T) {
 	if testing.Short() || !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return
@@ -184,7 +184,7 @@ func TestCase08Unreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	sb.wantOutput(sb.mustExit(exitProblems, "scan", "--all", "-v"), "permission denied")
-	a := sb.mustExit(exitProblems, "repair", "--yes", sb.session) // the answer in another message is fixed
+	a := sb.mustExit(exitProblems, "repair", "--yes", sb.session) // the response in another message is repaired
 	sb.wantOutput(a, "Repaired \"A title\"")
 	sb.wantOutput(a, "permission denied")
 	if err := os.Chmod(sb.store, 0); err != nil {

@@ -56,8 +56,8 @@ func noise(r *rand.Rand, b []byte) {
 	}
 }
 
-// TestCase19Damaged journalDamages the journal in many ways and runs verify and another verb. None
-// may crash, and if one of them finds the damage neither the store nor the journal may change.
+// TestCase19Damaged damages the journal in many ways and runs verify and another verb. None may crash, and if
+// one of them finds the damage, neither the store nor the journal may change.
 func TestCase19Damaged(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	undo := sb.mustRepair()
@@ -146,8 +146,7 @@ func (sb sandbox) restore(want, now map[string]string) {
 	sb.wantSnapshot("put back", want)
 }
 
-// TestCase20Replaced replaces the journal by that of another store, whose repairs must not be
-// undone here.
+// TestCase20Replaced replaces the journal by another store's, whose repairs must not be undone here.
 func TestCase20Replaced(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	other := newSandbox(t, damage.Versions[0], "")
@@ -213,8 +212,7 @@ func TestCase22Clock(t *testing.T) {
 	sb.wantSnapshot("all undone", before)
 }
 
-// TestGiveUp resolves a repair that is still pending. The plan knows that this was written to the
-// journal.
+// TestGiveUp resolves a pending repair. The plan knows that this was written to the journal.
 func TestGiveUp(t *testing.T) {
 	for d, want := range map[mend.Decision]bool{mend.Back: false, mend.Forward: true} {
 		sb := newSandbox(t, damage.Versions[0], "")

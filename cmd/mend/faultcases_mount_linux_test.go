@@ -46,8 +46,8 @@ func TestCase31Mounts(t *testing.T) {
 	}
 }
 
-// TestCase31Transcripts has the transcripts of Claude Code on another file system than the rest of
-// its folder: a repair that appends works, and an undo says what is in the way.
+// TestCase31Transcripts has the transcripts of Claude Code on another file system than the rest of its
+// folder: a repair that appends works, and an undo names the obstacle.
 func TestCase31Transcripts(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	projects := filepath.Join(sb.dir, ".claude", "projects")

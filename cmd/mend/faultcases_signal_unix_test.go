@@ -60,7 +60,7 @@ func TestCase36Signals(t *testing.T) {
 			sb.wantSnapshot(verb+" that was finished", after)
 			continue
 		case exitSignalled + int(signal):
-			if strings.Contains(a.err, "1 change was made before") { // the signal came behind the commit
+			if strings.Contains(a.err, "1 change was made before") { // the signal came after the commit
 				done++
 				sb.wantSnapshot(verb+" that was finished", after)
 				continue

@@ -12,8 +12,8 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// TestRealFolder compares mend scan with the real program where the session's folder does not
-// exist, and does what mend says.
+// TestRealFolder compares mend scan with the real program for a session whose folder does not exist, and
+// follows mend's advice.
 func TestRealFolder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute; TestStories/folder is the sample")

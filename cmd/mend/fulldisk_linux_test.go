@@ -8,8 +8,8 @@ import (
 	"mend/internal/test/damage"
 )
 
-// TestLostOutput: an answer that cannot be written is reported, also if the exit code would say
-// something else, and a report is written as a whole or not at all.
+// TestLostOutput: an answer that cannot be written is reported, even if the exit code would be another one,
+// and a report is written completely or not at all.
 func TestLostOutput(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	for _, command := range []string{"scan", "scan --json", "log"} {

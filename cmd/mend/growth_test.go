@@ -24,21 +24,22 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A growth is a list of command lines that run one after another on stores of n, 2n and 4n sessions or turns.
+// A growth lists command lines that run one after another on stores of n, 2n and 4n sessions or turns.
 type growth struct {
-	kind  string // of the stores, see [growthHome.write]
+	kind  string // kind of stores, see [growthHome.write]
 	n     int
 	store func(n int) bigstore.Uniform
-	slack int // how many bytes a line holds besides those for each of n
+	slack int // bytes that a line may hold besides those per n
 	lines []growthLine
 }
 
 type growthLine struct {
 	line string // without mend, see [growthHome.run]
-	held int    // how many bytes are held for each of n; 0 for 1 KB
+	held int    // bytes held per n; 0 for 1 KB
 }
 
-// removeStores is no command line: it moves the stores to the folder SAVED, and makes stores of one session.
+// removeStores is not a command line: it moves the stores to the folder SAVED, and creates stores of one
+// session.
 const removeStores = "(remove)"
 
 func small(n int) bigstore.Uniform { return bigstore.Uniform{Sessions: n, Turns: 1} }
@@ -53,7 +54,8 @@ func largeLong(n int) bigstore.Uniform {
 }
 func long(n int) bigstore.Uniform { return bigstore.Uniform{Sessions: 1, Turns: n} }
 
-// Two calls have the same id, which the provider of OpenCode refuses. Claude Code's refuses its characters.
+// Two calls have the same id, which the provider of OpenCode refuses. Claude Code's provider refuses its
+// characters.
 func brokenMany(n int) bigstore.Uniform {
 	return bigstore.Uniform{Sessions: n, Turns: 2, CallID: brokenCall}
 }
@@ -67,22 +69,22 @@ func sharedLong(n int) bigstore.Uniform {
 }
 
 var growths = []growth{
-	// Many small sessions: what is held for each that is listed. Figures above 1 KB are a third more than measured. Copies
-	// are held until they are written, up to 8 MB, and so are pages when they are read.
+	// Many small sessions: bytes held per listed session. Figures above 1 KB are a third more than measured.
+	// Copies are held until they are written, up to 8 MB, and so are pages that are read.
 	{"tree", 150, small, 1 << 20, []growthLine{
 		{"scan", 1600}, // the list, and the results for the next scan
-		{"scan", 2000}, // and those of the last scan
+		{"scan", 2000}, // and the results of the last scan
 		{"keep", 6 << 10},
 		{"keep", 6 << 10},
 		{"restore", 5 << 10},
 		{"move OLD NEW --dry-run", 1800}, // the list, also by id
 		{"move", 0},
-		{"clean", 1600}, // the list, and how large each session is
+		{"clean", 1600}, // the list, and the size of each session
 		{"status", 5 << 10},
 		{removeStores, 0},
 		{"restore", 4000}, // the last copy and a row of the table, and pages
 	}},
-	// Large records: not many are held at once.
+	// Large records: only a few are held at once.
 	{"tree", 8, large, 8 << 20, lines(
 		"move OLD NEW --yes", "undo --yes", "redo --yes", "clean sessions --folder NEW --yes", "undo --yes", "keep",
 		"log", "show op-qevajo --json", "verify", "recover", "clean images --yes", "gc --older-than 0s --yes",
@@ -97,7 +99,7 @@ var growths = []growth{
 		"scan --json", "fix messages.5.content.0:tool_use_ids_must_be_unique --dry-run", "repair --yes --agent opencode",
 		"undo --yes",
 	)},
-	// One session, which is in memory as a whole.
+	// One session, which is in memory completely.
 	{"database", 16, long, 4 << 20, lines(
 		"scan", "keep", "trim @ --yes --to 1", "uncompact @ --yes", "clean images --yes", "clean sessions @ --yes", "undo --yes",
 	)},
@@ -105,7 +107,7 @@ var growths = []growth{
 		"scan", "scan @ --request", "report @", "repair @ --yes", "undo --yes", "forget qevajo --yes",
 	)},
 	{"database", 16, sharedLong, 4 << 20, lines("scan")},
-	// A transcript of 38 MB. A copy has it in memory; what brings it back does not.
+	// A transcript of 38 MB. A copy has it in memory; a restore does not.
 	{"transcripts", 40, largeLong, 8 << 20, []growthLine{
 		{"keep", 3 * largeTurn},
 		{removeStores, 0},
@@ -123,7 +125,7 @@ func lines(all ...string) (ls []growthLine) {
 	return ls
 }
 
-// noGrowth has the verbs without a line in growths, and why.
+// noGrowth has the verbs without a line in growths, with the reason.
 var noGrowth = map[string]string{
 	"clean events":    "one archive, which clean sessions makes, too",
 	"clean pages":     "SQLite's VACUUM",
@@ -165,21 +167,21 @@ func TestGrowthRows(t *testing.T) {
 	})
 }
 
-// TestGrowth: with n doubled, a line makes at most 2.5 times as many allocations, of 2.5 times as many bytes, and a few
-// more; quadratic growth makes 4 times as many. With all cases it is doubled again, and what a line holds has a bound in
-// its row.
+// TestGrowth: with n doubled, a line makes at most 2.5 times as many allocations, of 2.5 times as many bytes,
+// and a few more; quadratic growth would make 4 times as many. With all cases n is doubled again, and the
+// bytes that a line holds have a limit in its row.
 func TestGrowth(t *testing.T) {
 	storetest.Long(t)
 	sizes := []int{1, 2}
 	if storetest.AllCases() {
 		sizes = append(sizes, 4)
-		const percent = 10 // what is held is measured at each collection
+		const percent = 10 // held bytes are measured at each collection
 		defer debug.SetGCPercent(debug.SetGCPercent(percent))
 		t.Setenv("GOGC", fmt.Sprint(percent))
 	}
 	for i, g := range growths {
 		t.Run(fmt.Sprintf("%d_%s", i, g.kind), func(t *testing.T) {
-			g.measure(t, max(2, g.n/4)) // what is allocated once is there then
+			g.measure(t, max(2, g.n/4)) // makes the one-time allocations
 			var costs [][]cost
 			for _, size := range sizes {
 				costs = append(costs, g.measure(t, size*g.n))
@@ -210,8 +212,8 @@ func (g growth) measure(t *testing.T, n int) (all []cost) {
 	return all
 }
 
-// A cost is how often a function allocates, how many bytes, and how many of them it holds: the most that are in use at
-// four collections in a row.
+// A cost is how often a function allocates, how many bytes, and how many of them it holds: the maximum in use
+// at four collections in a row.
 type cost struct{ calls, bytes, held int }
 
 func measureCost(do func()) cost {
@@ -267,7 +269,7 @@ func newGrowthHome(t *testing.T, kind string, u bigstore.Uniform) *growthHome {
 	t.Helper()
 	h := &growthHome{t, newHome(t), kind, u}
 	h.has.Folder = h.path("old")
-	t.Chdir(h.dir) // a report is written there
+	t.Chdir(h.dir) // reports are written there
 	for _, name := range []string{"old", "new", "saved"} {
 		if err := os.Mkdir(h.path(name), 0o755); err != nil {
 			t.Fatal(err)
@@ -300,7 +302,7 @@ func (h *growthHome) write(u bigstore.Uniform) {
 // growthStores are the folders of the stores.
 var growthStores = []string{".local/share/opencode", ".claude", ".codex"}
 
-// age makes the files older that were written since the last step: a result is not cached while a file is new.
+// age makes the files written in the last step older: the result of a new file is not cached.
 func (h *growthHome) age(step int) {
 	h.Helper()
 	now := time.Now()

@@ -269,7 +269,7 @@ func (w *twice) pluginAndCommand() {
 			first, second = plugin, command
 		}
 		if n := first(); n != 1 {
-			continue // the plugin leaves what only a person decides
+			continue // the plugin leaves it to the user
 		}
 		o.unchanged("the second of plugin and command", func() { second() })
 	}
@@ -278,7 +278,8 @@ func (w *twice) pluginAndCommand() {
 // errKilled ends a repair as a kill would.
 var errKilled = errors.New("killed")
 
-// interrupted stops a repair before each call that changes the disk, in a plain run before each third, and does it again.
+// interrupted stops a repair before each call that changes the disk, in a short run before each third, and
+// repeats it.
 func (w *twice) interrupted(mended map[string]string) {
 	w.Helper()
 	for n := 0; ; n += storetest.Count(1, 3) {
@@ -328,7 +329,7 @@ func (w *twice) interrupted(mended map[string]string) {
 	}
 }
 
-// repairWith repairs as a command does. It calls step before each call that changes the disk. Once step has
+// repairWith repairs as a command does. It calls step before each call that changes the disk. After step has
 // failed, no other call is made.
 func (w *twice) repairWith(step func(string) error) error {
 	w.Helper()
@@ -397,8 +398,8 @@ func (w *twice) twoProcesses(mended map[string]string) {
 	}
 }
 
-// checkTable compares the table between two lines of testdata/found.md with what was found: the table that is right, and in
-// what they differ. With -update it writes that.
+// checkTable compares the table between two marks of testdata/found.md with the results: found returns the
+// right table, and the differences. With -update it writes the table.
 func checkTable(t *testing.T, begin, end string, found func(was string) (now string, differ []string)) {
 	t.Helper()
 	const page = "../../testdata/found.md"

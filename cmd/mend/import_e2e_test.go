@@ -13,15 +13,15 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// importQueries read what an import of a tree makes. 1.2.27 gives a part without a time that of the import.
+// importQueries read the result of importing a tree. 1.2.27 dates a part without a time by the import.
 var importQueries = []string{
 	"select id, project_id, parent_id, slug, directory, title, version, share_url, summary_additions, summary_deletions, summary_files, summary_diffs, revert, permission, time_created from session order by id",
 	"select id, session_id, time_created, data from message order by id",
 	"select id, message_id, session_id, data from part order by id",
 }
 
-// TestRealImport: 1.18.34 does not import the files of 1.1.53, and answers with everything when mend has. The rows are those that
-// 1.2.27 makes itself.
+// TestRealImport: 1.18.34 does not import the files of 1.1.53, and answers with the whole history after
+// mend's restore. The rows equal the ones that 1.2.27 creates itself.
 func TestRealImport(t *testing.T) {
 	storetest.Long(t)
 	imported := map[string]string{}

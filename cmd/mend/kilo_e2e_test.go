@@ -15,19 +15,19 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// kiloVersion is by default the newest whose packages of all platforms are there.
+// kiloVersion is by default the newest version with packages for all platforms.
 var kiloVersion = flag.String("kilo", "7.7.9", "the version of Kilo to run")
 
-// kiloFates are the fates with Kilo that are not those with OpenCode 1.18.33.
+// kiloFates are the results with Kilo that differ from OpenCode 1.18.33's.
 var kiloFates = map[string]string{
-	"message null":                damage.Alive, // it asks no time of what has no role
+	"message null":                damage.Alive, // it needs no time if there is no role
 	"message a list":              damage.Alive,
-	"image cut short in a prompt": "R18",          // it sends a data: URL as it is
-	"ignored blank answer":        "R10",          // it leaves it out
+	"image cut short in a prompt": "R18",          // it sends a data: URL unchanged
+	"ignored blank answer":        "R10",          // it leaves the text out
 	"empty first prompt":          opencode.Alive, // each prompt has a text of its own
 	"first prompt lost its parts": opencode.Alive,
 	"every prompt lost its parts": opencode.Alive,
-	// It moves no text that is behind a call, as OpenCode 1.2 does.
+	// Like OpenCode 1.2, it does not move text after a call.
 	"text between two calls":       "R1",
 	"text behind tool":             "R1",
 	"blank text between two calls": "R1",
@@ -35,7 +35,7 @@ var kiloFates = map[string]string{
 }
 
 // TestRealKilo is [TestMatrix] with Kilo, for the damages that its database can have: its indexes refuse a
-// message that is no JSON.
+// message that is not JSON.
 func TestRealKilo(t *testing.T) {
 	storetest.Long(t)
 	exe, err := opencode.InstallKilo(*kiloVersion)

@@ -29,7 +29,7 @@ const (
 	interruptedResult = "[Tool execution was interrupted]" // what the agent sends for a call without a result
 )
 
-// A liveCase is one fault of a live session.
+// A liveCase is one damage of a live session.
 type liveCase struct {
 	name             string
 	damage           string
@@ -38,7 +38,7 @@ type liveCase struct {
 	class            repair.Class
 	toast            string
 	autoResume       bool
-	explainOnly      bool // and left alone
+	explainOnly      bool // and not changed
 }
 
 var liveCases = []liveCase{

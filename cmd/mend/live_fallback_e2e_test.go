@@ -117,7 +117,7 @@ func refuseWith(status int, kind, message string, header ...string) http.Handler
 	}
 }
 
-// answerNothing answers without content and without a known reason for the end.
+// answerNothing answers without content and with an unknown reason for the end.
 func answerNothing(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, e := range [][2]string{
@@ -240,8 +240,8 @@ func writing(file string) endpoint.Script {
 	}
 }
 
-// TestRecordFallback writes the event sequences of hooks/testdata/fallback: a prompt to
-// claude-fake that fails, an abort where OpenCode would go on, and a prompt to claude-two.
+// TestRecordFallback writes the event sequences of hooks/testdata/fallback: a prompt to claude-fake that
+// fails, an abort if OpenCode would continue, and a prompt to claude-two.
 func TestRecordFallback(t *testing.T) {
 	if *recordTo == "" {
 		t.Skip("-record names no folder")
@@ -250,10 +250,10 @@ func TestRecordFallback(t *testing.T) {
 		for _, c := range []struct {
 			name    string
 			prompt  string
-			after   string // what the requests that fail contain
+			after   string // text in the requests that fail
 			answer  http.HandlerFunc
 			failure string
-			times   int // of the failure
+			times   int // number of failures
 		}{
 			{"429", "hello there", "", refuseWith(429, "rate_limit_error", "Number of request tokens has exceeded your rate limit"), `"type":"retry"`, 1},
 			{"429-after-write", "WRITE", "tool_result", refuseWith(429, "rate_limit_error", "Number of request tokens has exceeded your rate limit"), `"type":"retry"`, 1},
@@ -275,7 +275,7 @@ func TestRecordFallback(t *testing.T) {
 				waitFor(t, "the end of the turn", func() bool {
 					return log.count(`"role":"assistant".*"completed"`) > 0 && !r.busy(session)
 				})
-				time.Sleep(time.Second) // 1.18.33 and its last events
+				time.Sleep(time.Second) // for the last events of 1.18.33
 				if got := r.prompt(session, "claude-two", "[go on]"); !slices.Equal(got, []string{"claude-two"}) {
 					t.Fatalf("models %q", got)
 				}
@@ -296,8 +296,7 @@ func (l *eventLog) record(t *testing.T, name string) {
 	}
 }
 
-// slim returns the events that live reads, with their members that it knows, and with short
-// ids.
+// slim returns the events that live reads, with the members that it knows, and with short ids.
 func (l *eventLog) slim(t *testing.T) []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -347,7 +346,7 @@ type fallbackRun struct {
 	server *opencode.Server
 	gate   *modelGate
 	toasts *toastLog
-	events string // the file into which another plugin writes the recoveries that it sees
+	events string // the file to which another plugin writes the recoveries
 }
 
 // runFallback starts a server of a version, with mend as its plugin or beside it.
@@ -355,7 +354,7 @@ func runFallback(t *testing.T, version, settings string, script endpoint.Script)
 	t.Helper()
 	h, g := fallbackHome(t, version, script)
 	if version == "1.1.53" {
-		h.Unpack(archives[version]) // it makes its store only with the first session
+		h.Unpack(archives[version]) // OpenCode creates its store only with the first session
 	}
 	configure(t, h, settings)
 	installPlugin(t, h)
@@ -390,8 +389,8 @@ func (r *fallbackRun) newSession() string {
 	return s.ID
 }
 
-// prompt sends a prompt for a model and waits until a model has answered it. It returns the
-// models that were asked, without those that OpenCode asked again at once.
+// prompt sends a prompt for a model and waits until a model has answered it. It returns the requested models,
+// without immediate retries.
 func (r *fallbackRun) prompt(session, model, text string) []string {
 	r.Helper()
 	before, _ := r.gate.requests()
@@ -457,10 +456,10 @@ func TestLiveFallbackRefused(t *testing.T) {
 	}
 }
 
-// TestLiveFallback continues turns of the real program with another model: after rate
-// limits without end, after an overload, and in a turn that has written a file. The prompt
-// with its image reaches the next model once, and no tool runs twice. A model that failed a
-// short time ago is not asked. Another plugin sees when the change begins and has ended.
+// TestLiveFallback continues turns of the real program with another model: after rate limits without end,
+// after an overload, and in a turn that has written a file. The prompt with its image reaches the next model
+// once, and no tool runs twice. A model that failed a short time ago is not used. Another plugin sees the
+// begin and the end of the change.
 func TestLiveFallback(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"1.18.33", "1.1.53", "1.2.27"} {

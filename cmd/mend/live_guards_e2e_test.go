@@ -28,7 +28,7 @@ type guardModel struct {
 	hang    chan struct{}               // a prompt with the word HANG is answered when it is closed
 }
 
-// call returns a tool call. A string is its input as it is, also if it is no JSON.
+// call returns a tool call. A string is used as the input unchanged, even if it is not JSON.
 func (m *guardModel) call(word, tool string, input any) {
 	text, ok := input.(string)
 	if !ok {
@@ -65,10 +65,9 @@ func (m *guardModel) answer(n int, r endpoint.Request) endpoint.Content {
 	return endpoint.Content{endpoint.Text(fmt.Sprintf("All done %d.", n))}
 }
 
-// TestLiveGuards checks with the real program what the hooks besides the recovery do: a write
-// to a file that was not read is refused, failed edits and malformed calls get one instruction
-// that stays where it is, nothing of that is stored, and a silent subagent is noticed, ended
-// and begun again.
+// TestLiveGuards checks the other hooks with the real program: a write to a file that was not read is
+// refused, failed edits and malformed calls get one instruction at a fixed position, none of that is stored,
+// and a silent subagent is noticed, aborted and started again.
 func TestLiveGuards(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -149,7 +148,7 @@ func testLiveGuards(t *testing.T, version string, archive []byte) {
 			t.Errorf("failed call %d: results %q, want an instruction: %t", i, results, want)
 		}
 	}
-	m.calls["ONCE"] = m.calls["FAIL"] // which are in the request, and not called again
+	m.calls["ONCE"] = m.calls["FAIL"] // these are in the request, and not called again
 	if again := prompt("ONCE more"); strings.Join(again, "\n") != strings.Join(results, "\n") {
 		t.Errorf("the next request has the results %q, want %q", again, results)
 	}

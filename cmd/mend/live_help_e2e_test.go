@@ -26,8 +26,8 @@ import (
 
 var archives = map[string][]byte{"1.1.53": testdata.OpenCode1153, "1.18.33": testdata.OpenCode11833}
 
-// onVersions runs a test with each version of OpenCode that has an archive; with -short with the
-// sample alone, if one is named.
+// onVersions runs a test with each version of OpenCode that has an archive; with -short only with sample, if
+// it is set.
 func onVersions(t *testing.T, sample string, test func(t *testing.T, version string)) {
 	t.Helper()
 	for version := range archives {

@@ -23,8 +23,8 @@ import (
 
 var hookRecoveries = flag.Int("recoveries", 1000, "recoveries of TestLiveHookMemory")
 
-// TestLiveHookMemory checks how much memory "mend hook" has after many recoveries, that this
-// does not grow, and that it is idle between them.
+// TestLiveHookMemory checks the memory of "mend hook" after many recoveries, that it does not grow, and that
+// the process is idle between them.
 func TestLiveHookMemory(t *testing.T) {
 	recoveries := *hookRecoveries
 	if testing.Short() {

@@ -17,9 +17,9 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestLiveOverflow refuses requests as too long, in the words of several providers, until the
-// session is trimmed. OpenCode 1.1.53 does nothing about that. The next prompt is answered. With -record the events are written
-// to live/testdata, as TestLiveCompactions writes its own.
+// TestLiveOverflow refuses requests as too long, in the words of several providers, until the session is
+// trimmed. OpenCode 1.1.53 ignores that. The next prompt is answered. With -record the events are written to
+// live/testdata; TestLiveCompactions writes its own.
 func TestLiveOverflow(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("y", 8000)
@@ -58,9 +58,9 @@ func TestLiveOverflow(t *testing.T) {
 	}
 }
 
-// TestLiveCompactions lets OpenCode 1.18.33 compact a session for ever: each time it has
-// compacted, the model calls the tool again whose output is too long. After three errors mend
-// ends that and trims the output, and the turn is continued.
+// TestLiveCompactions lets OpenCode 1.18.33 compact a session without end: after each compaction, the model
+// calls the tool whose output is too long again. After three errors mend ends that and trims the output, and
+// the turn is continued.
 func TestLiveCompactions(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -69,7 +69,7 @@ func TestLiveCompactions(t *testing.T) {
 		last := r.Messages[len(r.Messages)-1].Content
 		switch {
 		case r.IsTitle():
-			time.Sleep(5 * time.Second) // a summary takes long: mend ends it
+			time.Sleep(5 * time.Second) // a summary takes long: mend aborts it
 		case refused.Load() < 3 && last[len(last)-1].Type == "text":
 			return endpoint.Content{endpoint.Text("Reading."), endpoint.Bash(r, "A", `head -c 9000 /dev/zero | tr '\0' y`, "much")}
 		}

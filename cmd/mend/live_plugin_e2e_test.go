@@ -32,7 +32,7 @@ func installPlugin(t *testing.T, h *opencode.Home) {
 		if t.Failed() {
 			t.Logf("log of the hooks:\n%s", readHookLogs(h))
 		}
-		waitForHooksEnd(t, h) // they write to the home as they end
+		waitForHooksEnd(t, h) // they write to the home at their end
 	})
 	config, state := pluginHome(h)
 	program := filepath.Base(h.DataDir())
@@ -41,8 +41,8 @@ func installPlugin(t *testing.T, h *opencode.Home) {
 	if out, err := cmd.Output(); err != nil {
 		t.Fatalf("installing the plugin: %v: %s", err, out)
 	}
-	// With any plugin OpenCode waits until its own packages are installed in this
-	// folder. For a user that was done at an earlier start; here is no registry.
+	// With any plugin, OpenCode waits until its own packages are installed in this folder. A user's were
+	// installed at an earlier start; the test has no registry.
 	dir := filepath.Join(config, program)
 	if err := os.MkdirAll(filepath.Join(dir, "node_modules"), 0o755); err != nil {
 		t.Fatal(err)
@@ -80,8 +80,8 @@ type logAnswer struct {
 	}
 }
 
-// TestLivePlugin breaks a live session of the real program in each class. The store is repaired through
-// the journal, a toast is shown, and the turn is resumed or the next prompt works. Faults without a fix are
+// TestLivePlugin breaks a live session of the real program in each class. The store is repaired through the
+// journal, a toast is shown, and the turn is resumed or the next prompt works. Damage without a fix is
 // explained and not changed. With -record it writes the events to live/testdata.
 func TestLivePlugin(t *testing.T) {
 	t.Parallel()
@@ -195,8 +195,8 @@ func homePIDs(h *opencode.Home) []string {
 	return all
 }
 
-// TestLivePluginHarmless checks that the agent works as without mend, and about as fast,
-// whatever is wrong with mend.
+// TestLivePluginHarmless checks that the agent works as well and about as fast as without mend, whatever is
+// wrong with mend.
 func TestLivePluginHarmless(t *testing.T) {
 	t.Parallel()
 	for version := range archives {
@@ -280,7 +280,7 @@ func TestLivePluginBesideWatch(t *testing.T) {
 				t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
 			}
 			waitFor(t, "the repair", func() bool { return countRepairs(t, state) >= n })
-			time.Sleep(3 * time.Second) // the other one looks now
+			time.Sleep(3 * time.Second) // the other one examines the session now
 			if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
 				t.Errorf("the next prompt = %s; reply:\n%s", r.Verdict, r.Output)
 			}

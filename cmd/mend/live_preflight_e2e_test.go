@@ -20,16 +20,14 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// refusedFirst are the damages whose repair removes something that can be read: it waits for
-// the error.
+// refusedFirst are the damages whose repair removes readable content: it waits for the error.
 var refusedFirst = map[string]bool{
-	"part null": true, "part a list": true, "part a string": true, // what they held
+	"part null": true, "part a list": true, "part a string": true, // their content
 }
 
-// TestLivePreflight damages sessions between two prompts of a running server that has the
-// plugin. The damage is repaired before the request, so the next prompt is answered. What
-// only the provider can judge, and what a repair could fix only by removing something that
-// can be read, is refused once and then repaired.
+// TestLivePreflight damages sessions between two prompts of a running server with the plugin. The damage is
+// repaired before the request, so the next prompt is answered. Damage that only the provider can judge, or
+// whose repair removes readable content, is refused once and then repaired.
 func TestLivePreflight(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -80,10 +78,10 @@ func TestLivePreflight(t *testing.T) {
 	}
 }
 
-// TestLivePreflightUnnamed damages sessions of a running server that has the plugin, and sends
-// prompts that name no model. OpenCode then reads the session before it asks the plugin, if it
-// has kept no model with it (those of older versions), and answers with HTTP 500 without an
-// event. Mend sees the damage in the store, so the next prompt is answered.
+// TestLivePreflightUnnamed damages sessions of a running server with the plugin, and sends prompts that name
+// no model. If OpenCode has stored no model with the session (in older versions), it reads the session before
+// it asks the plugin, and answers with HTTP 500 without an event. Mend sees the damage in the store, so the
+// next prompt is answered.
 func TestLivePreflightUnnamed(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -149,7 +147,7 @@ func forgetModel(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = db.Exec("UPDATE session SET model = NULL") // older ones have no such column
+	_ = db.Exec("UPDATE session SET model = NULL") // older versions have no such column
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +156,8 @@ func forgetModel(t *testing.T, path string) {
 // countRepaired returns the number of repairs in the log of the hooks.
 func countRepaired(h *opencode.Home) int { return strings.Count(readHookLogs(h), "msg=repaired ") }
 
-// TestLivePreflightSwitch continues a session of Anthropic with a model of another provider, which
-// refuses the name of a tool that Anthropic accepts. With mend the prompt is answered.
+// TestLivePreflightSwitch continues a session of Anthropic with a model of another provider, which refuses
+// the name of a tool that Anthropic accepts. With mend the prompt is answered.
 func TestLivePreflightSwitch(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -208,15 +206,15 @@ func TestLivePreflightSwitch(t *testing.T) {
 			if code, out := runMend(t, h.DataDir(), filepath.Join(state, "mend"), "undo", "--yes", "--session", session); code != exitDone {
 				t.Fatalf("undo: %d %s", code, out)
 			}
-			if got := prompt(); len(got) == 0 { // what was undone is not repaired again
+			if got := prompt(); len(got) == 0 { // an undone repair is not repeated
 				t.Error("the provider accepts the damage")
 			}
 		})
 	}
 }
 
-// TestLiveNewerVersion lets the newest OpenCode say that it is of a version that mend does not know.
-// Broken sessions are repaired before the request all the same.
+// TestLiveNewerVersion makes the newest OpenCode report a version that mend does not know. Broken sessions
+// are still repaired before the request.
 func TestLiveNewerVersion(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()

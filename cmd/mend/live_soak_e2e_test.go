@@ -45,9 +45,9 @@ type soakRun struct {
 	refused, damaged, failed int
 }
 
-// TestLiveSoak sends prompts in many sessions, and damages their records and lets the provider
-// fail at random. At the end every session is answered, whatever mend changed is in the
-// journal, and mend has left no process and no growing memory.
+// TestLiveSoak sends prompts in many sessions, damages their records, and makes the provider fail at random.
+// At the end every session is answered, everything that mend changed is in the journal, no process of mend is
+// left, and memory has not grown.
 func TestLiveSoak(t *testing.T) {
 	for i, version := range damage.Versions {
 		for _, transport := range []string{"plugin", "watch"} {
@@ -121,15 +121,15 @@ func newSoak(t *testing.T, version, sessions int) *soakRun {
 		answer := uniqueAnswer(n, r)
 		for i := range answer {
 			if answer[i].Type == "tool_use" {
-				answer[i].ID += strconv.Itoa(n) // that of a copy is another
+				answer[i].ID += strconv.Itoa(n) // a copy has its own ids
 			}
 		}
 		return answer
 	})
 	t.Cleanup(api.Close)
 	r := &soakRun{T: t, random: rand.New(rand.NewPCG(*seed, uint64(version))), gate: openModelGate(t, api)}
-	// With thinking the endpoint could not judge turns (R8) in which some answers are its own and
-	// others the fixture's, which damages and aborts join.
+	// With thinking, the endpoint could not judge turns (R8) that contain its own responses and the
+	// fixture's, which damages and aborts join.
 	r.home = opencode.New(t, exe, api, false)
 	r.journal = mend.OpenJournal("")
 	id := r.home.Unpack(fixtures[version])
@@ -162,8 +162,8 @@ func (r *soakRun) hook() int {
 
 var recordID = regexp.MustCompile(`\b(ses|msg|prt)_[0-9A-Za-z]+`)
 
-// copySession copies a session n times, in a store that no program has open, and returns the
-// ids of the copies. The ids of their records have another suffix.
+// copySession copies a session n times in a store that no program has open, and returns the ids of the
+// copies. The ids of their records get another suffix.
 func (r *soakRun) copySession(id string, n int) (copies []string) {
 	rename := func(text string, n int) string { return recordID.ReplaceAllString(text, fmt.Sprintf("${0}n%03d", n)) }
 	for i := range n {
@@ -196,7 +196,7 @@ func (r *soakRun) copySession(id string, n int) (copies []string) {
 					var names []string
 					var values []any
 					for name, value := range row {
-						if text := value.(string); text != "" { // else the column has no value
+						if text := value.(string); text != "" { // otherwise the column is empty
 							names, values = append(names, name), append(values, rename(text, i))
 						}
 					}
@@ -217,7 +217,7 @@ func (r *soakRun) store(id string) damage.Store {
 	return damage.Tree{T: r, Root: filepath.Join(r.home.DataDir(), "storage"), Session: id}
 }
 
-// A laterPart is a session without its first messages, so that others are damaged.
+// A laterPart is a session without its first messages, so that later ones are damaged.
 type laterPart struct {
 	damage.Store
 	from int
@@ -243,8 +243,8 @@ func (r *soakRun) damage(id string) string {
 	for {
 		k := damage.Table[r.random.IntN(len(damage.Table))]
 		switch {
-		case damage.AddsFile(k.Name), strings.Contains(k.Name, "wrap"): // what changes an id cannot be followed
-		case strings.HasPrefix(k.Want[0], "R15"), strings.HasPrefix(k.Want[0], "R18"): // OpenCode asks for a minute
+		case damage.AddsFile(k.Name), strings.Contains(k.Name, "wrap"): // changed ids cannot be followed
+		case strings.HasPrefix(k.Want[0], "R15"), strings.HasPrefix(k.Want[0], "R18"): // OpenCode retries for a minute
 		default:
 			from := max(0, len(messages)-1-damage.Goodbye)
 			k.Apply(laterPart{s, r.random.IntN(from + 1)})
@@ -327,8 +327,8 @@ func (r *soakRun) records(id string) map[string]string {
 	return all
 }
 
-// checkKept checks that each part that changed, and each record that is gone, is in the
-// journal. OpenCode itself completes messages.
+// checkKept checks that each part that changed, and each missing record, is in the journal. OpenCode itself
+// completes messages.
 func (r *soakRun) checkKept(when, id string, before map[string]string) {
 	now := r.records(id)
 	es, err := r.journal.Log(journal.Query{Session: id, State: change.Committed})

@@ -56,7 +56,7 @@ type runningMend struct {
 type lockedBuffer struct {
 	mu sync.Mutex
 	strings.Builder
-	written chan struct{} // if not nil, gets a value after a write unless it is full
+	written chan struct{} // if not nil, gets a value after each write unless it is full
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
@@ -260,7 +260,7 @@ func TestHookUnreportedError(t *testing.T) {
 	}
 }
 
-// errorLine returns the line in which a plugin reports that the session was refused.
+// errorLine returns the plugin's line about a refused session.
 func errorLine(session string) string {
 	return fmt.Sprintf(`{"type":"event","event":{"type":"session.error","properties":{"sessionID":%q,"error":{"name":"APIError","data":{"message":%q}}}}}`+"\n", session, refusal)
 }
@@ -289,7 +289,7 @@ func TestHookAgentEnded(t *testing.T) {
 	}
 }
 
-// addFailedMessage adds a message to the session that was refused, created at this time.
+// addFailedMessage adds a refused message to the session, created at this time.
 func addFailedMessage(t *testing.T, store, session string, created time.Time) {
 	t.Helper()
 	answer := map[string]any{

@@ -17,7 +17,7 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-// refuseImage refuses the first image of a request: only the provider can know that it is none.
+// refuseImage refuses the first image of a request: only the provider can know that it is invalid.
 func refuseImage(body string) string {
 	r, err := endpoint.Parse([]byte(body))
 	if err != nil {
@@ -57,8 +57,9 @@ func (c claudeTrial) watch() *lockedBuffer {
 }
 
 // TestLiveWatchClaude follows the transcripts of the real Claude Code. A session that the provider refuses is
-// repaired, and answers. One that lost its past is named, with the command that brings it back. After an error that only the provider knows, Claude Code takes out the
-// image itself: watch changes nothing, and the next prompt is answered.
+// repaired, and answers. A session with missing history is named, with the command that restores it. After an
+// error that only the provider knows, Claude Code removes the image itself: watch changes nothing, and the
+// next prompt is answered.
 func TestLiveWatchClaude(t *testing.T) {
 	t.Parallel()
 	t.Run("damaged", func(t *testing.T) {
@@ -92,7 +93,7 @@ func TestLiveWatchClaude(t *testing.T) {
 		api := endpoint.New(claude.Script)
 		t.Cleanup(api.Close)
 		g := &gate{}
-		message := "" // Claude Code asks again without the image, which does not help here
+		message := "" // Claude Code retries without the image, which does not help here
 		g.set(func(body string) string {
 			message = cmp.Or(message, refuseImage(body))
 			return message
@@ -114,8 +115,8 @@ func TestLiveWatchClaude(t *testing.T) {
 	})
 }
 
-// TestLiveWatchClaudeOpen checks that a damaged session that Claude Code has open is only reported, as
-// Claude Code has its messages in memory, and repaired when it has ended.
+// TestLiveWatchClaudeOpen checks that a damaged session that Claude Code has open, with its messages in
+// memory, is only reported, and is repaired when Claude Code has ended.
 func TestLiveWatchClaudeOpen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("types into a terminal")

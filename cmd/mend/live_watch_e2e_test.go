@@ -55,8 +55,8 @@ func countRepairs(t *testing.T, state string) int {
 }
 
 // TestLiveWatch breaks a live session of the real program in each class, without the plugin. There is one
-// error; then the store is repaired through the journal, and the next prompt works. Faults without a fix
-// are not changed.
+// error; then the store is repaired through the journal, and the next prompt works. Damage without a fix is
+// not changed.
 func TestLiveWatch(t *testing.T) {
 	t.Parallel()
 	for version := range archives {
@@ -92,8 +92,8 @@ func TestLiveWatch(t *testing.T) {
 }
 
 // TestLiveWatchUpgrade upgrades OpenCode under a watch that names no store: the old version with its tree,
-// then newer ones, which have a database in the same folder. Each store is followed as it appears, and
-// a broken session of each is repaired.
+// then newer ones with a database in the same folder. Each store is followed as it appears, and a broken
+// session of each is repaired.
 func TestLiveWatchUpgrade(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -117,7 +117,7 @@ func TestLiveWatchUpgrade(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.Upgrade(exe)
-		if version == "1.18.33" { // it answers no prompt in a session whose folder is gone
+		if version == "1.18.33" { // it answers no prompt in a session without its folder
 			h.SQL("update session set directory = ?", h.Project())
 		}
 		server := h.Serve()
@@ -137,8 +137,8 @@ func TestLiveWatchUpgrade(t *testing.T) {
 	}
 }
 
-// TestLiveLimit checks that recoveries that change the store do not count as attempts: every
-// error of five is repaired, and the counts show it.
+// TestLiveLimit checks that recoveries that change the store do not count as attempts: each of five errors is
+// repaired, and the counts show it.
 func TestLiveLimit(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -162,8 +162,7 @@ func TestLiveLimit(t *testing.T) {
 	})
 }
 
-// TestLiveMendKilled kills mend during a recovery: nothing is left half done, and the
-// next start recovers.
+// TestLiveMendKilled kills mend during a recovery: nothing is left half done, and the next start recovers.
 func TestLiveMendKilled(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()

@@ -20,8 +20,8 @@ import (
 
 const lossGolden = "testdata/losses.golden"
 
-// TestLosses compares what each fix changes with testdata/losses.golden: the records, their
-// fields, and what mend reports as lost. Everything else must stay byte-identical.
+// TestLosses compares the changes of each fix with testdata/losses.golden: the records, their fields, and the
+// reported losses. Everything else must stay byte-identical.
 func TestLosses(t *testing.T) {
 	storetest.Long(t)
 	var found lossReport
@@ -92,8 +92,7 @@ func (l *lossReport) compare(t *testing.T) {
 	}
 }
 
-// repairLosses repairs everything that mend finds, also false signatures, and returns what
-// changed.
+// repairLosses repairs everything that mend finds, also false signatures, and describes the changes.
 func (ts *testStore) repairLosses() string {
 	ts.Helper()
 	before, damaged := ts.records(), ts.snapshot()
@@ -107,7 +106,7 @@ func (ts *testStore) repairLosses() string {
 	return "\t" + strings.Join(append(all, lines...), "\n\t") + "\n"
 }
 
-// removedFiles lists by name the files that were moved away and are no records.
+// removedFiles lists by name the files that were moved away and are not records.
 func removedFiles(before, now map[string]string) (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		id, isRecord := strings.CutSuffix(path.Base(name), ".json")
@@ -119,9 +118,9 @@ func removedFiles(before, now map[string]string) (lines []string) {
 	return lines
 }
 
-// repairAll repairs everything, also what only the error about a signature shows. It returns
-// what mend reports as lost and the ids of the changed records. It needs --force: a session
-// that was killed is busy if an agent runs on this machine.
+// repairAll repairs everything, including what only the error about a signature shows. It returns the
+// reported losses and the ids of the changed records. It needs --force: a session that was killed is busy if
+// an agent runs on this machine.
 func (ts *testStore) repairAll() (loses, named []string) {
 	ts.Helper()
 	args := []string{"repair", ts.session, "--force", "--yes", "--latent"}

@@ -56,7 +56,7 @@ func (w agentPool) run(ts *testStore, apply func(damage.Store), want string) str
 	return w.try(ts, whole, want)
 }
 
-// try tests a damaged store whose records were other ones before.
+// try tests a damaged store; whole are the records before the damage.
 func (w agentPool) try(ts *testStore, whole []damage.Record, want string) string {
 	ts.Helper()
 	c := w.start(ts)
@@ -82,7 +82,7 @@ func (w agentPool) try(ts *testStore, whole []damage.Record, want string) string
 	return outcome
 }
 
-// runFile is run for a file that OpenCode takes for a record: mend reports and does not move it.
+// runFile is run for a file that OpenCode takes for a record: mend reports it and does not move it.
 func (w agentPool) runFile(ts *testStore, apply func(damage.Store), want string) string {
 	ts.Helper()
 	damage.Edit(ts, ts.path, ts.session, apply)
@@ -111,7 +111,7 @@ func changedIDs(whole, damaged []damage.Record) []string {
 	return ids
 }
 
-// A cellTable has what was found of some rows in some columns of a table in testdata/found.md.
+// A cellTable has the results for some rows and columns of a table in testdata/found.md.
 type cellTable struct {
 	title         string
 	rows, columns []string // in their order
@@ -129,7 +129,7 @@ func (m *cellTable) put(row, column, cell string) {
 	m.cells[[2]string{row, column}] = cell
 }
 
-// merge returns the table with the cells that were found instead of its own, and those that differ.
+// merge returns the table with the new results in place of its cells, and the cells that differ.
 func (m *cellTable) merge(was string) (table string, differ []string) {
 	had, columns := map[[2]string]string{}, []string(nil)
 	for line := range strings.Lines(was) {
@@ -159,7 +159,7 @@ func (m *cellTable) merge(was string) (table string, differ []string) {
 	return b.String() + "\n", differ
 }
 
-// The lines around the matrix in testdata/found.md.
+// The marks around the matrix in testdata/found.md.
 const (
 	matrixBegin = "<!-- matrix: written by TestMatrix -update -->\n"
 	matrixEnd   = "<!-- end of matrix -->\n"

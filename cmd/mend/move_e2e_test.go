@@ -22,15 +22,14 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A relocation is a way in which a folder with sessions gets another place. Paths are below the folder of
-// the case.
+// A relocation is a way in which a folder with sessions gets another path. Paths are below the case's folder.
 type relocation struct {
 	name     string
-	old, new string // what mend move is given
+	old, new string // the arguments of mend move
 	in, now  string // where the session was begun and belongs then; "" for old and new
-	before   string // a command of the shell that makes the old folder
+	before   string // a shell command that creates the old folder
 	move     string // and one that moves it; "" for mv
-	sessions bool   // the new folder has sessions of its own
+	sessions bool   // the new folder has its own sessions
 	packed   bool   // Codex has compressed the rollout
 }
 
@@ -78,7 +77,7 @@ func shell(t *testing.T, dir, command string) {
 	}
 }
 
-// make makes the old folder of a case below dir.
+// make creates the old folder of a case below dir.
 func (r relocation) make(t *testing.T, dir string) {
 	t.Helper()
 	for _, folder := range []string{r.old, r.from()} {
@@ -91,7 +90,7 @@ func (r relocation) make(t *testing.T, dir string) {
 	}
 }
 
-// relocate moves it.
+// relocate moves the folder.
 func (r relocation) relocate(t *testing.T, dir string) {
 	t.Helper()
 	if r.move != "" {
@@ -106,7 +105,7 @@ func (r relocation) relocate(t *testing.T, dir string) {
 	}
 }
 
-// messages returns the messages of a request, without marks for the cache.
+// messages returns the messages of a request, without cache marks.
 func messages(t *testing.T, raw []byte) []string {
 	t.Helper()
 	var body struct{ Messages []map[string]any }
@@ -133,20 +132,20 @@ func messages(t *testing.T, raw []byte) []string {
 
 // A moveBench is a program with a session whose folder moves.
 type moveBench interface {
-	// begin makes the session in a folder, with an answer.
+	// begin creates the session in a folder, with a response.
 	begin(folder string)
-	// show asks the program in a folder, and returns what [shown] makes of that.
+	// show runs the program in a folder, and returns the result as [shown] formats it.
 	show(folder string) string
-	// state returns what the undo has to bring back.
+	// state returns what the undo must restore.
 	state() string
 	// mend runs mend on the store.
 	mend(args ...string)
-	// end looks at what else has moved to a folder.
+	// end checks other data that has moved to a folder.
 	end(folder string)
 }
 
-// shown says what a program shows of a session in a folder: whether it lists the session, whether it sends a request for it, and with
-// all that was said.
+// shown describes what a program does with a session in a folder: whether it lists the session, whether it
+// sends a request for it, and whether with the whole history.
 func shown(listed, sent, whole bool) string {
 	is := "not listed, "
 	if listed {
@@ -163,14 +162,14 @@ func shown(listed, sent, whole bool) string {
 
 const wholeThere = "listed, continued"
 
-// The lines around what the programs show in testdata/found.md.
+// The marks around the table of moves in testdata/found.md.
 const (
 	movedBegin = "<!-- moves: written by the tests of TestMove -update -->\n"
 	movedEnd   = "<!-- end of moves -->\n"
 )
 
-// testMoves gives folders another place and moves their sessions: what the program shows in the new place before, after the
-// move, and after its undo.
+// testMoves moves folders and then their sessions: it records the program's behaviour in the new folder
+// before the move, after it, and after its undo.
 func testMoves(t *testing.T, program string, open func(t *testing.T, i int, r relocation) (b moveBench, dir string)) {
 	m := &cellTable{title: "what became of the folder", columns: []string{"OpenCode 1.18.34", "OpenCode 1.2.27", "OpenCode 1.1.53", "Claude Code " + claude.Versions[0], "Codex " + codex.Version}}
 	for i, r := range relocations() {
@@ -209,12 +208,12 @@ func testMoves(t *testing.T, program string, open func(t *testing.T, i int, r re
 	checkTable(t, movedBegin, movedEnd, m.merge)
 }
 
-// beginsWith reports whether a request has all of another one, which was before it.
+// beginsWith reports whether a request begins with all of an earlier one.
 func beginsWith(all, first []string) bool {
 	return len(all) >= len(first) && slices.Equal(all[:len(first)], first)
 }
 
-// An openCodeMove is a home of OpenCode with a session. It has an archived one and one of a subagent, too.
+// An openCodeMove is a home of OpenCode with a session, an archived one, and one of a subagent.
 type openCodeMove struct {
 	movedStore
 	relocation
@@ -226,7 +225,7 @@ type openCodeMove struct {
 	prompts             int
 }
 
-// start starts the program in a folder: one that runs already knows the folders that it was used in.
+// start starts the program in a folder: a running one already knows the folders that it was used in.
 func (m *openCodeMove) start(folder string) (in *opencode.Server, stop func()) {
 	server := m.home.Serve()
 	return server.In(filepath.Join(m.dir, folder)), server.Close
@@ -244,7 +243,7 @@ func (m *openCodeMove) begin(folder string) {
 	}
 }
 
-// prompt reports whether the program answers, with all that was said.
+// prompt reports whether the program answers with the whole history.
 func (m *openCodeMove) prompt(in *opencode.Server) bool {
 	m.t.Helper()
 	m.prompts++
@@ -280,11 +279,11 @@ func (m *openCodeMove) show(folder string) string {
 	return shown(listed, whole, whole)
 }
 
-// state returns the records of sessions, and of a database those of projects, as they are stored.
+// state returns the stored records of the sessions, and in a database also the projects'.
 func (m *openCodeMove) state() string {
 	m.t.Helper()
 	if filepath.Ext(m.store) == "" {
-		return listFiles(m.t, filepath.Join(m.store, "storage", "session"), "%m") // OpenCode goes by the times in them
+		return listFiles(m.t, filepath.Join(m.store, "storage", "session"), "%m") // OpenCode uses the times in the records
 	}
 	sql := damage.SQL(m.t, m.store)
 	return fmt.Sprint(sql("select * from session order by id"), sql("select id, worktree from project order by id"))
@@ -365,7 +364,8 @@ func (m *claudeMove) begin(folder string) {
 	m.want = in.Prompt(m.id, "second of "+m.name, true).Blocks
 }
 
-// show asks the program for the newest session of the folder, and for the session. The store is then as it was.
+// show asks the program for the newest session of the folder, and for the session. Then it restores the
+// store.
 func (m *claudeMove) show(folder string) string {
 	m.t.Helper()
 	defer storetest.Save(m.t, m.store)()
@@ -440,7 +440,8 @@ func (m *codexMove) pack() {
 	}
 }
 
-// show asks the program for the newest session of the folder, and for the session. The store is then as it was.
+// show asks the program for the newest session of the folder, and for the session. Then it restores the
+// store.
 func (m *codexMove) show(folder string) string {
 	m.t.Helper()
 	defer m.home.Save()()
@@ -472,7 +473,7 @@ func TestMoveCodex(t *testing.T) {
 	})
 }
 
-// listFiles returns names and bytes of the files in a folder, with what find prints of each in that form.
+// listFiles returns names and bytes of the files in a folder, with a find -printf format for each.
 func listFiles(t *testing.T, dir, form string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", `find . -type f -printf '`+form+` ' -exec sha256sum {} \; | sort`)
@@ -484,9 +485,9 @@ func listFiles(t *testing.T, dir, form string) string {
 	return string(out)
 }
 
-// TestMoveClaudePicker: after a move the picker of the program lists the session in the new folder, continues it
-// from there with all that was said, and a subagent of it goes on with what it knows. The picker lists no session
-// that was begun with -p.
+// TestMoveClaudePicker: after a move the program's picker lists the session in the new folder and continues
+// it there with the whole history, and one of its subagents continues with its knowledge. The picker does not
+// list sessions that were started with -p.
 func TestMoveClaudePicker(t *testing.T) {
 	storetest.Long(t)
 	cmd, err := claude.Install(claude.Versions[0])

@@ -21,8 +21,8 @@ import (
 	"mend/internal/test/damage"
 )
 
-// An empty argument and an empty value of a flag is refused by every command, before anything is opened: here neither a
-// store, the journal nor the settings can be read.
+// Every command refuses an empty argument and an empty value of a flag before opening anything: here neither
+// a store, nor the journal, nor the settings can be read.
 func TestEmptyValues(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -95,15 +95,15 @@ func TestEmptyValues(t *testing.T) {
 	}
 }
 
-// A namingCase is a command with a session, whose answer names it.
+// A namingCase is a command with a session that its answer names.
 type namingCase struct {
 	args     []string // NAME is the session
-	kept     bool     // it finds a session of which there is only a copy
-	recorded bool     // it finds one that only the journal has
-	silent   bool     // its answer does not say which session it is about
+	kept     bool     // it finds a session with only a copy
+	recorded bool     // it finds a session that only the journal knows
+	silent   bool     // its answer does not name the session
 }
 
-// namingCases have a row for each verb that takes a session. It changes nothing.
+// namingCases have a row for each verb that takes a session. The commands change nothing.
 var namingCases = []namingCase{
 	{args: []string{"scan", "NAME"}},
 	{args: []string{"scan", "--request", "NAME"}},
@@ -122,7 +122,7 @@ var namingCases = []namingCase{
 	{args: []string{"log", "--session", "NAME"}, kept: true, recorded: true},
 }
 
-// Each verb finds the same session by a name, or says that it fits none or several.
+// Each verb finds the same session by a name, or reports that the name fits none or several.
 func TestNames(t *testing.T) {
 	listed := map[string]bool{}
 	for _, c := range namingCases {
@@ -130,7 +130,7 @@ func TestNames(t *testing.T) {
 	}
 	eachCommand((&environment{Terminal: &term.Terminal{}}).root(), func(cmd *cobra.Command) {
 		takes := strings.Contains(cmd.Use, "SESSION") || cmd.Flags().Lookup("session") != nil
-		if takes != listed[commandName(cmd)] && cmd.Name() != "fix" { // any other text of fix is an error
+		if takes != listed[commandName(cmd)] && cmd.Name() != "fix" { // fix takes any other text for an error
 			t.Errorf("%s takes a session: %t; it has a row in namingCases: %t", commandName(cmd), takes, listed[commandName(cmd)])
 		}
 	})
@@ -154,7 +154,7 @@ func TestNames(t *testing.T) {
 			}
 			a := sb.runInProcess(args...)
 			shown, want := a.out+a.err, want(c)
-			shown = strings.ReplaceAll(shown, "nothing is called", none) // of explain, which knows other names, too
+			shown = strings.ReplaceAll(shown, "nothing is called", none) // explain also knows other names
 			if found := sb.namesIn(shown); want != several && want != none && found != want && !c.silent {
 				t.Errorf("%s: mend %q is about %q, want %q:\n%s", when, args, found, want, shown)
 			} else if (want == several || want == none) && (a.code != exitUsage || !strings.Contains(shown, want)) {
@@ -191,7 +191,7 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// namesIn returns the id of the session that a text is about; "" for none or several.
+// namesIn returns the id of the session in a text; "" for none or several.
 func (sb sandbox) namesIn(text string) (found string) {
 	for id, names := range map[string][]string{sb.session: {sb.session, "A title", "1 session of OpenCode"}, claude.Session: {claude.Session, "P1first", "1 session of Claude Code"}} {
 		if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(text, name) }) {
@@ -204,7 +204,7 @@ func (sb sandbox) namesIn(text string) (found string) {
 	return found
 }
 
-// Each verb finds the same repair by a name, or says that it fits none or several.
+// Each verb finds the same repair by a name, or reports that the name fits none or several.
 func TestRepairNames(t *testing.T) {
 	ts := newBrokenStore(t, 24) // more than there are first letters of ids
 	ts.want(exitDone, "repair", "--yes")
@@ -219,7 +219,7 @@ func TestRepairNames(t *testing.T) {
 	first := log.Repairs[len(log.Repairs)-1]
 	for _, c := range []struct {
 		args   []string
-		single bool // it is about one repair alone
+		single bool // it takes a single repair
 	}{
 		{args: []string{"show", "NAME"}},
 		{args: []string{"undo", "NAME", "--dry-run"}},
@@ -277,7 +277,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// What forget erases is what it has shown: not a copy that was made while it asked, and not a session of that name in another store.
+// forget erases exactly what it has shown: not a copy made while it asked, and not a session of the same name
+// in another store.
 func TestForgetShown(t *testing.T) {
 	sb := newSandbox(t, "1.1.53", "")
 	sb.setHome()
@@ -296,7 +297,7 @@ func TestForgetShown(t *testing.T) {
 	}
 }
 
-// A session that two agents have under one id is ambiguous, and nothing is done to both.
+// A session id that two agents share is ambiguous, and nothing is done to either session.
 func TestOneIDTwice(t *testing.T) {
 	sb := newSandbox(t, "1.18.33", "")
 	other := filepath.Join(sb.dir, "data", "kilo", "kilo.db")

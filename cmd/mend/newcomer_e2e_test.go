@@ -14,15 +14,14 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// TestNewcomer goes the way of a user who has nothing but an error on the screen: a session breaks
-// in the real program, its error is pasted as it was printed, and the session goes on. No step
-// names a session.
+// TestNewcomer follows a user who has only an error on the screen: a session breaks in the real program, its
+// error is pasted as printed, and the session works again. No step names a session.
 func TestNewcomer(t *testing.T) {
 	for _, c := range []struct {
 		name, version string
 		apply         func(damage.Store)
 		other         bool   // another session breaks the rule, too
-		says          string // why mend takes the session
+		says          string // why mend chooses the session
 	}{
 		{"a blank answer", "1.18.33", damage.Text(damage.Hello, " \n"), false, "its next request breaks this rule (R11) at messages.5.content.1."},
 		{"a signature", "1.18.33", damage.ByName(t, "altered signature"), false, "its newest answer failed with this error."},
@@ -84,8 +83,8 @@ func indexOf(t *testing.T, version string) int {
 	return 0
 }
 
-// TestNewcomerClaude does the same with the real Claude Code, for each rule of its provider that a
-// damage was seen to break.
+// TestNewcomerClaude does the same with the real Claude Code, for each rule of its provider that a damage
+// breaks.
 func TestNewcomerClaude(t *testing.T) {
 	cmd, err := claude.Install(claude.Versions[0])
 	if err != nil {

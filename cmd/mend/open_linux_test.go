@@ -10,8 +10,8 @@ import (
 	"mend/internal/test/claude"
 )
 
-// TestAskOpen checks that a session that Claude Code has open is repaired after a question of its own, and reloaded there.
-// Without a terminal, with --yes, and after "no" it stays as it is.
+// TestAskOpen checks that a session that Claude Code has open is repaired after a separate question, and
+// reloaded there. Without a terminal, with --yes, and after "no" it stays unchanged.
 func TestAskOpen(t *testing.T) {
 	for _, c := range []struct {
 		in, says string

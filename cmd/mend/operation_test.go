@@ -29,7 +29,7 @@ func newBrokenStore(t *testing.T, n int) *testStore {
 	return ts
 }
 
-// answerOf is what the answers of repair, undo, redo, show and log have.
+// answerOf has the common members of the answers of repair, undo, redo, show and log.
 type answerOf struct {
 	Repairs []struct{ ID, Session, State, Operation, UndoneBy string }
 	Failed  []struct {
@@ -48,7 +48,7 @@ func (a *answerOf) operations() map[string]int {
 	return n
 }
 
-// TestUndoOperation undoes what one command repaired with one command, and applies it again.
+// TestUndoOperation undoes all repairs of one command with one command, and applies them again.
 func TestUndoOperation(t *testing.T) {
 	n := storetest.Count(104, 8)
 	if testing.Short() {
@@ -106,8 +106,8 @@ func TestUndoOperation(t *testing.T) {
 	ts.want(exitDone, "verify", export)
 }
 
-// TestUndoOperationConflict undoes an operation of which another program changed one session: that one stays,
-// the others are restored, and the rest follows when it is forced. One repair of it is undone alone.
+// TestUndoOperationConflict undoes an operation after another program has changed one of its sessions: that
+// one stays, the others are restored, and the rest follows with --force. One of its repairs is undone alone.
 func TestUndoOperationConflict(t *testing.T) {
 	ts := newBrokenStore(t, 4)
 	damaged := ts.snapshot()
@@ -117,7 +117,7 @@ func TestUndoOperationConflict(t *testing.T) {
 	ts.want(exitUsage, "undo", "op-qevajo", "--yes", "--only", "prt_1")
 	ts.want(exitDone, "undo", "goqare", "--yes")
 
-	// another program changes what the repair of the third session wrote
+	// another program changes the repaired record of the third session
 	var path string
 	for name := range repaired {
 		if repaired[name] != damaged[name] && ts.snapshot()[name] == repaired[name] {
@@ -200,7 +200,8 @@ func TestUndoOperationKilled(t *testing.T) {
 	}
 }
 
-// A busyWriter is standard output whose reader waits: it checks that mend does not hold the journal meanwhile.
+// A busyWriter is a standard output whose reader waits: it checks that mend does not hold the journal
+// meanwhile.
 type busyWriter struct {
 	journal string
 	err     error
@@ -217,7 +218,7 @@ func (w *busyWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestSlowReader checks that no verb keeps other processes from the journal while the user reads what it prints.
+// TestSlowReader checks that no verb blocks the journal for other processes while the user reads its output.
 func TestSlowReader(t *testing.T) {
 	ts := newBrokenStore(t, 2)
 	ts.want(exitDone, "repair", "--yes")

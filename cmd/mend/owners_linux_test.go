@@ -60,8 +60,8 @@ func (sb sandbox) asUser(code int, args ...string) cmdResult {
 	return *a
 }
 
-// TestCase38Rights: a transcript that this user may write to, but whose repair could not be undone,
-// is not repaired; the reason names the command that helps. Nothing is left pending.
+// TestCase38Rights: a transcript that this user may write to, but whose repair could not be undone, is not
+// repaired; the reason names the command that helps. Nothing is left pending.
 func TestCase38Rights(t *testing.T) {
 	sb, transcript := newUserSandbox(t)
 	before := sb.snapshot()
@@ -100,8 +100,8 @@ func TestCase38Rights(t *testing.T) {
 	}
 }
 
-// TestCase39RootInHome: root with the HOME of a user makes nothing there that the user's programs
-// cannot use, and the refusal names the command. What it stages in the store belongs to the user.
+// TestCase39RootInHome: root with a user's HOME creates no file there that the user's programs cannot use,
+// and the refusal names the command. Files that it stages in the store belong to the user.
 func TestCase39RootInHome(t *testing.T) {
 	sb, _ := newUserSandbox(t)
 	before := sb.snapshot()
@@ -114,7 +114,7 @@ func TestCase39RootInHome(t *testing.T) {
 	sb.wantSnapshot("refused", before)
 	// A file that root asks for belongs to the user, too.
 	sb.mustExit(exitDone, "report", sb.session, "--output", filepath.Join(sb.dir, "report.html"))
-	// With a journal of its own, root repairs and undoes in the user's store.
+	// With its own journal, root repairs and undoes in the user's store.
 	state := "XDG_STATE_HOME=" + t.TempDir()
 	for _, line := range []string{"repair " + sb.session + " --yes", "undo --yes --session " + sb.session} {
 		sb.mustRun(state + " mend " + line)

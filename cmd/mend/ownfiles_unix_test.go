@@ -34,7 +34,7 @@ import (
 // with scan.
 var ownPlaces = []struct {
 	path   string
-	needed bool // the verbs of the journal refuse if something is wrong with it
+	needed bool // the verbs of the journal need it
 }{
 	{"state/mend", true},
 	{"state/mend/journal.db", true},
@@ -57,8 +57,7 @@ var ownPlaces = []struct {
 
 const hookHello = `{"type":"hello","protocol":1,"plugin":"v9","directory":"/p"}` + "\n"
 
-// ownVerbs returns all verbs that end by themselves, in an order in which each has something
-// to do.
+// ownVerbs returns all verbs that end by themselves, in an order in which each has something to do.
 func ownVerbs(sb sandbox) [][]string {
 	return [][]string{
 		{},
@@ -85,9 +84,8 @@ func ownVerbs(sb sandbox) [][]string {
 	}
 }
 
-// TestPreparedFiles puts pipes, links and other files in the place of mend's own files. No
-// verb may wait for them, write through them or crash, and the printed command must repair
-// them.
+// TestPreparedFiles replaces mend's own files by pipes, links and other files. No verb may wait for them,
+// write through them or crash, and the printed command must repair them.
 func TestPreparedFiles(t *testing.T) {
 	intruders := map[string]func(path, victim string) error{
 		"pipe": func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
@@ -122,8 +120,7 @@ func TestPreparedFiles(t *testing.T) {
 	}
 }
 
-// testPrepared puts an intruder in the place of a file, runs every verb, and restores the
-// file.
+// testPrepared replaces a file by an intruder, runs every verb, and restores the file.
 func (sb sandbox) testPrepared(place string, needed bool, put func(path string) error, victim string) {
 	sb.Helper()
 	path := sb.ownFile(place)
@@ -216,8 +213,8 @@ func (sb sandbox) setHome() {
 	xdg.Reload() // the package reads the environment only at start
 }
 
-// TestAnswersReplaceNothing checks that a file that the user names for an answer replaces no file of mend's own and none of a
-// store, and is not made among them, whatever the path and also with --force.
+// TestAnswersReplaceNothing checks that a file that the user names for an answer replaces no file of mend or
+// of a store, and is not created among them, whatever the path and even with --force.
 func TestAnswersReplaceNothing(t *testing.T) {
 	outputs := map[string][]string{"log --export": {"log", "--force", "--export"}, "report --output": {"report", "SESSION", "--force", "--output"}}
 	eachCommand((&environment{Terminal: &term.Terminal{}}).root(), func(cmd *cobra.Command) {

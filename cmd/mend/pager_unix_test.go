@@ -12,7 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// TestNoPager checks that a patch is printed if there is no such pager.
+// TestNoPager checks that a diff is printed if the pager does not exist.
 func TestNoPager(t *testing.T) {
 	for _, pager := range []string{"", filepath.Join(t.TempDir(), "nothing")} {
 		t.Setenv("PAGER", pager)
@@ -24,8 +24,8 @@ func TestNoPager(t *testing.T) {
 	}
 }
 
-// TestPagers shows what log, explain and scan print on a terminal of 80 columns and 24 rows: in the user's pager, in less
-// or without one, and in one that ends early; and to a file, for which no pager is started.
+// TestPagers shows the output of log, explain and scan on a terminal of 80 columns and 24 rows: in the user's
+// pager, in less or without one, and in one that ends early; and in a file, for which no pager is started.
 func TestPagers(t *testing.T) {
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("blank answer"))
@@ -44,7 +44,7 @@ func TestPagers(t *testing.T) {
 	early := script("early", `head -n 1; exit 3`)
 	verbs := []struct {
 		args []string
-		last string // of what is printed
+		last string // end of the output
 	}{
 		{[]string{"log"}, "A title"},
 		{[]string{"explain"}, "shows one of these in full."},
@@ -98,7 +98,7 @@ func TestPagers(t *testing.T) {
 	}
 }
 
-// TestLess leaves less with q: what it did not show is no error.
+// TestLess quits less with q: unread output is not an error.
 func TestLess(t *testing.T) {
 	if _, err := exec.LookPath("less"); err != nil {
 		t.Skip(err)

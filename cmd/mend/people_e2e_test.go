@@ -45,7 +45,8 @@ func newPerson(t *testing.T, home, folder string) *person {
 	return p
 }
 
-// types starts a command of mend, waits for texts and types what follows each, and returns what the screen showed.
+// types starts a command of mend, waits for texts and types the answer after each, and returns the content of
+// the screen.
 func (p *person) types(args []string, talk ...string) string {
 	p.Helper()
 	s := newScreen(p.T)
@@ -78,7 +79,7 @@ func (p *person) types(args []string, talk ...string) string {
 	return shown
 }
 
-// printed returns the command that the screen shows behind a text, in one line.
+// printed returns the command after a text on the screen, on one line.
 func (p *person) printed(shown, before string) string {
 	p.Helper()
 	m := regexp.MustCompile(regexp.QuoteMeta(before) + `\s+((?s:.*?))\n(\n|$)`).FindStringSubmatch(shown + "\n")
@@ -88,8 +89,9 @@ func (p *person) printed(shown, before string) string {
 	return strings.Join(strings.Fields(m[1]), " ")
 }
 
-// TestRealPeople goes the ways of people who lost a conversation, with the real programs: a project that was renamed, a session
-// that was archived, one that Claude Code has deleted, and two that are broken. They type what mend prints, and no id.
+// TestRealPeople follows people who lost a conversation, with the real programs: a renamed project, an
+// archived session, one that Claude Code has deleted, and two broken ones. They type the commands that mend
+// prints, and no id.
 func TestRealPeople(t *testing.T) {
 	began := time.Now()
 	step := func(t *testing.T, p *person) {
@@ -164,7 +166,7 @@ func TestRealPeople(t *testing.T) {
 		}
 		began = time.Now()
 		p := newPerson(t, h.Dir(), h.Project())
-		p.types([]string{"fix"}, "[y/n/d/q/?]", "y\n") // what is broken is offered without a text
+		p.types([]string{"fix"}, "[y/n/d/q/?]", "y\n") // broken sessions are offered without a text
 		if r := h.Continue(session, "and on"); r.Verdict != opencode.Alive {
 			t.Errorf("it is %s:\n%s", r.Verdict, r.Output)
 		}

@@ -11,8 +11,8 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// TestRealPermission checks with the real program what the loss of a session's permission rules
-// means: a tool that they denied is offered to the model. mend says so in what is lost.
+// TestRealPermission checks with the real program the effect of losing a session's permission rules: the
+// model is offered a tool that they denied. mend reports that loss.
 func TestRealPermission(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three prompts")

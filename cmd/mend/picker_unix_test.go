@@ -45,13 +45,13 @@ func newScreen(t *testing.T) *screen {
 	}
 	s := &screen{T: t, keyboard: keyboard, tty: tty}
 	s.more.L = &s.mu
-	hung := time.AfterFunc(2*time.Minute, s.end) // what is not shown by then never is
+	hung := time.AfterFunc(2*time.Minute, s.end) // anything not shown by then never is
 	t.Cleanup(func() { _, _, _ = hung.Stop(), tty.Close(), keyboard.Close() })
 	go s.read()
 	return s
 }
 
-// end lets what waits for the screen fail.
+// end makes pending waits fail.
 func (s *screen) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *screen) end() {
 	s.more.Broadcast()
 }
 
-// shown returns all that the screen was sent.
+// shown returns everything that was sent to the screen.
 func (s *screen) shown() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +170,7 @@ func TestTerminal(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		args  []string
-		talk  [][2]string // what is waited for, and what is typed then
+		talk  [][2]string // text to wait for, and keys to type then
 		want  int
 		shows []string
 	}{
@@ -253,7 +253,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// Without a session, repair asks for those of each agent: a no for one is none for the other.
+// Without a session, repair asks about the sessions of each agent: a no for one agent does not count for
+// another.
 func TestRepairAsksPerAgent(t *testing.T) {
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("text behind tool"))
@@ -288,7 +289,7 @@ func TestRepairAsksPerAgent(t *testing.T) {
 	}
 }
 
-// With nothing broken, fix asks which way it is, and goes on there.
+// If nothing is broken, fix asks what happened, and continues there.
 func TestFixAsksForTheWay(t *testing.T) {
 	t.Setenv("PAGER", "cat")
 	ts := newTestStore(t, 0)

@@ -13,7 +13,8 @@ import (
 	"mend/repair"
 )
 
-// A repair is said to work with versions that tests have run. For any other, such as a newer one, that is predicted.
+// A repair is said to work with versions that tests have run. For any other version, such as a newer one,
+// that is predicted.
 func TestProvenText(t *testing.T) {
 	tested := repair.Proof{Setting: repair.Setting{Version: "2.1.332"}}
 	refused := repair.Proof{Setting: repair.Setting{Version: "2.1.332"}, Rules: []string{"R4"}}
@@ -35,7 +36,7 @@ func TestProvenText(t *testing.T) {
 	}
 }
 
-// The versions that a repair is said to work with are those that the tests of the real programs run.
+// The versions in the proof are those that the tests of the real programs run.
 func TestTestedVersions(t *testing.T) {
 	for _, v := range append(damage.Versions[:], render.NewestVerified) {
 		if !render.Tested(v) {

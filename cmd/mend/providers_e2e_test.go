@@ -24,11 +24,11 @@ const pageVersion = "1.18.33"
 
 var providersVersion = flag.String("opencode", pageVersion, "the version of OpenCode that TestProviders asks, one with a database")
 
-// TestProviders applies each damage to a session of each provider. It checks that mend scan
-// reports what the real program and its provider do, that the session goes on after mend
-// repair, or after mend fix --error with the provider's text where only that can know, and
-// that after mend undo the store is identical. A short run takes [damage.Everyday], another one
-// also the damages of the other tests. -update writes testdata/providers.md.
+// TestProviders applies each damage to a session of each provider. It checks that mend scan reports what the
+// real program and its provider do, that the session works after mend fix, or after mend fix --error with the
+// provider's text if only the provider can know, and that after mend undo the store is identical. A short run
+// takes [damage.Everyday], another one also the damages of the other tests. -update writes
+// testdata/providers.md.
 func TestProviders(t *testing.T) {
 	p := opencode.ServeProviders(t, *providersVersion)
 	t.Setenv("XDG_CONFIG_HOME", p.ConfigHome()) // mend reads the settings of the program
@@ -42,7 +42,7 @@ func TestProviders(t *testing.T) {
 				t.Run(k.Name, func(t *testing.T) {
 					m.put(k.Name, setting, providerTrial{t, p, setting}.run(k))
 					if *update {
-						m.checkPage(t) // a run that is stopped keeps what it found
+						m.checkPage(t) // a stopped run keeps its results
 					}
 				})
 			}
@@ -63,8 +63,8 @@ func onlyProviderKnows(rule string) bool {
 	return slices.Contains([]string{"R7", "R8", "O8", "O10", "G8", "B9"}, rule)
 }
 
-// isUnseen reports whether nothing stored shows the damage: ids of items are sent only with the
-// option store, and only a download shows that a link is of no use.
+// isUnseen reports whether nothing stored shows the damage: ids of items are sent only with the option store,
+// and only a download shows that a link is broken.
 func (c providerTrial) isUnseen(k damage.ProviderKind, r opencode.ProviderResult) bool {
 	return k.Unseen && c.setting == "openai-store" || strings.HasPrefix(r.Message(), "Failed to download ")
 }
@@ -120,7 +120,7 @@ func (c providerTrial) prompt(ts *testStore) opencode.ProviderResult {
 	return r
 }
 
-// checkPrediction compares what mend reports with what the real program and its provider did.
+// checkPrediction compares mend's report with the behaviour of the real program and its provider.
 func (c providerTrial) checkPrediction(real opencode.ProviderResult, said scanResult) {
 	c.Helper()
 	if !onlyProviderKnows(real.Verdict) {
@@ -128,7 +128,7 @@ func (c providerTrial) checkPrediction(real opencode.ProviderResult, said scanRe
 	}
 }
 
-// repair repairs until the real program goes on, and says how.
+// repair repairs until the real program works, and describes how.
 func (c providerTrial) repair(ts *testStore, k damage.ProviderKind, before opencode.ProviderResult) string {
 	c.Helper()
 	last, how := before, "fixed"
@@ -240,8 +240,7 @@ damage changes nothing there. ` + "`make e2e-providers`" + ` writes this page.
 
 `
 
-// table returns the page, with the cells of m instead of those that it had, and the cells that
-// differ.
+// table returns the page with the new cells of m, and the cells that differ.
 func (m providerMatrix) table(was string) (page string, differ []string) {
 	settings := providerSettings()
 	had := providerCells(was)
@@ -267,7 +266,7 @@ func (m providerMatrix) table(was string) (page string, differ []string) {
 	return b.String(), differ
 }
 
-// checkPage compares the outcomes with the page. With -update it writes them.
+// checkPage compares the results with the page. With -update it writes them.
 func (m providerMatrix) checkPage(t *testing.T) {
 	t.Helper()
 	was, err := os.ReadFile(providersPage)

@@ -54,9 +54,9 @@ func providerCells(page string) map[string][]string {
 	return cells
 }
 
-// isVendorRule reports whether the setting's provider need not have the rule.
+// isVendorRule reports whether the rule is a vendor's and the setting's provider may lack it.
 func isVendorRule(rule, setting string) bool {
-	vendors := map[string]string{"V1": "kimi", "V3": "kimi"} // of the settings, one is a vendor's
+	vendors := map[string]string{"V1": "kimi", "V3": "kimi"} // settings of vendors
 	return strings.HasPrefix(rule, "V") && vendors[rule] != setting
 }
 
@@ -125,8 +125,8 @@ func TestProvidersPage(t *testing.T) {
 	}
 }
 
-// TestMissingReasoning repairs by a vendor's error what OpenCode's settings do not show: that the
-// model behind a chat-compatible API thinks, and needs reasoning with each call.
+// TestMissingReasoning uses a vendor's error to repair what OpenCode's settings do not show: that the model
+// of a chat-compatible API thinks, and needs reasoning with each call.
 func TestMissingReasoning(t *testing.T) {
 	store := opencode.UnpackProviders(t)
 	t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1"))

@@ -45,7 +45,7 @@ func describeChanges(before, after []damage.Record) []string {
 	return lines
 }
 
-// position returns the place of a record: "message 4", or "message 4 part 2, text".
+// position returns the position of a record: "message 4", or "message 4 part 2, text".
 func position(in []damage.Record, r damage.Record) string {
 	owner, part := r.Owner, ""
 	if r.Table == "message" {

@@ -13,12 +13,13 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// largeTranscript is the size from which a damaged transcript is only in the sweeps of all cases: one of 35 MB takes
-// as long as all others.
+// largeTranscript is the size in bytes from which on a damaged transcript is tested only in sweeps of all
+// cases: one of 35 MB takes as long as all others.
 const largeTranscript = 1 << 20
 
-// TestScanAfterRepair changes line ends of damaged transcripts, as a copy by another program does: after a repair
-// that exits with 0, scan calls no session broken; and a repair that does not, changes nothing or says what remains.
+// TestScanAfterRepair changes the line ends of damaged transcripts, as a copy by another program does. After
+// a repair that exits with 0, scan reports no session as broken; any other repair changes nothing or names
+// what remains.
 func TestScanAfterRepair(t *testing.T) {
 	t.Parallel()
 	storetest.Long(t)

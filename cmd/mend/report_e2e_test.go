@@ -90,8 +90,8 @@ func TestRealReport(t *testing.T) {
 	}
 }
 
-// checkWidth checks that nothing of a page is beyond its right edge, and that the page is not as high as
-// it is where every word has a line of its own.
+// checkWidth checks that nothing is cut off at the right edge of a page, and that the page is lower than with
+// one word per line.
 func checkWidth(t *testing.T, path string, width int, dark bool) {
 	t.Helper()
 	const height = 4500

@@ -16,7 +16,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestReportHasNoText makes pages of damaged sessions and of their repairs, and searches them for every
+// TestReportHasNoText creates pages of damaged sessions and of their repairs, and searches them for every
 // word of the store.
 func TestReportHasNoText(t *testing.T) {
 	storetest.Long(t)

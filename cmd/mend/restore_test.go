@@ -40,7 +40,8 @@ func TestParseRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreBesideAnother restores all that was gone when it was listed, and that another mend has brought back meanwhile.
+// TestRestoreBesideAnother restores all sessions that were missing when they were listed and that another
+// mend has restored meanwhile.
 func TestRestoreBesideAnother(t *testing.T) {
 	ts := newBrokenStore(t, 2)
 	var out, errs bytes.Buffer

@@ -12,9 +12,9 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// TestSessionRow checks the verdict of the real program for values of every column of the
-// session's row. If it is not alive, mend scan must report broken, mend fix must make it
-// alive, and mend undo must restore the store. -update writes the table.
+// TestSessionRow checks the behaviour of the real program for values of every column of the session's row. If
+// it does not work, mend scan must report broken, mend fix must repair it, and mend undo must restore the
+// store. -update writes the table.
 func TestSessionRow(t *testing.T) {
 	cells := damage.Cells()
 	for i, version := range damage.Versions {

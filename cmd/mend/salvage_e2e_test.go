@@ -84,8 +84,8 @@ func indexesOf(t *testing.T, path string) (names []string) {
 	return names
 }
 
-// TestRealSalvage damages databases of the real programs: each answers in every session of which nothing is lost, and an undo gives
-// back the damaged file.
+// TestRealSalvage damages databases of the real programs: each answers in every session without losses, and
+// an undo restores the damaged file.
 func TestRealSalvage(t *testing.T) {
 	for i, version := range []string{"1.2.27", "1.18.34", *kiloVersion} {
 		t.Run(version, func(t *testing.T) {
@@ -197,8 +197,9 @@ func TestRealSalvage(t *testing.T) {
 	}
 }
 
-// TestRealWALOfAnotherMoment: while the real program runs, is ended and starts again, its -wal always fits. With that of an earlier run
-// beside its database it does not answer with the newest prompts; mend calls that damaged, and after a salvage they are there.
+// TestRealWALOfAnotherMoment: while the real program runs, exits and starts again, its -wal always fits. With
+// the -wal of an earlier run it does not see the newest prompts; mend reports damage, and a salvage restores
+// them.
 func TestRealWALOfAnotherMoment(t *testing.T) {
 	h := newAnswered(t, "1.18.34")
 	session := h.Unpack(fixtures[2])

@@ -23,30 +23,31 @@ import (
 	"mend/internal/term"
 )
 
-// schemaFile describes what each verb answers with --json. It is generated from the types below, and from those that they use.
+// schemaFile describes the JSON answer of each verb. It is generated from the types below, and from the types
+// that they use.
 const schemaFile = "../../docs/output.schema.json"
 
-// An errorAnswer is an error as a JSON answer has it.
+// An errorAnswer is an error in a JSON answer.
 type errorAnswer struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Hint    string `json:"hint"` // what to do; "" if the message is enough
 }
 
-// A commonAnswer has the members that the answer of each verb may have.
+// A commonAnswer has the members that the answer of every verb may have.
 type commonAnswer struct {
 	SchemaVersion int            `json:"schemaVersion"` // raised if a member is removed or changes its meaning
 	Command       string         `json:"command"`       // the command that answers
 	Error         *errorAnswer   `json:"error,omitempty"`
-	Skipped       []errorAnswer  `json:"skipped,omitempty"`   // why a store or a folder was not examined beside the others
-	Failed        []failedAnswer `json:"failed,omitempty"`    // of verbs that change several sessions: those that stay as they are
+	Skipped       []errorAnswer  `json:"skipped,omitempty"`   // why a store or a folder was not examined with the others
+	Failed        []failedAnswer `json:"failed,omitempty"`    // of verbs that change several sessions: failed ones, which stay unchanged
 	Conflicts     []any          `json:"conflicts,omitempty"` // records in conflict; of status: repairs in conflict
 	Help          string         `json:"help,omitempty"`      // the text of --help
 }
 
 type failedAnswer struct {
 	Session string      `json:"session"` // "" for a store
-	Repairs []string    `json:"repairs"` // of an undo or a redo: those that it is about
+	Repairs []string    `json:"repairs"` // of an undo or a redo: the repairs to undo or apply again
 	Error   errorAnswer `json:"error"`
 }
 
@@ -58,16 +59,16 @@ type repairsAnswer struct {
 type requestAnswer struct {
 	Text       string            `json:"text,omitempty"` // of scan --text: the conversation as Markdown
 	Session    string            `json:"session,omitempty"`
-	Provider   string            `json:"provider,omitempty"` // the API that the request is for
+	Provider   string            `json:"provider,omitempty"` // the API of the request
 	Thinking   bool              `json:"thinking,omitempty"`
-	Model      map[string]string `json:"model,omitempty"`   // the model that the request is for: modelID and providerID
+	Model      map[string]string `json:"model,omitempty"`   // the model of the request: modelID and providerID
 	Request    map[string]any    `json:"request,omitempty"` // the simulated request in mend's own form: turns of content blocks
 	Violations []violationJSON   `json:"violations,omitempty"`
 	Diagnoses  []diagnosisJSON   `json:"diagnoses,omitempty"`
 }
 
 type scanAnswer struct {
-	Store        string        `json:"store,omitempty"` // of the first of stores, as the three members that follow
+	Store        string        `json:"store,omitempty"` // of the first of stores, like the next three members
 	AgentVersion string        `json:"agentVersion,omitempty"`
 	Profile      string        `json:"profile,omitempty"`
 	VersionNote  string        `json:"versionNote,omitempty"`
@@ -97,15 +98,15 @@ type culpritAnswer struct {
 	Why       string `json:"why"`
 }
 
-// A fixAnswer is the answer of fix, which repairs, or brings back, or moves, or shows what helps.
+// A fixAnswer is the answer of fix, which repairs, restores, moves, or shows other help.
 type fixAnswer struct {
 	APIError   *apiErrorAnswer `json:"apiError,omitempty"`
 	Culprit    *culpritAnswer  `json:"culprit,omitempty"`    // the session that the error came from
-	Candidates []culpritAnswer `json:"candidates,omitempty"` // those that it may have come from
-	Ways       []way           `json:"ways,omitempty"`       // the ways in which people lose a conversation, with what helps
+	Candidates []culpritAnswer `json:"candidates,omitempty"` // possible sessions of the error
+	Ways       []way           `json:"ways,omitempty"`       // the ways in which people lose a conversation, with the commands that help
 	Repairs    []repairJSON    `json:"repairs,omitempty"`
 	Restore    *restoreJSON    `json:"restore,omitempty"`
-	Sessions   []any           `json:"sessions,omitempty"` // as those of restore, move or salvage
+	Sessions   []any           `json:"sessions,omitempty"` // as in the answers of restore, move or salvage
 	Folders    []goneJSON      `json:"folders,omitempty"`
 	Folder     string          `json:"folder,omitempty"`
 	To         string          `json:"to,omitempty"`
@@ -132,10 +133,10 @@ type uncompactAnswer struct {
 }
 
 type restoreAnswer struct {
-	Sessions  []restorableJSON `json:"sessions,omitempty"` // what can be brought back
+	Sessions  []restorableJSON `json:"sessions,omitempty"` // restorable sessions
 	Restore   *restoreJSON     `json:"restore,omitempty"`
 	Repairs   []repairJSON     `json:"repairs,omitempty"`
-	Next      string           `json:"next,omitempty"` // the command without which the session cannot be continued
+	Next      string           `json:"next,omitempty"` // the command that is needed before the session can be continued
 	Uncompact *uncompactJSON   `json:"uncompact,omitempty"`
 	Text      string           `json:"text,omitempty"` // with --text: the conversation as Markdown
 	continueAnswer
@@ -146,7 +147,7 @@ type moveAnswer struct {
 	To       string       `json:"to,omitempty"`
 	Sessions []movedJSON  `json:"sessions,omitempty"`
 	Repairs  []repairJSON `json:"repairs,omitempty"`
-	Folders  []goneJSON   `json:"folders,omitempty"` // without names: the folders of sessions that are gone
+	Folders  []goneJSON   `json:"folders,omitempty"` // without names: the missing folders of sessions
 	continueAnswer
 }
 
@@ -172,12 +173,12 @@ type exportAnswer struct {
 	Repairs []repairJSON `json:"repairs"`
 	Export  *struct {
 		Path    string `json:"path"`
-		Bytes   bool   `json:"bytes"` // it has the images
+		Bytes   bool   `json:"bytes"` // the export has the images
 		Entries int    `json:"entries"`
 		Events  int    `json:"events"`
 		Images  int    `json:"images"`
 		Head    string `json:"head"`
-	} `json:"export,omitempty"` // of log --export: the file that was written
+	} `json:"export,omitempty"` // of log --export: the written file
 }
 
 type reportAnswer struct {
@@ -198,7 +199,7 @@ type verifyAnswer struct {
 	Images  int         `json:"images"`
 	Bytes   int64       `json:"bytes"`            // of the images, compressed
 	Head    string      `json:"head"`             // hash of the newest event, for verify --head
-	Beside  int         `json:"beside,omitempty"` // repairs of which an undo needs what is kept beside the store
+	Beside  int         `json:"beside,omitempty"` // repairs whose undo needs data kept beside the store
 	Kept    *keptCounts `json:"kept,omitempty"`   // the copies of sessions
 }
 
@@ -207,14 +208,14 @@ type forgetAnswer struct {
 	Images  int             `json:"images,omitempty"`
 	Bytes   int64           `json:"bytes,omitempty"` // of the images, compressed
 	Held    []string        `json:"held,omitempty"`  // other repairs that need some of the same images
-	Files   []string        `json:"files,omitempty"` // old repairs that are kept since they hold files of the user's own
+	Files   []string        `json:"files,omitempty"` // old repairs that are kept because they contain files of the user
 	Repairs []repairJSON    `json:"repairs,omitempty"`
 	States  []keptStateJSON `json:"states,omitempty"` // with --dry-run: the copies that would be erased
 	Copies  int             `json:"copies,omitempty"` // copies of sessions that were deleted, or with --dry-run would be
 	Damaged *struct {
 		Files int   `json:"files"`
 		Bytes int64 `json:"bytes"`
-	} `json:"damaged,omitempty"` // damaged files with copies, set aside before, that were deleted
+	} `json:"damaged,omitempty"` // deleted damaged files with copies, which were set aside before
 }
 
 type watchAnswer struct {
@@ -222,7 +223,7 @@ type watchAnswer struct {
 	Time     string      `json:"time,omitempty"`
 	Agent    string      `json:"agent,omitempty"`
 	Store    string      `json:"store,omitempty"`
-	Sessions int         `json:"sessions,omitempty"` // of a store that is followed
+	Sessions int         `json:"sessions,omitempty"` // of a followed store
 	Session  string      `json:"session,omitempty"`
 	Title    string      `json:"title,omitempty"`
 	Why      string      `json:"why,omitempty"`
@@ -234,12 +235,12 @@ type keepAnswer struct {
 	File   string          `json:"file,omitempty"`
 	Bytes  int64           `json:"bytes,omitempty"` // of the file
 	Kept   []keptJSON      `json:"kept,omitempty"`
-	States []keptStateJSON `json:"states,omitempty"` // the copies that were made
+	States []keptStateJSON `json:"states,omitempty"` // new copies
 }
 
 type cleanAnswer struct {
 	Stores []spaceJSON       `json:"stores"`
-	Mend   []agent.SpacePart `json:"mend"` // what mend's own files take
+	Mend   []agent.SpacePart `json:"mend"` // mend's own files by size
 }
 
 type cleanedAnswer struct {
@@ -259,7 +260,7 @@ type configAnswer struct {
 
 type versionAnswer struct {
 	Version string `json:"version"`
-	Commit  string `json:"commit"` // from which mend was built; unknown if that is not recorded
+	Commit  string `json:"commit"` // of mend's build; unknown if that is not recorded
 	Go      string `json:"go"`
 	System  string `json:"system"`
 }
@@ -340,7 +341,7 @@ var exportLines = []any{
 	}{},
 }
 
-// memberValues has the values that a member may have, by the name of its definition.
+// memberValues has the allowed values of a member, by the name of its definition.
 var memberValues = map[string]string{
 	"error code": "problems usage conflict unusable refused pending signal", "apiError about": "session store service other unclear ",
 	"session severity": "broken latent lost note healthy unknown", "session shown": "archived|hidden|no folder|not loaded|taken over",
@@ -351,11 +352,11 @@ var memberValues = map[string]string{
 	"way way": "not_listed forgotten deleted damaged each_prompt app", "Explanation tier": "auto ask report",
 }
 
-// A schemaMaker makes a JSON schema of Go types.
+// A schemaMaker creates a JSON schema from Go types.
 type schemaMaker struct {
 	*testing.T
 	defs     map[string]any
-	comments map[string]map[string]string // of members, by the folder of a package and the name of a type and of its member
+	comments map[string]map[string]string // of members: by the folder of a package, and the names of type and member
 }
 
 type object = map[string]any
@@ -391,7 +392,7 @@ func (m *schemaMaker) schema(t reflect.Type) object {
 		}
 		name := m.name(t)
 		if _, known := m.defs[name]; !known {
-			m.defs[name] = nil // it may have itself
+			m.defs[name] = nil // it may contain itself
 			m.defs[name] = m.members(t, true)
 		}
 		return object{"$ref": "#/$defs/" + name}
@@ -400,7 +401,7 @@ func (m *schemaMaker) schema(t reflect.Type) object {
 	}
 }
 
-// members returns the schema of a struct. Only a closed one refuses other members.
+// members returns the schema of a struct. Only a closed one forbids other members.
 func (m *schemaMaker) members(t reflect.Type, closed bool) object {
 	properties, required := object{}, []string{}
 	m.addMembers(t, properties, &required)
@@ -433,7 +434,7 @@ func (m *schemaMaker) addMembers(t reflect.Type, properties object, required *[]
 			s = object{"anyOf": []any{s, object{"type": "null"}}}
 		}
 		if kind := f.Type.Kind(); (kind == reflect.Slice || kind == reflect.Map) && !optional && s["type"] != nil {
-			s["type"] = []any{s["type"], "null"} // an empty one
+			s["type"] = []any{s["type"], "null"} // for an empty list or object
 		}
 		if values, ok := memberValues[m.name(t)+" "+name]; ok {
 			separator := " "
@@ -497,7 +498,7 @@ func (m *schemaMaker) comment(t reflect.Type, member string) string {
 	return m.comments[dir][t.Name()+"."+member]
 }
 
-// makeSchema returns the schema of all answers, a definition a line.
+// makeSchema returns the schema of all answers, one definition per line.
 func makeSchema(t *testing.T) []byte {
 	m := &schemaMaker{T: t, defs: object{}, comments: map[string]map[string]string{}}
 	commands, cases := []string{}, []any{}
@@ -557,7 +558,7 @@ func makeSchema(t *testing.T) []byte {
 	return text.Bytes()
 }
 
-// TestSchema checks that the schema is that of the types; -update writes it.
+// TestSchema compares the schema with the types; -update writes it.
 func TestSchema(t *testing.T) {
 	want := makeSchema(t)
 	if *update {

@@ -26,9 +26,9 @@ import (
 
 const screensGolden = "testdata/screens.golden"
 
-// emptyScreens are command lines in a home without a store, and storeScreens are those in a home
-// with a store of OpenCode and one of Claude Code, each with a broken session. They run in this
-// order: the later ones show what the earlier ones did.
+// emptyScreens are command lines in a home without a store, storeScreens in a home with a store of OpenCode
+// and one of Claude Code, each with a broken session. They run in this order, so later ones show the effect
+// of earlier ones.
 var (
 	emptyScreens = []string{
 		"mend", "mend help", "mend help exit-codes", "mend explain R11", "mend explain latent", "mend explain tool_result_missing",
@@ -47,22 +47,22 @@ var (
 		"mend keep --dry-run", "mend keep", "mend", "mend forget --copies 計画",
 		"mend plugin", "mend install --yes", "mend", "mend install --remove --yes", "mend scan nosuch", "mend scna", "mend ui",
 		"mend config maxRetries skip", "mend config set maxRetries 5", "mend config unset maxRetries",
-		// the former names
+		// former names
 		"mend repair --dry-run", "mend show qevajo", "mend redo nosuch", "mend uncompact nosuch", "mend resolve qevajo --keep",
 		"mend plugin install --dry-run", "mend plugin uninstall --dry-run", "mend plugin status",
 	}
 )
 
-// TestScreens compares what a user sees of each verb with testdata/screens.golden, on terminals of
-// 80 and 120 columns, with colours and without. -update writes it. No line is longer than the
-// terminal, except lines of a diff and commands to copy.
+// TestScreens compares the output of each verb with testdata/screens.golden, on terminals of 80 and 120
+// columns, with colours and without. -update writes it. No line is longer than the terminal, except lines of
+// a diff and commands to copy.
 func TestScreens(t *testing.T) {
 	if testing.Short() {
 		t.Skip("scans stores")
 	}
 	plain := color.NoColor
 	t.Cleanup(func() { color.NoColor = plain })
-	golden, err := filepath.Abs(screensGolden) // each variant runs in a folder of its own
+	golden, err := filepath.Abs(screensGolden) // each variant runs in its own folder
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// TestAnswers validates what each verb answers with --json.
+// TestAnswers validates the JSON answer of each verb.
 func TestAnswers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("scans stores")
@@ -120,7 +120,7 @@ func TestAnswers(t *testing.T) {
 	}
 	eachCommand((&environment{Terminal: &term.Terminal{}}).root(), func(cmd *cobra.Command) {
 		name := commandName(cmd)
-		former := cmd.Hidden || cmd.HasParent() && cmd.Parent().Hidden   // a former name of a verb that is validated
+		former := cmd.Hidden || cmd.HasParent() && cmd.Parent().Hidden   // the current name of the verb is validated
 		if cmd.Runnable() && !former && !used[name] && name != "watch" { // it runs until it is stopped
 			t.Errorf("no answer of %q was validated: add a line to storeScreens", name)
 		}
@@ -133,7 +133,7 @@ type screenVariant struct {
 	colored bool
 }
 
-// run runs the command lines in a new home and writes what they show to all.
+// run runs the command lines in a new home and appends their output to all.
 func (v screenVariant) run(t *testing.T, all *strings.Builder, stores bool, lines []string) {
 	home := newHome(t)
 	t.Chdir(home)
@@ -159,12 +159,12 @@ func (v screenVariant) run(t *testing.T, all *strings.Builder, stores bool, line
 	}
 }
 
-// newHome makes a home for the verbs that run in the process of the test: the user's journal, cache
-// and settings are not used.
+// newHome creates a home for verbs that run in the test's process: they do not use the user's journal, cache
+// and settings.
 func newHome(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	home := filepath.Join(dir, strings.Repeat("h", max(1, 64-len(dir)))) // where a line is wrapped shows how long the path is
+	home := filepath.Join(dir, strings.Repeat("h", max(1, 64-len(dir)))) // the length of the path affects where lines are wrapped
 	if err := os.Mkdir(home, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -58,28 +58,28 @@ func runWithMend(m *testing.M) (code int) {
 		panic(err)
 	}
 	storetest.InMemory()
-	// With a GOGC of its own the program leaves the collector alone ([openWith]), in all tests that come after.
+	// With its own GOGC the program does not change the collector ([openWith]), in all later tests.
 	if err := os.Setenv("GOGC", "off"); err != nil {
 		panic(err)
 	}
 	return m.Run()
 }
 
-// TestStories runs the stories in testdata/script, which use the command line as a user does. They have
-// these commands of their own:
+// TestStories runs the stories in testdata/script, which use the command line as a user does. They have these
+// additional commands:
 //
 //	mend ARG...       run mend
 //	exits CODE CMD    run a command that must exit with the code
 //	store VERSION     unpack the store of that OpenCode where mend looks for it; sets $STORE, $SESSION
-//	folder PATH       the session in the database $STORE has that folder
+//	folder PATH       set the folder of the session in the database $STORE
 //	claude NAME       write a transcript of Claude Code with that damage of [claude.Damages]; sets $STORE, $SESSION
-//	damage NAME...     apply damages of [damage.Table] to it
+//	damage NAME...    apply damages of [damage.Table] to it
 //	snap NAME         remember names, bytes and modes of the whole store
 //	same NAME         fail unless the store is the same as at snap NAME
 //	crash STEP        repair $SESSION, and stop as if killed before the call whose name starts with STEP
 //	schema            the last output is valid according to docs/output.schema.json
 //	lines FILE        each line of the export is valid according to docs/output.schema.json
-//	plain FILE        write the last output to FILE, times, hashes and paths normalised
+//	plain FILE        write the last output to FILE, with times, hashes and paths normalised
 func TestStories(t *testing.T) {
 	runStories(t, stories(t, "testdata/script"), "1.1.53")
 }
@@ -164,7 +164,7 @@ func cmdStore(ts *testscript.TestScript, _ bool, args []string) {
 	store := filepath.Join(dir, "opencode", "opencode.db")
 	if args[0] == "1.1.53" {
 		store = filepath.Join(dir, "opencode", "storage")
-	} else { // newer versions answer no prompt in a session whose folder does not exist
+	} else { // newer versions answer no prompt in a session without its folder
 		project := ts.MkAbs("project")
 		ts.Check(os.MkdirAll(project, 0o755))
 		damage.SQL(failer{ts}, store)("update session set directory = ?", project)
@@ -190,7 +190,7 @@ func cmdCodex(ts *testscript.TestScript, _ bool, args []string) {
 	file := filepath.Join(store, codex.File)
 	ts.Check(os.MkdirAll(filepath.Dir(file), 0o700))
 	ts.Check(os.WriteFile(file, codex.ByName(args[0]).Broken(), 0o600))
-	if len(args) > 1 { // so many more
+	if len(args) > 1 { // number of additional ones
 		n, err := strconv.Atoi(args[1])
 		ts.Check(err)
 		for i := range n {
@@ -234,7 +234,7 @@ func cmdSnap(ts *testscript.TestScript, _ bool, args []string) {
 	snapshots.Store(ts.MkAbs(args[0]), all)
 }
 
-// snapshots has the snapshots by their absolute path, which is unique to a story: stories run beside each other.
+// snapshots has the snapshots by their absolute path, which is unique because stories run in parallel.
 var snapshots sync.Map
 
 func cmdSame(ts *testscript.TestScript, neg bool, args []string) {

@@ -99,8 +99,8 @@ func TestBesideServer(t *testing.T) {
 	}
 }
 
-// TestRealServerBesideUnfinished checks that a session with an unfinished answer is not busy
-// because of a server of another store, or one that started after the last write.
+// TestRealServerBesideUnfinished checks that a session with an unfinished response is not busy because of a
+// server of another store, or one that started after the last write.
 func TestRealServerBesideUnfinished(t *testing.T) {
 	storetest.Long(t)
 	for version, archive := range map[string][]byte{"1.1.53": testdata.OpenCode1153, "1.18.33": testdata.OpenCode11833} {
@@ -133,8 +133,8 @@ func TestRealServerBesideUnfinished(t *testing.T) {
 	}
 }
 
-// TestHammeredServer repairs and undoes a session fifty times while the server answers prompts
-// in another. Neither may fail, and no message may be lost.
+// TestHammeredServer repairs and undoes a session fifty times while the server answers prompts in another
+// one. Neither may fail, and no message may be lost.
 func TestHammeredServer(t *testing.T) {
 	storetest.Long(t)
 	for version, archive := range databases {
@@ -196,7 +196,7 @@ func TestKilledBesideWriter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		maps.DeleteFunc(all, func(key, _ string) bool { return strings.HasPrefix(key, "todo ") }) // the writer's
+		maps.DeleteFunc(all, func(key, _ string) bool { return strings.HasPrefix(key, "todo ") }) // the writer's rows
 		return all
 	}
 	env := append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
@@ -246,7 +246,7 @@ func TestKilledBesideWriter(t *testing.T) {
 	t.Logf("200 kills: the store was completely repaired %d times, completely unrepaired %d times", whole, absent)
 }
 
-// checkIntegrity checks that SQLite finds nothing wrong with the database.
+// checkIntegrity checks that SQLite finds no damage in the database.
 func checkIntegrity(t *testing.T, path string) {
 	t.Helper()
 	for _, check := range []string{"pragma integrity_check", "pragma foreign_key_check"} {

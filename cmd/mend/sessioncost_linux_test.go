@@ -20,9 +20,10 @@ import (
 	"mend/repair"
 )
 
-// TestSessionCost: a repair, its undo and a check before a request cost what the session costs. In a store ten times as large they
-// make at most 1.3 times as many allocations. Of what the store has more the undo and the check read less than a tenth: the levels that
-// its trees have more. (A repair reads the list of sessions, too.)
+// TestSessionCost: the cost of a repair, its undo and a check before a request depends on the session alone.
+// In a store ten times as large they make at most 1.3 times as many allocations. Undo and check read less
+// than a tenth of the additional data: the additional levels of the trees. (A repair also reads the list of
+// sessions.)
 func TestSessionCost(t *testing.T) {
 	for _, kind := range []string{"database", "tree"} {
 		t.Run(kind, func(t *testing.T) {
@@ -42,11 +43,11 @@ func TestSessionCost(t *testing.T) {
 	}
 }
 
-// A sessionCost is what a command costs: allocations and bytes that are read from files.
+// A sessionCost is the cost of a command: allocations, and bytes read from files.
 type sessionCost struct{ calls, read int }
 
-// sessionCosts returns what it costs to repair one session of a store of n sessions, to undo that, and to check another
-// one before a request; and the size of the store. Only these two are broken.
+// sessionCosts returns the cost of repairing one session of a store of n sessions, of undoing that, and of
+// checking another one before a request; and the size of the store. Only these two are broken.
 func sessionCosts(t *testing.T, kind string, n int) (all []sessionCost, size int) {
 	t.Helper()
 	const turns = 50

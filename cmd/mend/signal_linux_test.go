@@ -11,9 +11,8 @@ import (
 	"mend/internal/test/damage"
 )
 
-// TestSignalEndsReading stops verbs that only read and that would never end: no
-// process reads what they write, so they never look at their context again. Those that
-// read the journal never look at it at all.
+// TestSignalEndsReading stops verbs that only read and that would never end: no process reads their output,
+// so they never check their context again. Those that read the journal never check it at all.
 func TestSignalEndsReading(t *testing.T) {
 	t.Parallel()
 	sb := newSandbox(t, damage.Versions[0], "")

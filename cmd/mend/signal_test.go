@@ -8,7 +8,7 @@ import (
 	"mend/txn"
 )
 
-// TestInterrupted checks what is said after a signal: what the command has changed, and no more.
+// TestInterrupted checks the message after a signal: it names exactly what the command has changed.
 func TestInterrupted(t *testing.T) {
 	opened := func(err error) func(*changes) {
 		return func(c *changes) {

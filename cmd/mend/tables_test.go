@@ -25,7 +25,7 @@ import (
 
 const tablesGolden = "testdata/tables.golden"
 
-// screenTitles are titles that are hard to show.
+// screenTitles are titles that are hard to display.
 var screenTitles = []string{
 	"Add dark mode to the settings page", "家族旅行の計画を立てる", "תקן את הבדיקות השבורות", "👩\u200d👩\u200d👧 family tree 🏳\ufe0f\u200d🌈", "می\u200cخواهم آزمون\u200cها را درست کنم",
 	"", "a title\twith \x1b[31mescapes\x1b[0m", strings.Repeat("very ", 40) + "long",
@@ -126,7 +126,7 @@ func screenProposals(n int) (all []proposal) {
 	return all
 }
 
-// screens are what the verbs show for n sessions.
+// screens are the outputs of the verbs for n sessions.
 var screens = []struct {
 	name  string
 	print func(a *environment, n int)
@@ -199,11 +199,11 @@ func printScan(a *environment, n int, f scanFlags) {
 	r.print(heads)
 }
 
-// maxScreen is how many lines of a screen the golden file has; of a longer one it has the ends.
+// maxScreen is the number of lines of a screen in the golden file; of a longer one it has both ends.
 const maxScreen = 40
 
-// TestTables compares what the verbs show on terminals of 80 and 120 columns, with colours and
-// without, and in a pipe, with testdata/tables.golden. No line is longer than the terminal.
+// TestTables compares the output of the verbs on terminals of 80 and 120 columns, with colours and without,
+// and in a pipe, with testdata/tables.golden. No line is longer than the terminal.
 func TestTables(t *testing.T) {
 	storetest.Long(t)
 	t.Setenv("HOME", "/home/user")
@@ -260,7 +260,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// Where a store could not be checked in time, the status says what the last scan found, and when.
+// If a store could not be checked in time, status shows the result of the last scan, and its time.
 func TestEarlierScan(t *testing.T) {
 	last := &mend.Summary{Sessions: 3, Broken: 2, Failed: 1, Time: time.Now().Add(-2 * time.Hour)}
 	for _, r := range []struct {

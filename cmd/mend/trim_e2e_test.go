@@ -22,9 +22,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestTrimReal checks with the real program that outputs that are trimmed are no longer
-// sent, that what came before a compaction is sent again after it is removed, and that
-// the prompt is answered in both cases.
+// TestTrimReal checks with the real program that trimmed outputs are no longer sent, that the content before
+// a compaction is sent again after its removal, and that the prompt is answered in both cases.
 func TestTrimReal(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()
@@ -85,9 +84,9 @@ func TestTrimReal(t *testing.T) {
 	}
 }
 
-// TestTrimRealCompaction is a session that is too long for its model, and so is each compaction of it: the real program
-// fails at each prompt. "mend fix" with its error leads to a trim, after which a compaction and the next prompt work.
-// An undo brings back each byte.
+// TestTrimRealCompaction has a session that is too long for its model, even for a compaction: the real
+// program fails at each prompt. "mend fix" with its error leads to a trim, after which a compaction and the
+// next prompt work. An undo restores each byte.
 func TestTrimRealCompaction(t *testing.T) {
 	t.Parallel()
 	for n, version := range []string{"1.18.34", "1.2.27"} {
@@ -165,7 +164,7 @@ type window struct {
 	largest atomic.Int64 // in bytes
 }
 
-// A message is the part of OpenCode's answer that says whether a prompt worked.
+// A message is the part of OpenCode's answer that shows whether a prompt worked.
 type message struct {
 	Info struct {
 		Finish string

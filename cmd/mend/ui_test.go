@@ -14,8 +14,8 @@ import (
 	"mend/internal/ui"
 )
 
-// TestUIRepairSome checks that what cannot be repaired stops no other session, before the question and after it, and
-// that the screen says so.
+// TestUIRepairSome checks that a session that cannot be repaired does not stop the others, before the
+// question and after it, and that the screen reports it.
 func TestUIRepairSome(t *testing.T) {
 	root, journal := filepath.Join(t.TempDir(), ".claude"), t.TempDir()
 	folder := filepath.Join(root, "projects", "-home-user-project")

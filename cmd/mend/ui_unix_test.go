@@ -23,12 +23,12 @@ func TestUI(t *testing.T) {
 	t.Parallel()
 	for i, version := range damage.Versions {
 		if i == 1 {
-			continue // a database as the next one
+			continue // a database like the next one
 		}
 		t.Run(version, func(t *testing.T) {
 			ts := newTestStore(t, i)
 			damage.Edit(ts, ts.path, ts.session, func(s damage.Store) {
-				if db, ok := s.(damage.Database); ok { // no machine has that folder's parent
+				if db, ok := s.(damage.Database); ok { // the folder's parent must not exist on any machine
 					db.SQL("update session set directory = '/no-such-user/project'")
 				}
 			})
@@ -40,7 +40,7 @@ func TestUI(t *testing.T) {
 			s.press("\t")
 			s.waitShown("+ text: \"[user interrupted]\"")
 			s.press("\t")
-			s.waitShown("▲ R11") // the request has the codes and ids
+			s.waitShown("▲ R11") // the request shows codes and ids
 			s.press("r")
 			s.waitShown("? y/n")
 			s.press("y")
@@ -71,11 +71,11 @@ func TestUI(t *testing.T) {
 			s.waitShown("broken (1)")
 			s.press("a")
 			s.waitShown("Repair \"A title\"")
-			s.press("yq") // what is written is finished first
+			s.press("yq") // a change in progress is finished first
 			if got := <-code; got != exitDone {
 				t.Errorf("exit code %d, want %d", got, exitDone)
 			}
-			s.wait("\x1b[?1049l") // the terminal is as it was
+			s.wait("\x1b[?1049l") // the terminal is restored
 			if equalSnapshots(damaged, ts.snapshot()) {
 				t.Error("the change before the end is not made")
 			}
@@ -97,8 +97,8 @@ func startUI(t *testing.T, store, journal string) (*screen, chan int) {
 	return s, code
 }
 
-// The screen repairs several sessions of Claude Code as one operation and undoes that, and brings a session back that was
-// kept and is deleted. Without colours it shows none.
+// The screen repairs several sessions of Claude Code as one operation and undoes that, and restores a deleted
+// session from a copy. Without colours it shows none.
 func TestUIClaude(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	root, journal := filepath.Join(t.TempDir(), ".claude"), t.TempDir()
@@ -188,8 +188,8 @@ func equalSnapshots(a, b map[string]string) bool {
 	return true
 }
 
-// waitShown waits until the terminal shows a text, as a terminal does: of lines that change, a program sends
-// only the characters that differ.
+// waitShown waits until the emulated terminal shows a text: for lines that change, a program sends only the
+// characters that differ.
 func (s *screen) waitShown(text string) {
 	s.Helper()
 	s.mu.Lock()

@@ -24,8 +24,8 @@ import (
 	"mend/journal"
 )
 
-// realHome unpacks the real conversations with their project folder into a home. It returns the transcript of each
-// session.
+// realHome unpacks the real conversations with their project folder into a home. It returns the path of each
+// session's transcript.
 func realHome(t *testing.T) (home string, files map[string]string) {
 	t.Helper()
 	home = t.TempDir()
@@ -57,7 +57,8 @@ func realHome(t *testing.T) (home string, files map[string]string) {
 	return home, files
 }
 
-// hookEvents are the events for which mend installs a hook, as Claude Code 2.1.332 and Codex 0.171.0 report them.
+// hookEvents are the events for which mend installs a hook, as reported by Claude Code 2.1.332 and Codex
+// 0.171.0.
 var hookEvents = map[string][]map[string]any{
 	"claude": {
 		{"hook_event_name": "SessionStart", "source": "resume"},
@@ -70,8 +71,8 @@ var hookEvents = map[string][]map[string]any{
 	},
 }
 
-// TestUnaskedRealConversations reports every event of a hook for each real conversation, and lets watch look at all
-// of them once: no byte changes. A session that is broken is named, with the command that asks.
+// TestUnaskedRealConversations reports every event of a hook for each real conversation, and runs watch on
+// all of them once: no byte changes. Broken sessions are named, with the command that asks.
 func TestUnaskedRealConversations(t *testing.T) {
 	home, files := realHome(t)
 	state := filepath.Join(home, "state")
@@ -141,8 +142,8 @@ func readAll(t *testing.T, files map[string]string) map[string]string {
 	return all
 }
 
-// TestUnaskedHealthy answers the question of the plugin for each session of the stores that the real OpenCode wrote: no
-// row and no file of one in which nothing is broken changes.
+// TestUnaskedHealthy answers the plugin's question for each session of the stores of the real OpenCode: no
+// row and no file of a session without damage changes.
 func TestUnaskedHealthy(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1"))
 	stores := map[string]string{}

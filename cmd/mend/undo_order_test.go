@@ -12,8 +12,9 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestUndoOrder makes each pair of changes in a store of each kind, and undoes them in the wrong order. Either the store is then as
-// it was before both, or an undo was refused with the id of what has to be undone first, and the store is as it was after that.
+// TestUndoOrder makes each pair of changes in a store of each kind, and undoes them in the wrong order.
+// Either the store has its original state, or an undo was refused with the id to undo first, and the store
+// has its original state after that.
 func TestUndoOrder(t *testing.T) {
 	for _, kind := range changedStores {
 		t.Run(kind.kind, func(t *testing.T) {
@@ -36,7 +37,7 @@ func TestUndoOrder(t *testing.T) {
 	}
 }
 
-// undoBoth undoes the operation one, and then two, which is later, and the first again if it was refused.
+// undoBoth undoes the operation one, then the later one two, and one again if it was refused.
 func undoBoth(s *changedStore, base map[string]string, one, two, name string) {
 	s.Helper()
 	var done []string
@@ -56,7 +57,7 @@ func undoBoth(s *changedStore, base map[string]string, one, two, name string) {
 			}
 		}
 		if strings.HasSuffix(s.path, ".db") {
-			if orphans := dbtest.Orphans(s.T, s.path); orphans > 1 { // one was there
+			if orphans := dbtest.Orphans(s.T, s.path); orphans > 1 { // one existed before
 				s.Errorf("%s: after the undo of %s %d rows refer to nothing", name, operation, orphans)
 			}
 		}
@@ -72,12 +73,13 @@ func undoBoth(s *changedStore, base map[string]string, one, two, name string) {
 	}
 }
 
-// TestUndoMoveInPart undoes a move of which another program changed one session: that one stays, and so does the project that it has since.
+// TestUndoMoveInPart undoes a move after another program changed one of its sessions: that one stays, with
+// its new project.
 func TestUndoMoveInPart(t *testing.T) {
 	s := newChangedDatabase(t)
 	base := s.everything()
 	operation := s.do(s.move())
-	project := s.entries()[3].ID // the first of the move
+	project := s.entries()[3].ID // the first entry of the move
 	dbtest.Alter(t, s.path, "UPDATE session SET title = 'other' WHERE id = (SELECT max(id) FROM session WHERE project_id = 'global')")
 	if code, out := s.mend("undo", operation, "--yes"); code != exitConflict || !strings.Contains(out, "belongs to the project since") {
 		t.Errorf("undo: exit code %d: %s", code, out)
@@ -93,7 +95,8 @@ func TestUndoMoveInPart(t *testing.T) {
 	}
 }
 
-// TestUndoEventsOfCleanedSession undoes "clean events" before a later "clean sessions": the events of that session would be left out.
+// TestUndoEventsOfCleanedSession undoes "clean events" before a later "clean sessions": the events of that
+// session would be left out.
 func TestUndoEventsOfCleanedSession(t *testing.T) {
 	s := newChangedDatabase(t)
 	base := s.everything()
@@ -124,7 +127,8 @@ func TestUndoEventsOfDeletedSession(t *testing.T) {
 	}
 }
 
-// TestUndoSessionsOfDeletedProject undoes "clean sessions" after the project of the session was deleted: it comes back with the session.
+// TestUndoSessionsOfDeletedProject undoes "clean sessions" after the project of the session was deleted: it
+// is restored with the session.
 func TestUndoSessionsOfDeletedProject(t *testing.T) {
 	s := newChangedDatabase(t)
 	base := s.everything()
@@ -135,8 +139,8 @@ func TestUndoSessionsOfDeletedProject(t *testing.T) {
 	}
 }
 
-// TestUndoMoveOfUsedProject undoes a move after the agent made a session in the project: the project stays, or the
-// session would refer to nothing.
+// TestUndoMoveOfUsedProject undoes a move after the agent created a session in the project: the project
+// stays, or the session would refer to nothing.
 func TestUndoMoveOfUsedProject(t *testing.T) {
 	s := newChangedDatabase(t)
 	base := s.everything()
@@ -154,8 +158,8 @@ func TestUndoMoveOfUsedProject(t *testing.T) {
 	}
 }
 
-// TestUndoChangedAgain removes a session that was removed and restored before. The first removal cannot be undone while the second is in
-// force: "undo" could then no longer take back the second.
+// TestUndoChangedAgain removes a session that was removed and restored before. The first removal cannot be
+// undone while the second is in force: otherwise "undo" could no longer revert the second.
 func TestUndoChangedAgain(t *testing.T) {
 	for _, kind := range changedStores {
 		t.Run(kind.kind, func(t *testing.T) {

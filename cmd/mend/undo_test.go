@@ -11,8 +11,8 @@ import (
 	"mend/internal/test/dbtest"
 )
 
-// TestUndoWithoutParent undoes by force the change of a part whose message was deleted: nothing
-// is changed, and the hint does not ask for what was just done.
+// TestUndoWithoutParent undoes with --force the change of a part whose message was deleted: nothing is
+// changed, and the hint does not suggest --force again.
 func TestUndoWithoutParent(t *testing.T) {
 	ts := newTestStore(t, 1)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
@@ -28,8 +28,7 @@ func TestUndoWithoutParent(t *testing.T) {
 	}
 }
 
-// TestUndoNewColumn undoes and redoes a repair after the agent added columns to the table: what
-// they hold stays.
+// TestUndoNewColumn undoes and redoes a repair after the agent added columns to the table: their values stay.
 func TestUndoNewColumn(t *testing.T) {
 	ts := newTestStore(t, 1)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
@@ -56,15 +55,15 @@ func TestUndoNewColumn(t *testing.T) {
 	}
 }
 
-// TestUndoDeletedRowNewColumn undoes the deletion of rows whose table has more columns since: a row
-// gets their defaults, and is not restored if it must be given a value for one.
+// TestUndoDeletedRowNewColumn undoes the deletion of rows whose table has got more columns: a row gets their
+// defaults, and is not restored if a column requires a value.
 func TestUndoDeletedRowNewColumn(t *testing.T) {
 	ts := newTestStore(t, 1)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "reasoning last"))
 	damaged := ts.snapshot()
 	ts.want(exitDone, "repair", ts.session, "--yes")
 	dbtest.Alter(t, ts.path, "ALTER TABLE part ADD COLUMN a text", "ALTER TABLE part ADD COLUMN b integer NOT NULL DEFAULT '7'", "ALTER TABLE part ADD COLUMN c integer",
-		// ADD COLUMN has no such column; a migration that makes the table again has
+		// ADD COLUMN cannot create such a column; a migration that recreates the table can
 		"PRAGMA writable_schema=ON", "UPDATE sqlite_schema SET sql = replace(sql, 'c integer', 'c integer NOT NULL') WHERE name = 'part'")
 	was := ts.snapshot()
 	for _, force := range []string{"--force=false", "--force"} {
@@ -91,8 +90,8 @@ func TestUndoDeletedRowNewColumn(t *testing.T) {
 	}
 }
 
-// TestUndoNewest undoes without an id what another session than the last repaired one got since: a redo, and a restore of an
-// earlier state. A restore is no undo for a redo, either.
+// TestUndoNewest undoes without an id the newest change of another session than the last repaired one: a
+// redo, and a restore of an earlier state. A restore is not an undo for redo, either.
 func TestUndoNewest(t *testing.T) {
 	ts := newBrokenStore(t, 2)
 	damaged := ts.snapshot()
@@ -131,7 +130,7 @@ func TestUndoNewest(t *testing.T) {
 	}
 }
 
-// newestUndo returns the id of the undo that redo without an id would take back next.
+// newestUndo returns the id of the undo that redo without an id would revert next.
 func newestUndo(t *testing.T, ts *testStore) string {
 	t.Helper()
 	es, err := mend.OpenJournal(ts.journal).NewestUndo(func(change.Entry) bool { return true })

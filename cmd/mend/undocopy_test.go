@@ -11,8 +11,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestUndoInCopy undoes each kind of change in a copy of its store: that is refused while the original is in its place, and where
-// the original was moved to, also to another file system, it is undone.
+// TestUndoInCopy undoes each kind of change in a copy of its store: that is refused while the original
+// exists. If the original was moved, even to another file system, it is undone there.
 func TestUndoInCopy(t *testing.T) {
 	for _, kind := range changedStores {
 		t.Run(kind.kind, func(t *testing.T) {

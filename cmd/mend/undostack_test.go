@@ -17,9 +17,9 @@ import (
 	"mend/journal"
 )
 
-// TestUndoStack runs random sequences of commands on a store of each kind against a stack as the model: "undo" takes back what is
-// on top, byte for byte, until the store is as it was at the beginning. MEND_UNDO_SEEDS is how many sequences are tried, and
-// MEND_UNDO_SEED is the only one.
+// TestUndoStack runs random sequences of commands on a store of each kind, with a stack as the model: "undo"
+// reverts the top of the stack, byte for byte, until the store has its original state. MEND_UNDO_SEEDS is the
+// number of sequences, and MEND_UNDO_SEED selects a single one.
 func TestUndoStack(t *testing.T) {
 	seeds := storetest.Count(2000, 200)
 	if n, err := strconv.Atoi(os.Getenv("MEND_UNDO_SEEDS")); err == nil {
@@ -54,22 +54,22 @@ func TestUndoStack(t *testing.T) {
 
 // foundSeeds are sequences that once failed and that the first two hundred do not include.
 var foundSeeds = []int{
-	5373, // a restore undone by its id, after a move that took the session's record to the folder of another project
+	5373, // a restore that was undone by its id, after a move that took the session's record to the folder of another project
 }
 
-// An undoModel is a stack of what was changed, beside the store in which it was.
+// An undoModel is a stack of changes, with the store.
 type undoModel struct {
 	*changedStore
 	r      *rand.Rand
-	done   []string // for the reader of a failure
+	done   []string // for the message of a failure
 	layers []*layer // in force, the newest last
 	undone []*layer // and not applied again
 }
 
-// A layer is what one command changed.
+// A layer is the change of one command.
 type layer struct {
 	operation string
-	origin    string               // of a redo: the operation that was applied again
+	origin    string               // of a redo: the operation that it applied again
 	diff      map[string][2]string // by record what was before and after; "" for nothing
 	whole     bool                 // the whole database was exchanged
 	file      string               // a hash of the database before
@@ -108,8 +108,9 @@ func (m *undoModel) run() {
 	}
 }
 
-// records returns everything by record, a line of a transcript on its own: without the order of lines, and without folders, of which one that
-// was made for several sessions stays until all of them are gone.
+// records returns everything by record, with a record for each line of a transcript: without the order of
+// lines, and without folders, because a folder created for several sessions remains until all of them are
+// gone.
 func (m *undoModel) records() map[string]string {
 	m.Helper()
 	all := map[string]string{}
@@ -129,7 +130,7 @@ func (m *undoModel) records() map[string]string {
 	return all
 }
 
-// change runs a command that may change the store, and puts what it changed on the stack.
+// change runs a command that may change the store, and pushes its change on the stack.
 func (m *undoModel) change(name string, do func() (operation string)) *layer {
 	m.Helper()
 	before, file := m.records(), m.file()
@@ -156,7 +157,7 @@ func (m *undoModel) change(name string, do func() (operation string)) *layer {
 	return l
 }
 
-// undo takes back the newest layer.
+// undo reverts the top layer.
 func (m *undoModel) undo() {
 	m.Helper()
 	if len(m.layers) == 0 {
@@ -186,9 +187,11 @@ func (m *undoModel) undo() {
 	m.undone = append(m.undone, top)
 }
 
-// compare checks what an undo of a layer did, and returns what of it is not undone. With whole all of it is that was as the layer left it.
+// compare checks the undo of a layer, and returns the part that is not undone. With whole, everything that
+// was still as the layer left it must be undone.
 //
-// What a layer of later changed, too, may be left: a restore may have taken the layer's own change of it back already.
+// Records that a later layer also changed may remain: a restore may have reverted the layer's own change
+// already.
 func (m *undoModel) compare(l *layer, before map[string]string, whole bool, later []*layer) (left map[string][2]string) {
 	m.Helper()
 	left = map[string][2]string{}
@@ -216,7 +219,8 @@ func changedIn(layers []*layer, key string) bool {
 	return slices.ContainsFunc(layers, func(l *layer) bool { _, has := l.diff[key]; return has })
 }
 
-// undoID undoes any layer above the last salvage, or a part of it: what was changed again since stays, with a reason.
+// undoID undoes any layer above the last salvage, or a part of it: records that were changed again stay, with
+// a reason.
 func (m *undoModel) undoID() {
 	m.Helper()
 	from := 0
@@ -231,7 +235,7 @@ func (m *undoModel) undoID() {
 	i := from + m.r.IntN(len(m.layers)-from)
 	l, name := m.layers[i], m.layers[i].operation
 	if l.origin != "" && m.r.IntN(2) == 0 && !slices.ContainsFunc(m.layers, func(o *layer) bool { return o.operation == l.origin }) {
-		name = l.origin // it is in force again, and has its name
+		name = l.origin // it is in force again, under its own id
 	}
 	before := m.records()
 	code, out := m.mend("undo", name, "--yes")
@@ -244,9 +248,9 @@ func (m *undoModel) undoID() {
 		return
 	}
 	undone := *l
-	undone.operation = name // which a redo names
+	undone.operation = name // the name for a redo
 	m.undone = append(m.undone, &undone)
-	maps.DeleteFunc(left, func(key string, d [2]string) bool { // what a later restore had taken back already is in force again after the undo of that
+	maps.DeleteFunc(left, func(key string, d [2]string) bool { // changes that a later restore had reverted are in force again after its undo
 		return before[key] != d[1] && !changedIn(m.layers[i+1:], key)
 	})
 	if l.diff = left; len(left) == 0 {
@@ -254,7 +258,7 @@ func (m *undoModel) undoID() {
 	}
 }
 
-// redo applies again what was undone. It may be refused.
+// redo applies an undone change again. It may be refused.
 func (m *undoModel) redo(args ...string) {
 	m.Helper()
 	before := len(m.entries())
@@ -289,7 +293,7 @@ func (m *undoModel) entry(seq uint64) change.Entry {
 	return e
 }
 
-// restore brings a session back as it was before one of its repairs.
+// restore restores a session to its state before one of its repairs.
 func (m *undoModel) restore() {
 	m.Helper()
 	es := slices.DeleteFunc(m.entries(), func(e change.Entry) bool {
@@ -304,7 +308,7 @@ func (m *undoModel) restore() {
 	})
 }
 
-// file returns a hash of the files of a database, "" of another store.
+// file returns a hash of the files of a database, "" for another store.
 func (m *undoModel) file() string {
 	sum := sha256.New()
 	for _, suffix := range []string{"", "-wal"} {

@@ -17,8 +17,8 @@ func eachCommand(cmd *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
-// TestHelpForm checks that each command has a help in the same form: a short line, its group, its
-// candidates for completion, and lines that fit a terminal of 80 columns.
+// TestHelpForm checks that each command has a help in the same form: a short line, its group, its candidates
+// for completion, and lines that fit a terminal of 80 columns.
 func TestHelpForm(t *testing.T) {
 	root := (&environment{Terminal: &term.Terminal{}}).root()
 	eachCommand(root, func(cmd *cobra.Command) {

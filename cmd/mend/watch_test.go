@@ -59,8 +59,8 @@ func nextEvent(t *testing.T, lines *bufio.Scanner, want string) (e watchEvent) {
 	return e
 }
 
-// TestWatchVerb checks that "mend watch" notices a session whose turn failed, repairs it, and answers
-// when it ends.
+// TestWatchVerb checks that "mend watch" notices a session whose turn failed, repairs it, and prints its
+// answer at the end.
 func TestWatchVerb(t *testing.T) {
 	t.Parallel()
 	store, session := blankTextStore(t)
@@ -117,8 +117,8 @@ func failedClaudeStore(t *testing.T, text string) (root, path string) {
 
 const badSignature = "API Error: 400 messages.1.content.0: Invalid `signature` in `thinking` block"
 
-// TestWatchBusyUnread checks that a session which a process uses is not read at each try: it is read again
-// when the process has ended.
+// TestWatchBusyUnread checks that a session in use is not read at each try, but again when the process has
+// ended.
 func TestWatchBusyUnread(t *testing.T) {
 	t.Parallel()
 	root, path := failedClaudeStore(t, badSignature)
@@ -163,14 +163,14 @@ func TestWatchBusyUnread(t *testing.T) {
 	if err := os.Remove(process); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(1100 * time.Millisecond) // a list of processes is used for a second
+	time.Sleep(1100 * time.Millisecond) // a list of processes is reused for a second
 	if handle(t.Context(), heads[0]) {
 		t.Error("it was not read when the process had ended")
 	}
 }
 
-// TestWatchClaudeError finds an error of the provider in a transcript of Claude Code, and repairs the session as
-// "mend fix --error" does, once.
+// TestWatchClaudeError finds an error of the provider in a transcript of Claude Code, and repairs the session
+// once, like "mend fix --error".
 func TestWatchClaudeError(t *testing.T) {
 	root, _ := failedClaudeStore(t, badSignature)
 	journal := t.TempDir()

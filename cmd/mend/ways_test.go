@@ -8,7 +8,7 @@ import (
 	"mend/internal/culprit"
 )
 
-// What people write about a conversation that they have lost leads to its way.
+// Users' own words about a lost conversation lead to the way that fits.
 func TestWaysOfProse(t *testing.T) {
 	for want, texts := range map[string][]string{
 		"not_listed": {
@@ -53,7 +53,7 @@ func TestWaysOfProse(t *testing.T) {
 	}
 }
 
-// An error, and what is no error of an agent, is read as no way; one of the lines is about a lost conversation.
+// Errors of agents and of other programs match no way; one of the lines is about a lost conversation.
 func TestWaysOfErrors(t *testing.T) {
 	about := map[string]string{"The session is empty and I do not know why. Yesterday it had my whole conversation.": "forgotten"}
 	for _, file := range []string{"no-errors.txt", "errors.tsv"} {

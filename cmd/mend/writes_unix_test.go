@@ -27,8 +27,8 @@ type writeCase struct {
 	verb  string
 	args  func(sb sandbox) []string // after the verb
 	setup func(sb sandbox)
-	asks  string // the question has it
-	then  string // what is typed at the questions that follow a yes
+	asks  string // a part of the question
+	then  string // keys for the questions after a yes
 }
 
 func commandArgs(text string) func(sandbox) []string {
@@ -85,7 +85,7 @@ var writeCases = []writeCase{
 	}},
 }
 
-// unasked are the verbs with --yes that do not ask, and why.
+// unasked are the verbs with --yes that do not ask, with the reason.
 var unasked = map[string]string{
 	"recover": "it finishes what a user has agreed to, as every verb that writes does first",
 	"keep":    "it makes copies, and changes no session",
@@ -95,7 +95,7 @@ func longOutputs(sb sandbox) {
 	damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "long outputs"))
 }
 
-// otherDatabase makes a database beside the store, which databaseArgs name.
+// otherDatabase creates a database beside the store; databaseArgs name it.
 func otherDatabase(sb sandbox) string {
 	dir := filepath.Join(sb.dir, "other")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -188,8 +188,8 @@ func (sb sandbox) files() map[string]string {
 	return all
 }
 
-// answer starts mend on a terminal of its own, waits for the question, and types keys. meanwhile
-// is called before. It returns the exit code and all that was shown.
+// answer starts mend on a new terminal, waits for the question, and types keys. Before that it calls
+// meanwhile. It returns the exit code and the output.
 func (sb sandbox) answer(question, keys string, meanwhile func(), args ...string) (int, string) {
 	sb.Helper()
 	s := newScreen(sb.T)
@@ -218,9 +218,9 @@ func (sb sandbox) answer(question, keys string, meanwhile func(), args ...string
 	return cmd.ProcessState.ExitCode(), s.shown()
 }
 
-// TestWritesAsk checks that every verb that writes shows what it does and asks on a terminal, that
-// it changes no byte before the answer, nor after any answer but yes, and that without a terminal
-// and with --json it needs --yes.
+// TestWritesAsk checks that every verb that writes shows its changes and asks on a terminal, that it changes
+// no byte before the answer, nor after any answer but yes, and that without a terminal and with --json it
+// needs --yes.
 func TestWritesAsk(t *testing.T) {
 	for _, c := range writeCases {
 		args := strings.Fields(c.verb)
