@@ -181,6 +181,7 @@ func TestGrowth(t *testing.T) {
 	}
 	for i, g := range growths {
 		t.Run(fmt.Sprintf("%d_%s", i, g.kind), func(t *testing.T) {
+			g.n = max(min(g.n, 4), g.n/storetest.Count(1, 2))
 			g.measure(t, max(2, g.n/4)) // makes the one-time allocations
 			var costs [][]cost
 			for _, size := range sizes {

@@ -18,6 +18,7 @@ import (
 func TestUndoOrder(t *testing.T) {
 	for _, kind := range changedStores {
 		t.Run(kind.kind, func(t *testing.T) {
+			t.Parallel()
 			s := kind.make(t)
 			reset := storetest.Save(t, s.dir)
 			base := s.withoutFolders()
@@ -163,6 +164,7 @@ func TestUndoMoveOfUsedProject(t *testing.T) {
 func TestUndoChangedAgain(t *testing.T) {
 	for _, kind := range changedStores {
 		t.Run(kind.kind, func(t *testing.T) {
+			t.Parallel()
 			s := kind.make(t)
 			base := s.everything()
 			first, _, _ := s.do(s.verb("clean kept")), s.do(s.verb("restore kept")), s.do(s.verb("clean kept"))

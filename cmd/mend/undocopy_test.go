@@ -16,6 +16,7 @@ import (
 func TestUndoInCopy(t *testing.T) {
 	for _, kind := range changedStores {
 		t.Run(kind.kind, func(t *testing.T) {
+			t.Parallel()
 			s := kind.make(t)
 			reset := storetest.Save(t, s.dir)
 			base, original := s.everything(), s.path

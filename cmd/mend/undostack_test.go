@@ -31,6 +31,7 @@ func TestUndoStack(t *testing.T) {
 	only, errOnly := strconv.Atoi(os.Getenv("MEND_UNDO_SEED"))
 	for k, kind := range changedStores {
 		t.Run(kind.kind, func(t *testing.T) {
+			t.Parallel()
 			s := kind.make(t)
 			reset := storetest.Save(t, s.dir)
 			for n := range seeds + len(foundSeeds) {
