@@ -67,7 +67,7 @@ fuzz-keep: # what this machine found last, which is the hardest to find again, g
 	@$(FUZZERS) | while read dir name; do found=$$(go env GOCACHE)/fuzz/$$(go list -m)/$$dir/$$name; keep=$$dir/testdata/fuzz/$$name; \
 		for f in $$(find $$found -type f -size -5 2>/dev/null | xargs -r ls -t | sed -n 1,16p); do mkdir -p $$keep; cp $$f $$keep; done; done
 
-faults: # every verb that writes, killed and failed at every call; as root also power cuts and full disks. FAULTS=sample: at every thirtieth
+faults: # every verb that writes, killed and failed at every call; as root also power cuts and full disks. FAULTS=sample: at every sixtieth
 	FAULTTEST=$(FAULTS) go test -count=1 -timeout 30m -parallel 4 ./internal/test/faulttest
 
 faults-table: # the same, and the table in testdata/found.md

@@ -37,7 +37,7 @@ func (sb *sandbox) sweep(t trouble) *sweepResult {
 	return sum
 }
 
-// cuts are the calls to be cut at: each, but of a sample every thirtieth, and in a run of all tests
+// cuts are the calls to be cut at: each, but of a sample every sixtieth, and in a run of all tests
 // every tenth or fewer. A mend that is wrong on purpose is cut at each, until
 // that is seen.
 func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
@@ -45,9 +45,9 @@ func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
 	switch {
 	case sb.wrong:
 	case level() == "":
-		step = 30
+		step = 60
 	case level() == "sample":
-		step = 30
+		step = 60
 	}
 	return func(yield func(int) bool) {
 		for k := 1; !sb.exposed(sum) && yield(k); k += step {
