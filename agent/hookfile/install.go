@@ -1,6 +1,7 @@
 package hookfile
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -122,8 +123,14 @@ func (f File) Notes(text []byte, s agent.Setup) (notes []string) {
 	}
 }
 
-// Uninstall implements [agent.Installer].
-func (f File) Uninstall(text []byte) ([]byte, error) { return RemoveHooks(text, f.isCommand) }
+// Uninstall implements [agent.Installer]. A file in which nothing else is left goes.
+func (f File) Uninstall(text []byte) ([]byte, error) {
+	left, err := RemoveHooks(text, f.isCommand)
+	if err == nil && len(left) < len(text) && string(bytes.Join(bytes.Fields(left), nil)) == "{}" {
+		return nil, nil
+	}
+	return left, err
+}
 
 // The flags of a hook, in this order.
 const (

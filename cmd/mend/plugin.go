@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -210,9 +207,6 @@ func planInstall(env *environment, ag agent.Agent, f installFlags, several bool)
 		is, _ := p.Status(p.now, agent.Setup{})
 		p.missing = is.State == agent.Absent
 	}
-	if saved, ok := p.saved(p.now); ok {
-		p.before = saved
-	}
 	p.after = p.before
 	if !f.remove {
 		p.after, err = p.Install(p.before, p.setup)
@@ -248,13 +242,7 @@ func (p *installPlan) apply(f installFlags) (err error) {
 		p.Say("This would %s%s. Nothing was written.", either(f.remove, "install ", "remove "), p.file())
 		return nil
 	}
-	if !f.remove {
-		err = p.save(p.before, p.after)
-	}
-	if err == nil {
-		err = p.write(p.now, p.after, p.mode)
-	}
-	if err == nil && !f.remove && p.setup.Keep {
+	if err = p.write(p.now, p.after, p.mode); err == nil && !f.remove && p.setup.Keep {
 		err = agreeToKeep(p.environment)
 	}
 	if err != nil {
@@ -262,9 +250,6 @@ func (p *installPlan) apply(f installFlags) (err error) {
 	}
 	about := p.About()
 	if f.remove {
-		if name, err := p.savedFile(); err == nil {
-			_ = os.Remove(name) // a later install writes another one
-		}
 		p.Say("%s %s. %s", term.Good("Removed"), p.file(), about.Undone)
 		return nil
 	}
@@ -390,66 +375,6 @@ func absStore(env *environment) (string, error) {
 		return "", nil
 	}
 	return filepath.Abs(env.opt.Store)
-}
-
-// A savedText is the text of a file before mend was installed. It allows an uninstall that restores the file
-// byte for byte.
-type savedText struct {
-	Path   string `json:"path"`
-	Before []byte `json:"before"` // null: the file did not exist
-	After  string `json:"after"`  // hash of the installed text
-}
-
-func (i installation) savedFile() (string, error) {
-	journal, err := i.opt.Journal.Folder()
-	sum := sha256.Sum256([]byte(i.path))
-	return filepath.Join(journal, i.agent.Name()+"-settings-"+hex.EncodeToString(sum[:8])+".json"), err
-}
-
-// saved returns the file's content before install wrote text, nil if it did not exist.
-func (i installation) saved(text []byte) (before []byte, ok bool) {
-	name, err := i.savedFile()
-	if err != nil {
-		return nil, false
-	}
-	f, err := ownfile.Open(name, os.O_RDONLY)
-	if err != nil {
-		return nil, false
-	}
-	defer f.Close()
-	data, err := ownfile.ReadAtMost(f, 2*i.About().Max) // base64 is longer
-	var s savedText
-	ok = err == nil && json.Unmarshal(data, &s) == nil && s.Path == i.path && s.After == hashOf(text)
-	return s.Before, ok
-}
-
-// save stores the text before an installation, unless [agent.Installer.Uninstall] restores it.
-func (i installation) save(before, after []byte) error {
-	clean, err := i.Uninstall(before)
-	if err != nil {
-		return err
-	}
-	without, err := i.Uninstall(after)
-	if err != nil || bytes.Equal(without, clean) && (without == nil) == (clean == nil) {
-		return err
-	}
-	name, err := i.savedFile()
-	if err == nil {
-		err = ownfile.MakeDir(filepath.Dir(name))
-	}
-	if err != nil {
-		return err
-	}
-	data, err := json.Marshal(savedText{i.path, clean, hashOf(after)})
-	if err != nil {
-		return err
-	}
-	return atomicfile.WriteFile(name, data, 0o600)
-}
-
-func hashOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
 }
 
 // temporaryProgram matches the path of a program that "go run" removes at its end.
