@@ -10,6 +10,7 @@ import (
 	"mend/change"
 	"mend/internal/provider"
 	"mend/internal/request"
+	"mend/repair"
 )
 
 // This file finds what no request shows in messages that can be read, or what an error asks for.
@@ -81,6 +82,11 @@ func findEmptied(c *simulation) []finding {
 
 func isSomething(p *record.Part) bool {
 	return p.Malformed() || p.Sent() || p.IsThinking() || p.Type == record.TypeText
+}
+
+// completeMessage completes records of the message: one of them may be its content.
+func completeMessage(c *simulation, f finding) []repair.Fix {
+	return c.completions(func(r change.Ref) bool { return r.Message == f.Ref.Message })
 }
 
 func findToolNames(c *simulation) (fs []finding) {

@@ -7,7 +7,24 @@ import (
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/jsonedit"
+	"mend/repair"
 )
+
+// firstPromptFixes returns the fixes of a conversation that starts with an answer: those that
+// complete records before it, one of which may be the prompt, and one for older versions, which read
+// the messages in the order of their ids.
+func firstPromptFixes(c *simulation, f finding) []repair.Fix {
+	at := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return m.Ref.Message == f.Ref.Message })
+	before := map[string]bool{}
+	for i := range c.s.Messages[:at+1] {
+		before[c.s.Messages[i].Ref.Message] = true
+	}
+	fixes := c.completions(func(r change.Ref) bool { return before[r.Message] })
+	for i := range fixes {
+		fixes[i].Whole = true // of another message than the one at fault
+	}
+	return append(fixes, fixOrder(c, f)...)
+}
 
 // lostPrompt returns an id for the prompt of the answer: the id that the answer names
 // if it can be used, else one directly before the answer's own.

@@ -252,4 +252,18 @@ func isArchived(s *record.Session) bool {
 	return isColumn && c.Class != change.ClassNull || told && raw[0] != 'n'
 }
 
+// completions returns the fixes of records that accept accepts and that some version of the
+// agent cannot read: one of them may be what seems to be lost.
+func (c *simulation) completions(accept func(change.Ref) bool) (fixes []repair.Fix) {
+	for _, f := range c.screenFailures() {
+		if accept(f.Ref) {
+			fixes = append(fixes, c.known().recordFixes(finding{Ref: f.Ref})...)
+		}
+	}
+	for i := range fixes {
+		fixes[i].Alike = false // two of them may change the same record
+	}
+	return fixes
+}
+
 func recordFixes(c *simulation, f finding) []repair.Fix { return c.known().recordFixes(f) }

@@ -58,9 +58,10 @@ var rules = sync.OnceValue(func() *repair.Rules { return repair.NewRules(classes
 var rows = []repair.Rule{
 	{Code: "R1", Healed: "OpenCode 1.18.30 sends tool calls after the other blocks of their step."},
 	{Code: "R2", NoFix: notInStore},
-	{Code: "R6", Healed: "OpenCode 1.15.0 sends the thinking of another model as text."},
+	{Code: "R6", Fixes: fixes(completeMessage), Healed: "OpenCode 1.15.0 sends the thinking of another model as text."},
+	{Code: "R10", Fixes: fixes(completeMessage)},
 	{Code: "R12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixOrder), NoFix: endsWithAnswer},
-	{Code: "R16", Fixes: fixes(fixOrder)},
+	{Code: "R16", Fixes: fixes(firstPromptFixes)},
 	{Code: "R27", Healed: "OpenCode 1.14.48 replaces that half by U+FFFD in prompts, answers and results. In the input " +
 		"of a call it does not."},
 
@@ -71,15 +72,20 @@ var rows = []repair.Rule{
 
 	{Code: "C1", Fixes: fixes(fixProviderCalls), NoFix: notInStore},
 	{Code: "C2", NoFix: notInStore},
+	{Code: "C6", Fixes: fixes(completeMessage)},
 	{Code: "C9", NoFix: whyLongText},
+	{Code: "V1", Fixes: fixes(completeMessage)},
 
+	{Code: "G2", Fixes: fixes(completeMessage)},
 	{Code: "G5", NoFix: notInStore},
 	{Code: "G6", Fixes: fixes(fixProviderCalls), NoFix: notInStore},
 	{Code: "G7", NoFix: "A signature cannot be made. Send one more prompt: then the call needs none."},
 	{Code: "G12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixOrder), NoFix: endsWithAnswer},
 
-	{Code: "B1", Fixes: fixes(fixOrder)},
+	{Code: "B1", Fixes: fixes(firstPromptFixes)},
+	{Code: "B3", Fixes: fixes(completeMessage)},
 	{Code: "B8", Fixes: fixes(fixProviderCalls)},
+	{Code: "B11", Fixes: fixes(completeMessage)},
 
 	{
 		Code: render.FailureUnreadable, Class: repair.UnreadableRecord, Why: why(whyUnreadable), Fixes: fixes(recordFixes),
@@ -146,7 +152,7 @@ var rows = []repair.Rule{
 			"OpenCode 2 drops the compaction, and the session then sends all of its history.",
 		Example: "A summary that a plugin wrote.",
 	},
-	{Code: "nothing", Find: find(findNothing)},
+	{Code: "nothing", Find: find(findNothing), Fixes: fixes(completeMessage)},
 	{
 		Code: "name", Class: repair.UnreadableRecord, Find: find(findNames), Why: why(whyDefect),
 		NoFix:   "OpenCode reads it anyway, so mend does not change it.",
