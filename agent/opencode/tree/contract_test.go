@@ -14,27 +14,7 @@ import (
 
 // TestContract: fault cases 17, 23, 24, 25 and 34.
 func TestContract(t *testing.T) {
-	open := func(t *testing.T) storetest.Harness {
-		root := storetest.SmallTree(t)
-		storetest.Put(t, root, "part/msg_1/old/notes.json.bak", `{"mine":true}`)
-		h := harness(t, root)
-		records := h.Records
-		h.Records = func() iter.Seq[*change.Record] {
-			return func(yield func(*change.Record) bool) {
-				for r := range records() {
-					if !yield(r) {
-						return
-					}
-				}
-				ref := change.Ref{Kind: change.KindFile, Session: "ses_1", Message: "msg_1", Part: "old/notes.json.bak"}
-				if image := h.Read(ref); image != nil { // as an earlier version moved it away
-					yield(&change.Record{Ref: ref, Data: image.Data, Mode: image.Mode})
-				}
-			}
-		}
-		return h
-	}
-	storetest.Run(t, open)
+	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, storetest.SmallTree(t)) })
 }
 
 func harness(t *testing.T, root string) storetest.Harness {

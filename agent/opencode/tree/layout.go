@@ -42,7 +42,9 @@ func (layout) Path(r change.Ref) (string, change.Ref, error) {
 	case change.KindFolder:
 		names = folderNames(r)
 	case change.KindFile:
-		names = fileNames(r)
+		if isDiff(r) {
+			names = []string{diffs, r.Session + suffix}
+		}
 	default:
 	}
 	if len(names) == 0 || slices.Contains(names, "") {
@@ -90,36 +92,26 @@ func folderNames(r change.Ref) (names []string) {
 	return names[:n]
 }
 
-// Folder returns the ref of the folder at the first n names of the path of a record. ok is false for a folder inside a
-// folder of records: an earlier version of mend moved a file away from there, and undo does not recreate the folder.
+// Folder returns the ref of the folder at the first n names of the path of a record.
 func (layout) Folder(r change.Ref, n int) (change.Ref, bool) {
 	f := change.Ref{Kind: change.KindFolder, Session: r.Session}
 	if isDiff(r) {
 		f.Project = diffs
 		return f, n == 1
 	}
-	kind, depth := r.Kind, 2 // number of names of the record's folder
-	if kind == change.KindFile {
-		kind = change.KindMessage
-		if r.Message != "" {
-			kind = change.KindPart
-		}
-	}
-	if kind == change.KindMessage && r.Project != "" {
+	depth := 2 // the number of names of the folder of the record
+	if r.Kind == change.KindMessage && r.Project != "" {
 		depth = 3
-	}
-	if r.Kind == change.KindFile && n > depth {
-		return change.Ref{}, false
 	}
 	switch {
 	case n == 1:
-	case kind == change.KindPart:
+	case r.Kind == change.KindPart:
 		f.Message = r.Message
 	default:
 		f.Project = r.Project
 	}
-	if n < depth || kind == change.KindSession || kind == change.KindProject {
-		f.Part = fmt.Sprintf("%v.%d", kind, n)
+	if n < depth || r.Kind == change.KindSession || r.Kind == change.KindProject {
+		f.Part = fmt.Sprintf("%v.%d", r.Kind, n)
 	}
 	return f, true
 }
@@ -127,24 +119,6 @@ func (layout) Folder(r change.Ref, n int) (change.Ref, bool) {
 // isDiff reports whether a ref names the record of a session's file changes, or the folder of these records. OpenCode
 // shows it, but does not send it.
 func isDiff(r change.Ref) bool { return r.Project == diffs && r.Message == "" && r.Part == "" }
-
-// fileNames returns the names on the path of a file among the records. An earlier version of mend moved such files
-// away. Undo moves them back.
-func fileNames(r change.Ref) []string {
-	if isDiff(r) {
-		return []string{diffs, r.Session + suffix}
-	}
-	if isRecordName(r.Message, r.Part) {
-		return nil
-	}
-	folder := r
-	folder.Part = ""
-	names := folderNames(folder)
-	if r.Part != "" {
-		names = append(names, r.Part)
-	}
-	return names
-}
 
 // Find returns the root of the tree at OpenCode's default location, or "".
 func Find(env func(string) string, home string) string {

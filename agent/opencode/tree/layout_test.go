@@ -84,10 +84,6 @@ func TestFolder(t *testing.T) {
 			}
 		}
 	}
-	inside := change.Ref{Kind: change.KindFile, Session: "s", Message: "m", Part: "in/x"}
-	if f, ok := (layout{}).Folder(inside, 3); ok {
-		t.Errorf("the folder of %+v is made as %+v", inside, f)
-	}
 }
 
 // FuzzPath checks that a ref made of any strings has no path, or one that

@@ -100,15 +100,3 @@ func TestFileInPlace(t *testing.T) {
 		}
 	}
 }
-
-// TestFileNames: the journal's names of files lead nowhere else.
-func TestFileNames(t *testing.T) {
-	s := mustOpen(t, storetest.SmallTree(t), Options{Owner: "own"})
-	for _, name := range []string{"..", "../x", "a/../x", "/x", "x/", "a//b", ".x", "a/.x", "a\x00b", "prt_11.json", "prt_99.json"} {
-		ref := change.Ref{Kind: change.KindFile, Session: "ses_1", Message: "msg_1", Part: name}
-		op := change.Op{Ref: ref, Post: &change.Image{Data: []byte("x"), Mode: 0o644}}
-		if _, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{op}}); err == nil {
-			t.Errorf("%q is taken for the name of a file", name)
-		}
-	}
-}
