@@ -19,10 +19,6 @@ type Record struct {
 
 	// Defect says why Data cannot be used, or not in full; nil if it can.
 	Defect *Defect
-
-	// Locked says why the store cannot replace or remove the record, and what the user can do; ""
-	// if it can. A locked record has Data, unless it has a Defect.
-	Locked string
 }
 
 // A Class is a storage class of SQLite (sqlite.org/datatype3.html). The zero

@@ -316,7 +316,7 @@ func (c *Store) propose(
 }
 
 // checkLinks returns a [*change.LinkedError] if a file that the plan changes has several names. The store
-// would refuse the plan only after the user has agreed to it. A repair checks this for each fix.
+// would refuse the plan only after the user has agreed to it.
 func (c *Store) checkLinks(ctx context.Context, p change.Plan) error {
 	if len(p.Ops) == 0 {
 		return nil
@@ -348,6 +348,9 @@ func (c *Store) plan(ctx context.Context, head change.Head, r repair.Request) (r
 	result.Plan.AgentVersion = cmp.Or(r.Version, head.Version)
 	if e := result.Plan.Cause.Error; e != nil && len(result.Plan.Ops) > 0 {
 		e.Provider, e.Model = c.nextModel(ctx, head, r.Options)
+	}
+	if err == nil {
+		err = c.checkLinks(ctx, result.Plan)
 	}
 	return result, err
 }

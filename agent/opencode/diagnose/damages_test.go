@@ -74,45 +74,6 @@ func wantMoved(t *testing.T, s *record.Session, ds []repair.Diagnosis, want stri
 	}
 }
 
-// Where no record can be replaced every session is judged as before, no record changes,
-// and each finding but a note that the other session has a fix for says why it has none.
-func TestLocked(t *testing.T) {
-	for _, w := range damage.Table {
-		if w.Want[0] == damage.Alive || !storetest.AllCases() && !damage.Everyday(w.Name) {
-			continue
-		}
-		t.Run(w.Name, func(t *testing.T) {
-			s := unpack(t, 0, w.Apply).load()
-			o := Options{Now: fixtureTime, Version: damage.Versions[0], Missing: missing}
-			before := diagnosed(s, o)
-			for r := range s.Records {
-				r.Locked = "it is locked"
-			}
-			after := diagnosed(s, o)
-			if len(after) != len(before) {
-				t.Fatalf("Diagnose = %s, was %s", summary(after), summary(before))
-			}
-			for i, d := range after {
-				if d.Rule != before[i].Rule || d.Severity != before[i].Severity || d.Ref != before[i].Ref {
-					t.Errorf("%s %s is %s %s now", before[i].Severity, before[i].Rule, d.Severity, d.Rule)
-				}
-				if d.Severity != repair.Note && d.Fix == "" && before[i].Fix != "" && !strings.Contains(d.WhyNot, "it is locked") {
-					t.Errorf("%s %s has no fix: %s", d.Severity, d.Rule, d.WhyNot)
-				}
-			}
-			r, err := Plan(s, Request{Options: o, Latent: true})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, op := range r.Plan.Ops {
-				if op.Pre != nil {
-					t.Errorf("the plan changes %v %s", op.Ref.Kind, op.Ref)
-				}
-			}
-		})
-	}
-}
-
 func missing(path string) bool {
 	_, err := os.Stat(path)
 	return err != nil

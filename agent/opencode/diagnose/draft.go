@@ -24,9 +24,8 @@ type draft struct {
 	dropped map[string]bool // ids of messages that [draft.arrange] removes
 
 	// Of the current fix.
-	wide    bool            // it may change other messages than the one of its finding; it is the first of its draft
-	touched map[string]bool // the messages that it changed
-	undo    []func()        // what takes its edits back, the newest last
+	wide bool     // it may change other messages than the one of its finding; it is the first of its draft
+	undo []func() // what takes its edits back, the newest last
 }
 
 // Edit implements [repair.State].
@@ -34,7 +33,7 @@ func (c *simulation) Edit() repair.Editor { return c.draft() }
 
 // draft returns a copy of the simulation's session.
 func (c *simulation) draft() *draft {
-	d := &draft{c: c, s: copyOf(c.s), texts: c.texts, own: map[string]bool{}, touched: map[string]bool{}}
+	d := &draft{c: c, s: copyOf(c.s), texts: c.texts, own: map[string]bool{}}
 	d.index = newIndex(d.s)
 	return d
 }
@@ -48,7 +47,7 @@ func copyOf(s *record.Session) *record.Session {
 
 // Begin implements [repair.Editor].
 func (d *draft) Begin(x repair.Fix) {
-	d.wide, d.touched, d.undo = x.Whole && !x.Alike, map[string]bool{}, nil
+	d.wide, d.undo = x.Whole && !x.Alike, nil
 }
 
 // Undo implements [repair.Editor].
@@ -69,11 +68,6 @@ func (d *draft) Check() error {
 		if why := d.hiddenChange(); why != "" {
 			return &repair.RefusalError{Why: why}
 		}
-	}
-	if r := d.lockedChange(); r != nil {
-		// The user can unlock it: no fix that loses more is tried.
-		why := fmt.Sprintf("The %s %s cannot be changed: %s. Then repair again.", r.Ref.Kind, r.Ref, r.Locked)
-		return &repair.RefusalError{Why: why, Helps: true, Final: true}
 	}
 	return nil
 }
@@ -109,38 +103,6 @@ func (d *draft) hiddenChange() string {
 	return ""
 }
 
-// lockedChange returns a record that the fix changed or removed although the store cannot replace it, nil if there
-// is none.
-func (d *draft) lockedChange() *change.Record {
-	locked := d.c.locked()
-	if len(locked) == 0 {
-		return nil
-	}
-	after := map[change.Ref][]byte{}
-	if d.wide {
-		for r := range d.s.Records {
-			after[r.Ref] = r.Data
-		}
-	}
-	for id := range d.touched {
-		i := d.index.at(change.Ref{Message: id})
-		if d.wide || i < 0 || d.dropped[id] {
-			continue
-		}
-		m := &d.s.Messages[i]
-		after[m.Ref] = m.Data
-		for _, p := range m.Parts {
-			after[p.Ref] = p.Data
-		}
-	}
-	for _, r := range locked {
-		if data, ok := after[r.Ref]; (d.wide || d.touched[r.Ref.Message]) && (!ok || !bytes.Equal(r.Data, data)) {
-			return r
-		}
-	}
-	return nil
-}
-
 // replaceMessage replaces the record of the message at i and keeps its parts. [draft.arrange] puts the messages in
 // order again.
 func (d *draft) replaceMessage(i int, m record.Message) {
@@ -156,7 +118,7 @@ func (d *draft) removeMessage(i int) {
 		d.dropped = map[string]bool{}
 	}
 	id := d.s.Messages[i].Ref.Message
-	d.touched[id], d.dropped[id] = true, true
+	d.dropped[id] = true
 	d.undo = append(d.undo, func() { delete(d.dropped, id) })
 }
 
@@ -165,7 +127,6 @@ func (d *draft) touch(i int) {
 	m := &d.s.Messages[i]
 	before, id := *m, m.Ref.Message
 	owned := d.own[id]
-	d.touched[id] = true
 	d.undo = append(d.undo, func() {
 		*m, d.own[id] = before, owned
 		delete(d.index.parts, id)
@@ -230,7 +191,6 @@ func (d *draft) part(ref change.Ref) (*record.Message, *record.Part, error) {
 	}
 	p := &m.Parts[at]
 	before := *p
-	d.touched[m.Ref.Message] = true
 	d.undo = append(d.undo, func() { *p = before })
 	return m, p, nil
 }

@@ -8,19 +8,6 @@ import (
 	"mend/change"
 )
 
-// locked returns the records that the store cannot replace.
-func (c *simulation) locked() []*change.Record {
-	if c.cachedLocked == nil {
-		c.cachedLocked = []*change.Record{}
-		for r := range c.s.Records {
-			if r.Locked != "" {
-				c.cachedLocked = append(c.cachedLocked, r)
-			}
-		}
-	}
-	return c.cachedLocked
-}
-
 // whyHidden returns what of the message cannot be read, as a sentence: no change to the
 // message is then safe. It is "" if everything can be read.
 func (c *simulation) whyHidden(ref change.Ref) string {

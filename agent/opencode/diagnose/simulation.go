@@ -41,7 +41,6 @@ type derived struct {
 	requests     []rendered        // see [simulation.render]
 	cachedScreen *[]render.Failure // see [simulation.screen]
 	cachedFacts  *facts            // see [simulation.known]
-	cachedLocked []*change.Record  // see [simulation.locked]
 }
 
 var _ repair.State = (*simulation)(nil)

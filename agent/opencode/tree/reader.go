@@ -194,7 +194,6 @@ func (tr *treeReader) readInto(r *change.Record, d *safedir.Dir, name string) bo
 		r.Defect = &change.Defect{Kind: change.Unreadable, Why: why}
 		return true
 	}
-	r.Locked = e.WhyLocked(d.Path + "/" + name)
 	r.Data = e.Data
 	return e.Exists
 }

@@ -57,7 +57,7 @@ func testStrange(t *testing.T) {
 		p := loaded.Message("msg_1").Part("prt_12")
 		switch {
 		case name == "hard link":
-			if p == nil || p.Defect != nil || p.Text != "secret" || !strings.Contains(p.Locked, c.why) || len(loaded.Message("msg_1").Parts) != 3 || len(loaded.Stray) != 0 {
+			if p == nil || p.Defect != nil || p.Text != "secret" || len(loaded.Message("msg_1").Parts) != 3 || len(loaded.Stray) != 0 {
 				t.Errorf("%s is loaded as %+v", name, p)
 				continue
 			}
