@@ -1,17 +1,17 @@
-// Package bigstore writes large stores: of equal sessions (uniform.go), and of one session that grows in one
-// dimension (growth.go).
+// Package bigstore writes large stores: with equal sessions (uniform.go), and with one session that grows in
+// one dimension (growth.go).
 package bigstore
 
 import "fmt"
 
-// A record is a stored record, with the columns that a row has besides its data.
+// A record is a stored record, with the additional columns of its row.
 type record struct {
 	kind                 kind
 	id, session, message string
 	folder               string // of a session; "" for [directory]
 	created              int64  // milliseconds since 1970
 	data                 object
-	edit                 func([]byte) []byte // changes its text; nil for no change
+	edit                 func([]byte) []byte // edits its text; nil for no change
 }
 
 // text returns the text of the record, as one line or indented.
@@ -23,7 +23,7 @@ func (r *record) text(indent bool) ([]byte, error) {
 	return data, err
 }
 
-// A Mix makes the records of a store, and passes each to put.
+// A Mix creates the records of a store, and passes each to put.
 type Mix func(put func(record) error) error
 
 type kind uint8
@@ -38,12 +38,12 @@ const (
 // 1970: in September 2026, after the last wrap of the id clock.
 const start = 1_790_000_000_000
 
-// A writer makes the records of a store in order.
+// A writer creates the records of a store in order.
 type writer struct {
 	put   func(record) error
 	clock int64
 	ids   int
-	since int // value of ids when the clock last advanced
+	since int // number of ids when the clock last advanced
 
 	session string
 }

@@ -11,8 +11,8 @@ import (
 	"mend/testdata"
 )
 
-// Database writes a database below dir, which becomes a data
-// folder: dir/opencode/opencode.db. Its tables are those of a real one.
+// Database writes a database below dir, which becomes a data folder: dir/opencode/opencode.db. It has the
+// tables of a real one.
 func Database(dir string, mix Mix) error {
 	if err := database(dir, mix); err != nil {
 		return fmt.Errorf("writing a database: %w", err)
@@ -36,14 +36,14 @@ func database(dir string, mix Mix) error {
 	return errors.Join(err, db.Close())
 }
 
-// fill puts sessions beside the one that is there.
+// fill adds sessions beside the existing one.
 func fill(db *sqlite3.Conn, like string, mix Mix) error {
 	if err := db.Exec("PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN"); err != nil {
 		return err
 	}
 	stmts := map[kind]*sqlite3.Stmt{}
 	for kind, sql := range map[kind]string{
-		// Values: id, session, message, time, data, folder; a statement uses those that it needs.
+		// Values: id, session, message, time, data, folder; a statement uses some of them.
 		sessionRecord: `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
 			SELECT ?1, project_id, slug, ifnull(?6, directory), title, version, ?4, ?4 FROM session WHERE id = '` + like + `' AND ?2 || ?3 || ?5 <> ''`,
 		messageRecord: `INSERT INTO message SELECT ?1, ?2, ?4, ?4, ?5 WHERE ?3 <> ''`,

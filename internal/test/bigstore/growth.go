@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// A Shape is a damaged session that grows in one dimension. The cost of work on it must
-// grow no faster than that.
+// A Shape is a damaged session that grows in one dimension. The cost of handling it must grow no faster.
 type Shape struct {
 	Name  string
 	Small int // a size at which the growth shows
@@ -74,7 +73,7 @@ func (w *writer) ask(members ...member) (id string, err error) {
 	return id, w.part(id, object{{"type", "text"}, {"text", "Do it."}})
 }
 
-// reply writes an answer of those parts. edit changes the texts of those that have one.
+// reply writes a response with those parts. edit changes the parts' texts.
 func (w *writer) reply(prompt string, edit func([]byte) []byte, parts ...object) error {
 	w.wait(5_000)
 	id, began := w.id("msg"), w.clock
@@ -178,7 +177,7 @@ func tools(n int) any {
 	return all
 }
 
-// attachments writes a call with n files, of which the agent accepts none.
+// attachments writes a call with n files that the agent does not accept.
 func attachments(w *writer, n int) error {
 	prompt, err := w.ask()
 	if err != nil {
@@ -194,7 +193,7 @@ func attachments(w *writer, n int) error {
 	return w.reply(prompt, nil, object{{"type", "step-start"}}, call, finishData("tool-calls"))
 }
 
-// A damage returns the i-th of many parts, and the edit of its text.
+// A damage returns part i of many, with the edit of its text.
 type damage func(i int, at int64) (object, func([]byte) []byte)
 
 func unfinished(i int, at int64) (object, func([]byte) []byte) {
@@ -213,7 +212,7 @@ func thoughts(_ int, at int64) (object, func([]byte) []byte) {
 	return object{{"type", "reasoning"}, {"text", "Let me see."}, {"time", span(at, at)}}, nil
 }
 
-// partsOf writes an answer of n parts.
+// partsOf writes a response of n parts.
 func partsOf(d damage) func(*writer, int) error {
 	return func(w *writer, n int) error {
 		prompt, err := w.ask()
@@ -248,8 +247,8 @@ func messagesOf(d damage) func(*writer, int) error {
 	}
 }
 
-// answersOf writes n turns whose answers have a part of that text, and edits the records of the
-// answers.
+// answersOf writes n turns whose responses have a part with that text, and edits the records of the
+// responses.
 func answersOf(edit func([]byte) []byte, text string) func(*writer, int) error {
 	return func(w *writer, n int) error {
 		put := w.put

@@ -10,7 +10,7 @@ import (
 // folder: dir/opencode/storage/….
 func Tree(dir string, mix Mix) error {
 	root := filepath.Join(dir, "opencode", "storage")
-	var made string // the folder that the last record went to
+	var made string // the folder of the last record
 	err := mix(func(r record) error {
 		path := filepath.Join(root, r.path())
 		if folder := filepath.Dir(path); folder != made {
@@ -34,7 +34,7 @@ func Tree(dir string, mix Mix) error {
 	return nil
 }
 
-// path is where the record is below the root.
+// path is the path of the record below the root.
 func (r *record) path() string {
 	switch r.kind {
 	case sessionRecord:
@@ -46,7 +46,7 @@ func (r *record) path() string {
 	}
 }
 
-// old writes what says that the tree needs no conversion.
+// old marks the tree as needing no conversion.
 func old(root string) error {
 	return os.WriteFile(filepath.Join(root, "migration"), []byte("2"), 0o644)
 }

@@ -13,12 +13,12 @@ import (
 	"mend/testdata"
 )
 
-// A Uniform store has equal sessions of one folder. Each has equal turns: a prompt, a call with its result, and
-// an answer.
+// A Uniform store has equal sessions in one folder. Each has equal turns: a prompt, a call with its result,
+// and a response.
 type Uniform struct {
 	Sessions, Turns int
 	Folder          string
-	CallID          func(turn int) string // nil for an id of its own for each call
+	CallID          func(turn int) string // nil for a different id for each call
 	Answer          string                // "" for "Done."
 }
 
@@ -31,11 +31,11 @@ func (u Uniform) callID(turn int) string {
 	return fmt.Sprintf("toolu_%d", turn)
 }
 
-// Mix makes the sessions of a tree or a database.
+// Mix creates the sessions of a tree or a database.
 func (u Uniform) Mix(put func(record) error) error {
 	w := newWriter(put)
 	for i := range u.Sessions {
-		w.clock = start + int64(i)*1000 // so that many sessions are not dated in the future
+		w.clock = start + int64(i)*1000 // so that only few sessions are dated in the future
 		w.session = w.id("ses")
 		began := w.clock
 		for turn := range u.Turns {

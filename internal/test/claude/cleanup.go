@@ -9,12 +9,12 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-// CleanUp makes the program remove what is old by these settings, as it does some time after each start, and
-// reports whether it did so within a while.
+// CleanUp makes the program remove old transcripts by these settings, as it does some time after each start,
+// and reports whether it did so within a time.
 func (h *Home) CleanUp(settings string, within time.Duration) bool {
 	h.t.Helper()
 	mark := filepath.Join(h.Root(), ".last-cleanup")
-	_ = os.Remove(mark) // there may be none
+	_ = os.Remove(mark) // it may not exist
 	if err := os.WriteFile(filepath.Join(h.Root(), "settings.json"), []byte(settings), 0o600); err != nil {
 		h.t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func (h *Home) CleanUp(settings string, within time.Duration) bool {
 	return cleaned
 }
 
-// Age sets the time of the last change of a transcript.
+// Age sets the modification time of a transcript.
 func (h *Home) Age(session string, to time.Duration) {
 	h.t.Helper()
 	at := time.Now().Add(-to)

@@ -13,20 +13,19 @@ import (
 // Session is the id of the session in Baseline.
 const Session = "3cffaf78-5168-420a-bb87-c18ba6c93019"
 
-// Baseline is a healthy transcript of 2.1.330: seven prompts ten minutes apart, with a call,
-// two parallel calls, a file that is read and edited, an image, and a last call. 47 blocks of
-// it reach the request.
+// Baseline is a healthy transcript of 2.1.330: seven prompts ten minutes apart, with a call, two parallel
+// calls, a file that is read and edited, an image, and a last call. 47 of its blocks are sent.
 //
 //go:embed baseline.jsonl
 var Baseline []byte
 
-// Blocks is the number of blocks of Baseline that reach the request.
+// Blocks is the number of blocks of Baseline that are sent.
 const Blocks = 47
 
 // A Transcript is a transcript that a test damages, line by line.
 type Transcript struct {
 	Lines [][]byte
-	Whole func(data []byte) []byte // changes the file that the lines make; may be nil
+	Whole func(data []byte) []byte // changes the joined file; may be nil
 }
 
 // New returns the lines of Baseline.
@@ -43,7 +42,7 @@ func (t *Transcript) Bytes() []byte {
 	return data
 }
 
-// at returns the line of the record whose uuid begins so. It panics if there is none.
+// at returns the line of the record whose uuid has that prefix. It panics if there is none.
 func (t *Transcript) at(uuid string) int {
 	for i, l := range t.Lines {
 		if bytes.Contains(l, []byte(`"uuid":"`+uuid)) && !bytes.Contains(l, []byte(`"type":"last-prompt"`)) {
@@ -85,14 +84,14 @@ func (t *Transcript) remove(uuid string) {
 	t.Lines = append(t.Lines[:i:i], t.Lines[i+1:]...)
 }
 
-// insert puts a line before a record.
+// insert inserts a line before a record.
 func (t *Transcript) insert(before string, line []byte) {
 	t.Lines = slices.Insert(slices.Clone(t.Lines), t.at(before), line)
 }
 
 func (t *Transcript) appendLine(line []byte) { t.Lines = append(t.Lines, line) }
 
-// without removes all lines with a text.
+// without removes all lines that contain a text.
 func (t *Transcript) without(text string) {
 	var kept [][]byte
 	for _, l := range t.Lines {
@@ -103,7 +102,7 @@ func (t *Transcript) without(text string) {
 	t.Lines = kept
 }
 
-// The records of Baseline that damages are about.
+// The records of Baseline that are damaged.
 const (
 	prompt1  = "f0fdb6"
 	prompt3  = "b1f9b1"
@@ -134,7 +133,7 @@ const (
 	think16    = "580e14"
 	answer55   = "dd872e"
 	note27     = "ffe794"
-	note33     = "61e3b8" // behind the last answer
+	note33     = "61e3b8" // after the last answer
 	boundary   = "3bf07f"
 	summary    = "26d9dc"
 	preserved1 = "3cbbe2"
@@ -146,11 +145,11 @@ const (
 	answer24   = "425563"
 	answer15   = "03c3f7" // before the last prompt before the compaction
 	last101    = "672ef5" // the last prompt
-	after92    = "48a50d" // the first prompt behind the compaction
+	after92    = "48a50d" // the first prompt after the compaction
 	unknownID  = "00000000-0000-4000-8000-000000000000"
 )
 
-// A Damage is a way in which a transcript breaks.
+// A Damage is one way to break a transcript.
 type Damage struct {
 	Name  string
 	Shape string // of the healthy transcript; "" for Baseline
@@ -236,7 +235,7 @@ func tooLargeImage() map[string]any {
 	return fileBlock("image", "image/png", strings.Repeat("A", tooLarge))
 }
 
-// spoken returns a prompt behind a record, and its answer. Their ids end in n and n+1.
+// spoken returns a prompt after a record, and its answer. Their ids end in n and n+1.
 func spoken(parent string, n int, at, text string) [][]byte {
 	common := fmt.Sprintf(`"isSidechain":false,"sessionId":%q,"version":"2.1.330","cwd":"/home/user/project"`, Session)
 	id := func(n int) string { return fmt.Sprintf("bbbbbbbb-0000-4000-8000-%012d", n) }
@@ -254,12 +253,12 @@ func texts(all ...string) (list []any) {
 	return list
 }
 
-// media puts an image or a document into a prompt.
+// media adds an image or a document to a prompt.
 func media(kind, mediaType string, data any) func(*Transcript) {
 	return content(prompt3, []any{fileBlock(kind, mediaType, data), map[string]any{"type": "text", "text": "see"}})
 }
 
-// beforeCompaction adds a prompt and its answer behind an answer that is before the compaction,
+// beforeCompaction adds a prompt and its answer after an answer from before the compaction. Their lines come
 // before a record of the transcript, or at its end.
 func beforeCompaction(t *Transcript, before string) {
 	i, at := len(t.Lines), "2026-11-22T17:30:00"
@@ -269,7 +268,7 @@ func beforeCompaction(t *Transcript, before string) {
 	t.Lines = slices.Insert(slices.Clone(t.Lines), i, spoken(t.uuid(answer15), 1, at, "from the other process")...)
 }
 
-// noteBefore adds a note at the end behind an answer that is before the compaction.
+// noteBefore adds a note at the end whose parent is an answer from before the compaction.
 func noteBefore(t *Transcript) {
 	t.appendLine(fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"type":"system","subtype":"turn_duration","uuid":%q,"timestamp":"2026-11-22T17:30:00.000Z","durationMs":7}`, t.uuid(answer15), unknownID))
 }
@@ -292,10 +291,10 @@ const (
 
 const tooLarge = 5<<20 + 4
 
-// largePDF returns a PDF that is larger than a request may be.
+// largePDF returns a PDF that exceeds the size of a request.
 func largePDF() string { return "JVBERi0x" + strings.Repeat("A", 33<<20) }
 
-// Damages are all of them.
+// Damages are all kinds of damage.
 var Damages = []Damage{
 	{Name: "none", Apply: func(*Transcript) {}},
 
@@ -393,7 +392,7 @@ var Damages = []Damage{
 		t.edit(boundary, func(r map[string]any) { delete(r["compactMetadata"].(map[string]any), "preservedMessages") })
 	}},
 
-	// A second process goes on behind a prompt before the compaction.
+	// A second process continues after a prompt from before the compaction.
 	{Name: "two processes, one compacts and goes on", Shape: "compaction", Apply: func(t *Transcript) {
 		beforeCompaction(t, last101)
 	}},
@@ -518,7 +517,7 @@ var Damages = []Damage{
 	{Name: "large image in the last prompt", Apply: largeImageIn(prompt7)},
 	{Name: "large image in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{tooLargeImage()} })},
 
-	// What Claude Code lives with.
+	// Damage that Claude Code handles itself.
 	{Name: "result line lost", Apply: lost(result4)},
 	{Name: "call without result", Apply: func(t *Transcript) {
 		parent(think4b, t.uuid(call4))(t)
@@ -690,27 +689,26 @@ var Damages = []Damage{
 	}},
 }
 
-// Subagent is the id of the subagent whose transcript is the shape "subagent", and SubagentMeta
-// is what is stored beside that.
+// Subagent is the id of the subagent with the transcript "subagent", and SubagentMeta the metadata stored
+// beside it.
 const (
 	Subagent     = "ac60ca9b68efe8e8f"
 	SubagentMeta = `{"agentType":"general-purpose","isBuiltIn":true,"launchedWithDefaults":true,"description":"sub","toolUseId":"toolu_0010A","spawnDepth":1,"requestShape":"background","requestNonInteractive":true,"model":"claude-opus-5-5","pickedEffortModel":"claude-opus-5-5","finished":true}`
 )
 
-// BrokenSubagent returns the transcript of the subagent with a second prompt whose parent is not
-// in it.
+// BrokenSubagent returns the subagent's transcript with a second prompt whose parent is missing.
 func BrokenSubagent() []byte {
 	t := Shape("subagent")
 	parent("4cafca", unknownID)(t)
 	return t.Bytes()
 }
 
-// everyday has a damage of each kind that people meet.
+// everyday has common damages, one of each kind.
 var everyday = []string{
 	"none", "parent unknown", "line torn", "disk full for one prompt", "NUL bytes at the end", "summary lost", "two processes",
 	"empty prompt", "thinking behind the text", "large image in an early prompt", "killed in a call",
 	"result twice", "image that is none", "signature of another account", "stray prompt at the end",
 }
 
-// Everyday reports whether the damage with that name is one of those that make e2e tries; make night tries all.
+// Everyday reports whether make e2e tries the damage with that name; make night tries all.
 func Everyday(name string) bool { return slices.Contains(everyday, name) }

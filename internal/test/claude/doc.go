@@ -1,3 +1,3 @@
-// Package claude has what tests of Claude Code need: a transcript that the real program wrote,
-// ways to damage it, and, with the build tag e2e, the real program against a test endpoint.
+// Package claude has what tests of Claude Code need: transcripts of the real program, ways to damage them,
+// and, with the build tag e2e, the real program against a test endpoint.
 package claude

@@ -12,8 +12,7 @@ import (
 	"mend/internal/test/encode"
 )
 
-// Expected returns the blocks of the request that mend expects, as [Stored] returns those of a
-// real one.
+// Expected returns the blocks of the request that mend expects, in the form of [Stored].
 func Expected(c *diagnose.State) []string {
 	type message struct {
 		Role    string            `json:"role"`
@@ -42,7 +41,7 @@ func storedBlock(c *diagnose.State, b *request.Block, role string) []byte {
 	r := c.Conversation().Record(b.Ref().Message)
 	switch {
 	case r != nil && r.Type == transcript.Attachment:
-		return nil // it is sent as a text of the system
+		return nil // it is sent as a system text
 	case r == nil || !r.IsMessage() || r.IsString() || b.Index >= len(r.Blocks()) || r.Blocks()[b.Index].Type != b.Type:
 		one := encode.JSON(anthropic.Provider{}, request.Request{Turns: []request.Turn{{Role: role, Blocks: []*request.Block{b}}}})
 		elements, _ := jsonedit.Elements(one, "messages")

@@ -8,7 +8,7 @@ import (
 	"mend/internal/test/npm"
 )
 
-// Versions are those that are tested, the newest first. The program updates itself.
+// Versions are the tested versions, newest first. The program updates itself.
 var Versions = []string{"2.1.332"}
 
 // Install returns the command that starts a version of Claude Code: an executable, or for older
@@ -29,7 +29,7 @@ func Install(version string) ([]string, error) {
 		if cmd := program(final); cmd != nil {
 			return cmd, nil
 		}
-		if err := os.RemoveAll(final); err != nil { // the script that only starts the executable
+		if err := os.RemoveAll(final); err != nil { // the script only starts the executable
 			return nil, err
 		}
 	}

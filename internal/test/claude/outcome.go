@@ -8,19 +8,19 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// An Outcome is what becomes of a damage on a version of Claude Code.
+// An Outcome is the effect of a damage on a version of Claude Code.
 type Outcome struct {
-	Before  int    // the blocks that are sent with the damage, in a request that is refused too
+	Before  int    // number of blocks sent with the damage, even if the request is refused
 	Refused bool   // there is no answer
 	Rule    string // the code of the first finding; "" if this version lives with the damage
-	After   int    // the blocks that are sent after the repair
+	After   int    // number of blocks sent after the repair
 }
 
 //go:embed outcomes.tsv
 var outcomes string
 
-// On returns what becomes of the damage on a version, or on the known one of the same series. ok
-// is false if that is not known. TestRealDamages of package agent/claude writes it.
+// On returns the outcome of the damage on a version, or on the known one of the same series. ok is false if
+// it is unknown. TestRealDamages of package agent/claude records it.
 func (d Damage) On(version string) (o Outcome, ok bool) {
 	for line := range strings.Lines(outcomes) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
@@ -37,7 +37,7 @@ func (d Damage) On(version string) (o Outcome, ok bool) {
 	return o, false
 }
 
-// FormatOutcomes returns the text of all outcomes, those on one version new.
+// FormatOutcomes returns the text of all outcomes, with new outcomes on one version.
 func FormatOutcomes(version string, now map[string]Outcome) string {
 	var b strings.Builder
 	for _, d := range Damages {
@@ -62,8 +62,8 @@ func FormatOutcomes(version string, now map[string]Outcome) string {
 	return b.String()
 }
 
-// Rewrites reports whether the repair of a finding with that code may write the whole transcript
-// again: appended lines cannot always repair it.
+// Rewrites reports whether the repair of a finding with that code may rewrite the whole transcript, because
+// appended lines cannot always repair it.
 func Rewrites(rule string) bool {
 	switch rule {
 	case "nothing_readable":

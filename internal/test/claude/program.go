@@ -18,13 +18,13 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-// model is the one that wrote Baseline: the program leaves thinking of another model out.
+// model is the model of Baseline: the program leaves out thinking of other models.
 const model = "claude-opus-5-5"
 
 // key is the API key: any.
 const key = "x"
 
-// Timeout is how long a prompt may take, also on a machine with much else to do.
+// Timeout is how long a prompt may take, even on a busy machine.
 const Timeout = 4 * time.Minute
 
 // A Home is a temporary home directory in which Claude Code knows no provider but a test
@@ -33,10 +33,10 @@ type Home struct {
 	t      testing.TB
 	cmd    []string
 	dir    string
-	folder string // in which the program is started, below dir
+	folder string // the working directory of the program, below dir
 }
 
-// NewHome makes a home for the command that [Install] returned.
+// NewHome creates a home for the command that [Install] returned.
 func NewHome(t testing.TB, cmd []string) *Home {
 	t.Helper()
 	h := &Home{t: t, cmd: slices.Clone(cmd), dir: t.TempDir(), folder: "work"}
@@ -63,8 +63,8 @@ func (h *Home) Sessions() (ids []string) {
 	return ids
 }
 
-// killRest kills the processes that the program has left, such as a call that outlives it: they
-// write into the home while it is removed.
+// killRest kills processes left by the program, such as a call that outlives it: they write into the home
+// while it is removed.
 func (h *Home) killRest() {
 	h.waitFor(func() (left int) {
 		for _, p := range h.processes() {
@@ -75,8 +75,8 @@ func (h *Home) killRest() {
 	})
 }
 
-// WaitEnded waits until no process has the name of the program. One that it was about to start
-// when it was killed has that name for a moment, or longer if the machine has much else to do.
+// WaitEnded waits until no process has the name of the program. A process that it was about to start when it
+// was killed has that name for a moment, longer on a busy machine.
 func (h *Home) WaitEnded() {
 	h.waitFor(func() (left int) {
 		for _, p := range h.processes() {
@@ -165,17 +165,17 @@ func (h *Home) Read(session string) []byte {
 	return data
 }
 
-// A Reply is what became of a prompt.
+// A Reply is the result of a prompt.
 type Reply struct {
 	Answered bool     // the program printed an answer
-	Blocks   []string // of the first request that is no title: those that are stored, in short
-	Rule     string   // that the first request broke
+	Blocks   []string // of the first request that is not for a title: the stored blocks, in short
+	Rule     string   // the rule that the first request broke
 	Raw      []byte   // that request
 	Output   string
 }
 
-// Prompt sends one more prompt in a session, or in a new one if resume is false, with more flags,
-// and returns what became of it. The session "" is the one that --continue takes.
+// Prompt sends one more prompt in a session, or in a new one if resume is false, with more flags, and returns
+// the result. The session "" is the one that --continue selects.
 func (h *Home) Prompt(session, prompt string, resume bool, flags ...string) Reply {
 	h.t.Helper()
 	flag := "--session-id"
@@ -189,7 +189,7 @@ func (h *Home) Prompt(session, prompt string, resume bool, flags ...string) Repl
 	return h.ask(prompt, append(append(which, "--model", model), flags...)...)
 }
 
-// Resume sends one more prompt in a session with the model that the program chooses, and does not have it compacted.
+// Resume sends one more prompt in a session with the program's default model, without compacting.
 func (h *Home) Resume(session, prompt string) Reply {
 	h.t.Helper()
 	return h.ask(prompt, "--resume", session, "--settings", `{"autoCompactEnabled":false}`)
@@ -201,7 +201,7 @@ func (h *Home) ask(prompt string, flags ...string) Reply {
 	defer api.Close()
 	r := h.run(api, prompt, flags...)
 	for _, c := range api.Calls() {
-		if len(c.Request.Tools) > 0 && bytes.Contains(c.Raw, jsonText(prompt)) { // not one of a subagent, which 2.0 starts by itself
+		if len(c.Request.Tools) > 0 && bytes.Contains(c.Raw, jsonText(prompt)) { // not a subagent's request, which 2.0 starts by itself
 			r.Rule, r.Raw, r.Blocks = c.Rule, c.Raw, Stored(c.Raw, prompt)
 			break
 		}
@@ -209,7 +209,7 @@ func (h *Home) ask(prompt string, flags ...string) Reply {
 	return r
 }
 
-// PromptAt sends one more prompt in a session, or in a new one, to an endpoint that remembers what it answered.
+// PromptAt sends one more prompt in a session, or in a new one, to an endpoint that remembers its answers.
 func (h *Home) PromptAt(api *endpoint.Server, session, prompt string, resume bool) Reply {
 	h.t.Helper()
 	flag := "--session-id"
@@ -229,9 +229,9 @@ func (h *Home) run(api *endpoint.Server, prompt string, flags ...string) Reply {
 	return Reply{Answered: err == nil || errors.Is(err, exec.ErrWaitDelay), Output: string(out)}
 }
 
-// jsonText returns a text as JSON has it, without quotes.
+// jsonText returns a text as in JSON, without quotes.
 func jsonText(text string) []byte {
-	quoted, _ := json.Marshal(text) // a string always has a form
+	quoted, _ := json.Marshal(text) // a string can always be encoded
 	return quoted[1 : len(quoted)-1]
 }
 
@@ -249,18 +249,18 @@ func (h *Home) Start(ctx context.Context, api, session, prompt string, resume bo
 	return cmd
 }
 
-// command returns a command with the whole environment of the program. Of the test's
-// environment only the search path is in it, so that no credential and no proxy is.
+// command returns a command with the whole environment of the program. From the test's environment it takes
+// only the search path, and so no credential and no proxy.
 func (h *Home) command(ctx context.Context, api string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, h.cmd[0], append(h.cmd[1:len(h.cmd):len(h.cmd)], args...)...)
-	cmd.WaitDelay = 30 * time.Second // a call may outlive the program and have its output open
+	cmd.WaitDelay = 30 * time.Second // a call may outlive the program and hold its output open
 	cmd.Dir = h.work()
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "PWD=" + h.work(), "TMPDIR=" + h.dir,
 		"ANTHROPIC_BASE_URL=" + api, "ANTHROPIC_API_KEY=" + key,
 		"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"IS_SANDBOX=1",
-		"NODE_OPTIONS=--max-old-space-size=768", // some transcripts make older versions use more and more
+		"NODE_OPTIONS=--max-old-space-size=768", // some transcripts make older versions use unlimited memory
 	}
 	return cmd
 }
@@ -305,7 +305,7 @@ func isAdded(b map[string]any, prompt string) bool {
 	return text == prompt && text != ""
 }
 
-// short returns a block without what a test does not compare.
+// short returns a block without details that tests do not compare.
 func short(b map[string]any) string {
 	delete(b, "cache_control")
 	if list, ok := b["citations"].([]any); ok && len(list) == 0 { // in a text that the program adds
@@ -317,7 +317,7 @@ func short(b map[string]any) string {
 	if text, ok := b["text"].(string); ok {
 		b["text"] = strings.TrimSpace(text)
 	}
-	if list, ok := b["content"].([]any); ok { // in which the program puts a text of its own
+	if list, ok := b["content"].([]any); ok { // the program adds a text to it
 		b["content"] = slices.DeleteFunc(list, func(v any) bool {
 			in, _ := v.(map[string]any)
 			text, _ := in["text"].(string)
@@ -327,9 +327,9 @@ func short(b map[string]any) string {
 			return strings.HasPrefix(text, added[0])
 		})
 	}
-	if text, ok := b["content"].(string); ok { // the program puts its own texts behind some results
+	if text, ok := b["content"].(string); ok { // the program adds texts to some results
 		text, _, _ = strings.Cut(text, "\n\n"+added[0])
-		b["content"] = strings.TrimSpace(text) // as it does then
+		b["content"] = strings.TrimSpace(text) // as the program then does
 	}
 	line, err := json.Marshal(b)
 	if err != nil || len(line) > 1000 {
@@ -338,10 +338,10 @@ func short(b map[string]any) string {
 	return string(line)
 }
 
-// calls is how a prompt asks the endpoint for calls of tools: a list of names and inputs.
+// calls matches a prompt that asks the endpoint for tool calls: a list of names and inputs.
 var calls = regexp.MustCompile(`CALL (\[\[.*?\]\])END`)
 
-// Script answers a prompt with the calls that it asks for, and everything else with a text.
+// Script answers a prompt with the calls that it asks for, and anything else with a text.
 func Script(n int, r endpoint.Request) endpoint.Content {
 	var answer endpoint.Content
 	if r.Thinking.On() && len(r.Tools) > 0 {
@@ -375,7 +375,7 @@ func Script(n int, r endpoint.Request) endpoint.Content {
 	return append(answer, endpoint.Text("Hello."))
 }
 
-// lastTurn returns the blocks of the user behind the last answer.
+// lastTurn returns the user's blocks after the last answer.
 func lastTurn(r endpoint.Request) (blocks endpoint.Content) {
 	for _, m := range r.Messages {
 		switch m.Role {
@@ -388,8 +388,8 @@ func lastTurn(r endpoint.Request) (blocks endpoint.Content) {
 	return blocks
 }
 
-// Converse sends prompts one after the other to one process that continues a session. before is
-// called before each of them, with its number.
+// Converse sends prompts one after the other to one process that continues a session. It calls before with
+// the number of each prompt, before sending it.
 func (h *Home) Converse(ctx context.Context, api, session string, prompts []string, before func(i int)) error {
 	h.t.Helper()
 	cmd := h.command(ctx, api, "-p", "--resume", session, "--model", model, "--allowedTools", "Bash,Read,Edit",

@@ -13,9 +13,8 @@ import (
 // NewEndpoint starts a strict endpoint with a script, see [endpoint.New].
 func NewEndpoint(script endpoint.Script) *endpoint.Server { return endpoint.NewStrict(script, strict) }
 
-// strict has the rules of the Messages API that package endpoint does not check: R5 inside
-// results, and R22 to R25 (docs/claude-code.md). They are written here a second time, so that a test
-// compares two implementations.
+// strict has the rules of the Messages API that package endpoint does not check: R5 inside results, and R22
+// to R25 (docs/claude-code.md). This is a second implementation, so that tests compare two.
 func strict(body []byte) (rule, message string) {
 	var r struct {
 		Messages []struct {
@@ -40,7 +39,7 @@ func strict(body []byte) (rule, message string) {
 	return "", ""
 }
 
-// allowed has the fields that each kind of block may have.
+// allowed has the fields of each kind of block.
 var allowed = map[string]string{
 	"text":              "type text citations cache_control",
 	"thinking":          "type thinking signature",
@@ -52,7 +51,7 @@ var allowed = map[string]string{
 	"tool_reference":    "type tool_name cache_control",
 }
 
-// required has the fields that a block of a kind cannot be without, as far as no other rule says so.
+// required has the required field of a kind of block, unless another rule checks it.
 var required = map[string]string{"thinking": "thinking", "redacted_thinking": "data"}
 
 // valid has the type of each field that has the same type in all blocks.
@@ -61,8 +60,8 @@ var valid = map[string]string{
 	"title": "string", "context": "string", "citations": "list", "caller": "dictionary", "content": "list", "tool_use_id": "string",
 }
 
-// wrongType reports whether the value of a field has a type that the API does not accept. R13, R14
-// and R24 are the rules of the fields of calls.
+// wrongType reports whether the value of a field has a type that the API does not accept. R13, R14 and R24
+// cover the fields of calls.
 func wrongType(kind, name string, value json.RawMessage) bool {
 	var v any
 	_ = json.Unmarshal(value, &v)
@@ -86,12 +85,12 @@ func wrongType(kind, name string, value json.RawMessage) bool {
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
 
-// notPDF reports whether a source says that it is a PDF and is none.
+// notPDF reports whether a source claims to be a PDF and is not.
 func notPDF(source json.RawMessage) bool {
 	var s struct {
 		Type string
 		Mime string `json:"media_type"`
-		Data []byte // is decoded
+		Data []byte // decoded
 	}
 	err := json.Unmarshal(source, &s)
 	return s.Type == "base64" && s.Mime == "application/pdf" && err == nil && !strings.HasPrefix(string(s.Data), "%PDF-")

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// A Stub is a transcript in which hardly anything is left.
+// A Stub is a transcript with hardly any content.
 type Stub struct {
 	Name string
 	Data []byte
 	Dies bool // 2.1 does not find it, or the provider refuses it
 }
 
-// Stubs are what may be left of a transcript, and what looks like it.
+// Stubs are remains of a transcript, and similar valid ones.
 func Stubs() []Stub {
 	record := func(n int, rest string) string {
 		parent := "null"

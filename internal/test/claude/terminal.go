@@ -56,7 +56,7 @@ func (h *Home) Open(api string, args ...string) *Terminal {
 	return t
 }
 
-// skipQuestions answers what the program asks a new user.
+// skipQuestions answers the program's questions to a new user.
 func (h *Home) skipQuestions() {
 	h.t.Helper()
 	settings := map[string]any{
@@ -88,8 +88,8 @@ func (t *Terminal) Type(keys string) {
 	}
 }
 
-// Send types a line and sends it when the screen has not changed for two seconds: while the
-// program loads a session it drops what is typed.
+// Send types a line and sends it when the screen has not changed for two seconds: while the program loads a
+// session it drops typed keys.
 func (t *Terminal) Send(line string) {
 	t.t.Helper()
 	for end, last, since := time.Now().Add(Timeout), "", time.Now(); time.Since(since) < 2*time.Second; time.Sleep(50 * time.Millisecond) {
@@ -102,7 +102,7 @@ func (t *Terminal) Send(line string) {
 	}
 	t.Type(line)
 	t.Wait("❯ " + line)
-	time.Sleep(500 * time.Millisecond) // the program searches while one types
+	time.Sleep(500 * time.Millisecond) // the program searches while a user types
 	t.Type("\r")
 }
 

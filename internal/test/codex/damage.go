@@ -14,25 +14,25 @@ import (
 	"mend/testdata"
 )
 
-// A Damage is one kind of damage of the session in [testdata.Codex], in which one more prompt was answered.
+// A Damage is one kind of damage to the session in [testdata.Codex], in which one more prompt was answered.
 type Damage struct {
 	Name string
 	Do   func(r *Rollout)
-	// Fate is what becomes of the session: see [Reply.Fate].
+	// Fate is the result of the next prompt: see [Reply.Fate].
 	Fate string
-	// Lost says that the damage takes something away that nothing can bring back.
+	// Lost means that the damage removes content that nothing can restore.
 	Lost bool
-	// Index says that the damage needs the index, or depends on it.
+	// Index means that the damage needs the index, or depends on it.
 	Index bool
-	// Keeps is why a repair leaves something out that is there; "" if it does not.
+	// Keeps is the reason why a repair leaves out existing content; "" if it does not.
 	Keeps string
 }
 
-// A Rollout is a file while it is damaged.
+// A Rollout is a file that is being damaged.
 type Rollout struct {
 	h     *Home
 	Lines [][]byte // without their newlines
-	End   string   // what is behind the last line
+	End   string   // after the last line
 	Name  string   // of the file, below the folder of Codex
 	raw   []byte   // the whole file; nil for the lines
 }
@@ -62,7 +62,7 @@ func ByName(name string) Damage {
 	return all[i]
 }
 
-// Broken returns the rollout of [testdata.Codex] with a damage, which is of nothing else.
+// Broken returns the rollout of [testdata.Codex] with a damage that changes only the rollout.
 func (d Damage) Broken() []byte {
 	r := newRollout(testdata.Codex)
 	d.Do(r)
@@ -82,8 +82,8 @@ func (r *Rollout) data() []byte {
 
 type object = map[string]any
 
-// at returns the index of the nth line of a kind: a type of a record, or of an item, or a role. A negative n counts
-// from the end.
+// at returns the index of the nth line of a kind: a type of a record, or of an item, or a role. A negative n
+// counts from the end.
 func (r *Rollout) at(kind string, n int) int {
 	var all []int
 	for i, l := range r.Lines {
@@ -103,7 +103,7 @@ func (r *Rollout) at(kind string, n int) int {
 		n += len(all)
 	}
 	if n < 0 || n >= len(all) {
-		return len(r.Lines) - 1 // another damage took it
+		return len(r.Lines) - 1 // another damage removed it
 	}
 	return all[n]
 }
@@ -185,7 +185,7 @@ const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfD
 
 func whole(data []byte) func(*Rollout) { return func(r *Rollout) { r.raw = data } }
 
-// withoutDatabases removes what Codex makes again.
+// withoutDatabases removes the databases that Codex recreates.
 func withoutDatabases(r *Rollout) {
 	all, _ := filepath.Glob(filepath.Join(r.h.Root(), "*.sqlite*"))
 	for _, f := range all {
@@ -201,12 +201,12 @@ func both(all ...func(*Rollout)) func(*Rollout) {
 	}
 }
 
-// Damages are those of docs/codex.md, and more.
+// Damages are the damages of docs/codex.md, and more.
 func Damages() []Damage {
 	return slices.Concat(tornLines(), firstLines(), calls(), ids(), contents(), compactions(), forms(), packed())
 }
 
-// nest puts lists in one another into a prompt, which is two objects deep.
+// nest adds nested lists to a prompt, which is two objects deep.
 func nest(depth int) func(*Rollout) {
 	return setLine("user", 2, func(raw []byte) []byte {
 		deep := strings.Repeat("[", depth) + strings.Repeat("]", depth)
@@ -214,7 +214,7 @@ func nest(depth int) func(*Rollout) {
 	})
 }
 
-// forms are records that the program skips because of a value in them, and what it does not send although it reads it.
+// forms are records that the program skips because of a value, and values that it reads but does not send.
 func forms() []Damage {
 	return []Damage{
 		{Name: "lists 125 deep in a prompt", Do: nest(125), Fate: "alive"},
@@ -250,9 +250,9 @@ func Compress(data []byte) []byte {
 	w, err := zstd.NewWriter(&b)
 	for i, l := range bytes.SplitAfter(data, []byte("\n")) {
 		if i%10 == 0 && err == nil {
-			err = w.Flush() // ends a block, as what is compressed while it is read
+			err = w.Flush() // ends a block, like the output of a running compression
 		}
-		_, _ = w.Write(l) // an error is that of Close
+		_, _ = w.Write(l) // Close returns the error
 	}
 	if err = errors.Join(err, w.Close()); err != nil {
 		panic(err)
@@ -260,7 +260,7 @@ func Compress(data []byte) []byte {
 	return b.Bytes()
 }
 
-// packed are of rollouts that the program has compressed.
+// packed are damages of compressed rollouts.
 func packed() []Damage {
 	pack := func(r *Rollout) { r.Name, r.raw = File+".zst", Compress(r.data()) }
 	return []Damage{
@@ -273,7 +273,7 @@ func packed() []Damage {
 	}
 }
 
-// tornLines are what a crash or a full disk leaves of lines.
+// tornLines are the remains of lines after a crash or on a full disk.
 func tornLines() []Damage {
 	return []Damage{
 		{Name: "none", Do: func(*Rollout) {}, Fate: "alive"},
@@ -348,7 +348,7 @@ func firstLines() []Damage {
 	}
 }
 
-// moveCall moves the nth call behind the mth line of a kind.
+// moveCall moves the nth call after the mth line of a kind.
 func moveCall(n int, kind string, m int) func(*Rollout) {
 	return func(r *Rollout) {
 		i, to := r.at("function_call", n), r.at(kind, m)
@@ -430,7 +430,7 @@ func ids() []Damage {
 	}
 }
 
-// contents are damages of what is in records.
+// contents are damages of the content of records.
 func contents() []Damage {
 	return []Damage{
 		{Name: "reasoning without id", Do: setPayload("reasoning", 0, "id", nil), Fate: "O3"},
@@ -466,7 +466,7 @@ func contents() []Damage {
 		{Name: "a message of another agent", Do: func(r *Rollout) {
 			r.edit(r.at("user", 2), func(_, p object) {
 				delete(p, "role")
-				p["type"], p["author"], p["recipient"] = "agent_message", "/root/a", "/root" // Codex names agents so, by their tree
+				p["type"], p["author"], p["recipient"] = "agent_message", "/root/a", "/root" // Codex names agents by their path in the tree
 			})
 		}, Fate: "alive"},
 		{Name: "a record of a message between agents", Do: func(r *Rollout) {
@@ -480,10 +480,10 @@ func contents() []Damage {
 	}
 }
 
-// otherSession is the id of no session.
+// otherSession is an unused session id.
 const otherSession = "01a203f4-30b5-7323-b4e5-490f536edf6d"
 
-// legacy makes the rollout one of before history modes.
+// legacy makes the rollout one from before history modes.
 func legacy(r *Rollout) {
 	for i := range r.Lines {
 		r.edit(i, func(l, p object) {
@@ -541,11 +541,11 @@ func row(sql string) func(*Rollout) {
 	return func(r *Rollout) { r.h.SQL(sql) }
 }
 
-// everyday has a damage of each kind that people meet.
+// everyday has common damages, one of each kind.
 var everyday = []string{
 	"none", "last line cut", "first line missing", "output missing, the last", "call twice", "an id of another type",
 	"encrypted content missing", "reasoning alone at the end", "no row",
 }
 
-// Everyday reports whether the damage with that name is one of those that make e2e tries; make night tries all.
+// Everyday reports whether make e2e tries the damage with that name; make night tries all.
 func Everyday(name string) bool { return slices.Contains(everyday, name) }

@@ -22,24 +22,24 @@ import (
 	"mend/testdata"
 )
 
-// Timeout is how long a prompt may take, also on a machine with much else to do.
+// Timeout is how long a prompt may take, even on a busy machine.
 const Timeout = 3 * time.Minute
 
 // File is the path of the rollout of the session in [testdata.Codex], below the folder of Codex.
 const File = "sessions/2026/11/22/rollout-2026-11-22T15-51-04-" + testdata.CodexSession + ".jsonl"
 
-// A Home is a temporary home directory in which Codex knows no provider but a strict endpoint, which knows
-// what is in [testdata.Codex] as its own.
+// A Home is a temporary home directory in which Codex knows only a strict endpoint as provider, which has
+// issued the content of [testdata.Codex].
 type Home struct {
 	t    testing.TB
 	exe  string
 	dir  string
-	work string // the folder in which the program is started, below dir
+	work string // the working directory of the program, below dir
 	API  *endpoint.Server
 }
 
-// NewHome makes a home for the program that [Install] returned, with the session of [testdata.Codex]. The endpoint also issued
-// what is in the other rollouts.
+// NewHome creates a home for the program that [Install] returned, with the session of [testdata.Codex]. The
+// endpoint also issued the content of the other rollouts.
 func NewHome(t testing.TB, exe string, others ...[]byte) *Home {
 	t.Helper()
 	issued := bytes.Join(append(others, testdata.Codex), nil)
@@ -56,11 +56,11 @@ func (h *Home) Config() []byte {
 	return fmt.Appendf(nil, "model = \"gpt-5-fake\"\nmodel_provider = \"fake\"\ncheck_for_update_on_startup = false\n\n[model_providers.fake]\nname = \"fake\"\nbase_url = %q\nwire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 0\n\n[projects.%q]\ntrust_level = \"trusted\"\n", h.API.URL+"/openai", h.Work())
 }
 
-// known returns what the endpoint issued of a rollout.
+// known returns the content of a rollout that the endpoint issued.
 func known(rollout []byte) endpoint.Known {
 	k := endpoint.Known{Encrypted: map[string]string{}, Items: map[string][]string{}}
 	var group []string
-	thought := false // the item before was reasoning
+	thought := false // the previous item was reasoning
 	for line := range bytes.Lines(rollout) {
 		var r struct {
 			Type    string
@@ -99,10 +99,10 @@ func (h *Home) Dir() string { return h.dir }
 // Root returns the folder of Codex.
 func (h *Home) Root() string { return filepath.Join(h.dir, ".codex") }
 
-// Work returns the folder in which the program is started.
+// Work returns the working directory of the program.
 func (h *Home) Work() string { return filepath.Join(h.dir, h.work) }
 
-// In returns the same home with another folder in which the program is started.
+// In returns the same home with another working directory.
 func (h *Home) In(folder string) *Home {
 	other := *h
 	other.work = folder
@@ -125,23 +125,23 @@ func (h *Home) Write(name string, data []byte) {
 	}
 }
 
-// Save keeps the folder of Codex as it is. The function that it returns brings that state back.
+// Save saves the folder of Codex. restore restores it.
 func (h *Home) Save() (restore func()) {
 	h.t.Helper()
 	return storetest.Save(h.t, h.Root())
 }
 
-// A Reply is what became of a prompt.
+// A Reply is the result of a prompt.
 type Reply struct {
 	Answered bool     // the program ended well
 	Sent     bool     // it sent a request
-	Rule     string   // that the first request broke
-	Message  string   // the provider's, for it
+	Rule     string   // the rule that the first request broke
+	Message  string   // the provider's message
 	Items    []string // of the first request: in short, without those that the program adds at each start
 	Output   string
 }
 
-// Fate returns in a word what became of the session: alive, dead, or the rule that the provider refused it with.
+// Fate returns the state of the session in a word: alive, dead, or the rule by which the provider refused it.
 func (r Reply) Fate() string {
 	switch {
 	case r.Rule != "":
@@ -158,7 +158,7 @@ func (h *Home) Prompt(session, prompt string) Reply {
 	return h.exec(prompt, "resume", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", session)
 }
 
-// sessionLine is how the program says which session it begins.
+// sessionLine matches the program's line with the id of a new session.
 var sessionLine = regexp.MustCompile(`session id: ([0-9a-f-]{36})`)
 
 // Begin sends the first prompt of a session in the folder, and returns its id.
@@ -194,7 +194,7 @@ func (h *Home) Command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Items returns the items of a request that are stored, one line each.
+// Items returns the stored items of a request, one line each.
 func Items(body []byte, prompt string) (all []string) {
 	var q struct{ Input []map[string]any }
 	if json.Unmarshal(body, &q) != nil {
@@ -202,10 +202,11 @@ func Items(body []byte, prompt string) (all []string) {
 	}
 	for _, it := range q.Input {
 		delete(it, "internal_chat_message_metadata_passthrough")
-		text, _ := json.Marshal(it) // what was decoded from JSON
+		text, _ := json.Marshal(it) // it was decoded from JSON
 		all = append(all, string(text))
 	}
-	// The instructions come first; behind what is stored come what the program says about its surroundings, and the prompt.
+	// The instructions come first; after the stored items come the program's texts about its environment, and
+	// the prompt.
 	if len(all) == 0 {
 		return nil
 	}

@@ -2,7 +2,7 @@ package codex
 
 import "mend/internal/test/npm"
 
-// Version is the one that is tested.
+// Version is the tested version.
 const Version = "0.171.0"
 
 // Install returns the program of a version of Codex: from the cache, or fetched into it with npm.

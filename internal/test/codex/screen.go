@@ -11,14 +11,14 @@ import (
 	"github.com/hinshun/vt10x"
 )
 
-// Screen runs the program on a screen until until returns true for what it shows, or for 20 seconds. It returns that text and a
-// function that kills the program.
+// Screen runs the program on a screen until until returns true for its content, or for 20 seconds. It returns
+// the content and a function that kills the program.
 func (h *Home) Screen(until func(shown string) bool, args ...string) (shown string, kill func()) {
 	h.t.Helper()
 	return h.ScreenType(func(string) string { return "" }, until, args...)
 }
 
-// ScreenType is Screen with keys: those that keys returns for what is shown are typed, once a second.
+// ScreenType is Screen with keys: once a second it types the keys that keys returns for the content.
 func (h *Home) ScreenType(keys func(shown string) string, until func(shown string) bool, args ...string) (shown string, kill func()) {
 	h.t.Helper()
 	const columns, rows = 120, 40
@@ -29,7 +29,7 @@ func (h *Home) ScreenType(keys func(shown string) string, until func(shown strin
 		h.t.Fatal(err)
 	}
 	var mu sync.Mutex
-	screen := vt10x.New(vt10x.WithSize(columns, rows), vt10x.WithWriter(tty)) // it answers what the program asks of a terminal
+	screen := vt10x.New(vt10x.WithSize(columns, rows), vt10x.WithWriter(tty)) // it answers the program's queries to the terminal
 	go func() {
 		for buf := make([]byte, 64<<10); ; {
 			n, err := tty.Read(buf)

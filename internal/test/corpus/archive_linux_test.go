@@ -26,8 +26,8 @@ type frozenCase struct {
 	files map[string][]file // by the name of the state
 
 	Store  string   `json:"store"`
-	Verb   []string `json:"verb"`            // what the frozen program was asked to do
-	Bytes  bool     `json:"bytes,omitempty"` // databases are compared by their bytes, not by their rows
+	Verb   []string `json:"verb"`            // arguments of the frozen program
+	Bytes  bool     `json:"bytes,omitempty"` // compare databases by bytes instead of rows
 	States []state  `json:"states"`
 }
 
@@ -36,10 +36,10 @@ type state struct {
 	Name    string   `json:"name"`
 	Call    string   `json:"call,omitempty"` // the system call before which the program was killed
 	Entries []entry  `json:"entries"`        // as the frozen program listed them, newest first
-	Runs    [][]step `json:"runs,omitempty"` // each begins from the state again
+	Runs    [][]step `json:"runs,omitempty"` // each starts from the state
 }
 
-// An entry is what must stay true about an entry of the journal.
+// An entry has facts about an entry of the journal that must stay true.
 type entry struct {
 	ID       string `json:"id"`
 	Session  string `json:"session"`
@@ -49,15 +49,15 @@ type entry struct {
 	UndoneBy string `json:"undoneBy,omitempty"`
 }
 
-// A step is a command, and the name of the state that the store is in afterwards. A refused
-// step ends with an error, and changes nothing.
+// A step is a command, with the name of the store's state afterwards. A refused step ends with an error, and
+// changes nothing.
 type step struct {
 	Args    []string `json:"args"`
 	Want    string   `json:"want"`
 	Refused bool     `json:"refused,omitempty"`
 }
 
-// settled is what a step may want: the store is as before the change or as after it.
+// settled is the state of a step after which the store is as before the change or as after it.
 const settled = "before or done"
 
 func (c *frozenCase) state(name string) *state {
@@ -98,7 +98,7 @@ func readHome(home string) (all []file, err error) {
 	return all, err
 }
 
-// writeHome makes the home again with these files alone.
+// writeHome recreates the home with only these files.
 func writeHome(home string, files []file) error {
 	err := errors.Join(os.RemoveAll(home), os.MkdirAll(home, 0o700))
 	for _, f := range files {
@@ -115,7 +115,7 @@ func writeHome(home string, files []file) error {
 // frozenTime is the time of every file in an archive.
 var frozenTime = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 
-// readDictionary returns the stores with which most cases begin, one behind the other.
+// readDictionary returns the concatenated stores with which most cases begin.
 func readDictionary(t *testing.T) []byte {
 	t.Helper()
 	packed, err := os.ReadFile("testdata/dictionary.zst")
@@ -134,8 +134,8 @@ func readDictionary(t *testing.T) []byte {
 	return data
 }
 
-// pack returns the archive of a case. Equal content of two states takes the space of one, and
-// what is in the dictionary takes none.
+// pack returns the archive of a case. Equal content in two states is stored once, and content of the
+// dictionary not at all.
 func (c *frozenCase) pack(dictionary []byte) ([]byte, error) {
 	text, err := json.MarshalIndent(c, "", "\t")
 	if err != nil {
@@ -166,7 +166,7 @@ func (c *frozenCase) pack(dictionary []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// unpack returns the case of an archive.
+// unpack returns the case in an archive.
 func unpack(name string, archive, dictionary []byte) (*frozenCase, error) {
 	c := &frozenCase{name: name, files: map[string][]file{}}
 	zr, err := zstd.NewReader(bytes.NewReader(archive), zstd.WithDecoderMaxWindow(64<<20), zstd.WithDecoderConcurrency(1), zstd.WithDecoderDictRaw(1, dictionary))
@@ -200,8 +200,8 @@ func unpack(name string, archive, dictionary []byte) (*frozenCase, error) {
 // exportName is the name of the export of the journal in a home.
 const exportName = "export.jsonl"
 
-// snapshot returns what the agents' stores below a home hold, without what is mend's own. Of
-// a database it returns the rows, or with bytes the bytes of its files.
+// snapshot returns the content of the agents' stores below a home, without mend's files. For a database it
+// returns the rows, or with bytes the bytes of its files.
 func snapshot(home string, bytes bool) (map[string]string, error) {
 	files, err := readHome(home)
 	if err != nil {
@@ -229,8 +229,8 @@ func snapshotFiles(files []file, bytes bool) (map[string]string, error) {
 	return all, nil
 }
 
-// addRows adds the rows of a database, which it reads from a copy: a reader may change the
-// files beside a database.
+// addRows adds the rows of a database. It reads a copy, because a reader may change the files beside a
+// database.
 func addRows(all map[string]string, files []file, db file) error {
 	dir, err := os.MkdirTemp(scratch, "rows-")
 	if err != nil {

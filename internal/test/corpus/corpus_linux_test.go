@@ -13,26 +13,26 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A refusal is a step that the present program refuses although the frozen one took it.
+// A refusal is a step that the present program refuses although the frozen one accepted it.
 type refusal struct {
 	step   string // the case, its state and the command: "rows18-trim done: mend undo qevajo --yes"
-	says   string // in what the program prints
+	says   string // part of the output
 	reason string // a sentence that is also in CHANGELOG.md
 }
 
 // formerExport is the reason why the export of the frozen program is refused.
 const formerExport = "export 1 of format 1: this mend knows 2 and 1"
 
-// refusals are all that the present program refuses.
+// refusals are all refusals of the present program.
 var refusals = []refusal{}
 
-// What the corpus has at least.
+// The minimum size of the corpus.
 const (
 	fewestCases   = 84
 	fewestEntries = 500
 )
 
-// TestFrozen runs the present program on all that the frozen one wrote.
+// TestFrozen runs the present program on everything that the frozen one wrote.
 func TestFrozen(t *testing.T) {
 	if *makeWith != "" {
 		t.Skip("-make")
@@ -69,7 +69,7 @@ func buildMend(t *testing.T) string {
 	return program
 }
 
-// readCases reads all archives, which are those of corpus.sum, byte for byte.
+// readCases reads all archives and compares them with corpus.sum.
 func readCases(t *testing.T) (cases []*frozenCase) {
 	t.Helper()
 	sums, err := os.ReadFile(sumFile)
@@ -134,7 +134,7 @@ func (c *frozenCase) stepName(s state, st step) string {
 type player struct {
 	*runner
 	*frozenCase
-	stores map[string]map[string]string // what the store holds, by state
+	stores map[string]map[string]string // content of the store, by state
 }
 
 func newPlayer(t *testing.T, c *frozenCase, program string) *player {
@@ -232,7 +232,7 @@ func (p *player) play(s state, run []step) {
 			}
 			return
 		}
-		if code != 0 && code != 1 { // 1: something else is left to do
+		if code != 0 && code != 1 { // 1: something else remains to do
 			p.Errorf("%s ends with code %d:\n%s%s", name, code, out, errOut)
 			return
 		}
@@ -246,14 +246,14 @@ func (p *player) play(s state, run []step) {
 			p.Errorf("%s: the store is not as %s:\n%s", name, want, differences(p.stores[want], now))
 			return
 		}
-		if run == nil { // the rest takes back what was done
+		if run == nil { // the remaining steps revert the change
 			return
 		}
 		store = now
 	}
 }
 
-// settled returns what the store has to hold, according to the entry that was pending.
+// settled returns the required state of the store, according to the entry that was pending.
 func (p *player) settled(s state) string {
 	p.Helper()
 	id := s.Entries[0].ID
@@ -272,8 +272,7 @@ func (p *player) settled(s state) string {
 	return ""
 }
 
-// checkControls checks that the test sees damage: a journal, an export or a store in which
-// one byte is another fails.
+// checkControls checks that the test notices damage: a changed byte in a journal, an export or a store.
 func checkControls(t *testing.T, cases []*frozenCase, program string) {
 	t.Helper()
 	c := cases[slices.IndexFunc(cases, func(c *frozenCase) bool { return c.name == "tree-repair-order" })]

@@ -17,7 +17,7 @@ import (
 // scratch is the folder with the homes. Its path is fixed, because the journals name it.
 const scratch = "/dev/shm/mend-corpus"
 
-// lockScratch keeps other test processes away from the homes until the test has ended.
+// lockScratch keeps other test processes out of the homes until the test has ended.
 func lockScratch(t *testing.T) {
 	t.Helper()
 	f, err := os.OpenFile(scratch+".lock", os.O_CREATE|os.O_RDWR, 0o600)
@@ -47,7 +47,7 @@ func newRunner(t *testing.T, name string) *runner {
 	return &runner{T: t, home: filepath.Join(scratch, name)}
 }
 
-// with returns the runner with the program that it runs.
+// with returns the runner for another program.
 func (r *runner) with(program string) *runner {
 	r.run = func(args ...string) (int, string, string) {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
@@ -65,7 +65,7 @@ func (r *runner) with(program string) *runner {
 }
 
 func (r *runner) env() []string {
-	return []string{"HOME=" + r.home, "PATH=" + os.Getenv("PATH"), "GOGC=off"} // no command lives long enough to need a collection
+	return []string{"HOME=" + r.home, "PATH=" + os.Getenv("PATH"), "GOGC=off"} // no command runs long enough to need a collection
 }
 
 // entries lists the journal, newest first.

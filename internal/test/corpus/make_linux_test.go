@@ -26,8 +26,8 @@ var (
 	fixtures = flag.String("fixtures", "", "the `folder` with codex-0.169.0.tar.gz, for cases of Codex")
 )
 
-// A recipe says how a case is made. In its arguments SESSION, HOME, ENTRY and OPERATION stand
-// for the session, the home, and the newest entry and operation.
+// A recipe describes how to make a case. In its arguments SESSION, HOME, ENTRY and OPERATION stand for the
+// session, the home, and the newest entry and operation.
 type recipe struct {
 	name    string
 	store   string
@@ -37,11 +37,11 @@ type recipe struct {
 	verb    []string
 	input   func(m *maker) string // the verb's standard input; may be nil
 	bytes   bool                  // see frozenCase.Bytes
-	back    []string              // takes the verb back; nil: undo of the operation
-	forth   []string              // does it again; nil: redo of the operation
-	again   bool                  // the verb of the present program has to do the same
-	gone    bool                  // the verb deletes undo data: nothing can be taken back
-	uncut   bool                  // without cuts, as the verb makes several entries
+	back    []string              // reverts the verb; nil: undo of the operation
+	forth   []string              // repeats the verb; nil: redo of the operation
+	again   bool                  // the present program's verb must do the same
+	gone    bool                  // the verb deletes undo data: nothing can be reverted
+	uncut   bool                  // without cuts, because the verb makes several entries
 	foreign func(m *maker)        // another program's write into the last cut; nil: no conflict
 }
 
@@ -54,7 +54,7 @@ type maker struct {
 	session  string
 }
 
-// TestMake writes the cases that are missing.
+// TestMake writes the missing cases.
 func TestMake(t *testing.T) {
 	if *makeWith == "" {
 		t.Skip("no -make")
@@ -138,7 +138,7 @@ func (m *maker) args(args []string) []string {
 	return args
 }
 
-// mustRun runs a command that has to end with one of the codes.
+// mustRun runs a command that has to exit with one of the codes.
 func (m *maker) mustRun(codes []int, args ...string) {
 	m.Helper()
 	code, out, errOut := m.run(args...)
@@ -174,8 +174,7 @@ func (m *maker) restore(files []file) {
 	}
 }
 
-// ok are the exit codes of a command that did what it was asked: 1 says that something else
-// is left to do.
+// ok are the exit codes of a successful command: 1 means that something else remains to do.
 var ok = []int{0, 1}
 
 func (m *maker) make() *frozenCase {
@@ -249,7 +248,7 @@ func (m *maker) make() *frozenCase {
 	return c
 }
 
-// resolved returns arguments with the newest entry and operation.
+// resolved replaces the placeholders for the newest entry and operation.
 func (m *maker) resolved(args []string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {
@@ -264,8 +263,8 @@ func (m *maker) resolved(args []string) []string {
 	return m.args(args)
 }
 
-// newest returns what names the n newest entries: an entry, or the operation of several. An
-// operation is named by its first entry.
+// newest returns the name of the n newest entries: an entry, or the operation of several. An operation is
+// named by its first entry.
 func (m *maker) newest(n int) string {
 	all := m.entries()
 	if n <= 1 { // 0: the verb changed an older one
@@ -287,7 +286,7 @@ func (m *maker) same(name string, want map[string]string) {
 	}
 }
 
-// A killed is what a kill at a call left.
+// A killed is the state after a kill at a call.
 type killed struct {
 	at     int
 	call   string
@@ -296,8 +295,8 @@ type killed struct {
 	digest string // of the files
 }
 
-// cut kills the verb at each call, and adds the first, the middle and the last of the states in
-// which its entry is pending.
+// cut kills the verb at each call, and adds the first, the middle and the last of the states in which its
+// entry is pending.
 func (m *maker) cut(c *frozenCase, number int, verb []string, back step, before, done map[string]string) {
 	m.Helper()
 	old := len(c.state("before").Entries)
@@ -369,7 +368,7 @@ func (m *maker) cut(c *frozenCase, number int, verb []string, back step, before,
 	}
 }
 
-// conflict adds a state in which another program wrote into what the last cut left.
+// conflict adds a state in which another program wrote to the store after the last cut.
 func (m *maker) conflict(c *frozenCase) {
 	m.Helper()
 	m.foreign(m)

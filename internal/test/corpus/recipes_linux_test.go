@@ -52,7 +52,7 @@ var (
 	forgetEntry   = []string{"forget", "ENTRY", "--yes"}
 )
 
-// recipes are the cases. A row stays as it is once its archive exists.
+// recipes are the cases. A row never changes once its archive exists.
 func recipes() []recipe {
 	treeOf := func(damages ...string) func(*maker) { return openCode(testdata.OpenCode1153, damages...) }
 	old := func(damages ...string) func(*maker) { return openCode(testdata.OpenCode1227, damages...) }
@@ -201,7 +201,7 @@ func sql(statements string) func(*maker) {
 const addChild = "INSERT INTO session (id, parent_id, project_id, slug, directory, title, version, time_created, time_updated) SELECT 'ses_child', id, project_id, 'child', directory, 'A child', version, 1, 1 FROM session; " +
 	"INSERT INTO message SELECT 'msg_c' || id, 'ses_child', time_created, time_updated, data FROM message"
 
-// toOtherDatabase moves the session to the database of another channel.
+// toOtherDatabase moves the session to another channel's database.
 func toOtherDatabase(m *maker) {
 	sql("PRAGMA wal_checkpoint(TRUNCATE)")(m)
 	data, err := os.ReadFile(m.openCodePath())
@@ -219,7 +219,7 @@ func addImages(m *maker) {
 	s.Put(damage.Record{Table: "part", ID: p.ID + "y", Owner: p.Owner, Data: `{"type":"file","mime":"image/png","filename":"screen.png","url":"data:image/png;base64,` + strings.Repeat("A", 40000) + `"}`})
 }
 
-// keepFiles writes copies of files as OpenCode makes them, of a project without sessions.
+// keepFiles writes snapshots of files as OpenCode creates them, for a project without sessions.
 func keepFiles(m *maker) {
 	dir := filepath.Join(filepath.Dir(m.openCodePath()), "snapshot", strings.Repeat("ab", 20), strings.Repeat("cd", 20))
 	m.write(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"))
@@ -322,12 +322,12 @@ func enlargeImage(m *maker) {
 	m.write(m.transcriptPath(), bytes.ReplaceAll(data, []byte("iVBOR"), []byte(strings.Repeat("AAAA", 10000)+"iVBOR")))
 }
 
-// sessionStart is what Claude Code writes to a hook when it resumes the session.
+// sessionStart is the input of a hook when Claude Code resumes the session.
 func sessionStart(m *maker) string {
 	return fmt.Sprintf(`{"session_id":%q,"transcript_path":%q,"cwd":"/","hook_event_name":"SessionStart","source":"resume"}`, m.session, m.transcriptPath())
 }
 
-// rollout writes a home that Codex wrote, with damages.
+// rollout writes a home of Codex, with damages.
 func rollout(damages ...string) func(*maker) {
 	return func(m *maker) {
 		m.session = testdata.CodexSession
@@ -348,7 +348,7 @@ func rollout(damages ...string) func(*maker) {
 	}
 }
 
-// fixture returns a file of the archive of stores that the real Codex wrote.
+// fixture returns a file from the archive of the real Codex's stores.
 func (m *maker) fixture(name string) []byte {
 	f, err := os.Open(filepath.Join(*fixtures, "codex-0.169.0.tar.gz"))
 	if err != nil {

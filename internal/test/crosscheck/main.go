@@ -28,7 +28,7 @@ func main() {
 	os.Exit(code)
 }
 
-// check prints what is wrong with the packages on a platform, and counts it.
+// check prints the errors in the packages on a platform, and counts them.
 func check(system, arch string) (n int, err error) {
 	all, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |

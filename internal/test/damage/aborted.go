@@ -1,6 +1,6 @@
 package damage
 
-// interrupt leaves an answer as a kill of the program does.
+// interrupt leaves a response in the state after a kill of the program.
 func interrupt(n int) func(Store) {
 	return combine(dropPart(n, "step-finish"), unsetMessage(n, "finish"), editMessage(n, func(m fields) {
 		if time, ok := m["time"].(fields); ok {
@@ -23,7 +23,7 @@ func dropAfter(n int) func(Store) {
 	}
 }
 
-// abortedState is the state of a call that the user broke off.
+// abortedState is the state of a call that the user aborted.
 var abortedState = fields{"status": "error", "input": fields{}, "error": "Tool execution aborted", "time": fields{"start": 1, "end": 2}}
 
 // The states of a call that never ended.
@@ -41,7 +41,7 @@ func setStates(n int, states ...fields) func(Store) {
 	}
 }
 
-// interrupted has answers that the user, an error or a kill stopped.
+// interrupted has responses that the user, an error or a kill stopped.
 var interrupted = []Kind{
 	{"tool running", setStates(OneCall, runningState), allVersions(Alive)},
 	{"tool pending", setStates(OneCall, pendingState), allVersions(Alive)},

@@ -7,7 +7,7 @@ func firstHalf(s string) string { return s[:len(s)/2] }
 func noBytes(string) string     { return "" }
 func nulBytes(s string) string  { return strings.Repeat("\x00", len(s)) }
 
-// upTo returns a function that cuts JSON off behind the first occurrence of a word.
+// upTo returns a function that cuts JSON off after the first occurrence of a word.
 func upTo(word string) func(string) string {
 	return func(s string) string {
 		head, _, _ := strings.Cut(s, word)

@@ -89,7 +89,7 @@ func editMessage(n int, edit func(fields)) func(Store) {
 	}
 }
 
-// addPart adds a part behind the first one of a type in a message.
+// addPart adds a part after the first one of a type in a message.
 func addPart(n int, kind, part string) func(Store) {
 	return func(s Store) {
 		for _, p := range nthPart(s, n, kind, 0) {
@@ -142,7 +142,7 @@ func withPrefix(prefix string) func(string) string {
 	return func(id string) string { return prefix + strings.TrimPrefix(id, "prt_") }
 }
 
-// moveReasoningBehind gives a message's reasoning an id that sorts behind another part's.
+// moveReasoningBehind gives a message's reasoning an id that sorts after another part's.
 func moveReasoningBehind(n int, other string) func(Store) {
 	return func(s Store) {
 		for _, o := range nthPart(s, n, other, 0) {
@@ -151,8 +151,8 @@ func moveReasoningBehind(n int, other string) func(Store) {
 	}
 }
 
-// rewritePart replaces the stored bytes of the first part of a type in a message, and
-// rewriteMessage those of the message's own record.
+// rewritePart replaces the stored bytes of the first part of a type in a message, rewriteMessage the bytes of
+// the message's own record.
 func rewritePart(n int, kind string, to func(string) string) func(Store) {
 	return func(s Store) { rewrite(s, nthPart(s, n, kind, 0), to) }
 }

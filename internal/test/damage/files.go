@@ -15,8 +15,8 @@ const png = "data:image/png;base64," + pngData
 
 const pngData = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
 
-// largePNG encodes as the URL of an image above the provider's limit, in bytes. It is made
-// only when it is encoded: every start of a test program initialises this package.
+// largePNG encodes as the URL of an image above the provider's limit, in bytes. It is created only when it is
+// encoded, because every start of a test program initialises this package.
 var largePNG largeURL
 
 type largeURL struct{}
@@ -55,7 +55,7 @@ func smallPNG() []byte {
 
 // paddedPNG returns the image of one pixel with that many bytes that no decoder reads.
 func paddedPNG(n int) []byte {
-	const headEnd = 33 // behind the first chunk
+	const headEnd = 33 // after the first chunk
 	small := smallPNG()
 	return slices.Concat(small[:headEnd], chunk("skIp", make([]byte, n)), small[headEnd:])
 }
@@ -81,7 +81,7 @@ func chunk(kind string, data []byte) []byte {
 	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out[4:]))
 }
 
-// words returns data that is no image.
+// words returns data that is not an image.
 func words(s string) func() []byte { return func() []byte { return []byte(s) } }
 
 const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>`

@@ -2,8 +2,8 @@ package damage
 
 import "maps"
 
-// compact turns the fourth prompt into a compaction and the last answer into its summary.
-// tail is the first message that the compaction keeps; without it nothing is kept.
+// compact turns the fourth prompt into a compaction and the last response into its summary. tail is the first
+// message that the compaction keeps; without it nothing is kept.
 func compact(tail ...int) func(Store) {
 	return func(s Store) {
 		part := fields{"type": "compaction", "auto": false}
@@ -20,8 +20,7 @@ func compact(tail ...int) func(Store) {
 	}
 }
 
-// idsBeforeWrap gives the messages up to number n, and their parts, ids that were made
-// before the id clock wrapped.
+// idsBeforeWrap gives the messages up to number n, and their parts, ids from before the wrap of the id clock.
 func idsBeforeWrap(n int) func(Store) {
 	return func(s Store) {
 		for i := range n + 1 {

@@ -22,7 +22,7 @@ var mixed = []Kind{
 	{"an unknown part beside a text of no bytes", combine(addPart(Hello, "reasoning", `{"type":"novel","x":1}`), rewritePart(Hello, "text", noBytes)), allVersions(Dead)},
 }
 
-// reported are damages that mend reports and does not repair: they are in no sweep of repairs.
+// reported are damages that mend reports and does not repair: they are left out of sweeps of repairs.
 var reported = []Kind{
 	{"last answer dated in the future", dateInFuture(Goodbye), byVersion(Alive, "R12", "R12")},
 	{"last prompt dated in the future", dateInFuture(FourthPrompt), byVersion(Alive, Dead, Dead)},

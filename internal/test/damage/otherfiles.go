@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// otherFiles has files beside the records of a tree: 1.1.53 reads any file there as a
-// record unless its name is hidden. A database has no such place.
+// otherFiles has files beside the records of a tree: 1.1.53 reads any file there as a record unless its name
+// is hidden. A database has no equivalent.
 var otherFiles = []Kind{
 	{"a backup among the parts", addFileToParts("%.json.bak", "x"), treeOnly(Dead)},
 	{"a backup by an editor among the parts", addFileToParts("%.json~", "x"), treeOnly(Dead)},
@@ -41,8 +41,8 @@ func addFileToParts(name, data string) func(Store) {
 	return addFileBesidePart(Hello, "text", name, data)
 }
 
-// addFileBesidePart adds a file beside the first part of a type in a message. In its name
-// % is replaced by that part's id; without data it is a copy of that part.
+// addFileBesidePart adds a file beside the first part of a type in a message. In its name % is replaced by
+// that part's id; without data it is a copy of that part.
 func addFileBesidePart(n int, kind, name, data string) func(Store) {
 	return func(s Store) {
 		for _, p := range nthPart(s, n, kind, 0) {
@@ -83,8 +83,7 @@ func addFile(name, data string) func(Store) {
 	}
 }
 
-// replacePartsFolder removes the parts of a message and puts a file in place of their
-// folder.
+// replacePartsFolder replaces the folder of a message's parts by a file.
 func replacePartsFolder(n int) func(Store) {
 	return func(s Store) {
 		if _, ok := s.(FileStore); !ok {

@@ -17,10 +17,10 @@ type ProviderKind struct {
 	Name  string
 	Apply func(Store)
 	Want  [len(ProviderColumns)]string
-	// OtherAccount says that another account asks.
+	// OtherAccount means that another account sends the request.
 	OtherAccount bool
-	// Unseen says that nothing stored shows the damage: only the provider knows that an item
-	// of a response is missing.
+	// Unseen means that nothing stored shows the damage: only the provider knows that an item of a response
+	// is missing.
 	Unseen bool
 }
 
@@ -29,8 +29,8 @@ const NoChange = "-"
 
 func byProvider(v ...string) [len(ProviderColumns)]string { return [len(ProviderColumns)]string(v) }
 
-// signatureFields are where the providers' SDKs keep what only the provider can verify, in
-// the metadata of a part.
+// signatureFields are the metadata fields of a part in which the providers' SDKs store values that only the
+// provider can verify.
 var signatureFields = [][2]string{
 	{"anthropic", "signature"}, {"bedrock", "signature"}, {"openai", "reasoningEncryptedContent"}, {"google", "thoughtSignature"},
 }
@@ -102,7 +102,7 @@ func noItemID(n int, kind string) func(Store) {
 	return editMetadata(n, kind, "openai", func(of fields) { delete(of, "itemId") })
 }
 
-// itemIDOnce gives the text of one answer the item id of another's.
+// itemIDTwice gives the text of one response the item id of another's.
 func itemIDTwice(s Store) {
 	for _, p := range nthPart(s, Goodbye, "text", 0) {
 		var part struct {
@@ -114,7 +114,7 @@ func itemIDTwice(s Store) {
 	}
 }
 
-// longOutput is a result of 11 MB. It is made only when it is encoded.
+// longOutput is a result of 11 MB, created only when it is encoded.
 type longOutput struct{}
 
 // MarshalJSON implements [json.Marshaler].
@@ -124,8 +124,7 @@ func (longOutput) MarshalJSON() ([]byte, error) {
 
 var emptyEverywhere = combine(Text(OneCall, ""), Text(Done, ""), Text(Hello, ""), Text(TwoCalls, ""), Text(DoneAgain, ""), Text(Goodbye, ""))
 
-// writtenBy gives the answers another model, as if the session had been continued with the one
-// that it has now.
+// writtenBy gives the responses another model, as if the session had been continued with its present one.
 func writtenBy(provider, model string, edit func(Store)) func(Store) {
 	all := []func(Store){}
 	for _, n := range []int{OneCall, Done, Hello} {
@@ -141,8 +140,8 @@ func reasoningMetadata(provider string, of fields) func(Store) {
 	return combine(setPart(OneCall, "reasoning", "metadata", fields{provider: of}), setReasoningMetadata(fields{provider: of}))
 }
 
-// ProviderTable has the kinds of damage whose fate depends on the provider: those of
-// docs/providers.md, on 1.18.33.
+// ProviderTable has the kinds of damage whose effect depends on the provider: those of docs/providers.md, on
+// 1.18.33.
 var ProviderTable = []ProviderKind{
 	{"none", func(Store) {}, byProvider(Alive, Alive, Alive, Alive, Alive, Alive, Alive), false, false},
 
@@ -207,7 +206,7 @@ var ProviderTable = []ProviderKind{
 	{"input null", setState("input", nil), byProvider("R14", Alive, Alive, "V2", "V2", Alive, Alive), false, false},
 	{"input missing", unsetState("input"), byProvider("R14", Alive, Alive, "V2", "V2", Alive, Alive), false, false},
 
-	// Half of a surrogate pair, as a model writes it when it is cut inside of an emoji.
+	// Half of a surrogate pair, as after a model's output is cut inside an emoji.
 	{"half a pair in an input", halfPair(OneCall, "tool", "input", `"note":"a\ud99c",`), byProvider("R27", Alive, Alive, Alive, Alive, "G13", "B12"), false, false},
 	{"half a pair in a key of an input", halfPair(OneCall, "tool", "input", `"a\udc00b":{"c":[1]},`), byProvider("R27", Alive, Alive, Alive, Alive, "G13", "B12"), false, false},
 	{"half a pair in an output", halfPair(OneCall, "tool", "output", `a\ud99c`), byProvider(Alive, Alive, Alive, Alive, Alive, Alive, Alive), false, false},
@@ -236,7 +235,7 @@ var ProviderTable = []ProviderKind{
 	{"image of 9000 pixels a side in a prompt", promptFile(file("image/png", bytesURL{"image/png", func() []byte { return widePNG(9000) }})), byProvider("R21", Alive, Alive, Alive, Alive, Alive, Alive), false, false},
 	{"sound in a prompt", promptFile(file("audio/mpeg", "data:audio/mpeg;base64,AAAA")), byProvider(Alive, Alive, Alive, Alive, Alive, Alive, Alive), false, false},
 
-	// What is interrupted, and what another model wrote.
+	// Interruptions, and responses of other models.
 	{"tool running", setStates(OneCall, runningState), byProvider(Alive, Alive, Alive, Alive, Alive, Alive, Alive), false, false},
 	{"killed in two calls", combine(dropAfter(TwoCalls), interrupt(TwoCalls), setStates(TwoCalls, runningState, pendingState)), byProvider(Alive, Alive, Alive, Alive, Alive, Alive, Alive), false, false},
 	{"aborted answer with a blank text", combine(setError(Hello, "MessageAbortedError"), interrupt(Hello), Text(Hello, " ")), byProvider("R11", Alive, Alive, Alive, Alive, Alive, "B4"), false, false},

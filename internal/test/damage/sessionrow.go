@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Unlisted is the fate, besides [Alive] and [Dead], of a session that the agent answers
-// in while the list of sessions or the session's page fails.
+// Unlisted is the fate, besides [Alive] and [Dead], of a session that the agent answers in although the list
+// of sessions or the session's page fails.
 const Unlisted = "unlisted"
 
 // A Cell is a value in a column of the session's own row, with the fate of the session in
@@ -23,8 +23,8 @@ func (c Cell) Statement() string { return "update session set " + c.Column + " =
 //go:embed sessionrow.tsv
 var rowsTable string
 
-// Cells returns all that were measured: every column with values of every storage
-// class, and of every kind of JSON. TestSessionRow of cmd/mend measures them again.
+// Cells returns all measured values: for every column values of every storage class, and of every kind of
+// JSON. TestSessionRow of cmd/mend measures them again.
 func Cells() []Cell {
 	var all []Cell
 	for line := range strings.Lines(rowsTable) {

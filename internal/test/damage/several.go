@@ -1,6 +1,6 @@
 package damage
 
-// reasoningAnswers lists the fixture's answers that hold reasoning.
+// reasoningAnswers lists the fixture's responses with reasoning.
 var reasoningAnswers = []int{OneCall, Done, Hello, TwoCalls, DoneAgain, Goodbye}
 
 // alterSignatures alters the signature of all reasoning.
@@ -10,7 +10,7 @@ func alterSignatures(s Store) {
 	}
 }
 
-// several has damages in several places, of which an error names one.
+// several has damages of several blocks, where an error names one.
 var several = []Kind{
 	{"every signature altered", alterSignatures, allVersions("R7")},
 	{"every signature altered, and a blank answer", combine(alterSignatures, Text(Hello, " \n")), allVersions("R7")},

@@ -28,9 +28,8 @@ func orFail(t Failer, ask func(statement string, args ...any) ([]map[string]any,
 	}
 }
 
-// Edit calls edit with the store at path, a tree or a database, which no program may have
-// open: a database is changed over one connection and without a flush, which is most of
-// the cost of a damage.
+// Edit calls edit with the store at path, a tree or a database, which no program may have open: a database is
+// changed over one connection and without a flush, which is most of the cost of a damage.
 func Edit(t Failer, path, session string, edit func(Store)) {
 	if filepath.Ext(path) != ".db" {
 		edit(Tree{T: t, Root: path, Session: session})

@@ -15,16 +15,14 @@ type Record struct {
 	Table string // "message" or "part"
 	ID    string
 	Owner string // a part's message
-	Data  string // the JSON as it is stored
-	// Created is the time that Put sets in a row of a database, in milliseconds since
-	// 1970; 0 leaves it.
+	Data  string // the stored JSON
+	// Created is the time that Put sets in a row of a database, in milliseconds since 1970; 0: unchanged.
 	Created int64
 }
 
 // A Store is a store that a test damages.
 type Store interface {
-	// Records returns the messages and the parts, each in the order in which
-	// they are sent.
+	// Records returns the messages and the parts, each in the order in which they are sent.
 	Records() (messages, parts []Record)
 	Put(Record)
 	Drop(Record)
@@ -32,7 +30,7 @@ type Store interface {
 	Replace(old, new string)
 }
 
-// A FileStore is a [Store] of files that takes other files beside its records.
+// A FileStore is a [Store] of files that also takes other files beside its records.
 type FileStore interface {
 	Store
 	WriteFile(name, data string) // name is below the storage folder
@@ -57,7 +55,7 @@ func (s Tree) Records() (messages, parts []Record) {
 	return messages, parts
 }
 
-// read reads a folder; the fixture's ids sort as its times do.
+// read reads a folder; the ids of the fixture sort like its times.
 func (s Tree) read(table, owner string) []Record {
 	files, err := filepath.Glob(filepath.Join(s.Root, table, owner, "*.json"))
 	if err != nil {
@@ -66,7 +64,7 @@ func (s Tree) read(table, owner string) []Record {
 	var out []Record
 	for _, f := range files {
 		if info, err := os.Stat(f); err == nil && info.IsDir() {
-			continue // a folder is no record
+			continue // a folder is not a record
 		}
 		data, err := os.ReadFile(f)
 		if err != nil {
@@ -110,7 +108,7 @@ func (s Tree) WriteFile(name, data string) {
 	}
 }
 
-// dropFolder removes a folder that is empty.
+// dropFolder removes an empty folder.
 func (s Tree) dropFolder(name string) {
 	if err := os.Remove(filepath.Join(s.Root, filepath.FromSlash(name))); err != nil {
 		s.T.Fatal(err)
@@ -195,8 +193,7 @@ func (s Database) Replace(old, new string) {
 	}
 }
 
-// Edit returns the record with changed fields; a record that is not a JSON object is
-// returned as it is.
+// Edit returns the record with changed fields; a record that is not a JSON object is returned unchanged.
 func (r Record) Edit(edit func(map[string]any)) Record {
 	var fields map[string]any
 	if json.Unmarshal([]byte(r.Data), &fields) != nil || fields == nil {

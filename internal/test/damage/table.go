@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Versions are those whose stores are in testdata: the last of the JSON tree,
-// the first generation of SQLite, and the newest.
+// Versions are the versions with stores in testdata: the last of the JSON tree, the first generation of
+// SQLite, and the newest.
 var Versions = [...]string{"1.1.53", "1.2.27", "1.18.33"}
 
-// The fate of a prompt that no rule refuses.
+// The results of a prompt that no rule refuses.
 const (
 	Alive = "alive"
 	Dead  = "dead" // the program failed before it sent anything
@@ -32,12 +32,11 @@ const (
 	Goodbye      // step-start, reasoning, text, step-finish
 )
 
-// A Kind is one kind of damage to the fixture's session, with the fate of the next
-// prompt as the real program showed it.
+// A Kind is one kind of damage to the fixture's session, with the result of the next prompt in the real
+// program.
 type Kind struct {
 	Name string
-	// Apply changes nothing if it does not find the record to change, which another
-	// damage may have removed.
+	// Apply changes nothing if it does not find its record, which another damage may have removed.
 	Apply func(Store)
 	Want  [len(Versions)]string // by version: Alive, Dead, or the rule that the request broke
 }
@@ -47,17 +46,16 @@ func allVersions(v string) [len(Versions)]string { return [len(Versions)]string{
 // byVersion returns fates that differ, in the order of [Versions].
 func byVersion(v ...string) [len(Versions)]string { return [len(Versions)]string(v) }
 
-// Table has every kind of damage whose effect is known.
+// Table has every kind of damage with a known effect.
 var Table = slices.Concat(texts, reasoning, interrupted, callFields, results, files, damaged, incomplete, lost, mixed, otherFiles, several)
 
-// AddsFile reports whether the kind of damage with the name is a file of the user's own
-// beside the records. It is reported, and mend does not move it.
+// AddsFile reports whether the kind of damage with the name is a user's own file beside the records. It is
+// reported, and mend does not move it.
 func AddsFile(name string) bool {
 	return slices.ContainsFunc(otherFiles, func(k Kind) bool { return k.Name == name })
 }
 
-// LongOutputs is the name of a change that damages nothing: each call has an output of
-// 8,000 bytes.
+// LongOutputs is the name of a harmless change: each call gets an output of 8,000 bytes.
 const LongOutputs = "long outputs"
 
 func lengthenOutputs(s Store) {
@@ -68,8 +66,8 @@ func lengthenOutputs(s Store) {
 	}
 }
 
-// LongTexts is the name of a change that damages nothing: a prompt of 8,000 bytes, and a
-// prompt with a file of 6,000 bytes.
+// LongTexts is the name of a harmless change: a prompt of 8,000 bytes, and a prompt with a file of 6,000
+// bytes.
 const LongTexts = "long texts"
 
 func lengthenTexts(s Store) {
@@ -77,8 +75,8 @@ func lengthenTexts(s Store) {
 	addPart(FirstPrompt, "text", `{"type":"file","mime":"application/pdf","filename":"page.pdf","url":"data:application/pdf;base64,`+strings.Repeat("A", 8000)+`"}`)(s)
 }
 
-// ByName returns the function that applies the kind of damage with the name. It ends the
-// test if there is none.
+// ByName returns the function that applies the kind of damage with the name. It ends the test if there is
+// none.
 func ByName(t Failer, name string) func(Store) {
 	switch name {
 	case LongOutputs:
@@ -95,12 +93,12 @@ func ByName(t Failer, name string) func(Store) {
 	return nil
 }
 
-// everyday has a damage of each kind that people meet.
+// everyday has common damages, one of each kind.
 var everyday = []string{
 	"none", "empty answer", "blank prompt", "tool running", "killed in two calls", "reasoning last", "altered signature",
 	"input a string", "one callID in a step", "completed without output", "role missing", "message without parts",
 	"first prompt gone", "answer gone, its parts stay", "half a pair in an input",
 }
 
-// Everyday reports whether the damage with that name is one of those that make e2e tries; make night tries all.
+// Everyday reports whether make e2e tries the damage with that name; make night tries all.
 func Everyday(name string) bool { return slices.Contains(everyday, name) }

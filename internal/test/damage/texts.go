@@ -1,6 +1,6 @@
 package damage
 
-// pluginMemory adds what a plugin adds to the second prompt, under an id of its own.
+// pluginMemory adds a plugin's part to the second prompt, with another form of id.
 func pluginMemory(text string) func(Store) {
 	return func(s Store) {
 		for _, p := range nthPart(s, SecondPrompt, "text", 0) {

@@ -1,5 +1,5 @@
-// Package dbtest has databases of OpenCode for tests: what the real program wrote, changed
-// by other connections and compared row by row.
+// Package dbtest has databases of OpenCode for tests: written by the real program, changed by other
+// connections, and compared row by row.
 package dbtest
 
 import (
@@ -58,7 +58,7 @@ func Exec(t testing.TB, c *sqlite3.Conn, text string, args ...any) {
 	}
 }
 
-// Alter runs statements on the database as a program that then ends.
+// Alter runs statements on the database like a program that then exits.
 func Alter(t testing.TB, path string, statements ...string) {
 	t.Helper()
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
@@ -74,7 +74,7 @@ func Alter(t testing.TB, path string, statements ...string) {
 	}
 }
 
-// longValue is how many bytes of a value [Dump] shows: it shows the hash of all of a longer one.
+// longValue is the number of bytes of a value that [Dump] shows: of a longer value it shows the hash.
 const longValue = 64 << 10
 
 // Dump returns every row of every table with the class and bytes of every column,
@@ -240,7 +240,7 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// Rebuild returns the SQL that gives a table other columns and no rows; the table of before is called old.
+// Rebuild returns the SQL that gives a table other columns and no rows; the former table is called old.
 func Rebuild(name, columns string) string {
 	return "ALTER TABLE " + name + " RENAME TO old; CREATE TABLE " + name + "(" + columns + ")"
 }
@@ -265,8 +265,8 @@ func RunPlan(t testing.TB, s storetest.Store, p change.Plan) change.Outcome {
 	return out
 }
 
-// DeleteAndRestore deletes the rows of the parts, restores them, and checks that every row of
-// the database is as before, class by class.
+// DeleteAndRestore deletes the rows of the parts, restores them, and checks that every row of the database is
+// unchanged, class by class.
 func DeleteAndRestore(t *testing.T, s storetest.Store, path string, parts []record.Part) {
 	t.Helper()
 	was := DumpRows(t, path)

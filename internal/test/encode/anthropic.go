@@ -40,8 +40,8 @@ type (
 	}
 )
 
-// anthropicJSON returns the request in the API's form: only the model and the messages, which
-// are what a session determines.
+// anthropicJSON returns the request in the API's form: only the model and the messages, which depend on the
+// session.
 func anthropicJSON(r request.Request) []byte {
 	out := anthropicRequest{Model: r.Model.ModelID, Messages: []anthropicTurn{}}
 	for _, t := range r.Turns {

@@ -1,4 +1,4 @@
-// Package encode writes a request in the form of a provider's API, as tests compare it with what an agent sent.
+// Package encode writes a request in the form of a provider's API, for comparison with an agent's request.
 package encode
 
 import (
@@ -24,11 +24,11 @@ func dataURL(b *request.Block) string {
 	return "data:" + b.Mime + ";base64," + string(b.Data)
 }
 
-// encode returns a request in the form of an API as JSON.
+// encode returns the JSON of a request in the form of an API.
 func encode(form any) []byte {
 	data, err := json.Marshal(form)
 	if err != nil {
-		return nil // impossible: strings, and JSON that was read as such
+		return nil // impossible: only strings and valid JSON
 	}
 	return data
 }
@@ -42,8 +42,8 @@ func encodeBlocks[T any](blocks []*request.Block, one func(b *request.Block) T) 
 	return out
 }
 
-// JSON returns a request in the form of a provider's API: only what a session determines, without
-// system prompts and tools.
+// JSON returns a request in the form of a provider's API, without system prompts and tools, which do not
+// depend on the session.
 func JSON(p provider.Provider, q request.Request) []byte {
 	switch p := p.(type) {
 	case anthropic.Provider:

@@ -88,7 +88,7 @@ func openaiItemOf(t request.Turn) openaiItem {
 		return openaiItem{Type: "compaction", ID: b.ItemID, Encrypted: &b.Signature}
 	case request.Text, request.Image, request.Document:
 		return openaiItem{Role: change.RoleAssistant, ID: b.ItemID, Content: []openaiPart{{Type: "output_text", Text: &b.Text}}}
-	default: // of a type that mend does not look into
+	default: // a type that mend does not interpret
 		return openaiItem{Type: string(b.Type), ID: b.ItemID}
 	}
 }

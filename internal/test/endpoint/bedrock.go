@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// bedrockAPI is Amazon Bedrock's Converse API with Claude behind it.
+// bedrockAPI is Amazon Bedrock's Converse API with Claude.
 type bedrockAPI struct{}
 
 // A bedrockRequest is a request to /converse-stream.
@@ -26,7 +26,7 @@ type bedrockMessage struct {
 	Content []bedrockBlock `json:"content"`
 }
 
-// A bedrockBlock is one block: one of its fields has the content.
+// A bedrockBlock is one block: the content is in one of its fields.
 type bedrockBlock struct {
 	Text    *string `json:"text"`
 	ToolUse *struct {
@@ -62,7 +62,7 @@ func (bedrockAPI) parse(s *Server, _, path string, body []byte) (asked, error) {
 	if err := json.Unmarshal(body, r); err != nil {
 		return nil, err
 	}
-	for i := range r.Messages { // a cache point is no content
+	for i := range r.Messages { // a cache point is not content
 		m := &r.Messages[i]
 		var kept []bedrockBlock
 		for _, b := range m.Content {
@@ -92,8 +92,7 @@ func (r *bedrockRequest) prompt() (text string, isResult bool) {
 
 func (r *bedrockRequest) violations() []Violation { return violations(bedrockRules, r) }
 
-// bedrockRules are B1 to B11. Those from B5 on, but B10's decoding, are Claude's rules behind
-// another API.
+// bedrockRules are B1 to B11. Those from B5 on, except for B10's decoding, are Claude's rules in another API.
 var bedrockRules = []rule[*bedrockRequest]{
 	{"B1", "reports of users", bedrockAssistantFirst},
 	{"B3", "reports of users", noBedrockContent},
@@ -177,8 +176,8 @@ func toolUseTwice(r *bedrockRequest) string {
 	})
 }
 
-// toolUseUnanswered is B8: behind a tool use come only others in its message, and its results
-// begin the next one.
+// toolUseUnanswered is B8: after a tool use its message has only tool uses, and its results begin the next
+// one.
 func toolUseUnanswered(r *bedrockRequest) string {
 	for n, m := range r.Messages {
 		answered := map[string]bool{}
@@ -265,7 +264,7 @@ func (r *bedrockRequest) answer(w http.ResponseWriter, s *Server, n int) {
 	a := plainAnswer(r, n)
 	w.Header().Set("Content-Type", "application/vnd.amazon.eventstream")
 	send := func(kind string, payload object) {
-		data, _ := json.Marshal(payload) // of strings and numbers
+		data, _ := json.Marshal(payload) // only strings and numbers
 		_, _ = w.Write(eventMessage(kind, data))
 	}
 	index := 0

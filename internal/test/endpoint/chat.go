@@ -21,7 +21,7 @@ type chatRequest struct {
 	setting string
 }
 
-// A chatMessage is one message; a field that its role does not have is zero.
+// A chatMessage is one message; fields of other roles are zero.
 type chatMessage struct {
 	Role       string          `json:"role"`
 	Content    json.RawMessage `json:"content"` // null, a string, or a list of parts
@@ -29,7 +29,7 @@ type chatMessage struct {
 	ToolCallID string          `json:"tool_call_id"`
 	Reasoning  *string         `json:"reasoning_content"`
 
-	text  *string // of content that is a string
+	text  *string // of string content
 	parts []chatPart
 }
 
@@ -91,8 +91,8 @@ func (r *chatRequest) prompt() (text string, isResult bool) {
 
 func (r *chatRequest) violations() []Violation { return violations(chatRules, r) }
 
-// chatRules are C1 to C9 of OpenAI and V1 to V4 of single vendors. All hold for every
-// setting, though none of the vendors has them all.
+// chatRules are C1 to C9 of OpenAI and V1 to V4 of single vendors. All apply to every setting, although no
+// vendor has them all.
 var chatRules = []rule[*chatRequest]{
 	{"C1", "QwenLM/qwen-code#199, OpenManus#227", callsUnanswered},
 	{"C2", "TuriX#15", answerWithoutCall},

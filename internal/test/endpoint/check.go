@@ -2,7 +2,7 @@ package endpoint
 
 import "slices"
 
-// A conversation is a request to Anthropic with its turns and the answers before it.
+// A conversation is a request to Anthropic with its turns and the earlier answers.
 type conversation struct {
 	Request
 	turns    []turn
@@ -14,7 +14,7 @@ type conversation struct {
 // request is fine.
 type rule[R any] struct {
 	code   string
-	source string // where the rule was seen
+	source string // reports with the rule
 	check  func(R) string
 }
 
@@ -101,8 +101,7 @@ func (c conversation) last() turn {
 	return c.turns[len(c.turns)-1]
 }
 
-// loopOpen reports whether the last turn has a tool result, also if a text of the user
-// follows it.
+// loopOpen reports whether the last turn has a tool result, even if a text of the user follows it.
 func (c conversation) loopOpen() bool { return c.last().has("tool_result") }
 
 // lastAssistant returns the assistant's last turn, or an empty one.

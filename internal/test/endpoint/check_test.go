@@ -50,7 +50,7 @@ type check struct {
 	off      bool // thinking is off
 	messages []Message
 	rule     string
-	words    string // the provider's
+	words    string // of the provider
 }
 
 var (
@@ -163,7 +163,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// R8 compares the assistant's last turn with what was answered.
+// R8 compares the assistant's last turn with the earlier answers.
 func TestCheckChangedThinking(t *testing.T) {
 	const words = "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."
 	called := Content{SignedThinking("a"), redacted, Text("b"), use("1")}
@@ -210,7 +210,7 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// Every rule is in the table under its number, and has a row that refuses.
+// Every rule is in the table under its number, and a test row breaks it.
 func TestRulesAreWhole(t *testing.T) {
 	refused := map[string]bool{"R8": true, "R28": true} // TestCheckChangedThinking, TestBoundThinking
 	for _, c := range checks {

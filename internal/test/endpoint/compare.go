@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// A Place is where a message of the request has a violation: its number, and the number of the block in it.
+// A Place is the position of a violation: the number of the message, and of the block in it.
 type Place struct{ N, M int }
 
-// places matches what a message of Anthropic's API begins with.
+// places matches the beginning of a message of Anthropic's API.
 var places = regexp.MustCompile(`^messages\.(\d+)(?:\.content\.(\d+))?`)
 
-// Compare returns an error if another checker disagrees with Violations about a request.
-// found is the first place that the checker reports for each rule. R7 and R8 are left out:
-// only the endpoint can check signatures. Of R13 only the rule has to agree, not the place.
+// Compare returns an error if another checker disagrees with Violations about a request. found is the first
+// position that the checker reports for each rule. R7 and R8 are left out: only the endpoint can check
+// signatures. For R13 only the rule has to agree, not the position.
 func Compare(body []byte, thinking bool, found map[string]Place) error {
 	r, err := Parse(body)
 	if err != nil {
@@ -29,7 +29,7 @@ func Compare(body []byte, thinking bool, found map[string]Place) error {
 		if v.Rule == "R7" || v.Rule == "R8" {
 			continue
 		}
-		place := found[v.Rule] // what the message does not name agrees
+		place := found[v.Rule] // a position that the message does not name agrees
 		if at := places.FindStringSubmatch(v.Message); at != nil && v.Rule != "R13" {
 			place.N, _ = strconv.Atoi(at[1])
 			if at[2] != "" {

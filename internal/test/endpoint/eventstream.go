@@ -5,8 +5,8 @@ import (
 	"hash/crc32"
 )
 
-// eventMessage returns a message of an AWS event stream: lengths and their checksum, headers,
-// payload, and the checksum of all.
+// eventMessage returns a message of an AWS event stream: lengths with their checksum, headers, payload, and
+// the checksum of everything.
 func eventMessage(kind string, payload []byte) []byte {
 	var headers []byte
 	for _, h := range [][2]string{{":event-type", kind}, {":content-type", "application/json"}, {":message-type", "event"}} {

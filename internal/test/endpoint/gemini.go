@@ -26,7 +26,7 @@ type geminiContent struct {
 	Parts []geminiPart `json:"parts"`
 }
 
-// A geminiPart is one part: one of its fields has the data.
+// A geminiPart is one part: the data is in one of its fields.
 type geminiPart struct {
 	Text      *string         `json:"text"`
 	Thought   bool            `json:"thought"`
@@ -177,8 +177,8 @@ func responsesMissing(r *geminiRequest) string {
 	return ""
 }
 
-// signatureMissing is G7: of the current turn, which begins with the newest prompt, the first
-// call of each step has a signature.
+// signatureMissing is G7: the first call of each step of the current turn, which begins with the newest
+// prompt, has a signature.
 func signatureMissing(r *geminiRequest) string {
 	if !strings.Contains(r.model, "gemini-3") {
 		return ""
@@ -212,7 +212,7 @@ func signatureForeign(r *geminiRequest) string {
 	return ""
 }
 
-// isObject reports whether the JSON is an object, or null, which stands for no value.
+// isObject reports whether the JSON is an object, or null, which means no value.
 func isObject(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
 	return bytes.HasPrefix(raw, []byte("{")) || string(raw) == "null"
@@ -249,7 +249,7 @@ func badInlineImage(r *geminiRequest) string {
 	return ""
 }
 
-// isBad reports whether the data is to be an image, and cannot be decoded.
+// isBad reports whether the data claims to be an image, and cannot be decoded.
 func (d *geminiData) isBad() bool {
 	return d != nil && strings.HasPrefix(d.MimeType, "image/") && decodePicture(d.Data).Kind == ""
 }

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// FirstAccount is the account to which everything in [Known] was issued.
+// FirstAccount is the account that everything in [Known] was issued to.
 const FirstAccount = "orgA"
 
 // Known is what the providers issued.
 type Known struct {
 	Encrypted  map[string]string   // encrypted reasoning to its account
 	Items      map[string][]string // ids of items to the ids of their response, in order
-	Signatures map[string]string   // Gemini's signatures to their account
-	Thinking   map[string]string   // Bedrock's signatures to the signed text
+	Signatures map[string]string   // Gemini's signatures and their accounts
+	Thinking   map[string]string   // Bedrock's signatures and the signed texts
 }
 
 func (k Known) clone() Known {
@@ -34,8 +34,8 @@ func (k Known) clone() Known {
 	return k
 }
 
-// ParseKnown reads the state.json of the stores that were written for many providers: for
-// each setting, keys such as "('enc', 'VALUE')".
+// ParseKnown reads the state.json of the stores that were written for many providers: for each setting, keys
+// such as "('enc', 'VALUE')".
 func ParseKnown(state []byte) (Known, error) {
 	var settings map[string]map[string]json.RawMessage
 	if err := json.Unmarshal(state, &settings); err != nil {
@@ -70,14 +70,14 @@ func ParseKnown(state []byte) (Known, error) {
 	return k, nil
 }
 
-// sign returns a value that only this provider can make of a text.
+// sign returns a value that only this provider can derive from a text.
 func sign(key, text string) string {
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte(text))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// issue records what an answer has, and returns it: it belongs to the account that asks.
+// issueEncrypted returns encrypted reasoning and records it for the current account.
 func (s *Server) issueEncrypted(text string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,7 +110,7 @@ func (s *Server) issueThinking(text string) string {
 	return value
 }
 
-// ownsEncrypted reports whether the account that asks may use the encrypted reasoning.
+// ownsEncrypted reports whether the current account may use the encrypted reasoning.
 func (s *Server) ownsEncrypted(value string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +123,7 @@ func (s *Server) ownsSignature(value string) bool {
 	return s.known.Signatures[value] == s.account
 }
 
-// signed reports whether Bedrock's signature is that of the text.
+// signed reports whether Bedrock's signature belongs to the text.
 func (s *Server) signed(signature, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,8 +131,7 @@ func (s *Server) signed(signature, text string) bool {
 	return ok && known == text
 }
 
-// response returns the ids of the response to which the item belongs, nil if the account
-// has no such item.
+// response returns the ids of the response that the item belongs to, nil if the account has no such item.
 func (s *Server) response(id string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

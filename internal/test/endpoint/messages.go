@@ -40,8 +40,8 @@ func (c conversation) refuse(w http.ResponseWriter, v Violation) {
 	refuse(w, http.StatusBadRequest, "invalid_request_error", v.Message)
 }
 
-// answer records the script's answer before it sends it. While the script blocks, the call is
-// there without its answer.
+// answer records the script's answer before it sends it. While the script blocks, the call exists without its
+// answer.
 func (c conversation) answer(w http.ResponseWriter, s *Server, n int) {
 	content := s.script(n, c.Request)
 	s.mu.Lock()
@@ -78,7 +78,7 @@ func (c Content) stopReason() string {
 	return "end_turn"
 }
 
-// message returns the answer as the provider sends it without streaming.
+// message returns the answer in the provider's form without streaming.
 func message(n int, model string, answer Content) object {
 	return object{
 		"id": fmt.Sprintf("msg_%04d%x", n, time.Now().UnixNano()), "type": "message", "role": "assistant", "model": model,

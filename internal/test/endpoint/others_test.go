@@ -78,7 +78,7 @@ var refusals = []struct{ rule, setting, body string }{
 	{"B11", "bedrock", `{"messages":[{"role":"user","content":[{"text":"a"}]},{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"thought","signature":"known"}}}]}]}`},
 }
 
-// issued is what the providers of the tests issued.
+// issued is the content issued by the providers of the tests.
 var issued = Known{
 	Encrypted: map[string]string{"known": FirstAccount}, Signatures: map[string]string{"known": FirstAccount}, Thinking: map[string]string{"known": "thought"},
 	Items: map[string][]string{"rs_known": {"rs_known", "msg_known"}, "msg_known": {"rs_known", "msg_known"}},
@@ -148,7 +148,7 @@ func TestOtherRulesAreWhole(t *testing.T) {
 	}
 }
 
-// What was issued to one account is refused from another.
+// Content that was issued to one account is refused from another.
 func TestAccount(t *testing.T) {
 	s := NewKnown(nil, issued)
 	t.Cleanup(s.Close)
@@ -162,7 +162,7 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// The messages of the event stream are whole.
+// The messages of the event stream are complete.
 func TestEventStream(t *testing.T) {
 	s := NewKnown(nil, issued)
 	t.Cleanup(s.Close)

@@ -12,18 +12,18 @@ import (
 	_ "golang.org/x/image/webp" // BSD; the standard library has none for WebP
 )
 
-// A picture is what data holds. It is decoded as a provider does, and shares no code with
-// package media, which never decodes pixels.
+// A picture is the image in some data. It is decoded as a provider does, and shares no code with package
+// media, which never decodes pixels.
 type picture struct {
 	Kind             string // png, jpeg, gif or webp; "" if it cannot be decoded
 	Width, Height    int
 	Empty, NotBase64 bool
 }
 
-// maxPixels is how large an image is decoded. The header alone counts for larger ones.
+// maxPixels limits decoding. For larger images only the header is checked.
 const maxPixels = 20 << 20
 
-// decodePicture returns what base64 data holds. Padding is optional, and both alphabets count.
+// decodePicture returns the image in base64 data. Padding is optional, and both alphabets are accepted.
 func decodePicture(data string) picture {
 	plain := strings.NewReplacer("-", "+", "_", "/", "\n", "", "\r", "", " ", "", "\t", "").Replace(data)
 	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(plain, "="))

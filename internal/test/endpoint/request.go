@@ -23,7 +23,7 @@ type Thinking struct {
 	} `json:"block_binding,omitzero"`
 }
 
-// On reports whether the model is asked to think.
+// On reports whether thinking is on.
 func (t Thinking) On() bool { return t.Type == "enabled" || t.Type == "adaptive" }
 
 // A Message is one message of a request.
@@ -32,12 +32,11 @@ type Message struct {
 	Content Content `json:"content"`
 }
 
-// Content is a list of blocks. In JSON it may also be a string, which means
-// one text block, or none if it is empty.
+// Content is a list of blocks. In JSON it may also be a string, which means one text block, or none if it is
+// empty.
 type Content []Block
 
-// A Block is one content block of any type; a field that its type does not
-// have is zero.
+// A Block is one content block of any type; fields of other types are zero.
 type Block struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text,omitempty"`        // text
@@ -68,8 +67,8 @@ func Parse(body []byte) (Request, error) {
 	return r, nil
 }
 
-// IsTitle reports whether the request is for a session's title and no part of the
-// conversation: only such a request offers no tools.
+// IsTitle reports whether the request is for a session's title and not part of the conversation: only such a
+// request offers no tools.
 func (r Request) IsTitle() bool { return len(r.Tools) == 0 }
 
 // UnmarshalJSON reads a list of blocks or a string.
@@ -90,7 +89,7 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 
 func (b Block) isThinking() bool { return b.Type == "thinking" || b.Type == "redacted_thinking" }
 
-// thinking returns the thinking blocks alone.
+// thinking returns only the thinking blocks.
 func (c Content) thinking() Content {
 	var out Content
 	for _, b := range c {

@@ -22,7 +22,7 @@ type responsesRequest struct {
 	server *Server
 }
 
-// A responsesItem is one item of the input; a field that its type does not have is zero.
+// A responsesItem is one item of the input; fields of other types are zero.
 type responsesItem struct {
 	Type      string          `json:"type"`
 	ID        *string         `json:"id"`
@@ -99,7 +99,7 @@ func (r *responsesRequest) prompt() (text string, isResult bool) {
 
 func (r *responsesRequest) violations() []Violation { return violations(responsesRules, r) }
 
-// responsesRules are O1 to O14, those that are about ids first.
+// responsesRules are O1 to O14, the rules about ids first.
 var responsesRules = []rule[*responsesRequest]{
 	{"O10", "anomalyco/opencode#7724, #8987", itemUnknown},
 	{"O4", "OpenRouterTeam/ai-sdk-provider#254, continuedev/continue#10723", itemTwice},
@@ -154,8 +154,8 @@ func itemPrefix(r *responsesRequest) string {
 	return ""
 }
 
-// itemsApart is O3. Behind a reasoning item comes what came behind it in its response, and
-// no message of a response comes without its reasoning.
+// itemsApart is O3. After a reasoning item comes its successor in its response, and no message of a response
+// comes without its reasoning.
 func itemsApart(r *responsesRequest) string {
 	seen := map[string]bool{}
 	for n, it := range r.Input {
@@ -167,7 +167,7 @@ func itemsApart(r *responsesRequest) string {
 		seen[id] = true
 		switch {
 		case id == group[0] && strings.HasPrefix(id, "rs_"):
-			if len(group) > 1 && (n+1 >= len(r.Input) || !follows(r.Input[n+1], group[1])) { // else it was interrupted
+			if len(group) > 1 && (n+1 >= len(r.Input) || !follows(r.Input[n+1], group[1])) { // otherwise it was interrupted
 				return fmt.Sprintf("Item '%s' of type 'reasoning' was provided without its required following item.", id)
 			}
 		case strings.HasPrefix(group[0], "rs_") && !seen[group[0]]:
@@ -241,7 +241,7 @@ func badFunctionName(r *responsesRequest) string {
 	return ""
 }
 
-// lengthProblem returns what OpenAI says of a string of another length than 1 to 64.
+// lengthProblem returns OpenAI's error for a string whose length is not 1 to 64.
 func lengthProblem(field, s string) string {
 	switch n := utf8.RuneCountInString(s); {
 	case n == 0:
@@ -313,7 +313,7 @@ func badInputImage(r *responsesRequest) string {
 	return ""
 }
 
-// largestString is how many characters OpenAI takes in one string.
+// largestString is the maximum number of characters in a string for OpenAI.
 const largestString = 10485760
 
 func outputTooLong(r *responsesRequest) string {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// boundModels are the models that bind thinking, as the provider's pages name them.
+// boundModels are the models that bind thinking, as named by the provider.
 var boundModels = []string{
 	"claude-fable-5-1", "claude-fable-5-2", "claude-mythos-5-1", "claude-mythos-5-2", "claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5",
 }
@@ -16,16 +16,17 @@ func binds(model string) bool {
 	return slices.ContainsFunc(boundModels, func(name string) bool { return strings.HasPrefix(model, name) })
 }
 
-// Bindings are what thinking blocks are bound to, by their signatures.
+// Bindings map the signatures of thinking blocks to the conversation that they are bound to.
 type Bindings map[string]binding
 
-// A binding is what a thinking block was made after.
+// A binding is the conversation before a thinking block when it was created.
 type binding struct {
-	prefix [sha256.Size]byte // all content but thinking; the system prompt and the tools are left out
+	prefix [sha256.Size]byte // all content except thinking; the system prompt and the tools are left out
 	before string            // the signature of the thinking before it, "" for none
 }
 
-// Learn binds all thinking in a request, as if the model had written each block after what is before it there.
+// Learn binds all thinking in a request, as if the model had written each block after the content before it
+// there.
 func (k Bindings) Learn(r Request) {
 	walkThinking(r.Messages, func(_ locatedBlock, signature string, now binding) bool {
 		k[signature] = now
@@ -36,7 +37,7 @@ func (k Bindings) Learn(r Request) {
 // issue binds the thinking of an answer to a request.
 func (k Bindings) issue(r Request, answer Content) {
 	left := map[string]bool{}
-	for _, b := range k.invalid(r) { // left out before the model saw the request
+	for _, b := range k.invalid(r) { // these were left out before the model saw the request
 		left[b.signature()] = true
 	}
 	all := slices.Concat(r.Messages, []Message{{"assistant", answer}})
@@ -85,7 +86,8 @@ func (k Bindings) invalid(r Request) (all []unbound) {
 	return all
 }
 
-// Refused returns the places of the blocks that the provider refuses, and its message for the first; "" if it refuses none.
+// Refused returns the positions of the blocks that the provider refuses, and its message for the first; "" if
+// it refuses none.
 func (k Bindings) Refused(r Request) (places []string, message string) {
 	for _, b := range k.invalid(r) {
 		places = append(places, b.path())
@@ -93,7 +95,7 @@ func (k Bindings) Refused(r Request) (places []string, message string) {
 	return places, conversation{Request: r, unbound: k.invalid(r)}.boundElsewhere()
 }
 
-// R28: before a thinking block is the conversation with which it was made.
+// R28: a thinking block follows the conversation that it was created after.
 func (c conversation) boundElsewhere() string {
 	if len(c.unbound) == 0 || c.Thinking.BlockBinding.PrefixMismatchBehavior == "drop_block" {
 		return ""
@@ -101,14 +103,14 @@ func (c conversation) boundElsewhere() string {
 	return c.unbound[0].path() + ": Invalid `signature` in `thinking` block. " + c.unbound[0].why
 }
 
-// walkThinking calls f for each thinking block, with what it is bound to in these messages. If f returns false the block
-// counts as not there.
+// walkThinking calls f for each thinking block, with the conversation before it. A block for which f returns
+// false is treated as missing.
 func walkThinking(messages []Message, f func(b locatedBlock, signature string, now binding) bool) {
 	h, before := sha256.New(), ""
 	for n, m := range messages {
 		for i, b := range m.Content {
 			if !b.isThinking() {
-				data, _ := json.Marshal([]any{m.Role, b}) // what was decoded from JSON
+				data, _ := json.Marshal([]any{m.Role, b}) // it was decoded from JSON
 				_, _ = h.Write(data)
 				continue
 			}
@@ -119,7 +121,7 @@ func walkThinking(messages []Message, f func(b locatedBlock, signature string, n
 	}
 }
 
-// signature returns what identifies a thinking block.
+// signature returns the signature, or the encrypted data, of a thinking block.
 func (b Block) signature() string {
 	if b.Signature != nil {
 		return *b.Signature

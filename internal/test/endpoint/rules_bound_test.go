@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A server refuses thinking that it gave out if the conversation before it is another one, for the models that bind it.
+// A server refuses thinking that it returned if the conversation before it has changed, for the models that
+// bind it.
 func TestBoundThinking(t *testing.T) {
 	type call struct {
 		status int

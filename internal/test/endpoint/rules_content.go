@@ -15,7 +15,7 @@ func emptyText(c conversation) string {
 	})
 }
 
-// R6: every message has content, an assistant's at the very end excepted.
+// R6: every message has content, except an assistant message at the very end.
 func emptyMessage(c conversation) string {
 	for n, m := range c.Messages {
 		optional := n == len(c.Messages)-1 && m.Role == "assistant"
@@ -26,7 +26,7 @@ func emptyMessage(c conversation) string {
 	return ""
 }
 
-// R11: no text block is made of blanks only.
+// R11: no text block consists of white space only.
 func blankText(c conversation) string {
 	return c.find(func(b locatedBlock) string {
 		if b.Type == "text" && b.Text != "" && strings.TrimSpace(b.Text) == "" {

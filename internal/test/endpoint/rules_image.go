@@ -7,8 +7,7 @@ import (
 // largestImage is the provider's limit on the base64 text of an image.
 const largestImage = 5 << 20
 
-// findImage returns the first message of check for an image, on its own or in a tool result,
-// or "".
+// findImage returns the first message of check for an image, in a message or in a tool result, or "".
 func (c conversation) findImage(check func(place string, s Source) string) string {
 	return c.find(func(b locatedBlock) string {
 		if m := checkImage(b.path(), b.Block, check); m != "" {
@@ -76,7 +75,7 @@ func otherMediaType(c conversation) string {
 	})
 }
 
-// R20: the media type is that of the data.
+// R20: the media type matches the data.
 func wrongMediaType(c conversation) string {
 	return c.findImage(func(place string, s Source) string {
 		p := decodePicture(s.Data)

@@ -5,8 +5,7 @@ import (
 	"reflect"
 )
 
-// R3: thinking on and a tool loop open, the assistant's last turn starts with
-// thinking.
+// R3: if thinking is on and a tool loop open, the assistant's last turn starts with thinking.
 func thinkingNotFirst(c conversation) string {
 	t := c.lastAssistant()
 	if !c.Thinking.On() || !c.loopOpen() || len(t.blocks) == 0 || t.blocks[0].isThinking() {
@@ -16,8 +15,8 @@ func thinkingNotFirst(c conversation) string {
 	return fmt.Sprintf("%s.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).", b.path(), b.Type)
 }
 
-// R4: thinking off, the turn that the assistant continues holds no thinking: its last one
-// while the tool loop is open, or if it ends the conversation.
+// R4: if thinking is off, the turn that the assistant continues has no thinking: its last one while the tool
+// loop is open, or if it ends the conversation.
 func thinkingWhileOff(c conversation) string {
 	if c.Thinking.On() || !c.loopOpen() && c.last().role != "assistant" {
 		return ""
@@ -40,8 +39,8 @@ func badSignature(c conversation) string {
 	})
 }
 
-// R8: the thinking in the assistant's last turn is that of the earlier answers, complete and
-// in order, or is left out completely.
+// R8: the thinking in the assistant's last turn equals the earlier answers', complete and in order, or is
+// left out completely.
 func changedThinking(c conversation) string {
 	t := c.lastAssistant()
 	var was Content
@@ -56,8 +55,8 @@ func changedThinking(c conversation) string {
 	return t.firstThinking().path() + ": `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."
 }
 
-// contains reports whether the turn has an earlier answer, which it finds by the ids of its
-// tool calls, or by its text if it has none.
+// contains reports whether the turn has an earlier answer, identified by the ids of its tool calls, or by its
+// text if it has none.
 func (t turn) contains(answer Content) bool {
 	texts, calls := map[string]bool{}, map[string]bool{}
 	for _, b := range t.blocks {

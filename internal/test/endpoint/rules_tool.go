@@ -9,8 +9,8 @@ import (
 
 var toolID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
-// R1: every tool call has its result at the start of the next user turn, and
-// nothing but tool calls follows a tool call.
+// R1: every tool call has its result at the start of the next user turn, and only tool calls follow a tool
+// call.
 func toolUseWithoutResult(c conversation) string {
 	for i, t := range c.turns {
 		answered := map[string]bool{}
@@ -34,7 +34,7 @@ func toolUseWithoutResult(c conversation) string {
 	return ""
 }
 
-// R2: every tool result answers a tool call of the turn before.
+// R2: every tool result answers a tool call of the previous turn.
 func toolResultWithoutUse(c conversation) string {
 	called := map[string]bool{}
 	for _, t := range c.turns {

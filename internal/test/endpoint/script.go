@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// signingKey is the key of every signature of Anthropic's; the stores in testdata were written
-// with it.
+// signingKey is the key of all Anthropic signatures; the stores in testdata were written with it.
 const signingKey = "oracle-signing-key"
 
 // A Script returns the answer to the nth request, counted from 1. It is called for requests
 // that break no rule.
 type Script func(n int, r Request) Content
 
-// An Answer is what a model of any provider answers.
+// An Answer is the answer of a model of any provider.
 type Answer struct {
 	Thinking, Text string
 	Calls          []ToolCall
@@ -77,10 +76,10 @@ func SignedThinking(s string) Block {
 	return Block{Type: "thinking", Thinking: s, Signature: &signature}
 }
 
-// Bash returns a call of the bash tool. Its id is made of a hash of the conversation, so
-// that no earlier call has it, and of suffix, which differs for the calls of one answer.
+// Bash returns a call of the bash tool. Its id consists of a hash of the conversation, so that no earlier
+// call has it, and of suffix, which differs for the calls of one answer.
 func Bash(r Request, suffix, command, description string) Block {
-	conversation, _ := json.Marshal(r.Messages) // what was decoded from JSON
+	conversation, _ := json.Marshal(r.Messages) // it was decoded from JSON
 	sum := sha256.Sum256(conversation)
 	return Block{Type: "tool_use", ID: "toolu_" + hex.EncodeToString(sum[:8]) + suffix, Name: "bash", Input: json.RawMessage(ToolCall{command, description}.input())}
 }

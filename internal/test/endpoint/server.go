@@ -17,24 +17,24 @@ type api interface {
 	parse(s *Server, setting, path string, body []byte) (asked, error)
 }
 
-// Asked is a request, read.
+// asked is a parsed request.
 type asked interface {
-	IsTitle() bool // no part of a session: it offers no tools
+	IsTitle() bool // not part of a session: it offers no tools
 	prompt() (text string, isResult bool)
 	violations() []Violation
 	answer(w http.ResponseWriter, s *Server, n int)
 	refuse(w http.ResponseWriter, v Violation)
 }
 
-// settings are the names with which paths begin, and their APIs.
+// settings are the first path elements, with their APIs.
 var settings = map[string]api{
 	"v1":     messagesAPI{},
 	"openai": responsesAPI{}, "chat": chatAPI{}, "kimi": chatAPI{}, "openrouter": chatAPI{}, "copilot": chatAPI{},
 	"gemini": geminiAPI{}, "bedrock": bedrockAPI{},
 }
 
-// A Server is the providers: it checks each request, answers it from its script, and records
-// both. It is safe for concurrent use.
+// A Server simulates the providers: it checks each request, answers it from its script, and records both. It
+// is safe for concurrent use.
 type Server struct {
 	// URL is the base URL of the APIs, such as http://127.0.0.1:4096; Anthropic's is at
 	// URL/v1/messages, the others' begin with the name of a setting.
@@ -54,19 +54,18 @@ type Server struct {
 // A Call is one request with its answer.
 type Call struct {
 	N          int         // its number, from 1
-	Raw        []byte      // the body as it was sent
+	Raw        []byte      // the body
 	Title      bool        // it asks for a title
-	Violations []Violation // the rules it broke, the one it is refused for first; none: it was answered
+	Violations []Violation // the broken rules, first the one that it is refused for; none: it was answered
 	Rule       string      // that of the first violation, "json" if it is no request at all, or ""
-	Message    string      // the provider's message for it
-	Request    Request     // of Anthropic: the body, read
-	Unbound    []string    // of Anthropic: the places of thinking that is bound to another conversation
+	Message    string      // the provider's message
+	Request    Request     // to Anthropic: the parsed body
+	Unbound    []string    // to Anthropic: the positions of thinking that is bound to another conversation
 	Answer     Content     // of Anthropic: the answer
 }
 
-// New starts a server on a free port of loopback. The script answers what is asked of
-// Anthropic; nil is [Plain], which the other APIs have always. It panics if there is no such port,
-// as httptest does.
+// New starts a server on a free port of loopback. The script answers the requests to Anthropic; nil is
+// [Plain], which the other APIs always use. It panics if there is no free port, as httptest does.
 func New(script Script) *Server { return NewStrict(script, nil) }
 
 // NewStrict is New with one more check of each body: extra returns the rule that it breaks and
@@ -75,7 +74,7 @@ func NewStrict(script Script, extra func(body []byte) (rule, message string)) *S
 	return start(&Server{script: script, extra: extra, known: Known{}.clone()})
 }
 
-// NewKnown is New of a server that knows what it issued earlier, to [FirstAccount].
+// NewKnown is New with the content that the server issued earlier to [FirstAccount].
 func NewKnown(script Script, known Known) *Server {
 	return start(&Server{script: script, known: known.clone()})
 }
@@ -93,14 +92,14 @@ func start(s *Server) *Server {
 // Close stops the server after it has sent pending answers.
 func (s *Server) Close() { s.http.Close() }
 
-// Calls returns the requests so far, in the order they came.
+// Calls returns the requests so far, in order.
 func (s *Server) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
 }
 
-// SetAccount sets whose credentials the next requests have.
+// SetAccount sets the account of the next requests.
 func (s *Server) SetAccount(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,8 +129,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// record records a body before anything is sent, so that a client that has the answer finds its
-// call in Calls. It returns the call's number and what is wrong with it.
+// record records a body before anything is sent, so that a client that has the answer finds its call in
+// Calls. It returns the call's number and its violations.
 func (s *Server) record(setting string, body []byte, request asked, err error) (int, []Violation) {
 	call := Call{Raw: body}
 	if err != nil {
@@ -177,14 +176,14 @@ func (s *Server) answers() []Content {
 	return previous
 }
 
-// largestRequest is the number of bytes of the largest request, and tooLarge the rule that says so.
+// largestRequest is the maximum number of bytes of a request, and tooLarge the code of that rule.
 const (
 	largestRequest = 32 << 20
 	tooLarge       = "R26"
 )
 
-// Refused returns what a provider that has issued what is known refuses of a request to a setting
-// and a model: the codes of all rules, each once.
+// Refused returns the codes of all rules, each once, by which a provider that has issued known refuses a
+// request to a setting and a model.
 func Refused(setting, model string, body []byte, known Known) ([]string, error) {
 	paths := map[string]string{"openai": "responses", "gemini": "models/" + model + ":streamGenerateContent", "bedrock": "model/" + model + "/converse-stream"}
 	path, ok := paths[setting]
@@ -230,7 +229,7 @@ func newEvents(w http.ResponseWriter) events {
 
 // send writes an event. An error means that the client has disconnected.
 func (e events) send(name string, v any) {
-	data, _ := json.Marshal(v) // what was decoded from JSON, strings and numbers
+	data, _ := json.Marshal(v) // decoded JSON, strings and numbers
 	if name != "" {
 		_, _ = fmt.Fprintf(e.w, "event: %s\n", name)
 	}

@@ -124,8 +124,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// An answer of the server that is sent back with results is accepted; the ids of a
-// later call are new.
+// An answer that is sent back with results is accepted; a later call has new ids.
 func TestLoop(t *testing.T) {
 	s := serve(t, nil)
 	r := Request{Thinking: Thinking{Type: "enabled"}, Tools: []json.RawMessage{[]byte("{}")}}
@@ -182,7 +181,8 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// TestTooLarge checks that a request of more than 32 MB is refused as the provider does, whatever it holds.
+// TestTooLarge checks that a request of more than 32 MB is refused with the provider's error, whatever its
+// content.
 func TestTooLarge(t *testing.T) {
 	s := serve(t, nil)
 	body := `{"model":"m","messages":[{"role":"user","content":"` + strings.Repeat("x", largestRequest) + `"}]}`
@@ -192,7 +192,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// A script may hold one answer back; the server goes on meanwhile.
+// A script may delay an answer; the server continues meanwhile.
 func TestBlockedScript(t *testing.T) {
 	started, release := make(chan struct{}), make(chan struct{})
 	s := serve(t, func(n int, r Request) Content {

@@ -5,12 +5,12 @@ import (
 	"regexp"
 )
 
-// surrogates matches an escaped pair of surrogates, or half of one. An even number of
-// backslashes before it is text that was escaped.
+// surrogates matches an escaped pair of surrogates, or half of one. After an even number of backslashes it is
+// escaped text.
 var surrogates = regexp.MustCompile(`\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}`)
 
-// halfPair returns the violation of a body that has half of a surrogate pair, which no JSON parser
-// of a provider accepts, and whether it has one.
+// halfPair returns the violation of a body with half of a surrogate pair, which no provider's JSON parser
+// accepts, and whether it has one.
 func halfPair(setting string, body []byte) (Violation, bool) {
 	for _, at := range surrogates.FindAllIndex(body, -1) {
 		if at[1]-at[0] != len(`\ud800`) {

@@ -14,13 +14,13 @@ type locatedBlock struct {
 	message, content int
 }
 
-// path returns the block's path as the provider's messages have it.
+// path returns the block's path as in the provider's messages.
 func (p locatedBlock) path() string {
 	return fmt.Sprintf("messages.%d.content.%d", p.message, p.content)
 }
 
-// joinTurns returns the turns of messages, in order. Messages of the role system, which Claude
-// Code sends between others, are in no turn.
+// joinTurns returns the turns of messages, in order. Messages of the role system, which Claude Code sends
+// between others, belong to no turn.
 func joinTurns(messages []Message) []turn {
 	var turns []turn
 	for n, m := range messages {

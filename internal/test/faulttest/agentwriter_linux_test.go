@@ -14,31 +14,31 @@ import (
 	"mend/internal/test/damage"
 )
 
-// An agentWriter writes messages and parts like OpenCode, all the time, and damages some.
-// No two of its writes are the same.
+// An agentWriter continuously writes messages and parts like OpenCode, and damages some. All its writes
+// differ.
 type agentWriter struct {
 	rng     *rand.Rand
 	writer  recordWriter
-	records []damage.Record // the records that it writes
+	records []damage.Record // its records
 	writes  int
 
 	written     map[string]writtenRecord // its last writes, by the record's id
-	overwritten []writtenRecord          // its writes that it did not find at its next write
+	overwritten []writtenRecord          // writes that were missing at its next write
 }
 
 // A writtenRecord is a record as the agent wrote it.
 type writtenRecord struct {
 	damage.Record
 	digest [sha256.Size]byte // of the record's image
-	// late: after the write the file was no longer the record's. It is not known whether
-	// mend had checked the file for the last time by then.
+	// late: after the write, the file no longer belonged to the record. mend may have checked the file for
+	// the last time before the write.
 	late bool
 }
 
 // A recordWriter writes records like OpenCode.
 type recordWriter interface {
 	write([]damage.Record) ([]writtenRecord, error)
-	// digest returns the digest of the record's image as it is stored now.
+	// digest returns the digest of the record's stored image.
 	digest(damage.Record) ([sha256.Size]byte, error)
 	drop(damage.Record) error
 	close() error
@@ -58,7 +58,7 @@ func newAgentWriter(sb *sandbox, rng *rand.Rand) *agentWriter {
 	for _, n := range []int{damage.OneCall, damage.Hello, damage.Goodbye} {
 		text := damage.Parts(s, n, "text")[0]
 		a.records = append(a.records, messages[n], text)
-		for i := range 3 { // texts that are not there yet
+		for i := range 3 { // texts that do not exist yet
 			more := text
 			more.ID += strconv.Itoa(i)
 			a.records = append(a.records, more)
@@ -113,7 +113,7 @@ func (a *agentWriter) act() error {
 	return err
 }
 
-// check adds the record to overwritten if it does not hold what the agent wrote last.
+// check adds the record to overwritten if it does not have the agent's last write.
 func (a *agentWriter) check(r damage.Record) error {
 	l, ok := a.written[r.ID]
 	if !ok {

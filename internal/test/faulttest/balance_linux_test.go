@@ -13,7 +13,7 @@ import (
 	"mend/change"
 )
 
-// settle recovers, and decides what is left to the user by leaving it as it is.
+// settle recovers, and resolves the remaining conflicts by keeping the records.
 func (c *crowd) settle() {
 	if code, out := c.runUnfiltered("recover"); code != 0 && code != 3 {
 		c.problem("recover: exit code %d\n%s", code, out)
@@ -63,10 +63,9 @@ func (c *crowd) check() {
 	c.balance(found, taken)
 }
 
-// balance checks that every write of the agent is in the store, or in the journal as an
-// image before a repair, or, if its file was replaced meanwhile, among the kept files. A
-// write that the agent did not find later may also be in the journal as an image before a
-// change that was reverted.
+// balance checks that every write of the agent is in the store, or in the journal as an image before a
+// repair, or, if its file was replaced meanwhile, among the kept files. A write that the agent found missing
+// later may also be in the journal as an image before a change that was reverted.
 func (c *crowd) balance(found, taken map[[sha256.Size]byte]bool) {
 	c.Helper()
 	stored := map[string]bool{}
@@ -98,7 +97,7 @@ func (c *crowd) balance(found, taken map[[sha256.Size]byte]bool) {
 	c.Logf("what the agent wrote last, or did not find again, is %v", count)
 }
 
-// kept is what mend kept of bytes that the agent wrote into files already replaced.
+// kept returns the bytes that mend kept because the agent wrote them into replaced files.
 func (c *crowd) kept() map[string]bool {
 	c.Helper()
 	found := map[string]bool{}

@@ -17,9 +17,8 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// A blockLog is a disk that records all writes and flushes. It is a file in a FUSE file
-// system, and a loop device makes a disk of it, so every write and flush of the file system
-// on that disk arrives here.
+// A blockLog is a disk that records all writes and flushes. It is a file in a FUSE file system that a loop
+// device turns into a disk, so every write and flush of the file system on that disk arrives here.
 type blockLog struct {
 	gofs.Inode
 	file *os.File
@@ -42,7 +41,7 @@ var (
 	_ gofs.NodeFsyncer   = (*blockLog)(nil)
 )
 
-// Open lets nothing be cached above the log.
+// Open disables caching above the log.
 func (l *blockLog) Open(context.Context, uint32) (gofs.FileHandle, uint32, syscall.Errno) {
 	return nil, fuse.FOPEN_DIRECT_IO, 0
 }
@@ -77,22 +76,21 @@ func (l *blockLog) Fsync(context.Context, gofs.FileHandle, uint32) syscall.Errno
 	return 0
 }
 
-// len is how much has come so far.
+// len returns the number of events so far.
 func (l *blockLog) len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.events)
 }
 
-// since is what came after the first n.
+// since returns the events after the first n.
 func (l *blockLog) since(n int) []blockEvent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.events[n:])
 }
 
-// newLoggedDisk makes a disk with a log and mounts it. It skips the test where
-// that cannot be done.
+// newLoggedDisk creates a disk with a log and mounts it. It skips the test if that is impossible.
 func newLoggedDisk(t *testing.T, fs filesystem) (*disk, *blockLog) {
 	t.Helper()
 	d := newDisk(t, fs)
@@ -124,16 +122,15 @@ func newLoggedDisk(t *testing.T, fs filesystem) (*disk, *blockLog) {
 	return d, l
 }
 
-// A crasher makes disks as power cuts leave them: what was there at the last
-// flush, and of what was written after it whatever chance wills.
+// A crasher creates disks in the state after a power cut: the state at the last flush, and a random part of
+// the later writes.
 type crasher struct {
 	rng    *rand.Rand
 	before string // a disk without the events
 	events []blockEvent
 }
 
-// cut makes the image of a disk whose power is cut when the first k events have
-// come.
+// cut creates the image of a disk whose power is cut after k events.
 func (c *crasher) cut(k int, image string) error {
 	flush := k
 	for flush > 0 && c.events[flush-1].data != nil {
@@ -154,8 +151,8 @@ func (c *crasher) cut(k int, image string) error {
 	return f.Close()
 }
 
-// survivors are those of the writes that reached the disk: any of them, and of
-// the last one maybe only some sectors.
+// survivors returns the writes that reached the disk: a random subset, and of the last one maybe only some
+// sectors.
 func (c *crasher) survivors(writes []blockEvent) []blockEvent {
 	chance := []float64{0, 1, c.rng.Float64(), c.rng.Float64()}[c.rng.IntN(4)]
 	var kept []blockEvent
@@ -172,7 +169,7 @@ func (c *crasher) survivors(writes []blockEvent) []blockEvent {
 	return kept
 }
 
-// copyDisk copies an image and leaves its holes.
+// copyDisk copies an image, keeping its holes.
 func copyDisk(from, to string) error {
 	if out, err := exec.Command("cp", "--sparse=always", from, to).CombinedOutput(); err != nil {
 		return fmt.Errorf("copying a disk: %w\n%s", err, out)

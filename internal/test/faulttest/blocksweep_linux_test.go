@@ -16,7 +16,7 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "of what chance decides; 0: another one each time")
 
-// seed is that of this run. A failure prints it.
+// seed returns the seed of this run. A failure prints it.
 func seed() uint64 {
 	if *seedFlag == 0 {
 		*seedFlag = uint64(time.Now().UnixNano())
@@ -39,8 +39,7 @@ func (p *printer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// record lets the verb run to its end. It returns what may come of it by power
-// cuts from its begin on, and what it printed.
+// record runs the verb to its end. It returns a crasher for power cuts since its begin, and its output.
 func (sb *sandbox) record(l *blockLog) (c *crasher, begun int, out *printer) {
 	sb.Helper()
 	c = &crasher{rng: rand.New(rand.NewPCG(seed(), 0)), before: filepath.Join(fastDir(sb.T), "before")}
@@ -65,8 +64,7 @@ func (sb *sandbox) record(l *blockLog) (c *crasher, begun int, out *printer) {
 	return c, begun, out
 }
 
-// sweepLog runs the verb, and checks n disks as power cuts would have left
-// them.
+// sweepLog runs the verb, and checks n disks in states after power cuts.
 func (sb *sandbox) sweepLog(l *blockLog, n int) *sweepResult {
 	sb.Helper()
 	sum := &sweepResult{What: "block log on " + sb.disk.name, Store: sb.kind, Verb: sb.name}
@@ -92,7 +90,7 @@ func (sb *sandbox) sweepLog(l *blockLog, n int) *sweepResult {
 	return sum
 }
 
-// crashed checks the disk that a power cut left.
+// crashed checks the disk after a power cut.
 func (sb *sandbox) crashed(sum *sweepResult, r faulttest.Result, where string) {
 	sb.Helper()
 	sum.Cuts++
@@ -107,8 +105,8 @@ func (sb *sandbox) crashed(sum *sweepResult, r faulttest.Result, where string) {
 	}
 }
 
-// moments are n numbers from a to b: first b, when the verb has ended, and then
-// each as often as the others, in any order.
+// moments returns n numbers from a to b in random order: first b, when the verb has ended, and then each
+// equally often.
 func moments(rng *rand.Rand, a, b, n int) []int {
 	list := []int{b}
 	for len(list) < n {
@@ -119,7 +117,7 @@ func moments(rng *rand.Rand, a, b, n int) []int {
 	return list[:n]
 }
 
-// cutsOfLog is how many disks a sweep checks.
+// cutsOfLog is the number of disks that a sweep checks.
 func cutsOfLog() int {
 	if level() == "torture" {
 		return 1000
@@ -127,8 +125,8 @@ func cutsOfLog() int {
 	return 10
 }
 
-// Whatever of the writes since the last flush has reached the disk, in whatever
-// order, and torn: what was said to be done is done, and else the store is whole.
+// Whatever part of the writes since the last flush has reached the disk, in whatever order, and torn:
+// reported changes are made, and the store is consistent.
 func TestBlockLog(t *testing.T) {
 	eachPowered(t, func(t *testing.T, fs filesystem, s scenario) {
 		d, l := newLoggedDisk(t, fs)
@@ -136,7 +134,7 @@ func TestBlockLog(t *testing.T) {
 	})
 }
 
-// The block log finds what is wrong on purpose, wherever power cuts do.
+// The block log detects deliberate bugs, as power cuts do.
 func TestBlockLogControls(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")

@@ -11,27 +11,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Call is a call of the system that changes what is stored.
+// A Call is a system call that changes what is stored.
 type Call struct {
 	Name  string
-	Paths []string // of the files it is about; absolute
+	Paths []string // of its files; absolute
 }
 
 func (c Call) String() string { return c.Name + " " + strings.Join(c.Paths, " ") }
 
-// A shape says where in its arguments a call names the files it is about.
+// A shape describes which arguments of a call name its files.
 type shape struct {
 	name string
-	file int      // the argument that is a descriptor; -1: it names paths
-	at   [][2]int // the arguments that are a folder's descriptor and a path in it
+	file int      // the argument that is a descriptor; -1: the call takes paths
+	at   [][2]int // pairs of arguments: a folder's descriptor and a path in it
 }
 
 func onFile(name string, arg int) shape { return shape{name: name, file: arg} }
 
 func onPaths(name string, at ...[2]int) shape { return shape{name: name, file: -1, at: at} }
 
-// shapes are the calls that are stopped. Go uses none of the older ones that
-// have no folder's descriptor.
+// shapes are the calls that are stopped. Go uses none of the older calls without a folder's descriptor.
 var shapes = map[int32]shape{
 	unix.SYS_WRITE:           onFile("write", 0),
 	unix.SYS_PWRITE64:        onFile("pwrite64", 0),
@@ -65,12 +64,11 @@ var shapes = map[int32]shape{
 	unix.SYS_MSYNC:           {name: "msync", file: -1},
 }
 
-// opening are the flags with which opening a file counts: those that make or
-// empty it, and those that ask for the right to write.
+// opening are the flags with which opening a file counts: they create or empty it, or ask for write access.
 const opening = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 
-// describe is the call that the notification is about, and whether it counts:
-// one about a pipe, a socket or a terminal does not.
+// describe returns the call in the notification, and whether it counts: calls about pipes, sockets and
+// terminals do not.
 func describe(n *notification) (Call, bool) {
 	s, known := shapes[n.nr]
 	c := Call{Name: s.name}
@@ -83,7 +81,7 @@ func describe(n *notification) (Call, bool) {
 		return c, stored(target)
 	}
 	if n.nr == unix.SYS_OPENAT2 {
-		how := peek(n.pid, n.args[2], 8) // the first field of struct open_how is the flags
+		how := peek(n.pid, n.args[2], 8) // the flags are the first field of struct open_how
 		if len(how) < 8 || binary.NativeEndian.Uint64(how)&opening == 0 {
 			return c, false
 		}
@@ -104,13 +102,13 @@ func describe(n *notification) (Call, bool) {
 	return c, counts
 }
 
-// stored reports whether that is a name of something that lasts.
+// stored reports whether a path belongs to persistent storage.
 func stored(p string) bool {
 	return strings.HasPrefix(p, "/") && !strings.HasPrefix(p, "/proc/") &&
 		(!strings.HasPrefix(p, "/dev/") || strings.HasPrefix(p, "/dev/shm/"))
 }
 
-// link is the path of an open descriptor of the thread.
+// link returns the path of an open descriptor of the thread.
 func link(pid uint32, fd int32) string {
 	name := fmt.Sprintf("/proc/%d/fd/%d", pid, fd)
 	if fd == unix.AT_FDCWD {
@@ -123,7 +121,7 @@ func link(pid uint32, fd int32) string {
 	return target
 }
 
-// text is the string at that address of the thread.
+// text returns the string at that address of the thread.
 func text(pid uint32, addr uint64) string {
 	b := peek(pid, addr, unix.PathMax)
 	if before, _, ok := bytes.Cut(b, []byte{0}); ok {
@@ -132,8 +130,7 @@ func text(pid uint32, addr uint64) string {
 	return ""
 }
 
-// peek reads up to n bytes of the thread's memory: fewer, where the page ends
-// and no other follows.
+// peek reads up to n bytes of the thread's memory, fewer at the end of its mapping.
 func peek(pid uint32, addr uint64, n int) []byte {
 	b := make([]byte, n)
 	got := 0

@@ -37,8 +37,8 @@ func (c *cutCase) finished() {
 	}
 }
 
-// check checks what the cut left, recovers, and checks again. What it finds after the run
-// depends only on the bytes in the sandbox, so equal states are checked once.
+// check checks the state after the cut, recovers, and checks again. The result depends only on the bytes in
+// the sandbox, so equal states are checked once.
 func (c *cutCase) check() {
 	c.checkPaths(c.run, c.problem)
 	known := len(c.found)
@@ -71,7 +71,7 @@ func (c *cutCase) checkStructure() {
 	c.take(r)
 }
 
-// take adds the problems of the state to those of this cut.
+// take adds the problems of the state to this cut's.
 func (c *cutCase) take(r problemList) {
 	c.sum.Torn += r.torn
 	for _, p := range r.problems {
@@ -83,12 +83,12 @@ func undecided(es []change.Entry) bool {
 	return slices.ContainsFunc(es, func(e change.Entry) bool { return e.State == change.Pending })
 }
 
-// changes reports whether the verb is one that changes records.
+// changes reports whether the verb changes records.
 func (sb *sandbox) changes() bool {
 	return sb.verb[0] != "gc" && sb.verb[0] != "forget" && !sb.keeps()
 }
 
-// keeps reports whether the verb is one that makes a copy.
+// keeps reports whether the verb makes a copy.
 func (sb *sandbox) keeps() bool { return sb.verb[0] == "keep" }
 
 // checkPaths checks that only files of the store and of mend were opened for writing
@@ -103,16 +103,15 @@ func (sb *sandbox) checkPaths(r faulttest.Result, problem func(format string, ar
 	}
 }
 
-// checkReport checks the exit code of a program that was not killed (I3): 0 only if the
-// change is committed, 6 only if it is pending, otherwise not committed. A disk may have
-// lost the entry since.
+// checkReport checks the exit code of a program that was not killed (I3): 0 only if the change is committed,
+// 6 only if it is pending, otherwise not committed. A disk may have lost the entry since.
 func (c *cutCase) checkReport(es []change.Entry) {
 	if c.run.Code < 0 || !c.changes() {
 		return
 	}
 	undecided, committed := undecided(es), c.committed(es)
 	switch {
-	case c.half != nil: // what is decided is not what the verb was asked for
+	case c.half != nil: // the verb settles another change than its own
 		if c.run.Code == 0 && undecided {
 			c.problem("it said done; the newest entries are %s", states(es))
 		}
@@ -133,7 +132,7 @@ func states(es []change.Entry) string {
 	return strings.Join(s, ", ")
 }
 
-// committed reports whether the change that the scenario is about is committed.
+// committed reports whether the scenario's change is committed.
 func (sb *sandbox) committed(es []change.Entry) bool {
 	return len(es) > sb.settled && es[0].State == change.Committed
 }

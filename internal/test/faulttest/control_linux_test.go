@@ -11,7 +11,7 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// A control is a mend that is wrong on purpose: in one file, new replaces old.
+// A control is a mend with a deliberate bug: in one file, new replaces old.
 type control struct {
 	name, file, old, new string
 	test                 func(t *testing.T, bin binaries) *sweepResult
@@ -60,8 +60,7 @@ func onDisk(s scenario, f trouble) func(*testing.T, binaries) *sweepResult {
 	return func(t *testing.T, bin binaries) *sweepResult { return newSandbox(t, newDisk(t, ext4), bin, s).sweep(f) }
 }
 
-// These tests find every mend that is wrong on purpose. If they do not, they are
-// worth nothing (I13).
+// These tests detect every mend with a deliberate bug. Otherwise they prove nothing (I13).
 func TestControls(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -87,7 +86,7 @@ func (c control) tested() bool {
 	return level() != "sample" || controls[0].name == c.name
 }
 
-// source returns the name of the file, and what is in the wrong one.
+// source returns the name of the file, and its content with the bug.
 func (c control) source(t *testing.T) (file, wrong string) {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
@@ -105,7 +104,7 @@ func (c control) source(t *testing.T) (file, wrong string) {
 	return file, strings.Replace(string(right), c.old, c.new, 1)
 }
 
-// build builds the wrong mend, and leaves the source as it is.
+// build builds the mend with the bug, without changing the source.
 func (c control) build(t *testing.T) binaries {
 	t.Helper()
 	file, text := c.source(t)

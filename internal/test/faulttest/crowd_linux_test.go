@@ -34,7 +34,7 @@ type crowd struct {
 
 	mu       sync.Mutex
 	problems []string
-	ends     map[string]int // how the runs of mend ended, and how many
+	ends     map[string]int // the number of runs of mend, by how they ended
 	printed  []string       // ids of repairs
 }
 
@@ -62,8 +62,7 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// A crowd of mend that do not compare what they have swapped loses what the agent
-// wrote.
+// A crowd of mend processes that do not compare exchanged files loses the agent's writes.
 func TestCrowdControl(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -84,7 +83,7 @@ func newCrowd(t *testing.T, bin binaries, k kind) *crowd {
 	return &crowd{sandbox: newSandbox(t, nil, bin, repairFirst(k)), ends: map[string]int{}}
 }
 
-// run lets the crowd work on a new store, and returns what is wrong then.
+// run runs the crowd on a new store, and returns the problems found.
 func (c *crowd) run(d time.Duration) (problems []string) {
 	c.Helper()
 	c.begin()
@@ -119,7 +118,7 @@ func (c *crowd) work(d time.Duration) {
 	}
 }
 
-// verb is any that writes, or a scan; what is undone or redone is mostly new.
+// verb returns a random verb that writes, or a scan; undos and redos are mostly of new changes.
 func (c *crowd) verb(rng *rand.Rand) []string {
 	id := "bababa"
 	c.mu.Lock()
@@ -127,7 +126,7 @@ func (c *crowd) verb(rng *rand.Rand) []string {
 		id = c.printed[n-1-rng.IntN(min(n, 4))]
 	}
 	c.mu.Unlock()
-	if rng.IntN(32) == 0 { // what is undone all at once must have its bytes
+	if rng.IntN(32) == 0 { // everything that is undone at once must have its bytes
 		return []string{"gc", "--older-than", "2s", "--yes"}
 	}
 	return [][]string{
@@ -142,7 +141,7 @@ func (c *crowd) verb(rng *rand.Rand) []string {
 	}[rng.IntN(8)]
 }
 
-// one runs a verb, and kills it in one of two cases.
+// one runs a verb, and kills half of them.
 func (c *crowd) one(rng *rand.Rand) {
 	verb := c.verb(rng)
 	cmd := exec.Command(c.mend.Path, append(verb, "--store", c.store)...)

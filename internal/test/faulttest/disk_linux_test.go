@@ -15,7 +15,7 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// A filesystem is what a disk is made with.
+// A filesystem is a type of file system for a disk.
 type filesystem struct {
 	name, mkfs string
 	options    string // of mount
@@ -24,22 +24,21 @@ type filesystem struct {
 }
 
 var (
-	// Without auto_da_alloc ext4 does nothing of its own for a file that is renamed
-	// before its bytes are on the disk.
+	// Without auto_da_alloc ext4 does not sync a renamed file by itself.
 	ext4 = filesystem{"ext4", "mkfs.ext4", "noauto_da_alloc", 64 << 20, []string{"-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"}}
-	// xfs has a smallest size.
+	// xfs has a minimum size.
 	xfs          = filesystem{"xfs", "mkfs.xfs", "", 320 << 20, []string{"-q", "-f"}}
 	ext4Defaults = filesystem{"ext4, default options", "mkfs.ext4", "", 64 << 20, ext4.flags}
 )
 
-// A disk is a file system of its own, which can lose its power.
+// A disk is a separate file system whose power can be cut.
 type disk struct {
 	*testing.T
 	filesystem
 	image, mount string
 }
 
-// newDisk makes a disk and mounts it. It skips the test where that cannot be done.
+// newDisk creates a disk and mounts it. It skips the test if that is impossible.
 func newDisk(t *testing.T, fs filesystem) *disk {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -70,8 +69,8 @@ func newDisk(t *testing.T, fs filesystem) *disk {
 	return d
 }
 
-// on mounts the disk on a loop device that is new each time, and so remembers
-// nothing, and goes when the disk is unmounted.
+// on mounts the disk on a new loop device, which has no cached data and disappears when the disk is
+// unmounted.
 func (d *disk) on() error {
 	loop, err := attach(d.image)
 	if err == nil {
@@ -84,7 +83,7 @@ func (d *disk) on() error {
 	return nil
 }
 
-// attach makes a loop device of the file. It lasts while it is open or mounted.
+// attach creates a loop device for the file. It lasts while it is open or mounted.
 func attach(image string) (*os.File, error) {
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {
@@ -117,8 +116,7 @@ func attach(image string) (*os.File, error) {
 	}
 }
 
-// off unmounts the disk. The kernel may still be ending a process that had files
-// open on it.
+// off unmounts the disk. The kernel may still be ending a process with open files on it.
 func (d *disk) off() error {
 	var err error
 	for range 100 {
@@ -130,7 +128,7 @@ func (d *disk) off() error {
 	return err
 }
 
-// sync makes durable what the disk holds.
+// sync makes the content of the disk durable.
 func (d *disk) sync() {
 	d.Helper()
 	f, err := os.Open(d.mount)
@@ -143,18 +141,18 @@ func (d *disk) sync() {
 	}
 }
 
-// A loss is how much a power cut takes.
+// A loss is the extent of a power cut.
 type loss uint32
 
 // The values are those of the kernel's FS_IOC_SHUTDOWN.
 const (
-	lostData loss = 1 // names and sizes are on the disk, the bytes of files may not be
-	lostAll  loss = 2 // what was not synced
+	lostData loss = 1 // names and sizes are on the disk, file contents may not be
+	lostAll  loss = 2 // everything that was not synced
 )
 
 const ioctlShutdown = 0x8004587D
 
-// cut is a power cut: from now on nothing comes from or to the disk.
+// cut is a power cut: from now on the disk can be neither read nor written.
 func (d *disk) cut(l loss) {
 	f, err := os.Open(d.mount)
 	if err == nil {
@@ -166,7 +164,7 @@ func (d *disk) cut(l loss) {
 	}
 }
 
-// restart gives the disk its power back.
+// restart restores the disk's power.
 func (d *disk) restart() {
 	d.Helper()
 	err := d.off()
@@ -186,7 +184,7 @@ func powerCut(l loss) trouble {
 	}}
 }
 
-// powerCuts is either kind in turn.
+// powerCuts alternates between both kinds.
 var powerCuts = trouble{"power cut", func(sb *sandbox, k int) faulttest.Fault {
 	return powerCut([]loss{lostAll, lostData}[k%2]).fault(sb, k)
 }}
@@ -205,7 +203,7 @@ func losses() []trouble {
 	return []trouble{powerCuts}
 }
 
-// powered are the verbs that power cuts are tried on.
+// powered are the verbs that power cuts are tested with.
 func powered(k kind) []scenario {
 	list := append(recoveries(k), repairFirst(k), undo(k))
 	if k == tree {
@@ -230,8 +228,8 @@ func eachPowered(t *testing.T, test func(*testing.T, filesystem, scenario)) {
 	}
 }
 
-// Whatever call the power is cut at, also in a recovery from a kill: what was
-// said to be done is done, and else the store is whole all the same.
+// Whatever call the power is cut at, also in a recovery after a kill: reported changes are made, and the
+// store is consistent in any case.
 func TestPowerCutAtEveryCall(t *testing.T) {
 	eachPowered(t, func(t *testing.T, fs filesystem, s scenario) {
 		sb := newSandbox(t, newDisk(t, fs), built, s)
