@@ -57,7 +57,6 @@ type State struct {
 	calls   *repair.Calls                   // see [State.Calls]
 	request *request.Request                // what conv sends; nil before the first use
 	next    *checkedRequest                 // what linked sends; nil before the first use
-	tooMuch map[*request.Block]bool         // documents to remove so that the request is not too large
 	faults  []repair.Finding                // see [State.report]
 	seen    map[string]bool                 // their keys
 }

@@ -98,8 +98,7 @@ var table = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "R26", Class: repair.InvalidFile,
 			Meaning: "The documents of the conversation are larger than the 32 MB that a request may have.",
-			Fix:     "A line of text takes the place of the largest documents.",
-			Loses:   "These documents. Their bytes stay in the journal.",
+			NoFix:   "mend trim SESSION --hard puts lines of text in the place of the largest files.",
 		},
 		repair.Rule{
 			Code: ruleRepeated, Class: repair.MissingHistory,

@@ -28,7 +28,7 @@ func (c *State) findRefusals() {
 		c.findRefusal(q, v)
 	}
 	blocks := c.sent(q)
-	c.tooMuch = tooMuch(blocks)
+	c.checkSize(blocks)
 	for _, b := range blocks {
 		c.checkStored(b)
 	}
@@ -138,29 +138,30 @@ func (c *State) sent(q request.Request) (all []*transcript.Block) {
 	return all
 }
 
-// tooMuch returns the documents to remove, largest first, so that the request is not too large. Only
-// documents larger than any image count.
-func tooMuch(blocks []*transcript.Block) map[*request.Block]bool {
-	var large []*request.Block
-	sum := 0
+// checkSize checks R26: documents that are together larger than a request. Only documents larger than any image count.
+func (c *State) checkSize(blocks []*transcript.Block) {
+	sum, largest, size := 0, (*transcript.Block)(nil), 0
 	for _, b := range blocks {
 		for _, x := range append([]*request.Block{&b.Block}, b.Content...) {
-			if x.Type == request.Document && len(x.Data) > anthropic.LargestImage {
-				large = append(large, x)
-				sum += len(x.Data)
+			if n := len(x.Data); x.Type == request.Document && n > anthropic.LargestImage {
+				if sum += n; n > size {
+					largest, size = b, n
+				}
 			}
 		}
 	}
-	slices.SortStableFunc(large, func(x, y *request.Block) int { return len(y.Data) - len(x.Data) })
-	out := map[*request.Block]bool{}
-	for _, x := range large {
-		if sum <= anthropic.LargestRequest {
-			break
-		}
-		out[x] = true
-		sum -= len(x.Data)
+	if sum <= anthropic.LargestRequest {
+		return
 	}
-	return out
+	f := c.recordFinding("R26", repair.InvalidFile, largest.Record.UUID)
+	f.Block, f.Detail, f.Text = largest.Index, fmt.Sprint(largest.Index), "Request exceeds the maximum size"
+	f.Why = "The documents of the conversation are larger than the 32 MB that a request may have. The provider refuses " +
+		"each prompt, and Claude Code then compacts the conversation."
+	f.Refusal = &repair.RefusalError{
+		EditOnly: true, Helps: true,
+		Why: fmt.Sprintf("mend trim %s --hard puts lines of text in the place of the largest files.", c.base.Ref.Session),
+	}
+	c.report(f)
 }
 
 // checkStored reports violations of a block that do not depend on its neighbours, and those that the
@@ -198,39 +199,13 @@ func (c *State) checkName(b *transcript.Block) {
 		"'^[a-zA-Z0-9_-]{1,128}$'", "")
 }
 
-// checkMedia reports a file whose data is not a string, and documents that are too large together.
+// checkMedia reports a file whose data is not a string.
 func (c *State) checkMedia(b *transcript.Block) {
 	if b.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
 		c.reportBlock(b, "", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string",
 			"The data of this file is no text.")
 	}
-	if len(c.tooMuch) == 0 {
-		return
-	}
-	for _, x := range append([]*request.Block{&b.Block}, b.Content...) {
-		if !c.tooMuch[x] {
-			continue
-		}
-		fix := replaceFile(b)
-		if x != &b.Block {
-			fix = replaceFile(b, x)
-		}
-		c.reportBlock(b, placeOf(x.Index), "R26", repair.InvalidFile, "Request exceeds the maximum size",
-			"The documents of the conversation are larger than the 32 MB that a request may have. The provider refuses "+
-				"each prompt, and Claude Code then compacts the conversation.", fix)
-	}
 }
-
-// replaceFile returns a fix that replaces a file by a line of text: the block, or the given files in
-// it.
-func replaceFile(b *transcript.Block, inside ...*request.Block) repair.Fix {
-	return repair.Fix{
-		Text: "The file becomes a line of text.", Loses: "the block", Alike: true,
-		Edit: func(d repair.Editor) error { return d.ReplaceFiles(&b.Block, inside, notSendable) },
-	}
-}
-
-const notSendable = "it could not be sent"
 
 // lostFile returns the line that replaces a file which is not sent any more.
 func lostFile(b *request.Block, why string) string {

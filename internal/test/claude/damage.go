@@ -506,8 +506,8 @@ var Damages = []Damage{
 	{Name: "image without a source, in a result", Reported: true, Apply: block(result4, func(b map[string]any) {
 		b["content"] = []any{map[string]any{"type": "image"}, map[string]any{"type": "text", "text": "see"}}
 	})},
-	{Name: "PDF larger than a request", Apply: func(t *Transcript) { media("document", "application/pdf", largePDF())(t) }},
-	{Name: "PDF larger than a request, in a result", Apply: block(result4, func(b map[string]any) {
+	{Name: "PDF larger than a request", Reported: true, Apply: func(t *Transcript) { media("document", "application/pdf", largePDF())(t) }},
+	{Name: "PDF larger than a request, in a result", Reported: true, Apply: block(result4, func(b map[string]any) {
 		b["content"] = []any{fileBlock("document", "application/pdf", largePDF())}
 	})},
 	{Name: "image data a number", Reported: true, Apply: media("image", "image/png", 7)},
