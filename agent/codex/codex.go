@@ -68,7 +68,7 @@ var errorTexts = provider.ErrorTexts{
 			Rank: 230, Class: repair.UnreadableRecord,
 			Any: []provider.Words{
 				{"has no usable header record"},
-				{"rollout", "is empty"},
+				{"rollout", ".jsonl is empty"},
 				{"failed to parse thread id from rollout"},
 				{"stream did not contain valid utf-8"},
 				{"failed to read session metadata"},

@@ -132,7 +132,7 @@ func runKeep(ctx context.Context, env *environment, names []string, to string, f
 		return err
 	}
 	if to != "" && !f.dryRun {
-		env.Say("The copies are in %s, with the texts of your conversations, and not encrypted.", term.Escape(term.ShortenHome(keep.Path(dir))))
+		env.Say("The copies are in %s, with the texts of your conversations. Here only you can read them. They are not encrypted: who administers or has that disk or folder can read them, too.", term.Escape(term.ShortenHome(keep.Path(dir))))
 	}
 	env.setAnswer("file", keep.Path(dir))
 	env.setAnswer("bytes", r.size)
@@ -592,6 +592,13 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 		return nil
 	}
 	return &s
+}
+
+// covers reports whether each session of the agent has a copy.
+func (s *keepStatusJSON) covers(agent string) bool {
+	return s != nil && slices.ContainsFunc(s.Agents, func(of coverageJSON) bool {
+		return of.Agent == agent && of.Covered >= of.Sessions
+	})
 }
 
 // gone returns how many sessions with a copy are missing.

@@ -304,6 +304,8 @@ func messagesText(x restorable) string {
 		return fmt.Sprintf("%d messages, kept %d, %s missing", x.Now, x.Kept.Messages, term.CountWords(x.Missing, "item", "items"))
 	case x.Kept != nil:
 		return fmt.Sprintf("%d messages, kept %d", x.Now, x.Kept.Messages)
+	case x.State == mend.PromptsOnly:
+		return "typed in " + term.OneLine(term.ShortenHome(x.Session.Directory), 60)
 	case x.Other != "":
 		return "in " + term.OneLine(term.ShortenHome(x.Other), 60)
 	}

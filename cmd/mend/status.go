@@ -201,14 +201,18 @@ func shownTexts(env *environment, l *mend.Summary) (texts []string) {
 }
 
 // expiringTexts describe sessions that agents will delete soon.
-func expiringTexts(all []expiryJSON) (texts []string) {
-	for _, x := range all {
+func expiringTexts(s statusJSON) (texts []string) {
+	for _, x := range s.Expiring {
 		what := "conversations that were"
 		if x.Sessions == 1 {
 			what = "conversation that was"
 		}
-		texts = append(texts, fmt.Sprintf("%s deletes %d %s not used for %s within 7 days: \"mend keep\" copies them",
-			agentOf(change.StoreID{Agent: x.Agent}), x.Sessions, what, term.Count(x.Days, "day")))
+		copied := "\"mend keep\" copies them"
+		if s.Kept.covers(x.Agent) {
+			copied = "all its sessions are copied"
+		}
+		texts = append(texts, fmt.Sprintf("%s deletes %d %s not used for %s within 7 days: %s",
+			agentOf(change.StoreID{Agent: x.Agent}), x.Sessions, what, term.Count(x.Days, "day"), copied))
 	}
 	return texts
 }
@@ -263,6 +267,8 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 		return "mend salvage", "bring back every row that can be read of the damaged database (asks first)"
 	case s.LastScan == nil:
 		return "mend scan", "check all sessions"
+	case slices.ContainsFunc(s.Expiring, func(x expiryJSON) bool { return !s.Kept.covers(x.Agent) }):
+		return "mend keep", "copy the conversations before their agent deletes some of them"
 	case s.LastScan.Broken > s.LastScan.Failed+s.LastScan.NoFix:
 		return "mend fix", "preview and fix the broken sessions (asks first)"
 	case s.LastScan.NoFix > 0 && s.LastScan.NoFix <= s.LastScan.NoFolder:
@@ -317,7 +323,7 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 			rows = append(rows, term.Row{"Not shown", strings.Join(texts, "\n")})
 		}
 	}
-	if texts := expiringTexts(s.Expiring); len(texts) > 0 {
+	if texts := expiringTexts(s); len(texts) > 0 {
 		rows = append(rows, term.Row{term.Warn("Deleted soon"), strings.Join(texts, "\n")})
 	}
 	for _, st := range s.Stores {
