@@ -1,30 +1,24 @@
-// Package faulttest runs a program and injects a fault at one chosen system call: the
-// program is killed, the call fails, or the call waits while the test does something
-// else.
+// Package faulttest runs a program and injects a fault at one chosen system call: the program is killed, the
+// call fails, or the call waits while the test does something else.
 //
-// A [Program] runs under a seccomp filter that stops every call that changes what is
-// stored, in all threads, until the test has answered. The calls are numbered from 1 in
-// the order in which they arrive. A test goes through k = 1, 2, 3 … until the program
-// ends before call k.
+// A [Program] runs under a seccomp filter that stops every call that changes what is stored, in all threads,
+// until the test has answered. The calls are numbered from 1 in the order in which they arrive. A test goes
+// through k = 1, 2, 3 … until the program ends before call k.
 //
-// It can also freeze what makes equal runs differ: the program's clock and its random
-// numbers.
+// It can also fix the inputs that make equal runs differ: the program's clock and its random numbers.
 //
-// It needs Linux 5.19 or later and no special rights; on other systems the package is
-// empty. The command filtered installs the filter in the process that becomes the
-// program.
+// It needs Linux 5.19 or later and no special rights; on other systems the package is empty. The command
+// filtered installs the filter in the process that becomes the program.
 //
-// The tests of this package run the real mend and check its promises. Every cut is made,
-// and every run in which a call fails goes to its end. What follows, which is recovery
-// and the checks after it, depends only on the bytes, names and modes that the cut left
-// in the store and in mend's own folders. So a state that an earlier cut in the same
-// store has left is not recovered again. Because the clock is frozen, three cuts in four
-// leave such a state.
+// The tests of this package run the real mend and check its promises. Every cut is made, and every run in
+// which a call fails goes to its end. The following recovery and checks depend only on the bytes, names and
+// modes in the store and in mend's own folders. So a state that an earlier cut in the same store has left is
+// not recovered again. Because the clock is fixed, three cuts in four leave such a state.
 //
 // The tests are in layers:
 //
-//	go test ./internal/test/faulttest                 kill and one error at every sixtieth call of repair and undo
-//	FAULTTEST=sample go test …                   as full, at every sixtieth call, with one broken variant
+//	go test ./internal/test/faulttest                 kill and one error at every thirtieth call of repair and undo
+//	FAULTTEST=sample go test …                   as full, at every thirtieth call, with one broken variant
 //	FAULTTEST=full go test ./internal/test/faulttest  every call of every verb that writes; EIO, ENOSPC; foreign writes; broken variants; as root: power cuts
 //	make torture                                 all errors, every pair of cuts, real full disks
 package faulttest

@@ -14,8 +14,8 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// The same cut leaves the same bytes, though the journal holds times and has a
-// random id, and a -wal has random salts: without that no state would be known.
+// The same cut leaves the same bytes, although the journal has times and a random id, and a -wal random
+// salts: otherwise no state would be recognised.
 func TestEqualCuts(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the inputs cannot be fixed on " + runtime.GOARCH)
@@ -39,7 +39,7 @@ func TestEqualCuts(t *testing.T) {
 	}
 }
 
-// States that differ in anything but the holder of the lock have other digests.
+// States that differ in more than the holder of the lock have different digests.
 func TestDigest(t *testing.T) {
 	base := state{".": {fs.ModeDir | 0o700, ""}, "a": {0o600, "x"}, "b": {0o600, "yz"}, "journal.lock": {0o600, "\x001"}}
 	for _, c := range []struct {
@@ -65,7 +65,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// put makes of any folder any other, and what is right stays the same file.
+// put turns any folder into any other, and unchanged files keep their inode.
 func TestPut(t *testing.T) {
 	states := []state{
 		{".": {fs.ModeDir | 0o755, ""}},

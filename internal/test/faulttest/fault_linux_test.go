@@ -10,7 +10,7 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// A trouble is what a sweep does at its calls.
+// A trouble is the fault of a sweep.
 type trouble struct {
 	name  string
 	fault func(sb *sandbox, k int) faulttest.Fault
@@ -28,8 +28,7 @@ func lasting(e syscall.Errno) trouble {
 	}}
 }
 
-// errnos are the errors that calls fail with. EINTR occurs only once, because a program
-// retries after it.
+// errnos are the errors of failing calls. EINTR occurs only once, because a program retries after it.
 var errnos = []syscall.Errno{
 	syscall.EIO, syscall.ENOSPC, syscall.EROFS, syscall.EACCES, syscall.EDQUOT, syscall.EMFILE, syscall.EINTR,
 }
@@ -41,7 +40,7 @@ func errnoName(e syscall.Errno) string {
 	}[e]
 }
 
-// level is how much is tested: in every run "", else "sample", "full" or "torture".
+// level is how much is tested: "" in every run, otherwise "sample", "full" or "torture".
 func level() string { return os.Getenv("FAULTTEST") }
 
 func troubles() []trouble {
@@ -71,8 +70,8 @@ func scenarios() []scenario {
 	return slices.Concat(all(tree), all(sqlite), all(newest), all(lines), codexVerbs())
 }
 
-// Whatever call a verb is killed at, or that fails: after recovery the store is
-// wholly before or wholly after, and the journal says which.
+// Whatever call of a verb is killed or fails: after recovery the store has either its state before or its
+// state after, and the journal says which.
 func TestFaultAtEveryCall(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(fmt.Sprintf("%s/%s", s.kind, s.name), func(t *testing.T) {

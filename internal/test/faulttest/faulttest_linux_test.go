@@ -12,14 +12,13 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// Of a program that makes four calls which count, and others that do not, each
-// fault befalls the call that it is meant for.
+// The program makes four calls that count, and others that do not; each fault hits the intended call.
 func TestProgram(t *testing.T) {
 	const script = `echo one >"$0/a"; echo two >/dev/null; echo two >"$0/b"; echo end`
 	for _, c := range []struct {
 		name  string
 		fault faulttest.Fault
-		want  map[string]string // the files that are there then
+		want  map[string]string // the resulting files
 		code  int
 		out   string
 	}{
@@ -54,7 +53,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// files is what the folder holds.
+// files returns the content of the folder.
 func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -13,14 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socket is the descriptor by which the child hands over the listener.
+// socket is the descriptor through which the child sends the listener.
 const socket = 3
 
-// Child is the main function of the process that a [Program] starts: it installs
-// the filter and becomes the program that its first argument names, with the
-// other arguments. It does not return.
+// Child is the main function of the process that a [Program] starts: it installs the filter and becomes the
+// program in its first argument, with the other arguments. It does not return.
 func Child() {
-	runtime.LockOSThread() // the filter is the thread's, and the exec keeps it
+	runtime.LockOSThread() // the filter is the thread's, and exec keeps it
 	err := become(os.Args[1:])
 	_ = unix.Sendmsg(socket, []byte(err.Error()), nil, nil, 0)
 	os.Exit(1)
@@ -38,16 +37,14 @@ func become(args []string) error {
 	return syscall.Exec(args[0], args, os.Environ())
 }
 
-// install puts the filter on this thread and returns the listener, which is
-// closed by an exec.
+// install puts the filter on this thread and returns the listener, which exec closes.
 func install() (int, error) {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return 0, err
 	}
 	filter := filter()
 	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
-	// Without WAIT_KILLABLE the signals by which Go's scheduler works would make
-	// calls come twice.
+	// Without WAIT_KILLABLE the signals of Go's scheduler would make calls arrive twice.
 	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
 	runtime.KeepAlive(filter)
@@ -64,9 +61,8 @@ const (
 	offArgs2 = 32
 )
 
-// filter is the program that the kernel runs before each call: it stops those in
-// shapes, but openat only with the flags that count, and those about which a
-// [fixedInputs] knows.
+// filter is the program that the kernel runs before each call: it stops the calls in shapes, openat only with
+// the flags that count, and those that [fixedInputs] answers.
 func filter() []unix.SockFilter {
 	const (
 		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -102,7 +98,7 @@ func filter() []unix.SockFilter {
 	return append(f, allow)
 }
 
-// listenerFrom takes what the child sends: the listener, or why there is none.
+// listenerFrom receives the listener from the child, or the reason why there is none.
 func listenerFrom(sock int) (int, error) {
 	text, oob := make([]byte, 512), make([]byte, unix.CmsgSpace(4))
 	n, oobn, _, _, err := unix.Recvmsg(sock, text, oob, unix.MSG_CMSG_CLOEXEC)

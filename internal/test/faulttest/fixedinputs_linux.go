@@ -15,45 +15,44 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A fixedInputs answers a program's calls for the time, for random bytes and for its number: the
-// time never changes, and the others are the same in each run. So equal runs leave equal bytes, and
-// states that were checked before need no second recovery.
+// A fixedInputs answers a program's calls for the time, for random bytes and for its process id: the time
+// never changes, and the others are the same in each run. So equal runs leave equal bytes, and states that
+// were checked before need no second recovery.
 //
-// A clock injected into mend would be simpler but is not enough. The bytes that a run
-// leaves depend on every use of the clock and of random bytes in the process: the
-// runtime's map order and select, bbolt's pages, SQLite's salts, the names of temporary
-// files. And the program under test has to be the one that users run, without a switch
-// for its time. A static Go program loads no library that could replace the calls
-// (LD_PRELOAD), and it reads the clock from a page of the kernel (the vDSO), without a
-// call that seccomp could stop. So its auxiliary vector, which has the address of that
-// page, is changed before the program reads it.
+// A clock injected into mend would be simpler but is not enough. The bytes that a run leaves depend on every
+// use of the clock and of random bytes in the process: the runtime's map order and select, bbolt's pages,
+// SQLite's salts, the names of temporary files. And the tested program must be the one that users run,
+// without a switch for its time. A static Go program loads no library that could replace the calls
+// (LD_PRELOAD), and it reads the clock from a page of the kernel (the vDSO), without a call that seccomp
+// could stop. So its auxiliary vector, which has the address of that page, is changed before the program
+// reads it.
 type fixedInputs struct {
 	now    time.Time
 	random io.Reader
 }
 
-// fixedPID is what a program takes for its own number. The signals by which Go's scheduler
-// interrupts its threads then go to no thread, which does no harm to a short run.
+// fixedPID is the process id that a program sees. The signals by which Go's scheduler interrupts its threads
+// then go to no thread, which does no harm to a short run.
 const fixedPID = 4194304 // above the largest number that Linux gives
 
-// newFixedInputs returns the inputs for a program with these arguments, on which the random
-// bytes depend: those of two different verbs must differ.
+// newFixedInputs returns the inputs for a program with these arguments. The random bytes depend on the
+// arguments, because they must differ between two verbs.
 func newFixedInputs(now time.Time, args []string) *fixedInputs {
 	return &fixedInputs{now, rand.NewChaCha8(sha256.Sum256([]byte(strings.Join(args, "\x00"))))}
 }
 
-// answer does what the kernel would do for a call for the time, for random bytes or for the
-// number of the process. It returns the call's result, and whether it was such a call.
+// answer answers a call for the time, for random bytes or for the process id instead of the kernel. It
+// returns the call's result, and whether it was such a call.
 func (s *fixedInputs) answer(n *notification) (val int64, answered bool, err error) {
 	switch n.nr {
 	case firstCall:
-		return 0, false, askKernel(n.pid) // the call itself is then made
+		return 0, false, askKernel(n.pid) // then the call itself is made
 	case unix.SYS_CLOCK_GETTIME:
 		var t [16]byte // struct timespec
 		binary.NativeEndian.PutUint64(t[:], uint64(s.now.Unix()))
 		binary.NativeEndian.PutUint64(t[8:], uint64(s.now.Nanosecond()))
 		return 0, true, poke(n.pid, n.args[1], t[:])
-	case unix.SYS_GETPID: // which the journal holds, too
+	case unix.SYS_GETPID: // the journal has it, too
 		return fixedPID, true, nil
 	case unix.SYS_GETRANDOM:
 		b := make([]byte, min(n.args[1], 1<<16))
@@ -71,9 +70,9 @@ const (
 	auxEntry  = 16 // bytes, of a key and a value
 )
 
-// askKernel changes the auxiliary vector of a program that has not read it yet: the program
-// then makes calls for the time and for random bytes instead of reading the vDSO, and its
-// own random numbers have the same seed in each run.
+// askKernel changes the auxiliary vector of a program that has not read it yet: the program then makes calls
+// for the time and for random bytes instead of reading the vDSO, and its own random numbers have the same
+// seed in each run.
 func askKernel(pid uint32) error {
 	vector, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	if err != nil {

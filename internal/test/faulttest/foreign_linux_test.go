@@ -13,14 +13,14 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// A writer is how another program writes a file while mend is at work.
+// A writer is a way in which another program writes a file during a change.
 type writer struct {
 	name string
-	file func(sb *sandbox) string // which one, in the store
-	old  bool                     // through a descriptor that it has had open since before
+	file func(sb *sandbox) string // the file in the store
+	old  bool                     // through a descriptor that was open before
 }
 
-// foreign is what the other program writes.
+// foreign is the text that the other program writes.
 const foreign = `{"type":"text","text":"written by another program"}`
 
 var writers = []writer{
@@ -31,7 +31,7 @@ var writers = []writer{
 	{"through an old descriptor, a file that is deleted", func(sb *sandbox) string { return sb.differing(true, false) }, true},
 }
 
-// differing is a file that the change makes, removes or replaces.
+// differing returns a file that the change creates, removes or replaces.
 func (sb *sandbox) differing(before, after bool) string {
 	for _, name := range slices.Sorted(maps.Keys(sb.before)) {
 		_, stays := sb.after[name]
@@ -48,9 +48,8 @@ func (sb *sandbox) differing(before, after bool) string {
 	return ""
 }
 
-// TestForeignWrites lets another program write at every call of a repair, which
-// then goes on or is killed: no byte of it is lost, and the other records are
-// wholly before or wholly after.
+// TestForeignWrites lets another program write at every call of a repair, which then continues or is killed:
+// none of its bytes is lost, and the other records are all as before or all as after the change.
 func TestForeignWrites(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -104,8 +103,8 @@ func writeOver(f *os.File) error {
 	return err
 }
 
-// discarding reports whether the last look at what came out of the store is over,
-// and old files may go with what is written to them still.
+// discarding reports whether the last check of the replaced files is over, so that they may be removed with
+// later writes to them.
 func discarding(calls []faulttest.Call) bool {
 	at := changing(calls)
 	return len(at) > 0 && slices.ContainsFunc(calls[at[len(at)-1]:], func(c faulttest.Call) bool {
@@ -113,8 +112,8 @@ func discarding(calls []faulttest.Call) bool {
 	})
 }
 
-// checkForeign recovers and checks where the other program's bytes are: where it
-// wrote them, or, if it wrote into a file that was no longer there, kept.
+// checkForeign recovers and checks that the other program's bytes are in the record, or, if it wrote into a
+// replaced file, among the kept files.
 func (c *cutCase) checkForeign(name string, old, tooLate bool) {
 	s := c.settle()
 	c.take(s.problemList)
@@ -142,15 +141,14 @@ func (c *cutCase) checkForeign(name string, old, tooLate bool) {
 	}
 }
 
-// A settlement is what recovery made of a state in which another program wrote.
+// A settlement is the state after a recovery, when another program wrote before it.
 type settlement struct {
 	problemList
 	records snapshot
-	kept    bool // the other program's bytes are where mend keeps such
+	kept    bool // the other program's bytes are among the kept files
 }
 
-// settle recovers the sandbox, or returns the result for a sandbox that held
-// the same.
+// settle recovers the sandbox, or returns the result for an equal sandbox.
 func (sb *sandbox) settle() *settlement {
 	sb.Helper()
 	key := sb.state().digest()
@@ -159,7 +157,7 @@ func (sb *sandbox) settle() *settlement {
 	}
 	s := &settlement{}
 	sb.settlements[key] = s
-	sb.runUnfiltered("recover") // a conflict gives an exit code of its own
+	sb.runUnfiltered("recover") // a conflict has its own exit code
 	s.checkSecondRecovery(sb)
 	s.records, s.kept = sb.records(), sb.kept()
 	if err := sb.verify(); err != nil {

@@ -18,8 +18,9 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// TestForgetErases kills forget at each call. The same command again erases all that one without a kill does: no file of mend has bytes
-// that it removed, in free pages neither, and nothing more is left beside the store.
+// TestForgetErases kills forget at each call. The same command again erases everything that an uninterrupted
+// one does: no file of mend has the removed bytes, not even in free pages, and no file remains beside the
+// store.
 func TestForgetErases(t *testing.T) {
 	const afterGC = "forget a session after gc"
 	session := []string{"forget", "SESSION", "--yes"}
@@ -40,7 +41,7 @@ func TestForgetErases(t *testing.T) {
 			sb := newSandbox(t, nil, built, s)
 			sb.begin()
 			before := sb.ownValues(false)
-			if s.name == afterGC { // what that removes is in free pages
+			if s.name == afterGC { // the data that gc removes is in free pages
 				if code, out := sb.runUnfiltered("gc", "--older-than", "0h", "--yes"); code != 0 {
 					t.Fatalf("gc: exit code %d: %s", code, out)
 				}
@@ -50,7 +51,7 @@ func TestForgetErases(t *testing.T) {
 				t.Fatalf("exit code %d: %s", code, out)
 			}
 			files, after := sb.ownFiles(), sb.ownValues(true)
-			var gone []string // a piece of each value that was erased
+			var gone []string // a part of each erased value
 			for v := range before {
 				piece := v[len(v)/2:][:min(32, len(v)/2)]
 				if len(piece) == 32 && !slices.ContainsFunc(slices.Collect(maps.Keys(after)), func(stays string) bool { return strings.Contains(stays, piece) }) {
@@ -89,7 +90,7 @@ func TestForgetErases(t *testing.T) {
 	}
 }
 
-// TestForgetAfterSalvage kills a salvage at each call. What it has built of conversations goes with the next forget.
+// TestForgetAfterSalvage kills a salvage at each call. The next forget removes the files that it has built.
 func TestForgetAfterSalvage(t *testing.T) {
 	sb := newSandbox(t, nil, built, salvage())
 	for k := range sb.cuts(&sweepResult{}) {
@@ -134,8 +135,8 @@ func (sb *sandbox) ownFiles() map[string][]byte {
 	return all
 }
 
-// ownValues returns what the journal and the copies have stored under each key, and the content of the files beside the store. The
-// events of the journal, which stay, are optional.
+// ownValues returns the values that the journal and the copies store under each key, and the content of the
+// files beside the store. The events of the journal, which stay, are optional.
 func (sb *sandbox) ownValues(events bool) map[string]bool {
 	sb.Helper()
 	all := map[string]bool{}

@@ -13,13 +13,13 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// readOnly makes the file system turn read-only while a call waits, as ext4 does
-// when it finds itself damaged. The program goes on.
+// readOnly makes the file system read-only while a call waits, as ext4 does after an error. The program
+// continues.
 var readOnly = trouble{"the file system turns read-only", func(sb *sandbox, _ int) faulttest.Fault {
 	return faulttest.Fault{Action: faulttest.Resume, Frozen: func(faulttest.Call) { sb.disk.fail() }}
 }}
 
-// fail makes ext4 believe that it is damaged.
+// fail simulates an error of ext4.
 func (d *disk) fail() {
 	out, err := exec.Command("findmnt", "-n", "-o", "SOURCE", d.mount).Output()
 	if err == nil {
@@ -45,8 +45,8 @@ func TestReadOnlyAtEveryCall(t *testing.T) {
 	}
 }
 
-// sizes are in how many steps a disk, or what a process may write, grows from
-// nothing to enough.
+// sizes is the number of steps in which the space of a disk, or the file size limit, grows from nothing to
+// enough.
 const sizes = 96
 
 // TestDiskFull repairs and keeps on a file system that has room for 0, 1, 2 … more pages.
@@ -102,7 +102,7 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// limited checks a run that had too little of something.
+// limited checks a run with limited resources.
 func (sb *sandbox) limited(sum *sweepResult, r faulttest.Result, where string) {
 	sb.Helper()
 	sum.Cuts++
@@ -119,7 +119,7 @@ type tmpfs struct {
 	dir string
 }
 
-// enough is room for everything.
+// enough is enough space for everything.
 const enough = 64 << 20
 
 func newTmpfs(t *testing.T) *tmpfs {

@@ -7,8 +7,8 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// Every pair: a repair is killed at every call, and its recovery is cut at every
-// call, by a kill and by a power cut.
+// Every pair: a repair is killed at every call, and its recovery is cut at every call, by a kill and by a
+// power cut.
 func TestEveryPair(t *testing.T) {
 	if level() != "torture" {
 		t.Skip("FAULTTEST is not torture")

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrUnsupported says that the kernel does not let the calls be stopped.
+// ErrUnsupported means that the kernel cannot stop the calls.
 var ErrUnsupported = errors.New("seccomp notifications are not available")
 
 // A Program is a program into which faults are injected.
@@ -23,12 +23,12 @@ type Program struct {
 	Filtered string   // the command filtered, built
 	Env      []string // all of its environment
 	Dir      string   // where it runs
-	// Now, unless zero, is the time that the program always reads. Its random numbers
-	// then depend only on its arguments. This works for Go programs on amd64.
+	// Now, unless zero, is the time that the program always reads. Its random numbers then depend only on its
+	// arguments. This works for Go programs on amd64.
 	Now time.Time
 }
 
-// An Action is what is done at a call.
+// An Action is the action at a call.
 type Action uint8
 
 // The actions.
@@ -40,28 +40,27 @@ const (
 
 func (a Action) String() string { return [...]string{"", "killed", "failed", "resumed"}[a] }
 
-// A Fault is what befalls a run. The zero Fault is none.
+// A Fault is the fault of a run. The zero Fault means none.
 type Fault struct {
-	At     int // the number of the call that it befalls, from 1
+	At     int // the number of the call, from 1
 	Action Action
 	Errno  syscall.Errno // of Fail
-	Lasts  bool          // Fail also befalls every later call
-	// Frozen is called while the call waits, before the action; nil for nothing.
+	Lasts  bool          // Fail also applies to every later call
+	// Frozen is called while the call waits, before the action; nil: no call.
 	Frozen func(Call)
 }
 
 // A Result is a run that has ended.
 type Result struct {
-	Calls []Call // that it made or was about to make
-	Hit   bool   // it came to the call of the Fault
+	Calls []Call // made or about to be made
+	Hit   bool   // the run reached the call of the Fault
 	Code  int    // its exit code; -1 if a signal ended it
-	Out   string // what it printed
-	Err   string // what it printed to standard error
+	Out   string // standard output
+	Err   string // standard error
 }
 
-// Run runs the program. It returns when the program has ended; an end of ctx
-// kills it. The error wraps [ErrUnsupported] where calls cannot be stopped; an
-// exit code is no error.
+// Run runs the program. It returns when the program has ended; when ctx ends, the program is killed. The
+// error wraps [ErrUnsupported] if calls cannot be stopped; an exit code is not an error.
 func (p Program) Run(ctx context.Context, f Fault, args ...string) (Result, error) {
 	var out, errOut bytes.Buffer
 	cmd := exec.CommandContext(ctx, p.Filtered, append([]string{p.Path}, args...)...)
@@ -110,7 +109,7 @@ func start(cmd *exec.Cmd, listener *int) error {
 // A watch answers the calls of one run.
 type watch struct {
 	fault    Fault
-	fixed    *fixedInputs // nil: as it is
+	fixed    *fixedInputs // nil: the kernel's
 	kill     func()
 	listener int
 	calls    []Call
@@ -150,7 +149,7 @@ func (w *watch) serve() error {
 		}
 		var n notification
 		switch err := w.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); {
-		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EINTR): // the thread has ended, or calls again
+		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EINTR): // the thread has ended, or repeats the call
 			continue
 		case err != nil:
 			return fmt.Errorf("receiving a call: %w", err)
@@ -199,7 +198,7 @@ func (w *watch) send(a answer) error {
 	return err
 }
 
-// decide says what is done at the newest call.
+// decide returns the action at the newest call.
 func (w *watch) decide(c Call) Action {
 	at := len(w.calls)
 	switch {

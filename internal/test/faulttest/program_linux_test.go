@@ -15,7 +15,7 @@ import (
 // binaries are the programs that the tests run.
 type binaries struct {
 	mend, filtered string
-	wrong          bool // the mend is wrong on purpose
+	wrong          bool // the mend has a deliberate bug
 }
 
 // built is the real mend, built once for all tests.
@@ -44,15 +44,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build builds the programs into dir. Neither cgo nor the race detector, which
-// the tests may run under, goes into them.
+// build builds the programs into dir, without cgo and the race detector, even if the tests use them.
 func build(dir string, flags ...string) (binaries, error) {
 	b := binaries{mend: filepath.Join(dir, "mend"), filtered: filepath.Join(dir, "filtered")}
 	env := []string{"CGO_ENABLED=0"}
 	return b, errors.Join(storetest.Build("mend/cmd/mend", b.mend, env, flags...), storetest.Build("mend/internal/test/faulttest/filtered", b.filtered, env, flags...))
 }
 
-// run runs the program, and skips the test where calls cannot be stopped.
+// run runs the program, and skips the test if calls cannot be stopped.
 func run(t *testing.T, p faulttest.Program, f faulttest.Fault, args ...string) faulttest.Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), verbTimeout)

@@ -26,8 +26,8 @@ func (p *fileWriter) path(r damage.Record) string {
 	return filepath.Join(p.root, r.Table, r.Owner, r.ID+".json")
 }
 
-// write writes each record: it truncates the file, made with its folder if it is missing,
-// or it writes another file and renames that.
+// write writes each record: it truncates the file, creating it and its folder if missing, or it writes
+// another file and renames that.
 func (p *fileWriter) write(records []damage.Record) ([]writtenRecord, error) {
 	var lines []writtenRecord
 	for _, r := range records {
@@ -93,7 +93,7 @@ func newRowWriter(path string) (*rowWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What mend has deleted may be the message of a part that is written next.
+	// The message of the next part may have been deleted by mend.
 	return &rowWriter{db}, errors.Join(db.BusyTimeout(10*time.Second), db.Exec("PRAGMA foreign_keys=OFF"))
 }
 

@@ -26,10 +26,10 @@ type sandbox struct {
 	*testing.T
 	scenario
 	mend    faulttest.Program
-	wrong   bool   // mend is wrong on purpose
-	disk    *disk  // where the sandbox is; nil for memory
+	wrong   bool   // mend has a deliberate bug
+	disk    *disk  // the sandbox's disk; nil for memory
 	live    string // the folder
-	saved   state  // what the verb starts from
+	saved   state  // the state before the verb
 	store   string // in live: the root of the tree, or the database
 	session string
 	first   string // the id of the first repair
@@ -58,8 +58,8 @@ func (sb *sandbox) in(t *testing.T) *sandbox {
 	return &in
 }
 
-// A snapshot is what is stored, by name: that of damage.Snapshot, and which entries of the
-// journal have lost their images; of a verb that makes copies also these.
+// A snapshot is the stored content, by name: from damage.Snapshot, with the entries of the journal that have
+// lost their images; for verbs that make copies, also the copies.
 type snapshot map[string]string
 
 // fastDir returns a folder in memory if there is one, because each cut syncs often.
@@ -82,8 +82,8 @@ func newSandbox(t *testing.T, d *disk, bin binaries, s scenario) *sandbox {
 	return newSandboxIn(t, d, d.mount, bin, s)
 }
 
-// newSandboxIn makes a sandbox with a damaged store in the folder, prepares what the verb of
-// s starts from, and measures what the verb changes.
+// newSandboxIn creates a sandbox with a damaged store in the folder, prepares the state before the verb of s,
+// and measures the changes of the verb.
 func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *sandbox {
 	t.Helper()
 	sb := &sandbox{
@@ -104,7 +104,7 @@ func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *
 		t.Fatal(err)
 	}
 	sb.mend = faulttest.Program{Path: bin.mend, Filtered: bin.filtered, Dir: sb.live, Env: []string{
-		"GOGC=off", // no verb lives long enough to need it
+		"GOGC=off", // no verb runs long enough to need it
 		"HOME=" + sb.live, "XDG_DATA_HOME=" + data, "TMPDIR=" + filepath.Join(dir, "tmp"),
 		"XDG_STATE_HOME=" + filepath.Join(sb.live, "state"), "XDG_CACHE_HOME=" + filepath.Join(sb.live, "cache"),
 	}}
@@ -134,10 +134,10 @@ func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *
 		sb.keepSnapshots()
 	}
 	for _, verb := range s.setup {
-		if code, out := sb.runUnfiltered(verb...); code > 1 { // 1: something is left for the next verb
+		if code, out := sb.runUnfiltered(verb...); code > 1 { // 1: something remains for the next verb
 			t.Fatalf("mend %s: exit code %d:\n%s", strings.Join(verb, " "), code, out)
 		}
-		if es := sb.entries(); len(es) > 0 { // a copy is none
+		if es := sb.entries(); len(es) > 0 { // a copy has no entry
 			sb.first, sb.settled = es[len(es)-1].ID, len(es)
 		}
 	}
@@ -152,8 +152,7 @@ func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *
 	return sb
 }
 
-// measure finds out what the store holds before and after the change, and which calls the
-// change makes.
+// measure determines the content of the store before and after the change, and the calls of the change.
 func (sb *sandbox) measure() {
 	sb.Helper()
 	sb.before = sb.snapshot()
@@ -167,8 +166,8 @@ func (sb *sandbox) measure() {
 	}
 }
 
-// begin restores what the verb starts from. What a killed change wrote to a disk may then
-// still be only in memory.
+// begin restores the state before the verb. The writes of a killed change may still be only in memory, not on
+// the disk.
 func (sb *sandbox) begin() {
 	sb.Helper()
 	sb.restore(sb.saved)
@@ -181,7 +180,7 @@ func (sb *sandbox) begin() {
 	}
 }
 
-// kill kills the change that the scenario is about.
+// kill kills the scenario's change.
 func (sb *sandbox) kill() {
 	sb.Helper()
 	sb.run(faulttest.Fault{At: sb.half(sb.calls), Action: faulttest.Kill}, sb.change()...)

@@ -7,24 +7,24 @@ import (
 	"mend/testdata"
 )
 
-// A scenario is a verb that writes, and what it starts from.
+// A scenario is a verb that writes, with the state before it.
 type scenario struct {
 	name  string
 	kind  kind
-	many  bool                           // calls that never got a result, more than are synced one by one
-	wal   bool                           // the agent left a -wal behind, as it does
-	pages bool                           // a page of the database is damaged: what counts is each byte of it
-	aside bool                           // the only fault has no fix
+	many  bool                           // unfinished calls, more than are synced one by one
+	wal   bool                           // the agent left a -wal behind
+	pages bool                           // a page of the database is damaged, so each byte counts
+	aside bool                           // the only damage has no fix
 	setup [][]string                     // the verbs before it
-	half  func([]faulttest.Call) (k int) // if set, a repair was killed before this one of its calls
+	half  func([]faulttest.Call) (k int) // if set, a repair was killed before this call
 	verb  []string
-	back  []string // takes it back; nil: nothing does
+	back  []string // reverts it; nil: nothing does
 }
 
 // A kind is one of the stores, by the version of OpenCode that wrote it, or a transcript.
 type kind string
 
-// isFiles reports whether the store is a folder of files, and no database.
+// isFiles reports whether the store is a folder of files, not a database.
 func (k kind) isFiles() bool { return k == tree || k == lines || k == rollouts }
 
 const (
@@ -38,7 +38,7 @@ const (
 
 var archives = map[kind][]byte{tree: testdata.OpenCode1153, sqlite: testdata.OpenCode1227, newest: testdata.OpenCode11833}
 
-// change is the verb that makes of the store before the store after.
+// change returns the verb that changes the store.
 func (s scenario) change() []string {
 	if s.half != nil {
 		return repairAll
@@ -58,7 +58,7 @@ var (
 	moveAll   = []string{"move", "FOLDER", "/usr", "--yes"} // the folder of all sessions, to one that exists
 )
 
-// repairFirst also makes the journal.
+// repairFirst also creates the journal.
 func repairFirst(k kind) scenario {
 	return scenario{name: "repair, first", kind: k, verb: repairAll, back: undoAll}
 }
@@ -71,22 +71,22 @@ func undo(k kind) scenario {
 	return scenario{name: "undo", kind: k, setup: [][]string{repairAll}, verb: undoOne, back: redoOne}
 }
 
-// setAside takes out of the session what has no fix.
+// setAside sets aside content that has no fix.
 func setAside(k kind) scenario {
 	return scenario{name: "set aside", kind: k, aside: true, verb: []string{"repair", "--yes", "SESSION", "--set-aside", "--at-risk"}, back: undoAll}
 }
 
-// move gives the sessions another folder: a row changes, or a file goes to another folder.
+// move assigns another folder to the sessions: a row changes, or a file moves.
 func move(k kind) scenario {
 	return scenario{name: "move", kind: k, verb: moveAll, back: []string{"undo", "--yes"}}
 }
 
-// clean removes the session with all that is its.
+// clean removes the session with everything that belongs to it.
 func clean(k kind) scenario {
 	return scenario{name: "clean sessions", kind: k, verb: []string{"clean", "sessions", "SESSION", "--yes"}, back: []string{"undo", "--yes"}}
 }
 
-// cleanEvents removes the events, and gives their pages back.
+// cleanEvents removes the events, and frees their pages.
 func cleanEvents() scenario {
 	return scenario{name: "clean events", kind: newest, verb: []string{"clean", "events", "--yes"}, back: []string{"undo", "--yes"}}
 }
@@ -96,22 +96,22 @@ func salvage() scenario {
 	return scenario{name: "salvage", kind: newest, pages: true, verb: []string{"salvage", "--yes"}, back: []string{"undo", "--yes"}}
 }
 
-// undoSalvage exchanges them back.
+// undoSalvage exchanges the databases back.
 func undoSalvage() scenario {
 	return scenario{name: "undo of a salvage", kind: newest, pages: true, setup: [][]string{{"salvage", "--yes"}}, verb: undoOne, back: redoOne}
 }
 
-// cleanSnapshots takes away the copies of the files of a project that has no session.
+// cleanSnapshots removes the snapshots of a project without sessions.
 func cleanSnapshots() scenario {
 	return scenario{name: "clean snapshots", kind: newest, verb: []string{"clean", "snapshots", "--yes"}, back: []string{"undo", "--yes"}}
 }
 
-// restore brings back the state that was kept before a repair. What the session has is kept first.
+// restore restores the copy made before a repair. It first copies the present session.
 func restore(k kind) scenario {
 	return scenario{name: "restore", kind: k, setup: [][]string{{"keep"}, repairAll}, verb: []string{"restore", "--yes", "SESSION", "--at", "k1"}, back: undoLast}
 }
 
-// keepFirst also makes the file with the copies.
+// keepFirst also creates the file of copies.
 func keepFirst(k kind) scenario {
 	return scenario{name: "keep, first", kind: k, verb: []string{"keep"}}
 }
@@ -131,18 +131,18 @@ func recoveries(k kind) []scenario {
 	return []scenario{recovery(k, "begun", lastJournalSync), recovery(k, "halfway", halfway), recovery(k, "written", written)}
 }
 
-// besideWal is a repair of a database with a -wal, which is then not checkpointed.
+// besideWal is a repair of a database with a -wal, which is not checkpointed.
 func besideWal(k kind) scenario {
 	return scenario{name: "repair beside a -wal", kind: k, wal: true, verb: repairAll, back: undoAll}
 }
 
-// repairMany is a repair of so many files that all of the file system is synced.
+// repairMany is a repair of so many files that the whole file system is synced.
 func repairMany() scenario {
 	return scenario{name: "repair of many", kind: tree, many: true, verb: []string{"repair", "--yes", "SESSION", "--class", "tool_result_missing"}, back: undoAll}
 }
 
-// seasoned is a repair with a journal that has room: no call makes it longer, and
-// so no sync of the journal makes durable what else the file system has to write.
+// seasoned is a repair with a journal that has free space: no call extends it, so no sync of the journal also
+// syncs other pending writes of the file system.
 func seasoned(k kind) scenario {
 	setup := [][]string{repairAll}
 	for range 5 {
@@ -173,15 +173,14 @@ func all(k kind) []scenario {
 	return append(list, besideWal(k))
 }
 
-// codexVerbs are those of which the store is a rollout and a row.
+// codexVerbs are the verbs on a rollout with its row.
 func codexVerbs() []scenario {
 	k := rollouts
 	return append(recoveries(k), repairFirst(k), undo(k), restore(k), keepFirst(k), keepSecond(k), clean(k), setAside(k),
 		scenario{name: "move", kind: k, setup: [][]string{repairAll}, verb: moveAll, back: undoLast})
 }
 
-// changing are the numbers of the calls that change records: exchanges, and what
-// goes into the -wal.
+// changing returns the numbers of the calls that change records: exchanges, and writes to the -wal.
 func changing(calls []faulttest.Call) []int {
 	var at []int
 	for i, c := range calls {

@@ -17,8 +17,9 @@ import (
 	"mend/testdata"
 )
 
-// TestSignals ends a clean of 100 MB of events, and its undo, by a signal at any time: then all rows are in the database or none are, the next
-// command completes or rolls back what was begun, and an undo brings back each row as it was.
+// TestSignals ends a clean of 100 MB of events, and its undo, by a signal at a random time: then either all
+// rows are in the database or none, the next command completes or rolls back the change, and an undo restores
+// each row.
 func TestSignals(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")

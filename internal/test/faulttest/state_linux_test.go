@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A state is all that a folder holds, by path in it.
+// A state is the content of a folder, by path.
 type state map[string]entry
 
 // An entry is a file or a folder.
@@ -42,9 +42,8 @@ func readState(dir string) (state, error) {
 	})
 }
 
-// put makes the folder, which holds now, hold s. What is right already is not
-// touched, and a file that stays is the same file: the journal knows a store by
-// the number of its inode.
+// put turns a folder in the state now into s. It does not touch files that are equal, and keeps the inode of
+// files that change: the journal identifies a store by its inode.
 func (s state) put(dir string, now state) error {
 	for _, p := range slices.Backward(slices.Sorted(maps.Keys(now))) {
 		if want, stays := s[p]; stays && want.mode.Type() == now[p].mode.Type() {
@@ -84,8 +83,7 @@ func (e entry) put(path string, exists bool) error {
 // A digest identifies a state.
 type digest [sha256.Size]byte
 
-// digest is the same for states that are equal but for the process that last
-// locked the journal.
+// digest is equal for states that differ only in the process that last locked the journal.
 func (s state) digest() digest {
 	h := sha256.New()
 	number := func(n uint64) { _, _ = h.Write(binary.BigEndian.AppendUint64(nil, n)) }
@@ -103,7 +101,7 @@ func (s state) digest() digest {
 	return digest(h.Sum(nil))
 }
 
-// state returns what the sandbox holds.
+// state returns the content of the sandbox.
 func (sb *sandbox) state() state {
 	sb.Helper()
 	s, err := readState(sb.live)
@@ -113,10 +111,10 @@ func (sb *sandbox) state() state {
 	return s
 }
 
-// writtenAt is when all files of a sandbox were written: the journal has the times of some.
+// writtenAt is the time of all files of a sandbox: the journal has the times of some.
 var writtenAt = time.Now().Add(-time.Hour)
 
-// restore makes the sandbox hold s.
+// restore gives the sandbox the state s.
 func (sb *sandbox) restore(s state) {
 	sb.Helper()
 	err := s.put(sb.live, sb.state())
@@ -134,7 +132,7 @@ func (sb *sandbox) restore(s state) {
 	}
 }
 
-// differing are the paths that do not hold the same in other.
+// differing returns the paths whose content differs.
 func (s state) differing(other state) []string {
 	all := maps.Clone(s)
 	maps.Copy(all, other)

@@ -22,8 +22,8 @@ import (
 	"mend/internal/test/damage"
 )
 
-// damageStore breaks three messages, so that their fix makes a folder, creates, changes
-// and deletes.
+// damageStore breaks three messages, so that their repair creates a folder, and creates, changes and deletes
+// files.
 func (sb *sandbox) damageStore() {
 	sb.Helper()
 	if sb.kind == lines {
@@ -51,7 +51,7 @@ func (sb *sandbox) damageStore() {
 	for _, name := range []string{"reasoning last", "blank prompt", "first prompt lost its parts"} {
 		damage.ByName(sb.T, name)(s)
 	}
-	if sb.kind == tree { // the agent, too, removes a folder that it has emptied
+	if sb.kind == tree { // the agent also removes empty folders
 		messages, _ := s.Records()
 		if err := os.Remove(filepath.Join(sb.store, "part", messages[damage.FirstPrompt].ID)); err != nil {
 			sb.Fatal(err)
@@ -59,7 +59,7 @@ func (sb *sandbox) damageStore() {
 	}
 }
 
-// writeTranscript writes a transcript with a torn end, in which three things are broken.
+// writeTranscript writes a transcript with a torn end and three kinds of damage.
 func (sb *sandbox) writeTranscript() {
 	sb.Helper()
 	t := claude.New()
@@ -80,7 +80,7 @@ func (sb *sandbox) writeTranscript() {
 	}
 }
 
-// writeRollout writes a rollout in which two things are broken, and a row that names another place.
+// writeRollout writes a rollout with two kinds of damage, and a row with another path.
 func (sb *sandbox) writeRollout() {
 	sb.Helper()
 	file := filepath.Join(sb.store, codex.File)
@@ -121,7 +121,7 @@ func runningCalls(s damage.Store) {
 	}
 }
 
-// leaveWal runs f, and leaves behind what it wrote in a -wal, as the agent does.
+// leaveWal runs f, and leaves its writes in a -wal, as the agent does.
 func (sb *sandbox) leaveWal(f func()) {
 	sb.Helper()
 	agent, err := sqlite3.Open(sb.store)
@@ -131,9 +131,9 @@ func (sb *sandbox) leaveWal(f func()) {
 	if err != nil {
 		sb.Fatal(err)
 	}
-	f() // its connections are not the last ones to close
+	f() // its connections are not the last to close
 	left, err := readState(filepath.Dir(sb.store))
-	err = errors.Join(err, agent.Close()) // the last one, which empties the -wal
+	err = errors.Join(err, agent.Close()) // the last one checkpoints the -wal
 	base := filepath.Base(sb.store)
 	err = errors.Join(err, left[base].put(sb.store, true), left[base+"-wal"].put(sb.store+"-wal", false))
 	if err != nil {
@@ -160,7 +160,7 @@ func (sb *sandbox) damagePage() {
 	}
 }
 
-// keepSnapshots writes what OpenCode keeps of the files of a project without sessions.
+// keepSnapshots writes OpenCode's snapshots of a project without sessions.
 func (sb *sandbox) keepSnapshots() {
 	sb.Helper()
 	dir := filepath.Join(sb.snapshots(), strings.Repeat("ab", 20), strings.Repeat("cd", 20))
@@ -173,10 +173,10 @@ func (sb *sandbox) keepSnapshots() {
 	}
 }
 
-// snapshots is the folder of OpenCode's copies of files.
+// snapshots is OpenCode's folder of snapshots.
 func (sb *sandbox) snapshots() string { return filepath.Join(filepath.Dir(sb.store), "snapshot") }
 
-// bytes is what the files of the database hold.
+// bytes returns the files of the database.
 func (sb *sandbox) bytes() snapshot {
 	sb.Helper()
 	all := snapshot{}
@@ -192,7 +192,7 @@ func (sb *sandbox) bytes() snapshot {
 	return all
 }
 
-// records is what the store holds, without what is ours in it.
+// records returns the content of the store without mend's files.
 func (sb *sandbox) records() snapshot {
 	sb.Helper()
 	if sb.pages {
@@ -223,8 +223,8 @@ func (sb *sandbox) records() snapshot {
 	return all
 }
 
-// key identifies the content of a database that no process has open: equal bytes mean equal
-// rows, and reading the rows is slow.
+// key identifies the content of a database that no process has open: equal bytes mean equal rows, and reading
+// the rows is slow.
 func (sb *sandbox) key() (key digest, ok bool) {
 	if sb.kind.isFiles() {
 		return key, false
@@ -236,7 +236,7 @@ func (sb *sandbox) key() (key digest, ok bool) {
 	return digest(sha256.Sum256(data)), err == nil
 }
 
-// snapshot is the records, and which entries have lost their bytes.
+// snapshot returns the records, and the entries that have lost their bytes.
 func (sb *sandbox) snapshot() snapshot {
 	sb.Helper()
 	all := sb.records()
@@ -260,7 +260,7 @@ func (sb *sandbox) snapshot() snapshot {
 	return all
 }
 
-// addCopies adds what was kept, of which every byte is checked.
+// addCopies adds the copies, after checking every byte.
 func (sb *sandbox) addCopies(all snapshot) error {
 	k, err := keep.Open(sb.journal(), keep.Options{ReadOnly: true})
 	if err != nil {
@@ -286,12 +286,11 @@ func (sb *sandbox) addCopies(all snapshot) error {
 	return err
 }
 
-// lastScan matches the file with the results of the last scan, and one that a cut left: a later scan
-// removes it.
+// lastScan matches the cache of the last scan, and one left by a cut: a later scan removes it.
 var lastScan = regexp.MustCompile(`/cache/mend/\.?scan-[0-9a-f]+$`)
 
-// leftovers lists what should be gone: all in our folder of the tree but what is
-// kept, and files beside the journal's and those of the last scan.
+// leftovers lists files that should be gone: everything but kept files in mend's folder of the tree, and
+// files beside the journal's and the last scan's.
 func (sb *sandbox) leftovers() []string {
 	var left []string
 	for _, pattern := range []string{filepath.Join(sb.store, ".mend", "*"), filepath.Join(sb.journal(), "*"), filepath.Join(sb.live, "cache", "mend", "*")} {

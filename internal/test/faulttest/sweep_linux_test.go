@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// sweep does the fault to the scenario's verb at every call, or at those of [cuts], and
-// checks each time that recovery leaves a correct state.
+// sweep applies the fault to the scenario's verb at every call, or at those of [cuts], and checks each time
+// that recovery leaves a correct state.
 func (sb *sandbox) sweep(t trouble) *sweepResult {
 	sb.Helper()
 	sum := &sweepResult{What: t.name, Store: sb.kind, Verb: sb.name}
@@ -37,9 +37,8 @@ func (sb *sandbox) sweep(t trouble) *sweepResult {
 	return sum
 }
 
-// cuts are the calls to be cut at: each, but of a sample every sixtieth, and in a run of all tests
-// every tenth or fewer. A mend that is wrong on purpose is cut at each, until
-// that is seen.
+// cuts yields the calls to cut at: every call; in a sample every thirtieth; in a run of all tests every tenth
+// or fewer. A mend with a deliberate bug is cut at every call until the bug shows.
 func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
 	step := 1
 	switch {
@@ -55,12 +54,12 @@ func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
 	}
 }
 
-// exposed reports whether a mend that is wrong on purpose was seen to be.
+// exposed reports whether a deliberate bug of mend has shown.
 func (sb *sandbox) exposed(sum *sweepResult) bool { return sb.wrong && len(sum.problems) > 0 }
 
 var printedID = regexp.MustCompile(` \(([a-z]+)\)\. Undo: `)
 
-// ids are the repairs that mend said were done.
+// ids returns the repairs that mend reported as done.
 func ids(out string) []string {
 	var found []string
 	for _, m := range printedID.FindAllStringSubmatch(out, -1) {
@@ -69,7 +68,7 @@ func ids(out string) []string {
 	return found
 }
 
-// differences lists the names that do not hold what a wants, nor what b wants.
+// differences lists the names whose content is neither a's nor b's.
 func differences(a, b, now snapshot) string {
 	var out strings.Builder
 	all := maps.Clone(now)

@@ -20,12 +20,12 @@ type sweepResult struct {
 	Verb  string
 
 	Cuts, Before, After        int
-	States                     int // new states that the cuts left
+	States                     int // number of new states
 	Mixed, Torn, Lost, Foreign int
 	problems                   []string
 }
 
-// store names what the fault happened to: the copies have rows of their own.
+// store names the store of the fault: copies have their own rows.
 func (t *sweepResult) store() string {
 	if strings.HasPrefix(t.Verb, "keep") {
 		return "copies of a " + string(t.Store)
@@ -66,7 +66,7 @@ func (tb *table) add(t *sweepResult) {
 	tb.rows = append(tb.rows, row)
 }
 
-// merge returns the table with the rows that were found instead of its own.
+// merge returns the table, updated with the new rows.
 func (tb *table) merge(was string) string {
 	rows := map[string]string{} // by fault and store
 	for line := range strings.Lines(was) {

@@ -12,7 +12,7 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// problemList has what is wrong with a state.
+// A problemList has the problems of a state.
 type problemList struct {
 	problems []string
 	torn     int
@@ -22,21 +22,20 @@ func (r *problemList) problem(format string, args ...any) {
 	r.problems = append(r.problems, fmt.Sprintf(format, args...))
 }
 
-// A cutState is the result of checking a state that a cut left.
+// A cutState is the result of checking a state after a cut.
 type cutState struct {
 	problemList
 	entries   []change.Entry  // of the journal, before recovery
 	recovered *recoveredState // nil: recovery failed
 }
 
-// A recoveredState is the result of checking a state that recovery left.
+// A recoveredState is the result of checking a state after recovery.
 type recoveredState struct {
 	problemList
 	isBefore, isAfter bool
 }
 
-// inspect checks the sandbox and recovers it, or returns the result for a sandbox that held
-// the same.
+// inspect checks the sandbox and recovers it, or returns the result for an equal sandbox.
 func (sb *sandbox) inspect() *cutState {
 	sb.Helper()
 	key := sb.state().digest()
@@ -57,7 +56,7 @@ func (sb *sandbox) inspect() *cutState {
 	return f
 }
 
-// end does the same for the sandbox after recovery.
+// end does the same after recovery.
 func (sb *sandbox) end() *recoveredState {
 	sb.Helper()
 	key := sb.state().digest()
@@ -89,8 +88,8 @@ func (sb *sandbox) end() *recoveredState {
 	return e
 }
 
-// checkRecords checks before recovery that each file holds what it held before or after
-// the change (I5). For a database see checkStructure.
+// checkRecords checks before recovery that each file has its content from before or after the change (I5).
+// For a database see checkStructure.
 func (r *problemList) checkRecords(sb *sandbox) {
 	if !sb.kind.isFiles() {
 		return
@@ -106,8 +105,7 @@ func (r *problemList) checkRecords(sb *sandbox) {
 	}
 }
 
-// checkSecondRecovery checks that a second recovery has nothing to do, reports that, and
-// changes nothing (I4).
+// checkSecondRecovery checks that a second recovery has nothing to do, says so, and changes nothing (I4).
 func (r *problemList) checkSecondRecovery(sb *sandbox) {
 	once := sb.state()
 	code, out := sb.runUnfiltered("recover")
@@ -119,8 +117,7 @@ func (r *problemList) checkSecondRecovery(sb *sandbox) {
 	}
 }
 
-// outcome reports whether the change is committed after recovery. No entry may be
-// undecided then.
+// outcome reports whether the change is committed after recovery. Then no entry may be undecided.
 func (r *problemList) outcome(sb *sandbox) bool {
 	es := sb.entries()
 	for _, e := range es {
@@ -143,8 +140,8 @@ func (r *problemList) checkStructure(sb *sandbox) {
 	}
 }
 
-// checkUsable checks that mend still works: a change that was not made can be made, and one
-// that was made can be undone (I7).
+// checkUsable checks that mend still works: a change that was not made can be made, and one that was made can
+// be undone (I7).
 func (e *recoveredState) checkUsable(sb *sandbox) {
 	verb, want := sb.change(), sb.after
 	if e.isAfter && sb.back != nil {

@@ -1,3 +1,3 @@
-// Package layout has the tests of the tree as a whole: which package may import which, and the
-// functions that docs/architecture.md names.
+// Package layout has the tests of the tree as a whole: the allowed imports of each package, and the functions
+// named in docs/architecture.md.
 package layout

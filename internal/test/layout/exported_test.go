@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestExported checks that the packages of docs/library.md have no type of an internal package in an exported signature: a program of
-// another module cannot name it.
+// TestExported checks that the packages of docs/library.md have no type of an internal package in an exported
+// signature, because other modules cannot name it.
 func TestExported(t *testing.T) {
 	for _, name := range []string{"change", "txn", "journal", "fsstore", "sqlstore", "linestore", "undo"} {
 		folder := filepath.Join("../../..", name)
@@ -51,7 +51,7 @@ func checkExported(t *testing.T, fset *token.FileSet, f *ast.File) {
 	for _, d := range f.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if slices.Contains([]string{"SalvageSource", "File", "Tree"}, d.Name.Name) { // of salvage and clean, which only mend has
+			if slices.Contains([]string{"SalvageSource", "File", "Tree"}, d.Name.Name) { // for salvage and clean, which only mend has
 				continue
 			}
 			if d.Name.IsExported() && (d.Recv == nil || exportedReceiver(d.Recv.List[0].Type)) {
@@ -74,7 +74,7 @@ func checkExported(t *testing.T, fset *token.FileSet, f *ast.File) {
 	}
 }
 
-// checkType checks a type, of a struct the exported fields.
+// checkType checks a type; for a struct it checks the exported fields.
 func checkType(e ast.Expr, check func(ast.Node)) {
 	s, ok := e.(*ast.StructType)
 	if !ok {

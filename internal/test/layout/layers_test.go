@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// layers is what each package may import of this module: the table of the
-// design. A package that is not in it may not exist.
+// layers lists the packages of this module that each package may import. A package that is not in it may not
+// exist.
 var layers = map[string][]string{
 	"mend/internal/mend":                    {"mend/agent", "mend/change", "mend/internal/fail", "mend/internal/keep", "mend/internal/place", "mend/internal/provider", "mend/internal/request", "mend/internal/scancache", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/txn", "mend/undo"},
 	"mend/agent":                            {"mend/change", "mend/internal/fail", "mend/internal/ownfile", "mend/internal/request", "mend/repair", "mend/txn"},

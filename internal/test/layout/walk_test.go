@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestWalk checks that each function that docs/architecture.md names with its file, such as
-// `txn/txn.go:Run`, is declared there. A method is named without its receiver.
+// TestWalk checks that each function that docs/architecture.md names with its file, such as `txn/txn.go:Run`,
+// is declared there. A method is named without its receiver.
 func TestWalk(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/architecture.md")
 	if err != nil {

@@ -1,10 +1,10 @@
-// Command mutants changes one operator after the other in the core, with gremlins, and runs the tests of its package: a change that
-// no test notices is printed, unless survivors.txt has a reason for it.
+// Command mutants changes one operator after the other in the core, with gremlins, and runs the tests of its
+// package. It prints each change that no test notices, unless survivors.txt has a reason for it.
 //
 //	go run ./internal/test/mutants [-time 6h] [PACKAGE…]
 //
-// It fails if of all mutants of a package fewer than 85 % are killed, those that no test runs and those that time out included, or
-// if one survives that survivors.txt does not name.
+// It fails if fewer than 85 % of a package's mutants are killed, including those that no test runs and those
+// that time out, or if one survives that survivors.txt does not name.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 	"time"
 )
 
-// packages are the packages, each with the files that are not of what is measured.
+// packages are the measured packages, each with a pattern of files to leave out.
 var packages = []struct{ name, except string }{
 	{"undo", ""},
 	{"txn", ""},
@@ -39,10 +39,10 @@ var packages = []struct{ name, except string }{
 	{"repair", ""},
 }
 
-// least is the part of the mutants of a package that its tests kill, in percent.
+// least is the minimum percentage of a package's mutants that its tests kill.
 const least = 85
 
-const realGo = "MEND_MUTANTS_GO" // the go command that the one in PATH, which is this program, calls
+const realGo = "MEND_MUTANTS_GO" // the real go command; the one in PATH is this program
 
 func main() {
 	if filepath.Base(os.Args[0]) == "go" {
@@ -95,7 +95,7 @@ func run(ctx context.Context, wanted []string) error {
 		if err != nil {
 			return err
 		}
-		// vet looks at each mutant, too, which the tests need not.
+		// By default go test would also vet each mutant.
 		cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"), realGo+"="+goPath, "GOFLAGS=-trimpath -vet=off")
 		cmd.Stderr = os.Stderr
 		if err := cmd.Run(); err != nil {
@@ -107,8 +107,8 @@ func run(ctx context.Context, wanted []string) error {
 	return errors.Join(errs...)
 }
 
-// asGo is the go command, which gremlins calls. A profile of what the tests cover gets the conditions of cases: the Go tool counts only
-// what follows them, and gremlins changes no code that it takes for not covered.
+// asGo replaces the go command for gremlins. It adds the conditions of cases to a coverage profile: the Go
+// tool counts only the statements after them, and gremlins changes no code that it considers uncovered.
 func asGo(args []string) error {
 	real := os.Getenv(realGo)
 	i := slices.Index(args, "-coverprofile")
@@ -129,7 +129,7 @@ func asGo(args []string) error {
 
 var profileLine = regexp.MustCompile(`^(\S+):(\d+\.\d+),(\d+\.\d+) \d+ (\d+)$`)
 
-// addCases adds the conditions of each case to a profile, as often as the block before its switch was run.
+// addCases adds the conditions of each case to a profile, with the count of the block before its switch.
 func addCases(profile string) error {
 	data, err := os.ReadFile(profile)
 	if err != nil {
@@ -151,7 +151,7 @@ func addCases(profile string) error {
 	var more bytes.Buffer
 	for name, blocks := range covered {
 		fset := token.NewFileSet()
-		_, path, _ := strings.Cut(name, "/") // the module's name is before it
+		_, path, _ := strings.Cut(name, "/") // the name starts with the module
 		f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
 		if err != nil {
 			return err
@@ -178,12 +178,12 @@ func addCases(profile string) error {
 
 func pos(p [2]int) []int { return p[:] }
 
-// A survivor is a mutant that no test kills: its file, what was changed, and the line.
+// A survivor is a mutant that no test kills: its file, its kind, and the line.
 type survivor struct{ file, kind, line string }
 
 const listName = "internal/test/mutants/survivors.txt"
 
-// readSurvivors reads the reasons of the survivors that are known.
+// readSurvivors reads the known survivors, which have reasons.
 func readSurvivors() (map[survivor]string, error) {
 	data, err := os.ReadFile(listName)
 	if err != nil {
@@ -201,7 +201,7 @@ func readSurvivors() (map[survivor]string, error) {
 	return known, nil
 }
 
-// report prints what gremlins found in a package.
+// report prints gremlins' results for a package.
 func report(name, file string, known map[survivor]string) error {
 	var result struct {
 		Files []struct {

@@ -1,4 +1,4 @@
-// Package mutation writes records as versions to come may write them.
+// Package mutation writes records as future versions may write them.
 package mutation
 
 import (
@@ -18,9 +18,9 @@ type Variant struct {
 // kinds are the members that name a kind.
 var kinds = []string{"type", "subtype", "kind", "status", "role", "phase", "finish", "reason", "stop_reason", "history_mode"}
 
-// ToCome returns a JSON text as versions to come may write it: with a member in each object, and an element in each
-// list of objects, that no version knows, and with an unknown name in the place of each kind. also are further members
-// that name a kind.
+// ToCome returns variants of a JSON text as future versions may write it: with an unknown member in each
+// object, an unknown element in each list of objects, and an unknown name for each kind. also are further
+// members that name a kind.
 func ToCome(data []byte, also ...string) (all []Variant) {
 	put := func(n Node, start, end int, text string) {
 		all = append(all, Variant{text + " at " + n.Pointer, slices.Concat(data[:start], []byte(text), data[end:])})

@@ -30,8 +30,8 @@ func CacheDir() (string, error) {
 
 var versionPattern = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 
-// Folder returns the folder of the cache for a version of a program. It need not exist. The programs run on Linux on
-// x64 only.
+// Folder returns the cache folder for a version of a program. It need not exist. The programs run only on
+// Linux on x64.
 func Folder(program, version, folder string) (string, error) {
 	if !versionPattern.MatchString(version) {
 		return "", fmt.Errorf("installing %s: bad version %q", program, version)
@@ -62,10 +62,9 @@ func Install(program, version, folder, pkg, file string) (exe string, err error)
 	return exe, nil
 }
 
-// Fetch gets a package, such as "name@1.2.3", and puts its files, or the only one that is
-// wanted, into the folder final of the cache. They are executable. The folder appears by a
-// rename, so any number of processes may fetch at once. A crash leaves a temporary folder
-// beside it.
+// Fetch downloads a package, such as "name@1.2.3", and puts its files, or only the wanted one, into the
+// folder final of the cache. They are executable. The folder appears by a rename, so any number of processes
+// may fetch at once. A crash leaves a temporary folder beside it.
 func Fetch(pkg, final, only string) error {
 	cache := filepath.Dir(final)
 	if err := os.MkdirAll(cache, 0o755); err != nil {
@@ -91,7 +90,7 @@ func Fetch(pkg, final, only string) error {
 	return err
 }
 
-// pack has npm put the package into dir and returns its archive.
+// pack downloads the package with npm into dir and returns its archive.
 func pack(pkg, dir string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()

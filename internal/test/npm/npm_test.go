@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestUnpack checks that the wanted file is unpacked, executable, and that its lack is an error.
+// TestUnpack checks that the wanted file is unpacked and executable, and that a missing one is an error.
 func TestUnpack(t *testing.T) {
 	const member = "package/bin/program"
 	dst := filepath.Join(t.TempDir(), "whole")

@@ -10,8 +10,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// What real versions do with thinking of a model that binds it, after a prompt before it was edited: from 1.18.33 on they
-// ask the provider to leave it out, and 1.2.27 is refused.
+// How real versions handle bound thinking after an earlier prompt was edited: from 1.18.33 on they ask the
+// provider to drop it, and 1.2.27 is refused.
 func TestBoundThinkingOfRealVersions(t *testing.T) {
 	for version, drops := range map[string]bool{"1.18.34": true, "1.18.33": true, "1.2.27": false} {
 		t.Run(version, func(t *testing.T) {

@@ -12,15 +12,14 @@ import (
 	"mend/testdata"
 )
 
-// Model is the one model of the scratch configuration.
+// Model is the only model of the scratch configuration.
 const Model = "anthropic/claude-fake"
 
 // unreachableRegistry is a package registry that refuses every connection. OpenCode looks
 // for plugins there when it starts, and continues without them.
 const unreachableRegistry = "http://127.0.0.1:9"
 
-// A Home is a temporary home directory in which OpenCode knows no provider but a test
-// endpoint.
+// A Home is a temporary home directory in which OpenCode knows only a test endpoint as provider.
 type Home struct {
 	t   testing.TB
 	exe string
@@ -32,9 +31,8 @@ type Home struct {
 	vars []string // environment variables besides those of every home
 }
 
-// New makes a temporary home for the executable that [Install] returned. Its one model
-// reads images and PDFs, and thinks if thinking is set. The home is removed at the end of
-// the test.
+// New creates a temporary home for the executable that [Install] returned. Its only model reads images and
+// PDFs, and thinks if thinking is set. The home is removed at the end of the test.
 func New(t testing.TB, exe string, api *endpoint.Server, thinking bool) *Home {
 	t.Helper()
 	h := newHome(t, "opencode", exe, config(api.URL, thinking))
@@ -50,7 +48,7 @@ func NewKilo(t testing.TB, exe string, api *endpoint.Server, thinking bool) *Hom
 	return h
 }
 
-// newHome makes a temporary home with that configuration.
+// newHome creates a temporary home with that configuration.
 func newHome(t testing.TB, program, exe string, config map[string]any) *Home {
 	t.Helper()
 	h := &Home{t: t, program: program, exe: exe, dir: t.TempDir()}
@@ -84,10 +82,9 @@ func (h *Home) database(dir string) string { return filepath.Join(dir, h.program
 // Project returns the directory in which OpenCode is started.
 func (h *Home) Project() string { return h.path("project") }
 
-// Unpack unpacks an archive of testdata into the data directory, which must
-// be unused, and returns the id of its one session. In a database the
-// session's directory becomes Project: OpenCode 1.18 answers no prompt in a
-// session whose directory is gone.
+// Unpack unpacks an archive of testdata into the data directory, which must be unused, and returns the id of
+// its only session. In a database the session's directory becomes Project: OpenCode 1.18 answers no prompt in
+// a session without its directory.
 func (h *Home) Unpack(archive []byte) (session string) {
 	h.t.Helper()
 	if h.program != "opencode" {
@@ -103,7 +100,7 @@ func (h *Home) Unpack(archive []byte) (session string) {
 	return session
 }
 
-// take starts the program, which makes its database, and copies the session of an archive into that.
+// take starts the program, which creates its database, and copies the session of an archive into it.
 func (h *Home) take(archive []byte) (session string) {
 	h.t.Helper()
 	dir := h.t.TempDir()
@@ -130,8 +127,8 @@ func (h *Home) Store(session string) damage.Store {
 // path returns the absolute path of a name in the home.
 func (h *Home) path(name string) string { return filepath.Join(h.dir, filepath.FromSlash(name)) }
 
-// env returns the whole environment of the program. Of the test's environment only the
-// search path is in it, so that no credential and no proxy is.
+// env returns the whole environment of the program. From the test's environment it takes only the search
+// path, and so no credential and no proxy.
 func (h *Home) env() []string {
 	return append([]string{
 		"PATH=" + os.Getenv("PATH"),

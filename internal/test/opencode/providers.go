@@ -36,7 +36,7 @@ const providersDir = "/home/user/src/oc/work"
 
 // A ProviderStore is the unpacked archive.
 type ProviderStore struct {
-	Known        endpoint.Known    // what the providers issued
+	Known        endpoint.Known    // content issued by the providers
 	Base, Killed map[string]string // ids of sessions by setting
 
 	path string // of the database
@@ -88,8 +88,8 @@ func (s *ProviderStore) Write(dir, session string) (path string, err error) {
 	return path, errors.Join(db.Exec(strings.Join(append(script, "vacuum"), ";")), db.Close())
 }
 
-// moveTo copies the rows into the empty database of another version, with the columns that it
-// has. That is then the store.
+// moveTo copies the rows into the empty database of another version, with its columns. That becomes the
+// store.
 func (s *ProviderStore) moveTo(empty, version string) (err error) {
 	db, err := sqlite3.Open(empty)
 	if err != nil {
@@ -115,8 +115,8 @@ func (s *ProviderStore) moveTo(empty, version string) (err error) {
 	return db.Exec("update session set version = " + sqlite3.Quote(version) + "; detach newer; vacuum into " + sqlite3.Quote(s.path))
 }
 
-// A ProviderRunner is a running server that knows a model of each provider, and whose store a
-// test replaces again and again.
+// A ProviderRunner is a running server that knows a model of each provider, and whose store a test replaces
+// repeatedly.
 type ProviderRunner struct {
 	Store *ProviderStore
 	API   *endpoint.Server
@@ -160,8 +160,7 @@ func ServeProviders(t testing.TB, version string, vars ...string) *ProviderRunne
 	return p
 }
 
-// freshAnswer returns an answer that is in no fixture: an endpoint recognises its own answers
-// (R8).
+// freshAnswer returns an answer that is in no fixture, because an endpoint recognises its own answers (R8).
 func freshAnswer(n int, r endpoint.Request) endpoint.Content {
 	answer := endpoint.Plain(n, r)
 	for i, b := range answer {
@@ -182,8 +181,7 @@ type ProviderResult struct {
 	Output  string // the server's reply
 }
 
-// Message returns the provider's error text, or that of the program if it sent nothing; "" if
-// there is none.
+// Message returns the provider's error text, or the program's if it sent nothing; "" if there is none.
 func (r ProviderResult) Message() string {
 	if n := len(r.Calls); n > 0 && len(r.Calls[n-1].Violations) > 0 {
 		return r.Calls[n-1].Violations[0].Message
@@ -199,8 +197,8 @@ func (r ProviderResult) Message() string {
 	return ""
 }
 
-// Try replaces the server's store by the one session of the database in the data directory
-// dir, and sends one more prompt in it. The session gets a new id.
+// Try replaces the server's store by the only session of the database in the data directory dir, and sends
+// one more prompt in it. The session gets a new id.
 func (p *ProviderRunner) Try(dir, session string) (ProviderResult, error) {
 	return p.tryPrompt(dir, session, "one more")
 }
@@ -224,16 +222,16 @@ func (p *ProviderRunner) tryPrompt(dir, session, prompt string) (ProviderResult,
 	return r, nil
 }
 
-// compactedQuestion begins the request of a session that the program has just compacted
-// itself: the summary has the prompt.
+// compactedQuestion begins the request of a session that the program has just compacted itself: the summary
+// contains the prompt.
 const compactedQuestion = "What did we do so far?"
 
-// endlessRequests is the number of requests of one prompt from which on it counts as endless.
-// The program sends at most three for one that it answers.
+// endlessRequests is the number of requests of one prompt from which on it counts as endless. The program
+// sends at most three for a prompt that it answers.
 const endlessRequests = 8
 
-// send sends a prompt, and aborts it once the program waits to try again, or does not end. If
-// the program does not react to that within wait, it gets a new server.
+// send sends a prompt, and aborts it if the program waits for a retry, or does not end. If the program does
+// not react to that within wait, it gets a new server.
 func (p *ProviderRunner) send(id, prompt string, wait time.Duration) ProviderResult {
 	before := len(p.API.Calls())
 	type answer struct {

@@ -12,8 +12,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// Each kind of damage has the fate that the table says, with each provider. A short run takes
-// every sixteenth.
+// Each kind of damage has the recorded effect with each provider. A short run takes every sixteenth.
 func TestRealProviders(t *testing.T) {
 	p := ServeProviders(t, "1.18.33")
 	for i, settings := range damage.ProviderColumns {
@@ -73,7 +72,7 @@ func sameRecord(a, b damage.Record) bool {
 	return a.ID == b.ID && reflect.DeepEqual(x, y)
 }
 
-// An interrupted turn goes on, and a prompt for tools leads to their results.
+// An interrupted turn continues, and a prompt for tools leads to their results.
 func TestRealProvidersTurns(t *testing.T) {
 	storetest.Long(t)
 	for _, version := range []string{"1.18.33"} {

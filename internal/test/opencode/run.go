@@ -13,14 +13,13 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-// timeout is how long one run may take on a busy machine; one that is alive takes two seconds
-// alone.
+// timeout is the limit of one run on a busy machine; on a quiet one a run takes two seconds.
 const timeout = 3 * time.Minute
 
-// sessionID finds the session in the events that a run writes.
+// sessionID finds the session in the events of a run.
 var sessionID = regexp.MustCompile(`\bses_[0-9A-Za-z]+`)
 
-// Alive and Dead are the verdicts that are no rule of the endpoint.
+// Alive and Dead are the verdicts besides the endpoint's rules.
 const (
 	Alive = damage.Alive // the endpoint accepted the last request
 	Dead  = damage.Dead  // the program ended, or hung, before it sent one
@@ -31,7 +30,7 @@ type Result struct {
 	Verdict  string          // Alive, Dead, or the rule that the last request broke: "R1" to "R17"
 	Session  string          // the session's id, "" if the program did not say it
 	Calls    []endpoint.Call // the requests that the prompt caused, without those for a title
-	Output   string          // what the program wrote, both streams; its events, one JSON object a line
+	Output   string          // output of both streams; its events are JSON objects, one per line
 	Code     int             // its exit code; -1 if it was killed
 	TimedOut bool
 }
@@ -91,8 +90,7 @@ func (r Result) withCalls(calls []endpoint.Call) Result {
 	return r
 }
 
-// command returns a command for the program. When ctx ends, the program and its children
-// are killed.
+// command returns a command for the program. When ctx ends, the program and its children are killed.
 func (h *Home) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, h.exe, args...)
 	cmd.Dir, cmd.Env = h.Project(), h.env()
@@ -101,8 +99,7 @@ func (h *Home) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Shell runs a command of the shell in a folder, with the program on the search path, and returns
-// what it wrote.
+// Shell runs a shell command in a folder, with the program on the search path, and returns its output.
 func (h *Home) Shell(dir, command string) (string, error) {
 	ctx, cancel := context.WithTimeout(h.t.Context(), timeout)
 	defer cancel()

@@ -39,8 +39,7 @@ func damagedHome(t *testing.T, version int, apply func(damage.Store)) (*Home, st
 	return h, session
 }
 
-// The fixtures are healthy: the real program goes on with them, runs a tool
-// and sends back what it was answered.
+// The fixtures are healthy: the real program continues them, runs a tool and sends its history back.
 func TestContinue(t *testing.T) {
 	storetest.Long(t)
 	for i, version := range damage.Versions {
@@ -90,8 +89,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The thinking of earlier answers is sent even if the model no longer
-// thinks, and is taken.
+// The thinking of earlier responses is sent and accepted even if thinking is now off.
 func TestThinkingTurnedOff(t *testing.T) {
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
@@ -109,12 +107,12 @@ func TestThinkingTurnedOff(t *testing.T) {
 	}
 }
 
-// OpenCode 1.18 answers no prompt in a session whose directory is gone.
+// OpenCode 1.18 answers no prompt in a session whose directory is missing.
 func TestDirectoryGone(t *testing.T) {
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			h, session := damagedHome(t, i, func(s damage.Store) {
-				if db, ok := s.(damage.Database); ok { // the tree's fixture is like that
+				if db, ok := s.(damage.Database); ok { // the tree's fixture already is
 					db.SQL("update session set directory = '/gone'")
 				}
 			})
@@ -126,8 +124,8 @@ func TestDirectoryGone(t *testing.T) {
 	}
 }
 
-// A run of its own has the fate that the table says, which a server shows in a
-// tenth of the time (TestMatrix of cmd/mend): each damage on one version, in turn.
+// Each damage has its recorded effect in a separate run, on one version in turn. A server shows the same in a
+// tenth of the time (TestMatrix of cmd/mend).
 func TestDamages(t *testing.T) {
 	for n, w := range damage.Table {
 		i := n % len(damage.Versions)
@@ -145,7 +143,7 @@ func TestDamages(t *testing.T) {
 	}
 }
 
-// tail is the end of a long output.
+// tail returns the end of a long output.
 func tail(s string) string {
 	s = strings.TrimSpace(s)
 	return s[max(0, len(s)-2000):]

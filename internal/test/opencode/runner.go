@@ -18,33 +18,33 @@ import (
 	"mend/internal/test/damage"
 )
 
-// A StoreRunner is a running server whose store a test replaces again and again. A prompt
-// takes a tenth of a second; "opencode run" takes two to five.
+// A StoreRunner is a running server whose store a test replaces repeatedly. A prompt takes a tenth of a
+// second; "opencode run" takes two to five.
 type StoreRunner struct {
 	home    *Home
 	server  *Server
 	session string // id of the fixture's session
 	tries   int
-	tried   string // id of the session of the last one
+	tried   string // id of the last session
 
 	dropsLate bool // see [StoreRunner.DropLate]
 }
 
-// ServeStores starts a server on the fixture in archive, which mend does not recognise as
+// ServeStores starts a server on the fixture in archive, under a name that mend does not recognise as
 // OpenCode.
 func (h *Home) ServeStores(archive []byte) *StoreRunner {
 	h.t.Helper()
 	h.rename()
 	session := h.Unpack(archive)
 	s := &StoreRunner{home: h, server: h.Serve(), session: session}
-	if r := s.server.Prompt(session, "is it well?"); r.Verdict != Alive { // the first takes long
+	if r := s.server.Prompt(session, "is it well?"); r.Verdict != Alive { // the first prompt takes long
 		h.t.Fatalf("a prompt before any damage = %s; reply:\n%s", r.Verdict, r.Output)
 	}
 	return s
 }
 
-// rename gives the executable another name: to mend, a program called opencode uses every
-// tree of its user, and mend watches its servers.
+// rename renames the executable: mend assumes that a program called opencode uses every tree of its user, and
+// watches its servers.
 func (h *Home) rename() {
 	h.t.Helper()
 	exe := filepath.Join(filepath.Dir(h.exe), "bench")
@@ -54,13 +54,12 @@ func (h *Home) rename() {
 	h.exe = exe
 }
 
-// NameModel makes prompts name the agent and the model, as those of the TUI do.
+// NameModel makes prompts name the agent and the model, as the TUI does.
 func (s *StoreRunner) NameModel() { s.server.NameModel = true }
 
-// Try replaces the server's store by the fixture's session as it is in the data directory
-// dir, and sends one more prompt in it. The session gets a new id, since the server goes on
-// writing to the one before. Nothing in dir changes but what SQLite does to a database that
-// it opens.
+// Try replaces the server's store by the fixture's session in its state in the data directory dir, and sends
+// one more prompt in it. The session gets a new id, because the server continues to write to the previous
+// one. In dir nothing changes except what SQLite changes in a database when it opens it.
 func (s *StoreRunner) Try(dir string) (Result, error) {
 	s.tries++
 	id := fmt.Sprintf("%s%04d", s.session[:len(s.session)-4], s.tries)
@@ -74,7 +73,7 @@ func (s *StoreRunner) Try(dir string) (Result, error) {
 // TryAgain sends one more prompt in the session of the last [StoreRunner.Try].
 func (s *StoreRunner) TryAgain() Result { return s.send(s.tried, "once more", timeout) }
 
-// send sends a prompt, and aborts it once the program waits to try again.
+// send sends a prompt, and aborts it if the program waits for a retry.
 func (s *StoreRunner) send(id, prompt string, wait time.Duration) Result {
 	reply := make(chan Result, 1)
 	go func() { reply <- s.server.prompt(id, prompt, wait) }()
@@ -115,8 +114,8 @@ func (s *StoreRunner) TryListed(dir string) (Result, error) {
 	return r, nil
 }
 
-// isRetrying reports whether the prompt failed and the program waits to try again,
-// as 1.18.33 does for a minute if an image is too large or cannot be read.
+// isRetrying reports whether the prompt failed and the program waits for a retry, as 1.18.33 does for a
+// minute if an image is too large or cannot be read.
 func (s *Server) isRetrying(id string) bool {
 	ctx, cancel := context.WithTimeout(s.home.t.Context(), statusTimeout)
 	defer cancel()
@@ -125,15 +124,14 @@ func (s *Server) isRetrying(id string) bool {
 	return json.Unmarshal([]byte(reply), &status) == nil && status[id].Type == "retry"
 }
 
-// abort ends the prompt that the program works on.
+// abort aborts the current prompt.
 func (s *Server) abort(id string) {
 	ctx, cancel := context.WithTimeout(s.home.t.Context(), statusTimeout)
 	defer cancel()
 	s.do(ctx, http.MethodPost, "/session/"+id+"/abort", nil)
 }
 
-// statusTimeout is how long a request may take that the program answers at once, unless it is
-// busy.
+// statusTimeout is the limit of a request that an idle program answers immediately.
 const statusTimeout = 10 * time.Second
 
 func (s *StoreRunner) exchange(dir, id string) error {
@@ -195,12 +193,12 @@ func (s *StoreRunner) exchangeRows(from, id string) error {
 	return errors.Join(db.BusyTimeout(timeout), db.Exec(exchange))
 }
 
-// DropLate makes the database ignore what the program writes for an earlier try: it summarises a session after it
-// has answered, and writes its last prompt again, with an id that is in the new session, too. mend does not write to
-// a database with triggers.
+// DropLate makes the database ignore the program's late writes for an earlier try: it summarises a session
+// after it has answered, and writes its last prompt again, with an id that is also in the new session. mend
+// does not write to a database with triggers.
 func (s *StoreRunner) DropLate() { s.dropsLate = true }
 
-// ignoreLate returns the statements that do so when the session with that id is tried.
+// ignoreLate returns the statements for DropLate when the session with that id is tried.
 func (s *StoreRunner) ignoreLate(id string) string {
 	var script []string
 	for _, table := range []string{"message", "part"} {
@@ -211,7 +209,7 @@ func (s *StoreRunner) ignoreLate(id string) string {
 	return strings.Join(script, ";")
 }
 
-// CopyRows replaces the rows of a database by those of the one in from, which has one session.
+// CopyRows replaces the rows of a database by those of the database in from, which has one session.
 func CopyRows(from, to, session string) error {
 	db, err := sqlite3.Open(to)
 	if err != nil {
@@ -220,12 +218,11 @@ func CopyRows(from, to, session string) error {
 	return errors.Join(db.Exec(exchangeScript(from, session, "", "")), db.Close())
 }
 
-// exchangeScript returns the statements that replace the rows of a database by those of the
-// one in from, which has one session. The session gets an id and, instead of the directory
-// was, the directory dir.
+// exchangeScript returns the statements that replace the rows of a database by those of the database in from,
+// which has one session. The session gets an id and, instead of the directory was, the directory dir.
 func exchangeScript(from, id, was, dir string) string {
 	script := []string{
-		"pragma foreign_keys = off", // one damage is a part whose message is gone
+		"pragma foreign_keys = off", // one damage is a part without its message
 		"attach " + sqlite3.Quote(from) + " as damaged",
 		"begin immediate",
 	}

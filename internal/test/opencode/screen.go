@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// A Screen is OpenCode's TUI in a tmux of its own.
+// A Screen is OpenCode's TUI in a separate tmux.
 type Screen struct{ home *Home }
 
 // Open starts the TUI. It ends with the test. The test is skipped without tmux.

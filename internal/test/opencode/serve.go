@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// listenLine finds the address in what "opencode serve" writes when it is ready.
+// listenLine finds the address in the output of "opencode serve".
 var listenLine = regexp.MustCompile(`listening on (http://127\.0\.0\.1:[0-9]+)`)
 
 // A Server is a running "opencode serve".
 type Server struct {
 	URL string // its HTTP API, without a path
 
-	// NameModel makes prompts name the agent and the model, as those of the TUI do.
+	// NameModel makes prompts name the agent and the model, as the TUI does.
 	NameModel bool
 
 	home *Home
@@ -32,24 +32,24 @@ type Server struct {
 	stop func()
 }
 
-// In returns the same server, asked for a folder of its own, as by a client that is started there.
+// In returns the same server for another folder, as for a client that is started there.
 func (s *Server) In(dir string) *Server {
 	other := *s
 	other.dir = dir
 	return &other
 }
 
-// NewSession makes a session in the folder.
+// NewSession creates a session in the folder.
 func (s *Server) NewSession() (id string) { return s.newSession(map[string]any{}) }
 
-// NewChild makes a session in the folder as that of a subagent of another one.
+// NewChild creates a session in the folder as a subagent's of another one.
 func (s *Server) NewChild(parent string) (id string) {
 	return s.newSession(map[string]any{"parentID": parent})
 }
 
 func (s *Server) newSession(with map[string]any) (id string) {
 	s.home.t.Helper()
-	with["title"] = "A title" // else the program writes one at any time
+	with["title"] = "A title" // otherwise the program writes one at any time
 	status, reply := s.post(s.home.t.Context(), "/session", with)
 	var made struct{ ID string }
 	if err := json.Unmarshal([]byte(reply), &made); err != nil || made.ID == "" {
@@ -101,16 +101,15 @@ func (s *Server) Children(id string) map[string]string {
 	return of
 }
 
-// startTimeout is how long the server may take until it listens, and then for its first prompt;
-// alone it takes two seconds.
+// startTimeout is the limit for the server's start, and then for its first prompt; on a quiet machine it
+// takes two seconds.
 const startTimeout = 3 * time.Minute
 
-// Serve starts OpenCode's server on a free port of loopback and waits until it listens. It
-// ends with the test, or with Close. OpenCode itself would prefer one port, where a test
-// may find the server of another.
+// Serve starts OpenCode's server on a free port of loopback and waits until it listens. It ends with the
+// test, or with Close. OpenCode's default port might be used by another server.
 func (h *Home) Serve() *Server { return h.ServeAt("") }
 
-// ServeAt is Serve on a port of loopback. It tries again for a while: the port may be in use.
+// ServeAt is Serve on a given port of loopback. It retries for a while, because the port may be in use.
 func (h *Home) ServeAt(port string) *Server {
 	h.t.Helper()
 	for end := time.Now().Add(2 * timeout); ; time.Sleep(500 * time.Millisecond) {
@@ -124,7 +123,7 @@ func (h *Home) ServeAt(port string) *Server {
 	}
 }
 
-// freePort returns a port of loopback at which nothing listens.
+// freePort returns an unused port of loopback.
 func (h *Home) freePort() string {
 	h.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -135,7 +134,7 @@ func (h *Home) freePort() string {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
-// serve starts a server, and returns what it wrote if it does not listen.
+// serve starts a server, and returns its output if it does not listen.
 func (h *Home) serve(port string) (s *Server, wrote string) {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -169,7 +168,7 @@ func (h *Home) serve(port string) (s *Server, wrote string) {
 	return nil, output.String()
 }
 
-// Close kills the server and what it started, and waits for its end.
+// Close kills the server and its children, and waits for its end.
 func (s *Server) Close() { s.stop() }
 
 // Prompt sends a prompt in a session and waits for the answer. Output is the

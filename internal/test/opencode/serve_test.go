@@ -12,8 +12,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A server reads the store again for every prompt: a session that was fixed
-// meanwhile goes on.
+// A server reads the store again for every prompt: a session that was repaired meanwhile works.
 func TestServe(t *testing.T) {
 	storetest.Long(t)
 	for i, version := range damage.Versions {

@@ -16,9 +16,8 @@ console.log(JSON.stringify(db.query(statement).all(...args)));
 db.close();
 `
 
-// SQL runs one statement on the database in DataDir and returns its rows. It uses the
-// SQLite in the executable, without what OpenCode does to a database when it starts.
-// Foreign keys are not enforced.
+// SQL runs one statement on the database in DataDir and returns its rows. It uses the SQLite in the
+// executable, without OpenCode's changes to a database at its start. Foreign keys are not enforced.
 func (h *Home) SQL(statement string, args ...any) []map[string]any {
 	h.t.Helper()
 	input, err := json.Marshal(map[string]any{

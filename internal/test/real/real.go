@@ -1,10 +1,9 @@
-// Package real holds the structure of 139 conversations that people's agents
-// wrote, 122 of Claude Code and 17 of Codex, found in public repositories.
+// Package real has the structure of 139 conversations that people's agents wrote, 122 of Claude Code and 17
+// of Codex, found in public repositories.
 //
-// Every text is the letter x, at most 40 of it; ids, times, types, versions and
-// the names of known tools are the originals. testdata/truth.tsv has the truth
-// about each session, as the real Claude Code 2.1.332 and Codex 0.171.0 showed
-// it on 28 November 2026.
+// Every text is the letter x, at most 40 of it; ids, times, types, versions and the names of known tools are
+// the originals. testdata/truth.tsv has the truth about each session, as the real Claude Code 2.1.332 and
+// Codex 0.171.0 showed it on 28 November 2026.
 package real
 
 import (
@@ -35,8 +34,7 @@ type Session struct {
 	Agent   string // "claude" or "codex"
 	Version string // of the agent that wrote the conversation
 
-	// Truth is what is wrong with it: each time a severity and the start of the id of the record. It is
-	// empty if nothing is.
+	// Truth lists its damage: severity and start of the record's id. It is empty for a healthy session.
 	Truth []string
 }
 
@@ -56,9 +54,8 @@ func Sessions() []Session {
 	return all
 }
 
-// Unpack writes all conversations below home, a user's home folder, into
-// .claude/projects and .codex/sessions. A conversation keeps the path that its
-// agent gave it.
+// Unpack writes all conversations below home, a user's home folder, into .claude/projects and
+// .codex/sessions. A conversation keeps its agent's path.
 func Unpack(t testing.TB, home string) {
 	t.Helper()
 	zr, err := gzip.NewReader(bytes.NewReader(structure))

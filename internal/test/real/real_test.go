@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Every session of the table is in the archive, and the other way around.
+// The table and the archive have the same sessions.
 func TestSessions(t *testing.T) {
 	home := t.TempDir()
 	Unpack(t, home)

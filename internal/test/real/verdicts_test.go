@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "write testdata/verdicts.tsv")
 // golden has the verdicts: the session, the severity and the class of a finding, and the id of its record.
 const golden = "testdata/verdicts.tsv"
 
-// A store is one agent's with the conversations.
+// A store is the store of one agent with the conversations.
 type store struct {
 	client *mend.Store
 	heads  []change.Head
@@ -54,11 +54,11 @@ func open(t *testing.T) (all []store) {
 	return all
 }
 
-// now is after all conversations.
+// now is later than all conversations.
 func now() time.Time { return time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC) }
 
-// verdicts returns what is found in each session, one line for each finding. That the folder does not exist
-// on this machine is none of the conversation's faults.
+// verdicts returns the findings of each session, one line each, except that its folder does not exist on this
+// machine.
 func (s store) verdicts(t *testing.T, heads ...change.Head) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -75,8 +75,8 @@ func (s store) verdicts(t *testing.T, heads ...change.Head) map[string][]string 
 	return all
 }
 
-// The verdicts on all conversations are those of the golden file, and what that has is true: a session
-// is broken where truth.tsv has it, and has the other findings that truth.tsv has.
+// The verdicts on all conversations equal the golden file, which is true: the broken sessions and the other
+// findings are those of truth.tsv.
 func TestVerdicts(t *testing.T) {
 	found := map[string][]string{}
 	sessions := 0
@@ -100,7 +100,7 @@ func TestVerdicts(t *testing.T) {
 	compare(t, now.String())
 }
 
-// problems returns what is not true of the findings in a session.
+// problems returns the findings in a session that are not true, or missing.
 func problems(s real.Session, lines []string) (all []string) {
 	for _, line := range lines {
 		f := strings.Split(line, "\t")
@@ -146,8 +146,7 @@ func compare(t *testing.T, now string) {
 	}
 }
 
-// A session that is broken is repaired and is no longer broken, one that is not is left alone. Undo
-// brings every byte back.
+// A broken session is repaired, a healthy one is not changed. Undo restores every byte.
 func TestRepairs(t *testing.T) {
 	for _, s := range open(t) {
 		before, repaired := s.files(t), 0
@@ -199,7 +198,7 @@ func (s store) repairAndUndo(t *testing.T, h change.Head, p change.Plan, before 
 	}
 }
 
-// broken returns what is broken in a session.
+// broken returns the broken findings of a session.
 func (s store) broken(t *testing.T, h change.Head) (all []string) {
 	t.Helper()
 	for _, line := range s.verdicts(t, h)[h.ID] {

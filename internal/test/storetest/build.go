@@ -6,8 +6,8 @@ import (
 	"os/exec"
 )
 
-// Build builds a program of this module into a file. Of a program that "go run" has linked a copy stays in the
-// build cache, of one that "go build" has linked none does: to link mend takes seconds.
+// Build builds a program of this module into a file. It keeps a copy of the linked program in the build
+// cache, as "go run" does and "go build" does not: linking mend takes seconds.
 func Build(pkg, file string, env []string, flags ...string) error {
 	args := append([]string{"run", "-buildvcs=false", "-ldflags=-w", "-exec", "cp"}, flags...)
 	cmd := exec.Command("go", append(args, pkg, file)...)

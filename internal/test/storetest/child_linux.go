@@ -17,8 +17,8 @@ import (
 // NobodyUID is the id of a user without rights.
 const NobodyUID = 65534
 
-// RunInChild runs the calling test again in a child process, which can then limit itself. It returns
-// true in the child. If uid is not 0 and the tests run as root, the child runs as that user.
+// RunInChild runs the calling test again in a child process, which can then limit itself. It returns true in
+// the child. If uid is not 0 and the tests run as root, the child runs as that user.
 func RunInChild(t *testing.T, uid int) bool {
 	t.Helper()
 	if os.Getenv(childKey) == t.Name() {
@@ -28,7 +28,7 @@ func RunInChild(t *testing.T, uid int) bool {
 	attr := &syscall.SysProcAttr{}
 	if uid != 0 && os.Geteuid() == 0 {
 		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}
-		program = filepath.Join(FastDir(t), "program") // where that user can reach it
+		program = filepath.Join(FastDir(t), "program") // accessible to that user
 		CopyProgram(t, os.Args[0], program)
 	}
 	cmd := exec.Command(program, "-test.run=^"+t.Name()+"$", "-test.v", "-test.short="+strconv.FormatBool(testing.Short()))
@@ -50,8 +50,8 @@ func DenyExchange(t *testing.T) {
 	DenySyscall(t, unix.SYS_RENAMEAT2, 4, unix.RENAME_NOREPLACE, unix.EINVAL)
 }
 
-// StartCat starts a copy of the program cat and returns once it runs: only then does the system tell
-// its command line and its environment. What it returns ends the program.
+// StartCat starts a copy of the program cat and returns once it runs: only then does the system report its
+// command line and its environment. end ends the program.
 func StartCat(t *testing.T, cmd *exec.Cmd) (end func()) {
 	t.Helper()
 	in, out := StartPiped(t, cmd)

@@ -20,9 +20,9 @@ type Store interface {
 	Discard(ctx context.Context, s change.Staged) error
 }
 
-// A Harness gives the tests access to a new store that holds one session, the same each time:
-// a message with three or more parts, one of them a text part that is not the last, and a
-// message without parts. Its functions end the test if they fail.
+// A Harness gives the tests access to a new store with one session, the same each time: a message with three
+// or more parts, one of them a text part that is not the last, and a message without parts. Its functions end
+// the test if they fail.
 type Harness struct {
 	// Open opens the store as a new process would. The store calls step before every
 	// call that changes the disk, and does not make that call if step returns an error.
@@ -31,22 +31,21 @@ type Harness struct {
 	// Records reads the session's records and the files beside them: each message,
 	// followed by its parts.
 	Records func() iter.Seq[*change.Record]
-	// Read returns what a record holds now, nil if it does not exist.
+	// Read returns the present content of a record, nil if it does not exist.
 	Read func(ref change.Ref) *change.Image
-	// Snapshot returns all that is stored, by name: the bytes and modes of files and
-	// folders, or the columns of rows with their storage classes. It omits what is
-	// staged.
+	// Snapshot returns everything that is stored, by name: the bytes and modes of files and folders, or the
+	// columns of rows with their storage classes. It omits staged data.
 	Snapshot func() map[string]string
-	// Leftovers lists what is staged.
+	// Leftovers lists staged data.
 	Leftovers func() []string
-	// Write writes the image to a record, or removes it for nil, as another program
-	// would. It creates the folder it needs.
+	// Write writes the image to a record, or removes it for nil, as another program would. It creates the
+	// folder if necessary.
 	Write func(ref change.Ref, image *change.Image)
-	// Slow says that a run takes long: the sweeps over two cuts run a fixed sample unless [AllCases].
+	// Slow means that a run takes long: the sweeps over two cuts run a fixed sample unless [AllCases].
 	Slow bool
 }
 
-// Run tests one store. It calls open often: a store in memory makes it fast.
+// Run tests one store. It calls open often, so a store in memory is faster.
 func Run(t *testing.T, open func(t *testing.T) Harness) {
 	for _, c := range []struct {
 		name string
@@ -69,8 +68,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 	}
 }
 
-// A contract has what all tests need: a function that makes stores, the ops of a plan, and what
-// a store holds before and after it.
+// A contract has a function that makes stores, the ops of a plan, and the content of a store before and after
+// it.
 type contract struct {
 	open          func(t *testing.T) Harness
 	slow          bool // see [Harness]
@@ -78,7 +77,7 @@ type contract struct {
 	before, after map[string]string
 }
 
-// includes reports whether a sweep over two cuts cuts at call k.
+// includes reports whether a sweep over two cuts includes call k.
 func (c *contract) includes(k int) bool { return !c.slow || Includes(k) }
 
 func newContract(t *testing.T, open func(t *testing.T) Harness) *contract {
@@ -163,8 +162,8 @@ func foreignImage(t *testing.T, o change.Op) *change.Image {
 	return change.ImageOf(&r)
 }
 
-// foreignWrites returns what another program could do to the record of o, by verb: the image that
-// it writes, or nil for a deletion.
+// foreignWrites returns the images that another program could write to the record of o, by verb; nil for a
+// deletion.
 func foreignWrites(t *testing.T, o change.Op) map[string]*change.Image {
 	writes := map[string]*change.Image{"writes": foreignImage(t, o)}
 	if o.Pre != nil {
@@ -212,7 +211,7 @@ func sameRefs(a, b []change.Conflict) bool {
 	return slices.EqualFunc(a, b, func(a, b change.Conflict) bool { return a.Ref == b.Ref })
 }
 
-// want checks that the whole store is as the state says.
+// want checks that the whole store has the state.
 func (c *contract) want(t *testing.T, h Harness, state change.State) {
 	t.Helper()
 	switch state {

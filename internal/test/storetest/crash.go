@@ -9,8 +9,8 @@ import (
 	"mend/change"
 )
 
-// attempt prepares and commits ops while f makes calls fail. staged is false if Prepare failed, so
-// that a journal would have no entry. decided is true if Commit returned an outcome.
+// attempt prepares and commits ops while f makes calls fail. staged is false if Prepare failed, so that a
+// journal would have no entry. decided is true if Commit returned an outcome.
 func (c *contract) attempt(t *testing.T, h Harness, f *Fault, ops []change.Op) (s change.Staged, out change.Outcome, staged, decided bool) {
 	t.Helper()
 	st := h.Open(f.Step)
@@ -65,7 +65,7 @@ func testCrash(t *testing.T, c *contract) {
 	}
 }
 
-// testFail has each call fail once, as on a full or broken disk.
+// testFail makes each call fail once, as on a full or broken disk.
 func testFail(t *testing.T, c *contract) {
 	Long(t)
 	for k := 0; ; k++ {
@@ -178,8 +178,8 @@ func testCrashInInverse(t *testing.T, c *contract) {
 	}
 }
 
-// testForeignAfterCrash has another program write after each crash. It kills the first recovery,
-// each time at another call.
+// testForeignAfterCrash lets another program write after each crash. It kills the first recovery, each time
+// at another call.
 func testForeignAfterCrash(t *testing.T, c *contract) {
 	Long(t)
 	runs := 0
@@ -187,7 +187,7 @@ func testForeignAfterCrash(t *testing.T, c *contract) {
 		for verb, image := range foreignWrites(t, o) {
 			c.eachCrash(t, c.includes, func(h Harness, staged change.Staged, k int) {
 				if h.Read(o.Ref).Equal(image) {
-					return // as the change itself left it: that is no write
+					return // the change itself left this: it is not a write
 				}
 				h.Write(o.Ref, image)
 				f := &Fault{At: (k + i) % 8}
@@ -208,11 +208,11 @@ func testForeignAfterCrash(t *testing.T, c *contract) {
 	t.Logf("%d runs", runs)
 }
 
-// wantForeign checks that the record of o holds what another program wrote, and every other record
-// what the outcome says.
+// wantForeign checks that the record of o has the other program's content, and every other record the content
+// of the outcome.
 func (c *contract) wantForeign(t *testing.T, h Harness, o change.Op, image *change.Image, out change.Outcome) {
 	t.Helper()
-	// The other program may have written what the plan wanted.
+	// The other program may have written the planned content.
 	if got := h.Read(o.Ref); !got.Equal(image) && (out.State != change.Committed || !got.Equal(o.Post)) {
 		t.Fatalf("%s: another program's %s is now %s", out.State, imageString(image), imageString(got))
 	}
@@ -232,7 +232,7 @@ func (c *contract) wantForeign(t *testing.T, h Harness, o change.Op, image *chan
 	}
 }
 
-// testSettleAfterDiscard settles a change of which nothing is staged any more.
+// testSettleAfterDiscard settles a change whose staged data is gone.
 func testSettleAfterDiscard(t *testing.T, c *contract) {
 	h := c.open(t)
 	st := h.Open(nil)

@@ -20,14 +20,14 @@ func FastDir(t testing.TB) string {
 	return t.TempDir()
 }
 
-// RunInMemory runs the tests of a package with [InMemory]. It is all that their TestMain does.
+// RunInMemory runs the tests of a package with [InMemory]. A TestMain need not do more.
 func RunInMemory(m *testing.M) {
 	InMemory()
 	m.Run()
 }
 
 // InMemory puts the temporary folders of all tests of a package into memory, if possible: for tests that are
-// not about what a disk keeps. What the tests allocate is short-lived: garbage is collected less often.
+// not about disks. Garbage is collected less often, because tests allocate short-lived data.
 func InMemory() {
 	debug.SetGCPercent(400)
 	if memory := Memory(); memory != "" {
@@ -37,7 +37,7 @@ func InMemory() {
 	}
 }
 
-// removeAll removes dir, also what a test has made unreadable.
+// removeAll removes dir, including files that a test has made unreadable.
 func removeAll(t testing.TB, dir string) {
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {

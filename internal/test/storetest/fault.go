@@ -2,8 +2,7 @@ package storetest
 
 import "errors"
 
-// A Fault makes one call fail, or all calls from that one on, as if the program had been killed
-// there.
+// A Fault makes one call fail, or all calls from that one on, as after a kill.
 type Fault struct {
 	At    int      // the call that fails, counted from 0
 	Once  bool     // the calls after it succeed
@@ -23,5 +22,5 @@ func (f *Fault) Step(call string) error {
 	return nil
 }
 
-// Hit reports whether the call that fails was reached.
+// Hit reports whether the failing call was reached.
 func (f *Fault) Hit() bool { return len(f.Calls) > f.At }

@@ -2,7 +2,7 @@ package storetest
 
 import "golang.org/x/sys/unix"
 
-// Memory returns a folder in memory that has a gigabyte and in which programs run, "" if there is none.
+// Memory returns a folder in memory with a gigabyte of space in which programs can run, "" if there is none.
 func Memory() string {
 	const path = "/dev/shm"
 	var st unix.Statfs_t

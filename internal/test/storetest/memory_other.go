@@ -2,5 +2,5 @@
 
 package storetest
 
-// Memory returns "": it is known for Linux alone.
+// Memory returns "": only Linux has one.
 func Memory() string { return "" }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Save keeps a folder as it is, with the times of its files. The function that it returns brings that state back.
+// Save saves a folder, with the times of its files. restore restores it.
 func Save(t testing.TB, dir string) (restore func()) {
 	t.Helper()
 	kept := t.TempDir()

@@ -47,7 +47,7 @@ func SampleChecks(t testing.TB, n string) {
 	}
 }
 
-// Count returns how many examples a test tries: all if [AllCases], otherwise sample.
+// Count returns the number of examples of a test: all if [AllCases], otherwise sample.
 func Count(all, sample int) int {
 	if AllCases() {
 		return all

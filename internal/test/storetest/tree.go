@@ -69,7 +69,7 @@ func SmallTree(t *testing.T) string {
 	return root
 }
 
-// Snapshot is everything below root but the given folder, by path.
+// Snapshot returns everything below root except the given folder, by path.
 func Snapshot(t *testing.T, root, without string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
