@@ -91,7 +91,7 @@ func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{Versions: diagnose.Versions, except: a.Except, layout: &layout{root: root}, Cases: agent.Cases{
+	s := &store{Versions: diagnose.Versions, except: a.Except, layout: &layout{}, Cases: agent.Cases{
 		Version: transcript.Version, Provider: anthropic.Provider{}.Name(), Place: requestPlace,
 		Now: func(c *repair.Case) request.Request { return diagnose.StateOf(c).Request() },
 	}}

@@ -18,7 +18,7 @@ import (
 // projects of another folder, it is listed there.
 func (s *store) isHomeless(head change.Head) bool {
 	dir := head.Directory
-	if !filepath.IsAbs(dir) || head.Project != projectID(folderOf(dir)) {
+	if !filepath.IsAbs(dir) || head.Project != folderOf(dir) {
 		return false
 	}
 	if known, ok := s.homeless.Load(dir); ok {

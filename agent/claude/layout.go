@@ -2,17 +2,10 @@ package claude
 
 import (
 	"bytes"
-	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 
 	"mend/change"
 	"mend/internal/jsonedit"
@@ -20,21 +13,12 @@ import (
 
 // A layout maps sessions to the paths of their transcripts. The project of a ref is the folder below projects,
 // the message is the uuid of a record.
-type layout struct {
-	root string
-
-	mu   sync.Mutex
-	long map[string]string // folders whose names are too long for an id, by project
-}
+type layout struct{}
 
 // Path implements [linestore.Layout] and [fsstore.Layout]. A file is named by its path below the folder of its
 // session, which is beside the transcript; a folder by its path below the project's.
 func (l *layout) Path(ref change.Ref) (string, change.Ref, error) {
 	if err := ref.Validate(); err != nil {
-		return "", ref, err
-	}
-	folder, err := l.folder(ref.Project)
-	if err != nil {
 		return "", ref, err
 	}
 	below := ref.Part
@@ -53,7 +37,7 @@ func (l *layout) Path(ref change.Ref) (string, change.Ref, error) {
 	if ref.Project == "" || below != "" && !fs.ValidPath(below) {
 		return "", ref, fmt.Errorf("%v %s: no record of a transcript, and no file of a session", ref.Kind, ref)
 	}
-	return strings.TrimSuffix(projects+"/"+folder+"/"+below, "/"), ref, nil
+	return strings.TrimSuffix(projects+"/"+ref.Project+"/"+below, "/"), ref, nil
 }
 
 // Folder implements [fsstore.Layout].
@@ -112,47 +96,4 @@ func (*layout) Key(line []byte) string {
 		return ""
 	}
 	return jsonedit.Parse(bytes.TrimSpace(line)).TextAt("uuid")
-}
-
-// projectID returns the id of a folder of projects: its name, or if that is too long for an id, its beginning
-// and a hash.
-func projectID(folder string) string {
-	if change.ValidateProject(folder) == nil {
-		return folder
-	}
-	return hashedID(folder)
-}
-
-// hashedID returns the id of a folder whose name is not a valid id. Older entries of the journal use it for
-// folders of more than [change.MaxID] bytes.
-func hashedID(folder string) string {
-	sum := sha256.Sum256([]byte(folder))
-	return strings.ToValidUTF8(notInID.ReplaceAllString(folder[:min(len(folder), 100)], "-"), "") + "." +
-		hex.EncodeToString(sum[:16])
-}
-
-var notInID = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-
-// folder reverses projectID. It lists the folders only if the project is not known yet, because a scan locates
-// each session.
-func (l *layout) folder(project string) (string, error) {
-	if i := strings.LastIndexByte(project, '.'); i < 0 || len(project)-i != 33 {
-		return project, nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if folder, ok := l.long[project]; ok {
-		return folder, nil
-	}
-	entries, err := os.ReadDir(filepath.Join(l.root, projects))
-	if err != nil {
-		return "", err
-	}
-	l.long = map[string]string{}
-	for _, e := range entries {
-		if change.ValidateID(e.Name()) != nil {
-			l.long[hashedID(e.Name())] = e.Name()
-		}
-	}
-	return cmp.Or(l.long[project], project), nil
 }

@@ -45,6 +45,13 @@ type file struct {
 func (s *store) eachFile(ctx context.Context, yield func(f file) error) error {
 	s.Begin()
 	return s.eachFolder(func(all *safedir.Dir, folder string) error {
+		if change.ValidateProject(folder) != nil { // Claude Code makes no such folder, and lists nothing of it
+			if e, err := all.Stat(folder); err == nil && e.IsDir() && folder[0] != '.' {
+				s.Note("%s has a name that Claude Code gives to no folder; its sessions are not examined",
+					projects+"/"+folder)
+			}
+			return nil
+		}
 		return s.Each(ctx, all, folder, isTranscript, func(e sessionfile.Entry) error {
 			id := strings.TrimSuffix(e.Name, suffix)
 			err := yield(file{e, id, folder})
@@ -139,7 +146,7 @@ const (
 
 // readHead reads the list entry of a session from the beginning and the end of its transcript.
 func readHead(b *safedir.Buffer, f file) (change.Head, error) {
-	project := projectID(f.folder)
+	project := f.folder
 	h := change.Head{
 		ID: f.id, Project: project, Ref: change.Ref{Kind: change.KindSession, Project: project, Session: f.id},
 		Updated: time.Unix(0, f.Mtime).UnixMilli(),

@@ -46,7 +46,7 @@ func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(chan
 	noted := map[string]bool{}
 	return agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
 		if _, _, isAgent := subagent(r.Head.ID); isAgent || r.Head.Directory == r.To &&
-			r.Head.Project == projectID(folderOf(r.To)) {
+			r.Head.Project == folderOf(r.To) {
 			return nil, nil
 		}
 		if !noted[r.Head.Directory] {
@@ -63,7 +63,7 @@ func (s *store) moved(ctx context.Context, r agent.Relocation) ([]change.Op, err
 		return nil, err
 	}
 	from, to := r.Head.Ref, r.Head.Ref
-	to.Project = projectID(folderOf(r.To))
+	to.Project = folderOf(r.To)
 	mode := e.Mode.Perm()
 	pre, post := &change.Image{Data: e.Data, Mode: mode}, &change.Image{Data: relocated(e.Data, r), Mode: mode}
 	if to == from { // both folders have the same project

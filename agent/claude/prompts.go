@@ -128,7 +128,7 @@ func (s *promptHistory) List(ctx context.Context) (heads []change.Head, err erro
 		i, ok := at[p.SessionID]
 		if !ok {
 			i, at[p.SessionID] = len(heads), len(heads)
-			project := projectID(folderOf(p.Project))
+			project := folderOf(p.Project)
 			heads = append(heads, change.Head{
 				ID: p.SessionID, Project: project, Title: promptsTitle(p), Directory: p.Project, Created: p.Timestamp,
 				Ref:     change.Ref{Kind: change.KindSession, Project: project, Session: p.SessionID},

@@ -5,16 +5,13 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"mend/agent"
 	"mend/agent/claude/transcript"
 	"mend/change"
 	"mend/internal/fail"
 	"mend/internal/jsonedit"
-	"mend/internal/ownfile"
 	"mend/linestore"
 )
 
@@ -34,9 +31,6 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	}
 	for i := range kept { // the session may have been moved since
 		kept[i].Ref.Project = head.Ref.Project
-	}
-	if err := s.checkFolder(head); err != nil {
-		return result, err
 	}
 	refs := make([]change.Ref, len(kept))
 	for i, o := range kept {
@@ -96,22 +90,6 @@ func beside(kept []change.Op, now []*change.Image, at int, exact bool) (ops []ch
 		}
 	}
 	return ops
-}
-
-// checkFolder returns an error if the folder of the project does not exist and its name is unknown.
-func (s *store) checkFolder(head change.Head) error {
-	p, _, err := s.layout.Path(head.Ref)
-	if err != nil {
-		return err
-	}
-	name := strings.Split(p, "/")[1]
-	if i := strings.LastIndexByte(name, '.'); i < 0 || len(name)-i != 1+32 { // not a hash, see projectID
-		return nil
-	}
-	return fail.New(fail.Refused, "start Claude Code in "+ownfile.Quote(head.Directory)+" once, which makes that "+
-		"folder; then restore again",
-		"restoring session %s: its folder in %s is gone, and its name is longer than mend keeps", head.ID,
-		filepath.Join(s.ID().Root, projects))
 }
 
 // A chain has the records of a session in its transcript, which are joined by their parents.
