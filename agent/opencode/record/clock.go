@@ -8,17 +8,16 @@ import (
 	"mend/change"
 )
 
-// The id of a message or part that the agent makes is a prefix, 12 hexadecimal digits
-// and a random tail. The digits are a clock of 4096 steps a millisecond, cut to 48 bits:
-// it wraps every 795 days, last on 2026-08-14. Ids from before a wrap sort after those
-// made next (docs/opencode.md F3).
+// The agent makes the id of a message or part of a prefix, 12 hexadecimal digits and a random tail.
+// The digits are a clock with 4096 steps per millisecond, cut to 48 bits: it wraps every 795 days,
+// last on 2026-08-14. Ids from before a wrap sort after the ids made next (docs/opencode.md F3).
 const (
 	clockDigits = 12
 	clockStep   = 4096
 )
 
-// ClockID returns the beginning of an id that the agent makes at a time, in milliseconds
-// since 1970: the prefix and the digits of the clock.
+// ClockID returns the beginning of an id made by the agent at a time, in milliseconds since 1970:
+// the prefix and the digits of the clock.
 func ClockID(kind change.Kind, ms int64) string {
 	return prefixOf(kind) + digits(uint64(ms)*clockStep)
 }
@@ -55,9 +54,8 @@ func IDTime(id string, wraps int64) (ms int64, made bool) {
 	return ClockStart(wraps) + int64(n/clockStep), err == nil
 }
 
-// Renumber returns the id of a message or a part with another time in it: n milliseconds
-// after a wrap of the clock. The tail stays; an id that the agent did not make counts as
-// a tail as a whole.
+// Renumber returns the id of a message or a part with another time in it: n milliseconds after a
+// wrap of the clock. The tail stays; an id that the agent did not make is all tail.
 func Renumber(kind change.Kind, id string, n int) string {
 	prefix := prefixOf(kind)
 	tail, made := strings.CutPrefix(id, prefix)
@@ -83,13 +81,13 @@ func MadeSince(id string, ms int64) bool {
 	return isClock(tail) && tail[:clockDigits] < digits(uint64(ms+1)*clockStep)
 }
 
-// isClock reports whether an id's tail begins with digits of the clock.
+// isClock reports whether an id's tail begins with the digits of the clock.
 func isClock(tail string) bool {
 	return len(tail) >= clockDigits && strings.Trim(tail[:clockDigits], "0123456789abcdef") == ""
 }
 
-// LatestTime returns the latest time in the message and its parts, in milliseconds since
-// 1970; 0 if there is none.
+// LatestTime returns the latest time in the message and its parts, in milliseconds since 1970; 0 if
+// they have none.
 func (m *Message) LatestTime() int64 {
 	t := max(m.Created, m.Completed)
 	for i := range m.Parts {
@@ -98,8 +96,8 @@ func (m *Message) LatestTime() int64 {
 	return t
 }
 
-// LatestTime returns the latest time in the session, its messages and their parts, in
-// milliseconds since 1970; 0 if there is none.
+// LatestTime returns the latest time in the session, its messages and their parts, in milliseconds
+// since 1970; 0 if they have none.
 func (s *Session) LatestTime() int64 {
 	t := max(s.Created, s.Updated)
 	for i := range s.Messages {

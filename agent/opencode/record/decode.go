@@ -10,8 +10,8 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// NewSession decodes the file with the own record of a session, which may begin with a byte order
-// mark. It never fails: the record's Defect says what cannot be read.
+// NewSession decodes the file with a session's own record, which may begin with a byte order mark.
+// It never fails: the record's Defect says what cannot be read.
 func NewSession(r change.Record) Session {
 	s := Session{Head: change.Head{ID: r.Ref.Session, Ref: r.Ref, Project: r.Ref.Project}, Info: r}
 	obj := decode(&s.Info)
@@ -37,7 +37,7 @@ func NewSession(r change.Record) Session {
 	return s
 }
 
-// storedTime returns a time that the agent could have written, else 0.
+// storedTime returns a time that the agent can have written, otherwise 0.
 func storedTime(obj js.Value, name string) int64 {
 	ms, _ := obj.Get("time").Get(name).Int()
 	return max(0, ms)
@@ -47,7 +47,7 @@ func storedTime(obj js.Value, name string) int64 {
 // what cannot be read.
 func NewMessage(r change.Record) Message {
 	m := Message{Record: r, ID: r.Ref.Message}
-	column, _ := r.Col("time_created") // what the agent sorts rows by
+	column, _ := r.Col("time_created") // the agent sorts rows by it
 	at, isTime := column.Int()
 	m.Created = at
 	m.JSON = decode(&m.Record)
@@ -108,8 +108,8 @@ func NewPart(r change.Record) Part {
 	return p
 }
 
-// decode parses the record's data, as an agent does that reads what is no object, too. If it is not
-// one JSON object, decode sets the record's Defect.
+// decode parses the record's data even if it is not an object, as some agents do. If it is not one
+// JSON object, decode sets the record's Defect.
 func decode(r *change.Record) (v js.Value) {
 	if r.Unreadable() {
 		return js.Value{}
@@ -138,7 +138,7 @@ func decode(r *change.Record) (v js.Value) {
 	return v
 }
 
-// IsWritten reports whether data can be what OpenCode wrote of a record: one JSON object, in UTF-8.
+// IsWritten reports whether OpenCode can have written data: one JSON object, in UTF-8.
 func IsWritten(data []byte) bool { return jsonedit.IsObject(data) && utf8.Valid(data) }
 
 func zeros(data []byte) bool {
@@ -148,7 +148,7 @@ func zeros(data []byte) bool {
 // NoID is the defect of a file without an id in it.
 const NoID = "id is missing or not a string"
 
-// decodeID returns the id in the data of a file. A row has none there.
+// decodeID returns the id in the data of a file. A row has no id in its data.
 func decodeID(r *change.Record, obj js.Value, stored string) string {
 	if r.IsRow() {
 		return stored
@@ -166,8 +166,7 @@ func decodeID(r *change.Record, obj js.Value, stored string) string {
 	return id
 }
 
-// either returns the first of two members that is a string with something in it, ""
-// if neither is.
+// either returns the first of two members that is a nonempty string, or "".
 func either(obj js.Value, name, other string) string {
 	if s, _ := obj.Get(name).Text(); s != "" {
 		return s

@@ -8,15 +8,13 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// Set sets one field of the part to a JSON value, as [jsonedit.Set] does, and decodes the
-// part again.
+// Set sets one field of the part to a JSON value, like [jsonedit.Set], and decodes the part again.
 func (p *Part) Set(raw []byte, path ...string) error {
 	data, err := jsonedit.Set(p.Data, raw, path...)
 	return p.setData(data, err)
 }
 
-// Unset removes one field of the part, as [jsonedit.Remove] does, and decodes the part
-// again.
+// Unset removes one field of the part, like [jsonedit.Remove], and decodes the part again.
 func (p *Part) Unset(path ...string) error {
 	data, err := jsonedit.Remove(p.Data, path...)
 	return p.setData(data, err)
@@ -33,16 +31,15 @@ func (p *Part) setData(data []byte, err error) error {
 	return nil
 }
 
-// DropElements removes elements of a list of the part, as [jsonedit.RemoveElements] does,
-// and decodes the part again.
+// DropElements removes elements of a list of the part, like [jsonedit.RemoveElements], and decodes
+// the part again.
 func (p *Part) DropElements(drop func(raw []byte) bool, path ...string) error {
 	data, err := jsonedit.RemoveElements(p.Data, drop, path...)
 	return p.setData(data, err)
 }
 
-// Move returns the record under another ref. It changes the ids in the data, in the columns
-// and in the ref, and nothing else.
-// The error says that the data is no JSON object.
+// Move returns the record under another ref. It changes only the ids in the data, in the columns
+// and in the ref. It returns an error if the data is not a JSON object.
 func Move(r *change.Record, to change.Ref) (change.Record, error) {
 	moved := *r
 	moved.Ref, moved.Defect = to, nil
@@ -70,8 +67,8 @@ func Move(r *change.Record, to change.Ref) (change.Record, error) {
 
 type idField struct{ field, col, value string }
 
-// idFields returns the fields and columns of the ids of a ref: the record's own, then those
-// of the records above it.
+// idFields returns the fields and columns with the ids of a ref: the record's own, then those of
+// its parents.
 func idFields(r change.Ref) []idField {
 	ids := []idField{{"id", "id", r.ID()}}
 	if r.Kind == change.KindPart {
@@ -83,7 +80,7 @@ func idFields(r change.Ref) []idField {
 	return ids
 }
 
-// Part returns the message's part with that id, nil if there is none.
+// Part returns the message's part with the id, or nil.
 func (m *Message) Part(id string) *Part {
 	for i := range m.Parts {
 		if m.Parts[i].ID == id {
@@ -104,10 +101,10 @@ func (m *Message) Remove(ref change.Ref) {
 	m.Parts = slices.DeleteFunc(m.Parts, func(p Part) bool { return p.Ref == ref })
 }
 
-// NewTextPart returns a new text part for the message, marked synthetic. Its position
-// follows from the id. Mode and columns are those of a neighbour: a part of
-// the message, or else a part of the session, or else the message. The times are the
-// message's. Nothing depends on the clock or on random numbers.
+// NewTextPart returns a new text part for the message, marked synthetic. Its position follows from
+// the id. Mode and columns are taken from a neighbour: a part of the message, or else a part of the
+// session, or else the message. The times are the message's. Nothing depends on the clock or on
+// random numbers.
 func (s *Session) NewTextPart(m *Message, id, text string) Part {
 	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeText), textMember("text", text), {
 		Name: "synthetic",
@@ -153,8 +150,8 @@ func textMember(name, text string) jsonedit.Member {
 	return jsonedit.Member{Name: name, Raw: jsonedit.Quote(text)}
 }
 
-// partCols returns the columns of a new part: those of the neighbour if that is a part, or
-// else the five that every known schema has.
+// partCols returns the columns of a new part: the neighbour's if it is a part, or else the five
+// that every known schema has.
 func partCols(neighbour *change.Record, m *Message, ref change.Ref) change.Cols {
 	created, _ := m.Col("time_created")
 	updated, _ := m.Col("time_updated")

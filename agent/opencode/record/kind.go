@@ -45,9 +45,8 @@ func (p *Part) Unfinished() bool {
 	return p.Type == TypeTool && (p.Status == StatusPending || p.Status == StatusRunning)
 }
 
-// hasContent reports whether a message with only this part is not empty: a text that is
-// not blank, a tool call or a tool result. Thinking, step markers and other types are no
-// content.
+// hasContent reports whether a message with only this part has content: a text that is not blank, a
+// tool call or a tool result. Thinking, step markers and other types do not count.
 func (p *Part) hasContent() bool {
 	switch p.Type {
 	case TypeText:

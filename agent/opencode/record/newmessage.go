@@ -11,13 +11,13 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// NewPrompt returns a new user message with that id and without parts, to be inserted
-// directly before an answer. Model and agent are those of the answer, or else of any
-// message of the session. Mode and columns are the answer's, and its time is
-// a millisecond earlier. Nothing depends on the clock or on random numbers.
+// NewPrompt returns a new user message with the id and without parts, to be inserted directly
+// before an answer. Model and agent are the answer's, or else those of any message of the session.
+// Mode and columns are the answer's, and its time is a millisecond earlier. Nothing depends on the
+// clock or on random numbers.
 //
-// It reports false if no message of the session names a model and an agent, or if the
-// answer's record is not a JSON object.
+// ok is false if no message of the session names a model and an agent, or if the answer's record is
+// not a JSON object.
 func (s *Session) NewPrompt(answer *Message, id string) (Message, bool) {
 	agent, provider, model := s.agentAndModel(answer)
 	if agent == "" || provider == "" || model == "" || answer.Malformed() {
@@ -42,8 +42,8 @@ func (s *Session) NewPrompt(answer *Message, id string) (Message, bool) {
 	return NewMessage(r), true
 }
 
-// agentAndModel returns the agent and the model of an assistant message, or what it lacks
-// of them from the first message that has it.
+// agentAndModel returns the agent and the model of an assistant message. A missing value is taken
+// from the first message that has it.
 func (s *Session) agentAndModel(answer *Message) (agent, provider, model string) {
 	for _, m := range slices.Concat([]Message{*answer}, s.Messages) {
 		for _, name := range []string{"agent", "mode"} { // older records have mode and no agent
@@ -57,8 +57,7 @@ func (s *Session) agentAndModel(answer *Message) (agent, provider, model string)
 	return agent, provider, model
 }
 
-// messageCols returns the columns of a new message: those of the neighbour with other ids
-// and times.
+// messageCols returns the columns of a new message: the neighbour's, with other ids and times.
 func messageCols(neighbour *Message, ref change.Ref, created int64) change.Cols {
 	r := change.Record{Cols: neighbour.Cols}
 	for _, id := range idFields(ref) {
@@ -76,8 +75,8 @@ func (s *Session) InsertMessage(m Message) {
 	s.Sort()
 }
 
-// IDBefore returns an id that sorts directly before the message's own, and whether there
-// is one. It has the same tail, and its clock is one step earlier.
+// IDBefore returns an id that sorts directly before the message's own, and whether such an id
+// exists. It has the same tail, and its clock is one step earlier.
 func (m *Message) IDBefore() (string, bool) {
 	tail, made := strings.CutPrefix(m.Ref.Message, messagePrefix)
 	if !made || !isClock(tail) {

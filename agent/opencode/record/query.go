@@ -30,23 +30,23 @@ func (m *Message) Finished() bool {
 // parts before the first step-start are a step, too.
 func (m *Message) Steps() iter.Seq[[]Part] {
 	return func(yield func([]Part) bool) {
-		from := 0
+		first := 0
 		for i := 1; i <= len(m.Parts); i++ {
 			if i < len(m.Parts) && m.Parts[i].Type != TypeStepStart {
 				continue
 			}
-			if !yield(m.Parts[from:i]) {
+			if !yield(m.Parts[first:i]) {
 				return
 			}
-			from = i
+			first = i
 		}
 	}
 }
 
-// Call returns the id of a tool call: the callID, or if that is empty or the id of a part, the part's
-// own id. It returns "" if that is the id of a part, too. OpenCode once sent ids of parts
-// as call ids, and the provider refused them (docs/opencode.md, "Stored calls and their
-// ids").
+// Call returns the id of a tool call: the callID, or the part's own id if the callID is empty or is
+// the id of a part. It returns "" if the part's own id has the form of a part's id, too. OpenCode
+// once sent ids of parts as call ids, and the provider refused them (docs/opencode.md, "Stored calls
+// and their ids").
 func (p *Part) Call() string {
 	for _, id := range []string{p.CallID, p.ID} {
 		if isCallID(id) || id != p.Ref.Part && id != "" && !strings.HasPrefix(id, partPrefix) {
@@ -60,7 +60,7 @@ func isCallID(id string) bool {
 	return strings.HasPrefix(id, "toolu_") || strings.HasPrefix(id, "call_")
 }
 
-// LatestAssistant returns the newest assistant message, nil if there is none.
+// LatestAssistant returns the newest assistant message, or nil.
 func (s *Session) LatestAssistant() *Message {
 	for i := len(s.Messages) - 1; i >= 0; i-- {
 		if s.Messages[i].Role == change.RoleAssistant {

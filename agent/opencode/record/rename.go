@@ -7,14 +7,14 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// Rename changes the ids of messages and parts. ids maps the ids under which they are
-// stored to the new ones. Rename also changes every reference in the session: from a part
-// to its message, from an assistant message to its prompt, from a compaction to the first
-// message that it kept, from an attachment to its message, and from a revert. Every other
-// byte stays. It then sorts messages and parts by their new ids.
+// Rename changes the ids of messages and parts. ids maps the stored ids to the new ones. Rename
+// also changes every reference in the session: from a part to its message, from an assistant
+// message to its prompt, from a compaction to the first message that it kept, from an attachment to
+// its message, and from a revert. Every other byte stays. It then sorts messages and parts by their
+// new ids.
 //
-// The error names a record that has to change and is no JSON object, or an invalid id; the
-// session is then unchanged.
+// The error names an invalid id, or a record that must change but is not a JSON object; the session
+// is then unchanged.
 func (s *Session) Rename(ids map[string]string) error {
 	messages := make([]Message, len(s.Messages))
 	for i := range s.Messages {
@@ -47,9 +47,9 @@ func (m *Message) renamed(ids map[string]string) (Message, error) {
 	return to, nil
 }
 
-// withIDs returns the record with its new ids, and with its data as refs returns it. A
-// record that is not a JSON object stays as it is. The error says that such a record has
-// new ids, or that an id is invalid.
+// withIDs returns the record with its new ids, and with the data that refs returns. A record that
+// is not a JSON object stays unchanged. The error says that such a record has new ids, or that an
+// id is invalid.
 func withIDs(r *change.Record, ids map[string]string, refs func([]byte) []byte) (change.Record, error) {
 	ref := r.Ref
 	ref.Message, ref.Part = newID(ids, ref.Message), newID(ids, ref.Part)
@@ -91,18 +91,18 @@ func (p *Part) replaceRefs(data []byte, ids map[string]string) []byte {
 		if !ok {
 			return data
 		}
-		with := jsonedit.EditElements(list, func(file []byte) []byte {
+		renamed := jsonedit.EditElements(list, func(file []byte) []byte {
 			return replaceID(replaceID(file, ids, "id"), ids, "messageID")
 		})
-		if changed, err := jsonedit.Set(data, with, path...); err == nil {
+		if changed, err := jsonedit.Set(data, renamed, path...); err == nil {
 			return changed
 		}
 	}
 	return data
 }
 
-// withRevert returns the session's own record with the new ids in its revert, which is a
-// column or a field.
+// withRevert returns the session's own record with the new ids in its revert, which is a column or
+// a field.
 func withRevert(r *change.Record, ids map[string]string) change.Record {
 	to := *r
 	if c, ok := r.Col("revert"); ok {
@@ -113,7 +113,7 @@ func withRevert(r *change.Record, ids map[string]string) change.Record {
 	return to
 }
 
-// replaceID returns data with the new id in the string at path, if that is an old one.
+// replaceID returns data with the new id in the string at path, if the string is an old id.
 func replaceID(data []byte, ids map[string]string, path ...string) []byte {
 	raw, _ := jsonedit.Get(data, path...)
 	to, ok := ids[jsonedit.Unquote(raw)]

@@ -8,8 +8,8 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// Rewrite returns r with other data: an object of the members, after the record's own ids
-// if it is a file. Ids, mode and columns stay.
+// Rewrite returns r with other data: an object of the members, after the record's own ids if it is
+// a file. Ids, mode and columns stay.
 func Rewrite(r change.Record, members ...jsonedit.Member) change.Record {
 	if !r.IsRow() {
 		members = append(ownIDs(r.Ref), members...)
@@ -18,9 +18,9 @@ func Rewrite(r change.Record, members ...jsonedit.Member) change.Record {
 	return r
 }
 
-// Salvage returns r with what [jsonedit.ParsePartial] reads of its data, under its own ids,
-// and what was read. If that is nothing, or if the data column of a row is neither text nor
-// a blob, the record has no members but its ids.
+// Salvage returns r with the data that [jsonedit.ParsePartial] can read, under its own ids, and
+// that data. If nothing can be read, or if the data column of a row is neither text nor a blob, the
+// record has only its ids.
 func Salvage(r change.Record) (change.Record, jsonedit.Partial) {
 	var v jsonedit.Partial
 	if r.Class == 0 || r.Class == change.ClassBlob {
@@ -56,7 +56,7 @@ func hasMembers(data []byte) bool {
 	return false
 }
 
-// ownIDs returns the ids in a file of the record, in the agent's order.
+// ownIDs returns the ids in a record's file, in the agent's order.
 func ownIDs(r change.Ref) []jsonedit.Member {
 	ids := []jsonedit.Member{textMember("id", r.ID())}
 	if r.Kind != change.KindSession {

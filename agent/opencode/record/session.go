@@ -8,76 +8,72 @@ import (
 	"mend/change"
 )
 
-// GlobalProject is the id of the project of the folders that are in no repository.
+// GlobalProject is the id of the project of all folders outside of repositories.
 const GlobalProject = "global"
 
 // A Session is a stored conversation.
 type Session struct {
 	change.Head
-	Info change.Record // the session's own record; its Ref is the zero Ref if there is none
-	// InfoMissing says that a tree of OpenCode or a database surely has no record of the session's own.
+	Info change.Record // the session's own record; its Ref is the zero Ref if it does not exist
+	// InfoMissing says that the tree or database certainly has no record of the session's own.
 	InfoMissing bool
 
-	// Newer is the id of another project of the same folder that the agent used later
-	// than the session's own, in a tree the one that it uses; "" if there is none, or if that
-	// is not known.
+	// Newer is the id of another project of the same folder that the agent used later than the session's own, in a tree
+	// the one that it uses; "" if there is none, or if that is unknown.
 	Newer string
-	// ProjectMissing says that the session's row names a project that the database does
-	// not have and that the agent will not create. Home is then the id of the project
-	// whose folder contains the session's directory, "" if there is none.
+	// ProjectMissing says that the session's row names a project that the database lacks and that the agent will not
+	// create. Home is then the id of the project whose folder contains the session's directory, or "".
 	ProjectMissing bool
-	ProjectRow     change.Record // of the project that the session belongs to; its Ref is the zero Ref if there is none
+	ProjectRow     change.Record // of the session's project; its Ref is the zero Ref if it does not exist
 	Home           string
-	Diff           change.Record // the files that it changed, for a copy of a tree; its Ref may be zero
-	// WorkspaceFault says why the agent cannot use the workspace that the session's row
-	// names, as the end of a sentence; "" if it can, and if there is none.
+	Diff           change.Record // the session's file changes, for a copy of a tree; its Ref may be zero
+	// WorkspaceFault says why the agent cannot use the workspace that the session's row names, as the end of a
+	// sentence; "" if it can, or if the row names none.
 	WorkspaceFault string
-	// InWorkspace says that the agent works in the folder Workspace of that workspace, and not in Directory. If Workspace
-	// is "", it is the folder in which the agent was started.
+	// InWorkspace says that the agent works in the folder Workspace of that workspace instead of Directory. If
+	// Workspace is "", it is the folder in which the agent was started.
 	InWorkspace bool
 	Workspace   string
 
-	// EventsBehind says that the next prompt gets an event a number that is taken: the agent counts on from the counter of
-	// the session's events, and cannot store such an event.
+	// EventsBehind says that the next prompt gives an event a number that is already in use: the agent continues from
+	// the counter of the session's events, and cannot store such an event.
 	EventsBehind bool
 
-	// IndexFault says why the agent may not read all records, or write for a prompt, although they are
-	// whole, as a sentence: an index or a table that it uses is damaged; "" if it can.
+	// IndexFault says, as a sentence, why the agent may not read all records, or not write for a prompt, although they
+	// are complete: an index or a table that it uses is damaged; "" if it can.
 	IndexFault string
 
-	// TakenOver says that a newer generation of OpenCode has taken over the database, and LeftBehind that it did not
+	// TakenOver says that a newer generation of OpenCode has taken over the database; LeftBehind, that it did not
 	// import the session.
 	TakenOver, LeftBehind bool
 
-	// Messages are in the order in which the agent reads them: by time of
-	// creation, then by id, bytewise.
+	// Messages are in the agent's order: by time of creation, then by id, bytewise.
 	Messages []Message
 }
 
-// A Message is a user message or an assistant message: its metadata, and the parts with
-// its content.
+// A Message is a user message or an assistant message: its metadata, and the parts with its content.
 type Message struct {
 	change.Record
-	JSON      js.Value // of Data: what an agent reads, also if it is no object; see [NewMessage]
-	ID        string   // the id in the record, or else the one it is stored under
-	Role      string   // RoleUser, RoleAssistant, or whatever the record says
+	JSON      js.Value // of Data, as an agent reads it, even if it is not an object; see [NewMessage]
+	ID        string   // the id in the record, or else the one in its ref
+	Role      string   // RoleUser, RoleAssistant, or any other text in the record
 	Created   int64    // milliseconds since 1970; 0 if missing
 	Completed int64    // 0 while unfinished
 	Finish    string   // why the model stopped: "stop", "tool-calls", …
 	Failed    bool     // an error is stored
 
-	Parent string // the id of the prompt that an answer is for, "" if it names none
+	Parent string // the id of the prompt that an answer is for, or ""
 
-	ProviderID, ModelID string // of the model that wrote it, or that was asked
+	ProviderID, ModelID string // the model that wrote it, or that was asked
 
 	Parts []Part // in the order of their ids, bytewise: an id is a position
 }
 
-// A Part is one piece of a message's content.
+// A Part is a part of a message's content.
 type Part struct {
 	change.Record
-	JSON      js.Value // like that of a Message
-	ID        string   // the id in the record, or else the one it is stored under
+	JSON      js.Value // as in Message
+	ID        string   // the id in the record, or else the one in its ref
 	Type      string   // TypeText, TypeTool, …; "" if missing
 	Text      string   // of text and thinking parts
 	Synthetic bool     // not typed by the user
@@ -88,7 +84,7 @@ type Part struct {
 	Start, End           int64  // milliseconds since 1970; 0 if missing
 }
 
-// Sort sorts messages and parts in the order in which the agent reads them.
+// Sort sorts messages and parts in the agent's order.
 func (s *Session) Sort() {
 	slices.SortStableFunc(s.Messages, func(a, b Message) int {
 		return a.Compare(&b)
@@ -107,8 +103,8 @@ func (m *Message) sortParts() {
 	slices.SortStableFunc(m.Parts, func(a, b Part) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// Clone returns a copy whose messages and parts can be edited. The bytes of the records
-// are shared: an edit replaces them and never writes into them.
+// Clone returns a copy whose messages and parts can be edited. The copy shares the bytes of the records: an edit
+// replaces them, but never writes into them.
 func (s *Session) Clone() *Session {
 	c := *s
 	c.Messages = slices.Clone(s.Messages)
@@ -118,7 +114,7 @@ func (s *Session) Clone() *Session {
 	return &c
 }
 
-// With returns the session as changes of its record, its messages and their parts leave it.
+// With returns the session after changes of its record, its messages and their parts.
 func (s *Session) With(changes []change.Op) *Session {
 	n, parts := s.Clone(), map[string][]Part{}
 	all := map[change.Ref]change.Record{}
@@ -180,9 +176,8 @@ func (s *Session) AllRecords(yield func(*change.Record) bool) {
 	}
 }
 
-// Field returns a value of the session's own record, and whether there is one: a member of
-// a file, or a column of a row that is not NULL. The value of a column that is not JSON
-// does not exist.
+// Field returns a value of the session's own record, and whether the record has it: a member of a file, or a column of
+// a row that is not NULL. The value of a column that is not JSON does not exist.
 func (s *Session) Field(name string) (v js.Value, ok bool) {
 	if c, isColumn := s.Info.Col(name); isColumn {
 		v, _ = js.ParseColumn(c, true)
@@ -192,7 +187,7 @@ func (s *Session) Field(name string) (v js.Value, ok bool) {
 	return v, v.Exists()
 }
 
-// Message returns the message with that id, nil if there is none.
+// Message returns the message with the id, or nil.
 func (s *Session) Message(id string) *Message {
 	for i := range s.Messages {
 		if s.Messages[i].ID == id {

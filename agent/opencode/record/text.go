@@ -7,8 +7,8 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// InjectText adds a synthetic text part with that id to the message. It reports false if
-// the id is invalid or in use.
+// InjectText adds a synthetic text part with the id to the message. It reports false if the id is
+// invalid or in use.
 func (s *Session) InjectText(m *Message, id, text string) bool {
 	if !m.Free(id) {
 		return false
@@ -17,8 +17,8 @@ func (s *Session) InjectText(m *Message, id, text string) bool {
 	return true
 }
 
-// ReplaceText replaces the text of the part and marks it synthetic, because neither model
-// nor user wrote it. The error says that the part is not a JSON object.
+// ReplaceText replaces the text of the part and marks it synthetic, because neither the model nor
+// the user wrote it. It returns an error if the part is not a JSON object.
 func (p *Part) ReplaceText(text string) error {
 	if err := p.Set(jsonedit.Quote(text), "text"); err != nil {
 		return err

@@ -15,18 +15,17 @@ const (
 	partPrefix    = "prt_"
 	messagePrefix = "msg_"
 
-	// frontPrefix sorts before every id that the agent makes, except in the first
-	// moment after its clock's wrap.
+	// frontPrefix sorts before every id that the agent makes, except in the first moment after a
+	// wrap of its clock.
 	frontPrefix = partPrefix + "0000000000_"
 )
 
-// MoveThinkingFirst moves the thinking part with that ref to the front of its step, after
-// the step-start and the thinking that is there already. The part gets another id, made of
-// the id before it and its own; every other byte stays. If no content precedes the part,
-// it stays where it is.
+// MoveThinkingFirst moves the thinking part with the ref to the front of its step, after the
+// step-start and earlier thinking. The part gets a new id, made of the previous part's id and its
+// own; every other byte stays. If no content precedes the part, it stays in place.
 //
-// The error says that there is no such part, that it is not signed and would be refused at
-// any position, or that no valid id sorts at the front.
+// The error says that the part does not exist, that it is not signed and would be refused at any
+// position, or that no valid id sorts at the front.
 func (m *Message) MoveThinkingFirst(ref change.Ref) error {
 	at := slices.IndexFunc(m.Parts, func(p Part) bool { return p.Ref == ref })
 	if at < 0 || !m.Parts[at].IsThinking() {
@@ -72,8 +71,8 @@ func (m *Message) stepOf(i int) (first int, lead []Part) {
 	return first, m.Parts[first : first+n]
 }
 
-// idAfter returns an id that ends in tail and sorts between the lead of a step and the
-// part after it, and whether there is one.
+// idAfter returns an id that ends in tail and sorts between the lead of a step and the part after
+// it, and whether such an id exists.
 func (m *Message) idAfter(lead, step []Part, tail string) (string, bool) {
 	next := step[len(lead)].ID
 	if len(lead) == 0 {
