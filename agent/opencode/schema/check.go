@@ -9,8 +9,8 @@ import (
 	"mend/agent/opencode/js"
 )
 
-// check returns why the agent cannot show the value, as the path to the first invalid member
-// and the end of a sentence; "" if it can.
+// check returns why the agent cannot show the value, as the path to the first invalid member and
+// the end of a sentence; "" if it can.
 func (t *fieldType) check(v js.Value) string {
 	fits, why := true, ""
 	switch t.kind {
@@ -31,7 +31,7 @@ func (t *fieldType) check(v js.Value) string {
 		}
 	case "time":
 		fits, why = v.Kind() == '0' && v.Raw()[0] != '-', " is not a number of 0 or more"
-	case "count": // that JavaScript counts exactly
+	case "count": // a whole number that JavaScript represents exactly
 		f := v.Number()
 		fits, why = f >= 0 && f == math.Trunc(f) && f <= 1<<53-1, " is not a whole number of 0 or more"
 	case "bool":
@@ -52,7 +52,7 @@ func (t *fieldType) check(v js.Value) string {
 	return why
 }
 
-// The reasons of values that only a version to come may have.
+// The reasons for values that a future version may allow.
 const (
 	isUnknown  = " is unknown"
 	isNotOneOf = " is not one of "

@@ -17,32 +17,32 @@ import (
 
 // Changes has the paths of the values that a completion changed.
 type Changes struct {
-	Filled  []string // there was no value
-	Altered []string // the value has another form and means the same
+	Filled  []string // the value was missing
+	Altered []string // the value was converted and means the same
 	Lost    []string // the value, or a part of it, was replaced or removed
 }
 
 // None reports whether the record was complete.
 func (c Changes) None() bool { return len(c.Filled)+len(c.Altered)+len(c.Lost) == 0 }
 
-// A Context has the sources of the table: what a record gets from its session if it lacks it. An
-// empty text is not known.
+// A Context has the sources of the table: values from the session for a record that lacks them. An
+// empty text is unknown.
 type Context struct {
 	Ref             change.Ref // of the record
 	Role            string
-	Time            int64 // when it was made, in milliseconds since 1970
+	Time            int64 // when the record was made, in milliseconds since 1970
 	Agent           string
 	Provider, Model string
-	Parent          string // the id of the prompt that is answered
-	Folder          string // in which the agent worked
+	Parent          string // the id of the answered prompt
+	Folder          string // where the agent worked
 	CallID          string
 	Updated         int64  // when the session changed last
 	Project         string // the id of the session's project
 }
 
-// Complete returns data, an object, with every member valid for the shape; all valid bytes
-// stay. A member that is missing or cannot be converted gets the value of its source, else
-// its default. The error says that there is neither.
+// Complete returns data, an object, with every member valid for the shape; all valid bytes stay. A
+// member that is missing or cannot be converted gets the value of its source, else its default. It
+// returns an error if it has neither.
 func Complete(data []byte, name string, x Context) ([]byte, Changes, error) {
 	c := &completion{Context: x, record: data}
 	data, err := c.object(data, shapes()[name], "")
@@ -116,8 +116,8 @@ func (c *completion) member(obj []byte, f *field, above string) ([]byte, error) 
 	return jsonedit.Set(obj, to, f.name)
 }
 
-// value returns raw as a valid value of the type, and whether that is possible: raw itself
-// if it is valid, or else a value that means the same.
+// value returns raw as a valid value of the type, and whether that is possible: raw itself if it is
+// valid, or else a value that means the same.
 func (c *completion) value(raw []byte, t *fieldType, path string) (to []byte, ok bool) {
 	switch {
 	case t.exact:
@@ -137,7 +137,7 @@ func (c *completion) value(raw []byte, t *fieldType, path string) (to []byte, ok
 		return c.elements(raw, t, path)
 	}
 	switch {
-	case !ok: // is not converted
+	case !ok: // no conversion exists
 		v := js.Parse(raw)
 		return raw, v.Exists() && t.check(v) == "" && (t.kind != "name" || !js.Blank(textOf(v)))
 	case !bytes.Equal(to, raw):
@@ -146,8 +146,8 @@ func (c *completion) value(raw []byte, t *fieldType, path string) (to []byte, ok
 	return to, true
 }
 
-// elements keeps the valid elements of a list or a map, and completes elements. Removing null
-// is no loss.
+// elements keeps the valid elements of a list or a map, and completes the others. Removing null is
+// no loss.
 func (c *completion) elements(raw []byte, t *fieldType, path string) ([]byte, bool) {
 	if string(raw[:1]) != t.kind {
 		return nil, false
@@ -202,11 +202,11 @@ func keepText(raw []byte) ([]byte, bool) {
 	return jsonedit.Quote(b.String()), err == nil
 }
 
-// failure completes an error with a known name. Another one becomes an UnknownError with its
-// text, but not in a retry, which follows an APIError alone.
+// failure completes an error with a known name. Any other error becomes an UnknownError with its
+// text, but not in a retry, which only follows an APIError.
 func (c *completion) failure(raw []byte, t *fieldType, path string) ([]byte, bool) {
 	if slices.Contains([]string{"null", "false", "0", `""`}, string(raw)) {
-		return nil, false // no error at all
+		return nil, false // not an error at all
 	}
 	by, _ := jsonedit.Get(raw, "name")
 	name, _ := jsonedit.Text(by)
@@ -225,7 +225,7 @@ func (c *completion) failure(raw []byte, t *fieldType, path string) ([]byte, boo
 	return fmt.Appendf(nil, `{"name":"UnknownError","data":{"message":%s}}`, text), ok
 }
 
-// fill returns a value for the missing field, nil if there is none.
+// fill returns a value for the missing field, or nil.
 func (c *completion) fill(f *field) []byte {
 	if f.need == optional {
 		return nil
@@ -257,7 +257,7 @@ func (c *completion) fill(f *field) []byte {
 	return nil
 }
 
-// mimeOf returns the type in the data: URL of a file, "" if there is none.
+// mimeOf returns the type in the data: URL of a file, or "".
 func mimeOf(file []byte) string {
 	url, _ := jsonedit.Get(file, "url")
 	text, _ := jsonedit.Text(url)

@@ -11,21 +11,21 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// A Fault is an invalid value of a session's or a project's record.
+// A Fault is an invalid value in the record of a session or a project.
 type Fault struct {
 	Field string // the column of a row, or the path of a member of a file
 	Why   string // the end of a sentence that starts with Field
 
-	// BlocksPrompts reports whether a prompt fails. Otherwise only the list of sessions
-	// and the session's page fail.
+	// BlocksPrompts reports whether a prompt fails. Otherwise only the list of sessions and the session's
+	// page fail.
 	BlocksPrompts bool
 }
 
 // String returns the fault as a part of a sentence.
 func (f Fault) String() string { return f.Field + f.Why }
 
-// SessionFaults returns the invalid values of the session's own record. strict means a
-// version that validates records.
+// SessionFaults returns the invalid values of the session's own record. strict means a version that
+// validates records.
 func SessionFaults(s *record.Session, strict bool) []Fault {
 	switch {
 	case s.Info.Ref.Kind == 0 || s.Info.Malformed():
@@ -49,9 +49,8 @@ func SessionFaults(s *record.Session, strict bool) []Fault {
 	return all
 }
 
-// ProjectFaults returns the invalid values of the session's project. With any of them
-// OpenCode does not start in a folder of the project. strict means a version that validates
-// records.
+// ProjectFaults returns the invalid values of the session's project. With any of them OpenCode does not
+// start in a folder of the project. strict means a version that validates records.
 func ProjectFaults(s *record.Session, strict bool) []Fault {
 	if s.ProjectRow.Ref.Kind != 0 && !s.ProjectRow.IsRow() {
 		return projectFileFaults(&s.ProjectRow)
@@ -65,15 +64,14 @@ func ProjectFaults(s *record.Session, strict bool) []Fault {
 }
 
 // columnFaults returns the faults of a row, one for each column: the columns that strict or other versions
-// cannot parse, and those for which mismatch, given one of the types that they need the value to be,
-// returns a reason.
+// cannot parse, and those for which mismatch, given one of the required types, returns a reason.
 func columnFaults(
 	r *change.Record, shape string, strict bool, mismatch func(*field, *fieldType, js.Value) string,
 ) (all []Fault) {
 	for i := range shapes()[shape].fields {
 		c := &shapes()[shape].fields[i]
-		col, has := r.Col(c.name)
-		if !has {
+		col, ok := r.Col(c.name)
+		if !ok {
 			continue
 		}
 		v, ok := js.ParseColumn(col, c.json)
@@ -94,8 +92,8 @@ func columnFaults(
 	return all
 }
 
-// Default returns the column of a row without its value: NULL if it may be NULL, or else the value
-// of its source or one that means nothing.
+// Default returns the column of a row without its value: NULL if it may be NULL, or else the value of its
+// source or a neutral value.
 func Default(shape, column string, x Context) change.Col {
 	fields := shapes()[shape].fields
 	f := &fields[slices.IndexFunc(fields, func(f field) bool { return f.name == column })]
@@ -114,8 +112,8 @@ func Default(shape, column string, x Context) change.Col {
 	return change.RealCol(column, js.Parse(raw).Number())
 }
 
-// sessionFileFaults is SessionFaults for a file. 1.1.53 needs only the object in which it
-// sets the time of the last change.
+// sessionFileFaults is SessionFaults for a file. 1.1.53 needs only the object in which it sets the time of
+// the last change.
 func sessionFileFaults(s *record.Session) []Fault {
 	v := js.Parse(bytes.TrimPrefix(s.Info.Data, []byte("\ufeff"))).Get("time")
 	switch {
@@ -127,8 +125,8 @@ func sessionFileFaults(s *record.Session) []Fault {
 	return []Fault{{"time", " is not an object", true}}
 }
 
-// projectFileFaults is ProjectFaults for a file. 1.1.53 must be able to parse it, and
-// replaces a falsy value.
+// projectFileFaults is ProjectFaults for a file. 1.1.53 must be able to parse it, and replaces a falsy
+// value.
 func projectFileFaults(r *change.Record) []Fault {
 	if r.Unreadable() {
 		return []Fault{{"", r.Defect.Why, true}}
@@ -141,7 +139,7 @@ func projectFileFaults(r *change.Record) []Fault {
 		return []Fault{{"", "it is not an object", true}}
 	}
 	var all []Fault
-	if id, ok := v.Get("id").Text(); !ok || path.Join("/", id) != "/"+r.Ref.Project { // the id is used as a folder's name
+	if id, ok := v.Get("id").Text(); !ok || path.Join("/", id) != "/"+r.Ref.Project { // the id is used as the name of a folder
 		all = append(all, Fault{"id", " is not that of the project", true})
 	}
 	if list := v.Get("sandboxes"); list.Truthy() && list.Kind() != '[' {

@@ -1,15 +1,13 @@
-// Package schema describes the records of OpenCode: [table] has the fields that a message, a
-// part, a session and a project have, with the type of each, whether a record needs it, and
-// the source of a missing value. Newer versions of OpenCode validate a record before they
-// show it, and an invalid one hides the whole session.
+// Package schema describes the records of OpenCode: [table] has the fields of messages, parts, sessions and
+// projects, with the type of each, whether a record needs it, and the source of a missing value. Newer versions
+// of OpenCode validate a record before they show it, and an invalid one hides the whole session.
 //
-// Two things are derived from the table: which records are invalid ([CheckMessage],
-// [CheckPart], [SessionFaults], [ProjectFaults]), and how a record is completed
-// ([Complete], [Default]). Fields that are not in the table are kept.
+// Two things are derived from the table: which records are invalid ([CheckMessage], [CheckPart], [SessionFaults],
+// [ProjectFaults]), and how a record is completed ([Complete], [Default]). Fields that are not in the table are
+// kept.
 //
-// The table describes 1.18.33, observed on the running program field by field; where
-// older versions differ, it says so. Messages and parts have the same fields in a file
-// and in a row, except for their ids.
+// The table describes 1.18.33, observed on the running program field by field, and notes where older versions
+// differ. Messages and parts have the same fields in a file and in a row, except for their ids.
 package schema
 
 import (
@@ -24,20 +22,20 @@ const (
 	Message      = "message"
 	Part         = "part"
 	SessionRow   = "session_row"
-	SessionFile  = "session_file"  // of a session that is a file
-	SessionTimes = "session_times" // what the agent needs in it
+	SessionFile  = "session_file"  // a session that is a file
+	SessionTimes = "session_times" // the fields of it that the agent needs
 	ProjectRow   = "project_row"
 )
 
-// CheckMessage returns why 1.18.33 cannot show a message with this id and this content,
-// or "" if it can. The id is an argument because in a database it is a column.
+// CheckMessage returns why 1.18.33 cannot show a message with this id and this content, or "" if it can. The id
+// is an argument because in a database it is a column.
 func CheckMessage(id string, v js.Value) string { return check("msg", id, Message, v) }
 
 // CheckPart is CheckMessage for a part.
 func CheckPart(id string, v js.Value) string { return check("prt", id, Part, v) }
 
-// IsUnknown reports whether a check has failed because of a kind that the table does not have: a version
-// to come may have it.
+// IsUnknown reports whether a check has failed because of a kind that the table lacks: a future version may have
+// it.
 func IsUnknown(why string) bool {
 	return strings.HasSuffix(why, isUnknown) || strings.Contains(why, isNotOneOf)
 }
@@ -54,24 +52,25 @@ func check(prefix, id, shape string, v js.Value) string {
 type shape struct {
 	key    *field             // selects the case; nil without cases
 	cases  map[string][]field // the fields of each case, by the value of key
-	fields []field            // of all cases, without key
+	fields []field            // common to all cases, without key
 }
 
 // A field is a member of an object, or a column of a row.
 type field struct {
 	name   string
 	need   need
-	shown  *fieldType // the type that the agent needs to show it, if that is not the first of checks
+	shown  *fieldType // the type that the agent needs to show the session, if it differs from the first of checks
 	checks []fieldCheck
-	source string // of a missing value; see [Context]
-	value  string // the JSON of a missing value without a known source: one that means nothing
+	source string // source of a missing value; see [Context]
+	value  string // the JSON of a missing value without a known source: a neutral value
 
-	// Of a column.
+	// For a column:
 	json  bool // versions that have the column parse it as JSON
 	falsy bool // a falsy value counts as NULL
 }
 
-// A fieldCheck is a type of a field's value. A record has one. A column may have several, for different versions.
+// A fieldCheck is a type of a field's value. A record's field has one. A column may have several, for different
+// versions.
 type fieldCheck struct {
 	fieldType
 	always bool // also in versions that do not validate records
@@ -81,9 +80,9 @@ type fieldCheck struct {
 // A fieldType is the type of a JSON value.
 type fieldType struct {
 	kind  string // as in the table; "[" for a list, "{" for a map, "(" for an object with the fields of a shape
-	exact bool   // no other value is converted to the type
+	exact bool   // other values are not converted to the type
 	words []string
-	elem  *fieldType // of a list or a map
+	elem  *fieldType // the element type of a list or a map
 	shape *shape
 }
 
@@ -151,9 +150,9 @@ func parseField(words []string, named func(string) *shape) field {
 			f.value = strings.Join(words[i+2:], " ")
 			return f
 		default:
-			word, shown, has := strings.Cut(word, "/")
+			word, shown, hasShown := strings.Cut(word, "/")
 			f.checks = append(f.checks, fieldCheck{fieldType: parseType(word, named)})
-			if t := parseType(shown, named); has {
+			if t := parseType(shown, named); hasShown {
 				f.shown = &t
 			}
 		}

@@ -1,11 +1,11 @@
 package schema
 
-// table has a line for each shape: its name, then its fields. The first field of a shape with cases
-// selects the case; a line with two names has the fields of one case.
+// table has a line for each shape: its name, then its fields. The first field of a shape with cases selects the case;
+// a line with two names has the fields of one case.
 //
-// A line that begins with a tab continues the line before it. A field has a name, with ! if the agent
-// always needs it, and with ~ if it needs it only to show the
-// session; its type; and maybe the @source of a missing value, and the value without a source after =.
+// A line that begins with a tab continues the previous line. A field has a name, with ! if the agent always needs it,
+// and with ~ if it needs it only to show the session; its type; optionally the @source of a missing value; and after
+// = the value without a source.
 //
 // The types:
 //
@@ -17,9 +17,9 @@ package schema
 //	count    a whole one            path     "" or an absolute path   root     an absolute path
 //	input, error and retried: objects with conversions of their own; provider: an object, but for one member of a call
 //
-// A column may have several types, each for the versions that validate records, or for all with
-// "always"; "list" if a wrong value breaks only the list of sessions. "json" is a column that is
-// parsed as JSON, and with "falsy" a value that counts as false in JavaScript counts as NULL.
+// A column may have several types: "always" marks one for all versions, and the others are for versions that validate
+// records; "list" means that a wrong value breaks only the list of sessions. "json" is a column that is parsed as
+// JSON; with "falsy", a value that is false in a JavaScript condition counts as NULL.
 const table = `
 message: role! user|assistant @role; id any; sessionID any; messageID any
 message user: time! (created_time = {}; agent~ str @agent; model~ (prompt_model = {}; summary (summary;
@@ -124,11 +124,9 @@ session_time: created! time @created; updated! time @updated
 // LostResult is the error of a call whose result is lost.
 const LostResult = "[The stored record of this call was damaged; its result is lost]"
 
-// noOutput is the output of a completed call whose record has none: some providers refuse
-// an empty output.
+// noOutput is the output of a completed call whose record has none: some providers refuse an empty output.
 const noOutput = "[no output recorded]"
 
-// ProviderExecuted is the member of a call's metadata that marks a call that the provider
-// ran itself. It is the only member that is not an object. Versions before 1.14 crash on
-// it.
+// ProviderExecuted is the member of a call's metadata that marks a call that the provider ran itself. It is the only
+// member that is not an object. Versions before 1.14 crash on it.
 const ProviderExecuted = "providerExecuted"
