@@ -9,8 +9,8 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// ParseColumn returns the value of a column, none for NULL. With parse that is what its text
-// says, and ok is false if that is no JSON. A blob is an array of numbers.
+// ParseColumn returns the value of a column; NULL has none. With parse it is the JSON in its text,
+// and ok is false if the text is not JSON. A blob is an array of numbers.
 func ParseColumn(c change.Col, parse bool) (v Value, ok bool) {
 	text := ColumnString(c)
 	switch {
@@ -27,8 +27,8 @@ func ParseColumn(c change.Col, parse bool) (v Value, ok bool) {
 	return Parse([]byte(text)), true
 }
 
-// ColumnString returns a column's value as JavaScript converts it to a string: a blob
-// becomes its bytes as numbers, NULL becomes "null".
+// ColumnString returns a column's value as JavaScript converts it to a string: a blob becomes its
+// bytes as numbers, NULL becomes "null".
 func ColumnString(c change.Col) string {
 	switch c.Class {
 	case change.ClassText:

@@ -1,5 +1,5 @@
-// Package js gives JSON values the semantics of JavaScript, the language of OpenCode:
-// what OpenCode reads from a record, and whether it crashes, depends on them.
+// Package js gives JSON values the semantics of JavaScript, the language of OpenCode. They decide
+// what OpenCode reads from a record, and whether it crashes.
 package js
 
 import (
@@ -11,11 +11,10 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// A Value is a JSON value in the text of a record. The zero Value is JavaScript's
-// undefined.
+// A Value is a JSON value in the text of a record. The zero Value is JavaScript's undefined.
 type Value struct{ jsonedit.Value }
 
-// Parse reads data as JSON.parse does. It returns no value where JSON.parse throws.
+// Parse reads data as JSON.parse does. It returns the zero Value if JSON.parse throws.
 func Parse(data []byte) Value { return Value{jsonedit.Parse(data)} }
 
 // Exists reports whether there is a value.
@@ -38,7 +37,7 @@ func (v Value) Truthy() bool {
 	}
 }
 
-// Number returns the number v, NaN if v is not a number. One too large is infinite.
+// Number returns the number v, NaN if v is not a number, and an infinity if it is too large.
 func (v Value) Number() float64 {
 	if v.Kind() != '0' {
 		return math.NaN()
@@ -47,7 +46,7 @@ func (v Value) Number() float64 {
 	return f
 }
 
-// Get returns the member of that name. A value that is no object has no members.
+// Get returns the member of that name. A value that is not an object has no members.
 func (v Value) Get(name string) Value { return Value{v.Value.Get(name)} }
 
 // List returns the elements of v, and whether it is a list.
@@ -69,8 +68,8 @@ func (v Value) NonEmpty() bool {
 	return !v.Nullish() && v.Kind() != '['
 }
 
-// String returns v as JavaScript converts a string, a number, a truth value or a lack of a value to a
-// string. Other values are the text of the record.
+// String converts v as JavaScript does if v is a string, a number, a truth value or missing. Other
+// values return their text in the record.
 func (v Value) String() string {
 	if !v.Exists() {
 		return "undefined"
@@ -86,5 +85,5 @@ func Trim(s string) string {
 	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' })
 }
 
-// Blank reports whether s has only white space, as [Trim] removes it.
+// Blank reports whether s has only the white space that [Trim] removes.
 func Blank(s string) bool { return Trim(s) == "" }
