@@ -14,19 +14,19 @@ import (
 type assistantDraft struct {
 	*builder
 	source  *change.Ref
-	foreign bool // another model wrote the message, so its thinking is not sent as such
+	foreign bool // another model wrote the message, so its thinking is not sent as thinking
 	signed  bool // some thinking of the message is signed
 	steps   []step
 	prompts []draftMessage // for the attachments of tool results
 }
 
-// A step is one response of the model, and the results of its tool calls.
+// A step is one response of the model with the results of its tool calls.
 type step struct {
 	blocks, results []draftBlock
 }
 
-// assistantMessages returns what an assistant message becomes: for each step a message of
-// the assistant and a message with the tool results.
+// assistantMessages returns the messages made of an assistant message: for each step an assistant
+// message and a message with the tool results.
 func (r *builder) assistantMessages(m *message) []draftMessage {
 	if m.failed() {
 		return nil
@@ -49,8 +49,8 @@ func (r *builder) assistantMessages(m *message) []draftMessage {
 	return append(out, a.prompts...)
 }
 
-// failed reports whether the message is dropped for its error. After an abort by the user
-// it is kept if it has content.
+// failed reports whether the message is dropped because of its error. After an abort by the user it
+// is kept if it has content.
 func (m *message) failed() bool {
 	if !m.Failed {
 		return false
@@ -67,7 +67,7 @@ func (m *message) model() request.Model {
 	return request.Model{ProviderID: v.Get("providerID").String(), ModelID: v.Get("modelID").String()}
 }
 
-// addPart adds a part to the last step, or begins a step. It ignores other kinds of parts.
+// addPart adds a part to the last step, or begins a new step. It ignores other kinds of parts.
 func (a *assistantDraft) addPart(p *record.Part) {
 	switch p.Type {
 	case record.TypeStepStart:
@@ -91,7 +91,7 @@ func (a *assistantDraft) addBlock(p *record.Part, b request.Block, unsent bool) 
 		!p.JSON.Get("metadata").Nullish()})
 }
 
-// addText adds a text: with OpenCode even if it is marked as ignored.
+// addText adds a text; OpenCode adds it even if it is marked as ignored.
 func (a *assistantDraft) addText(p *record.Part) {
 	if a.Profile.IsKilo() && p.JSON.Get("ignored").Truthy() {
 		return
@@ -112,7 +112,7 @@ func (a *assistantDraft) addText(p *record.Part) {
 	}
 }
 
-// markAnthropicText adds to a text what Anthropic stored with it.
+// markAnthropicText copies Anthropic's metadata of a text.
 func (a *assistantDraft) markAnthropicText(p *record.Part, b *request.Block) {
 	if a.api != Anthropic || a.foreign {
 		return
@@ -184,7 +184,7 @@ func (a *assistantDraft) addReasoning(p *record.Part) {
 	a.addBlock(p, b, !signed && !isRedacted)
 }
 
-// validMetadata reports whether the part's metadata is valid: an object of objects, or none.
+// validMetadata reports whether the part's metadata is valid: an object of objects, or missing.
 // Metadata of another model is not used.
 func (a *assistantDraft) validMetadata(p *record.Part) bool {
 	v := p.JSON.Get("metadata")

@@ -10,9 +10,9 @@ import (
 	"mend/internal/request"
 )
 
-// Bedrock's Converse API: neighbouring messages of one role are joined, as for Anthropic.
+// Bedrock's Converse API: as for Anthropic, neighbouring messages of one role are joined.
 
-// setBedrockCall gives a call a name and an input that the provider takes.
+// setBedrockCall gives a call a name and an input that the provider accepts.
 func (a *assistantDraft) setBedrockCall(b *request.Block) {
 	b.ToolName = strings.Map(func(c rune) rune {
 		if invalidInID(c) {
@@ -32,8 +32,8 @@ func (a *assistantDraft) setBedrockCall(b *request.Block) {
 	}
 }
 
-// markBedrockReasoning adds the signature to reasoning. It reports false if there is none:
-// then it is not sent.
+// markBedrockReasoning adds the signature to reasoning. sent is false if it has none: then it is
+// not sent.
 func (a *assistantDraft) markBedrockReasoning(p *record.Part, b *request.Block) (sent bool) {
 	own := a.ownMetadata(p)
 	for _, name := range [...]string{"signature", "redactedContent", "redactedData"} {
@@ -55,7 +55,7 @@ func (a *assistantDraft) markBedrockReasoning(p *record.Part, b *request.Block) 
 	return false
 }
 
-// bedrockMessages returns the message without texts of blanks, which newer versions send beside
+// bedrockMessages returns the message without blank texts, which newer versions send beside
 // reasoning; none if nothing is left.
 func (r *builder) bedrockMessages(m draftMessage) []finalMessage {
 	reasons := slices.ContainsFunc(m.blocks, func(b draftBlock) bool { return b.IsThinking() && !b.unsent })

@@ -12,7 +12,7 @@ import (
 type builder struct {
 	Settings
 	failures   []Failure
-	reported   map[Failure]bool // the failures, as a set
+	reported   map[Failure]bool // the failures, to record each once
 	stripFiles bool             // a line of text replaces each file
 	target     Target
 	api        API
@@ -21,8 +21,8 @@ type builder struct {
 	unseen     change.Ref // see [Request.Unseen]
 	late       change.Ref // see [Request.Late]
 	compacting bool       // the request is for a compaction
-	compacted  bool       // a pending compaction counts as made; see [Request.Next]
-	running    *message   // whose subtask the agent runs before it answers, or nil
+	compacted  bool       // a pending compaction counts as done; see [Request.Next]
+	running    *message   // the message whose subtask the agent runs before it answers, or nil
 }
 
 func newBuilder(set Settings) *builder { return &builder{Settings: set} }
@@ -43,7 +43,7 @@ func (r *builder) fail(failures ...Failure) {
 	}
 }
 
-// addPrompt inserts the new prompt into the messages. A revert becomes final with it.
+// addPrompt inserts the new prompt into the messages, which makes a revert final.
 func (r *builder) addPrompt(s *record.Session, all []*message) []*message {
 	left, reverted := applyRevert(s, all, r.Profile)
 	if reverted { // the agent reads the whole session to revert it
@@ -60,10 +60,10 @@ func (r *builder) addPrompt(s *record.Session, all []*message) []*message {
 	return slices.Insert(slices.Clip(left), at, next)
 }
 
-// nextModel returns the model that the agent uses if the user selects none: that of the
-// newest prompt that names one. If no prompt does, the agent uses its configured model; the
-// model of the newest assistant message stands in for it. The zero Model means that the
-// session names none. The new prompt fails if a part of the model's name is missing.
+// nextModel returns the model that the agent uses if the user selects none: the model of the newest
+// prompt that names one. If no prompt does, the agent uses its configured model; the model of the
+// newest assistant message stands in for it. The zero Model means that the session names none. If
+// part of the model's name is missing, the new prompt fails.
 func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 	if r.since(v117) {
 		model, _ := s.Field("model")
@@ -93,7 +93,7 @@ func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 	return request.Model{}
 }
 
-// missingModelField returns the field of the model without which a new prompt fails, or "".
+// missingModelField returns the missing field of the model that makes a new prompt fail, or "".
 func (r *builder) missingModelField(provider, id string) string {
 	switch {
 	case r.NoPrompt:
@@ -106,8 +106,8 @@ func (r *builder) missingModelField(provider, id string) string {
 	return ""
 }
 
-// selectMessages returns the messages that the request is built from, and records why
-// the agent fails before it builds one.
+// selectMessages returns the messages that the request is built from, and records why the agent
+// fails before that.
 func (r *builder) selectMessages(all []*message) []*message {
 	kept, reached := keptMessages(all, r.Profile)
 	for _, m := range all[len(all)-r.pageMessages(len(all), reached):] {
@@ -138,7 +138,7 @@ func (r *builder) selectMessages(all []*message) []*message {
 		switch {
 		case !isCompaction(m.task):
 			r.runSubtask(m)
-			return kept // the subtask is an assistant message with tokens
+			return kept // the subtask becomes an assistant message with tokens
 		case r.compacted:
 			return kept
 		}
@@ -151,8 +151,8 @@ func (r *builder) selectMessages(all []*message) []*message {
 	return kept
 }
 
-// pageMessages returns how many of n messages the agent reads if it uses only the newest
-// reached ones: whole pages.
+// pageMessages returns how many of n messages the agent reads if it uses only the newest reached
+// messages: whole pages.
 func (r *builder) pageMessages(n, reached int) int {
 	page := r.Profile.page()
 	if page == 0 {

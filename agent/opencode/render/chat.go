@@ -12,7 +12,7 @@ import (
 // Chat completions: each step of an assistant message is one message, and each result is a message
 // with the role tool.
 
-// reasoningDetails returns what OpenRouter stored with reasoning or a call, nil if it stored none.
+// reasoningDetails returns OpenRouter's metadata of reasoning or a call, or nil.
 func (a *assistantDraft) reasoningDetails(p *record.Part) []byte {
 	details := a.ownMetadata(p).Get("reasoning_details")
 	if list, ok := details.List(); !ok || len(list) == 0 {
@@ -21,7 +21,7 @@ func (a *assistantDraft) reasoningDetails(p *record.Part) []byte {
 	return details.Raw()
 }
 
-// chatMessages returns the messages that a message becomes.
+// chatMessages returns the messages made of a message.
 func (r *builder) chatMessages(m draftMessage) (out []finalMessage) {
 	if isResults(m) {
 		out = make([]finalMessage, 0, len(m.blocks))
@@ -44,8 +44,8 @@ func (r *builder) chatMessages(m draftMessage) (out []finalMessage) {
 	return []finalMessage{done}
 }
 
-// addsReasoning reports whether the agent adds empty reasoning to an assistant message that has
-// none. It does so for models that have a field for reasoning, and for those of DeepSeek.
+// addsReasoning reports whether the agent adds empty reasoning to an assistant message without
+// reasoning. It does so for models that have a field for reasoning, and for DeepSeek's.
 func (r *builder) addsReasoning(m draftMessage) bool {
 	if !r.since(v115) || !strings.Contains(strings.ToLower(r.target.modelID(r.Model)), "deepseek") &&
 		r.target.Field == "" {

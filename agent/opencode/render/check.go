@@ -8,15 +8,15 @@ import (
 	"mend/internal/request"
 )
 
-// Check returns why the request fails: the agent's failures, with which it sends nothing,
-// then the violations of the provider's rules, by rule and place. thinking is whether the
-// request enables thinking. The user sees only the first violation. Those of the next request
+// Check returns why the request fails: the agent's failures, which keep it from sending anything,
+// then the violations of the provider's rules, by rule and place. thinking is whether the request
+// enables thinking. The user sees only the first violation. The violations of the next request
 // follow.
 func Check(p provider.Provider, r Request, thinking bool) []request.Violation {
 	return r.check(p, thinking, func(q request.Request) []request.Violation { return provider.Check(p, q, thinking) })
 }
 
-// check is [Check], with what checks the rules of the provider.
+// check is [Check] with a function that checks the provider's rules.
 func (r Request) check(p provider.Provider, thinking bool,
 	rules func(request.Request) []request.Violation,
 ) []request.Violation {
@@ -39,9 +39,9 @@ func (r Request) failureViolations() []request.Violation {
 	return all
 }
 
-// unseenAnswer returns what happens if the agent does not see the answer to the request. It
+// unseenAnswer returns the consequence if the agent does not see the answer to the request. It
 // sends a second request, which ends with that answer: the last two turns are checked, with
-// placeholders for their text. If the provider accepts them, the agent never ends.
+// placeholders for their text. If the provider accepts them, the agent never stops.
 func (r Request) unseenAnswer(p provider.Provider, thinking bool) []request.Violation {
 	if r.Unseen == (change.Ref{}) || len(r.Failures) > 0 {
 		return nil

@@ -14,15 +14,15 @@ import (
 // 2026-11-21, after the last wrap of the id clock.
 const earliestPrompt = 1795219200000
 
-// NextPrompt returns the time of a prompt typed now, in milliseconds since 1970, and the
-// start of its id. For the zero time see [Settings].Now.
+// NextPrompt returns the time of a prompt typed now, in milliseconds since 1970, and the beginning
+// of its id. For the zero time see [Settings].Now.
 func NextPrompt(s *record.Session, now time.Time) (created int64, id string) {
 	ms := promptTime(s, now)
 	return ms, record.ClockID(change.KindMessage, ms)
 }
 
-// StableUntil returns the time until which every version renders the same request as now: the next
-// prompt has the same position among the messages.
+// StableUntil returns the time until which every version renders the same request as now, because
+// the next prompt keeps its position among the messages.
 func StableUntil(s *record.Session, now time.Time) time.Time {
 	ms := now.UnixMilli()
 	wraps := record.ClockWraps(ms)
@@ -45,9 +45,9 @@ func StableUntil(s *record.Session, now time.Time) time.Time {
 	return time.UnixMilli(until)
 }
 
-// CreatedInJSON returns the creation time in the message's JSON. Newer versions find the
-// newest message by it, although they sort rows by the column. Without a valid time in the
-// JSON it returns the column's.
+// CreatedInJSON returns the creation time in the message's JSON. Newer versions use it to find the
+// newest message, although they sort rows by the column. Without a valid time in the JSON it
+// returns the column's.
 func CreatedInJSON(m *record.Message) int64 {
 	f, err := strconv.ParseFloat(string(m.JSON.Get("time").Get("created").Raw()), 64)
 	if err != nil || !m.IsRow() {

@@ -1,13 +1,13 @@
 // Package render renders a stored session as the request that OpenCode sends to its model.
 //
-// [Render] makes the request that OpenCode sends when the user types one more prompt. Each
-// block has the record that it came from, so that "messages.4.content.1" in the provider's
-// error leads to a record. [Check] returns what fails: OpenCode itself, or a rule of the
-// provider. A [View] renders requests for many versions.
+// [Render] makes the request that OpenCode sends when the user types one more prompt. Each block
+// has the record that it came from, so that "messages.4.content.1" in the provider's error leads to
+// a record. [Check] returns the failures: of OpenCode itself, or of a rule of the provider. A
+// [View] renders requests for many versions.
 //
-// The behaviour was observed on the versions that [Profiles] lists: their requests were
-// captured and compared with those of this package, for healthy and for damaged sessions
-// (TestPrediction, build tag e2e).
+// The behaviour was observed with the versions that [Profiles] lists: their requests were captured
+// and compared with those of this package, for healthy and for damaged sessions (TestPrediction,
+// build tag e2e).
 //
 // # How a session becomes a request
 //
@@ -24,9 +24,8 @@
 //
 // # What cannot be known
 //
-// Only the provider can verify signatures of thinking. The text of the new prompt is a
-// placeholder, and what OpenCode adds to it is unknown: reminders of plan mode, the prompt of
-// a compaction. The model is assumed to read images and PDFs unless [Settings] say otherwise,
-// and to have room for the whole conversation.
-// The agents and models of subtasks that were not run are assumed to exist.
+// Only the provider can verify signatures of thinking. The text of the new prompt is a placeholder,
+// and OpenCode's additions to it are unknown: reminders of plan mode, the prompt of a compaction.
+// The model is assumed to read images and PDFs unless [Settings] say otherwise, and to have room
+// for the whole conversation. The agents and models of pending subtasks are assumed to exist.
 package render

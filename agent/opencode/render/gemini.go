@@ -12,7 +12,7 @@ import (
 
 // Gemini: each message is one content.
 
-// thoughtSignature returns what the provider signed the part with, "" for nothing.
+// thoughtSignature returns the provider's signature of the part, or "".
 func (a *assistantDraft) thoughtSignature(p *record.Part) string {
 	v := a.ownMetadata(p).Get("thoughtSignature")
 	if v.Nullish() {
@@ -42,8 +42,8 @@ func (r *builder) geminiMessages(m draftMessage) []finalMessage {
 	return []finalMessage{done}
 }
 
-// splitContent returns the parts of a result for a model before Gemini 3: a response for its
-// text, and each file beside it. A result without content has no part.
+// splitContent returns the parts of a result for a model before Gemini 3: a response with its text,
+// and each file beside it. A result without content has no part.
 func splitContent(b *request.Block) (out []*request.Block) {
 	if b.Output != nil {
 		return []*request.Block{b}

@@ -8,9 +8,8 @@ import (
 	"mend/change"
 )
 
-// keptMessages returns the messages that the agent uses for a request: all, or those since
-// the last finished compaction. reached is how many messages it reads for that, newest
-// first.
+// keptMessages returns the messages that the agent uses for a request: all, or those since the last
+// finished compaction. reached is how many messages it reads to find them, newest first.
 func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 	compacted := map[string]bool{} // prompts whose compaction is finished
 	tail := ""                     // the first message that the compaction kept
@@ -82,8 +81,8 @@ func moveTailLast(all []*message) []*message {
 	return slices.Concat(all[at:summary+1], all[start:at], all[summary+1:])
 }
 
-// A newest holds the newest message of each kind, by the profile's order. The agent decides
-// by them what it does next.
+// A newest has the newest message of each kind, in the profile's order. The agent decides by them
+// what to do next.
 type newest struct {
 	user, assistant *message
 	finished        *message // the newest assistant message that is finished
@@ -120,8 +119,8 @@ func (p Profile) newer(a, b *message) bool {
 	return p.compare(a, b) >= 0
 }
 
-// answered reports whether the agent considers its newest prompt answered. It then sends
-// no request.
+// answered reports whether the agent considers its newest prompt answered. If so, it sends no
+// request.
 func (l newest) answered(p Profile) bool {
 	if l.user == nil || l.assistant == nil || !l.assistant.ended() {
 		return false
@@ -136,8 +135,8 @@ func (l newest) answered(p Profile) bool {
 	return parent == l.user.ID
 }
 
-// answeredReason returns why the agent considers its newest prompt answered. The text is
-// independent of the time and the id of the new prompt, which differ in every run.
+// answeredReason returns why the agent considers its newest prompt answered. The text does not
+// contain the time and the id of the new prompt, which differ in every run.
 func (l newest) answeredReason() string {
 	if !l.user.isPrompt {
 		return "the prompt " + l.user.ID + ", which it answered, sorts after every new prompt, so new prompts are never " +
@@ -162,8 +161,8 @@ func (l newest) pending(all []*message, p Profile) (pending []*message) {
 	return pending
 }
 
-// missingTokens returns the field that is missing in the token counts, or "". The agent
-// adds the counts to decide whether the conversation is too long.
+// missingTokens returns the missing field of the token counts, or "". The agent adds the counts to
+// decide whether the conversation is too long.
 func (l newest) missingTokens(p Profile) (missing string) {
 	if l.finished == nil || l.finished.JSON.Get("summary").Kind() == 't' {
 		return ""

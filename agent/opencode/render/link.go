@@ -11,18 +11,18 @@ import (
 
 // A link is a file's URL.
 type link struct {
-	scheme string // in lower case; "" if the text is no URL, so that the agent takes it for base64
-	// Of http and https.
+	scheme string // in lower case; "" if the text is not a URL, so that the agent takes it for base64
+	// For http and https:
 	href    string // as it is sent
 	host    string
-	address string // the href without a password and a query, for users and models
+	address string // href without password and query, for users and models
 }
 
-// Address returns the web address that a file's URL has, without a password and a query. It returns "" if
-// there is none.
+// Address returns the web address in a file's URL, without password and query, or "".
 func Address(text []byte) string { return parseLink(text).address }
 
-// parseLink parses a URL. Forms that only a browser reads, as an address in octal, are taken for no URL.
+// parseLink parses a URL. Forms that only a browser understands, such as an octal address, do not count
+// as URLs.
 func parseLink(text []byte) link {
 	text = trimURL(text)
 	before, _, _ := bytes.Cut(text, []byte(","))
@@ -46,8 +46,8 @@ func parseLink(text []byte) link {
 // trimURL returns the URL without the control characters and spaces around it.
 func trimURL(text []byte) []byte { return bytes.TrimFunc(text, func(c rune) bool { return c <= ' ' }) }
 
-// isPrivate reports whether the host is one from which newer versions download nothing: this machine or
-// a private network.
+// isPrivate reports whether newer versions refuse to download from the host: this machine or a private
+// network.
 func (l link) isPrivate() bool {
 	host := strings.TrimRight(l.host, ".")
 	addr, err := netip.ParseAddr(host)
@@ -56,8 +56,8 @@ func (l link) isPrivate() bool {
 		err == nil && (addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsUnspecified())
 }
 
-// sendsLink reports whether the package sends a link of the web as it is. OpenCode downloads the file
-// for others.
+// sendsLink reports whether the package sends a web link unchanged. OpenCode downloads the file for other
+// packages.
 func (r *builder) sendsLink(mime string, l link) bool {
 	mime = strings.ToLower(mime)
 	switch r.api {

@@ -20,12 +20,11 @@ func isImage(mime string) bool { return strings.HasPrefix(mime, "image/") }
 
 func isPDF(mime string) bool { return mime == "application/pdf" }
 
-// unsupportedMedia are the kinds of files that few models support. A line of text replaces
-// them.
+// unsupportedMedia are the kinds of files that few models support. A line of text replaces them.
 var unsupportedMedia = [...]string{"audio", "video"}
 
-// fileBlock returns the block of a file in a prompt, or why the agent fails. The type in a
-// data: URL takes precedence over mime.
+// fileBlock returns the block of a file in a prompt, or why the agent fails. The type in a data: URL
+// takes precedence over mime.
 func (r *builder) fileBlock(mime string, text []byte, name string) (b request.Block, why string) {
 	b = request.Block{File: request.File{Mime: mime}}
 	l, downloaded := parseLink(text), false
@@ -35,7 +34,7 @@ func (r *builder) fileBlock(mime string, text []byte, name string) (b request.Bl
 			passesOn(mime, text)); why != "" {
 			return request.Block{}, why
 		}
-	case "": // no URL: the agent takes it for base64
+	case "": // not a URL: the agent takes it for base64
 		if r.api == Anthropic && r.since(v115) && webPrefix().Match(text) {
 			b.URL = string(text)
 		} else {
@@ -74,11 +73,12 @@ func (r *builder) fileBlock(mime string, text []byte, name string) (b request.Bl
 	return b, why
 }
 
-// webPrefix matches what newer versions of Anthropic's package send as a link, even if it is no URL.
+// webPrefix matches links that newer versions of Anthropic's package send unchanged, even if they are
+// not valid URLs.
 var webPrefix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^https?://`) })
 
-// mediaKind returns the kind of file, "image" or "pdf", that not every model supports. It is
-// "" for other blocks.
+// mediaKind returns the kind of file, "image" or "pdf", if not every model supports it; "" for other
+// blocks.
 func mediaKind(b request.Block) string {
 	switch {
 	case b.Type == request.Image:
@@ -104,8 +104,8 @@ func (s *Settings) fileMissing(link string) bool {
 	return err == nil && s.Missing != nil && s.Missing(u.Path)
 }
 
-// typedFileBlock sets the type of a file's block from its MIME type. It returns why the agent
-// fails, or "".
+// typedFileBlock sets the type of a file's block from its MIME type. It returns why the agent fails,
+// or "".
 func (r *builder) typedFileBlock(b request.Block, name string) (request.Block, string) {
 	for _, kind := range unsupportedMedia {
 		if strings.HasPrefix(b.Mime, kind+"/") && !r.takesMedia(kind) {
@@ -127,17 +127,17 @@ func (r *builder) typedFileBlock(b request.Block, name string) (request.Block, s
 		if err != nil && r.since(v115) {
 			return request.Block{}, "its text is not base64"
 		}
-		b.Data = text // older versions send what can be decoded
+		b.Data = text // older versions send the part that can be decoded
 	default:
 		return request.Block{}, fmt.Sprintf("a file of type %q cannot be sent to the model", b.Mime)
 	}
 	return b, ""
 }
 
-// longestScheme is longer than every scheme, so that no large data is searched for one.
+// longestScheme exceeds the length of any scheme, so that large data is not searched.
 const longestScheme = 100
 
-// urlScheme returns the scheme of a URL in lower case, or "" if it is no URL.
+// urlScheme returns the scheme of a URL in lower case, or "" if it is not a URL.
 func urlScheme(url []byte) string {
 	head, _, ok := bytes.Cut(trimURL(url), []byte(":"))
 	if !ok || len(head) > longestScheme {
@@ -154,9 +154,9 @@ var (
 	urlAlphabet   = strings.NewReplacer("-", "+", "_", "/")
 )
 
-// parseDataURL returns the MIME type and the content of a data: URL, or why the agent
-// cannot parse it. OpenCode validates the base64 strictly, unless the package passes the URL
-// on, but sends it as it is; Kilo validates none.
+// parseDataURL returns the MIME type and the content of a data: URL, or why the agent cannot parse
+// it. OpenCode validates the base64 strictly, unless the package passes the URL on, but sends it
+// unchanged; Kilo does not validate it.
 func parseDataURL(url []byte, passedOn bool) (mime string, data []byte, why string) {
 	_, rest, _ := bytes.Cut(trimURL(url), []byte(":"))
 	for _, fold := range []string{"\r", "\n", "\t"} { // a URL parser ignores these
@@ -176,7 +176,7 @@ func parseDataURL(url []byte, passedOn bool) (mime string, data []byte, why stri
 	return string(kind), data, ""
 }
 
-// passesOn reports whether OpenRouter's package sends a data: URL as it is. OpenCode opens all
+// passesOn reports whether OpenRouter's package sends a data: URL unchanged. OpenCode decodes all
 // others, as it would download a link.
 func passesOn(mime string, url []byte) bool {
 	switch {
@@ -190,7 +190,7 @@ func passesOn(mime string, url []byte) bool {
 	}
 }
 
-// isBase64 reports whether s is base64 as Bun decodes it in a URL: it may mix both alphabets, and one
+// isBase64 reports whether Bun accepts s as base64 in a URL: it may mix both alphabets, and one
 // missing character of padding does not matter.
 func isBase64(s []byte) bool {
 	if bytes.Contains(s, []byte("%")) {
@@ -208,7 +208,7 @@ func isBase64(s []byte) bool {
 	return false
 }
 
-// unreadableFileText returns the text that replaces a file that the model does not support.
+// unreadableFileText returns the text that replaces a file which the model does not support.
 func unreadableFileText(name, kind string) string {
 	called := kind
 	if name != "" {

@@ -10,17 +10,17 @@ import (
 	"mend/change"
 )
 
-// A message is a stored message as the agent has it in memory.
+// A message is a stored message in the form that the agent has in memory.
 type message struct {
 	*record.Message
-	isPrompt     bool           // the prompt that the user types next: it has no record
-	parts        []*record.Part // those that can be read
+	isPrompt     bool           // the prompt that the user types next, which has no record
+	parts        []*record.Part // the readable parts
 	readFailures []Failure      // the agent fails when it reads the message
 	useFailures  []Failure      // the agent fails when it uses the message
 
 	finished, summary bool    // it has a reason to finish, or is a summary
 	timeless          bool    // it has no time
-	created           float64 // time.created, NaN if it is no number
+	created           float64 // time.created, NaN if it is not a number
 
 	compaction *record.Part // the first part that requests a compaction, or nil
 	task       *record.Part // the last part that is a compaction or a subtask, or nil
@@ -43,7 +43,7 @@ func isCompaction(p *record.Part) bool { return p.Type == "compaction" }
 
 func isSubtask(p *record.Part) bool { return p.Type == "subtask" }
 
-// setTasks finds what the parts request.
+// setTasks finds the parts that request a compaction or a subtask.
 func (m *message) setTasks() {
 	m.compaction, m.task = nil, nil
 	for _, p := range m.parts {
@@ -87,7 +87,7 @@ func readMessage(src *record.Message) *message {
 }
 
 // whyUnread returns why the agent cannot read the record, whose JSON is v. The agent can read JSON
-// that is no object, and ignores it for its lack of a role or a type.
+// that is not an object, and ignores it because it has no role or type.
 func whyUnread(r *change.Record, v js.Value) string {
 	switch {
 	case v.Exists() && !r.Unreadable():
@@ -98,8 +98,8 @@ func whyUnread(r *change.Record, v js.Value) string {
 	return "no JSON"
 }
 
-// nullFile reports whether the record is a file that holds null, on which the agent
-// crashes. To a row it adds the ids, which makes an object of it.
+// nullFile reports whether the record is a file that contains null, which makes the agent crash. To
+// a row the agent adds the ids, which makes it an object.
 func nullFile(r *change.Record, v js.Value) bool { return v.Kind() == 'n' && !r.IsRow() }
 
 // compare orders messages, oldest first.

@@ -7,8 +7,8 @@ import (
 	"mend/internal/request"
 )
 
-// OpenAI's Responses API: each text, call, result and piece of reasoning is an item, which is
-// a turn of its own.
+// OpenAI's Responses API: each text, call, result and piece of reasoning is an item, which is a
+// turn of its own.
 
 // markItem adds the item's id to a text or a call.
 func (a *assistantDraft) markItem(p *record.Part, b *request.Block) {
@@ -19,8 +19,8 @@ func (a *assistantDraft) markItem(p *record.Part, b *request.Block) {
 	b.ItemID, b.Reference = id.String(), true
 }
 
-// markReasoning adds to reasoning what the provider encrypted, or the item's id. It reports
-// false if it is not sent.
+// markReasoning adds to reasoning the provider's encrypted content, or the item's id. sent is false
+// if the reasoning is not sent.
 func (a *assistantDraft) markReasoning(p *record.Part, b *request.Block) (sent bool) {
 	own := a.ownMetadata(p)
 	encrypted, id := own.Get("reasoningEncryptedContent"), own.Get("itemId")
@@ -39,11 +39,11 @@ func (a *assistantDraft) markReasoning(p *record.Part, b *request.Block) (sent b
 		b.ItemID, _ = id.Text()
 		b.Reference = true
 	}
-	// Older versions send OpenAI's reasoning without what was encrypted.
+	// Older versions send OpenAI's reasoning without its encrypted content.
 	return b.Reference || !b.Unsigned || own.Get("itemId").Exists() && !a.since(v115)
 }
 
-// finishStep notes for the items of the step whether the response had reasoning.
+// finishStep records in the items of the step whether the response had reasoning.
 func (a *assistantDraft) finishStep(p *record.Part) {
 	if a.api != OpenAI || !(p.JSON.Get("tokens").Get("reasoning").Number() > 0) {
 		return
@@ -53,8 +53,8 @@ func (a *assistantDraft) finishStep(p *record.Part) {
 	}
 }
 
-// itemMessages returns a message for each item of a message. A reference to reasoning is
-// sent once; other reasoning with the same id becomes one item.
+// itemMessages returns a message for each item of a message. A reference to reasoning is sent once;
+// other reasoning with the same id becomes one item.
 func (r *builder) itemMessages(m draftMessage) (out []finalMessage) {
 	if m.role == change.RoleUser && !isResults(m) {
 		if len(m.blocks) == 0 && r.since(v115) {
@@ -81,7 +81,7 @@ func (r *builder) itemMessages(m draftMessage) (out []finalMessage) {
 	return out
 }
 
-// isResults reports whether the message holds the results of calls.
+// isResults reports whether the message has the results of calls.
 func isResults(m draftMessage) bool {
 	return len(m.blocks) > 0 && m.blocks[0].Type == request.ToolResult
 }

@@ -9,21 +9,21 @@ import (
 
 // A Request is what OpenCode sends for a session, or why it sends nothing.
 type Request struct {
-	// Turns are without the records that cause the Failures.
+	// Turns exclude the records that cause the Failures.
 	request.Request
-	// Failures are why the agent sends nothing.
+	// Failures are the reasons why the agent sends nothing.
 	Failures []Failure
-	// Unseen is an assistant message that the agent considers newer than its new prompt, or
-	// the zero Ref. The agent then does not see the answer to this request, and sends more
-	// requests that end with answers, until the provider refuses one.
+	// Unseen is an assistant message that the agent considers newer than its new prompt, or the
+	// zero Ref. The agent then does not see the answer to this request, and sends more requests
+	// that end with answers, until the provider refuses one.
 	Unseen change.Ref
 	// Late is a prompt that the agent considers newer than its new prompt, or the zero Ref. The
 	// agent then works on that prompt, and begins again after each step that calls a tool.
 	Late change.Ref
-	// Next is the request after this one, nil if that is not known. It is known if the agent makes
-	// a pending compaction first, which this one is for: then the agent sends the prompt after the
-	// whole conversation, since the summary belongs to the new prompt, which is no compaction. The
-	// summary and a prompt to continue, at the end of that request, are not rendered.
+	// Next is the request after this one, nil if unknown. It is known if this request is for a
+	// pending compaction: then the agent sends the prompt after the whole conversation, since the
+	// summary belongs to the new prompt, which is not a compaction. The summary and a prompt to
+	// continue, at the end of that request, are not rendered.
 	Next *Request
 	// Target is where the request goes, API the form that it has there.
 	Target Target
@@ -33,7 +33,7 @@ type Request struct {
 // PromptText stands for the text of the new prompt.
 const PromptText = "(the next prompt)"
 
-// A Failure is a record on which the agent fails.
+// A Failure is a record that makes the agent fail.
 type Failure struct {
 	Code string // one of the constants below
 	Why  string // for the user
@@ -45,16 +45,16 @@ type Failure struct {
 const (
 	FailureUnreadable = "unreadable"  // the record is not JSON, or cannot be read
 	FailureField      = "field"       // a required field is missing or has the wrong type
-	FailureMedia      = "media"       // the model cannot be sent a file
+	FailureMedia      = "media"       // a file cannot be sent to the model
 	FailureClock      = "clock"       // a message sorts after every new prompt, see [Request].Unseen
-	FailureSubtask    = "subtask"     // a subtask that was not run, and cannot be
+	FailureSubtask    = "subtask"     // a pending subtask that cannot be run
 	FailureScreen     = "screen"      // the screen cannot show the record
 	FailureSession    = "session"     // an invalid value in the session's own record
 	FailureProject    = "project"     // the session's project does not exist
 	FailureProjectRow = "project row" // an invalid value in the project's record
 )
 
-// join returns the violations of a request and those of the next one that it does not have.
+// join returns the violations of a request, followed by those that only the next request has.
 func join(first, next []request.Violation) []request.Violation {
 	type violation struct {
 		rule, message string

@@ -7,8 +7,8 @@ import (
 	"mend/agent/opencode/record"
 )
 
-// applyRevert returns the messages that are left when the session's revert becomes final,
-// as it does with the next prompt. reverted reports whether the session has a revert.
+// applyRevert returns the messages that are left once the next prompt makes the session's revert
+// final. reverted reports whether the session has a revert.
 func applyRevert(s *record.Session, all []*message, p Profile) (left []*message, reverted bool) {
 	v, _ := s.Field("revert")
 	if !v.Truthy() {
@@ -39,8 +39,8 @@ func applyRevert(s *record.Session, all []*message, p Profile) (left []*message,
 	return left, true
 }
 
-// partsBefore returns the message with the parts before the part of that id, or with all
-// parts if there is no such part.
+// partsBefore returns the message with the parts before the part with the id, or with all parts if
+// that part does not exist.
 func (m *message) partsBefore(id string) *message {
 	left := *m
 	if i := slices.IndexFunc(m.parts, func(p *record.Part) bool { return p.ID == id }); i >= 0 {

@@ -5,10 +5,10 @@ import (
 	"mend/change"
 )
 
-// Screen returns the failures for which OpenCode cannot show the session: its server lists
-// none of the session's messages, with status 400 or 500, although a prompt may succeed
-// (docs/opencode.md F12, F13, F15). Strict versions validate every record; others fail only on
-// records that they cannot read.
+// Screen returns the failures that keep OpenCode from showing the session: its server lists none of
+// the session's messages, with status 400 or 500, although a prompt may succeed (docs/opencode.md
+// F12, F13, F15). Strict versions validate every record; others fail only on records that they
+// cannot read.
 func (v *View) Screen(p Profile) []Failure {
 	var all []Failure
 	for _, m := range v.messages {

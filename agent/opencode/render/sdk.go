@@ -13,9 +13,8 @@ import (
 	"mend/internal/request"
 )
 
-// The packages for other providers than Anthropic. Each converts the same messages in its
-// own way; what all of them do is here, the rest in openai.go, chat.go, gemini.go and
-// bedrock.go.
+// The packages for providers other than Anthropic. Each converts the same messages in its own way.
+// Common code is here, the rest in openai.go, chat.go, gemini.go and bedrock.go.
 
 // setTarget sets where the request goes.
 func (r *builder) setTarget() {
@@ -26,7 +25,7 @@ func (r *builder) setTarget() {
 	r.claude = strings.Contains(r.target.modelID(r.Model), "claude")
 }
 
-// mark adds to a text or a call what its provider stored with it.
+// mark copies the provider's metadata of a text or a call.
 func (a *assistantDraft) mark(p *record.Part, b *request.Block) {
 	switch a.api {
 	case OpenAI:
@@ -72,8 +71,8 @@ func (a *assistantDraft) addOtherReasoning(p *record.Part, b request.Block) {
 	a.addBlock(p, b, !sent)
 }
 
-// splitResult returns the result of a completed call with files. Images and PDFs that the
-// provider does not take in a result follow in a prompt.
+// splitResult returns the result of a completed call with files. Images and PDFs that the provider
+// does not accept in a result follow in a prompt.
 func (a *assistantDraft) splitResult(p *record.Part, output, attached js.Value) (request.Block, bool) {
 	list, isList := attached.List()
 	if !isList {
@@ -109,8 +108,8 @@ func (a *assistantDraft) splitResult(p *record.Part, output, attached js.Value) 
 	return b, ok
 }
 
-// attachAfter adds the files of a result to the prompt after the message. It reports false
-// if the agent fails.
+// attachAfter adds the files of a result to the prompt after the message. It reports false if the
+// agent fails.
 func (a *assistantDraft) attachAfter(p *record.Part, files []js.Value) bool {
 	if len(a.prompts) == 0 {
 		caption := request.Block{Type: request.Text, Text: "Attached image(s) from tool result:", Source: &p.Ref}
@@ -131,7 +130,7 @@ func (a *assistantDraft) attachAfter(p *record.Part, files []js.Value) bool {
 	return true
 }
 
-// flatResult returns a result with files as one text, as chat completions have it.
+// flatResult returns a result with files as one text, as chat completions require.
 func flatResult(b request.Block) request.Block {
 	if b.Content == nil {
 		return b
@@ -158,7 +157,8 @@ func flatResult(b request.Block) request.Block {
 	return b
 }
 
-// takesMedia reports whether the model is known to support audio or video, and gets it.
+// takesMedia reports whether the model is known to support audio or video, and the package sends
+// it.
 func (r *builder) takesMedia(kind string) bool {
 	if r.api == Anthropic || r.api == Bedrock || r.Reads == nil {
 		return false
@@ -183,8 +183,8 @@ func (r *builder) otherFile(b *request.Block, name string) string {
 	return fmt.Sprintf("a file of type %q cannot be sent to the model", b.Mime)
 }
 
-// resultFile sets the type of the block of a file in a result. It returns why the agent fails,
-// or "": but for Bedrock every package takes files of every type there.
+// resultFile sets the type of the block of a file in a result. It returns why the agent fails, or
+// "": all packages except Bedrock's accept files of any type there.
 func (r *builder) resultFile(b *request.Block) string {
 	if r.api == Bedrock || isImage(b.Mime) {
 		return r.otherFile(b, "")
@@ -193,7 +193,7 @@ func (r *builder) resultFile(b *request.Block) string {
 	return ""
 }
 
-// takesFile reports whether the package takes a file of that type, which is no image.
+// takesFile reports whether the package accepts a file of that type, other than an image.
 func (r *builder) takesFile(mime string) bool {
 	switch r.api {
 	case Gemini, OpenRouter:
@@ -209,8 +209,8 @@ func (r *builder) takesFile(mime string) bool {
 	}
 }
 
-// otherMessages returns the messages of the request for another provider than Anthropic:
-// without what is not sent, and one for each turn.
+// otherMessages returns the messages of the request for a provider other than Anthropic: without
+// unsent content, and one for each turn.
 func (r *builder) otherMessages(all []draftMessage) (out []finalMessage) {
 	for _, m := range all {
 		blocks, kept := m.blocks[:0:0], m.blocks[:0:0]
@@ -242,8 +242,8 @@ func (r *builder) otherMessages(all []draftMessage) (out []finalMessage) {
 	return out
 }
 
-// keepsEmptyText reports whether an empty text of an answer is sent: one that the provider
-// stored something with.
+// keepsEmptyText reports whether an empty text of an answer is sent: one with metadata of the
+// provider.
 func (r *builder) keepsEmptyText(b draftBlock) bool { return r.api == OpenAI && b.marked }
 
 // callID returns the id of a call as it is sent.
@@ -260,7 +260,7 @@ func (r *builder) callID(id string) string {
 	return id
 }
 
-// mistralID returns the nine letters and digits that Mistral's models take for an id.
+// mistralID returns an id of nine letters and digits, as Mistral's models require.
 func mistralID(id string) string {
 	id = strings.Map(func(c rune) rune {
 		if invalidInID(c) || c == '_' || c == '-' {
@@ -271,7 +271,7 @@ func mistralID(id string) string {
 	return (id + "000000000")[:9]
 }
 
-// sourcesOf returns the blocks without what only a draft needs.
+// sourcesOf returns the blocks without the fields of drafts.
 func sourcesOf(blocks []draftBlock) []*request.Block {
 	out := make([]*request.Block, len(blocks))
 	for i, b := range blocks {
@@ -280,15 +280,15 @@ func sourcesOf(blocks []draftBlock) []*request.Block {
 	return out
 }
 
-// separateTurns returns a turn for each message, after one for the system prompt where the
-// API numbers that with the others.
+// separateTurns returns a turn for each message, after one for the system prompt if the API
+// includes it in its numbering.
 func (r *builder) separateTurns(all []finalMessage) []request.Turn {
 	turns := make([]request.Turn, 0, len(all)+1)
 	if r.api != Gemini && !r.target.Instructions {
 		turns = append(turns, request.Turn{Role: request.RoleSystem})
 	}
 	var source *change.Ref
-	var sources []change.Ref // source alone: many turns have the same
+	var sources []change.Ref // has only source: many turns share it
 	for _, m := range all {
 		if m.source != source {
 			source, sources = m.source, nil

@@ -7,8 +7,8 @@ import (
 	"mend/agent/opencode/schema"
 )
 
-// infoFailures returns the failures that the records of the session and of its project
-// cause: the agent then sends no request.
+// infoFailures returns the failures caused by the records of the session and of its project, which
+// keep the agent from sending a request.
 func infoFailures(s *record.Session, p Profile) []Failure {
 	var words []string
 	for _, f := range schema.SessionFaults(s, p.Strict()) {

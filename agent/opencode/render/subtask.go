@@ -9,7 +9,7 @@ import (
 // SubtaskResult stands for the result of a subtask that the agent runs before it answers.
 const SubtaskResult = "(the result of the subtask)"
 
-// runSubtask records that the agent runs the task of m, a subtask, and why it fails.
+// runSubtask records that the agent runs the subtask of m, and why it fails.
 func (r *builder) runSubtask(m *message) {
 	r.running = m
 	v := m.task.JSON
@@ -27,8 +27,8 @@ func (r *builder) runSubtask(m *message) {
 
 func isText(v js.Value) bool { return v.Kind() == '"' }
 
-// subtaskMessages returns what the subtask of m adds to the request: a call without thinking,
-// and its result.
+// subtaskMessages returns the messages that the subtask of m adds to the request: a call without
+// thinking, and its result.
 func subtaskMessages(m *message) []draftMessage {
 	call := request.Block{
 		Type: request.ToolUse, ToolID: "subtask", ToolName: "task", Input: []byte("{}"),

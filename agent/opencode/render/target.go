@@ -13,33 +13,30 @@ import (
 
 // A Target is where OpenCode sends the requests of a model. It is comparable.
 type Target struct {
-	// Package is the npm package through which the model is asked. "" stands for
-	// Anthropic's.
+	// Package is the npm package used for the model. "" stands for Anthropic's.
 	Package string
-	// ModelID is the id by which the API knows the model; "" for that of the request.
+	// ModelID is the API's id of the model; "" for that of the request.
 	ModelID string
-	// Store: the option store is set, so OpenAI keeps the items of a response, and the
-	// request refers to them by their ids.
+	// Store: the option store is set, so OpenAI keeps the items of a response, and the request refers to them by id.
 	Store bool
-	// Instructions: the system prompt is not among the items of the input, but beside them.
+	// Instructions: the system prompt is sent beside the items of the input.
 	Instructions bool
-	// KeepsBound: the settings switch off that bound thinking is left out; see [request.Binding].
+	// KeepsBound: the settings stop the agent from leaving out bound thinking; see [request.Binding].
 	KeepsBound bool
 	// Field is the member that reasoning is sent in, if the model has one of its own.
 	Field string
-	// Vendor is the vendor behind an API that is compatible with another, such as
-	// "moonshot"; "" if that is not known.
+	// Vendor is the vendor of an API that is compatible with another, such as "moonshot"; "" if unknown.
 	Vendor string
 }
 
-// An API is a kind of API, with its own form of a request.
+// An API is a kind of API with its own form of requests.
 type API uint8
 
 // The kinds of APIs.
 const (
 	Anthropic  API = iota // Messages
 	OpenAI                // Responses
-	Chat                  // chat completions, as most vendors copy it
+	Chat                  // chat completions, in the form that most vendors copy
 	OpenRouter            // chat completions of OpenRouter
 	Copilot               // chat completions of GitHub Copilot
 	Gemini
@@ -52,8 +49,8 @@ var apiNames = [...]string{"anthropic", "openai", "chat", "openrouter", "copilot
 // String returns the name of the API.
 func (a API) String() string { return apiNames[a] }
 
-// packages are the packages that are not asked through [Chat], and the members of a part's
-// metadata that are theirs, the first that is there.
+// packages are the packages that do not use [Chat], with the members of a part's metadata that belong to them; the
+// first existing member counts.
 var packages = map[string]struct {
 	api  API
 	keys []string
@@ -71,8 +68,7 @@ var packages = map[string]struct {
 	"@ai-sdk/amazon-bedrock":          {Bedrock, []string{"bedrock"}},
 }
 
-// API returns the API through which the model is asked. A gateway passes a request on to
-// the vendor of the model.
+// API returns the API used for the model. A gateway passes a request on to the vendor of the model.
 func (t Target) API(m request.Model) API {
 	model := t.modelID(m)
 	if p, ok := packages[t.Package]; ok {
@@ -87,14 +83,14 @@ func (t Target) API(m request.Model) API {
 	return Chat
 }
 
-// IsKnown reports whether the rules of the API through which the model is asked are known. Those of a
-// package that is not known are taken to be those of [Chat].
+// IsKnown reports whether the rules of the model's API are known. An unknown package is assumed to have those of
+// [Chat].
 func (t Target) IsKnown(m request.Model) bool {
 	_, known := packages[t.Package]
 	return known || t.Package == Compatible || t.API(m) != Chat
 }
 
-// modelID returns the id by which the API knows the model.
+// modelID returns the API's id of the model.
 func (t Target) modelID(m request.Model) string {
 	if t.ModelID != "" {
 		return t.ModelID
@@ -104,7 +100,7 @@ func (t Target) modelID(m request.Model) string {
 
 var gptVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^gpt-(\d+)`) })
 
-// isNewGPT reports whether Copilot is asked for the model through Responses.
+// isNewGPT reports whether Copilot uses Responses for the model.
 func isNewGPT(model string) bool {
 	m := gptVersion().FindStringSubmatch(model)
 	if m == nil || strings.HasPrefix(model, "gpt-5-mini") {
@@ -114,10 +110,10 @@ func isNewGPT(model string) bool {
 	return err != nil || n >= 5
 }
 
-// Compatible is the package of a provider for which the settings name none.
+// Compatible is the package of a provider without a package in the settings.
 const Compatible = "@ai-sdk/openai-compatible"
 
-// wellKnownPackages are the packages of the providers that OpenCode's own list has.
+// wellKnownPackages are the packages of the providers in OpenCode's own list.
 var wellKnownPackages = map[string]string{
 	"anthropic":                "@ai-sdk/anthropic",
 	"google-vertex-anthropic":  "@ai-sdk/google-vertex/anthropic",
@@ -136,8 +132,7 @@ var wellKnownPackages = map[string]string{
 }
 
 // WellKnown returns the target of a model whose provider is neither in the settings nor in the list. OpenCode's own
-// service asks each vendor in its form. A provider with a name of the user's own is taken for Anthropic's if it serves
-// Claude.
+// service uses the API of each vendor. A provider with a custom name is assumed to be Anthropic's if it serves Claude.
 func WellKnown(m request.Model) Target {
 	if npm, ok := wellKnownPackages[m.ProviderID]; ok {
 		return Target{Package: npm}
@@ -154,8 +149,7 @@ func WellKnown(m request.Model) Target {
 	return Target{Package: Compatible}
 }
 
-// ownMetadata returns what the provider of the request stored with a part: nothing if
-// another model wrote it.
+// ownMetadata returns the metadata that the request's provider stored with a part: none if another model wrote it.
 func (a *assistantDraft) ownMetadata(p *record.Part) js.Value {
 	if a.foreign {
 		return js.Value{}
@@ -174,8 +168,7 @@ func (a *assistantDraft) ownMetadata(p *record.Part) js.Value {
 	return js.Value{}
 }
 
-// readsFilesInResults reports whether files of that type are sent in the result of a tool.
-// Others follow in a prompt.
+// readsFilesInResults reports whether files of that type are sent in the result of a tool. Others follow in a prompt.
 func (r *builder) readsFilesInResults(mime string) bool {
 	model := strings.ToLower(r.target.modelID(r.Model))
 	switch r.api {

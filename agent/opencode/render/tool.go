@@ -72,8 +72,8 @@ func callInput(v js.Value, status string) []byte {
 	return v.Raw()
 }
 
-// textResult returns a result with one text: a JSON string, or the value whose JSON is the
-// text. It is not decoded, because results are large and no rule depends on their text.
+// textResult returns a result with one text: a JSON string, or a value whose JSON is the text. It
+// is not decoded, because results are large and no rule depends on their text.
 func textResult(text []byte, failed bool) request.Block {
 	return request.Block{Output: text, Error: failed}
 }
@@ -90,8 +90,7 @@ func (a *assistantDraft) errorResult(state js.Value) request.Block {
 	return textResult(jsonedit.Quote(unknownError), true)
 }
 
-// completedResult returns the result of a completed call. It reports false if the agent
-// fails.
+// completedResult returns the result of a completed call. ok is false if the agent fails.
 func (a *assistantDraft) completedResult(p *record.Part, state js.Value) (request.Block, bool) {
 	if state.Get("time").Nullish() {
 		a.fail(fieldFailure(p.Ref, "state.time is missing"))
@@ -137,7 +136,7 @@ func (a *assistantDraft) valueResult(output js.Value) request.Block {
 	return textResult(output.Raw(), false)
 }
 
-// fileResult returns a result with a text and files. It reports false if the agent fails.
+// fileResult returns a result with a text and files. ok is false if the agent fails.
 func (a *assistantDraft) fileResult(p *record.Part, text js.Value, files []*request.Block) (request.Block, bool) {
 	s, ok := text.Text()
 	switch {
@@ -150,8 +149,8 @@ func (a *assistantDraft) fileResult(p *record.Part, text js.Value, files []*requ
 	return request.Block{Content: append([]*request.Block{{Type: request.Text, Text: s}}, files...)}, true
 }
 
-// attachments returns the files of a result, nil if there are none. It ignores files that
-// are no data: URL, and reports false if the agent fails.
+// attachments returns the files of a result, nil if it has none. It ignores files without a data:
+// URL. ok is false if the agent fails.
 func (a *assistantDraft) attachments(p *record.Part, v js.Value) (files []*request.Block, ok bool) {
 	if v.Nullish() || a.stripFiles {
 		return nil, true

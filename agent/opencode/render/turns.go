@@ -16,12 +16,12 @@ type draftMessage struct {
 	blocks []draftBlock
 }
 
-// A draftBlock is a block before clean-up. An unsent block, thinking without a signature,
-// counts as content of its message but is not sent.
+// A draftBlock is a block before clean-up. An unsent block, thinking without a signature, counts as
+// content of its message but is not sent.
 type draftBlock struct {
 	*request.Block
 	unsent bool
-	marked bool // the part has metadata that are used
+	marked bool // the part has metadata that the package uses
 }
 
 // A finalMessage is a message of the request after clean-up.
@@ -32,7 +32,7 @@ type finalMessage struct {
 	endsWithText bool // the last block is a text
 }
 
-// joinTurns joins the messages to turns.
+// joinTurns joins the messages into turns.
 func (r *builder) joinTurns(out []finalMessage) (turns []request.Turn) {
 	if r.api != Anthropic && r.api != Bedrock {
 		return r.separateTurns(out)
@@ -49,8 +49,8 @@ func (r *builder) joinTurns(out []finalMessage) (turns []request.Turn) {
 	return turns
 }
 
-// joinTurn joins messages of one role to a turn. last is whether it is the last turn: if
-// that is the assistant's, its last text is trimmed.
+// joinTurn joins messages of one role into a turn. If it is the last turn and the assistant's, its
+// last text is trimmed.
 func (r *builder) joinTurn(all []finalMessage, last bool) request.Turn {
 	t := request.Turn{Role: all[0].role}
 	for i, m := range all {
@@ -86,7 +86,7 @@ func (r *builder) renderMessages(all []*message) (out []finalMessage) {
 	return out
 }
 
-// draftMessages returns the messages that a stored message becomes.
+// draftMessages returns the messages made of a stored message.
 func (r *builder) draftMessages(m *message) []draftMessage {
 	switch m.Role {
 	case change.RoleUser:
@@ -143,7 +143,7 @@ func sanitizeID(id string) string {
 	}, id)
 }
 
-// isEmpty reports whether the agent drops a block for its lack of content.
+// isEmpty reports whether the agent drops a block because it has no content.
 func (r *builder) isEmpty(b draftBlock) bool {
 	switch {
 	case b.Type == request.Text:
@@ -156,8 +156,8 @@ func (r *builder) isEmpty(b draftBlock) bool {
 	return b.Text == ""
 }
 
-// moveCallsLast returns the blocks with the tool calls after the others; with stopAtThinking, after
-// those up to the next thinking.
+// moveCallsLast returns the blocks with the tool calls after the others; with stopAtThinking, only
+// after those up to the next thinking.
 func moveCallsLast(blocks []*request.Block, stopAtThinking bool) []*request.Block {
 	out := make([]*request.Block, 0, len(blocks))
 	var calls []*request.Block

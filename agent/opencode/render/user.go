@@ -8,7 +8,7 @@ import (
 	"mend/internal/request"
 )
 
-// userMessages returns what a user message becomes.
+// userMessages returns the messages made of a user message.
 func (r *builder) userMessages(m *message) []draftMessage {
 	out := draftMessage{role: change.RoleUser, source: &m.Ref}
 	for _, p := range m.parts {
@@ -26,10 +26,11 @@ func (r *builder) userMessages(m *message) []draftMessage {
 	return []draftMessage{out}
 }
 
-// kilosText stands for what Kilo adds after each prompt: the time and the folders. It is not stored.
+// kilosText stands for the text that Kilo adds after each prompt: the time and the folders. It is not
+// stored.
 const kilosText = "<environment_details>"
 
-// userBlock returns the block of a user message's part, and whether there is one.
+// userBlock returns the block of a user message's part, and whether the part has one.
 func (r *builder) userBlock(p *record.Part) (request.Block, bool) {
 	switch p.Type {
 	case record.TypeText:
@@ -51,8 +52,8 @@ func (r *builder) userBlock(p *record.Part) (request.Block, bool) {
 	return request.Block{}, false
 }
 
-// userFile returns the block of a file in a user message. Text files and folders have none:
-// another part of the message holds their content as text.
+// userFile returns the block of a file in a user message. Text files and folders have none: another
+// part of the message has their content as text.
 func (r *builder) userFile(p *record.Part) (request.Block, bool) {
 	mime, isMime := p.JSON.Get("mime").Text()
 	if isMime && (mime == "text/plain" || mime == "application/x-directory") {
@@ -90,8 +91,8 @@ func (r *builder) promptFile(ref change.Ref, file js.Value) (request.Block, bool
 	return request.Block{}, false
 }
 
-// sendsHalfPair reports whether the agent sends half of a surrogate pair in a stored text. The oldest
-// versions replace it when they read a record, the newer ones when they make a request.
+// sendsHalfPair reports whether the agent sends a half surrogate pair in a stored text. The oldest
+// versions replace it when they read a record, newer ones when they make a request.
 func (r *builder) sendsHalfPair(raw []byte) bool {
 	return r.since(v12) && !r.since(v115) && jsonedit.HasHalfPair(raw)
 }

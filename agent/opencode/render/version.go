@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// profiles are all profiles in ascending order, each with the first version that is judged by
-// it. These versions were observed, too:
+// profiles are all profiles in ascending order, each with the first version that it is used for. These versions were
+// observed, too:
 //
 //	1.1.58              like 1.1.53, up to the file with a byte order mark: it crashes on that
 //	1.2.1 to 1.2.19     like 1.2.27, but a compaction that ended with an error is finished, and its request has files
@@ -17,7 +17,7 @@ import (
 //	1.18.25             like 1.18.15
 //	1.18.30, .33, .34   like 1.18.26
 //
-// There is no release between 1.3.2 and 1.14.34. What is older than 1.1.53 is judged like it.
+// There is no release between 1.3.2 and 1.14.34. Versions before 1.1.53 are judged like it.
 var profiles = [...]struct {
 	first [3]int
 	Profile
@@ -31,8 +31,8 @@ var profiles = [...]struct {
 }
 
 // kilo is how Kilo 7.7.9 makes a request. Its versions have numbers of their own, from 7 on. Its schema is that of
-// OpenCode 1.18.34, but tool calls stay in place, and no time is asked of a message that is neither a prompt nor an
-// answer.
+// OpenCode 1.18.34, but tool calls stay in place, and a message that is neither a prompt nor an answer needs no
+// time.
 var kilo = Profile{"7.7.9", v11815}
 
 // IsKilo reports whether the profile is Kilo's.
@@ -47,8 +47,7 @@ func Profiles() []Profile {
 	return all
 }
 
-// ProfileFor returns the profile by which a version is judged. For "" and for what is no
-// version that is the newest.
+// ProfileFor returns the profile used for a version: the newest for "" and for an invalid version.
 func ProfileFor(version string) Profile {
 	want, ok := parseVersion(version)
 	if ok && isKilo(want) {
@@ -62,24 +61,22 @@ func ProfileFor(version string) Profile {
 	return profiles[0].Profile
 }
 
-// NewestVerified is the newest version that was observed. Its profile is the last one.
+// NewestVerified is the newest observed version. Its profile is the last one.
 const NewestVerified = "1.18.34"
 
-// Tested reports whether tests have run the version. The others are judged like one of these.
+// Tested reports whether tests have run the version. Other versions are judged like one of these.
 func Tested(version string) bool {
 	return ProfileFor(version).Version == version || version == "1.18.33" || version == NewestVerified
 }
 
-// Verified reports whether the version lies between the oldest and the newest one that
-// were observed.
+// Verified reports whether the version is between the oldest and the newest observed version.
 func Verified(version string) bool {
 	v, ok := parseVersion(version)
 	oldest, _ := parseVersion(profiles[0].Version)
 	return ok && slices.Compare(v, oldest) >= 0 && !Newer(version)
 }
 
-// Newer reports whether the version is newer than all that were observed. It may send other
-// requests than its profile says.
+// Newer reports whether the version is newer than all observed versions. Its requests may differ from its profile.
 func Newer(version string) bool {
 	v, ok := parseVersion(version)
 	newest, _ := parseVersion(NewestVerified)
@@ -89,18 +86,18 @@ func Newer(version string) bool {
 	return ok && slices.Compare(v, newest) > 0
 }
 
-// isKilo reports whether a version is one of Kilo.
+// isKilo reports whether a version belongs to Kilo.
 func isKilo(version []int) bool { return version[0] >= 7 }
 
-// NeedsFolder reports whether the version answers no prompt in a session whose folder does
-// not exist: 1.17.0 answers, 1.17.9 does not. For "" and for what is no version it reports true.
+// NeedsFolder reports whether the version answers no prompt in a session whose folder does not exist: 1.17.0
+// answers, 1.17.9 does not. For "" and for an invalid version it returns true.
 func NeedsFolder(version string) bool {
 	v, ok := parseVersion(version)
 	return !ok || slices.Compare(v, []int{1, 17, 1}) >= 0
 }
 
-// parseVersion returns the three numbers of a version such as "1.2.27", "v1.2" or
-// "1.2.0-beta.1". It reports false for other strings.
+// parseVersion returns the three numbers of a version such as "1.2.27", "v1.2" or "1.2.0-beta.1". It reports false
+// for other strings.
 func parseVersion(version string) ([]int, bool) {
 	release, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), "-")
 	n := make([]int, 0, 3)

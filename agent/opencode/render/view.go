@@ -31,11 +31,11 @@ func Read(s *record.Session) *View {
 	return v
 }
 
-// IsSent reports whether message number i is not dropped for its error.
+// IsSent reports whether message number i is kept in spite of any error in it.
 func (v *View) IsSent(i int) bool { return !v.messages[i].failed() }
 
-// Render returns the request that OpenCode sends for the session when the user types
-// one more prompt. The result reports failures of the agent.
+// Render returns the request that OpenCode sends for the session when the user types one more
+// prompt. The result includes failures of the agent.
 func Render(s *record.Session, set Settings) Request { return Read(s).Render(set) }
 
 // Render is like the function [Render].
