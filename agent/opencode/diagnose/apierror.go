@@ -13,11 +13,11 @@ import (
 	"mend/repair"
 )
 
-// ParseAPIError recognises an error of a model API or of OpenCode itself: JSON, as it is
-// stored or reported, or plain text.
+// ParseAPIError parses an error of a model API or of OpenCode itself: JSON, as it is stored or
+// reported, or plain text.
 func ParseAPIError(input []byte) repair.APIError { return errorParser().Parse(input) }
 
-// errorParser is made when an error is read: most runs of the program read none.
+// errorParser is made on first use: most runs of the program parse no error.
 var errorParser = sync.OnceValue(func() *provider.ErrorParser {
 	return provider.NewErrorParser(allErrorTexts()...)
 })
@@ -28,7 +28,7 @@ func allErrorTexts() []provider.ErrorTexts {
 	}
 }
 
-// errorTexts are OpenCode's own. Their ranks are relative to the providers' ranks.
+// errorTexts are OpenCode's own errors. Their ranks are relative to the providers' ranks.
 var errorTexts = provider.ErrorTexts{
 	Kinds: []provider.ErrorKind{
 		{
@@ -232,7 +232,7 @@ var errorTexts = provider.ErrorTexts{
 				"load it.",
 		},
 		{
-			Rank:  270, // a log may say why before it says this
+			Rank:  270, // a log may explain it first
 			Any:   []provider.Words{{"unexpected server error. check server logs"}},
 			Class: repair.UnreadableRecord,
 			Explanation: "OpenCode failed before it sent a request, mostly because it cannot read something stored in the " +

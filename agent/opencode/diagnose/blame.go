@@ -9,8 +9,8 @@ import (
 	"mend/repair"
 )
 
-// inSettings returns the simulation for the settings in which an error occurred, or else for those of the session. If
-// the session does not show whether the model is asked to think, an error about an open tool loop does.
+// inSettings returns the simulation for the settings in which an error occurred, or in the session's own if e is nil.
+// If the session does not show whether the model is asked to think, an error about an open tool loop does.
 func (c *simulation) inSettings(e *repair.APIError) *simulation {
 	n := *c
 	if e != nil || c.asked != nil {
@@ -36,15 +36,14 @@ func (c *simulation) inSettings(e *repair.APIError) *simulation {
 	return &n
 }
 
-// targetOf returns the target of the provider in whose words the error is, and whether that is
-// another one than the session's seems to be: a gateway may have passed it on, or the
-// settings are not known.
+// targetOf returns the target of the provider whose error it is, and whether that differs from the session's apparent
+// target: a gateway may have passed the error on, or the settings are unknown.
 func (c *simulation) targetOf(e repair.APIError) (render.Target, bool) {
 	api := c.api()
 	switch {
 	case e.API == "", e.API == api.String(), e.API == render.Chat.String() && isChat(api):
 		return render.Target{}, false
-	case e.API == render.Anthropic.String() && api == render.Bedrock: // where its models say the same
+	case e.API == render.Anthropic.String() && api == render.Bedrock: // its models use the same words
 		return render.Target{}, false
 	case strings.Contains(e.Text, placeWords[api]):
 		return render.Target{}, false
@@ -57,13 +56,13 @@ func (c *simulation) targetOf(e repair.APIError) (render.Target, bool) {
 	return render.Target{}, false
 }
 
-// placeWords are what the places in an API's errors begin with.
+// placeWords are the first words of places in an API's errors.
 var placeWords = map[render.API]string{
 	render.Anthropic: "messages.", render.Bedrock: "messages.", render.OpenAI: "input[", render.Gemini: "contents[",
 	render.Chat: "messages[", render.OpenRouter: "messages[", render.Copilot: "messages[",
 }
 
-// isChat reports whether the API is one for chat completions.
+// isChat reports whether the API is for chat completions.
 func isChat(a render.API) bool {
 	return a == render.Chat || a == render.OpenRouter || a == render.Copilot
 }

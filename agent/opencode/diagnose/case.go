@@ -11,7 +11,7 @@ import (
 	"mend/repair"
 )
 
-// New returns the case of a session for a request. In a busy session the newest answer is not examined, unless the
+// New returns the case of a session for a request. In a busy session the newest answer is not examined unless the
 // request has Force, because the agent is still writing it.
 func New(s *record.Session, r repair.Request, e Environment) *repair.Case {
 	c := newSimulation(s, r, e)
@@ -24,7 +24,7 @@ func New(s *record.Session, r repair.Request, e Environment) *repair.Case {
 			return n, n.shownSettings()
 		},
 		Writing: func(s repair.State, f finding) bool { return s.(*simulation).isWriting(f) },
-		Ask: func(s repair.State, f *finding, _ *request.Block) bool { // else Anthropic signed it
+		Ask: func(s repair.State, f *finding, _ *request.Block) bool { // otherwise Anthropic signed it
 			_, p := s.(*simulation).part(f.Ref)
 			return f.Code != "encrypted" || p != nil && len(hiddenPaths(p)) > 0
 		},
@@ -38,7 +38,7 @@ func New(s *record.Session, r repair.Request, e Environment) *repair.Case {
 	return repair.New(c, x)
 }
 
-// stateOf returns the simulation that a case is of.
+// stateOf returns the simulation of a case.
 func stateOf(s *repair.Case) *simulation { return s.State.(*simulation) }
 
 // describe completes a diagnosis.
@@ -80,7 +80,7 @@ func (c *simulation) unreadable(ref change.Ref) bool {
 	return c.s.Info.Unreadable()
 }
 
-// Refuses implements [repair.State]: something that a safe change depends on is unknown.
+// Refuses implements [repair.State]: it refuses if data that a safe change needs is unknown.
 func (c *simulation) Refuses(f finding) *repair.RefusalError {
 	if why := c.whyHidden(f.Ref); why != "" {
 		return &repair.RefusalError{Why: why}
@@ -100,14 +100,14 @@ func (c *simulation) Refuses(f finding) *repair.RefusalError {
 // Records implements [repair.State].
 func (c *simulation) Records(yield func(*change.Record) bool) { c.s.AllRecords(yield) }
 
-// isWriting reports whether a finding is of an answer that the agent is still writing, or of a subtask that may be
-// running.
+// isWriting reports whether a finding is about an answer that the agent is still writing, or about a subtask that
+// may be running.
 func (c *simulation) isWriting(f finding) bool {
 	return c.busy && (c.isSubtask(f.Ref) || c.newest != "" && f.Ref.Message == c.newest)
 }
 
-// renamed returns the refs of records that had other refs before. It matches records by the tails of their ids,
-// which the fixes that change ids keep ([record.Renumber]).
+// renamed returns the new refs of renamed records, by old ref. It matches records by the tails of their ids, which
+// the fixes that change ids keep ([record.Renumber]).
 func renamed(earlier, later repair.State) map[change.Ref]change.Ref {
 	before, after := earlier.(*simulation).s, later.(*simulation).s
 	if len(before.Messages) != len(after.Messages) {
@@ -119,27 +119,27 @@ func renamed(earlier, later repair.State) map[change.Ref]change.Ref {
 		tails[record.Tail(after.Messages[i].Ref.Message)] = i
 	}
 	for i := range before.Messages {
-		was := &before.Messages[i]
-		if _, stays := places[was.Ref.Message]; stays {
+		old := &before.Messages[i]
+		if _, stays := places[old.Ref.Message]; stays {
 			continue
 		}
-		at, ok := tails[record.Tail(was.Ref.Message)]
+		at, ok := tails[record.Tail(old.Ref.Message)]
 		if !ok {
 			continue
 		}
-		is := &after.Messages[at]
-		if len(was.Parts) != len(is.Parts) {
+		current := &after.Messages[at]
+		if len(old.Parts) != len(current.Parts) {
 			continue
 		}
-		to[was.Ref] = is.Ref
-		for j := range was.Parts {
-			to[was.Parts[j].Ref] = is.Parts[j].Ref
+		to[old.Ref] = current.Ref
+		for j := range old.Parts {
+			to[old.Parts[j].Ref] = current.Parts[j].Ref
 		}
 	}
 	return to
 }
 
-// forkBefore says how to continue without a prompt and what follows it.
+// forkBefore says how to continue without a prompt and everything after it.
 func forkBefore(state repair.State, prompt change.Ref) string {
 	c := state.(*simulation)
 	i := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return m.Ref == prompt })
@@ -154,7 +154,7 @@ func forkBefore(state repair.State, prompt change.Ref) string {
 	return fmt.Sprintf("To continue without it, fork the session before the prompt %s.", c.s.Messages[i].ID)
 }
 
-// shownSettings returns the settings with the versions that stand for them.
+// shownSettings returns the settings with the versions that represent them.
 func (c *simulation) shownSettings() []repair.Setting {
 	all := make([]repair.Setting, len(c.settings))
 	for i, set := range c.settings {
@@ -163,7 +163,7 @@ func (c *simulation) shownSettings() []repair.Setting {
 	return all
 }
 
-// versionOf returns the version that stands for a setting.
+// versionOf returns the version that represents a setting.
 func (c *simulation) versionOf(set setting) string {
 	switch {
 	case render.Tested(c.request.Version) && set.profile == c.settings[own].profile:

@@ -43,18 +43,18 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 	return earlier, err
 }
 
-// isSummary reports whether the message is the summary of a compaction, finished or not.
+// isSummary reports whether the message is the summary of a finished or unfinished compaction.
 func isSummary(m *record.Message) bool {
 	return m.Role == change.RoleAssistant && js.Parse(m.Data).Get("summary").Truthy()
 }
 
-// replaces reports whether the message stands for what a compaction replaced. One that failed replaces nothing; with
-// OpenCode 1.1 it does.
+// replaces reports whether the message replaces earlier ones in requests. The summary of a failed compaction does so
+// only with OpenCode 1.1.
 func (c *simulation) replaces(m *record.Message) bool {
 	return isSummary(m) && m.Finish != "" && (!m.Failed || c.settings[own].profile.Tree())
 }
 
-// findOpenSummaries finds summaries of compactions that have no end. OpenCode 1 does not need it; the import of
+// findOpenSummaries finds summaries of compactions without an end time. OpenCode 1 does not need it; the import of
 // OpenCode 2 drops the compaction (docs/opencode.md).
 func findOpenSummaries(c *simulation) (fs []finding) {
 	for i := range c.s.Messages {

@@ -32,10 +32,10 @@ type recordContext struct {
 	known *facts
 }
 
-// recordFixes returns the fixes of a record that the agent cannot read (render.FailureUnreadable),
-// that lacks a field, or that has a field in a form that the agent does not accept
-// (render.FailureField, render.FailureScreen). A part of an unknown type and a record with an
-// invalid id have none, and a record of unknown bytes has none.
+// recordFixes returns the fixes of a record that the agent cannot read (render.FailureUnreadable), that
+// lacks a field, or that has a field of a type that the agent does not accept (render.FailureField,
+// render.FailureScreen). A part of an unknown type, a record with an invalid id and a record of unknown
+// bytes have none.
 func (k *facts) recordFixes(f finding) []repair.Fix {
 	g, ok := k.contextOf(f.Ref)
 	switch {
@@ -50,7 +50,7 @@ func (k *facts) recordFixes(f finding) []repair.Fix {
 // messageFixes returns the fix that completes the record of the message.
 func (g recordContext) messageFixes() []repair.Fix {
 	if !strings.HasPrefix(g.m.ID, "msg") {
-		return nil // the invalid id is in all its parts, too
+		return nil // all its parts have the invalid id, too
 	}
 	r, text, loses, err := g.complete(g.m.Record, schema.Message, g.known.ofMessage(g.m))
 	if err != nil || text == "" {
@@ -91,9 +91,9 @@ func (g recordContext) partContext() schema.Context {
 	return schema.Context{Ref: g.p.Ref, CallID: repair.CallID(g.p.Ref.Part), Time: max(g.p.Start, g.m.Created)}
 }
 
-// renamePart returns the fix of a part whose id does not begin as the id of a part does: plugins made such
-// ids, and since 1.2.25 the agent omits the part or cannot show the session (docs/opencode.md F12).
-// The part gets the id after a wrong prefix, or one that sorts last, and is completed.
+// renamePart returns the fix of a part whose id lacks the prefix of parts: plugins made such ids, and
+// since 1.2.25 the agent omits the part or cannot show the session (docs/opencode.md F12). The part gets
+// the id after a wrong prefix, or one that sorts last, and is completed.
 func (g recordContext) renamePart() []repair.Fix {
 	to := g.p.Ref
 	to.Part = partPrefix + g.p.ID
@@ -125,8 +125,8 @@ func (g recordContext) renamePart() []repair.Fix {
 	})}}
 }
 
-// complete returns the record with what can be read of it and every member that its shape needs, and
-// what that changes and loses, as sentences; no text if it changes nothing.
+// complete returns the record with its readable data and every member that its shape needs, and what that
+// changes and loses, as sentences; text is empty if it changes nothing.
 func (g recordContext) complete(
 	r change.Record, shape string, x schema.Context,
 ) (_ change.Record, text, loses string, err error) {
@@ -152,16 +152,16 @@ func (g recordContext) complete(
 	case err != nil:
 	case shape == schema.Message:
 		data, err = g.markFinished(data)
-	case kind == record.TypeReasoning, // lacks its signature
+	case kind == record.TypeReasoning, // it lacks its signature
 		kind == record.TypeTool && !v.Intact("callID") && !v.Intact("tool"), schema.CheckPart(g.p.ID, js.Parse(data)) != "":
 		err = errors.New("too little of it can be read")
 	}
 	return with(r, data), "It is rebuilt from what can be read.", loses, err
 }
 
-// withoutCutValue returns data without the value that was not read to its end, and without objects
-// that are empty without it. The beginning of a text, of an output and of an error stays. A call
-// that has no result is one that failed.
+// withoutCutValue returns data without the value that was cut off, and without objects that are empty
+// without it. The beginning of a text, of an output and of an error stays. A call without a result becomes
+// a failed call.
 func withoutCutValue(data []byte, v jsonedit.Partial) (_ []byte, err error) {
 	cut := textAt(data, v.Cut...)
 	switch path := strings.Join(v.Cut, "."); {
@@ -170,7 +170,7 @@ func withoutCutValue(data []byte, v jsonedit.Partial) (_ []byte, err error) {
 	case (path == "state.output" || path == "state.error") && cut != "":
 		return jsonedit.Set(data, jsonedit.Quote(cut+cutShort), v.Cut...)
 	}
-	if len(v.Cut) > 2 && v.Cut[1] == "input" { // half an input is another one
+	if len(v.Cut) > 2 && v.Cut[1] == "input" { // half an input would be another input
 		data, err = jsonedit.Remove(data, v.Cut[:2]...)
 	}
 	for path := v.Cut; len(path) > 0 && err == nil; path = path[:len(path)-1] {
@@ -187,8 +187,8 @@ func withoutCutValue(data []byte, v jsonedit.Partial) (_ []byte, err error) {
 	return data, err
 }
 
-// markFinished returns the data of an answer with the members of a finished one. If it
-// was not finished, the agent cannot continue it after its record was damaged.
+// markFinished returns the data of an answer with the members of a finished answer. An unfinished answer
+// cannot be continued after its record was damaged.
 func (g recordContext) markFinished(data []byte) ([]byte, error) {
 	m := record.NewMessage(with(g.m.Record, data))
 	if m.Role != change.RoleAssistant {
@@ -204,8 +204,8 @@ func (g recordContext) markFinished(data []byte) ([]byte, error) {
 	return data, err
 }
 
-// replaceMessage returns the fix that replaces the message's record. A new time may
-// move the message among the others.
+// replaceMessage returns the fix that replaces the message's record. A new time may move the message among
+// the others.
 func (g recordContext) replaceMessage(r change.Record, text, loses string) repair.Fix {
 	return repair.Fix{Text: text, Loses: loses, Whole: true, Alike: true, Edit: draftEdit(func(d *draft) error {
 		i := d.index.at(r.Ref)
@@ -217,8 +217,8 @@ func (g recordContext) replaceMessage(r change.Record, text, loses string) repai
 	})}
 }
 
-// giveUpPart returns the fixes that keep nothing of the part. The first removes it, or
-// replaces it by a text if the message would have no content.
+// giveUpPart returns the fixes that keep nothing of the part. The first removes it, or replaces it by a
+// text if the message would have no content.
 func (g recordContext) giveUpPart() []repair.Fix {
 	const what = "What cannot be read."
 	fixes := []repair.Fix{
@@ -238,8 +238,7 @@ func (g recordContext) giveUpPart() []repair.Fix {
 	return fixes
 }
 
-// isOnlyContent reports whether the part is all the content of a prompt, or of a step
-// with thinking.
+// isOnlyContent reports whether the part is the only content of a prompt, or of a step with thinking.
 func (g recordContext) isOnlyContent() bool {
 	parts := g.m.Parts
 	if g.m.Role == change.RoleAssistant {
@@ -251,7 +250,7 @@ func (g recordContext) isOnlyContent() bool {
 	return !anyOf(parts, func(p *record.Part) bool { return p.Ref != g.p.Ref && hasContent(g.m, p) })
 }
 
-// describeChanges returns what a fix does and what it loses, as sentences.
+// describeChanges returns what a fix does and loses, as sentences.
 func describeChanges(c schema.Changes) (text, loses string) {
 	var did []string
 	if len(c.Filled) > 0 {
@@ -296,7 +295,7 @@ func with(r change.Record, data []byte) change.Record {
 	return r
 }
 
-// textAt returns the string at a path, "" if there is none.
+// textAt returns the string at a path, or "".
 func textAt(data []byte, path ...string) string {
 	raw, _ := jsonedit.Get(data, path...)
 	s, _ := jsonedit.Text(raw)

@@ -1,22 +1,20 @@
-// Package diagnose finds what is wrong with a session of OpenCode and how that is fixed.
-// It is the [repair.State] of that agent: the requests that the agent will send are
-// simulated, and the fixes edit a copy of the session. It reads values and returns values.
+// Package diagnose finds the problems of a session of OpenCode and their fixes. It is the [repair.State] of that
+// agent: it simulates the requests that the agent will send, and the fixes edit a copy of the session. It reads
+// values and returns values.
 //
-// # How a fault is found
+// # How a problem is found
 //
-// By simulation: package render makes the requests that the agent will send, as
-// the version in use sends them, and where something is wrong as a fix must hold, and
-// tells which of the provider's rules they break and at which record. Few faults
-// are not seen that way and have a finder of their own ([rows]).
+// By simulation: package render makes the requests as the version in use sends them, and after a finding also in
+// the other settings in which a fix must hold. The rules of the provider then show the violations and their
+// records. A few problems are not visible that way and have a finder of their own ([rows]).
 //
-// How bad a fault is depends on who reads the store: [repair.Broken] is refused, or ends
-// the agent, in the setting in use (the agent's version, thinking or not);
-// [repair.Latent] is so in another one, or is stuck on the screen; a [repair.Note] is untidy.
-// The rules are those of the provider that is asked next.
+// The severity of a problem depends on who reads the store: [repair.Broken] is refused, or stops the agent, in the
+// setting in use (the agent's version, thinking or not); [repair.Latent] is so in another setting, or is stuck on
+// the screen; a [repair.Note] is untidy. The rules are those of the next request's provider.
 //
-// # How a fault of the records is fixed
+// # How a problem of the records is fixed
 //
-// What the provider refuses is fixed by the engine, see package repair.
+// The engine fixes violations of the provider's rules, see package repair.
 //
 //	rule             is about                          fixed by, the first that holds       loses
 //	R12, R16, clock  ids from before the clock's wrap  ids in the order of time             the ids
@@ -26,8 +24,7 @@
 //
 // # What a fix never does
 //
-// It writes no signature and no thinking. It does not touch the thinking of the
-// newest answer while its tool loop is open, nor the newest answer of a session
-// in which the agent is at work ([WhyBusy]), nor any message of which something
-// cannot be read. What it injects is marked synthetic.
+// It writes no signature and no thinking. It does not touch the thinking of the newest answer while its tool loop
+// is open, nor the newest answer of a session in which the agent is working ([WhyBusy]), nor any message with
+// unreadable content. Content that it injects is marked synthetic.
 package diagnose

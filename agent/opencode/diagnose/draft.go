@@ -10,11 +10,11 @@ import (
 	"mend/repair"
 )
 
-// A draft is a copy of a session that fixes edit: copy on write. It has its own list of messages, and its own list of
+// A draft is a copy of a session that fixes edit, copy on write. It has its own list of messages, and its own list of
 // parts for each message that [draft.message] or [draft.part] returned. The bytes of records are shared: an edit
 // replaces them.
 type draft struct {
-	c     *simulation // of the session before any fix
+	c     *simulation // the session before any fix
 	s     *record.Session
 	texts repair.Texts
 	own   map[string]bool // messages that have their own list of parts
@@ -81,8 +81,8 @@ func (d *draft) State() repair.State {
 	return n
 }
 
-// hiddenChange returns what cannot be read of a message that the fix changed, "" for none. [simulation.Refuses]
-// has checked that of the finding.
+// hiddenChange returns the unreadable content of a message that the fix changed, "" for none. [simulation.Refuses]
+// has already checked the message of the finding.
 func (d *draft) hiddenChange() string {
 	if len(d.c.hiddenMessages()) == 0 {
 		return ""
@@ -122,7 +122,7 @@ func (d *draft) removeMessage(i int) {
 	d.undo = append(d.undo, func() { delete(d.dropped, id) })
 }
 
-// touch notes that the fix changes the message at i, so that it can be taken back.
+// touch records that the fix changes the message at i, so that the change can be reverted.
 func (d *draft) touch(i int) {
 	m := &d.s.Messages[i]
 	before, id := *m, m.Ref.Message
@@ -133,7 +133,7 @@ func (d *draft) touch(i int) {
 	})
 }
 
-// arrange removes the messages and the parts that are gone, and sorts the others.
+// arrange removes the messages and parts that were marked as removed, and sorts the others.
 func (d *draft) arrange() {
 	d.sweep()
 	if len(d.dropped) > 0 {
@@ -145,7 +145,7 @@ func (d *draft) arrange() {
 	d.dropped, d.moved, d.index = nil, false, newIndex(d.s)
 }
 
-// sweep removes the parts that are gone.
+// sweep removes the parts that were marked as removed.
 func (d *draft) sweep() {
 	for i := range d.s.Messages {
 		if m := &d.s.Messages[i]; d.own[m.Ref.Message] && slices.ContainsFunc(m.Parts, isGone) {
@@ -154,17 +154,17 @@ func (d *draft) sweep() {
 	}
 }
 
-// isGone reports whether the part was removed: nothing else of it is left.
+// isGone reports whether the part was marked as removed: its fields are then zero.
 func isGone(p record.Part) bool { return p.Ref.Kind == 0 }
 
-// copyParts gives the message a new list of parts, without those that are gone.
+// copyParts gives the message a new list of parts, without the removed ones.
 func (d *draft) copyParts(m *record.Message) {
 	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), isGone)
 	d.own[m.Ref.Message] = true
 	delete(d.index.parts, m.Ref.Message)
 }
 
-// message returns the message with that ref, or of the part with that ref, for any edit.
+// message returns the message with the ref, or the message of the part with the ref, for any edit.
 func (d *draft) message(ref change.Ref) (*record.Message, error) {
 	i := d.index.at(ref)
 	if i < 0 {
@@ -195,7 +195,7 @@ func (d *draft) part(ref change.Ref) (*record.Message, *record.Part, error) {
 	return m, p, nil
 }
 
-// remove removes a part. Its place stays until [draft.sweep], so that others keep theirs.
+// remove removes a part. Its slot stays until [draft.sweep], so that other parts keep their indexes.
 func (d *draft) remove(ref change.Ref) error {
 	_, p, err := d.part(ref)
 	if err == nil {

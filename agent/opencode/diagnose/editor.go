@@ -61,7 +61,7 @@ func (c *simulation) Stored(ref change.Ref) repair.Stored {
 	return c.stored
 }
 
-// blockOf returns the block that a part is, nil for what is never sent.
+// blockOf returns the block of a part, nil if it is never sent.
 func blockOf(m *record.Message, p *record.Part) *request.Block {
 	b := &request.Block{Source: &p.Ref, Text: p.Text, Signature: p.Signature, ToolID: p.CallID, ToolName: p.Tool}
 	for _, path := range itemPaths(p) {
@@ -146,7 +146,7 @@ func (d *draft) MoveFirst(b *request.Block) error {
 	return m.MoveThinkingFirst(b.Ref())
 }
 
-// SplitBefore implements [repair.Editor]: a step-start before the part.
+// SplitBefore implements [repair.Editor]: it adds a step-start before the part.
 func (d *draft) SplitBefore(b *request.Block) error {
 	m, id, err := d.before(b)
 	if err == nil {
@@ -182,8 +182,8 @@ func (d *draft) InsertText(after *request.Block, text string) error {
 	return d.injectAfter(m, id, text)
 }
 
-// FillMessage implements [repair.Editor]: after the thinking, the start of the last step, or what
-// else there is.
+// FillMessage implements [repair.Editor]: it adds the text after the thinking, the start of the last
+// step, or any other part.
 func (d *draft) FillMessage(ref change.Ref, text string) error {
 	m, err := d.message(ref)
 	if err != nil {
@@ -275,14 +275,14 @@ func (d *draft) SetResult(call *request.Block, text string) error {
 	if p.Status == record.StatusError {
 		path = []string{"state", "error"}
 		if raw, _ := jsonedit.Get(p.Data, "state", "metadata", "interrupted"); string(raw) == "true" {
-			path = []string{"state", "metadata", "output"} // until the interruption
+			path = []string{"state", "metadata", "output"} // the output until the interruption
 		}
 	}
 	return p.Set(jsonedit.Quote(text), path...)
 }
 
-// ClearResult implements [repair.Editor], as OpenCode clears outputs: they stay in the store. A plan
-// depends on no clock, so the time of that is when the call ended.
+// ClearResult implements [repair.Editor] in the same way as OpenCode clears outputs: they stay in
+// the store. A plan does not depend on a clock, so the recorded time is the end of the call.
 func (d *draft) ClearResult(call *request.Block) error {
 	_, p, err := d.part(call.Ref())
 	switch {
@@ -396,7 +396,7 @@ func (d *draft) CorrectType(b *request.Block) error {
 	return p.Set(files, "state", "attachments")
 }
 
-// WriteInPlace implements [repair.Editor]: each edit is in its place.
+// WriteInPlace implements [repair.Editor]: all edits are in place anyway.
 func (d *draft) WriteInPlace() error { return nil }
 
 // ReplaceFiles implements [repair.Editor].
@@ -415,7 +415,7 @@ func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened 
 	}, happened)
 }
 
-// isFile reports whether a file of a request is the one that is stored.
+// isFile reports whether a file of a request is the stored file.
 func isFile(f *request.Block, raw []byte) bool {
 	url := textAt(raw, "url")
 	_, data, ok := strings.Cut(url, ",")
@@ -423,28 +423,28 @@ func isFile(f *request.Block, raw []byte) bool {
 }
 
 // detach removes files from the result of a call, and adds a line for each to its output.
-func detach(p *record.Part, goes func(raw []byte) bool, happened string) error {
+func detach(p *record.Part, drop func(raw []byte) bool, happened string) error {
 	var lines []string
 	if raw, ok := jsonedit.Get(p.Data, "state", "output"); ok && raw[0] == '"' && len(raw) > 2 {
 		lines = append(lines, jsonedit.Unquote(raw))
 	}
-	said := len(lines)
+	kept := len(lines)
 	files, _ := jsonedit.Elements(p.Data, "state", "attachments")
-	gone := make([]bool, len(files))
+	removed := make([]bool, len(files))
 	for i, raw := range files {
-		if gone[i] = goes(raw); gone[i] {
+		if removed[i] = drop(raw); removed[i] {
 			lines = append(lines, lineFor(raw, happened))
 		}
 	}
 	var err error
-	switch len(lines) - said {
+	switch len(lines) - kept {
 	case 0:
 		return fmt.Errorf("%s: no such attachment", p.Ref)
 	case len(files):
 		err = p.Unset("state", "attachments")
 	default:
 		at := -1
-		err = p.DropElements(func([]byte) bool { at++; return gone[at] }, "state", "attachments")
+		err = p.DropElements(func([]byte) bool { at++; return removed[at] }, "state", "attachments")
 	}
 	if err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// facts has what all records of a session show, damaged ones included: what a record
-// lacks comes from there.
+// facts has the facts in all records of a session, damaged ones included. They supply the values
+// that a record lacks.
 type facts struct {
 	s      *record.Session
 	folder func(path string) string // see [Environment]
@@ -19,8 +19,8 @@ type facts struct {
 	places *index
 }
 
-// contextOf returns the context of a message or a part. It reports false if the record
-// does not exist or its bytes are unknown.
+// contextOf returns the context of a message or a part. It reports false if the record does not
+// exist or its bytes are unknown.
 func (k *facts) contextOf(ref change.Ref) (recordContext, bool) {
 	g := recordContext{s: k.s, known: k}
 	if k.places == nil {
@@ -40,8 +40,8 @@ func (k *facts) contextOf(ref change.Ref) (recordContext, bool) {
 	return g, !g.p.Unreadable()
 }
 
-// messages returns the messages of the session with what can be read of them and with a role, in
-// the order in which they were made. One without a time follows the one with the id before its own.
+// messages returns the messages of the session with their readable data and with a role, in the
+// order in which they were made. A message without a time follows the one with the preceding id.
 func (k *facts) messages() []*record.Message {
 	if k.line != nil {
 		return k.line
@@ -73,8 +73,7 @@ func (k *facts) messages() []*record.Message {
 	return k.line
 }
 
-// workFolder returns where the agent worked according to the first answer that says it,
-// "" if none does.
+// workFolder returns where the agent worked according to the first answer that has a folder, or "".
 func (k *facts) workFolder() string {
 	for _, m := range k.messages() {
 		if folder := textAt(m.Data, "path", "cwd"); folder != "" {
@@ -84,8 +83,8 @@ func (k *facts) workFolder() string {
 	return ""
 }
 
-// roleOf returns the role of a message that names none. answered says that the message is
-// the prompt of an answer, and before is the role of the message before it.
+// roleOf returns the role of a message that lacks it. answered says that the message is the prompt
+// of an answer, and before is the role of the previous message.
 func roleOf(m *record.Message, answered bool, before string) string {
 	for _, name := range []string{"parentID", "modelID", "providerID", "mode", "path", "cost", "tokens"} {
 		if _, ok := jsonedit.Get(m.Data, name); ok {
@@ -107,8 +106,8 @@ func roleOf(m *record.Message, answered bool, before string) string {
 	return change.RoleUser
 }
 
-// ofMessage returns what a message gets if it lacks it: from the nearest messages. A prompt and its
-// answer have the same agent and model.
+// ofMessage returns values for the missing fields of a message, from the nearest messages. A prompt
+// and its answer have the same agent and model.
 func (k *facts) ofMessage(m *record.Message) schema.Context {
 	line := k.messages()
 	at := slices.IndexFunc(line, func(x *record.Message) bool { return x.Ref == m.Ref })
@@ -133,7 +132,7 @@ func (k *facts) ofMessage(m *record.Message) schema.Context {
 			(own.ModelID == "" || own.ModelID == x.ModelID)
 	})
 	folder := k.s.Directory
-	if folder == "" { // to look for one reads all messages
+	if folder == "" { // finding one reads all messages
 		folder = k.workFolder()
 	}
 	return schema.Context{

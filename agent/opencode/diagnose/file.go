@@ -11,9 +11,9 @@ import (
 	"mend/internal/media"
 )
 
-// This file finds files that the provider or the agent may refuse.
+// Fixes of files that the provider or the agent may refuse.
 
-// replaceByText replaces a part by a synthetic text, which depends on the part's JSON.
+// replaceByText replaces a part by a synthetic text, which textOf makes from the part's JSON.
 func (d *draft) replaceByText(ref change.Ref, textOf func(raw []byte) string) error {
 	m, err := d.message(ref)
 	if err != nil {
@@ -30,8 +30,7 @@ func (d *draft) replaceByText(ref change.Ref, textOf func(raw []byte) string) er
 	return nil
 }
 
-// withType returns the file with the type of its data, and whether that differs from
-// the stored type.
+// withType returns the file with the type of its data, and whether the stored type is different.
 func withType(raw []byte) ([]byte, bool) {
 	mime, url := textAt(raw, "mime"), textAt(raw, "url")
 	head, data, ok := strings.Cut(url, ",")
@@ -53,7 +52,7 @@ func withType(raw []byte) ([]byte, bool) {
 	return file, true
 }
 
-// lineFor returns the line of text that says what a file was, and what happened to it.
+// lineFor returns a line of text that says what a file was, and what happened to it.
 func lineFor(raw []byte, happened string) string {
 	mime, url, name := textAt(raw, "mime"), textAt(raw, "url"), textAt(raw, "filename")
 	what := "file"

@@ -13,10 +13,10 @@ import (
 	"mend/repair"
 )
 
-// This file finds what no request shows in messages that can be read, or what an error asks for.
+// Findings in readable messages that no request shows, or that only an error asks for.
 
-// findThinkingOrder finds thinking after other content of its step. The provider
-// accepts that only in a closed tool loop.
+// findThinkingOrder finds thinking after other content of its step. The provider accepts that only
+// in a closed tool loop.
 func findThinkingOrder(c *simulation) (fs []finding) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
@@ -104,8 +104,8 @@ func findToolNames(c *simulation) (fs []finding) {
 
 const whyNoCall = "The call has no id of its own, so no result can be matched with it."
 
-// findUnfinished finds calls without a result. The agent shows them as running, and
-// what it sends for them depends on its version.
+// findUnfinished finds calls without a result. The agent shows them as running, and what it sends
+// for them depends on its version.
 func findUnfinished(c *simulation) (fs []finding) {
 	c.eachPart(func(m *record.Message, p *record.Part) {
 		if m.Role == change.RoleAssistant && p.Unfinished() {

@@ -14,14 +14,13 @@ import (
 	"mend/repair"
 )
 
-// A setting is one way in which the session may be sent.
+// A setting is one way to send the session.
 type setting struct {
 	profile  render.Profile
 	thinking bool
 }
 
-// own is the number of the setting that the session is diagnosed for. Findings in
-// records have it, too.
+// own is the number of the setting that the session is diagnosed for, and of findings in records.
 const own = repair.InUse
 
 // Send implements [repair.State].
@@ -43,20 +42,20 @@ func (c *simulation) Send(shown repair.Setting) repair.Sent {
 		f.Unknown = repair.BesideUnknown(r.Request, w) ||
 			(f.Code == render.FailureSession || f.Code == render.FailureProjectRow) && mayBeNew(f.Text)
 		if isRule(f.Code) && c.isSubtask(f.Ref) {
-			f.Fixes = []repair.Fix{} // those of the rule are for answers
+			f.Fixes = []repair.Fix{} // the rule's fixes are for answers
 		}
 		sent.Findings = append(sent.Findings, f)
 	}
 	return sent
 }
 
-// mayBeNew reports whether what is wrong with a row may be of a version to come: not if a column cannot be read at all.
+// mayBeNew reports whether the problem of a row may come from a future version: not if a column cannot be read at all.
 func mayBeNew(why string) bool { return !strings.Contains(why, " is not JSON") }
 
 // Release implements [repair.State].
 func (c *simulation) Release() { c.cachedView, c.requests = nil, nil }
 
-// Faults implements [repair.State]: what newer versions cannot show.
+// Faults implements [repair.State]: it returns content that newer versions cannot show.
 func (c *simulation) Faults() (all []finding) {
 	if c.isUnknown() {
 		return nil
@@ -65,8 +64,7 @@ func (c *simulation) Faults() (all []finding) {
 		unknown := schema.IsUnknown(f.Why)
 		all = append(all, finding{Code: f.Code, Ref: f.Ref, Text: f.Why, Severity: repair.Latent, Unknown: unknown})
 	}
-	// A record that cannot be read cannot be shown either. A fix after which it is read,
-	// but still not shown, causes nothing new.
+	// An unreadable record cannot be shown either. A fix that makes it readable, but not showable, causes nothing new.
 	for _, f := range c.screen() {
 		if f.Code == render.FailureUnreadable {
 			all = append(all, finding{Code: render.FailureScreen, Ref: f.Ref, CountOnly: true})
@@ -75,8 +73,8 @@ func (c *simulation) Faults() (all []finding) {
 	return all
 }
 
-// newer returns the program and the version that wrote the session, or will read it, if that is newer than all
-// that were observed; else "".
+// newer returns the program and the version that wrote the session, or will read it, if it is newer than all observed
+// versions; else "".
 func (c *simulation) newer() string {
 	for _, version := range []string{c.request.Version, c.s.Version} {
 		if render.Newer(version) {
@@ -86,7 +84,7 @@ func (c *simulation) newer() string {
 	return ""
 }
 
-// markUnknown marks the turns of messages with content that mend does not know, and of those beside them.
+// markUnknown marks the turns of messages with content that mend does not know, and adjacent turns.
 func (c *simulation) markUnknown(turns []request.Turn) {
 	unknown := map[string]bool{}
 	for _, f := range c.screen() {
@@ -103,8 +101,7 @@ func (c *simulation) markUnknown(turns []request.Turn) {
 	}
 }
 
-// isForeign reports whether the part is of a type that only other tools write, and that
-// no new version shows.
+// isForeign reports whether the part has a type that only other tools write, and that no newer version shows.
 func (c *simulation) isForeign(ref change.Ref) bool {
 	_, p := c.part(ref)
 	if p == nil {
@@ -117,14 +114,14 @@ func (c *simulation) isForeign(ref change.Ref) bool {
 	return false
 }
 
-// severity returns how bad a violation in the setting in use is. A rule that only some
-// vendors enforce is latent with another one, and each rule if a part of the request is unknown.
+// severity returns the severity of a violation in the setting in use. A rule that only some vendors enforce is latent
+// with another vendor, and so is each rule if part of the request is unknown.
 func (c *simulation) severity(w request.Violation) repair.Severity {
 	if isRule(w.Rule) && c.hasLink() {
 		return repair.Latent
 	}
 	r := c.render(c.settings[own])
-	if w.Rule == "R15" && c.env.Reads != nil { // of images; what is attached to a result is sent to any model
+	if w.Rule == "R15" && c.env.Reads != nil { // about images; attachments of a result are sent to any model
 		if _, known := c.env.Reads(r.Model, "image"); !known && !c.isAttachment(w) {
 			return repair.Latent
 		}
@@ -141,8 +138,8 @@ func (c *simulation) isAttachment(w request.Violation) bool {
 	return p != nil && p.Type == record.TypeTool
 }
 
-// isRequestFault reports whether the code is of a fault of the request, or of a reason
-// why the agent cannot make one.
+// isRequestFault reports whether the code is for a violation of the request, or for a reason why the agent cannot make
+// one.
 func isRequestFault(code string) bool {
 	switch code {
 	case render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock, render.FailureSubtask:

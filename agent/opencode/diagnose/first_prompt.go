@@ -29,11 +29,10 @@ func firstPromptFixes(c *simulation, f finding) []repair.Fix {
 // lostPrompt returns an id for the prompt of the answer: the id that the answer names
 // if it can be used, else one directly before the answer's own.
 //
-// The id that the answer names is not used if other answers name lost prompts, too: the
-// session may be a fork, which names prompts of the session that it was copied from,
-// and a tree keeps their parts in folders of these names. Nor is it used if parts of
-// the prompt are left: they would become parts of the new prompt, and undo could not
-// separate them.
+// The id that the answer names is not usable if other answers name lost prompts, too: the session
+// may be a fork, which names prompts of the session that it was copied from, and a tree keeps their
+// parts in folders of these names. Nor is it usable if parts of the prompt are left: they would
+// become parts of the new prompt, and undo could not separate them.
 func lostPrompt(s *record.Session, answer *record.Message) (string, bool) {
 	id := parentOf(answer)
 	lost := func(id string) bool { return id != "" && s.Message(id) == nil }
@@ -49,7 +48,7 @@ func lostPrompt(s *record.Session, answer *record.Message) (string, bool) {
 	return id, ok && s.Message(id) == nil
 }
 
-// parentOf returns the id of the prompt that an answer names, "" if it names none.
+// parentOf returns the id of the prompt that an answer names, or "".
 func parentOf(m *record.Message) string {
 	raw, _ := jsonedit.Get(m.Data, "parentID")
 	return jsonedit.Unquote(raw)

@@ -10,10 +10,10 @@ import (
 	"mend/repair"
 )
 
-// folderRule is the code of the rule that a session's folder exists.
+// folderRule is the code of the rule that a session's folder must exist.
 const folderRule = "folder"
 
-// What is in the place of a session's folder.
+// The possible problems of a session's folder.
 const (
 	FolderMissing   = "does not exist on this machine"
 	FolderIsFile    = "is a file and not a folder"
@@ -23,9 +23,9 @@ const (
 	folderRelative = "is not an absolute path" // of a workspace
 )
 
-// findFolder finds a session whose folder does not exist: the agent answers no prompt in it. For
-// a version that does without the folder it is latent. The agent works in the folder of the
-// session's workspace, if there is one: then the session's own need not exist.
+// findFolder finds a session whose folder does not exist: the agent answers no prompt in it. For a version that
+// does not need the folder the finding is latent. If the session has a workspace, the agent works in the
+// workspace's folder: then the session's own need not exist.
 func findFolder(c *simulation) []finding {
 	path, _ := c.folder()
 	why := c.env.Folder(path)
@@ -42,8 +42,7 @@ func findFolder(c *simulation) []finding {
 	return []finding{{Code: folderRule, Class: repair.MissingFolder, Ref: c.s.Info.Ref, Text: why, Severity: severity}}
 }
 
-// folder returns the path of the folder in which the agent works in the session, and what it
-// is.
+// folder returns the path of the folder where the agent works in the session, and a name for the folder.
 func (c *simulation) folder() (path, name string) {
 	if c.s.InWorkspace {
 		return c.s.Workspace, "folder of the session's workspace"
@@ -57,8 +56,7 @@ func whyFolder(c *simulation, f finding) string {
 		"500).", name, path, f.Text)
 }
 
-// whyNoFolder returns what the user can do about a missing folder; "" for other findings,
-// and if there is a fix.
+// whyNoFolder says what the user can do about a missing folder; "" for other findings, and if there is a fix.
 func (c *simulation) whyNoFolder(f finding) string {
 	if _, certain := c.newFolder(f); f.Code != folderRule || f.Text == FolderOfWindows || certain {
 		return ""
@@ -88,7 +86,7 @@ func makeFolder(f finding, path string) string {
 	return make
 }
 
-// newFolder returns where a session that works in its own folder belongs now, if that is certain.
+// newFolder returns the new folder of a session that works in its own folder, if it is certain.
 func (c *simulation) newFolder(f finding) (string, bool) {
 	if f.Code != folderRule || c.s.InWorkspace || f.Text == FolderOfWindows || !c.s.Info.IsRow() {
 		return "", false
@@ -102,8 +100,8 @@ func (c *simulation) newFolder(f finding) (string, bool) {
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// fixFolder returns the fix of a folder with one certain new place, and of a path of another system. Such a folder
-// cannot be created, and the list of sessions fails on it, too.
+// fixFolder returns the fix of a folder with a single certain new location, and of a path of another system. Such
+// a folder cannot be created, and the list of sessions fails on it, too.
 func fixFolder(c *simulation, f finding) []repair.Fix {
 	if to, certain := c.newFolder(f); certain {
 		return []repair.Fix{{

@@ -14,8 +14,7 @@ func (c *simulation) whyHidden(ref change.Ref) string {
 	return c.hiddenMessages()[ref.Message]
 }
 
-// hiddenMessages returns the results of [simulation.whyHidden] that are not "", by the
-// ids of the messages.
+// hiddenMessages returns the results of [simulation.whyHidden] that are not "", by message id.
 func (c *simulation) hiddenMessages() map[string]string {
 	if c.blind != nil {
 		return c.blind

@@ -7,18 +7,18 @@ import (
 	"mend/change"
 )
 
-// An index finds the records of a session. Where these have moved, it searches.
+// An index finds the records of a session. It searches for records that have moved.
 type index struct {
 	s        *record.Session
 	messages map[string]int
-	parts    map[string]map[string]int // by message, of those that were searched
+	parts    map[string]map[string]int // by message, of messages that were searched
 }
 
 func newIndex(s *record.Session) *index {
 	return &index{s, messageIndexes(s), map[string]map[string]int{}}
 }
 
-// at returns the place of the message with that ref, or of the part with that ref; -1 if there is none.
+// at returns the index of the message with the ref, or of the message of the part with the ref; or -1.
 func (x *index) at(ref change.Ref) int {
 	all := x.s.Messages
 	i, ok := x.messages[ref.Message]
@@ -31,7 +31,7 @@ func (x *index) at(ref change.Ref) int {
 	return slices.IndexFunc(all, func(m record.Message) bool { return m.Ref.Message == ref.Message })
 }
 
-// message returns the message with that ref, or of the part with that ref; nil if there is none.
+// message returns the message with the ref, or the message of the part with the ref; or nil.
 func (x *index) message(ref change.Ref) *record.Message {
 	if i := x.at(ref); i >= 0 {
 		return &x.s.Messages[i]
@@ -39,8 +39,7 @@ func (x *index) message(ref change.Ref) *record.Message {
 	return nil
 }
 
-// part returns the place of a part in its message, of several with the ref the first; -1 if there is
-// none.
+// part returns the index of a part in its message, the first if several have the ref; or -1.
 func (x *index) part(m *record.Message, ref change.Ref) int {
 	places, ok := x.parts[m.Ref.Message]
 	if !ok {
@@ -53,7 +52,7 @@ func (x *index) part(m *record.Message, ref change.Ref) int {
 	return searchPart(m.Parts, ref)
 }
 
-// searchPart returns the place of a part, -1 if it is not there.
+// searchPart returns the index of a part, or -1.
 func searchPart(parts []record.Part, ref change.Ref) int {
 	return slices.IndexFunc(parts, func(p record.Part) bool { return p.Ref == ref })
 }

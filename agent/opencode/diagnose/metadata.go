@@ -8,13 +8,13 @@ import (
 	"mend/repair"
 )
 
-// This file removes what providers stored in the metadata of parts.
+// Fixes that remove the providers' data from the metadata of parts.
 
-// The ids that OpenAI gave to the items of its responses (docs/providers.md, O3, O4, O10,
-// O11). Without them the same content is sent in full.
+// The ids that OpenAI gave to the items of its responses (docs/providers.md, O3, O4, O10, O11).
+// Without them the same content is sent in full.
 
-// itemPaths returns the places of such ids in the metadata of the part. A call that the
-// provider ran itself is sent by its own id, because of a mark.
+// itemPaths returns the paths of such ids in the metadata of the part. A call that the provider ran
+// itself has a mark and keeps its own id.
 func itemPaths(p *record.Part) (paths [][]string) {
 	for _, name := range jsonedit.Names(p.Data, "metadata") {
 		if _, ok := jsonedit.Get(p.Data, "metadata", name, "itemId"); ok {
@@ -37,8 +37,8 @@ func unsetAll(p *record.Part, paths [][]string) error {
 	return nil
 }
 
-// fixBareReasoning removes what OpenAI stored with reasoning that older versions send
-// because of it.
+// fixBareReasoning removes OpenAI's metadata of reasoning, because older versions send the
+// reasoning if it has metadata.
 func fixBareReasoning(_ *simulation, f finding) []repair.Fix {
 	return []repair.Fix{{
 		Text: "What the provider stored with the reasoning is removed, so no version sends it. Its text stays.",
@@ -46,15 +46,16 @@ func fixBareReasoning(_ *simulation, f finding) []repair.Fix {
 	}}
 }
 
-// hiddenFields are where the agent keeps reasoning that only the provider can read, and what
-// the provider signed, below the provider's name in a part's metadata (docs/opencode.md F14).
+// hiddenFields are the fields, below the provider's name in a part's metadata, where the agent
+// keeps the provider's signatures and reasoning that only the provider can read (docs/opencode.md
+// F14).
 var hiddenFields = []string{"reasoningEncryptedContent", "thoughtSignature", "reasoningOpaque", "reasoning_details"}
 
-// bedrockFields are the same of Bedrock. What Anthropic signed is below another name, and
-// goes with its text.
+// bedrockFields are the same fields of Bedrock. Anthropic's signatures are below another name, and
+// are removed with their text.
 var bedrockFields = []string{"signature", "redactedData", "redactedContent"}
 
-// hiddenPaths returns the places of hidden reasoning in the metadata of the part.
+// hiddenPaths returns the paths of hidden reasoning in the metadata of the part.
 func hiddenPaths(p *record.Part) (paths [][]string) {
 	for _, name := range jsonedit.Names(p.Data, "metadata") {
 		fields := hiddenFields
@@ -70,8 +71,8 @@ func hiddenPaths(p *record.Part) (paths [][]string) {
 	return paths
 }
 
-// fixProviderCalls removes the mark that a provider ran a call itself. Every other provider is
-// sent such a call without its result.
+// fixProviderCalls removes the mark that a provider ran a call itself. Any other provider gets such
+// a call without its result.
 func fixProviderCalls(c *simulation, _ finding) []repair.Fix {
 	var marked []change.Ref
 	c.eachPart(func(_ *record.Message, p *record.Part) {

@@ -12,17 +12,16 @@ import (
 	"mend/repair"
 )
 
-// This file finds messages that sort after every new prompt: by their ids, which are from before
-// the id clock wrapped (docs/opencode.md F3), or by their times, because a clock was wrong. Older
-// versions of OpenCode read messages in the order of their ids, newer ones in the order of their times.
-// Only the ids are fixed.
+// Findings about messages that sort after every new prompt: by their ids, which are from before the id clock
+// wrapped (docs/opencode.md F3), or by their times, because a clock was wrong. Older versions of OpenCode read
+// messages in the order of their ids, newer ones in the order of their times. Only ids are fixed.
 
 // isInFuture reports whether the message is dated later than the next prompt.
 func isInFuture(m *record.Message, now time.Time) bool {
 	return !now.IsZero() && max(m.Created, render.CreatedInJSON(m)) >= now.UnixMilli()
 }
 
-// futureDate returns the date of the message that the fault is about, "" if it is not in the future.
+// futureDate returns the date of the finding's message, "" if it is not in the future.
 func (c *simulation) futureDate(f finding) string {
 	m := c.message(f.Ref)
 	if m == nil || !isInFuture(m, c.now) {
@@ -47,8 +46,8 @@ func whyOrder(c *simulation, f finding) string {
 	return fmt.Sprintf("%s, so it sorts after every new prompt: %s.", why, f.Text)
 }
 
-// findLatePrompt finds a prompt that the agent considers newer than its next one. Latent: a turn
-// in which the model calls no tool ends, although the model may answer the wrong prompt.
+// findLatePrompt finds a prompt that the agent considers newer than its next one. It is latent: a turn without a
+// tool call ends, although the model may answer the wrong prompt.
 func findLatePrompt(c *simulation) []finding {
 	if late := c.render(c.settings[own]).Late; late != (change.Ref{}) {
 		const says = "OpenCode works on that prompt instead of the new one, and again after each tool call"
@@ -57,8 +56,8 @@ func findLatePrompt(c *simulation) []finding {
 	return nil
 }
 
-// classOfOrder returns the class of a fault that ends a request with an answer: a wrong
-// date has the same effect as a wrong id.
+// classOfOrder returns the class of a finding about a request that ends with an answer: a wrong date has the same
+// effect as a wrong id.
 func classOfOrder(c *simulation, f finding) repair.Class {
 	if c.futureDate(f) != "" {
 		return repair.AssistantPrefillUnsupported
@@ -66,11 +65,11 @@ func classOfOrder(c *simulation, f finding) repair.Class {
 	return IDsBeforeWrap
 }
 
-// whyNoTime is why a message that is dated in the future has no fix.
+// whyNoTime says why a message that is dated in the future has no fix.
 const whyNoTime = "mend does not know the right time of that message."
 
-// fixOrder returns the fix of messages that sort after every new prompt, or in another order by their
-// ids than by their times. A message that is dated in the future has none.
+// fixOrder returns the fix of messages that sort after every new prompt, or whose ids sort in another order than
+// their times. A message that is dated in the future has none.
 func fixOrder(c *simulation, _ finding) []repair.Fix {
 	inFuture := func(m record.Message) bool { return isInFuture(&m, c.now) }
 	if oldIDs(c.s, c.now) == 0 || slices.ContainsFunc(c.s.Messages, inFuture) {
@@ -93,8 +92,8 @@ func reorder(s *record.Session, now time.Time) error {
 	return renumber(s, len(s.Messages))
 }
 
-// oldIDs returns the number of messages up to the last whose id sorts after the id of the next prompt, or of
-// a later message.
+// oldIDs returns the number of messages up to the last whose id sorts after the id of the next prompt, or of a
+// later message.
 func oldIDs(s *record.Session, now time.Time) int {
 	_, lowest := render.NextPrompt(s, now)
 	for i := range slices.Backward(s.Messages) {
@@ -106,8 +105,8 @@ func oldIDs(s *record.Session, now time.Time) int {
 	return 0
 }
 
-// renumber gives the first n messages and their parts ids that keep their order and
-// sort before those of all other messages.
+// renumber gives the first n messages and their parts ids that keep their order and sort before those of all other
+// messages.
 func renumber(s *record.Session, n int) error {
 	ids := map[string]string{}
 	highest, parts := "", 0
@@ -128,8 +127,8 @@ func renumber(s *record.Session, n int) error {
 	return s.Rename(ids)
 }
 
-// inOrderOfTime returns the parts of a message in the order in which they were created:
-// the order of their ids, unless the id clock wrapped in between.
+// inOrderOfTime returns the parts of a message in the order of their creation: the order of their ids, unless the
+// id clock wrapped in between.
 func inOrderOfTime(m *record.Message) []record.Part {
 	parts := slices.Clone(m.Parts)
 	last := m.LatestTime()

@@ -8,12 +8,10 @@ import (
 	"mend/repair"
 )
 
-// suffix makes an id that sorts directly after the one that it is appended to
-// (docs/opencode.md).
+// suffix, appended to an id, makes an id that sorts directly after it (docs/opencode.md).
 const suffix = "_mend"
 
-// stepOf returns the step of the part with that ref, nil if the message does not have
-// it.
+// stepOf returns the step of the part with the ref, nil if the message does not have it.
 func stepOf(m *record.Message, ref change.Ref) []record.Part {
 	for step := range m.Steps() {
 		for i := range step {
@@ -25,21 +23,23 @@ func stepOf(m *record.Message, ref change.Ref) []record.Part {
 	return nil
 }
 
-// lastOf returns the last part for which is returns true, nil if there is none.
-func lastOf(parts []record.Part, is func(*record.Part) bool) *record.Part {
+// lastOf returns the last part that matches, or nil.
+func lastOf(parts []record.Part, matches func(*record.Part) bool) *record.Part {
 	for i := len(parts) - 1; i >= 0; i-- {
-		if is(&parts[i]) {
+		if matches(&parts[i]) {
 			return &parts[i]
 		}
 	}
 	return nil
 }
 
-// anyOf reports whether is returns true for one of the parts.
-func anyOf(parts []record.Part, is func(*record.Part) bool) bool { return lastOf(parts, is) != nil }
+// anyOf reports whether a part matches.
+func anyOf(parts []record.Part, matches func(*record.Part) bool) bool {
+	return lastOf(parts, matches) != nil
+}
 
-// hasContent reports whether the part has content that is sent with its message. In a
-// prompt that is also a file, a subtask or a compaction.
+// hasContent reports whether the part has content that is sent with its message. In a prompt,
+// files, subtasks and compactions count, too.
 func hasContent(m *record.Message, p *record.Part) bool {
 	if m.Role == change.RoleUser {
 		switch p.Type {
@@ -58,7 +58,7 @@ func idAfter(m *record.Message, id string) (string, error) {
 			next = p
 		}
 	}
-	for zeros := ""; change.ValidateID(id+zeros+suffix) == nil; zeros += "0" { // with each zero it sorts earlier
+	for zeros := ""; change.ValidateID(id+zeros+suffix) == nil; zeros += "0" { // each zero makes it sort earlier
 		if free := id + zeros + suffix; (next == "" || free < next) && m.Free(free) {
 			return free, nil
 		}
@@ -66,7 +66,7 @@ func idAfter(m *record.Message, id string) (string, error) {
 	return "", fmt.Errorf("%s: no id between %s and %s", m.ID, id, next)
 }
 
-// injectAfter adds a text after the part with that id.
+// injectAfter adds a text after the part with the id.
 func (d *draft) injectAfter(m *record.Message, id, text string) error {
 	id, err := idAfter(m, id)
 	if err != nil {
@@ -75,7 +75,7 @@ func (d *draft) injectAfter(m *record.Message, id, text string) error {
 	return d.inject(m, id, text)
 }
 
-// inject adds a synthetic text part with that id.
+// inject adds a synthetic text part with the id.
 func (d *draft) inject(m *record.Message, id, text string) error {
 	if !d.s.InjectText(m, id, text) {
 		return fmt.Errorf("%s: no id for the text", m.ID)
@@ -88,7 +88,7 @@ func removal(ref change.Ref, text, loses string) repair.Fix {
 	return repair.Fix{Text: text, Loses: loses, Edit: draftEdit(func(d *draft) error { return d.remove(ref) })}
 }
 
-// unset removes a field of the part with that ref.
+// unset removes a field of the part with the ref.
 func (d *draft) unset(ref change.Ref, path ...string) error {
 	_, p, err := d.part(ref)
 	if err != nil {
@@ -97,7 +97,7 @@ func (d *draft) unset(ref change.Ref, path ...string) error {
 	return p.Unset(path...)
 }
 
-// set sets a field of the part with that ref.
+// set sets a field of the part with the ref.
 func (d *draft) set(ref change.Ref, raw []byte, path ...string) error {
 	_, p, err := d.part(ref)
 	if err != nil {

@@ -32,7 +32,7 @@ func ProviderOf(r render.Request) provider.Provider {
 	}
 }
 
-// otherTargets are providers in whose words an error may be, with a model of each.
+// otherTargets are providers that an error may come from, with a model of each.
 var otherTargets = []struct {
 	api    render.API
 	target render.Target
@@ -57,10 +57,10 @@ var rulesOfProviders = sync.OnceValue(func() map[string]provider.Rule {
 	return all
 })
 
-// isRule reports whether a provider has a rule with that code.
+// isRule reports whether a provider has a rule with the code.
 func isRule(code string) bool { return rulesOfProviders()[code].Code != "" }
 
-// vendorsOf returns the vendors that alone enforce the rule, nil for no vendor in particular.
+// vendorsOf returns the vendors that enforce the rule, nil if not only some do.
 func vendorsOf(code string) []string { return rulesOfProviders()[code].Vendors }
 
 // api returns the kind of API that the next request goes to.

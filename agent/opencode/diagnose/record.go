@@ -12,7 +12,7 @@ import (
 	"mend/repair"
 )
 
-// This file finds damaged and incomplete records.
+// Findings about damaged and incomplete records.
 
 func whyUnreadable(c *simulation, f finding) string {
 	m, p := c.part(f.Ref)
@@ -29,7 +29,7 @@ func whyUnreadable(c *simulation, f finding) string {
 	return fmt.Sprintf("OpenCode fails on %s, which is damaged: %s.", kindWords(f.Ref.Kind), f.Text)
 }
 
-// kindWords returns what records of a kind hold, as words in a sentence.
+// kindWords describes the content of records of a kind, in a sentence.
 func kindWords(k change.Kind) string {
 	switch k {
 	case change.KindPart:
@@ -61,8 +61,8 @@ func (c *simulation) defects(want func(*change.Defect) bool) (fs []finding) {
 	return fs
 }
 
-// findNames finds records under another name than the id in them. One without an id has no certain place
-// among the others, so what OpenCode 1.1 sends is not known.
+// findNames finds records under another name than the id in them. A record without an id has no certain
+// position among the others, so the requests of OpenCode 1.1 are unknown.
 func findNames(c *simulation) []finding {
 	fs := c.defects(func(d *change.Defect) bool { return d.Kind == change.WrongName })
 	if !c.settings[own].profile.Tree() {
@@ -75,8 +75,8 @@ func findNames(c *simulation) []finding {
 	return fs
 }
 
-// findInfo finds a session whose own record the agent cannot use. The agent then cannot
-// list any session.
+// findInfo finds a session whose own record the agent cannot use. The agent then cannot list any
+// session.
 func findInfo(c *simulation) []finding {
 	if d := c.s.Info.Defect; d != nil && d.Kind != change.WrongName {
 		return []finding{{Ref: c.s.Info.Ref, Text: d.Why}}
@@ -145,7 +145,7 @@ func whyDefect(_ *simulation, f finding) string {
 	return fmt.Sprintf("The session's own data is damaged (%s). OpenCode fails on it, or cannot list any session.", f.Text)
 }
 
-// findIndexFault finds why the agent cannot read the records that mend read without an index.
+// findIndexFault finds why the agent cannot read records that mend has read without an index.
 func findIndexFault(c *simulation) []finding {
 	if c.s.IndexFault == "" {
 		return nil
@@ -153,7 +153,7 @@ func findIndexFault(c *simulation) []finding {
 	return []finding{{Ref: c.s.Info.Ref, Text: c.s.IndexFault}}
 }
 
-// findEvents finds a session whose next event gets a number that is taken.
+// findEvents finds a session whose next event gets a number that is already in use.
 func findEvents(c *simulation) []finding {
 	if !c.s.EventsBehind || !c.settings[own].profile.Strict() {
 		return nil
@@ -171,7 +171,7 @@ func findArchived(c *simulation) []finding {
 	return []finding{{Ref: c.s.Info.Ref, Text: "The session is archived, so OpenCode does not list it."}}
 }
 
-// archivedFixes returns the fix by which the session is listed again, if the user asks for that.
+// archivedFixes returns the fix that lists the session again, if the user asks for it.
 func archivedFixes(c *simulation, _ finding) []repair.Fix {
 	if !c.request.Restore {
 		return nil
@@ -187,7 +187,7 @@ func archivedFixes(c *simulation, _ finding) []repair.Fix {
 	}}
 }
 
-// WithoutArchived returns the record of a session as one that is not archived.
+// WithoutArchived returns the record of a session without its archive mark.
 func WithoutArchived(info change.Record) (change.Record, error) {
 	if !info.IsRow() {
 		data, err := jsonedit.Remove(info.Data, "time", "archived")
@@ -225,15 +225,15 @@ func (c *simulation) isUnanswered() bool { return !c.s.Info.IsRow() && c.setting
 // findElsewhere finds other records of the session.
 func findElsewhere(c *simulation) (fs []finding) {
 	for _, o := range c.s.Others {
-		says := fmt.Sprintf("The session is stored a second time, in the project %s. OpenCode reads that one in the "+
+		text := fmt.Sprintf("The session is stored a second time, in the project %s. OpenCode reads that one in the "+
 			"folders of that project.", o.Project)
-		fs = append(fs, finding{Ref: c.s.Info.Ref, Detail: "other " + o.Project, Text: says})
+		fs = append(fs, finding{Ref: c.s.Info.Ref, Detail: "other " + o.Project, Text: text})
 	}
 	return fs
 }
 
-// projectFolder returns the folder of the session's project if the agent uses it as that project, or
-// may. It is "" for the project global, whose folder is no place of work.
+// projectFolder returns the folder of the session's project if the agent uses it, or may use it, as that
+// project. It is "" for the project global, whose folder is not a working folder.
 func (c *simulation) projectFolder() string {
 	project := c.s.Info.Ref.Project
 	at := textAt(c.s.ProjectRow.Data, "worktree")
@@ -248,8 +248,8 @@ func (c *simulation) projectFolder() string {
 
 func isArchived(s *record.Session) bool {
 	c, isColumn := s.Info.Col("time_archived")
-	raw, told := jsonedit.Get(s.Info.Data, "time", "archived")
-	return isColumn && c.Class != change.ClassNull || told && raw[0] != 'n'
+	raw, found := jsonedit.Get(s.Info.Data, "time", "archived")
+	return isColumn && c.Class != change.ClassNull || found && raw[0] != 'n'
 }
 
 // completions returns the fixes of records that accept accepts and that some version of the

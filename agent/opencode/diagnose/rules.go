@@ -7,15 +7,15 @@ import (
 	"mend/repair"
 )
 
-// A finding is a rule of the provider that the request breaks, a reason why the agent fails, or
-// what a rule of this package finds in the records.
+// A finding is a violation of a provider's rule, a reason why the agent fails, or a finding of a rule of
+// this package in the records.
 type finding = repair.Finding
 
-// IDsBeforeWrap is the class of ids that older versions take for newer than every new one. Only OpenCode's
+// IDsBeforeWrap is the class of ids that older versions consider newer than every new one. Only OpenCode's
 // sessions can have it.
 const IDsBeforeWrap repair.Class = "ids_before_clock_wrap"
 
-// Classes returns the classes of faults that a user can ask for by name.
+// Classes returns the classes of findings that a user can ask for by name.
 func Classes() []repair.Class { return append(repair.Classes(), IDsBeforeWrap) }
 
 var classes = map[repair.Class]repair.Explanation{
@@ -50,7 +50,7 @@ const (
 	unknownBytes   = "Its contents are unknown. Make it readable or restore a backup, then scan again."
 )
 
-// rules are the failures of the agent, the rules on records, and what OpenCode adds to rules of the
+// rules are the failures of the agent, the rules on records, and OpenCode's additions to rules of the
 // engine.
 var rules = sync.OnceValue(func() *repair.Rules { return repair.NewRules(classes, rows...) })
 
@@ -295,7 +295,8 @@ var rows = []repair.Rule{
 	{Code: "unavailable", Find: find(findUnavailable)},
 }
 
-// findTakeover returns what finds a session that a newer generation of OpenCode left behind, or took over.
+// findTakeover returns a function that finds a session which a newer generation of OpenCode left behind,
+// or took over.
 func findTakeover(leftBehind bool, why string) func(*repair.Case) []finding {
 	return func(s *repair.Case) []finding {
 		if c := stateOf(s); c.s.TakenOver && c.s.LeftBehind == leftBehind {
@@ -305,12 +306,12 @@ func findTakeover(leftBehind bool, why string) func(*repair.Case) []finding {
 	}
 }
 
-// find, why, classOf and fixes make what a [repair.Rule] has of functions of this agent.
+// find, why, classOf and fixes convert functions of this agent for a [repair.Rule].
 
 func find(f func(*simulation) []finding) func(*repair.Case) []finding {
 	return func(s *repair.Case) []finding {
 		c := stateOf(s)
-		if c.isUnknown() { // nothing else of it is judged
+		if c.isUnknown() { // nothing else is judged
 			return nil
 		}
 		return f(c)

@@ -13,9 +13,8 @@ import (
 	"mend/repair"
 )
 
-// sessionInfoFixes returns the fix of the session's own record. A file that cannot be
-// parsed, or lacks what the agent needs, is rebuilt from what can be read and from the
-// messages.
+// sessionInfoFixes returns the fix of the session's own record. A file that cannot be parsed, or lacks a
+// field that the agent needs, is rebuilt from its readable data and from the messages.
 func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
 	k, s := c.known(), c.s
 	x := schema.Context{Project: cmp.Or(s.Info.Ref.Project, s.Project), Folder: cmp.Or(k.workFolder(), s.Directory)}
@@ -30,12 +29,12 @@ func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
 		return rowFixes(s, x)
 	}
 	r, v := record.Salvage(s.Info)
-	data, shape := r.Data, schema.SessionTimes // the agent accepts the other fields as they are
+	data, shape := r.Data, schema.SessionTimes // the agent accepts any value in the other fields
 	text, loses := "Extra bytes around it are removed.", ""
 	if !v.Complete {
 		shape, text, loses = schema.SessionFile, "The session's own data is rebuilt from what can be read and from its "+
 			"messages.", "Other fields of the session, such as settings. "+losesRules
-		if len(v.Cut) > 0 && v.Cut[0] != "title" && v.Cut[0] != "time" { // a part of a revert would have another meaning
+		if len(v.Cut) > 0 && v.Cut[0] != "title" && v.Cut[0] != "time" { // part of a revert would have another meaning
 			data, _ = jsonedit.Remove(data, v.Cut[0])
 		}
 	}
@@ -57,8 +56,8 @@ func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
 const losesRules = "If permission rules are among them, OpenCode's own settings apply instead, and may allow what a " +
 	"lost rule denied."
 
-// rowFixes returns the fix of the columns that the agent cannot use: each becomes NULL, or gets a value
-// from the messages or one that means nothing if it may not be NULL. All other columns stay as they are.
+// rowFixes returns the fix of the columns that the agent cannot use: each becomes NULL, or, if it must
+// not be NULL, gets a value from the messages or a neutral value. All other columns stay unchanged.
 func rowFixes(s *record.Session, x schema.Context) []repair.Fix {
 	row := s.Info
 	var names []string
@@ -97,8 +96,7 @@ func rowFixes(s *record.Session, x schema.Context) []repair.Fix {
 	}}
 }
 
-// sessionTimes returns when the session was created and last changed, from its record
-// and its messages.
+// sessionTimes returns when the session was created and last changed, from its record and its messages.
 func sessionTimes(s *record.Session) (created, updated int64) {
 	created, updated = s.Created, s.LatestTime()
 	for i := range s.Messages {
@@ -116,7 +114,7 @@ func timeAt(data []byte, name string) int64 {
 }
 
 // unlistedFixes returns the fix that moves the record of the session to the project of its folder: if the
-// agent answers no prompt there, and else if the user asks for it.
+// agent answers no prompt there, or else if the user asks for it.
 func unlistedFixes(c *simulation, f finding) []repair.Fix {
 	s := c.s
 	if !c.request.Restore && (f.Severity != repair.Broken || !c.isUnanswered()) {

@@ -13,8 +13,8 @@ import (
 	"mend/repair"
 )
 
-// A simulation is one state of a session with the requests that the agent will send for
-// it. They are made when they are first needed. It is not safe for concurrent use.
+// A simulation is one state of a session with the requests that the agent will send for it. They are made
+// on first use. It is not safe for concurrent use.
 type simulation struct {
 	s        *record.Session
 	request  repair.Request
@@ -22,9 +22,9 @@ type simulation struct {
 	settings []setting // the one in use first
 	now      time.Time // when the next prompt is typed; see [repair.Options]
 	texts    repair.Texts
-	asked    *repair.APIError // in whose settings the session is sent; nil for those that it has
+	asked    *repair.APIError // the error in whose settings the session is sent; nil for its own settings
 
-	ownTarget func(request.Model) render.Target // that of the environment, whatever an error says
+	ownTarget func(request.Model) render.Target // of the environment, without regard to an error
 
 	newest string // the message id of the newest answer
 	busy   bool   // the agent is still writing it
@@ -32,7 +32,7 @@ type simulation struct {
 	derived
 }
 
-// derived is what was found out of one state of a session.
+// derived has the cached results about one state of a session.
 type derived struct {
 	cachedIndex  *index            // see [simulation.index]
 	stored       repair.Stored     // see [simulation.Stored]
@@ -45,38 +45,38 @@ type derived struct {
 
 var _ repair.State = (*simulation)(nil)
 
-// An Environment is what a diagnosis needs to know besides the session and the request.
+// An Environment has the inputs of a diagnosis besides the session and the request.
 type Environment struct {
 	// Agent is the name of the program that uses the store, in texts; "" for OpenCode.
 	Agent string
-	Held  time.Time // the start of the oldest process that has the store open; zero: there is none
+	Held  time.Time // the start of the oldest process that has the store open; zero for none
 	Free  bool      // it is certain that no process has the store open
-	// Reads reports whether a model accepts files of a kind, see [render.Settings]. A file
-	// that the provider would refuse is latent if that is unknown.
+	// Reads reports whether a model accepts files of a kind, see [render.Settings]. If that is unknown, a
+	// file that the provider would refuse is latent.
 	Reads func(m request.Model, kind string) (reads, known bool)
-	// Window returns the context window of a model in tokens, 0 if that is not known.
+	// Window returns the context window of a model in tokens, 0 if unknown.
 	Window func(m request.Model) int
-	// Target returns where the requests of a model go; see [render.Settings]. nil means what is
-	// known of well-known providers.
+	// Target returns where the requests of a model go; see [render.Settings]. nil means the built-in
+	// knowledge of well-known providers.
 	Target func(m request.Model) render.Target
-	// Missing reports whether nothing is at a path, see [render.Settings].
+	// Missing reports whether a path does not exist, see [render.Settings].
 	Missing func(path string) bool
-	// Folder returns why the agent cannot use a session's folder, one of the constants; "" if
-	// it can, or if that is not known.
+	// Folder returns why the agent cannot use a session's folder, one of the constants; "" if it can, or
+	// if that is unknown.
 	Folder func(path string) string
-	// Places returns the folders where the content of the session's folder, which is gone, may be now,
-	// best first; certain says that the first is the only one of the same repository. nil: none is known.
+	// Places returns the folders where the content of the session's missing folder may be now, best
+	// first; certain says that only the first has the same repository. nil: none is known.
 	Places func() (all []string, certain bool)
-	// ProjectOf returns the id of the project as which an agent with a tree uses a folder; ""
-	// if that is not known, and for a database.
+	// ProjectOf returns the id of the project that an agent with a tree uses for a folder; "" if unknown,
+	// and for a database.
 	ProjectOf func(folder string) string
 }
 
-// openCode matches the name of OpenCode, and with a digit that of a version.
+// openCode matches the name of OpenCode, with a digit if a version follows.
 var openCode = regexp.MustCompile(`OpenCode( [0-9])?`)
 
-// Says returns a text about OpenCode with the name of the program that uses the store. What it says of
-// versions of OpenCode stays.
+// Says returns a text about OpenCode with the name of the program that uses the store. Statements about
+// versions of OpenCode stay.
 func (e Environment) Says(text string) string {
 	if e.Agent == "" || e.Agent == "OpenCode" || !strings.Contains(text, "OpenCode") {
 		return text
@@ -89,14 +89,14 @@ func (e Environment) Says(text string) string {
 	})
 }
 
-// A Diagnosis is what is wrong with a session, and for which model and provider.
+// A Diagnosis is the result of diagnosing a session, with the model and the provider that it is for.
 type Diagnosis struct {
 	Found  []repair.Diagnosis
 	Model  request.Model // of the next prompt
-	Target render.Target // where that goes
+	Target render.Target // where the next prompt goes
 }
 
-// Diagnose returns what is wrong with a session, as [repair.Diagnose] does.
+// Diagnose returns the diagnosis of a session, see [repair.Diagnose].
 func Diagnose(s *record.Session, o repair.Options, e Environment) Diagnosis {
 	c := New(s, repair.Request{Options: o}, e)
 	r := stateOf(c).render(stateOf(c).settings[own])
@@ -149,8 +149,8 @@ func (c *simulation) screen() []render.Failure {
 	return *c.cachedScreen
 }
 
-// screenFailures returns why newer versions cannot show the session, except for parts
-// that only other tools write.
+// screenFailures returns why newer versions cannot show the session, except because of parts that only
+// other tools write.
 func (c *simulation) screenFailures() (found []render.Failure) {
 	for _, f := range c.screen() {
 		if f.Code == render.FailureScreen && !c.isForeign(f.Ref) { // the others are findings of the request
@@ -176,14 +176,13 @@ func (c *simulation) view() *render.View {
 	return c.cachedView
 }
 
-// A rendered request is what is sent in a setting.
+// A rendered request is the request of a setting.
 type rendered struct {
 	render.Request
 	setting
 }
 
-// render returns the request that is sent in a setting. It does not depend on whether the
-// model thinks.
+// render returns the request of a setting. It does not depend on whether the model thinks.
 func (c *simulation) render(set setting) render.Request {
 	set.thinking = false
 	for i := range c.requests {
@@ -210,9 +209,8 @@ func (c *simulation) violations(set setting) []request.Violation {
 	return render.Check(ProviderOf(r), r, set.thinking)
 }
 
-// settingsFor returns the setting in use, and then those in which a fix has to hold, too: with
-// thinking switched, and in the newest version. With [repair.Options].AllSettings these are all
-// versions.
+// settingsFor returns the setting in use, followed by the others in which a fix must hold: with thinking
+// switched, and in the newest version; with [repair.Options].AllSettings in all versions.
 func (c *simulation) settingsFor(s *record.Session) []setting {
 	use := setting{profile: render.ProfileFor(c.request.Version), thinking: Thinks(s)}
 	if c.request.Thinking != nil {
@@ -242,12 +240,12 @@ func (c *simulation) newestProfile() render.Profile {
 	return render.ProfileFor("")
 }
 
-// judgesAll reports whether what is wrong in another setting is a finding.
+// judgesAll reports whether findings in other settings count.
 func (c *simulation) judgesAll() bool { return c.request.AllSettings || c.request.Latent }
 
-// Thinks reports whether the next request most likely asks the model to think: an
-// answer of the model that wrote the newest one has thinking. A model that may think
-// need not, so the newest answer alone does not decide.
+// Thinks reports whether the next request most likely asks the model to think: an answer of the model
+// that wrote the newest answer has thinking. A model that can think does not always do so, so the newest
+// answer alone does not decide.
 func Thinks(s *record.Session) bool {
 	newest := s.LatestAssistant()
 	return newest != nil && slices.ContainsFunc(s.Messages, func(m record.Message) bool {
@@ -256,8 +254,7 @@ func Thinks(s *record.Session) bool {
 	})
 }
 
-// loopOpen reports whether the tool loop of the newest answer is open: no text follows
-// its calls.
+// loopOpen reports whether the tool loop of the newest answer is open: no text follows its calls.
 func loopOpen(s *record.Session) bool {
 	n := len(s.Messages) - 1
 	if n < 0 || s.Messages[n].Role != change.RoleAssistant || s.Messages[n].Finished() {
@@ -268,7 +265,7 @@ func loopOpen(s *record.Session) bool {
 	return last == nil || last.Type != record.TypeText || anyOf(stepOf(m, last.Ref), (*record.Part).IsTool)
 }
 
-// index returns the places of the session's records.
+// index returns the index of the session's records.
 func (c *simulation) index() *index {
 	if c.cachedIndex == nil {
 		c.cachedIndex = newIndex(c.s)
@@ -276,11 +273,10 @@ func (c *simulation) index() *index {
 	return c.cachedIndex
 }
 
-// message returns the message with that ref, or of the part with that ref; nil if there
-// is none.
+// message returns the message with the ref, or the message of the part with the ref; or nil.
 func (c *simulation) message(ref change.Ref) *record.Message { return c.index().message(ref) }
 
-// part returns the part with that ref and its message; nil if there is none.
+// part returns the part with the ref and its message; or nil.
 func (c *simulation) part(ref change.Ref) (*record.Message, *record.Part) {
 	m := c.message(ref)
 	if m == nil || ref.Kind != change.KindPart {

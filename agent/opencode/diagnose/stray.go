@@ -10,10 +10,10 @@ import (
 	"mend/repair"
 )
 
-// This file reports what is in the place of a record and is not one. Nothing of it is changed.
+// Findings about anything in the place of a record that is not a record. mend does not change it.
 
-// stray completes the rule for what [simulation.strayCode] gives its code. says has a %s for the path
-// and what is wrong there.
+// stray completes the rule that [simulation.strayCode] chooses for a stray. says has a %s for the path and its
+// problem.
 func stray(says string, r repair.Rule) repair.Rule {
 	r.Class = repair.UnreadableRecord
 	r.Find = func(s *repair.Case) []finding {
@@ -27,7 +27,7 @@ func stray(says string, r repair.Rule) repair.Rule {
 	return r
 }
 
-// strayCode returns the code of the rule for a stray, and how bad it is.
+// strayCode returns the code of the rule for a stray, and its severity.
 func (c *simulation) strayCode(s change.Stray) (code string, bad repair.Severity) {
 	inTree := repair.Latent // OpenCode reads the tree once, to import it
 	if c.settings[own].profile.Tree() {
@@ -55,11 +55,11 @@ func (c *simulation) strayCode(s change.Stray) (code string, bad repair.Severity
 	return "stray", repair.Note
 }
 
-// findStrays returns the strays whose rule has that code.
+// findStrays returns the strays whose rule has the code.
 func (c *simulation) findStrays(code string) (fs []finding) {
 	for _, s := range c.s.Stray {
-		is, bad := c.strayCode(s)
-		if is != code {
+		strayCode, bad := c.strayCode(s)
+		if strayCode != code {
 			continue
 		}
 		ref := change.Ref{Kind: change.KindSession, Session: c.s.ID}
@@ -76,15 +76,15 @@ func (c *simulation) hasLink() bool {
 	return slices.ContainsFunc(c.s.Stray, func(s change.Stray) bool { return s.Kind == change.StrayLink })
 }
 
-// isUnknown reports whether so much of the session is not known that nothing else of it is
-// judged or changed: a folder without which the agent answers no prompt, a row, or what a newer generation has of it.
+// isUnknown reports whether too much of the session is unknown to judge or change the rest: a folder without which
+// the agent answers no prompt, a row, or the data of a newer generation.
 func (c *simulation) isUnknown() bool {
 	return c.s.TakenOver || slices.ContainsFunc(c.s.Stray, func(s change.Stray) bool {
 		return s.Kind == change.StrayPlace || s.Kind == change.StrayUnread || s.Kind == change.StrayHidden && s.Message == ""
 	})
 }
 
-// yourFile is why a file that is no record stays.
+// yourFile says why a file that is not a record stays.
 const yourFile = "The session works without the file. It may be your own, so mend leaves it where it is."
 
 // shown returns a path with unprintable characters escaped as in a Go string.
