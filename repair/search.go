@@ -264,7 +264,7 @@ func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 			continue
 		}
 		x := all[n].fix
-		if len(trials) > 0 && !trials[0].goesWith(all[n]) || begun && !x.Alike {
+		if len(trials) > 0 && !trials[0].isCompatible(all[n]) || begun && !x.Alike {
 			continue
 		}
 		if err := d.Apply(f, x); err != nil {
@@ -287,8 +287,8 @@ func (s *search) apply(group []Finding, n int) (trials []*trial, o outcome) {
 	return trials, o
 }
 
-// goesWith reports whether both attempts can be made in one draft.
-func (a attempt) goesWith(o attempt) bool {
+// isCompatible reports whether both attempts can be made in one draft.
+func (a attempt) isCompatible(o attempt) bool {
 	return a.together == o.together && a.fix.Whole == o.fix.Whole && (!a.fix.Whole || a.fix.Alike && o.fix.Alike)
 }
 

@@ -162,9 +162,9 @@ func (c *State) path() []*transcript.Record {
 	return slices.Concat(c.conv.Chain, notes)
 }
 
-// goesBefore reports whether a branch can be inserted before a record of the conversation. It cannot be before an
-// answer, which stays after its prompt.
-func goesBefore(own *transcript.Record) bool {
+// canFollow reports whether a record of the conversation can follow an inserted branch. An answer cannot: it stays
+// after its prompt.
+func canFollow(own *transcript.Record) bool {
 	return own.IsPrompt() || own.IsSynthetic() || !own.IsMessage()
 }
 
@@ -181,7 +181,7 @@ func (c *State) joinBranches(branches []*branch, own *transcript.Record, n int) 
 		return nil
 	}
 	leaf := branches[len(branches)-1].leaf.UUID
-	if goesBefore(own) && !slices.ContainsFunc(branches, isAtEnd) {
+	if canFollow(own) && !slices.ContainsFunc(branches, isAtEnd) {
 		return repair.Fix{
 			Text:  "The branch in use is joined to the end of the other one: " + sentAgain(n) + ".",
 			Alike: true,
