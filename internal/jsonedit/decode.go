@@ -11,19 +11,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// readOptions accept equal names, and bytes that are not UTF-8.
+// readOptions accept duplicate names, and bytes that are not UTF-8.
 var readOptions = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 func newDecoder(data []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(data), readOptions) // a Buffer is read in place
 }
 
-// MaxDepth is the deepest nesting of objects and lists that is read. It is the limit of
-// encoding/json and of jsontext. JSON.parse has none.
+// MaxDepth is the deepest nesting of objects and lists that is read. It is the limit of encoding/json and of
+// jsontext. JSON.parse has none.
 const MaxDepth = 10_000
 
-// TooDeep reports whether objects and lists in data nest deeper than [MaxDepth], before
-// anything that is not JSON. A byte order mark at the start is skipped.
+// TooDeep reports whether objects and lists in data nest deeper than [MaxDepth], before the first byte that is
+// not JSON. A byte order mark at the start is skipped.
 func TooDeep(data []byte) bool {
 	if len(data) <= MaxDepth {
 		return false
@@ -38,8 +38,8 @@ func TooDeep(data []byte) bool {
 	}
 }
 
-// CheckObject returns nil if data is one JSON object with nothing but white space
-// around it, else an error that says what data is instead, or at which byte it is wrong.
+// CheckObject returns nil if data is one JSON object, apart from surrounding white space, otherwise an error that
+// says what data is instead, or at which byte it is wrong.
 func CheckObject(data []byte) error {
 	if len(data) > math.MaxInt32 {
 		return errors.New("longer than 2 GB")
@@ -70,8 +70,8 @@ func CheckObject(data []byte) error {
 	return nil
 }
 
-// First returns the JSON value with which data begins, after white space, and where it ends. If
-// there is none it returns nil, and where it saw that.
+// First returns the JSON value at the beginning of data, after white space, and where it ends. If there is none
+// it returns nil, and the offset of the wrong byte.
 func First(data []byte) (value []byte, end int) {
 	d := newDecoder(data)
 	value, err := d.ReadValue()
@@ -85,13 +85,13 @@ func First(data []byte) (value []byte, end int) {
 	return nil, len(data)
 }
 
-// damage is what may be between the objects of a damaged text.
+// damage are the bytes that may be between the objects of a damaged text.
 const damage = "\x00 \t\r\n\ufeff"
 
-// Split returns the pieces of a damaged text: the whole objects in it, and what is between them. An object begins
-// where the text does, another one ends, or the text goes on as begin does.
+// Split returns the pieces of a damaged text: the complete objects in it, and the bytes between them. An object
+// begins at the start of the text, after another object, or where the text continues with begin.
 func Split(text, begin []byte) (pieces [][]byte) {
-	for tries := 64; len(text) > 0; { // of objects that do not end
+	for tries := 64; len(text) > 0; { // limits the objects without an end
 		end := len(text) - len(bytes.TrimLeft(text, damage))
 		if end == 0 && tries > 0 {
 			value, n := First(text)

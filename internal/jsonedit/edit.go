@@ -8,16 +8,16 @@ import (
 	"strconv"
 )
 
-// A path has the names of members, one in the other, and numbers of elements where a list is: "0" is the first.
+// A path has the names of nested members, and the indexes of list elements: "0" is the first.
 
-// Get returns the text of the value at path, which aliases data, and whether there is one. Of members with equal
-// names the last is meant. No path leads nowhere.
+// Get returns the text of the value at path, which aliases data, and whether it exists. Of members with equal names
+// the last counts. An empty path finds nothing.
 func Get(data []byte, path ...string) ([]byte, bool) {
 	v := find(data, path)
 	return v.Raw(), v.Kind() != 0
 }
 
-// find returns the value at path, the zero Value if there is none.
+// find returns the value at path, or the zero Value.
 func find(data []byte, path []string) Value {
 	if len(path) == 0 {
 		return Value{}
@@ -29,8 +29,7 @@ func find(data []byte, path []string) Value {
 	return v
 }
 
-// step returns the member of an object with that name, or the element of a list with that number; the zero Value if
-// there is none.
+// step returns the member of an object with that name, or the element of a list with that index; or the zero Value.
 func (v Value) step(name string) Value {
 	n, err := strconv.Atoi(name)
 	if v.Kind() != '[' || err != nil {
@@ -45,8 +44,7 @@ func (v Value) step(name string) Value {
 	return Value{}
 }
 
-// Names returns the names of the members of the object at path, sorted and each once;
-// nil if there is no object.
+// Names returns the names of the members of the object at path, sorted and each once; nil if it is not an object.
 func Names(data []byte, path ...string) []string {
 	v := find(data, path)
 	if v.Kind() != '{' {
@@ -60,8 +58,8 @@ func Names(data []byte, path ...string) []string {
 	return slices.Compact(names)
 }
 
-// Elements returns the texts of the elements of the list at path, or without a path of the list
-// that data is, which alias data, and whether there is a list.
+// Elements returns the texts, which alias data, of the elements of the list at path, or without a path of the list
+// in data, and whether it is a list.
 func Elements(data []byte, path ...string) ([][]byte, bool) {
 	v := Parse(data)
 	if len(path) > 0 {
@@ -77,13 +75,11 @@ func Elements(data []byte, path ...string) ([][]byte, bool) {
 	return all, true
 }
 
-// Set returns data with the value at path replaced by raw, which must be one JSON value,
-// and with every other byte as it was. If the last name of the path is missing, Set adds
-// it after the last member, without white space. The objects above it must exist.
-// Of members with equal names the last is meant.
+// Set returns data with the value at path replaced by raw, which must be one JSON value. Every other byte is
+// unchanged. If the last name of the path is missing, Set adds it after the last member, without white space. The
+// objects above it must exist. Of members with equal names the last counts.
 //
-// The error says that data is not an object, or which step of the path is missing or is
-// no object.
+// It returns an error if data is not an object, or if a step of the path is missing or not an object.
 func Set(data, raw []byte, path ...string) ([]byte, error) {
 	in, err := findParent(data, path)
 	if err != nil {
@@ -104,9 +100,9 @@ func Set(data, raw []byte, path ...string) ([]byte, error) {
 	return splice(data, at, at, slices.Concat([]byte(comma), Quote(name), []byte{':'}, raw)), nil
 }
 
-// Remove returns data without the members at path, all if several have the name, and with
-// every other byte as it was except for the commas and the white space that belonged to
-// them. If there is none it returns data itself. Errors as of [Set].
+// Remove returns data without the members at path, all if several have the name. Every other byte is unchanged,
+// except for the commas and the white space that belonged to them. If there is no such member it returns data
+// itself. Errors are as for [Set].
 func Remove(data []byte, path ...string) ([]byte, error) {
 	in, err := findParent(data, path)
 	if err != nil {
@@ -123,8 +119,8 @@ func Remove(data []byte, path ...string) ([]byte, error) {
 	}), nil
 }
 
-// Edit returns data with the value at path as edit returns it, and without it if that is nil. Errors as of [Set]
-// and of edit, or that there is no such value.
+// Edit returns data with the value at path replaced by the result of edit, or removed if that is nil. Errors are as
+// for [Set], from edit, or say that the value is missing.
 func Edit(data []byte, edit func(raw []byte) ([]byte, error), path ...string) ([]byte, error) {
 	raw, ok := Get(data, path...)
 	if !ok {
@@ -140,10 +136,10 @@ func Edit(data []byte, edit func(raw []byte) ([]byte, error), path ...string) ([
 	return Set(data, to, path...)
 }
 
-// EditMembers returns the object that data is with the values of its members as edit
-// returns them, and without the members that edit does not keep. Every other byte is as
-// [Set] and [Remove] leave it. Of members with equal names edit gets the last, and the
-// others stay if that is kept. raw aliases data. The error says that data is not an object.
+// EditMembers returns the object in data with the values of its members replaced by the results of edit, and
+// without the members that edit does not keep. Every other byte is as after [Set] and [Remove]. Of members with
+// equal names edit gets the last, and the others stay if it is kept. raw aliases data. It returns an error if data
+// is not an object.
 func EditMembers(data []byte, edit func(name string, raw []byte) (to []byte, keep bool)) ([]byte, error) {
 	obj := Parse(data)
 	if obj.Kind() != '{' {
@@ -171,9 +167,8 @@ func EditMembers(data []byte, edit func(name string, raw []byte) (to []byte, kee
 	}), nil
 }
 
-// EditElements returns the list that data is with every element as edit returns it, and
-// every other byte as it was. It returns a copy of data if that is no list. raw aliases
-// data.
+// EditElements returns the list in data with every element replaced by the result of edit. Every other byte is
+// unchanged. It returns a copy of data if that is not a list. raw aliases data.
 func EditElements(data []byte, edit func(raw []byte) []byte) []byte {
 	list := Parse(data)
 	if list.Kind() != '[' {
@@ -182,9 +177,9 @@ func EditElements(data []byte, edit func(raw []byte) []byte) []byte {
 	return list.edit(func(_ string, e Value) ([]byte, bool) { return edit(e.Raw()), true })
 }
 
-// RemoveElements returns data without the elements of the list at path, or without a path of the list that data is,
-// for which drop returns true, and with every other byte as it was except for the commas and the white space that
-// belonged to them. The error says that there is no list at path.
+// RemoveElements returns data without the elements that drop accepts of the list at path, or without a path of the
+// list in data. Every other byte is unchanged, except for the commas and the white space that belonged to them. It
+// returns an error if there is no list at path.
 func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]byte, error) {
 	list, name := Parse(data), ""
 	if len(path) > 0 || list.Kind() != '[' {
@@ -233,13 +228,13 @@ func findParent(data []byte, path []string) (Value, error) {
 	return v, nil
 }
 
-// edit returns the whole text with the members or the elements inside the value as f returns them, and
-// without those that f does not keep and the commas and the white space that belonged to them.
+// edit returns the whole text with the members or elements of the value replaced by the results of f, and without
+// those that f does not keep and the commas and the white space that belonged to them.
 func (v Value) edit(f func(name string, e Value) (to []byte, keep bool)) []byte {
 	data := v.index.text
 	out, at, kept := make([]byte, 0, len(data)), 0, false
 	cut := func(from, to int) { out, at = append(out, data[at:from]...), to }
-	first, end := -1, 0 // where those begin that are dropped before any that is kept, and where the last one ends
+	first, end := -1, 0 // start of the elements dropped before the first kept one, and end of the last one
 	for name, e := range v.Children() {
 		n := e.node()
 		start := n.memberStart()
@@ -248,7 +243,7 @@ func (v Value) edit(f func(name string, e Value) (to []byte, keep bool)) []byte 
 		switch {
 		case keep:
 			if !kept && first >= 0 {
-				cut(first, start) // what follows takes its place
+				cut(first, start) // the next element takes its place
 			}
 			kept = true
 			cut(int(n.start), end)
@@ -278,7 +273,7 @@ func splice(data []byte, from, to int, with []byte) []byte {
 	return slices.Concat(data[:from], with, data[to:])
 }
 
-// skipWhite returns the index after the white space at i, of which there may be none.
+// skipWhite returns the index after any white space at i.
 func skipWhite(data []byte, i int) int {
 	const white = 1<<' ' | 1<<'\n' | 1<<'\r' | 1<<'\t'
 	for i < len(data) && data[i] <= ' ' && uint64(white)>>data[i]&1 == 1 {

@@ -8,17 +8,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Value is one value of a parsed text. The zero Value means that there is none, because
-// the text is not JSON or a member is missing. All methods can be called on it.
+// A Value is one value of a parsed text. The zero Value is a missing value: the text is not JSON or
+// a member is missing. All methods can be called on it.
 type Value struct {
 	index *index
 	at    int32 // its node
 }
 
-// Parse parses text, which must be one JSON value with nothing but white space around
-// it, and returns that value; the zero Value if text is anything else. It accepts
-// what JavaScript's JSON.parse accepts, and bytes that are not UTF-8 in strings, but
-// no text of more than 2 GB, nor one that nests deeper than [MaxDepth].
+// Parse parses text, which must be one JSON value apart from surrounding white space, and returns
+// the value; otherwise the zero Value. It accepts what JavaScript's JSON.parse accepts, and bytes
+// in strings that are not UTF-8, but no text that has more than 2 GB or nests deeper than
+// [MaxDepth].
 //
 // The Value refers to text, which must not change while it is in use.
 func Parse(text []byte) Value {
@@ -28,7 +28,7 @@ func Parse(text []byte) Value {
 	return Value{}
 }
 
-// Raw returns the text of the value, nil for none. It aliases the parsed text.
+// Raw returns the text of the value, or nil. It aliases the parsed text.
 func (v Value) Raw() jsontext.Value {
 	if v.index == nil {
 		return nil
@@ -37,7 +37,7 @@ func (v Value) Raw() jsontext.Value {
 	return jsontext.Value(v.index.text[n.start:n.end:n.end])
 }
 
-// Kind returns the kind of the value, 0 for none.
+// Kind returns the kind of the value, 0 if it is missing.
 func (v Value) Kind() jsontext.Kind {
 	if v.index == nil {
 		return 0
@@ -49,8 +49,8 @@ func (v Value) Kind() jsontext.Kind {
 	return jsontext.Kind(c)
 }
 
-// Text returns the content of a string, and whether the value is one. Bytes that are
-// not UTF-8 become U+FFFD.
+// Text returns the content of a string, and whether the value is a string. Bytes that are not UTF-8
+// become U+FFFD.
 func (v Value) Text() (text string, ok bool) {
 	b, ok := v.Bytes()
 	return string(b), ok
@@ -65,8 +65,8 @@ func (v Value) TextAt(path ...string) string {
 	return text
 }
 
-// Bytes is [Value.Text] without a copy: the result may alias the parsed text, and must
-// not be changed.
+// Bytes is [Value.Text] without a copy: the result may alias the parsed text, and must not be
+// changed.
 func (v Value) Bytes() (text []byte, ok bool) {
 	if v.Kind() != '"' {
 		return nil, false
@@ -74,8 +74,7 @@ func (v Value) Bytes() (text []byte, ok bool) {
 	return unquote(v.Raw()), true
 }
 
-// Int returns a number without its fraction, and whether the value is a number of at
-// most 2⁵³.
+// Int returns a number without its fraction, and whether the value is a number of at most 2⁵³.
 func (v Value) Int() (n int64, ok bool) {
 	if v.Kind() != '0' {
 		return 0, false
@@ -87,9 +86,9 @@ func (v Value) Int() (n int64, ok bool) {
 	return int64(f), true
 }
 
-// Children returns an iterator over the members of an object with their names, or
-// over the elements of a list with an empty name, in the order of the text. Of
-// members with equal names it yields all. A name is not to be changed.
+// Children returns an iterator over the members of an object with their names, or over the elements
+// of a list with an empty name, in the order of the text. Of members with equal names it yields
+// all. Names must not be changed.
 func (v Value) Children() iter.Seq2[[]byte, Value] {
 	return func(yield func([]byte, Value) bool) {
 		x, i, end := v.children()
@@ -101,7 +100,7 @@ func (v Value) Children() iter.Seq2[[]byte, Value] {
 	}
 }
 
-// Elements returns an iterator over the elements of a list; over nothing if v is none.
+// Elements returns an iterator over the elements of a list; over nothing if v is not a list.
 func (v Value) Elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		if v.Kind() != '[' {
@@ -115,8 +114,8 @@ func (v Value) Elements() iter.Seq[Value] {
 	}
 }
 
-// Get returns the member of an object with that name, of equal names the last. It
-// returns the zero Value if there is none, or if v is no object.
+// Get returns the member of an object with that name, of equal names the last. It returns the zero
+// Value if the member is missing, or if v is not an object.
 func (v Value) Get(name string) (member Value) {
 	if v.Kind() != '{' {
 		return Value{}
@@ -134,7 +133,7 @@ func (v Value) Get(name string) (member Value) {
 
 func (v Value) node() *node { return &v.index.nodes[v.at] }
 
-// children returns the range of the nodes of what is inside the value.
+// children returns the range of the nodes inside the value.
 func (v Value) children() (x *index, from, to int32) {
 	if v.index == nil {
 		return nil, 0, 0
@@ -156,19 +155,18 @@ func (v Value) children() (x *index, from, to int32) {
 type index struct {
 	text  []byte
 	nodes []node
-	names [][]byte // that are not in the text as they are, since they have escapes
+	names [][]byte // names with escapes, which differ from the text
 }
 
-// A node is the position of a value in a text. The nodes of what is inside the value
-// follow it.
+// A node is the position of a value in a text. The nodes of the values inside it follow.
 type node struct {
-	name       int32 // of a member, after its first quote; 0 for an element
+	name       int32 // start of a member's name, after its first quote; 0 for an element
 	nameEnd    int32 // before its last quote, or the complement of an index in names
 	start, end int32
-	next       int32 // the node after the value and all that is inside it
+	next       int32 // the node after the value and everything inside it
 }
 
-// memberStart returns where the member or the element begins that the value is.
+// memberStart returns the start of the value's member or element.
 func (n *node) memberStart() int {
 	if n.name > 0 {
 		return int(n.name) - 1
@@ -176,9 +174,8 @@ func (n *node) memberStart() int {
 	return int(n.start)
 }
 
-// An index lists what is at most indexDepth levels deep, and no more than about
-// maxNodes values inside any value but the outermost. What it does not list is
-// parsed each time that it is asked for.
+// An index lists values that are at most indexDepth levels deep, and about maxNodes values at most
+// inside any value but the outermost. Other values are parsed each time they are read.
 const (
 	indexDepth = 7
 	maxNodes   = 1 << 12

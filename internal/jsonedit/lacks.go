@@ -2,15 +2,15 @@ package jsonedit
 
 import "bytes"
 
-// Lacks reports whether text that a value had is gone from it: a string is empty or cut, or a member or an element with
-// text is missing. Another text in its place, and any other number, is none.
+// Lacks reports whether text of the earlier value is missing from now: a string is empty or cut, or a member or an
+// element with text is missing. Another text in its place, and any other number, does not count.
 func Lacks(now, then Value) bool {
 	switch then.Kind() {
 	case '"':
 		had, _ := then.Bytes()
-		has, isText := now.Bytes()
-		return len(bytes.TrimSpace(had)) > 0 && (isEmpty(now) || isText && len(has) < len(had) && bytes.HasPrefix(had,
-			has) && len(bytes.TrimSpace(had[len(has):])) > 0)
+		text, isText := now.Bytes()
+		return len(bytes.TrimSpace(had)) > 0 && (isEmpty(now) || isText && len(text) < len(had) && bytes.HasPrefix(had,
+			text) && len(bytes.TrimSpace(had[len(text):])) > 0)
 	case '{':
 		if now.Kind() != '{' {
 			return isEmpty(now) && hasText(then)
@@ -34,8 +34,8 @@ func Lacks(now, then Value) bool {
 	return false
 }
 
-// lacksElement is Lacks for lists. In a list of another length no element has a place: one is missing if there are
-// none but others of before.
+// lacksElement is Lacks for lists. If the lengths differ, elements have no fixed position: one is missing if the list
+// has only other elements of the earlier list.
 func lacksElement(now, then Value) bool {
 	var had, has []Value
 	for v := range then.Elements() {
@@ -69,7 +69,7 @@ func lacksElement(now, then Value) bool {
 	return false
 }
 
-// isEmpty reports whether there is no value, or one without content: blanks are none.
+// isEmpty reports whether a value is missing or has no content: blanks do not count.
 func isEmpty(v Value) bool {
 	switch v.Kind() {
 	case 0, 'n':
@@ -87,7 +87,7 @@ func isEmpty(v Value) bool {
 	}
 }
 
-// hasText reports whether there is a string in a value that is not blank.
+// hasText reports whether a value contains a string that is not blank.
 func hasText(v Value) bool {
 	if b, ok := v.Bytes(); ok {
 		return len(bytes.TrimSpace(b)) > 0

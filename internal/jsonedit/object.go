@@ -8,7 +8,7 @@ type Member struct {
 	Raw  []byte // one JSON value
 }
 
-// Object returns an object of the members, in that order and without white space.
+// Object returns an object of the members, in the given order and without white space.
 func Object(members ...Member) []byte {
 	b := []byte{'{'}
 	for i, m := range members {

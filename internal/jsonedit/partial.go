@@ -8,27 +8,25 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Partial is what [ParsePartial] reads of a damaged text.
+// A Partial is the readable part of a damaged text, see [ParsePartial].
 type Partial struct {
-	// Data is one JSON object: the members that could be read to their end, byte for
-	// byte and with the white space between them. It is nil if the text does not even
-	// begin an object. It may alias the text.
+	// Data is one JSON object: the complete members, byte for byte and with the white space between
+	// them. It is nil if the text does not even begin an object. It may alias the text.
 	Data []byte
 
-	// Cut is the path to the value that could not be read to its end. It is empty if the
-	// text ends between two members, or in a name, of the outermost object.
+	// Cut is the path to the value that is cut off. It is empty if the text ends between two
+	// members, or in a name, of the outermost object.
 	Cut []string
 
-	// Complete is true if the object is complete, and only what is around it is damaged.
+	// Complete says that the object is complete, and only bytes around it are damaged.
 	Complete bool
 }
 
-// ParsePartial reads as much as it can of a JSON object whose text is truncated, padded
-// with NUL bytes or otherwise damaged from some byte on. Of the member in which the damage
-// begins it keeps the beginning: of a string the intact characters and escapes, of an
-// object the same as of the outermost one. It drops a list, a number or a literal that
-// is cut, and an object in more than maxPartialDepth others. A byte order mark before the
-// object is skipped.
+// ParsePartial reads as much as it can of a JSON object whose text is truncated, padded with NUL
+// bytes or otherwise damaged from some byte on. It keeps the beginning of the member where the
+// damage begins: the intact characters and escapes of a string; an object is treated like the
+// outermost one. It drops a list, a number or a literal that is cut, and an object nested deeper
+// than maxPartialDepth. A byte order mark before the object is skipped.
 func ParsePartial(data []byte) Partial {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	r := partialReader{data: data, dec: newDecoder(data)}
@@ -46,7 +44,7 @@ func ParsePartial(data []byte) Partial {
 	}
 }
 
-// Intact reports whether there is a value at path that was read to its end.
+// Intact reports whether the value at path is complete.
 func (v Partial) Intact(path ...string) bool {
 	if _, ok := Get(v.Data, path...); !ok {
 		return false
@@ -62,12 +60,12 @@ type partialReader struct {
 	open  []container // around the next token
 }
 
-// A container is an object or a list that is read up to some token.
+// A container is an object or a list that was read up to some token.
 type container struct {
 	list bool
-	end  int // of the last value, or of the opening brace
+	end  int // end of the last value, or of the opening brace
 
-	// Of a member whose name was read, and its value not yet.
+	// For a member whose name was read, but not its value:
 	named   bool
 	name    string
 	nameEnd int
@@ -104,11 +102,11 @@ func endsNumber(data []byte, at int) bool {
 	return at < len(data) && bytes.IndexByte([]byte(" \t\r\n,}]"), data[at]) >= 0
 }
 
-// maxPartialDepth limits the length of [Partial.Cut], since callers read the whole text
-// for each step of it. No member that an agent knows is deeper.
+// maxPartialDepth limits the length of [Partial.Cut], since callers read the whole text for each
+// step of it. No member that an agent knows is deeper.
 const maxPartialDepth = 8
 
-// partial closes the open objects where the damage begins.
+// partial closes the objects that are open where the damage begins.
 func (r *partialReader) partial() Partial {
 	if i := slices.IndexFunc(r.open, func(c container) bool { return c.list }); i >= 0 {
 		r.open = r.open[:i]
@@ -132,8 +130,8 @@ func (r *partialReader) partial() Partial {
 	return v
 }
 
-// cutString returns what follows the last name of c if that is a string: the colon, the
-// intact characters of the string, and the quote that is missing.
+// cutString returns the text after the last name of c if it is a string: the colon, the intact
+// characters of the string, and the missing quote.
 func (r *partialReader) cutString(c container) ([]byte, bool) {
 	rest := r.data[c.nameEnd:]
 	at := bytes.IndexByte(rest, '"')

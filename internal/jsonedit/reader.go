@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// A reader makes the nodes of a text. It accepts what the library accepts with readOptions
-// (FuzzParse), and reads three times as fast (BenchmarkIndex): a scan spends most of its time here.
+// A reader makes the nodes of a text. It accepts what the library accepts with readOptions (FuzzParse), and reads
+// three times as fast (BenchmarkIndex): a scan spends most of its time here.
 type reader struct {
 	text  []byte
-	at    int // how far the text is read
+	at    int // offset of the next byte
 	nodes []node
 	names [][]byte
 }
@@ -42,8 +42,8 @@ func IsObject(data []byte) bool {
 	return len(data) <= math.MaxInt32 && r.peek() == '{' && r.value(node{}, 0, false) && r.peek() == 0 && r.at == len(data)
 }
 
-// value reads a value, and reports whether there is one. If it is listed, value adds it to the nodes, as
-// n, and what is inside it. It is in depth objects and lists.
+// value reads a value, and reports whether it is valid. depth is the number of objects and lists around it. If the
+// value is listed, it is added to the nodes, as n, and so are the values inside it.
 func (r *reader) value(n node, depth int, listed bool) (ok bool) {
 	c, at := r.peek(), len(r.nodes)
 	n.start = int32(r.at)
@@ -71,7 +71,7 @@ func (r *reader) value(n node, depth int, listed bool) (ok bool) {
 	return ok
 }
 
-// inside reads what is inside the object or the list that is node at, and the bracket that closes it.
+// inside reads the content and the closing bracket of the object or the list that is node at.
 func (r *reader) inside(open byte, at, depth int, listed bool) bool {
 	if r.skip(open + 2) {
 		return true
@@ -85,11 +85,11 @@ func (r *reader) inside(open byte, at, depth int, listed bool) bool {
 			if r.peek() != '"' {
 				return false
 			}
-			from := r.at
+			begin := r.at
 			ascii, ok := r.str()
-			n.name, n.nameEnd = int32(from+1), int32(r.at-1)
+			n.name, n.nameEnd = int32(begin+1), int32(r.at-1)
 			if listed && ok && !ascii {
-				if name := r.text[from:r.at]; bytes.IndexByte(name, '\\') >= 0 || !utf8.Valid(name) {
+				if name := r.text[begin:r.at]; bytes.IndexByte(name, '\\') >= 0 || !utf8.Valid(name) {
 					n.nameEnd = ^int32(len(r.names))
 					r.names = append(r.names, unquote(name))
 				}
@@ -107,7 +107,7 @@ func (r *reader) inside(open byte, at, depth int, listed bool) bool {
 	}
 }
 
-// peek skips white space, and returns the byte after it, 0 at the end.
+// peek skips white space, and returns the next byte, 0 at the end.
 func (r *reader) peek() byte {
 	for ; r.at < len(r.text); r.at++ {
 		if c := r.text[r.at]; c > ' ' || c != ' ' && c != '\n' && c != '\t' && c != '\r' {
@@ -117,7 +117,7 @@ func (r *reader) peek() byte {
 	return 0
 }
 
-// skip skips white space, and c after it if that is there.
+// skip skips white space, and then c if it is the next byte.
 func (r *reader) skip(c byte) bool {
 	if r.peek() != c {
 		return false
@@ -134,8 +134,8 @@ func (r *reader) literal(word string) bool {
 	return true
 }
 
-// str reads a string, and reports whether it is ASCII without escapes, and whether it is a string. It
-// looks at eight bytes at a time.
+// str reads a string, and reports whether it is ASCII without escapes, and whether it is valid. It processes eight
+// bytes at a time.
 func (r *reader) str() (ascii, ok bool) {
 	const each = 0x01_01_01_01_01_01_01_01
 	text, seen := r.text, uint64(0)
@@ -143,9 +143,9 @@ func (r *reader) str() (ascii, ok bool) {
 		if len(text)-i >= 8 {
 			w := binary.LittleEndian.Uint64(text[i:])
 			quote, escape := w^(each*'"'), w^(each*'\\')
-			// The lowest of the high bits is that of the first quote, backslash or control character.
+			// The lowest of the high bits belongs to the first quote, backslash or control character.
 			stop := ((quote-each)&^quote | (escape-each)&^escape | (w-each*' ')&^w) & (each << 7)
-			seen |= w & (stop - 1) &^ stop // what precedes it; all if stop is 0
+			seen |= w & (stop - 1) &^ stop // the bytes before it; all if stop is 0
 			if stop == 0 {
 				i += 8
 				continue
@@ -171,7 +171,7 @@ func (r *reader) str() (ascii, ok bool) {
 	return false, false
 }
 
-// escapeLen returns the length of the escape with which b begins, 0 if that is none.
+// escapeLen returns the length of the escape at the beginning of b, 0 if it is invalid.
 func escapeLen(b []byte) int {
 	switch {
 	case len(b) < 2:
@@ -183,14 +183,14 @@ func escapeLen(b []byte) int {
 	return 0
 }
 
-// isEscape has the letters of escapes that are one letter.
+// isEscape has the letters of one-letter escapes.
 var isEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
 func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// number reads a number, and reports whether it is one.
+// number reads a number, and reports whether it is valid.
 func (r *reader) number() bool {
 	r.next('-')
 	if !r.next('0') && !r.digits() || r.next('.') && !r.digits() {
@@ -216,9 +216,9 @@ func (r *reader) next(c byte) bool {
 
 // digits skips digits, and reports whether there are any.
 func (r *reader) digits() bool {
-	from := r.at
+	begin := r.at
 	for r.at < len(r.text) && isDigit(r.text[r.at]) {
 		r.at++
 	}
-	return r.at > from
+	return r.at > begin
 }

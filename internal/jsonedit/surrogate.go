@@ -6,11 +6,11 @@ import "bytes"
 const surrogateLen = len(`\ud800`)
 
 // HasHalfPair reports whether a JSON text has an escaped surrogate without its other half.
-// JSON.stringify writes one so; most other parsers refuse the text.
+// JSON.stringify writes it like that; most other parsers refuse the text.
 func HasHalfPair(raw []byte) bool { return halfPair(raw, 0) >= 0 }
 
-// FixHalfPairs returns the text with U+FFFD in the place of each half of a surrogate pair. The rest
-// stays as it is. It returns raw itself if there is none.
+// FixHalfPairs returns the text with U+FFFD in place of each half of a surrogate pair. The rest is
+// unchanged. It returns raw itself if there is none.
 func FixHalfPairs(raw []byte) []byte {
 	var out []byte
 	done := 0
@@ -46,7 +46,7 @@ func halfPair(raw []byte, from int) int {
 	}
 }
 
-// surrogate returns 'h' if raw begins with an escaped high surrogate, 'l' if with a low one, else 0.
+// surrogate returns 'h' if raw begins with an escaped high surrogate, 'l' for a low one, else 0.
 func surrogate(raw []byte) byte {
 	if len(raw) < surrogateLen || raw[0] != '\\' || raw[1] != 'u' || raw[2] != 'd' && raw[2] != 'D' {
 		return 0

@@ -1,6 +1,6 @@
-// Package media inspects base64 data: its type by content, and of an image its size and whether it is whole.
+// Package media inspects base64 data: its type by content, and the size and completeness of an image.
 //
-// No pixel is decoded: the size is in the header, and an image is whole if its end is there. Damage in the middle
+// Pixels are not decoded: the size is in the header, and an image is complete if it has its end. Damage in the middle
 // of an image is not found. Work and memory are linear in the length of the data.
 package media
 
@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// The media types that are known by their content.
+// The media types that are recognised by content.
 const (
 	PNG  = "image/png"
 	JPEG = "image/jpeg"
@@ -28,25 +28,25 @@ const (
 	PDF  = "application/pdf"
 )
 
-// A Fault is a reason why data cannot be decoded as an image. The zero Fault is none.
+// A Fault is a reason why data cannot be decoded as an image. The zero Fault means none.
 type Fault uint8
 
 // The faults.
 const (
 	Empty     Fault = iota + 1 // there are no bytes
 	NotBase64                  // the data is not base64
-	Unknown                    // the bytes are of no known type
-	Damaged                    // the type is known, and its structure is not valid
+	Unknown                    // the type of the bytes is unknown
+	Damaged                    // the type is known, but its structure is invalid
 	Truncated                  // the data ends before the image does
 )
 
-// Info is what data holds.
+// Info describes data.
 type Info struct {
-	Type string // by content; "" if it is not known
-	// Width and Height are those of a PNG, JPEG, GIF or WebP, 0 if they are not known.
+	Type string // by content; "" if unknown
+	// Width and Height are the size of a PNG, JPEG, GIF or WebP, 0 if unknown.
 	Width, Height int
 	Size          int   // in bytes, decoded
-	Fault         Fault // of a type with a known structure: PNG, JPEG, GIF, WebP
+	Fault         Fault // for a type with a known structure: PNG, JPEG, GIF, WebP
 }
 
 // Image reports whether the data is a PNG, JPEG, GIF or WebP without a fault.
@@ -54,7 +54,7 @@ func (i Info) Image() bool {
 	return i.Fault == 0 && (i.Type == PNG || i.Type == JPEG || i.Type == GIF || i.Type == WebP)
 }
 
-// Matches reports whether a declared media type is that of the content.
+// Matches reports whether a declared media type is the type of the content.
 func (i Info) Matches(mime string) bool {
 	return mime == i.Type || mime == "image/jpg" && i.Type == JPEG
 }
@@ -67,11 +67,10 @@ func NewFile(base64 []byte) *File {
 	return &File{sync.OnceValue(func() Info { return Inspect(base64) })}
 }
 
-// Info returns what the data holds.
+// Info returns the description of the data.
 func (f *File) Info() Info { return f.info() }
 
-// Inspect returns what base64 data holds. Padding is optional, white space is ignored, and
-// both alphabets are accepted.
+// Inspect describes base64 data. Padding is optional, white space is ignored, and both alphabets are accepted.
 func Inspect(data []byte) Info {
 	plain, ok := decode(data)
 	info := Info{Size: len(plain), Type: sniff(plain)}
@@ -93,13 +92,13 @@ func Inspect(data []byte) Info {
 	return info
 }
 
-// decode decodes base64, up to the first character that is not base64. It reports whether there is none.
+// decode decodes base64 up to the first character that is not base64. ok reports whether there is no such character.
 func decode(data []byte) (plain []byte, ok bool) {
 	plain = make([]byte, base64.StdEncoding.DecodedLen(len(data)))
 	if n, err := base64.StdEncoding.Decode(plain, data); err == nil {
 		return plain[:n], true
 	}
-	digits := make([]byte, 0, len(data)) // of the standard alphabet, without padding
+	digits := make([]byte, 0, len(data)) // in the standard alphabet, without padding
 	for _, c := range data {
 		switch c {
 		case ' ', '\t', '\r', '\n':
@@ -116,8 +115,8 @@ func decode(data []byte) (plain []byte, ok bool) {
 	return digits[:n], err == nil
 }
 
-// inspects are the types that a model can be sent. A function returns the size in the header, 0 if it is not valid, and
-// whether the end of the image is there. More bytes may follow it.
+// inspects are the types that can be sent to a model. Each function returns the size in the header, 0 if it is invalid,
+// and whether the image has its end. More bytes may follow it.
 var inspects = map[string]func(plain []byte) (width, height int, whole bool){
 	PNG: inspectPNG, JPEG: inspectJPEG,
 	GIF: inspectGIF, WebP: inspectWebP,
@@ -135,7 +134,7 @@ func inspectPNG(plain []byte) (width, height int, whole bool) {
 	return int(w), int(h), bytes.Contains(plain, []byte("\x00\x00\x00\x00IEND\xaeB`\x82"))
 }
 
-// inspectJPEG reads the segments up to the first scan: a thumbnail before it has an end of its own.
+// inspectJPEG reads the segments up to the first scan, because a thumbnail before it has an end of its own.
 func inspectJPEG(plain []byte) (width, height int, whole bool) {
 	at := 2
 	for at+9 <= len(plain) && plain[at] == 0xff {
@@ -161,7 +160,7 @@ func inspectGIF(plain []byte) (width, height int, whole bool) {
 	return width, height, bytes.HasSuffix(bytes.TrimRight(plain, "\x00\r\n"), []byte(";"))
 }
 
-// inspectWebP reads the first chunk: it has the size.
+// inspectWebP reads the first chunk, which has the size.
 func inspectWebP(plain []byte) (width, height int, whole bool) {
 	if len(plain) < 30 {
 		return 0, 0, false
@@ -179,10 +178,10 @@ func inspectWebP(plain []byte) (width, height int, whole bool) {
 	return width, height, uint64(binary.LittleEndian.Uint32(plain[4:]))+8 <= uint64(len(plain))
 }
 
-// sniffed is how many bytes [sniff] looks at.
+// sniffed is the number of bytes that [sniff] reads.
 const sniffed = 1024
 
-// sniff returns the media type of data by its first bytes, "" if it is not known.
+// sniff returns the media type of data by its first bytes, "" if unknown.
 func sniff(head []byte) string {
 	head = head[:min(len(head), sniffed)]
 	for _, magic := range [...]struct{ prefix, mime string }{

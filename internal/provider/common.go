@@ -8,8 +8,8 @@ import (
 	"mend/internal/request"
 )
 
-// ParseCommon recognises an error that is of no single agent or API: of the file system, the
-// account or the network. It is for what no agent recognises.
+// ParseCommon parses an error that belongs to no single agent or API: of the file system, the
+// account or the network. It is for errors that no agent recognises.
 func ParseCommon(input []byte) request.APIError { return commonParser().Parse(input) }
 
 var commonParser = sync.OnceValue(func() *ErrorParser {
@@ -19,7 +19,7 @@ var commonParser = sync.OnceValue(func() *ErrorParser {
 //go:embed common.txt
 var commonText string
 
-// commonKinds returns the kinds in common.txt, in their order.
+// commonKinds returns the kinds in common.txt, in order.
 func commonKinds() (kinds []ErrorKind) {
 	for line := range strings.Lines(commonText) {
 		words, isWords := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "\t")

@@ -10,11 +10,10 @@ import (
 	"mend/internal/request"
 )
 
-// An ErrorParser recognises the errors of several APIs. Its methods may be called
-// concurrently.
+// An ErrorParser recognises the errors of several APIs. Its methods may be called concurrently.
 type ErrorParser struct {
 	kinds  []kindWords // by rank
-	rules  []ruleWords // the most exact first
+	rules  []ruleWords // longest words first
 	places []placePattern
 	tools  []*regexp.Regexp
 	items  []*regexp.Regexp
@@ -34,15 +33,15 @@ type ruleWords struct {
 	code, api string
 }
 
-// A placePattern is how an API names a place.
+// A placePattern is the way an API names a place.
 type placePattern struct {
 	*regexp.Regexp
 	api   string
 	first int
 }
 
-// NewErrorParser returns a parser of errors that have one of the texts. It panics if
-// a pattern is not valid.
+// NewErrorParser returns a parser for errors that contain one of the texts. It panics on an invalid
+// pattern.
 func NewErrorParser(texts ...ErrorTexts) *ErrorParser {
 	p := &ErrorParser{}
 	var calls []string
@@ -82,14 +81,13 @@ func appendPattern(all []*regexp.Regexp, pattern string) []*regexp.Regexp {
 	return append(all, regexp.MustCompile(pattern))
 }
 
-// Parse recognises an error: JSON in any of the forms in which agents and providers
-// store it, or plain text. An error that it does not recognise has only a text and an
-// explanation.
+// Parse recognises an error: JSON in any of the forms in which agents and providers store it, or
+// plain text. An unknown error has only a text and an explanation.
 func (p *ErrorParser) Parse(input []byte) request.APIError {
 	texts := messagesIn(strings.TrimSpace(string(input)), maxQuotes)
 	e := request.APIError{Text: texts[0], Whole: string(input), Index: -1, Block: -1}
 	kind, agent := p.kind(e.Text)
-	for _, t := range texts[1:] { // a quoted body is more exact if the message before it says nothing
+	for _, t := range texts[1:] { // a quoted body is more exact than an uninformative message before it
 		if kind != nil {
 			break
 		}
@@ -113,7 +111,7 @@ func (p *ErrorParser) Parse(input []byte) request.APIError {
 	return e
 }
 
-// kind returns the kind of the text, nil if it fits none, and the agent whose words those are.
+// kind returns the kind of the text, nil if none matches, and the agent whose words it has.
 func (p *ErrorParser) kind(text string) (kind *ErrorKind, agent string) {
 	text = squeeze(text)
 	for _, k := range p.kinds {
@@ -124,8 +122,7 @@ func (p *ErrorParser) kind(text string) (kind *ErrorKind, agent string) {
 	return nil, ""
 }
 
-// rule returns the code of the rule that the text is about, and the name of its API, ""
-// for none.
+// rule returns the code of the rule that the text is about, and the name of its API, or "".
 func (p *ErrorParser) rule(text string) (code, api string) {
 	text = squeeze(text)
 	for _, r := range p.rules {
@@ -136,8 +133,8 @@ func (p *ErrorParser) rule(text string) (code, api string) {
 	return "", ""
 }
 
-// place returns the first place that the text names, the longest if several patterns fit
-// there: -1 for what it does not name, and the API that names places so.
+// place returns the first place that the text names, the longest if several patterns match there,
+// with -1 for missing numbers, and the API that names places like this.
 func (p *ErrorParser) place(text string) (index, block int, api string) {
 	index, block = -1, -1
 	start, length := len(text), 0
@@ -161,7 +158,7 @@ func (p *ErrorParser) place(text string) (index, block int, api string) {
 	return index, max(block, -1), api
 }
 
-// groupNumber returns the number in a group of a match, -1 if there is none.
+// groupNumber returns the number in a group of a match, or -1.
 func groupNumber(match []string, group int) int {
 	if group >= len(match) {
 		return -1
@@ -173,7 +170,7 @@ func groupNumber(match []string, group int) int {
 	return n
 }
 
-// idsIn returns what the groups of the patterns are in the text, each once.
+// idsIn returns the matches of the patterns' groups in the text, each once.
 func idsIn(text string, patterns []*regexp.Regexp) []string {
 	var ids []string
 	seen := map[string]bool{"call_id": true, "call_ids": true} // names of fields
@@ -188,8 +185,7 @@ func idsIn(text string, patterns []*regexp.Regexp) []string {
 	return ids
 }
 
-// tool returns the name of the unavailable tool in lower case, "" if the text does not
-// name it.
+// tool returns the name of the unavailable tool in lower case, "" if the text does not name it.
 func (p *ErrorParser) tool(text string) string {
 	for _, pattern := range p.tools {
 		if m := pattern.FindStringSubmatch(strings.ToLower(text)); m != nil {

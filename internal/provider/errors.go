@@ -7,23 +7,21 @@ import (
 	"mend/internal/request"
 )
 
-// ErrorTexts says how the errors of an API, or of an agent, are recognised. All words
-// are in lower case.
+// ErrorTexts defines how the errors of an API, or of an agent, are recognised. All words are in lower case.
 type ErrorTexts struct {
 	API   string // the provider's name; "" for an agent
-	Agent string // the name of the agent that alone has such words; "" for others
-	Rules []Rule // of several that a text fits the one with the most words counts
+	Agent string // the name of the agent that alone uses these words; "" for others
+	Rules []Rule // if several match, the one with the most words counts
 	Kinds []ErrorKind
 
-	// Place is a pattern of the place that an error names. Its first group is the index
-	// of the message, the second one, if it has two, that of the block. The case of
-	// letters does not matter.
+	// Place is a pattern of the place that an error names. Its first group is the index of the message; the second, if
+	// it has two, the index of the block. Case does not matter.
 	Place string
 	// First is the number of the first message and block in a Place.
 	First int
-	// Calls are what the ids of tool calls start with, before an underscore.
+	// Calls are the prefixes of tool call ids, before an underscore.
 	Calls []string
-	// Call is a pattern whose group is the id of a tool call, whatever it starts with.
+	// Call is a pattern whose group is the id of a tool call with any prefix.
 	Call string
 	// Item is a pattern whose group is the id of an item of the request.
 	Item string
@@ -31,19 +29,19 @@ type ErrorTexts struct {
 	Tool string
 }
 
-// Words are substrings of a text, which has to contain all of them. White space does not
-// count: a terminal breaks a line inside of a word, and drops the blank at its end.
+// Words are substrings that a text must contain. White space does not count, because a terminal breaks lines inside
+// words, and drops the blank at their end.
 type Words []string
 
 // An ErrorKind is a kind of errors: how they are recognised and what they mean.
 type ErrorKind struct {
-	// Rank decides between kinds that a text fits: the lowest counts. A kind whose words
-	// other errors quote has a higher rank than those.
+	// Rank decides between kinds that match a text: the lowest counts. A kind whose words other errors quote has a
+	// higher rank than those errors.
 	Rank  int
-	Any   []Words         // an error is of the kind if it contains one of these, or one of a rule's
-	Class request.Class   // "" if no repair of the store answers the error
+	Any   []Words         // the error contains one of these, or one of a rule's
+	Class request.Class   // "" if repairing the store does not help
 	About request.Subject // "" for the session
-	// Explanation says for a person what the error means and what to do.
+	// Explanation tells a person what the error means and what to do.
 	Explanation string
 }
 
@@ -147,7 +145,7 @@ var (
 			"the agent made the request so, often after a compaction: fork the session before the compaction, or continue in " +
 			"a new one.",
 	}
-	// CallOrResult is what is neither of these two in words, but names both.
+	// CallOrResult is a text that names both a call and a result, and is neither of the above.
 	CallOrResult = ErrorKind{Rank: 150, Class: request.ToolResultMissing, Explanation: ToolResultMissing.Explanation}
 
 	EmptyContent = ErrorKind{
@@ -174,13 +172,13 @@ var (
 
 const notRecognised = "mend does not know this error."
 
-// squeeze returns the text in lower case, without white space, and with slashes in the paths of Windows, also in JSON.
+// squeeze returns the text in lower case, without white space, and with slashes in Windows paths, also in JSON.
 func squeeze(text string) string {
 	text = strings.Join(strings.Fields(strings.ToLower(text)), "")
 	return strings.ReplaceAll(strings.ReplaceAll(text, `\\`, "/"), `\`, "/")
 }
 
-// squeezed returns the words as a text of [squeeze] has them.
+// squeezed returns the words in the form that [squeeze] gives a text.
 func (ws Words) squeezed() Words {
 	all := make(Words, len(ws))
 	for i, w := range ws {
@@ -189,10 +187,10 @@ func (ws Words) squeezed() Words {
 	return all
 }
 
-// fits reports whether a text of [squeeze] contains all of the squeezed words.
+// fits reports whether a squeezed text contains all of the squeezed words.
 func (ws Words) fits(text string) bool {
 	return !slices.ContainsFunc(ws, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// length returns how many letters the words have.
+// length returns the number of letters in the words.
 func (ws Words) length() int { return len(strings.Join(ws, "")) }

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Readings returns the texts that a user may mean who copied an error from a terminal or a
-// log: the error may be wrapped, framed, coloured, quoted, follow a prefix, or be one of several.
-// The text as it is comes first, unless it holds what only a terminal shows. Each is a text for
+// Readings returns the texts that a user may mean who copied an error from a terminal or a log: the
+// error may be wrapped, framed, coloured, quoted, prefixed, or one of several. The unchanged text
+// comes first, unless it contains characters that only a terminal shows. Each text is for
 // [ErrorParser.Parse].
 func Readings(text string) []string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
@@ -21,7 +21,7 @@ func Readings(text string) []string {
 	if strings.Join(lines, "\n") == text {
 		all = append(all, text)
 	}
-	// A terminal breaks a line anywhere, a program breaks it at a blank.
+	// A terminal breaks a line anywhere, a program at a blank.
 	for _, joined := range [...]string{strings.Join(lines, " "), strings.Join(lines, "")} {
 		for _, t := range [...]string{joined, unescape(joined)} {
 			all = append(all, quotedJSON(t)...)
@@ -43,14 +43,15 @@ func Readings(text string) []string {
 	})
 }
 
-// errorStart matches the start of a line with which an error begins.
+// errorStart matches the start of the first line of an error.
 var errorStart = regexp.MustCompile(`^(?:messages[.:\[]|input\[|contents\[|(?:\w+ ?)?[Ee]rror\b.*?[:=])`)
 
-// maxPieces is how many pieces of a text are read as errors of their own.
+// maxPieces is how many pieces of a text are parsed as separate errors.
 const maxPieces = 16
 
-// errorPieces returns the lines of each error in a text that has several: they are divided by
-// blank lines, or begin as an error does. Of more than maxPieces it returns the last ones.
+// errorPieces returns the lines of each error in a text with several errors: they are separated by
+// blank lines, or begin as an error does. If there are more than maxPieces it returns the last
+// ones.
 func errorPieces(text string) (pieces [][]string) {
 	for paragraph := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
 		var piece []string
@@ -77,10 +78,9 @@ var (
 	frames = regexp.MustCompile(`^[\s>|#*│┃┆┊║▌▐▏▕╎╏]+|[\s│┃┆┊║▐▕╎╏]+$`)
 )
 
-// cleanLines returns the lines of a text without escapes and frames, and without those that
-// are blank then.
+// cleanLines returns the lines of a text without escapes and frames, omitting blank lines.
 func cleanLines(text string) (lines []string) {
-	text = strings.ReplaceAll(escapes.ReplaceAllString(text, ""), `\_`, "_") // as Markdown is copied
+	text = strings.ReplaceAll(escapes.ReplaceAllString(text, ""), `\_`, "_") // as copied from Markdown
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
 		line = strings.Map(func(c rune) rune {
 			switch {
@@ -98,7 +98,7 @@ func cleanLines(text string) (lines []string) {
 	return lines
 }
 
-// unescape returns the text without the backslashes of a quoted string.
+// unescape removes the backslashes of a quoted string.
 func unescape(text string) string {
 	if !strings.Contains(text, `\"`) {
 		return text
@@ -109,11 +109,11 @@ func unescape(text string) string {
 	return strings.ReplaceAll(text, `\"`, `"`)
 }
 
-// maxStarts is how many places of a text are tried as the start of JSON: each is read to the
-// end of the text.
+// maxStarts is how many positions in a text are tried as the start of JSON: each attempt reads to
+// the end of the text.
 const maxStarts = 8
 
-// quotedJSON returns the JSON objects in a text, the first ones, without those inside of them.
+// quotedJSON returns the first outermost JSON objects in a text.
 func quotedJSON(text string) (found []string) {
 	for range maxStarts {
 		at := strings.IndexByte(text, '{')
@@ -132,14 +132,14 @@ func quotedJSON(text string) (found []string) {
 	return found
 }
 
-// The least numbers of letters of an error that is found in a longer text.
+// The least lengths of an error that is searched for in a longer text.
 const (
 	minStored = 12
 	minCopied = 20
 )
 
-// SameError reports whether a stored error is the one that a user copied: white space and what
-// a terminal puts between its words do not count, and either may be a part of the other.
+// SameError reports whether a stored error is the one that a user copied: white space and a
+// terminal's additions between words are ignored, and either may be part of the other.
 func SameError(stored, copied string) bool {
 	a, b := letters(stored), letters(copied)
 	return a != "" && a == b ||

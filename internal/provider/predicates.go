@@ -10,8 +10,8 @@ import (
 	"mend/internal/request"
 )
 
-// A Find returns every place where a request violates a rule. It need not set the violations'
-// Rule, and sets the Message only where it is another one than the rule's Error.
+// A Find returns every place where a request violates a rule. It need not set the violations' Rule,
+// and sets the Message only if it differs from the rule's Error.
 type Find func(q request.Request, thinking bool) []request.Violation
 
 // Violate returns a violation at block m of turn n, with the records of the blocks, the main one
@@ -24,8 +24,7 @@ func Violate(n, m int, blocks ...*request.Block) request.Violation {
 	return v
 }
 
-// EachBlock calls f for every block of the turns, in order. Blocks inside a result are not
-// included.
+// EachBlock calls f for every block of the turns, in order, but not for blocks inside a result.
 func EachBlock(turns []request.Turn, f func(n, m int, b *request.Block)) {
 	for n := range turns {
 		for m, b := range turns[n].Blocks {
@@ -34,8 +33,8 @@ func EachBlock(turns []request.Turn, f func(n, m int, b *request.Block)) {
 	}
 }
 
-// EachImage calls f for every image of the turns, in order: block m of turn n, or one in the
-// content of the result that is block m.
+// EachImage calls f for every image of the turns, in order: block m of turn n, or an image in the
+// content of block m, a result.
 func EachImage(turns []request.Turn, f func(n, m int, b *request.Block)) {
 	EachBlock(turns, func(n, m int, b *request.Block) {
 		if b.Type == request.Image {
@@ -49,33 +48,33 @@ func EachImage(turns []request.Turn, f func(n, m int, b *request.Block)) {
 	})
 }
 
-// FindBlocks finds the blocks for which is returns true. Blocks inside a result are not included.
-func FindBlocks(is func(b *request.Block) bool) Find {
+// FindBlocks finds the blocks that match accepts, but none inside a result.
+func FindBlocks(match func(b *request.Block) bool) Find {
 	return func(q request.Request, _ bool) []request.Violation {
-		return SelectBlocks(q, func(_, _ int, b *request.Block) bool { return is(b) })
+		return SelectBlocks(q, func(_, _ int, b *request.Block) bool { return match(b) })
 	}
 }
 
-// SelectBlocks returns a violation at each block for which is returns true: block m of turn n.
-func SelectBlocks(q request.Request, is func(n, m int, b *request.Block) bool) (found []request.Violation) {
+// SelectBlocks returns a violation at each block that match accepts: block m of turn n.
+func SelectBlocks(q request.Request, match func(n, m int, b *request.Block) bool) (found []request.Violation) {
 	EachBlock(q.Turns, func(n, m int, b *request.Block) {
-		if is(n, m, b) {
+		if match(n, m, b) {
 			found = append(found, Violate(n, m, b))
 		}
 	})
 	return found
 }
 
-// FindCalls is [FindBlocks] for tool calls alone.
-func FindCalls(is func(call *request.Block) bool) Find {
-	return FindBlocks(func(b *request.Block) bool { return b.Type == request.ToolUse && is(b) })
+// FindCalls is [FindBlocks] for tool calls only.
+func FindCalls(match func(call *request.Block) bool) Find {
+	return FindBlocks(func(b *request.Block) bool { return b.Type == request.ToolUse && match(b) })
 }
 
-// FindImages finds the images for which is returns true, on their own or in a result.
-func FindImages(is func(b *request.Block) bool) Find {
+// FindImages finds the images that match accepts, on their own or in a result.
+func FindImages(match func(b *request.Block) bool) Find {
 	return func(q request.Request, _ bool) (found []request.Violation) {
 		EachImage(q.Turns, func(n, m int, b *request.Block) {
-			if is(b) {
+			if match(b) {
 				found = append(found, Violate(n, m, b))
 			}
 		})
@@ -83,11 +82,11 @@ func FindImages(is func(b *request.Block) bool) Find {
 	}
 }
 
-// FindTurns finds the turns for which is returns true.
-func FindTurns(is func(q request.Request, n int) bool) Find {
+// FindTurns finds the turns that match accepts.
+func FindTurns(match func(q request.Request, n int) bool) Find {
 	return func(q request.Request, _ bool) (found []request.Violation) {
 		for n, t := range q.Turns {
-			if is(q, n) {
+			if match(q, n) {
 				found = append(found, request.Violation{Refs: t.Messages, N: n, M: -1})
 			}
 		}
@@ -95,11 +94,11 @@ func FindTurns(is func(q request.Request, n int) bool) Find {
 	}
 }
 
-// FindFirst finds the first block of a type in the turns for which is returns true.
-func FindFirst(kind request.BlockType, is func(q request.Request, n int) bool) Find {
+// FindFirst finds the first block of a type in each turn that match accepts.
+func FindFirst(kind request.BlockType, match func(q request.Request, n int) bool) Find {
 	return func(q request.Request, _ bool) (found []request.Violation) {
 		for n, t := range q.Turns {
-			if m := FirstBlock(t, kind); m >= 0 && is(q, n) {
+			if m := FirstBlock(t, kind); m >= 0 && match(q, n) {
 				found = append(found, Violate(n, m, t.Blocks[m]))
 			}
 		}
@@ -107,7 +106,7 @@ func FindFirst(kind request.BlockType, is func(q request.Request, n int) bool) F
 	}
 }
 
-// FirstBlock returns the position of the turn's first block of a type, -1 for none.
+// FirstBlock returns the index of the turn's first block of a type, or -1.
 func FirstBlock(t request.Turn, kind request.BlockType) int {
 	return slices.IndexFunc(t.Blocks, func(b *request.Block) bool { return b.Type == kind })
 }
@@ -147,7 +146,7 @@ func ThinkingLast(q request.Request, _ bool) (found []request.Violation) {
 }
 
 // CallWithoutResult finds turns with calls whose results are not at the start of the next turn, and
-// calls that something else than a call follows in their turn. The records at fault are those
+// calls that are followed by another type of block in their turn. The violating records are those
 // between the calls and their results, then those of the calls.
 func CallWithoutResult(q request.Request, _ bool) (found []request.Violation) {
 	answered := map[string]bool{}
@@ -167,14 +166,14 @@ func CallWithoutResult(q request.Request, _ bool) (found []request.Violation) {
 	return found
 }
 
-// NoResult is what providers say of [CallWithoutResult].
+// NoResult is the providers' error for [CallWithoutResult].
 const NoResult = "messages.N: `tool_use` ids were found without `tool_result` blocks immediately after: ID, ID. " +
 	"Each `tool_use` block must have a corresponding `tool_result` block in the next message."
 
-// unansweredCalls returns the turn's calls that are not answered or are followed by
-// another type of block, and the blocks of other types after the first call.
+// unansweredCalls returns the turn's calls that are not answered or are followed by another type of
+// block, and the blocks of other types after the first call.
 func unansweredCalls(t request.Turn, answered map[string]bool) (calls, between []*request.Block) {
-	last := -1 // the last block that is no call
+	last := -1 // the last block that is not a call
 	for m, b := range t.Blocks {
 		if b.Type != request.ToolUse {
 			last = m
@@ -203,8 +202,8 @@ func addLeadingResults(ids map[string]bool, t request.Turn) {
 	}
 }
 
-// RepeatedID finds calls with the id of an earlier one, if counts reports true of the turns of the
-// earlier call and of this one. The records at fault are the later call's, then the first call's.
+// RepeatedID finds calls with the id of an earlier call, if counts accepts the turns of both calls.
+// The violating records are the later call's, then the first call's.
 func RepeatedID(counts func(earlier, n int) bool) Find {
 	return func(q request.Request, _ bool) (found []request.Violation) {
 		type place struct {
@@ -228,17 +227,16 @@ func RepeatedID(counts func(earlier, n int) bool) Find {
 	}
 }
 
-// Anywhere is for [RepeatedID]: no two calls of a request have one id.
+// Anywhere is for [RepeatedID]: ids are unique in a request.
 func Anywhere(int, int) bool { return true }
 
-// SameTurn is for [RepeatedID]: no two calls of a turn have one id.
+// SameTurn is for [RepeatedID]: ids are unique in a turn.
 func SameTurn(earlier, n int) bool { return earlier == n }
 
-// OtherTurn is for [RepeatedID]: no two calls of different turns have one id.
+// OtherTurn is for [RepeatedID]: no id is used in two turns.
 func OtherTurn(earlier, n int) bool { return earlier != n }
 
-// InvalidID finds calls whose id is not valid, then results. A result is reported only where its
-// call is not.
+// InvalidID finds calls and results with an invalid id. A result is reported only if its call is not.
 func InvalidID(valid func(id string) bool) Find {
 	return func(q request.Request, _ bool) (found []request.Violation) {
 		reported := map[change.Ref]bool{}
@@ -254,26 +252,26 @@ func InvalidID(valid func(id string) bool) Find {
 	}
 }
 
-// MaxID is the length of the longest id that OpenAI and Bedrock accept.
+// MaxID is the greatest length of an id that OpenAI and Bedrock accept.
 const MaxID = 64
 
 // HasValidLength reports whether an id has 1 to [MaxID] characters.
 func HasValidLength(id string) bool { return id != "" && utf8.RuneCountInString(id) <= MaxID }
 
-// InvalidName finds calls of tools whose name is not one of [IsName].
+// InvalidName reports whether [IsName] rejects the tool name of a call.
 func InvalidName(call *request.Block) bool { return !IsName(call.ToolName) }
 
-// NoObject reports whether the input of a call is not an object. No input is none.
+// NoObject reports whether the input of a call is not an object. A missing input does not count.
 func NoObject(call *request.Block) bool {
 	start := call.Input[:min(len(call.Input), 64)]
 	return !bytes.HasPrefix(bytes.TrimSpace(start), []byte("{"))
 }
 
-// Undecodable reports whether an image is not of a type that every provider accepts, or its data is
-// not complete. Of an image that is linked to that is not known.
+// Undecodable reports whether an image has a type that not every provider accepts, or incomplete
+// data. Linked images are never undecodable, because their data is unknown.
 func Undecodable(b *request.Block) bool { return b.URL == "" && !b.MediaInfo().Image() }
 
-// IsName reports whether s is made of letters, digits, _ and -, and is not empty.
+// IsName reports whether s is a nonempty string of letters, digits, _ and -.
 func IsName(s string) bool {
 	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
@@ -283,20 +281,20 @@ func IsName(s string) bool {
 // IsBlank reports whether a text has nothing but white space.
 func IsBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// MaxText is the number of characters of the longest text that OpenAI accepts.
+// MaxText is the greatest length in characters of a text that OpenAI accepts.
 const MaxText = 10485760
 
-// HasLongText reports whether a text, the output of a result, or a text in it has more than
-// [MaxText] characters. Texts are only counted if they may be longer.
+// HasLongText reports whether a text, the output of a result, or a text in it has more than [MaxText]
+// characters. Only texts that may be longer are counted.
 func HasLongText(b *request.Block) bool {
 	long := func(text string) bool { return len(text) > MaxText && utf8.RuneCountInString(text) > MaxText }
 	return len(b.Output) > MaxText && long(b.OutputText()) || long(b.Text) ||
 		slices.ContainsFunc(b.Content, func(c *request.Block) bool { return long(c.Text) })
 }
 
-// HalfPair finds half of a surrogate pair in what is sent as JSON.
+// HalfPair finds half surrogate pairs in content that is sent as JSON.
 var HalfPair = FindBlocks(func(b *request.Block) bool { return b.HalfPair })
 
-// HalfPairInText is [HalfPair] of an API that takes the input of a call as a text, where an escape is
-// escaped again.
+// HalfPairInText is [HalfPair] for an API that accepts the input of a call as a text, where an escape
+// is escaped again.
 var HalfPairInText = FindBlocks(func(b *request.Block) bool { return b.HalfPair && b.Type != request.ToolUse })

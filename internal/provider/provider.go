@@ -1,6 +1,5 @@
-// Package provider defines what mend knows about the provider of a model: the rules
-// that its API enforces on a request, and the texts of its errors. Each provider is a
-// package below this one.
+// Package provider defines mend's knowledge of the provider of a model: the rules that its API enforces on a
+// request, and the texts of its errors. Each provider is a package below this one.
 package provider
 
 import (
@@ -23,16 +22,15 @@ type Provider interface {
 type Rule struct {
 	Code string // unique for all providers, as in docs/providers.md
 	Text string // the condition
-	// Error is what the provider says of a violation. N and M stand for the place, ID and the like for values.
+	// Error is the provider's text for a violation. N and M stand for the place, ID and the like for values.
 	Error string
-	// Says has the words by which that error is recognised, whatever its form.
+	// Says has the words by which that error is recognised in any form.
 	Says []Words
 	Kind *ErrorKind // of that error; nil if there are no words
-	// Vendors are the vendors that enforce the rule behind an API of others; nil for every
-	// provider of the API.
+	// Vendors are the vendors of the API that enforce the rule; nil for all.
 	Vendors []string
 
-	Find Find // nil for a rule that only the provider can check, or that no request breaks
+	Find Find // nil for a rule that only the provider can check, or that no request violates
 }
 
 // Check returns every place where the request violates the rule.
@@ -48,17 +46,17 @@ func (r *Rule) Check(q request.Request, thinking bool) []request.Violation {
 	return found
 }
 
-// MayPrint reports whether an error in the words of one API may come from a request to another: behind chat
-// completions are gateways, which pass errors on, and behind Bedrock is Anthropic. "" is any API.
+// MayPrint reports whether an error in the words of one API may be the response to a request to another: chat
+// completions may go through gateways, which pass errors on, and Bedrock passes on Anthropic's errors. "" is
+// any API.
 func MayPrint(asked, words string) bool {
 	same := func(name string) string { return strings.Replace(name, "bedrock", "anthropic", 1) }
 	return words == "" || same(asked) == same(words) ||
 		!slices.Contains([]string{"anthropic", "openai", "gemini", "bedrock"}, asked)
 }
 
-// Check returns every violation of the provider's rules, ordered by rule and place.
-// thinking is whether the request enables thinking. The provider itself reports only
-// one violation, usually the first.
+// Check returns every violation of the provider's rules, ordered by rule and place. thinking is whether the
+// request enables thinking. The provider itself reports only one violation, usually the first.
 func Check(p Provider, q request.Request, thinking bool) []request.Violation {
 	var all []request.Violation
 	for _, r := range p.Rules() {

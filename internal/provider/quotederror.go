@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// messagePaths are where the message of an error stands, in the order in which
-// upstream looks (docs/providers.md, "How an error is recognised"), and one more: that of a
-// stored message that holds its error.
+// messagePaths are the paths of an error's message, in upstream's search order (docs/providers.md,
+// "How an error is recognised"), and the path in a stored message that contains its error.
 var messagePaths = [...][]string{
 	{"data", "message"},
 	{"error", "message"},
@@ -16,8 +15,8 @@ var messagePaths = [...][]string{
 	{"error", "data", "message"},
 }
 
-// bodyPaths are where OpenCode, and gateways such as OpenRouter, keep what the
-// provider answered.
+// bodyPaths are the paths where OpenCode, and gateways such as OpenRouter, keep the provider's
+// answer.
 var bodyPaths = [...][]string{
 	{"data", "responseBody"},
 	{"error", "data", "responseBody"},
@@ -26,7 +25,7 @@ var bodyPaths = [...][]string{
 	{"error", "metadata", "raw"},
 }
 
-// codePaths are where the code, the type, the name or the place of an error is, which may say more
+// codePaths are the paths of an error's code, type, name or place, which may be more informative
 // than its message.
 var codePaths = [...][]string{
 	{"data", "code"},
@@ -40,13 +39,12 @@ var codePaths = [...][]string{
 	{"error", "param"},
 }
 
-// maxQuotes is how many levels of errors that quote others are read. Each level is
-// parsed again.
+// maxQuotes is how many levels of quoted errors are read. Each level is parsed again.
 const maxQuotes = 10
 
-// messagesIn lists the message of an error, the same with its code, and those of
-// the provider's own answer if the error quotes one, down to that many levels. What is
-// not JSON, or has no message, is its own message.
+// messagesIn lists the message of an error, the message with its code, and the messages of the
+// quoted answer of the provider, down to the given number of levels. A text that is not JSON, or
+// that has no message, is its own message.
 func messagesIn(text string, levels int) []string {
 	var v any
 	if levels == 0 || json.Unmarshal([]byte(text), &v) != nil {
@@ -79,7 +77,7 @@ func messagesIn(text string, levels int) []string {
 	return []string{text}
 }
 
-// textsAt lists the strings at the paths that are not empty.
+// textsAt lists the nonempty strings at the paths.
 func textsAt(v map[string]any, paths ...[]string) []string {
 	var found []string
 	for _, path := range paths {
@@ -90,8 +88,7 @@ func textsAt(v map[string]any, paths ...[]string) []string {
 	return found
 }
 
-// bodiesAt lists the provider's own answers that an error quotes, as JSON text or
-// as an object.
+// bodiesAt lists the provider's answers that an error quotes, as JSON text or as an object.
 func bodiesAt(v map[string]any) []string {
 	found := textsAt(v, bodyPaths[:]...)
 	for _, path := range bodyPaths {

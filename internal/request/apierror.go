@@ -14,36 +14,36 @@ type Subject string
 // The subjects of errors.
 const (
 	AboutSession Subject = "session"
-	AboutUnclear Subject = "unclear" // the text does not name the cause: any session may be it
+	AboutUnclear Subject = "unclear" // the text does not name the cause: any session may be affected
 	AboutStore   Subject = "store"   // the agent cannot use its store, or does not find a session there
-	AboutOther   Subject = "other"   // an agent whose sessions mend does not read
-	AboutService Subject = "service" // the provider, the account, the network or the settings: nothing stored
+	AboutOther   Subject = "other"   // an agent that mend does not support
+	AboutService Subject = "service" // the provider, the account, the network or the settings, but nothing stored
 )
 
-// An APIError is a parsed error of a model API, or of the agent that asked it.
+// An APIError is a parsed error of a model API, or of the agent that used it.
 type APIError struct {
-	Text  string   // the message, as it was given
-	Whole string   // the whole error: JSON with the message in it, or a text
-	Class Class    // "" for an error that no repair of the store answers
-	Rule  string   // the code of the provider's rule that is violated; "" if the text fits none
-	API   string   // the provider whose words name the rule or the place; "" if none do
-	Index int      // N of messages.N, input[N] or contents[N], the place in the API's request; -1 if it names none
-	Block int      // M of messages.N.content.M or contents[N].parts[M]; -1 if it names none
+	Text  string   // the message as given
+	Whole string   // the whole error: JSON that contains the message, or a text
+	Class Class    // "" if repairing the store does not help
+	Rule  string   // the code of the violated rule of the provider; "" if no rule matches
+	API   string   // the provider whose words name the rule or the place, or ""
+	Index int      // N of messages.N, input[N] or contents[N], the place in the API's request, or -1
+	Block int      // M of messages.N.content.M or contents[N].parts[M], or -1
 	Calls []string // the ids of tool calls in the text, each once
 	Items []string // the ids of other items in the text, each once
-	Tool  string   // the name of an unavailable tool in lower case; "" if the text does not name it
+	Tool  string   // the name of an unavailable tool in lower case, or ""
 
-	// Recognised says that the error is a known one, though it may have no class.
+	// Recognised says that the error is known, although it may have no class.
 	Recognised bool
-	Agent      string  // the agent whose own words they are; "" for those of an API, or of several agents
-	About      Subject // of a known one
+	Agent      string  // the agent that alone uses these words; "" for an API's, or several agents'
+	About      Subject // of a known error
 
-	// Explanation says for a person what the error means and what to do.
+	// Explanation tells a person what the error means and what to do.
 	Explanation string
 }
 
-// Quotes reports whether the error names the item of a block, or quotes what the provider has encrypted in it: the
-// beginning and the end.
+// Quotes reports whether the error names the item of a block, or quotes the beginning and the end of its encrypted
+// content.
 func (e *APIError) Quotes(b *Block) bool {
 	if b.ItemID != "" && slices.Contains(e.Items, b.ItemID) {
 		return true
@@ -74,16 +74,16 @@ var (
 	})
 )
 
-// Status returns the status of HTTP that the error names, 0 for none.
+// Status returns the HTTP status in the error, or 0.
 func (e *APIError) Status() int {
 	n, _ := strconv.Atoi(firstGroup(statusPattern(), e.Whole))
 	return n
 }
 
-// RequestID returns the id by which the provider knows the request, "" if the error names none.
+// RequestID returns the provider's id of the request, or "".
 func (e *APIError) RequestID() string { return firstGroup(requestPattern(), e.Whole) }
 
-// Link returns the link that could not be downloaded, "" if the error names none.
+// Link returns the link that could not be downloaded, or "".
 func (e *APIError) Link() string { return firstGroup(linkPattern(), e.Text+" ") }
 
 func firstGroup(p *regexp.Regexp, text string) string {

@@ -6,27 +6,27 @@ import (
 	"sync"
 )
 
-// A Binding says what becomes of thinking in a request if the conversation before it is not what it was when the model
-// wrote it. The newest models of Anthropic bind thinking to that conversation (docs/providers.md, R28).
+// A Binding is what happens to thinking in a request if the conversation before it has changed since the model wrote
+// it. Anthropic's newest models bind thinking to that conversation (docs/providers.md, R28).
 type Binding uint8
 
 // The bindings.
 const (
 	Unbound Binding = iota // the model does not bind thinking
 	Refused                // the provider refuses the request
-	Dropped                // the agent has the provider leave such thinking out, or tries again without it
+	Dropped                // the agent asks the provider to leave such thinking out, or tries again without it
 )
 
 // boundSince is the first version of Claude that binds thinking to the conversation before it.
 var boundSince = [2]int{5, 1}
 
-// A date follows some versions: claude-sonnet-4-20250514. So a number has at most two digits.
+// Some versions are followed by a date: claude-sonnet-4-20250514. So a number has at most two digits.
 var claudeVersion = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`claude-[a-z]+-(\d{1,2})[-.](\d{1,2})(?:\D|$)`)
 })
 
 // BindsThinking reports whether a model binds thinking to the conversation before it (docs/providers.md, R28). The id
-// may be one of a gateway or of a cloud: anthropic/claude-opus-5.5, us.anthropic.claude-opus-5-5-v1:0.
+// may be a gateway's or a cloud's: anthropic/claude-opus-5.5, us.anthropic.claude-opus-5-5-v1:0.
 func BindsThinking(model string) bool {
 	v := claudeVersion().FindStringSubmatch(model)
 	if v == nil {

@@ -1,6 +1,6 @@
 package request
 
-// A Class is a kind of fault, whatever the provider says of it. The names are upstream's
+// A Class is a kind of finding, independent of the provider's wording. The names are upstream's
 // (docs/providers.md), and those of `--class`.
 type Class string
 
@@ -11,17 +11,17 @@ const (
 	ThinkingDisabledViolation Class = "thinking_disabled_violation"
 	EmptyContentMessage       Class = "empty_content_message"
 
-	InvalidToolCall    Class = "invalid_tool_call"    // an id, input or name of a call that is refused
+	InvalidToolCall    Class = "invalid_tool_call"    // the id, input or name of a call is refused
 	InvalidFile        Class = "invalid_file"         // an image or another file that cannot be sent
-	FirstPromptMissing Class = "first_prompt_missing" // an assistant message where a prompt has to be, mostly at the start
+	FirstPromptMissing Class = "first_prompt_missing" // an assistant message where a prompt is required, mostly at the start
 	ContextTooLong     Class = "context_too_long"     // the request is longer than the model's context window
-	OutputTooLong      Class = "output_too_long"      // the result of a call is longer than the provider takes
-	InvalidUnicode     Class = "invalid_unicode"      // half of a surrogate pair: the request is no valid JSON
+	OutputTooLong      Class = "output_too_long"      // the result of a call is longer than the provider accepts
+	InvalidUnicode     Class = "invalid_unicode"      // half of a surrogate pair: the request is not valid JSON
 	IncompleteRecord   Class = "incomplete_record"    // a field is missing, unknown, or of another type
 
 	ThinkingSignature           Class = "thinking_signature_invalid"
 	EncryptedReasoning          Class = "encrypted_reasoning_rejected"
-	ItemID                      Class = "item_id_rejected" // an id of an item that the provider stored or did not
+	ItemID                      Class = "item_id_rejected" // the id of an item that the provider has stored, or has not
 	ThinkingBlockModified       Class = "thinking_block_modified"
 	UnavailableTool             Class = "unavailable_tool"
 	AssistantPrefillUnsupported Class = "assistant_prefill_unsupported"

@@ -1,6 +1,6 @@
-// Package request holds the neutral form of what an agent sends to a model: turns of
-// blocks, each with the record of the session that it came from. An agent makes a
-// [Request] of a session; a provider reports each [Violation] of its rules.
+// Package request has the neutral form of an agent's request to a model: turns of blocks, each with the record of the
+// session that it came from. An agent makes a [Request] of a session; a provider reports each [Violation] of its
+// rules.
 package request
 
 import (
@@ -14,19 +14,19 @@ import (
 // A Model is a model of a provider.
 type Model struct{ ProviderID, ModelID string }
 
-// A Request is what an agent sends to a model.
+// A Request is an agent's request to a model.
 type Request struct {
 	Model Model
 	// Turns are the messages of the request, numbered as in the provider's errors.
 	Turns []Turn
-	// Then is the request after this one, if this one is for a compaction that the agent makes first: it has the
-	// conversation, which this one may have in another form. Else nil.
+	// Then is the request after this one, if this one is for a compaction that the agent makes first: Then has the
+	// conversation, which this one may have in another form. Otherwise nil.
 	Then *Request
-	// Bound says what becomes of thinking after a change of the conversation before it.
+	// Bound is what happens to thinking after a change of the conversation before it.
 	Bound Binding
 }
 
-// Whole returns the request that has the conversation.
+// Whole returns the request with the whole conversation.
 func (r Request) Whole() Request {
 	if r.Then != nil {
 		return *r.Then
@@ -45,21 +45,21 @@ func (r Request) Blocks(yield func(*Block) bool) {
 	}
 }
 
-// A Turn is a message of the request: what neighbouring messages of one role become.
+// A Turn is a message of the request, made of neighbouring messages of one role.
 type Turn struct {
 	Role   string
 	Blocks []*Block // may be shared between requests: read only
-	// Messages are the stored messages of the turn in order, also those of which the
-	// request has nothing. The prompt that is not stored yet is not among them.
+	// Messages are the stored messages of the turn in order, including those that add nothing to the request. The
+	// prompt that is not stored yet is not among them.
 	Messages []change.Ref
-	Summary  bool // it stands for what a compaction replaced
+	Summary  bool // it is the summary of a compaction
 	Unknown  bool // content that mend does not know is stored in it, or beside it
 }
 
 // The roles of turns besides those of messages.
 const (
-	RoleSystem = "system" // of a system prompt that is numbered with the others; without blocks where it is not stored
-	RoleTool   = "tool"   // of the result of a tool where that is a turn of its own
+	RoleSystem = "system" // a system prompt that is numbered with the others; without blocks if it is not stored
+	RoleTool   = "tool"   // the result of a tool if it is a turn of its own
 )
 
 // A BlockType is the type of a content block, as Anthropic names it.
@@ -74,46 +74,45 @@ const (
 	ToolResult       BlockType = "tool_result"
 	Image            BlockType = "image"
 	Document         BlockType = "document"
-	Summary          BlockType = "compaction" // of the conversation before it, made by the API
+	Summary          BlockType = "compaction" // a summary of the conversation before it, made by the API
 )
 
-// A Block is one content block. A field that its type does not have is zero.
+// A Block is one content block. Fields that its type does not have are zero.
 type Block struct {
 	Type BlockType
-	Text string // of text, thinking and a summary
+	Text string // for text, thinking and a summary
 
-	Citations json.RawMessage // of a text, nil for none
+	Citations json.RawMessage // of a text; may be nil
 
-	// Signature is that of thinking; of redacted thinking it is the data.
-	// Of other providers it is what they signed or encrypted a block with, whatever its type.
+	// Signature is the signature of thinking, or the data of redacted thinking. For other providers it is their
+	// signature or encrypted content of any block.
 	Signature string
-	Details   json.RawMessage // a list of reasoning details (OpenRouter), nil for none
+	Details   json.RawMessage // a list of reasoning details (OpenRouter); may be nil
 
-	// Of an item of OpenAI's Responses API.
-	ItemID      string // the id that the provider gave it, "" for none
+	// For an item of OpenAI's Responses API:
+	ItemID      string // the id given by the provider, or ""
 	Reference   bool   // only the id is sent
-	Reasoned    bool   // the response that it was part of had reasoning
-	Interrupted bool   // of reasoning: the user interrupted the response, and nothing of it came after
+	Reasoned    bool   // its response had reasoning
+	Interrupted bool   // for reasoning: the user interrupted the response, and nothing of it followed
 
-	Unsigned bool // of thinking: it has no signature, not even an empty one
-	HalfPair bool // the agent sends half of a surrogate pair in it as it is
-	Error    bool // of a result, or a stored call with its own: the tool failed
+	Unsigned bool // for thinking: it has no signature, not even an empty one
+	HalfPair bool // the agent sends half of a surrogate pair in it unchanged
+	Error    bool // for a result, or a stored call with its own: the tool failed
 
-	ToolID   string          // of a tool call, or of the call that a result answers
-	ToolName string          // of a tool call, and of its result
-	Input    json.RawMessage // of a tool call: the text of the stored value; nil for none
-	Content  []*Block        // of a result: text, images, documents
-	// of a result that is one text and has no Content, or a stored call with its own: a JSON string, or a value whose
-	// JSON is the text
+	ToolID   string          // the id of a tool call, or of the call that a result answers
+	ToolName string          // for a tool call and its result
+	Input    json.RawMessage // for a tool call: the text of the stored value; may be nil
+	Content  []*Block        // for a result: text, images, documents
+	// For a result that is one text without Content, or a stored call with its own result: a JSON string, or a value
+	// whose JSON is the text.
 	Output json.RawMessage
 
-	File // of an image or a document
+	File // for an image or a document
 
-	// Source names the record of the block; nil for the prompt that is not stored yet. A
-	// result has the same source as its call.
+	// Source is the block's record; nil for the prompt that is not stored yet. A result has the same source as its
+	// call.
 	Source *change.Ref
-	// Index is the position of the block in its record, for agents that store several
-	// blocks in one record.
+	// Index is the position of the block in its record, for agents that store several blocks in one record.
 	Index int
 }
 
@@ -121,11 +120,10 @@ type Block struct {
 type File struct {
 	Mime string
 	Data []byte // base64, or text if Mime is text/plain
-	// Media has what the Data of an image was found to hold. If it is nil, each call of
-	// MediaInfo inspects the Data.
+	// Media caches the inspection of an image's Data. If it is nil, each call of MediaInfo inspects the Data.
 	Media *media.File
 	URL   string // a link that is sent instead
-	Name  string // of a document
+	Name  string // name of a document
 }
 
 // Ref returns the record of the block; the zero Ref for the prompt that is not stored yet.
@@ -139,7 +137,7 @@ func (b *Block) Ref() change.Ref {
 // IsThinking reports whether the block is thinking, redacted or not.
 func (b *Block) IsThinking() bool { return b.Type == Thinking || b.Type == RedactedThinking }
 
-// MediaInfo returns what the Data of an image holds.
+// MediaInfo returns the inspection of an image's Data.
 func (b *Block) MediaInfo() media.Info {
 	if b.Media != nil {
 		return b.Media.Info()
@@ -158,15 +156,14 @@ func (b *Block) OutputText() string {
 	return string(jsonedit.Minify(b.Output))
 }
 
-// Sizes in tokens are estimates: the tokenizers of most models are not public, and four
-// bytes of text are about one token.
+// Sizes in tokens are estimates: the tokenizers of most models are not public, and four bytes of text are about one
+// token.
 const (
 	bytesPerToken = 4
-	imageTokens   = 1600 // of an image of the largest size that is not scaled down
+	imageTokens   = 1600 // of the largest image that is not scaled down
 )
 
-// Tokens returns the estimated size of the request without the system prompt and the
-// descriptions of tools.
+// Tokens returns the estimated size of the request without the system prompt and the descriptions of tools.
 func (r Request) Tokens() int {
 	n := 0
 	for _, t := range r.Turns {
@@ -193,18 +190,16 @@ func (b *Block) Tokens() int {
 	return n
 }
 
-// A Violation is a reason why a request fails: a rule of the provider that it
-// violates, or a failure of the agent before it sends one.
+// A Violation is a reason why a request fails: a violated rule of the provider, or a failure of the agent before it
+// sends a request.
 type Violation struct {
 	Rule    string // the code of the rule or of the failure
 	Message string // in the words of the provider, or of the agent
-	// Refs are the records at fault, the main one first. It is empty if none is, as
-	// for a block of the next prompt.
+	// Refs are the violating records, the main one first; empty if there are none, as for a block of the next prompt.
 	Refs []change.Ref
-	// N and M are the place messages.N.content.M. M is -1 for a whole turn, both are
-	// -1 for a failure of the agent.
+	// N and M are the place messages.N.content.M. M is -1 for a whole turn, both are -1 for a failure of the agent.
 	N, M int
-	// Block is the block at fault, which may be one in the content of a result; nil for a whole turn.
+	// Block is the violating block, which may be inside a result; nil for a whole turn.
 	Block *Block
 }
 

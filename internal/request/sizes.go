@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// sizePatterns find the size of a request and the size that the model takes, in tokens, in
-// the errors of providers (docs/providers.md). The larger number is that of the request.
+// sizePatterns match the size of a request and the model's limit, in tokens, in providers' errors
+// (docs/providers.md). The larger number is the request's.
 var sizePatterns = sync.OnceValue(func() []*regexp.Regexp {
 	return []*regexp.Regexp{
 		regexp.MustCompile(`(?i)(\d+) tokens? > (\d+) maximum`),
@@ -18,8 +18,8 @@ var sizePatterns = sync.OnceValue(func() []*regexp.Regexp {
 	}
 })
 
-// Sizes returns the size of the request and of the model's context window, in tokens,
-// as far as the error says; 0 if it does not.
+// Sizes returns the size of the request and of the model's context window, in tokens, or 0 if the
+// error does not have them.
 func (e APIError) Sizes() (actual, window int) {
 	for _, p := range sizePatterns() {
 		if m := p.FindStringSubmatch(e.Text); m != nil {

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// Cleared is what an agent sends in place of a result that it, or a trim, cleared.
+	// Cleared is what an agent sends in place of a result that it, or a trim, has cleared.
 	Cleared = "[Old tool result content cleared]"
-	// MaxToolName is the length of the longest name of a tool, in bytes.
+	// MaxToolName is the greatest length of a tool's name, in bytes.
 	MaxToolName = 128
 )
 
@@ -26,8 +26,8 @@ func Short(text string, n int) string {
 	return text
 }
 
-// InputObject returns an object for the input of a call: one in a text is parsed, another value becomes its member
-// "input".
+// InputObject returns an object for the input of a call: an object in a text is parsed, any other value becomes
+// its member "input".
 func InputObject(raw json.RawMessage) json.RawMessage {
 	var inner string
 	s := strings.TrimSpace(string(raw))
@@ -44,8 +44,8 @@ func InputObject(raw json.RawMessage) json.RawMessage {
 	return []byte(`{"input":` + s + "}")
 }
 
-// MoveFirst puts the elements for which is holds before the others. Both keep their order.
-func MoveFirst[T any](all []T, is func(T) bool) {
+// MoveFirst moves the elements that match accepts to the front. Both groups keep their order.
+func MoveFirst[T any](all []T, match func(T) bool) {
 	rank := map[bool]int{false: 1}
-	slices.SortStableFunc(all, func(a, b T) int { return rank[is(a)] - rank[is(b)] })
+	slices.SortStableFunc(all, func(a, b T) int { return rank[match(a)] - rank[match(b)] })
 }

@@ -1,5 +1,5 @@
-// Package anthropic holds the rules of Anthropic's Messages API on a request, with the
-// error texts of the API (docs/providers.md), and its JSON form of a request.
+// Package anthropic has the rules of Anthropic's Messages API on a request, with the error texts of
+// the API (docs/providers.md), and its JSON form of a request.
 //
 // The rules come from public error reports; the API may be stricter.
 package anthropic
@@ -19,15 +19,15 @@ func (Provider) Name() string { return "anthropic" }
 // Rules implements [provider.Provider].
 func (Provider) Rules() []provider.Rule { return rules }
 
-// LargestImage is the largest image that the API accepts: the length of its base64
-// text in bytes.
+// LargestImage is the greatest size of an image that the API accepts: the length of its base64 text
+// in bytes.
 const LargestImage = 5 << 20
 
-// LargestRequest is the number of bytes of the largest request that the API accepts.
+// LargestRequest is the greatest size in bytes of a request that the API accepts.
 const LargestRequest = 32 << 20
 
-// ErrorTexts returns the texts of the API's errors. Those of upstream's tests are among
-// them (docs/providers.md, "How an error is recognised"). The error of R3 also mentions tool_use and
+// ErrorTexts returns the texts of the API's errors, including those of upstream's tests
+// (docs/providers.md, "How an error is recognised"). The error of R3 also mentions tool_use and
 // tool_result, and many errors mention thinking.
 func ErrorTexts() provider.ErrorTexts {
 	return provider.ErrorTexts{

@@ -124,7 +124,7 @@ var rules = []provider.Rule{
 		Says:  []provider.Words{{"tool_use", "ids must be unique"}},
 		Kind:  &provider.InvalidToolCall, Find: provider.RepeatedID(provider.Anywhere),
 	},
-	{ // of an image of another media type the API reports only R19
+	{ // for an image of another media type the API reports only R19
 		Code: "R18", Text: "an image is not empty, is base64, and can be decoded",
 		Error: "Could not process image",
 		Says:  []provider.Words{{"could not process image"}, {"image cannot be empty"}, {"image", "invalid base64 data"}},
@@ -170,7 +170,7 @@ var rules = []provider.Rule{
 	},
 }
 
-// resultWithoutCall is R2.
+// resultWithoutCall checks R2.
 func resultWithoutCall(q request.Request, _ bool) (found []request.Violation) {
 	calls, next := map[string]bool{}, map[string]bool{}
 	for n, t := range q.Turns {
@@ -188,8 +188,8 @@ func resultWithoutCall(q request.Request, _ bool) (found []request.Violation) {
 	return found
 }
 
-// isLoopOpen reports whether the last turn holds a tool result, even if text of the
-// user follows it: the model continues its last turn.
+// isLoopOpen reports whether the last turn has a tool result, even if text of the user follows it: the model
+// continues its last turn.
 func isLoopOpen(q request.Request) bool {
 	n := len(q.Turns) - 1
 	return n >= 0 && provider.FirstBlock(q.Turns[n], request.ToolResult) >= 0
@@ -204,7 +204,7 @@ func lastAssistant(q request.Request) int {
 	return n
 }
 
-// thinkingNotFirst is R3.
+// thinkingNotFirst checks R3.
 func thinkingNotFirst(q request.Request, thinking bool) []request.Violation {
 	if !thinking || !isLoopOpen(q) {
 		return nil
@@ -215,9 +215,9 @@ func thinkingNotFirst(q request.Request, thinking bool) []request.Violation {
 	})
 }
 
-// thinkingWhileOff is R4. The final assistant turn is the one that the model continues: the last one while
-// the tool loop is open, or the one that ends the conversation. Thinking of earlier turns
-// is allowed in both modes.
+// thinkingWhileOff checks R4. The final assistant turn is the one that the model continues: the last one while
+// the tool loop is open, or the one that ends the conversation. Thinking in earlier turns is allowed in both
+// modes.
 func thinkingWhileOff(q request.Request, thinking bool) []request.Violation {
 	last := lastAssistant(q)
 	if thinking || !isLoopOpen(q) && last != len(q.Turns)-1 {
@@ -229,9 +229,9 @@ func thinkingWhileOff(q request.Request, thinking bool) []request.Violation {
 // imagePlace is the place of an image in the API's words.
 const imagePlace = "messages.N.content.M.image.source.base64"
 
-// findData finds the images for which is returns true and that are not links.
-func findData(is func(b *request.Block) bool) provider.Find {
-	return provider.FindImages(func(b *request.Block) bool { return b.URL == "" && is(b) })
+// findData finds the images that match accepts and that are not links.
+func findData(match func(b *request.Block) bool) provider.Find {
+	return provider.FindImages(func(b *request.Block) bool { return b.URL == "" && match(b) })
 }
 
 // isImageType reports whether the API accepts the media type.
@@ -245,7 +245,7 @@ const (
 	manyImages    = 20
 )
 
-// wideImage is R21.
+// wideImage checks R21.
 func wideImage(q request.Request, _ bool) []request.Violation {
 	count := 0
 	provider.EachImage(q.Turns, func(_, _ int, b *request.Block) {

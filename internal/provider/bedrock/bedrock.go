@@ -1,10 +1,10 @@
-// Package bedrock holds the rules and the error texts of Amazon Bedrock's Converse API
+// Package bedrock has the rules and the error texts of Amazon Bedrock's Converse API
 // (docs/providers.md).
 package bedrock
 
 import "mend/internal/provider"
 
-// Provider is Amazon Bedrock's Converse API with the models of Anthropic.
+// Provider is Amazon Bedrock's Converse API with Anthropic's models.
 type Provider struct{}
 
 var _ provider.Provider = Provider{}
@@ -15,12 +15,12 @@ func (Provider) Name() string { return "bedrock" }
 // Rules implements [provider.Provider].
 func (Provider) Rules() []provider.Rule { return rules }
 
-// ErrorTexts returns the texts of the API's errors. Errors of the model behind it have
-// the texts of package anthropic.
+// ErrorTexts returns the texts of the API's errors. Errors of the model itself have the texts of
+// package anthropic.
 func ErrorTexts() provider.ErrorTexts {
 	return provider.ErrorTexts{
 		API: "bedrock", Rules: rules, Calls: []string{"tooluse"},
-		Place: `messages\.(\d+)\.member\.content\.(\d+)\.member`, // of the service; the model's are Claude's
+		Place: `messages\.(\d+)\.member\.content\.(\d+)\.member`, // the service's form; the model's is Claude's
 		First: 1,
 		Kinds: []provider.ErrorKind{
 			provider.FirstPromptMissing.In(provider.Words{"first message", "role", "user"}),

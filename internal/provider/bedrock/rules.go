@@ -5,7 +5,8 @@ import (
 	"mend/internal/request"
 )
 
-// rules are B1 to B12 of docs/providers.md. B5 to B11 are Anthropic's, taken to hold here too.
+// rules are B1 to B12 of docs/providers.md. B5 to B11 are Anthropic's and assumed to apply here,
+// too.
 var rules = []provider.Rule{
 	{
 		Code: "B1", Text: "a conversation starts with a prompt",
@@ -87,11 +88,10 @@ func isBlank(b *request.Block) bool {
 	return false
 }
 
-// maxBlank is the length of the longest output, as a JSON string, that is looked at for
-// something else than blanks.
+// maxBlank is the greatest length of an output, as a JSON string, that is checked for being blank.
 const maxBlank = 1 << 20
 
-// largestImage is the size of the largest image in bytes.
+// largestImage is the greatest size of an image in bytes.
 const largestImage = 3932160
 
 // wrongImage reports whether the API refuses an image.

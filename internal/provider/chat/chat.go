@@ -1,25 +1,25 @@
-// Package chat holds the rules and the error texts of APIs for chat completions: OpenAI's own and
+// Package chat has the rules and the error texts of APIs for chat completions: OpenAI's own and
 // those of single vendors that are compatible with it (docs/providers.md).
 package chat
 
 import "mend/internal/provider"
 
-// Provider is an API for chat completions: OpenAI's own, or one of the many that copy it.
+// Provider is an API for chat completions: OpenAI's own, or one of its many copies.
 type Provider struct {
 	Flavor Flavor
-	// Field: the model has a member of its own for reasoning, in which empty reasoning is sent too.
+	// Field: the model has its own member for reasoning, where empty reasoning is sent, too.
 	Field bool
 }
 
 var _ provider.Provider = Provider{}
 
-// A Flavor is how a package writes what OpenAI's chat completions leave open.
+// A Flavor is how a package writes details that OpenAI's chat completions leave open.
 type Flavor uint8
 
 // The flavors.
 const (
 	Compatible Flavor = iota // reasoning in reasoning_content
-	OpenRouter               // reasoning only with the details that OpenRouter gave
+	OpenRouter               // reasoning only with OpenRouter's details
 	Copilot                  // null for an answer without text
 )
 

@@ -19,7 +19,7 @@ func (p Provider) Rules() []provider.Rule {
 }
 
 // canBreak reports whether a request of the flavor can break the rule. Whether a model without a
-// field for reasoning thinks is not known.
+// field for reasoning thinks is unknown.
 func (p Provider) canBreak(code string) bool {
 	switch code {
 	case "C6":
@@ -33,7 +33,7 @@ func (p Provider) canBreak(code string) bool {
 }
 
 // rules are C1 to C10, and V1 to V4 of single vendors (docs/providers.md). Calls of one answer with
-// the same id are C3, not V4.
+// the same id violate C3, not V4.
 var rules = []provider.Rule{
 	{
 		Code: "C1", Text: "each tool call is answered by a tool message right after it",
@@ -121,7 +121,7 @@ var rules = []provider.Rule{
 	},
 }
 
-// callWithoutResult is C1.
+// callWithoutResult checks C1.
 func callWithoutResult(q request.Request, _ bool) (found []request.Violation) {
 	for n, t := range q.Turns {
 		if !provider.IsAssistant(q, n) {
@@ -145,7 +145,7 @@ func callWithoutResult(q request.Request, _ bool) (found []request.Violation) {
 	return found
 }
 
-// resultWithoutCall is C2.
+// resultWithoutCall checks C2.
 func resultWithoutCall(q request.Request, _ bool) (found []request.Violation) {
 	called := map[string]bool{}
 	for n, t := range q.Turns {

@@ -1,4 +1,4 @@
-// Package gemini holds the rules and the error texts of Google's Gemini API (docs/providers.md).
+// Package gemini has the rules and the error texts of Google's Gemini API (docs/providers.md).
 package gemini
 
 import "mend/internal/provider"

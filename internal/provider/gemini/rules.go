@@ -9,7 +9,7 @@ import (
 	"mend/internal/request"
 )
 
-// rules are G0 to G13 of docs/providers.md. No request of an agent breaks G0, G1 and G3.
+// rules are G0 to G13 of docs/providers.md. No agent's request violates G0, G1 and G3.
 var rules = []provider.Rule{
 	{
 		Code: "G0", Text: "a request has contents",
@@ -106,7 +106,7 @@ var rules = []provider.Rule{
 	},
 }
 
-// lacksResponses reports whether the turn after n has not as many results as n has calls.
+// lacksResponses reports whether the turn after n has another number of results than n has calls.
 func lacksResponses(q request.Request, n int) bool {
 	responses := 0
 	if n+1 < len(q.Turns) {
@@ -115,7 +115,7 @@ func lacksResponses(q request.Request, n int) bool {
 	return provider.CountBlocks(q.Turns[n].Blocks, request.ToolUse) != responses
 }
 
-// unsignedCall is G7. A prompt begins a turn, so what comes before it needs no signature.
+// unsignedCall checks G7. A prompt begins a turn, so earlier calls need no signature.
 func unsignedCall(q request.Request, thinking bool) []request.Violation {
 	if !strings.Contains(strings.ToLower(q.Model.ModelID), "gemini-3") {
 		return nil

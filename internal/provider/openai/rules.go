@@ -120,7 +120,7 @@ var rules = []provider.Rule{
 	},
 }
 
-// callWithoutOutput is O1.
+// callWithoutOutput checks O1.
 func callWithoutOutput(q request.Request, _ bool) []request.Violation {
 	answered := map[string]int{}
 	provider.EachBlock(q.Turns, func(n, _ int, b *request.Block) {
@@ -134,7 +134,7 @@ func callWithoutOutput(q request.Request, _ bool) []request.Violation {
 	})
 }
 
-// outputWithoutCall is O2.
+// outputWithoutCall checks O2.
 func outputWithoutCall(q request.Request, _ bool) []request.Violation {
 	called := map[string]bool{}
 	return provider.SelectBlocks(q, func(_, _ int, b *request.Block) bool {
@@ -149,7 +149,7 @@ func hasLongItemID(b *request.Block) bool {
 	return b.Type != request.ToolUse && b.Type != request.ToolResult && len(b.ItemID) > provider.MaxID
 }
 
-// item returns the block that is item n of the assistant, nil if it is another one.
+// item returns the block of item n if the item is the assistant's, else nil.
 func item(q request.Request, n int) *request.Block {
 	if n < 0 || n >= len(q.Turns) || !provider.IsAssistant(q, n) || len(q.Turns[n].Blocks) == 0 {
 		return nil
@@ -157,15 +157,15 @@ func item(q request.Request, n int) *request.Block {
 	return q.Turns[n].Blocks[0]
 }
 
-// findItems finds the items of the assistant for which is returns true.
-func findItems(is func(b *request.Block) bool) provider.Find {
+// findItems finds the assistant's items that match accepts.
+func findItems(match func(b *request.Block) bool) provider.Find {
 	return func(q request.Request, _ bool) []request.Violation {
-		return provider.SelectBlocks(q, func(n, _ int, b *request.Block) bool { return b == item(q, n) && is(b) })
+		return provider.SelectBlocks(q, func(n, _ int, b *request.Block) bool { return b == item(q, n) && match(b) })
 	}
 }
 
-// itemsApart is O3. Only items with ids are compared: without ids the provider takes them in
-// any order. A call that is sent in full has no id, and counts as what follows reasoning.
+// itemsApart checks O3. Only items with ids are compared: without ids the provider accepts them in any order. A call
+// that is sent in full has no id, and counts as an item after reasoning.
 func itemsApart(q request.Request, _ bool) (found []request.Violation) {
 	for n := range q.Turns {
 		b := item(q, n)
@@ -182,8 +182,8 @@ func itemsApart(q request.Request, _ bool) (found []request.Violation) {
 	return found
 }
 
-// sameMessage returns the block that is item at, nil if it is not of the stored message of
-// item n: another message is another response.
+// sameMessage returns the block of item at, nil if it belongs to another stored message than item n: another message
+// is another response.
 func sameMessage(q request.Request, n, at int) *request.Block {
 	b := item(q, at)
 	if b == nil || b.Ref().Message != q.Turns[n].Blocks[0].Ref().Message {
@@ -208,7 +208,7 @@ func isFollowed(q request.Request, n int) bool {
 }
 
 // followsReasoning reports whether reasoning with an id comes before item n in its message. An output that the agent
-// adds, to another call of the message, is between them.
+// adds, to another call of the message, may be in between.
 func followsReasoning(q request.Request, n int) bool {
 	for at := n - 1; ; at-- {
 		if at >= 0 && q.Turns[at].Role == request.RoleTool && len(q.Turns[at].Messages) == 0 {
@@ -224,7 +224,7 @@ func followsReasoning(q request.Request, n int) bool {
 	}
 }
 
-// repeatedItem is O4.
+// repeatedItem checks O4.
 func repeatedItem(q request.Request, _ bool) (found []request.Violation) {
 	first := map[string]*request.Block{}
 	for n, t := range q.Turns {
@@ -241,7 +241,7 @@ func repeatedItem(q request.Request, _ bool) (found []request.Violation) {
 	return found
 }
 
-// wrongPrefix is O11.
+// wrongPrefix checks O11.
 func wrongPrefix(q request.Request, _ bool) []request.Violation {
 	return provider.FindBlocks(func(b *request.Block) bool { // also of prompts
 		// not a function's
@@ -250,7 +250,7 @@ func wrongPrefix(q request.Request, _ bool) []request.Violation {
 	})(q, false)
 }
 
-// prefixOf returns what the ids of items of the block's type begin with.
+// prefixOf returns the prefix of the ids of items of the block's type.
 func prefixOf(b *request.Block) string {
 	switch {
 	case b.IsThinking():
@@ -260,5 +260,5 @@ func prefixOf(b *request.Block) string {
 	case b.Type == request.Text:
 		return "msg"
 	}
-	return "" // of a type that has no rule
+	return "" // no rule for this type
 }
