@@ -19,10 +19,10 @@ func isBlank(b *request.Block) bool { return b.Type == request.Text && request.I
 
 func isCall(b *request.Block) bool { return b.Type == request.ToolUse }
 
-// lastOf returns the last block that matches, nil if there is none.
-func lastOf(blocks []*request.Block, matches func(*request.Block) bool) *request.Block {
+// lastOf returns the last block that match accepts, or nil.
+func lastOf(blocks []*request.Block, match func(*request.Block) bool) *request.Block {
 	for _, b := range slices.Backward(blocks) {
-		if matches(b) {
+		if match(b) {
 			return b
 		}
 	}

@@ -13,10 +13,10 @@ import (
 // kind that is sent. Only the class of the error may be known.
 func Asked(c *Case, e APIError) (fs []Finding) {
 	q, _ := c.Next()
-	add := func(code string, matches func(*request.Block) bool) {
+	add := func(code string, match func(*request.Block) bool) {
 		for _, t := range q.Turns {
 			for _, b := range t.Blocks {
-				if b.Source != nil && matches(b) {
+				if b.Source != nil && match(b) {
 					fs = append(fs, Finding{Code: code, Severity: Latent, Ref: b.Ref(), Block: b.Index, Detail: identity(b), of: b})
 				}
 			}

@@ -31,8 +31,8 @@ func Readings(agents mend.Agents, text []byte) (readings []repair.APIError) {
 
 // detail returns how specific a reading of an error is.
 func detail(e repair.APIError) (n int) {
-	for weight, has := range []bool{len(e.Calls) > 0, e.Index >= 0, e.Rule != "", e.Recognised} {
-		if has {
+	for weight, present := range []bool{len(e.Calls) > 0, e.Index >= 0, e.Rule != "", e.Recognised} {
+		if present {
 			n += 1 << weight
 		}
 	}
@@ -99,19 +99,19 @@ func fitting(
 			}
 		}
 		for _, e := range readings {
-			is := repair.Match{N: -1, M: -1}
+			match := repair.Match{N: -1, M: -1}
 			if m != nil {
-				is = repair.MatchError(m, e)
+				match = repair.MatchError(m, e)
 			}
 			wrong := x.Wrong
-			if placed := e.Index >= 0 || len(e.Calls) > 0; is.Degree == 0 && e.Class != "" && (m == nil || !placed) {
-				if of := wrongWith(f, e.Class); of != "" {
-					is.Degree, wrong = repair.HasClass, of
+			if placed := e.Index >= 0 || len(e.Calls) > 0; match.Degree == 0 && e.Class != "" && (m == nil || !placed) {
+				if why := wrongWith(f, e.Class); why != "" {
+					match.Degree, wrong = repair.HasClass, why
 				}
 			}
-			isHidden := is.Degree == repair.HasContent || is.Degree == repair.HasQuoted
-			if is.Degree > x.Match.Degree {
-				x.Match, x.Error, x.Wrong, x.Hidden = is, e, wrong, isHidden
+			isHidden := match.Degree == repair.HasContent || match.Degree == repair.HasQuoted
+			if match.Degree > x.Match.Degree {
+				x.Match, x.Error, x.Wrong, x.Hidden = match, e, wrong, isHidden
 			} else if isHidden && !x.Hidden && x.Match.Degree >= repair.TitleInText { // the text names the session
 				x.Error, x.Hidden = e, true
 			}

@@ -267,9 +267,9 @@ func (c *Conversation) leaves() (found []*Record) {
 	return found
 }
 
-// latest returns the latest of the records that is accepts.
-func (c *Conversation) latest(is func(*Record) bool) *Record {
-	return latest(slices.DeleteFunc(slices.Clone(c.order), func(r *Record) bool { return !is(r) }))
+// latest returns the latest of the records that match accepts.
+func (c *Conversation) latest(match func(*Record) bool) *Record {
+	return latest(slices.DeleteFunc(slices.Clone(c.order), func(r *Record) bool { return !match(r) }))
 }
 
 // latest returns the first of the records with the latest time.

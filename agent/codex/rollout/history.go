@@ -61,10 +61,10 @@ func (l *line) isReplacement() bool {
 	return l.kind == "compacted" && l.payload.Get("replacement_history").Kind() == '['
 }
 
-// lastLine returns the index of the last line that is accepts, or -1.
-func lastLine(lines []line, is func(*line) bool) int {
+// lastLine returns the index of the last line that match accepts, or -1.
+func lastLine(lines []line, match func(*line) bool) int {
 	for i := range slices.Backward(lines) {
-		if is(&lines[i]) {
+		if match(&lines[i]) {
 			return i
 		}
 	}

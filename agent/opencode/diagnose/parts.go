@@ -23,19 +23,19 @@ func stepOf(m *record.Message, ref change.Ref) []record.Part {
 	return nil
 }
 
-// lastOf returns the last part that matches, or nil.
-func lastOf(parts []record.Part, matches func(*record.Part) bool) *record.Part {
+// lastOf returns the last part that match accepts, or nil.
+func lastOf(parts []record.Part, match func(*record.Part) bool) *record.Part {
 	for i := len(parts) - 1; i >= 0; i-- {
-		if matches(&parts[i]) {
+		if match(&parts[i]) {
 			return &parts[i]
 		}
 	}
 	return nil
 }
 
-// anyOf reports whether a part matches.
-func anyOf(parts []record.Part, matches func(*record.Part) bool) bool {
-	return lastOf(parts, matches) != nil
+// anyOf reports whether match accepts a part.
+func anyOf(parts []record.Part, match func(*record.Part) bool) bool {
+	return lastOf(parts, match) != nil
 }
 
 // hasContent reports whether the part has content that is sent with its message. In a prompt,
