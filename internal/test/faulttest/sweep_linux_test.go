@@ -37,15 +37,11 @@ func (sb *sandbox) sweep(t trouble) *sweepResult {
 	return sum
 }
 
-// cuts yields the calls to cut at: every call; in a sample every thirtieth; in a run of all tests every tenth
-// or fewer. A mend with a deliberate bug is cut at every call until the bug shows.
+// cuts yields the calls to cut at: every call; every sixtieth in a sample and in a run of all tests. A mend with a deliberate bug
+// is cut at every call until the bug shows.
 func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
 	step := 1
-	switch {
-	case sb.wrong:
-	case level() == "":
-		step = 60
-	case level() == "sample":
+	if !sb.wrong && (level() == "" || level() == "sample") {
 		step = 60
 	}
 	return func(yield func(int) bool) {
