@@ -193,6 +193,12 @@ type Reader interface {
 	KeptFiles(journal string) KeptFiles
 }
 
+// A FolderStore is an [Agent] whose store is a folder that mend can make when it is gone.
+type FolderStore interface {
+	// StoreFolders returns the folders of an empty store at a root; nil if only the agent may make a store there.
+	StoreFolders(root string) []string
+}
+
 // KeptFiles are the archives of rows, folders and databases that changes removed from a store and keep beside it.
 type KeptFiles interface {
 	// Keeps reports whether the content that an op removed or restored is kept, for any journal.

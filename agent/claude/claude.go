@@ -59,6 +59,9 @@ var home = sessionfile.Home{
 	Sessions: []string{projects}, Has: hasProjects,
 }
 
+// StoreFolders implements [agent.FolderStore].
+func (Agent) StoreFolders(root string) []string { return home.Folders(root) }
+
 // Find implements [agent.Agent].
 func (Agent) Find(layout string) ([]agent.Located, error) { return home.Find(layout) }
 

@@ -42,6 +42,24 @@ func (h Home) Find(layout string) ([]agent.Located, error) {
 	return []agent.Located{{Path: root, Layout: h.Layout}}, nil
 }
 
+// Folders returns the folders that identify the store with the given canonical root: nil for a root other than the agent's own.
+func (h Home) Folders(root string) (folders []string) {
+	own, err := userdir.Of(h.Variable, h.Folder)
+	if err != nil {
+		return nil
+	}
+	if above, err := filepath.EvalSymlinks(filepath.Dir(own)); err == nil {
+		own = filepath.Join(above, filepath.Base(own))
+	}
+	if own != root {
+		return nil
+	}
+	for _, name := range h.Sessions {
+		folders = append(folders, filepath.Join(root, name))
+	}
+	return folders
+}
+
 func (h Home) check(layout string) error {
 	if layout != "" && layout != h.Layout {
 		return fmt.Errorf("%w of %s: %q", agent.ErrLayout, h.Title, layout)

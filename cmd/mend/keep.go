@@ -523,6 +523,7 @@ type goneStoreJSON struct {
 	Agent    string `json:"agent"`
 	Store    string `json:"store"`
 	Sessions int    `json:"sessions"` // with a copy
+	remake   string
 }
 
 // keepLook is how long status searches for sessions that lack content of a copy.
@@ -581,7 +582,7 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 			id := x.storeID()
 			i := slices.IndexFunc(s.Gone, func(g goneStoreJSON) bool { return g.Store == id.Root })
 			if i < 0 {
-				i, s.Gone = len(s.Gone), append(s.Gone, goneStoreJSON{Agent: id.Agent, Store: id.Root})
+				i, s.Gone = len(s.Gone), append(s.Gone, goneStoreJSON{Agent: id.Agent, Store: id.Root, remake: env.remake(id, "mend restore --all")})
 			}
 			s.Gone[i].Sessions++
 		}
@@ -631,9 +632,8 @@ func (s *keepStatusJSON) text() string {
 		parts = append(parts, text)
 	}
 	for _, g := range s.Gone {
-		title := agentOf(change.StoreID{Agent: g.Agent})
-		parts = append(parts, term.Warn(term.Escape(term.ShortenHome(g.Store))+" is gone")+fmt.Sprintf(", and %s of it %s kept: start %s once, which makes it again, then %s",
-			term.Count(g.Sessions, "session"), map[bool]string{true: "was", false: "were"}[g.Sessions == 1], title, "mend restore --all"))
+		parts = append(parts, term.Warn(term.Escape(term.ShortenHome(g.Store))+" is gone")+fmt.Sprintf(", and %s of it %s kept: %s",
+			term.Count(g.Sessions, "session"), map[bool]string{true: "was", false: "were"}[g.Sessions == 1], g.remake))
 	}
 	if s.Lacking > 0 {
 		parts = append(parts, term.Warn(term.CountWords(s.Lacking, "session lacks", "sessions lack")+" what was kept")+term.Faint(" (mend restore lists what, and brings it back)"))

@@ -154,10 +154,40 @@ func (x restorable) storeID() change.StoreID {
 	return x.store.ID()
 }
 
+// remake returns the way to a store that is missing, where a restore then brings its sessions back.
+func (env *environment) remake(of change.StoreID, restore string) string {
+	if env.opt.Agents.Folders(of) != nil {
+		return restore + " makes it again"
+	}
+	return fmt.Sprintf("start %s once, so that its store exists; then %s", agentOf(of), restore)
+}
+
 // noStore returns the error for a session whose store is missing.
 func (s namedSession) noStore(env *environment) error {
-	return fail.New(fail.Problems, fmt.Sprintf("start %s once, so that its store exists; then %s", agentOf(s.of), env.cmdline("restore", s.ID)),
+	return fail.New(fail.Problems, env.remake(s.of, env.cmdline("restore", s.ID)),
 		"session %s was kept, but its store is not there now: %s", s.ID, term.ShortenHome(s.of.Root))
+}
+
+// makeStore makes the folders of a store that is gone, after a question. It reports false in a dry run, and if only the agent can make
+// its store.
+func (env *environment) makeStore(ctx context.Context, f writeFlags, of change.StoreID) (made bool, err error) {
+	folders := slices.DeleteFunc(env.opt.Agents.Folders(of), func(folder string) bool {
+		_, err := os.Lstat(folder)
+		return err == nil
+	})
+	if f.dryRun || len(folders) == 0 {
+		return false, nil
+	}
+	question := fmt.Sprintf("The folder of %s, %s, is gone. Make it again?", agentOf(of), term.ShortenHome(of.Root))
+	if err := confirmChange(ctx, env.Terminal, f, question, nil); err != nil {
+		return false, fmt.Errorf("%s is gone; making it again: %w", term.ShortenHome(of.Root), err)
+	}
+	for _, folder := range folders {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return false, fmt.Errorf("making the folder of %s: %w", agentOf(of), err)
+		}
+	}
+	return true, nil
 }
 
 // named returns the session as one that a name can mean.
@@ -266,7 +296,8 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 			env.Say("To bring one back: %s", term.Command(env.cmdline("restore", all[0].Session.ID)))
 		}
 		if i := slices.IndexFunc(all, func(x restorable) bool { return x.store == nil }); i >= 0 {
-			env.Note(all[i].named().noStore(env).Error() + ". Start " + agentOf(all[i].storeID()) + " once, so that its store exists")
+			x := all[i].named()
+			env.Note(x.noStore(env).Error() + ": " + env.remake(x.of, env.cmdline("restore", x.ID)))
 		}
 		return err
 	}
@@ -275,7 +306,7 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 		return err
 	}
 	if all[i].store == nil {
-		return all[i].named().noStore(env)
+		return runRestore(ctx, env, all[i].Session.ID, f, r)
 	}
 	return restoreOne(ctx, env, all[i].store, all[i].Session, f, r)
 }
@@ -349,6 +380,14 @@ func runRestore(ctx context.Context, env *environment, name string, f writeFlags
 	if err != nil {
 		return err
 	}
+	if found[0].store == nil {
+		if made, err := env.makeStore(ctx, f, found[0].of); err != nil || made {
+			if err == nil {
+				err = runRestore(ctx, env, name, f, r)
+			}
+			return err
+		}
+	}
 	c, left, err := openLost(ctx, env, &found[0], unread, !f.dryRun)
 	if err == nil {
 		err = restoreOne(ctx, env, c, found[0].Head, f, r)
@@ -387,7 +426,7 @@ func lostStore(env *environment, left error) error {
 		var of change.StoreID
 		err := k.Each(keep.Query{}, func(s *keep.State) { of = s.Store })
 		if of.Root != "" {
-			hint := fmt.Sprintf("sessions of %s were kept: start %s once, which makes its store again; then restore", term.ShortenHome(of.Root), agentOf(of))
+			hint := fmt.Sprintf("sessions of %s were kept: %s", term.ShortenHome(of.Root), env.remake(of, "mend restore --all"))
 			if _, said := errors.AsType[*reportedError](left); said {
 				env.Note(hint)
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -37,10 +38,11 @@ func runRestoreFrom(ctx context.Context, env *environment, f writeFlags, r mend.
 // runRestoreAll restores all sessions with a copy that their agents no longer have.
 func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest) error {
 	clients, left := openAll(ctx, env, !f.dryRun)
-	if len(clients) == 0 {
-		return lostStore(env, left)
+	if len(clients) == 0 && !errors.Is(left, mend.ErrNoStore) {
+		return left
 	}
 	var gone []restorable
+	lost := map[string]restorable{} // by the root of their store
 	err := withKept(env, func(k *keep.Keep) error {
 		all, unread := listRestorable(ctx, env, clients, k, left)
 		left = unread
@@ -48,7 +50,7 @@ func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.R
 			switch {
 			case x.State != mend.Deleted:
 			case x.store == nil:
-				left = fail.Worst(left, x.named().noStore(env))
+				lost[x.storeID().Root] = x
 			default:
 				gone = append(gone, x)
 			}
@@ -60,6 +62,22 @@ func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.R
 	})
 	if err != nil {
 		return env.both(ctx, left, err)
+	}
+	made := false
+	for _, x := range lost {
+		ok, err := env.makeStore(ctx, f, x.storeID())
+		if made = made || ok; err == nil && !ok {
+			err = x.named().noStore(env)
+		}
+		if !ok {
+			left = fail.Worst(left, err)
+		}
+	}
+	switch {
+	case made:
+		return runRestoreAll(ctx, env, f, r)
+	case len(clients) == 0:
+		return lostStore(env, left)
 	}
 	return env.both(ctx, left, restoreSeveral(ctx, env, f, r, gone, "Nothing to bring back: no session that was kept is gone."))
 }

@@ -408,6 +408,19 @@ func (as Agents) lacks(id change.StoreID) bool {
 	return errors.Is(err, ErrNoStore)
 }
 
+// Folders returns the folders that a store that is gone needs so that sessions can be restored into it; nil if only its agent can
+// make it.
+func (as Agents) Folders(id change.StoreID) []string {
+	i := slices.IndexFunc(as, func(a agent.Agent) bool { return a.Name() == id.Agent })
+	if i < 0 {
+		return nil
+	}
+	if a, ok := as[i].(agent.FolderStore); ok {
+		return a.StoreFolders(id.Root)
+	}
+	return nil
+}
+
 // Gone returns the sessions with a copy in k, which may be nil, or in another store, that this store no
 // longer has: in their last copied state, newest first. unread is the error of other stores that cannot be
 // read.
