@@ -69,19 +69,9 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	return nil
 }
 
-// WhyLocked explains why the transcript at a path below the root cannot be changed, or a change of
-// it not undone, and what the user can do; "" if both are possible.
-func (s *Store) WhyLocked(p string) (string, error) {
-	root, err := s.openRoot()
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	return whyLocked(root, p)
-}
-
-// An append needs the right to write to the file. Its undo replaces the file, so it needs the rights
-// to replace it and to stage another one.
+// whyLocked explains why the transcript at a path below the root cannot be changed, or a change of it not undone, and
+// what the user can do; "" if both are possible. An append needs the right to write to the file. Its undo replaces the
+// file, so it needs the rights to replace it and to stage another one.
 func whyLocked(root *safedir.Dir, p string) (string, error) {
 	why, err := root.WhyLocked(p)
 	if err != nil || why != "" {

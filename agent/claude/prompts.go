@@ -66,7 +66,6 @@ func openHistory(path string) *promptHistory {
 		}
 		return diagnose.New(diagnose.Source{
 			Ref: head.Ref, Data: data, Version: r.Version, Texts: repair.TextsOf(r),
-			Locked: func() string { return "It is in the history of prompts, which mend only reads." },
 		}), change.Stamp{}, nil
 	}
 	return s
@@ -234,6 +233,9 @@ var errReadOnly = fail.New(fail.Refused, "mend restore brings a session of it ba
 func (s *promptHistory) Read(context.Context, []change.Ref) ([]*change.Image, error) {
 	return nil, errReadOnly
 }
+
+// Changeable implements [agent.Store].
+func (s *promptHistory) Changeable(context.Context) error { return errReadOnly }
 
 // Writer implements [agent.Store].
 func (s *promptHistory) Writer(string) (txn.Store, error) { return nil, errReadOnly }

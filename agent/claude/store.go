@@ -54,7 +54,6 @@ func (s *store) newCase(head change.Head, r repair.Request, maxAge time.Duration
 	return diagnose.New(diagnose.Source{
 		Gone: gone, Ref: head.Ref, Agent: agentOf(head), Data: sessionfile.Changed(e.Data, r.Changes), Mode: e.Mode.Perm(),
 		Version: r.Version, Busy: s.whyBusy(head, maxAge), Texts: repair.TextsOf(r),
-		Locked: sync.OnceValue(func() string { return s.WhyLocked(head.Ref) }),
 	}), stampOf(e), nil
 }
 
@@ -69,9 +68,6 @@ func (s *store) Examine(_ context.Context, head change.Head, o repair.Options) (
 	}
 	if r := diagnose.StateOf(c).LastFailed(); r != nil {
 		x.Failure = &agent.Failure{Message: r.UUID, Error: c.LastError, Time: time.UnixMilli(r.Time)}
-	}
-	if len(x.Diagnoses) > 0 && s.WhyLocked(head.Ref) != "" { // the stamp does not cover the rights of folders
-		x.Stamp = change.Stamp{}
 	}
 	return x, nil
 }

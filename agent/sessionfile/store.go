@@ -282,17 +282,6 @@ func CheckLines(ref change.Ref, data []byte) error {
 	return nil
 }
 
-// WhyLocked is [linestore.Store.WhyLocked] for a session's file. It ignores errors, which reading the file will
-// report.
-func (s *Store) WhyLocked(ref change.Ref) string {
-	p, _, err := s.layout.Path(ref)
-	if err != nil {
-		return ""
-	}
-	why, _ := s.lines.WhyLocked(p)
-	return why
-}
-
 // Read returns the content of records, in the order of refs: nil for a record that does not exist.
 func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	images := make([]*change.Image, len(refs))

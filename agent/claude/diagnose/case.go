@@ -24,11 +24,10 @@ type Source struct {
 	Ref     change.Ref // of the transcript as a whole
 	Agent   string     // the subagent that the transcript belongs to; "" for a session's
 	Data    []byte
-	Mode    fs.FileMode   // of the file; 0 if unknown
-	Version string        // of the program that wrote last, or that will load it; "" for the version in its records
-	Busy    string        // why the session is in use; "" if it is not in use
-	Locked  func() string // returns why the transcript cannot be changed, "" if it can; called for a fix; may be nil
-	Gone    string        // the session's folder if it does not exist and the program lists the session nowhere; else ""
+	Mode    fs.FileMode // of the file; 0 if unknown
+	Version string      // of the program that wrote last, or that will load it; "" for the version in its records
+	Busy    string      // why the session is in use; "" if it is not in use
+	Gone    string      // the session's folder if it does not exist and the program lists the session nowhere; else ""
 	Texts   repair.Texts
 }
 

@@ -36,9 +36,6 @@ func (c *State) Refuses(f repair.Finding) *repair.RefusalError {
 	switch {
 	case uuid != "" && (!c.canEdit(uuid) || r != nil && r.IsBoundary() && f.Code != ruleSummary):
 		return errNoLine
-	case c.base.Locked != nil && c.base.Locked() != "":
-		why := fmt.Sprintf("The transcript cannot be changed: %s. Then repair again.", c.base.Locked())
-		return &repair.RefusalError{Why: why, Helps: true, Final: true}
 	case c.base.drafts > maxDrafts:
 		const why = "mend stopped after %d attempts: the transcript has too many faults that depend on each other."
 		return &repair.RefusalError{Why: fmt.Sprintf(why, maxDrafts), Final: true}
