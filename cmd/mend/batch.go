@@ -239,9 +239,9 @@ type batch struct {
 
 // A failedJSON is a step that failed, with the reason.
 type failedJSON struct {
-	Session string            `json:"session"` // "" for a store
-	Repairs []string          `json:"repairs"` // the repairs to undo or apply again
-	Error   map[string]string `json:"error"`
+	Session string      `json:"session"` // "" for a store
+	Repairs []string    `json:"repairs"` // the repairs to undo or apply again
+	Error   errorAnswer `json:"error"`
 }
 
 // newBatch begins a batch of n steps.

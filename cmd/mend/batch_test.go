@@ -65,7 +65,7 @@ func TestBatch(t *testing.T) {
 		t.Errorf("the exit code is %d, want %d: %v", code, exitConflict, err)
 	}
 	failed, _ := env.answer["failed"].([]failedJSON)
-	if len(failed) != 1 || failed[0].Session != changed.Session || failed[0].Error["code"] != "conflict" {
+	if len(failed) != 1 || failed[0].Session != changed.Session || failed[0].Error.Code != "conflict" {
 		t.Errorf("failed = %+v, want session %s in conflict", failed, changed.Session)
 	}
 	if got := out.String(); !strings.Contains(got, "Moved 2 of 3 sessions") || !strings.Contains(got, "mend undo op-") {

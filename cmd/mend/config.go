@@ -149,6 +149,12 @@ func loadSettingsFrom(path string, set []string) (config.Config, error) {
 
 const configHint = `"mend config" lists the settings`
 
+type configAnswer struct {
+	File     string           `json:"file"` // the file of the settings, which need not exist
+	Settings []config.Setting `json:"settings"`
+	Notes    []string         `json:"notes,omitempty"`
+}
+
 // runConfig prints the settings of these keys, or all.
 func runConfig(env *environment, set, keys []string) error {
 	c, err := loadSettings(set)
@@ -171,9 +177,7 @@ func runConfig(env *environment, set, keys []string) error {
 			list = append(list, s)
 		}
 	}
-	env.setAnswer("file", path)
-	env.setAnswer("settings", list)
-	env.setAnswer("notes", nonNil(c.Notes()))
+	env.setAnswers(configAnswer{path, list, nonNil(c.Notes())})
 	defer env.Buffer()()
 	width := env.TextWidth()
 	if len(keys) == 0 {

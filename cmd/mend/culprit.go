@@ -217,7 +217,7 @@ func printCulprit(env *environment, x culprit.Culprit) {
 
 // listCulprits lists the possible sessions of the error.
 func listCulprits(env *environment, found []culprit.Culprit, rows [][]string) {
-	list := []map[string]any{}
+	list := []culpritAnswer{}
 	for _, x := range found {
 		list = append(list, culpritJSON(x))
 	}
@@ -226,8 +226,15 @@ func listCulprits(env *environment, found []culprit.Culprit, rows [][]string) {
 	env.Printf("\n")
 }
 
-func culpritJSON(x culprit.Culprit) map[string]any {
-	return map[string]any{"session": x.Session.ID, "title": x.Session.Title, "directory": x.Session.Directory, "why": reasonOf(x)}
+func culpritJSON(x culprit.Culprit) culpritAnswer {
+	return culpritAnswer{x.Session.ID, x.Session.Title, x.Session.Directory, reasonOf(x)}
+}
+
+type culpritAnswer struct {
+	Session   string `json:"session"`
+	Title     string `json:"title"`
+	Directory string `json:"directory"`
+	Why       string `json:"why"`
 }
 
 // culpritRows returns a row for each session: its id, age and title, and why it fits.

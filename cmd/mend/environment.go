@@ -8,8 +8,10 @@ import (
 	"io"
 	"maps"
 	"os"
+	"reflect"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -183,8 +185,15 @@ func (env *environment) printAnswer(err error) error {
 }
 
 // errorJSON returns an error in the form of a JSON answer.
-func (env *environment) errorJSON(err error) map[string]string {
-	return map[string]string{"code": codeName(exitCode(err)), "message": err.Error(), "hint": env.hint(err)}
+func (env *environment) errorJSON(err error) errorAnswer {
+	return errorAnswer{codeName(exitCode(err)), err.Error(), env.hint(err)}
+}
+
+// An errorAnswer is an error in a JSON answer.
+type errorAnswer struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"` // what to do; "" if the message is enough
 }
 
 // newAnswer returns the members common to all JSON answers.
@@ -200,6 +209,24 @@ func (env *environment) setAnswer(name string, v any) {
 	env.answer[name] = v
 }
 
+// setAnswers sets the members of a struct in the JSON answer: all but those that may be left out and have no value.
+func (env *environment) setAnswers(answer any) {
+	v := reflect.ValueOf(answer)
+	for f, value := range v.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous && f.Type.Kind() == reflect.Struct:
+			env.setAnswers(value.Interface())
+		case f.Anonymous && !value.IsNil():
+			env.setAnswers(value.Elem().Interface())
+		case f.Anonymous || !f.IsExported():
+		case value.IsZero() && value.Kind() != reflect.Bool && !value.CanInt() && strings.Contains(options, "omit"):
+		default:
+			env.setAnswer(name, value.Interface())
+		}
+	}
+}
+
 // printError prints an error and its hint on stderr.
 func (env *environment) printError(err error) {
 	env.Message(term.Bad("mend:"), term.Escape(err.Error()))
@@ -212,8 +239,8 @@ func (env *environment) printError(err error) {
 // answer, each once.
 func (env *environment) noteSkipped(err error) {
 	env.Note(err.Error())
-	skipped, _ := env.answer["skipped"].([]map[string]string)
-	if e := env.errorJSON(err); !slices.ContainsFunc(skipped, func(s map[string]string) bool { return maps.Equal(s, e) }) {
+	skipped, _ := env.answer["skipped"].([]errorAnswer)
+	if e := env.errorJSON(err); !slices.Contains(skipped, e) {
 		env.setAnswer("skipped", append(skipped, e))
 	}
 }

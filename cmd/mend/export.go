@@ -25,6 +25,21 @@ func (f *exportFlags) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.force, "force", false, "with --export: overwrite the file")
 }
 
+type exportAnswer struct {
+	Repairs []repairJSON  `json:"repairs"`
+	Export  *exportedJSON `json:"export,omitempty"` // of log --export: the written file
+}
+
+// An exportedJSON is the file that was written.
+type exportedJSON struct {
+	Path    string `json:"path"`
+	Bytes   bool   `json:"bytes"` // it has the images
+	Entries int    `json:"entries"`
+	Events  int    `json:"events"`
+	Images  int    `json:"images"`
+	Head    string `json:"head"`
+}
+
 // exportLog writes the whole journal to a file.
 func exportLog(ctx context.Context, env *environment, f exportFlags) error {
 	var r journal.Report
@@ -44,8 +59,7 @@ func exportLog(ctx context.Context, env *environment, f exportFlags) error {
 	if err := env.createFile(f.file, f.force, export); err != nil {
 		return err
 	}
-	env.setAnswer("repairs", []repairJSON{})
-	env.setAnswer("export", map[string]any{"path": f.file, "bytes": f.withBytes, "entries": r.Entries, "events": r.Events, "images": r.Images, "head": r.Head})
+	env.setAnswers(exportAnswer{[]repairJSON{}, &exportedJSON{f.file, f.withBytes, r.Entries, r.Events, r.Images, r.Head}})
 	env.Printf("Wrote %s: %s, %s, %s.\nhead %s\n", term.Bold(term.Escape(f.file)), term.Count(r.Entries, "repair"), term.Count(r.Events, "event"), term.Count(r.Images, "image"), r.Head)
 	if f.withBytes {
 		env.Say("%s It has texts of the conversations.", term.Warn("note:"))

@@ -87,8 +87,8 @@ func TestFailures(t *testing.T) {
 		for _, err := range []error{r.err, fmt.Errorf("doing it: %w", r.err)} {
 			a := &environment{Terminal: &term.Terminal{}}
 			got := a.errorJSON(err)
-			if exitCode(err) != r.code || got["code"] != r.name || !strings.Contains(got["hint"], r.hint) || r.hint == "" && got["hint"] != "" {
-				t.Errorf("%v: %d %s, hint %q\nwant %d %s, hint %q", err, exitCode(err), got["code"], got["hint"], r.code, r.name, r.hint)
+			if exitCode(err) != r.code || got.Code != r.name || !strings.Contains(got.Hint, r.hint) || r.hint == "" && got.Hint != "" {
+				t.Errorf("%v: %d %s, hint %q\nwant %d %s, hint %q", err, exitCode(err), got.Code, got.Hint, r.code, r.name, r.hint)
 			}
 		}
 	}

@@ -25,20 +25,17 @@ func printForecast(ctx context.Context, env *environment, c *mend.Store, head ch
 	if err != nil {
 		return err
 	}
-	env.answer = map[string]any{
-		"diagnoses": diagnosesJSON(found.Diagnoses),
-		"session":   head.ID, "profile": f.Version, "thinking": f.Thinking,
-		"model":    map[string]string{"providerID": f.Request.Model.ProviderID, "modelID": f.Request.Model.ModelID},
-		"provider": f.Provider,
-		"request":  requestJSON(f.Request), "violations": violationsJSON(f.Violations),
-	}
 	printHeader(env.Terminal, head)
 	checked := c.Version("")
 	version, note := cmp.Or(checked.Name, f.Version), ""
 	if checked.Note() != "" {
 		version, note = f.Version, fmt.Sprintf("; %s was not verified", term.OneLine(version, 30))
 	}
-	env.answer["versionNote"] = checked.Note()
+	model := map[string]string{"providerID": f.Request.Model.ProviderID, "modelID": f.Request.Model.ModelID}
+	env.setAnswers(scanAnswer{Profile: f.Version, VersionNote: checked.Note(), requestAnswer: &requestAnswer{
+		Session: head.ID, Provider: f.Provider, Thinking: f.Thinking, Model: model, Request: requestJSON(f.Request),
+		Violations: violationsJSON(f.Violations), Diagnoses: diagnosesJSON(found.Diagnoses),
+	}})
 	env.Printf("%s\n\n", term.Faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s%s", agentOf(c.ID()), term.OneLine(version, 30), f.Provider, onOrOff(f.Thinking), note)))
 	vs := newViolations(f.Violations, found.Diagnoses)
 	for n, t := range f.Request.Turns {

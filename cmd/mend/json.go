@@ -23,6 +23,28 @@ func commandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), "mend ")
 }
 
+type scanAnswer struct {
+	Store        string        `json:"store,omitempty"` // of the first of stores, like the next three members
+	AgentVersion string        `json:"agentVersion,omitempty"`
+	Profile      string        `json:"profile,omitempty"`
+	VersionNote  string        `json:"versionNote,omitempty"`
+	Stores       []scannedJSON `json:"stores,omitempty"`
+	Sessions     []sessionJSON `json:"sessions,omitempty"`
+	*requestAnswer
+}
+
+// A requestAnswer is the answer of scan --request, and of scan --text.
+type requestAnswer struct {
+	Text       string            `json:"text,omitempty"` // of scan --text: the conversation as Markdown
+	Session    string            `json:"session,omitempty"`
+	Provider   string            `json:"provider,omitempty"` // the API of the request
+	Thinking   bool              `json:"thinking,omitempty"`
+	Model      map[string]string `json:"model,omitempty"`   // the model of the request: modelID and providerID
+	Request    map[string]any    `json:"request,omitempty"` // the simulated request in mend's own form: turns of content blocks
+	Violations []violationJSON   `json:"violations,omitempty"`
+	Diagnoses  []diagnosisJSON   `json:"diagnoses,omitempty"`
+}
+
 // A scannedJSON is a scanned store.
 type scannedJSON struct {
 	Agent        string `json:"agent"`

@@ -88,6 +88,13 @@ func stateJSON(s *keep.State) keptStateJSON {
 	return keptStateJSON{s.ID, s.Session, s.Agent, s.Title, s.Time.UTC().Format(time.RFC3339), s.Messages, s.Complete(), s.Size}
 }
 
+type keepAnswer struct {
+	File   string          `json:"file,omitempty"`
+	Bytes  int64           `json:"bytes,omitempty"` // of the file
+	Kept   []keptJSON      `json:"kept,omitempty"`
+	States []keptStateJSON `json:"states,omitempty"` // new copies
+}
+
 func runKeep(ctx context.Context, env *environment, names []string, to string, f writeFlags) error {
 	c, err := loadSettings(nil)
 	if err != nil {
@@ -134,10 +141,7 @@ func runKeep(ctx context.Context, env *environment, names []string, to string, f
 	if to != "" && !f.dryRun {
 		env.Say("The copies are in %s, with the texts of your conversations. Here only you can read them. They are not encrypted: who administers or has that disk or folder can read them, too.", term.Escape(term.ShortenHome(keep.Path(dir))))
 	}
-	env.setAnswer("file", keep.Path(dir))
-	env.setAnswer("bytes", r.size)
-	env.setAnswer("kept", r.stores)
-	env.setAnswer("states", r.states)
+	env.setAnswers(keepAnswer{keep.Path(dir), r.size, r.stores, r.states})
 	return fail.Worst(left, r.failed)
 }
 

@@ -96,6 +96,14 @@ func printAPIError(env *environment, e repair.APIError) {
 }
 
 // apiErrorJSON returns an error in the form of a JSON answer.
-func apiErrorJSON(e repair.APIError) map[string]any {
-	return map[string]any{"class": e.Class, "rule": e.Rule, "about": e.About, "text": e.Text, "explanation": e.Explanation}
+func apiErrorJSON(e repair.APIError) apiErrorAnswer {
+	return apiErrorAnswer{string(e.Class), e.Rule, string(e.About), e.Text, e.Explanation}
+}
+
+type apiErrorAnswer struct {
+	Class       string `json:"class"` // "" for one that no repair answers
+	Rule        string `json:"rule"`  // the provider's rule that it is about, "" for none
+	About       string `json:"about,omitempty"`
+	Text        string `json:"text"`
+	Explanation string `json:"explanation"`
 }

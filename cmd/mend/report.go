@@ -51,6 +51,11 @@ The page is one file. It loads nothing and needs no script.`,
 	return cmd
 }
 
+type reportAnswer struct {
+	Path     string `json:"path"`
+	WithText bool   `json:"withText"` // the page has the texts of the conversation
+}
+
 func runReport(ctx context.Context, env *environment, names []string, f reportFlags) error {
 	if f.out == "-" && env.JSON {
 		return usagef("--json and --output - cannot be used together")
@@ -75,8 +80,7 @@ func runReport(ctx context.Context, env *environment, names []string, f reportFl
 	if err := env.createFile(f.out, f.force, func(w io.Writer) error { _, err := page.WriteTo(w); return err }); err != nil {
 		return err
 	}
-	env.setAnswer("path", f.out)
-	env.setAnswer("withText", f.withText)
+	env.setAnswers(reportAnswer{f.out, f.withText})
 	env.Printf("Wrote %s.\n", term.Bold(term.Escape(f.out)))
 	if f.withText {
 		env.Say("%s It has the texts of the conversation.", term.Warn("note:"))

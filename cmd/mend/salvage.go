@@ -45,8 +45,7 @@ until "mend forget"; "mend undo" exchanges them again.`,
 // runSalvage checks the databases of all agents, and salvages the first that is damaged.
 func runSalvage(ctx context.Context, env *environment, f writeFlags) error {
 	clients, left := openAll(ctx, env, !f.dryRun)
-	env.setAnswer("sessions", []salvagedJSON{})
-	env.setAnswer("repairs", []repairJSON{})
+	env.setAnswers(salvageAnswer{Sessions: []salvagedJSON{}, Repairs: []repairJSON{}})
 	databases := slices.DeleteFunc(slices.Clone(clients), func(c *mend.Store) bool { return c.ID().Kind != "sqlite" })
 	if len(databases) == 0 { // the check returns the error
 		databases = clients[:min(len(clients), 1)]
@@ -265,6 +264,19 @@ type salvagedJSON struct {
 	Notes   []string       `json:"notes,omitempty"`
 }
 
+type salvageParts struct {
+	Tables   []agent.SalvagedTable `json:"tables,omitempty"`
+	Notes    []string              `json:"notes,omitempty"`
+	Complete bool                  `json:"complete,omitempty"` // no message of a conversation is lost
+	Broken   int                   `json:"broken,omitempty"`   // sessions that are broken in the new database
+}
+
+type salvageAnswer struct {
+	Sessions []salvagedJSON `json:"sessions"`
+	Repairs  []repairJSON   `json:"repairs"`
+	salvageParts
+}
+
 func setSalvageAnswer(env *environment, s mend.Salvage) {
 	sessions := []salvagedJSON{}
 	for _, one := range s.Sessions {
@@ -274,11 +286,7 @@ func setSalvageAnswer(env *environment, s mend.Salvage) {
 		}
 		sessions = append(sessions, j)
 	}
-	env.setAnswer("sessions", sessions)
-	env.setAnswer("tables", nonNil(s.Tables))
-	env.setAnswer("notes", nonNil(s.Notes))
-	env.setAnswer("complete", s.Complete())
-	env.setAnswer("broken", s.Broken)
-	plan := planJSON(s.Plan)
-	env.setAnswer("repairs", []repairJSON{plan})
+	env.setAnswers(salvageAnswer{
+		sessions, []repairJSON{planJSON(s.Plan)}, salvageParts{nonNil(s.Tables), nonNil(s.Notes), s.Complete(), s.Broken},
+	})
 }

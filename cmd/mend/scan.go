@@ -159,12 +159,8 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 	}
 	total.printNext(len(clients) > 1)
 	if env.JSON && len(stores) > 0 {
-		env.setAnswer("store", stores[0].Store)
-		env.setAnswer("agentVersion", stores[0].AgentVersion)
-		env.setAnswer("profile", stores[0].Profile)
-		env.setAnswer("versionNote", stores[0].VersionNote)
-		env.setAnswer("stores", stores)
-		env.setAnswer("sessions", nonNil(found))
+		first := stores[0]
+		env.setAnswers(scanAnswer{first.Store, first.AgentVersion, first.Profile, first.VersionNote, stores, nonNil(found), nil})
 	}
 	if left == nil && len(names) == 0 && env.answer["skipped"] != nil {
 		return errors.New("not every store could be examined")

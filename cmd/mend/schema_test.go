@@ -19,7 +19,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/agent"
-	"mend/internal/config"
 	"mend/internal/term"
 )
 
@@ -27,75 +26,25 @@ import (
 // that they use.
 const schemaFile = "../../docs/output.schema.json"
 
-// An errorAnswer is an error in a JSON answer.
-type errorAnswer struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Hint    string `json:"hint"` // what to do; "" if the message is enough
-}
-
 // A commonAnswer has the members that the answer of every verb may have.
 type commonAnswer struct {
-	SchemaVersion int            `json:"schemaVersion"` // raised if a member is removed or changes its meaning
-	Command       string         `json:"command"`       // the command that answers
-	Error         *errorAnswer   `json:"error,omitempty"`
-	Skipped       []errorAnswer  `json:"skipped,omitempty"`   // why a store or a folder was not examined with the others
-	Failed        []failedAnswer `json:"failed,omitempty"`    // of verbs that change several sessions: failed ones, which stay unchanged
-	Conflicts     []any          `json:"conflicts,omitempty"` // records in conflict; of status: repairs in conflict
-	Help          string         `json:"help,omitempty"`      // the text of --help
-}
-
-type failedAnswer struct {
-	Session string      `json:"session"` // "" for a store
-	Repairs []string    `json:"repairs"` // of an undo or a redo: the repairs to undo or apply again
-	Error   errorAnswer `json:"error"`
+	SchemaVersion int           `json:"schemaVersion"` // raised if a member is removed or changes its meaning
+	Command       string        `json:"command"`       // the command that answers
+	Error         *errorAnswer  `json:"error,omitempty"`
+	Skipped       []errorAnswer `json:"skipped,omitempty"`   // why a store or a folder was not examined with the others
+	Failed        []failedJSON  `json:"failed,omitempty"`    // of verbs that change several sessions: failed ones, which stay unchanged
+	Conflicts     []any         `json:"conflicts,omitempty"` // records in conflict; of status: repairs in conflict
+	Help          string        `json:"help,omitempty"`      // the text of --help
 }
 
 type repairsAnswer struct {
 	Repairs []repairJSON `json:"repairs"`
 }
 
-// A requestAnswer is the answer of scan --request, and of scan --text.
-type requestAnswer struct {
-	Text       string            `json:"text,omitempty"` // of scan --text: the conversation as Markdown
-	Session    string            `json:"session,omitempty"`
-	Provider   string            `json:"provider,omitempty"` // the API of the request
-	Thinking   bool              `json:"thinking,omitempty"`
-	Model      map[string]string `json:"model,omitempty"`   // the model of the request: modelID and providerID
-	Request    map[string]any    `json:"request,omitempty"` // the simulated request in mend's own form: turns of content blocks
-	Violations []violationJSON   `json:"violations,omitempty"`
-	Diagnoses  []diagnosisJSON   `json:"diagnoses,omitempty"`
-}
-
-type scanAnswer struct {
-	Store        string        `json:"store,omitempty"` // of the first of stores, like the next three members
-	AgentVersion string        `json:"agentVersion,omitempty"`
-	Profile      string        `json:"profile,omitempty"`
-	VersionNote  string        `json:"versionNote,omitempty"`
-	Stores       []scannedJSON `json:"stores,omitempty"`
-	Sessions     []sessionJSON `json:"sessions,omitempty"`
-	requestAnswer
-}
-
-type apiErrorAnswer struct {
-	Class       string `json:"class"` // "" for one that no repair answers
-	Rule        string `json:"rule"`  // the provider's rule that it is about, "" for none
-	About       string `json:"about,omitempty"`
-	Text        string `json:"text"`
-	Explanation string `json:"explanation"`
-}
-
 type explainAnswer struct {
 	Topics   []topicJSON     `json:"topics,omitempty"`
 	Sessions []sessionJSON   `json:"sessions,omitempty"`
 	APIError *apiErrorAnswer `json:"apiError,omitempty"`
-}
-
-type culpritAnswer struct {
-	Session   string `json:"session"`
-	Title     string `json:"title"`
-	Directory string `json:"directory"`
-	Why       string `json:"why"`
 }
 
 // A fixAnswer is the answer of fix, which repairs, restores, moves, or shows other help.
@@ -151,56 +100,9 @@ type moveAnswer struct {
 	continueAnswer
 }
 
-type salvageParts struct {
-	Tables   []agent.SalvagedTable `json:"tables,omitempty"`
-	Notes    []string              `json:"notes,omitempty"`
-	Complete bool                  `json:"complete,omitempty"` // no message of a conversation is lost
-	Broken   int                   `json:"broken,omitempty"`   // sessions that are broken in the new database
-}
-
-type salvageAnswer struct {
-	Sessions []salvagedJSON `json:"sessions"`
-	Repairs  []repairJSON   `json:"repairs"`
-	salvageParts
-}
-
 type undoAnswer struct {
 	Repairs []repairJSON `json:"repairs"`
 	LeftOut int          `json:"leftOut,omitempty"` // rows of sessions that were deleted since
-}
-
-type exportAnswer struct {
-	Repairs []repairJSON `json:"repairs"`
-	Export  *struct {
-		Path    string `json:"path"`
-		Bytes   bool   `json:"bytes"` // the export has the images
-		Entries int    `json:"entries"`
-		Events  int    `json:"events"`
-		Images  int    `json:"images"`
-		Head    string `json:"head"`
-	} `json:"export,omitempty"` // of log --export: the written file
-}
-
-type reportAnswer struct {
-	Path     string `json:"path"`
-	WithText bool   `json:"withText"` // the page has the texts of the conversation
-}
-
-type keptCounts struct {
-	Sessions int   `json:"sessions"`
-	States   int   `json:"states"`
-	Bytes    int64 `json:"bytes"`
-}
-
-type verifyAnswer struct {
-	Of      string      `json:"of,omitempty"` // what was checked
-	Entries int         `json:"entries"`
-	Events  int         `json:"events"`
-	Images  int         `json:"images"`
-	Bytes   int64       `json:"bytes"`            // of the images, compressed
-	Head    string      `json:"head"`             // hash of the newest event, for verify --head
-	Beside  int         `json:"beside,omitempty"` // repairs whose undo needs data kept beside the store
-	Kept    *keptCounts `json:"kept,omitempty"`   // the copies of sessions
 }
 
 type forgetAnswer struct {
@@ -231,13 +133,6 @@ type watchAnswer struct {
 	Undo     string      `json:"undo,omitempty"` // the command that undoes the repair
 }
 
-type keepAnswer struct {
-	File   string          `json:"file,omitempty"`
-	Bytes  int64           `json:"bytes,omitempty"` // of the file
-	Kept   []keptJSON      `json:"kept,omitempty"`
-	States []keptStateJSON `json:"states,omitempty"` // new copies
-}
-
 type cleanAnswer struct {
 	Stores []spaceJSON       `json:"stores"`
 	Mend   []agent.SpacePart `json:"mend"` // mend's own files by size
@@ -250,19 +145,6 @@ type cleanedAnswer struct {
 
 type pluginsAnswer struct {
 	Plugins []pluginJSON `json:"plugins"`
-}
-
-type configAnswer struct {
-	File     string           `json:"file"` // the file of the settings, which need not exist
-	Settings []config.Setting `json:"settings"`
-	Notes    []string         `json:"notes,omitempty"`
-}
-
-type versionAnswer struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit"` // of mend's build; unknown if that is not recorded
-	Go      string `json:"go"`
-	System  string `json:"system"`
 }
 
 type demoAnswer struct {
@@ -418,7 +300,11 @@ func (m *schemaMaker) members(t reflect.Type, closed bool) object {
 func (m *schemaMaker) addMembers(t reflect.Type, properties object, required *[]string) {
 	for f := range t.Fields() {
 		if f.Anonymous {
-			m.addMembers(f.Type, properties, required)
+			part := f.Type
+			if part.Kind() == reflect.Pointer {
+				part = part.Elem()
+			}
+			m.addMembers(part, properties, required)
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")

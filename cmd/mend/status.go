@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -111,7 +110,8 @@ func runStatus(ctx context.Context, env *environment) error {
 	s.Expiring = nonNil(s.Expiring)
 	s.Stores, s.Pending, s.Conflicts = nonNil(s.Stores), entriesJSON(pending), entriesJSON(conflicted)
 	if env.JSON {
-		return fail.Worst(left, env.setAnswers(s))
+		env.setAnswers(s)
+		return left
 	}
 	printStatus(env, s, inForce, pending, conflicted)
 	return left
@@ -224,22 +224,6 @@ func settingsNotes() []string {
 		notes = append(notes, err.Error())
 	}
 	return nonNil(notes)
-}
-
-// setAnswers sets the members of a struct in the JSON answer.
-func (env *environment) setAnswers(v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(text, &members); err != nil {
-		return err
-	}
-	for name, value := range members {
-		env.setAnswer(name, value)
-	}
-	return nil
 }
 
 // usedStore returns the store in the list, and adds it if it is missing.

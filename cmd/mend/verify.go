@@ -37,6 +37,23 @@ mend never writes to a damaged journal.`,
 	return cmd
 }
 
+type verifyAnswer struct {
+	Of      string      `json:"of,omitempty"` // what was checked
+	Entries int         `json:"entries"`
+	Events  int         `json:"events"`
+	Images  int         `json:"images"`
+	Bytes   int64       `json:"bytes"`            // of the images, compressed
+	Head    string      `json:"head"`             // hash of the newest event, for verify --head
+	Beside  int         `json:"beside,omitempty"` // repairs whose undo needs data kept beside the store
+	Kept    *keptCounts `json:"kept,omitempty"`   // the copies of sessions
+}
+
+type keptCounts struct {
+	Sessions int   `json:"sessions"`
+	States   int   `json:"states"`
+	Bytes    int64 `json:"bytes"`
+}
+
 func runVerify(ctx context.Context, env *environment, files []string, head string) error {
 	what, check := "journal", func() (journal.Report, error) { return env.opt.Journal.Verify(head) }
 	if len(files) == 1 {
@@ -46,7 +63,8 @@ func runVerify(ctx context.Context, env *environment, files []string, head strin
 	if err != nil {
 		return err
 	}
-	env.answer = map[string]any{"of": what, "entries": r.Entries, "events": r.Events, "images": r.Images, "bytes": r.Bytes, "head": r.Head}
+	a := verifyAnswer{Of: what, Entries: r.Entries, Events: r.Events, Images: r.Images, Bytes: r.Bytes, Head: r.Head}
+	defer func() { env.setAnswers(a) }()
 	env.Printf("%s: %s, %s, %s (%s).\n", term.Good("The "+what+" is intact"), term.Count(r.Entries, "repair"),
 		term.Count(r.Events, "event"), term.Count(r.Images, "image"), term.Size(r.Bytes))
 	if r.Head != "" {
@@ -55,12 +73,12 @@ func runVerify(ctx context.Context, env *environment, files []string, head strin
 	if len(files) == 1 {
 		return nil
 	}
-	return env.both(ctx, verifyBeside(ctx, env), verifyKept(ctx, env))
+	return env.both(ctx, a.checkBeside(ctx, env), a.checkKept(ctx, env))
 }
 
-// verifyBeside checks the files beside the stores that undo needs: archives of rows, folders, whole
+// checkBeside checks the files beside the stores that undo needs: archives of rows, folders, whole
 // databases.
-func verifyBeside(ctx context.Context, env *environment) error {
+func (a *verifyAnswer) checkBeside(ctx context.Context, env *environment) error {
 	es, err := env.opt.Journal.Log(journal.Query{State: change.Committed, InForce: true})
 	if err != nil {
 		return err
@@ -79,15 +97,15 @@ func verifyBeside(ctx context.Context, env *environment) error {
 			b.fail(step{name: "repair " + e.ID + " cannot be undone", ids: []string{e.ID}}, fail.New(fail.Unusable, hint, "%w", err))
 		}
 	}
-	env.setAnswer("beside", n)
+	a.Beside = n
 	if n > 0 && len(b.failed) == 0 {
 		env.Printf("%s: of %s.\n", term.Good("What is kept beside the stores is intact"), term.Count(n, "repair"))
 	}
 	return b.result()
 }
 
-// verifyKept checks the copies of sessions, if there are any.
-func verifyKept(ctx context.Context, env *environment) error {
+// checkKept checks the copies of sessions, if there are any.
+func (a *verifyAnswer) checkKept(ctx context.Context, env *environment) error {
 	return env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
 		r, err := k.Verify()
 		if errors.Is(err, keep.ErrDamaged) {
@@ -96,7 +114,7 @@ func verifyKept(ctx context.Context, env *environment) error {
 		if err != nil {
 			return err
 		}
-		env.setAnswer("kept", map[string]any{"sessions": r.Sessions, "states": r.States, "bytes": r.Bytes})
+		a.Kept = &keptCounts{r.Sessions, r.States, r.Bytes}
 		if r.States > 0 {
 			env.Printf("%s: %s of %s (%s).\n", term.Good("The kept copies are intact"), term.CountWords(r.States, "copy", "copies"), term.Count(r.Sessions, "session"), term.Size(r.Bytes))
 		}

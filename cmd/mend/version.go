@@ -16,14 +16,18 @@ func versionVerb(env *environment) *cobra.Command {
 	}
 }
 
+type versionAnswer struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"` // of mend's build; unknown if that is not recorded
+	Go      string `json:"go"`
+	System  string `json:"system"`
+}
+
 func printVersion(env *environment) error {
 	env.command = "version"
 	commit, date := buildCommit()
 	system := runtime.GOOS + "/" + runtime.GOARCH
-	env.setAnswer("version", version())
-	env.setAnswer("commit", commit)
-	env.setAnswer("go", runtime.Version())
-	env.setAnswer("system", system)
+	env.setAnswers(versionAnswer{version(), commit, runtime.Version(), system})
 	env.Printf("mend %s\ncommit %s", version(), commit)
 	if date != "" {
 		env.Printf(", %s", date)
