@@ -93,7 +93,7 @@ func (env *environment) run(ctx context.Context, f writeFlags, j job) error {
 // run is [environment.run] with a new batch.
 func (b *batch) run(f writeFlags, j job) error {
 	env, ctx := b.environment, b.ctx
-	env.setAnswer("repairs", []repairJSON{})
+	env.setAnswers(repairsAnswer{[]repairJSON{}})
 	for _, s := range j.failed {
 		b.fail(s, s.err)
 	}
@@ -139,7 +139,7 @@ func (b *batch) run(f writeFlags, j job) error {
 			break
 		}
 	}
-	env.setAnswer("repairs", repairs)
+	env.setAnswers(repairsAnswer{repairs})
 	if len(b.done) > 0 && j.done != nil {
 		j.done(b)
 	}
@@ -220,7 +220,7 @@ func (b *batch) setPlans(j job) {
 		}
 		plans = append(plans, planJSON(s.plan))
 	}
-	b.setAnswer("repairs", plans)
+	b.setAnswers(repairsAnswer{plans})
 }
 
 // A batch makes several independent changes. A finished change stays and is reported; a failed one is named

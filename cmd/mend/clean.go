@@ -273,7 +273,7 @@ func runCleanPages(ctx context.Context, env *environment, f writeFlags) error {
 			env.PrintRows([][]string{partRow(p)}, "  ")
 		}
 	}
-	env.setAnswer("cleaned", []cleanedJSON{j})
+	env.setAnswers(cleanedAnswer{Cleaned: []cleanedJSON{j}})
 	if f.dryRun {
 		env.Say("Dry run: nothing was written.")
 		return nil
@@ -282,7 +282,7 @@ func runCleanPages(ctx context.Context, env *environment, f writeFlags) error {
 		return err
 	}
 	j.Before, j.After, err = reclaim(ctx, env, c)
-	env.setAnswer("cleaned", []cleanedJSON{j})
+	env.setAnswers(cleanedAnswer{Cleaned: []cleanedJSON{j}})
 	return err
 }
 
@@ -347,7 +347,7 @@ func cleanEach(ctx context.Context, env *environment, f writeFlags, none string,
 		}
 	}
 	if j.n += len(j.failed); j.n == 0 {
-		env.setAnswer("cleaned", []cleanedJSON{})
+		env.setAnswers(cleanedAnswer{Cleaned: []cleanedJSON{}})
 		if left == nil {
 			env.Say("%s", none)
 		}
@@ -373,7 +373,7 @@ func cleanEach(ctx context.Context, env *environment, f writeFlags, none string,
 	for _, x := range all {
 		done = append(done, x.cleanedJSON)
 	}
-	env.setAnswer("cleaned", done)
+	env.setAnswers(cleanedAnswer{Cleaned: done})
 	return left
 }
 
@@ -483,6 +483,11 @@ func reclaim(ctx context.Context, env *environment, c *mend.Store) (before, afte
 	return before, after, err
 }
 
+type cleanedAnswer struct {
+	Cleaned []cleanedJSON `json:"cleaned"`
+	Repairs []repairJSON  `json:"repairs,omitempty"`
+}
+
 // A cleanedJSON describes the data removed from a store.
 type cleanedJSON struct {
 	Agent    string           `json:"agent"`
@@ -504,6 +509,11 @@ type cleanedSession struct {
 
 // largestSessions is how many sessions are listed.
 const largestSessions = 10
+
+type cleanAnswer struct {
+	Stores []spaceJSON       `json:"stores"`
+	Mend   []agent.SpacePart `json:"mend"` // mend's own files by size
+}
 
 func runSpace(ctx context.Context, env *environment) error {
 	clients, left := openAll(ctx, env, false)
@@ -533,8 +543,7 @@ func runSpace(ctx context.Context, env *environment) error {
 			env.PrintRows(rows, "  ")
 		}
 	}
-	env.setAnswer("stores", stores)
-	env.setAnswer("mend", own)
+	env.setAnswers(cleanAnswer{stores, own})
 	return left
 }
 

@@ -47,11 +47,15 @@ To load it in every new shell:
 			if err := write(cmd.Root(), &script); err != nil {
 				return err
 			}
-			env.setAnswer("script", script.String())
+			env.setAnswers(completionAnswer{script.String()})
 			env.Printf("%s", script.String())
 			return nil
 		},
 	}
+}
+
+type completionAnswer struct {
+	Script string `json:"script,omitempty"`
 }
 
 // The limits of a completion, because a user waits for it.

@@ -192,7 +192,7 @@ func printHealthy(env *environment, c *mend.Store, h change.Head) {
 // printContinueCommand prints how to continue a session. of is its name in the sentence.
 func (env *environment) printContinueCommand(of string, h change.Head, it string) {
 	command := continueCommand(of, h)
-	env.setAnswer("continue", command)
+	env.setAnswers(continueAnswer{Continue: command})
 	env.Printf("To continue %s: %s\n", it, term.Bold(term.Escape(command)))
 }
 
@@ -211,7 +211,8 @@ func continueCommand(of string, h change.Head) string {
 
 // printCulprit prints the session that the error came from, and why it was chosen.
 func printCulprit(env *environment, x culprit.Culprit) {
-	env.setAnswer("culprit", culpritJSON(x))
+	found := culpritJSON(x)
+	env.setAnswers(fixAnswer{Culprit: &found})
 	env.Say("%s %s: %s.", term.Bold(term.Escape(x.Session.ID)), quotedTitle(x.Session.Title, "(no title)"), term.Escape(reasonOf(x)))
 }
 
@@ -221,7 +222,7 @@ func listCulprits(env *environment, found []culprit.Culprit, rows [][]string) {
 	for _, x := range found {
 		list = append(list, culpritJSON(x))
 	}
-	env.setAnswer("candidates", list)
+	env.setAnswers(fixAnswer{Candidates: list})
 	env.PrintRows(rows, "  ")
 	env.Printf("\n")
 }

@@ -41,6 +41,15 @@ type demo struct {
 	damage func() (string, error) // breaks the store and describes how
 }
 
+type demoAnswer struct {
+	Steps []stepJSON `json:"steps,omitempty"`
+}
+
+type stepJSON struct {
+	Command  string `json:"command"`
+	ExitCode int    `json:"exitCode"`
+}
+
 func runDemo(env *environment) error {
 	if env.agentName == opencode.Kilo().Name() {
 		return usagef("the demo has no store of Kilo: leave out --agent")
@@ -128,7 +137,7 @@ func (d demo) run() error {
 	if err != nil {
 		return err
 	}
-	var steps []map[string]any
+	var steps []stepJSON
 	for _, step := range []struct {
 		say  string
 		code int
@@ -147,12 +156,12 @@ func (d demo) run() error {
 		if err := d.mend(step.code, step.args...); err != nil {
 			return err
 		}
-		steps = append(steps, map[string]any{"command": step.args[0], "exitCode": step.code})
+		steps = append(steps, stepJSON{step.args[0], step.code})
 		if err := d.compare(step.want); err != nil {
 			return err
 		}
 	}
-	d.setAnswer("steps", steps)
+	d.setAnswers(demoAnswer{steps})
 	d.Printf("%s All files were compared: the store is byte for byte as before the repair\n(%s; %d still differs from the healthy store, as it should: the damage is back).\n", term.Good("Done."), term.Count(len(damaged), "file"), countDifferences(healthy, damaged))
 	return nil
 }

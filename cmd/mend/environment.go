@@ -186,14 +186,14 @@ func (env *environment) printAnswer(err error) error {
 
 // errorJSON returns an error in the form of a JSON answer.
 func (env *environment) errorJSON(err error) errorAnswer {
-	return errorAnswer{codeName(exitCode(err)), err.Error(), env.hint(err)}
+	return errorAnswer{codeName(exitCode(err)), env.hint(err), err.Error()}
 }
 
 // An errorAnswer is an error in a JSON answer.
 type errorAnswer struct {
 	Code    string `json:"code"`
-	Message string `json:"message"`
 	Hint    string `json:"hint"` // what to do; "" if the message is enough
+	Message string `json:"message"`
 }
 
 // newAnswer returns the members common to all JSON answers.
@@ -210,16 +210,17 @@ func (env *environment) setAnswer(name string, v any) {
 }
 
 // setAnswers sets the members of a struct in the JSON answer: all but those that may be left out and have no value.
-func (env *environment) setAnswers(answer any) {
-	v := reflect.ValueOf(answer)
-	for f, value := range v.Fields() {
+func (env *environment) setAnswers(answer any) { env.setMembers(reflect.ValueOf(answer)) }
+
+func (env *environment) setMembers(of reflect.Value) {
+	for f, value := range of.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
-		case f.Anonymous && f.Type.Kind() == reflect.Struct:
-			env.setAnswers(value.Interface())
-		case f.Anonymous && !value.IsNil():
-			env.setAnswers(value.Elem().Interface())
-		case f.Anonymous || !f.IsExported():
+		case f.Anonymous:
+			if value = reflect.Indirect(value); value.IsValid() {
+				env.setMembers(value)
+			}
+		case !f.IsExported():
 		case value.IsZero() && value.Kind() != reflect.Bool && !value.CanInt() && strings.Contains(options, "omit"):
 		default:
 			env.setAnswer(name, value.Interface())

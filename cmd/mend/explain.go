@@ -53,7 +53,7 @@ explains every finding.`,
 			return env.paged(func() error {
 				topics := allTopics(env)
 				if len(words) == 0 {
-					env.setAnswer("topics", topics)
+					env.setAnswers(explainAnswer{Topics: topics})
 					printTopics(env.Terminal, topics)
 					return nil
 				}
@@ -152,10 +152,16 @@ func newTopic(kind string, e repair.Explanation) topicJSON {
 	return topicJSON{Explanation: e, Kind: kind}
 }
 
+type explainAnswer struct {
+	Topics   []topicJSON     `json:"topics,omitempty"`
+	Sessions []sessionJSON   `json:"sessions,omitempty"`
+	APIError *apiErrorAnswer `json:"apiError,omitempty"`
+}
+
 // runExplain explains what the user named: a topic, an error, a session or a record.
 func runExplain(ctx context.Context, env *environment, name string, topics []topicJSON) error {
 	if found := append(findTopics(topics, name), likeTopics(topics, name)...); len(found) > 0 {
-		env.setAnswer("topics", found)
+		env.setAnswers(explainAnswer{Topics: found})
 		for _, t := range found {
 			printTopic(env.Terminal, t)
 		}
@@ -232,8 +238,8 @@ func explainError(ctx context.Context, env *environment, e repair.APIError, topi
 			found = append(found, findTopics(topics, code)...)
 		}
 	}
-	env.setAnswer("topics", nonNil(found))
-	env.setAnswer("apiError", apiErrorJSON(e))
+	apiError := apiErrorJSON(e)
+	env.setAnswers(explainAnswer{Topics: nonNil(found), APIError: &apiError})
 	env.Printf("%s\n\n", wrapped(env.Terminal, e.Explanation))
 	for _, t := range found {
 		printTopic(env.Terminal, t)
@@ -307,8 +313,7 @@ func explainFindings(ctx context.Context, env *environment, name string, topics 
 	if isRecord(name) && len(shown) == 0 {
 		return cmp.Or(left, usagef("no finding at %s", term.Escape(name)))
 	}
-	env.setAnswer("sessions", nonNil(shown))
-	env.setAnswer("topics", nonNil(found))
+	env.setAnswers(explainAnswer{Topics: nonNil(found), Sessions: nonNil(shown)})
 	for _, t := range found {
 		env.Printf("\n")
 		printTopic(env.Terminal, t)

@@ -73,6 +73,28 @@ signature per error. --all removes all of them at once; so does a second such er
 	return cmd
 }
 
+// A fixAnswer is the answer of fix, which repairs, restores, moves, or shows other help.
+type fixAnswer struct {
+	APIError   *apiErrorAnswer `json:"apiError,omitempty"`
+	Culprit    *culpritAnswer  `json:"culprit,omitempty"`    // the session that the error came from
+	Candidates []culpritAnswer `json:"candidates,omitempty"` // possible sessions of the error
+	Ways       []way           `json:"ways,omitempty"`       // the ways in which people lose a conversation, with the commands that help
+	Repairs    []repairJSON    `json:"repairs,omitempty"`
+	Restore    *restoreJSON    `json:"restore,omitempty"`
+	Sessions   []any           `json:"sessions,omitempty"` // as in the answers of restore, move or salvage
+	Folders    []goneJSON      `json:"folders,omitempty"`
+	Folder     string          `json:"folder,omitempty"`
+	To         string          `json:"to,omitempty"`
+	Next       string          `json:"next,omitempty"` // the command that helps
+	*salvageParts
+	continueAnswer
+}
+
+type continueAnswer struct {
+	Continue string `json:"continue,omitempty"` // the command that continues the session
+	Reload   string `json:"reload,omitempty"`   // what loads it again in the agent that has it open
+}
+
 // narrows reports whether flags select the repairs of the named session. Otherwise fix also restores that
 // session.
 func (f *repairFlags) narrows() bool { return f.latent || f.setAside || len(f.classes) > 0 }

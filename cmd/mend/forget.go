@@ -70,6 +70,27 @@ type erasure struct {
 	damaged []string       // files with copies that were set aside as damaged
 }
 
+type freedAnswer struct {
+	Entries int      `json:"entries,omitempty"`
+	Images  int      `json:"images,omitempty"`
+	Bytes   int64    `json:"bytes,omitempty"` // of the images, compressed
+	Held    []string `json:"held,omitempty"`  // other repairs that need some of the same images
+	Files   []string `json:"files,omitempty"` // old repairs that are kept because they contain files of the user
+}
+
+type forgetAnswer struct {
+	freedAnswer
+	Repairs []repairJSON    `json:"repairs,omitempty"`
+	States  []keptStateJSON `json:"states,omitempty"`  // with --dry-run: the copies that would be erased
+	Copies  int             `json:"copies,omitempty"`  // copies of sessions that were deleted, or with --dry-run would be
+	Damaged *damagedJSON    `json:"damaged,omitempty"` // deleted damaged files with copies, which were set aside before
+}
+
+type damagedJSON struct {
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"`
+}
+
 func runForget(ctx context.Context, env *environment, name string, f writeFlags, copies bool) error {
 	damaged := damagedBefore(env, time.Now())
 	if len(damaged) > 0 && !f.dryRun { // first transfer their readable copies

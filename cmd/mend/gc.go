@@ -110,9 +110,7 @@ func sweepAlone(ctx context.Context, env *environment, yours []string) error {
 // answerFreed sets the JSON answer about the data removed from the journal. yours has the ids of repairs that
 // are kept because they contain the user's own files.
 func answerFreed(env *environment, f journal.Freed, yours []string) {
-	for name, v := range map[string]any{"entries": f.Entries, "images": f.Images, "bytes": f.Bytes, "held": nonNil(f.SharedWith), "files": nonNil(yours)} {
-		env.setAnswer(name, v)
-	}
+	env.setAnswers(freedAnswer{f.Entries, f.Images, f.Bytes, nonNil(f.SharedWith), nonNil(yours)})
 }
 
 func printFreed(env *environment, f journal.Freed) {

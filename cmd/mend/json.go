@@ -94,6 +94,10 @@ type diagnosisJSON struct {
 	Healed   string `json:"healed,omitempty"`   // the version of the agent that needs no repair of it
 }
 
+type repairsAnswer struct {
+	Repairs []repairJSON `json:"repairs"`
+}
+
 type repairJSON struct {
 	ID        string          `json:"id"` // "" if only planned
 	Session   string          `json:"session"`
@@ -277,7 +281,7 @@ func planJSON(p change.Plan) repairJSON {
 
 // repairAnswer returns the answer of a repair: for each proposal its entry, or its plan if it was not
 // applied.
-func repairAnswer(ps []proposal, done []change.Entry) map[string]any {
+func repairAnswer(ps []proposal, done []change.Entry) []repairJSON {
 	repairs := []repairJSON{}
 	entries := map[string][]change.Entry{} // by session, in the order of its proposals
 	for _, e := range done {
@@ -300,7 +304,7 @@ func repairAnswer(ps []proposal, done []change.Entry) map[string]any {
 		}
 		repairs = append(repairs, r)
 	}
-	return map[string]any{"repairs": repairs}
+	return repairs
 }
 
 func conflictsJSON(cs []change.Conflict) []conflictJSON {

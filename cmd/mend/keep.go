@@ -458,7 +458,7 @@ func removeDamaged(env *environment, paths []string) error {
 		env.Say("%s %s.", term.Good("Deleted"), term.Escape(term.ShortenHome(path)))
 	}
 	if len(paths) > 0 {
-		env.setAnswer("damaged", map[string]any{"files": len(paths), "bytes": size})
+		env.setAnswer("damaged", damagedJSON{len(paths), size})
 	}
 	return nil
 }

@@ -116,12 +116,13 @@ func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.
 	case len(lost.Plan.Ops) > 0:
 		env.Say("%s", whereText(c, head))
 		command := env.cmdline("restore", head.ID)
-		env.setAnswer("next", command)
+		env.setAnswers(fixAnswer{Next: command})
 		if text := stateTexts[lost.State]; text != "" && (!env.CanAsk || env.JSON) {
 			env.Say("%s", text)
 		}
 		if !f.yes && !f.dryRun && (!env.CanAsk || env.JSON) {
-			env.setAnswer("restore", newRestoreJSON(c, head, lost))
+			answer := newRestoreJSON(c, head, lost)
+			env.setAnswers(fixAnswer{Restore: &answer})
 			env.Say("To bring it back: %s", term.Command(command))
 			return errProblems
 		}

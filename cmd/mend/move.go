@@ -128,9 +128,7 @@ func makeMoves(ctx context.Context, env *environment, moves []storeMove, from, t
 		}
 		going, staying, plans = going+len(m.Sessions), staying+len(m.Stay), plans+m.Plans
 	}
-	env.setAnswer("folder", from)
-	env.setAnswer("to", to)
-	env.setAnswer("sessions", sessions)
+	env.setAnswers(moveAnswer{Folder: from, To: to, Sessions: sessions})
 	if going+staying == 0 {
 		return fail.New(fail.Usage, "\"mend move\" lists the folders of sessions that are gone", "no session belongs to %s, or to a folder below it", from)
 	}
@@ -240,7 +238,7 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 	for _, g := range gone {
 		list = append(list, goneJSONOf(g))
 	}
-	env.setAnswer("folders", list)
+	env.setAnswers(moveAnswer{Folders: list})
 	if len(gone) == 0 && left == nil {
 		env.Say("Every session has its folder.")
 	}
@@ -309,6 +307,15 @@ func pickPlace(ctx context.Context, env *environment, g goneJSON) (string, error
 		return "", err
 	}
 	return g.Proposals[i], nil
+}
+
+type moveAnswer struct {
+	Folder   string       `json:"folder,omitempty"`
+	To       string       `json:"to,omitempty"`
+	Sessions []movedJSON  `json:"sessions,omitempty"`
+	Repairs  []repairJSON `json:"repairs,omitempty"`
+	Folders  []goneJSON   `json:"folders,omitempty"` // without names: the missing folders of sessions
+	continueAnswer
 }
 
 // A goneJSON is a missing folder of sessions.

@@ -131,7 +131,7 @@ func showOperation(env *environment, op operation, release func()) error {
 			r.relate(related[e.ID])
 			list = append(list, r)
 		}
-		env.setAnswer("repairs", list)
+		env.setAnswers(repairsAnswer{list})
 		return nil
 	}
 	release() // a person may read the page for a long time

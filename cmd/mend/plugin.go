@@ -169,7 +169,7 @@ func runInstall(ctx context.Context, env *environment, to []agent.Agent, f insta
 		}
 		plugins = append(plugins, states(env, p.agent)...)
 	}
-	env.setAnswer("plugins", plugins)
+	env.setAnswers(pluginsAnswer{plugins})
 	return left
 }
 
@@ -411,6 +411,10 @@ func installedProgram() (string, error) {
 	return started, nil
 }
 
+type pluginsAnswer struct {
+	Plugins []pluginJSON `json:"plugins"`
+}
+
 // A pluginJSON is the state of an installation.
 type pluginJSON struct {
 	Agent   string      `json:"agent,omitempty"` // for hooks of Claude Code
@@ -488,7 +492,7 @@ func installedStates(env *environment) []pluginJSON {
 }
 
 func printPlugins(env *environment, all []pluginJSON) error {
-	env.setAnswer("plugins", all)
+	env.setAnswers(pluginsAnswer{all})
 	for _, p := range all {
 		env.Printf("%-8s %-10s %s\n", p.Place, p.State, term.Escape(term.ShortenHome(p.Path)))
 		for _, flag := range []struct {

@@ -156,7 +156,7 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 	e := req.Error
 	prose := wayOf(readings)
 	if prose != nil {
-		env.setAnswer("ways", []way{*prose})
+		env.setAnswers(fixAnswer{Ways: []way{*prose}})
 		env.Say("%s: so mend reads this.", prose.What)
 		env.Printf("\n")
 	} else {

@@ -217,9 +217,7 @@ func printCommitted(t *term.Terminal, e change.Entry, title, how string) {
 
 // setRepairs sets the JSON answer.
 func (r *repairRun) setRepairs() {
-	for name, v := range repairAnswer(r.proposals, r.done) {
-		r.setAnswer(name, v)
-	}
+	r.setAnswers(repairsAnswer{repairAnswer(r.proposals, r.done)})
 }
 
 // end prints the end of the answer, or sets the JSON answer, and returns the error.
@@ -268,7 +266,7 @@ func (r *repairRun) printContinue() {
 	}
 	newest := slices.MaxFunc(done, func(a, b proposal) int { return cmp.Compare(a.head.Updated, b.head.Updated) })
 	if newest.reload != "" {
-		r.setAnswer("reload", newest.reload)
+		r.setAnswers(continueAnswer{Reload: newest.reload})
 		r.Say("Next: %s, which loads the repaired session.", newest.reload)
 		return
 	}

@@ -76,7 +76,8 @@ var subjectWords = map[request.Subject]string{
 
 // printAPIError prints the meaning of an error.
 func printAPIError(env *environment, e repair.APIError) {
-	env.setAnswer("apiError", apiErrorJSON(e))
+	apiError := apiErrorJSON(e)
+	env.setAnswers(fixAnswer{APIError: &apiError})
 	class := cmp.Or(string(e.Class), subjectWords[e.About])
 	if e.Class == "" && e.About == request.AboutSession && e.Rule != "" {
 		class = "rule " + e.Rule

@@ -95,7 +95,7 @@ func runResolve(ctx context.Context, env *environment, id string, d mend.Decisio
 		},
 	})
 	if err == nil && !f.dryRun {
-		env.setAnswer("repairs", entriesJSON([]change.Entry{e}))
+		env.setAnswers(repairsAnswer{entriesJSON([]change.Entry{e})})
 	}
 	return err
 }

@@ -275,7 +275,7 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 	for _, x := range all {
 		list = append(list, x.json(env))
 	}
-	env.setAnswer("sessions", list)
+	env.setAnswers(restoreAnswer{Sessions: list})
 	if env.JSON || ctx.Err() != nil {
 		return err
 	}
@@ -462,7 +462,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 		}
 	}
 	answer := newRestoreJSON(c, head, done)
-	env.setAnswer("restore", answer)
+	env.setAnswers(restoreAnswer{Restore: &answer})
 	printHeader(env.Terminal, head)
 	printRestore(env, head, done)
 	env.printBound(done.Plan)
@@ -724,6 +724,16 @@ func firstCommand(env *environment, f mend.Finding) (command, why string) {
 		return env.cmdline("fix", h.ID, "--at-risk"), "It is " + atRisk
 	}
 	return "", ""
+}
+
+type restoreAnswer struct {
+	Sessions  []restorableJSON `json:"sessions,omitempty"` // restorable sessions
+	Restore   *restoreJSON     `json:"restore,omitempty"`
+	Repairs   []repairJSON     `json:"repairs,omitempty"`
+	Next      string           `json:"next,omitempty"` // the command that is needed before the session can be continued
+	Uncompact *uncompactJSON   `json:"uncompact,omitempty"`
+	Text      string           `json:"text,omitempty"` // with --text: the conversation as Markdown
+	continueAnswer
 }
 
 // A restoreJSON describes a restore.

@@ -89,8 +89,7 @@ func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.
 	for i, x := range rows {
 		list[i] = x.json(env)
 	}
-	env.setAnswer("sessions", list)
-	env.setAnswer("repairs", []repairJSON{})
+	env.setAnswers(restoreAnswer{Sessions: list, Repairs: []repairJSON{}})
 	if len(rows) == 0 {
 		env.Say("%s", none)
 		return nil

@@ -160,6 +160,8 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 	total.printNext(len(clients) > 1)
 	if env.JSON && len(stores) > 0 {
 		first := stores[0]
+		env.setAnswer("agentVersion", first.AgentVersion) // also an empty one
+		env.setAnswer("versionNote", first.VersionNote)
 		env.setAnswers(scanAnswer{first.Store, first.AgentVersion, first.Profile, first.VersionNote, stores, nonNil(found), nil})
 	}
 	if left == nil && len(names) == 0 && env.answer["skipped"] != nil {

@@ -18,7 +18,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mend/agent"
 	"mend/internal/term"
 )
 
@@ -37,87 +36,9 @@ type commonAnswer struct {
 	Help          string        `json:"help,omitempty"`      // the text of --help
 }
 
-type repairsAnswer struct {
-	Repairs []repairJSON `json:"repairs"`
-}
-
-type explainAnswer struct {
-	Topics   []topicJSON     `json:"topics,omitempty"`
-	Sessions []sessionJSON   `json:"sessions,omitempty"`
-	APIError *apiErrorAnswer `json:"apiError,omitempty"`
-}
-
-// A fixAnswer is the answer of fix, which repairs, restores, moves, or shows other help.
-type fixAnswer struct {
-	APIError   *apiErrorAnswer `json:"apiError,omitempty"`
-	Culprit    *culpritAnswer  `json:"culprit,omitempty"`    // the session that the error came from
-	Candidates []culpritAnswer `json:"candidates,omitempty"` // possible sessions of the error
-	Ways       []way           `json:"ways,omitempty"`       // the ways in which people lose a conversation, with the commands that help
-	Repairs    []repairJSON    `json:"repairs,omitempty"`
-	Restore    *restoreJSON    `json:"restore,omitempty"`
-	Sessions   []any           `json:"sessions,omitempty"` // as in the answers of restore, move or salvage
-	Folders    []goneJSON      `json:"folders,omitempty"`
-	Folder     string          `json:"folder,omitempty"`
-	To         string          `json:"to,omitempty"`
-	Next       string          `json:"next,omitempty"` // the command that helps
-	salvageParts
-	continueAnswer
-}
-
-type continueAnswer struct {
-	Continue string `json:"continue,omitempty"` // the command that continues the session
-	Reload   string `json:"reload,omitempty"`   // what loads it again in the agent that has it open
-}
-
-type trimAnswer struct {
-	Trim    *trimJSON    `json:"trim,omitempty"`
-	Repairs []repairJSON `json:"repairs"`
-	continueAnswer
-}
-
-type uncompactAnswer struct {
-	Uncompact *uncompactJSON `json:"uncompact,omitempty"`
-	Repairs   []repairJSON   `json:"repairs"`
-	continueAnswer
-}
-
-type restoreAnswer struct {
-	Sessions  []restorableJSON `json:"sessions,omitempty"` // restorable sessions
-	Restore   *restoreJSON     `json:"restore,omitempty"`
-	Repairs   []repairJSON     `json:"repairs,omitempty"`
-	Next      string           `json:"next,omitempty"` // the command that is needed before the session can be continued
-	Uncompact *uncompactJSON   `json:"uncompact,omitempty"`
-	Text      string           `json:"text,omitempty"` // with --text: the conversation as Markdown
-	continueAnswer
-}
-
-type moveAnswer struct {
-	Folder   string       `json:"folder,omitempty"`
-	To       string       `json:"to,omitempty"`
-	Sessions []movedJSON  `json:"sessions,omitempty"`
-	Repairs  []repairJSON `json:"repairs,omitempty"`
-	Folders  []goneJSON   `json:"folders,omitempty"` // without names: the missing folders of sessions
-	continueAnswer
-}
-
 type undoAnswer struct {
 	Repairs []repairJSON `json:"repairs"`
 	LeftOut int          `json:"leftOut,omitempty"` // rows of sessions that were deleted since
-}
-
-type forgetAnswer struct {
-	Entries int             `json:"entries,omitempty"`
-	Images  int             `json:"images,omitempty"`
-	Bytes   int64           `json:"bytes,omitempty"` // of the images, compressed
-	Held    []string        `json:"held,omitempty"`  // other repairs that need some of the same images
-	Files   []string        `json:"files,omitempty"` // old repairs that are kept because they contain files of the user
-	Repairs []repairJSON    `json:"repairs,omitempty"`
-	States  []keptStateJSON `json:"states,omitempty"` // with --dry-run: the copies that would be erased
-	Copies  int             `json:"copies,omitempty"` // copies of sessions that were deleted, or with --dry-run would be
-	Damaged *struct {
-		Files int   `json:"files"`
-		Bytes int64 `json:"bytes"`
-	} `json:"damaged,omitempty"` // deleted damaged files with copies, which were set aside before
 }
 
 type watchAnswer struct {
@@ -131,31 +52,6 @@ type watchAnswer struct {
 	Why      string      `json:"why,omitempty"`
 	Repair   *repairJSON `json:"repair,omitempty"`
 	Undo     string      `json:"undo,omitempty"` // the command that undoes the repair
-}
-
-type cleanAnswer struct {
-	Stores []spaceJSON       `json:"stores"`
-	Mend   []agent.SpacePart `json:"mend"` // mend's own files by size
-}
-
-type cleanedAnswer struct {
-	Cleaned []cleanedJSON `json:"cleaned"`
-	Repairs []repairJSON  `json:"repairs,omitempty"`
-}
-
-type pluginsAnswer struct {
-	Plugins []pluginJSON `json:"plugins"`
-}
-
-type demoAnswer struct {
-	Steps []struct {
-		Command  string `json:"command"`
-		ExitCode int    `json:"exitCode"`
-	} `json:"steps,omitempty"`
-}
-
-type completionAnswer struct {
-	Script string `json:"script,omitempty"`
 }
 
 // answerTypes has the type of the answer of each verb.

@@ -83,13 +83,14 @@ func runTrim(ctx context.Context, env *environment, names []string, f writeFlags
 	if err != nil {
 		return err
 	}
-	env.setAnswer("trim", trimJSON{head.ID, t.Before, t.After, t.Goal, t.Window, trimmedJSON(t.Outputs), removedJSON(t.Removed), turnsJSON(t.Turns)})
+	env.setAnswers(trimAnswer{Repairs: []repairJSON{}, Trim: &trimJSON{
+		head.ID, t.Before, t.After, t.Goal, t.Window, trimmedJSON(t.Outputs), removedJSON(t.Removed), turnsJSON(t.Turns),
+	}})
 	printHeader(env.Terminal, head)
 	printTrimmed(env.Terminal, t.Outputs)
 	printRemoved(env.Terminal, t.Removed)
 	printTurns(env.Terminal, t.Turns)
 	if len(t.Plan.Ops) == 0 {
-		env.setAnswer("repairs", []repairJSON{})
 		size := fmt.Sprintf("The next request has about %s tokens.", term.Thousands(t.Before))
 		if t.Before <= t.Goal {
 			env.SayAt(2, size+" It is small enough.")
@@ -147,7 +148,9 @@ func runUncompact(ctx context.Context, env *environment, names []string, f write
 	if err != nil {
 		return err
 	}
-	env.setAnswer("uncompact", uncompactJSON{head.ID, u.Messages, u.Earlier, u.Before, u.After, u.Window, trimmedJSON(u.Outputs)})
+	env.setAnswers(uncompactAnswer{Repairs: []repairJSON{}, Uncompact: &uncompactJSON{
+		head.ID, u.Messages, u.Earlier, u.Before, u.After, u.Window, trimmedJSON(u.Outputs),
+	}})
 	printHeader(env.Terminal, head)
 	env.Printf("  %s sent again.\n", term.CountWords(u.Messages, "message is", "messages are"))
 	for _, d := range u.Fixed {
@@ -243,6 +246,18 @@ func printSizes(t *term.Terminal, before, after, window int) {
 		limit = "a context window of " + term.Thousands(window)
 	}
 	t.SayAt(2, fmt.Sprintf("Next request: about %s tokens, now about %s (%d%% of %s).", term.Thousands(before), term.Thousands(after), after*100/cmp.Or(window, repair.DefaultWindow), limit))
+}
+
+type trimAnswer struct {
+	Trim    *trimJSON    `json:"trim,omitempty"`
+	Repairs []repairJSON `json:"repairs"`
+	continueAnswer
+}
+
+type uncompactAnswer struct {
+	Uncompact *uncompactJSON `json:"uncompact,omitempty"`
+	Repairs   []repairJSON   `json:"repairs"`
+	continueAnswer
 }
 
 // A trimJSON is the effect of a trim on the next request. Sizes are in tokens.

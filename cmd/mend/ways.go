@@ -85,7 +85,7 @@ func offerWays(ctx context.Context, env *environment, f repairFlags, err error) 
 		}
 		return goWay(ctx, env, f, all[i])
 	}
-	env.setAnswer("ways", all)
+	env.setAnswers(fixAnswer{Ways: all})
 	env.Say("What happened?")
 	env.PrintRows(rows, "  ")
 	return err
@@ -160,7 +160,7 @@ func showContinue(ctx context.Context, env *environment) error {
 	for _, s := range all[:min(len(all), mostShown)] {
 		env.printContinueCommand(s.agent, s.Head, quotedTitle(s.Title, s.ID))
 	}
-	env.setAnswer("continue", continueCommand(all[0].agent, all[0].Head))
+	env.setAnswers(continueAnswer{Continue: continueCommand(all[0].agent, all[0].Head)})
 	env.Say("All of them: %s", term.Command(env.cmdline("scan", "--all")))
 	return fail.Worst(left, errProblems)
 }
@@ -230,7 +230,7 @@ func showNext(ctx context.Context, env *environment, clients []*mend.Store, read
 		env.Say("No session is broken. The newest is %s %s.", term.Bold(term.Escape(head.ID)), quotedTitle(head.Title, "(no title)"))
 	}
 	command = env.cmdline(command, head.ID)
-	env.setAnswer("next", command)
+	env.setAnswers(fixAnswer{Next: command})
 	env.Say("Next: %s", term.Command(command))
 	return errProblems
 }
@@ -258,7 +258,7 @@ func offerTrim(ctx context.Context, env *environment, c *mend.Store, head change
 	if r.Hard {
 		words = append(words, "--hard")
 	}
-	env.setAnswer("next", env.cmdline(words...))
+	env.setAnswers(fixAnswer{Next: env.cmdline(words...)})
 	if !env.CanAsk || env.JSON {
 		env.Say("Next: %s", term.Command(env.cmdline(words...)))
 		return errProblems
