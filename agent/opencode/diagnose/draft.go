@@ -23,9 +23,9 @@ type draft struct {
 	moved   bool            // messages may be out of order
 	dropped map[string]bool // ids of messages that [draft.arrange] removes
 
-	// Of the current fix.
-	wide bool     // it may change other messages than the one of its finding; it is the first of its draft
-	undo []func() // what takes its edits back, the newest last
+	// For the current fix:
+	wide bool     // it may change messages other than the one of its finding; it is the first of its draft
+	undo []func() // functions that revert its edits, newest last
 }
 
 // Edit implements [repair.State].

@@ -10,8 +10,8 @@ import (
 	"mend/repair"
 )
 
-// firstPromptFixes returns the fixes of a conversation that starts with an answer: those that
-// complete records before it, one of which may be the prompt, and one for older versions, which read
+// firstPromptFixes returns the fixes of a conversation that starts with an answer: fixes that
+// complete earlier records, one of which may be the prompt, and a fix for older versions, which read
 // the messages in the order of their ids.
 func firstPromptFixes(c *simulation, f finding) []repair.Fix {
 	at := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return m.Ref.Message == f.Ref.Message })
@@ -21,13 +21,13 @@ func firstPromptFixes(c *simulation, f finding) []repair.Fix {
 	}
 	fixes := c.completions(func(r change.Ref) bool { return before[r.Message] })
 	for i := range fixes {
-		fixes[i].Whole = true // of another message than the one at fault
+		fixes[i].Whole = true // it changes another message than the finding's
 	}
 	return append(fixes, fixOrder(c, f)...)
 }
 
-// lostPrompt returns an id for the prompt of the answer: the id that the answer names
-// if it can be used, else one directly before the answer's own.
+// lostPrompt returns an id for the prompt of the answer: the id that the answer names if it is
+// usable, else one directly before the answer's own.
 //
 // The id that the answer names is not usable if other answers name lost prompts, too: the session
 // may be a fork, which names prompts of the session that it was copied from, and a tree keeps their

@@ -8,8 +8,8 @@ import (
 	"mend/change"
 )
 
-// whyHidden returns what of the message cannot be read, as a sentence: no change to the
-// message is then safe. It is "" if everything can be read.
+// whyHidden returns the unreadable content of the message, as a sentence, or "". With unreadable
+// content, no change to the message is safe.
 func (c *simulation) whyHidden(ref change.Ref) string {
 	return c.hiddenMessages()[ref.Message]
 }
