@@ -15,7 +15,7 @@ import (
 	"mend/txn"
 )
 
-// An Agent is a coding agent whose sessions can be repaired.
+// An Agent is a coding agent. mend can repair its sessions.
 type Agent interface {
 	// Name returns the name of the agent, such as "opencode".
 	Name() string
@@ -28,7 +28,7 @@ type Agent interface {
 	Reload(id string) string
 	// Installer returns how the agent starts mend by itself, nil if mend does not know.
 	Installer() Installer
-	// Find lists the stores of this user, the one in use first: all stores, or only those of a layout. The error wraps
+	// Find lists the stores of this user, the one in use first: all, or only those of a layout. The error wraps
 	// [ErrLayout] if the layout does not exist, or [ErrNoStore] if there is no store; it then says where Find looked.
 	Find(layout string) ([]Located, error)
 	// Open returns the store at a path. It writes nothing. warn, which may be nil, is called with a sentence for the
@@ -74,7 +74,7 @@ type Reader interface {
 	ID() change.StoreID
 	// List returns the sessions without their messages.
 	List(ctx context.Context) ([]change.Head, error)
-	// Records returns the records of a session of List as they are stored, in the order in which the agent reads them:
+	// Records returns the records of a session of List in their stored form, in the agent's order:
 	// each message, followed by its parts.
 	Records(ctx context.Context, head change.Head) ([]change.Record, error)
 	// Case reads a session of List for the request.
@@ -138,7 +138,7 @@ type Reader interface {
 
 	// Profile returns the known version of the agent whose requests are like those of the given version.
 	Profile(version string) string
-	// Verified reports whether the requests of the version were observed, or those of an older and of a newer one.
+	// Verified reports whether the requests of the version were observed, or the requests of an older and a newer one.
 	Verified(version string) bool
 	// Newer reports whether the version is newer than all observed versions.
 	Newer(version string) bool

@@ -15,7 +15,7 @@ type Cases struct {
 
 	Version, Provider string // used in forecasts
 	Place             Place
-	// Now returns the request that is sent before any repair; nil for that of the case.
+	// Now returns the request that is sent before any repair; nil for the case's own.
 	Now func(*repair.Case) request.Request
 }
 

@@ -14,7 +14,7 @@ import (
 type Installer interface {
 	// About describes the file.
 	About() Installation
-	// Path returns the path of the file: for all projects, or for that of the current folder alone.
+	// Path returns the path of the file: for all projects, or only for the project of the current folder.
 	Path(project bool) (string, error)
 	// Accepts returns an error if the agent does not support an option of s.
 	Accepts(s Setup) error

@@ -55,7 +55,7 @@ type transaction struct {
 	*Store
 	root      *safedir.Dir
 	own       stage.Area
-	stageDir  *safedir.Dir // staging folder; nil if there is none
+	stageDir  *safedir.Dir // staging folder, or nil
 	stagePath string       // its path, as Prepare returned it
 	lost      bool         // the staging folder of Prepare is lost; stageDir is the one that Settle made
 	settling  bool         // after a crash: which names were changed is unknown

@@ -11,7 +11,7 @@ import (
 	"mend/internal/boltfile"
 )
 
-// An export is JSON Lines: one "journal"; each "event", followed by the "ops" and the "text" whose hashes it
+// An export is JSON Lines: one "journal"; each "event", followed by its "ops" and "text", whose hashes it
 // has; optionally the "image"s, in chunks; and one "end". Everything else follows from these. docs/audit.md
 // tells an auditor how to use it.
 

@@ -183,7 +183,7 @@ func (j *Journal) prepareErasing() error {
 	return j.snap().CheckStructure(buckets)
 }
 
-// erase writes the gc or forget event, from which on the images count as erased, even after a crash. Then it removes
+// erase writes the gc or forget event, after which the images count as erased, even after a crash. Then it removes
 // the blobs that no other entry needs.
 func (j *Journal) erase(ctx context.Context, kind eventKind, all []*entryState, freed *Freed) error {
 	ev := &event{Kind: kind, Entries: spans(all)}

@@ -201,7 +201,7 @@ func (j *Journal) eachPending(top uint64, fn func(uint64) error) error {
 }
 
 // Get returns the entry with the given id, or whose id starts with prefix. The error wraps [ErrNotFound] if
-// there is none, and is an [*AmbiguousError] if several ids start with prefix and none equals it.
+// no id matches, and is an [*AmbiguousError] if several ids start with prefix and none equals it.
 func (j *Journal) Get(prefix string) (change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -338,7 +338,7 @@ func (j *Journal) Seen() uint64 {
 }
 
 // ChangedSince returns the newest entry of a session of the store that was begun, finished or resolved
-// after event number seen, and whether there is one. Aborted entries changed nothing and are skipped.
+// after event number seen, and whether it exists. Aborted entries changed nothing and are skipped.
 func (j *Journal) ChangedSince(seen uint64, store change.StoreID, session string) (e change.Entry, found bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

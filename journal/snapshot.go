@@ -48,7 +48,7 @@ func (s snapshot) head() (head, error) {
 	return head{seq: seq[0], hash: sum, begun: ev.Begun, pending: ev.Pending}, nil
 }
 
-// lastEntry returns the number of the newest entry, or 0 if there is none.
+// lastEntry returns the number of the newest entry, or 0.
 func (s snapshot) lastEntry() (uint64, error) {
 	it, ok, err := s.Last(bucketEntries)
 	if err != nil || !ok {

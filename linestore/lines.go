@@ -51,7 +51,7 @@ func (tx *transaction) newTranscript(data []byte) transcript {
 	return t
 }
 
-// last returns the last line with a key, and whether there is one.
+// last returns the last line with a key, and whether it exists.
 func (t *transcript) last(key string) (span, bool) {
 	spans := t.lines[key]
 	if len(spans) == 0 {

@@ -130,7 +130,7 @@ func (tx *transaction) readTarget() (safedir.Entry, error) {
 	return tx.dir.Read(nil, tx.name, change.MaxText)
 }
 
-// conflicts returns the ops whose records differ from their Pre.
+// conflicts returns the ops that find another content than their Pre.
 func (tx *transaction) conflicts(e *safedir.Entry) (t transcript, list []change.Conflict) {
 	why := ""
 	switch {

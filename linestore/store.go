@@ -81,7 +81,7 @@ type transaction struct {
 	*Store
 	root *safedir.Dir
 	own  stage.Area
-	dir  *safedir.Dir // the folder of the transcript; nil if there is none
+	dir  *safedir.Dir // the folder of the transcript, or nil
 	path string       // path of the transcript below the root
 	name string       // name of the transcript in dir
 	ops  []lineOp

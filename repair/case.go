@@ -95,7 +95,7 @@ func (c *Case) Window() int {
 	return c.Context.Window(q.Model)
 }
 
-// Settings returns the settings in which a fix must hold, the one in use first.
+// Settings returns the settings that a fix is tested in, the one in use first.
 func (c *Case) Settings() []Setting { return c.settings }
 
 // Calls returns the tool calls with their results.
@@ -265,7 +265,7 @@ func (c *Case) Fixes(f Finding) ([]Fix, error) {
 	return all, nil
 }
 
-// Asking returns the case in the settings in which an error occurred, with the findings that only the error reveals.
+// Asking returns the case in the settings of an error, with the findings that only the error reveals.
 func (c *Case) Asking(e APIError) *Case { return c.inSettings(&e) }
 
 // Reset returns the case in the session's current settings, without the additions of [Case.Asking]. A search compares
@@ -279,7 +279,7 @@ func (c *Case) Reset() *Case {
 	return c.inSettings(nil)
 }
 
-// inSettings returns the case in the settings in which the error occurred, or in the session's own if e is nil.
+// inSettings returns the case in the settings of the error, or in the session's own if e is nil.
 func (c *Case) inSettings(e *APIError) *Case {
 	n := &Case{Context: c.Context, asked: e, isDraft: c.isDraft}
 	n.State, n.settings = c.settingsFor(e)

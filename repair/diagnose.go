@@ -71,7 +71,7 @@ func (o Options) Typed() time.Time {
 // a copy and holds.
 func Diagnose(c *Case) []Diagnosis { return diagnose(c, origin{}) }
 
-// diagnose tries the fixes of broken findings first, and then those of the others on top of them, as a user
+// diagnose tries the fixes of broken findings first, and then the other fixes on top of them, as a user
 // would ask for them.
 func diagnose(c *Case, o origin) []Diagnosis {
 	findings := c.Findings().list
@@ -120,7 +120,7 @@ func dedupe(ds []Diagnosis) []Diagnosis {
 	})
 }
 
-// sortDiagnoses sorts diagnoses: those of the session, then those of each message in order, worst first.
+// sortDiagnoses sorts diagnoses: the session's, then each message's in order, worst first.
 func sortDiagnoses(c *Case, ds []Diagnosis) {
 	order, n := map[string]int{}, 0
 	for r := range c.Records {

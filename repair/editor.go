@@ -35,9 +35,9 @@ type Editor interface {
 	// ReplaceFiles replaces a file by a line of text: what it was, and what happened to it. files are files of the
 	// request in the block's result; nil for the block itself, or for all files in its result.
 	ReplaceFiles(b *request.Block, files []*request.Block, happened string) error
-	// CorrectType sets the type of images to that of their data: the block, or those in a result.
+	// CorrectType sets the type of images to the type of their data: the block, or those in a result.
 	CorrectType(b *request.Block) error
-	// MoveFirst moves thinking to the front of its step. The block itself stays as it is.
+	// MoveFirst moves thinking to the front of its step. The block itself is unchanged.
 	MoveFirst(b *request.Block) error
 	// SplitBefore begins a new step with the block.
 	SplitBefore(b *request.Block) error
@@ -156,7 +156,7 @@ func (m Stored) Blocks() (all []*request.Block) {
 	return all
 }
 
-// Step returns the block at a record and an index, and the step that holds it; nil if there is none.
+// Step returns the block at a record and an index, and its step, or nil.
 func (m Stored) Step(ref change.Ref, index int) ([]*request.Block, *request.Block) {
 	if m.at != nil {
 		if at, ok := m.at[blockAt{ref, index}]; ok {

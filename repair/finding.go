@@ -67,7 +67,7 @@ type place struct {
 // setting.
 const InUse = 0
 
-// Findings are all findings of a session, under every setting: each way in which it may be sent, such as by another
+// Findings are all findings of a session, under every setting: each way to send it, such as by another
 // version of the agent. The zero Findings is empty.
 type Findings struct {
 	list   []Finding
@@ -124,7 +124,7 @@ func (fs *Findings) IsWell(setting int, f Finding) bool {
 	return !fs.hides(place{f.Code, f.Ref.Message, setting})
 }
 
-// All returns the findings in the order in which they were added. The caller must not change the slice.
+// All returns the findings in the order they were added. The caller must not change the slice.
 func (fs *Findings) All() []Finding { return fs.list }
 
 // hides reports whether a finding at p may have been hidden.

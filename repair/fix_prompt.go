@@ -8,7 +8,7 @@ import (
 	"mend/change"
 )
 
-// Fixes of conversations whose prompt is missing (docs/providers.md, R16, G4, B1).
+// Fixes of conversations without their prompt (docs/providers.md, R16, G4, B1).
 
 // fixFirstPrompt puts the placeholder into the prompt before the answer, if that prompt has no
 // content, or into a new prompt there.

@@ -40,7 +40,7 @@ type Rules struct {
 	classes map[Class]Explanation
 }
 
-// NewRules returns a table of an agent's own classes and rules and those of the engine. An own rule with the code of
+// NewRules returns a table of an agent's own classes and rules and the engine's. An own rule with the code of
 // an engine rule inherits the fields that it leaves empty; its own fixes come first.
 func NewRules(classes map[Class]Explanation, own ...Rule) *Rules {
 	t := &Rules{Own: own, all: maps.Clone(engineRules()), classes: classes}
@@ -108,7 +108,7 @@ func EngineRule(code string) (Rule, bool) {
 	return r, ok
 }
 
-// Target returns the affected block as it is stored, nil if the whole message is affected.
+// Target returns the stored form of the affected block, nil if the whole message is affected.
 func (x *Fault) Target() *request.Block { return x.block }
 
 // Why returns why the finding is a problem.

@@ -32,7 +32,7 @@ type State interface {
 	Edit() Editor
 }
 
-// BaseState is embedded in a [State]. It has no findings besides those of the request.
+// BaseState is embedded in a [State]. It has no findings besides the request's.
 type BaseState struct{}
 
 // Faults implements [State].
@@ -76,7 +76,7 @@ type Context struct {
 	Window    func(request.Model) int // the context window of a model in tokens; 0 if unknown
 	LastError []byte                  // the stored error with which the newest answer failed; nil if it did not fail
 
-	// Settings returns the settings in which a fix of the state must hold, the one in use first: if e is not nil, the
+	// Settings returns the settings that a fix of the state is tested in, the one in use first: if e is not nil, the
 	// setting in which that error occurred. The returned state is the same one, as it is sent in these settings.
 	Settings func(s State, e *APIError) (State, []Setting)
 	All      bool    // findings in other settings than the one in use count, too

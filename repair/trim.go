@@ -220,7 +220,7 @@ func sizesOf(q request.Request) map[blockAt]int {
 	return sizes
 }
 
-// keptMessages returns the messages of the newest turns, each of which begins with a prompt.
+// keptMessages returns the messages of the newest turns. Each turn begins with a prompt.
 func keptMessages(c *Case, turns int) map[string]bool {
 	kept := map[string]bool{}
 	if turns <= 0 {

@@ -143,7 +143,7 @@ func (changes *rowChanges) contains(t *Table, id string) bool {
 	return ok
 }
 
-// conflict returns the conflict of a row whose content is not the expected one.
+// conflict returns the conflict of a row that does not have the expected content.
 func (r rowChange) conflict(now *change.Image, why string) change.Conflict {
 	return change.Conflict{Ref: r.ref, Pre: r.preImage, Post: r.postImage, Now: now, Why: why}
 }
@@ -229,7 +229,7 @@ func (c *Conn) checkForeignKeys(rows []rowChange, changes *rowChanges) ([]change
 	return conflicts, nil
 }
 
-// conflictError returns an error with the conflicts, nil if there are none.
+// conflictError returns an error with the conflicts, or nil.
 func conflictError(conflicts []change.Conflict, err error) error {
 	if err == nil && len(conflicts) > 0 {
 		err = &change.ConflictError{Conflicts: conflicts}

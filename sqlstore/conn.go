@@ -231,7 +231,7 @@ func isAny(err error, codes ...sqlite3.ErrorCode) bool {
 	return slices.ContainsFunc(codes, func(code sqlite3.ErrorCode) bool { return errors.Is(err, code) })
 }
 
-// A lineError is an error whose text is one line.
+// A lineError is an error with a text of one line.
 type lineError struct{ error }
 
 func (e lineError) Unwrap() error { return e.error }

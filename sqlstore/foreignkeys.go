@@ -101,7 +101,7 @@ func (sc *schema) isOptional(name string) bool {
 	return t == nil || t.Optional
 }
 
-// remainingChild describes a row that still refers to the record, "" if there is none. Rows that
+// remainingChild describes a row that still refers to the record, or "". Rows that
 // the plan removes or creates do not count; missingParent checks the created ones. A row of an
 // optional table may be removed: an undo restores its absence.
 func (c *Conn) remainingChild(t *Table, r *change.Record, changes *rowChanges) (string, error) {
@@ -154,7 +154,7 @@ func (l foreignKey) describe(key []Value) string {
 	return fmt.Sprintf("%s %s", l.parent, key[0].Bytes)
 }
 
-// tableNamed returns the table of records with that name, nil if there is none.
+// tableNamed returns the table of records with that name, or nil.
 func (sc *schema) tableNamed(name string) *Table {
 	for _, t := range sc.tables {
 		if strings.EqualFold(name, t.Name) {

@@ -29,7 +29,7 @@ func (s *Store) putIdle(c *Conn, files fileState) {
 }
 
 // takeIdle returns a connection that sees the files in the given state, with the file's own or with
-// rebuilt indexes; nil if there is none.
+// rebuilt indexes, or nil.
 func (s *Store) takeIdle(files fileState, rebuilt bool) *Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -135,7 +135,7 @@ func (t *Table) CopyRow(st *sqlite3.Stmt) change.Record {
 	return CopyRecord(t.Row(st, &b))
 }
 
-// CopyRecord copies a record whose bytes are in a RowBuffer.
+// CopyRecord copies a record with bytes in a RowBuffer.
 func CopyRecord(r change.Record) change.Record {
 	r.Cols, r.Data = r.Cols.Clone(), bytes.Clone(r.Data)
 	return r

@@ -184,7 +184,7 @@ type selection struct {
 	args         []Value
 }
 
-// sessionRows returns the rows that are deleted with sessions: those of the tables of sessions and of event counters,
+// sessionRows returns the rows that are deleted with sessions: rows of the tables of sessions and of event counters,
 // and all rows that foreign keys with ON DELETE CASCADE delete with them. Parents come first.
 func (c *Conn) sessionRows(ids []string) (all []selection, err error) {
 	list, err := json.Marshal(ids)
@@ -647,7 +647,7 @@ func (x *rowsChange) conflict(format string, args ...any) error {
 	return conflictError([]change.Conflict{{Ref: x.op.Ref, Pre: x.op.Pre, Post: x.op.Post, Why: fmt.Sprintf(format, args...)}}, nil)
 }
 
-// removeRows deletes the rows, each of which must equal its row in the archive.
+// removeRows deletes the rows. Each must equal its row in the archive.
 func (x *rowsChange) removeRows(ctx context.Context, c *Conn) error {
 	whole := map[string]bool{} // tables that become empty: SQLite empties a whole table without reading its rows
 	for _, t := range x.list.tables {

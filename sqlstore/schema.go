@@ -19,7 +19,7 @@ type schema struct {
 	exist  map[string]bool // names of the specs whose table exists
 }
 
-// A Table is a table whose rows are records.
+// A Table is a table of records.
 type Table struct {
 	TableSpec
 	Cols      []string     // in the table's order, without those that SQLite computes

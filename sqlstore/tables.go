@@ -8,14 +8,14 @@ import (
 	"mend/change"
 )
 
-// A TableSpec describes a table whose rows are records. The specs are all that this package knows of the agent's
+// A TableSpec describes a table of records. The specs are all that this package knows of the agent's
 // schema.
 type TableSpec struct {
 	Kind    change.Kind // kind of the records; 0 if the rows are not records
 	Name    string
 	Columns []string // columns that must exist, among them the primary key
 	Key     string   // column that is the primary key; "" for "id"
-	Data    string   // column with the JSON; "" if there is none
+	Data    string   // column with the JSON, or ""
 	Parent  string   // column with the id of the session of a message, or of the message of a part
 	// SessionRows is the condition for the rows of the session ?1, and their order.
 	SessionRows string

@@ -247,7 +247,7 @@ func addColumns(i *change.Image, now change.Record) *change.Image {
 }
 
 // Rebase returns ops with each Pre replaced by the record's current content, so that they apply to the present
-// store and the journal keeps the current bytes. It omits ops whose record already holds the Post. now[i] belongs
+// store and the journal keeps the current bytes. It omits an op if its record already holds the Post. now[i] belongs
 // to ops[i].
 func Rebase(ops []change.Op, now []*change.Image) []change.Op {
 	rebased := make([]change.Op, 0, len(ops))

@@ -14,7 +14,7 @@ import (
 )
 
 // isHomeless reports whether the folder of a session does not exist, so that the program lists the session
-// nowhere: it lists the sessions of the folder in which it is started. If a transcript was moved to the folder of
+// nowhere: it lists the sessions of the folder where it is started. If a transcript was moved to the folder of
 // projects of another folder, it is listed there.
 func (s *store) isHomeless(head change.Head) bool {
 	dir := head.Directory

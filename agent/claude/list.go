@@ -199,7 +199,7 @@ type titles struct {
 	time                        int64
 }
 
-// typesOfTitles are the record types whose last record counts, not the first.
+// typesOfTitles are the record types in which the last record replaces earlier ones.
 var typesOfTitles = [][]byte{[]byte(`"custom-title"`), []byte(`"ai-title"`), []byte(`"summary"`), []byte(`"relocated"`)}
 
 // needs reports whether a line may have a missing field. A record of the chain, which begins with its parent,

@@ -117,7 +117,7 @@ func (s *promptHistory) prompts(ctx context.Context, yield func(typedPrompt)) er
 // ID implements [agent.Reader].
 func (s *promptHistory) ID() change.StoreID { return change.StoreID{Kind: "prompts", Root: s.path} }
 
-// List implements [agent.Reader]. A session in which only commands were typed has nothing to restore.
+// List implements [agent.Reader]. A session with typed commands alone has nothing to restore.
 func (s *promptHistory) List(ctx context.Context) (heads []change.Head, err error) {
 	at := map[string]int{}
 	err = s.prompts(ctx, func(p typedPrompt) {

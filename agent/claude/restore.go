@@ -17,7 +17,7 @@ import (
 
 // Restore implements [agent.Store]. If the file was deleted while the program ran, and the program has started a
 // new transcript, that is put after the kept one. A transcript that continued differently stays. Records of another
-// session, such as those of a file that was copied over the transcript, do not count.
+// session, such as from a file that was copied over the transcript, do not count.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	r agent.RestoreRequest,
 ) (agent.Restoration, error) {

@@ -47,7 +47,7 @@ func (s *store) processes(maxAge time.Duration) []registeredProcess {
 	return c.all
 }
 
-// whyBusy describes the process that uses a session, "" if there is none.
+// whyBusy describes the process that uses a session, or "".
 func (s *store) whyBusy(head change.Head, maxAge time.Duration) string {
 	if owner, _, ok := subagent(head.ID); ok && owner != "" {
 		head.ID = owner
@@ -63,7 +63,7 @@ func (s *store) whyBusy(head change.Head, maxAge time.Duration) string {
 // largestProcessFile is the greatest size in bytes of a file in [sessionsDir] that is read.
 const largestProcessFile = 1 << 20
 
-// readRegistered reads the files in [sessionsDir], including those of ended processes. It skips unreadable files.
+// readRegistered reads the files in [sessionsDir], including files of ended processes. It skips unreadable files.
 func (s *store) readRegistered() (all []registeredProcess) {
 	root, err := s.OpenRoot()
 	if err != nil {

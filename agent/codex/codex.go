@@ -50,7 +50,7 @@ var errorParser = sync.OnceValue(func() *provider.ErrorParser {
 	return provider.NewErrorParser(openai.ErrorTexts(), errorTexts)
 })
 
-// errorTexts are Codex's errors. The ranks are relative to those of the providers.
+// errorTexts are Codex's errors. The ranks are relative to the providers' ranks.
 var errorTexts = provider.ErrorTexts{
 	Agent: Agent{}.Name(),
 	Kinds: []provider.ErrorKind{

@@ -47,7 +47,7 @@ func (f File) About() agent.Installation {
 	}
 }
 
-// Path implements [agent.Installer]: the user's file, or that of the current project.
+// Path implements [agent.Installer]: the user's file, or the current project's.
 func (f File) Path(project bool) (string, error) {
 	dir, err := userdir.Of(f.Variable, f.Folder)
 	name := f.Name
@@ -123,7 +123,7 @@ func (f File) Notes(text []byte, s agent.Setup) (notes []string) {
 	}
 }
 
-// Uninstall implements [agent.Installer]. A file in which nothing else is left goes.
+// Uninstall implements [agent.Installer]. A file that would be empty is removed.
 func (f File) Uninstall(text []byte) ([]byte, error) {
 	left, err := RemoveHooks(text, f.isCommand)
 	if err == nil && len(left) < len(text) && string(bytes.Join(bytes.Fields(left), nil)) == "{}" {

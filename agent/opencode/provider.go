@@ -7,7 +7,7 @@ import (
 	"mend/internal/request"
 )
 
-// The names by which a user chooses a provider: the APIs, and the stricter vendors of the chat
+// The names of providers that a user can choose: the APIs, and the stricter vendors of the chat
 // completions API.
 var chosenTargets = []struct {
 	name   string

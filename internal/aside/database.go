@@ -17,7 +17,7 @@ import (
 //
 //	before    FILE, FILE-wal, FILE-shm           the old set     built/db-POST/FILE   the new one, or OWNER/db-POST of an undo
 //	1         built/db-POST becomes OWNER/db-POST
-//	2         -shm and -wal go to db-PRE: no program takes them for those of the new database
+//	2         -shm and -wal go to db-PRE: so that no program uses them with the new database
 //	commit    FILE and db-POST/FILE are exchanged
 //	3         db-POST/FILE goes to db-PRE/FILE
 //	4         the -wal and the -shm in db-POST go beside FILE

@@ -65,7 +65,7 @@ func writeLockFile(f *os.File, pid int, stamp string) {
 	_ = f.Truncate(int64(pidOffset + len(text)))
 }
 
-// LockHolder returns the pid in the lock file, or 0 if there is none.
+// LockHolder returns the pid in the lock file, or 0.
 func LockHolder(path string) int {
 	f, err := ownfile.Open(path, os.O_RDONLY)
 	if err != nil {
@@ -121,7 +121,7 @@ func (f *File) closingStamp() string {
 	return stamp
 }
 
-// readStamp returns the stamp in the lock file, or "" if there is none.
+// readStamp returns the stamp in the lock file, or "".
 func readStamp(f *os.File) string {
 	b, err := io.ReadAll(io.NewSectionReader(f, pidOffset, 256))
 	if err != nil {

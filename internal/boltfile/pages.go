@@ -131,7 +131,7 @@ func readBytes(r *source, off, n int64) ([]byte, error) {
 	return nil, fmt.Errorf("reading at byte %d: %w", off, err)
 }
 
-// A page is a branch or leaf page whose bounds were checked.
+// A page is a branch or leaf page with checked bounds.
 type page struct {
 	id    uint64 // 0: the page is in the value of a small bucket
 	more  uint64 // number of pages that follow in the file and belong to it
@@ -380,7 +380,7 @@ func (s *Snapshot) leaf(p *page, key []byte) (leaf *page, i int, found bool, err
 	return nil, 0, false, s.damaged("page %d lies too deep", p.id)
 }
 
-// find returns the item of a bucket that has the key, and whether there is one. It checks all pages that
+// find returns the item of a bucket that has the key, and whether it exists. It checks all pages that
 // bbolt reads to change the key.
 func (s *Snapshot) find(bucket string, key []byte) (Item, bool, error) {
 	p, err := s.bucket(bucket)
@@ -394,7 +394,7 @@ func (s *Snapshot) find(bucket string, key []byte) (Item, bool, error) {
 	return p.items[i], true, nil
 }
 
-// Last returns the last item of a bucket, and whether there is one.
+// Last returns the last item of a bucket, and whether it exists.
 func (s *Snapshot) Last(bucket string) (Item, bool, error) {
 	p, err := s.bucket(bucket)
 	for range maxDepth {

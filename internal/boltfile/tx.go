@@ -57,7 +57,7 @@ func (f *File) boltOptions(open func(string, int, os.FileMode) (*os.File, error)
 	}
 }
 
-// growth is the least number of bytes by which a file grows. bbolt's own 16 MiB would exceed the size of most files.
+// growth is the least growth of a file in bytes. bbolt's own 16 MiB would exceed the size of most files.
 const growth = 32 << 10
 
 func (f *File) openBolt() error {

@@ -11,7 +11,7 @@ import (
 // A Code is an exit code of mend. "mend help exit-codes" documents them, and they never change.
 type Code int
 
-// The exit codes besides those of signals.
+// The exit codes, except the codes of signals.
 const (
 	Done     Code = 0
 	Problems Code = 1

@@ -65,7 +65,7 @@ type container struct {
 	list bool
 	end  int // end of the last value, or of the opening brace
 
-	// For a member whose name was read, but not its value:
+	// For a member after its name and before its value:
 	named   bool
 	name    string
 	nameEnd int

@@ -10,7 +10,7 @@ const surrogateLen = len(`\ud800`)
 func HasHalfPair(raw []byte) bool { return halfPair(raw, 0) >= 0 }
 
 // FixHalfPairs returns the text with U+FFFD in place of each half of a surrogate pair. The rest is
-// unchanged. It returns raw itself if there is none.
+// unchanged. Without such a half it returns raw itself.
 func FixHalfPairs(raw []byte) []byte {
 	var out []byte
 	done := 0

@@ -597,7 +597,7 @@ func seqOf(key []byte) (uint64, error) {
 	return ^binary.BigEndian.Uint64(key[16:]), nil
 }
 
-// Latest returns the latest state of a session, and whether there is one.
+// Latest returns the latest state of a session, and whether it exists.
 func (k *Keep) Latest(store change.StoreID, session string, ref change.Ref) (last State, found bool, err error) {
 	if k.file.Snap == nil {
 		return last, false, nil
@@ -633,7 +633,7 @@ func (k *Keep) States(q Query) (all []State, err error) {
 	return all, nil
 }
 
-// Each calls yield for states, oldest first, or for those of one session newest first. It holds one state at a time.
+// Each calls yield for states, oldest first, or for one session newest first. It holds one state at a time.
 func (k *Keep) Each(q Query, yield func(*State)) (err error) {
 	if k.file.Snap == nil {
 		return nil
@@ -673,7 +673,7 @@ func decodeItem(it boltfile.Item) (State, error) {
 	return decodeState(n[0], v)
 }
 
-// Load returns the records of a state, each as the op that would create it, in the order in which they were saved.
+// Load returns the records of a state, each as the op that would create it, in the order they were saved.
 // Every byte has been checked against its stored hash.
 func (k *Keep) Load(ctx context.Context, s State) (ops []change.Op, err error) {
 	most := 2 * memory.LargestSession()

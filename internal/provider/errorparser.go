@@ -81,7 +81,7 @@ func appendPattern(all []*regexp.Regexp, pattern string) []*regexp.Regexp {
 	return append(all, regexp.MustCompile(pattern))
 }
 
-// Parse recognises an error: JSON in any of the forms in which agents and providers store it, or
+// Parse recognises an error: JSON in any form that agents and providers store, or
 // plain text. An unknown error has only a text and an explanation.
 func (p *ErrorParser) Parse(input []byte) request.APIError {
 	texts := messagesIn(strings.TrimSpace(string(input)), maxQuotes)

@@ -21,11 +21,11 @@ type ErrorTexts struct {
 	First int
 	// Calls are the prefixes of tool call ids, before an underscore.
 	Calls []string
-	// Call is a pattern whose group is the id of a tool call with any prefix.
+	// Call is a pattern; its group is the id of a tool call with any prefix.
 	Call string
-	// Item is a pattern whose group is the id of an item of the request.
+	// Item is a pattern; its group is the id of an item of the request.
 	Item string
-	// Tool is a pattern whose group is the name of an unavailable tool.
+	// Tool is a pattern; its group is the name of an unavailable tool.
 	Tool string
 }
 

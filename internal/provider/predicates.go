@@ -147,7 +147,7 @@ func ThinkingLast(q request.Request, _ bool) (found []request.Violation) {
 
 // CallWithoutResult finds turns with calls whose results are not at the start of the next turn, and
 // calls that are followed by another type of block in their turn. The violating records are those
-// between the calls and their results, then those of the calls.
+// between the calls and their results, then the calls' records.
 func CallWithoutResult(q request.Request, _ bool) (found []request.Violation) {
 	answered := map[string]bool{}
 	for n, t := range q.Turns {

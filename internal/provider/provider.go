@@ -14,7 +14,7 @@ import (
 type Provider interface {
 	// Name is the name of the API, unique among all providers.
 	Name() string
-	// Rules returns all rules, in the order in which Check reports violations.
+	// Rules returns all rules, in the order that Check reports violations.
 	Rules() []Rule
 }
 
@@ -24,7 +24,7 @@ type Rule struct {
 	Text string // the condition
 	// Error is the provider's text for a violation. N and M stand for the place, ID and the like for values.
 	Error string
-	// Says has the words by which that error is recognised in any form.
+	// Says has the words that identify that error in any form.
 	Says []Words
 	Kind *ErrorKind // of that error; nil if there are no words
 	// Vendors are the vendors of the API that enforce the rule; nil for all.

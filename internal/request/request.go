@@ -56,7 +56,7 @@ type Turn struct {
 	Unknown  bool // content that mend does not know is stored in it, or beside it
 }
 
-// The roles of turns besides those of messages.
+// The roles that turns have in addition to messages.
 const (
 	RoleSystem = "system" // a system prompt that is numbered with the others; without blocks if it is not stored
 	RoleTool   = "tool"   // the result of a tool if it is a turn of its own
@@ -195,7 +195,7 @@ func (b *Block) Tokens() int {
 type Violation struct {
 	Rule    string // the code of the rule or of the failure
 	Message string // in the words of the provider, or of the agent
-	// Refs are the violating records, the main one first; empty if there are none, as for a block of the next prompt.
+	// Refs are the violating records, the main one first; nil for a block of the next prompt, for example.
 	Refs []change.Ref
 	// N and M are the place messages.N.content.M. M is -1 for a whole turn, both are -1 for a failure of the agent.
 	N, M int

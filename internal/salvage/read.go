@@ -16,13 +16,13 @@ import (
 
 // Options configure how a database is read.
 type Options struct {
-	// Known returns the schemas that a program is known to have, for a file whose own schema cannot be read; have are
+	// Known returns the schemas that a program is known to have, for a file with an unreadable schema; have are
 	// its readable objects. The schema that fits the most rows is used, the first if several fit equally.
 	Known func(have []Object) [][]Object
 	// Owners are the columns that link a row to a row of another table, if no foreign key does.
 	Owners map[string]Owner
 	// Doubt, if not nil, reports whether a row differs from what its program can have written: then it is written only
-	// if it is not rebuilt from other data, see [Result.WriteDoubtful]. spread says that it is on several pages. It is
+	// if it is not rebuilt from other data, see [Result.WriteDoubtful]. spread: the row is on several pages. It is
 	// called once for each row of a table, and must not keep vals.
 	Doubt func(t *Table, rowid int64, vals []Value, spread bool) bool
 	// NoRow, if not nil, reports whether values with a table's storage classes still cannot be a row of it.

@@ -17,7 +17,7 @@ var errorParser = sync.OnceValue(func() *provider.ErrorParser {
 	return provider.NewErrorParser(anthropic.ErrorTexts(), errorTexts)
 })
 
-// errorTexts are Claude Code's errors. The ranks are relative to those of the providers.
+// errorTexts are Claude Code's errors. The ranks are relative to the providers' ranks.
 var errorTexts = provider.ErrorTexts{
 	Kinds: []provider.ErrorKind{
 		{

@@ -13,7 +13,7 @@ import (
 	"mend/repair"
 )
 
-// marksRewinds is the version from which on the transcript records when the user goes back to an earlier prompt.
+// marksRewinds is the first version of the program that records when the user goes back to an earlier prompt.
 const marksRewinds = "v2.1.330"
 
 // A branch has records that follow a record of the conversation but are not part of it.

@@ -38,7 +38,7 @@ func (c *State) findBreaks() {
 	}
 	linked := c.link()
 	comeBack := make([][]*transcript.Record, len(c.conv.Breaks)) // the records that the fix of each break restores
-	// the last break whose fix restores something that is sent
+	// the last break with a fix that restores something that is sent
 	last := -1
 	for _, r := range linked.Chain {
 		i := sort.Search(len(comeBack),

@@ -116,7 +116,7 @@ func (c *State) unread() (all []unread) {
 	return all
 }
 
-// lastBoundary returns the line of the last compaction, -1 if there is none.
+// lastBoundary returns the line of the last compaction, or -1.
 func (c *State) lastBoundary() int {
 	for i := len(c.lines) - 1; i >= 0; i-- {
 		if r := c.lines[i].Record; r != nil && r.IsBoundary() {

@@ -382,7 +382,7 @@ func (c *Conversation) InCycle(r *Record) bool {
 	return c.cycles[r.UUID]
 }
 
-// Messages returns the number of messages of the records from which the program sends something: the records of one
+// Messages returns the number of messages of the records that the program sends in part or in full: the records of one
 // answer are one message.
 func Messages(records []*Record) (n int) {
 	answers := map[string]bool{}

@@ -85,7 +85,7 @@ var BlockFields = map[string]map[string]string{
 	},
 }
 
-// otherBlockTypes are the types of blocks that the provider accepts besides those of [BlockFields].
+// otherBlockTypes are the types of blocks that the provider accepts in addition to [BlockFields].
 var otherBlockTypes = []string{
 	"server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result",
 	"bash_code_execution_tool_result",

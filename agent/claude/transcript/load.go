@@ -31,7 +31,7 @@ type Conversation struct {
 	Chosen bool
 	// Cleared says that the user went back to before the first prompt.
 	Cleared bool
-	// Boundary is the last compaction, nil if there is none.
+	// Boundary is the last compaction, or nil.
 	Boundary *Record
 	// Preserved are the records before the compaction that stay in the conversation; nil unless a compaction names
 	// some. If some of them are missing, none is sent: those are Missing, the others Present.

@@ -61,7 +61,7 @@ type Record struct {
 type Block struct {
 	request.Block
 	Value jsonedit.Value
-	// Kind is the type as it is stored.
+	// Kind is the stored type.
 	Kind string
 	// Unknown says that mend does not know the type.
 	Unknown bool
@@ -106,7 +106,7 @@ func (r *Record) UnknownType() string {
 // InChain reports whether records of this type are joined by their parents.
 func (r *Record) InChain() bool { return r.IsMessage() || r.Type == Attachment || r.Type == System }
 
-// noID is the id of chain records without an id, of which the program uses the last. No ref can name them, so they
+// noID is the id of chain records without an id; the program uses the last of them. No ref can name them, so they
 // are not edited.
 const noID = "\x00"
 

@@ -152,7 +152,7 @@ func callsLast(blocks []*request.Block) {
 	request.MoveFirst(blocks, func(x *request.Block) bool { return x.Type != request.ToolUse })
 }
 
-// answer returns the message of the answer that the record is part of, or nil if there is none yet.
+// answer returns the message of the answer that the record is part of, or nil if it does not exist yet.
 // Results of its calls may be in between.
 func (b *builder) answer(r *Record) *message {
 	if r.Type != Assistant || r.MessageID == "" {

@@ -27,7 +27,7 @@ type draft struct {
 	before *draft        // the draft before the current fix
 }
 
-// Begin implements [repair.Editor]. Only a fix of the whole session makes several edits of which one may fail.
+// Begin implements [repair.Editor]. Only a fix of the whole session makes several edits, and one of them may fail.
 func (d *draft) Begin(x repair.Fix) {
 	before := *d
 	if d.before = &before; x.Whole {

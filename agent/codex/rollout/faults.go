@@ -174,7 +174,7 @@ func (c *State) findProvider() []repair.Finding {
 	return []repair.Finding{{Code: code, Ref: c.src.Ref, Text: text, Short: "provider " + own}}
 }
 
-// setProvider sets the session's provider to that of new sessions.
+// setProvider sets the session's provider to the provider of new sessions.
 func (d *draft) setProvider() error {
 	provider := jsonedit.Quote(d.c.src.Providers.Current)
 	if at, id := metaOf(d.lines); id != "" {

@@ -37,7 +37,7 @@ func single(text, loses string, edit func(d *draft, b *request.Block) error) fun
 	}
 }
 
-// rules are the rules of Codex, and those of the provider that Codex fixes in its own way.
+// rules are the rules of Codex, and the provider's rules that Codex fixes in its own way.
 var rules = sync.OnceValue(func() *repair.Rules {
 	removeCompaction := func(d *draft) error {
 		_, err := d.RemoveCompaction()

@@ -179,7 +179,7 @@ func meetsPrompts(d *change.DamagedError) bool {
 	}))
 }
 
-// loadSession reads a session, and adds its rows to h in the order in which they are read.
+// loadSession reads a session, and adds its rows to h in the order they are read.
 func (c *conn) loadSession(id string, h *stampHasher, raw bool) (*record.Session, error) {
 	s := &record.Session{Head: change.Head{ID: id}}
 	t := c.Table(change.KindSession)

@@ -271,8 +271,8 @@ func (q query) migrations() (table string, ids []string, err error) {
 	return table, ids, err
 }
 
-// rebuildMigrations rebuilds lost rows of migrations: those of the most migrations for which the program finds its
-// expected schema. The program makes the later migrations when it starts.
+// rebuildMigrations rebuilds lost rows of migrations, as many as possible so that the program finds its expected schema.
+// The program makes the later migrations when it starts.
 func (j *salvageJob) rebuildMigrations() error {
 	table, ids, err := queryOf(j.db).migrations()
 	if err != nil {

@@ -111,7 +111,7 @@ type salvageJob struct {
 	out      *agent.Salvaged
 	sessions map[string]*agent.SalvagedSession
 	rebuilt  map[string]int // by table
-	// unassigned counts lost rows whose session is unknown, by table.
+	// unassigned counts lost rows of unknown sessions, by table.
 	unassigned map[string]int
 	// torn are the rows whose data is not a JSON object, by table.
 	torn map[string][]int64
@@ -410,7 +410,7 @@ func (j *salvageJob) countRow(table string, known salvage.Known, messages map[st
 	return nil
 }
 
-// countOrphans counts records whose message or session is lost.
+// countOrphans counts records of lost messages and sessions.
 func (j *salvageJob) countOrphans() error {
 	count := func(st *sqlite3.Stmt) error {
 		j.session(st.ColumnText(0)).Orphans += st.ColumnInt(1)

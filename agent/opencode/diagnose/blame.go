@@ -9,7 +9,7 @@ import (
 	"mend/repair"
 )
 
-// inSettings returns the simulation for the settings in which an error occurred, or in the session's own if e is nil.
+// inSettings returns the simulation for the settings of an error, or in the session's own if e is nil.
 // If the session does not show whether the model is asked to think, an error about an open tool loop does.
 func (c *simulation) inSettings(e *repair.APIError) *simulation {
 	n := *c

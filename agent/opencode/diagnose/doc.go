@@ -10,7 +10,7 @@
 //
 // The severity of a problem depends on who reads the store: [repair.Broken] is refused, or stops the agent, in the
 // setting in use (the agent's version, thinking or not); [repair.Latent] is so in another setting, or is stuck on
-// the screen; a [repair.Note] is untidy. The rules are those of the next request's provider.
+// the screen; a [repair.Note] is untidy. The rules are the rules of the next request's provider.
 //
 // # How a problem of the records is fixed
 //

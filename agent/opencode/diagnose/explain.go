@@ -13,7 +13,7 @@ import (
 	"mend/repair"
 )
 
-// providers are the providers whose rules mend knows, by name.
+// providers are the providers with known rules, by name.
 var providers = []provider.Provider{
 	anthropic.Provider{},
 	bedrock.Provider{},
@@ -25,7 +25,7 @@ var providers = []provider.Provider{
 // ExplainClass explains a class. An unknown class has only a code.
 func ExplainClass(c repair.Class) repair.Explanation { return rules().ExplainClass(c) }
 
-// Explanations explains all rules: those of the providers, then those of records.
+// Explanations explains all rules: the providers' rules, then the rules on records.
 func Explanations() []repair.Explanation {
 	var all []repair.Explanation
 	add := func(e repair.Explanation) {

@@ -41,7 +41,7 @@ func (k *facts) contextOf(ref change.Ref) (recordContext, bool) {
 }
 
 // messages returns the messages of the session with their readable data and with a role, in the
-// order in which they were made. A message without a time follows the one with the preceding id.
+// order they were made. A message without a time follows the one with the preceding id.
 func (k *facts) messages() []*record.Message {
 	if k.line != nil {
 		return k.line

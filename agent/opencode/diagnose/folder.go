@@ -23,7 +23,7 @@ const (
 	folderRelative = "is not an absolute path" // of a workspace
 )
 
-// findFolder finds a session whose folder does not exist: the agent answers no prompt in it. For a version that
+// findFolder finds a session without its folder: the agent answers no prompt in it. For a version that
 // does not need the folder the finding is latent. If the session has a workspace, the agent works in the
 // workspace's folder: then the session's own need not exist.
 func findFolder(c *simulation) []finding {

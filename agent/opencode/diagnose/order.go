@@ -105,7 +105,7 @@ func oldIDs(s *record.Session, now time.Time) int {
 	return 0
 }
 
-// renumber gives the first n messages and their parts ids that keep their order and sort before those of all other
+// renumber gives the first n messages and their parts ids that keep their order and sort before the ids of all other
 // messages.
 func renumber(s *record.Session, n int) error {
 	ids := map[string]string{}

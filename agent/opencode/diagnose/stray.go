@@ -55,7 +55,7 @@ func (c *simulation) strayCode(s change.Stray) (code string, bad repair.Severity
 	return "stray", repair.Note
 }
 
-// findStrays returns the strays whose rule has the code.
+// findStrays returns the strays that have the rule.
 func (c *simulation) findStrays(code string) (fs []finding) {
 	for _, s := range c.s.Stray {
 		strayCode, bad := c.strayCode(s)

@@ -67,7 +67,7 @@ func Move(r *change.Record, to change.Ref) (change.Record, error) {
 
 type idField struct{ field, col, value string }
 
-// idFields returns the fields and columns with the ids of a ref: the record's own, then those of
+// idFields returns the fields and columns with the ids of a ref: the record's own, then the ids of
 // its parents.
 func idFields(r change.Ref) []idField {
 	ids := []idField{{"id", "id", r.ID()}}

@@ -12,7 +12,7 @@ import (
 )
 
 // NewPrompt returns a new user message with the id and without parts, to be inserted directly
-// before an answer. Model and agent are the answer's, or else those of any message of the session.
+// before an answer. Model and agent are the answer's, or else taken from any message of the session.
 // Mode and columns are the answer's, and its time is a millisecond earlier. Nothing depends on the
 // clock or on random numbers.
 //

@@ -19,7 +19,7 @@ type Session struct {
 	InfoMissing bool
 
 	// Newer is the id of another project of the same folder that the agent used later than the session's own, in a tree
-	// the one that it uses; "" if there is none, or if that is unknown.
+	// the one that it uses; "" for none, and if unknown.
 	Newer string
 	// ProjectMissing says that the session's row names a project that the database lacks and that the agent will not
 	// create. Home is then the id of the project whose folder contains the session's directory, or "".
@@ -31,7 +31,7 @@ type Session struct {
 	// sentence; "" if it can, or if the row names none.
 	WorkspaceFault string
 	// InWorkspace says that the agent works in the folder Workspace of that workspace instead of Directory. If
-	// Workspace is "", it is the folder in which the agent was started.
+	// Workspace is "", it is the folder where the agent was started.
 	InWorkspace bool
 	Workspace   string
 

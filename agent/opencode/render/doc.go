@@ -6,7 +6,7 @@
 // [View] renders requests for many versions.
 //
 // The behaviour was observed with the versions that [Profiles] lists: their requests were captured
-// and compared with those of this package, for healthy and for damaged sessions (TestPrediction,
+// and compared with this package's, for healthy and for damaged sessions (TestPrediction,
 // build tag e2e).
 //
 // # How a session becomes a request

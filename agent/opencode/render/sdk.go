@@ -246,7 +246,7 @@ func (r *builder) otherMessages(all []draftMessage) (out []finalMessage) {
 // provider.
 func (r *builder) keepsEmptyText(b draftBlock) bool { return r.api == OpenAI && b.marked }
 
-// callID returns the id of a call as it is sent.
+// callID returns the sent form of a call's id.
 func (r *builder) callID(id string) string {
 	model := strings.ToLower(r.target.modelID(r.Model))
 	for _, name := range [...]string{"mistral", "devstral", "codestral", "pixtral", "mixtral"} {

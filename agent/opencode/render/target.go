@@ -15,7 +15,7 @@ import (
 type Target struct {
 	// Package is the npm package used for the model. "" stands for Anthropic's.
 	Package string
-	// ModelID is the API's id of the model; "" for that of the request.
+	// ModelID is the API's id of the model; "" for the request's.
 	ModelID string
 	// Store: the option store is set, so OpenAI keeps the items of a response, and the request refers to them by id.
 	Store bool
@@ -83,7 +83,7 @@ func (t Target) API(m request.Model) API {
 	return Chat
 }
 
-// IsKnown reports whether the rules of the model's API are known. An unknown package is assumed to have those of
+// IsKnown reports whether the rules of the model's API are known. An unknown package is assumed to have the rules of
 // [Chat].
 func (t Target) IsKnown(m request.Model) bool {
 	_, known := packages[t.Package]

@@ -72,7 +72,7 @@ func callInput(v js.Value, status string) []byte {
 	return v.Raw()
 }
 
-// textResult returns a result with one text: a JSON string, or a value whose JSON is the text. It
+// textResult returns a result with one text: a JSON string, or a value that is sent as JSON. It
 // is not decoded, because results are large and no rule depends on their text.
 func textResult(text []byte, failed bool) request.Block {
 	return request.Block{Output: text, Error: failed}

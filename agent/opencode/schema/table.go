@@ -121,10 +121,10 @@ session_times: time! (session_time = {}
 session_time: created! time @created; updated! time @updated
 `
 
-// LostResult is the error of a call whose result is lost.
+// LostResult is the error of a call with a lost result.
 const LostResult = "[The stored record of this call was damaged; its result is lost]"
 
-// noOutput is the output of a completed call whose record has none: some providers refuse an empty output.
+// noOutput is the output of a completed call without an output in its record: some providers refuse an empty output.
 const noOutput = "[no output recorded]"
 
 // ProviderExecuted is the member of a call's metadata that marks a call that the provider ran itself. It is the only

@@ -53,7 +53,7 @@ func (s *Store) sees(p processes.Process, root fs.FileInfo) bool {
 }
 
 // Held returns the start time of the oldest process of the agent that uses this store, the zero time
-// if there is none. The open files of a process do not show it, since the agent opens each file only
+// if none does. The open files of a process do not show it, since the agent opens each file only
 // for a moment. Its environment does, because it determines the data folder. A process of this user,
 // or of the owner of the store, counts also if its environment cannot be read; a process of another
 // user does not.

@@ -126,7 +126,7 @@ type messagesFolder struct {
 	stray []change.Stray
 }
 
-// messageFolders returns the folders below message, except those of the sessions in skip. A folder without
+// messageFolders returns the folders below message, except for the sessions in skip. A folder without
 // messages may contain such folders, too.
 func (tr *treeReader) messageFolders(skip map[string]bool) []messagesFolder {
 	all := tr.messageFoldersIn("message", change.Ref{Kind: change.KindMessage}, skip)

@@ -26,7 +26,7 @@ const LargestImage = 5 << 20
 // LargestRequest is the greatest size in bytes of a request that the API accepts.
 const LargestRequest = 32 << 20
 
-// ErrorTexts returns the texts of the API's errors, including those of upstream's tests
+// ErrorTexts returns the texts of the API's errors, including the texts in upstream's tests
 // (docs/providers.md, "How an error is recognised"). The error of R3 also mentions tool_use and
 // tool_result, and many errors mention thinking.
 func ErrorTexts() provider.ErrorTexts {
