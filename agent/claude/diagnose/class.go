@@ -39,9 +39,11 @@ var table = sync.OnceValue(func() *repair.Rules {
 			Loses:   "Nothing.",
 		},
 		repair.Rule{
-			Code: ruleSidechain, Class: repair.MissingHistory,
-			Meaning: "Records of the main conversation are marked as a subagent's.",
-			Example: `"isSidechain": true, without an agentId`,
+			Code: ruleHistory, Class: repair.MissingHistory,
+			Meaning: "Messages do not reach the model, in a way that nobody has reported: the lines are out of order, two " +
+				"records have one id, records are marked as a subagent's, or a compaction has lost its beginning or the names " +
+				"of the messages that it preserved.",
+			Example: "a transcript whose lines were sorted, reversed or merged",
 			NoFix:   reportedOnly,
 		},
 		repair.Rule{
@@ -101,23 +103,11 @@ var table = sync.OnceValue(func() *repair.Rules {
 			NoFix:   "mend trim SESSION --hard puts lines of text in the place of the largest files.",
 		},
 		repair.Rule{
-			Code: ruleRepeated, Class: repair.MissingHistory,
-			Meaning: "Two different records have the same id, so the later one replaces the earlier one.",
-			NoFix:   reportedOnly,
-		},
-		repair.Rule{
 			Code: ruleBranch, Class: repair.MissingHistory,
 			Meaning: "Two processes wrote to the transcript, and only the branch of the last one is sent. What you may " +
 				"have left yourself by going back to an earlier prompt is a note.",
 			Fix:   "The branch in use is linked to the end of the other one. A note is left alone.",
 			Loses: "Nothing.",
-		},
-		repair.Rule{
-			Code: ruleDisorder, Class: repair.MissingHistory,
-			Meaning: "Lines of the transcript are out of order, so Claude Code continues at another record than the last " +
-				"one, or takes what follows a compaction for what is before it.",
-			Example: "a transcript whose lines were sorted, reversed or merged",
-			NoFix:   reportedOnly,
 		},
 		repair.Rule{
 			Code: ruleUnreadable, Class: repair.UnreadableRecord, Shown: repair.NotLoaded,
@@ -139,17 +129,6 @@ var table = sync.OnceValue(func() *repair.Rules {
 			Meaning: "A compaction has no summary, so nothing of what was said before it reaches the model.",
 			Fix:     "The compaction is removed: the whole history is sent again.",
 			Loses:   "Nothing.",
-		},
-		repair.Rule{
-			Code: ruleBoundary, Class: repair.MissingHistory,
-			Meaning: "The record that begins a compaction is lost, so the messages that it preserved do not reach the model.",
-			NoFix:   reportedOnly,
-		},
-		repair.Rule{
-			Code: rulePreserved, Class: repair.MissingHistory,
-			Meaning: "A compaction does not say which messages it preserved, or some of them are gone, so none reaches " +
-				"the model.",
-			NoFix: reportedOnly,
 		},
 	)
 })

@@ -18,11 +18,11 @@ func (c *State) findCompaction() {
 		c.reportSummaryLost(b, summary)
 	case summary == nil || c.conv.Place(summary) == 0:
 	case c.conv.Record(summary.Parent) == nil && (b == nil || c.conv.LastBefore(summary) != b):
-		c.reportOnly(ruleBoundary, summary, "the beginning of a compaction is lost", "The beginning of a compaction "+
+		c.reportOnly("boundary_lost", summary, "the beginning of a compaction is lost", "The beginning of a compaction "+
 			"is lost. So Claude sees its summary, and not the messages that it preserved.")
 	case b != nil && (!b.HasMetadata() || c.conv.Missing != nil && slices.ContainsFunc(c.conv.Present,
 		func(id string) bool { return c.anySent(c.conv.Record(id)) })):
-		c.reportOnly(rulePreserved, b, "what a compaction preserved is not known", "A compaction does not say which "+
+		c.reportOnly("preserved_unknown", b, "what a compaction preserved is not known", "A compaction does not say which "+
 			"messages it preserved, or some of them are not in the transcript. Claude Code then sends none of them "+
 			"beside the summary.")
 	}

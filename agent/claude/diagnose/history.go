@@ -15,20 +15,16 @@ import (
 
 // The rules on history.
 const (
-	ruleBreak     = "chain_broken"     // the conversation ends at a record before its beginning
-	ruleSidechain = "marked_sidechain" // records are marked as a subagent's
-	ruleUnread    = "line_unread"      // a line has a record that the program does not read
-	ruleTorn      = "line_torn"        // a line has an incomplete prompt, answer or result
-	ruleUnknown   = "unknown_type"     // a newer version wrote records of unknown types
-	ruleRepeated  = "uuid_repeated"    // two records have one id
-	ruleBranch    = "branch_left_out"  // a branch of the conversation is not in the request
-	ruleDisorder  = "out_of_order"     // lines are out of order
+	ruleBreak   = "chain_broken"    // the conversation ends at a record before its beginning
+	ruleUnread  = "line_unread"     // a line has a record that the program does not read
+	ruleTorn    = "line_torn"       // a line has an incomplete prompt, answer or result
+	ruleUnknown = "unknown_type"    // a newer version wrote records of unknown types
+	ruleHistory = "history_unread"  // messages are not sent for another reason, see [State.reportOnly]
+	ruleBranch  = "branch_left_out" // a branch of the conversation is not in the request
 
-	ruleFolder     = "folder_gone"       // the folder of the session does not exist
-	ruleUnreadable = "nothing_readable"  // no line of the transcript is a record
-	ruleSummary    = "summary_lost"      // a compaction has no summary
-	ruleBoundary   = "boundary_lost"     // a summary has no compaction
-	rulePreserved  = "preserved_unknown" // a compaction does not say which messages it preserved
+	ruleFolder     = "folder_gone"      // the folder of the session does not exist
+	ruleUnreadable = "nothing_readable" // no line of the transcript is a record
+	ruleSummary    = "summary_lost"     // a compaction has no summary
 )
 
 // findBreaks reports each break of the chain. The fix appends the record again with the right parent.
@@ -198,5 +194,5 @@ func (c *State) findSidechain() {
 	if c.conv.Hidden || !main {
 		why += " Claude Code does not list the session."
 	}
-	c.reportOnly(ruleSidechain, marked[0], count(n)+" not sent", why)
+	c.reportOnly("marked_sidechain", marked[0], count(n)+" not sent", why)
 }

@@ -10,10 +10,10 @@ import (
 
 // Findings without a repair, because no user has met them.
 
-// reportOnly adds a finding without a fix. Its record is an example.
-func (c *State) reportOnly(code string, r *transcript.Record, text, why string) {
-	f := c.recordFinding(code, repair.MissingHistory, r.UUID)
-	f.Text, f.Unknown, f.Why, f.Refusal = text, c.followsUnknown(r), why, c.notRepaired()
+// reportOnly adds a finding about the history without a fix. Its record is an example.
+func (c *State) reportOnly(kind string, r *transcript.Record, text, why string) {
+	f := c.recordFinding(ruleHistory, repair.MissingHistory, r.UUID)
+	f.Detail, f.Text, f.Unknown, f.Why, f.Refusal = kind, text, c.followsUnknown(r), why, c.notRepaired()
 	c.report(f)
 }
 
@@ -50,7 +50,7 @@ func (c *State) findDisorder() bool {
 		return false
 	}
 	n := count(transcript.Messages(lost))
-	c.reportOnly(ruleDisorder, early, "the lines cannot be read in order, "+n+" not sent",
+	c.reportOnly("out_of_order", early, "the lines cannot be read in order, "+n+" not sent",
 		fmt.Sprintf("Lines of the transcript are out of order, so Claude Code misreads some of them. "+
 			"It does not send %s%s.", n, c.promptsIn(lost)))
 	return true
@@ -60,7 +60,7 @@ func (c *State) findDisorder() bool {
 func (c *State) findRepeated() {
 	for _, r := range c.conv.Repeated() {
 		if b := c.conv.Boundary; b == nil || !r.Timed || r.Time > b.Time {
-			c.reportOnly(ruleRepeated, r, "two messages have one id", "Two different messages have the same id, so "+
+			c.reportOnly("uuid_repeated", r, "two messages have one id", "Two different messages have the same id, so "+
 				"Claude Code has only one of them, and what is before the other one is lost.")
 		}
 	}
