@@ -71,11 +71,11 @@ func RefOfKey(key string) (r Ref, err error) {
 	kind, rest, _ := strings.Cut(key, "/")
 	ids := strings.Split(rest, "/")
 	if _, err := fmt.Sscanf(kind, "%d", &r.Kind); err != nil || len(ids) != 4 {
-		return r, fmt.Errorf("%q is no key of a record", key)
+		return r, fmt.Errorf("%q is not the key of a record", key)
 	}
 	for i, into := range [...]*string{&r.Project, &r.Session, &r.Message, &r.Part} {
 		if *into, err = url.PathUnescape(ids[i]); err != nil {
-			return r, fmt.Errorf("%q is no key of a record: %w", key, err)
+			return r, fmt.Errorf("%q is not the key of a record: %w", key, err)
 		}
 	}
 	if Key(r) != key {

@@ -100,7 +100,7 @@ func sizeOf(n int) int { return uvarintSize(n) + n }
 
 func uvarintSize(n int) int { return (bits.Len(uint(n)|1) + 6) / 7 }
 
-var errRow = errors.New("image is no row")
+var errRow = errors.New("image is not a row")
 
 // RecordOf returns the record of an image: a row if [ImageOf] encoded one, otherwise a file.
 func RecordOf(ref Ref, i *Image) Record {

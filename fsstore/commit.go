@@ -29,7 +29,7 @@ func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, e
 
 func (tx *transaction) commit(ctx context.Context) (change.Outcome, error) {
 	if tx.lost {
-		return change.Outcome{}, fmt.Errorf("the staging folder %s is gone", tx.stagePath)
+		return change.Outcome{}, fmt.Errorf("the staging folder %s no longer exists", tx.stagePath)
 	}
 	for i, op := range tx.ops {
 		err := ctx.Err()

@@ -26,7 +26,7 @@ func (s Paths) Path(ref change.Ref) (string, change.Ref, error) {
 	}
 	file := s.Ref(ref.Part)
 	if err := file.Validate(); err != nil || ref != plain || ref.Part == "" {
-		return "", ref, fmt.Errorf("%v %s is no path of %s", ref.Kind, ref, string(s))
+		return "", ref, fmt.Errorf("%v %s is not a path of %s", ref.Kind, ref, string(s))
 	}
 	return path.Clean(ref.Part), ref, nil
 }

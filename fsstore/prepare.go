@@ -202,7 +202,7 @@ func (tx *transaction) addMissing(op fileOp, n int, p string) error {
 	}
 	ref, ok := tx.layout.Folder(op.Ref, n)
 	if !ok {
-		return fmt.Errorf("the folder %s, in which the file was, is gone: make it again first", p)
+		return fmt.Errorf("the file's folder %s no longer exists: create it first", p)
 	}
 	above, err := tx.nearestDir(path.Dir(p))
 	if err != nil {

@@ -156,7 +156,7 @@ func (j *Journal) finish(e change.Entry, o change.Outcome) (change.Entry, error)
 	}
 	ev := &event{Kind: kindFinish, Entry: st.seq, Finish: &finishEvent{State: o.State}}
 	if !ev.Finish.valid() {
-		return change.Entry{}, fmt.Errorf("%q is no state to finish in", o.State)
+		return change.Entry{}, fmt.Errorf("%q is not a final state", o.State)
 	}
 	b := j.newBatch(st.seq, math.MaxInt)
 	if ev.Finish.Text, err = b.text(encodeOutcome(o)); err != nil {
@@ -189,7 +189,7 @@ func (j *Journal) resolve(e change.Entry, how, by string) (change.Entry, error) 
 	switch how {
 	case "keep", "back", "forward":
 	default:
-		return change.Entry{}, fmt.Errorf("%q is no decision", how)
+		return change.Entry{}, fmt.Errorf("%q is not a decision", how)
 	}
 	if by != "" {
 		seq, ok := seqOf(by)

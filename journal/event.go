@@ -150,7 +150,7 @@ const eventHead = 1 + 8 + sha256.Size
 func checkEvent(seq uint64, b []byte) (payload []byte, sum hash, err error) {
 	n := len(b) - sha256.Size
 	if n < eventHead || b[0] != eventVersion || binary.BigEndian.Uint64(b[1:]) != seq {
-		return nil, sum, damaged("event %d is none", seq)
+		return nil, sum, damaged("event %d is not an event", seq)
 	}
 	if sum = sha256.Sum256(b[:n]); !bytes.Equal(sum[:], b[n:]) {
 		return nil, sum, damaged("event %d has a wrong hash", seq)

@@ -143,7 +143,7 @@ func (tx *transaction) commitReplace(stage string) (change.Outcome, error) {
 		return change.Outcome{}, err
 	}
 	if d == nil {
-		return change.Outcome{}, fmt.Errorf("the staging folder %s is gone", stage)
+		return change.Outcome{}, fmt.Errorf("the staging folder %s no longer exists", stage)
 	}
 	defer d.Close()
 	e, err := tx.readTarget()

@@ -192,7 +192,7 @@ func (tx *transaction) putBack(stage string, before, after []byte, e safedir.Ent
 		return err
 	}
 	if d == nil {
-		return fmt.Errorf("the staging folder %s is gone", stage)
+		return fmt.Errorf("the staging folder %s no longer exists", stage)
 	}
 	defer d.Close()
 	if err := tx.exchange(d, name); err != nil {

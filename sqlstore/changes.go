@@ -71,7 +71,7 @@ func newRowChanges(specs []TableSpec, ops []change.Op) (*rowChanges, error) {
 func newRowChange(specs []TableSpec, o change.Op) (rowChange, error) {
 	r := rowChange{key: key{o.Ref.Kind, o.Ref.ID()}, ref: o.Ref, preImage: o.Pre, postImage: o.Post}
 	if o.Ref.Kind == change.KindFolder || o.Ref.Kind == change.KindFile {
-		return r, fmt.Errorf("%s: a database has no %vs", o.Ref, o.Ref.Kind)
+		return r, fmt.Errorf("%s: a database has no records of kind %v", o.Ref, o.Ref.Kind)
 	}
 	if _, err := decodeImage(o.Ref, o.Pre); err != nil {
 		return r, err

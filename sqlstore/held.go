@@ -20,7 +20,7 @@ func (s *Store) Held(ctx context.Context) (time.Time, error) {
 	shm := s.id.Root + "-shm"
 	held, err := isLocked(shm)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("looking who has %s open: %w", s.id.Root, err)
+		return time.Time{}, fmt.Errorf("finding processes that have %s open: %w", s.id.Root, err)
 	}
 	if !held {
 		return time.Time{}, nil

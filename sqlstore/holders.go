@@ -44,7 +44,7 @@ func holders(ctx context.Context, path string) (who []string, err error) {
 func (s *Store) Holders(ctx context.Context) ([]string, error) {
 	who, err := holders(ctx, s.id.Root)
 	if err != nil {
-		return nil, fmt.Errorf("looking who has %s open: %w", s.id.Root, err)
+		return nil, fmt.Errorf("finding processes that have %s open: %w", s.id.Root, err)
 	}
 	return who, nil
 }

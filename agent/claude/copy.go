@@ -61,7 +61,7 @@ func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err e
 		return true, err
 	})
 	if err != nil {
-		return c, fmt.Errorf("reading what is beside transcript %s: %w", head.ID, err)
+		return c, fmt.Errorf("reading the files beside transcript %s: %w", head.ID, err)
 	}
 	if now, err := s.Stat(head.Ref); err == nil && stampOf(now) == stampOf(e) {
 		c.Stamp = stampOf(e)

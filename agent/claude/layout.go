@@ -35,7 +35,7 @@ func (l *layout) Path(ref change.Ref) (string, change.Ref, error) {
 		ref.Project = ""
 	}
 	if ref.Project == "" || below != "" && !fs.ValidPath(below) {
-		return "", ref, fmt.Errorf("%v %s: no record of a transcript, and no file of a session", ref.Kind, ref)
+		return "", ref, fmt.Errorf("%v %s: not a record of a transcript, nor a file of a session", ref.Kind, ref)
 	}
 	return strings.TrimSuffix(projects+"/"+ref.Project+"/"+below, "/"), ref, nil
 }

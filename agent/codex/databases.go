@@ -63,7 +63,7 @@ func whyUnusable(ctx context.Context, file, migrations string) (why string) {
 				case !st.ColumnBool(1):
 					why = fmt.Sprintf("%s: migration %d was not completed", name, version)
 				case at >= 0 && at+size <= int64(len(migrations)) && !strings.HasPrefix(st.ColumnText(2), migrations[at:at+size]):
-					why = fmt.Sprintf("%s: migration %d is another one than that of Codex", name, version)
+					why = fmt.Sprintf("%s: migration %d differs from Codex's", name, version)
 				}
 				return nil
 			})

@@ -193,7 +193,7 @@ func (f File) Event(input []byte) (e agent.Event, err error) {
 		return e, fmt.Errorf("reading the event: %w", err)
 	}
 	if !filepath.IsAbs(in.Transcript) || in.Session == "" || !strings.HasSuffix(in.Transcript, in.Session+".jsonl") {
-		return e, fmt.Errorf("reading the event: %q is no transcript of the session %q", in.Transcript, in.Session)
+		return e, fmt.Errorf("reading the event: %q is not the transcript of session %q", in.Transcript, in.Session)
 	}
 	return agent.Event{
 		Agent: f.Opener(), Repaired: f.Repaired, Path: in.Transcript, Ended: in.Event == "SessionEnd",

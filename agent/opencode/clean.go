@@ -73,7 +73,7 @@ func (s *store) cleanSnapshots(ctx context.Context, db *database.Store) (c agent
 		used, err = s.projectsInUse(ctx)
 	}
 	if err != nil {
-		return c, fmt.Errorf("looking which projects have sessions: %w", err)
+		return c, fmt.Errorf("finding the projects that have sessions: %w", err)
 	}
 	c.Rows = map[string]int64{}
 	var p change.Plan

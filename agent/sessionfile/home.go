@@ -89,7 +89,7 @@ func (h Home) Root(at agent.Located) (string, error) {
 			return "", fmt.Errorf("%w: %w", agent.ErrNoStore, err)
 		}
 		if filepath.Dir(dir) == dir {
-			return "", fmt.Errorf("%w: %s is no folder of %s: it has no %s", agent.ErrNoStore, path, h.Title, h.What)
+			return "", fmt.Errorf("%w: %s is not a folder of %s: it has no %s", agent.ErrNoStore, path, h.Title, h.What)
 		}
 	}
 }

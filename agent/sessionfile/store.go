@@ -258,7 +258,7 @@ func (s *Store) Load(ref change.Ref, b *safedir.Buffer) (safedir.Entry, error) {
 	case e.TooLarge && e.Size <= change.MaxText:
 		err = fmt.Errorf("reading session %s: %w", ref.Session, &change.SizeError{Most: s.Most})
 	case !e.Exists:
-		err = fmt.Errorf("reading session %s: its file is gone", ref.Session)
+		err = fmt.Errorf("reading session %s: its file no longer exists", ref.Session)
 	case why != "":
 		err = fmt.Errorf("reading session %s: %s", ref.Session, why)
 	default:

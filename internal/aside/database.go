@@ -50,7 +50,7 @@ type database struct {
 // NewDatabase returns a staged change of a database.
 func NewDatabase(a *Area, f DatabaseFile, st change.Staged) (Change, error) {
 	if len(st.Ops) != 1 {
-		return nil, fmt.Errorf("%w: a whole file is changed alone", change.ErrInvalid)
+		return nil, fmt.Errorf("%w: a whole file must be the only change", change.ErrInvalid)
 	}
 	op := st.Ops[0]
 	x := &database{Area: a, DatabaseFile: f, op: op, dir: st.Dir, unlock: func() {}}
@@ -58,7 +58,7 @@ func NewDatabase(a *Area, f DatabaseFile, st change.Staged) (Change, error) {
 	x.pre, err = setOf(op.Pre)
 	x.post, errPost = setOf(op.Post)
 	if err = cmp.Or(err, errPost); err == nil && x.pre == nil && x.post == nil {
-		err = errors.New("a change of no database")
+		err = errors.New("not a change of a database")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)

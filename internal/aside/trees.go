@@ -107,7 +107,7 @@ func NewTrees(a *Area, free func(ctx context.Context) error, ops []change.Op) (C
 	x := &trees{a, ops, nil, free}
 	for _, op := range ops {
 		if err := op.Ref.Validate(); err != nil || op.Ref.Kind != change.KindTree || (op.Pre == nil) == (op.Post == nil) {
-			return nil, errors.Join(fmt.Errorf("%w: a folder is only moved", change.ErrInvalid), err)
+			return nil, errors.Join(fmt.Errorf("%w: a folder can only be moved", change.ErrInvalid), err)
 		}
 		m := Move{source(op.Ref), a.Kept(treeName(op.Ref))}
 		if op.Pre == nil {

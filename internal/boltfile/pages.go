@@ -180,7 +180,7 @@ func (m meta) parsePage(id uint64, b *pageBytes) (*page, error) {
 	case flags != flagLeaf && flags != flagBranch:
 		return nil, m.damaged("page %d has flags %#x", id, flags)
 	case p.more >= m.high-id || b.whole && p.more > 0:
-		return nil, m.damaged("page %d with %d more ends behind page %d", id, p.more, m.high)
+		return nil, m.damaged("page %d with %d more ends after page %d", id, p.more, m.high)
 	case !p.leaf && count == 0:
 		return nil, m.damaged("branch page %d is empty", id)
 	}
@@ -315,7 +315,7 @@ func (s *Snapshot) child(p *page, i int, high []byte) (child *page, end []byte, 
 	case !bytes.Equal(child.items[0].Key, p.items[i].Key):
 		err = s.damaged("page %d does not start with the key that page %d has for it", child.id, p.id)
 	case end != nil && bytes.Compare(child.items[n-1].Key, end) >= 0:
-		err = s.damaged("page %d has keys beyond those that page %d has for it", child.id, p.id)
+		err = s.damaged("page %d has keys beyond its range in page %d", child.id, p.id)
 	}
 	return child, end, err
 }
@@ -536,7 +536,7 @@ func (s *Snapshot) freePages() (free []uint64, more uint64, err error) {
 		count, at = order.Uint64(head[pageHeaderSize:]), at+8
 	}
 	if id != s.freelist || order.Uint16(head[8:]) != flagFreelist || more >= s.high-id || count > s.high || at+8*count > (more+1)*uint64(s.pageSize) {
-		return nil, 0, s.damaged("the free list in page %d is none", s.freelist)
+		return nil, 0, s.damaged("page %d is not a free list", s.freelist)
 	}
 	list, err := readBytes(s.source, off+int64(at), int64(8*count))
 	if err != nil {

@@ -78,7 +78,7 @@ func (k *Keep) salvage(dir string) error {
 			s.ctx = context.Background()
 		}
 		if err := s.run(path); err != nil {
-			return fmt.Errorf("bringing over what is readable of %s: %w", path, err)
+			return fmt.Errorf("copying the readable states of %s: %w", path, err)
 		}
 		err := k.file.Update("salvaged", func(w *boltfile.Tx) error { return w.Put(boltfile.Meta, mark, []byte{1}) })
 		if err != nil {

@@ -48,7 +48,7 @@ func (k *Keep) verifyStates() error {
 	err := k.file.Snap.Scan(bucketStates, nil, nil, func(it boltfile.Item) error {
 		s, err := decodeItem(it)
 		if err == nil && s.seq >= k.next {
-			err = damaged("state %d is behind the last one", s.seq)
+			err = damaged("state %d is after the last one", s.seq)
 		}
 		sessions[s.seq] = string(sessionKey(s.Session))
 		return err

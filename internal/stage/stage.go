@@ -57,7 +57,7 @@ func Check(st change.Staged, id change.StoreID, isStage func(name string) bool) 
 	}
 	names := strings.Split(st.Dir, "/")
 	if len(names) != 3 || names[0] != Dir || change.ValidateID(names[1]) != nil || !isStage(names[2]) {
-		return fmt.Errorf("%q is no staging folder", st.Dir)
+		return fmt.Errorf("%q is not a staging folder", st.Dir)
 	}
 	return nil
 }

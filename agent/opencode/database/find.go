@@ -92,7 +92,7 @@ func (p Program) locate(path string) (string, error) {
 	}
 	file, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) && exists(path+"-wal") {
-		return "", sqlstore.Unusable("the database is missing, only its -wal is there")
+		return "", sqlstore.Unusable("the database is missing, only its -wal exists")
 	}
 	if err != nil {
 		return "", err
@@ -108,7 +108,7 @@ func (p Program) locate(path string) (string, error) {
 		return filepath.EvalSymlinks(filepath.Join(file, p.file()))
 	}
 	if exists(filepath.Join(file, p.file()+"-wal")) {
-		return "", sqlstore.Unusable("%s is missing, only its -wal is there", p.file())
+		return "", sqlstore.Unusable("%s is missing, only its -wal exists", p.file())
 	}
 	switch others := p.Others(file); len(others) {
 	case 0:

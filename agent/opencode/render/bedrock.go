@@ -43,7 +43,7 @@ func (a *assistantDraft) markBedrockReasoning(p *record.Part, b *request.Block) 
 		}
 		text, ok := v.Text()
 		if !ok {
-			a.fail(fieldFailure(p.Ref, "metadata.bedrock.%s is no string", name))
+			a.fail(fieldFailure(p.Ref, "metadata.bedrock.%s is not a string", name))
 			return false
 		}
 		b.Signature = text

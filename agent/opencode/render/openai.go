@@ -29,7 +29,7 @@ func (a *assistantDraft) markReasoning(p *record.Part, b *request.Block) (sent b
 	}
 	for _, v := range [...]js.Value{encrypted, id} {
 		if _, isText := v.Text(); !isText && !v.Nullish() {
-			a.fail(fieldFailure(p.Ref, "metadata.openai has a value that is no string"))
+			a.fail(fieldFailure(p.Ref, "metadata.openai has a value that is not a string"))
 			return false
 		}
 	}

@@ -76,7 +76,7 @@ func (a *assistantDraft) addOtherReasoning(p *record.Part, b request.Block) {
 func (a *assistantDraft) splitResult(p *record.Part, output, attached js.Value) (request.Block, bool) {
 	list, isList := attached.List()
 	if !isList {
-		a.fail(fieldFailure(p.Ref, "state.attachments is no list"))
+		a.fail(fieldFailure(p.Ref, "state.attachments is not a list"))
 		return request.Block{}, false
 	}
 	var in, after []js.Value

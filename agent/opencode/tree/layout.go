@@ -48,7 +48,7 @@ func (layout) Path(r change.Ref) (string, change.Ref, error) {
 	default:
 	}
 	if len(names) == 0 || slices.Contains(names, "") {
-		return "", r, fmt.Errorf("%v %s: a tree has no place for it", r.Kind, r)
+		return "", r, fmt.Errorf("%v %s: it does not belong in a tree", r.Kind, r)
 	}
 	return strings.Join(names, "/"), r, nil
 }
