@@ -24,13 +24,13 @@ import (
 func cleanVerb(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "clean",
-		Short: "Show what takes the space, and remove what can go",
-		Long: `Clean shows in bytes what takes the space of the stores of all agents, and which sessions
-are the largest. It writes nothing; its commands remove something.
+		Short: "Show what takes space, and remove it",
+		Long: `Clean shows how many bytes each kind of data takes in the stores of all agents, and which
+sessions are the largest. Clean itself writes nothing; its subcommands remove data.
 
-What they remove goes into an archive first, compressed, so that "mend undo" brings all of
-it back, until "mend forget" deletes the archive. Then the database gives the
-bytes back to the disk. No program may have it open meanwhile.`,
+The removed data is first written to a compressed archive, from which "mend undo" restores
+all of it until "mend forget" deletes the archive. Then the free space of the database is
+returned to the disk. No other program may have the database open during that.`,
 		Example: `  mend clean
   mend clean events --dry-run
   mend clean sessions --older-than 90d`,
@@ -38,18 +38,19 @@ bytes back to the disk. No program may have it open meanwhile.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSpace(cmd.Context(), env) },
 	}
 	cmd.AddCommand(
-		cleanAllVerb(env, "events", "Remove the events of OpenCode, a second copy of every session", `OpenCode writes everything that it stores a second time, as events, which are up to 96 %
-of its database. No prompt, list, fork or export needs them: they serve to synchronise
-machines. Clean events removes all of them; the counters of events stay.
+		cleanAllVerb(env, "events", "Remove the events of OpenCode, a second copy of every session", `OpenCode stores everything a second time, as events, which can be 96 % of its database.
+Prompts, lists, forks and exports do not need them: they are for synchronising machines.
+Clean events removes all events and leaves their counters.
 
-A damaged database can be salvaged better with events than without them.`, agent.CleanRequest{Events: true}),
+Events help "mend salvage" to rebuild a damaged database.`, agent.CleanRequest{Events: true}),
 		cleanSessionsVerb(env), cleanImagesVerb(env),
-		cleanAllVerb(env, "snapshots", "Remove the snapshots of projects that have no session any more", `OpenCode keeps a repository of the files of each project, to undo what a session changed in
-them. It deletes none, also when all sessions of the project are deleted. Clean snapshots
-takes those away of which no database and no tree in the folder has a session.
+		cleanAllVerb(env, "snapshots", "Remove the snapshots of projects without sessions", `OpenCode keeps a repository with the files of each project, to undo the changes of a
+session. It never deletes these repositories, even if all sessions of the project are
+deleted. Clean snapshots removes those of projects without a session in any database or
+JSON tree in the folder.
 
-They are moved, not copied: "mend undo" moves them back, and "mend forget" gives
-the bytes back to the disk.`, agent.CleanRequest{Snapshots: true}),
+They are moved, not copied: "mend undo" moves them back, and "mend forget" frees their
+space.`, agent.CleanRequest{Snapshots: true}),
 		cleanPagesVerb(env),
 	)
 	return cmd
@@ -74,10 +75,10 @@ func cleanSessionsVerb(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sessions [SESSION...]",
 		Short: "Remove sessions by age, by folder or by name",
-		Long: `Clean sessions removes the named sessions, or those of all agents that were not used for an
-age, or that are of a folder, or both: with all that is theirs, and with the sessions of
-their subagents. Archived ones count as all others. The page of a session that is shared
-stays on the web; such sessions are named.`,
+		Long: `Clean sessions removes the named sessions, or the sessions of all agents that are in a
+folder, or were not used for some time, or both. It also removes the files of these
+sessions and the sessions of their subagents. Archived sessions are treated like all
+others. If a session is shared, its page stays on the web; clean names such sessions.`,
 		Example: `  mend clean sessions --older-than 90d --dry-run
   mend clean sessions --folder ~/src/old
   mend clean sessions "dark mode"`,
@@ -106,8 +107,8 @@ type selectionFlags struct {
 }
 
 func (p *selectionFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.older, "older-than", "", "sessions that were not used since `WHEN`: an age such as 90d, or a date")
-	cmd.Flags().StringVar(&p.folder, "folder", "", "sessions of the folder `DIR` and of those below it")
+	cmd.Flags().StringVar(&p.older, "older-than", "", "sessions not used since `WHEN`: an age such as 90d, or a date")
+	cmd.Flags().StringVar(&p.folder, "folder", "", "sessions of the folder `DIR` and of the folders below it")
 }
 
 func (p *selectionFlags) any() bool { return p.older != "" || p.folder != "" }
@@ -154,11 +155,11 @@ func cleanImagesVerb(env *environment) *cobra.Command {
 	var pick selectionFlags
 	cmd := &cobra.Command{
 		Use:   "images [SESSION...]",
-		Short: "Put a line of text in the place of images and other large files",
-		Long: `Clean images takes images, PDFs and other large files out of the named sessions, or those of
-an age or a folder, or all: of prompts and of the results of tools. A line of text says what
-was there, to you and to the model. The newest turns of each session stay as they are. The
-bytes go into the journal, and "mend undo" brings them back.`,
+		Short: "Replace images and other large files with a line of text",
+		Long: `Clean images removes images, PDFs and other large files from prompts and tool results: in
+the named sessions, in those of an age or a folder, or in all. A line of text tells you and
+the model what was there. The newest turns of each session do not change. The bytes are
+moved to the journal, and "mend undo" restores them.`,
 		Example: `  mend clean images --older-than 30d --dry-run
   mend clean images "dark mode"`,
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -242,10 +243,11 @@ func cleanPagesVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	cmd := &cobra.Command{
 		Use:   "pages",
-		Short: "Give the free pages of a database back to the disk",
-		Long: `A database keeps the pages of what was deleted, for later rows. Clean pages has SQLite copy
-what is in use (VACUUM), and empties the write-ahead log. No row changes. No program may
-have the database open, and twice the size of what is in use has to be free.`,
+		Short: "Return the free pages of a database to the disk",
+		Long: `After rows are deleted, a database keeps their pages for later rows. Clean pages makes
+SQLite rewrite the database without free pages (VACUUM), and empties the write-ahead log.
+No row changes. No other program may have the database open, and the disk needs free space
+of twice the size of the remaining data.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runCleanPages(cmd.Context(), env, f) },
 	}

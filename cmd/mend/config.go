@@ -24,16 +24,16 @@ func configVerb(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config [KEY...]",
 		Short: "Show the settings and where each value comes from, or change one",
-		Long: `Show each setting, the value in use, and where that value comes from. With keys, also what
-they mean, why one would change them, the values that are allowed and the environment variable.
+		Long: `Show each setting, the value in use, and the source of that value. With KEY, also show what
+the setting means, why you would change it, its allowed values and its environment variable.
 
-A later source overrides an earlier one: the default, the file, the environment, and
---set KEY=VALUE of the commands that have it. The file is a JSON object in which comments
-are allowed; the first line of the answer has its path. For example:
+The sources, from the weakest to the strongest: the default, the file, the environment, and
+--set KEY=VALUE of the commands that have this flag. The file is a JSON object and may have
+comments; the first line of the output is its path. For example:
 
   {"autoResume": true, "skip": ["thinking_signature"]}
 
-"config set" and "config unset" change one setting in the file; its other bytes stay.`,
+"config set" and "config unset" change one setting in the file, and leave its other bytes.`,
 		Example: `  mend config
   mend config autoResume
   mend config set autoResume true
@@ -55,7 +55,7 @@ are allowed; the first line of the answer has its path. For example:
 // editVerb returns the verb that changes a setting in the user's file.
 func editVerb(env *environment, use, short string, args int) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Long: short + ". All other bytes of the file stay as they are, comments too.",
+		Use: use, Short: short, Long: short + ". All other bytes of the file stay as they are, including comments.",
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) != args {
 				return usagef("want: mend config %s", use)

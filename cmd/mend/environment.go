@@ -88,7 +88,7 @@ Without a command it shows what is broken, and what to do next.`,
 	f.StringVar(&env.opt.AgentVersion, "agent-version", "", "check against `VERSION` of the agent (default: the newest found in the store)")
 	f.BoolVar(&env.JSON, "json", false, "print one JSON object")
 	quiet := false
-	f.BoolVarP(&quiet, "quiet", "q", false, "print errors alone, and ask nothing: what asks needs --yes")
+	f.BoolVarP(&quiet, "quiet", "q", false, "print only errors, and ask nothing: commands that ask need --yes")
 	root.PersistentPreRun = func(*cobra.Command, []string) {
 		if quiet && !env.JSON {
 			env.Out, env.CanAsk, env.CanDraw = io.Discard, false, false

@@ -28,7 +28,7 @@ var exitCodes = []struct{ code, name, meaning string }{
 	{"0", "", "done, or healthy"},
 	{"1", "problems", "problems found (scan), not everything could be fixed (repair, fix), or the goal was not reached (trim)"},
 	{"2", "usage", "usage error, or an unknown session, repair or command"},
-	{"3", "conflict", "conflict: something else changed the data since; nothing was changed"},
+	{"3", "conflict", "conflict: another program has changed the data; nothing was written"},
 	{"4", "unusable", "the store or the journal cannot be used"},
 	{"5", "refused", "refused: the agent is using the session, another mend is running, there is no terminal to confirm on and no --yes, a file of yours is in the way, or there is nothing to undo, redo, resolve or uncompact"},
 	{"6", "pending", "a repair is still pending: run \"mend recover\""},

@@ -40,10 +40,10 @@ func explainVerb(env *environment) *cobra.Command {
 		Short: "Explain a code, an error or a session",
 		Long: `Explain says what a code in the output means (a rule, a class of damage, a severity, an exit
 code), what causes it, and what mend does about it. Without an argument it lists all codes.
-The words of the output are in docs/glossary.md, the settings in "mend config".
+For the words of the output see docs/glossary.md, for the settings "mend config".
 
-It also accepts the text of an error, and a session or a record, of which it
-explains every finding.`,
+It also accepts the text of an error, or the id of a session or a record, and then explains
+every finding in it.`,
 		Example: `  mend explain R11
   mend explain latent
   mend explain tool_result_missing

@@ -50,8 +50,7 @@ func TestFaultsPage(t *testing.T) {
 	}
 }
 
-// testNames are the names of all tests of the module, with their packages, and of
-// all stories.
+// testNames returns the names of all tests of the module, with their packages, and of all stories.
 func testNames(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}
@@ -91,7 +90,7 @@ func addTests(all map[string]bool, file string) error {
 	return nil
 }
 
-// TestTiersPage compares the tiers in docs/faults.md with those of the classes. With -update it writes them.
+// TestTiersPage compares the tiers in docs/faults.md with those of the classes. With -update it writes the page.
 func TestTiersPage(t *testing.T) {
 	classes := map[repair.Tier][]string{}
 	for _, topic := range allTopics(newTestApp()) {
@@ -111,7 +110,8 @@ func TestTiersPage(t *testing.T) {
 	compareList(t, "tiers", "TestTiersPage", want.String())
 }
 
-// TestAsidePage compares the rules without a fix in docs/faults.md with the tables of the agents. With -update it writes them.
+// TestAsidePage compares the rules without a fix in docs/faults.md with the tables of the agents. With -update it writes
+// the page.
 func TestAsidePage(t *testing.T) {
 	var want strings.Builder
 	want.WriteString("| agent | rule | class | what mend says |\n|---|---|---|---|\n")
@@ -149,8 +149,8 @@ func compareList(t *testing.T, name, test, want string) {
 	}
 }
 
-// TestReadmeCommands checks that the README is short, and that its first page has a picture and what a
-// machine needs on which nothing is installed but Go.
+// TestReadmeCommands checks that the README is short, and that its first page has a picture and the commands
+// for a machine on which only Go is installed.
 func TestReadmeCommands(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {

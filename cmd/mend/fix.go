@@ -20,12 +20,12 @@ func fixVerb(env *environment) *cobra.Command {
 	var f repairFlags
 	cmd := &cobra.Command{
 		Use:   "fix [SESSION|ERROR TEXT...]",
-		Short: "Repair all that is broken, one session, or what an error came from",
+		Short: "Repair all broken sessions, one session, or the cause of an error",
 		Long: `Fix plans the smallest change that repairs a session, tests it on a copy, shows it, asks,
 writes it to the journal, and applies it: all or nothing. Without a terminal, and with
---json, it is only made with --yes.
+--json, fix changes a session only with --yes.
 
-Without a name, fix is about each broken session; if none is broken, it asks for the error
+Without SESSION, fix repairs every broken session; if none is broken, it asks for the error
 that you see. SESSION is an id, the start of one, a title or a part of it, . for the newest
 session of this folder, or @ for the newest of all.
 
@@ -33,19 +33,20 @@ Or paste the error that the agent shows: fix finds the session whose next reques
 Copy the text as it is: line breaks of the terminal, colours, quotes and whole JSON answers
 are accepted. On a command line, put the text between single quotes, because the shell would
 run text between backticks. With - fix reads standard input, with @FILE a file. You can also
-say what happened in your own words. If the error is not about a session, fix says what
-helps instead.
+describe what happened in your own words. If the error is not about a session, fix tells you
+what helps instead.
 
-fix picks a session on its own only if the text has its id, or if exactly one session
-breaks that rule at that place. If no request shows the error, as with signatures of
-thinking and encrypted reasoning, it is the newest session of this folder whose last
-answer failed with it, or else the only one that has such content. Else fix asks;
-without a terminal it lists the sessions and exits with 5. If no session fits, it offers
-those that are broken. If none is, it asks what happened, and goes on there; without a
-terminal it lists the commands.
+Fix chooses a session itself only if the text has its id, or if exactly one session breaks
+that rule at that place. Some errors cannot be found in a request, such as those about
+signatures of thinking and encrypted reasoning. For these fix chooses the newest session of
+this folder whose last answer failed with the error, or else the only session with such
+content. Otherwise fix asks; without a terminal it lists the sessions and exits with 5. If
+no session fits, fix offers the broken ones. If none is broken, it asks what happened and
+offers the commands that help; without a terminal it lists them.
 
-With a session, --error TEXT also repairs what that error names. The provider names one bad
-signature per error. --all removes all of them at once; so does a second such error.
+With SESSION, --error TEXT also repairs what that error names. The provider names one bad
+signature per error. To remove all of them at once, use --all, or run fix again with the
+second such error.
 
 ` + setAsideHelp,
 		Example: "  mend fix                                   all broken sessions: show, ask, repair\n" +

@@ -24,26 +24,26 @@ func forgetVerb(env *environment) *cobra.Command {
 	var copies bool
 	cmd := &cobra.Command{
 		Use:   "forget [SESSION|ID]",
-		Short: "Erase what mend keeps: of a session, of a repair, or all that is old",
-		Long: `The journal contains what repairs replaced, which is text of your conversations.
-Forget erases the data of one repair, of an operation, or of every repair of a session,
-from the journal's file. Those repairs can no longer be undone; the log keeps a line for
-each. Files of yours that they moved into the journal are deleted for good. Of a salvage
-it deletes the damaged database.
+		Short: "Erase undo data and copies: of a session, a repair, or all old ones",
+		Long: `The journal contains the data that repairs replaced, including text of your conversations.
+Forget erases this undo data from the journal's file: of one repair, of an operation, or of
+every repair of a session. Those repairs can no longer be undone; the log keeps a line for
+each. If they moved files of yours into the journal, these files are deleted for good. For a
+salvage, forget deletes the damaged database.
 
-Of a session it also erases the copies that "mend keep" has made; with --copies only these.
-The agent need not have the session any more.
+For a session, forget also erases the copies that "mend keep" has made; with --copies it
+erases only these. The session may already be deleted in the agent.
 
-With --older-than it erases the data of all repairs that are older: not of pending repairs
-and conflicts, nor of those that moved files of yours into the journal, nor the damaged
-database of a salvage. The copies that "mend keep" makes are thinned, and those that are
-older go, except the newest complete one of each session.
+With --older-than, forget erases the undo data of all older repairs. It leaves pending
+repairs, conflicts, repairs that moved files of yours into the journal, and the damaged
+database of a salvage. It also thins the copies of "mend keep" and deletes the older ones,
+except the newest complete copy of each session.
 
-It shows what goes, with titles and sizes, and asks; it erases what it has shown, and
-nothing that was added since. --dry-run only shows it.`,
-		Example: `  mend forget "dark mode"        a session: what undoes its repairs, and its copies
-  mend forget bakobe             what undoes one repair
-  mend forget --older-than 90d   what undoes repairs that are older`,
+Forget shows what it will erase, with titles and sizes, and asks. It erases only what it has
+shown, and nothing that was added later. --dry-run only shows it.`,
+		Example: `  mend forget "dark mode"        a session: the undo data of its repairs, and its copies
+  mend forget bakobe             the undo data of one repair
+  mend forget --older-than 90d   the undo data of older repairs`,
 		Args: atMostOne("session or repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			switch {
@@ -58,7 +58,7 @@ nothing that was added since. --dry-run only shows it.`,
 		},
 	}
 	f.add(cmd, "")
-	cmd.Flags().BoolVar(&copies, "copies", false, "erase only the copies of the session, and keep what undoes its repairs")
+	cmd.Flags().BoolVar(&copies, "copies", false, "erase only the copies of the session, not the undo data of its repairs")
 	addOlderThan(cmd, &older)
 	return cmd
 }

@@ -38,7 +38,7 @@ func gcVerb(env *environment) *cobra.Command {
 }
 
 func addOlderThan(cmd *cobra.Command, older *string) {
-	cmd.Flags().StringVar(older, "older-than", "", "erase what undoes repairs older than `WHEN`: an age such as 90d or 12h, or a date")
+	cmd.Flags().StringVar(older, "older-than", "", "erase the undo data of repairs older than `WHEN`: an age such as 90d or 12h, or a date")
 }
 
 func runGC(ctx context.Context, env *environment, older string, f writeFlags) error {

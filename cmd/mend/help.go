@@ -146,16 +146,17 @@ func exitHelp() string {
 		fmt.Fprintf(&b, "  %s  %s\n", e.code, e.meaning)
 	}
 	b.WriteString(`
-If there is nothing to do, the code depends on the verb. It is 0 for those that look
-for what to do: scan, fix, trim, recover, forget and "install --remove". It is 5 for those
-that take back or decide something: undo, "recover ID" and "restore --compaction". It is
-1 for fix with an error text if no session fits the error and none is broken, and for an
-error that no repair answers; 5 if it only lists the sessions that it may be.
+If there is nothing to do, the code depends on the command. It is 0 for commands that
+search for something to do: scan, fix, trim, recover, forget and "install --remove". It
+is 5 for commands that revert or decide something: undo, "recover ID" and "restore
+--compaction". Fix with an error text exits with 1 if no session fits the error and none
+is broken, or if no repair helps against the error; with 5 if several sessions fit and
+it only lists them.
 
-The program also exits with 2 if it runs out of memory, as under "ulimit -v", or
-crashes: the runtime of Go sets that code. Standard error then begins with "fatal
-error" or "panic". Run "mend recover" afterwards: it completes the change that was
-in progress, or rolls it back.
+The program also exits with 2 if it crashes or runs out of memory, for example under
+"ulimit -v": the runtime of Go sets that code. Standard error then begins with "fatal
+error" or "panic". Run "mend recover" afterwards: it completes the change that was in
+progress, or rolls it back.
 `)
 	return b.String()
 }

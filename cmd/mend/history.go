@@ -32,16 +32,16 @@ func logVerb(env *environment) *cobra.Command {
 	var f logFlags
 	cmd := &cobra.Command{
 		Use:   "log [SESSION|ID]",
-		Short: "What mend changed, who did it, and why; with an ID all of it",
+		Short: "List what mend changed; with an ID, show one change in full",
 		Long: `Without an id, log lists changes, newest first: id, age, state, what was fixed, and the
-title of the session. What one run of mend changed in several sessions is one line, an
-operation; with -v each of its repairs has a line, too. SESSION is an id, the start of one,
+title of the session. If one run of mend changed several sessions, that is one line, an
+operation; with -v each of its repairs also has a line. SESSION is an id, the start of one,
 a title or a part of it, . for the newest session of this folder, or @ for the newest of all.
 
-With the id of a repair it shows why it was made, what it changed and lost, how to undo it,
-and the diff of every change. It also shows which entries changed the same records before
-and after it, what is there now, and what the same change would do now: that is planned,
-and nothing is written. With the id of an operation it lists its repairs.
+With the id of a repair, log shows why it was made, what it changed and lost, how to undo
+it, and the diff of every change. It also shows which entries changed the same records
+before and after it, their present content, and what the same repair would change now,
+without writing anything. With the id of an operation, log lists its repairs.
 
 With --export it writes the whole journal to a file, for another program or for an auditor,
 who checks it with "mend verify FILE".
@@ -88,8 +88,8 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 	fl.IntVarP(&f.limit, "limit", "n", 0, "show at most `N` operations; with --json, at most N entries")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each entry of an operation")
 	fl.StringVar(&f.session, "session", "", "only of this `SESSION`")
-	fl.StringVar(&f.since, "since", "", "only what was begun at `WHEN` or later")
-	fl.StringVar(&f.until, "until", "", "only what was begun before `WHEN`")
+	fl.StringVar(&f.since, "since", "", "only changes begun at `WHEN` or later")
+	fl.StringVar(&f.until, "until", "", "only changes begun before `WHEN`")
 	fl.StringVar(&f.state, "state", "", "only in this `STATE`: "+strings.Join(logStates, ", "))
 	fl.StringSliceVar(&f.rules, "rule", nil, "only repairs of what breaks this `RULE` (mend explain lists them)")
 	fl.StringVar(&f.channel, "channel", "", "only through this `CHANNEL`: command, plugin, hook or watch")

@@ -28,22 +28,23 @@ func keepVerb(env *environment) *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
 		Use:   "keep [SESSION...]",
-		Short: "Copy sessions, to restore those that are lost",
-		Long: `Copy every session of all agents, or the named ones, to keep.db beside the journal. Of a
-session that was copied before, only what is new is copied. "mend restore" brings back a
-session that its agent has deleted, cut or overwritten.
+		Short: "Copy sessions, so that lost ones can be restored",
+		Long: `Copy every session of all agents, or the named ones, to keep.db beside the journal. If a
+session was copied before, only the new data is copied. "mend restore" brings back a session
+that its agent has deleted, cut or overwritten.
 
-The copies have the texts of your conversations, compressed, in a file that only you can
-read. They are thinned as backups are: one copy stays of each of 24 hours, 14 days and 12
-weeks; keepMaxMB is how large all may become. "mend forget SESSION" erases those of a session.
+The copies contain the texts of your conversations, compressed, in a file that only you can
+read. Older copies are thinned: one stays for each of 24 hours, 14 days and 12 weeks. The
+setting keepMaxMB limits their total size. "mend forget SESSION" erases the copies of a
+session.
 
-With --to, they are made in the folder mend of another disk or of a folder that is synced: all
-that "mend restore --from" needs is there. They are not encrypted: who administers that
-disk or that service can read them.
+With --to, the copies are made in the folder mend of another disk or of a synced folder,
+with all that "mend restore --from" needs. They are not encrypted: the administrators of
+that disk or service can read them.
 
-With the setting keep, copies are also made when a turn ends: by "mend watch", and by what
-"mend install --keep" installs, which sets it. "mend config set keep false" ends that. What
-is kept stays.`,
+With the setting keep, a copy is also made when a turn ends: by "mend watch", and by the
+plugin or hook of "mend install --keep", which turns the setting on. "mend config set keep
+false" turns it off; existing copies stay.`,
 		Example: `  mend keep            all sessions, for example once a day
   mend keep .          the newest session of this folder`,
 		RunE: func(cmd *cobra.Command, names []string) error {
@@ -139,7 +140,7 @@ func runKeep(ctx context.Context, env *environment, names []string, to string, f
 		return err
 	}
 	if to != "" && !f.dryRun {
-		env.Say("The copies are in %s, with the texts of your conversations. Here only you can read them. They are not encrypted: who administers or has that disk or folder can read them, too.", term.Escape(term.ShortenHome(keep.Path(dir))))
+		env.Say("The copies are in %s, with the texts of your conversations. Here only you can read them. They are not encrypted: anyone who has or administers that disk or folder can read them.", term.Escape(term.ShortenHome(keep.Path(dir))))
 	}
 	env.setAnswers(keepAnswer{keep.Path(dir), r.size, r.stores, r.states})
 	return fail.Worst(left, r.failed)

@@ -25,18 +25,18 @@ func moveVerb(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "move [OLD NEW]",
 		Short: "Move the sessions of a folder that was renamed",
-		Long: `Agents keep with each session the folder that it was begun in. When you rename or move
-that folder, or remove a worktree, its sessions are no longer listed, or answer no
-prompt. Move gives them to the new folder: they are listed there, and continue there.
+		Long: `Agents store with each session the folder in which it was started. If you rename or move
+that folder, or remove a worktree, its sessions are no longer listed, or can no longer be
+continued. Move assigns them to the new folder: they are listed there, and continue there.
 
-It is about the sessions of OLD and of all folders below it, of every agent. NEW must
-exist; sessions that it has already stay as they are. If OLD was made again since and
-has sessions of its own, those stay there. What Claude Code remembers of a folder stays,
-too. One undo brings all of it back.
+It moves the sessions of OLD and of all folders below it, of every agent. NEW must exist;
+the sessions that NEW already has do not change. If OLD was created again and has newer
+sessions, those stay there. The memory of Claude Code about a folder stays, too. One undo
+reverts all of it.
 
-Without names it lists the folders that are gone, with where each may be now: first
-folders of the same repository, which its first commit shows, or those that a transcript
-names; then those of the same name, and neighbours. It asks for each.`,
+Without OLD and NEW, move lists the folders that no longer exist, and where each may be now:
+first folders of the same repository, recognised by its first commit, or folders that a
+transcript names; then folders with the same name, and neighbours. It asks about each.`,
 		Example: `  mend move                          list what is gone, and ask
   mend move ~/src/app ~/src/shop     the sessions of app belong to shop
   mend move ../app . --dry-run       show what would move`,

@@ -301,7 +301,7 @@ func TestFixAsksForTheWay(t *testing.T) {
 	}{
 		"not listed":  {[][2]string{{asks, "renamed\r"}}, exitProblems, "Nothing to bring back"},
 		"forgotten":   {[][2]string{{asks, "forgotten\r"}}, exitProblems, "mend restore --compaction"},
-		"deleted":     {[][2]string{{asks, "deleted\r"}}, exitProblems, "only the prompts"},
+		"deleted":     {[][2]string{{asks, "deleted\r"}}, exitProblems, "only its prompts"},
 		"damaged":     {[][2]string{{asks, "database\r"}}, exitProblems, "none of them is damaged now"},
 		"each prompt": {[][2]string{{asks, "each\r"}, {"Paste the error", "prompt is too long: 205000 tokens > 200000 maximum\n\n"}}, exitProblems, "mend trim"},
 		"none":        {[][2]string{{asks, "q"}}, exitRefused, "cancelled"},

@@ -69,18 +69,19 @@ func installCommand(env *environment, f *installFlags, use, short string) *cobra
 	if f.remove {
 		return cmd
 	}
-	cmd.Long = `For OpenCode and Kilo this is one small JavaScript file in the agent's folder of plugins. It
-passes errors of sessions to "mend hook", which decides what to repair. No server port is
-needed. For Claude Code it is a hook in its settings, for Codex one in hooks.json, which asks
-you to trust it at its next start. All other bytes of the settings stay as they are, and
---remove restores them.
+	cmd.Long = `For OpenCode and Kilo, install writes a plugin: one small JavaScript file, which passes errors
+of sessions to "mend hook", and needs no server port. "mend hook" decides what to repair. For
+Claude Code, install adds a hook to its settings, and for Codex to hooks.json; Codex asks you
+to trust the hook at its next start. Install leaves all other bytes of these files, and
+--remove restores the files.
 
-Install writes for each agent whose sessions are on this machine, and asks once; --agent
-limits it to one. It writes for all projects, or with --project for the current one. The agent
-loads it at its next start. The flags --store and --hooks are kept when it is installed again.
+Install does this for each agent with sessions on this machine, and asks once; --agent limits
+it to one agent. It installs for all projects, or with --project for the current one. The
+agent loads the plugin or hook at its next start. The flags --store and --hooks are kept when
+you install again.
 
-Before each prompt the plugin repairs a broken session, so that you do not see an error. It
-does so only if that loses nothing that can be read. What only the provider can judge is
+The plugin repairs a broken session before each prompt, so that you see no error, but only if
+the repair loses nothing that can be read. Faults that only the provider can detect are
 repaired after its error; then send your prompt again. Each repair can be undone ("mend log",
 "mend undo"). "mend config" lists the settings.`
 	cmd.Example = `  mend install
@@ -89,7 +90,7 @@ repaired after its error; then send your prompt again. Each repair can be undone
   mend install --agent claude --keep  also copy each session (mend keep --help)
   mend install --remove`
 	cmd.Flags().BoolVar(&f.setup.Repair, "repair", false,
-		"for Claude Code: repair sessions that the provider would refuse, when they end and when they are resumed")
+		"for Claude Code: repair sessions that the provider would refuse, when they end or are resumed")
 	cmd.Flags().BoolVar(&f.setup.Keep, "keep", false,
 		"copy each session when one of its turns ends, so that mend restore can bring it back (mend keep)")
 	cmd.Flags().StringVar(&f.setup.Hooks, "hooks", "",

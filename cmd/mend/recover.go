@@ -17,21 +17,21 @@ func recoverVerb(env *environment) *cobra.Command {
 	var d decisionFlags
 	cmd := &cobra.Command{
 		Use:   "recover [ID]",
-		Short: "Finish a change that was interrupted, or decide a conflict",
-		Long: `Recover completes every change of mend that was interrupted, or takes it back if it cannot
-be completed. Every command that writes does this first. It does not ask: you have agreed
+		Short: "Finish an interrupted change, or resolve a conflict",
+		Long: `Recover completes every interrupted change of mend, or reverts it if it cannot be completed.
+Every command that writes does this first. It does not ask, because you have already agreed
 to these changes.
 
-If another program changed the same records before that, mend leaves them alone: that is a
-conflict. So it is with a change that stays pending because recovery fails. With its ID you
-decide:
+If another program has changed the same records meanwhile, mend does not touch them: this is
+a conflict. If recovery itself fails, a change stays pending. In both cases you decide, with
+the ID of the change:
 
   --keep     leave everything as it is now
   --back     restore the state before the change
   --forward  apply the change, over what the other program wrote
 
-It shows what that does, and asks. The current bytes are saved to the journal first, so the
-decision can be undone.`,
+Recover shows what that does, and asks. It saves the current bytes to the journal first, so
+that the decision can be undone.`,
 		Args: atMostOne("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			decision, decided := d.decision()

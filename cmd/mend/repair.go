@@ -42,13 +42,13 @@ func addRepairFlags(env *environment, cmd *cobra.Command, f *repairFlags) {
 	f.addPatch(cmd)
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding, with its code and its place in the store")
-	atRiskFlag(fl, &f.latent, "also fix what works, but would break if the version or thinking changed")
-	fl.BoolVar(&f.setAside, "set-aside", false, "take what has no fix out of the named session; undo brings it back")
+	atRiskFlag(fl, &f.latent, "also fix sessions that work, but would break if the version or thinking changed")
+	fl.BoolVar(&f.setAside, "set-aside", false, "remove faults that have no fix from the named session; undo restores them")
 	thinkingFlag(env, fl)
 	providerFlag(env, fl)
 	f.sessionFilter.add(fl)
 	fl.StringSliceVar(&f.classes, "class", nil, "fix only these classes: "+classList(env))
-	fl.BoolVar(&f.all, "all", false, "repair everything of the error's kind, not only the place that it names")
+	fl.BoolVar(&f.all, "all", false, "repair all faults of the error's kind, not only the place that it names")
 	fl.StringVar(&f.apiError, "error", "", "use the error you got to decide what to fix: its text, @FILE, or - for standard input")
 }
 
@@ -73,10 +73,11 @@ func startRepair(ctx context.Context, env *environment, names []string, f repair
 	return runRepair(ctx, env, names, f)
 }
 
-const setAsideHelp = `For what has no fix --set-aside takes the message, the part or the line at fault out of
-the session, a tool call with its result. It shows what is left out, and mend undo brings
-it back. On a terminal a question of its own offers it for a session that you name.
-Without --set-aside, --yes never does it; neither do the plugin, the hooks and watch.`
+const setAsideHelp = `For a fault without a fix, --set-aside removes the faulty message, part or line from the
+session; a tool call is removed together with its result. Fix shows what would be removed,
+and "mend undo" restores it. On a terminal, fix asks a separate question about this if you
+name a session. Nothing is set aside by --yes without --set-aside, or by the plugin, the
+hooks and watch.`
 
 func classList(env *environment) string {
 	var names []string

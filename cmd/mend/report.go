@@ -28,8 +28,8 @@ func reportVerb(env *environment) *cobra.Command {
 		Use:   "report [SESSION]",
 		Short: "Write a page about a session for a bug report",
 		Long: `Report writes one HTML page about a session, to attach to a bug report: the next request
-as the provider will see it, what is wrong with it, what is stored before and after the
-fix, and what was checked.
+as the provider will see it, its faults, the stored data before and after the fix, and the
+checks that were made.
 
 By default the page contains nothing that you or the model wrote. Titles, texts,
 paths, commands, inputs, outputs, names and ids are replaced by numbers and sizes.

@@ -16,7 +16,7 @@ import (
 type decisionFlags struct{ keep, back, forward bool }
 
 func (f *decisionFlags) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.keep, "keep", false, "leave everything as it is")
+	cmd.Flags().BoolVar(&f.keep, "keep", false, "leave everything as it is now")
 	cmd.Flags().BoolVar(&f.back, "back", false, "restore the state before the change")
 	cmd.Flags().BoolVar(&f.forward, "forward", false, "apply the change, over what the other program wrote")
 	cmd.MarkFlagsMutuallyExclusive("keep", "back", "forward")

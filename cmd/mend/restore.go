@@ -24,29 +24,33 @@ import (
 const restoreHelp = `Restore brings a session back:
 
   archived     it is listed again
-  hidden       OpenCode uses its folder as another project: the session is moved there
-  deleted      by you, by the agent or by its clean-up: it is as it was kept
-  shortened    cut, reverted, emptied or overwritten: what was kept of it is there again
-  not loaded   the agent finds no conversation in it: it is as it was kept
-  prompts only Claude Code deleted it: what you typed comes back, no answer
-  elsewhere    OpenCode does not read the store that has it: the files of OpenCode 1.1,
-               which 1.18 does not import, or the database of another channel
+  hidden       OpenCode treats its folder as another project: it is moved to that project
+  deleted      by you, by the agent or by its clean-up: restored from a copy
+  shortened    cut, reverted, emptied or overwritten: the missing part is restored
+               from a copy
+  not loaded   the agent finds no conversation in it: restored from a copy
+  prompts only deleted by Claude Code, no copy: your prompts, without answers
+  elsewhere    in a store that OpenCode does not read: the files of OpenCode 1.1, which
+               1.18 does not import, or the database of another channel
 
-Without a session it lists what can be brought back, newest first, and asks.
+Without SESSION, restore lists what can be brought back, newest first, and asks.
 
-Hidden, archived and elsewhere need no copy; the others do: "mend keep" makes them. What the session has now is kept before it is replaced. If the agent has gone on
-with it, both stay: what is missing is added. Another conversation under its id is replaced only with --force.
+The copies are those of "mend keep". Before restore replaces a session, it keeps a copy of
+its present state. If the agent has continued the session, the missing messages are added
+and the new ones stay. If the id now belongs to another conversation, restore replaces that
+only with --force.
 
-With --at it is as it was then: an age ("2h ago", 3d), a date, a time, or the id of a
-repair, for the state before that. --from STORE takes it from another store of the agent;
-alone, it brings back all sessions there that this one lacks. --from DIR, with the folder of
-"mend keep --to DIR", looks at the copies there. --all brings back all that
-were kept and that their agent has no more, as after its database was removed.
+With --at, restore uses an older state: an age ("2h ago", 3d), a date, a time, or the id of
+a repair, for the state before that repair. --from STORE takes the session from another
+store of the agent; without SESSION, it brings back all sessions there that this store
+lacks. --from DIR, with the folder of "mend keep --to DIR", uses the copies there. --all
+brings back every copied session that its agent no longer has, for example after its
+database was removed.
 
-With --compaction it brings back what the agent replaced by a summary: it removes the newest
-compaction, so that the messages before it are sent again. Broken ones among them are
-repaired in the same step. If the next request would be too large for the model, nothing is
-changed; with --trim outputs of tools are trimmed until it fits, as mend trim does.`
+With --compaction, restore removes the newest compaction, so that the agent again sends the
+messages that a summary had replaced. Broken messages among them are repaired in the same
+step. If the next request would be too large for the model, nothing is changed; with --trim,
+outputs of tools are trimmed until it fits, as with "mend trim".`
 
 func restoreVerb(env *environment) *cobra.Command {
 	var f writeFlags
@@ -63,7 +67,7 @@ func restoreVerb(env *environment) *cobra.Command {
   mend restore ses_1 --dry-run     show what would be done
   mend restore --all               after a database or a folder was removed
   mend restore --from ~/.local/share/opencode/storage
-  mend restore --compaction .      the newest session of this folder: as before its compaction`,
+  mend restore --compaction .      the newest session of this folder, as it was before its compaction`,
 		Args: atMostOne("session"),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			switch {
@@ -106,11 +110,11 @@ func restoreVerb(env *environment) *cobra.Command {
 		},
 	}
 	f.add(cmd, "restore even if an agent is using the session, or went on with it otherwise, or not all of it can be read")
-	cmd.Flags().StringVar(&at, "at", "", "as it was at a `TIME`: an age, a date, a time, or the id of a repair: before that")
-	cmd.Flags().BoolVar(&all, "all", false, "all sessions that were kept and that their agent has no more")
-	cmd.Flags().BoolVar(&compaction, "compaction", false, "remove the newest compaction: what it replaced is sent again")
+	cmd.Flags().StringVar(&at, "at", "", "restore the state at a `TIME`: an age, a date, a time, or the id of a repair (the state before it)")
+	cmd.Flags().BoolVar(&all, "all", false, "bring back every copied session that its agent no longer has")
+	cmd.Flags().BoolVar(&compaction, "compaction", false, "remove the newest compaction, so that the messages before it are sent again")
 	cmd.Flags().BoolVar(&u.Trim, "trim", false, "with --compaction: trim outputs of tools if the next request would be too large")
-	cmd.Flags().StringVar(&from, "from", "", "take it from another `STORE` of the agent, or from a folder with copies of mend keep --to; of a store without a session, all that this one lacks")
+	cmd.Flags().StringVar(&from, "from", "", "take the session from another `STORE` of the agent, or from a folder with copies of mend keep --to; without SESSION, take all that this store lacks")
 	return cmd
 }
 

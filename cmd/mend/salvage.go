@@ -23,15 +23,14 @@ func salvageVerb(env *environment) *cobra.Command {
 	var f writeFlags
 	cmd := &cobra.Command{
 		Use:   "salvage",
-		Short: "Bring back the sessions of a malformed database",
-		Long: `A database that SQLite calls malformed, or that it does not take for a database, is read
-page by page. Every row that can be read goes into a new database; messages and parts
-that cannot be read are made again from OpenCode's events where these have a copy.
-Salvage says for each session what is lost, asks, and then exchanges the two files
-in one step. Deleted sessions stay deleted.
+		Short: "Rebuild a damaged database from its readable rows",
+		Long: `Salvage reads a database page by page if SQLite calls it malformed, or does not recognise it
+as a database. It copies every readable row to a new database; unreadable messages and parts
+are rebuilt from OpenCode's events if these have a copy. Salvage shows what each session has
+lost, asks, and then exchanges the two files in one step. Deleted sessions stay deleted.
 
-Nothing is ever written to the damaged file. It is kept beside the new one, whole,
-until "mend forget"; "mend undo" exchanges them again.`,
+Nothing is ever written to the damaged file. It stays complete beside the new one until
+"mend forget" deletes it; "mend undo" exchanges the two again.`,
 		Example: `  mend salvage --dry-run         say what can be brought back
   mend salvage
   mend salvage --store ~/backup/opencode.db`,

@@ -32,10 +32,10 @@ func scanVerb(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scan [SESSION...]",
 		Short: "List broken sessions, and why they are broken",
-		Long: `List every session in which something is wrong, by agent: this folder's sessions first;
-in each group the broken ones first. With session names, show each finding in them; -v
-does so for all. A session is named by its id, by its title or a part of it, by . (newest
-of this folder) or by @ (newest of all).
+		Long: `List every session with a fault, by agent: this folder's sessions first, and in each group
+the broken ones first. With SESSION, show each finding in it; -v does so for all sessions. A
+session is named by its id, by its title or a part of it, by . (newest of this folder) or by
+@ (newest of all).
 
   broken   unusable now: the provider refuses it, or the agent crashes on it
   at risk  works, but shows as still running, or would break later; with --at-risk also
@@ -43,13 +43,12 @@ of this folder) or by @ (newest of all).
   lost     works, but a prompt, an answer or a result is missing or cannot be read
   note     harmless
 
-Scan writes nothing to the store. It exits with 1 if a session is broken, or if a copy
-that mend kept can bring back what is lost.
+Scan writes nothing to the store. It exits with 1 if a session is broken, or if lost data
+can be restored from a copy of "mend keep".
 
-With --request it shows the next request of one session, with the refused blocks
-marked. With --text it prints one conversation as Markdown, with what cannot be read marked:
-what can still be had of a session that nothing repairs. One that is gone is printed from
-its copy.`,
+With --request, scan shows the next request of one session and marks the refused blocks.
+With --text, it prints one conversation as Markdown and marks what cannot be read, even if
+the session cannot be repaired. A deleted session is printed from its copy.`,
 		Example: `  mend scan              every session
   mend scan --here -v    the findings in the sessions of this folder
   mend scan . --text     the newest conversation of this folder, to read or to save

@@ -31,7 +31,7 @@ type sessionFilter struct {
 
 func (f *sessionFilter) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.here, "here", false, "only sessions of this folder")
-	fl.StringVar(&f.since, "since", "", "only what was used since `WHEN`: an age such as 7d or 12h, a date or a time")
+	fl.StringVar(&f.since, "since", "", "only sessions used since `WHEN`: an age such as 7d or 12h, a date or a time")
 }
 
 // all reports whether the filter selects every session.

@@ -24,18 +24,18 @@ func trimVerb(env *environment) *cobra.Command {
 		Use:   "trim [SESSION]",
 		Short: "Make the next request smaller",
 		Long: `Trim marks outputs of tools, so that the agent sends "[Old tool result content
-cleared]" instead of them. The outputs stay in the store: the model no longer sees
-them, you do. Undo removes the marks.
+cleared]" instead of them. The outputs stay in the store: you still see
+them, but the model no longer does. Undo removes the marks.
 
 Trim first marks outputs of calls that were repeated later, then the largest outputs,
-until the next request is small enough. Where the model binds its thinking to the
-conversation, it begins with those nearest to the end. It does not change the newest
-turns. Sizes are estimates: a token counts as four bytes.
+until the next request is small enough. If the model binds its thinking to the
+conversation, trim starts with the outputs nearest to the end. It does not change the
+newest turns. Sizes are estimates: a token counts as four bytes.
 
 If that is not enough, --hard also removes large files and the middle of large texts,
-and then sets whole turns aside, the oldest first: until the next request and a
-compaction fit again. A line of text says what was there; the bytes are kept in the
-journal. Neither you nor the model see them until "mend undo" restores them.`,
+and then sets whole turns aside, the oldest first, until the next request and a
+compaction fit again. A line of text says what was there. The bytes are moved to the
+journal: neither you nor the model see them until "mend undo" restores them.`,
 		Example: `  mend trim .                    the newest session of this folder, to 60% of the context window
   mend trim "dark mode" --to 80000
   mend trim . --keep-turns 5 --dry-run

@@ -33,14 +33,14 @@ func uiVerb(env *environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ui",
 		Short: "Browse, repair and undo on one screen",
-		Long: `The screen shows the sessions of all your agents, the broken ones first, and beside them
-the conversation of the selected one, with the broken places marked, and what a repair
-would change. r repairs a session or brings it back, a repairs all that are broken, u
-undoes, c shows the command that continues the session, ? lists all keys.
+		Long: `The screen shows the sessions of all your agents, the broken ones first. Beside them it
+shows the conversation of the selected session, with the broken places marked, and what a
+repair would change. r repairs or restores a session, a repairs all broken ones, u undoes, c
+shows the command that continues the session, ? lists all keys.
 
-What an agent changes is shown within seconds. Nothing is written before you have seen
-it and answered yes. Each change is written to the journal first, as with mend fix,
-and can be undone.`,
+Changes by an agent appear within seconds. Nothing is written before you have seen it and
+answered yes. Each change is written to the journal first, as with "mend fix", and can be
+undone.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runUI(cmd.Context(), env) },
 	}

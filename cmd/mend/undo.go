@@ -38,20 +38,21 @@ func undoVerb(env *environment) *cobra.Command {
 	var f undoFlags
 	cmd := &cobra.Command{
 		Use:   "undo [ID]",
-		Short: "Take back the last change, or another one",
-		Long: `Undo restores what a change of mend replaced: the same bytes, names and modes as before.
-It has an entry of its own in the journal. With --redo it applies a change again that was
-undone.
+		Short: "Undo the last change, or another one",
+		Long: `Undo restores the data that a change of mend replaced: the same bytes, names and modes as
+before. The undo is itself an entry of the journal. With --redo, an undone change is applied
+again.
 
-ID is the id of a repair, or of an operation: all that one run of mend changed, such as
-"mend fix" without a session. The start of an id is enough. Without an id, undo takes back
-the newest operation of the journal that is in force and is no undo: also a restore, a
-redo, a clean, and what the plugin, a hook or "mend watch" did, in any store; with --redo
-it applies again what was undone last. It is shown before you are asked.
+ID is the id of a repair, or of an operation: all changes of one run of mend, such as
+"mend fix" without a session. The start of an id is enough. Without an id, undo reverts the
+newest operation in the journal that is in force and is not itself an undo, in any store. It
+may be a restore, a redo, a clean, or a repair by the plugin, a hook or "mend watch". With
+--redo and without an id, the last undone operation is applied again. The change is shown
+before you are asked.
 
-If something changed the same place after the repair, undo leaves that session as it is and
-shows the place: before, what the repair wrote, and now. The other sessions of an
-operation are restored all the same; run it again for the rest.`,
+If something changed the same place after the repair, undo does not change that session and
+shows the place: as it was before, as the repair wrote it, and as it is now. The other
+sessions of an operation are still restored; run undo again for the rest.`,
 		Example: `  mend undo                     what the last run of mend changed
   mend undo --redo              what was undone last, again
   mend undo bak                 the start of an id is enough

@@ -16,9 +16,9 @@ type verbGroup struct {
 // verbGroups returns all verbs, in the order of the help.
 func verbGroups() []verbGroup {
 	return []verbGroup{
-		{"Repair, and take back", []func(*environment) *cobra.Command{fixVerb, undoVerb, logVerb}},
-		{"Look", []func(*environment) *cobra.Command{scanVerb, explainVerb, uiVerb, reportVerb}},
-		{"Bring back", []func(*environment) *cobra.Command{restoreVerb, moveVerb, salvageVerb}},
+		{"Repair and undo", []func(*environment) *cobra.Command{fixVerb, undoVerb, logVerb}},
+		{"Inspect", []func(*environment) *cobra.Command{scanVerb, explainVerb, uiVerb, reportVerb}},
+		{"Restore", []func(*environment) *cobra.Command{restoreVerb, moveVerb, salvageVerb}},
 		{"Make room", []func(*environment) *cobra.Command{trimVerb, cleanVerb}},
 		{"While the agent runs", []func(*environment) *cobra.Command{installVerb, watchVerb, keepVerb}},
 		{"Rarely needed", []func(*environment) *cobra.Command{recoverVerb, forgetVerb, verifyVerb, configVerb}},

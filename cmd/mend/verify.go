@@ -19,15 +19,15 @@ func verifyVerb(env *environment) *cobra.Command {
 	var head string
 	cmd := &cobra.Command{
 		Use:   "verify [FILE]",
-		Short: "Verify all that an undo and a restore need, or an export",
-		Long: `Check every checksum and the hash chain of the journal, and print the head of the
-chain. This detects damage and tampering. Keep the printed head somewhere else:
---head then also detects a truncated or rebuilt journal, or an older copy of it. The
-copies of sessions that "mend keep" makes are checked, too, and what is kept beside the
-stores for an undo: archives of "mend clean", folders, and databases of "mend salvage".
+		Short: "Check the journal and the copies, or an exported journal",
+		Long: `Check every checksum and the hash chain of the journal, and print the head of the chain.
+This detects damage and tampering. Keep the printed head somewhere else: with --head, verify
+also detects a truncated or rebuilt journal, or an older copy of it. Verify also checks the
+copies of "mend keep" and the files beside the stores that an undo needs: archives of "mend
+clean", folders, and databases of "mend salvage".
 
-With FILE it checks what "mend log --export FILE" wrote, on any machine, without a journal or a store; - is
-standard input.
+With FILE, verify checks a file of "mend log --export FILE", on any machine, without a
+journal or a store; - is standard input.
 
 mend never writes to a damaged journal.`,
 		Args: atMostOne("file"),

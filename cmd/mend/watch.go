@@ -36,18 +36,17 @@ func watchVerb(env *environment) *cobra.Command {
 	once := false
 	cmd := &cobra.Command{
 		Use:   "watch",
-		Short: "Follow the stores of all agents, and repair sessions as they break",
-		Long: `Watch follows the session stores of all agents. A session that has changed, and in which
-no agent is working, is examined. If it is broken, or if its last turn ended with an error
-because of what is stored, watch repairs it: your next prompt works. Each repair is in the
-journal, and is shown with the command that undoes it.
+		Short: "Watch the stores of all agents, and repair sessions as they break",
+		Long: `Watch follows the session stores of all agents, including stores that appear later. When a
+session has changed and no agent is working in it, watch examines it. If the session is
+broken, or if stored data made its last turn fail, watch repairs it, and your next prompt
+works. Each repair is written to the journal, and is shown with the command that undoes it.
 
-It needs no server, no password and no port. It repairs what the plugin repairs before a
-request ("mend config skip"), and sends no prompts. A session that Claude Code has open is
-only reported, because Claude Code would not see the change.
+Watch needs no server, no password and no port. It repairs the same faults as the plugin
+before a request ("mend config skip"), and sends no prompts. If Claude Code has a session
+open, watch only reports it, because Claude Code would not see the change.
 
-Stores that appear later are followed too. Press Ctrl-C to end it. A unit that
-starts it when you log in: docs/running.md.`,
+Press Ctrl-C to end it. docs/running.md has a systemd unit that starts it when you log in.`,
 		Example: `  mend watch                       follow all stores
   mend watch --agent claude        follow the stores of Claude Code`,
 		Args: noArgs,

@@ -53,7 +53,7 @@ func readWays() (all []way) {
 // notProse matches text of programs rather than people.
 var notProse = regexp.MustCompile("[{}<>=;|`_\\\\]|[Ee]rror:|\\w(?:Error|Exception)\\b|: \\w+: ")
 
-// wayOf returns the way that a text in the words of a person is about; nil for an error and for any other text.
+// wayOf returns the way that a person's description fits, or nil for an error and for any other text.
 func wayOf(readings []repair.APIError) *way {
 	text := readings[0].Text
 	if slices.ContainsFunc(readings, func(e repair.APIError) bool { return e.Recognised }) || len(text) > 600 || notProse.MatchString(text) {
@@ -67,10 +67,11 @@ func wayOf(readings []repair.APIError) *way {
 	return nil
 }
 
-// errNoCulprit is the cause of the error if no session fits an error, and none that is broken may have caused it.
+// errNoCulprit is returned if no session fits an error, and no broken session can have caused it.
 var errNoCulprit = errors.New("no session fits this error")
 
-// offerWays asks which of the ways it is, and goes on there. Without a terminal it lists them with their commands, and returns err.
+// offerWays asks which of the ways applies, and calls goWay for it. Without a terminal it lists the ways with their
+// commands, and returns err.
 func offerWays(ctx context.Context, env *environment, f repairFlags, err error) error {
 	all := readWays()
 	var what, rows [][]string
@@ -91,7 +92,7 @@ func offerWays(ctx context.Context, env *environment, f repairFlags, err error) 
 	return err
 }
 
-// goWay does what helps after a conversation was lost in one of the ways, or shows the commands.
+// goWay runs the commands that help after a conversation was lost in this way, or shows them.
 func goWay(ctx context.Context, env *environment, f repairFlags, w way) (err error) {
 	switch w.Name {
 	case "damaged":
@@ -118,18 +119,18 @@ func goWay(ctx context.Context, env *environment, f repairFlags, w way) (err err
 	}
 	err = fail.Worst(err, showLost(ctx, env, f))
 	if w.Name == "deleted" && errors.Is(err, errProblems) {
-		env.Say("Of a session that Claude Code deleted and nothing was kept of, only the prompts come back. For copies from now on: %s", term.Command("mend install --keep"))
+		env.Say("If Claude Code deleted a session and there is no copy of it, only its prompts can be restored. To make copies from now on: %s", term.Command("mend install --keep"))
 	}
 	return err
 }
 
-// A desktop app has a list of its own of the sessions that its agent stores.
+// desktopApps are the agents with a desktop app, which has its own list of their sessions.
 var desktopApps = []string{"claude", "codex"}
 
 // mostShown is how many sessions are shown with the command that continues each.
 const mostShown = 5
 
-// showContinue shows the newest sessions of the agents that have a desktop app, and how each continues in a terminal.
+// showContinue lists the newest sessions of the agents with a desktop app, with the command that continues each in a terminal.
 func showContinue(ctx context.Context, env *environment) error {
 	clients, left := openAll(ctx, env, false)
 	type stored struct {
@@ -153,10 +154,10 @@ func showContinue(ctx context.Context, env *environment) error {
 	}
 	slices.SortFunc(all, func(a, b stored) int { return cmp.Compare(b.Updated, a.Updated) })
 	if len(all) == 0 {
-		env.Say("Neither Claude Code nor Codex has a session here: %s looks for what can be brought back.", term.Command(env.cmdline("restore")))
+		env.Say("Neither Claude Code nor Codex has a session here. %s looks for sessions that can be brought back.", term.Command(env.cmdline("restore")))
 		return fail.Worst(left, errProblems)
 	}
-	env.Say("An app has a list of its own, which mend does not change. Its agent has %s, and each continues in a terminal. The newest:", term.Count(len(all), "session"))
+	env.Say("The app has its own list, which mend does not change. Its agent has %s, and each can be continued in a terminal. The newest:", term.Count(len(all), "session"))
 	for _, s := range all[:min(len(all), mostShown)] {
 		env.printContinueCommand(s.agent, s.Head, quotedTitle(s.Title, s.ID))
 	}
@@ -165,7 +166,8 @@ func showContinue(ctx context.Context, env *environment) error {
 	return fail.Worst(left, errProblems)
 }
 
-// checkDatabases checks the databases of the stores. It salvages the first that is damaged if the user agrees; without a terminal the error is the damage.
+// checkDatabases checks the databases of the stores. If the user agrees, it salvages the first damaged one; without a
+// terminal it returns the damage as the error.
 func checkDatabases(ctx context.Context, env *environment, clients []*mend.Store, f repairFlags) error {
 	for _, c := range clients {
 		done := env.Busy("checking the database ...")
@@ -184,14 +186,14 @@ func checkDatabases(ctx context.Context, env *environment, clients []*mend.Store
 	return nil
 }
 
-// showNext shows what helps where no repair answers an error: a session whose newest answer failed with it, those that are broken, or the newest.
-// A request that is too long is trimmed.
+// showNext shows the next command if no repair helps against an error: for a session whose newest answer failed with it,
+// for the broken sessions, or for the newest. It trims a request that is too long.
 func showNext(ctx context.Context, env *environment, clients []*mend.Store, readings []repair.APIError, f repairFlags) error {
 	var found []culprit.Culprit
 	var heads []change.Head
 	stores := map[string]*mend.Store{} // by session
 	for _, c := range clients {
-		all, _ := c.Sessions(ctx) // of a store that cannot be read, scan says so
+		all, _ := c.Sessions(ctx) // scan reports a store that cannot be read
 		fit, _ := culprit.Find(ctx, c, all, readings, workingFolder(), func() {})
 		heads, found = append(heads, all...), append(found, fit...)
 		for _, h := range all {
@@ -235,11 +237,11 @@ func showNext(ctx context.Context, env *environment, clients []*mend.Store, read
 	return errProblems
 }
 
-// isTooLong reports whether an error says that a session is too long, or mostly means that.
+// isTooLong reports whether an error says, or usually means, that a session is too long.
 func isTooLong(e repair.APIError) bool { return strings.Contains(e.Explanation, "mend trim") }
 
-// offerTrim goes on with the smallest trim after which the next request of a session that the provider refused as too
-// long, and a compaction of it, fit. Without a terminal it shows the command. The sizes in the error correct the estimate.
+// offerTrim runs the smallest trim of a session that the provider refused as too long, so that its next request and a
+// compaction fit. Without a terminal it shows the command. The sizes in the error correct the estimate.
 func offerTrim(ctx context.Context, env *environment, c *mend.Store, head change.Head, e repair.APIError, f repairFlags) error {
 	r := repair.TrimRequest{
 		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(), TooLong: true,
