@@ -5,8 +5,12 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,10 +20,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/internal/test/claude"
+	"mend/internal/test/codex"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
 	"mend/internal/test/storetest"
+	"mend/testdata"
 )
 
 // TestTrimReal checks with the real program that trimmed outputs are no longer sent, that the content before
@@ -236,6 +243,172 @@ func (w *window) mend(code int, args ...string) string {
 	if cmd.ProcessState.ExitCode() != code {
 		w.Fatalf("mend %q: exit code %d, want %d:\n%s", args, cmd.ProcessState.ExitCode(), code, out)
 	}
-	w.Logf("mend %q:\n%s", args, out)
 	return string(out)
+}
+
+// TestTrimRealCodex is a thread of the real Codex whose prompts and remote compactions are too long, until a trim.
+func TestTrimRealCodex(t *testing.T) {
+	t.Parallel()
+	exe, err := codex.Install(*codexVersion)
+	if err != nil {
+		t.Skip(err)
+	}
+	h := codex.NewHome(t, exe)
+	const largest = 250_000
+	h.API.URL = compacting(t, h.API.URL, largest)
+	settings := bytes.Replace(h.Config(), []byte(`name = "fake"`), []byte(`name = "OpenAI"`), 1) // only this one compacts remotely
+	h.Write("config.toml", settings)
+	for range 4 {
+		h.Prompt(testdata.CodexSession, "one more "+strings.Repeat("word ", 12_000))
+	}
+	if r := h.Prompt(testdata.CodexSession, "go on"); r.Answered || !strings.Contains(r.Output, "ran out of room in the model's context window") {
+		t.Fatalf("before the trim: %s", r.Output)
+	}
+	compact := append([]byte("model_auto_compact_token_limit = 1\n"), settings...)
+	h.Write("config.toml", compact)
+	r := h.Prompt(testdata.CodexSession, "compact")
+	text := regexp.MustCompile(`Error running remote compact task: .*`).FindString(r.Output)
+	if r.Answered || text == "" {
+		t.Fatalf("the compaction before the trim: %s", r.Output)
+	}
+	mend := tooLongStory(t, h.Root(), text, func() []byte { return mustRead(t, h.Rollout()) })
+	h.Write("config.toml", settings)
+	if r := h.Prompt(testdata.CodexSession, "go on"); !r.Answered {
+		t.Errorf("after the trim: %s", r.Output)
+	}
+	h.Write("config.toml", compact)
+	if r := h.Prompt(testdata.CodexSession, "compact"); !r.Answered || !bytes.Contains(mustRead(t, h.Rollout()), []byte(`"type":"compacted"`)) {
+		t.Errorf("the compaction after the trim: %s", r.Output)
+	}
+	mend(exitDone, "undo", "--yes")
+}
+
+// TestTrimRealClaude is a session of the real Claude Code whose prompts are too long, until a trim. The compaction of 2.1.30
+// fails, too; 2.1.332 leaves old messages out of that by itself.
+func TestTrimRealClaude(t *testing.T) {
+	t.Parallel()
+	for version, fails := range map[string]bool{claude.Versions[0]: false, "2.1.30": true} {
+		t.Run(version, func(t *testing.T) {
+			if fails {
+				storetest.Long(t)
+			}
+			cmd, err := claude.Install(version)
+			if err != nil {
+				t.Skip(err)
+			}
+			const largest = 380_000
+			h := claude.NewHome(t, cmd)
+			api := endpoint.NewStrict(claude.Script, func(body []byte) (rule, message string) {
+				if len(body) > largest {
+					return "too long", fmt.Sprintf("prompt is too long: %d tokens > %d maximum", len(body)/4, largest/4)
+				}
+				return "", ""
+			})
+			t.Cleanup(api.Close)
+			data := claude.Baseline
+			for _, p := range []string{"P2second", "P3third", "P5fifth", "P6sixth"} {
+				data = bytes.ReplaceAll(data, []byte(p), []byte(p+" "+strings.Repeat("word ", 20_000)))
+			}
+			h.Put(claude.Session, data)
+			if err := os.WriteFile(filepath.Join(h.Root(), "settings.json"), []byte(`{"autoCompactEnabled":false}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text := "Prompt is too long"
+			if r := h.PromptAt(api, claude.Session, "go on", true); r.Answered || !strings.Contains(r.Output, text) {
+				t.Fatalf("before the trim: %s", r.Output)
+			}
+			if fails {
+				h.PromptAt(api, claude.Session, "/compact", true)
+				text = "Error: Error during compaction: Error: Conversation too long. Press esc twice to go up a few messages and try again."
+				if !bytes.Contains(h.Read(claude.Session), []byte(text)) {
+					t.Fatal("the compaction before the trim does not fail")
+				}
+			}
+			mend := tooLongStory(t, h.Root(), text, func() []byte { return h.Read(claude.Session) })
+			if r := h.PromptAt(api, claude.Session, "go on", true); !r.Answered {
+				t.Errorf("after the trim: %s", r.Output)
+			}
+			if h.PromptAt(api, claude.Session, "/compact", true); !bytes.Contains(h.Read(claude.Session), []byte(`"compact_boundary"`)) {
+				t.Error("after the trim the session is not compacted")
+			}
+			mend(exitDone, "undo", "--yes")
+		})
+	}
+}
+
+// tooLongStory fixes the session of an agent's folder with the text of an error, takes that back, which restores each byte
+// of it, and fixes it again. It returns what runs mend.
+func tooLongStory(t *testing.T, root, text string, stored func() []byte) (mend func(code int, args ...string) string) {
+	t.Helper()
+	journal := t.TempDir()
+	mend = func(code int, args ...string) string {
+		t.Helper()
+		got, out := runMend(t, root, journal, args...)
+		if got != code {
+			t.Fatalf("mend %q: exit code %d, want %d:\n%s", args, got, code, out)
+		}
+		return out
+	}
+	before := stored()
+	out := mend(exitProblems, "fix", text)
+	m := regexp.MustCompile(`Next: mend (trim \S+ --to \d+(?: --hard)?)`).FindStringSubmatch(out)
+	if m == nil || !strings.Contains(out, "its newest answer failed with this error") {
+		t.Fatalf("mend fix %q does not lead to a trim:\n%s", text, out)
+	}
+	trim := append(strings.Fields(m[1]), "--yes")
+	mend(exitDone, trim...)
+	mend(exitDone, "undo", "--yes")
+	if !bytes.Equal(stored(), before) {
+		t.Error("the undo does not restore the bytes")
+	}
+	mend(exitDone, trim...)
+	return mend
+}
+
+func mustRead(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// compacting returns the URL of a provider before another one that refuses requests of more than largest bytes as too
+// long, and compacts conversations, as that of OpenAI does.
+func compacting(t *testing.T, behind string, largest int) string {
+	t.Helper()
+	to, err := url.Parse(behind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		switch {
+		case len(body) > largest:
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}`)
+		case bytes.Contains(body, []byte(`"type":"compaction_trigger"`)):
+			issued := regexp.MustCompile(`"encrypted_content":"[^"]+"`).Find(body) // the provider knows it
+			item := fmt.Sprintf(`{"type":"compaction","id":"cmp_1",%s}`, issued)
+			w.Header().Set("Content-Type", "text/event-stream")
+			for _, e := range []string{
+				`{"type":"response.created","response":{"id":"resp_c"}}`,
+				`{"type":"response.output_item.done","output_index":0,"item":` + item + `}`,
+				`{"type":"response.completed","response":{"id":"resp_c","output":[` + item + `],"usage":{"input_tokens":1,"output_tokens":1,"total_tokens":2}}}`,
+			} {
+				_, _ = fmt.Fprintf(w, "data: %s\n\n", e)
+			}
+		default:
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			proxy.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(front.Close)
+	return front.URL
 }

@@ -249,8 +249,11 @@ func hasFailedWith(c *mend.Store, m *repair.Case, readings []repair.APIError) bo
 	if len(stored) == 0 {
 		return false
 	}
-	text := c.ParseAPIError(stored).Text
-	return slices.ContainsFunc(readings, func(e repair.APIError) bool { return provider.SameError(text, e.Text) })
+	is := c.ParseAPIError(stored)
+	return slices.ContainsFunc(readings, func(e repair.APIError) bool {
+		tooLong := e.Class == repair.ContextTooLong && is.Class == e.Class // a prompt and a compaction have other words for it
+		return tooLong || provider.SameError(is.Text, e.Text)
+	})
 }
 
 // matcher returns the case of a session, to match it with errors; nil if the session cannot be read. The

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"golang.org/x/mod/semver"
 
@@ -294,10 +295,25 @@ func (c *State) Blocks() (n int) {
 	return n
 }
 
-// lastError returns the error at the end of the session, which Claude Code stores as an answer.
+// lastError returns the error at the end of the session, which Claude Code stores as an answer, or as the output of a
+// command such as /compact.
 func (c *State) lastError() []byte {
-	if r := c.LastFailed(); r != nil {
-		return []byte(r.Blocks()[0].Text)
+	const command, failed, output = "<command-name>", "<local-command-stderr>", "<local-command-stdout>"
+	for _, r := range slices.Backward(c.conv.Chain) {
+		if !r.IsMessage() || len(r.Blocks()) == 0 {
+			continue
+		}
+		text := r.Blocks()[0].Text
+		isUser := r.Role() == change.RoleUser
+		switch {
+		case isUser && strings.HasPrefix(text, failed):
+			return []byte(strings.TrimSuffix(strings.TrimPrefix(text, failed), "</"+failed[1:]))
+		case isUser && (r.Meta || strings.HasPrefix(text, command) || strings.HasPrefix(text, output)):
+			continue
+		case r.APIError:
+			return []byte(text)
+		}
+		return nil
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"bytes"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -63,6 +64,7 @@ func New(s Source) *repair.Case {
 	st := newState(s, c)
 	return repair.New(st, repair.Context{
 		Session: s.Ref, Rules: rules(), Texts: s.Texts, Busy: s.Busy, Newer: st.newer(), LastError: st.lastError(),
+		Window: func(request.Model) int { return st.window() },
 		Settings: func(s repair.State, _ *repair.APIError) (repair.State, []repair.Setting) {
 			return s, []repair.Setting{{Version: Version, Thinking: true}}
 		},
@@ -133,6 +135,20 @@ func (c *State) lastError() []byte {
 		return nil
 	}
 	return []byte(c.lines[i].payload.TextAt("error", "message"))
+}
+
+// window returns the context window of the model in tokens as the newest turn names it; 0 if none does.
+func (c *State) window() int {
+	const named = "model_context_window"
+	size := func(l *line) int64 {
+		n, _ := l.payload.Get(named).Int()
+		return max(0, min(n, math.MaxInt32))
+	}
+	i := lastLine(c.lines, func(l *line) bool { return l.kind == "event_msg" && l.subtype == "task_started" && size(l) > 0 })
+	if i < 0 {
+		return 0
+	}
+	return int(size(&c.lines[i]))
 }
 
 // Prompts implements [repair.State].
