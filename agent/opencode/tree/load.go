@@ -10,7 +10,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"mend/agent/opencode/record"
 	"mend/change"
@@ -37,8 +36,7 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 		return nil, change.Stamp{}, err
 	}
 	defer tr.close()
-	tr.stamp, tr.budget, tr.raw = &stampHasher{}, new(atomic.Int64), raw
-	tr.budget.Store(s.opt.MaxSession)
+	tr.stamp, tr.budget, tr.loads, tr.raw = newStampHasher(), s.opt.MaxSession, true, raw
 	loaded, err := tr.readSession(head, func(s *record.Session, f *openFolder) {
 		if tr.readMessages(s, f); !raw {
 			tr.addAbandonedParts(s)
@@ -63,11 +61,11 @@ func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 		return change.Stamp{}, err
 	}
 	defer tr.close()
-	tr.stamp, tr.statOnly = &stampHasher{}, true
+	tr.stamp, tr.statOnly = newStampHasher(), true
 	_, err = tr.readSession(head, func(_ *record.Session, f *openFolder) {
-		tr.eachMessage(f.ref, tr.messageNames(f), func(w *treeReader, ref change.Ref, name string, _ int) {
-			if w.statRecord(f.dir, ref, name) {
-				w.statParts(ref)
+		tr.eachMessage(f, func(ref change.Ref, name string) {
+			if tr.statRecord(f.dir, ref, name) {
+				tr.statParts(ref)
 			}
 		})
 	})
@@ -265,27 +263,31 @@ func (tr *treeReader) messageRefs(session, project string) iter.Seq[change.Ref] 
 
 // readMessages reads the messages in the folder, each with its parts.
 func (tr *treeReader) readMessages(s *record.Session, f *openFolder) {
-	names := tr.messageNames(f)
-	found := make([]record.Message, len(names))
-	tr.eachMessage(f.ref, names, func(w *treeReader, ref change.Ref, name string, i int) {
+	tr.eachMessage(f, func(ref change.Ref, name string) {
 		r := change.Record{Ref: ref}
-		if !w.readInto(&r, f.dir, name) {
+		if !tr.readInto(&r, f.dir, name) {
 			return
 		}
 		m := record.Message{Record: r, ID: ref.Message}
-		if !w.raw {
+		if !tr.raw {
 			m = record.NewMessage(r)
 		}
-		m.Parts = w.readParts(ref)
-		found[i] = m
+		m.Parts = tr.readParts(ref)
+		s.Messages = append(s.Messages, m)
 	})
-	s.Messages = slices.DeleteFunc(found, func(m record.Message) bool { return m.Ref.Kind == 0 })
 }
 
-// messageNames returns the names of the message records in the folder of a session.
-func (tr *treeReader) messageNames(f *openFolder) (names []string) {
-	tr.eachRecordAndFile(f.dir, "", func(name, _ string) { names = append(names, name) })
-	return names
+// eachMessage calls visit for each message in the folder, with its ref and the name of its record.
+func (tr *treeReader) eachMessage(f *openFolder, visit func(message change.Ref, name string)) {
+	if tr.partsDir = tr.openIn(tr.root, "part", "", true); tr.partsDir != nil {
+		defer tr.partsDir.Close()
+	}
+	ref := f.ref
+	tr.eachRecordAndFile(f.dir, "", func(name, id string) {
+		if ref.Message = id; !tr.failed() {
+			visit(ref, name)
+		}
+	})
 }
 
 // partRef returns a ref for the parts of a message, without an id.

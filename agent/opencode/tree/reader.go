@@ -7,7 +7,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"mend/agent/opencode/record"
 	"mend/change"
@@ -24,7 +23,8 @@ type treeReader struct {
 	stray []change.Stray
 	err   error
 
-	budget   *atomic.Int64   // bytes of the session that may still be loaded; nil if no session is loaded
+	budget   int64           // bytes of the session that may still be loaded; counts only if loads is set
+	loads    bool            // a session is loaded
 	buf      *safedir.Buffer // shared only by a reader and the one that it calls
 	parts    []record.Part   // memory for the parts of one message
 	stamp    *stampHasher    // stamp of the records; nil if it is not needed
@@ -223,16 +223,16 @@ func (tr *treeReader) stat(d *safedir.Dir, name string) (safedir.Entry, error) {
 // a [*change.SizeError].
 func (tr *treeReader) readWithinBudget(d *safedir.Dir, name string) (safedir.Entry, error) {
 	left := tr.opt.MaxSession
-	if tr.budget != nil {
-		left = max(tr.budget.Load(), 0)
+	if tr.loads {
+		left = max(tr.budget, 0)
 	}
 	e, err := d.Read(tr.buf, name, min(left, tr.opt.MaxRecord))
-	if err != nil || tr.budget == nil {
+	if err != nil || !tr.loads {
 		return e, err
 	}
 	if e.TooLarge && e.Size <= tr.opt.MaxRecord {
 		return safedir.Entry{}, &change.SizeError{Most: tr.opt.MaxSession}
 	}
-	tr.budget.Add(-int64(len(e.Data)))
+	tr.budget -= int64(len(e.Data))
 	return e, nil
 }
