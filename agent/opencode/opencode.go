@@ -30,8 +30,6 @@ func checkLayout(name string) error {
 	switch name {
 	case "", Database, jsonTree:
 		return nil
-	case "opencode-0":
-		return fmt.Errorf("%w: %q: OpenCode 1 migrates the sessions of 0.x at its start", agent.ErrLayout, name)
 	}
 	return fmt.Errorf("%w: %q; there are %s, %s", agent.ErrLayout, name, jsonTree, Database)
 }
@@ -90,9 +88,6 @@ func (a Agent) Find(layout string) ([]agent.Located, error) {
 	case err == nil && !info.IsDir():
 		return nil, fmt.Errorf("%w: %s is %s, not a folder, so OpenCode 1.1 does not start; move it away", agent.ErrNoStore,
 			storage, ownfile.KindName(info.Mode()))
-	case tree.IsOld(data):
-		return nil, fmt.Errorf("%w: %s has sessions of OpenCode 0.x, which OpenCode 1 migrates at its start",
-			agent.ErrNoStore, data)
 	}
 	return nil, fmt.Errorf("%w: looked in the current folder; OpenCode's data folder", agent.ErrNoStore)
 }

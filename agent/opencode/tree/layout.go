@@ -187,13 +187,3 @@ func countMarks(root string) (n int) {
 	}
 	return n
 }
-
-// IsOld reports whether the folder, or its subfolder opencode, has sessions of OpenCode 0.x.
-func IsOld(path string) bool {
-	for _, at := range []string{"project/*/storage/session", "opencode/project/*/storage/session"} {
-		if found, _ := filepath.Glob(filepath.Join(path, at)); len(found) > 0 {
-			return true
-		}
-	}
-	return false
-}

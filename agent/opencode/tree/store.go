@@ -73,11 +73,7 @@ func Open(path string, named bool, o Options) (*Store, error) {
 		return nil, fmt.Errorf("opening %s: %w: it is %s, not a folder", path, ErrNoStore, ownfile.KindName(fi.Mode()))
 	}
 	root := findRoot(abs, named)
-	switch {
-	case root == "" && IsOld(abs):
-		return nil, fmt.Errorf("opening %s: %w: it has sessions of OpenCode 0.x, which OpenCode 1 migrates at its start",
-			path, ErrNoStore)
-	case root == "":
+	if root == "" {
 		return nil, fmt.Errorf("opening %s: %w", path, ErrNoStore)
 	}
 	files, err := fsstore.New(root, layout{},
