@@ -225,7 +225,6 @@ func TestRepairNames(t *testing.T) {
 		{args: []string{"undo", "NAME", "--dry-run"}},
 		{args: []string{"redo", "NAME", "--dry-run"}},
 		{args: []string{"forget", "NAME", "--dry-run"}},
-		{args: []string{"report", "NAME", "-o", "-", "--with-text"}, single: true},
 		{args: []string{"resolve", "NAME", "--keep", "--dry-run"}, single: true},
 		{args: []string{"restore", first.Session, "--dry-run", "--at", "NAME"}},
 	} {

@@ -38,7 +38,7 @@ func (env *environment) handleSignals(cancel context.CancelCauseFunc, args []str
 		reported := make(chan struct{})
 		go func() { // a write may block
 			if report.CanDraw {
-				fmt.Fprint(report.Err, "\r\x1b[K") // clears the progress
+				fmt.Fprint(report.Err, "\r\x1b[K") // progress is erased
 			}
 			report.report(err)
 			close(reported)
