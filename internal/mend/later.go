@@ -46,6 +46,12 @@ func (c *Store) later(
 		}
 	}
 	for _, e := range es {
+		if lapsed, err := hasLapsed(j, e); err != nil || lapsed {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
 		l := laterChange{
 			id: e.ID, session: e.Session, records: map[change.Ref]bool{},
 			whole: undone.Kind() == change.KindRows && about[e.Session],
@@ -121,7 +127,11 @@ func checkAgain(j *journal.Journal, newest change.Entry, p change.Plan) error {
 		records[o.Ref] = true
 	}
 	for _, e := range es {
-		if e.IsUndo() || !slices.ContainsFunc(e.Ops, func(o change.OpInfo) bool { return records[o.Ref] }) {
+		lapsed, err := hasLapsed(j, e)
+		if err != nil {
+			return err
+		}
+		if lapsed || e.IsUndo() || !slices.ContainsFunc(e.Ops, func(o change.OpInfo) bool { return records[o.Ref] }) {
 			continue
 		}
 		switch same, err := reapplies(j, e, p.Cause.Entries); {

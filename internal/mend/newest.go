@@ -60,6 +60,15 @@ func (l *Journal) newest(
 	return found, err
 }
 
+// hasLapsed reports whether an entry is a redo and everything that it applied again was undone by its own id since.
+func hasLapsed(j *journal.Journal, e change.Entry) (bool, error) {
+	if e.Cause.Kind != change.CauseRedo {
+		return false, nil
+	}
+	left, err := inForce(j, e)
+	return len(left) == 0, err
+}
+
 // inForce returns the entry if it is in force and not an undo, for a redo that is partly in force the entries
 // that it applied again, and otherwise nothing.
 func inForce(j *journal.Journal, e change.Entry) ([]change.Entry, error) {
