@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -221,21 +222,12 @@ func lostFile(b *request.Block, why string) string {
 
 // checkShape checks R23 and R25.
 func (c *State) checkShape(b *transcript.Block) {
-	if b.Record.IsString() {
+	allowed := transcript.BlockFields[b.Kind]
+	if b.Record.IsString() || allowed == nil && !b.Unknown {
 		return
 	}
-	kind := b.Kind
-	allowed := transcript.BlockFields[kind]
-	if allowed == nil {
-		if b.Unknown {
-			c.reportBlock(b, "", "R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not "+
-				"match any of the expected tags", kind), "The provider knows no block of this type.")
-		}
-		return
-	}
-	if b.IsThinking() && (b.NotText == "thinking" || b.NotText == "data") {
-		c.reportBlock(b, "", "R23", repair.IncompleteRecord, kind+"."+b.NotText+": Field required",
-			fmt.Sprintf("The block has no text as its %q, and the provider does not take that.", b.NotText))
+	if allowed == nil || b.IsThinking() && (b.NotText == "thinking" || b.NotText == "data") {
+		c.reportShape(b, "", cmp.Or(b.NotText, "type"))
 		return
 	}
 	for name, v := range b.Value.Children() {
@@ -251,14 +243,17 @@ func (c *State) checkShape(b *transcript.Block) {
 					})
 				}))
 			return
-		case string(name) == "content": // sent as a text, whatever its type
-		case first != "" && strings.IndexByte(first, v.Raw()[0]) < 0:
-			c.reportBlock(b, "", "R23", repair.IncompleteRecord, fmt.Sprintf("%s.%s: Input should be a valid value of "+
-				"another type", kind, name), fmt.Sprintf("The field %q of the block has a value that the provider does not "+
-				"take.", name))
+		case string(name) != "content" && first != "" && strings.IndexByte(first, v.Raw()[0]) < 0:
+			c.reportShape(b, "", string(name))
 			return
 		}
 	}
+}
+
+// reportShape reports a violation of R23.
+func (c *State) reportShape(b *transcript.Block, place, field string) {
+	c.reportBlock(b, place, "R23", repair.IncompleteRecord, b.Kind+"."+field+": Input should be valid",
+		fmt.Sprintf("The field %q of the block has a value that the provider does not take.", field))
 }
 
 // checkInnerText checks R5 inside results.
@@ -288,9 +283,7 @@ func (c *State) checkInner(b *transcript.Block) {
 			c.reportBlock(b, placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required",
 				"The result of a tool call has a file without its data.")
 		} else if !innerTaken(in) {
-			c.reportBlock(b, placeOf(i), "R23", repair.IncompleteRecord,
-				"tool_result.content: Input should be a valid block", "The result of a tool call has something that the "+
-					"provider does not take.")
+			c.reportShape(b, placeOf(i), "content")
 		}
 	}
 }
