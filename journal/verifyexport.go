@@ -28,6 +28,11 @@ func VerifyExport(ctx context.Context, r io.Reader, head string) (report Report,
 		return report, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	return ReadExport(ctx, r, dir, head)
+}
+
+// ReadExport makes a journal of an export in an empty folder, and checks it as VerifyExport does.
+func ReadExport(ctx context.Context, r io.Reader, dir, head string) (report Report, err error) {
 	x := importer{pending: map[uint64]*event{}, seed: maphash.MakeSeed()}
 	err = x.run(ctx, r, dir)
 	if err == nil {

@@ -218,7 +218,9 @@ func (b *batch) setPlans(j job) {
 			b.fail(s, s.err)
 			continue
 		}
-		plans = append(plans, planJSON(s.plan))
+		if len(s.plan.Ops) > 0 || s.apply == nil { // else nothing of the store is planned
+			plans = append(plans, planJSON(s.plan))
+		}
 	}
 	b.setAnswers(repairsAnswer{plans})
 }

@@ -170,10 +170,10 @@ moved to the journal, and "mend undo" restores them.`,
 			if err != nil {
 				return err
 			}
-			return cleanEach(cmd.Context(), env, f, "There is nothing to remove: the newest turns of each session stay as they are. Nothing was changed.", func(c *mend.Store) (cleaning, error) {
+			return cleanEach(cmd.Context(), env, f, "There is nothing to remove: the newest turns of each session stay as they are. Nothing was changed.", func(c *mend.Store) (*cleaning, error) {
 				heads, err := s.in(cmd.Context(), c)
 				if err != nil {
-					return cleaning{}, err
+					return &cleaning{}, err
 				}
 				return findImages(cmd.Context(), env, c, heads)
 			})
@@ -186,7 +186,7 @@ moved to the journal, and "mend undo" restores them.`,
 
 // findImages finds the files to remove from the sessions of one store. They are planned again, one at a time,
 // when they are removed.
-func findImages(ctx context.Context, env *environment, c *mend.Store, heads []change.Head) (x cleaning, err error) {
+func findImages(ctx context.Context, env *environment, c *mend.Store, heads []change.Head) (x *cleaning, err error) {
 	propose := func(h change.Head) (change.Plan, error) {
 		t, err := c.ProposeTrim(ctx, h, repair.TrimRequest{Files: true, KeepTurns: repair.DefaultKeepTurns})
 		t.Plan.Cause.Title = h.Title
@@ -249,51 +249,49 @@ SQLite rewrite the database without free pages (VACUUM), and empties the write-a
 No row changes. No other program may have the database open, and the disk needs free space
 of twice the size of the remaining data.`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runCleanPages(cmd.Context(), env, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cleanEach(cmd.Context(), env, f, "There is no database.", func(c *mend.Store) (*cleaning, error) {
+				return findPages(cmd.Context(), env, c)
+			})
+		},
 	}
 	f.add(cmd, "")
 	return cmd
 }
 
-func runCleanPages(ctx context.Context, env *environment, f writeFlags) error {
-	c, err := openFirst(ctx, env, !f.dryRun)
-	if err != nil {
-		return err
-	}
+// findPages finds the free pages of a database, and shows how many bytes they take.
+func findPages(ctx context.Context, env *environment, c *mend.Store) (x *cleaning, err error) {
+	x = cleaningOf(c)
 	if c.ID().Kind != "sqlite" {
-		return usagef("%s is no database: only a database has free pages", c.ID().Root)
+		return x, errors.ErrUnsupported
 	}
-	printStore(env, c)
 	parts, _, err := c.Space(ctx, nil)
 	if err != nil {
-		return err
+		return x, err
 	}
-	j := cleaningOf(c).cleanedJSON
+	env.nextStore(c)
 	for _, p := range parts {
 		if p.Clean == "pages" {
-			j.Bytes += p.Bytes
+			x.Bytes += p.Bytes
 			env.PrintRows([][]string{partRow(p)}, "  ")
 		}
 	}
-	env.setAnswers(cleanedAnswer{Cleaned: []cleanedJSON{j}})
-	if f.dryRun {
-		env.Say("Dry run: nothing was written.")
-		return nil
+	x.n, x.pages = 1, true
+	x.steps = func(yield func(step) bool) {
+		yield(step{store: c, name: term.ShortenHome(c.ID().Root), apply: func(*batch) (e change.Entry, err error) {
+			x.Before, x.After, err = reclaim(ctx, env, c)
+			return e, err
+		}})
 	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("Give the free pages of %s back?", term.Escape(term.ShortenHome(c.ID().Root))), nil); err != nil {
-		return err
-	}
-	j.Before, j.After, err = reclaim(ctx, env, c)
-	env.setAnswers(cleanedAnswer{Cleaned: []cleanedJSON{j}})
-	return err
+	return x, nil
 }
 
 // runClean removes the requested data from all stores that have any. what names the data in one word.
 func runClean(ctx context.Context, env *environment, f writeFlags, what string, request func(context.Context, *mend.Store) (agent.CleanRequest, error)) error {
-	return cleanEach(ctx, env, f, "There is nothing to remove. Nothing was changed.", func(c *mend.Store) (cleaning, error) {
+	return cleanEach(ctx, env, f, "There is nothing to remove. Nothing was changed.", func(c *mend.Store) (*cleaning, error) {
 		r, err := request(ctx, c)
 		if err != nil || !r.Events && !r.Snapshots && len(r.Sessions) == 0 {
-			return cleaning{}, err
+			return &cleaning{}, err
 		}
 		r.DryRun = f.dryRun
 		return findRemovable(ctx, env, c, what, r)
@@ -308,32 +306,29 @@ type cleaning struct {
 	failed  []step
 	steps   iter.Seq[step]
 	n       int          // number of steps, 0 if there is nothing to remove
+	pages   bool         // only free pages
 	images  bool         // they move into the journal
 	moved   bool         // only forget frees the bytes
 	discard func() error // nil: nothing to discard
 	entries []change.Entry
 }
 
-func cleaningOf(c *mend.Store) cleaning {
-	return cleaning{store: c, cleanedJSON: cleanedJSON{Agent: c.ID().Agent, Store: c.ID().Root, Rows: map[string]int64{}}}
+func cleaningOf(c *mend.Store) *cleaning {
+	return &cleaning{store: c, cleanedJSON: cleanedJSON{Agent: c.ID().Agent, Store: c.ID().Root, Rows: map[string]int64{}}}
 }
 
 // cleanEach cleans all stores, and prints what was removed; none is the text if nothing was. Stores without
 // such data are left out.
-func cleanEach(ctx context.Context, env *environment, f writeFlags, none string, find func(*mend.Store) (cleaning, error)) (err error) {
+func cleanEach(ctx context.Context, env *environment, f writeFlags, none string, find func(*mend.Store) (*cleaning, error)) (left error) {
 	clients, left := openAll(ctx, env, !f.dryRun)
 	var all []*cleaning
-	defer func() {
-		for _, x := range all {
-			if x.discard != nil { // files that no plan has moved
-				err = errors.Join(err, x.discard())
-			}
-		}
-	}()
 	j := job{noDiff: true}
 	var steps []iter.Seq[step]
 	for _, c := range clients {
 		x, err := find(c)
+		if x.discard != nil { // files that no plan has moved
+			defer func() { left = env.both(ctx, left, x.discard()) }()
+		}
 		switch {
 		case errors.Is(err, errors.ErrUnsupported) && len(clients) > 1:
 			continue
@@ -345,7 +340,7 @@ func cleanEach(ctx context.Context, env *environment, f writeFlags, none string,
 			x.failed = append(x.failed, step{name: term.ShortenHome(c.ID().Root), err: err})
 		}
 		if j.failed = append(j.failed, x.failed...); x.n > 0 {
-			all, steps, j.n = append(all, &x), append(steps, x.steps), j.n+x.n
+			all, steps, j.n = append(all, x), append(steps, x.steps), j.n+x.n
 		}
 	}
 	if j.n += len(j.failed); j.n == 0 {
@@ -362,8 +357,9 @@ func cleanEach(ctx context.Context, env *environment, f writeFlags, none string,
 			x.failed = append(x.failed, s)
 			return
 		}
-		e.Ops = nil // of many entries only ids are printed
-		x.entries = append(x.entries, e)
+		if e.Ops = nil; e.ID != "" { // of many entries only ids are printed
+			x.entries = append(x.entries, e)
+		}
 	}
 	j.done = func(*batch) {
 		for _, x := range all {
@@ -393,6 +389,8 @@ func cleanQuestion(all []*cleaning) string {
 		from = term.Count(len(all), "store")
 	}
 	switch {
+	case all[0].pages:
+		return fmt.Sprintf("Give the free pages of %s back?", from)
 	case all[0].images:
 		return fmt.Sprintf("Move %s of images and other files of %s into the journal?", term.Size(size), term.Count(sessions, "session"))
 	case sessions > 0:
@@ -402,7 +400,7 @@ func cleanQuestion(all []*cleaning) string {
 }
 
 // findRemovable finds the requested data in one store, and shows it.
-func findRemovable(ctx context.Context, env *environment, c *mend.Store, what string, r agent.CleanRequest) (x cleaning, err error) {
+func findRemovable(ctx context.Context, env *environment, c *mend.Store, what string, r agent.CleanRequest) (x *cleaning, err error) {
 	x = cleaningOf(c)
 	progress, clear := env.byteProgress("archiving")
 	r.Progress = progress

@@ -81,7 +81,7 @@ var argumentCompletions = map[string][]completions{
 	"show":    {completeRepairs, nil},
 	"resolve": {repairsThat(conflicted), nil},
 	"forget":  {completeSessionsAndRepairs, nil},
-	"report":  {completeSessionsAndRepairs, nil},
+	"report":  {completeSessions, nil},
 }
 
 // flagCompletions has the candidates for flags whose values users cannot know. The help lists the values of

@@ -2,12 +2,21 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 
 	"github.com/spf13/pflag"
 
+	"mend/change"
+	"mend/internal/fail"
+	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/internal/termjson"
 	"mend/journal"
@@ -65,4 +74,127 @@ func exportLog(ctx context.Context, env *environment, f exportFlags) error {
 		env.Say("%s It has texts of the conversations.", term.Warn("note:"))
 	}
 	return nil
+}
+
+// isExport reports whether the user names a file: no id of a session or a repair is one.
+func isExport(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// An exportedEntry is an entry of an export.
+type exportedEntry struct {
+	change.Entry
+	of *mend.Journal
+}
+
+// logExports is log of exports instead of the journal: of the repair with an id, or of the entries that q selects.
+func logExports(ctx context.Context, env *environment, id string, files []string, q journal.Query) (left error) {
+	dir, err := os.MkdirTemp("", "mend-log-")
+	if err != nil {
+		return err
+	}
+	defer func() { left = errors.Join(left, os.RemoveAll(dir)) }()
+	var all []exportedEntry
+	for i, file := range files {
+		l := mend.OpenJournal(filepath.Join(dir, strconv.Itoa(i)))
+		es, err := readExport(ctx, l, file, id, q)
+		switch {
+		case errors.Is(err, journal.ErrNotFound):
+			continue
+		case err != nil && ctx.Err() == nil:
+			left = env.skipStore(ctx, left, fmt.Errorf("reading %s: %w", file, err))
+			continue
+		}
+		for _, e := range es {
+			all = append(all, exportedEntry{e, l})
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case id != "" && len(all) == 0 && left == nil:
+		return fail.New(fail.Usage, "", "%q: no export has such a repair", id)
+	case id != "":
+		return fail.Worst(left, showExported(env, all))
+	}
+	slices.SortStableFunc(all, func(a, b exportedEntry) int { return b.Time.Compare(a.Time) })
+	if q.Limit > 0 {
+		all = all[:min(len(all), q.Limit)]
+	}
+	return fail.Worst(left, printExported(env, all))
+}
+
+// readExport makes the journal of an export in a folder, and returns the entries that the user asks for.
+func readExport(ctx context.Context, l *mend.Journal, file, id string, q journal.Query) ([]change.Entry, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if _, err = journal.ReadExport(ctx, f, l.Dir, ""); err != nil {
+		return nil, err
+	}
+	if id != "" {
+		return l.Find(id)
+	}
+	return l.Log(q)
+}
+
+// printExported prints a line for each entry, with who made it and where.
+func printExported(env *environment, all []exportedEntry) error {
+	list, rows, hosts := []repairJSON{}, [][]string{}, map[string]*mend.Journal{}
+	twice := map[string]bool{} // ids that two journals have
+	for _, e := range all {
+		twice[e.ID] = twice[e.ID] || hosts[e.ID] != nil && hosts[e.ID] != e.of
+		hosts[e.ID] = e.of
+	}
+	for _, e := range all {
+		by := change.Actor{}
+		if e.Actor != nil {
+			by = *e.Actor
+		}
+		list = append(list, entryJSON(e.Entry, nil))
+		row := entryRow(env.Terminal, e.Entry, "")
+		if twice[e.ID] {
+			row[0] += "@" + term.OneLine(cmp.Or(by.Host, "unknown"), 40)
+		}
+		rows = append(rows, slices.Insert(row, 3, actorName(&by)))
+	}
+	env.setAnswers(repairsAnswer{list})
+	return env.paged(func() error {
+		defer env.Buffer()()
+		env.PrintRows(rows, "")
+		if len(rows) == 0 {
+			env.Printf("No such repairs.\n")
+		}
+		return nil
+	})
+}
+
+// showExported shows all about the repairs with an id, which several journals may have.
+func showExported(env *environment, all []exportedEntry) error {
+	list := []repairJSON{}
+	return env.paged(func() error {
+		for _, x := range all {
+			e, ops, err := x.of.Show(x.ID)
+			if err != nil { // the export has no images
+				e, ops = x.Entry, nil
+			}
+			related, err := x.of.Related([]change.Entry{e})
+			if err != nil {
+				return err
+			}
+			r := entryJSON(e, ops)
+			r.relate(related[e.ID])
+			list = append(list, r)
+			printEntryHead(env.Terminal, e)
+			printEntryList(env.Terminal, "Follows", relatedTexts(related[e.ID].Follows))
+			printEntryList(env.Terminal, "Again", relatedTexts(related[e.ID].Again))
+			printChanges(env.Terminal, e, ops)
+			env.Printf("\n")
+		}
+		env.setAnswers(repairsAnswer{list})
+		return nil
+	})
 }

@@ -31,7 +31,7 @@ type logFlags struct {
 func logVerb(env *environment) *cobra.Command {
 	var f logFlags
 	cmd := &cobra.Command{
-		Use:   "log [SESSION|ID]",
+		Use:   "log [SESSION|ID] [FILE...]",
 		Short: "List what mend changed; with an ID, show one change in full",
 		Long: `Without an id, log lists changes, newest first: id, age, state, what was fixed, and the
 title of the session. If one run of mend changed several sessions, that is one line, an
@@ -44,7 +44,8 @@ before and after it, their present content, and what the same repair would chang
 without writing anything. With the id of an operation, log lists its repairs.
 
 With --export it writes the whole journal to a file, for another program or for an auditor,
-who checks it with "mend verify FILE".
+who checks it with "mend verify FILE". With such files instead of the journal, log lists what
+they have, of several machines in one list, with who made each change and where.
 
 A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 2026-03-31T14:30:00Z.`,
@@ -52,9 +53,23 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
   mend log bakobe             all about a repair
   mend log "dark mode" -n 3   the last three changes of a session
   mend log --since 7d         in the last week
+  mend log a.jsonl b.jsonl    what two exports have
   mend log --channel plugin --state undone   repairs of the plugin that were undone`,
-		Args: atMostOne("repair"),
 		RunE: func(cmd *cobra.Command, names []string) error {
+			if n := len(names); n > 0 && isExport(names[n-1]) {
+				id := ""
+				if !isExport(names[0]) {
+					id, names = names[0], names[1:]
+				}
+				q, _, err := logQuery(cmd.Context(), env, f)
+				if err != nil {
+					return err
+				}
+				return logExports(cmd.Context(), env, id, names, q)
+			}
+			if err := atMostOne("repair")(cmd, names); err != nil {
+				return err
+			}
 			if len(names) == 1 {
 				if f.session != "" {
 					return usagef("log accepts one session")
@@ -551,6 +566,11 @@ func printEntry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.
 	case e.State == change.Committed:
 		printEntryRow(t, "Undo", term.Bold("mend undo "+e.ID))
 	}
+	printChanges(t, e, ops)
+}
+
+// printChanges prints what an entry changed: the diffs, or the records alone if ops, its ops with images, is nil.
+func printChanges(t *term.Terminal, e change.Entry, ops []change.Op) {
 	t.Printf("\n")
 	if ops == nil {
 		for _, o := range e.Ops {

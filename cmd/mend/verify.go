@@ -18,7 +18,7 @@ import (
 func verifyVerb(env *environment) *cobra.Command {
 	var head string
 	cmd := &cobra.Command{
-		Use:   "verify [FILE]",
+		Use:   "verify [FILE...]",
 		Short: "Check the journal and the copies, or an exported journal",
 		Long: `Check every checksum and the hash chain of the journal, and print the head of the chain.
 This detects damage and tampering. Keep the printed head somewhere else: with --head, verify
@@ -26,12 +26,16 @@ also detects a truncated or rebuilt journal, or an older copy of it. Verify also
 copies of "mend keep" and the files beside the stores that an undo needs: archives of "mend
 clean", folders, and databases of "mend salvage".
 
-With FILE, verify checks a file of "mend log --export FILE", on any machine, without a
+With FILE, verify checks files of "mend log --export FILE", on any machine, without a
 journal or a store; - is standard input.
 
 mend never writes to a damaged journal.`,
-		Args: atMostOne("file"),
-		RunE: func(cmd *cobra.Command, files []string) error { return runVerify(cmd.Context(), env, files, head) },
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if len(files) > 1 && head != "" {
+				return usagef("--head is of one journal: name one file")
+			}
+			return runVerify(cmd.Context(), env, files, head)
+		},
 	}
 	cmd.Flags().StringVar(&head, "head", "", "a `HASH` that an earlier verify printed; it must be in the chain")
 	return cmd
@@ -46,6 +50,15 @@ type verifyAnswer struct {
 	Head    string      `json:"head"`             // hash of the newest event, for verify --head
 	Beside  int         `json:"beside,omitempty"` // repairs whose undo needs data kept beside the store
 	Kept    *keptCounts `json:"kept,omitempty"`   // the copies of sessions
+
+	Exports []verifiedJSON `json:"exports,omitempty"` // of several files; the numbers are their sums
+}
+
+// A verifiedJSON is an export that is intact.
+type verifiedJSON struct {
+	File    string `json:"file"`
+	Entries int    `json:"entries"`
+	Head    string `json:"head"`
 }
 
 type keptCounts struct {
@@ -54,26 +67,49 @@ type keptCounts struct {
 	Bytes    int64 `json:"bytes"`
 }
 
-func runVerify(ctx context.Context, env *environment, files []string, head string) error {
-	what, check := "journal", func() (journal.Report, error) { return env.opt.Journal.Verify(head) }
-	if len(files) == 1 {
-		what, check = "export", func() (journal.Report, error) { return verifyExport(ctx, env.Terminal, files[0], head) }
+func runVerify(ctx context.Context, env *environment, files []string, head string) (left error) {
+	a := verifyAnswer{Of: "journal"}
+	defer func() {
+		if a.Events > 0 || left == nil {
+			env.setAnswers(a)
+		}
+	}()
+	if len(files) == 0 {
+		r, err := env.opt.Journal.Verify(head)
+		if err != nil {
+			return err
+		}
+		a.add(env, "The journal is intact", r)
 	}
-	r, err := check()
-	if err != nil {
-		return err
+	a.Of = map[bool]string{true: "export", false: "journal"}[len(files) > 0]
+	for _, file := range files {
+		r, err := verifyExport(ctx, env.Terminal, file, head)
+		switch {
+		case err != nil && (len(files) == 1 || ctx.Err() != nil):
+			return err
+		case err != nil:
+			left = env.skipStore(ctx, left, err)
+		case len(files) == 1:
+			a.add(env, "The export is intact", r)
+		default:
+			a.Exports = append(a.Exports, verifiedJSON{file, r.Entries, r.Head})
+			a.add(env, term.Escape(file)+" is intact", r)
+		}
 	}
-	a := verifyAnswer{Of: what, Entries: r.Entries, Events: r.Events, Images: r.Images, Bytes: r.Bytes, Head: r.Head}
-	defer func() { env.setAnswers(a) }()
-	env.Printf("%s: %s, %s, %s (%s).\n", term.Good("The "+what+" is intact"), term.Count(r.Entries, "repair"),
+	if len(files) > 0 {
+		return left
+	}
+	return env.both(ctx, a.checkBeside(ctx, env), a.checkKept(ctx, env))
+}
+
+// add adds what was found intact, and says so.
+func (a *verifyAnswer) add(env *environment, what string, r journal.Report) {
+	a.Entries, a.Events, a.Images, a.Bytes, a.Head = a.Entries+r.Entries, a.Events+r.Events, a.Images+r.Images, a.Bytes+r.Bytes, r.Head
+	env.Printf("%s: %s, %s, %s (%s).\n", term.Good(what), term.Count(r.Entries, "repair"),
 		term.Count(r.Events, "event"), term.Count(r.Images, "image"), term.Size(r.Bytes))
 	if r.Head != "" {
 		env.Printf("head %s\n", r.Head)
 	}
-	if len(files) == 1 {
-		return nil
-	}
-	return env.both(ctx, a.checkBeside(ctx, env), a.checkKept(ctx, env))
 }
 
 // checkBeside checks the files beside the stores that undo needs: archives of rows, folders, whole
