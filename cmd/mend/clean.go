@@ -452,7 +452,7 @@ func (x *cleaning) finish(ctx context.Context, env *environment) {
 	var err error
 	if x.Before, x.After, err = reclaim(ctx, env, x.store); err != nil {
 		x.Note = err.Error()
-		env.Say("%s the space is not given back to the disk yet, and new rows use it first: %s. Later: %s", term.Warn("note:"), term.Sentence(err.Error()), term.Command(env.cmdline("clean", "pages")))
+		env.Say("%s the space is not returned to the disk yet; new rows use it first: %s. To return it later: %s", term.Warn("note:"), term.Sentence(err.Error()), term.Command(env.cmdline("clean", "pages")))
 	}
 }
 
@@ -462,7 +462,7 @@ func printFound(env *environment, c *mend.Store, what string, r agent.CleanReque
 	env.PrintRows(sessionRows(env.Terminal, r.Sessions, r.Sessions), "  ")
 	archive, of := "", "of "+what
 	if found.Packed > 0 {
-		archive = fmt.Sprintf("; the archive, from which undo brings them back, takes %s", term.Size(found.Packed))
+		archive = fmt.Sprintf("; the archive, from which undo restores them, takes %s", term.Size(found.Packed))
 	}
 	if n := len(r.Sessions); n > 0 {
 		of = "in " + term.Count(n, "session")
@@ -569,7 +569,7 @@ func printSpace(env *environment, c *mend.Store, parts []agent.SpacePart, sessio
 	env.PrintRows(append(rows, []string{"", term.Bold(term.Size(total)), term.Bold("together")}), "  ")
 	for _, p := range parts {
 		if words := cleanWords[p.Clean]; words != nil && p.Bytes >= worthWord {
-			env.Say("Next: run %s to remove up to %s (says what goes, and asks first).", term.Command(env.cmdline(words...)), term.Size(p.Bytes))
+			env.Say("Next: run %s to remove up to %s (shows what it removes, and asks first).", term.Command(env.cmdline(words...)), term.Size(p.Bytes))
 			break
 		}
 	}

@@ -63,7 +63,7 @@ func finishForecast(t *term.Terminal, f mend.Forecast, found mend.Finding) error
 			}
 		}
 	case !broken && len(f.Violations) > 0 && found.Busy:
-		t.Say("\nThe agent is using the session; what it writes may change this.")
+		t.Say("\nThe agent is using the session; its next writes may change this.")
 	case !broken && len(f.Violations) > 0:
 		t.Say("\nThe provider may refuse this: it is unknown whether the model %s accepts it.",
 			term.Escape(f.Request.Model.ProviderID+"/"+f.Request.Model.ModelID))

@@ -147,7 +147,7 @@ func noteArchives(env *environment) error {
 		}
 	}
 	if len(ids) > 0 {
-		env.Note(fmt.Sprintf("what %s took out of a database, with all sessions that were in it, is still kept: mend forget %s", strings.Join(ids, ", "), ids[0]))
+		env.Note(fmt.Sprintf("the data that %s removed from a database, including all of its sessions, is still kept: mend forget %s", strings.Join(ids, ", "), ids[0]))
 	}
 	return err
 }

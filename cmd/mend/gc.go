@@ -100,7 +100,7 @@ func sweepAlone(ctx context.Context, env *environment, yours []string) error {
 	left, err := sweep(ctx, env, false)
 	answerFreed(env, journal.Freed{Bytes: left}, yours)
 	if left > 0 {
-		env.Say("%s %s that mend kept and no repair needed.", term.Good("Deleted"), term.Size(left))
+		env.Say("%s %s of data that no repair needs.", term.Good("Deleted"), term.Size(left))
 	} else if err == nil {
 		env.Printf("There is nothing to delete.\n")
 	}

@@ -288,7 +288,7 @@ func causeText(e change.Entry) string {
 		if e.Cause.Text != "" {
 			return "redo of " + term.OneLine(e.Cause.Text, 40)
 		}
-		return "redo: takes back " + ids // of older versions
+		return "redo: reverts " + ids // of older versions
 	case change.CauseResolve:
 		return "resolves " + ids + ": " + term.OneLine(e.Cause.Text, 20)
 	case change.CauseTrim:

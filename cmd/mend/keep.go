@@ -632,7 +632,7 @@ func (s *keepStatusJSON) text() string {
 			text += ", last " + term.Age(time.Since(of.last))
 		}
 		if of.Gone > 0 {
-			text += "; " + term.CountWords(of.Gone, "session that was kept is gone", "sessions that were kept are gone") + term.Faint(" (mend restore)")
+			text += "; " + term.CountWords(of.Gone, "copied session is gone", "copied sessions are gone") + term.Faint(" (mend restore)")
 		}
 		parts = append(parts, text)
 	}
@@ -641,7 +641,7 @@ func (s *keepStatusJSON) text() string {
 			term.Count(g.Sessions, "session"), map[bool]string{true: "was", false: "were"}[g.Sessions == 1], g.remake))
 	}
 	if s.Lacking > 0 {
-		parts = append(parts, term.Warn(term.CountWords(s.Lacking, "session lacks", "sessions lack")+" what was kept")+term.Faint(" (mend restore lists what, and brings it back)"))
+		parts = append(parts, term.Warn(term.CountWords(s.Lacking, "session lacks", "sessions lack")+" data that was kept")+term.Faint(" (mend restore lists and restores it)"))
 	}
 	for _, path := range s.Damaged {
 		parts = append(parts, term.Warn("a damaged file was set aside: ")+term.Escape(term.ShortenHome(path))+term.Faint(" (mend forget removes it)"))

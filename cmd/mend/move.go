@@ -87,7 +87,7 @@ func folders(old, name string) (from, to string, err error) {
 		return "", "", err
 	}
 	if info, err := os.Stat(to); err != nil || !info.IsDir() {
-		return "", "", usagef("%s is no folder; name the place where the sessions belong now", name)
+		return "", "", usagef("%s is not a folder; name the folder where the sessions belong now", name)
 	}
 	if to, err = filepath.EvalSymlinks(to); err == nil && to == from {
 		err = usagef("both names are the same folder: %s", to)
@@ -130,7 +130,7 @@ func makeMoves(ctx context.Context, env *environment, moves []storeMove, from, t
 	}
 	env.setAnswers(moveAnswer{Folder: from, To: to, Sessions: sessions})
 	if going+staying == 0 {
-		return fail.New(fail.Usage, "\"mend move\" lists the folders of sessions that are gone", "no session belongs to %s, or to a folder below it", from)
+		return fail.New(fail.Usage, "\"mend move\" lists the missing folders of sessions", "no session belongs to %s, or to a folder below it", from)
 	}
 	printMoves(env, moves, to)
 	if plans == 0 {
@@ -240,7 +240,7 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 	}
 	env.setAnswers(moveAnswer{Folders: list})
 	if len(gone) == 0 && left == nil {
-		env.Say("Every session has its folder.")
+		env.Say("The folder of every session exists.")
 	}
 	if len(gone) == 0 {
 		return left
@@ -292,7 +292,7 @@ func printGone(env *environment, g mend.GoneFolder) {
 // pickPlace asks for the new folder of sessions. The error is [term.ErrDeclined] if they stay.
 func pickPlace(ctx context.Context, env *environment, g goneJSON) (string, error) {
 	if len(g.Proposals) == 1 {
-		key, err := env.Ask(ctx, fmt.Sprintf("Move %s to %s?", term.Count(g.Sessions, "session"), term.Escape(g.Proposals[0])), []term.Answer{{"yes", "move them"}, {"no", "leave them, and go on"}})
+		key, err := env.Ask(ctx, fmt.Sprintf("Move %s to %s?", term.Count(g.Sessions, "session"), term.Escape(g.Proposals[0])), []term.Answer{{"yes", "move them"}, {"no", "leave them, and continue"}})
 		if err == nil && key != "y" {
 			err = term.ErrDeclined
 		}

@@ -158,7 +158,7 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 	prose := wayOf(readings)
 	if prose != nil {
 		env.setAnswers(fixAnswer{Ways: []way{*prose}})
-		env.Say("%s: so mend reads this.", prose.What)
+		env.Say("%s: this is how mend understands it.", prose.What)
 		env.Printf("\n")
 	} else {
 		printAPIError(env, *e)

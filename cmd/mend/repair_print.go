@@ -20,7 +20,7 @@ func printProposal(t *term.Terminal, p proposal, verbose bool) {
 	defer t.Buffer()()
 	printHeader(t, p.head)
 	if p.result.All {
-		t.Say("Everything of the error's kind is repaired, not only the place that it names.")
+		t.Say("All faults of the error's kind are repaired, not only the place that it names.")
 	}
 	left := p.result.Remaining
 	if verbose {

@@ -220,7 +220,7 @@ func withKept(env *environment, f func(*keep.Keep) error) error {
 	if opened || err == nil {
 		return err
 	}
-	env.unkept = fmt.Errorf("what was kept is not looked at: %w", err)
+	env.unkept = fmt.Errorf("the copies are not checked: %w", err)
 	env.noteSkipped(env.unkept)
 	if errors.Is(err, keep.ErrDamaged) {
 		env.Note("\"mend keep\" brings over what can be read of it to a new file")
@@ -231,7 +231,7 @@ func withKept(env *environment, f func(*keep.Keep) error) error {
 // unkeptError returns an error if copies would have been needed and cannot be used; a note was printed.
 func (env *environment) unkeptError(doing string) error {
 	code, hint := fail.Of(env.unkept)
-	return fail.New(code, hint, "%s, and what was kept is not looked at", doing)
+	return fail.New(code, hint, "%s, and the copies are not checked", doing)
 }
 
 // listRestorable returns the restorable sessions of the stores, newest first, and the worst error of the
@@ -287,7 +287,7 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 		return lostStore(env, err)
 	}
 	if len(all) == 0 {
-		env.Say("Nothing to bring back: no session is archived or hidden, and none lacks what was kept of it. If a folder was renamed or moved: %s", term.Command(env.cmdline("move")))
+		env.Say("Nothing to bring back: no session is archived or hidden, and none lacks data of its copy. If a folder was renamed or moved: %s", term.Command(env.cmdline("move")))
 		return nil
 	}
 	rows := restorableRows(env.Terminal, all)
@@ -648,7 +648,7 @@ func printRestore(env *environment, head change.Head, done mend.Restored) {
 		}
 	}
 	if done.Unread != "" {
-		env.SayAt(2, fmt.Sprintf("%s it is not whole. Not read: %s.", term.Warn("note:"), term.OneLine(done.Unread, 300)))
+		env.SayAt(2, fmt.Sprintf("%s it is not complete. Not read: %s.", term.Warn("note:"), term.OneLine(done.Unread, 300)))
 	}
 }
 

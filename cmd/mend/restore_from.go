@@ -79,7 +79,7 @@ func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.R
 	case len(clients) == 0:
 		return lostStore(env, left)
 	}
-	return env.both(ctx, left, restoreSeveral(ctx, env, f, r, gone, "Nothing to bring back: no session that was kept is gone."))
+	return env.both(ctx, left, restoreSeveral(ctx, env, f, r, gone, "Nothing to bring back: no copied session is gone."))
 }
 
 // restoreSeveral restores sessions that their stores lack as one operation, after a question. none is the

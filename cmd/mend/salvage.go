@@ -162,12 +162,12 @@ func printSalvage(t *term.Terminal, s mend.Salvage) {
 		}
 	}
 	if s.Uncertain() {
-		t.Say("%s come back, and %s whole.", term.Count(rows, "row"), term.CountWords(len(s.Sessions), "session of which it is not known whether it is", "sessions of which it is not known which are"))
+		t.Say("%s can be restored, and %s complete.", term.Count(rows, "row"), term.CountWords(len(s.Sessions), "session may or may not be", "sessions may or may not be"))
 	} else {
-		t.Say("%s come back, and %d of %s whole.", term.Count(rows, "row"), whole, term.CountWords(len(s.Sessions), "session is", "sessions are"))
+		t.Say("%s can be restored, and %d of %s complete.", term.Count(rows, "row"), whole, term.CountWords(len(s.Sessions), "session is", "sessions are"))
 	}
 	if rebuilt > 0 {
-		t.Say("%s made again from other data.", term.CountWords(rebuilt, "row is", "rows are"))
+		t.Say("%s rebuilt from other data.", term.CountWords(rebuilt, "row is", "rows are"))
 	}
 	if len(lost) > 0 {
 		t.Say("Lost rows: %s.", strings.Join(lost, ", "))
@@ -177,10 +177,10 @@ func printSalvage(t *term.Terminal, s mend.Salvage) {
 	}
 	for _, table := range s.Tables {
 		if table.Unassigned > 0 {
-			t.Say("%s it is not known of which sessions %s of %s are.", term.Warn("note:"), term.Count(table.Unassigned, "lost row"), table.Name)
+			t.Say("%s the sessions of %s in %s are not known.", term.Warn("note:"), term.Count(table.Unassigned, "lost row"), table.Name)
 		}
 		if table.Partly && table.Name != "sqlite_sequence" {
-			t.Say("%s more rows of %s may be lost than are known: no index of it is whole.", term.Warn("note:"), table.Name)
+			t.Say("%s more rows of %s may be lost, because none of its indexes is complete.", term.Warn("note:"), table.Name)
 		}
 	}
 	for _, note := range s.Notes {

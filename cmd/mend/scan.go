@@ -227,7 +227,7 @@ func (r *scanReport) findKept(ctx context.Context, c *mend.Store) {
 		return k.Each(keep.Query{Store: &id}, func(s *keep.State) { gone[s.Session] = true })
 	})
 	if n := len(gone); n > 0 {
-		r.Say("%s gone. To list what was kept: %s", term.CountWords(n, "session that was kept is", "sessions that were kept are"), term.Command(r.cmdline("restore")))
+		r.Say("%s gone. To list them: %s", term.CountWords(n, "copied session is", "copied sessions are"), term.Command(r.cmdline("restore")))
 	}
 }
 

@@ -172,7 +172,7 @@ func lookUp(ctx context.Context, env *environment, also sources, names []string)
 		}
 		if errors.Is(err, mend.ErrNoSession) && env.unkept != nil {
 			code, hint := fail.Of(env.unkept)
-			err = fail.New(code, hint, "%w, and what was kept is not looked at", err)
+			err = fail.New(code, hint, "%w, and the copies are not checked", err)
 		}
 		if err != nil {
 			return nil, unread, err

@@ -189,9 +189,9 @@ func shownTexts(env *environment, l *mend.Summary) (texts []string) {
 	}{
 		{l.Archived, "archived", "restore", "lists one again"},
 		{l.Hidden, "hidden: not listed where they belong", "restore", "brings them back"},
-		{l.NoFolder, "without their folder", "move", "gives them another one"},
+		{l.NoFolder, "without their folder", "move", "assigns another folder"},
 		{l.TakenOver, "taken over by a newer generation of the agent", "keep", "copies them as they were before"},
-		{l.NotLoaded, "in which the agent finds no conversation", "restore", "brings back what was kept"},
+		{l.NotLoaded, "in which the agent finds no conversation", "restore", "restores their copies"},
 	} {
 		if x.n > 0 {
 			texts = append(texts, fmt.Sprintf("%d %s (%s %s)", x.n, x.what, env.cmdline(x.verb), x.do))
@@ -264,7 +264,7 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 	case s.LastScan.NoFolder > 0:
 		return "mend move", "give sessions whose folder is gone another one (asks first)"
 	case s.LastScan.Sessions == 0 && s.Kept.gone() > 0:
-		return "mend restore", "show what was kept of sessions that are gone (asks first)"
+		return "mend restore", "show the copies of sessions that are gone (asks first)"
 	case s.LastScan.Failed > 0:
 		return "mend scan --broken", "show why sessions cannot be examined, and what to do"
 	case s.LastScan.TakenOver > 0:

@@ -221,7 +221,7 @@ func (v *reversal) entriesOfSession() ([]change.Entry, error) {
 			return es, err
 		}
 	}
-	return nil, fmt.Errorf("undoing the repairs of session %s: %w: it has none that is not undone", v.session, mend.ErrNothingToDo)
+	return nil, fmt.Errorf("undoing the repairs of session %s: %w: it has no repair in force", v.session, mend.ErrNothingToDo)
 }
 
 // open opens the stores of the entries. This may finish an interrupted reversal.
@@ -418,7 +418,7 @@ func (v *reversal) revert() error {
 			v.printReversal(b.done[0], reverted, len(repairs))
 			if leftOut > 0 {
 				v.setAnswer("leftOut", leftOut)
-				v.Say("%s %s left out: of sessions that were deleted since.", term.Warn("note:"), term.CountWords(int(leftOut), "row is", "rows are"))
+				v.Say("%s %s left out, because their sessions were deleted since.", term.Warn("note:"), term.CountWords(int(leftOut), "row is", "rows are"))
 			}
 		},
 	})

@@ -123,7 +123,7 @@ func TestUndoEventsOfDeletedSession(t *testing.T) {
 	events := s.do(s.verb("clean events"))
 	dbtest.Alter(t, s.path, "PRAGMA foreign_keys = ON; DELETE FROM session WHERE id = (SELECT max(id) FROM session)",
 		"PRAGMA foreign_keys = ON; DELETE FROM event_sequence WHERE aggregate_id NOT IN (SELECT id FROM session)")
-	if code, out := s.mend("undo", events, "--yes"); code != exitDone || !strings.Contains(out, "rows are left out: of sessions that were deleted since") {
+	if code, out := s.mend("undo", events, "--yes"); code != exitDone || !strings.Contains(out, "rows are left out, because their sessions were deleted since") {
 		t.Errorf("undo: exit code %d: %s", code, out)
 	}
 }

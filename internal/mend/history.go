@@ -262,7 +262,7 @@ func (c *Store) revert(
 	if r.Only != nil {
 		if undo.Moves(ops) {
 			return change.Plan{}, fail.New(fail.Refused, "without --only all of it is reverted",
-				"repair %s moved a session with all that is beside it: a part of that is not reverted alone", es[len(es)-1].ID)
+				"repair %s moved a session and all files beside it: they cannot be reverted separately", es[len(es)-1].ID)
 		}
 		if ops, err = undo.Select(ops, r.Only); err != nil {
 			return change.Plan{}, err

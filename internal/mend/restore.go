@@ -716,7 +716,7 @@ func (c *Store) BuildAside(ctx context.Context, k *keep.Keep, r Restored) (disca
 	var ops []change.Op
 	op, discard, err := c.buildAside(ctx, k, r.Session.Ref, *r.From, false, &ops)
 	if err == nil && !op.Post.Equal(r.Plan.Ops[0].Post) {
-		err = errors.Join(fmt.Errorf("restoring session %s: the copy is not what it was", r.Session.ID), discard())
+		err = errors.Join(fmt.Errorf("restoring session %s: the copy has changed", r.Session.ID), discard())
 	}
 	return discard, err
 }
