@@ -18,7 +18,7 @@ import (
 // yesOrNo are the answers to a yes-or-no question.
 var yesOrNo = []term.Answer{{"yes", "do it"}, {"no", "change nothing"}}
 
-// diffOf returns a function that prints the diff of each op, nil if there are none.
+// diffOf returns a function that prints the diff of each op, or nil without ops.
 func diffOf(ops []change.Op) func(*term.Terminal) {
 	if len(ops) == 0 {
 		return nil
@@ -38,7 +38,7 @@ func askChange(ctx context.Context, t *term.Terminal, question string, answers [
 }
 
 // confirmChange asks whether to make a change that was shown, unless the user has agreed with --yes or it is
-// a dry run. diff prints the diff of the change; nil if there is none. The error is [term.ErrDeclined] for
+// a dry run. diff prints the diff of the change, and may be nil. The error is [term.ErrDeclined] for
 // no, or from [term.Terminal.Ask].
 func confirmChange(ctx context.Context, t *term.Terminal, f writeFlags, question string, diff func(*term.Terminal)) error {
 	if f.yes || f.dryRun {

@@ -23,7 +23,7 @@ import (
 	"mend/testdata"
 )
 
-// A changedStore is a store in which several commands have something to change.
+// A changedStore is a store that several commands can change.
 type changedStore struct {
 	*testing.T
 	dir     string // contains everything

@@ -231,7 +231,7 @@ func findImages(ctx context.Context, env *environment, c *mend.Store, heads []ch
 	return x, nil
 }
 
-// freedBy returns the number of bytes by which a plan shrinks the records.
+// freedBy returns how many bytes smaller the records are after a plan.
 func freedBy(p change.Plan) (n int64) {
 	for _, o := range p.Ops {
 		n += int64(o.Pre.Size() - o.Post.Size())

@@ -161,7 +161,7 @@ func (env *environment) report(err error) int {
 	return exitCode(err)
 }
 
-// printAnswer writes the JSON answer, including the error if there is one.
+// printAnswer writes the JSON answer, including an error.
 func (env *environment) printAnswer(err error) error {
 	answer := env.newAnswer()
 	maps.Copy(answer, env.answer)

@@ -71,7 +71,7 @@ func codeName(code int) string {
 	return fail.Code(code).String()
 }
 
-// hint returns the user's next step for an error, in terms of this command line; "" if there is none.
+// hint returns the user's next step for an error, in terms of this command line, or "".
 func (env *environment) hint(err error) string {
 	code, text := fail.Of(err)
 	if code == fail.Unusable {
@@ -83,7 +83,7 @@ func (env *environment) hint(err error) string {
 	return env.withStore(text)
 }
 
-// systemHint returns the user's next step for a system error, "" if there is none.
+// systemHint returns the user's next step for a system error, or "".
 func systemHint(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):

@@ -25,7 +25,7 @@ type topicJSON struct {
 	Rules []string `json:"rules,omitempty"` // of a class
 }
 
-// The kinds of topics, in the order in which they are listed.
+// The kinds of topics, in the order of the list.
 const (
 	kindSeverity = "Severities"
 	kindClass    = "Kinds of damage (classes)"
@@ -272,7 +272,7 @@ func printHolders(ctx context.Context, env *environment, e repair.APIError) {
 	}
 }
 
-// isRecord reports whether a name is that of a message, or of a part.
+// isRecord reports whether a name is the id of a message or a part.
 func isRecord(name string) bool { return strings.HasPrefix(name, "msg_") }
 
 // explainFindings explains each finding of a session, or of a record.

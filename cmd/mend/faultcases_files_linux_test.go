@@ -215,7 +215,7 @@ func TestCase08Unreadable(t *testing.T) {
 	sb.mustExit(exitDone, "undo", "--yes", "--session", sb.session)
 }
 
-// TestCase09Names has a store in a folder whose name is not UTF-8, and such file names in it.
+// TestCase09Names has a folder and files with names that are not UTF-8.
 func TestCase09Names(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	sb.writePart("prt_\xff.json", []byte("{}"))

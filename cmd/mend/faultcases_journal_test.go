@@ -131,7 +131,7 @@ func TestCase19Damaged(t *testing.T) {
 	}
 }
 
-// restore writes the files of want that differ from those of now.
+// restore writes the files of want that differ from now.
 func (sb sandbox) restore(want, now map[string]string) {
 	sb.Helper()
 	for name, content := range want {

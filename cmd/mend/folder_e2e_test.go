@@ -12,7 +12,7 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// TestRealFolder compares mend scan with the real program for a session whose folder does not exist, and
+// TestRealFolder compares mend scan with the real program for a session with a missing folder, and
 // follows mend's advice.
 func TestRealFolder(t *testing.T) {
 	if testing.Short() {

@@ -15,7 +15,7 @@ import (
 )
 
 // printForecast prints the next request of the session, and marks the blocks that the provider will refuse.
-// Its exit code is that of a scan of the session.
+// Its exit code is the same as for a scan of the session.
 func printForecast(ctx context.Context, env *environment, c *mend.Store, head change.Head) error {
 	f, err := c.Forecast(ctx, head)
 	if err != nil {

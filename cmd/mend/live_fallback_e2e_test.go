@@ -129,7 +129,7 @@ func answerNothing(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// fallbackHome returns a home whose provider has the models claude-fake and claude-two to
+// fallbackHome returns a home with a provider of the models claude-fake and claude-two to
 // claude-five.
 func fallbackHome(t *testing.T, version string, script endpoint.Script) (*opencode.Home, *modelGate) {
 	t.Helper()
@@ -340,7 +340,7 @@ func (l *eventLog) slim(t *testing.T) []byte {
 	})
 }
 
-// A fallbackRun is a server whose turns are continued with other models.
+// A fallbackRun is a server that continues turns with other models.
 type fallbackRun struct {
 	*testing.T
 	server *opencode.Server

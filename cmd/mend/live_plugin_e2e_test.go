@@ -240,7 +240,7 @@ func TestLivePluginHarmless(t *testing.T) {
 	}
 }
 
-// TestLivePluginGone checks that a plugin whose mend was removed says so once.
+// TestLivePluginGone checks that a plugin reports once that mend was removed.
 func TestLivePluginGone(t *testing.T) {
 	storetest.Long(t)
 	t.Parallel()

@@ -20,7 +20,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// refusedFirst are the damages whose repair removes readable content: it waits for the error.
+// refusedFirst are the damages with a repair that removes readable content: it waits for the error.
 var refusedFirst = map[string]bool{
 	"part null": true, "part a list": true, "part a string": true, // their content
 }

@@ -22,7 +22,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A relocation is a way in which a folder with sessions gets another path. Paths are below the case's folder.
+// A relocation gives a folder with sessions another path. Paths are below the case's folder.
 type relocation struct {
 	name     string
 	old, new string // the arguments of mend move
@@ -130,7 +130,7 @@ func messages(t *testing.T, raw []byte) []string {
 	return all
 }
 
-// A moveBench is a program with a session whose folder moves.
+// A moveBench is a program with a session, and moves its folder.
 type moveBench interface {
 	// begin creates the session in a folder, with a response.
 	begin(folder string)
@@ -300,7 +300,7 @@ func (m *openCodeMove) end(folder string) {
 	}
 }
 
-// TestMoveOpenCode moves sessions, archived ones and those of subagents too.
+// TestMoveOpenCode moves sessions, including archived ones and subagents' sessions.
 func TestMoveOpenCode(t *testing.T) {
 	for n, version := range []string{"1.18.34", "1.2.27", "1.1.53"} {
 		t.Run(version, func(t *testing.T) {
@@ -325,7 +325,7 @@ func TestMoveOpenCode(t *testing.T) {
 	}
 }
 
-// A movedStore is a store of a real program whose sessions are moved.
+// A movedStore is a real program's store with moved sessions.
 type movedStore struct {
 	t              *testing.T
 	store, journal string

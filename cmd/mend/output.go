@@ -90,7 +90,7 @@ func (env *environment) ownerOf(path string) string {
 }
 
 // isOfStore reports whether a path without links would be a file of the store at root. For a database these
-// are files whose names begin with its name, and some folders.
+// are files with names that begin with its name, and some folders.
 func isOfStore(path, root string) bool {
 	dir, name := filepath.Split(root)
 	if info, err := os.Stat(root); err != nil || info.IsDir() {

@@ -57,7 +57,7 @@ var ownPlaces = []struct {
 
 const hookHello = `{"type":"hello","protocol":1,"plugin":"v9","directory":"/p"}` + "\n"
 
-// ownVerbs returns all verbs that end by themselves, in an order in which each has something to do.
+// ownVerbs returns all verbs that end by themselves, ordered so that each has something to do.
 func ownVerbs(sb sandbox) [][]string {
 	return [][]string{
 		{},

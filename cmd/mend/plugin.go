@@ -101,7 +101,7 @@ repaired after its error; then send your prompt again. Each repair can be undone
 }
 
 // installTargets returns the agent that the user named, or else each agent whose sessions are here or, for a
-// removal, in which mend is installed. If there is none it returns the first agent.
+// removal, where mend is installed; without any, the first agent.
 func installTargets(env *environment, remove bool) (found []agent.Agent) {
 	if env.agentName != "" || env.opt.Store != "" {
 		return env.opt.Agents[:1]
@@ -305,7 +305,7 @@ func installationOf(env *environment, of agent.Agent, project bool) (i installat
 	return i, err
 }
 
-// read returns the text of the file and its mode, nil if there is none.
+// read returns the text of the file and its mode, or nil if it does not exist.
 func (i installation) read() ([]byte, fs.FileMode, error) {
 	about := i.About()
 	if about.Part != "" { // otherwise the file is mend's own

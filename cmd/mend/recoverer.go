@@ -42,7 +42,7 @@ func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.
 	return &recoverer{hook: live.New(agent, unattended.New(client), o), client: client, config: c, log: log}
 }
 
-// lookBack returns the time from which on a session must have been used to be examined at the start.
+// lookBack returns the time since when a session must have been used to be examined at the start.
 func lookBack(c config.Config) time.Time {
 	return time.Now().Add(-time.Duration(c.LookBackHours) * time.Hour)
 }

@@ -344,7 +344,7 @@ func (r *repairRun) printProof(ps []proposal) {
 	r.Say("%s", term.Good(them+proof+"."))
 }
 
-// remainingBroken returns the findings because of which sessions are still broken.
+// remainingBroken returns the findings that still break sessions.
 func remainingBroken(ps []proposal) (all []repair.Diagnosis) {
 	for _, p := range ps {
 		for _, d := range p.result.Remaining {
@@ -376,7 +376,7 @@ func proven(ps []proposal) string {
 }
 
 // provenText ends a sentence with the tested versions with which the repaired sessions work, the version in
-// use for which that is predicted, and the settings in which they would break; "" if nothing was checked.
+// use that this holds for, and the settings that would break them; "" if nothing was checked.
 func provenText(agent string, ps []proposal) string {
 	var versions, predicted, failed []string
 	switched := false

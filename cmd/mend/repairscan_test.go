@@ -13,7 +13,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// largeTranscript is the size in bytes from which on a damaged transcript is tested only in sweeps of all
+// largeTranscript is the size in bytes of damaged transcripts that are tested only in sweeps of all
 // cases: one of 35 MB takes as long as all others.
 const largeTranscript = 1 << 20
 

@@ -82,7 +82,7 @@ func longWords(text string) []string {
 	return slices.DeleteFunc(strings.FieldsFunc(text, isSeparator), func(w string) bool { return utf8.RuneCountInString(w) < 5 })
 }
 
-// reportWords returns the words that a page may have: those of its source and of its word list.
+// reportWords returns the words that a page may have: from its source and its word list.
 func reportWords(t *testing.T) map[string]bool {
 	allowed := map[string]bool{"claude": true, "anthropic": true, runtime.GOOS: true}
 	files, err := filepath.Glob("../../internal/report/*.[cgt]*")

@@ -166,7 +166,7 @@ func (env *environment) remake(of change.StoreID, restore string) string {
 	return fmt.Sprintf("start %s once, so that its store exists; then %s", agentOf(of), restore)
 }
 
-// noStore returns the error for a session whose store is missing.
+// noStore returns the error for a session with a missing store.
 func (s namedSession) noStore(env *environment) error {
 	return fail.New(fail.Problems, env.remake(s.of, env.cmdline("restore", s.ID)),
 		"session %s was kept, but its store is not there now: %s", s.ID, term.ShortenHome(s.of.Root))
@@ -197,7 +197,7 @@ func (env *environment) makeStore(ctx context.Context, f writeFlags, of change.S
 // named returns the session as one that a name can mean.
 func (x restorable) named() namedSession { return namedSession{x.Session, x.storeID(), x.store} }
 
-// listUnfound returns the sessions with a copy whose stores are missing.
+// listUnfound returns the copied sessions of missing stores.
 func listUnfound(ctx context.Context, env *environment, clients []*mend.Store, k *keep.Keep) (all []restorable, err error) {
 	if k == nil || env.opt.Store != "" {
 		return nil, nil
@@ -581,7 +581,7 @@ func applyRestore(b *batch, c *mend.Store, done mend.Restored) error {
 	return nil
 }
 
-// applyAside restores a session whose transcript is too large for memory.
+// applyAside restores a session with a transcript too large for memory.
 func applyAside(b *batch, c *mend.Store, done mend.Restored) error {
 	if len(done.Files.Ops) > 0 {
 		if _, err := b.apply(c, done.Files); err != nil {
@@ -703,7 +703,7 @@ func (env *environment) isKept(session string) bool {
 }
 
 // firstCommand returns the command that is needed before a session can be continued, or is listed, and the
-// reason; "" for both if nothing is wrong with it, and no command if there is none.
+// reason; "" for both if nothing is wrong with it. The command may be "".
 func firstCommand(env *environment, f mend.Finding) (command, why string) {
 	h := f.Session
 	switch f.Shown() {

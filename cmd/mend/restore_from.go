@@ -83,7 +83,7 @@ func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.R
 }
 
 // restoreSeveral restores sessions that their stores lack as one operation, after a question. none is the
-// text if there are none.
+// text otherwise.
 func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest, rows []restorable, none string) error {
 	list := make([]restorableJSON, len(rows))
 	for i, x := range rows {

@@ -20,7 +20,7 @@ import (
 	"mend/testdata"
 )
 
-// A sandbox is a damaged store with a journal, in which tests run the program.
+// A sandbox is a damaged store with a journal, for tests that run the program.
 type sandbox struct {
 	*testing.T
 	dir     string // the home folder, which contains everything

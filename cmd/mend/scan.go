@@ -319,7 +319,7 @@ func (r *scanReport) join(s *scanReport) {
 	r.restorable, r.damaged = append(r.restorable, s.restorable...), cmp.Or(r.damaged, s.damaged)
 }
 
-// print prints the findings, those of this folder first, and in each group the worst first, then the totals.
+// print prints the findings, this folder's first, and in each group the worst first, then the totals.
 // all are all sessions of the store.
 func (r *scanReport) print(all []change.Head) {
 	defer r.Buffer()()
@@ -558,7 +558,7 @@ func printDiagnosis(t *term.Terminal, d repair.Diagnosis) {
 	printFix(t, d, 6)
 }
 
-// printFix prints the fix of a finding and its loss, or why there is none.
+// printFix prints the fix of a finding and its loss, or why it has no fix.
 func printFix(t *term.Terminal, d repair.Diagnosis, column int) {
 	if d.Healed != "" {
 		t.SayAt(column, term.Good("update:")+" "+term.Escape(d.Healed))

@@ -76,7 +76,7 @@ func runWithMend(m *testing.M) (code int) {
 //	damage NAME...    apply damages of [damage.Table] to it
 //	snap NAME         remember names, bytes and modes of the whole store
 //	same NAME         fail unless the store is the same as at snap NAME
-//	crash STEP        repair $SESSION, and stop as if killed before the call whose name starts with STEP
+//	crash STEP        repair $SESSION, and stop as if killed before the first call with a name that starts with STEP
 //	schema            the last output is valid according to docs/output.schema.json
 //	lines FILE        each line of the export is valid according to docs/output.schema.json
 //	plain FILE        write the last output to FILE, with times, hashes and paths normalised

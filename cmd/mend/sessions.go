@@ -37,7 +37,7 @@ func (f *sessionFilter) add(fl *pflag.FlagSet) {
 // all reports whether the filter selects every session.
 func (f *sessionFilter) all() bool { return !f.here && f.since == "" }
 
-// apply returns the selected sessions, those of this folder first. It may change the order of heads.
+// apply returns the selected sessions, this folder's first. It may change the order of heads.
 func (f *sessionFilter) apply(heads []change.Head) ([]change.Head, error) {
 	after, err := parseWhen("since", f.since, time.Now())
 	if err != nil {

@@ -350,7 +350,7 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 	env.Say("Next: %s  %s", term.Command(s.Next), term.Faint(s.NextWhy))
 }
 
-// lastText describes the last repair, with those of the same operation, and how to undo it.
+// lastText describes the last repair and the others of its operation, and how to undo it.
 func (s *statusJSON) lastText(e change.Entry) string {
 	id, what := e.ID, entryTitle(e)
 	if len(s.together) > 1 {
@@ -377,7 +377,7 @@ func storeRows(s statusJSON) []term.Row {
 	return rows
 }
 
-// sumScans returns the sum of the scans, nil if one of them is nil or there are none.
+// sumScans returns the sum of the scans, or nil if one of them is nil or scans is empty.
 func sumScans(all []*mend.Summary) *mend.Summary {
 	if len(all) == 0 || slices.Contains(all, nil) {
 		return nil
@@ -436,7 +436,7 @@ func sessionsText(env *environment, s statusJSON) string {
 	return strings.Join(lines, "\n")
 }
 
-// scanText returns the counts of a scan of the present store, or says that there is none.
+// scanText returns the counts of a scan of the present store, or that it was not scanned.
 func scanText(l *mend.Summary) string {
 	if l == nil {
 		return "not checked yet"

@@ -97,7 +97,7 @@ func ageOf(h change.Head) string {
 	return ""
 }
 
-// sessionRows returns rows that name sessions, for lists from which a user chooses.
+// sessionRows returns rows that name sessions, for lists to choose from.
 func sessionRows(t *term.Terminal, heads []change.Head, all []change.Head) [][]string {
 	short := shortIDs(t, all)
 	rows := make([][]string, len(heads))

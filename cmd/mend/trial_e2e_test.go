@@ -35,7 +35,7 @@ func newAgentPool(t *testing.T, version, n int) agentPool {
 	return w
 }
 
-// newAnswered returns a home of the real program whose endpoint answers each prompt with [uniqueAnswer].
+// newAnswered returns a home of the real program with an endpoint that answers each prompt with [uniqueAnswer].
 func newAnswered(t *testing.T, version string) *opencode.Home {
 	t.Helper()
 	exe, err := opencode.Install(version)

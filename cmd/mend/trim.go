@@ -167,7 +167,7 @@ func runUncompact(ctx context.Context, env *environment, names []string, f write
 	return nil
 }
 
-// applyOne asks about a shown plan for one session, and applies it, or says that it was a dry run. question
+// applyOne asks about a shown plan for one session, and applies it, or reports a dry run. question
 // has %s for the name of the session.
 func applyOne(ctx context.Context, env *environment, c *mend.Store, f writeFlags, p change.Plan, head change.Head, question string) error {
 	p.Cause.Title = head.Title

@@ -162,7 +162,7 @@ func TestTrimRealCompaction(t *testing.T) {
 // windowTokens is the context window of the model of [newWindow].
 const windowTokens = 40_000
 
-// A window is a real server with a session, whose provider refuses requests that are longer than its model's window.
+// A window is a real server with a session and a provider that refuses requests longer than its model's window.
 type window struct {
 	*testing.T
 	home    *opencode.Home
@@ -246,7 +246,7 @@ func (w *window) mend(code int, args ...string) string {
 	return string(out)
 }
 
-// TestTrimRealCodex is a thread of the real Codex whose prompts and remote compactions are too long, until a trim.
+// TestTrimRealCodex is a thread of the real Codex: its prompts and remote compactions are too long until a trim.
 func TestTrimRealCodex(t *testing.T) {
 	t.Parallel()
 	exe, err := codex.Install(*codexVersion)
@@ -283,7 +283,7 @@ func TestTrimRealCodex(t *testing.T) {
 	mend(exitDone, "undo", "--yes")
 }
 
-// TestTrimRealClaude is a session of the real Claude Code whose prompts are too long, until a trim. The compaction of 2.1.30
+// TestTrimRealClaude is a session of the real Claude Code: its prompts are too long until a trim. The compaction of 2.1.30
 // fails, too; 2.1.332 leaves old messages out of that by itself.
 func TestTrimRealClaude(t *testing.T) {
 	t.Parallel()

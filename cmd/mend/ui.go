@@ -81,7 +81,7 @@ type uiBackend struct {
 
 var _ ui.Backend = (*uiBackend)(nil)
 
-// open opens the store that the user named, or all stores that are found. It fails if there is none.
+// open opens the store that the user named, or all stores that are found. It fails without any.
 func (b *uiBackend) open() error {
 	found := b.opt.Agents.Stores()
 	if b.opt.Store != "" {

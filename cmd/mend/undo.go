@@ -424,7 +424,7 @@ func (v *reversal) revert() error {
 	})
 }
 
-// step returns the step of a session, with its plan or the reason why there is none.
+// step returns the step of a session, with its plan, or the reason why it has no plan.
 func (v *reversal) step(s *sessionReversal, p change.Plan, err error) step {
 	first := s.entries[0]
 	p.Session = first.Session

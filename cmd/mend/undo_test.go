@@ -36,7 +36,7 @@ func TestUndoNewColumn(t *testing.T) {
 	ts.want(exitDone, "repair", ts.session, "--yes")
 	repaired := ts.snapshot()
 	columns := []string{"ALTER TABLE part ADD COLUMN a text", "ALTER TABLE part ADD COLUMN b integer NOT NULL DEFAULT 7", "UPDATE part SET a = id"}
-	// without returns the rows without the new columns, whose values it checks.
+	// without returns the rows without the new columns, after a check of their values.
 	without := func() map[string]string {
 		t.Helper()
 		dbtest.Alter(t, ts.path, "CREATE TABLE checked (x CHECK (x = 0))", "INSERT INTO checked SELECT count(*) FROM part WHERE a IS NOT id OR b != 7",

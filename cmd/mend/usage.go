@@ -131,7 +131,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return &fail.Failure{Code: fail.Usage, Hint: helpHint(cmd), Err: err}
 }
 
-// flagHint suggests the flag whose name is nearest to an unknown one, or else how to list the flags.
+// flagHint suggests the flag with the name nearest to an unknown one, or else how to list the flags.
 func flagHint(cmd *cobra.Command, name string) string {
 	best, distance := "", 3
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -53,7 +53,7 @@ func version() string {
 	return "devel"
 }
 
-// buildCommit returns the commit from which the program was built, "unknown" if it is not
+// buildCommit returns the commit that the program was built from, "unknown" if it is not
 // recorded, and its date.
 func buildCommit() (commit, date string) {
 	commit = "unknown"

@@ -102,7 +102,7 @@ const (
 	busyLong = "still in use"
 )
 
-// maxLeft is the number of sessions whose reasons are remembered.
+// maxLeft is how many sessions' reasons are remembered.
 const maxLeft = 1024
 
 // runWatch follows stores until the context ends, or looks at them once.

@@ -202,7 +202,7 @@ const minTitle = 10
 
 func squeeze(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), "") }
 
-// failedFirst returns the culprits, those whose newest response failed with the error first.
+// failedFirst returns the culprits; sessions with a newest response that failed with the error come first.
 func failedFirst(ctx context.Context, c *mend.Store, found []Culprit, readings []repair.APIError) []Culprit {
 	if len(found) < 2 {
 		return found
@@ -224,7 +224,7 @@ func order(first bool) int {
 	return 1
 }
 
-// failedWith returns the sessions whose newest response failed with the error.
+// failedWith returns the sessions with a newest response that failed with the error.
 func failedWith(
 	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError,
 ) (found []Culprit, err error) {

@@ -213,7 +213,7 @@ func TestCulpritOfEachText(t *testing.T) {
 	}
 }
 
-// testFailed searches for a session whose newest response failed with a text.
+// testFailed searches for a session with a newest response that failed with a text.
 func testFailed(t *testing.T, a agent.Agent, store, id, text string) {
 	t.Helper()
 	c, o := openStore(t, a, store)

@@ -26,7 +26,7 @@ type Repository struct {
 	Common   string // the folder that all work trees share, such as .git of the main one
 }
 
-// Find returns the innermost repository that contains a folder. found is false if there is none. The error is
+// Find returns the innermost repository that contains a folder. Without one, found is false. The error is
 // the reason if that is unknown.
 func Find(folder string) (r Repository, found bool, err error) {
 	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
@@ -43,7 +43,7 @@ func Find(folder string) (r Repository, found bool, err error) {
 	}
 }
 
-// gitDir returns the git folder that .git is or names; "" if there is none. Like git, it requires a HEAD.
+// gitDir returns the git folder that .git is or names, or "". Like git, it requires a HEAD.
 func gitDir(dotGit string) (string, error) {
 	info, err := os.Stat(dotGit)
 	switch {
@@ -96,7 +96,7 @@ func firstLine(path string) (string, error) {
 	return strings.TrimRight(line, "\r"), err
 }
 
-// Origin returns the URL of the remote named origin, "" if there is none.
+// Origin returns the URL of the remote named origin, or "".
 func (r Repository) Origin(ctx context.Context) (string, error) {
 	out, err := r.run(ctx, "remote", "get-url", "origin")
 	if e, ok := errors.AsType[*exec.ExitError](err); ok && e.ExitCode() > 0 {

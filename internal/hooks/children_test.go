@@ -126,7 +126,7 @@ func TestWatchChildrenRecorded(t *testing.T) {
 	}
 }
 
-// newest returns the time of the newest event, or a late time if there is none.
+// newest returns the time of the newest event, or a late time without events.
 func (s *childState) newest() int64 {
 	newest := int64(-1)
 	for _, id := range s.children.Keys() {

@@ -243,7 +243,7 @@ func (p *FallbackPolicy) unended(s fallbackState, e fallbackEvent) (fallbackStat
 	return p.fail(s, e, emptyAnswers, time.Time{}, true)
 }
 
-// lostResults handles an error of a message in which a tool ran. The agent leaves such a
+// lostResults handles an error of a message after a tool ran in it. The agent leaves such a
 // message out of the next request, so another model would call the tool again.
 func (s fallbackState) lostResults() (fallbackState, []action) {
 	if s.phase != phaseEnding {

@@ -197,7 +197,7 @@ var (
 // ended returns the events after an abort: 1.18.33 reports none, 1.1.53 an error.
 func ended(n int) []fallbackEvent { return []fallbackEvent{answer(n, nil, ""), nowIdle, nowIdle} }
 
-// switched returns the events of a turn in which model fails and next continues.
+// switched returns the events of a turn: model fails, and next continues.
 func switched(model, next live.Model) []fallbackEvent {
 	all := []fallbackEvent{userPrompt(1, model), nowBusy, retry("rate limit")}
 	return append(append(all, ended(1)...), userPrompt(3, next), nowBusy)

@@ -196,7 +196,7 @@ func (f *fallback) run(ctx context.Context) {
 	}
 }
 
-// take returns the pending events, including sawTime for sessions whose time has come.
+// take returns the pending events, including sawTime for sessions that are due.
 func (f *fallback) take() []pendingEvent {
 	f.mu.Lock()
 	defer f.mu.Unlock()

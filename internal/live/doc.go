@@ -14,7 +14,7 @@
 //  3. Begin: check the limit, and tell the agent's other plugins. After an error this comes now, otherwise when there is a
 //     plan that may be applied.
 //  4. If the session was changed since the message was created, only inform the user.
-//  5. End the agent's turn, if there is one.
+//  5. End a running turn of the agent.
 //  6. Plan and repair.
 //  7. Count, log and show the result, and resume the turn if that is enabled and useful.
 //  8. Tell the other plugins that the recovery has ended, in any case.

@@ -172,7 +172,7 @@ func (h *Hook) idle(ctx context.Context) bool {
 	return h.Look(ctx, Situation{Cause: AtIdle, Session: SessionRef{ID: "ses_1"}}).Entry != ""
 }
 
-// overflow judges a session whose request was too long.
+// overflow judges a session with a request that was too long.
 func (h *Hook) overflow(ctx context.Context) {
 	h.Look(ctx, Situation{Cause: AfterOverflow, Session: SessionRef{ID: "ses_1"}, Failure: Info{Error: json.RawMessage(`"` + tooLong + `"`)}, At: time.Now()})
 }
@@ -231,7 +231,7 @@ func toolCall(id, status string) Part {
 	return p
 }
 
-// failedSession returns a fakeAgent whose session ends with an error, and the failed
+// failedSession returns a fakeAgent with a session that ends with an error, and the failed
 // message.
 func failedSession(text string) (*fakeAgent, Info) {
 	last := failedMessage("msg_2", text)

@@ -164,7 +164,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestNoLoop checks the limit for a session whose turns always fail, although every
+// TestNoLoop checks the limit for a session with turns that always fail, although every
 // recovery succeeds (#1803).
 func TestNoLoop(t *testing.T) {
 	f, _ := failedSession(orderText)

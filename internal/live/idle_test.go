@@ -58,7 +58,7 @@ func TestIdle(t *testing.T) {
 		if got := strings.Join(f.recorded(), ", "); got != c.want {
 			t.Errorf("%s: did %s, want %s", c.name, got, c.want)
 		}
-		// The agent does not continue by itself, so the user is told (#4123).
+		// The agent does not continue by itself, so mend notifies the user (#4123).
 		if c.repaired && (len(f.toasts) != 1 || !strings.Contains(f.toasts[0].Message, "Send a prompt")) {
 			t.Errorf("%s: toasts %+v", c.name, f.toasts)
 		}

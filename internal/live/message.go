@@ -186,7 +186,7 @@ func lastUserPrompt(ms []Message) *Message {
 	return nil
 }
 
-// sortMessages sorts messages into the order in which the agent reads them.
+// sortMessages sorts messages into the order that the agent reads them in.
 func sortMessages(ms []Message) {
 	slices.SortStableFunc(ms, func(a, b Message) int {
 		return cmp.Or(cmp.Compare(a.Info.Time.Created, b.Info.Time.Created), cmp.Compare(a.Info.ID, b.Info.ID))

@@ -11,7 +11,7 @@ type Recent[V any] struct {
 	order  []string // the keys, oldest first
 }
 
-// Get returns the value of a key, and whether there is one.
+// Get returns the value of a key, and whether the key exists.
 func (r *Recent[V]) Get(key string) (V, bool) {
 	v, ok := r.values[key]
 	return v, ok

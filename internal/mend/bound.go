@@ -12,7 +12,7 @@ import (
 )
 
 // spoiledThinking returns the effect on bound thinking of a plan that restores an earlier state, which never
-// removes any. It returns nil if there is none, or if it is not known. valid is the number of blocks before
+// removes any. It returns nil without such a block, or if that is not known. valid is the number of blocks before
 // the reverted change, which are valid again; kept are records from the time at which their content was
 // valid.
 func (c *Store) spoiledThinking(ctx context.Context, p change.Plan, valid int, kept []change.Op) *change.BoundThinking {

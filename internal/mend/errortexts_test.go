@@ -152,7 +152,7 @@ func TestErrorTextsCut(t *testing.T) {
 	}
 }
 
-// A text of an agent whose sessions mend does not read names that agent.
+// A text of an agent that mend does not read names that agent.
 func TestTextsOfOtherAgents(t *testing.T) {
 	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}, codex.Agent{}}}
 	for text, name := range map[string]string{

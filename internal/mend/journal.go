@@ -150,7 +150,7 @@ func complete(a change.Actor) *change.Actor {
 	return &a
 }
 
-// with runs f with the journal open, the held one if there is one.
+// with runs f with the journal open, or with the held one.
 func (l *Journal) with(jo journal.Options, f func(*journal.Journal) error) error {
 	if l.open != nil {
 		return f(l.open)
@@ -236,7 +236,7 @@ func (l *Journal) Verify(head string) (journal.Report, error) {
 	})
 }
 
-// Old returns the entries whose images GC may remove, newest first, see [journal.Journal.Old].
+// Old returns the entries that GC may remove the images of, newest first, see [journal.Journal.Old].
 func (l *Journal) Old(t time.Time) ([]change.Entry, error) {
 	return readOf(l, func(j *journal.Journal) ([]change.Entry, error) { return j.Old(t) })
 }

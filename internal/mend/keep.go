@@ -203,7 +203,7 @@ func (c *Store) KeepAll(
 // errSame means that a session has the stamp of its last copy.
 var errSame = errors.New("it has not changed")
 
-// readCopies reads the sessions whose stamp differs from their latest copy's, one ahead of its consumer.
+// readCopies reads the sessions with another stamp than their latest copy, one ahead of its consumer.
 func (c *Store) readCopies(ctx context.Context, heads []change.Head, stamps [][32]byte, dry bool) iter.Seq[readCopy] {
 	return func(yield func(readCopy) bool) {
 		ctx, stop := context.WithCancel(ctx)

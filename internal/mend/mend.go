@@ -17,7 +17,7 @@ import (
 	"mend/txn"
 )
 
-// Agents are the agents whose stores can be opened.
+// Agents are the agents with stores that can be opened.
 type Agents []agent.Agent
 
 // Options select a store and a journal. Except for Agents, the zero value means the user's own: the store
@@ -88,7 +88,7 @@ func (l *lastList) update(heads []change.Head, wrongClock bool) (news bool) {
 	return news
 }
 
-// Open finds the store. It writes nothing. The error wraps [ErrNoStore] if there is none; otherwise it is the
+// Open finds the store. It writes nothing. The error wraps [ErrNoStore] if no store is found; otherwise it is the
 // store's.
 func Open(o Options) (*Store, error) {
 	if o.Now == nil {

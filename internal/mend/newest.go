@@ -9,7 +9,7 @@ import (
 )
 
 // Newest returns what "undo" reverts by default: the wanted entries of the newest operation that is in force
-// and is not an undo, newest first; none if there is none. An entry is in force if it is committed and not
+// and is not an undo, newest first. An entry is in force if it is committed and not
 // undone. A redo is in force as long as everything that it applied again is; if a part of that was undone
 // alone, undo reverts the rest. A pending entry counts, because its outcome must be known first. An entry
 // without undo data is skipped.

@@ -21,7 +21,7 @@ import (
 	"mend/testdata"
 )
 
-// blank is a store whose session has a blank answer.
+// blank is a store with a blank answer in its session.
 func blank(t *testing.T) (*mend.Store, mend.Options, string) {
 	t.Helper()
 	dir := storetest.FastDir(t)

@@ -355,7 +355,7 @@ func (c *Store) keptSessions(k *keep.Keep) (map[string]bool, error) {
 	return ids, k.Each(keep.Query{Store: &id}, func(s *keep.State) { ids[s.Session] = true })
 }
 
-// Unfound lists the sessions in k whose stores are missing, each with the state that [Store.ProposeRestore]
+// Unfound lists the sessions in k of missing stores, each with the state that [Store.ProposeRestore]
 // selects. Sessions that an open store has are left out.
 func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all []Restorable, err error) {
 	type inStore struct{ kind, root string }
@@ -668,7 +668,7 @@ func (c *Store) restoreOps(
 	return done, c.checkLinks(ctx, done.Plan)
 }
 
-// asideSize is the size in bytes from which on a copied transcript is not read into memory, but built in a
+// asideSize is the size in bytes of a copied transcript that is not read into memory, but built in a
 // file beside the store.
 const asideSize = 16 << 20
 

@@ -25,7 +25,7 @@ import (
 	"mend/testdata"
 )
 
-// A lossBench is a store with a session of which a complete copy exists.
+// A lossBench is a store with a completely copied session.
 type lossBench struct {
 	t       *testing.T
 	dir     string // of the store

@@ -41,7 +41,7 @@ func grown(b *lossBench) {
 	}
 }
 
-// edited returns a loss that edits files whose name matches the pattern, until it has changed n.
+// edited returns a loss that edits files with a name that matches the pattern, until it has changed n.
 func edited(pattern string, n int, edit func(string) string) func(*lossBench) {
 	return func(b *lossBench) {
 		b.t.Helper()
@@ -281,7 +281,7 @@ func TestRestoreMoved(t *testing.T) {
 	}
 }
 
-// TestRestoreTimes: the undo of a restore resets the file times, by which agents select the last session and
+// TestRestoreTimes: the undo of a restore resets the file times. Agents use them to select the last session and
 // delete old ones; its redo sets the times of the restore.
 func TestRestoreTimes(t *testing.T) {
 	old := time.Date(2026, 3, 4, 5, 6, 7, 89, time.UTC)

@@ -215,7 +215,7 @@ func (c *Store) diagnose(ctx context.Context, head change.Head, o repair.Options
 }
 
 // Session returns the session with exactly that id. It lists all sessions only if none were listed yet, or if
-// the store cannot find one. The error wraps [ErrNoSession] if there is none.
+// the store cannot find one. The error wraps [ErrNoSession] if none exists.
 func (c *Store) Session(ctx context.Context, id string) (change.Head, error) {
 	if c.listed.get().sessions > 0 { // repairOptions needs one list
 		if head, err := c.store.SessionByID(ctx, id); err == nil {

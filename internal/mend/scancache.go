@@ -24,7 +24,7 @@ const lookAt = 100 << 20
 
 // Look scans all sessions for at most the given time, which is enough if little has changed since the last
 // scan, and returns the summary; nil if the time was too short. earlier is the summary of the last complete
-// scan; nil if there is none, or if mend has changed the store since. The error is from listing the sessions.
+// scan, or nil without one, or if mend has changed the store since. The error is from listing the sessions.
 func (c *Store) Look(ctx context.Context, most time.Duration) (now, earlier *Summary, err error) {
 	earlier = c.cache().Load(c.opt.Now()).Summary
 	limited, cancel := context.WithTimeout(ctx, most)

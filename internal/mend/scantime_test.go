@@ -11,7 +11,7 @@ import (
 	"mend/testdata"
 )
 
-// futureFixture is a store whose last answer is of the year 2099.
+// futureFixture is a store with a last answer in the year 2099.
 func futureFixture(t *testing.T) *scanFixture {
 	t.Helper()
 	b := newScanFixture(t, testdata.OpenCode1227)

@@ -28,7 +28,7 @@ const SearchTime = 10 * time.Second
 type Search struct {
 	// Here is the user's current folder, "" for none.
 	Here string
-	// Known are folders in which agents have worked.
+	// Known are folders that agents have worked in.
 	Known []string
 	// Same returns how certain it is that a work tree belongs to the repository of the missing folder, 0 if
 	// it does not; nil if unknown. It is called once for each work tree.

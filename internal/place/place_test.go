@@ -15,7 +15,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// folders creates folders, and a HEAD in those whose name ends in .git.
+// folders creates folders, with a HEAD if the name ends in .git.
 func folders(t *testing.T, dir string, all ...string) {
 	t.Helper()
 	for _, name := range all {

@@ -12,10 +12,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// freeFields are the fields whose content has names chosen by the user, a tool or a provider.
+// freeFields are the fields that contain names chosen by the user, a tool or a provider.
 var freeFields = []string{"input", "metadata", "raw", "structured", "responseHeaders", "env", "variables", "options"}
 
-// wordFields are the fields whose values are of a fixed list.
+// wordFields are the fields with values of a fixed list.
 var wordFields = []string{"type", "role", "status", "finish", "reason", "name", "mime", "mode", "agent", "variant"}
 
 // agents are OpenCode's built-in agents; users name the others.
@@ -28,7 +28,7 @@ var tools = []string{
 	"multiedit", "apply_patch", "invalid", "question", "skill", "batch", "lsp", "lsp_diagnostics", "lsp_hover",
 }
 
-// publicModels are providers whose model ids are public. For other providers a user names them.
+// publicModels are providers with public model ids. For other providers a user names them.
 var publicModels = lazyRegexp(`^(anthropic|openai|google|xai|mistral|deepseek|groq|opencode|github-copilot)/[a-z0-9.:-]{1,60}$`)
 
 var versionForm = lazyRegexp(`^\d{1,4}\.\d{1,4}\.\d{1,6}$`)

@@ -48,7 +48,7 @@ func (r *redactor) addRef(ref change.Ref) {
 	}
 }
 
-// numberIDs numbers the ids of each kind in the order in which the agent sorts them.
+// numberIDs numbers the ids of each kind in the agent's sort order.
 func (r *redactor) numberIDs() {
 	counts := map[string]int{}
 	for _, id := range slices.Sorted(maps.Keys(r.seen)) {

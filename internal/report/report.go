@@ -388,7 +388,7 @@ func (r *redactor) fix(s Source) g.Node {
 	return all
 }
 
-// op returns a change with its diff, in which times are relative to zero.
+// op returns a change with its diff, with times relative to zero.
 func (r *redactor) op(o change.Op, zero int64) g.Node {
 	var lines g.Group
 	if o.Ref.Kind != change.KindFolder && o.Ref.Kind != change.KindFile {

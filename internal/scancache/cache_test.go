@@ -52,7 +52,7 @@ func fill(t *testing.T, v reflect.Value, n *int) {
 	}
 }
 
-// filled returns a file with two sessions, in which no field is empty.
+// filled returns a file with two sessions and no empty field.
 func filled(t *testing.T) *File {
 	t.Helper()
 	f, n := &File{}, 0

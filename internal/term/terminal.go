@@ -139,7 +139,7 @@ func (t *Terminal) PrintRows(rows [][]string, indent string) {
 	}
 }
 
-// wide is the number of columns from which on tables need not be short.
+// wide is the least number of columns at which tables need not be short.
 const wide = 100
 
 // IsNarrow reports whether a table has to be short.

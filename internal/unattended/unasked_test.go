@@ -77,7 +77,7 @@ type damaged struct {
 	open        func(*testing.T) *mend.Store
 }
 
-// damages returns the damages whose effect on the real programs is known.
+// damages returns the damages with a known effect on the real programs.
 func damages() (all []damaged) {
 	for i, archive := range [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833} {
 		for _, k := range damage.Table {
@@ -185,7 +185,7 @@ func unasked(t *testing.T, c *mend.Store, head change.Head) string {
 }
 
 // keepsContent checks that a plan without a question keeps each prompt, response, result and file of the
-// request whose message has no finding.
+// request with a message without findings.
 func keepsContent(t *testing.T, before *repair.Case, id string) {
 	t.Helper()
 	r, err := repair.Plan(id, before, repair.Request{Force: true, Unattended: true})

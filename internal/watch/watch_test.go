@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A fakeStore is a store whose sessions a test changes. It counts the calls.
+// A fakeStore is a store with sessions that a test changes. It counts the calls.
 type fakeStore struct {
 	mu      sync.Mutex
 	heads   []change.Head

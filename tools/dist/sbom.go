@@ -108,7 +108,7 @@ func (r *release) collectLicenses() error {
 	return nil
 }
 
-// addLicenses adds the licences in a folder. It is an error if there is none.
+// addLicenses adds the licences in a folder. A folder without licences is an error.
 func addLicenses(all *bytes.Buffer, name, dir string) error {
 	found, err := os.ReadDir(dir)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// An object is a JSON object whose members keep their order.
+// An object is a JSON object that keeps the order of its members.
 type object []member
 
 type member struct {

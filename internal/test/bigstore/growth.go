@@ -150,7 +150,7 @@ func equalKeys(n int) []byte {
 	return []byte("{" + strings.Repeat(`"key":1,`, n-1) + `"key":1}`)
 }
 
-// prompts writes a prompt with a member whose value has the size n.
+// prompts writes a prompt with a value of size n.
 func prompts(name string, value func(n int) any) func(*writer, int) error {
 	return func(w *writer, n int) error {
 		prompt, err := w.ask(member{name, value(n)})

@@ -42,7 +42,7 @@ func (t *Transcript) Bytes() []byte {
 	return data
 }
 
-// at returns the line of the record whose uuid has that prefix. It panics if there is none.
+// at returns the line of the record with that prefix of its uuid. It panics without one.
 func (t *Transcript) at(uuid string) int {
 	for i, l := range t.Lines {
 		if bytes.Contains(l, []byte(`"uuid":"`+uuid)) && !bytes.Contains(l, []byte(`"type":"last-prompt"`)) {
@@ -168,7 +168,7 @@ func (d Damage) Broken() []byte {
 	return t.Bytes()
 }
 
-// ByName returns the damage with that name. It panics if there is none.
+// ByName returns the damage with that name. It panics for an unknown name.
 func ByName(name string) Damage {
 	for _, d := range Damages {
 		if d.Name == name {
@@ -268,7 +268,7 @@ func beforeCompaction(t *Transcript, before string) {
 	t.Lines = slices.Insert(slices.Clone(t.Lines), i, spoken(t.uuid(answer15), 1, at, "from the other process")...)
 }
 
-// noteBefore adds a note at the end whose parent is an answer from before the compaction.
+// noteBefore adds a note at the end, with an answer from before the compaction as parent.
 func noteBefore(t *Transcript) {
 	t.appendLine(fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"type":"system","subtype":"turn_duration","uuid":%q,"timestamp":"2026-11-22T17:30:00.000Z","durationMs":7}`, t.uuid(answer15), unknownID))
 }
@@ -696,7 +696,7 @@ const (
 	SubagentMeta = `{"agentType":"general-purpose","isBuiltIn":true,"launchedWithDefaults":true,"description":"sub","toolUseId":"toolu_0010A","spawnDepth":1,"requestShape":"background","requestNonInteractive":true,"model":"claude-opus-5-5","pickedEffortModel":"claude-opus-5-5","finished":true}`
 )
 
-// BrokenSubagent returns the subagent's transcript with a second prompt whose parent is missing.
+// BrokenSubagent returns the subagent's transcript with a second prompt with a missing parent.
 func BrokenSubagent() []byte {
 	t := Shape("subagent")
 	parent("4cafca", unknownID)(t)

@@ -36,7 +36,7 @@ func Install(version string) ([]string, error) {
 	return nil, fmt.Errorf("installing claude %s: the packages have no program", version)
 }
 
-// program returns the command in a folder, nil if there is none.
+// program returns the command in a folder, or nil.
 func program(dir string) []string {
 	if exe := filepath.Join(dir, "package", "claude"); isFile(exe) {
 		return []string{exe}

@@ -15,7 +15,7 @@ var shapes embed.FS
 // Shapes are the names of the healthy transcripts that tests break.
 var Shapes = []string{"baseline", "compaction", "fork", "interrupted"}
 
-// Shape returns a healthy transcript. It panics if there is none with that name.
+// Shape returns a healthy transcript. It panics for an unknown name.
 func Shape(name string) *Transcript {
 	if name == "baseline" {
 		return New()

@@ -14,7 +14,7 @@ import (
 	"mend/testdata"
 )
 
-// A Damage is one kind of damage to the session in [testdata.Codex], in which one more prompt was answered.
+// A Damage is one kind of damage to the session in [testdata.Codex] plus one answered prompt.
 type Damage struct {
 	Name string
 	Do   func(r *Rollout)

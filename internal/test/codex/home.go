@@ -141,7 +141,7 @@ type Reply struct {
 	Output   string
 }
 
-// Fate returns the state of the session in a word: alive, dead, or the rule by which the provider refused it.
+// Fate returns the state of the session in a word: alive, dead, or the rule that the provider refused it for.
 func (r Reply) Fate() string {
 	switch {
 	case r.Rule != "":

@@ -30,7 +30,7 @@
 // # Rules
 //
 // An archive is never written again and never removed: it stands for journals on users'
-// disks, which nobody can write again. The present program passes each case, or refuses it
+// disks, which cannot be recreated. The present program passes each case, or refuses it
 // with a reason: a row in the table refusals of the test, with a sentence that is also in
 // CHANGELOG.md.
 //

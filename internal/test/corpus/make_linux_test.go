@@ -368,7 +368,7 @@ func (m *maker) cut(c *frozenCase, number int, verb []string, back step, before,
 	}
 }
 
-// conflict adds a state in which another program wrote to the store after the last cut.
+// conflict adds a state with a foreign write to the store after the last cut.
 func (m *maker) conflict(c *frozenCase) {
 	m.Helper()
 	m.foreign(m)

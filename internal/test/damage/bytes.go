@@ -17,7 +17,7 @@ func upTo(word string) func(string) string {
 
 func replaceBy(json string) func(string) string { return func(string) string { return json } }
 
-// damaged has records whose bytes are not JSON, or not a JSON object.
+// damaged has records that are not JSON, or not a JSON object.
 var damaged = []Kind{
 	{"part truncated", rewritePart(Hello, "text", first20), allVersions(Dead)},
 	{"part of no bytes", rewritePart(Hello, "text", noBytes), allVersions(Dead)},

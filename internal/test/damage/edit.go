@@ -8,7 +8,7 @@ import "strings"
 type fields = map[string]any
 
 // nthPart returns part number i of a type in a message, as a list of one, or an empty
-// list if there is none.
+// list otherwise.
 func nthPart(s Store, n int, kind string, i int) []Record {
 	parts := Parts(s, n, kind)
 	return parts[min(i, len(parts)):min(i+1, len(parts))]

@@ -22,7 +22,7 @@ type Record struct {
 
 // A Store is a store that a test damages.
 type Store interface {
-	// Records returns the messages and the parts, each in the order in which they are sent.
+	// Records returns the messages and the parts, each in the order of sending.
 	Records() (messages, parts []Record)
 	Put(Record)
 	Drop(Record)

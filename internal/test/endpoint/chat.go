@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// chatAPI is chat completions: OpenAI's own rules, and those of single vendors.
+// chatAPI is chat completions: OpenAI's own rules, and rules of single vendors.
 type chatAPI struct{}
 
 // A chatRequest is a request to /chat/completions.

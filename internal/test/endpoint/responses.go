@@ -241,7 +241,7 @@ func badFunctionName(r *responsesRequest) string {
 	return ""
 }
 
-// lengthProblem returns OpenAI's error for a string whose length is not 1 to 64.
+// lengthProblem returns OpenAI's error for a string with a length other than 1 to 64.
 func lengthProblem(field, s string) string {
 	switch n := utf8.RuneCountInString(s); {
 	case n == 0:

@@ -130,7 +130,7 @@ type crasher struct {
 	events []blockEvent
 }
 
-// cut creates the image of a disk whose power is cut after k events.
+// cut creates the image of a disk after a power cut that follows event k.
 func (c *crasher) cut(k int, image string) error {
 	flush := k
 	for flush > 0 && c.events[flush-1].data != nil {

@@ -31,7 +31,7 @@ var (
 	ext4Defaults = filesystem{"ext4, default options", "mkfs.ext4", "", 64 << 20, ext4.flags}
 )
 
-// A disk is a separate file system whose power can be cut.
+// A disk is a separate file system with simulated power cuts.
 type disk struct {
 	*testing.T
 	filesystem
@@ -144,7 +144,7 @@ func (d *disk) sync() {
 // A loss is the extent of a power cut.
 type loss uint32
 
-// The values are those of the kernel's FS_IOC_SHUTDOWN.
+// The values are from the kernel's FS_IOC_SHUTDOWN.
 const (
 	lostData loss = 1 // names and sizes are on the disk, file contents may not be
 	lostAll  loss = 2 // everything that was not synced

@@ -98,7 +98,7 @@ func filter() []unix.SockFilter {
 	return append(f, allow)
 }
 
-// listenerFrom receives the listener from the child, or the reason why there is none.
+// listenerFrom receives the listener from the child, or the reason why it has no listener.
 func listenerFrom(sock int) (int, error) {
 	text, oob := make([]byte, 512), make([]byte, unix.CmsgSpace(4))
 	n, oobn, _, _, err := unix.Recvmsg(sock, text, oob, unix.MSG_CMSG_CLOEXEC)

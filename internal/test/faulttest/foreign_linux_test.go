@@ -13,7 +13,7 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// A writer is a way in which another program writes a file during a change.
+// A writer is one way for another program to write a file during a change.
 type writer struct {
 	name string
 	file func(sb *sandbox) string // the file in the store

@@ -77,7 +77,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestFileSizeLimit repairs in a process whose files may have 0, 1, 2 … KiB.
+// TestFileSizeLimit repairs in a process with a file size limit of 0, 1, 2 … KiB.
 func TestFileSizeLimit(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")

@@ -62,7 +62,7 @@ func (sb *sandbox) in(t *testing.T) *sandbox {
 // lost their images; for verbs that make copies, also the copies.
 type snapshot map[string]string
 
-// fastDir returns a folder in memory if there is one, because each cut syncs often.
+// fastDir returns a folder in memory if possible, because each cut syncs often.
 func fastDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "mend-fault-") //nolint:usetesting // TempDir is on a disk

@@ -132,7 +132,7 @@ func (sb *sandbox) restore(s state) {
 	}
 }
 
-// differing returns the paths whose content differs.
+// differing returns the paths with different content.
 func (s state) differing(other state) []string {
 	all := maps.Clone(s)
 	maps.Copy(all, other)

@@ -64,7 +64,7 @@ func ids(out string) []string {
 	return found
 }
 
-// differences lists the names whose content is neither a's nor b's.
+// differences lists the names with content that is neither a's nor b's.
 func differences(a, b, now snapshot) string {
 	var out strings.Builder
 	all := maps.Clone(now)

@@ -79,7 +79,7 @@ func (h *Home) DataDir() string { return h.path(".local/share/" + h.program) }
 // database returns the path of the database in a data directory.
 func (h *Home) database(dir string) string { return filepath.Join(dir, h.program+".db") }
 
-// Project returns the directory in which OpenCode is started.
+// Project returns the directory that OpenCode is started in.
 func (h *Home) Project() string { return h.path("project") }
 
 // Unpack unpacks an archive of testdata into the data directory, which must be unused, and returns the id of

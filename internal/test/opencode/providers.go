@@ -127,7 +127,7 @@ type ProviderRunner struct {
 }
 
 // ServeProviders installs and starts a version of OpenCode that has a database, with variables
-// besides those of every home.
+// in addition to every home's.
 func ServeProviders(t testing.TB, version string, vars ...string) *ProviderRunner {
 	t.Helper()
 	exe, err := Install(version)
@@ -181,7 +181,7 @@ type ProviderResult struct {
 	Output  string // the server's reply
 }
 
-// Message returns the provider's error text, or the program's if it sent nothing; "" if there is none.
+// Message returns the provider's error text, or the program's if it sent nothing, or "".
 func (r ProviderResult) Message() string {
 	if n := len(r.Calls); n > 0 && len(r.Calls[n-1].Violations) > 0 {
 		return r.Calls[n-1].Violations[0].Message

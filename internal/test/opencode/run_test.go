@@ -107,7 +107,7 @@ func TestThinkingTurnedOff(t *testing.T) {
 	}
 }
 
-// OpenCode 1.18 answers no prompt in a session whose directory is missing.
+// OpenCode 1.18 answers no prompt in a session with a missing directory.
 func TestDirectoryGone(t *testing.T) {
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {

@@ -209,7 +209,7 @@ func (s *StoreRunner) ignoreLate(id string) string {
 	return strings.Join(script, ";")
 }
 
-// CopyRows replaces the rows of a database by those of the database in from, which has one session.
+// CopyRows replaces the rows of a database by the rows of the database in from, which has one session.
 func CopyRows(from, to, session string) error {
 	db, err := sqlite3.Open(to)
 	if err != nil {

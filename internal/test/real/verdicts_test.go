@@ -76,7 +76,7 @@ func (s store) verdicts(t *testing.T, heads ...change.Head) map[string][]string 
 }
 
 // The verdicts on all conversations equal the golden file, which is true: the broken sessions and the other
-// findings are those of truth.tsv.
+// findings are the same as in truth.tsv.
 func TestVerdicts(t *testing.T) {
 	found := map[string][]string{}
 	sessions := 0

@@ -232,7 +232,7 @@ func (c *contract) wantForeign(t *testing.T, h Harness, o change.Op, image *chan
 	}
 }
 
-// testSettleAfterDiscard settles a change whose staged data is gone.
+// testSettleAfterDiscard settles a change after its staged data is gone.
 func testSettleAfterDiscard(t *testing.T, c *contract) {
 	h := c.open(t)
 	st := h.Open(nil)

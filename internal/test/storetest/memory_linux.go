@@ -2,7 +2,7 @@ package storetest
 
 import "golang.org/x/sys/unix"
 
-// Memory returns a folder in memory with a gigabyte of space in which programs can run, "" if there is none.
+// Memory returns a folder in memory with a gigabyte of space that can hold programs, or "".
 func Memory() string {
 	const path = "/dev/shm"
 	var st unix.Statfs_t

@@ -1,4 +1,4 @@
-// Command filtered becomes another program, whose calls its parent answers: see
+// Command filtered becomes another program, with calls that its parent answers: see
 // [faulttest.Child].
 package main
 
