@@ -144,7 +144,7 @@ func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp,
 				return e, op, "the transcript has earlier lines of it"
 			}
 			e.cuts = append(e.cuts, span{s.start, min(s.end+1, len(t.data))})
-		case op.Pre != nil && !appendOnly && t.shadows(op) && tx.mayHaveAppended():
+		case op.Pre != nil && !appendOnly && t.previousIsPost(op) && tx.mayHaveAppended():
 			s, _ := t.last(op.key)
 			if !tx.isOwn(t, op) {
 				if !tx.force {
@@ -198,8 +198,8 @@ func (tx *transaction) isOwn(t transcript, op *lineOp) bool {
 	return same == 1 || behind == 1
 }
 
-// shadows reports whether the line before the last one with the key of op is its Post.
-func (t *transcript) shadows(op *lineOp) bool {
+// previousIsPost reports whether the line before the last one with the key of op is its Post.
+func (t *transcript) previousIsPost(op *lineOp) bool {
 	n := len(t.lines[op.key])
 	return n > 1 && bytes.Equal(t.text(t.lines[op.key][n-2]), op.Post.Data)
 }

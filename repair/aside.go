@@ -23,7 +23,7 @@ func (s *search) setAside() *search {
 		left[d.finding] = true
 	}
 	t := &search{c: s.c, origin: s.origin, aside: true}
-	t.wanted = func(c *Case, f Finding) bool { return left[f.at(s.origin.first(f.Ref))] && s.wanted(c, f) }
+	t.wanted = func(c *Case, f Finding) bool { return left[f.keyAt(s.origin.first(f.Ref))] && s.wanted(c, f) }
 	t.run()
 	t.fixed, t.changed = append(s.fixed, t.fixed...), s.changed || t.changed
 	return t

@@ -45,8 +45,8 @@ func (c *Case) settingsFor(e *APIError) (State, []Setting) {
 	return c.Context.Settings(c.State, e)
 }
 
-// with returns the case of a state, without cached results.
-func (c *Case) with(s State) *Case {
+// withState returns the case of a state, without cached results.
+func (c *Case) withState(s State) *Case {
 	return &Case{State: s, Context: c.Context, settings: c.settings, asked: c.asked, isDraft: c.isDraft}
 }
 
@@ -239,12 +239,12 @@ func (c *Case) Describe(f Finding) Diagnosis {
 		c.Context.Describe(x, &d)
 	}
 	for _, text := range []*string{&d.Why, &d.Text, &d.WhyNot} {
-		*text = c.says(*text)
+		*text = c.agentText(*text)
 	}
 	return d
 }
 
-func (c *Case) says(text string) string {
+func (c *Case) agentText(text string) string {
 	if c.Says == nil {
 		return text
 	}
@@ -255,12 +255,12 @@ func (c *Case) says(text string) string {
 func (c *Case) Fixes(f Finding) ([]Fix, error) {
 	if r := cmp.Or(f.Refusal, c.Refuses(f)); r != nil {
 		n := *r
-		n.Why = c.says(r.Why)
+		n.Why = c.agentText(r.Why)
 		return nil, &n
 	}
 	all := c.Rules.Fault(c, f).Fixes()
 	for i := range all {
-		all[i].Text, all[i].Loses = c.says(all[i].Text), c.says(all[i].Loses)
+		all[i].Text, all[i].Loses = c.agentText(all[i].Text), c.agentText(all[i].Loses)
 	}
 	return all, nil
 }
@@ -311,7 +311,7 @@ func (d *Draft) Apply(_ Finding, x Fix) error {
 
 // Case returns the case of the edited session.
 func (d *Draft) Case() *Case {
-	n := d.c.with(d.State())
+	n := d.c.withState(d.State())
 	n.isDraft = true
 	return n
 }

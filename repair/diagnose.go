@@ -82,7 +82,7 @@ func diagnose(c *Case, o origin) []Diagnosis {
 	left := c
 	for _, worst := range [...]Severity{Broken, Latent, Lost, Note} {
 		t := newSearch(left, o, func(_ *Case, f Finding) bool {
-			_, ok := known[f.at(o.first(f.Ref))]
+			_, ok := known[f.keyAt(o.first(f.Ref))]
 			return f.Severity <= worst && !ok
 		}, false)
 		left = t.c

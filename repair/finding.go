@@ -54,8 +54,8 @@ type key struct {
 
 func (f Finding) key() key { return key{f.Code, f.Detail, f.Ref} }
 
-// at returns the key of the same finding at another record.
-func (f Finding) at(ref change.Ref) key { return key{f.Code, f.Detail, ref} }
+// keyAt returns the key of the same finding at another record.
+func (f Finding) keyAt(ref change.Ref) key { return key{f.Code, f.Detail, ref} }
 
 // A place counts findings to detect whether a fix caused new ones: those with a code in a message, under a setting.
 type place struct {
@@ -121,14 +121,14 @@ func (fs *Findings) IsWell(setting int, f Finding) bool {
 			return false
 		}
 	}
-	return !fs.hides(place{f.Code, f.Ref.Message, setting})
+	return !fs.mayHide(place{f.Code, f.Ref.Message, setting})
 }
 
 // All returns the findings in the order they were added. The caller must not change the slice.
 func (fs *Findings) All() []Finding { return fs.list }
 
-// hides reports whether a finding at p may have been hidden.
-func (fs *Findings) hides(p place) bool { return fs.Hides != nil && fs.Hides(p.setting, p.code) }
+// mayHide reports whether a finding at p may have been hidden.
+func (fs *Findings) mayHide(p place) bool { return fs.Hides != nil && fs.Hides(p.setting, p.code) }
 
 // isOnce reports whether several findings at p are no worse than one.
 func (fs *Findings) isOnce(p place) bool { return fs.Once != nil && fs.Once(p.code) }

@@ -13,7 +13,7 @@ import (
 // fixFirstPrompt puts the placeholder into the prompt before the answer, if that prompt has no
 // content, or into a new prompt there.
 func fixFirstPrompt(x *Fault) (fixes []Fix) {
-	for _, ref := range slices.Backward(x.before()) {
+	for _, ref := range slices.Backward(x.earlierMessages()) {
 		if x.Stored(ref).Role == change.RoleUser {
 			fixes = append(fixes, x.fillPrompt(ref, "The empty first prompt %s gets placeholder text."))
 			break
@@ -30,7 +30,7 @@ func fixLostPrompt(x *Fault) (fixes []Fix) {
 			fixes = append(fixes, removal(b, "The blank text is removed. The rest of the message stays.", ""))
 		}
 	}
-	if before := x.before(); len(before) > 0 {
+	if before := x.earlierMessages(); len(before) > 0 {
 		if ref := before[len(before)-1]; x.Stored(ref).Role == change.RoleUser {
 			fixes = append(fixes, x.fillPrompt(ref, "The prompt %s, which has no content, gets the placeholder."))
 		}
@@ -39,8 +39,8 @@ func fixLostPrompt(x *Fault) (fixes []Fix) {
 		"one: the placeholder."))
 }
 
-// before returns the messages before the affected message.
-func (x *Fault) before() []change.Ref {
+// earlierMessages returns the messages before the affected message.
+func (x *Fault) earlierMessages() []change.Ref {
 	all := x.Messages()
 	i := slices.IndexFunc(all, func(r change.Ref) bool { return r.Message == x.Ref.Message })
 	return all[:max(i, 0)]

@@ -44,7 +44,7 @@ func fixLast(x *Fault) (fixes []Fix) {
 		}
 	}
 	if slices.ContainsFunc(x.step, isContent) {
-		fixes = append(fixes, x.moves()...)
+		fixes = append(fixes, x.moveFixes()...)
 	}
 	text := x.Texts().Placeholder
 	return append(fixes, Fix{
@@ -58,12 +58,12 @@ func (x *Fault) moveOrRemove() []Fix {
 	if x.block == nil {
 		return nil
 	}
-	return append(x.moves(), removal(x.block, "The thinking is removed.", losesThinking))
+	return append(x.moveFixes(), removal(x.block, "The thinking is removed.", losesThinking))
 }
 
-// moves puts thinking first in its step. In an open tool loop the provider accepts no change to it:
+// moveFixes puts thinking first in its step. In an open tool loop the provider accepts no change to it:
 // then the loop is closed, too.
-func (x *Fault) moves() []Fix {
+func (x *Fault) moveFixes() []Fix {
 	move := Fix{
 		Text: "The thinking moves to the front of its step (only its id changes).",
 		Edit: func(d Editor) error { return d.MoveFirst(x.block) },

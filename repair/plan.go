@@ -210,7 +210,7 @@ func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed
 	failed = slices.DeleteFunc(append(failed, t.failed...), func(d Diagnosis) bool { return gone[d.finding] })
 	left := map[key]bool{} // another fix may have brought a finding back
 	for _, f := range t.findings.list {
-		left[f.at(o.first(f.Ref))] = true
+		left[f.keyAt(o.first(f.Ref))] = true
 	}
 	return t, slices.DeleteFunc(fixed, func(d Diagnosis) bool { return left[d.finding] }), failed, out
 }
@@ -256,7 +256,7 @@ func fixError(c *Case, o origin, req Request) *search {
 		for _, f := range found {
 			named[f.key()] = in(f)
 		}
-		t := req.search(c, o, func(_ *Case, f Finding) bool { return named[f.at(o.first(f.Ref))] })
+		t := req.search(c, o, func(_ *Case, f Finding) bool { return named[f.keyAt(o.first(f.Ref))] })
 		if len(t.fixed) > 0 || only {
 			return t
 		}

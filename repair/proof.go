@@ -18,9 +18,9 @@ func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial,
 		tried[tr.Ref.Message]++
 	}
 	failed, all := map[string]bool{}, false
-	for _, p := range s.news(o, whole, together) {
+	for _, p := range s.newPlaces(o, whole, together) {
 		mayCause := whole || tried[p.message] > 0
-		if mayCause || !s.findings.hides(p) {
+		if mayCause || !s.findings.mayHide(p) {
 			failed[p.message] = true
 			all = all || !mayCause || whole
 		}
@@ -75,7 +75,7 @@ func (s *search) isGone(f Finding, o outcome) bool {
 		return false
 	}
 	ref, renamed := o.to[f.Ref]
-	return !renamed || !left.has(f.at(ref))
+	return !renamed || !left.has(f.keyAt(ref))
 }
 
 // isFixed reports whether the finding is gone at its record, including under a new ref of the record. moved is the
@@ -100,9 +100,9 @@ func (s *search) moved(o outcome) map[place]bool {
 	return in
 }
 
-// news returns the places with more findings than before. For whole fixes it counts over all messages. Findings
+// newPlaces returns the places with more findings than before. For whole fixes it counts over all messages. Findings
 // that may have been hidden before are new only in the setting in use.
-func (s *search) news(o outcome, whole, together bool) (all []place) {
+func (s *search) newPlaces(o outcome, whole, together bool) (all []place) {
 	before, after := s.findings.counts, o.c.Findings().counts
 	if whole || len(o.to) > 0 {
 		before, after = byFirstMessage(before, nil, whole), byFirstMessage(after, o.to, whole)
@@ -112,7 +112,7 @@ func (s *search) news(o outcome, whole, together bool) (all []place) {
 		switch {
 		case n <= old,
 			together && old > 0 && s.findings.isOnce(p),
-			p.setting != InUse && s.findings.hides(p):
+			p.setting != InUse && s.findings.mayHide(p):
 			continue
 		}
 		all = append(all, p)
@@ -139,7 +139,7 @@ func byFirstMessage(counts map[place]int, to map[change.Ref]change.Ref, whole bo
 	return sums
 }
 
-// without returns the trials that are not bad.
-func without(trials, bad []*trial) []*trial {
+// removeTrials returns the trials that are not bad.
+func removeTrials(trials, bad []*trial) []*trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(tr *trial) bool { return slices.Contains(bad, tr) })
 }

@@ -113,7 +113,7 @@ func (s *search) describe(f Finding) Diagnosis { return describe(s.c, s.origin, 
 
 func describe(c *Case, o origin, f Finding) Diagnosis {
 	d := c.Describe(f)
-	d.Ref, d.finding = o.first(d.Ref), f.at(o.first(f.Ref))
+	d.Ref, d.finding = o.first(d.Ref), f.keyAt(o.first(f.Ref))
 	return d
 }
 
@@ -198,7 +198,7 @@ func (s *search) try(group []Finding, n int) {
 		o = s.fixCaused(trials, o)
 		bad, sure = s.judge(trials, o, true)
 	}
-	switch good := without(trials, bad); {
+	switch good := removeTrials(trials, bad); {
 	case len(bad) == 0:
 		s.keep(s.spoilLeast(trials, o, n))
 	case len(good) > 0:
@@ -223,10 +223,10 @@ func (s *search) fixCaused(trials []*trial, o outcome) outcome {
 		originals[ref] = old
 	}
 	caused := func(_ *Case, f Finding) bool {
-		if f.Severity != Broken && s.findings.hides(place{f.Code, originals.first(f.Ref).Message, InUse}) {
+		if f.Severity != Broken && s.findings.mayHide(place{f.Code, originals.first(f.Ref).Message, InUse}) {
 			return false
 		}
-		i, before := s.findings.at[f.at(originals.first(f.Ref))]
+		i, before := s.findings.at[f.keyAt(originals.first(f.Ref))]
 		return !before || f.Severity < s.findings.list[i].Severity
 	}
 	lossless := !slices.ContainsFunc(trials, func(tr *trial) bool { return tr.fix.Loses != "" })

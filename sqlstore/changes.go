@@ -189,7 +189,7 @@ func (c *Conn) findConflicts(changes *rowChanges) ([]change.Conflict, error) {
 		if t == nil {
 			return nil, Unusable("it has no table of %vs", r.kind)
 		}
-		if same, err := c.holds(t, r.id, r.pre()); err != nil || same {
+		if same, err := c.rowEquals(t, r.id, r.pre()); err != nil || same {
 			if err != nil {
 				return nil, err
 			}

@@ -123,7 +123,7 @@ func (s *Store) writeRow(c *Conn, r rowChange) error {
 	if n != 1 {
 		return fmt.Errorf("the database changed %d rows, want 1", n)
 	}
-	same, err := c.holds(t, r.id, r.post())
+	same, err := c.rowEquals(t, r.id, r.post())
 	if err != nil {
 		return err
 	}

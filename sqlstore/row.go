@@ -152,8 +152,8 @@ func (c *Conn) image(t *Table, id string) (found *change.Image, err error) {
 	return found, err
 }
 
-// holds reports whether the row with the id equals r; a nil r means that there is no such row.
-func (c *Conn) holds(t *Table, id string, r *change.Record) (same bool, err error) {
+// rowEquals reports whether the row with the id equals r; a nil r means that there is no such row.
+func (c *Conn) rowEquals(t *Table, id string, r *change.Record) (same bool, err error) {
 	if r != nil && len(r.Data) > largeData {
 		if _, err := c.Prepare(t.selectLarge); err == nil { // tables without a rowid have no such statement
 			return c.holdsLarge(t, id, r)

@@ -67,7 +67,7 @@ func (c *Conn) readSchema(source string, specs []TableSpec, limit int64) (*schem
 	sc := &schema{source: source, tables: map[change.Kind]*Table{}, exist: map[string]bool{}}
 	for _, spec := range specs {
 		if spec.Optional {
-			ok, err := c.fits(spec)
+			ok, err := c.matchesSpec(spec)
 			if err != nil {
 				return nil, err
 			}
@@ -88,8 +88,8 @@ func (c *Conn) readSchema(source string, specs []TableSpec, limit int64) (*schem
 	return sc, c.readForeignKeys(sc)
 }
 
-// fits reports whether the table exists and has the columns and the index of the spec.
-func (c *Conn) fits(spec TableSpec) (bool, error) {
+// matchesSpec reports whether the table exists and has the columns and the index of the spec.
+func (c *Conn) matchesSpec(spec TableSpec) (bool, error) {
 	cols, err := c.Strings("SELECT name FROM pragma_table_info(?)", Text(spec.Name))
 	for _, want := range spec.Columns {
 		if !slices.Contains(cols, want) {

@@ -202,9 +202,9 @@ type titles struct {
 // typesOfTitles are the record types in which the last record replaces earlier ones.
 var typesOfTitles = [][]byte{[]byte(`"custom-title"`), []byte(`"ai-title"`), []byte(`"summary"`), []byte(`"relocated"`)}
 
-// needs reports whether a line may have a missing field. A record of the chain, which begins with its parent,
+// mayLack reports whether a line may have a missing field. A record of the chain, which begins with its parent,
 // has no title.
-func (t *titles) needs(line []byte) bool {
+func (t *titles) mayLack(line []byte) bool {
 	return t.prompt == "" || t.cwd == "" || t.time == 0 ||
 		!bytes.HasPrefix(line, []byte(`{"parentUuid":`)) && slices.ContainsFunc(typesOfTitles,
 			func(name []byte) bool { return bytes.Contains(line, name) })
@@ -223,7 +223,7 @@ func lastVersion(lines []byte) string {
 }
 
 func (t *titles) read(line []byte) {
-	if len(line) == 0 || line[0] != '{' || !t.needs(line) {
+	if len(line) == 0 || line[0] != '{' || !t.mayLack(line) {
 		return
 	}
 	r := transcript.NewLine(line).Record

@@ -42,7 +42,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	}
 	if kept[at].Ref.Kind == change.KindTranscript { // the file does not exist, see [agent.Store]
 		result.Ops = kept[at : at+1 : at+1]
-		result.Ops = append(result.Ops, beside(kept, now, at, r.Exact)...)
+		result.Ops = append(result.Ops, besideOps(kept, now, at, r.Exact)...)
 		return result, nil
 	}
 	post, present := kept[at].Post.Data, []byte(nil)
@@ -52,9 +52,9 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	}
 	then, current := chainOf(post, head.ID), chainOf(present, head.ID)
 	gone, _ := then.lacking(current, r.Edited)
-	lost, gained := gone > 0, current.without(then)
+	lost, gained := gone > 0, current.hasExtra(then)
 	switch {
-	case lost && !r.Exact && current.continues(then):
+	case lost && !r.Exact && current.isContinuationOf(then):
 		post, result.Joined = then.joined(post, present, gained, r.Edited), gained
 	case lost && gained && !r.Force:
 		return result, fail.New(fail.Refused, "--force puts what was kept in the place of what there is; mend undo brings "+
@@ -70,12 +70,12 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	if post != nil && (now[at] == nil || !bytes.Equal(post, present)) {
 		result.Ops = append(result.Ops, change.Op{Ref: refs[at], Post: &change.Image{Data: post, Mode: mode}})
 	}
-	result.Ops = append(result.Ops, beside(kept, now, at, r.Exact)...)
+	result.Ops = append(result.Ops, besideOps(kept, now, at, r.Exact)...)
 	return result, nil
 }
 
-// beside returns the ops for the files beside the transcript kept[at].
-func beside(kept []change.Op, now []*change.Image, at int, exact bool) (ops []change.Op) {
+// besideOps returns the ops for the files beside the transcript kept[at].
+func besideOps(kept []change.Op, now []*change.Image, at int, exact bool) (ops []change.Op) {
 	for i, o := range kept {
 		if i == at {
 			continue
@@ -119,8 +119,8 @@ func chainOf(data []byte, session string) chain {
 	return c
 }
 
-// without reports whether the chain has a record that the other chain lacks.
-func (c chain) without(other chain) bool {
+// hasExtra reports whether the chain has a record that the other chain lacks.
+func (c chain) hasExtra(other chain) bool {
 	for id := range c.parents {
 		if _, ok := other.parents[id]; !ok {
 			return true
@@ -182,8 +182,8 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 	return lack
 }
 
-// continues reports whether all of the chain descends from records of the other chain.
-func (c chain) continues(other chain) bool {
+// isContinuationOf reports whether all of the chain descends from records of the other chain.
+func (c chain) isContinuationOf(other chain) bool {
 	for id, up := range c.parents {
 		_, own := c.parents[up]
 		_, before := other.parents[up]

@@ -32,7 +32,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 	}
 	d := diagnose.Diagnose(loaded, o, env)
 	e := agent.Examination{
-		Busy: diagnose.WhyBusy(loaded, o.Now, env.Held, env.Free) != "", Thinking: thinks(loaded, o),
+		Busy: diagnose.WhyBusy(loaded, o.Now, env.Held, env.Free) != "", Thinking: isThinking(loaded, o),
 		Provider: targetName(d.Model, d.Target), Diagnoses: d.Found,
 		Unfinished: unfinished(loaded), Until: render.StableUntil(loaded, o.Now),
 	}
@@ -75,9 +75,9 @@ func (s *store) isHeld(ctx context.Context) bool {
 	return find()
 }
 
-// thinks reports whether the model is asked to think: according to the options, or else the
+// isThinking reports whether the model is asked to think: according to the options, or else the
 // session.
-func thinks(s *record.Session, o repair.Options) bool {
+func isThinking(s *record.Session, o repair.Options) bool {
 	if o.Thinking != nil {
 		return *o.Thinking
 	}

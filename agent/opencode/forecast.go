@@ -29,10 +29,10 @@ func (s *store) Forecast(ctx context.Context, head change.Head, o repair.Options
 		return agent.Forecast{}, err
 	}
 	p := render.ProfileFor(o.Version)
-	f := agent.Forecast{Version: p.Version, Thinking: thinks(loaded, o)}
-	k := s.models.at(head.Directory)
+	f := agent.Forecast{Version: p.Version, Thinking: isThinking(loaded, o)}
+	k := s.models.forDir(head.Directory)
 	r := render.Render(loaded, render.Settings{
-		Profile: p, Now: o.Typed(), Missing: missing, Reads: k.reads,
+		Profile: p, Now: o.Typed(), Missing: missing, Reads: k.canRead,
 		Target: k.targetAs(o.Provider),
 	})
 	api := diagnose.ProviderOf(r)

@@ -212,8 +212,8 @@ func (m *models) projectFiles(dir string) []string {
 	return slices.Concat(slices.Concat(plain...), slices.Concat(hidden...))
 }
 
-// at returns what applies in a directory.
-func (m *models) at(dir string) *knownModels {
+// forDir returns what applies in a directory.
+func (m *models) forDir(dir string) *knownModels {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if k := m.in[dir]; k != nil {
@@ -345,9 +345,9 @@ func (k *knownModels) find(m request.Model) (own, listed knownModel, isSet, isLi
 	return own, listed, isSet, isListed
 }
 
-// reads reports whether the model accepts files of that kind, for [render.Settings]. Claude models without an
+// canRead reports whether the model accepts files of that kind, for [render.Settings]. Claude models without an
 // entry do.
-func (k *knownModels) reads(m request.Model, kind string) (reads, known bool) {
+func (k *knownModels) canRead(m request.Model, kind string) (reads, known bool) {
 	if k.unknown || k.list.read().err != nil {
 		return false, false
 	}

@@ -51,7 +51,7 @@ func (Agent) Guide() repair.Guide {
 // ParseAPIError implements [agent.Agent].
 func (a Agent) ParseAPIError(input []byte) request.APIError {
 	e := diagnose.ParseAPIError(input)
-	e.Explanation = a.program().says(e.Explanation)
+	e.Explanation = a.program().text(e.Explanation)
 	return e
 }
 

@@ -47,8 +47,8 @@ func (p *program) variable(name string) string { return strings.ToUpper(p.name) 
 
 func (p *program) env(name string) string { return os.Getenv(p.variable(name)) }
 
-// says returns a text about OpenCode with the name of the program.
-func (p *program) says(text string) string { return diagnose.Environment{Agent: p.title}.Says(text) }
+// text returns a text about OpenCode with the name of the program.
+func (p *program) text(text string) string { return diagnose.Environment{Agent: p.title}.Says(text) }
 
 // databases returns the program as its databases are named.
 func (p *program) databases() database.Program { return database.Program(p.name) }

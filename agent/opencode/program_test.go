@@ -56,11 +56,11 @@ func TestKilo(t *testing.T) {
 		{"project/.kilo/kilo.json", "8", "8"},
 	} {
 		write(filepath.Join(home, c.path), `{"provider": {"house": {"models": {"m": {"limit": {"context": `+c.window+`}}}}}}`)
-		if got := newModels(&kilo).at(project).window(model); got != int(c.want[0]-'0') {
+		if got := newModels(&kilo).forDir(project).window(model); got != int(c.want[0]-'0') {
 			t.Errorf("with %s: window = %d, want %s", c.path, got, c.want)
 		}
 	}
-	if got, want := kilo.says("OpenCode 1.17.9 fails, and OpenCode crashes: OpenCode's"), "OpenCode 1.17.9 fails, and Kilo crashes: Kilo's"; got != want {
+	if got, want := kilo.text("OpenCode 1.17.9 fails, and OpenCode crashes: OpenCode's"), "OpenCode 1.17.9 fails, and Kilo crashes: Kilo's"; got != want {
 		t.Errorf("says %q, want %q", got, want)
 	}
 }

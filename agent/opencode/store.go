@@ -174,9 +174,9 @@ func (s *store) environment(
 	if err := s.setUsedProject(ctx, loaded); err != nil {
 		return e, err
 	}
-	k := s.models.at(loaded.Directory)
+	k := s.models.forDir(loaded.Directory)
 	e = diagnose.Environment{
-		Agent: s.title, Window: k.window, Reads: k.reads, Target: k.targetAs(provider),
+		Agent: s.title, Window: k.window, Reads: k.canRead, Target: k.targetAs(provider),
 		Missing: missing, Folder: s.folder, ProjectOf: s.projectOf,
 		Places: func() ([]string, bool) { return s.placesOf(ctx, loaded.Head) },
 	}
@@ -219,7 +219,7 @@ func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*
 // its folder exists. In a tree it also identifies the project of the folder, and all records of the
 // session.
 func (s *store) Settings(head change.Head) string {
-	settings := s.models.at(head.Directory).state
+	settings := s.models.forDir(head.Directory).state
 	if t := s.takeover(context.Background()); t.err != nil {
 		settings += fmt.Sprintf(" taken over, left behind %t", t.leftBehind(head.ID))
 	}

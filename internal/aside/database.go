@@ -237,8 +237,8 @@ func (x *database) exchange() error {
 	return x.rename(Move{post, x.keptAt(x.pre, "")})
 }
 
-// is reports whether a place has the file of a set.
-func (x *database) is(ctx context.Context, p Place, set *fileSet) (bool, error) {
+// hasFile reports whether a place has the file of a set.
+func (x *database) hasFile(ctx context.Context, p Place, set *fileSet) (bool, error) {
 	want := set.files[0]
 	e, err := x.stat(p)
 	if err != nil || !e.IsFile() || e.Size != want.size {
@@ -254,7 +254,7 @@ func (x *database) Passed(ctx context.Context) (bool, error) {
 		kept, err := x.exists(x.keptAt(x.post, ""))
 		return !kept, err
 	}
-	kept, err := x.is(ctx, x.keptAt(x.pre, ""), x.pre)
+	kept, err := x.hasFile(ctx, x.keptAt(x.pre, ""), x.pre)
 	if err != nil || x.post == nil {
 		return kept, err
 	}
@@ -262,8 +262,8 @@ func (x *database) Passed(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	post := x.keptAt(x.post, "")
-	out, err := x.is(ctx, post, x.pre)
-	in, errIn := x.is(ctx, post, x.post)
+	out, err := x.hasFile(ctx, post, x.pre)
+	in, errIn := x.hasFile(ctx, post, x.post)
 	there, errThere := x.exists(x.Place())
 	if err = cmp.Or(err, errIn, errThere); err != nil {
 		return false, err
@@ -300,7 +300,7 @@ func (x *database) After(ctx context.Context) (moves []Move, err error) {
 		moves = []Move{{x.keptAt(x.post, ""), x.keptAt(x.pre, "")}}
 	}
 	if there { // a program that used the new database has a -wal of its own
-		if same, err := x.is(ctx, x.Place(), x.post); err != nil || !same {
+		if same, err := x.hasFile(ctx, x.Place(), x.post); err != nil || !same {
 			return moves, err
 		}
 	}
@@ -319,7 +319,7 @@ func (x *database) Outcome(ctx context.Context, passed bool) (out change.Outcome
 	case passed:
 		out.State = change.Committed
 		if x.post != nil {
-			same, err := x.is(ctx, x.Place(), x.post)
+			same, err := x.hasFile(ctx, x.Place(), x.post)
 			if err != nil || same {
 				return out, err
 			}

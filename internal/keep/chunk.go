@@ -47,7 +47,7 @@ func (c *cutter) begin(ref change.Ref) error {
 	if ref.Kind == change.KindPart {
 		least = maxPart
 	}
-	if len(c.chunk) < least || !cuts(c.chunk) {
+	if len(c.chunk) < least || !isCut(c.chunk) {
 		return nil
 	}
 	return c.flush()
@@ -82,7 +82,7 @@ func (c *cutter) cut(data []byte, lines bool) (n int, cut bool) {
 		if i < 0 {
 			break
 		}
-		if at += i + 1; cuts(data[:at]) {
+		if at += i + 1; isCut(data[:at]) {
 			return at, true
 		}
 	}
@@ -92,8 +92,8 @@ func (c *cutter) cut(data []byte, lines bool) (n int, cut bool) {
 	return len(data), false
 }
 
-// cuts reports whether a chunk may end after b.
-func cuts(b []byte) bool {
+// isCut reports whether a chunk may end after b.
+func isCut(b []byte) bool {
 	return crc32.Checksum(b[max(0, len(b)-tail):], castagnoli)&cutMask == 0
 }
 

@@ -436,15 +436,15 @@ func (k *Keep) lost(s, before *State, was *comparison, r Records) (int, error) {
 	if n > 0 || r.Lacks == nil {
 		return n, nil
 	}
-	then, err := k.gone(was)
+	then, err := k.missing(was)
 	if err != nil {
 		return 0, err
 	}
 	return r.Lacks(was.now.records, then), nil
 }
 
-// gone returns the records of the previous state in chunks that the new state lacks.
-func (k *Keep) gone(c *comparison) ([]change.Record, error) {
+// missing returns the records of the previous state in chunks that the new state lacks.
+func (k *Keep) missing(c *comparison) ([]change.Record, error) {
 	var then fragments
 	for _, h := range c.chunks {
 		if end, has := c.ends[h]; has {
@@ -618,7 +618,7 @@ type Query struct {
 	Session string          // of sessions with exactly this id
 }
 
-func (q *Query) selects(s *State) bool {
+func (q *Query) matches(s *State) bool {
 	return (q.Agent == "" || q.Agent == s.Agent) && (q.Store == nil || q.Store.Same(s.Store)) && (q.Session == "" || q.Session == s.Session)
 }
 
@@ -639,7 +639,7 @@ func (k *Keep) Each(q Query, yield func(*State)) (err error) {
 		return nil
 	}
 	add := func(s State) bool {
-		if q.selects(&s) {
+		if q.matches(&s) {
 			yield(&s)
 		}
 		return true

@@ -115,7 +115,7 @@ func (p *ErrorParser) Parse(input []byte) request.APIError {
 func (p *ErrorParser) kind(text string) (kind *ErrorKind, agent string) {
 	text = squeeze(text)
 	for _, k := range p.kinds {
-		if k.fits(text) {
+		if k.matches(text) {
 			return k.kind, k.agent
 		}
 	}
@@ -126,7 +126,7 @@ func (p *ErrorParser) kind(text string) (kind *ErrorKind, agent string) {
 func (p *ErrorParser) rule(text string) (code, api string) {
 	text = squeeze(text)
 	for _, r := range p.rules {
-		if r.fits(text) {
+		if r.matches(text) {
 			return r.code, r.api
 		}
 	}

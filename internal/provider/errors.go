@@ -187,8 +187,8 @@ func (ws Words) squeezed() Words {
 	return all
 }
 
-// fits reports whether a squeezed text contains all of the squeezed words.
-func (ws Words) fits(text string) bool {
+// matches reports whether a squeezed text contains all of the squeezed words.
+func (ws Words) matches(text string) bool {
 	return !slices.ContainsFunc(ws, func(w string) bool { return !strings.Contains(text, w) })
 }
 

@@ -141,13 +141,13 @@ const (
 // SameError reports whether a stored error is the one that a user copied: white space and a
 // terminal's additions between words are ignored, and either may be part of the other.
 func SameError(stored, copied string) bool {
-	a, b := letters(stored), letters(copied)
+	a, b := plainLetters(stored), plainLetters(copied)
 	return a != "" && a == b ||
 		utf8.RuneCountInString(a) >= minStored && strings.Contains(b, a) ||
 		utf8.RuneCountInString(b) >= minCopied && strings.Contains(a, b)
 }
 
-// letters returns the text without white space, frames and escapes.
-func letters(text string) string {
+// plainLetters returns the text without white space, frames and escapes.
+func plainLetters(text string) string {
 	return strings.Join(strings.Fields(strings.Join(cleanLines(text), "")), "")
 }

@@ -102,20 +102,20 @@ func (d *Dir) WhyFixed(below string) (string, error) {
 		return fmt.Sprintf("it belongs to another user (uid %d, you are %d), and an undo would make it yours; run mend as that user, or run in the store's folder: sudo chown %[2]d %[3]s", e.Owner.UID, uid, file), nil
 	case parent.attributes(name) != "":
 		return "its attribute " + parent.attributes(name) + " forbids to change it and to undo that" + do + "sudo chattr -ai " + file, nil
-	case parent.denies(name, unix.W_OK):
+	case parent.isDenied(name, unix.W_OK):
 		return "you may not write to it" + do + "chmod u+w " + file, nil
 	case parent.attributes(".") != "":
 		return "the attribute " + parent.attributes(".") + " of its folder forbids to undo a change" + do + "sudo chattr -ai " + folder, nil
-	case parent.denies(".", unix.W_OK|unix.X_OK):
+	case parent.isDenied(".", unix.W_OK|unix.X_OK):
 		return "its folder may not be written to, so that a change could not be undone" + do + "chmod u+w " + folder, nil
-	case d.attributes(".") != "" || d.denies(".", unix.W_OK|unix.X_OK):
+	case d.attributes(".") != "" || d.isDenied(".", unix.W_OK|unix.X_OK):
 		return "the store's folder may not be written to, so that a change could not be undone" + do + "chmod u+w .", nil
 	}
 	return "", nil
 }
 
-// denies reports whether the rights of a name forbid the access.
-func (d *Dir) denies(name string, mode uint32) bool {
+// isDenied reports whether the rights of a name forbid the access.
+func (d *Dir) isDenied(name string, mode uint32) bool {
 	err := retryError(func() error { return unix.Faccessat(d.fd, name, mode, unix.AT_EACCESS) })
 	return errors.Is(err, fs.ErrPermission)
 }

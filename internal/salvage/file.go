@@ -154,13 +154,13 @@ const sampled = 1024
 func (f *file) guessPageSize() int {
 	best, most := 4096, 0
 	if f.header.Intact {
-		best, most = f.header.pageSize, f.fits(f.header.pageSize)
+		best, most = f.header.pageSize, f.matchingBytes(f.header.pageSize)
 		if most > 0 {
 			return best
 		}
 	}
 	for size := minPage; size <= maxPage; size *= 2 {
-		if n := f.fits(size); n > most {
+		if n := f.matchingBytes(size); n > most {
 			best, most = size, n
 		}
 	}
@@ -170,9 +170,9 @@ func (f *file) guessPageSize() int {
 	return best
 }
 
-// fits returns how many bytes of the sampled pages belong to pages of the given size whose last cell ends at the end
-// of the page.
-func (f *file) fits(size int) int {
+// matchingBytes returns how many bytes of the sampled pages belong to pages of the given size whose last cell ends at
+// the end of the page.
+func (f *file) matchingBytes(size int) int {
 	g := &file{src: f.src, pageSize: size, usable: size, failed: map[uint32]bool{}}
 	if f.header.Intact && size == f.header.pageSize {
 		g.usable -= f.header.reserved
@@ -194,7 +194,7 @@ func (f *file) fits(size int) int {
 func HasPages(src Source) bool {
 	f := &file{src: src, failed: map[uint32]bool{}}
 	for size := minPage; size <= maxPage; size *= 2 {
-		if f.fits(size) > 0 {
+		if f.matchingBytes(size) > 0 {
 			return true
 		}
 	}

@@ -223,7 +223,7 @@ func (s *scan) readFrames(wal *file) (n int, err error) {
 				if !whole || !ok || doubtful || t.have.has(c.rowid) {
 					continue
 				}
-				if s.vals, ok = parseRecord(payload, s.vals); !ok || len(s.vals) != len(t.cols) || !t.fits(s.vals) || !s.hasOwners(t, s.vals) || !s.hasParents(t, s.vals) ||
+				if s.vals, ok = parseRecord(payload, s.vals); !ok || len(s.vals) != len(t.cols) || !t.canHold(s.vals) || !s.hasOwners(t, s.vals) || !s.hasParents(t, s.vals) ||
 					s.doubt != nil && s.doubt(t, c.rowid, s.vals, true) {
 					continue
 				}
@@ -465,7 +465,7 @@ func (s *scan) countSample(tables []*Table) (n int) {
 
 // fitsAny reports whether the values match one of the tables.
 func fitsAny(tables []*Table, vals []Value) bool {
-	return slices.ContainsFunc(tables, func(t *Table) bool { return t.fits(vals) })
+	return slices.ContainsFunc(tables, func(t *Table) bool { return t.canHold(vals) })
 }
 
 // newTrial returns a new database in memory.
@@ -640,7 +640,7 @@ var schemaTable = &Table{Name: "sqlite_schema", alias: -1, cols: []column{{affin
 // countFits counts the cells that match a table.
 func (s *scan) countFits(t *Table, p *page, cells []cell) (n int) {
 	for _, c := range cells {
-		if vals, ok := s.classes(p, c); ok && t.fits(vals) {
+		if vals, ok := s.classes(p, c); ok && t.canHold(vals) {
 			n++
 		}
 	}
@@ -729,7 +729,7 @@ func (s *scan) write(t *Table, rowid int64, vals []Value, at place) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("writing a row of %s: %w", t.Name, err)
-	case why != "" && at.table != nil && !t.fits(vals): // it may belong to another table: if not, an index reports what is lost
+	case why != "" && at.table != nil && !t.canHold(vals): // it may belong to another table: if not, an index reports what is lost
 		t.Damaged = true
 		return nil
 	case why != "" && at.table != nil && strings.Contains(why, "UNIQUE"):
@@ -848,7 +848,7 @@ func (s *scan) search() error {
 	for done := map[string]bool{}; len(level) > 0; {
 		var now, later []*Table
 		for _, t := range level {
-			if s.waits(t, done) {
+			if s.hasOpenOwner(t, done) {
 				later = append(later, t)
 			} else {
 				now = append(now, t)
@@ -868,8 +868,8 @@ func (s *scan) search() error {
 	return nil
 }
 
-// waits reports whether an owner of the table is not done.
-func (s *scan) waits(t *Table, done map[string]bool) bool {
+// hasOpenOwner reports whether an owner of the table is not done.
+func (s *scan) hasOpenOwner(t *Table, done map[string]bool) bool {
 	return slices.ContainsFunc(s.ownersOf(t), func(o Owner) bool {
 		return o.Table != t.Name && !done[o.Table] && s.table(o.Table) != nil
 	})
@@ -946,7 +946,7 @@ func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error 
 		return nil
 	}
 	for _, t := range s.db.tables {
-		if known := t.Lost.Get(c.rowid); known != nil && len(vals) <= len(t.cols) && t.matches(known, vals) && (t.fits(vals) || !fitsAny(s.db.tables, vals)) {
+		if known := t.Lost.Get(c.rowid); known != nil && len(vals) <= len(t.cols) && t.matches(known, vals) && (t.canHold(vals) || !fitsAny(s.db.tables, vals)) {
 			if doubtful {
 				s.doubtful = append(s.doubtful, place{t, p.n, c.at})
 				return nil
@@ -958,11 +958,11 @@ func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error 
 	if _, ok := s.schemaRow(p, c); ok || s.isFree(p.n) || p.n > s.size() {
 		return nil
 	}
-	if suspect != nil && slices.Contains(tables, suspect) && suspect.fits(vals) {
+	if suspect != nil && slices.Contains(tables, suspect) && suspect.canHold(vals) {
 		tables = []*Table{suspect}
 	}
 	for _, t := range tables {
-		if !t.fits(vals) || isEmpty(vals) || s.noRow != nil && s.noRow(t, vals) || t.have.has(c.rowid) || t.Lost.Get(c.rowid) != nil || (!s.freeOK || s.walk.left[p.n]) && !s.hasOwners(t, vals) {
+		if !t.canHold(vals) || isEmpty(vals) || s.noRow != nil && s.noRow(t, vals) || t.have.has(c.rowid) || t.Lost.Get(c.rowid) != nil || (!s.freeOK || s.walk.left[p.n]) && !s.hasOwners(t, vals) {
 			continue
 		}
 		if doubtful {

@@ -116,7 +116,7 @@ func Create(path string, h Header, pageSize int, objects []Object) (db *DB, bad 
 	}
 	for _, o := range objects {
 		switch {
-		case o.Type == "index" && o.SQL != "" && refuses(o.SQL):
+		case o.Type == "index" && o.SQL != "" && canRefuse(o.SQL):
 			if !db.make(o) {
 				bad = append(bad, o)
 			}
@@ -161,8 +161,8 @@ func ObjectTo(all *[]Object) func(*sqlite3.Stmt) error {
 	}
 }
 
-// refuses reports whether a row can be refused by the index.
-func refuses(sql string) bool {
+// canRefuse reports whether a row can be refused by the index.
+func canRefuse(sql string) bool {
 	upper := strings.ToUpper(sql)
 	columns := sql[strings.Index(sql, "(")+1:]
 	return strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(upper, "CREATE")), "UNIQUE") || strings.ContainsRune(columns, '(') || strings.Contains(upper, "WHERE")
@@ -187,7 +187,7 @@ func Sketch(objects []Object) (*DB, error) {
 // make creates an object of the schema with its own statement, and reports whether that succeeded. The statement is
 // untrusted: it is not run if it does anything else.
 func (db *DB) make(o Object) bool {
-	if db.SetAuthorizer(creates) != nil {
+	if db.SetAuthorizer(authorizeCreate) != nil {
 		return false
 	}
 	made := db.makeOne(o.SQL)
@@ -211,9 +211,9 @@ func (db *DB) makeOne(sql string) bool {
 	return errors.Join(st.Exec(), st.Close()) == nil
 }
 
-// creates allows the actions that create a table, index, view or trigger without rows: no select, no other file, no
-// module.
-func creates(action sqlite3.AuthorizerActionCode, name, _, _, _ string) sqlite3.AuthorizerReturnCode {
+// authorizeCreate allows the actions that create a table, index, view or trigger without rows: no select, no other
+// file, no module.
+func authorizeCreate(action sqlite3.AuthorizerActionCode, name, _, _, _ string) sqlite3.AuthorizerReturnCode {
 	making := []sqlite3.AuthorizerActionCode{
 		sqlite3.AUTH_CREATE_TABLE, sqlite3.AUTH_CREATE_INDEX, sqlite3.AUTH_CREATE_VIEW, sqlite3.AUTH_CREATE_TRIGGER,
 		sqlite3.AUTH_READ, sqlite3.AUTH_REINDEX, sqlite3.AUTH_FUNCTION,
@@ -457,8 +457,8 @@ func (t *Table) Column(vals []Value, name string) Value {
 	return vals[i]
 }
 
-// fits reports whether the values can be a row of the table.
-func (t *Table) fits(vals []Value) bool {
+// canHold reports whether the values can be a row of the table.
+func (t *Table) canHold(vals []Value) bool {
 	if len(vals) > len(t.cols) {
 		return false
 	}

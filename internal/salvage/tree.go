@@ -142,7 +142,7 @@ func (x *indexWalk) at(n uint32, lo, hi []Value, level int) {
 		if vals, ok := x.read(&p, c); ok {
 			keys[i] = cloneValues(vals)
 		}
-		if keys[i] == nil || x.ordered && (before(keys[i], lo) || before(hi, keys[i]) && hi != nil) {
+		if keys[i] == nil || x.ordered && (isKeyBefore(keys[i], lo) || isKeyBefore(hi, keys[i]) && hi != nil) {
 			x.faults++
 			keys[i] = nil
 		}
@@ -183,7 +183,7 @@ func (x *indexWalk) leaf(p *page, lo, hi []Value) {
 	}
 	last := lo
 	for _, vals := range all {
-		if x.ordered && (before(vals, last) || hi != nil && before(hi, vals)) {
+		if x.ordered && (isKeyBefore(vals, last) || hi != nil && isKeyBefore(hi, vals)) {
 			x.faults++
 			continue
 		}
@@ -205,8 +205,8 @@ func (x *indexWalk) read(p *page, c cell) ([]Value, bool) {
 	return x.vals, true
 }
 
-// before reports whether the key a sorts before b; nil sorts first.
-func before(a, b []Value) bool {
+// isKeyBefore reports whether the key a sorts before b; nil sorts first.
+func isKeyBefore(a, b []Value) bool {
 	for i := range min(len(a), len(b)) {
 		if d := a[i].compare(b[i]); d != 0 {
 			return d < 0

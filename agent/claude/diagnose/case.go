@@ -172,7 +172,7 @@ func (c *State) keepLeaf(leaf string) {
 		return
 	}
 	c.lines, c.conv, c.linked, c.request = lines, conv, conv, nil
-	c.edits = c.edits.with(leaf, again)
+	c.edits = c.edits.withLine(leaf, again)
 }
 
 // appended returns a line that is not in the file yet.

@@ -31,8 +31,8 @@ func (e edits) clone() edits {
 	return e
 }
 
-// with returns the edits with another one.
-func (e edits) with(uuid string, l transcript.Line) edits {
+// withLine returns the edits with another one.
+func (e edits) withLine(uuid string, l transcript.Line) edits {
 	e = e.clone()
 	e.set[uuid] = l
 	return e

@@ -67,8 +67,8 @@ func (c *State) examine() {
 	c.findFolder()
 }
 
-// after returns the edits together with those of a fix; without the fix's if it cannot be applied.
-func (c *State) after(edit func(*draft) error) edits {
+// editsAfter returns the edits together with those of a fix; without the fix's if it cannot be applied.
+func (c *State) editsAfter(edit func(*draft) error) edits {
 	d := c.edit()
 	if edit(d) != nil {
 		return c.edits

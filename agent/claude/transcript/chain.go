@@ -32,16 +32,16 @@ func (c *Conversation) walk() {
 	if c.Leaf = c.Tail; c.Leaf == nil {
 		return
 	}
-	for r := c.Leaf; r != nil; r = c.above(r) {
+	for r := c.Leaf; r != nil; r = c.loadedParent(r) {
 		c.walked[r.UUID] = true
 		c.Chain = append(c.Chain, r)
 	}
 	slices.Reverse(c.Chain)
 }
 
-// above returns the record that the program uses as the parent, nil if it stops. Records before a compaction are not
-// sent.
-func (c *Conversation) above(r *Record) *Record {
+// loadedParent returns the record that the program uses as the parent, nil if it stops. Records before a compaction
+// are not sent.
+func (c *Conversation) loadedParent(r *Record) *Record {
 	if r.IsBoundary() {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (c *Conversation) regroup() {
 		}
 		done[o.MessageID] = true
 		g := group{start: i, end: r.last[o.MessageID] + 1, found: r.find(o.MessageID)}
-		for g.end < len(c.Chain) && c.belongs(c.Chain[g.end], o.MessageID) {
+		for g.end < len(c.Chain) && c.isPartOf(c.Chain[g.end], o.MessageID) {
 			g.end++
 		}
 		switch n := len(groups) - 1; {
@@ -283,8 +283,8 @@ func (r *regrouper) insert(groups []group) (chain []*Record) {
 	return append(chain, r.Chain[at:]...)
 }
 
-// belongs reports whether a record after an answer is part of it.
-func (c *Conversation) belongs(r *Record, answer string) bool {
+// isPartOf reports whether a record after an answer is part of it.
+func (c *Conversation) isPartOf(r *Record, answer string) bool {
 	switch r.Type {
 	case Assistant:
 		return r.MessageID == answer
@@ -304,12 +304,12 @@ func (c *Conversation) findBreaks() {
 	}
 	v := *c
 	v.walked, v.guessed = maps.Clone(c.walked), map[string]bool{}
-	for r := c.Chain[0]; !c.begins(r); {
+	for r := c.Chain[0]; !c.mayBegin(r); {
 		b := Break{Record: r, Why: c.causeAt(r), Next: v.freeBefore(r)}
 		if b.Next == nil || b.Why == ParentCycle && !c.InCycle(r) {
 			return
 		}
-		for next := b.Next; next != nil; next = v.above(next) {
+		for next := b.Next; next != nil; next = v.loadedParent(next) {
 			v.walked[next.UUID], r = true, next
 		}
 		c.Breaks = append(c.Breaks, b)
@@ -344,10 +344,10 @@ func (c *Conversation) causeAt(r *Record) Cause {
 	return UnknownParent
 }
 
-// begins reports whether a conversation may begin with the record. The program writes a null parent to begin a new
+// mayBegin reports whether a conversation may begin with the record. The program writes a null parent to begin a new
 // conversation on purpose, for example for a plan after the context was cleared, or if the parent is the first
 // progress record. An answer and a result always have a parent.
-func (c *Conversation) begins(r *Record) bool {
+func (c *Conversation) mayBegin(r *Record) bool {
 	isFirst := c.parent[r.UUID] == "" && (r.ParentKind == ParentNull || r.ParentKind == ParentID) &&
 		r.Type != Assistant && !r.has(request.ToolResult)
 	return r.IsBoundary() || r.Summary || isFirst || c.Place(r) == 0
@@ -356,7 +356,7 @@ func (c *Conversation) begins(r *Record) bool {
 // Beginning returns the first record of the conversation if the program began it on purpose and left earlier records
 // in the file; otherwise nil.
 func (c *Conversation) Beginning() *Record {
-	if len(c.Chain) == 0 || !c.begins(c.Chain[0]) || c.Place(c.Chain[0]) == 0 {
+	if len(c.Chain) == 0 || !c.mayBegin(c.Chain[0]) || c.Place(c.Chain[0]) == 0 {
 		return nil
 	}
 	return c.Chain[0]

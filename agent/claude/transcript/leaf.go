@@ -15,7 +15,7 @@ func (c *Conversation) relinkPreserved(large bool) {
 			continue
 		}
 		last = i
-		if r.preserves() {
+		if r.namesPreserved() {
 			naming = i
 		}
 	}
@@ -115,7 +115,7 @@ func (c *Conversation) tailByLeaves(st readState) *Record {
 	if len(leaves) == 1 {
 		return leaves[0]
 	}
-	if at := c.Record(st.checkpoint); at != nil && slices.Contains(leaves, at) && (st.explicit || !c.continues(st.last,
+	if at := c.Record(st.checkpoint); at != nil && slices.Contains(leaves, at) && (st.explicit || !c.canReach(st.last,
 		st.checkpoint)) {
 		return at
 	}
@@ -159,7 +159,7 @@ func (c *Conversation) tailByCheckpoint(st readState) *Record {
 	if r := c.Record(st.checkpoint); r != nil && !c.dropped[st.checkpoint] {
 		at = st.checkpoint
 	}
-	if at != "" && !st.explicit && at != st.last && c.continues(st.last, at) {
+	if at != "" && !st.explicit && at != st.last && c.canReach(st.last, at) {
 		at = st.last
 	}
 	if at == "" {
@@ -175,9 +175,9 @@ func (c *Conversation) tailByCheckpoint(st readState) *Record {
 	return c.tailByLeaves(st)
 }
 
-// continues reports whether the walk from a record reaches another one, or an answer whose batch of
+// canReach reports whether the walk from a record reaches another one, or an answer whose batch of
 // calls contains it.
-func (c *Conversation) continues(from, to string) bool {
+func (c *Conversation) canReach(from, to string) bool {
 	answer := c.answerOf(to)
 	seen := map[string]bool{}
 	for id := from; c.Sees(id) && !seen[id]; id = c.parent[id] {

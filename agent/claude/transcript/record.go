@@ -374,8 +374,8 @@ func (r *Record) HasMetadata() bool {
 	return r.value.Get("compactMetadata").Kind() == '{'
 }
 
-// preserves reports whether the record names records that a compaction preserves.
-func (r *Record) preserves() bool {
+// namesPreserved reports whether the record names records that a compaction preserves.
+func (r *Record) namesPreserved() bool {
 	_, _, ok := r.preserved()
 	_, _, _, segment := r.preservedSegment()
 	return ok || segment

@@ -78,7 +78,7 @@ func fixOpenSummary(c *simulation, f finding) []repair.Fix {
 	if err != nil {
 		return nil
 	}
-	return []repair.Fix{g.replaceMessage(with(g.m.Record, data), "The summary ends when its last part does.", "")}
+	return []repair.Fix{g.replaceMessage(withData(g.m.Record, data), "The summary ends when its last part does.", "")}
 }
 
 // compactionPart returns the part that makes the message a compaction, or nil.

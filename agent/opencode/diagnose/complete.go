@@ -78,7 +78,7 @@ func (g recordContext) partFixes(code string) []repair.Fix {
 		fixes = append(fixes, repair.Fix{
 			Text:  strings.TrimSpace(text + " " + mark + " is removed from its metadata."),
 			Loses: strings.TrimSpace(mark + ". Every version now sends the call with its stored result. " + loses),
-			Alike: true, Edit: rewrite(with(r, data)),
+			Alike: true, Edit: rewrite(withData(r, data)),
 		})
 	}
 	if text == "" && (len(fixes) > 0 || code != render.FailureField) {
@@ -113,7 +113,7 @@ func (g recordContext) renamePart() []repair.Fix {
 		return nil
 	}
 	if data, _, err := schema.Complete(r.Data, schema.Part, g.partContext()); err == nil {
-		r = with(r, data)
+		r = withData(r, data)
 	}
 	return []repair.Fix{{Text: fmt.Sprintf("It gets the id %s.", to.Part), Edit: draftEdit(func(d *draft) error {
 		m, err := d.message(g.p.Ref)
@@ -133,7 +133,7 @@ func (g recordContext) complete(
 	if !r.Malformed() {
 		data, c, err := schema.Complete(r.Data, shape, x)
 		text, loses = describeChanges(c)
-		return with(r, data), text, loses, err
+		return withData(r, data), text, loses, err
 	}
 	r, v := record.Salvage(r)
 	if v.Complete {
@@ -156,7 +156,7 @@ func (g recordContext) complete(
 		kind == record.TypeTool && !v.Intact("callID") && !v.Intact("tool"), schema.CheckPart(g.p.ID, js.Parse(data)) != "":
 		err = errors.New("too little of it can be read")
 	}
-	return with(r, data), "It is rebuilt from what can be read.", loses, err
+	return withData(r, data), "It is rebuilt from what can be read.", loses, err
 }
 
 // withoutCutValue returns data without the value that was cut off, and without objects that are empty
@@ -190,7 +190,7 @@ func withoutCutValue(data []byte, v jsonedit.Partial) (_ []byte, err error) {
 // markFinished returns the data of an answer with the members of a finished answer. An unfinished answer
 // cannot be continued after its record was damaged.
 func (g recordContext) markFinished(data []byte) ([]byte, error) {
-	m := record.NewMessage(with(g.m.Record, data))
+	m := record.NewMessage(withData(g.m.Record, data))
 	if m.Role != change.RoleAssistant {
 		return data, nil
 	}
@@ -208,7 +208,7 @@ func (g recordContext) markFinished(data []byte) ([]byte, error) {
 // the others.
 func (g recordContext) replaceMessage(r change.Record, text, loses string) repair.Fix {
 	return repair.Fix{Text: text, Loses: loses, Whole: true, Alike: true, Edit: draftEdit(func(d *draft) error {
-		i := d.index.at(r.Ref)
+		i := d.index.indexOf(r.Ref)
 		if i < 0 {
 			return fmt.Errorf("%s: no such message", r.Ref)
 		}
@@ -289,8 +289,8 @@ func rewrite(r change.Record) func(repair.Editor) error {
 	})
 }
 
-// with returns the record with other, readable data.
-func with(r change.Record, data []byte) change.Record {
+// withData returns the record with other, readable data.
+func withData(r change.Record, data []byte) change.Record {
 	r.Data, r.Class, r.Defect = data, 0, nil
 	return r
 }

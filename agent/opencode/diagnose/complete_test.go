@@ -136,7 +136,7 @@ func alter(t *testing.T, s *record.Session, r *change.Record, value string, path
 	if err != nil {
 		t.Fatal(err)
 	}
-	return replaced(s, with(*r, data))
+	return replaced(s, withData(*r, data))
 }
 
 func testCompletion(t *testing.T, broken *record.Session, r *change.Record, healthy map[faultPlace]int, profiles []render.Profile, name string) {

@@ -166,7 +166,7 @@ func (d *draft) copyParts(m *record.Message) {
 
 // message returns the message with the ref, or the message of the part with the ref, for any edit.
 func (d *draft) message(ref change.Ref) (*record.Message, error) {
-	i := d.index.at(ref)
+	i := d.index.indexOf(ref)
 	if i < 0 {
 		return nil, fmt.Errorf("%s: no such message", ref)
 	}
@@ -177,7 +177,7 @@ func (d *draft) message(ref change.Ref) (*record.Message, error) {
 
 // part returns a part and its message, for edits that replace the part. Use [draft.message] to add or remove parts.
 func (d *draft) part(ref change.Ref) (*record.Message, *record.Part, error) {
-	i := d.index.at(ref)
+	i := d.index.indexOf(ref)
 	if i < 0 {
 		return nil, nil, fmt.Errorf("%s: no such message", ref)
 	}

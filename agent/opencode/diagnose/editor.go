@@ -106,7 +106,7 @@ func (d *draft) SetAside(record change.Ref) error {
 	if record.Kind == change.KindPart {
 		return d.remove(record)
 	}
-	i := d.index.at(record)
+	i := d.index.indexOf(record)
 	if i < 0 {
 		return repair.ErrNoBlock
 	}
@@ -148,15 +148,15 @@ func (d *draft) MoveFirst(b *request.Block) error {
 
 // SplitBefore implements [repair.Editor]: it adds a step-start before the part.
 func (d *draft) SplitBefore(b *request.Block) error {
-	m, id, err := d.before(b)
+	m, id, err := d.idBefore(b)
 	if err == nil {
 		m.Insert(d.s.NewStepStart(m, id))
 	}
 	return err
 }
 
-// before returns the message of a block, and a free id for a part before it.
-func (d *draft) before(b *request.Block) (*record.Message, string, error) {
+// idBefore returns the message of a block, and a free id for a part before it.
+func (d *draft) idBefore(b *request.Block) (*record.Message, string, error) {
 	m, err := d.message(b.Ref())
 	if err != nil {
 		return nil, "", err
@@ -224,7 +224,7 @@ func (d *draft) AddStep(ref change.Ref, text string) error {
 
 // InsertThinking implements [repair.Editor].
 func (d *draft) InsertThinking(call *request.Block, text string) error {
-	m, id, err := d.before(call)
+	m, id, err := d.idBefore(call)
 	if err == nil {
 		m.Insert(d.s.NewReasoning(m, id, text))
 	}
@@ -331,7 +331,7 @@ func (d *draft) FailCall(call *request.Block, text string) error {
 			return fmt.Errorf("part %s: %w", p.ID, err)
 		}
 	}
-	*p = record.NewPart(with(p.Record, data))
+	*p = record.NewPart(withData(p.Record, data))
 	return nil
 }
 
@@ -380,7 +380,7 @@ func (d *draft) CorrectType(b *request.Block) error {
 		if !ok {
 			return fmt.Errorf("%s: no image with another type", b.Ref())
 		}
-		*p = record.NewPart(with(p.Record, data))
+		*p = record.NewPart(withData(p.Record, data))
 		return nil
 	}
 	files, _ := jsonedit.Get(p.Data, "state", "attachments")

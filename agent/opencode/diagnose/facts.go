@@ -52,7 +52,7 @@ func (k *facts) messages() []*record.Message {
 		if m.Malformed() && !m.Unreadable() {
 			r, v := record.Salvage(m.Record)
 			data, _ := withoutCutValue(r.Data, v)
-			m = record.NewMessage(with(r, data))
+			m = record.NewMessage(withData(r, data))
 			m.Created, m.Parts = cmp.Or(m.Created, k.s.Messages[i].Created), k.s.Messages[i].Parts
 		}
 		k.line = append(k.line, &m)

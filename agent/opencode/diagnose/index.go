@@ -18,8 +18,8 @@ func newIndex(s *record.Session) *index {
 	return &index{s, messageIndexes(s), map[string]map[string]int{}}
 }
 
-// at returns the index of the message with the ref, or of the message of the part with the ref; or -1.
-func (x *index) at(ref change.Ref) int {
+// indexOf returns the index of the message with the ref, or of the message of the part with the ref; or -1.
+func (x *index) indexOf(ref change.Ref) int {
 	all := x.s.Messages
 	i, ok := x.messages[ref.Message]
 	switch {
@@ -33,7 +33,7 @@ func (x *index) at(ref change.Ref) int {
 
 // message returns the message with the ref, or the message of the part with the ref; or nil.
 func (x *index) message(ref change.Ref) *record.Message {
-	if i := x.at(ref); i >= 0 {
+	if i := x.indexOf(ref); i >= 0 {
 		return &x.s.Messages[i]
 	}
 	return nil

@@ -59,7 +59,7 @@ func TestModelIsOneOfTheSession(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		broken := replaced(s, with(m.Record, data))
+		broken := replaced(s, withData(m.Record, data))
 		fixes := (&facts{s: broken}).recordFixes(finding{Code: render.FailureField, Ref: m.Ref})
 		got, _ := jsonedit.Get(edited(t, broken, fixes[0]).Messages[0].Data, "model")
 		if string(got) != want {

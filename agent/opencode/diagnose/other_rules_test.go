@@ -167,11 +167,11 @@ func TestSwitches(t *testing.T) {
 			}}
 			switched := *s
 			switched.Messages = slices.Clone(s.Messages)
-			last := record.NewMessage(with(s.Messages[0].Record, fmt.Appendf(nil, `{"id":"msg_99","sessionID":"ses_1","role":"user","agent":"build","time":{"created":99000},"model":{"providerID":"other","modelID":%q}}`, o.model)))
+			last := record.NewMessage(withData(s.Messages[0].Record, fmt.Appendf(nil, `{"id":"msg_99","sessionID":"ses_1","role":"user","agent":"build","time":{"created":99000},"model":{"providerID":"other","modelID":%q}}`, o.model)))
 			last.Ref.Message, last.ID = "msg_99", "msg_99"
 			p := s.Messages[0].Parts[0]
 			data := bytes.ReplaceAll(bytes.ReplaceAll(p.Data, []byte("msg_01"), []byte("msg_99")), []byte(p.ID), []byte("prt_9901"))
-			np := record.NewPart(with(p.Record, data))
+			np := record.NewPart(withData(p.Record, data))
 			np.Ref.Message, np.Ref.Part, np.ID = "msg_99", "prt_9901", "prt_9901"
 			last.Parts = []record.Part{np}
 			switched.Messages = append(switched.Messages, last)

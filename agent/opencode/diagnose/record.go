@@ -191,7 +191,7 @@ func archivedFixes(c *simulation, _ finding) []repair.Fix {
 func WithoutArchived(info change.Record) (change.Record, error) {
 	if !info.IsRow() {
 		data, err := jsonedit.Remove(info.Data, "time", "archived")
-		return with(info, data), err
+		return withData(info, data), err
 	}
 	if _, ok := info.Col("time_archived"); ok {
 		info = info.WithCol(change.Col{Name: "time_archived", Class: change.ClassNull})

@@ -88,12 +88,12 @@ func truncated(s *record.Session, ref change.Ref, n int) *record.Session {
 		m := &c.Messages[i]
 		if m.Ref == ref {
 			parts := m.Parts
-			*m = record.NewMessage(with(m.Record, m.Data[:n:n]))
+			*m = record.NewMessage(withData(m.Record, m.Data[:n:n]))
 			m.Parts = parts
 		}
 		for j := range m.Parts {
 			if p := &m.Parts[j]; p.Ref == ref {
-				*p = record.NewPart(with(p.Record, p.Data[:n:n]))
+				*p = record.NewPart(withData(p.Record, p.Data[:n:n]))
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
 		text, loses = describeChanges(changed)
 	}
 	return []repair.Fix{{Text: text, Loses: loses, Whole: true, Edit: draftEdit(func(d *draft) error {
-		d.s.Info, d.s.Project = with(r, data), textAt(data, "projectID")
+		d.s.Info, d.s.Project = withData(r, data), textAt(data, "projectID")
 		d.s.Directory, d.s.Title, d.s.Version = textAt(data, "directory"), textAt(data, "title"), textAt(data, "version")
 		d.s.Created, d.s.Updated = timeAt(data, "created"), timeAt(data, "updated")
 		return nil
@@ -139,7 +139,7 @@ func (d *draft) moveSession(project string) error {
 	if err != nil {
 		return err
 	}
-	d.s.Info = with(d.s.Info, data)
+	d.s.Info = withData(d.s.Info, data)
 	d.s.Info.Ref.Project, d.s.Project, d.s.Newer = project, project, ""
 	return nil
 }

@@ -42,12 +42,12 @@ func (s *Store) FindsHolders() bool {
 	}
 	others, err := processes.Others(context.Background())
 	return err == nil && !slices.ContainsFunc(others, func(p processes.Process) bool {
-		return mayBeAgent(p) && (!s.sees(p, root) || s.worksHere(p, root))
+		return mayBeAgent(p) && (!s.canInspect(p, root) || s.worksHere(p, root))
 	})
 }
 
-// sees reports whether [Store.Held] can find out what a process uses.
-func (s *Store) sees(p processes.Process, root fs.FileInfo) bool {
+// canInspect reports whether [Store.Held] can find out what a process uses.
+func (s *Store) canInspect(p processes.Process, root fs.FileInfo) bool {
 	id, err := p.User()
 	return err != nil || id == uint32(os.Geteuid()) || id == root.Sys().(*syscall.Stat_t).Uid
 }
@@ -74,7 +74,7 @@ func (s *Store) heldBy(ctx context.Context, root fs.FileInfo) (since time.Time, 
 		return time.Time{}, err
 	}
 	for _, p := range others {
-		if name, err := p.Program(); err != nil || name != executable || !s.sees(p, root) || !s.worksHere(p, root) {
+		if name, err := p.Program(); err != nil || name != executable || !s.canInspect(p, root) || !s.worksHere(p, root) {
 			continue
 		}
 		started, err := p.Started()
