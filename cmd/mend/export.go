@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -76,10 +77,10 @@ func exportLog(ctx context.Context, env *environment, f exportFlags) error {
 	return nil
 }
 
-// isExport reports whether the user names a file: no id of a session or a repair is one.
+// isExport reports whether the user names a file and no id: ids of repairs and operations have no dot and no slash.
 func isExport(name string) bool {
 	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
+	return err == nil && info.Mode().IsRegular() && strings.ContainsAny(name, "./")
 }
 
 // An exportedEntry is an entry of an export.

@@ -55,49 +55,7 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
   mend log --since 7d         in the last week
   mend log a.jsonl b.jsonl    what two exports have
   mend log --channel plugin --state undone   repairs of the plugin that were undone`,
-		RunE: func(cmd *cobra.Command, names []string) error {
-			if n := len(names); n > 0 && isExport(names[n-1]) {
-				id := ""
-				if !isExport(names[0]) {
-					id, names = names[0], names[1:]
-				}
-				q, _, err := logQuery(cmd.Context(), env, f)
-				if err != nil {
-					return err
-				}
-				return logExports(cmd.Context(), env, id, names, q)
-			}
-			if err := atMostOne("repair")(cmd, names); err != nil {
-				return err
-			}
-			if len(names) == 1 {
-				if f.session != "" {
-					return usagef("log accepts one session")
-				}
-				es, session, err := findSessionOrRepair(cmd.Context(), env, names[0])
-				switch {
-				case err != nil:
-					return err
-				case len(es) > 0:
-					return showEntries(cmd.Context(), env, es)
-				}
-				f.session = session.ID
-			}
-			q, none, err := logQuery(cmd.Context(), env, f)
-			if err != nil {
-				return err
-			}
-			if cmd.Flags().Changed("export") {
-				if !reflect.DeepEqual(q, journal.Query{}) {
-					return usagef("--export exports the whole journal, so that its chain can be checked: it goes without a session and without filters")
-				}
-				return exportLog(cmd.Context(), env, f.export)
-			}
-			if f.export.force || f.export.withBytes {
-				return usagef("--with-bytes and --force go with --export")
-			}
-			return listLog(env, q, none, f.verbose)
-		},
+		RunE: func(cmd *cobra.Command, names []string) error { return runLog(cmd, env, names, f) },
 	}
 	fl := cmd.Flags()
 	fl.IntVarP(&f.limit, "limit", "n", 0, "show at most `N` operations; with --json, at most N entries")
@@ -111,6 +69,52 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 	fl.StringVar(&f.actor, "actor", "", "only by this `USER`: a name, a number, or USER@HOST")
 	f.export.add(fl)
 	return cmd
+}
+
+// runLog shows what the names say: a repair, the entries of a session, or those of exports; without any, all entries.
+func runLog(cmd *cobra.Command, env *environment, names []string, f logFlags) error {
+	ctx := cmd.Context()
+	if n := len(names); n > 0 && isExport(names[n-1]) {
+		id := ""
+		if !isExport(names[0]) {
+			id, names = names[0], names[1:]
+		}
+		q, _, err := logQuery(ctx, env, f)
+		if err != nil {
+			return err
+		}
+		return logExports(ctx, env, id, names, q)
+	}
+	if err := atMostOne("repair")(cmd, names); err != nil {
+		return err
+	}
+	if len(names) == 1 {
+		if f.session != "" {
+			return usagef("log accepts one session")
+		}
+		es, session, err := findSessionOrRepair(ctx, env, names[0])
+		switch {
+		case err != nil:
+			return err
+		case len(es) > 0:
+			return showEntries(ctx, env, es)
+		}
+		f.session = session.ID
+	}
+	q, none, err := logQuery(ctx, env, f)
+	if err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("export") {
+		if !reflect.DeepEqual(q, journal.Query{}) {
+			return usagef("--export exports the whole journal, so that its chain can be checked: it goes without a session and without filters")
+		}
+		return exportLog(ctx, env, f.export)
+	}
+	if f.export.force || f.export.withBytes {
+		return usagef("--with-bytes and --force go with --export")
+	}
+	return listLog(env, q, none, f.verbose)
 }
 
 // listLog prints the entries that q selects; none is printed if there are no entries. Of a damaged journal it
