@@ -99,8 +99,8 @@ func TestForgetCancelled(t *testing.T) {
 	}
 }
 
-// TestGCCancelled checks that GC stops after the transaction in which its context ends,
-// however much is left, and that the next Open goes on.
+// TestGCCancelled checks that GC stops after the current transaction when its context ends,
+// however much is left, and that the next Open continues it.
 func TestGCCancelled(t *testing.T) {
 	dir := storetest.FastDir(t)
 	done, cancel := context.WithCancel(ctx)

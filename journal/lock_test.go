@@ -134,8 +134,8 @@ func TestReplacedWhileHeld(t *testing.T) {
 	}
 }
 
-// TestUnlockedReader checks that a reader without a lock reads beside a writer, and is told when the
-// journal has moved on.
+// TestUnlockedReader checks that a reader without a lock reads while a writer writes, and reports
+// that the journal has changed.
 func TestUnlockedReader(t *testing.T) {
 	dir := t.TempDir()
 	w := mustOpen(t, dir, Options{})

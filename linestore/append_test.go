@@ -31,7 +31,7 @@ func appendOps(t *testing.T, root string) []change.Op {
 	}
 }
 
-// endings are the ways in which a transcript may end.
+// endings are the possible ends of a transcript.
 var endings = map[string]func(string) string{
 	"whole":          func(s string) string { return s },
 	"without a line": func(s string) string { return strings.TrimSuffix(s, "\n") },
@@ -121,8 +121,8 @@ func TestUndoBehindAgent(t *testing.T) {
 	}
 }
 
-// While a process uses the transcript, an undo is refused; by force the old lines are
-// appended again, and the user is told.
+// While a process uses the transcript, an undo is refused; with force the old lines are
+// appended again, and the user is notified.
 func TestInUse(t *testing.T) {
 	root, _ := rootEnding(t, endings["whole"])
 	var notes []string
@@ -276,7 +276,7 @@ func wantOps(t *testing.T, root string, ops []change.Op, post bool) {
 }
 
 // An append that is cut anywhere, also in the middle of its bytes, is finished or removed
-// without a trace, beside lines that the agent wrote behind it.
+// without a trace, and lines that the agent wrote after it stay.
 func TestTornAppend(t *testing.T) {
 	for name, ending := range endings {
 		for _, agent := range []bool{false, true} {

@@ -86,7 +86,7 @@ func content(t *testing.T, root string) string {
 	return string(data)
 }
 
-// agentAppends adds a line as an agent does: behind a newline if the last line has none.
+// agentAppends adds a line as an agent does: after a newline if the last line has none.
 func agentAppends(t *testing.T, root, line string) {
 	t.Helper()
 	f, err := os.OpenFile(file(root), os.O_APPEND|os.O_WRONLY, 0)

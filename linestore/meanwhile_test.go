@@ -90,7 +90,7 @@ func TestAppendMeanwhile(t *testing.T) {
 	}
 }
 
-// wantMtime checks the time of the transcript: an old one, or that of a write in this test.
+// wantMtime checks the time of the transcript: an old time, or the time of a write in this test.
 func wantMtime(t *testing.T, root, when string, old bool) {
 	t.Helper()
 	fi, err := os.Stat(file(root))

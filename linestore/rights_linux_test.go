@@ -103,8 +103,8 @@ func TestFolderNotWritable(t *testing.T) {
 	storetest.Apply(t, s, change.Inverse(storetest.Apply(t, s, appendOps(t, root)).Ops))
 }
 
-// A change that an earlier mend wrote into such a transcript is decided: its time stays that of the
-// change.
+// A change that an earlier mend wrote into such a transcript is decided, and the file keeps the time of
+// the change.
 func TestSettleWithoutRights(t *testing.T) {
 	var st change.Staged
 	staged := func(root string) string { return filepath.Join(filepath.Dir(root), filepath.Base(root)+".staged") }
@@ -150,7 +150,7 @@ func TestSettleWithoutRights(t *testing.T) {
 	}
 }
 
-// A transcript that is gone, or in whose place is something else, is decided about.
+// A change to a transcript that was deleted or replaced is decided.
 func TestSettleLostTranscript(t *testing.T) {
 	for name, lose := range map[string]func(root string) error{
 		"file":   func(root string) error { return os.Remove(file(root)) },

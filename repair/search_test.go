@@ -168,7 +168,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// Fixes of which each causes the next fault hold together, or not at all.
+// If each fix causes the next fault, the fixes hold together, or not at all.
 func TestFixesHoldTogether(t *testing.T) {
 	for end, isFixed := range []bool{true, true, true, true, true, false} {
 		var rules []repair.Rule

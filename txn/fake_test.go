@@ -171,7 +171,7 @@ var (
 	after  = map[string]string{"a": "2", "new": "2"}
 )
 
-// wantConsistent checks that all records are as before the change or after it, as the journal says of its newest entry, and that
+// wantConsistent checks that all records are as before the change or after it, as the state of the journal's newest entry requires, and that
 // nothing is staged. It reports whether they are as after it.
 func (w *world) wantConsistent(step string, before, after map[string]string) bool {
 	w.t.Helper()

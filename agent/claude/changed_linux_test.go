@@ -134,8 +134,8 @@ func planned(t *testing.T, damage string) (testStore, *mend.Store, change.Plan) 
 	return s, c, r.Plan
 }
 
-// A transcript that changes between the plan and its apply is as it was then, or has the lines of
-// the plan behind it. The same holds between a repair and its undo, which takes out its own lines.
+// If a transcript changes between the plan and its apply, it keeps that content, or the lines of
+// the plan follow it. The same holds between a repair and its undo, which removes only its own lines.
 func TestChangedMeanwhile(t *testing.T) {
 	for _, x := range changes {
 		for _, damage := range []string{"parent unknown", inPlace} { // appends; writes the transcript again

@@ -85,8 +85,8 @@ func repairSession(t *testing.T, c *mend.Store, id string) (entry string, r repa
 	return e.ID, r, err
 }
 
-// A repair appends, its undo gives back the same bytes, and neither changes the time, by which
-// Claude Code orders sessions.
+// A repair appends, its undo restores the same bytes, and neither changes the file time, which
+// Claude Code sorts sessions by.
 func TestRepairAndUndo(t *testing.T) {
 	for _, damage := range []string{"parent unknown twice", "line led by NUL bytes", "two processes", "empty prompt"} {
 		t.Run(damage, func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestUndoBehindAgent(t *testing.T) {
 	s.want("undone", append(s.data, more...))
 }
 
-// The transcript of a subagent of 2.0, which is beside those of the sessions, is listed,
+// The transcript of a subagent of 2.0, in the folder of the sessions' transcripts, is listed,
 // repaired and undone.
 func TestOlderSubagent(t *testing.T) {
 	s := newTestStore(t, "none")

@@ -107,8 +107,8 @@ func TestManyBreaks(t *testing.T) {
 	}
 }
 
-// TestManyLostLineEnds: records behind another one on its line are read again first, all at once, and
-// the conversation is whole then: nothing is linked past them.
+// TestManyLostLineEnds: records that follow another one on the same line are read again first, all at
+// once. Then the conversation is complete, and no link skips them.
 func TestManyLostLineEnds(t *testing.T) {
 	s := newTestStore(t, "none")
 	const n, lost = 2000, 33

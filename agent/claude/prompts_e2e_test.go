@@ -16,7 +16,7 @@ import (
 	fixture "mend/internal/test/claude"
 )
 
-// TestRealPrompts restores a session of which only the prompts are left: the real program opens it and sends them,
+// TestRealPrompts restores a session from its prompts alone: the real program opens it and sends them,
 // and after the undo it finds no conversation.
 func TestRealPrompts(t *testing.T) {
 	cmd := install(t)

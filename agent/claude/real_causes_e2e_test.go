@@ -109,7 +109,7 @@ func TestRealTwoProcesses(t *testing.T) {
 }
 
 // TestRealFullDisk makes one prompt of a running process while nothing can be written to the
-// transcript: the program goes on, and the next record names a parent that is not in the file.
+// transcript: the program continues, and the next record names a parent that is not in the file.
 func TestRealFullDisk(t *testing.T) {
 	cmd := install(t)
 	if os.Geteuid() != 0 {

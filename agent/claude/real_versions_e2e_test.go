@@ -84,8 +84,8 @@ func TestRealFork(t *testing.T) {
 	cycle(t, h, *version, ids[0], "P4fourth")
 }
 
-// TestRealCompact compacts a session, and goes on with it. What its compaction preserved comes
-// back when the record that says so is torn, and the past when the compaction is undone.
+// TestRealCompact compacts a session, and continues it. The preserved messages come back if the record
+// that names them is torn, and the earlier messages if the compaction is undone.
 func TestRealCompact(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out with -short")

@@ -70,7 +70,7 @@ func (k *keeper) restore() (done mend.Restored, id string) {
 }
 
 // TestRealRestore loses a conversation in all ways, the program's own clean-up among them: after the restore the
-// real program goes on with all messages, its next clean-up leaves the transcript, and the undo of the restore is
+// real program continues with all messages, its next clean-up leaves the transcript, and the undo of the restore is
 // the loss again, byte for byte.
 func TestRealRestore(t *testing.T) {
 	cmd := install(t)

@@ -82,7 +82,7 @@ func TestRealRunningOnScreen(t *testing.T) {
 	})
 }
 
-// age makes files older than any process of a test. The program deletes those of last month.
+// age makes files an hour old: older than any process of a test, but not as old as files that the program deletes.
 func age(t *testing.T, files ...string) {
 	t.Helper()
 	at := time.Now().Add(-time.Hour)

@@ -10,8 +10,8 @@ import (
 	"mend/repair"
 )
 
-// TestRealStubs compares what mend says of a transcript in which hardly anything is left with what the
-// real program does: the verdict, the request, and after a repair that leaves nothing, an answer.
+// TestRealStubs compares mend with the real program on transcripts that have lost nearly everything: the verdict, the
+// request, and after a repair that leaves nothing, an answer.
 func TestRealStubs(t *testing.T) {
 	cmd := install(t)
 	for _, s := range fixture.Stubs() {

@@ -330,7 +330,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestMoveCompressed moves a session whose rollout the program has compressed: it is then not compressed. One that is cut is not moved.
+// TestMoveCompressed moves a session with a compressed rollout, and the new one is not compressed. A cut one is not moved.
 func TestMoveCompressed(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	if err := os.Remove(h.Rollout()); err != nil {
@@ -459,7 +459,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestGrowth: of a rollout in which all lines are there many times, twice as many cost about twice as much.
+// TestGrowth: if a rollout repeats its lines, twice as many lines cost about twice as much.
 func TestGrowth(t *testing.T) {
 	head, rest, _ := strings.Cut(string(testdata.Codex), "\n")
 	var allocs [2]float64

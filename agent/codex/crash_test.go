@@ -18,7 +18,7 @@ import (
 	"mend/testdata"
 )
 
-// newDamagedHome returns a home with a rollout that lost its first line, and an index whose row names another place: a
+// newDamagedHome returns a home with a rollout that lost its first line, and an index row with another path: a
 // repair changes both.
 func newDamagedHome(t *testing.T) *fixture.Home {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 )
 
 // TestTwoRepairs carries out the same repair from two mends at once, each with the same journal: one changes the rollout and its row, the other
-// says that it was changed or is in use, and one undo brings everything back.
+// fails because it was changed or is in use, and one undo brings everything back.
 func TestTwoRepairs(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	h.SQL("PRAGMA journal_mode = wal; CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, cwd TEXT NOT NULL DEFAULT '/w', first_user_message TEXT NOT NULL DEFAULT 'x', preview TEXT NOT NULL DEFAULT 'x');" +

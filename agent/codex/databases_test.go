@@ -29,8 +29,8 @@ func makeDatabase(t *testing.T, path, checksum string, sql ...string) {
 	}
 }
 
-// TestDatabases: what Codex 0.171.0 cannot use, and makes again where it is missing, is found, put aside, and comes back with an undo.
-// What it can use is not touched. The checksums and the fates are those of the real program.
+// TestDatabases: mend finds the databases that Codex 0.171.0 cannot use but can create again, and puts them aside; an undo
+// restores them. It does not touch usable ones. The checksums and the fates are from the real program.
 func TestDatabases(t *testing.T) {
 	overwrite := func(at int64, n int) func(string) error {
 		return func(path string) error {

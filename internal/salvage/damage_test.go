@@ -29,7 +29,7 @@ type truth struct {
 	free map[int]bool      // pages: what is copied there counts as deleted
 }
 
-// An extent is where a row lies: a cell on a page, and the overflow pages behind it.
+// An extent is the location of a row: a cell on a page, and its overflow pages.
 type extent struct {
 	page, at, end int
 	overflow      []int
@@ -232,8 +232,8 @@ func (tr *truth) follow(table string, page int) {
 	}
 }
 
-// readable returns the rows of which every byte is in the damaged file: their cell on its page or, where pages are
-// swapped, on that page at another place, and their overflow pages. doubtful are those that may be read with other bytes.
+// readable returns the rows with every byte in the damaged file: their cell on its page or, if pages are swapped, on
+// that page at another offset, and their overflow pages. doubtful are those that may be read with other bytes.
 func (tr *truth) readable(damaged []byte) (whole map[string]bool) {
 	whole = map[string]bool{}
 	pages := map[string]bool{}
@@ -314,13 +314,13 @@ func damageAt(rnd *rand.Rand, whole []byte, page int) (data []byte, how string) 
 
 var owners = map[string]Owner{"message": {"session_id", "session", "id"}, "part": {"session_id", "session", "id"}, "event": {"aggregate_id", "event_sequence", "aggregate_id"}}
 
-// noRow tells the rows of the table of migrations from those of the tables that are like it.
+// noRow reports whether values are a row of the table of migrations in another table of the same shape.
 func noRow(t *Table, vals []Value) bool {
 	return t.Name != "migration" && bytes.HasPrefix(vals[0].Bytes, []byte("2026"))
 }
 
-// TestDamagedFiles damages databases at random: every row whose bytes are in the file is in the new database as SQLite read it before,
-// and no row is there that was not. lost are damages of which rows were lost once.
+// TestDamagedFiles damages databases at random. Every row that is complete in the file is in the new database with the values that
+// SQLite read before, and no other row is there. lost are damages that once lost rows.
 func TestDamagedFiles(t *testing.T) {
 	const shuffled = "PRAGMA journal_mode=DELETE; PRAGMA auto_vacuum=%d; PRAGMA page_size=%d; VACUUM; PRAGMA foreign_keys=ON; DELETE FROM session WHERE id LIKE '%%x5'; DELETE FROM event_sequence WHERE aggregate_id LIKE '%%x5'; PRAGMA journal_mode=WAL; PRAGMA wal_checkpoint(TRUNCATE)"
 	for _, kind := range []struct {

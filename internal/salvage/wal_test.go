@@ -44,8 +44,8 @@ func source(db, wal []byte) Source {
 	return src
 }
 
-// TestWAL: the frames that SQLite reads are read, those of a torn -wal up to its last whole transaction, and those of another
-// database not at all.
+// TestWAL: salvage reads the frames that SQLite reads: a torn -wal up to its last complete transaction, and none of another
+// database.
 func TestWAL(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "db")
@@ -104,8 +104,8 @@ func TestWAL(t *testing.T) {
 }
 
 // TestWALOfAnotherMoment: a database and a -wal from different moments, with a checkpoint in between, do not fit. All rows of the
-// database come back, and of the -wal those of records whose session is there, each as it was; a -wal without any of its tables is
-// left alone.
+// database are restored unchanged, and the rows of the -wal that belong to one of its sessions; a -wal without any of its tables is
+// not read.
 func TestWALOfAnotherMoment(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "db")

@@ -125,7 +125,7 @@ func cycles(data []byte) (n int) {
 
 func isBroken(d repair.Diagnosis) bool { return d.Severity == repair.Broken }
 
-// A transcript in which the program finds no conversation is reported. What to do is said, and if
+// If the program finds no conversation in a transcript, that is reported with the next step. If
 // nothing can be read, nothing is repaired.
 func TestStubs(t *testing.T) {
 	for _, s := range claude.Stubs() {
@@ -146,8 +146,8 @@ func TestStubs(t *testing.T) {
 	}
 }
 
-// What a line that is no record held is lost if it was a prompt, an answer or a result: a prompt's, of which the
-// answer came within the 5 seconds that 2.1 bridges, leaves no other trace. Any other such line is a note.
+// A torn line is a loss if it was a prompt, an answer or a result. A prompt leaves no other trace if its answer
+// came within the 5 seconds that 2.1 bridges. Any other torn line is a note.
 func TestTornLine(t *testing.T) {
 	lines := claude.New().Lines
 	prompt := slices.IndexFunc(lines, func(l []byte) bool { return bytes.Contains(l, []byte(`"type":"user"`)) })
@@ -242,8 +242,8 @@ func TestNewerBlocks(t *testing.T) {
 	}
 }
 
-// Torn lines each of which may begin a record that reaches to the end take linear time; it was
-// quadratic, a minute for these.
+// Torn lines, each the possible beginning of a record that reaches to the end, take linear time; it
+// was quadratic, a minute for these.
 func TestTornLines(t *testing.T) {
 	data := []byte(strings.Repeat(`{"a":"`+strings.Repeat("x", 2000)+`","b":`+"\n", 4000))
 	begun := time.Now()

@@ -11,7 +11,7 @@ import (
 	"mend/repair"
 )
 
-// answering returns a transcript of two prompts, of which the first has an answer with that content.
+// answering returns a transcript of two prompts; the first has an answer with that content.
 func answering(content string) []byte {
 	const id = "00000000-0000-4000-8000-00000000000"
 	var b strings.Builder
@@ -34,8 +34,8 @@ func answering(content string) []byte {
 	return []byte(b.String())
 }
 
-// Of a record with several blocks just those go that the fix is about, wherever they are: the indexes of
-// those behind a removed one are others then.
+// Only the faulty blocks of a record are removed, wherever they are, although each removal changes the
+// indexes of later blocks.
 func TestRemoveSeveral(t *testing.T) {
 	thought := func(n string) string { return `{"type":"thinking","thinking":"` + n + `","signature":"c2ln` + n + `"}` }
 	text := func(s string) string { return `{"type":"text","text":"` + s + `"}` }

@@ -11,7 +11,7 @@ import (
 	"mend/repair"
 )
 
-// compacted returns Baseline with a compaction behind it, and a prompt and an answer behind that.
+// compacted returns Baseline followed by a compaction, a prompt and an answer.
 // preserved are the ids of records that it keeps, as JSON.
 func compacted(preserved string) []byte {
 	const id = "cccccccc-0000-4000-8000-00000000000"

@@ -20,7 +20,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestUnnamedItem: an item whose type is an empty text is read, and not sent.
+// TestUnnamedItem: an item with an empty type is read, and not sent.
 func TestUnnamedItem(t *testing.T) {
 	l := newLine(1, []byte(`{"timestamp":"x","type":"response_item","payload":{"type":""}}`))
 	if l.kind == "" || isSent(l.payload) {

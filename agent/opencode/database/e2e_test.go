@@ -32,7 +32,7 @@ func real(t *testing.T, version string) (h *opencode.Home, server *opencode.Serv
 }
 
 // setText is the plan that writes a text into the answer Hello, and, if beside is
-// not empty, one more part behind it.
+// not empty, one more part after it.
 func setText(t *testing.T, s *Store, id, text, beside string) []change.Op {
 	t.Helper()
 	before := load(t, s, id)

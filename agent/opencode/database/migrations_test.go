@@ -48,9 +48,9 @@ func fault(t *testing.T, path string) string {
 	return ""
 }
 
-// TestMigrations: a database that stopped at any step of its migrations is healthy, as the program goes on from there. One whose rows
-// say less than the schema shows is damaged, and a salvage makes it healthy. If they say more, a salvage refuses, or makes it healthy. (TestRealMigrations
-// has the program.)
+// TestMigrations: a database that stopped at any step of its migrations is healthy, because the program continues them.
+// If its rows list fewer migrations than the schema shows, it is damaged, and a salvage makes it healthy. If they list
+// more, a salvage refuses, or makes it healthy. (TestRealMigrations has the program.)
 func TestMigrations(t *testing.T) {
 	storetest.Long(t)
 	all := OpenCode.migrations()

@@ -96,8 +96,8 @@ func TestSalvageRebuilds(t *testing.T) {
 	}
 }
 
-// TestSalvageTorn: two rows whose pages were swapped can be read, and are not what OpenCode wrote. They are made again from their
-// events, or else said to be damaged.
+// TestSalvageTorn: two rows on swapped pages can be read, but are not what OpenCode wrote. They are rebuilt from their events, or
+// else reported as damaged.
 func TestSalvageTorn(t *testing.T) {
 	for _, events := range []bool{true, false} {
 		dir := t.TempDir()

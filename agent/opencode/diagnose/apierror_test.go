@@ -91,7 +91,7 @@ func TestParseAPIErrorClass(t *testing.T) {
 }
 
 // Errors about encrypted reasoning are recognized in every wording and every
-// wrapping in which they were seen (found fault 13.16).
+// observed wrapping (found fault 13.16).
 func TestParseAPIErrorEncrypted(t *testing.T) {
 	quote := func(s string) string { return string(jsonedit.Quote(s)) }
 	body := func(message, code string) string {

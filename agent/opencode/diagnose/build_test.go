@@ -62,8 +62,8 @@ func partID(message, part int) string { return "prt_" + paddedNumber(message) + 
 
 func messageID(message int) string { return "msg_" + paddedNumber(message) }
 
-// paddedNumber returns a number in an id: ids sort as they count, and before that of the
-// prompt which the user types next.
+// paddedNumber returns a number for an id. The ids sort like their numbers, and before the id of
+// the user's next prompt.
 func paddedNumber(n int) string {
 	if n < 20 {
 		return fmt.Sprintf("%02d", n)

@@ -86,8 +86,8 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// wantSameConversation checks that a session is another one with new ids in the first n
-// messages, in whose order they are.
+// wantSameConversation checks that after is before with new ids in the first n messages, in the
+// same order.
 func wantSameConversation(t *testing.T, before, after *record.Session, n int) {
 	t.Helper()
 	ids := map[string]string{}

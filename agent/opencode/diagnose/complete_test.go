@@ -123,7 +123,7 @@ func TestCompleteEveryField(t *testing.T) {
 	}
 }
 
-// notCompleted are values of fields that are reported, and whose record no completion of fields alone makes acceptable.
+// notCompleted are reported values of fields that cannot be fixed only by completing fields of the record.
 var notCompleted = map[string]bool{"finish=null": true, "time.created=-1.5": true}
 
 // alter returns the session with another value at a path of one record, without it for "".

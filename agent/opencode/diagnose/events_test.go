@@ -9,8 +9,8 @@ import (
 	"mend/testdata"
 )
 
-// A counter that is behind the session's events is reported for versions that have one, and not changed. The fixture has
-// events 0 to 99, and the counter is at 99.
+// A counter that is less than the number of the session's last event is reported for versions that have one, and not
+// changed. The fixture has events 0 to 99, and the counter is at 99.
 func TestEvents(t *testing.T) {
 	st := newRowStore(t, testdata.OpenCode11833)
 	s := st.with(damage.Cell{Column: "title", Value: "title; update event_sequence set seq = 98"})

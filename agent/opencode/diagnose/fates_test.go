@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/fates.golden")
 
-// captured are the sessions of TestCaptured in package render: those of ten providers, each
+// captured are the sessions of TestCaptured in package render: sessions of ten providers, each
 // with many damages.
 type captured struct {
 	Messages []struct {

@@ -40,8 +40,8 @@ func TestHiddenFolder(t *testing.T) {
 	}
 }
 
-// What the parts behind a link hold is unknown, so that no rule of the request is surely broken
-// (found fault 13.14).
+// If the folder of a message's parts is a link, its parts are unknown, so that no rule of the request
+// is known to be broken (found fault 13.14).
 func TestLinkedParts(t *testing.T) {
 	s := unpack(t, 0, func(damage.Store) {}).load()
 	prompt := s.Messages[0].Ref.Message
@@ -113,7 +113,7 @@ func TestUnusableSessionID(t *testing.T) {
 	}
 }
 
-// A session of a tree of which only the messages are left is broken, and has no fix.
+// A session of a tree with nothing left but messages is broken, and has no fix.
 func TestSessionWithoutRecord(t *testing.T) {
 	s := unpack(t, 0, func(damage.Store) {}).load()
 	s.Info, s.InfoMissing = change.Record{}, true

@@ -44,7 +44,7 @@ func TestNothingIsInvented(t *testing.T) {
 	}
 }
 
-// The two names of a model are of one record: those of two do not make one.
+// A model has two names, and both come from the same record.
 func TestModelIsOneOfTheSession(t *testing.T) {
 	half := turn{role: "user", parts: []string{hi}}
 	s := build(half, answer(hi), user(hi))

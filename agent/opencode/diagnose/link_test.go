@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A file that is a link is a finding only where OpenCode never loads it, or the error says that it could not. mend loads
-// nothing. The text that replaces it has no password and no query.
+// A file that is a link is a finding only if OpenCode never loads it, or if the error reports that loading failed. mend
+// loads nothing. The text that replaces it has no password and no query.
 func TestWebLinks(t *testing.T) {
 	const web, local = "https://me:secret@Example.com/x?key=y", "http://127.0.0.1:9/x?key=y"
 	for _, c := range []struct{ version, mime, url, want string }{

@@ -153,7 +153,7 @@ func withAttachments(files string) string {
 	return strings.Replace(bash, `"title"`, `"attachments":[`+files+`],"title"`, 1)
 }
 
-// What the user says of thinking counts more than what the error lets suppose.
+// The user's thinking flag takes precedence over what the error suggests.
 func TestPlanOnErrorToldThinking(t *testing.T) {
 	on, off := true, false
 	for _, c := range []struct {

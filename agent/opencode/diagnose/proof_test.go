@@ -11,8 +11,8 @@ import (
 	"mend/repair"
 )
 
-// What a proof must not let through: each case is a session in which the first
-// thought of a fix would do harm.
+// A proof must reject harmful fixes: in the session of each case the obvious fix
+// would do harm.
 func TestProof(t *testing.T) {
 	link := `"type":"file","mime":"text/plain","filename":"a.txt","url":"file:///a.txt"`
 	noID := strings.Replace(bash, "toolu_1", "", 1)
@@ -58,8 +58,8 @@ func badSignature(at string) Request {
 	return Request{Error: &e}
 }
 
-// A prompt of which a part cannot be read is not empty: nothing is put into it,
-// also not for a fault of the answer.
+// A prompt with an unreadable part is not empty: nothing is put into it, not even
+// for a fault of the answer.
 func TestNothingIntoWhatCannotBeRead(t *testing.T) {
 	s := build(user(hi), answer(stepStart, done))
 	p := &s.Messages[0].Parts[0]
@@ -98,8 +98,8 @@ func TestRenumberedOnTheWay(t *testing.T) {
 	}
 }
 
-// What is reported as fixed no longer exists, and the plan of what a plan leaves
-// has no ops. Each case is a session in which a fix uncovers something else.
+// Faults that are reported as fixed no longer exist, and a second plan has no
+// ops. In the session of each case a fix uncovers another fault.
 func TestPlanHolds(t *testing.T) {
 	const stopped = `"status":"running","input":{"a":1},"time":{"start":3}`
 	ended := callPart(2, callStates[0])
@@ -126,7 +126,7 @@ func TestPlanHolds(t *testing.T) {
 	}
 }
 
-// A text or placeholder behind a call is fixed whatever else its step and the session hold.
+// A text or placeholder after a call is fixed, regardless of its step and the session.
 func TestNothingBrokenIsLeft(t *testing.T) {
 	ended, pending := callPart(1, callStates[0]), callPart(2, callStates[3])
 	for _, c := range []struct {

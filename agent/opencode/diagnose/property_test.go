@@ -68,8 +68,8 @@ func (g *generator) answer(t *rapid.T) turn {
 	return turn{change.RoleAssistant, rapid.SampledFrom(ends).Draw(t, "end"), parts}
 }
 
-// step is step i of an answer. It never has text behind a call, within it or by
-// lacking a start: that is a fault of another class.
+// step is step i of an answer. It never has text after a call, within it or because
+// a start is missing: that is a fault of another class.
 func (g *generator) step(t *rapid.T, i int) []string {
 	step, between, states := []string{stepStart, signed, done}, []string{`"type":"patch","hash":"x","files":[]`}, callStates[:2]
 	if g.damages {
@@ -198,9 +198,9 @@ func wantNoForgedThinking(t *rapid.T, before, after *record.Session) {
 	}
 }
 
-// TestRepairedIsAccepted holds diagnosis and fix against the provider's rules:
-// what nothing broken is told of is accepted, and so is what was repaired. The
-// independent rendering is that of the versions without calls that are moved.
+// TestRepairedIsAccepted compares diagnosis and fix with the provider's rules: a
+// session without broken findings is accepted, and so is a repaired one. The
+// independent rendering is for the versions that do not move calls.
 func TestRepairedIsAccepted(t *testing.T) {
 	storetest.SampleChecks(t, "20")
 	rapid.Check(t, func(t *rapid.T) {

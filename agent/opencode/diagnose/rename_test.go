@@ -9,8 +9,8 @@ import (
 	"mend/internal/test/damage"
 )
 
-// TestRename gives parts ids that are none, and wants each under one that is, in
-// a session that every version takes.
+// TestRename gives parts invalid ids, and wants a valid id for each, in a session
+// that every version takes.
 func TestRename(t *testing.T) {
 	for i, version := range damage.Versions {
 		healthy, _ := violationCounts(fromStore(t, i, unchanged), render.Profiles())
@@ -34,7 +34,7 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// TestRenamePlace is the id that a part gets whose own is not to be seen.
+// TestRenamePlace checks the new id of a part without a visible id.
 func TestRenamePlace(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -61,7 +61,7 @@ func TestRenamePlace(t *testing.T) {
 	}
 }
 
-// TestNothingToComplete: what mend does not know is left as it is.
+// TestNothingToComplete: mend does not change records of unknown types.
 func TestNothingToComplete(t *testing.T) {
 	s := build(user(hi), answer(hi, `"type":"novelty","x":1`), user(hi))
 	ref := s.Messages[1].Parts[1].Ref

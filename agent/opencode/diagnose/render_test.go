@@ -60,7 +60,7 @@ func promptContent(parts []record.Part) (c endpoint.Content) {
 	return c
 }
 
-// stepContent returns a step's turn and the turn of its results; any tells whether
+// stepContent returns a step's turn and the turn of its results; any is whether
 // the turn is sent, with or without content: unsigned reasoning is dropped late.
 func stepContent(step []record.Part) (blocks, results endpoint.Content, any bool) {
 	for _, p := range step {

@@ -148,8 +148,8 @@ func faults(s *record.Session, code string) (counts map[string]int, first findin
 	return counts, first
 }
 
-// fix applies the first fix after which the code is gone and nothing is there
-// more often than before; nil if there is none.
+// applyFixes applies the first fix that removes the code and makes no finding more
+// frequent; without such a fix it returns nil.
 func applyFixes(s *record.Session, code string, fixes func(*record.Session, finding) []repair.Fix) *record.Session {
 	before, f := faults(s, code)
 	for _, x := range fixes(s, f) {
@@ -167,7 +167,7 @@ func applyFixes(s *record.Session, code string, fixes func(*record.Session, find
 	return nil
 }
 
-// allFixes are the agent's own fixes of a fault and those of the engine.
+// allFixes returns the agent's own fixes of a fault and the engine's fixes.
 func allFixes(s *record.Session, f finding) (all []repair.Fix) {
 	found, _ := New(s, repair.Request{}, Environment{}).Fixes(f)
 	for _, x := range found {

@@ -155,8 +155,8 @@ func TestTrimHard(t *testing.T) {
 	}
 }
 
-// TestTrimBeforeCompaction trims a session in which the agent has to compact first: the request for that is one text
-// in newer versions, and the outputs are in the one behind it.
+// TestTrimBeforeCompaction trims a session in which the agent has to compact first: in newer
+// versions the request for that is one text, and the outputs are in the next request.
 func TestTrimBeforeCompaction(t *testing.T) {
 	for _, version := range []string{"1.1.53", "1.2.27", "1.18.33"} {
 		s := build(
@@ -208,7 +208,7 @@ func TestTrimAgain(t *testing.T) {
 	}
 }
 
-// compactedSession has a compaction behind two turns, and one turn behind it.
+// compactedSession returns a session of old turns, a compaction, and one more turn.
 func compactedSession(old ...turn) *record.Session {
 	n := len(old) + 1
 	return build(append(old,

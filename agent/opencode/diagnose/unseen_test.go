@@ -23,8 +23,7 @@ func TestIgnoredBlankText(t *testing.T) {
 	}
 }
 
-// A message of which something cannot be read stays as it is, also if another message's fault could be
-// fixed in it.
+// A message with unreadable data is not changed, even if that could fix another message's fault.
 func TestUnreadableStays(t *testing.T) {
 	s := build(user(`"type":"text","text":""`, hi), answer(stepStart, done), user(hi))
 	bad := &s.Messages[0].Parts[1]

@@ -122,8 +122,8 @@ func loadIn(t *testing.T, s *Store, limit time.Duration) *record.Session {
 // TestStrangeFolders: fault cases 4, 5 and 7.
 func TestStrangeFolders(t *testing.T) { testStrangeFolders(t) }
 
-// testStrangeFolders puts links in the place of folders: nothing behind them is
-// read or written.
+// testStrangeFolders replaces folders with links: nothing in their targets is read
+// or written.
 func testStrangeFolders(t *testing.T) {
 	t.Helper()
 	for _, folder := range []string{"part/msg_1", "part", "message/ses_1", "message", "session/global", "session"} {
