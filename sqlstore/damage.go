@@ -15,7 +15,7 @@ import (
 	"mend/internal/salvage"
 )
 
-// CheckFile checks whether the -wal belongs to the file, and as much more as what asks for. A check of the whole
+// CheckFile checks whether the -wal belongs to the file; what sets which other parts are checked. A check of the whole
 // database takes as long as reading the file twice; it holds no lock that others wait for. The error wraps
 // [ErrUnusable] and is a [*change.DamagedError] if the file is damaged.
 func (s *Store) CheckFile(ctx context.Context, what change.Check) error {

@@ -22,7 +22,7 @@
 //	append: linestore, new lines at the end of a file
 //	  before    nothing; the entry has size and time of the file
 //	  commit    "append", one write, then "barrier"
-//	  settle    the lines after the old size; all there: committed, else a replace takes away what is there of them
+//	  settle    the lines after the old size; all present: committed, else a replace removes those that are
 //	  remains   .mend/OWNER/append-SIZE-MTIME, if a replace by Settle was cut
 //	  cut by    linestore TestTornAppend
 //	  steps     txn/testdata/append.steps
@@ -48,7 +48,7 @@
 //	  commit    "exchange" of a database after the "move" of what was built to .mend/OWNER, one transaction for an archive
 //	            of rows, the last "move" of folders, the "move" of a transcript; then "barrier"
 //	  settle    which of the two files is in place; the rows; the places of the folders
-//	  remains   the other one in .mend/OWNER, kept until the entry is forgotten
+//	  remains   the other file in .mend/OWNER, kept until the entry is forgotten
 //	  cut by    sqlstore TestExchangeCutAtEveryStep
 //	  steps     txn/testdata/whole.steps
 //
