@@ -293,11 +293,11 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 		return saved, ErrNothing
 	}
 	put := func(blob []byte) (hash, error) { return k.blob(blob, &saved.Bytes) }
-	was, err := k.newComparison(&last, found && r.Lacks != nil)
+	was, err := k.newComparison(&last, found, r.Lacks != nil)
 	if err != nil {
 		return saved, err
 	}
-	list, err := k.cut(ctx, &s, r.All, func(chunk []byte) (hash, error) {
+	list, err := k.cut(ctx, &s, was.chunks, r.All, func(chunk []byte) (hash, error) {
 		h, err := put(chunk)
 		was.add(h, chunk)
 		return h, err
@@ -340,13 +340,13 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 
 // cut cuts the records of a state into chunks, and returns their hashes. The records before the first message have
 // chunks of their own, since they change with each turn.
-func (k *Keep) cut(ctx context.Context, s *State, all iter.Seq[*change.Record], put func([]byte) (hash, error)) (
-	list []hash, err error,
-) {
-	c := cutter{emit: func(chunk []byte) error {
+func (k *Keep) cut(
+	ctx context.Context, s *State, was []hash, all iter.Seq[*change.Record], put func([]byte) (hash, error),
+) (list []hash, err error) {
+	c := cutter{was: was, size: k.sizeOf, lines: s.Store.Kind == "lines", emit: func(chunk []byte) (hash, error) {
 		h, err := put(chunk)
 		list = append(list, h)
-		return errors.Join(err, ctx.Err())
+		return h, errors.Join(err, ctx.Err())
 	}}
 	s.Records, s.Size = 0, 0
 	var row []byte
@@ -374,6 +374,15 @@ func (k *Keep) cut(ctx context.Context, s *State, all iter.Seq[*change.Record], 
 	return list, err
 }
 
+// sizeOf returns the size of a blob, 0 if it cannot be read.
+func (k *Keep) sizeOf(h hash) int {
+	val, has, err := k.file.Snap.Get(bucketBlobs, h[:])
+	if err != nil || !has {
+		return 0
+	}
+	return int(boltfile.BlobSize(val))
+}
+
 // leaves appends the hashes of the chunks of a tree.
 func (k *Keep) leaves(h hash, depth int, list *[]hash) error {
 	if depth == 0 {
@@ -397,11 +406,13 @@ type comparison struct {
 	now    fragments              // records in chunks that the previous state lacks
 }
 
-func (k *Keep) newComparison(before *State, wanted bool) (c comparison, err error) {
-	if !wanted {
-		return c, nil
+func (k *Keep) newComparison(before *State, found, wanted bool) (c comparison, err error) {
+	if found {
+		err = k.leaves(before.root, before.depth, &c.chunks)
 	}
-	err = k.leaves(before.root, before.depth, &c.chunks)
+	if !found || !wanted {
+		return c, err
+	}
 	c.had, c.ends = make(map[hash]bool, len(c.chunks)), map[hash]change.Record{}
 	for _, h := range c.chunks {
 		c.had[h] = true

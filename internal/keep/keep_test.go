@@ -101,6 +101,52 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestTurnBytes: 20 turns add at most 0.7 of the bytes that they add to the store, in rows and in a transcript. The first line of a
+// transcript is in a chunk with its size, and the row of a session changes with each turn.
+func TestTurnBytes(t *testing.T) {
+	for _, kind := range []string{"sqlite", "lines"} {
+		t.Run(kind, func(t *testing.T) {
+			s := &session{r: rand.New(rand.NewPCG(5, 6))}
+			k := mustOpen(t, t.TempDir(), Options{})
+			size, begin, added := 0, 0, int64(0)
+			for turn := range 120 {
+				for range 3 {
+					s.turn()
+				}
+				state, records := s.state(), s.records
+				state.Store.Kind = kind
+				if kind == "lines" {
+					var whole []byte
+					for _, r := range records[1:] {
+						whole = append(append(whole, r.Data...), '\n')
+					}
+					records = []change.Record{{Ref: records[0].Ref, Mode: 0o600, Data: whole}}
+				}
+				size = 0
+				for _, r := range records {
+					size += len(r.Data)
+				}
+				saved, err := k.Save(t.Context(), state, Records{All: func(yield func(*change.Record) bool) {
+					for i := range records {
+						if !yield(&records[i]) {
+							return
+						}
+					}
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if added += saved.Bytes; turn == 99 {
+					added, begin = 0, size
+				}
+			}
+			if grown := int64(size - begin); 10*added > 7*grown {
+				t.Errorf("20 turns add %d bytes to the copies, and %d to the store", added, grown)
+			}
+		})
+	}
+}
+
 // TestLost: a session that has fewer messages than before has lost some, one with another beginning all.
 func TestLost(t *testing.T) {
 	s := &session{r: rand.New(rand.NewPCG(3, 4))}
