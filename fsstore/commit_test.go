@@ -44,7 +44,7 @@ func TestMissingFolders(t *testing.T) {
 	if got := mustLoad(t, s).Messages[3].Parts; len(got) != 1 || got[0].Defect != nil || got[0].Text != "[user interrupted]" {
 		t.Errorf("the new part is %+v", got)
 	}
-	// What another program puts beside it keeps its folder.
+	// A file that another program adds keeps its folder.
 	storetest.Put(t, root, "part/msg_2/other.json", "{}")
 	storetest.Apply(t, s, change.Inverse(st.Ops))
 	if _, err := os.Stat(filepath.Join(root, "part/msg_2/other.json")); err != nil {

@@ -32,7 +32,7 @@
 // root, its owner; not its time stamps, extended attributes or hard links (a file with several is refused). A file
 // that a change moves to another folder keeps its time, too.
 //
-// Where the system or the file system has no exchange, as on Windows, FUSE and NFS, three calls replace it (see
+// If the system or the file system has no exchange, as on Windows, FUSE and NFS, three calls replace it (see
 // stage.Area.Exchange). Crashes are decided in the same way, and readers find every file complete. Only a file that
 // another program puts in the place of a record, or creates under the name of a new one, between two of these calls
 // is lost.

@@ -7,7 +7,7 @@ import (
 	"mend/internal/stage"
 )
 
-// What the tests in package fsstore_test use. These have trees of package tree, which
+// Names for the tests in package fsstore_test. These have trees of package tree, which
 // imports this package.
 const (
 	MendDir          = stage.Dir

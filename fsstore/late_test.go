@@ -37,7 +37,7 @@ func TestLateWriter(t *testing.T) {
 		}
 		wantKept(t, root, out.Kept[0], part)
 
-		// What is kept of a record does not keep it from coming back.
+		// A kept file of a record does not prevent a restore of the record.
 		root = storetest.SmallTree(t)
 		before := storetest.Snapshot(t, root, fsstore.MendDir)
 		s, staged, out = lateWriter(t, root, part)

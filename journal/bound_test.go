@@ -8,7 +8,7 @@ import (
 	"mend/change"
 )
 
-// What a change does to bound thinking is in the journal.
+// The journal records the effect of a change on bound thinking.
 func TestBoundThinkingIsKept(t *testing.T) {
 	want := change.Cause{Bound: &change.BoundThinking{Spoiled: 3, Removed: true}}
 	var text causeText

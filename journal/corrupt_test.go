@@ -47,7 +47,7 @@ func newFixture(t *testing.T) *fixture {
 	return v
 }
 
-// What these tests know of bbolt's file format.
+// Constants of bbolt's file format.
 const (
 	pageHeaderSize, elemSize           = 16, 16
 	flagBranch, flagLeaf, flagFreelist = 0x01, 0x02, 0x10

@@ -68,7 +68,7 @@ func TestForget(t *testing.T) {
 	if r, err := j.VerifyHead(head); err != nil || r.Entries != 3 || r.Unfinished {
 		t.Errorf("VerifyHead = %+v, %v", r, err)
 	}
-	// What was removed can come back with a new entry, and go again.
+	// A new entry can store the removed data again, and GC can remove it again.
 	c := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(1), Post: secret})
 	if _, err := j.Forget(ctx, []change.Entry{a, c}); err != nil {
 		t.Error(err)

@@ -45,7 +45,7 @@ type Query struct {
 // List returns the entries that q selects, newest first. If q selects only the newest, one session or
 // pending entries, List reads only these.
 //
-// Of a damaged journal it returns the entries that can be read, with an error that wraps [ErrDamaged]. An
+// For a damaged journal it returns the readable entries, with an error that wraps [ErrDamaged]. An
 // entry that cannot be read completely has a Damage and is always selected.
 func (j *Journal) List(q Query) ([]change.Entry, error) {
 	j.mu.Lock()

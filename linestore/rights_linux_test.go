@@ -61,7 +61,7 @@ func wantFixed(t *testing.T, root, why string) {
 	}
 }
 
-// What cannot be undone is not begun.
+// A change that could not be undone is not begun.
 func TestOwnerOfTranscript(t *testing.T) {
 	root, child := asNobody(t, func(root string) {
 		if err := errors.Join(os.Chown(file(root), 0, 0), os.Chmod(file(root), 0o666)); err != nil {

@@ -43,7 +43,7 @@ func moves(word string) repair.Rule {
 	return r
 }
 
-// What has no fix is set aside: the least that helps, only if that is requested, and nothing that the journal cannot keep.
+// Faults without a fix are set aside only on request: as little as possible, and nothing that the journal cannot keep.
 func TestSetAside(t *testing.T) {
 	aside, broken := repair.Request{SetAside: true}, repair.Broken
 	const offered = "To continue without it: mend fix ses_1 --set-aside."

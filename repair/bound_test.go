@@ -129,7 +129,7 @@ func TestTrimSpoilsLess(t *testing.T) {
 	}
 }
 
-// Where two fixes hold that lose the same, the one that spoils less is made: a text after thinking at the end of the last answer, not
+// If two fixes hold with the same loss, the one that spoils less thinking is chosen: a text after thinking at the end of the last answer, not
 // the move of that thinking.
 func TestFixThatSpoilsLess(t *testing.T) {
 	session := func() []message {

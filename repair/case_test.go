@@ -56,7 +56,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// What an agent that fails hides is fixed next. In the message of the fix it is caused by that.
+// Faults hidden by a failure of the agent are fixed next. In the text of the fix that failure is the cause.
 func TestHiddenFaults(t *testing.T) {
 	refused := repair.Rule{Code: "refused", Fixes: single("good")}
 	noFix := repair.Rule{Code: "refused"}
@@ -95,7 +95,7 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// What the agent is still writing is no finding.
+// Content that the agent is still writing has no finding.
 func TestWriting(t *testing.T) {
 	s := words("x", "x")
 	s.writing = "m1"

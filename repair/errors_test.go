@@ -21,7 +21,7 @@ func thoughts() []message {
 	}
 }
 
-// What an error names is fixed, and nothing else.
+// Only the content that an error names is fixed.
 func TestFixesOfErrors(t *testing.T) {
 	const loses = "thinking"
 	const (
@@ -165,7 +165,7 @@ func TestMatchError(t *testing.T) {
 	}
 }
 
-// What remains of the kind of an error, which only the provider can judge.
+// TestSuspects counts the remaining content of an error's kind, which only the provider can judge.
 func TestSuspects(t *testing.T) {
 	s := newToy(claude, thoughts()...)
 	r, err := repair.Plan("ses_1", newCase(s), repair.Request{Error: asked("R7", repair.ThinkingSignature, 3, 0)})

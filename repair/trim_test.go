@@ -28,7 +28,7 @@ func outputs() []message {
 	return all
 }
 
-// Which outputs a trim clears, in which order.
+// TestTrimOutputs checks which outputs a trim clears, and their order.
 func TestTrimOutputs(t *testing.T) {
 	for _, x := range []struct {
 		name string
@@ -74,7 +74,7 @@ func TestTrimOutputs(t *testing.T) {
 	}
 }
 
-// What a hard trim takes out besides: files and the middle of long texts, the largest first.
+// A hard trim also removes files and the middle of long texts, the largest first.
 func TestTrimHard(t *testing.T) {
 	long := strings.Repeat("a", 400) + strings.Repeat("b", 8000) + strings.Repeat("c", 400)
 	s := newToy(claude, prompt(text(long), image("image/png", png)), answer(text("ok")), prompt(text(long)), answer(text("ok")))
@@ -136,7 +136,7 @@ func TestUncompact(t *testing.T) {
 	}
 }
 
-// Where outputs, files and texts are not enough, a hard trim sets whole turns aside, the oldest first.
+// If outputs, files and texts are not enough, a hard trim sets whole turns aside, the oldest first.
 func TestTrimTurns(t *testing.T) {
 	talk := func() (all []message) {
 		for i := range 6 {

@@ -8,8 +8,8 @@ import (
 	"mend/repair"
 )
 
-// What a version to come has written and mend does not know is a note that no fix changes, not even one of another fault. In a
-// known version it is a fault.
+// Unknown data of a later version is a note, and no fix changes it, not even the fix of another fault. In a known version it is
+// a fault.
 func TestUnknownStays(t *testing.T) {
 	unknown := bad(mutation.Unknown, repair.Broken, single("removed"))
 	find := unknown.Find

@@ -83,8 +83,8 @@ func everyRow(t testing.TB, s *sqlstore.Store) (rows map[string]int, err error) 
 	return rows, err
 }
 
-// Where only an index is damaged, each row is read, whichever index it is and however it is damaged, no
-// byte is changed, and the check of the file names the index. A change is refused if the index is on its path.
+// If only an index is damaged, in whatever way, each row is read, no byte is changed, and the check of the file names
+// the index. A change is refused if the index is on its path.
 func TestDamagedIndex(t *testing.T) {
 	storetest.Long(t)
 	for name, make := range map[string]func(t testing.TB) string{

@@ -14,7 +14,7 @@ import (
 )
 
 // TestRealSetAside sets aside an answer that the provider refuses, and that no line can replace. The program then sends what was
-// before and after it, and continues the session; an undo gives back each byte.
+// before and after it, and continues the session; an undo restores each byte.
 func TestRealSetAside(t *testing.T) {
 	storetest.Long(t)
 	h := fixture.NewHome(t, install(t))

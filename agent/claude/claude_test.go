@@ -199,7 +199,7 @@ func TestHardLinks(t *testing.T) {
 	}
 }
 
-// Undo takes out exactly the repair when the agent has gone on since.
+// Undo removes exactly the repair if the agent has continued since.
 func TestUndoBehindAgent(t *testing.T) {
 	s := newTestStore(t, "parent unknown")
 	c := s.client()

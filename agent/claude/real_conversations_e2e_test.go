@@ -20,7 +20,7 @@ import (
 	"mend/repair"
 )
 
-// What the conversations lack: the names of tools that the program has, and signatures that the endpoint accepts.
+// The conversations lack the names of tools that the program has, and signatures that the endpoint accepts.
 var (
 	unnamed  = regexp.MustCompile(`"tool_name":"x+"`)
 	unsigned = regexp.MustCompile(`"thinking":"(x*)","signature":"[^"]*"`)

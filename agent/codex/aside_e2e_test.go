@@ -14,7 +14,7 @@ import (
 )
 
 // TestRealSetAside sets aside a record that Codex does not read. The program refuses nothing then, and continues the session; an
-// undo gives back each byte.
+// undo restores each byte.
 func TestRealSetAside(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)

@@ -14,7 +14,7 @@ import (
 )
 
 // TestRealTrimTurns sets all turns but the newest aside: the program sends the first prompt with a note, and the rest no
-// more; an undo gives back each byte.
+// more; an undo restores each byte.
 func TestRealTrimTurns(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)

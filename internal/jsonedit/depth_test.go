@@ -10,8 +10,8 @@ func nest(open, end, value string, levels int) string {
 	return strings.Repeat(open, levels) + value + strings.Repeat(end, levels)
 }
 
-// What is as deep as the bound is read, by the scanner and by the library; what is
-// deeper is reported, and nothing that is merely long or damaged.
+// The scanner and the library read JSON as deep as the bound. Deeper JSON is reported, but
+// not JSON that is only long or damaged.
 func TestTooDeep(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

@@ -216,7 +216,7 @@ func TestAcquire(t *testing.T) {
 	}
 }
 
-// What is printed can be pasted into a shell.
+// The printed text can be pasted into a shell.
 func TestQuote(t *testing.T) {
 	for path, want := range map[string]string{
 		"/home/a/.local/state": "/home/a/.local/state", "/a b": "'/a b'", "-rf": "'./-rf'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "~": "'~'",

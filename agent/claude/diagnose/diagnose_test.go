@@ -260,7 +260,7 @@ func findings(all []repair.Diagnosis) (lines []string) {
 	return lines
 }
 
-// What is reported as lost is sent after the repair: where nothing else is broken, the request
+// A record that is reported as lost is sent after the repair: if nothing else is broken, the request
 // changes. A record that would not be sent anyway is a note.
 func TestRepairChangesRequest(t *testing.T) {
 	for _, d := range claude.Damages {

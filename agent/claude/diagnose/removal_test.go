@@ -97,7 +97,7 @@ func TestNothingEncrypted(t *testing.T) {
 	}
 }
 
-// Where the first prompt says nothing that is sent, no answer is lost.
+// If nothing of the first prompt is sent, no answer is lost.
 func TestEmptyFirstPrompt(t *testing.T) {
 	data := bytes.Replace(answering(`{"type":"text","text":"ok"}`), []byte(`"content":"hello"`), []byte(`"content":[]`), 1)
 	c := newCase(data)

@@ -107,7 +107,7 @@ func TestTrimHard(t *testing.T) {
 	}
 }
 
-// TestFilesLeaveTheTranscript: files that are taken out of old turns are in no line of the transcript any more: not in what the screen shows
+// TestFilesLeaveTheTranscript: files that are removed from old turns are in no line of the transcript any more: not in what the screen shows
 // of a result, and not in a line that a later one replaced.
 func TestFilesLeaveTheTranscript(t *testing.T) {
 	small := []byte("iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGM4ISeHFTEMLQkAkL9BAbKfPiIAAAAASUVORK5CYII=")

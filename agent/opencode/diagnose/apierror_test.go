@@ -152,7 +152,7 @@ func TestParseAPIErrorEncrypted(t *testing.T) {
 	}
 }
 
-// What no repair answers is explained all the same, each for what it is.
+// An error without a repair is explained too.
 func TestParseAPIErrorExplains(t *testing.T) {
 	for _, c := range []struct{ input, want string }{
 		{"request contains 51 images, exceeding the maximum of 50", "more images than"},

@@ -42,7 +42,7 @@ func idsBeforeWrap(n int) func(damage.Store) {
 	}
 }
 
-// addReferences adds the references that the fixture has none of.
+// addReferences adds the kinds of references that the fixture lacks.
 func addReferences(s damage.Store) {
 	messages, _ := s.Records()
 	tool := damage.Parts(s, damage.OneCall, "tool")[0]
@@ -132,8 +132,8 @@ func TestClockStartsMeanwhile(t *testing.T) {
 	}
 }
 
-// Where the first moments of the clock leave no room before an id of today, all
-// messages get new ones.
+// If the first moments of the clock leave no room before an id of today, all
+// messages get new ids.
 func TestClockWithoutRoom(t *testing.T) {
 	s := build(user(hi), answer(hi), user(hi))
 	if err := s.Rename(map[string]string{"msg_01": "msg_f00000000001x", "msg_02": "msg_f00000001001x", "msg_03": "msg_000000001fffx"}); err != nil {

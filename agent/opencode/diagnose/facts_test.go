@@ -6,7 +6,7 @@ import (
 	"mend/change"
 )
 
-// What a damaged message still tells is known: here the only model of the session.
+// The readable values of a damaged message are used: here the only model of the session.
 func TestDamagedMessageTells(t *testing.T) {
 	s := build(user(hi), answer(hi))
 	for i := range s.Messages {

@@ -9,7 +9,7 @@ import (
 	"mend/repair"
 )
 
-// Of the files that a tool returned only those at fault go.
+// Only the faulty files in a tool's result are removed.
 func TestAttachments(t *testing.T) {
 	const (
 		table  = `{"type":"file","mime":"text/csv","url":"data:text/csv;base64,AAAA"}`

@@ -13,7 +13,7 @@ import (
 	"mend/repair"
 )
 
-// What no record of the session tells is left out: no name is made up (item 9).
+// A value that no record of the session has is left out: no name is made up (item 9).
 func TestNothingIsInvented(t *testing.T) {
 	apply := func(s damage.Store) {
 		messages, _ := s.Records()

@@ -43,7 +43,7 @@ func TestWebLinks(t *testing.T) {
 	}
 }
 
-// What Anthropic stored with a text.
+// Metadata that Anthropic stored with a text, such as a compaction, breaks nothing.
 func TestSpecialMetadata(t *testing.T) {
 	for _, c := range []struct{ version, text, metadata, want string }{
 		{"1.18.33", "", `{"anthropic":{"type":"compaction"}}`, ""}, // a space is sent, but not as a text

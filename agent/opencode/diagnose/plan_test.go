@@ -91,7 +91,7 @@ func TestPlanOnError(t *testing.T) {
 	}
 }
 
-// An error names one place. All takes out all thinking of its kind, what is left
+// An error names one place. All removes all thinking of its kind, what is left
 // for the provider to judge is listed, and what is excepted stays (found fault 13.15).
 func TestPlanOnErrorAll(t *testing.T) {
 	six := func() (turns []turn) {

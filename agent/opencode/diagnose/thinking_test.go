@@ -146,7 +146,7 @@ func TestThinkingDisabled(t *testing.T) {
 	})
 }
 
-// What Anthropic signed is not encrypted reasoning of another provider.
+// Thinking with Anthropic's signature is not encrypted reasoning of another provider.
 func TestSignedIsNotEncrypted(t *testing.T) {
 	r := plan(t, build(user(hi), answer(signed, hi)), Request{Classes: []repair.Class{repair.EncryptedReasoning}})
 	if len(r.Fixed)+len(r.Unfixable) != 0 {

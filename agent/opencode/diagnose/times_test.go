@@ -38,7 +38,7 @@ func idsOf(s *record.Session) (ids []string) {
 	return ids
 }
 
-// Of the session's file 1.1.53 needs nothing but the object with its times.
+// 1.1.53 needs nothing in the session's file but the object with its times.
 func TestSessionFile(t *testing.T) {
 	for data, broken := range map[string]bool{
 		`{"id":"ses_1","time":{}}`: false, `{"time":{}}`: false, `{"id":5,"time":[]}`: false, "\ufeff{\"time\":{}}": false,

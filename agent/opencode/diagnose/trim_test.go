@@ -99,7 +99,7 @@ func text(words int) string {
 	return fmt.Sprintf(`"type":"text","text":"Begin %s end"`, strings.Repeat("wörd", words))
 }
 
-// TestTrimHard checks which files and texts are taken out, after the outputs, and what stays.
+// TestTrimHard checks which files and texts are removed, after the outputs, and what stays.
 func TestTrimHard(t *testing.T) {
 	s := build(
 		user(hi, attachment("big.pdf", "application/pdf", 40_000), attachment("small.pdf", "application/pdf", 400)),

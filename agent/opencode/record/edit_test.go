@@ -8,7 +8,7 @@ import (
 	"mend/change"
 )
 
-// shape tells the parts of a message: id without prt_ and i, kind, text.
+// shape describes the parts of a message: id without prt_ and i, kind, text.
 func shape(m *Message) string {
 	var out []string
 	for _, p := range m.Parts {

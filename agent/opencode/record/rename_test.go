@@ -134,7 +134,7 @@ func TestRenameRevert(t *testing.T) {
 	}
 }
 
-// What has to change and cannot is reported, and nothing changes.
+// If a necessary change is impossible, that is reported, and nothing changes.
 func TestRenameRefuses(t *testing.T) {
 	for name, r := range map[string]change.Record{
 		"a damaged part":    {Data: []byte(`{"messageID":"msg_`)},

@@ -71,7 +71,7 @@ const (
 	untilNow = loop + "\na: done\nu: two\na: hello"
 )
 
-// What a compaction keeps, if the kept messages start inside a tool loop or the compaction's
+// TestCompaction checks what a compaction keeps, if the kept messages start inside a tool loop or the compaction's
 // part is damaged (docs/opencode.md F2). TestPrediction compares this with the real program
 // (tailTrials).
 func TestCompaction(t *testing.T) {

@@ -69,8 +69,8 @@ func paths(v js.Value, above []string) (all [][]string) {
 	return all
 }
 
-// What is derived from the table agrees: a record that was completed is valid, and a second completion
-// leaves it alone.
+// The functions that use the table agree: a completed record is valid, and a second completion does not
+// change it.
 func TestDerivationsAgree(t *testing.T) {
 	completed := 0
 	check := func(r string, data []byte) {

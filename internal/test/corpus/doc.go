@@ -17,8 +17,8 @@
 // is in another state of the archive. testdata/corpus.sum has the SHA-256 of each archive
 // and the entries of each state, so that no archive disappears or changes unnoticed.
 //
-// What a cut leaves may be finished or taken back: the store is then as in "done" or as
-// in "before", and the state of the entry says which. Nothing else is allowed.
+// After a cut the change may be finished or reverted: the store is then as in "done" or as
+// in "before", as the state of the entry requires. Nothing else is allowed.
 //
 // The archives are zstd with dictionary.zst as their dictionary, which keeps them small.
 // Nothing can be read without it, so it never changes either.

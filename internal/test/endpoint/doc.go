@@ -7,7 +7,7 @@
 // docs/providers.md, one function each, in a table for each API; the server also limits the size of requests.
 // They share no code and no table with package provider, so that tests can compare the two.
 //
-// Where the rules of Anthropic are ambiguous, Check does this:
+// If the rules of Anthropic are ambiguous, Check does this:
 //
 //   - Neighbouring messages of one role are one turn; the numbers in a message
 //     are the request's, not the joined turns'.
