@@ -81,23 +81,6 @@ func ReadPlain(path string, limit int) ([]byte, error) {
 	return ReadAtMost(f, limit)
 }
 
-// maxOwn is the maximum size of a small file of mend's own, in bytes.
-const maxOwn = 1 << 20
-
-// ReadFile returns the content of a small file of mend's own.
-func ReadFile(path string) ([]byte, error) {
-	f, err := Open(path, os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := ReadAtMost(f, maxOwn)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", path, err)
-	}
-	return data, nil
-}
-
 // OpenSettings opens a file that the user edits for reading. It may be a link to a regular
 // file of the user or of root.
 func OpenSettings(path string) (*os.File, error) {

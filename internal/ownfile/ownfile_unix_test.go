@@ -3,7 +3,6 @@
 package ownfile
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"net"
@@ -134,20 +133,13 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestReadFile checks that a file is read up to a maximum size.
-func TestReadFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), maxOwn), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if data, err := ReadFile(path); err != nil || len(data) != maxOwn {
-		t.Errorf("ReadFile = %d bytes, %v, want %d", len(data), err, maxOwn)
-	}
-	if err := os.Truncate(path, maxOwn+1); err != nil {
-		t.Fatal(err)
-	}
-	if data, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), path+": longer than") {
-		t.Errorf("ReadFile of a longer file = %d bytes, %v", len(data), err)
+// TestReadAtMost checks that a file is read up to a maximum size.
+func TestReadAtMost(t *testing.T) {
+	for _, n := range []int{10, 11} {
+		data, err := ReadAtMost(strings.NewReader(strings.Repeat("x", n)), 10)
+		if n == 10 && (err != nil || len(data) != n) || n > 10 && (err == nil || !strings.Contains(err.Error(), "longer than")) {
+			t.Errorf("ReadAtMost of %d bytes = %d bytes, %v, at most 10 are wanted", n, len(data), err)
+		}
 	}
 }
 
