@@ -24,4 +24,5 @@ const (
 	ChannelWatch   Channel = "watch"
 )
 
+// Channels are all channels.
 var Channels = []Channel{ChannelCommand, ChannelPlugin, ChannelHook, ChannelWatch}

@@ -186,10 +186,11 @@ func (b *batch) askEach(j job) iter.Seq[step] {
 			if len(s.plan.Ops) > 0 {
 				if left--; shown && !all {
 					key, err := s.ask(left > 0)
-					switch all = key == "a"; {
-					case key == "n":
+					all = key == "a"
+					switch key {
+					case "n":
 						s.err = term.ErrDeclined
-					case key == "q":
+					case "q":
 						ended = term.ErrDeclined
 					default:
 						ended = err

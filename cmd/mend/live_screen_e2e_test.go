@@ -36,8 +36,9 @@ func TestLiveScreen(t *testing.T) {
 			t.Logf("the last screen:\n%s", s.Shown())
 		}
 	})
-	prompt := func(name, note string) (shown string) {
+	prompt := func(name, note string) {
 		t.Helper()
+		shown := ""
 		before := len(api.Calls())
 		s.Type("say hello")
 		waitFor(t, "the answer after "+name, func() bool {
@@ -52,7 +53,6 @@ func TestLiveScreen(t *testing.T) {
 				t.Errorf("%s: the screen shows %q:\n%s", name, bad, shown)
 			}
 		}
-		return shown
 	}
 	prompt("no damage", "")
 	for n, name := range []string{"blank answer", "reasoning last", "part of no bytes", "empty callID", "completed without output"} {
