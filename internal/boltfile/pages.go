@@ -43,8 +43,8 @@ const (
 
 	minPageSize, maxPageSize = 1 << 10, 1 << 24
 
-	maxDepth = 40   // exceeds the depth of any tree without a cycle
-	maxPages = 2048 // number of pages that a snapshot keeps in memory
+	maxDepth = 40  // exceeds the depth of any tree without a cycle
+	maxPages = 256 // number of pages that a snapshot keeps in memory
 )
 
 var order = binary.NativeEndian

@@ -80,6 +80,7 @@ type pass struct {
 	c        *Store
 	kept     *scancache.File
 	byKey    map[scancache.Key]*scancache.Session // of kept
+	mu       sync.Mutex                           // held to read or write one of these
 	build    string                               // of mend
 	settings string                               // that hold for all sessions
 	known    sync.Map                             // what settingsOf returned, by the settings of the store
@@ -169,8 +170,9 @@ func (p *pass) knownDamage() string {
 
 // start begins a scan of n sessions with the options of the store.
 func (p *pass) start(n int) {
-	if p.kept == nil {
+	if p.byKey == nil { // the first scan, or the one after a save
 		p.load()
+		p.current = p.current && p.kept.State == p.state
 	}
 	o, thinking := p.c.repairOptions(), "as shown"
 	if o.Thinking != nil {
@@ -196,8 +198,14 @@ func (p *pass) settingsOf(head change.Head) string {
 
 // lookup returns a cached result that is still valid.
 func (p *pass) lookup(ctx context.Context, head change.Head, settings string) (scancache.Result, bool) {
-	r := p.byKey[scancache.KeyOf(&head)]
-	if r == nil || r.Stamp == "" || r.Settings != settings || r.Until != 0 && p.c.opt.Now().UnixMilli() >= r.Until {
+	known := p.byKey[scancache.KeyOf(&head)]
+	if known == nil {
+		return scancache.Result{}, false
+	}
+	p.mu.Lock()
+	r := known.Result
+	p.mu.Unlock()
+	if r.Stamp == "" || r.Settings != settings || r.Until != 0 && p.c.opt.Now().UnixMilli() >= r.Until {
 		return scancache.Result{}, false
 	}
 	if p.damage != nil && *p.damage != "" { // a prompt may meet the damage
@@ -208,15 +216,20 @@ func (p *pass) lookup(ctx context.Context, head change.Head, settings string) (s
 			return scancache.Result{}, false
 		}
 	}
-	return r.Result, !p.c.store.Busy(ctx, head, r.Unfinished)
+	return r, !p.c.store.Busy(ctx, head, r.Unfinished)
 }
 
 // add records the result of a session.
 func (p *pass) add(head change.Head, r scancache.Result) {
 	s := p.byKey[scancache.KeyOf(&head)]
 	changed := s == nil || r.Stamp != s.Stamp || r.Settings != s.Settings || r.Until != s.Until
-	if p.changed = p.changed || changed; changed || !p.current {
+	switch p.changed = p.changed || changed; {
+	case changed:
 		s = &scancache.Session{Head: head, Result: r}
+	case !p.current: // the head of the list has the same texts
+		p.mu.Lock()
+		s.Head, s.Result = head, r
+		p.mu.Unlock()
 	}
 	p.found = append(p.found, s)
 }
@@ -234,7 +247,11 @@ func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 		cache.Touch(summary.Time)
 		return
 	}
-	next := cache.Load(p.c.opt.Now()) // another process may have written it
+	load := cache.Load
+	if p.byKey = nil; complete {
+		p.kept.Sessions, load = nil, cache.LoadRest
+	}
+	next := load(p.c.opt.Now()) // another process may have written it
 	for _, s := range p.found {
 		if next.Forgotten(s.Head.ID) > p.kept.Forgotten(s.Head.ID) { // perhaps it was read before it was changed
 			s.Result, summary, listed = scancache.Result{}, nil, false

@@ -142,8 +142,13 @@ const maxSize = 32 << 20
 
 // Load returns the content of the file, an empty File if it cannot be used. If the clock was set back since,
 // only the summary is kept: a result may be valid only later.
-func (c *Cache) Load(now time.Time) *File {
-	held, err := c.read()
+func (c *Cache) Load(now time.Time) *File { return c.load(now, decode) }
+
+// LoadRest is Load without the sessions.
+func (c *Cache) LoadRest(now time.Time) *File { return c.load(now, decodeRest) }
+
+func (c *Cache) load(now time.Time, decode func([]byte) (*File, error)) *File {
+	held, err := c.read(decode)
 	switch {
 	case err != nil:
 		return &File{}
@@ -153,7 +158,7 @@ func (c *Cache) Load(now time.Time) *File {
 	return held
 }
 
-func (c *Cache) read() (*File, error) {
+func (c *Cache) read(decode func([]byte) (*File, error)) (*File, error) {
 	if c.path == "" {
 		return nil, os.ErrNotExist
 	}
@@ -231,7 +236,28 @@ func cutBlock(data []byte, v any) (rest []byte, err error) {
 // decode returns the content of a file, or an error if the bytes are incomplete or changed.
 func decode(data []byte) (*File, error) {
 	f := &File{}
-	rest, err := cutBlock(data, f)
+	return f, f.decode(data, f)
+}
+
+// decodeRest is decode without the sessions.
+func decodeRest(data []byte) (*File, error) {
+	f := &File{}
+	var rest struct {
+		Written      time.Time
+		Summary      *Summary
+		State, Sound string
+	}
+	err := f.decode(data, &rest)
+	f.Written, f.Sound = rest.Written, rest.Sound
+	if len(f.forgotten) == 0 {
+		f.Summary, f.State = rest.Summary, rest.State
+	}
+	return f, err
+}
+
+// decode decodes the first block to the members of f, or to some of them, and what was forgotten.
+func (f *File) decode(data []byte, to any) error {
+	rest, err := cutBlock(data, to)
 	if len(rest) > 0 {
 		f.forgotten = map[string]int{}
 	}
@@ -244,10 +270,29 @@ func decode(data []byte) (*File, error) {
 	if len(f.forgotten) > 0 { // there is no result of these sessions, and no summary
 		f.Summary, f.State = nil, ""
 	}
+	same := texts{}
 	for _, s := range f.Sessions {
 		if f.forgotten[s.Head.ID] > 0 {
 			s.Result = Result{}
 		}
+		same.share(&s.Head.ID, &s.Head.Ref.Session, &s.Head.Ref.Project, &s.Head.Project, &s.Head.Directory, &s.Head.Version,
+			&s.Settings, &s.Provider)
 	}
-	return f, err
+	return err
+}
+
+// A texts has texts that many sessions have, each once in memory: gob decodes a text of its own for each.
+type texts map[string]string
+
+// share makes equal texts one; of a session, whose id comes first, those that are its id.
+func (t texts) share(id *string, all ...*string) {
+	for _, s := range all {
+		if *s == *id {
+			*s = *id
+		} else if one, ok := t[*s]; ok {
+			*s = one
+		} else {
+			t[*s] = *s
+		}
+	}
 }

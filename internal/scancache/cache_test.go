@@ -72,6 +72,11 @@ func wantLoad(t *testing.T, when string, c *Cache, want *File) {
 	if diff := cmp.Diff(want, c.Load(time.Now()), compare); diff != "" {
 		t.Errorf("%s: Load (-want +got):\n%s", when, diff)
 	}
+	rest := *want
+	rest.Sessions = nil
+	if diff := cmp.Diff(&rest, c.LoadRest(time.Now()), compare); diff != "" {
+		t.Errorf("%s: LoadRest (-want +got):\n%s", when, diff)
+	}
 }
 
 func TestSave(t *testing.T) {
