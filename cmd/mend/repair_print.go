@@ -339,7 +339,7 @@ func (r *repairRun) printProof(ps []proposal) {
 	}
 	them := "After the repair it "
 	if len(nonEmptyPlans(ps)) > 1 {
-		them, proof = "After the repairs they ", strings.Replace(proof, "works", "work", 1)
+		them, proof = "After the repairs they ", strings.ReplaceAll(proof, "works with", "work with")
 	}
 	r.Say("%s", term.Good(them+proof+"."))
 }

@@ -33,14 +33,6 @@ func TestReportHasNoText(t *testing.T) {
 				store := ts.snapshot()
 				_, page := ts.mend("report", ts.session, "-o", "-")
 				checkNoText(t, page, store, allowed)
-				var answer struct{ Repairs []struct{ ID string } }
-				ts.runJSON(&answer, "repair", ts.session, "--force", "--yes", "--latent")
-				for _, r := range answer.Repairs {
-					if r.ID != "" {
-						_, page := ts.mend("report", r.ID, "-o", "-")
-						checkNoText(t, page, store, allowed)
-					}
-				}
 			})
 		}
 	}

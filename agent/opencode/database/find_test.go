@@ -107,8 +107,8 @@ func TestLocate(t *testing.T) {
 	dbtest.Write(t, filepath.Join(dir, "opencode-nightly.db"), "x")
 	wantErr(dir, "more than one database")
 	dbtest.Write(t, path+"-wal", "x")
-	wantErr(dir, "only its -wal is there")
-	wantErr(path, "only its -wal is there")
+	wantErr(dir, "only its -wal exists")
+	wantErr(path, "only its -wal exists")
 	if _, err := Open(path, Options{}); !errors.Is(err, sqlstore.ErrUnusable) {
 		t.Errorf("Open of a database without its file: %v, want %v", err, sqlstore.ErrUnusable)
 	}
