@@ -103,7 +103,7 @@ func asideFix(c *Case, records []change.Ref, blocks []*request.Block) Fix {
 	}
 	var rest []*request.Block
 	whole := slices.Clone(records)
-	for _, b := range slices.Backward(blocks) { // removing a block changes the index of later blocks
+	for _, b := range slices.Backward(blocks) { // backward, because removing a block changes the index of later ones
 		isOther := func(o *request.Block) bool { return o.Ref() == b.Ref() && !in[placeOf(o)] }
 		switch {
 		case slices.Contains(whole, b.Ref()), slices.Contains(records, messageRef(b.Ref())):
@@ -144,7 +144,7 @@ type leftOut []leftItem
 
 type leftItem struct{ kind, name string }
 
-// leftOutOf lists the blocks: a prompt or an answer once, a call with its results once.
+// leftOutOf lists the blocks as items: each prompt and each answer is one item, and so is a call with its results.
 func leftOutOf(c *Case, blocks []*request.Block) (out leftOut) {
 	calls, seen := c.Calls(), map[blockAt]bool{}
 	for _, b := range blocks {

@@ -9,7 +9,7 @@ import (
 	"mend/repair"
 )
 
-// at returns a rule of the toy agent without a fix. It finds a fault at a record while the session has it.
+// at returns a rule of the toy agent without a fix. It has a finding at a record as long as the session has the record.
 func at(ref change.Ref, records ...change.Ref) repair.Rule {
 	return repair.Rule{Code: "at " + ref.ID(), Class: repair.IncompleteRecord, Severity: repair.Broken, Find: func(s *repair.Case) []repair.Finding {
 		for _, r := range append(records, ref) {
@@ -35,7 +35,7 @@ func needs(word string) repair.Rule {
 	}}
 }
 
-// moves returns a rule that finds the first text with a word: without it, the next one.
+// moves returns a rule that finds the first text with a word. When that text is removed, it finds the next one.
 func moves(word string) repair.Rule {
 	r := bad(word, repair.Broken, nil)
 	find := r.Find
@@ -43,7 +43,8 @@ func moves(word string) repair.Rule {
 	return r
 }
 
-// Faults without a fix are set aside only on request: as little as possible, and nothing that the journal cannot keep.
+// Content of findings without a fix is set aside only on request: as little of it as possible, and nothing that the
+// journal cannot keep.
 func TestSetAside(t *testing.T) {
 	aside, broken := repair.Request{SetAside: true}, repair.Broken
 	const offered = "To continue without it: mend fix ses_1 --set-aside."

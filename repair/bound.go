@@ -15,14 +15,14 @@ import (
 // invalidates that block and all later ones. mend does not know the request that a block was written for, so the proof
 // compares the requests before and after a plan.
 
-// boundRule is the provider's rule.
+// boundRule is the code of the provider's rule about bound thinking.
 const boundRule = "R28"
 
 // A boundBlock is thinking in a request, with digests of the content that it is bound to.
 type boundBlock struct {
 	block           *request.Block
 	prefix          [sha256.Size]byte // all content before it, without thinking
-	identity, after string            // its own identity, and that of the thinking before it; "" for none
+	identity, after string            // its own identity, and the identity of the thinking before it; "" for none
 }
 
 // boundBlocks returns the thinking of a request. It reads the request once.
@@ -36,7 +36,7 @@ func boundBlocks(q request.Request) (all []boundBlock) {
 				h.Sum(now.prefix[:0])
 				all, last = append(all, now), now.identity
 				continue
-			case b.Type == request.Summary: // of the API: earlier content does not count
+			case b.Type == request.Summary: // made by the API: thinking is not bound to content before it
 				h.Reset()
 			}
 			_, _ = io.WriteString(h, t.Role)
@@ -75,9 +75,9 @@ func contentOf(b *request.Block) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// spoiledBlocks returns the thinking that the change has invalidated: with other content or other thinking before it.
-// Thinking may be removed from the beginning of the conversation. After the first invalid block, every block that
-// existed before is invalid.
+// spoiledBlocks returns the thinking that a change has invalidated: the content or the thinking before it differs. If
+// all thinking before a block was removed, the block stays valid. After the first invalid block, every block that
+// existed before the change is invalid.
 func spoiledBlocks(before, after request.Request) (spoiled []*request.Block) {
 	if after.Bound == request.Unbound {
 		return nil
@@ -100,8 +100,8 @@ func spoiledBlocks(before, after request.Request) (spoiled []*request.Block) {
 	return spoiled
 }
 
-// SpoiledThinking returns the thinking of the later case that the difference between two cases of a session
-// invalidates: nil also if the next model does not bind thinking.
+// SpoiledThinking returns the thinking in the later case of a session that the change from the earlier case
+// invalidates. It returns nil if the next model does not bind thinking.
 func SpoiledThinking(before, after *Case) []*request.Block {
 	q, _ := after.Current()
 	if q.Whole().Bound == request.Unbound {
@@ -112,8 +112,8 @@ func SpoiledThinking(before, after *Case) []*request.Block {
 }
 
 // settleBound handles thinking that a plan invalidates. If the agent would send it and the provider would refuse it,
-// settleBound returns the case after the plan without it. It also returns how many blocks are invalid, nil for none.
-// The error says why some of them cannot be removed.
+// settleBound removes it and returns the resulting case. It also returns how many blocks are invalid, nil for none. If
+// some of them cannot be removed, the error says why.
 func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, error) {
 	spoiled := SpoiledThinking(before, after)
 	if len(spoiled) == 0 {
@@ -147,8 +147,8 @@ func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, 
 	return s.c.Reset(), b, nil
 }
 
-// spoilLeast returns the attempt at the trials' findings that invalidates the least thinking: attempt n, or a later
-// one that also holds and loses the same.
+// spoilLeast compares attempt n, which made these trials, with the later attempts that also hold and have the same
+// loss. It returns the trials and the outcome of the attempt that invalidates the least thinking.
 func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcome) {
 	least := len(SpoiledThinking(s.c, o.c))
 	for least > 0 {
@@ -170,8 +170,8 @@ func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcom
 	return trials, o
 }
 
-// boundFrom selects the findings of the error's rule: from the block that the error names on, or all if it names none.
-// Removing only the named block would leave the later ones without their predecessor.
+// boundFrom selects the findings of the error's rule: the block that the error names and all later ones, or all blocks
+// if it names none. If only the named block were removed, the later ones would lack the thinking before them.
 func boundFrom(s *Case, e APIError) func(Finding) bool {
 	q, _ := s.Next()
 	from := map[change.Ref]map[string]bool{}
@@ -199,7 +199,7 @@ func fixBound(x *Fault) []Fix {
 	if x.block == nil {
 		return nil
 	}
-	fixes := fixThinking(x)[1:] // without the fix that keeps a summary: it has none
+	fixes := fixThinking(x)[1:] // not the fix that keeps a summary: bound thinking has none
 	if !x.openLoop().messages[x.Ref.Message] {
 		return fixes
 	}

@@ -16,7 +16,7 @@ import (
 	"mend/repair"
 )
 
-// sentOf returns what the toy agent sends of a session, as the strict endpoint reads it.
+// sentOf returns the request of the toy agent for a session, in the form that the strict endpoint reads.
 func sentOf(t *testing.T, s *toy) endpoint.Request {
 	t.Helper()
 	q, _ := s.send()
@@ -28,7 +28,7 @@ func sentOf(t *testing.T, s *toy) endpoint.Request {
 	return r
 }
 
-// boundTalk returns a session with three answers that have thinking, and one fault before some of them.
+// boundTalk returns a session with three answers that have thinking, and damage before some of them.
 func boundTalk(at int, fault ...*request.Block) []message {
 	all := []message{
 		prompt(text("1")), answer(think("a", "sa"), text("one")),
@@ -42,8 +42,8 @@ func boundTalk(at int, fault ...*request.Block) []message {
 	return all
 }
 
-// A repair counts the thinking after the change. The agent leaves it out, or mend removes it. Either way the strict
-// endpoint accepts the next request, if before the damage it has made each block of what was before it.
+// A repair counts the thinking that it invalidates. The agent leaves that thinking out, or mend removes it. Either way
+// the strict endpoint accepts the next request, if it made each block from the content before it.
 func TestRepairOfBoundThinking(t *testing.T) {
 	blank := func() *request.Block { return text(" ") }
 	for _, x := range []struct {
@@ -107,7 +107,7 @@ func TestRepairOfBoundThinking(t *testing.T) {
 	}
 }
 
-// A trim takes what is nearest to the end if that spoils less thinking.
+// A trim removes content nearest to the end if that invalidates less thinking.
 func TestTrimSpoilsLess(t *testing.T) {
 	for bound, want := range map[request.Binding]string{request.Unbound: "c1 c4", request.Dropped: "c6 c4"} {
 		session := outputs()
@@ -129,8 +129,8 @@ func TestTrimSpoilsLess(t *testing.T) {
 	}
 }
 
-// If two fixes hold with the same loss, the one that spoils less thinking is chosen: a text after thinking at the end of the last answer, not
-// the move of that thinking.
+// If two fixes hold and lose the same, the one that invalidates less thinking is chosen: here a text is added after the
+// thinking at the end of the last answer, and that thinking is not moved.
 func TestFixThatSpoilsLess(t *testing.T) {
 	session := func() []message {
 		return []message{prompt(text("1")), answer(think("a", "sa"), text("one")), prompt(text("2")), answer(text("two"), think("b", "sb")), prompt(text("3"))}
@@ -151,7 +151,7 @@ func TestFixThatSpoilsLess(t *testing.T) {
 	}
 }
 
-// The error names the first block that the provider refuses. That block and all later ones go.
+// The error names the first block that the provider refuses. The fix removes that block and all later ones.
 func TestErrorOfBoundThinking(t *testing.T) {
 	all := boundTalk(0)
 	s := newToy(claude, all...)
@@ -186,7 +186,7 @@ func TestErrorOfBoundThinking(t *testing.T) {
 	}
 }
 
-// The second form of the error: thinking in the middle is missing.
+// The second form of the error says that thinking in the middle is missing.
 func TestErrorOfMissingThinking(t *testing.T) {
 	s := newToy(claude, boundTalk(0)...)
 	known := endpoint.Bindings{}
@@ -212,7 +212,7 @@ func TestErrorOfMissingThinking(t *testing.T) {
 	}
 }
 
-// In an open tool loop the thinking goes only if the loop is closed.
+// In an open tool loop the thinking is removed only if the loop is closed.
 func TestBoundThinkingInOpenLoop(t *testing.T) {
 	s := newToy(claude, prompt(text("1"), text(" ")), answer(think("a", "sa"), done("c1", "read", "{}", "out")))
 	s.thinking, s.bound = true, request.Refused
@@ -230,7 +230,7 @@ func TestBoundThinkingInOpenLoop(t *testing.T) {
 	}
 }
 
-// A trim and the removal of a compaction count it, too.
+// A trim and the removal of a compaction also count the thinking that they invalidate.
 func TestTrimAndUncompactOfBoundThinking(t *testing.T) {
 	out := strings.Repeat("x", 4000)
 	trimmed := newToy(claude, prompt(text("1")), answers(step(think("a", "sa"), done("c1", "read", "{}", out)), step(think("b", "sb"), text("one"))),
@@ -252,7 +252,7 @@ func TestTrimAndUncompactOfBoundThinking(t *testing.T) {
 	}
 }
 
-// Thinking that cannot be removed is a reason to refuse the plan.
+// If invalid thinking cannot be removed, the plan is refused.
 func TestBoundThinkingStays(t *testing.T) {
 	s := newToy(claude, boundTalk(0, text(" "))...)
 	s.bound, s.locked = request.Refused, "sc"
@@ -262,7 +262,7 @@ func TestBoundThinkingStays(t *testing.T) {
 	}
 }
 
-// boundOf returns what a plan does to bound thinking.
+// boundOf returns the effect of a plan on bound thinking.
 func boundOf(p change.Plan) (b change.BoundThinking) {
 	if p.Cause.Bound != nil {
 		b = *p.Cause.Bound

@@ -74,7 +74,7 @@ func (c *Case) send(setting int) *Sent {
 func (c *Case) Next() (request.Request, []request.Violation) { return c.Sent(InUse) }
 
 // Current returns the request that the agent makes of the session now, without further repairs, and its violations. A
-// violation without a place says that the agent makes no request.
+// violation without a place means that the agent makes no request.
 func (c *Case) Current() (request.Request, []request.Violation) {
 	if now := c.send(InUse).Now; now != nil {
 		return now()
@@ -109,7 +109,7 @@ func (c *Case) Calls() Calls {
 
 // storedBlocks calls yield for each stored block, including blocks that are not sent.
 func (c *Case) storedBlocks(yield func(*request.Block) bool) {
-	seen := map[blockAt]bool{} // an answer of several records is the message of each of them
+	seen := map[blockAt]bool{} // if an answer has several records, each of them yields the same message
 	for _, ref := range c.Messages() {
 		for _, step := range c.Stored(ref).Steps {
 			for _, b := range step {
@@ -153,7 +153,7 @@ func (c *Case) Findings() *Findings {
 	}
 	for _, e := range c.askedErrors() {
 		for _, f := range Asked(c, e) {
-			if c.Ask == nil || c.Ask(c.State, &f, f.of) {
+			if c.Ask == nil || c.Ask(c.State, &f, f.candidate) {
 				c.add(InUse, f)
 			}
 		}
@@ -191,8 +191,8 @@ func (c *Case) count(fs *Findings, i int) (fails bool) {
 	return s.Fails
 }
 
-// isLoopRule reports whether the rule is about an open tool loop. Under another setting of thinking every session
-// breaks it until the loop is closed, so it counts only under the one in use.
+// isLoopRule reports whether the rule is about an open tool loop. With thinking switched, every session with an open
+// loop breaks it, so it counts only in the setting in use.
 func isLoopRule(code string) bool { return code == "R3" || code == "R4" }
 
 // add adds a finding. If it has no severity, it gets its rule's.
@@ -232,7 +232,7 @@ func (c *Case) Describe(f Finding) Diagnosis {
 	if d.Ref == (change.Ref{}) {
 		d.Ref = c.Session
 	}
-	if f.Severity == Latent && !x.Rule.Asked { // the version in use still works
+	if f.Severity == Latent && !x.Rule.Asked { // the version in use works without a repair
 		d.Healed = x.Rule.Healed
 	}
 	if c.Context.Describe != nil {

@@ -10,7 +10,7 @@ import (
 	"mend/repair"
 )
 
-// words returns a session with prompts of these words.
+// words returns a session whose prompts are these words.
 func words(all ...string) *toy {
 	var messages []message
 	for _, w := range all {
@@ -19,7 +19,7 @@ func words(all ...string) *toy {
 	return newToy(claude, messages...)
 }
 
-// repaired returns the prompts after a repair, and what stays broken.
+// repaired returns the prompts after a repair, and the findings that remain.
 func repaired(t *testing.T, s *toy, own ...repair.Rule) string {
 	t.Helper()
 	r, err := repair.Plan("ses_1", newCase(s, own...), repair.Request{})
@@ -29,7 +29,7 @@ func repaired(t *testing.T, s *toy, own ...repair.Rule) string {
 	return shown(stateOf(r.After).messages) + fmt.Sprint(" ", len(r.Unfixable))
 }
 
-// A fix has to hold in each setting. What is wrong in another one than the one in use is a finding only if that is asked for.
+// A fix has to hold in each setting. A problem in a setting that is not in use is a finding only on request.
 func TestSettings(t *testing.T) {
 	s := words("x")
 	s.settings = []repair.Setting{{Version: "new"}, {Version: "old"}}
@@ -56,7 +56,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Faults hidden by a failure of the agent are fixed next. In the text of the fix that failure is the cause.
+// Findings that a failure of the agent hid are fixed next. The text of the fix names that failure as the cause.
 func TestHiddenFaults(t *testing.T) {
 	refused := repair.Rule{Code: "refused", Fixes: single("good")}
 	noFix := repair.Rule{Code: "refused"}

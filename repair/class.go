@@ -65,8 +65,8 @@ type Tier string
 
 // The tiers.
 const (
-	// Auto is for the plugin, the hooks and mend watch, too: the real program was measured before and after
-	// the repair, and no real conversation has a false finding of the class.
+	// Auto means that the plugin, the hooks and mend watch may repair it, too: the real program was tested before
+	// and after the repair, and no real conversation has a false finding of the class.
 	Auto   Tier = "auto"
 	Ask    Tier = "ask"    // only a user starts the repair
 	Report Tier = "report" // there is no repair
@@ -91,7 +91,7 @@ type Severity uint8
 // The severities, worst first.
 const (
 	Broken Severity = iota + 1 // the provider refuses the session, or the agent crashes on reading it
-	Latent                     // only in another version or setting, or it is stuck on the screen
+	Latent                     // only in another version or setting, or the agent shows it as running and it is not
 	Lost                       // a prompt, an answer or a result is missing, and the agent continues silently
 	Note                       // untidy
 )

@@ -9,8 +9,7 @@ import (
 	"mend/internal/request"
 )
 
-// A Diagnosis is one fault of a session. Why, Fix, Loses and WhyNot are each a
-// sentence or two for a person.
+// A Diagnosis describes one finding of a session. Why, Fix, Loses and WhyNot are each a sentence or two for a person.
 type Diagnosis struct {
 	Rule     string // the code of the agent's or the provider's rule
 	Class    Class
@@ -25,19 +24,19 @@ type Diagnosis struct {
 	WhyNot   string // if Fix is "": the reason, and what the user can do
 	Short    string // shown in lists instead of the class; "" for the class
 	Shown    Shown  // how the agent shows the session because of the finding
-	// The version of the agent that needs no repair of it, as in [Rule]; "" if the one in use is not older.
+	// Healed says which version of the agent works without a repair, see [Rule]; "" if the version in use does.
 	Healed string
 
 	SetAside    bool // Fix sets it aside
 	CanSetAside bool // if Fix is "": a repair with [Request.SetAside] sets it aside
 
-	finding key // the original key
+	finding key // its key in the original session
 }
 
 // Same reports whether both belong to the same finding of a session.
 func (d Diagnosis) Same(o Diagnosis) bool { return d.finding == o.finding }
 
-// Options are the inputs of a diagnosis besides the session. The agent reads them, not the engine.
+// Options are the inputs of a diagnosis besides the session. Only the agent reads them; the engine does not.
 type Options struct {
 	// Now is the time of the diagnosis and of the next prompt. Fixes depend on it only through the messages
 	// that come before that prompt. The zero time is after everything in the session.
@@ -59,7 +58,7 @@ type Options struct {
 	AllSettings bool
 }
 
-// Typed returns when the next prompt is typed; the zero time if unknown.
+// Typed returns the time of the next prompt; the zero time if unknown.
 func (o Options) Typed() time.Time {
 	if o.WrongClock {
 		return time.Time{}
@@ -103,8 +102,7 @@ func diagnose(c *Case, o origin) []Diagnosis {
 	return ds
 }
 
-// dedupe returns one diagnosis of each class for a record, the first: a single problem may break several
-// rules.
+// dedupe keeps the first diagnosis of each class for a record: a single problem may break several rules.
 func dedupe(ds []Diagnosis) []Diagnosis {
 	type fault struct {
 		class Class
@@ -120,7 +118,7 @@ func dedupe(ds []Diagnosis) []Diagnosis {
 	})
 }
 
-// sortDiagnoses sorts diagnoses: the session's, then each message's in order, worst first.
+// sortDiagnoses sorts diagnoses: first those of the session, then those of each message, the worst of a message first.
 func sortDiagnoses(c *Case, ds []Diagnosis) {
 	order, n := map[string]int{}, 0
 	for r := range c.Records {

@@ -6,9 +6,9 @@
 // An agent reads a session into a [State], and the engine makes the [Case] ([New]). A State has
 //
 //   - Messages, Prompts, Records and Stored: what is stored;
-//   - Send: the next request, and what the provider refuses of it ([FindingsOf] makes findings of that);
+//   - Send: the next request and its violations, which [FindingsOf] turns into findings;
 //   - Edit: an [Editor], a copy with operations on blocks, and Begin, Undo and State for one fix at a time;
-//   - Faults, Refuses and Release, which [BaseState] has for an agent that needs none of them.
+//   - Faults, Refuses and Release, which an agent that needs none of them gets from [BaseState].
 //
 // If each turn of the request consists of stored messages, [Turns] implements everything but Records and Edit;
 // [NoEdits] is the Editor of a store that supports no edits. An agent's own checks are rules in a table with the
@@ -20,15 +20,14 @@
 // # The search
 //
 // Fixes are tried on a copy, the one that loses least first. The copy is examined again under every setting: a fix
-// holds if its finding is gone and there is no new finding (proof.go). If another fix removes a new finding, the two
-// hold together or not at all.
+// holds if its finding is gone and there is no new finding (proof.go). If a fix causes a new finding and another fix
+// removes that finding, both are kept or both are rejected.
 //
-// If the agent fails before it sends a request, problems of that request are hidden. A fix of the failure is not
-// blamed for findings that it uncovers in other messages: these are fixed next.
+// If the agent fails before it sends a request, problems of that request are hidden. If a fix of the failure uncovers
+// findings in other messages, the fix still holds; these findings are fixed next.
 //
-// A fix is rejected only together with the fixes kept so far: after another fix is kept, it is tried again. A plan is
-// complete when a plan of its result would be empty. A finding without a fix that holds stays, with the reason in
-// WhyNot.
+// A rejected fix is tried again after another fix is kept, because it may hold then. A plan is complete when a second
+// plan, made of its result, would be empty. A finding without a fix that holds stays, with the reason in WhyNot.
 //
 // [Broken] means that the provider refuses the session, or the agent fails, in the setting in use; [Latent] means the
 // same in another setting; a [Note] is untidy.

@@ -23,7 +23,7 @@ type Editor interface {
 	// State returns the session with the edits. Later edits do not affect it.
 	State() State
 
-	// Remove removes a block, and with a call also its result if both are one record.
+	// Remove removes a block. If a call and its result are one record, it removes both.
 	Remove(b *request.Block) error
 	// SetAside removes a record: a part, or a message with everything in it. Records that name the message as their
 	// predecessor then name its predecessor.
@@ -80,7 +80,7 @@ type Editor interface {
 var (
 	// ErrNoEdit says that an agent's store does not support an edit.
 	ErrNoEdit = errors.New("the store cannot hold that")
-	// ErrNoBlock says that a block is not, or no longer, in the store.
+	// ErrNoBlock says that the store does not have a block, or no longer has it.
 	ErrNoBlock = errors.New("no such block")
 )
 
@@ -118,7 +118,7 @@ func (noEdits) DropHidden(*request.Block) error                             { re
 func (noEdits) WriteInPlace() error                                         { return nil }
 func (noEdits) RemoveCompaction() (int, error)                              { return 0, ErrNotCompacted }
 
-// A Stored is the stored content of a message: of a prompt or an answer with all its steps.
+// A Stored is the stored content of a message: a prompt, or an answer with all its steps.
 type Stored struct {
 	Ref   change.Ref
 	Role  string
@@ -126,7 +126,7 @@ type Stored struct {
 
 	Summary bool // it is the summary of a compaction
 
-	at map[blockAt][2]int // the step and the index of each block; nil unless it is [Stored.Indexed]
+	at map[blockAt][2]int // the step and the index of each block; set by [Stored.Indexed]
 }
 
 // A blockAt names a block.

@@ -6,7 +6,7 @@ import (
 	"mend/repair"
 )
 
-// asked returns an error of a rule at a place of the request; -1 for none.
+// asked returns an error of a rule at a place in the request; -1 stands for no place.
 func asked(rule string, class repair.Class, index, block int, calls ...string) *repair.APIError {
 	return &repair.APIError{Rule: rule, Class: class, Index: index, Block: block, Calls: calls, Text: "the error"}
 }
@@ -114,7 +114,7 @@ func TestFixesOfErrors(t *testing.T) {
 	})
 }
 
-// The sessions that an error may be about.
+// A session fits an error to some degree.
 func TestMatchError(t *testing.T) {
 	long := "call_0123456789012345678901234567890123456789"
 	broken := []message{

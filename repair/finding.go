@@ -32,7 +32,7 @@ type Finding struct {
 	// Unknown says that mend does not know the kind, the field or its type. See [Findings].
 	Unknown bool
 
-	of *request.Block // the block that an error may be about
+	candidate *request.Block // the block that an error may be about
 }
 
 // BesideUnknown reports whether a violation may be caused by content that mend does not know, in its own turn or in
@@ -57,18 +57,18 @@ func (f Finding) key() key { return key{f.Code, f.Detail, f.Ref} }
 // keyAt returns the key of the same finding at another record.
 func (f Finding) keyAt(ref change.Ref) key { return key{f.Code, f.Detail, ref} }
 
-// A place counts findings to detect whether a fix caused new ones: those with a code in a message, under a setting.
+// A place stands for the findings with one code in one message under one setting. Their number shows whether a fix
+// caused new ones.
 type place struct {
 	code, message string // message is "" for none
 	setting       int
 }
 
-// InUse is the number of the setting that a session is diagnosed for, and of findings that do not depend on the
-// setting.
+// InUse is the number of the setting that a session is diagnosed for. Findings that do not depend on a setting have it,
+// too.
 const InUse = 0
 
-// Findings are all findings of a session, under every setting: each way to send it, such as by another
-// version of the agent. The zero Findings is empty.
+// Findings are all findings of a session, under every [Setting]. The zero Findings is empty.
 type Findings struct {
 	list   []Finding
 	at     map[key]int // indexes in list
@@ -76,8 +76,8 @@ type Findings struct {
 
 	sharing map[string][]Stored // see [sharing]; nil before the first use
 
-	// Newer is the agent with its version, if that is newer than all versions that mend knows; else "". Unknown
-	// content in its sessions is a note without a fix, and a fix that changes it does not hold.
+	// Newer is the name and version of the agent if mend knows only older versions; else "". Unknown content in its
+	// sessions is a note without a fix, and a fix that changes it does not hold.
 	Newer string
 	// Hides, if not nil, reports whether another finding may hide findings with the code under the setting, for
 	// example because the agent fails before it sends a request. A fix is not blamed for the findings that it

@@ -9,7 +9,7 @@ import (
 	"mend/internal/request"
 )
 
-// always returns a why that is the same for every finding.
+// always returns a function for [Rule].Why that returns the same sentence for every finding.
 func always(sentence string) func(*Fault) string { return func(*Fault) string { return sentence } }
 
 // isContent reports whether a block is content: neither thinking nor a blank text.

@@ -46,7 +46,7 @@ func fixCallID(x *Fault) (fixes []Fix) {
 	if call == nil {
 		return nil
 	}
-	for _, id := range callIDs(call) { // another call may have the first id
+	for _, id := range callIDs(call) { // two, because another call may already have the first
 		fixes = append(fixes, Fix{
 			Text:  fmt.Sprintf("The call gets the new id %s.", id),
 			Whole: apart, Alike: apart,
@@ -61,7 +61,7 @@ func fixCallID(x *Fault) (fixes []Fix) {
 	return fixes
 }
 
-// callOf returns the call of a call or a result, and whether its results are in other records.
+// callOf returns the call that b is or is a result of. apart reports whether its results are in other records.
 func (x *Fault) callOf(b *request.Block) (call *request.Block, apart bool) {
 	if b == nil {
 		return nil, false
@@ -278,7 +278,7 @@ func fixItemIDs(x *Fault) []Fix {
 	})
 }
 
-// losesItems returns the loss if reasoning is sent only by its id.
+// losesItems returns the loss if the ids of items are removed: reasoning that is sent only by its id.
 func losesItems(messages ...Stored) string {
 	for _, m := range messages {
 		for _, b := range m.Blocks() {

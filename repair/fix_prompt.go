@@ -10,8 +10,8 @@ import (
 
 // Fixes of conversations without their prompt (docs/providers.md, R16, G4, B1).
 
-// fixFirstPrompt puts the placeholder into the prompt before the answer, if that prompt has no
-// content, or into a new prompt there.
+// fixFirstPrompt puts the placeholder into the prompt before the answer if that prompt has no content, or else into a
+// new prompt.
 func fixFirstPrompt(x *Fault) (fixes []Fix) {
 	for _, ref := range slices.Backward(x.earlierMessages()) {
 		if x.Stored(ref).Role == change.RoleUser {
@@ -22,8 +22,8 @@ func fixFirstPrompt(x *Fault) (fixes []Fix) {
 	return append(fixes, x.insertPrompt("A placeholder prompt is inserted before the first assistant message."))
 }
 
-// fixLostPrompt puts a prompt before an answer that calls a tool: the placeholder in an existing
-// prompt without content, or in a new one.
+// fixLostPrompt makes a prompt precede an answer that calls a tool: it puts the placeholder into an existing prompt
+// without content, or into a new one.
 func fixLostPrompt(x *Fault) (fixes []Fix) {
 	for _, b := range x.message.Blocks() { // a block before the start of its step is a turn of its own
 		if isBlank(b) {

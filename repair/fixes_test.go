@@ -22,7 +22,7 @@ var (
 	gateway = chat.Provider{}
 )
 
-// A fixed is a session that is repaired: what is wrong with it, and what becomes of it.
+// A fixed is a case of a repair: a damaged session, and the expected result.
 type fixed struct {
 	name     string
 	provider provider.Provider
@@ -84,7 +84,7 @@ func runFixed(t *testing.T, all []fixed) {
 	}
 }
 
-// Calls: their ids, inputs, names and results.
+// Fixes of calls: of their ids, inputs, names and results.
 func TestFixCalls(t *testing.T) {
 	long := strings.Repeat("x", 65)
 	runFixed(t, []fixed{
@@ -217,7 +217,7 @@ func TestFixCalls(t *testing.T) {
 	})
 }
 
-// Texts, messages without content, prompts that are missing.
+// Fixes of texts, messages without content, and missing prompts.
 func TestFixTexts(t *testing.T) {
 	half := text("a�")
 	half.HalfPair = true
@@ -265,7 +265,7 @@ func TestFixTexts(t *testing.T) {
 	})
 }
 
-// Thinking in a wrong place, or that the provider does not take.
+// Fixes of thinking in a wrong place, and of thinking that the provider does not accept.
 func TestFixThinking(t *testing.T) {
 	const fixedThinking = "This thinking block."
 	runFixed(t, []fixed{
@@ -327,7 +327,7 @@ func TestFixThinking(t *testing.T) {
 	})
 }
 
-// Files that cannot be sent.
+// Fixes of files that cannot be sent.
 func TestFixFiles(t *testing.T) {
 	large := []byte(base64.StdEncoding.EncodeToString(append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 6<<20)...)))
 	const loses = "The file."

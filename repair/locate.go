@@ -17,7 +17,8 @@ func Asked(c *Case, e APIError) (fs []Finding) {
 		for _, t := range q.Turns {
 			for _, b := range t.Blocks {
 				if b.Source != nil && match(b) {
-					fs = append(fs, Finding{Code: code, Severity: Latent, Ref: b.Ref(), Block: b.Index, Detail: identity(b), of: b})
+					fs = append(fs, Finding{Code: code, Severity: Latent, Ref: b.Ref(), Block: b.Index, Detail: identity(b),
+						candidate: b})
 				}
 			}
 		}
@@ -57,8 +58,8 @@ func Asked(c *Case, e APIError) (fs []Finding) {
 	return fs
 }
 
-// identity distinguishes thinking from other thinking in its record, whose index changes when an
-// earlier block is removed; "" for another block.
+// identity distinguishes a thinking block from the others in its record: its index changes when an earlier block is
+// removed. It is "" for a block that is not thinking.
 func identity(b *request.Block) string {
 	if !b.IsThinking() {
 		return ""
@@ -98,16 +99,15 @@ func isAboutThinking(e APIError) bool {
 	return e.Class == ThinkingDisabledViolation || e.Class == ThinkingSignature || e.Class == ThinkingBlockModified
 }
 
-// locate returns a filter of the findings, all of the error's kind, that the error names. in is nil if
-// the error names none. If only is true, no other findings of the kind may be fixed instead: thinking
-// is removed only from the located message, because it is signed and would be lost for nothing
-// elsewhere.
+// locate returns a filter that selects the findings that the error names; in is nil if it names none. All findings are
+// of the error's kind. If only is true, no other findings of the kind may be fixed instead: thinking is removed only
+// from the located message, because it is signed and would be lost for nothing elsewhere.
 //
-// It looks for the records in this order: the items that the error names; the calls; their neighbours
-// in the same steps; the block, then the turn with the number in the error, in the next request; the
-// message near that number in the store, because the store may have changed since the error. An error
-// about thinking without a number is about the newest message that has a finding. So is every error
-// about changed thinking: the provider compares only the newest.
+// It looks for the records in this order: the items that the error names; the calls; their neighbours in the same
+// steps; the block with the numbers in the error, in the next request; the turn with the number; the message near that
+// number in the store, because the store may have changed since the error. An error about thinking that has no number
+// is taken to be about the newest message with a finding, and so is every error about changed thinking: the provider
+// compares only the newest message.
 func locate(c *Case, e APIError, found []Finding) (in func(Finding) bool, only bool) {
 	if e.Rule == boundRule {
 		return boundFrom(c, e), true
@@ -152,7 +152,7 @@ func (l *locator) locate() func(Finding) bool {
 	return nil
 }
 
-// among returns in, nil if it selects no finding.
+// among returns the filter in, or nil if it selects no finding.
 func (l *locator) among(in func(Finding) bool) func(Finding) bool {
 	if slices.ContainsFunc(l.found, in) {
 		return in
@@ -160,9 +160,9 @@ func (l *locator) among(in func(Finding) bool) func(Finding) bool {
 	return nil
 }
 
-// named returns the records of calls that the error names by id, the records in the same steps, one of
-// which may separate a call from its result, and the messages with items that it names. If the provider
-// lacks an item, it lacks all items of that account, so no item is located.
+// named returns the records of the calls that the error names by id, and the messages with the items that it names.
+// beside has the records in the same steps as the calls, because one of them may separate a call from its result. If
+// the provider lacks an item, it lacks all items of that account, so no item is located.
 func (l *locator) named() (called, beside map[change.Ref]bool, items map[string]bool) {
 	called, beside, items = map[change.Ref]bool{}, map[change.Ref]bool{}, map[string]bool{}
 	if len(l.e.Calls)+len(l.e.Items) == 0 {

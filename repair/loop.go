@@ -7,8 +7,8 @@ import (
 	"mend/internal/request"
 )
 
-// An openLoop is the tool loop at the end of a session: the last answer, after which the request has results of
-// its calls, and maybe a prompt. The provider accepts its thinking only unchanged, or none of it
+// An openLoop is the tool loop at the end of a session: the last answer, if the request has results of its calls after
+// it. A prompt may follow them. The provider accepts the loop with all its thinking unchanged, or with none of it
 // (docs/providers.md, R8).
 type openLoop struct {
 	messages   map[string]bool
@@ -37,8 +37,8 @@ func (c *Case) openLoop() *openLoop {
 const whyLoop = "The tool loop of the newest assistant message is still open, and the provider accepts no change " +
 	"to its thinking. Send one more prompt, then repair again."
 
-// breaksLoop reports whether the outcome changes the thinking of a message in the open tool loop without closing
-// the loop. All of it may be removed if the agent does not continue the message by itself.
+// breaksLoop reports whether the outcome changes the thinking of a message in the open tool loop without closing the
+// loop. Removing all of the thinking is allowed if the agent does not continue the message by itself.
 func (s *search) breaksLoop(ref change.Ref, o outcome) bool {
 	if !s.c.openLoop().messages[ref.Message] {
 		return false

@@ -67,7 +67,7 @@ func MatchError(c *Case, e APIError) (best Match) {
 	switch content := matchContent(c, e); {
 	case best.Degree == 0:
 		return content
-	case best.Degree < BreaksThere: // the place is the same
+	case best.Degree < BreaksThere: // the rule and the place stay those of the violation
 		best.Degree = max(best.Degree, content.Degree)
 	}
 	return best
@@ -102,8 +102,8 @@ func matchContent(c *Case, e APIError) (best Match) {
 	return best
 }
 
-// isAbout reports whether the error has the violation's rule, or its class if the error names no rule, or a
-// rule of another provider: a gateway passes errors on.
+// isAbout reports whether the error and the violation have the same rule. The same class is enough if the error names
+// no rule, or a rule of another provider: a gateway passes errors on.
 func isAbout(c *Case, e APIError, v request.Violation) bool {
 	if e.Rule == v.Rule || !isOther(e, v) {
 		return e.Rule == v.Rule
@@ -120,7 +120,7 @@ func isOther(e APIError, v request.Violation) bool {
 	return e.Rule == "" || v.Rule == "" || e.Rule[0] != v.Rule[0]
 }
 
-// degree returns how well the violation fits the error, which has the same rule or class.
+// degree returns how well the violation fits an error with the same rule or class.
 func degree(e APIError, v request.Violation, q request.Request, inUse bool) Degree {
 	there := BreaksItOtherwise
 	if inUse {
@@ -173,5 +173,5 @@ func isNamed(b *request.Block, ids []string) bool {
 	})
 }
 
-// minCut is the least length of an id that was cut off.
+// minCut is the least length at which the beginning of an id is accepted as that id.
 const minCut = 32

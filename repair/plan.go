@@ -38,7 +38,7 @@ type Request struct {
 	Cancelled   string // the error of a call that never ended; blank for the agent's default
 }
 
-// A Result is a plan and what it does.
+// A Result is a plan with its effects.
 type Result struct {
 	Plan      change.Plan // without ops if there is nothing to fix, or no fix holds
 	After     *Case       // the session after the plan
@@ -50,13 +50,13 @@ type Result struct {
 	All             bool    // Request.All, for an error
 	Proof           []Proof // the rules that After breaks in every setting
 	UnknownProvider string  // see [Case]
-	// SentBefore and SentAfter count the stored blocks of the next request without and with the plan. Added counts
-	// blocks of records that the request lacks without the plan, if the agent makes one.
+	// SentBefore and SentAfter count the stored blocks of the next request without and with the plan. Added counts the
+	// blocks that only the plan brings into the request; 0 if the agent makes no request without the plan.
 	SentBefore, SentAfter, Added int
 	LeftOut                      []string // the content set aside: a number for each kind, with names
 }
 
-// An AskError says that a session may be repaired only after a question.
+// An AskError says that a session may be repaired only after the user agrees.
 type AskError struct{ Session, Why string }
 
 func (e *AskError) Error() string {
@@ -69,8 +69,9 @@ var ErrBusy error = fail.New(fail.Refused, "wait until the agent is done, or use
 
 // Plan makes the smallest plan that fixes the requested findings in the session. Each of its fixes was tried on a copy
 // and proved under every setting: its finding is gone and there is no new finding, see the package. The plan of a
-// healthy session has no ops. Nor has a second plan after the first, except for an error that no longer occurs, and
-// after a file was moved that took the place of a folder. Only records that a diagnosis or its fix names are changed.
+// healthy session has no ops. A second plan after the first has no ops either. There are two exceptions: an error that
+// no longer occurs, and a file in place of a folder that was moved away. Only records that a diagnosis or its fix names
+// are changed.
 //
 // The error wraps [ErrBusy] if the session is busy and Force is not set.
 func Plan(id string, c *Case, req Request) (Result, error) {
@@ -102,10 +103,10 @@ func Plan(id string, c *Case, req Request) (Result, error) {
 	return r, nil
 }
 
-// compareRequests counts the blocks of the next request before and after the plan. A block is added if the request
-// before has nothing from its record. If the records moved, its content shows that it was sent. If the request before
-// is refused, according to mend or an error, a message that the plan completes or creates is not added; if the agent
-// makes no request, nothing is.
+// compareRequests counts the blocks of the next request before and after the plan. A block counts as added if the
+// request before has no block of its record and no block with its content, since records may move. If the request
+// before is refused, according to mend or an error, blocks of messages that the plan completes or creates do not count.
+// If the agent makes no request, no block counts.
 func (r *Result) compareRequests(c *Case, o origin, hasError bool) {
 	before, refused := sentBlocks(c)
 	after, _ := sentBlocks(r.After)
@@ -159,7 +160,7 @@ func (r *Request) cause(fixed []Diagnosis) change.Cause {
 			c.Error.Whole = r.Error.Whole
 		}
 	}
-	at := map[change.Finding]int{} // their indexes, by finding without Count
+	at := map[change.Finding]int{} // indexes in the cause's findings, by finding without Count
 	for _, d := range fixed {
 		f := change.Finding{Rule: d.Rule, Class: string(d.Class), Why: d.Why, Fix: d.Fix, Loses: d.Loses}
 		alike := change.Finding{Rule: f.Rule, Class: f.Class, Fix: f.Fix, Loses: f.Loses} // all but Why
@@ -208,7 +209,7 @@ func repeatUntilStable(c *Case, o origin, req Request) (t *search, fixed, failed
 		gone[d.finding] = true
 	}
 	failed = slices.DeleteFunc(append(failed, t.failed...), func(d Diagnosis) bool { return gone[d.finding] })
-	left := map[key]bool{} // another fix may have brought a finding back
+	left := map[key]bool{} // another fix may have caused a finding again
 	for _, f := range t.findings.list {
 		left[f.keyAt(o.first(f.Ref))] = true
 	}
@@ -252,7 +253,7 @@ func fixError(c *Case, o origin, req Request) *search {
 		}
 	}
 	if in, only := locate(c, e, found); in != nil && !req.All {
-		named := map[key]bool{} // the places of others may change
+		named := map[key]bool{} // by key, because fixes may change the places of other findings
 		for _, f := range found {
 			named[f.key()] = in(f)
 		}

@@ -6,9 +6,9 @@ import (
 	"mend/change"
 )
 
-// judge returns the trials that failed: their finding stays, they may have caused a new finding, or content is
-// changed that mend does not know. The trials of one message hold together or not at all, and so do all whole
-// fixes. sure is false if it is unknown which trials failed.
+// judge returns the trials that failed. A trial fails if its finding stays, if it may have caused a new finding, or if
+// content changed that mend does not know. The trials of one message hold or fail together, and so do all whole fixes.
+// sure is false if it is unknown which trials failed.
 //
 // together says that findings caused by the trials were fixed, too, if possible.
 func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial, sure bool) {
@@ -100,8 +100,8 @@ func (s *search) moved(o outcome) map[place]bool {
 	return in
 }
 
-// newPlaces returns the places with more findings than before. For whole fixes it counts over all messages. Findings
-// that may have been hidden before are new only in the setting in use.
+// newPlaces returns the places with more findings than before. For whole fixes it compares the sums over all messages.
+// Findings that may have been hidden before are new only in the setting in use.
 func (s *search) newPlaces(o outcome, whole, together bool) (all []place) {
 	before, after := s.findings.counts, o.c.Findings().counts
 	if whole || len(o.to) > 0 {
@@ -120,7 +120,7 @@ func (s *search) newPlaces(o outcome, whole, together bool) (all []place) {
 	return all
 }
 
-// byFirstMessage returns the counts by the messages' original ids, or with whole summed over all messages.
+// byFirstMessage returns the counts by the messages' original ids. With whole, it sums them over all messages.
 func byFirstMessage(counts map[place]int, to map[change.Ref]change.Ref, whole bool) map[place]int {
 	first := map[string]string{}
 	for old, ref := range to {

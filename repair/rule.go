@@ -16,7 +16,7 @@ type Rule struct {
 	// asks for the class.
 	Asked    bool
 	Once     bool     // several findings in a message are no worse than one
-	Severity Severity // severity of the findings of Find; zero: that of the finding itself, or else a [Note]
+	Severity Severity // severity of the findings of Find; zero: the finding's own severity, or else a [Note]
 
 	Find    func(*Case) []Finding // nil: the request, [State].Faults or [Asked] finds it
 	ClassOf func(*Fault) Class    // nil: Class
@@ -25,7 +25,8 @@ type Rule struct {
 	NoFix   string                // why there may be no fix, and what the user can do
 	Shown   Shown                 // how the agent shows the session because of it
 
-	// Healed is the version of the agent that, as measured, no longer needs a repair of the problem; "" for none.
+	// Healed is a sentence with the version of the agent that, as measured, works without a repair, and what it does;
+	// "" if there is no such version.
 	Healed string
 
 	// For [Rules.Explain]. An empty Fix stands for the fix of the class.

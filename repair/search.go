@@ -27,7 +27,7 @@ type search struct {
 	aside    bool // findings are set aside, see [search.setAside]
 	leftOut  leftOut
 	origin   origin
-	original map[key]Diagnosis     // of the findings that the first fixes left; nil at first
+	original map[key]Diagnosis     // of the findings that the first fixes left; nil before a fix is kept
 	tried    map[key]int           // number of failed attempts
 	reasons  map[key]*RefusalError // why the last of them failed
 	refused  string                // why fixes of several messages are not tried
@@ -47,11 +47,11 @@ func (o origin) first(ref change.Ref) change.Ref {
 	return ref
 }
 
-// noMore exceeds the number of fixes of any finding.
+// noMore is the attempt number of a finding that is not tried again: it exceeds the number of fixes of any finding.
 const noMore = 1 << 20
 
-// newSearch fixes the wanted findings for which a fix holds; with auto only those with the tier [Auto]. It
-// adds to o the refs of records that fixes rename.
+// newSearch runs a search that fixes the wanted findings; with auto only those with the tier [Auto]. It adds the refs
+// of records that fixes rename to o.
 func newSearch(c *Case, o origin, w wanted, auto bool) *search {
 	return (&search{c: c, wanted: w, origin: o, auto: auto}).run()
 }
@@ -90,13 +90,14 @@ func (s *search) run() *search {
 	return s
 }
 
-// maxDepth limits how many fixes are kept only together, each for a finding that the previous one causes.
+// maxDepth limits a chain of fixes that are kept or rejected together: each fixes a finding that the previous one
+// causes.
 const maxDepth = 3
 
-// maxRounds is far more rounds than n findings need, so that a search always ends.
+// maxRounds is far more rounds than n findings need; it makes a search end.
 func maxRounds(n int) int { return 64 + 16*n }
 
-// next returns the findings of one rule that are at attempt number n, none at the end.
+// next returns findings of one rule whose next attempt has the number n; none at the end.
 func (s *search) next() (group []Finding, n int) {
 	for _, f := range s.findings.list {
 		tried := s.tried[f.key()]
@@ -157,7 +158,7 @@ type outcome struct {
 	also []Diagnosis               // findings that the trials caused and that were fixed with them
 }
 
-// A refSet has the refs of the records of a case. It is built on first use, since few trials need it.
+// A refSet contains the refs of the records of a case. It is built on first use, since few trials need it.
 type refSet struct {
 	c      *Case
 	all    map[change.Ref]bool

@@ -11,7 +11,7 @@ import (
 	"mend/repair"
 )
 
-// bad returns a rule of the toy agent that finds the texts with a word. Its fixes are made of the block.
+// bad returns a rule of the toy agent that finds the texts with a word. fixes makes its fixes for a block.
 func bad(word string, severity repair.Severity, fixes func(x *repair.Fault) []repair.Fix) repair.Rule {
 	return repair.Rule{Code: word, Class: repair.IncompleteRecord, Severity: severity, Find: func(s *repair.Case) (fs []repair.Finding) {
 		for _, ref := range s.Messages() {
@@ -25,7 +25,7 @@ func bad(word string, severity repair.Severity, fixes func(x *repair.Fault) []re
 	}, Fixes: fixes}
 }
 
-// become returns a fix after which a text has other words.
+// become returns a fix that replaces the words of a text.
 func become(x *repair.Fault, words, loses string) repair.Fix {
 	b := x.Target()
 	return repair.Fix{Text: "The text becomes " + words, Loses: loses, Edit: func(d repair.Editor) error {
@@ -36,7 +36,7 @@ func become(x *repair.Fault, words, loses string) repair.Fix {
 	}}
 }
 
-// single returns fixes with these words, each of which loses what follows a slash.
+// single returns a fix for each of these words. What follows a slash in a word is the fix's loss.
 func single(all ...string) func(x *repair.Fault) []repair.Fix {
 	return func(x *repair.Fault) (fixes []repair.Fix) {
 		for _, s := range all {
@@ -67,7 +67,7 @@ func whole(f func(x *repair.Fault) []repair.Fix) func(x *repair.Fault) []repair.
 	}
 }
 
-// The rules of the search, each as a case. The texts are prompts, with answers between them.
+// Each case tests one promise of the search. The texts are prompts, with answers between them.
 func TestSearch(t *testing.T) {
 	broken := repair.Broken
 	ask := bad("x", broken, single("good"))
@@ -168,7 +168,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// If each fix causes the next fault, the fixes hold together, or not at all.
+// If each fix causes the next finding, all the fixes are kept or none.
 func TestFixesHoldTogether(t *testing.T) {
 	for end, isFixed := range []bool{true, true, true, true, true, false} {
 		var rules []repair.Rule
@@ -183,7 +183,7 @@ func TestFixesHoldTogether(t *testing.T) {
 	}
 }
 
-// A session in use is not changed, unless the user insists.
+// A session in use is changed only with Force.
 func TestBusy(t *testing.T) {
 	s := newToy(claude, prompt(text("x")))
 	s.busy = "a process uses it"
@@ -202,7 +202,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// A diagnosis has each class once for a record, the worst of a message first, and the fix that holds.
+// A diagnosis contains each class once for a record, the worst of a message first, and the fix that holds.
 func TestDiagnose(t *testing.T) {
 	c := newCase(newToy(claude, prompt(text("n x y")), prompt(text("x"))),
 		bad("n", repair.Note, nil), bad("x", repair.Broken, single("good")), bad("y", repair.Latent, single("good")))

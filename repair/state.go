@@ -7,8 +7,8 @@ import (
 	"mend/internal/request"
 )
 
-// A State is one state of a session as its agent understands it: with an [Editor] it is what an agent has to implement.
-// It does not change. Its methods must not be called concurrently. An agent embeds [BaseState].
+// A State is one state of a session as its agent understands it. An agent implements it and an [Editor]. A State does
+// not change. Its methods must not be called concurrently. An agent embeds [BaseState].
 type State interface {
 	// Stored returns the stored message of a record; it has no steps if the message does not exist.
 	Stored(ref change.Ref) Stored
@@ -46,7 +46,7 @@ func (BaseState) Refuses(Finding) *RefusalError { return nil }
 
 // Sent is an agent's request for a session in a setting.
 type Sent struct {
-	Request request.Request // as it is once all content that the agent leaves out because of a finding is repaired
+	Request request.Request // with the content that the agent leaves out because of findings, as after their repair
 	Refused []request.Violation
 	// Findings are the violations at stored records; see [FindingsOf]. A finding without a severity has its rule's, or
 	// else is broken.
@@ -62,7 +62,7 @@ type Sent struct {
 
 // A Setting is one way to send a session.
 type Setting struct {
-	Version  string // of the agent: a tested version by which the one in use is judged
+	Version  string // a tested version of the agent, which the version in use is assumed to behave like
 	Thinking bool   // the model is asked to think
 }
 
@@ -76,18 +76,19 @@ type Context struct {
 	Window    func(request.Model) int // the context window of a model in tokens; 0 if unknown
 	LastError []byte                  // the stored error with which the newest answer failed; nil if it did not fail
 
-	// Settings returns the settings that a fix of the state is tested in, the one in use first: if e is not nil, the
-	// setting in which that error occurred. The returned state is the same one, as it is sent in these settings.
+	// Settings returns the settings that a fix of the state is tested in. The first is the setting in use or, if e is
+	// not nil, the one in which that error occurred. The returned state is the same session, prepared for these
+	// settings.
 	Settings func(s State, e *APIError) (State, []Setting)
 	All      bool    // findings in other settings than the one in use count, too
 	Asked    []Class // the user asks for all findings of these classes
 
-	// OfRequest reports whether findings with the code are about a request: they may be hidden if the agent fails
-	// before it.
+	// OfRequest reports whether findings with the code are about a request: if the agent fails before it makes one,
+	// they may be hidden.
 	OfRequest func(code string) bool
 	// Writing reports whether a finding is about content that the agent is still writing.
 	Writing func(s State, f Finding) bool
-	// Ask completes a finding at a block that only an error reveals, and reports whether it is one.
+	// Ask completes a finding at a block that only an error reveals, and reports whether it is a finding of that block.
 	Ask func(s State, f *Finding, b *request.Block) bool
 	// Says returns a sentence with the name of the program that uses the store.
 	Says func(text string) string

@@ -13,8 +13,8 @@ import (
 	"mend/repair"
 )
 
-// A message is one of a toy session: a prompt, or an answer in steps. A call has its result in its Output,
-// or in a block of a later prompt.
+// A message is a message of a toy session: a prompt, or an answer in steps. A call has its result in its Output, or in
+// a block of a later prompt.
 type message struct {
 	id, role string
 	summary  bool
@@ -165,7 +165,7 @@ func refOf(id string) *change.Ref {
 	return &change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: id}
 }
 
-// send returns the next request and what the provider refuses of it.
+// send returns the next request and its violations.
 func (s *toy) send() (q request.Request, refused []request.Violation) {
 	add := func(role string, m *message, blocks ...*request.Block) {
 		if n := len(q.Turns) - 1; n >= 0 && q.Turns[n].Role == role && role == change.RoleUser {
@@ -308,8 +308,8 @@ func (s *toy) Send(set repair.Setting) repair.Sent {
 	return s.sendWords(set, sent)
 }
 
-// sendWords adds what is wrong with single words: the agent fails on "dead" before it sends a request, a request with
-// "refused" is refused, and the version "old" refuses "outdated".
+// sendWords adds the effects of special words: the agent fails on "dead" before it sends a request, the provider
+// refuses a request with "refused", and the version "old" refuses "outdated".
 func (s *toy) sendWords(set repair.Setting, sent repair.Sent) repair.Sent {
 	var dead, refused []repair.Finding
 	for _, m := range s.messages {

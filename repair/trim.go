@@ -17,7 +17,7 @@ type TrimRequest struct {
 	Options
 	Goal      int      // the greatest size of the request; 0: Percent decides
 	Percent   int      // of the model's context window; with 0 the request becomes as small as possible
-	Actual    int      // the size of the request as measured by the provider, to correct the estimate; 0 if unknown
+	Actual    int      // the size of the request according to the provider, to correct the estimate; 0 if unknown
 	Window    int      // the model's context window; 0: as the agent knows it
 	TooLong   bool     // the provider refused the request as too long, so the estimate is at least the window
 	KeepTurns int      // the number of newest prompts that stay whole with their answers
@@ -168,7 +168,7 @@ func trim(c *Case, r TrimRequest) (after *Case, t Trimmed) {
 	return after, t
 }
 
-// goalOf returns the requested greatest size.
+// goalOf returns the greatest size that is requested.
 func goalOf(r TrimRequest, t Trimmed) int {
 	goal := cmp.Or(t.Window, DefaultWindow) * r.Percent / 100
 	switch {
@@ -193,7 +193,7 @@ func wholeOf(c *Case) request.Request {
 	return q.Whole()
 }
 
-// sizeOf returns the estimated size of that request.
+// sizeOf returns the estimated size of the next request.
 func sizeOf(c *Case) int { return wholeOf(c).Tokens() }
 
 // A trimming selects the content to trim.
@@ -206,8 +206,8 @@ type trimming struct {
 	ofMessage map[string]int // the size of each message in the request; see [trimming.turns]
 }
 
-// sizesOf returns the size in tokens that each stored block has in the request: for a call without its input. An
-// agent may send a file of a result elsewhere than the result.
+// sizesOf returns the size in tokens of each stored block in the request. The input of a call does not count. Sizes are
+// summed by stored block, because an agent may send a file of a result separately from the result.
 func sizesOf(q request.Request) map[blockAt]int {
 	sizes := map[blockAt]int{}
 	for _, t := range q.Turns {
@@ -340,7 +340,7 @@ func (x *trimming) contents() (all []content) {
 	return all
 }
 
-// takeFiles removes the files of large records.
+// takeFiles removes files from large records.
 func (x *trimming) takeFiles(t Trimmed) (after *Case, _ Trimmed) {
 	large := map[change.Ref]bool{}
 	for r := range x.c.Records {
@@ -387,8 +387,8 @@ func mayHaveFile(b *request.Block) bool {
 	}
 }
 
-// removedOf returns the removable content of a stored block of that size in tokens; nothing if it is neither a file
-// nor a long text.
+// removedOf describes the content that can be removed from a stored block with this size in tokens. It returns the zero
+// value if the block is neither a file nor a long text.
 func removedOf(b *request.Block, size int) RemovedContent {
 	switch b.Type {
 	case request.Image, request.Document:

@@ -95,7 +95,7 @@ func TestTrimHard(t *testing.T) {
 	}
 }
 
-// A trim that breaks the session is refused.
+// A trim that would break the session is refused.
 func TestTrimHarms(t *testing.T) {
 	cleared := repair.Rule{Code: "cleared", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: func(s *repair.Case) (fs []repair.Finding) {
 		for _, ref := range s.Messages() {
@@ -112,7 +112,7 @@ func TestTrimHarms(t *testing.T) {
 	}
 }
 
-// A compaction that is removed.
+// A compaction is removed if the session has one and the request then fits into the window.
 func TestUncompact(t *testing.T) {
 	before := []message{prompt(text("one")), answers(step(done("a:1", "ls", "{}", strings.Repeat("x", 4000))), step(text("ok")))}
 	summary := prompt(text("what was said"))

@@ -8,8 +8,8 @@ import (
 	"mend/repair"
 )
 
-// Unknown data of a later version is a note, and no fix changes it, not even the fix of another fault. In a known version it is
-// a fault.
+// Unknown data of a newer version is a note, and no fix changes it, not even the fix of another finding. In a known
+// version it is broken.
 func TestUnknownStays(t *testing.T) {
 	unknown := bad(mutation.Unknown, repair.Broken, single("removed"))
 	find := unknown.Find

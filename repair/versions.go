@@ -6,7 +6,7 @@ import "golang.org/x/mod/semver"
 // embeds it.
 type Versions struct{ Oldest, Newest string }
 
-// Profile returns the version whose requests are like those of the given version.
+// Profile returns the observed version that the given version is assumed to behave like: the newest.
 func (v Versions) Profile(string) string { return v.Newest }
 
 // Verified reports whether the version is within the observed versions.
