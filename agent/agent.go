@@ -28,8 +28,9 @@ type Agent interface {
 	Reload(id string) string
 	// Installer returns how the agent starts mend by itself, nil if mend does not know.
 	Installer() Installer
-	// Find lists the stores of this user, the one in use first: all, or only those of a layout. The error wraps
-	// [ErrLayout] if the layout does not exist, or [ErrNoStore] if there is no store; it then says where Find looked.
+	// Find lists the stores of this user, the one in use first. If layout is not "", it lists only stores of that
+	// layout. The error wraps [ErrLayout] if the layout does not exist, or [ErrNoStore] if there is no store; it then
+	// says where Find looked.
 	Find(layout string) ([]Located, error)
 	// Open returns the store at a path. It writes nothing. warn, which may be nil, is called with a sentence for the
 	// user about a guarantee that a change cannot give, or about bytes that another program wrote too late.
@@ -90,9 +91,9 @@ type Reader interface {
 	// session has its own copies.
 	CopiedWith(head change.Head) string
 
-	// Lacks returns the content of then that is missing from now. Both have records of Copy, or only the records that
-	// differ, and of a long text only the differing lines. edited are messages and parts, without a project, that mend
-	// has changed since: their content was removed on purpose.
+	// Lacks counts the content of then that is missing from now. Both contain records that Copy returns; the caller may
+	// leave out records that are equal, and equal lines of a long text. edited has the refs, without a project, of
+	// messages and parts that mend has changed since: their content was removed on purpose.
 	Lacks(now, then []change.Record, edited map[change.Ref]bool) Lack
 
 	// Restore plans to restore a session from a copy: kept are the ops that create its copied records. head is from
@@ -115,8 +116,8 @@ type Reader interface {
 	// Beside lists the agent's other stores that have sessions missing here, or that cannot be read. have are the ids
 	// of this store's sessions.
 	Beside(ctx context.Context, have map[string]bool) ([]Beside, error)
-	// Adopt returns the ops that create the records of a session of such a store in this one, in the form that Restore
-	// needs. It adds records that this store cannot have to the Unread of copied.
+	// Adopt returns the ops that create, in this store, the records of a session of a store that Beside lists. The ops
+	// have the form that Restore needs. It adds records that this store cannot have to the Unread of copied.
 	Adopt(ctx context.Context, copied *Copy) ([]change.Op, error)
 
 	// Stamp returns the current stamp of the records of a session of List, the zero stamp if it has none. It reads no
@@ -133,7 +134,7 @@ type Reader interface {
 	// session is busy.
 	Settings(head change.Head) string
 	// Busy reports whether the agent may be working in a session of List whose records have not changed since Examine.
-	// unfinished is [Examination].Unfinished; if it is false, only a process counts that says which session it uses.
+	// unfinished is [Examination].Unfinished; if it is false, only a process counts that records which session it uses.
 	Busy(ctx context.Context, head change.Head, unfinished bool) bool
 
 	// Profile returns the known version of the agent whose requests are like those of the given version.
@@ -162,9 +163,10 @@ type Reader interface {
 	// required column has the class 0. For a store without rows the record has no columns.
 	DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error)
 
-	// Move plans to move sessions of List to other folders. It calls each with a plan for each session that changes,
-	// after plans for other data that the agent needs: one after another, so that only one is in memory. It only reads.
-	// The error comes from each, or wraps [errors.ErrUnsupported] if the store has no folders.
+	// Move plans to move sessions of List to other folders. It calls each first with plans for other data that the
+	// agent needs, and then with one plan for each session that changes. The calls come one after another, so that only
+	// one plan is in memory. It only reads. The error comes from each, or wraps [errors.ErrUnsupported] if the store
+	// has no folders.
 	Move(ctx context.Context, all []Relocation, each func(change.Plan) error) error
 	// SameRepository reports whether a folder is in the repository that a session of List was in. The session's own
 	// folder need not exist.
@@ -185,15 +187,15 @@ type Reader interface {
 	Holders(ctx context.Context) ([]string, error)
 	// BuildAside makes write create the file of a session beside the store. It returns the op that moves the file into
 	// place, and a function that removes the file unless that op was applied. With dry nothing is written, but the op
-	// describes the file. The error wraps [errors.ErrUnsupported] if a session is not a file. Restore gets that op, of
-	// [change.KindTranscript], for a session that no longer exists.
+	// describes the file. The error wraps [errors.ErrUnsupported] if a session is not a file. For a session that no
+	// longer exists, Restore gets this op, whose kind is [change.KindTranscript].
 	BuildAside(ctx context.Context, ref change.Ref, dry bool, write func(io.Writer) error) (op change.Op, discard func() error, err error)
 	// KeptFiles returns the content that changes of the journal keep beside the store; nil if the journal has all of
 	// it.
 	KeptFiles(journal string) KeptFiles
 }
 
-// A FolderStore is an [Agent] whose store is a folder that mend can make when it is gone.
+// A FolderStore is an [Agent] whose store is a folder that mend can make if it does not exist.
 type FolderStore interface {
 	// StoreFolders returns the folders of an empty store at a root; nil if only the agent may make a store there.
 	StoreFolders(root string) []string
@@ -207,7 +209,7 @@ type KeptFiles interface {
 	ArchivedSessions(ctx context.Context, archive change.Ref) (all, removed map[string]bool, err error)
 	// RowsLeftOut returns how many rows of an archive an undo cannot restore, because their session was deleted.
 	RowsLeftOut(ctx context.Context, archive change.Ref) (int64, error)
-	// CheckKept returns an error unless everything that ops removed is kept whole.
+	// CheckKept returns an error unless everything that ops removed is kept completely.
 	CheckKept(ctx context.Context, ops []change.Op) error
 	// Sweep removes everything that ops do not need, and returns its size in bytes. With dry it removes nothing.
 	Sweep(ctx context.Context, needed []change.Op, dry bool) (int64, error)
@@ -337,5 +339,6 @@ func ForecastOf(c *repair.Case, now request.Request, f Forecast) Forecast {
 	return f
 }
 
-// A Place is how a provider's errors number the turns of a request and their blocks: formats with one number.
+// A Place has the formats with which a provider's errors name a turn of the request and a block of the turn. Each
+// format takes one number.
 type Place struct{ Turn, Block string }

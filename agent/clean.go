@@ -29,11 +29,11 @@ type CleanRequest struct {
 // Cleaned is a plan to remove something. Nothing is removed yet.
 type Cleaned struct {
 	Plans   []change.Plan    // for a database; none if there is nothing to remove
-	Rows    map[string]int64 // or records, by table or kind
+	Rows    map[string]int64 // number of rows by table, or of records by kind
 	Content int64            // size of the rows or records in bytes
 	Shared  []string         // sessions that are shared
 	Packed  int64            // bytes that undo needs beside the store; 0 if the journal has them
-	Discard func() error     // removes built files that no plan has moved; call it in any case
+	Discard func() error     // removes files that were built and that no plan has moved; the caller always calls it
 }
 
 // RemoveFiles plans the removal of the sessions of a store of files. ops returns the ops that remove one session, none

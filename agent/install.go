@@ -18,8 +18,8 @@ type Installer interface {
 	Path(project bool) (string, error)
 	// Accepts returns an error if the agent does not support an option of s.
 	Accepts(s Setup) error
-	// Install returns a text with mend in it, once. Options of an earlier installation stay if s leaves
-	// them out. It is an error if mend did not write the existing entry.
+	// Install returns the text with exactly one entry of mend. Options of an earlier installation stay if s leaves them
+	// out. It is an error if mend did not write the existing entry.
 	Install(text []byte, s Setup) ([]byte, error)
 	// Uninstall returns a text without mend. Its errors are as for Install.
 	Uninstall(text []byte) ([]byte, error)
@@ -86,7 +86,7 @@ const (
 type Event struct {
 	Agent Agent  // to open the store with
 	Path  string // path of the session
-	Ended bool   // the agent ignores the answer
+	Ended bool   // the session has ended, so the agent ignores the answer
 	Turn  bool   // only a turn has ended: the session is copied, but not examined
 
 	Broken   func(h change.Head, why string, fixable bool) string // the text for a user whose session is damaged

@@ -1,3 +1,3 @@
-// Package hookfile edits a JSON file with the commands that an agent runs at events, and
-// has what the installers of such agents share.
+// Package hookfile edits the JSON file that lists the commands an agent runs at events. It also has the code that the
+// installers of such agents share.
 package hookfile

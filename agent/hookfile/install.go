@@ -20,11 +20,11 @@ var _ agent.Installer = File{}
 
 // A File is the file of one agent: an [agent.Installer].
 type File struct {
-	Agent, Title string // its name, also as a sentence has it
-	Variable     string // that may name the agent's folder
-	Folder       string // that folder, else in the user's home
-	Name         string // of the file there
-	Project      string // and in a folder with this name in one of a project
+	Agent, Title string // its name, and the name used in a sentence
+	Variable     string // environment variable that may name the agent's folder
+	Folder       string // the agent's folder in the user's home, if the variable is not set
+	Name         string // name of the file in that folder
+	Project      string // name of the agent's folder in a project
 	Offer, Done  string // see [agent.Installation]
 	AtEnd        bool   // the agent runs hooks when a session has ended, so that mend may repair it
 	Repair       string // a format: how the user repairs a session with an id
@@ -92,8 +92,8 @@ func (f File) Install(text []byte, s agent.Setup) ([]byte, error) {
 	return AddHooks(text, hooks...)
 }
 
-// hooks returns those that are to be installed. A session is loaded before SessionStart runs, so a repair at its
-// end is what the next start loads, and one at the start what the user loads again.
+// hooks returns the hooks to install. The agent loads a session before it runs SessionStart. So it loads a repair that
+// was made when the session ended, but after a repair at the start the user has to load the session again.
 func (f File) hooks(s agent.Setup) []Hook {
 	all := []Hook{{Event: "SessionStart", Matcher: "resume"}}
 	if f.AtEnd && (s.Repair || s.Keep) {
@@ -141,7 +141,7 @@ const (
 // suffix ends the command of a hook that mend has installed.
 func (f File) suffix() string { return " hook --agent " + f.Agent }
 
-// plainWord matches a word that no shell changes.
+// plainWord matches a word that needs no quotes in any shell.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
 // command returns the line that starts mend.
@@ -160,7 +160,7 @@ func (f File) command(s agent.Setup) string {
 	return command
 }
 
-// isCommand reports whether mend has installed the hook, for this program or another one.
+// isCommand reports whether mend has installed the command, for this program or another one.
 func (f File) isCommand(command string) bool {
 	return strings.HasSuffix(strings.TrimSuffix(strings.TrimSuffix(command, keepFlag), repairFlag), f.suffix())
 }

@@ -10,17 +10,16 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// A Hook is a command that an agent runs when a session begins or ends, as a file
-// has it.
+// A Hook is a command that an agent runs when a session begins or ends, as stored in its settings.
 type Hook struct {
 	Event   string // such as SessionStart
-	Matcher string // which beginnings; "" for all
+	Matcher string // selects how the session began; "" for any way
 	Command string // a line for the shell
 	Timeout int    // in seconds
 }
 
-// AddHooks returns the text of a file of settings with hooks, and with every other byte as it was; "" is a file that
-// does not exist. The error says that the text is no JSON object, or which field has a wrong type.
+// AddHooks adds hooks to the text of a settings file, which is "" if the file does not exist. Every other byte stays as
+// it was. The error says that the text is not a JSON object, or which field has a wrong type.
 func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
 	fresh := len(settings) == 0
 	if fresh {
@@ -56,9 +55,9 @@ func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
 	return append(b.Bytes(), '\n'), err
 }
 
-// RemoveHooks returns the text without the hooks whose commands drop chooses, and without the
-// lists and objects that become empty by that. Every other byte is as it was. It returns the
-// text itself if there is none. A hook to which the user has added commands loses only its own.
+// RemoveHooks removes the hooks whose commands drop accepts, and the lists and objects that become empty. Every other
+// byte stays as it was. It returns the text itself if there is no such hook. If the user has added commands to a hook,
+// these stay.
 func RemoveHooks(settings []byte, drop func(command string) bool) ([]byte, error) {
 	isCommand := func(raw []byte) bool { return drop(jsonedit.Parse(raw).TextAt("command")) }
 	hooks, _ := jsonedit.Get(settings, "hooks")
@@ -138,7 +137,7 @@ func (h Hook) json() []byte {
 		jsonedit.Quote(h.Command), h.Timeout)
 }
 
-// appendElement adds an element to a list; nil is one that does not exist.
+// appendElement adds an element to a list, which is nil if it does not exist.
 func appendElement(list, element []byte) []byte {
 	if all, _ := jsonedit.Elements(list); len(all) == 0 {
 		return slices.Concat([]byte("["), element, []byte("]"))

@@ -10,9 +10,8 @@ import (
 	"mend/agent/hookfile"
 )
 
-// TestSettings adds hooks to settings of several forms. All that was there stays, and without
-// them the text is as before, but where an empty list or object of the user is removed with
-// them.
+// TestSettings adds hooks to settings of several forms. Everything that was there stays. After the hooks are removed
+// the text is as before, except that an empty list or object of the user is removed with them.
 func TestSettings(t *testing.T) {
 	hooks := []hookfile.Hook{
 		{Event: "SessionStart", Matcher: "resume", Command: `'/opt/it''s/mend' hook`, Timeout: 10},
@@ -93,7 +92,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// The hooks of many events are removed in one pass, also those of a file that is no settings.
+// The hooks of many events are removed in one pass, even from a file that is not a valid settings file.
 func TestRemoveManyHooks(t *testing.T) {
 	settingsWith := func(n int) []byte {
 		var events []string

@@ -44,8 +44,8 @@ type part struct {
 	change.Staged
 }
 
-// split returns the part of a change to files or lines, and the part to rows; each may be without ops. If a
-// single file gets other bytes, it is replaced as lines are, so that lines appended meanwhile are carried over.
+// split divides a change into a part for files or lines and a part for rows; each may have no ops. If a single file
+// gets other bytes, it is replaced in the same way as lines, so that lines that the agent appends meanwhile are kept.
 func (w writer) split(st change.Staged) (files, rows part) {
 	files, rows = part{w.lines, st}, part{Staged: st}
 	files.Ops, rows.Ops = nil, nil
