@@ -13,8 +13,8 @@ import (
 	"mend/repair"
 )
 
-// TestRealSetAside sets aside an answer that the provider refuses, and that no line can replace. The program then sends what was
-// before and after it, and continues the session; an undo restores each byte.
+// TestRealSetAside sets aside an answer that the provider refuses, and that no line can replace. The program then sends
+// the messages before and after it, and continues the session. An undo restores each byte.
 func TestRealSetAside(t *testing.T) {
 	storetest.Long(t)
 	h := fixture.NewHome(t, install(t))

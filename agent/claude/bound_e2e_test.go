@@ -12,8 +12,8 @@ import (
 	"mend/repair"
 )
 
-// TestRealBoundThinking repairs the id of a call that is before thinking of a model that binds it: before, every prompt is refused; after
-// the repair the real program is refused once, and tries again without any thinking.
+// TestRealBoundThinking repairs the id of a call that is before thinking of a model that binds it: before the repair
+// every prompt is refused; after it the real program is refused once, and tries again without any thinking.
 func TestRealBoundThinking(t *testing.T) {
 	h := fixture.NewHome(t, install(t))
 	api := fixture.NewEndpoint(func(n int, r endpoint.Request) endpoint.Content {

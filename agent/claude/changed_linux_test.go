@@ -71,8 +71,8 @@ func appendTo(t *testing.T, file, text string) {
 	check(t, errors.Join(err, f.Close()))
 }
 
-// stateOf returns what is at a path and at the place outside the store: the content of a file, the
-// target of a link, or the kind of anything else.
+// stateOf describes the entries at a path and at the path outside the store: the content of a file, the target of a
+// link, or the kind of anything else.
 func stateOf(t *testing.T, root string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -98,7 +98,7 @@ func stateOf(t *testing.T, root string) map[string]string {
 	return all
 }
 
-// applied applies a plan, and reports whether it was committed. It must come back at once.
+// applied applies a plan, and reports whether it was committed. The call must return at once.
 func applied(t *testing.T, c *mend.Store, p change.Plan) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -110,10 +110,10 @@ func applied(t *testing.T, c *mend.Store, p change.Plan) bool {
 	return err == nil && e.State == change.Committed
 }
 
-// inPlace is the name of a plan that writes the whole transcript again, as a trim does.
+// inPlace is the name of a plan that rewrites the whole transcript, as a trim does.
 const inPlace = "written in place"
 
-// planned returns a damaged store with the plan of its repair, or one that writes the transcript again.
+// planned returns a damaged store with the plan of its repair, or with a plan that rewrites the transcript.
 func planned(t *testing.T, damage string) (testStore, *mend.Store, change.Plan) {
 	t.Helper()
 	if damage == inPlace {
@@ -134,8 +134,8 @@ func planned(t *testing.T, damage string) (testStore, *mend.Store, change.Plan) 
 	return s, c, r.Plan
 }
 
-// If a transcript changes between the plan and its apply, it keeps that content, or the lines of
-// the plan follow it. The same holds between a repair and its undo, which removes only its own lines.
+// If a transcript changes after the plan was made, applying the plan leaves the new content alone, or appends its lines
+// to it. The same holds between a repair and its undo, which removes only its own lines.
 func TestChangedMeanwhile(t *testing.T) {
 	for _, x := range changes {
 		for _, damage := range []string{"parent unknown", inPlace} { // appends; writes the transcript again
@@ -159,9 +159,9 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// unchanged applies a plan to a store that has changed since. If it is not committed, every byte is as
-// it was; if it is, what was added to the transcript is still in it. repaired is the transcript
-// before the change if the plan is an undo.
+// unchanged applies a plan to a store that has changed since. If it is not committed, no byte may change; if it is,
+// everything that was added to the transcript is still in it. repaired is the transcript before the change if the plan
+// is an undo.
 func (s testStore) unchanged(t *testing.T, c *mend.Store, p change.Plan, repaired []byte) {
 	t.Helper()
 	was := stateOf(t, s.root)

@@ -70,7 +70,7 @@ func (s testStore) client() *mend.Store {
 	return c
 }
 
-// repairSession repairs what is broken in a session, as a user does who agrees. It returns the id of the entry, ""
+// repairSession repairs the broken findings of a session, as for a user who agrees. It returns the id of the entry, ""
 // if there is nothing to repair.
 func repairSession(t *testing.T, c *mend.Store, id string) (entry string, r repair.Result, err error) {
 	t.Helper()
@@ -85,8 +85,8 @@ func repairSession(t *testing.T, c *mend.Store, id string) (entry string, r repa
 	return e.ID, r, err
 }
 
-// A repair appends, its undo restores the same bytes, and neither changes the file time, which
-// Claude Code sorts sessions by.
+// A repair appends lines and its undo restores the same bytes. Neither changes the mtime, by which Claude Code sorts
+// sessions.
 func TestRepairAndUndo(t *testing.T) {
 	for _, damage := range []string{"parent unknown twice", "line led by NUL bytes", "two processes", "empty prompt"} {
 		t.Run(damage, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestRepairAndUndo(t *testing.T) {
 	}
 }
 
-// A scan reads one transcript into the memory of another: what it found in the first stays.
+// A scan reads a second transcript into the memory of the first: the findings of the first stay correct.
 func TestExamineTwice(t *testing.T) {
 	s := newTestStore(t, "parent unknown twice")
 	opened, err := claude.Agent{}.Open(agent.Located{Path: s.root}, nil)
@@ -166,8 +166,8 @@ func TestExamineTwice(t *testing.T) {
 	}
 }
 
-// A transcript with several names is read as every other, and is not changed. The command that
-// the error names helps.
+// A transcript with several hard links is read like any other, but is not changed. The command that the error names
+// solves that.
 func TestHardLinks(t *testing.T) {
 	s := newTestStore(t, "parent unknown")
 	second := filepath.Join(filepath.Dir(s.root), "second")
@@ -243,8 +243,8 @@ func TestOlderSubagent(t *testing.T) {
 	s.repairAndUndo(c, id)
 }
 
-// The transcript of a subagent is listed, repaired and undone as a session's; it is in use while
-// its session is.
+// The transcript of a subagent is listed, repaired and undone like a session's. It is in use while its session is in
+// use.
 func TestSubagent(t *testing.T) {
 	s := newTestStore(t, "none")
 	s.data, s.file = fixture.BrokenSubagent(), filepath.Join(strings.TrimSuffix(s.file, ".jsonl"), "subagents", "agent-"+fixture.Subagent+".jsonl")
@@ -271,7 +271,7 @@ func TestSubagent(t *testing.T) {
 	s.repairAndUndo(c, id)
 }
 
-// Old results of a subagent are cleared, and its newest compaction is taken back, as of a session.
+// Old results of a subagent can be cleared, and its newest compaction removed, as in a session.
 func TestTrimSubagent(t *testing.T) {
 	for name, shape := range map[string]string{"trim": "baseline", "uncompact": "compaction"} {
 		t.Run(name, func(t *testing.T) {
@@ -321,7 +321,7 @@ func (s testStore) repairAndUndo(c *mend.Store, id string) {
 	s.want("undone", s.data)
 }
 
-// procStart returns when this process was started, as Claude Code stores it.
+// procStart returns the start time of this process, as Claude Code stores it.
 func procStart(t *testing.T) string {
 	t.Helper()
 	stat, err := os.ReadFile("/proc/self/stat")
@@ -332,7 +332,7 @@ func procStart(t *testing.T) string {
 	return fields[22-3]
 }
 
-// note writes the file of a process that runs in [fixture.Session].
+// note writes the file of a process that uses [fixture.Session].
 func (s testStore) note(pid int, start string) {
 	s.t.Helper()
 	dir := filepath.Join(s.root, "sessions")
@@ -348,8 +348,7 @@ func (s testStore) note(pid int, start string) {
 	}
 }
 
-// A session that a running process has in its memory is refused; a file that a killed process
-// left does not count.
+// mend refuses to change a session that a running process has loaded. A file that a killed process left does not count.
 func TestRunningProcess(t *testing.T) {
 	s := newTestStore(t, "parent unknown")
 	start := procStart(t)
@@ -447,8 +446,8 @@ func TestParseAPIError(t *testing.T) {
 	}
 }
 
-// A list names a session by its last title, and by the last version that a record of its
-// beginning or its end has, wherever these are.
+// A list entry has the last title of a session, and the last version in the beginning or the end of its transcript,
+// wherever these are.
 func TestList(t *testing.T) {
 	s := newTestStore(t, "none")
 	line := func(members string) string {

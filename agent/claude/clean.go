@@ -18,8 +18,8 @@ func (s *store) Space(ctx context.Context, _ func(done, total int64)) (agent.Spa
 	})
 }
 
-// Clean implements [agent.Store]: it removes a session's transcript, and the folder beside it with those of its
-// subagents.
+// Clean implements [agent.Store]. It removes a session's transcript, and the folder beside it, which has the
+// transcripts of the session's subagents.
 func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned, error) {
 	return r.RemoveFiles(ctx, func(h change.Head, _ *agent.Cleaned) ([]change.Op, error) {
 		if h.Parent != "" {

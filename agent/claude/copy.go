@@ -17,10 +17,11 @@ import (
 )
 
 // Copy implements [agent.Store]. It copies the transcript as one record with the ref of the session, and all regular
-// files in the session's folder beside it: the transcript of each subagent as a session's, others, such as results
-// of tools, as [change.KindFile] with their path below that folder. It does not copy hidden files, files behind
-// links, and files elsewhere in Claude Code's folder (copies of edited files for rewind, todos, prompt history,
-// state of shells). A subagent that belongs to a session is copied only together with it.
+// files in the session's folder beside it. The transcript of each subagent is copied in the same way as the session's;
+// other files, such as results of tools, become [change.KindFile] with their path below that folder. It does not copy
+// hidden files, files that a link leads to, and files elsewhere in Claude Code's folder (copies of edited files for
+// rewind, todos, prompt history, state of shells). A subagent that belongs to a session is copied only together with
+// it.
 func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err error) {
 	if s.CopiedWith(head) != "" {
 		return c, errors.ErrUnsupported
@@ -92,7 +93,7 @@ func countMessages(data []byte) (n int, first string) {
 	return n, first
 }
 
-// maxBeside is the greatest depth of folders that are read there.
+// maxBeside is the greatest depth of folders that are read in a session's folder.
 const maxBeside = 8
 
 // besideRef returns the ref of a file at a path below the folder of the session.

@@ -22,7 +22,7 @@ const (
 	wholeText = `{"type":"user","uuid":"11111111-2222-4333-8444-000000000001","parentUuid":null,"message":{"role":"user","content":"x"}}` + "\n"
 )
 
-// wholePlan makes a transcript and a file beside it, replaces another one, and removes a third.
+// wholePlan creates a transcript and a file beside it, replaces another file, and removes a third.
 func wholePlan(other, gone string) change.Plan {
 	image := func(text string) *change.Image { return &change.Image{Data: []byte(text), Mode: 0o600} }
 	session := func(id string) change.Ref {

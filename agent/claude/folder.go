@@ -13,9 +13,9 @@ import (
 	"mend/internal/place"
 )
 
-// isHomeless reports whether the folder of a session does not exist, so that the program lists the session
-// nowhere: it lists the sessions of the folder where it is started. If a transcript was moved to the folder of
-// projects of another folder, it is listed there.
+// isHomeless reports whether the folder of a session does not exist, so that the program lists the session nowhere: it
+// lists the sessions of the folder where it is started. If the transcript was moved to the project of another folder,
+// the program lists it there.
 func (s *store) isHomeless(head change.Head) bool {
 	dir := head.Directory
 	if !filepath.IsAbs(dir) || head.Project != folderOf(dir) {

@@ -15,8 +15,8 @@ import (
 // the message is the uuid of a record.
 type layout struct{}
 
-// Path implements [linestore.Layout] and [fsstore.Layout]. A file is named by its path below the folder of its
-// session, which is beside the transcript; a folder by its path below the project's.
+// Path implements [linestore.Layout] and [fsstore.Layout]. A file is named by its path below its session's folder,
+// which is beside the transcript. A folder is named by its path below the project's folder.
 func (l *layout) Path(ref change.Ref) (string, change.Ref, error) {
 	if err := ref.Validate(); err != nil {
 		return "", ref, err

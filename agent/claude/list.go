@@ -195,7 +195,7 @@ func readHead(b *safedir.Buffer, f file) (change.Head, error) {
 // titles are the fields of a list entry in the lines of a transcript.
 type titles struct {
 	custom, ai, prompt, summary string
-	cwd, relocated              string // where the session was begun, and where it belongs since
+	cwd, relocated              string // where the session was begun, and the folder that it was moved to
 	time                        int64
 }
 

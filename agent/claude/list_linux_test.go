@@ -19,8 +19,7 @@ import (
 
 const otherSession = "11111111-2222-4333-8444-555555555555"
 
-// TestListUnreadable: a folder that this user cannot read or enter hides its own sessions, which
-// is reported, and no others.
+// TestListUnreadable: a folder that this user cannot read or enter hides only its own sessions, and mend reports it.
 func TestListUnreadable(t *testing.T) {
 	if !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return
@@ -86,8 +85,8 @@ func TestListMeanwhile(t *testing.T) {
 	}
 }
 
-// TestLongFolders: a project's folder whose name is too long for an id is looked up once for all
-// sessions, not by a list of all folders for each.
+// TestLongFolders: a project's folder whose name is too long for an id is looked up once for all sessions; mend does
+// not list all folders for each session.
 func TestLongFolders(t *testing.T) {
 	s := newTestStore(t, "none")
 	const n = 300

@@ -22,8 +22,8 @@ import (
 // longestFolder is the greatest length of a folder name below projects that the program does not cut.
 const longestFolder = 200
 
-// folderOf returns the name of the folder below projects for a working directory. As in the program, it is made of
-// UTF-16 units, with a hash if it is cut.
+// folderOf returns the name of the folder below projects for a working directory. Like the program, it maps each UTF-16
+// unit to a character, and cuts a long name and adds a hash.
 func folderOf(dir string) string {
 	units := utf16.Encode([]rune(dir))
 	name, hash := make([]byte, len(units)), int32(0)
@@ -40,8 +40,8 @@ func folderOf(dir string) string {
 	return string(name[:longestFolder]) + "-" + strconv.FormatInt(max(int64(hash), -int64(hash)), 36)
 }
 
-// Move implements [agent.Store]. It does what the program does when a session gets another folder: the transcript
-// and the session's files beside it move to that folder's project, and a last line has the new folder.
+// Move implements [agent.Store]. Like the program when a session gets another folder, it moves the transcript and the
+// session's files beside it to that folder's project, and appends a line with the new folder.
 func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
 	noted := map[string]bool{}
 	return agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
@@ -92,8 +92,8 @@ func relocated(data []byte, r agent.Relocation) []byte {
 		jsonedit.Quote(r.Head.ID), jsonedit.Quote(r.To))...)
 }
 
-// moveFolder returns the ops that move a folder beside the transcripts of a project, with all its content, to
-// another project. A folder with the name of a session has the files beside its transcript.
+// moveFolder returns the ops that move a folder beside the transcripts of a project, with all its content, to another
+// project. A folder that is named after a session has the files beside the session's transcript.
 func (s *store) moveFolder(project, to, name string) (ops []change.Op, err error) {
 	d, _, err := s.OpenFolder(change.Ref{Kind: change.KindSession, Project: project, Session: name})
 	if err != nil {

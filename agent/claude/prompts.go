@@ -30,7 +30,8 @@ import (
 
 // historyFile has every prompt that was typed in the terminal. The clean-up that deletes transcripts after
 // cleanupPeriodDays leaves it alone. According to the program of 2.1.332, a line has display, timestamp, project,
-// sessionId and pastedContents, by number, with the content or its hash, which names a file in pasteCache.
+// sessionId and pastedContents. The last has, by number, each pasted text or its hash, which names a file in
+// pasteCache.
 const (
 	historyFile = "history.jsonl"
 	pasteCache  = "paste-cache"
@@ -117,7 +118,7 @@ func (s *promptHistory) prompts(ctx context.Context, yield func(typedPrompt)) er
 // ID implements [agent.Reader].
 func (s *promptHistory) ID() change.StoreID { return change.StoreID{Kind: "prompts", Root: s.path} }
 
-// List implements [agent.Reader]. A session with typed commands alone has nothing to restore.
+// List implements [agent.Reader]. It leaves out a session that has only typed commands: it has nothing to restore.
 func (s *promptHistory) List(ctx context.Context) (heads []change.Head, err error) {
 	at := map[string]int{}
 	err = s.prompts(ctx, func(p typedPrompt) {
@@ -199,7 +200,7 @@ var pasted = regexp.MustCompile(`\[(?:Pasted text|\.\.\.Truncated text) #(\d+)[^
 // pasteHash matches the hash of a text in the pasteCache.
 var pasteHash = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// whole returns a prompt with its pasted texts. A lost text leaves its mark.
+// whole returns a prompt in which the pasted texts replace their marks. If a text is lost, its mark stays.
 func (s *promptHistory) whole(p typedPrompt) string {
 	return pasted.ReplaceAllStringFunc(p.Display, func(name string) string {
 		var one struct{ Type, Content, ContentHash string }
@@ -240,7 +241,7 @@ func (s *promptHistory) Changeable(context.Context) error { return errReadOnly }
 // Writer implements [agent.Store].
 func (s *promptHistory) Writer(string) (txn.Store, error) { return nil, errReadOnly }
 
-// Beside implements [agent.Reader]: the sessions that the program deleted and whose prompts are left.
+// Beside implements [agent.Reader]. It returns the prompt history, with the sessions that the program deleted.
 func (s *store) Beside(ctx context.Context, have map[string]bool) ([]agent.Beside, error) {
 	path := filepath.Join(s.ID().Root, historyFile)
 	if !isHistory(path) {

@@ -19,8 +19,8 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-// TestRealKill kills the program at random moments of a prompt with a call. What it leaves is
-// no finding, and the next prompt is answered.
+// TestRealKill kills the program at random moments of a prompt with a call. The transcript that it leaves has no
+// finding, and the next prompt is answered.
 func TestRealKill(t *testing.T) {
 	cmd := install(t)
 	n := 8
@@ -56,9 +56,9 @@ func TestRealKill(t *testing.T) {
 	}
 }
 
-// TestRealTwoProcesses has two processes answer a prompt in one session at the same time. Where
-// one of the two is not in the next request, both are after the repair. Versions that do not store
-// whether the user went back leave one out for good; a note says so.
+// TestRealTwoProcesses has two processes answer a prompt in one session at the same time. If the next request lacks one
+// of the two, it has both after the repair. For versions that do not store whether the user went back, one stays left
+// out, and a note says so.
 func TestRealTwoProcesses(t *testing.T) {
 	cmd := install(t)
 	for try := range 4 {

@@ -26,7 +26,7 @@ var (
 	unsigned = regexp.MustCompile(`"thinking":"(x*)","signature":"[^"]*"`)
 )
 
-// complete puts that into a conversation, and the name that a tool has now.
+// complete puts these into a conversation, and renames tools to their present names.
 func complete(data []byte) []byte {
 	data = unnamed.ReplaceAll(data, []byte(`"tool_name":"WebFetch"`))
 	data = bytes.ReplaceAll(data, []byte(`"name":"Task"`), []byte(`"name":"Agent"`))

@@ -73,10 +73,9 @@ func clientOf(t *testing.T, h *fixture.Home, version string) *mend.Store {
 	return c
 }
 
-// TestRealDamages breaks a transcript, asks the real program, repairs it, and asks again. Each
-// time the request is the one that mend expects. After the repair it has the blocks of the
-// healthy one, as far as they are in the file; after the undo the transcript is as before. With
-// -update it writes what becomes of each damage on this version.
+// TestRealDamages breaks a transcript, asks the real program, repairs it, and asks again. Each time the request is the
+// one that mend expects. After the repair it has the blocks of the healthy request, as far as they are in the file;
+// after the undo the transcript is as before. With -update the test writes the result of each damage on this version.
 func TestRealDamages(t *testing.T) {
 	cmd := install(t)
 	healthy := map[string]fixture.Reply{}
@@ -178,7 +177,7 @@ func compareRequest(t *testing.T, when string, c *repair.Case, r fixture.Reply) 
 	}
 }
 
-// askHealthy returns what becomes of a prompt in a healthy transcript.
+// askHealthy returns the result of a prompt in a healthy transcript.
 func askHealthy(t *testing.T, cmd []string, shape string) fixture.Reply {
 	t.Helper()
 	h := fixture.NewHome(t, cmd)
@@ -190,7 +189,7 @@ func askHealthy(t *testing.T, cmd []string, shape string) fixture.Reply {
 	return r
 }
 
-// isHistory reports whether a repair of the rule gives back the same blocks, and changes none.
+// isHistory reports whether a repair of the rule restores the same blocks, and changes none.
 func isHistory(rule string) bool {
 	switch rule {
 	case "chain_broken", "line_unread", "branch_left_out", "nothing_readable", "R10", "R25":

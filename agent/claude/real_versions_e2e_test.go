@@ -14,9 +14,8 @@ import (
 	fixture "mend/internal/test/claude"
 )
 
-// cycle checks what the program sends of a session that it wrote itself: mend finds nothing in it.
-// Then one record loses its parent; the repair gives back all blocks, and the undo
-// all bytes.
+// cycle checks what the program sends of a session that it wrote itself: mend finds nothing in it. Then one record
+// loses its parent. The repair restores all blocks, and the undo all bytes.
 func cycle(t *testing.T, h *fixture.Home, version, session, text string) {
 	t.Helper()
 	written := h.Read(session)
@@ -47,8 +46,8 @@ func cycle(t *testing.T, h *fixture.Home, version, session, text string) {
 	h.Put(session, written)
 }
 
-// withoutParent takes its parent from the prompt with a text. The program would replace one that is
-// not there if the record before is not older than 5 s.
+// withoutParent removes the parent of the prompt with a text. If it named a missing parent instead, the program would
+// use the record before, unless that is more than 5 s older.
 func withoutParent(t *testing.T, data []byte, text string) []byte {
 	t.Helper()
 	lines := bytes.Split(data, []byte("\n"))

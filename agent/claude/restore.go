@@ -15,9 +15,9 @@ import (
 	"mend/linestore"
 )
 
-// Restore implements [agent.Store]. If the file was deleted while the program ran, and the program has started a
-// new transcript, that is put after the kept one. A transcript that continued differently stays. Records of another
-// session, such as from a file that was copied over the transcript, do not count.
+// Restore implements [agent.Store]. If the file was deleted while the program ran, and the program has started a new
+// transcript, the new one is appended to the kept one. A transcript that continued differently stays. Records of
+// another session, for example because a file was copied over the transcript, do not count.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	r agent.RestoreRequest,
 ) (agent.Restoration, error) {
@@ -92,7 +92,7 @@ func besideOps(kept []change.Op, now []*change.Image, at int, exact bool) (ops [
 	return ops
 }
 
-// A chain has the records of a session in its transcript, which are joined by their parents.
+// A chain has the records of a session, which their parents join.
 type chain struct {
 	parents map[string]string // by id
 	lines   map[string][]byte // the last line of each record
@@ -129,8 +129,8 @@ func (c chain) hasExtra(other chain) bool {
 	return false
 }
 
-// lacking counts the records of the chain that the other chain lacks, or that have lost their content there, and
-// the messages among them.
+// lacking counts the records of the chain that the other chain lacks or has without their content, and the messages
+// among these records.
 func (c chain) lacking(other chain, edited map[change.Ref]bool) (records, messages int) {
 	for id, line := range c.lines {
 		if edited[c.ref(id)] || other.lines[id] != nil && !emptied(other.lines[id], line) {
@@ -194,9 +194,9 @@ func (c chain) isContinuationOf(other chain) bool {
 	return true
 }
 
-// joined returns the chain's transcript followed by the lines of a later transcript that it lacks: all of them if
-// the later one continued the chain, otherwise only those with the session's id. Lines that are not records, or
-// that have lost their content, are left out.
+// joined returns the chain's transcript, then, followed by the lines of a later transcript, now, that it lacks. If the
+// later one continued the chain (gained), it adds all these lines, otherwise only lines with the session's id. It
+// leaves out lines that are not records or that have lost their content.
 func (c chain) joined(then, now []byte, gained bool, edited map[change.Ref]bool) (all []byte) {
 	written := map[string]bool{}
 	add := func(line []byte) {

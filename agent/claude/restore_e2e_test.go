@@ -69,9 +69,9 @@ func (k *keeper) restore() (done mend.Restored, id string) {
 	return done, e.ID
 }
 
-// TestRealRestore loses a conversation in all ways, the program's own clean-up among them: after the restore the
-// real program continues with all messages, its next clean-up leaves the transcript, and the undo of the restore is
-// the loss again, byte for byte.
+// TestRealRestore loses a conversation in all ways, including the program's own clean-up. After the restore the real
+// program continues with all messages, and its next clean-up keeps the transcript. The undo of the restore brings back
+// the loss, byte for byte.
 func TestRealRestore(t *testing.T) {
 	cmd := install(t)
 	stub := func(data []byte) []byte {
@@ -196,7 +196,7 @@ func TestRealRestore(t *testing.T) {
 	}
 }
 
-// TestRealExpiring compares which transcripts mend says that the program deletes with those that it does, for
+// TestRealExpiring compares the transcripts that mend expects the program to delete with the ones that it deletes, for
 // each form of its setting.
 func TestRealExpiring(t *testing.T) {
 	cmd := install(t)

@@ -14,9 +14,8 @@ import (
 	"mend/repair"
 )
 
-// TestRealRunning asks for a repair while a process of each version uses the session: that is
-// refused, and no longer when it was killed. Another session of the same
-// directory can be repaired meanwhile.
+// TestRealRunning asks for a repair while a process of each version uses the session: mend refuses that until the
+// process was killed. Another session of the same directory can be repaired meanwhile.
 func TestRealRunning(t *testing.T) {
 	const other = "00000000-0000-4000-8000-000000000000"
 	broken := fixture.New()

@@ -26,9 +26,9 @@ type store struct {
 	running processCache
 
 	// The rest is cached until the next Refresh.
-	homeless sync.Map                                     // whether a folder does not exist and no list has its sessions
+	homeless sync.Map                                     // by folder: it does not exist and no list has its sessions
 	commits  atomic.Pointer[map[string]map[string]string] // the result of goneCommits
-	trees    sync.Map                                     // which of these commits a repository has, by its common folder
+	trees    sync.Map                                     // by common folder of a repository: the commits it has
 }
 
 var _ agent.Store = (*store)(nil)

@@ -10,8 +10,8 @@ import (
 	"mend/repair"
 )
 
-// TestRealStubs compares mend with the real program on transcripts that have lost nearly everything: the verdict, the
-// request, and after a repair that leaves nothing, an answer.
+// TestRealStubs compares mend with the real program on transcripts that have lost nearly everything: the findings, the
+// request, and, after a repair without remaining findings, an answer.
 func TestRealStubs(t *testing.T) {
 	cmd := install(t)
 	for _, s := range fixture.Stubs() {
@@ -37,7 +37,7 @@ func TestRealStubs(t *testing.T) {
 	}
 }
 
-// TestRealOtherFolder continues a session in another folder than the one that it was begun in.
+// TestRealOtherFolder continues a session in a folder other than the one in which it began.
 func TestRealOtherFolder(t *testing.T) {
 	onVersions(t, func(t *testing.T, version string, h *fixture.Home) {
 		data := fixture.New().Bytes()

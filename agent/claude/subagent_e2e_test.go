@@ -15,8 +15,8 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-// resumeAgent has the session send a message to its subagent, and returns what of the subagent's
-// transcript reaches the request of the subagent.
+// resumeAgent makes the session send a message to its subagent. It returns the content of the subagent's transcript
+// that reaches the subagent's request.
 func resumeAgent(t *testing.T, h *fixture.Home, agent string) []string {
 	t.Helper()
 	api := endpoint.New(fixture.Script)
@@ -35,8 +35,8 @@ func resumeAgent(t *testing.T, h *fixture.Home, agent string) []string {
 	return nil
 }
 
-// TestRealSubagent breaks the transcript of a subagent that is resumed. Its past is sent again
-// after the repair.
+// TestRealSubagent breaks the transcript of a subagent that is resumed. After the repair its earlier messages are sent
+// again.
 func TestRealSubagent(t *testing.T) {
 	cmd := install(t)
 	if testing.Short() {

@@ -21,8 +21,8 @@ import (
 	"mend/repair"
 )
 
-// TestRealTrim trims the results of a session: the real program no longer sends them, and all
-// else as before; after the undo it sends them again.
+// TestRealTrim trims the results of a session: the real program no longer sends them, and sends everything else as
+// before. After the undo it sends them again.
 func TestRealTrim(t *testing.T) {
 	text := strings.TrimSpace(strings.Repeat("many words ", 80))
 	data := bytes.Replace(fixture.Baseline, []byte(`"content":"hi"`), []byte(`"content":"`+text+`"`), 1)
@@ -71,8 +71,8 @@ func TestRealTrim(t *testing.T) {
 	})
 }
 
-// TestRealTrimTurns sets all turns but the newest aside: the real program sends the first prompt with a note, and the
-// others no more; after the undo it sends them again.
+// TestRealTrimTurns sets all turns but the newest aside: the real program sends the first prompt with a note, and none
+// of the other turns. After the undo it sends them again.
 func TestRealTrimTurns(t *testing.T) {
 	h := fixture.NewHome(t, install(t))
 	h.Put(fixture.Session, fixture.Baseline)
@@ -98,8 +98,8 @@ func TestRealTrimTurns(t *testing.T) {
 	checkUndo(t, c, h, fixture.Session, id, fixture.Baseline)
 }
 
-// TestRealImages takes the images out of older turns: neither the message nor what the screen shows of a result has them any more, the
-// real program sends all else as before, also on its screen, and an undo brings both copies back.
+// TestRealImages removes the images from older turns: neither the message nor the copy of a result for the screen has
+// them any more. The real program sends everything else as before, also in the terminal. An undo restores both copies.
 func TestRealImages(t *testing.T) {
 	noise := image.NewRGBA(image.Rect(0, 0, 64, 64))
 	rnd := rand.New(rand.NewPCG(1, 2))

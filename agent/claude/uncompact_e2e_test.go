@@ -15,8 +15,8 @@ import (
 	"mend/repair"
 )
 
-// TestRealUncompact takes back a compaction, with messages that it preserves and without: the real
-// program sends the whole history, each block once; after the undo it sends the summary again.
+// TestRealUncompact removes a compaction that preserves messages and one that does not: the real program sends the
+// whole history, each block once. After the undo it sends the summary again.
 func TestRealUncompact(t *testing.T) {
 	onVersions(t, func(t *testing.T, version string, h *fixture.Home) {
 		for _, damage := range []string{"preserved messages named by their ends", "compaction that preserves nothing"} {

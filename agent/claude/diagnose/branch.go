@@ -22,7 +22,7 @@ type branch struct {
 	all  []*transcript.Record
 	leaf *transcript.Record // its last record
 
-	atEnd bool // it follows the last record of the conversation, where the program does not continue
+	atEnd bool // it follows the last record of the conversation, and the program does not continue with it
 }
 
 func newBranch(root *transcript.Record) *branch {
@@ -49,8 +49,8 @@ func (c *State) findBranches() {
 	for i := 1; i < len(path); i++ {
 		next[c.conv.Parent(path[i])] = path[i]
 	}
-	var left []*branch            // the user may have left them
-	var owns []*transcript.Record // in the order in which they are found
+	var left []*branch            // branches that the user may have left
+	var owns []*transcript.Record // where the conversation continues beside the branches, in the order found
 	beside := map[*transcript.Record][]*branch{}
 	for _, b := range c.branches(path) {
 		own := next[c.conv.Parent(b.root)]
@@ -101,8 +101,8 @@ func (c *State) findBranches() {
 	c.noteLeft(all)
 }
 
-// findOmitted notes texts of the conversation that are not sent and that no other finding explains. It examines
-// only the stored state: the next scan notes what a repair leaves.
+// findOmitted notes texts of the conversation that are not sent and that no other finding explains. It examines only
+// the stored transcript, not drafts: if a repair leaves such texts, the next scan notes them.
 func (c *State) findOmitted() {
 	isHistory := func(f repair.Finding) bool { return f.Class == repair.MissingHistory || f.Code == ruleUnread }
 	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" || len(c.edits.set) > 0 || c.written != nil ||
@@ -149,7 +149,7 @@ func (c *State) noteLeft(all []*transcript.Record) {
 	c.report(f)
 }
 
-// path returns the conversation with the notes below its leaf.
+// path returns the records of the conversation, and the notes after its leaf.
 func (c *State) path() []*transcript.Record {
 	var notes []*transcript.Record
 	for r := c.conv.Record(c.conv.End); r != nil && !r.IsMessage(); r = c.conv.Record(c.conv.Parent(r)) {
@@ -235,8 +235,8 @@ func (c *State) branches(path []*transcript.Record) (all []*branch) {
 	return all
 }
 
-// beforeBoundary reports whether a record is before the last compaction, or before the point where a new
-// conversation begins. A record that follows a later record does not count, whatever its time is.
+// beforeBoundary reports whether a record is before the last compaction, or before the point where a new conversation
+// begins. A record whose parent is after that point does not count, whatever its own time is.
 func (c *State) beforeBoundary(r *transcript.Record) bool {
 	b := cmp.Or(c.conv.Boundary, c.conv.Beginning())
 	if b == nil || c.conv.Place(r) < c.conv.Place(b) {
@@ -263,5 +263,5 @@ func (c *State) concurrent(b *branch, own *transcript.Record) bool {
 	return tellsRewinds(own) && tellsRewinds(b.root)
 }
 
-// tellsRewinds reports whether the version that wrote the record stores when the user goes back.
+// tellsRewinds reports whether the version that wrote the record stores that the user went back to an earlier prompt.
 func tellsRewinds(r *transcript.Record) bool { return semver.Compare("v"+r.Version, marksRewinds) >= 0 }

@@ -17,7 +17,7 @@ import (
 	"mend/repair"
 )
 
-// Versions are the versions that load transcripts as the newest one does.
+// Versions are the versions that load transcripts in the same way as the newest one.
 var Versions = repair.Versions{Oldest: "2.1.0", Newest: transcript.Version}
 
 // A Source is a stored transcript.
@@ -26,7 +26,7 @@ type Source struct {
 	Agent   string     // the subagent that the transcript belongs to; "" for a session's
 	Data    []byte
 	Mode    fs.FileMode // of the file; 0 if unknown
-	Version string      // of the program that wrote last, or that will load it; "" for the version in its records
+	Version string      // version of the program that wrote last or will load it; "" for the version in its records
 	Busy    string      // why the session is in use; "" if it is not in use
 	Gone    string      // the session's folder if it does not exist and the program lists the session nowhere; else ""
 	Texts   repair.Texts
@@ -61,7 +61,7 @@ type State struct {
 	seen    map[string]bool                 // their keys
 }
 
-// New returns the case of a stored transcript.
+// New returns the engine's case of a stored transcript.
 func New(s Source) *repair.Case {
 	b := newBase(s)
 	c := newState(b, newEdits())
@@ -75,7 +75,7 @@ func New(s Source) *repair.Case {
 		},
 		Ask: func(_ repair.State, f *repair.Finding, _ *request.Block) bool {
 			f.Detail = cmp.Or(f.Detail, fmt.Sprint(f.Block))
-			return f.Code != "encrypted" // Anthropic signs thinking, but encrypts none that is sent
+			return f.Code != "encrypted" // Anthropic signs thinking, but sends none of it encrypted
 		},
 		Describe: func(x *repair.Fault, d *repair.Diagnosis) {
 			if x.Severity == repair.Latent {
@@ -161,7 +161,7 @@ func (c *State) keepLeaf(leaf string) {
 	}
 	again, edited := c.edits.set[leaf]
 	if !edited {
-		again = appended(append(bytes.Clone(c.base.lines[at].Raw), ' ')) // an op must change something
+		again = appended(append(bytes.Clone(c.base.lines[at].Raw), ' ')) // with a blank, since an op must change something
 	}
 	lines := slices.DeleteFunc(slices.Clone(c.lines), func(l transcript.Line) bool {
 		return l.Record != nil && l.Start < 0 && l.Record.UUID == leaf
@@ -175,7 +175,7 @@ func (c *State) keepLeaf(leaf string) {
 	c.edits = c.edits.withLine(leaf, again)
 }
 
-// appended returns a line that is not in the file yet.
+// appended returns a new line, which is not in the file yet.
 func appended(raw []byte) transcript.Line {
 	l := transcript.NewLine(raw)
 	l.Start = -1
@@ -194,8 +194,8 @@ func (b *base) refOf(uuid string) change.Ref {
 // Conversation returns the program's state after it has loaded the transcript.
 func (c *State) Conversation() *transcript.Conversation { return c.conv }
 
-// Records implements [repair.State]: the whole transcript, new records, then the others in order, the leaf last.
-// Lines are appended in this order, also by a redo.
+// Records implements [repair.State]. It yields the whole transcript, then new records, then the others in order, and
+// the leaf last. A change appends lines in this order, and so does a redo.
 func (c *State) Records(yield func(*change.Record) bool) {
 	whole := change.Record{Ref: c.base.Ref, Data: c.base.Data, Mode: cmp.Or(c.base.Mode, linestore.Mode)}
 	if c.written != nil {
@@ -253,8 +253,8 @@ func (c *State) Request() request.Request {
 	return *c.request
 }
 
-// HealsBound is the oldest version that, as observed in TestRealBoundThinking, tries again without thinking when
-// the provider refuses thinking that is bound to another conversation.
+// HealsBound is the oldest version that sends the request again without thinking if the provider refuses thinking that
+// is bound to another conversation, as observed in TestRealBoundThinking.
 const HealsBound = "2.1.170"
 
 func (c *State) requestOf(conv *transcript.Conversation) request.Request {
@@ -268,7 +268,7 @@ func (c *State) requestOf(conv *transcript.Conversation) request.Request {
 	return q
 }
 
-// Send implements [repair.State]. The violations are among the faults.
+// Send implements [repair.State]. Faults returns the violations, so Sent has no findings.
 func (c *State) Send(repair.Setting) repair.Sent {
 	q, refused := c.Next()
 	return repair.Sent{Request: q, Refused: refused, Now: func() (request.Request, []request.Violation) {

@@ -19,7 +19,7 @@ func Guide() repair.Guide {
 const reportedOnly = "mend does not repair that. mend restore brings back a kept copy, and mend undo what mend " +
 	"has changed."
 
-// table has the rules besides the provider's.
+// table has Claude Code's own rules, and its changes to the provider's.
 var table = sync.OnceValue(func() *repair.Rules {
 	toolName, _ := repair.EngineRule("tool-name")
 	return repair.NewRules(map[repair.Class]repair.Explanation{

@@ -8,8 +8,8 @@ import (
 	"mend/repair"
 )
 
-// findCompaction reports a lost summary of the last compaction. Other losses are only reported without a fix:
-// the record that begins it, and the names of the messages that it preserved.
+// findCompaction reports that the last compaction lost its summary. It reports without a fix that it lost the record
+// that begins it, or the names of the messages that it preserved.
 func (c *State) findCompaction() {
 	b, summary := c.conv.Boundary, c.summary()
 	switch {
@@ -28,8 +28,8 @@ func (c *State) findCompaction() {
 	}
 }
 
-// summary returns the last summary after the last compaction, or the last of all if there is no compaction; nil
-// for none.
+// summary returns the last summary after the last compaction, or the last one of the transcript if it has no
+// compaction; nil for none.
 func (c *State) summary() (last *transcript.Record) {
 	for _, r := range c.conv.Records() {
 		if r.Summary && c.conv.Owns(r) && !c.conv.Dropped(r) && (c.conv.Boundary == nil ||

@@ -29,7 +29,7 @@ func caseOn(version string, data []byte) *repair.Case {
 // blocks returns how many blocks of the transcript are in the request.
 func blocks(c *repair.Case) int { return len(claude.Expected(diagnose.StateOf(c))) }
 
-// after returns the transcript that the plan leaves.
+// after returns the transcript after the plan.
 func after(t *testing.T, data []byte, r repair.Result) []byte {
 	t.Helper()
 	for _, o := range r.Plan.Ops {
@@ -48,8 +48,8 @@ func after(t *testing.T, data []byte, r repair.Result) []byte {
 	return data
 }
 
-// Each damage has the finding that it has in the table, on each version, and the repair of it
-// gives back the blocks that the real program sends then.
+// On each version each damage has the finding that the table lists, and its repair restores the blocks that the real
+// program then sends.
 func TestDamages(t *testing.T) {
 	for _, d := range claude.Damages {
 		for _, version := range claude.Versions {
@@ -193,8 +193,7 @@ func TestTornLine(t *testing.T) {
 	}
 }
 
-// A prompt without an answer that no record follows, and that has lost the one before it, is noted; a
-// repair leaves it alone.
+// A prompt without an answer, whose parent is lost and which no record follows, is noted. A repair leaves it alone.
 func TestOmitted(t *testing.T) {
 	line := []byte(`{"parentUuid":"00000000-0000-4000-8000-000000000009","isSidechain":false,"type":"user","uuid":"00000000-0000-4000-8000-000000000001","timestamp":"2026-11-22T15:05:00.000Z","version":"2.1.330","message":{"role":"user","content":"remember this"}}`)
 	tr := claude.New()
@@ -205,8 +204,8 @@ func TestOmitted(t *testing.T) {
 	}
 }
 
-// TestUnknownTypes: a record of a type that is not known is a finding without a fix if a newer version wrote last. Today's versions skip
-// it, and their own types are known.
+// TestUnknownTypes: a record of an unknown type is a finding without a fix if a newer version wrote last. The known
+// versions skip it, and mend knows all of their own types.
 func TestUnknownTypes(t *testing.T) {
 	for _, c := range []struct {
 		version, kind string
@@ -228,8 +227,8 @@ func TestUnknownTypes(t *testing.T) {
 	}
 }
 
-// TestNewerBlocks: what no known version sends in a block is broken where a known version wrote last, and a note without
-// a fix where a newer one did.
+// TestNewerBlocks: content of a block that no known version sends is broken if a known version wrote last, and a note
+// without a fix if a newer version did.
 func TestNewerBlocks(t *testing.T) {
 	for name, hasFix := range map[string]bool{"unknown block": false, "foreign field": true, "citations a text": false, "unknown block in a result": false} {
 		for version, want := range map[string]repair.Severity{transcript.Version: repair.Broken, "3.0.0": repair.Note} {

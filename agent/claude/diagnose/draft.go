@@ -31,7 +31,7 @@ func (e edits) clone() edits {
 	return e
 }
 
-// withLine returns the edits with another one.
+// withLine returns the edits with a new line for one more record.
 func (e edits) withLine(uuid string, l transcript.Line) edits {
 	e = e.clone()
 	e.set[uuid] = l
@@ -109,14 +109,14 @@ func (c *State) rewrite() []byte {
 
 // A draft is a copy of a transcript that fixes edit.
 type draft struct {
-	repair.NoEdits // for operations that Claude Code does by itself, or that a transcript cannot hold
+	repair.NoEdits // for operations that Claude Code does by itself, or whose result a transcript cannot hold
 
 	c     *State
 	edits edits
 	undo  []func() // reverts the edits of the current fix
 
-	// gone are the indexes of blocks removed from records since the draft was made; a record whose
-	// blocks were reordered has [reordered].
+	// gone has, by record, the indexes of the blocks that were removed since the draft was made, or [reordered] if the
+	// blocks were reordered.
 	gone map[string][]int
 
 	children map[string][]string // see [draft.childrenOf]; nil after an edit that may change them
@@ -125,7 +125,7 @@ type draft struct {
 // reordered stands for all indexes of a record whose blocks were reordered.
 const reordered = -1
 
-// place returns the index in the draft of a block of the case.
+// place returns the index that a block of the case has in the draft.
 func (d *draft) place(uuid string, index int) (int, error) {
 	at := index
 	for _, gone := range d.gone[uuid] {

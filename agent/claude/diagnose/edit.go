@@ -41,7 +41,7 @@ func (c *State) Prompts() (refs []change.Ref) {
 	return refs
 }
 
-// Stored implements [repair.State]: the record, or all of an answer.
+// Stored implements [repair.State]. It returns the record, or the whole answer that the record is part of.
 func (c *State) Stored(ref change.Ref) repair.Stored {
 	r := c.linked.Record(ref.Message)
 	if r == nil || !r.IsMessage() {
@@ -98,7 +98,7 @@ func (d *draft) Remove(b *request.Block) error {
 	return err
 }
 
-// SetAside implements [repair.Editor]: the lines of the record are removed, and its children get its parent.
+// SetAside implements [repair.Editor]. It removes the lines of the record, and gives its children its parent.
 func (d *draft) SetAside(record change.Ref) error {
 	uuid := record.Message
 	parent, ok := jsonedit.Get(d.raw(uuid), "parentUuid")
@@ -183,7 +183,8 @@ func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened 
 	return nil
 }
 
-// shownResult is the result as the screen shows it, beside the message: a second copy of its files that is never sent.
+// shownResult is the member of a record with the result as the screen shows it. It has a second copy of the files,
+// which is never sent.
 const shownResult = "toolUseResult"
 
 // MoveFirst implements [repair.Editor].
@@ -237,8 +238,7 @@ func newID(text string) string {
 	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-8" + h[17:20] + "-" + h[20:32]
 }
 
-// recordLike returns a record that begins with the format, followed by the fields of another record that every record
-// has.
+// recordLike returns a record that begins with the formatted text. It copies the fields that every record has from r.
 func recordLike(r *transcript.Record, format string, args ...any) []byte {
 	out := fmt.Appendf(nil, format, args...)
 	for _, name := range []string{"timestamp", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch"} {
@@ -268,7 +268,7 @@ func (c *State) callsOf() repair.Calls {
 	return *c.calls
 }
 
-// SetCallID implements [repair.Editor]: of the call, and of its results.
+// SetCallID implements [repair.Editor]. It sets the id of the call and of its results.
 func (d *draft) SetCallID(call *request.Block, id string) error {
 	for _, b := range append([]*request.Block{call}, d.c.callsOf().Results(call)...) {
 		name := "id"

@@ -24,7 +24,7 @@ func (c *State) report(f repair.Finding) {
 		return
 	}
 	if r := c.linked.Record(f.Ref.Message); c.linked != c.conv && r != nil && !c.conv.Has(r) {
-		f.Tier = repair.Ask // it is a violation only after the history before a break is sent again
+		f.Tier = repair.Ask // it becomes a violation only when the history before a break is sent again
 	}
 	c.faults, c.seen[key] = append(c.faults, f), true
 }
@@ -67,7 +67,7 @@ func (c *State) examine() {
 	c.findFolder()
 }
 
-// editsAfter returns the edits together with those of a fix; without the fix's if it cannot be applied.
+// editsAfter returns the edits of the state and of a fix. If the fix cannot be applied, it returns only the state's.
 func (c *State) editsAfter(edit func(*draft) error) edits {
 	d := c.edit()
 	if edit(d) != nil {
@@ -76,7 +76,7 @@ func (c *State) editsAfter(edit func(*draft) error) edits {
 	return d.edits
 }
 
-// isLessThan reports whether the other state sends more, or can after further repairs.
+// isLessThan reports whether the other state sends more, or can send more after further repairs.
 func (c *State) isLessThan(after *State) bool {
 	if leaf := after.edits.leafOf(c.base); leaf != "" {
 		after.keepLeaf(leaf)
@@ -101,7 +101,7 @@ func (c *State) anySent(rs ...*transcript.Record) bool {
 	})
 }
 
-// findBefore reports lost history, before the conversation and in it.
+// findBefore reports lost history before the conversation and within it.
 func (c *State) findBefore() {
 	c.findRepeated()
 	c.findSidechain()

@@ -7,7 +7,7 @@ import (
 	"mend/internal/test/claude"
 )
 
-// TestLastError returns the error at the end of a session: an answer, or what /compact printed.
+// TestLastError finds the error at the end of a session: an answer, or the output of /compact.
 func TestLastError(t *testing.T) {
 	const failed = "Error: Error during compaction: Error: Conversation too long. Press esc twice to go up a few messages and try again."
 	refused := []string{"assistant", `[{"type":"text","text":"Prompt is too long"}]`}

@@ -17,8 +17,8 @@ import (
 	"mend/repair"
 )
 
-// findRefusals reports the violations of the request after the history is complete: those that the
-// engine can fix, and those that only a stored block can cause.
+// findRefusals reports the violations of the request that is sent once the history is complete: violations that the
+// engine can fix, and violations that only a stored block can cause.
 func (c *State) findRefusals() {
 	c.linked = c.link()
 	if c.linked.Leaf == nil {
@@ -39,7 +39,7 @@ func (c *State) findRefusals() {
 // without the refused content.
 var survived = []string{"R3", "R4", "R9", "R18", "R19", "R20", "R21"}
 
-// rules are all other rules of the provider.
+// rules are the provider's rules without survived.
 var rules = sync.OnceValue(func() []provider.Rule {
 	return slices.DeleteFunc(slices.Clone(anthropic.Provider{}.Rules()),
 		func(r provider.Rule) bool { return slices.Contains(survived, r.Code) })
@@ -165,8 +165,8 @@ func (c *State) checkSize(blocks []*transcript.Block) {
 	c.report(f)
 }
 
-// checkStored reports violations of a block that do not depend on its neighbours, and those that the
-// request does not show.
+// checkStored reports violations of a block that do not depend on its neighbours, and violations that the request does
+// not show.
 func (c *State) checkStored(b *transcript.Block) {
 	c.checkInnerText(b)
 	c.checkName(b)
@@ -295,7 +295,7 @@ func lacksData(b jsonedit.Value) bool {
 	return isFile && b.Get("source").Get("data").Kind() != '"' && from != "url" && from != "file" && from != "content"
 }
 
-// innerTaken reports whether the provider accepts an element of a result's content.
+// innerTaken reports whether the provider accepts the element of a result's content.
 func innerTaken(b jsonedit.Value) bool {
 	kind, ok := b.Get("type").Text()
 	return ok && slices.Contains(transcript.InnerTypes, kind) && (kind != "text" || b.Get("text").Kind() == '"')

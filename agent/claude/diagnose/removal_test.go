@@ -11,7 +11,7 @@ import (
 	"mend/repair"
 )
 
-// answering returns a transcript of two prompts; the first has an answer with that content.
+// answering returns a transcript of two prompts. The answer to the first has this content.
 func answering(content string) []byte {
 	const id = "00000000-0000-4000-8000-00000000000"
 	var b strings.Builder
@@ -69,7 +69,7 @@ func TestRemoveSeveral(t *testing.T) {
 	}
 }
 
-// Of two thinking blocks in one record the one goes that the error names.
+// If a record has two thinking blocks, the one that the error names is removed.
 func TestRemoveNamed(t *testing.T) {
 	const content = `{"type":"thinking","thinking":"t1","signature":"c2lnMQ"},{"type":"thinking","thinking":"t2","signature":"c2lnMg"},{"type":"text","text":"AAA"}`
 	for i, want := range []string{"t2", "t1"} {
@@ -86,7 +86,7 @@ func TestRemoveNamed(t *testing.T) {
 	}
 }
 
-// Signed thinking is not what another provider encrypted.
+// Signed thinking does not count as thinking that another provider encrypted.
 func TestNothingEncrypted(t *testing.T) {
 	e := diagnose.ParseAPIError([]byte("The encrypted content gAAA could not be verified. Reason: Encrypted content organization_id did not match the target organization."))
 	e.Class = repair.EncryptedReasoning
@@ -97,7 +97,7 @@ func TestNothingEncrypted(t *testing.T) {
 	}
 }
 
-// If nothing of the first prompt is sent, no answer is lost.
+// If no content of the first prompt is sent, no answer is lost.
 func TestEmptyFirstPrompt(t *testing.T) {
 	data := bytes.Replace(answering(`{"type":"text","text":"ok"}`), []byte(`"content":"hello"`), []byte(`"content":[]`), 1)
 	c := newCase(data)
@@ -110,7 +110,8 @@ func TestEmptyFirstPrompt(t *testing.T) {
 	}
 }
 
-// A version that does not try again without bound thinking gets a transcript without the thinking that the repair spoils.
+// For a version that does not try again without bound thinking, the repair also removes the thinking that it
+// invalidates.
 func TestBoundThinkingOfOlderVersions(t *testing.T) {
 	data := claude.ByName("call id with a colon").Broken()
 	for version, removed := range map[string]bool{"2.1.169": true, diagnose.HealsBound: false, "2.1.332": false, "": false} {

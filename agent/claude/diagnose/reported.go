@@ -10,7 +10,7 @@ import (
 
 // Findings without a repair, because no user has met them.
 
-// reportOnly adds a finding about the history without a fix. Its record is an example.
+// reportOnly adds a finding about the history without a fix. The record is one example of those affected.
 func (c *State) reportOnly(kind string, r *transcript.Record, text, why string) {
 	f := c.recordFinding(ruleHistory, repair.MissingHistory, r.UUID)
 	f.Detail, f.Text, f.Unknown, f.Why, f.Refusal = kind, text, c.followsUnknown(r), why, c.notRepaired()
@@ -24,9 +24,9 @@ func (c *State) notRepaired() *repair.RefusalError {
 	return &repair.RefusalError{EditOnly: true, Final: true, Why: fmt.Sprintf(why, c.base.Ref.Session)}
 }
 
-// findDisorder reports lines that are out of order, if they keep something from the request: the program continues at a
-// record other than the last, or takes records after a compaction for earlier ones. Other findings about the history
-// are then unreliable.
+// findDisorder reports lines that are out of order if the program therefore leaves something out of the request: it
+// continues at a record other than the last, or takes records after a compaction for earlier ones. Other findings about
+// the history are then unreliable.
 func (c *State) findDisorder() bool {
 	early := c.conv.Early()
 	if early == nil {

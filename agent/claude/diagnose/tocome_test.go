@@ -11,8 +11,8 @@ import (
 	"mend/repair"
 )
 
-// TestVersionToCome writes an unknown kind and an unknown field at every place of each kind of record, as a version that is
-// newer than all known ones may: that is at most a note, and no repair changes it.
+// TestVersionToCome writes an unknown kind and an unknown field at every place of each kind of record, as a version
+// newer than all known ones may write it. It is at most a note, and no repair changes it.
 func TestVersionToCome(t *testing.T) {
 	seen := map[string]bool{}
 	for _, shape := range claude.Shapes {

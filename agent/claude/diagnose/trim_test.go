@@ -29,8 +29,7 @@ func uncompact(s diagnose.Source, r repair.UncompactRequest) (repair.Uncompacted
 	return repair.Uncompact(ref.Session, diagnose.New(s), r)
 }
 
-// Trim clears old results by appended lines, and keeps those of the newest turns and of
-// protected tools.
+// Trim clears old results by appending lines. It keeps the results of the newest turns and of protected tools.
 func TestTrim(t *testing.T) {
 	for name, test := range map[string]struct {
 		request repair.TrimRequest
@@ -80,8 +79,7 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// With Hard, lines of text take the places of large files and of the middle of large texts; the
-// lines that are stored stay.
+// With Hard, a line of text replaces each large file and the middle of each large text. The stored lines stay.
 func TestTrimHard(t *testing.T) {
 	image := `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + strings.Repeat("A", 5000) + `"}}`
 	prompt := `[{"type":"text","text":"begin ` + strings.Repeat("middle ", 1000) + `end"},` + image + `]`
@@ -107,8 +105,8 @@ func TestTrimHard(t *testing.T) {
 	}
 }
 
-// TestFilesLeaveTheTranscript: files that are removed from old turns are in no line of the transcript any more: not in what the screen shows
-// of a result, and not in a line that a later one replaced.
+// TestFilesLeaveTheTranscript: no line of the transcript has a file that was removed from an old turn: neither the copy
+// of a result for the screen, nor a line that a later line replaced.
 func TestFilesLeaveTheTranscript(t *testing.T) {
 	small := []byte("iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR4nGM4ISeHFTEMLQkAkL9BAbKfPiIAAAAASUVORK5CYII=")
 	image := bytes.Repeat([]byte("QUJD"), 5000)

@@ -19,8 +19,8 @@ type unread struct {
 	record *transcript.Record
 }
 
-// findUnread reports lines with a record that the program does not read: after NUL bytes or a byte order mark,
-// after a torn record, or second on its line. The fix writes the record on a line of its own. A record that
+// findUnread reports lines with a record that the program does not read because NUL bytes, a byte order mark, a torn
+// record or another record are before it on the line. The fix writes the record on a line of its own. A record that
 // would not be sent anyway is no loss.
 func (c *State) findUnread() {
 	all := c.unread()
@@ -69,9 +69,8 @@ func (c *State) findUnread() {
 	}
 }
 
-// findUnknown reports records of types that mend does not know: mend skips them, as the newest observed
-// version does. It is unknown what a newer version does with them. In a known version only records with a
-// message count.
+// findUnknown reports records of types that mend does not know: mend skips them, as the newest observed version does.
+// It is unknown what a newer version does with them. If the version is known, only records with a message are reported.
 func (c *State) findUnknown() {
 	var types []string
 	isNewer := c.base.isNewer()
@@ -126,7 +125,7 @@ func (c *State) lastBoundary() int {
 	return -1
 }
 
-// salvage returns the complete records in a line except the one that the program reads, if it reads one.
+// salvage returns the complete records in a line. If the program reads one of them, salvage leaves that one out.
 func salvage(l *transcript.Line, reads bool) (records [][]byte) {
 	if reads && l.Record != nil && len(l.Rest) == 0 {
 		return nil

@@ -63,8 +63,8 @@ func (c *State) findFolder() {
 	})
 }
 
-// findTorn reports lines that neither are nor contain a record, and prompts and answers without a message. The content
-// of a prompt, an answer or a result is lost; other lines are a note.
+// findTorn reports lines that neither are nor contain a record, and prompts and answers without a message. A line that
+// was part of a prompt, an answer or a result is lost content; any other line is a note.
 func (c *State) findTorn() {
 	var lost, others []string
 	for i := range c.lines {
@@ -101,7 +101,8 @@ func (c *State) reportTorn(lines []string, f repair.Finding, why, whyNot string)
 	c.report(f)
 }
 
-// isMessagePart reports whether a torn line is part of a prompt, an answer or a result, if its type is left.
+// isMessagePart reports whether a torn line is part of a prompt, an answer or a result. It recognizes the part only if
+// the type of the record is left.
 func isMessagePart(raw []byte) bool {
 	contains := func(member string) bool { return bytes.Contains(raw, []byte(member)) }
 	switch {

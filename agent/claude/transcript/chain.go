@@ -55,8 +55,8 @@ func (c *Conversation) loadedParent(r *Record) *Record {
 	return c.fallback(r)
 }
 
-// fallback returns the latest record of the same side that is not much older, or nil. Of records with the same time
-// it is the first in the file.
+// fallback returns the latest record of the same side that is older, but not much older, or nil. If several records
+// have that time, it returns the first in the file.
 func (c *Conversation) fallback(r *Record) *Record {
 	if !r.Timed {
 		return nil
@@ -71,10 +71,10 @@ func (c *Conversation) fallback(r *Record) *Record {
 	return found
 }
 
-// A freeList is an ordered list of records, to find the last record before a position that was not walked.
+// A freeList is an ordered list of records. It finds the last record before a position that the walk has not passed.
 type freeList struct {
 	records []*Record
-	below   []int // index to look for a record that was not walked: its own, or an earlier one
+	below   []int // index at which to look for a record that the walk has not passed: its own, or an earlier one
 }
 
 func (l *freeList) add(r *Record) {
@@ -121,14 +121,15 @@ func (l *freeList) latest(i int, free func(*Record) bool) *Record {
 	return l.records[i]
 }
 
-// A group has the records of an answer, and the results of its calls, that the walk did not pass, and the range of
-// the chain where they are inserted.
+// A group has the records that the walk did not pass of an answer and of the results of its calls. It also has the
+// range of the chain in which they are inserted.
 type group struct {
 	start, end int // range of the chain; its first record stays first
 	found      []*Record
 }
 
-// regroup inserts the remaining records of each answer, and the results of its calls, beside those in the chain.
+// regroup inserts the records that the walk did not pass of each answer, and the results of its calls, beside the
+// answer's records in the chain.
 func (c *Conversation) regroup() {
 	r := regrouper{
 		Conversation: c, answers: map[string][]*Record{}, children: map[string][]*Record{}, calls: map[string]*Record{},
@@ -214,8 +215,8 @@ func (r *regrouper) index() {
 	}
 }
 
-// find takes the records of an answer that were not passed, and the results of its calls: results whose parents
-// belong to the answer, and results that name a call that is still open.
+// find returns the records of an answer that the walk did not pass, and results of its calls: results whose parents
+// belong to the answer, and results of a call that has no result yet.
 func (r *regrouper) find(answer string) (found []*Record) {
 	take := func(o *Record) {
 		if !r.walked[o.UUID] {
@@ -362,7 +363,7 @@ func (c *Conversation) Beginning() *Record {
 	return c.Chain[0]
 }
 
-// InCycle reports whether the parents of a record lead back to it.
+// InCycle reports whether a record is its own ancestor.
 func (c *Conversation) InCycle(r *Record) bool {
 	if c.cycles == nil {
 		c.cycles = map[string]bool{}
@@ -396,7 +397,8 @@ func Messages(records []*Record) (n int) {
 	return n
 }
 
-// Guessed reports whether the program uses a record of nearly the same time as the record's parent.
+// Guessed reports whether the record's parent does not exist, and the program uses a record of nearly the same time
+// instead.
 func (c *Conversation) Guessed(r *Record) bool { return c.guessed[r.UUID] }
 
 // LastBefore returns the last record of the conversation before r in the file, or nil.

@@ -6,8 +6,8 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// set sets the field for a member of a record. Of members with equal names the last counts. before is the
-// record of an earlier line, which most records share strings with.
+// set sets the field for a member of a record. If several members have the same name, the last one counts. before is
+// the record of an earlier line; most records share strings with it.
 func (r *Record) set(name []byte, v jsonedit.Value, before *Record) {
 	switch string(name) {
 	case "parentUuid":

@@ -63,8 +63,8 @@ func (c *Conversation) relinkPreserved(large bool) {
 	}
 }
 
-// preservedBy returns the anchor of a compaction, after which it links the records that it
-// preserves, and their ids. ok is false if the ends of their chain do not match.
+// preservedBy returns the ids of the records that a compaction preserves, and its anchor: the record after which they
+// are linked. ok is false if the ends of their chain do not match.
 func (c *Conversation) preservedBy(b *Record) (anchor string, ids []string, ok bool) {
 	if anchor, ids, ok = b.preserved(); ok {
 		return anchor, ids, true
@@ -175,8 +175,8 @@ func (c *Conversation) tailByCheckpoint(st readState) *Record {
 	return c.tailByLeaves(st)
 }
 
-// canReach reports whether the walk from a record reaches another one, or an answer whose batch of
-// calls contains it.
+// canReach reports whether the walk from one record reaches another record, or an answer whose batch of calls contains
+// that record.
 func (c *Conversation) canReach(from, to string) bool {
 	answer := c.answerOf(to)
 	seen := map[string]bool{}

@@ -190,8 +190,8 @@ func (c *Conversation) Repeated() []*Record { return c.repeated }
 // program writes one after another.
 const atOnce = 5000
 
-// Early returns the first record that is dated before its parent, or nil. A record with a wrong parent does not
-// count: then the parent has a later time, or follows the record itself.
+// Early returns the first record that is before its parent in the file, or nil. It skips a record that seems to have a
+// wrong parent: the parent is dated later, or is a descendant of the record.
 func (c *Conversation) Early() *Record {
 	for i, r := range c.order {
 		up := c.Record(r.Parent)

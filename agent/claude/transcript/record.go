@@ -84,8 +84,8 @@ const (
 	Progress   = "progress" // until 2.1.30 or so; skipped by later versions
 )
 
-// others are the types of records outside the chain that the program of [Version] knows, according to its text. It
-// skips all other types.
+// others are the types of records outside the chain that the program of [Version] knows, according to the strings in
+// it. It skips all other types.
 var others = strings.Fields(`queue-operation api-request api-request-resumed api-request-shape api-request-blob
 	frame-link observer-ref continued-in resume-head-vouch file-history-snapshot file-history-delta
 	attribution-snapshot custom-title ai-title tag relocated agent-name agent-color agent-setting mode permission-mode
@@ -348,8 +348,8 @@ func (r *Record) Sendable() (n int) {
 	return n
 }
 
-// preserved returns the anchor of a compaction, after which it links the records that it preserves, and their ids.
-// ok is false if it has none.
+// preserved returns the ids of the records that a compaction preserves, and its anchor: the record after which they are
+// linked. ok is false if it has no such list.
 func (r *Record) preserved() (anchor string, ids []string, ok bool) {
 	list := r.value.Get("compactMetadata").Get("preservedMessages")
 	anchor, ok = list.Get("anchorUuid").Text()
