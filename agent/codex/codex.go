@@ -135,7 +135,7 @@ var errorTexts = provider.ErrorTexts{
 				"newest one first. An empty one Codex 0.171.0 fills by itself.",
 		},
 		{
-			Rank: 165, Class: repair.ContextTooLong, // before a connection that broke: the request is mostly too long
+			Rank: 165, Class: repair.ContextTooLong, // before a broken connection: usually the request is too long
 			Any: []provider.Words{{"remote compact task", "stream disconnected"}, {
 				"remote compact task",
 				"expected exactly one",
@@ -158,8 +158,8 @@ func (Agent) StoreFolders(root string) []string { return home.Folders(root) }
 // Find implements [agent.Agent].
 func (Agent) Find(layout string) ([]agent.Located, error) { return home.Find(layout) }
 
-// hasRollouts reports whether a folder is Codex's and has rollouts, or had some: other agents have a folder of
-// that name, too.
+// hasRollouts reports whether a folder is Codex's and has or had rollouts. Other agents may have a folder with the same
+// name.
 func hasRollouts(root string) (bool, error) {
 	hasAny := func(patterns ...string) bool {
 		return slices.ContainsFunc(patterns, func(pattern string) bool {

@@ -13,7 +13,7 @@ import (
 	"mend/repair"
 )
 
-// Copy implements [agent.Store]: the rollout. Codex rebuilds everything else from it.
+// Copy implements [agent.Store]. It copies only the rollout, because Codex rebuilds everything else from it.
 func (s *store) Copy(_ context.Context, head change.Head) (c agent.Copy, err error) {
 	src, stamp, err := s.read(head)
 	if err != nil {
@@ -30,7 +30,8 @@ func (s *store) Copy(_ context.Context, head change.Head) (c agent.Copy, err err
 	return c, nil
 }
 
-// Lacks implements [agent.Reader]. Codex only appends to a rollout: it takes a turn back by writing another line.
+// Lacks implements [agent.Reader]. Codex only appends to a rollout: if a turn is taken back, it appends a line that
+// says so.
 func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
 	var data []byte
 	for _, r := range now {
@@ -46,8 +47,8 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 	return lack
 }
 
-// Restore implements [agent.Store]. Later lines of the session stay after the kept ones, unless an exact state is
-// wanted.
+// Restore implements [agent.Store]. Later lines of the session stay after the kept ones, unless the exact state is
+// requested.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	r agent.RestoreRequest,
 ) (agent.Restoration, error) {
@@ -96,8 +97,8 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	return result, nil
 }
 
-// Move implements [agent.Store]: the folder is in the record of the session, in its newest turn and in its row in the
-// index.
+// Move implements [agent.Store]. It changes the folder in the session's first record, in its newest turn and in its row
+// in the index.
 func (s *store) Move(ctx context.Context, all []agent.Relocation, each func(change.Plan) error) error {
 	return agent.PlanMoves(ctx, all, each, func(r agent.Relocation) ([]change.Op, error) {
 		if r.Head.Directory == r.To {

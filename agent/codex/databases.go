@@ -18,9 +18,9 @@ import (
 	"mend/txn"
 )
 
-// databases are the files that Codex rebuilds from the rollouts if they are missing, and that keep it from opening a
-// session if it cannot use them, with the first bytes of the checksums of their migrations in Codex 0.171.0. Codex
-// ignores an unknown migration, and refuses one with another checksum.
+// databases are the files that Codex rebuilds from the rollouts if they are missing. If Codex cannot use one of them,
+// it does not open a session. migrations has the first bytes of the checksums of the migrations in Codex 0.171.0: Codex
+// ignores an unknown migration, and refuses a known one with another checksum.
 var databases = []struct{ name, migrations string }{
 	{"state_5.sqlite", "627EF191521B72CBE58A28628ADC25131AC64F85A203FC4B7E35A464AA3F287F8B4693608ADAF13631ECECBD0012A213" +
 		"05526A094D2FBB240EECE6DB4768F7434CBDB2EDA43630033884C02F07673F48EA1AEBE4160FE01BE6C748A9E92AA526" +
@@ -31,7 +31,7 @@ var databases = []struct{ name, migrations string }{
 	{"thread_history_1.sqlite", "2AD9A4ABAE61DBC1A51DA2A165F33B172FDAD8E302ED82D39334ADB494635CD54DEF92EA"},
 }
 
-// checksumSize is how many bytes of a checksum are compared.
+// checksumSize is the number of bytes of a checksum that are compared.
 const checksumSize = 4
 
 // CheckFile implements [agent.Store]. It reports the first database that Codex cannot use.
@@ -84,7 +84,7 @@ func whyUnusable(ctx context.Context, file, migrations string) (why string) {
 	return ""
 }
 
-// Salvage implements [agent.Store]: it puts the first database that Codex cannot use aside, and Codex rebuilds it.
+// Salvage implements [agent.Store]. It puts aside the first database that Codex cannot use, so that Codex rebuilds it.
 func (s *store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.Salvaged, err error) {
 	damaged, ok := errors.AsType[*change.DamagedError](s.CheckFile(ctx, change.CheckAny))
 	if !ok {
@@ -174,7 +174,7 @@ func (w writer) Discard(ctx context.Context, st change.Staged) error {
 
 // keptFiles are the databases and rollouts that changes of a journal have put aside.
 type keptFiles struct {
-	*sqlstore.Owned // of any database: all kept files are in one folder
+	*sqlstore.Owned // of any one database, because all kept files are in one folder
 	s               *store
 	owner           string
 }

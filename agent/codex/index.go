@@ -33,7 +33,7 @@ func (s *store) openIndex() (*sqlstore.Store, error) {
 	return sqlstore.Open(file, []sqlstore.TableSpec{threads}, sqlstore.Options{Step: s.step})
 }
 
-// indexFile returns the path of the index, of the newest if there are several, or "".
+// indexFile returns the path of the newest index, or "" if there is none.
 func (s *store) indexFile() string {
 	all, _ := fs.Glob(os.DirFS(s.ID().Root), "state_*.sqlite")
 	if len(all) == 0 {
@@ -45,8 +45,8 @@ func (s *store) indexFile() string {
 	}))
 }
 
-// rows returns the rows of the index by session, and why it cannot read them. Codex rebuilds a missing or
-// unreadable index.
+// rows returns the rows of the index by session, or why it cannot read them. Codex rebuilds a missing or unreadable
+// index.
 func (s *store) rows() (map[string]*change.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -45,7 +45,7 @@ func warnings() (notes []string) {
 			notes = append(notes, fmt.Sprintf("note: %s turns all hooks off: features.%s", file, name))
 		}
 	}
-	delete(settings.Hooks, "state") // which hooks are trusted
+	delete(settings.Hooks, "state") // has no hooks: it records which ones are trusted
 	if len(settings.Hooks) > 0 {
 		notes = append(notes, fmt.Sprintf("note: %s has hooks, too: Codex runs those of both files, and says so when "+
 			"it starts", file))

@@ -19,8 +19,8 @@ const locks = "thread-writer-locks"
 // coordination is the lock that Codex holds while it takes or removes the lock of a session.
 const coordination = ".coordination.lock"
 
-// whyBusy returns why a session must not be changed now: a process holds its lock. If the system lists locks, it
-// takes none, so that a starting Codex is not blocked.
+// whyBusy returns why a session must not be changed now: a process holds its lock. If the system can list locks,
+// whyBusy takes no lock itself, so that it does not block a Codex that is starting.
 func (s *store) whyBusy(id string) string {
 	file := filepath.Join(s.ID().Root, locks, id+".lock")
 	e, err := s.OpenAt(file)
@@ -70,7 +70,7 @@ func (s *store) lock(id string) (unlock func(), err error) {
 	return func() {
 		all, err := coordinate()
 		_ = l.Close()
-		if err == nil { // otherwise the file stays, as after a killed process
+		if err == nil { // otherwise the file stays, as it does after a process was killed
 			_ = os.Remove(file) // no process can hold it: taking it requires the coordination lock
 			_ = all.Close()
 		}

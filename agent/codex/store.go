@@ -36,10 +36,10 @@ type store struct {
 	mu    sync.Mutex
 	index map[string]*change.Record // rows of the index, by session; nil before they are read
 	why   error                     // why they could not be read
-	seen  string                    // the state of the index at that time
+	seen  string                    // the state of the index when its rows were read
 
 	known      rollout.Providers
-	configured string // the state of the settings at that time
+	configured string // the state of the settings when they were read
 }
 
 var _ agent.Store = (*store)(nil)
@@ -77,13 +77,14 @@ func (s *store) list(ctx context.Context, in *safedir.Dir, folder string, heads 
 	})
 }
 
-// isRollout decides by names. The program ignores a compressed rollout if the uncompressed one exists.
+// isRollout reports whether an entry has the name of a rollout that the program reads: it ignores a compressed rollout
+// if the uncompressed one exists.
 func isRollout(e sessionfile.Entry) bool {
 	plain, packed := strings.CutSuffix(e.Name, rollout.Compressed)
 	return strings.HasSuffix(plain, rollout.Suffix) && (!packed || !slices.Contains(e.Names, plain))
 }
 
-// unpack returns the content of a compressed rollout, and whether it is torn: then data ends before the damage.
+// unpack returns the content of a compressed rollout. torn says that it is damaged; data then ends before the damage.
 func (s *store) unpack(ref change.Ref, packed []byte) (data []byte, torn bool, err error) {
 	r, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
 	if err != nil {
@@ -134,9 +135,9 @@ func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 	return h, nil
 }
 
-// row returns the row of a session in the index, nil for none, and looks for the rollout that it names: whether it
-// exists, possibly compressed, and whether it is the session's own. A parent folder may have been replaced by a link
-// since.
+// row returns the row of a session in the index, nil for none. there reports whether the rollout that the row names
+// exists, possibly compressed; same reports whether it is the session's own file. Paths may differ for the same file,
+// because a parent folder may have been replaced by a link.
 func (s *store) row(head change.Head) (row *change.Record, there, same bool) {
 	rows, _ := s.rows()
 	if row = rows[head.ID]; row == nil {
@@ -179,7 +180,7 @@ func (s *store) read(head change.Head) (src rollout.Source, st change.Stamp, err
 	return src, sessionfile.StampOf(s.stamped(head), e), err
 }
 
-// source returns a rollout as it is read from its file.
+// source returns the rollout of an entry, read from its file.
 func (s *store) source(head change.Head, e safedir.Entry) (src rollout.Source, err error) {
 	src = rollout.Source{
 		Record: change.Record{Ref: head.Ref, Data: e.Data, Mode: e.Mode.Perm()}, Plain: e.Data,

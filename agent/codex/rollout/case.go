@@ -23,7 +23,7 @@ type Source struct {
 
 	Row     *change.Record // in the index; nil if it does not exist
 	Located bool           // the file named by the row exists
-	Linked  bool           // and is this one, possibly under another path
+	Linked  bool           // the file named by the row is this rollout, possibly under another path
 
 	Providers Providers
 
@@ -137,7 +137,7 @@ func (c *State) lastError() []byte {
 	return []byte(c.lines[i].payload.TextAt("error", "message"))
 }
 
-// window returns the context window of the model in tokens as the newest turn names it; 0 if none does.
+// window returns the context window of the model in tokens, according to the newest turn that has it; 0 if none has it.
 func (c *State) window() int {
 	const named = "model_context_window"
 	size := func(l *line) int64 {
@@ -161,8 +161,8 @@ func (c *State) Prompts() (refs []change.Ref) {
 	return refs
 }
 
-// metaOf returns the index of the first line that is not empty, and the id of the session if that line is the
-// record that the program needs there.
+// metaOf returns the index of the first line that is not empty. If that line is the session_meta record that the
+// program needs there, metaOf also returns the session's id.
 func metaOf(lines []line) (at int, id string) {
 	at = slices.IndexFunc(lines, func(l line) bool { return !l.isBlank() })
 	if at >= 0 && lines[at].kind == "session_meta" {

@@ -2,6 +2,5 @@
 // problems of a rollout, and edits it. It is for the agent codex.
 //
 // A [State] is one state of a session: the lines of its rollout, the rollout's path, and its row in the index. A
-// message of it is a response of the model with all its items, or another single item; it is named after its first
-// line.
+// message is a response of the model with all its items, or another single item; it is named after its first line.
 package rollout

@@ -17,9 +17,9 @@ type draft struct {
 	content
 
 	c        *State
-	renumber bool // lines have moved and get new numbers, after which messages are named
+	renumber bool // lines have moved and get new numbers, so messages get new names
 
-	// By message, and the model's by turn; nil before the first use, and after lines have moved.
+	// By message, and the items of the model also by turn; nil before the first use, and after lines have moved.
 	items map[string][]item
 	turns map[string]string // for each message the key of its turn in items
 
@@ -27,7 +27,8 @@ type draft struct {
 	before *draft        // the draft before the current fix
 }
 
-// Begin implements [repair.Editor]. Only a fix of the whole session makes several edits, and one of them may fail.
+// Begin implements [repair.Editor]. It copies the lines only for a fix of the whole session, because only such a fix
+// makes several edits of which one may fail.
 func (d *draft) Begin(x repair.Fix) {
 	before := *d
 	if d.before = &before; x.Whole {
@@ -155,8 +156,8 @@ func (d *draft) Remove(b *request.Block) error {
 	return d.setIn(b, nil, "content", part(b))
 }
 
-// SetAside implements [repair.Editor]: it removes all items of a message, or a line that the program does not read,
-// and with a call also its outputs.
+// SetAside implements [repair.Editor]. It removes all items of a message, or a line that the program does not read; if
+// that line is a call, it also removes the call's outputs.
 func (d *draft) SetAside(record change.Ref) error {
 	n := len(d.itemsOf(record.Message))
 	for range n {
@@ -236,14 +237,14 @@ func (d *draft) SetInput(call *request.Block, input []byte) error {
 
 // SetResult implements [repair.Editor].
 func (d *draft) SetResult(b *request.Block, text string) error {
-	return d.setIn(b, jsonedit.Quote(text), "output") // only an output has it
+	return d.setIn(b, jsonedit.Quote(text), "output") // only an output has this member
 }
 
 // DropItemIDs implements [repair.Editor].
 func (d *draft) DropItemIDs(message change.Ref) error { return d.dropIDs(message, false) }
 
-// dropReasoning removes all reasoning of the message of a block, and the ids of the other items, which the provider
-// accepts only together with it.
+// dropReasoning removes all reasoning from the message of a block. It also removes the ids of the other items, because
+// the provider accepts these only together with the reasoning.
 func (d *draft) dropReasoning(b *request.Block) error {
 	if b == nil {
 		return repair.ErrNoBlock
@@ -251,9 +252,9 @@ func (d *draft) dropReasoning(b *request.Block) error {
 	return d.dropIDs(b.Ref(), true)
 }
 
-// dropIDs removes the ids of all items of the model in the turn of a message, and with reasoning also all reasoning
-// of the message. Only the provider knows for certain which items were one response: if lines are missing or
-// reordered, an item may belong to another message than it seems. A response is never in two turns.
+// dropIDs removes the ids of all items of the model in the turn of a message. If reasoning is set, it also removes all
+// reasoning of the message. Only the provider knows for certain which items were one response: if lines are missing or
+// reordered, an item may seem to belong to the wrong message. A response is never in two turns.
 func (d *draft) dropIDs(message change.Ref, reasoning bool) error {
 	all := d.itemsOf(message.Message)
 	if len(all) == 0 {
@@ -277,8 +278,8 @@ func (d *draft) dropIDs(message change.Ref, reasoning bool) error {
 	return nil
 }
 
-// moveAfterCall moves an output to the end of the response with its call. The call may be misplaced as well, away
-// from its reasoning, so the ids are removed.
+// moveAfterCall moves an output to the end of the response with its call. The call itself may be misplaced, apart from
+// its reasoning, so the ids are removed.
 func (d *draft) moveAfterCall(b *request.Block) error {
 	it, err := d.find(b)
 	if err != nil || it.sub >= 0 {
@@ -302,8 +303,8 @@ func (d *draft) moveAfterCall(b *request.Block) error {
 	return nil
 }
 
-// RemoveCompaction implements [repair.Editor]: the lines before the newest compaction are still in the rollout, and
-// are sent again.
+// RemoveCompaction implements [repair.Editor]. The lines before the newest compaction are still in the rollout, so the
+// program sends them again.
 func (d *draft) RemoveCompaction() (earlier int, err error) {
 	earlier = -1
 	for i := range d.lines {
@@ -327,7 +328,7 @@ func (d *draft) dropCopy(b *request.Block) error {
 	return d.drop(it)
 }
 
-// Moved returns the session in another folder. Records of the past keep the old folder.
+// Moved returns the session in another folder. Records of earlier turns keep the old folder.
 func (c *State) Moved(folder string) (*State, error) {
 	at, id := metaOf(c.lines)
 	if c.src.Torn || id != c.src.Ref.Session {

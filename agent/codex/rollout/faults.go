@@ -46,7 +46,7 @@ func (c *State) faults() (all []repair.Finding) {
 	} else if isPaginated(c.lines) && len(odd) > 0 {
 		add("ordinal-order", "")
 	}
-	last := c.compaction()          // the program reads from the end back to it
+	last := c.compaction()          // the program reads backwards from the end to it
 	places := map[string][]string{} // the lines, by code
 	var unknown []string
 	for i := range c.lines {
@@ -202,8 +202,8 @@ func (c *State) firstPrompt() string {
 	return ""
 }
 
-// oddOrdinals returns new ordinals for the records without one, or with one that is not higher than the previous; and
-// whether the last record has an ordinal.
+// oddOrdinals returns new ordinals for the records that have none, or one that is not higher than the previous. It also
+// returns whether the last record has an ordinal.
 func (s *content) oddOrdinals() (odd map[int]int64, known bool) {
 	odd, known = map[int]int64{}, true
 	last := int64(-1)
@@ -231,7 +231,8 @@ func isMissed(kind string) bool { return kind == "response_item" || kind == "com
 
 func isWhole(raw []byte) bool { return isMissed(newLine(0, raw).kind) }
 
-// isPart reports whether a line that is not a record is part of a record that the model misses, if its type is left.
+// isPart reports whether a line that is not a record is part of a record that the model misses. It recognizes the part
+// only if the type of the record is left.
 func isPart(raw []byte) bool {
 	_, rest, torn := bytes.Cut(raw, begin)
 	return bytes.Contains(raw, []byte(`"response_item"`)) || torn && !bytes.Contains(rest, []byte(`"type":"`))
@@ -249,14 +250,14 @@ func records(raw []byte) [][]byte {
 	return all
 }
 
-// isMarked reports whether an item has, in place of its encrypted content, a text that cannot be encrypted: a marker
-// of another program. The vector and the check of a cipher alone take more than 20 characters.
+// isMarked reports whether the encrypted content of an item was replaced by a text that cannot be encrypted, such as a
+// marker of another program: the initialization vector and the checksum of a cipher alone take more than 20 characters.
 func (it *item) isMarked() bool {
 	s := it.value.TextAt("encrypted_content")
 	return s != "" && (len(s) < 20 || strings.ContainsAny(s, " <>*…"))
 }
 
-// dropMarked removes the marked compaction, or else the marked reasoning.
+// dropMarked removes the compaction that is marked, or else the reasoning that is marked.
 func (d *draft) dropMarked() error {
 	marked := slices.DeleteFunc(history(d.lines), func(it item) bool { return !it.isMarked() })
 	for _, it := range slices.Backward(marked) {
@@ -271,8 +272,8 @@ func (d *draft) dropMarked() error {
 	return nil
 }
 
-// setMeta makes the first line the record of the session: an existing record, or else a new one from the readable part
-// of the first line, the row and other records.
+// setMeta makes the first line the session_meta record. It uses an existing one, or else makes a new one from the
+// readable part of the first line, the row and other records.
 func (d *draft) setMeta() error {
 	at, _ := metaOf(d.c.lines)
 	d.renumber = true
@@ -346,7 +347,7 @@ func (c *State) lastText(kind string, path ...string) string {
 	return ""
 }
 
-// started returns when the session began, according to a record.
+// started returns the time at which the session began, according to a record.
 func (c *State) started() string {
 	ms := c.row.Int("created_at_ms")
 	if i := slices.IndexFunc(c.lines, func(l line) bool { return l.kind != "" }); i >= 0 && ms == 0 {

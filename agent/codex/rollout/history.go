@@ -25,7 +25,7 @@ type item struct {
 	interrupted bool
 }
 
-// parts exceeds the number of parts in the content of any item, for the indexes of blocks.
+// parts is greater than the number of parts in any item's content. The index of a block is made with it.
 const parts = 1 << 16
 
 // history returns the program's items in order. A compaction replaces everything before it.
@@ -34,7 +34,7 @@ func history(lines []line) (all []item) {
 		l := &lines[i]
 		switch {
 		case l.again:
-			all = nil // the program reads from the end back to the record of the session
+			all = nil // the program reads backwards from the end to this session_meta
 		case l.kind == "response_item":
 			if isSent(l.payload) {
 				all = append(all, item{
@@ -46,7 +46,7 @@ func history(lines []line) (all []item) {
 			all = append(all, item{at: i, sub: -1, kind: "agent_message", value: l.payload, added: true})
 		case l.isReplacement():
 			all = replaced(lines, i)
-		case l.kind == "compacted": // by an older version: the prompts stay
+		case l.kind == "compacted": // written by an older version: the prompts stay
 			all = slices.DeleteFunc(all, func(it item) bool { return !isPrompt(it.value) })
 			all = append(all, item{at: i, sub: -1, kind: "message", value: l.payload, group: l.group(), summary: true})
 		case l.kind == "event_msg" && l.subtype == "thread_rolled_back":
@@ -77,8 +77,8 @@ func isSent(v jsonedit.Value) bool {
 	return isKnown(kind) && (kind != "message" || v.TextAt("role") != "system")
 }
 
-// replaced returns the history that a compaction contains. Items belong to one message if they follow each other
-// as they did before.
+// replaced returns the history that a compaction contains. Neighbouring items of the model belong to one message if
+// they did before the compaction.
 func replaced(lines []line, at int) (all []item) {
 	former := map[string]*line{}
 	for i := range lines[:at] {
@@ -118,7 +118,7 @@ func rolledBack(all []item, turns int64) []item {
 	return all
 }
 
-// added are the beginnings of messages that the user did not type.
+// added has the beginnings of messages that the user did not type.
 var added = []string{
 	"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<skill",
 	"<user_shell_command>", "<turn_aborted>", "<subagent_notification>", "<permissions",

@@ -62,9 +62,9 @@ func (l *line) isMessage() bool {
 	return l.kind == "response_item" && (isPrompt(l.payload) || l.payload.TextAt("role") == "assistant")
 }
 
-// Lacks counts the content that a rollout has lost compared with another one, with or without its line, and the
-// prompts and answers among it. After an edit by mend only texts of messages count. unnamed says that the rollout
-// has lost its session id, which a repair may restore.
+// Lacks counts the records of an older rollout that a rollout has lost, whether the whole line or only content of it is
+// missing, and the prompts and answers among these records. After an edit by mend only texts of messages count. unnamed
+// says that the rollout has lost its session id, which a repair may restore.
 func Lacks(data, old []byte, edited bool) (records, messages int, unnamed bool) {
 	at := map[string][]*line{}
 	lines, _ := parseLines(data)
@@ -86,21 +86,22 @@ func Lacks(data, old []byte, edited bool) (records, messages int, unnamed bool) 
 	return records, messages, id == "" && oldID != ""
 }
 
-// isUnique reports whether the line has content that the program cannot rebuild, and that not only the provider can
-// read.
+// isUnique reports whether the line has content that the program cannot rebuild. Content that only the provider can
+// read does not count.
 func (l *line) isUnique(edited bool) bool {
 	isItem := l.kind == "response_item" && l.subtype != "reasoning" && l.subtype != "compaction" &&
 		l.subtype != "compaction_summary"
 	return isItem && l.subtype == "message" || !edited && (isItem || l.kind == "compacted")
 }
 
-// contents are the members of a payload that the program cannot rebuild: without ids, which repairs change.
+// contents are the members of a payload that the program cannot rebuild. Ids are not among them, because repairs change
+// ids.
 var contents = []string{
 	"role", "name", "arguments", "input", "action", "output", "result", "content", "message",
 	"replacement_history",
 }
 
-// isIn reports whether a later state of the line has all its texts.
+// isIn reports whether now, a later state of the line, has all texts of the line.
 func (l *line) isIn(now *line) bool {
 	return now.subtype == l.subtype && !slices.ContainsFunc(contents,
 		func(name string) bool { return jsonedit.Lacks(now.payload.Get(name), l.payload.Get(name)) })
@@ -138,5 +139,5 @@ func Joined(kept, data []byte, session string) []byte {
 	return d.data()
 }
 
-// moment returns the time and the type of a line: no later line has the same.
+// moment returns the time and the type of a line, by which two rollouts are compared.
 func (l *line) moment() string { return l.value.TextAt("timestamp") + " " + l.value.TextAt("type") }

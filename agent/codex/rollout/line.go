@@ -20,7 +20,7 @@ type line struct {
 	kind    string         // type of the record; "" if the program does not read the line
 	value   jsonedit.Value // the record
 	payload jsonedit.Value
-	subtype string // type of the payload: of an item or an event
+	subtype string // type of the payload, which is an item or an event
 	gone    bool   // removed by a draft
 	role
 }
@@ -55,7 +55,7 @@ func newLine(n int, raw []byte) line {
 	return l
 }
 
-// marked returns a line with a mark in place of bytes that are not UTF-8, nil for a line that is UTF-8.
+// marked returns a line in which U+FFFD replaces bytes that are not UTF-8; nil if the line is UTF-8.
 func marked(raw []byte) [][]byte {
 	if utf8.Valid(raw) {
 		return nil
@@ -77,15 +77,15 @@ func isModels(v jsonedit.Value) bool {
 // A response has the known facts about the model's newest response.
 type response struct {
 	open     bool  // more of it may come
-	first    int   // first line of the group of its next item; 0 for that item
+	first    int   // first line of its current group; 0 if the next item begins a group
 	reasoned bool  // it has reasoning
 	later    []int // the indexes of its items after the first reasoning
-	sure     bool  // all other items are calls that have outputs, and none of these was read
+	sure     bool  // all other items are calls that have outputs, and no output was read yet
 }
 
-// assignGroups finds out which items belong to one response: those between records that the model did not write.
-// The program writes a record about the use of tokens after each response. If the item that followed reasoning is
-// lost, the items after it are another group: the provider does not accept them in its place.
+// assignGroups finds out which items belong to one response: the items between two records that the model did not
+// write. The program writes a record about the use of tokens after each response. If the item that followed reasoning
+// is lost, the items after it form another group, because the provider does not accept them in its place.
 func assignGroups(lines []line) {
 	known, called, answers := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range lines {
@@ -149,8 +149,8 @@ func (r *response) begin() {
 	}
 }
 
-// lost reports whether a line is about an item of the model, or part of one, that is not among the known ones;
-// and whether that item is reasoning.
+// lost reports whether a line is about an item of the model that is not among the known ones, or is part of such an
+// item, and whether the item is reasoning.
 func (l *line) lost(known map[string]bool) (reasoning, lost bool) {
 	if kind := l.payload.TextAt("item", "type"); l.kind == "event_msg" && l.subtype == "item_completed" &&
 		(kind == "Reasoning" || kind == "AgentMessage") {

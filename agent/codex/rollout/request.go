@@ -13,7 +13,7 @@ import (
 // omitted is what the program sends instead of an image that it cannot decode.
 const omitted = "image content omitted because it could not be processed"
 
-// maxOutput is the approximate number of bytes of an output that the program sends.
+// maxOutput is the approximate size in bytes to which the program shortens an output.
 const maxOutput = 40_000
 
 // render returns the request that the program sends when the user types one more prompt.

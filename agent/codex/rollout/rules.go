@@ -15,7 +15,7 @@ func Guide() repair.Guide {
 		repair.InvalidToolCall, repair.InvalidFile, repair.IncompleteRecord, repair.UnreadableRecord)
 }
 
-// whole returns the only fix of a rule about the session as a whole.
+// whole returns the Fixes of a rule about the whole session that has a single fix.
 func whole(text, loses string, edit func(d *draft) error) func(*repair.Fault) []repair.Fix {
 	return func(*repair.Fault) []repair.Fix {
 		return []repair.Fix{{
@@ -26,7 +26,7 @@ func whole(text, loses string, edit func(d *draft) error) func(*repair.Fault) []
 	}
 }
 
-// single returns the only fix of a rule about a block.
+// single returns the Fixes of a rule about a block that has a single fix.
 func single(text, loses string, edit func(d *draft, b *request.Block) error) func(*repair.Fault) []repair.Fix {
 	return func(x *repair.Fault) []repair.Fix {
 		return []repair.Fix{{

@@ -38,10 +38,10 @@ func (l *line) unknownKind() string {
 	return ""
 }
 
-// forms are the schemas of records, of their payloads by type of record, and of nested values: of all values
-// with a name, and of those that also have a type. A text lists the values that a member may have: the kinds
-// that [jsonedit.Value.Kind] returns, with - for a missing member and n for null; after a space the name of the
-// form of an object, or of a list's objects, or a regular expression for texts and numbers.
+// forms are the schemas of records, of payloads and of nested values. A key is a name and a type: for a payload, the
+// type of its record and its own type; "" as the type stands for all values with the name. The text for a member lists
+// its allowed kinds as [jsonedit.Value.Kind] returns them, with - for a missing member and n for null. After a space it
+// has the name of the form of the object, or of the objects in a list, or a regular expression for texts and numbers.
 //
 // Source: docs/codex.md, "Records".
 var forms = sync.OnceValue(func() map[[2]string][]form {
@@ -177,7 +177,7 @@ func (f *form) accepts(v jsonedit.Value) bool {
 	return true
 }
 
-// isOf reports whether the program accepts an object as the named form.
+// isOf reports whether the program accepts an object with the schema of that name.
 func isOf(name string, v jsonedit.Value) bool {
 	kind, _ := v.Get("type").Bytes()
 	isWrong := func(f form) bool { return !f.accepts(v.Get(f.name)) }
