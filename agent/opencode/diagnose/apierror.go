@@ -13,8 +13,7 @@ import (
 	"mend/repair"
 )
 
-// ParseAPIError parses an error of a model API or of OpenCode itself: JSON in its stored or
-// reported, or plain text.
+// ParseAPIError parses an error of a model API or of OpenCode itself: JSON as it is stored or reported, or plain text.
 func ParseAPIError(input []byte) repair.APIError { return errorParser().Parse(input) }
 
 // errorParser is made on first use: most runs of the program parse no error.

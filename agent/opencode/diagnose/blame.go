@@ -9,8 +9,8 @@ import (
 	"mend/repair"
 )
 
-// inSettings returns the simulation for the settings of an error, or in the session's own if e is nil.
-// If the session does not show whether the model is asked to think, an error about an open tool loop does.
+// inSettings returns the simulation in the settings of an error, or in the session's own settings if e is nil. If the
+// session does not show whether the model is asked to think, an error about an open tool loop does.
 func (c *simulation) inSettings(e *repair.APIError) *simulation {
 	n := *c
 	if e != nil || c.asked != nil {
@@ -36,14 +36,14 @@ func (c *simulation) inSettings(e *repair.APIError) *simulation {
 	return &n
 }
 
-// targetOf returns the target of the provider whose error it is, and whether that differs from the session's apparent
-// target: a gateway may have passed the error on, or the settings are unknown.
+// targetOf returns the target of the provider that the error comes from, and whether it differs from the session's
+// apparent target. It may differ because a gateway passed the error on, or because the settings are unknown.
 func (c *simulation) targetOf(e repair.APIError) (render.Target, bool) {
 	api := c.api()
 	switch {
 	case e.API == "", e.API == api.String(), e.API == render.Chat.String() && isChat(api):
 		return render.Target{}, false
-	case e.API == render.Anthropic.String() && api == render.Bedrock: // its models use the same words
+	case e.API == render.Anthropic.String() && api == render.Bedrock: // the models of both use the same words
 		return render.Target{}, false
 	case strings.Contains(e.Text, placeWords[api]):
 		return render.Target{}, false

@@ -10,18 +10,17 @@ import (
 // youth is the greatest age of a record that shows that the agent is working.
 const youth = 2 * time.Minute
 
-// WhyBusy returns why the agent may be working in the session, "" if it is not. It may be if its newest
-// answer is unfinished, and either a record is younger than two minutes, or a process that has the
-// store open was started before the newest record was written. The second condition is for tool calls,
-// which may run for hours without a write. It ignores later processes, because no agent continues an
-// answer that was unfinished when the agent started. If no process has the store open, the agent is not
-// working.
+// WhyBusy returns why the agent may be working in the session, "" if it is not. The agent may be working if its newest
+// answer is unfinished, and either a record is younger than two minutes, or a process that has the store open was
+// started before the newest record was written. The second condition is for tool calls, which may run for hours without
+// a write. It ignores later processes, because no agent continues an answer that was unfinished when the agent started.
+// If no process has the store open, the agent is not working.
 //
 // A time more than two minutes in the future was written by a wrong clock. It makes no record young,
 // and any process may have been running when it was written.
 //
-// held is the start of the oldest process that has the store open, zero if none is found; free says
-// that there is certainly none.
+// held is the start of the oldest process that has the store open, zero if none is found. free says that certainly no
+// process has it open.
 func WhyBusy(s *record.Session, now, held time.Time, free bool) string {
 	m := s.LatestAssistant()
 	if m == nil || m.Finished() || free {

@@ -24,7 +24,8 @@ func New(s *record.Session, r repair.Request, e Environment) *repair.Case {
 			return n, n.shownSettings()
 		},
 		Writing: func(s repair.State, f finding) bool { return s.(*simulation).isWriting(f) },
-		Ask: func(s repair.State, f *finding, _ *request.Block) bool { // otherwise Anthropic signed it
+		// Thinking without hidden data is signed by Anthropic, not encrypted.
+		Ask: func(s repair.State, f *finding, _ *request.Block) bool {
 			_, p := s.(*simulation).part(f.Ref)
 			return f.Code != "encrypted" || p != nil && len(hiddenPaths(p)) > 0
 		},
@@ -80,7 +81,7 @@ func (c *simulation) unreadable(ref change.Ref) bool {
 	return c.s.Info.Unreadable()
 }
 
-// Refuses implements [repair.State]: it refuses if data that a safe change needs is unknown.
+// Refuses implements [repair.State]. It refuses a change if data that a safe change needs is unknown.
 func (c *simulation) Refuses(f finding) *repair.RefusalError {
 	if why := c.whyHidden(f.Ref); why != "" {
 		return &repair.RefusalError{Why: why}

@@ -7,7 +7,7 @@ import (
 	"mend/repair"
 )
 
-// RemoveCompaction implements [repair.Editor]: it removes the prompt and its summary.
+// RemoveCompaction implements [repair.Editor]. It removes the prompt that requested the compaction, and the summary.
 func (d *draft) RemoveCompaction() (earlier int, err error) {
 	summaries := map[string][]int{} // of finished compactions, by the id of their prompt
 	for i := range d.s.Messages {
@@ -54,8 +54,8 @@ func (c *simulation) replaces(m *record.Message) bool {
 	return isSummary(m) && m.Finish != "" && (!m.Failed || c.settings[own].profile.Tree())
 }
 
-// findOpenSummaries finds summaries of compactions without an end time. OpenCode 1 does not need it; the import of
-// OpenCode 2 drops the compaction (docs/opencode.md).
+// findOpenSummaries finds summaries of compactions that have no end time. OpenCode 1 does not need the time; the import
+// of OpenCode 2 drops such a compaction (docs/opencode.md).
 func findOpenSummaries(c *simulation) (fs []finding) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]

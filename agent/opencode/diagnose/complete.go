@@ -59,7 +59,7 @@ func (g recordContext) messageFixes() []repair.Fix {
 	return []repair.Fix{g.replaceMessage(r, text, loses)}
 }
 
-// partFixes returns the fix that completes the part, and those that keep nothing of it.
+// partFixes returns the fix that completes the part, and the fixes that keep nothing of it.
 func (g recordContext) partFixes(code string) []repair.Fix {
 	if !strings.HasPrefix(g.p.ID, partPrefix) && !g.p.Malformed() {
 		return g.renamePart()
@@ -125,8 +125,8 @@ func (g recordContext) renamePart() []repair.Fix {
 	})}}
 }
 
-// complete returns the record with its readable data and every member that its shape needs, and what that
-// changes and loses, as sentences; text is empty if it changes nothing.
+// complete returns the record with its readable data and every member that its shape needs. text and loses say, as
+// sentences, what that changes and loses; text is empty if it changes nothing.
 func (g recordContext) complete(
 	r change.Record, shape string, x schema.Context,
 ) (_ change.Record, text, loses string, err error) {
@@ -159,9 +159,8 @@ func (g recordContext) complete(
 	return withData(r, data), "It is rebuilt from what can be read.", loses, err
 }
 
-// withoutCutValue returns data without the value that was cut off, and without objects that are empty
-// without it. The beginning of a text, of an output and of an error stays. A call without a result becomes
-// a failed call.
+// withoutCutValue returns data without the value that was cut off, and without objects that become empty. The beginning
+// of a text, of an output and of an error stays. A call without a result becomes a failed call.
 func withoutCutValue(data []byte, v jsonedit.Partial) (_ []byte, err error) {
 	cut := textAt(data, v.Cut...)
 	switch path := strings.Join(v.Cut, "."); {
@@ -250,7 +249,7 @@ func (g recordContext) isOnlyContent() bool {
 	return !anyOf(parts, func(p *record.Part) bool { return p.Ref != g.p.Ref && hasContent(g.m, p) })
 }
 
-// describeChanges returns what a fix does and loses, as sentences.
+// describeChanges describes, in sentences, what a fix does and loses.
 func describeChanges(c schema.Changes) (text, loses string) {
 	var did []string
 	if len(c.Filled) > 0 {

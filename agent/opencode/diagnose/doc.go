@@ -4,13 +4,13 @@
 //
 // # How a problem is found
 //
-// By simulation: package render makes the requests as the version in use sends them, and after a finding also in
-// the other settings in which a fix must hold. The rules of the provider then show the violations and their
+// The agent is simulated: package render makes the requests that the version in use sends, and after a finding also the
+// requests of the other settings in which a fix must hold. The rules of the provider then show the violations and their
 // records. A few problems are not visible that way and have a finder of their own ([rows]).
 //
-// The severity of a problem depends on who reads the store: [repair.Broken] is refused, or stops the agent, in the
-// setting in use (the agent's version, thinking or not); [repair.Latent] is so in another setting, or is stuck on
-// the screen; a [repair.Note] is untidy. The rules are the rules of the next request's provider.
+// The severity of a problem depends on who reads the store: a [repair.Broken] problem is refused, or stops the agent,
+// in the setting in use (the agent's version, thinking or not). A [repair.Latent] one does so in another setting, or
+// the screen shows it as running. A [repair.Note] is untidy. The rules are the rules of the next request's provider.
 //
 // # How a problem of the records is fixed
 //

@@ -24,7 +24,7 @@ type draft struct {
 	dropped map[string]bool // ids of messages that [draft.arrange] removes
 
 	// For the current fix:
-	wide bool     // it may change messages other than the one of its finding; it is the first of its draft
+	wide bool     // it may change messages other than the one of its finding; such a fix is the first of its draft
 	undo []func() // functions that revert its edits, newest last
 }
 

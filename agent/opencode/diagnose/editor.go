@@ -182,8 +182,8 @@ func (d *draft) InsertText(after *request.Block, text string) error {
 	return d.injectAfter(m, id, text)
 }
 
-// FillMessage implements [repair.Editor]: it adds the text after the thinking, the start of the last
-// step, or any other part.
+// FillMessage implements [repair.Editor]. It adds the text after the thinking, or else after the start of the last
+// step, or else after any other part.
 func (d *draft) FillMessage(ref change.Ref, text string) error {
 	m, err := d.message(ref)
 	if err != nil {
@@ -281,8 +281,8 @@ func (d *draft) SetResult(call *request.Block, text string) error {
 	return p.Set(jsonedit.Quote(text), path...)
 }
 
-// ClearResult implements [repair.Editor] in the same way as OpenCode clears outputs: they stay in
-// the store. A plan does not depend on a clock, so the recorded time is the end of the call.
+// ClearResult implements [repair.Editor] in the same way as OpenCode clears outputs: they stay in the store. A plan
+// must not depend on a clock, so the recorded time is the end of the call.
 func (d *draft) ClearResult(call *request.Block) error {
 	_, p, err := d.part(call.Ref())
 	switch {
@@ -294,8 +294,8 @@ func (d *draft) ClearResult(call *request.Block) error {
 	return p.Set(strconv.AppendInt(nil, max(p.End, p.Start, 1), 10), "state", "time", "compacted")
 }
 
-// FailCall implements [repair.Editor]. It sets every field that a failed call must have; the others
-// stay. A call and its result are one record, so no part is added.
+// FailCall implements [repair.Editor]. It sets every field that a failed call must have; other fields stay. A call and
+// its result are one record, so no part is added.
 func (d *draft) FailCall(call *request.Block, text string) error {
 	m, p, err := d.part(call.Ref())
 	if err != nil {
@@ -396,7 +396,7 @@ func (d *draft) CorrectType(b *request.Block) error {
 	return p.Set(files, "state", "attachments")
 }
 
-// WriteInPlace implements [repair.Editor]: all edits are in place anyway.
+// WriteInPlace implements [repair.Editor]. It does nothing, because all edits are made in place.
 func (d *draft) WriteInPlace() error { return nil }
 
 // ReplaceFiles implements [repair.Editor].
@@ -415,7 +415,7 @@ func (d *draft) ReplaceFiles(b *request.Block, files []*request.Block, happened 
 	}, happened)
 }
 
-// isFile reports whether a file of a request is the stored file.
+// isFile reports whether a file of a request comes from the stored file.
 func isFile(f *request.Block, raw []byte) bool {
 	url := textAt(raw, "url")
 	_, data, ok := strings.Cut(url, ",")

@@ -10,8 +10,7 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// facts has the facts in all records of a session, damaged ones included. They supply the values
-// that a record lacks.
+// facts has the data in all records of a session, including damaged ones. It supplies the values that a record lacks.
 type facts struct {
 	s      *record.Session
 	folder func(path string) string // see [Environment]
@@ -40,8 +39,8 @@ func (k *facts) contextOf(ref change.Ref) (recordContext, bool) {
 	return g, !g.p.Unreadable()
 }
 
-// messages returns the messages of the session with their readable data and with a role, in the
-// order they were made. A message without a time follows the one with the preceding id.
+// messages returns the messages of the session with their readable data and with a role, in the order in which they
+// were created. A message without a time follows the one with the preceding id.
 func (k *facts) messages() []*record.Message {
 	if k.line != nil {
 		return k.line
@@ -73,7 +72,7 @@ func (k *facts) messages() []*record.Message {
 	return k.line
 }
 
-// workFolder returns where the agent worked according to the first answer that has a folder, or "".
+// workFolder returns the folder of the first answer that records where the agent worked, or "".
 func (k *facts) workFolder() string {
 	for _, m := range k.messages() {
 		if folder := textAt(m.Data, "path", "cwd"); folder != "" {
@@ -106,8 +105,8 @@ func roleOf(m *record.Message, answered bool, before string) string {
 	return change.RoleUser
 }
 
-// ofMessage returns values for the missing fields of a message, from the nearest messages. A prompt
-// and its answer have the same agent and model.
+// ofMessage returns values for the missing fields of a message, taken from the nearest messages. A prompt and its
+// answer have the same agent and model.
 func (k *facts) ofMessage(m *record.Message) schema.Context {
 	line := k.messages()
 	at := slices.IndexFunc(line, func(x *record.Message) bool { return x.Ref == m.Ref })

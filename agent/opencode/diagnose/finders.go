@@ -13,7 +13,7 @@ import (
 	"mend/repair"
 )
 
-// Findings in readable messages that no request shows, or that only an error asks for.
+// Findings in readable messages that no request shows, or that mend looks for only because of an error.
 
 // findThinkingOrder finds thinking after other content of its step. The provider accepts that only
 // in a closed tool loop.

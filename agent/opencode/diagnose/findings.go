@@ -20,7 +20,7 @@ type setting struct {
 	thinking bool
 }
 
-// own is the number of the setting that the session is diagnosed for, and of findings in records.
+// own is the number of the setting that the session is diagnosed for. Findings in records have it, too.
 const own = repair.InUse
 
 // Send implements [repair.State].
@@ -49,13 +49,13 @@ func (c *simulation) Send(shown repair.Setting) repair.Sent {
 	return sent
 }
 
-// mayBeNew reports whether the problem of a row may come from a future version: not if a column cannot be read at all.
+// mayBeNew reports whether the problem of a row may come from a future version. It cannot if a column is not JSON.
 func mayBeNew(why string) bool { return !strings.Contains(why, " is not JSON") }
 
 // Release implements [repair.State].
 func (c *simulation) Release() { c.cachedView, c.requests = nil, nil }
 
-// Faults implements [repair.State]: it returns content that newer versions cannot show.
+// Faults implements [repair.State]. It returns findings about content that newer versions cannot show.
 func (c *simulation) Faults() (all []finding) {
 	if c.isUnknown() {
 		return nil
@@ -64,7 +64,8 @@ func (c *simulation) Faults() (all []finding) {
 		unknown := schema.IsUnknown(f.Why)
 		all = append(all, finding{Code: f.Code, Ref: f.Ref, Text: f.Why, Severity: repair.Latent, Unknown: unknown})
 	}
-	// An unreadable record cannot be shown either. A fix that makes it readable, but not showable, causes nothing new.
+	// An unreadable record cannot be shown either. If a fix makes it readable, and it still cannot be shown, the fix
+	// has caused no new finding.
 	for _, f := range c.screen() {
 		if f.Code == render.FailureUnreadable {
 			all = append(all, finding{Code: render.FailureScreen, Ref: f.Ref, CountOnly: true})
@@ -138,8 +139,8 @@ func (c *simulation) isAttachment(w request.Violation) bool {
 	return p != nil && p.Type == record.TypeTool
 }
 
-// isRequestFault reports whether the code is for a violation of the request, or for a reason why the agent cannot make
-// one.
+// isRequestFault reports whether the code is for a violation of the request, or for a failure that keeps the agent from
+// making a request.
 func isRequestFault(code string) bool {
 	switch code {
 	case render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock, render.FailureSubtask:

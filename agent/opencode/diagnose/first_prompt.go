@@ -21,7 +21,7 @@ func firstPromptFixes(c *simulation, f finding) []repair.Fix {
 	}
 	fixes := c.completions(func(r change.Ref) bool { return before[r.Message] })
 	for i := range fixes {
-		fixes[i].Whole = true // it changes another message than the finding's
+		fixes[i].Whole = true // it changes a message other than the finding's
 	}
 	return append(fixes, fixOrder(c, f)...)
 }
@@ -29,10 +29,10 @@ func firstPromptFixes(c *simulation, f finding) []repair.Fix {
 // lostPrompt returns an id for the prompt of the answer: the id that the answer names if it is
 // usable, else one directly before the answer's own.
 //
-// The id that the answer names is not usable if other answers name lost prompts, too: the session
-// may be a fork, which names prompts of the session that it was copied from, and a tree keeps their
-// parts in folders of these names. Nor is it usable if parts of the prompt are left: they would
-// become parts of the new prompt, and undo could not separate them.
+// The id that the answer names is not usable if other answers name lost prompts, too: the session may be a fork, which
+// names prompts of the session that it was copied from, and a tree keeps the parts of these prompts in folders with
+// their names. The id is not usable either if parts of the prompt are left: they would become parts of the new prompt,
+// and undo could not separate them.
 func lostPrompt(s *record.Session, answer *record.Message) (string, bool) {
 	id := parentOf(answer)
 	lost := func(id string) bool { return id != "" && s.Message(id) == nil }

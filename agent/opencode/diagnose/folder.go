@@ -100,8 +100,8 @@ func (c *simulation) newFolder(f finding) (string, bool) {
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// fixFolder returns the fix of a folder with a single certain new location, and of a path of another system. Such
-// a folder cannot be created, and the list of sessions fails on it, too.
+// fixFolder returns the fix of a folder whose new location is certain, and of a path of another system. A folder with
+// such a path cannot be created, and the list of sessions fails on it, too.
 func fixFolder(c *simulation, f finding) []repair.Fix {
 	if to, certain := c.newFolder(f); certain {
 		return []repair.Fix{{

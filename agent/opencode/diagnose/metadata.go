@@ -13,8 +13,8 @@ import (
 // The ids that OpenAI gave to the items of its responses (docs/providers.md, O3, O4, O10, O11).
 // Without them the same content is sent in full.
 
-// itemPaths returns the paths of such ids in the metadata of the part. A call that the provider ran
-// itself has a mark and keeps its own id.
+// itemPaths returns the paths of items' ids in the metadata of the part. A call that the provider ran itself is marked,
+// and keeps its own id.
 func itemPaths(p *record.Part) (paths [][]string) {
 	for _, name := range jsonedit.Names(p.Data, "metadata") {
 		if _, ok := jsonedit.Get(p.Data, "metadata", name, "itemId"); ok {
@@ -37,8 +37,7 @@ func unsetAll(p *record.Part, paths [][]string) error {
 	return nil
 }
 
-// fixBareReasoning removes OpenAI's metadata of reasoning, because older versions send the
-// reasoning if it has metadata.
+// fixBareReasoning removes OpenAI's metadata from reasoning, because older versions send reasoning that has metadata.
 func fixBareReasoning(_ *simulation, f finding) []repair.Fix {
 	return []repair.Fix{{
 		Text: "What the provider stored with the reasoning is removed, so no version sends it. Its text stays.",
@@ -71,8 +70,8 @@ func hiddenPaths(p *record.Part) (paths [][]string) {
 	return paths
 }
 
-// fixProviderCalls removes the mark that a provider ran a call itself. Any other provider gets such
-// a call without its result.
+// fixProviderCalls removes the mark that a provider ran a call itself. Every other provider would get such a call
+// without its result.
 func fixProviderCalls(c *simulation, _ finding) []repair.Fix {
 	var marked []change.Ref
 	c.eachPart(func(_ *record.Message, p *record.Part) {

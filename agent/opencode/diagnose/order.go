@@ -12,9 +12,9 @@ import (
 	"mend/repair"
 )
 
-// Findings about messages that sort after every new prompt: by their ids, which are from before the id clock
-// wrapped (docs/opencode.md F3), or by their times, because a clock was wrong. Older versions of OpenCode read
-// messages in the order of their ids, newer ones in the order of their times. Only ids are fixed.
+// Findings about messages that sort after every new prompt. They do so by their ids if these are from before the id
+// clock wrapped (docs/opencode.md F3), or by their times if a clock was wrong. Older versions of OpenCode read messages
+// in the order of their ids, newer ones in the order of their times. Only ids are fixed.
 
 // isInFuture reports whether the message is dated later than the next prompt.
 func isInFuture(m *record.Message, now time.Time) bool {
@@ -82,8 +82,8 @@ func fixOrder(c *simulation, _ finding) []repair.Fix {
 	}}
 }
 
-// reorder gives new ids to the messages up to the last that does not sort before the next prompt, or before a later
-// message.
+// reorder gives new ids to messages: to the last one that does not sort before the next prompt or before a later
+// message, and to all messages before it.
 func reorder(s *record.Session, now time.Time) error {
 	n := oldIDs(s, now)
 	if n == 0 || renumber(s, n) == nil {
@@ -92,8 +92,8 @@ func reorder(s *record.Session, now time.Time) error {
 	return renumber(s, len(s.Messages))
 }
 
-// oldIDs returns the number of messages up to the last whose id sorts after the id of the next prompt, or of a
-// later message.
+// oldIDs returns the number of messages up to and including the last one whose id sorts after the id of the next prompt
+// or of a later message.
 func oldIDs(s *record.Session, now time.Time) int {
 	_, lowest := render.NextPrompt(s, now)
 	for i := range slices.Backward(s.Messages) {

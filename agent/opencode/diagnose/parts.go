@@ -58,7 +58,7 @@ func idAfter(m *record.Message, id string) (string, error) {
 			next = p
 		}
 	}
-	for zeros := ""; change.ValidateID(id+zeros+suffix) == nil; zeros += "0" { // each zero makes it sort earlier
+	for zeros := ""; change.ValidateID(id+zeros+suffix) == nil; zeros += "0" { // each zero makes the id sort earlier
 		if free := id + zeros + suffix; (next == "" || free < next) && m.Free(free) {
 			return free, nil
 		}

@@ -60,7 +60,7 @@ var rulesOfProviders = sync.OnceValue(func() map[string]provider.Rule {
 // isRule reports whether a provider has a rule with the code.
 func isRule(code string) bool { return rulesOfProviders()[code].Code != "" }
 
-// vendorsOf returns the vendors that enforce the rule, nil if not only some do.
+// vendorsOf returns the vendors that enforce the rule, nil if it does not depend on the vendor.
 func vendorsOf(code string) []string { return rulesOfProviders()[code].Vendors }
 
 // api returns the kind of API that the next request goes to.

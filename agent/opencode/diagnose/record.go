@@ -61,8 +61,8 @@ func (c *simulation) defects(want func(*change.Defect) bool) (fs []finding) {
 	return fs
 }
 
-// findNames finds records under another name than the id in them. A record without an id has no certain
-// position among the others, so the requests of OpenCode 1.1 are unknown.
+// findNames finds records whose name differs from the id in them. A record without an id has no certain position among
+// the others, so the requests of OpenCode 1.1 are unknown.
 func findNames(c *simulation) []finding {
 	fs := c.defects(func(d *change.Defect) bool { return d.Kind == change.WrongName })
 	if !c.settings[own].profile.Tree() {
@@ -75,8 +75,7 @@ func findNames(c *simulation) []finding {
 	return fs
 }
 
-// findInfo finds a session whose own record the agent cannot use. The agent then cannot list any
-// session.
+// findInfo finds a session whose own record the agent cannot use. The agent then cannot list sessions at all.
 func findInfo(c *simulation) []finding {
 	if d := c.s.Info.Defect; d != nil && d.Kind != change.WrongName {
 		return []finding{{Ref: c.s.Info.Ref, Text: d.Why}}
@@ -145,7 +144,8 @@ func whyDefect(_ *simulation, f finding) string {
 	return fmt.Sprintf("The session's own data is damaged (%s). OpenCode fails on it, or cannot list any session.", f.Text)
 }
 
-// findIndexFault finds why the agent cannot read records that mend has read without an index.
+// findIndexFault finds a session that the agent may not read completely because of a damaged index, which mend does not
+// use.
 func findIndexFault(c *simulation) []finding {
 	if c.s.IndexFault == "" {
 		return nil
@@ -252,8 +252,8 @@ func isArchived(s *record.Session) bool {
 	return isColumn && c.Class != change.ClassNull || found && raw[0] != 'n'
 }
 
-// completions returns the fixes of records that accept accepts and that some version of the
-// agent cannot read: one of them may be what seems to be lost.
+// completions returns the fixes of the records that accept selects and that some version of the agent cannot read: one
+// of these records may be the one that seems to be lost.
 func (c *simulation) completions(accept func(change.Ref) bool) (fixes []repair.Fix) {
 	for _, f := range c.screenFailures() {
 		if accept(f.Ref) {

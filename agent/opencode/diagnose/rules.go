@@ -7,12 +7,12 @@ import (
 	"mend/repair"
 )
 
-// A finding is a violation of a provider's rule, a reason why the agent fails, or a finding of a rule of
-// this package in the records.
+// A finding is a violation of a provider's rule, a failure of the agent, or a problem that a rule of this package finds
+// in the records.
 type finding = repair.Finding
 
-// IDsBeforeWrap is the class of ids that older versions consider newer than every new one. Only OpenCode's
-// sessions can have it.
+// IDsBeforeWrap is the class of ids that older versions consider newer than every new id. Only OpenCode's sessions can
+// have it.
 const IDsBeforeWrap repair.Class = "ids_before_clock_wrap"
 
 // Classes returns the classes of findings that a user can ask for by name.
@@ -311,7 +311,7 @@ func findTakeover(leftBehind bool, why string) func(*repair.Case) []finding {
 func find(f func(*simulation) []finding) func(*repair.Case) []finding {
 	return func(s *repair.Case) []finding {
 		c := stateOf(s)
-		if c.isUnknown() { // nothing else is judged
+		if c.isUnknown() { // only strays are reported
 			return nil
 		}
 		return f(c)

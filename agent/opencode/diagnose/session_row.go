@@ -34,7 +34,8 @@ func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
 	if !v.Complete {
 		shape, text, loses = schema.SessionFile, "The session's own data is rebuilt from what can be read and from its "+
 			"messages.", "Other fields of the session, such as settings. "+losesRules
-		if len(v.Cut) > 0 && v.Cut[0] != "title" && v.Cut[0] != "time" { // part of a revert would have another meaning
+		// Part of a member, such as of a revert, could have another meaning.
+		if len(v.Cut) > 0 && v.Cut[0] != "title" && v.Cut[0] != "time" {
 			data, _ = jsonedit.Remove(data, v.Cut[0])
 		}
 	}
@@ -56,8 +57,8 @@ func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
 const losesRules = "If permission rules are among them, OpenCode's own settings apply instead, and may allow what a " +
 	"lost rule denied."
 
-// rowFixes returns the fix of the columns that the agent cannot use: each becomes NULL, or, if it must
-// not be NULL, gets a value from the messages or a neutral value. All other columns stay unchanged.
+// rowFixes returns the fix of the columns that the agent cannot use. Each becomes NULL; a column that must not be NULL
+// gets a value from the messages or a neutral value. All other columns stay unchanged.
 func rowFixes(s *record.Session, x schema.Context) []repair.Fix {
 	row := s.Info
 	var names []string
@@ -96,7 +97,7 @@ func rowFixes(s *record.Session, x schema.Context) []repair.Fix {
 	}}
 }
 
-// sessionTimes returns when the session was created and last changed, from its record and its messages.
+// sessionTimes returns the times at which the session was created and last changed, from its record and its messages.
 func sessionTimes(s *record.Session) (created, updated int64) {
 	created, updated = s.Created, s.LatestTime()
 	for i := range s.Messages {
@@ -113,8 +114,8 @@ func timeAt(data []byte, name string) int64 {
 	return int64(t)
 }
 
-// unlistedFixes returns the fix that moves the record of the session to the project of its folder: if the
-// agent answers no prompt there, or else if the user asks for it.
+// unlistedFixes returns the fix that moves the record of the session to the project of its folder. It returns none
+// unless the agent answers no prompt there or the user asks for it.
 func unlistedFixes(c *simulation, f finding) []repair.Fix {
 	s := c.s
 	if !c.request.Restore && (f.Severity != repair.Broken || !c.isUnanswered()) {

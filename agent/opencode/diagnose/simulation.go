@@ -20,11 +20,11 @@ type simulation struct {
 	request  repair.Request
 	env      Environment
 	settings []setting // the one in use first
-	now      time.Time // when the next prompt is typed; see [repair.Options]
+	now      time.Time // the time of the next prompt; see [repair.Options]
 	texts    repair.Texts
 	asked    *repair.APIError // the error in whose settings the session is sent; nil for its own settings
 
-	ownTarget func(request.Model) render.Target // of the environment, without regard to an error
+	ownTarget func(request.Model) render.Target // from the environment; an error does not change it
 
 	newest string // the message id of the newest answer
 	busy   bool   // the agent is still writing it
@@ -64,8 +64,8 @@ type Environment struct {
 	// Folder returns why the agent cannot use a session's folder, one of the constants; "" if it can, or
 	// if that is unknown.
 	Folder func(path string) string
-	// Places returns the folders where the content of the session's missing folder may be now, best
-	// first; certain says that only the first has the same repository. nil: none is known.
+	// Places returns the folders where the content of the session's missing folder may be now, best first; certain says
+	// that only the first has the same repository. nil if none is known.
 	Places func() (all []string, certain bool)
 	// ProjectOf returns the id of the project that an agent with a tree uses for a folder; "" if unknown,
 	// and for a database.
@@ -153,7 +153,7 @@ func (c *simulation) screen() []render.Failure {
 // other tools write.
 func (c *simulation) screenFailures() (found []render.Failure) {
 	for _, f := range c.screen() {
-		if f.Code == render.FailureScreen && !c.isForeign(f.Ref) { // the others are findings of the request
+		if f.Code == render.FailureScreen && !c.isForeign(f.Ref) { // other failures are findings of the request
 			found = append(found, f)
 		}
 	}
@@ -203,7 +203,7 @@ func (c *simulation) render(set setting) render.Request {
 	return r
 }
 
-// violations returns what the provider will refuse in the setting.
+// violations returns the violations of the request in the setting.
 func (c *simulation) violations(set setting) []request.Violation {
 	r := c.render(set)
 	return render.Check(ProviderOf(r), r, set.thinking)
@@ -240,12 +240,11 @@ func (c *simulation) newestProfile() render.Profile {
 	return render.ProfileFor("")
 }
 
-// judgesAll reports whether findings in other settings count.
+// judgesAll reports whether findings in settings other than the one in use count.
 func (c *simulation) judgesAll() bool { return c.request.AllSettings || c.request.Latent }
 
-// Thinks reports whether the next request most likely asks the model to think: an answer of the model
-// that wrote the newest answer has thinking. A model that can think does not always do so, so the newest
-// answer alone does not decide.
+// Thinks reports whether the next request most likely asks the model to think: some answer of the model that wrote the
+// newest answer has thinking. A model that can think does not always do so, so the newest answer alone does not decide.
 func Thinks(s *record.Session) bool {
 	newest := s.LatestAssistant()
 	return newest != nil && slices.ContainsFunc(s.Messages, func(m record.Message) bool {

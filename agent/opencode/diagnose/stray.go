@@ -12,8 +12,8 @@ import (
 
 // Findings about anything in the place of a record that is not a record. mend does not change it.
 
-// stray completes the rule that [simulation.strayCode] chooses for a stray. says has a %s for the path and its
-// problem.
+// stray completes the rule that [simulation.strayCode] chooses for a stray. says is a format; its %s is the path with
+// its problem.
 func stray(says string, r repair.Rule) repair.Rule {
 	r.Class = repair.UnreadableRecord
 	r.Find = func(s *repair.Case) []finding {
@@ -76,8 +76,8 @@ func (c *simulation) hasLink() bool {
 	return slices.ContainsFunc(c.s.Stray, func(s change.Stray) bool { return s.Kind == change.StrayLink })
 }
 
-// isUnknown reports whether too much of the session is unknown to judge or change the rest: a folder without which
-// the agent answers no prompt, a row, or the data of a newer generation.
+// isUnknown reports whether so much of the session is unknown that mend cannot diagnose or change the rest: a folder
+// without which the agent answers no prompt, a row, or the data of a newer generation.
 func (c *simulation) isUnknown() bool {
 	return c.s.TakenOver || slices.ContainsFunc(c.s.Stray, func(s change.Stray) bool {
 		return s.Kind == change.StrayPlace || s.Kind == change.StrayUnread || s.Kind == change.StrayHidden && s.Message == ""
