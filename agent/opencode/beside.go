@@ -14,7 +14,7 @@ import (
 	"mend/change"
 )
 
-// Beside implements [agent.Reader]: the tree that OpenCode 1.1 wrote, which 1.18 no longer imports, and the
+// Beside implements [agent.Reader]. It returns the tree that OpenCode 1.1 wrote, which 1.18 no longer imports, and the
 // databases of other channels or names in the same folder.
 func (s *store) Beside(ctx context.Context, have map[string]bool) (all []agent.Beside, err error) {
 	if s.tree != nil {

@@ -62,7 +62,7 @@ const snapshots = "snapshot"
 func (s *store) cleanSnapshots(ctx context.Context, db *database.Store) (c agent.Cleaned, err error) {
 	dir := filepath.Dir(s.ID().Root)
 	if filepath.Base(dir) != s.name {
-		return c, nil // a copy of a database, in some other folder
+		return c, nil // a copy of a database in another folder, which has no snapshots
 	}
 	projects, err := os.ReadDir(filepath.Join(dir, snapshots))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(projects) == 0 {
@@ -138,7 +138,7 @@ func (s *store) cleanSession(
 		return nil, err
 	}
 	copied, err := s.Copy(ctx, h)
-	if err == nil && len(copied.Unread) > 0 { // the unreadable part would stay without a session
+	if err == nil && len(copied.Unread) > 0 { // otherwise the unreadable part would stay without a session
 		err = fail.New(fail.Problems, "nothing of it was removed", "removing session %s: not all of it can be read: %s", h.ID,
 			copied.UnreadText())
 	}

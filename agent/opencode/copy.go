@@ -7,11 +7,11 @@ import (
 	"mend/change"
 )
 
-// Copy implements [agent.Store]. Of a database it copies the rows of session, project, messages and parts; of a tree,
-// their files and the record of the session's file changes. OpenCode needs nothing else to list a session and to
-// answer in it. It does not copy data that OpenCode rebuilds (events and their counter, rows of project_directory),
-// data outside the conversation (todo, share, queued input, snapshots of the project's files), and files in a tree
-// that are not records.
+// Copy implements [agent.Store]. From a database it copies the rows of the session, its project, its messages and its
+// parts. From a tree it copies their files and the record of the session's file changes. OpenCode needs nothing else to
+// list a session and to answer in it. It does not copy data that OpenCode rebuilds (events and their counter, rows of
+// project_directory), data outside the conversation (todo, share, queued input, snapshots of the project's files), and
+// files in a tree that are not records.
 func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err error) {
 	loaded, stamp, err := s.LoadRaw(ctx, head)
 	if err != nil {

@@ -18,9 +18,8 @@ import (
 	"mend/internal/userdir"
 )
 
-// folder returns why the agent cannot use the session's folder at that path. It is "" if the agent
-// can, if that is unknown, and if the agent may run on another machine. No version that reads trees
-// requires the folder.
+// folder returns why the agent cannot use the session's folder at that path. It returns "" if the agent can use it, if
+// that is unknown, or if the agent may run on another machine. No version that reads trees requires the folder.
 func (s *store) folder(path string) string {
 	if s.tree != nil {
 		return ""

@@ -26,15 +26,15 @@ import (
 	"mend/internal/userdir"
 )
 
-// A models is OpenCode's knowledge about models: from the settings of the user and of a project, or else from
-// its own copy of the list of models. Of the settings and the logins only the members of the types below are
-// kept, so no key is.
+// A models has OpenCode's knowledge about models: from the settings of the user and of a project, or else from
+// OpenCode's copy of the list of models. mend keeps only the members of settings and logins that are in the types
+// below, so it keeps no API key.
 type models struct {
 	program *program
 	list    string   // the path of the list, "" if unknown
 	global  []string // the settings that apply everywhere, strongest last
 	above   []string // settings that override a project's, strongest last
-	text    string   // settings in an environment variable, which override these files
+	text    string   // settings in an environment variable, which override the files above
 
 	managed []string // the settings of the machine's administrator, which override all others
 	auth    string   // the path of the logins, "" if unknown
@@ -59,7 +59,8 @@ type listedModels struct {
 	err       error
 }
 
-// A knownModels is what applies in one directory. If a file exists but cannot be read, nothing is known.
+// A knownModels has the settings and models that apply in one directory. If a file exists but cannot be read, it is
+// empty.
 type knownModels struct {
 	Provider map[string]knownProvider // in the settings
 	list     *knownList
@@ -195,7 +196,7 @@ func (m *models) projectFiles(dir string) []string {
 	if !m.project || !filepath.IsAbs(dir) {
 		return nil
 	}
-	var plain, hidden [][]string // of the innermost folder first
+	var plain, hidden [][]string // the innermost folder first
 	at := filepath.Clean(dir)
 	for range maxParents {
 		plain = append(plain, join(at, m.program.settings))
@@ -212,7 +213,7 @@ func (m *models) projectFiles(dir string) []string {
 	return slices.Concat(slices.Concat(plain...), slices.Concat(hidden...))
 }
 
-// forDir returns what applies in a directory.
+// forDir returns the settings and models that apply in a directory.
 func (m *models) forDir(dir string) *knownModels {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -262,7 +263,7 @@ func (k *knownModels) read(merged map[string]any, paths []string) {
 	}
 }
 
-// merge adds settings that override: objects are merged, other values replaced.
+// merge adds own, which overrides merged: objects are merged, and other values are replaced.
 func merge(merged, own map[string]any) {
 	for name, v := range own {
 		weaker, isObject := merged[name].(map[string]any)
@@ -345,8 +346,8 @@ func (k *knownModels) find(m request.Model) (own, listed knownModel, isSet, isLi
 	return own, listed, isSet, isListed
 }
 
-// canRead reports whether the model accepts files of that kind, for [render.Settings]. Claude models without an
-// entry do.
+// canRead reports whether the model accepts files of that kind, for [render.Settings]. A Claude model without an entry
+// does.
 func (k *knownModels) canRead(m request.Model, kind string) (reads, known bool) {
 	if k.unknown || k.list.read().err != nil {
 		return false, false
@@ -375,8 +376,8 @@ func (k *knownModels) window(m request.Model) int {
 	return max(0, listed.Limit.Context)
 }
 
-// target returns where the requests of a model go, as OpenCode decides it: by the settings, then by the list,
-// else by built-in rules for well-known providers.
+// target returns the API that receives the requests of a model. Like OpenCode, it uses the settings, then the list, and
+// then built-in rules for well-known providers.
 func (k *knownModels) target(m request.Model) render.Target {
 	own, listed, isSet, isListed := k.find(m)
 	p, l := k.Provider[m.ProviderID], k.list.read().providers[m.ProviderID]

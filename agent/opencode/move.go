@@ -2,7 +2,7 @@ package opencode
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // the agent's own way to an id
+	"crypto/sha1" //nolint:gosec // the agent derives ids with it
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -31,8 +31,8 @@ type project struct {
 	inGit    bool
 }
 
-// remoteVersion is the last observed version that identifies a repository only by its root commit. 1.15.13 prefers
-// the address of its origin.
+// remoteVersion is the last observed version that identifies a repository only by its root commit. 1.15.13 prefers the
+// address of the remote origin.
 const remoteVersion = "v1.15.4"
 
 // projectAt returns the agent's project for a folder. Like the agent, it prefers the id that is stored in the
@@ -108,7 +108,7 @@ func (s *store) idsOf(ctx context.Context, repo git.Repository) []string {
 	return ids
 }
 
-// A places has possible new locations of a missing folder.
+// A places has the possible new locations of a missing folder.
 type places struct {
 	all     []string // where it may be now, best first
 	certain bool     // only the first has the same repository, and it is the same project
@@ -220,7 +220,7 @@ func newestOf(heads []change.Head) string {
 	return newest
 }
 
-// movedRecord returns the ops that move a session's own record to another folder; none if it is already there.
+// movedRecord returns the ops that move a session's own record to another folder; none if the session is already there.
 func movedRecord(ref change.Ref, now *change.Image, folder string, p project, isRow bool) ([]change.Op, error) {
 	if now == nil {
 		return nil, errors.New("it has no data of its own")
@@ -259,7 +259,8 @@ func movedRow(ref change.Ref, now *change.Image, folder string, p project) (chan
 	return ref, change.ImageOf(&row), nil
 }
 
-// movedFile is movedRow for a file, which is in the folder of its project.
+// movedFile is movedRow for a session's file. It also changes the path, because the file is in the folder of its
+// project.
 func movedFile(ref change.Ref, now *change.Image, folder string, p project) (change.Ref, *change.Image, error) {
 	data, err := jsonedit.Set(now.Data, jsonedit.Quote(folder), "directory")
 	if err == nil && ref.Project != p.id {
@@ -269,8 +270,8 @@ func movedFile(ref change.Ref, now *change.Image, folder string, p project) (cha
 	return ref, &change.Image{Data: data, Mode: now.Mode}, err
 }
 
-// newProject returns the op that creates a project's row as the agent would, an op without a Post if the row
-// exists. Its times are the session's.
+// newProject returns the op that creates a project's row as the agent would, with the times of the session. If the row
+// exists, the op has no Post.
 func newProject(ctx context.Context, db *database.Store, p project, head change.Head) (change.Op, error) {
 	ref := change.Ref{Kind: change.KindProject, Project: p.id}
 	now, err := db.Read(ctx, []change.Ref{ref})

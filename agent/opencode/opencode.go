@@ -34,7 +34,7 @@ func checkLayout(name string) error {
 	return fmt.Errorf("%w: %q; there are %s, %s", agent.ErrLayout, name, jsonTree, Database)
 }
 
-// Agent is OpenCode, or a program made from it: see [Kilo].
+// Agent is OpenCode, or a program derived from it, see [Kilo].
 type Agent struct{ made *program }
 
 // Name implements [agent.Agent].
@@ -55,8 +55,8 @@ func (a Agent) ParseAPIError(input []byte) request.APIError {
 	return e
 }
 
-// Find implements [agent.Agent]. Databases come first: OpenCode reads its database if it exists, even if the JSON
-// tree that it was made from still exists.
+// Find implements [agent.Agent]. Databases come first: OpenCode reads its database if it exists, even if the JSON tree
+// that it imported still exists.
 func (a Agent) Find(layout string) ([]agent.Located, error) {
 	p := a.program()
 	if err := checkLayout(layout); err != nil {

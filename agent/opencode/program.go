@@ -11,9 +11,9 @@ import (
 // A program is OpenCode, or a program derived from it that stores sessions in the same way.
 type program struct {
 	name, title string
-	settings    []string // the names of its settings files, the overriding one last
-	inFolders   []string // the names of those in its folders of a project or of the user
-	folders     []string // the names of these folders, the overriding one last
+	settings    []string // names of its settings files; a later one overrides earlier ones
+	inFolders   []string // names of its settings files in folders
+	folders     []string // names of these folders, in a project or the user's home; a later one overrides earlier ones
 }
 
 var openCode = program{

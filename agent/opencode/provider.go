@@ -7,8 +7,8 @@ import (
 	"mend/internal/request"
 )
 
-// The names of providers that a user can choose: the APIs, and the stricter vendors of the chat
-// completions API.
+// chosenTargets are the providers that a user can choose: the APIs, and the stricter vendors of the chat completions
+// API.
 var chosenTargets = []struct {
 	name   string
 	target render.Target
@@ -59,7 +59,7 @@ func targetName(m request.Model, t render.Target) string {
 	return api.String()
 }
 
-// placeOf returns how the provider's errors number turns and blocks.
+// placeOf returns the formats with which the provider's errors number turns and blocks.
 func placeOf(a render.API) agent.Place {
 	switch a {
 	case render.OpenAI:

@@ -15,7 +15,8 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// withoutMoved returns the kept records without the session's own record from before a move within a tree.
+// withoutMoved returns the kept records. If the session was moved within the tree since then, its own record is left
+// out.
 func (s *store) withoutMoved(ctx context.Context, head change.Head, kept []change.Op) ([]change.Op, error) {
 	if s.tree == nil || head.Ref.Kind == 0 {
 		return kept, nil
@@ -29,7 +30,7 @@ func (s *store) withoutMoved(ctx context.Context, head change.Head, kept []chang
 }
 
 // Restore implements [agent.Store]. Ids of messages and parts are unique, so one session can have kept records and
-// records that the agent has added since: they are joined unless an exact state is wanted. The restored session is
+// records that the agent has added since: they are joined unless the exact state is requested. The restored session is
 // listed, even if it was archived.
 func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	r agent.RestoreRequest,
@@ -105,7 +106,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	return result, nil
 }
 
-// CopiedWith implements [agent.Reader]: each session has its own copies, also a subagent's.
+// CopiedWith implements [agent.Reader]: each session has its own copies, even a subagent's.
 func (*store) CopiedWith(change.Head) string { return "" }
 
 // Expiring implements [agent.Reader]: OpenCode deletes nothing by itself.
@@ -180,7 +181,7 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 		if ref.Kind != change.KindMessage && ref.Kind != change.KindPart || edited[ref] || r != nil && !emptied(*r, then[i]) {
 			if isMessage(ref) {
 				lastGone = false
-				emptyToo = emptyToo || len(gone) > 0 // a message that stays follows a missing one
+				emptyToo = emptyToo || len(gone) > 0 // a message that is still there follows a missing one
 			}
 			continue
 		}
@@ -199,8 +200,8 @@ func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack
 // contents are the members of a message or a part that have the content of the conversation.
 var contents = []string{"role", "type", "text", "url", "tool", "callID"}
 
-// emptied reports whether a message or a part has lost contents, or is no longer a record. Outputs of tools that the
-// agent itself marks as no longer sent do not count.
+// emptied reports whether a message or a part has lost content, or is no longer a record. An output of a tool that the
+// agent itself has cleared does not count as lost.
 func emptied(now, then change.Record) bool {
 	if now.Ref.Kind != change.KindMessage && now.Ref.Kind != change.KindPart || bytes.Equal(now.Data, then.Data) &&
 		now.Class == then.Class {

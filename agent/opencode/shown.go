@@ -10,8 +10,8 @@ import (
 	"mend/internal/git"
 )
 
-// setUsedProject sets the project that the agent uses for the folder of a session in a database, if the folder
-// shows it: this is more reliable than which of two projects was used last. When the agent is started in a
+// setUsedProject sets the project that the agent uses for the folder of a session in a database, if the folder shows
+// it. That is more reliable than the times at which two projects were used last. When the agent is started in a
 // repository, it takes over sessions of the project global.
 func (s *store) setUsedProject(ctx context.Context, loaded *record.Session) error {
 	if s.tree != nil || loaded.InWorkspace || loaded.ProjectMissing || loaded.Info.Ref.Kind == 0 {
@@ -29,7 +29,7 @@ func (s *store) setUsedProject(ctx context.Context, loaded *record.Session) erro
 		if err != nil {
 			return fmt.Errorf("reading project %s: %w", used, err)
 		}
-		if row[0] != nil { // otherwise the agent has not been started there since
+		if row[0] != nil { // without the row, the agent has not been started there since
 			loaded.Newer = used
 		}
 	}

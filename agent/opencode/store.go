@@ -75,7 +75,7 @@ type takeover struct {
 // leftBehind reports whether a session was certainly not imported.
 func (t takeover) leftBehind(id string) bool { return t.imported != nil && !t.imported[id] }
 
-// takeover returns whether a newer generation of OpenCode had taken over the database at the last Refresh.
+// takeover reports whether a newer generation of OpenCode had taken over the database at the last Refresh.
 func (s *store) takeover(ctx context.Context) takeover {
 	db, ok := s.records.(*database.Store)
 	if !ok {
@@ -130,7 +130,7 @@ func (s *store) BuildAside(context.Context, change.Ref, bool, func(io.Writer) er
 
 // CheckFile implements [agent.Store].
 func (s *store) CheckFile(ctx context.Context, what change.Check) error {
-	if s.tree == nil { // otherwise each call of Held would wait for the end of the check
+	if s.tree == nil { // cached now: during the check each call of Held would wait for its end
 		_, _ = s.isHeld(ctx), s.isHere()
 	}
 	return s.records.CheckFile(ctx, what)
@@ -148,10 +148,10 @@ func (s *store) CheckAccess(inUse bool) error {
 	return nil
 }
 
-// load returns a session with its messages, and the stamp of its records. The error is the store's, or a
+// load returns a session with its messages, and the stamp of its records. The error comes from the store, or is a
 // [*record.DepthError] if a record is nested too deep to be parsed.
 func (s *store) load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
-	if head.ID == "" && len(head.Stray) > 0 { // strays of List that belong to no session
+	if head.ID == "" && len(head.Stray) > 0 { // List has the strays of no session in such a head
 		return &record.Session{Head: head}, change.Stamp{}, nil
 	}
 	loaded, stamp, err := s.Load(ctx, head)
@@ -180,7 +180,7 @@ func (s *store) environment(
 		Missing: missing, Folder: s.folder, ProjectOf: s.projectOf,
 		Places: func() ([]string, bool) { return s.placesOf(ctx, loaded.Head) },
 	}
-	if unfinished(loaded) { // otherwise it is not needed, and finding out is slow
+	if unfinished(loaded) { // otherwise the result is not needed, and it takes long
 		e.Held, err = s.Held(ctx)
 		e.Free = err == nil && e.Held.IsZero() && s.FindsHolders()
 	}
@@ -215,9 +215,8 @@ func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*
 	return diagnose.New(loaded, r, e), nil
 }
 
-// Settings implements [agent.Store]: it identifies the settings of the user and the project, and whether
-// its folder exists. In a tree it also identifies the project of the folder, and all records of the
-// session.
+// Settings implements [agent.Store]. It identifies the settings of the user and the project, and whether the session's
+// folder exists. In a tree it also identifies the project of the folder, and all records of the session.
 func (s *store) Settings(head change.Head) string {
 	settings := s.models.forDir(head.Directory).state
 	if t := s.takeover(context.Background()); t.err != nil {

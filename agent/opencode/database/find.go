@@ -42,10 +42,10 @@ func (p Program) isChannel(name string) bool {
 	return of
 }
 
-// Find returns the program's databases, first the one that a released OpenCode uses, even if it is not a regular
-// file: OpenCode would not use another store. They are in $XDG_DATA_HOME/opencode, else ~/.local/share/opencode, on
-// every system; $OPENCODE_DB names another file, absolute or relative to that folder (since 1.18 at the latest;
-// 1.2.27 ignores it).
+// Find returns the program's databases. The first is the one that a released OpenCode uses, even if it is not a regular
+// file, because OpenCode would not use another store. They are in $XDG_DATA_HOME/opencode, else
+// ~/.local/share/opencode, on every system; $OPENCODE_DB names another file, absolute or relative to that folder (since
+// 1.18 at the latest; 1.2.27 ignores it).
 func (p Program) Find(env func(string) string, home string) []string {
 	var names []string
 	dir, named := p.DataDir(env, home), env(strings.ToUpper(string(p))+"_DB")
@@ -121,15 +121,16 @@ func (p Program) locate(path string) (string, error) {
 }
 
 // Others returns the program's databases in dir whose names a released OpenCode does not use, by name: plain files
-// NAME.db with its tables, and files named as by another channel, so that a damaged one is not overlooked.
+// NAME.db with OpenCode's tables, and files with the name that a build of another channel uses, even if they are
+// damaged.
 func (p Program) Others(dir string) []string {
 	return p.databases(dir, func(path string, ofChannel bool) bool {
 		return isRegular(os.Lstat(path)) && (ofChannel || hasTables(path))
 	})
 }
 
-// databases returns the files NAME.db in dir that isOne accepts, by name. ofChannel says that a build of another
-// channel uses the name.
+// databases returns, in the order of their names, the files NAME.db in dir that isOne accepts. ofChannel says that a
+// build of another channel uses the name.
 func (p Program) databases(dir string, isOne func(path string, ofChannel bool) bool) (found []string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -145,7 +146,7 @@ func (p Program) databases(dir string, isOne func(path string, ofChannel bool) b
 	return found
 }
 
-// hasTables reports whether the file is a database with OpenCode's tables, or one that is locked and so cannot be
+// hasTables reports whether the file is a database with OpenCode's tables, or a locked database, which cannot be
 // examined.
 func hasTables(name string) bool {
 	s, err := Open(name, Options{BusyTimeout: time.Second})

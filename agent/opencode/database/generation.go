@@ -12,12 +12,12 @@ import (
 )
 
 // errNewer means that a newer generation of OpenCode has taken over the database: it keeps its sessions in tables of
-// its own, and no longer uses the rows that mend knows. They are read, but neither judged nor changed.
+// its own, and no longer uses the rows that mend knows. mend reads these rows, but does not diagnose or change them.
 var errNewer = errors.New("a newer generation of OpenCode has taken it over")
 
-// checkGeneration returns an error that wraps errNewer if the database has a table of sessions, messages or parts of
-// a later generation, such as session_v2 of OpenCode 2, or if its table kv has the state of a migration to one. The
-// tables session_message and session_input alone are no sign: OpenCode 1.18 has them.
+// checkGeneration returns an error that wraps errNewer if the database has a table of sessions, messages or parts of a
+// later generation, such as session_v2 of OpenCode 2, or if its table kv has the state of a migration to a later
+// generation. The tables session_message and session_input do not count: OpenCode 1.18 has them, too.
 func checkGeneration(c *sqlstore.Conn) error {
 	const later = `SELECT name FROM sqlite_schema WHERE type = 'table' AND (lower(name) GLOB 'session_v[0-9]*'
 		OR lower(name) GLOB 'message_v[0-9]*' OR lower(name) GLOB 'part_v[0-9]*') ORDER BY name DESC LIMIT 1`
@@ -47,9 +47,9 @@ func newerError(kind, name string) error {
 		"%w (%s %.60s), which mend does not know: nothing in it is judged or changed", errNewer, kind, name)
 }
 
-// Takeover returns an error if a newer generation of OpenCode has taken over the database, and then the ids of the
-// sessions that it has imported, nil if unknown. It imports once: sessions that an older version made later are never
-// imported. An unreadable database counts as not taken over.
+// Takeover returns an error if a newer generation of OpenCode has taken over the database. It then also returns the ids
+// of the sessions that the newer generation has imported, nil if unknown. A newer generation imports once: it never
+// imports sessions that an older version creates later. An unreadable database counts as not taken over.
 func (s *Store) Takeover(ctx context.Context) (imported map[string]bool, err error) {
 	err = s.View(ctx, func(c *sqlstore.Conn) error {
 		err := checkGeneration(c)

@@ -11,7 +11,7 @@ import (
 	"mend/internal/fail"
 )
 
-// projectFields are the columns of a project, by their place in the JSON of its file.
+// projectFields are the columns of a project, by the path of the field in its JSON file.
 var projectFields = map[string]string{
 	"id": "id", "worktree": "worktree", "vcs": "vcs", "name": "name", "icon.url": "icon_url",
 	"icon.color": "icon_color", "sandboxes": "sandboxes", "commands": "commands", "time.created": "time_created",
@@ -21,8 +21,9 @@ var projectFields = map[string]string{
 type recordTimes struct{ Created, Updated float64 }
 
 // RowsOf returns the rows that OpenCode 1.2 makes of the files of a session when it imports its tree: the project, the
-// session, its messages and parts. As there, a file that is not a JSON object and a part without its message become no
-// row: without lists these, each with the reason. A record without a time gets its message's, or the session's.
+// session, its messages and parts. As in OpenCode, a file that is not a JSON object and a part without its message
+// become no row: without lists them, each with the reason. A record without a time gets the time of its message, or of
+// the session.
 func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []change.Record, without []string, err error) {
 	defaults := map[change.Kind]change.Record{}
 	for _, kind := range []change.Kind{change.KindProject, change.KindSession, change.KindMessage, change.KindPart} {
@@ -30,7 +31,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 			return nil, nil, err
 		}
 	}
-	created := map[string]int64{} // by message; the session's own under ""
+	created := map[string]int64{} // by message; "" has the session's
 	var session, project *change.Record
 	for _, f := range files {
 		var head struct{ Time recordTimes }
@@ -105,8 +106,8 @@ func newProject(session *change.Record, defaults change.Record, at int64) change
 
 func isObject(data []byte) bool { return len(membersOf(data)) > 0 }
 
-// newRow returns a row with those of cols that its table has, the last of several. The other columns get the defaults
-// of the table or of OpenCode.
+// newRow returns a row with the values of cols whose column its table has. If cols has a column several times, the last
+// value counts. The other columns get the defaults of the table or of OpenCode.
 func newRow(ref change.Ref, cols []eventColumn, defaults change.Record, at int64) change.Record {
 	r := change.Record{Ref: ref}
 	values := map[string]any{

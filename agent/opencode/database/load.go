@@ -18,7 +18,7 @@ import (
 
 // List returns the sessions without their messages, by id, including those that have messages but no row of their own.
 // Rows whose id does not name a session are in the Stray of an additional last Session, whose ID is empty. The error
-// wraps [sqlstore.ErrUnusable] or [change.ErrLocked], or is the context's or the system's.
+// wraps [sqlstore.ErrUnusable] or [change.ErrLocked], or comes from the context or the system.
 func (s *Store) List(ctx context.Context) ([]change.Head, error) {
 	var heads []change.Head
 	err := s.read(ctx, func(c *conn) (err error) {
@@ -128,7 +128,7 @@ func newSession(r change.Record) record.Session {
 
 // Load returns the session with its messages and parts, and the stamp of its rows when they were read. A row with a
 // problem has a Defect; a row with an unusable id is in Stray. The error wraps errNoSession, [sqlstore.ErrUnusable] or
-// [change.ErrLocked], or is the system's.
+// [change.ErrLocked], or comes from the system.
 func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
 	return s.load(ctx, head, false)
 }
@@ -245,9 +245,9 @@ func (c *conn) loadProject(s *record.Session) error {
 	return c.loadWorkspace(s)
 }
 
-// findProject finds the project whose folder contains the session's directory: the innermost, and among these the one
-// used last. The project global contains every directory. When the agent starts, it creates the global project, and a
-// repository's, whose id is the hash of a commit.
+// findProject finds the project whose folder contains the session's directory: the innermost such project, and among
+// several the one used last. The project global contains every directory. When the agent starts, it creates the project
+// global, and the project of a repository, whose id is the hash of a commit.
 func (c *conn) findProject(s *record.Session, project change.Col) error {
 	const home = `SELECT id FROM project WHERE typeof(id) = 'text' AND id <> ''
 			AND (worktree = ?1 OR substr(?1, 1, length(worktree) + 1) = worktree || '/'
@@ -267,14 +267,14 @@ func (c *conn) findProject(s *record.Session, project change.Col) error {
 	return c.loadWorkspace(s)
 }
 
-// eventsBehind returns [record.Session].EventsBehind. Without the index that keeps the numbers of events unique, no
-// number is in use.
+// eventsBehind returns [record.Session].EventsBehind. Without the index that makes the numbers of events unique, a used
+// number does no harm.
 func (c *conn) eventsBehind(id string) (bool, error) {
 	if c.Table(change.KindEvents) == nil || !c.HasTable("event") {
 		return false, nil
 	}
-	// A prompt that is answered with a text makes at least 14 events (seen with 1.18.33): a used number beyond these
-	// does not end the next prompt.
+	// A prompt that is answered with a text creates at least 14 events (observed with 1.18.33). A used number beyond
+	// the next 14 does not make the next prompt fail.
 	const ahead = `SELECT 1 FROM event, (SELECT coalesce((SELECT seq FROM event_sequence WHERE aggregate_id = ?1), -1) AS last)
 		WHERE aggregate_id = ?1 AND seq > last AND seq <= last + 14 LIMIT 1`
 	return c.Has(ahead, sqlstore.Text(id))
@@ -294,7 +294,7 @@ func (c *conn) loadWorkspace(s *record.Session) error {
 			for i := range st.ColumnCount() {
 				texts[st.ColumnName(i)] = st.ColumnText(i)
 			}
-			if texts["type"] == "worktree" { // a plugin decides where workspaces of its types are
+			if texts["type"] == "worktree" { // for another type a plugin decides where the workspace is
 				s.InWorkspace, s.Workspace = true, texts["directory"]
 			}
 			return nil
@@ -326,8 +326,8 @@ func (c *conn) loadMessages(s *record.Session, h *stampHasher, raw bool) error {
 	})
 }
 
-// loadParts reads the parts, message by message in the order of their ids, and returns how many of them have the
-// session's id.
+// loadParts reads the parts of each message, in the order of their ids. It returns how many of them have the session's
+// id.
 func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool) (own int64, err error) {
 	at := make(map[string]int, len(s.Messages))
 	for i := range s.Messages {
@@ -335,7 +335,7 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool) (own int64
 	}
 	t := c.Table(change.KindPart)
 	var b sqlstore.RowBuffer
-	var run []record.Part // the latest parts, of the message at index last
+	var run []record.Part // the parts read last, which belong to the message at index last
 	last := -1
 	flush := func() {
 		if len(run) > 0 {
@@ -377,8 +377,8 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool) (own int64
 	return own, err
 }
 
-// whyUnread returns why OpenCode cannot have written a row of a message or a part, "" if it may have. mend examines no
-// session with such a row.
+// whyUnread returns why OpenCode cannot have written a row of a message or a part, "" if OpenCode may have written it.
+// mend examines no session with such a row.
 func whyUnread(r *change.Record) string {
 	id, _ := r.Col("id")
 	if err := checkText(id); err != nil {
@@ -412,8 +412,8 @@ func belongsTo(r *change.Record, id string) bool {
 	return c.Class == change.ClassText && string(c.Bytes) == id
 }
 
-// loadOrphans reports the parts that have the session's id but whose message does not: the agent never reads them with
-// the session.
+// loadOrphans reports the parts that have the session's id while their message does not have it: the agent never reads
+// them with the session.
 func (c *conn) loadOrphans(s *record.Session) error {
 	const sql = `SELECT "id", "message_id", EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id")
 		FROM "part" WHERE "session_id" = ?1 AND NOT EXISTS (

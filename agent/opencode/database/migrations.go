@@ -19,7 +19,7 @@ import (
 )
 
 // The known schemas: fresh.sql is the schema of a new database of OpenCode 1.18.33; migrations.sql has the statements
-// with which 1.18.34 updates an older one, each migration below its id, and the migrations that only Kilo has.
+// with which 1.18.34 updates an older database, each migration below its id, and the migrations that only Kilo has.
 //
 //go:embed known/*.sql
 var knownFiles embed.FS
@@ -29,8 +29,8 @@ func knownFile(name string) string {
 	return string(data)
 }
 
-// A migration is a step from one schema to the next. OpenCode makes each in one transaction, together with the row
-// that has its id.
+// A migration is a step from one schema to the next. OpenCode applies each in one transaction, together with the row
+// that records its id.
 type migration struct{ id, sql string }
 
 // migrations returns the migrations of the program, in order.
@@ -45,8 +45,8 @@ func (p Program) migrations() (all []migration) {
 	return all
 }
 
-// drizzleCount is the number of migrations of 1.2.27. That version, and older ones, keep their rows in
-// __drizzle_migrations. A newer program copies these if its own table has none.
+// drizzleCount is the number of migrations of 1.2.27. That version and older ones record migrations in
+// __drizzle_migrations. If the own table of a newer program is empty, the program copies these rows.
 const drizzleCount = 9
 
 const (
@@ -55,7 +55,7 @@ const (
 		"NULL,\n\t\t\t\tcreated_at numeric,\n\t\t\t\tname text,\n\t\t\t\tapplied_at TEXT\n\t\t\t)"
 )
 
-// apply makes a migration in a database in memory, as the program does: the objects it adds may already exist.
+// apply applies a migration to a database in memory. As in the program, the objects that it adds may already exist.
 func (m migration) apply(db *salvage.DB) error {
 	err := db.Exec(m.sql)
 	if strings.HasSuffix(m.id, "_session-metadata") {
@@ -67,7 +67,7 @@ func (m migration) apply(db *salvage.DB) error {
 // A query runs a statement, and calls row for each row of its result.
 type query func(sql string, row func(st *sqlite3.Stmt) error) error
 
-// queryOf returns the query of a database that a salvage makes.
+// queryOf returns a query on a database that a salvage creates.
 func queryOf(db *salvage.DB) query {
 	return func(sql string, row func(st *sqlite3.Stmt) error) error { return db.Query(sql, row) }
 }
@@ -87,8 +87,8 @@ func (q query) strings(sql string) (all []string, err error) {
 	return all, q(sql, func(st *sqlite3.Stmt) error { all = append(all, st.ColumnText(0)); return nil })
 }
 
-// knownSchemas returns the schemas of OpenCode's databases: a new one's, and those that migrations lead to, newest
-// first.
+// knownSchemas returns the schemas of OpenCode's databases, newest first: the schema of a new database, and the schemas
+// after each migration.
 var knownSchemas = sync.OnceValue(func() (all [][]salvage.Object) {
 	db, err := salvage.Sketch(nil)
 	if err != nil {
@@ -127,7 +127,7 @@ var knownSchemas = sync.OnceValue(func() (all [][]salvage.Object) {
 	return all
 })
 
-// sameSQL reports whether two statements differ at most in white space.
+// sameSQL reports whether two statements are equal except for white space.
 func sameSQL(a, b string) bool {
 	plain := func(s string) string {
 		return strings.NewReplacer("`", "", `"`, "", "IF NOT EXISTS", "").Replace(strings.Join(strings.Fields(s), ""))
@@ -135,8 +135,8 @@ func sameSQL(a, b string) bool {
 	return plain(a) == plain(b)
 }
 
-// known returns the schemas that include everything that could be read of a file's own schema; none if the file
-// belongs to another version or another program.
+// known returns the schemas that include every object that could be read from a file's own schema; none if the file
+// belongs to an unknown version or another program.
 func known(have []salvage.Object) (fit [][]salvage.Object) {
 	for _, k := range knownSchemas() {
 		isIn := func(own salvage.Object) bool {
@@ -159,7 +159,7 @@ func (p Program) lacking(ids []string) []migration {
 }
 
 // faultOf returns the problem of the program with a database that has these objects and columns, and rows for the
-// migrations ids: it makes the migrations without a row, and then needs its columns.
+// migrations ids. The program applies the migrations that have no row, and then needs its columns.
 func (p Program) faultOf(objects []salvage.Object, columns map[string][]string, ids []string) (*schemaFault, error) {
 	if len(ids) == 0 {
 		return &schemaFault{"migration", "no row says which migrations it had, so " + p.title() + " does not start"}, nil
@@ -261,7 +261,7 @@ func (q query) migrations() (table string, ids []string, err error) {
 		}
 	}
 	known := OpenCode.migrations()
-	for i, id := range ids { // a bare time identifies the migration of that time
+	for i, id := range ids { // a row with only a time stands for the migration with that time
 		for _, m := range known {
 			if strings.HasPrefix(m.id, id+"_") {
 				ids[i] = m.id
@@ -271,8 +271,8 @@ func (q query) migrations() (table string, ids []string, err error) {
 	return table, ids, err
 }
 
-// rebuildMigrations rebuilds lost rows of migrations, as many as possible so that the program finds its expected schema.
-// The program makes the later migrations when it starts.
+// rebuildMigrations rebuilds lost rows of migrations: as many as the schema allows. The program applies the later
+// migrations when it starts.
 func (j *salvageJob) rebuildMigrations() error {
 	table, ids, err := queryOf(j.db).migrations()
 	if err != nil {
@@ -342,7 +342,7 @@ func (j *salvageJob) writeMigrations(table string, lost []migration) error {
 	return nil
 }
 
-// needed has the tables and columns without which OpenCode 1.18.34 fails at its start or answers no prompt:
+// needed has the tables and columns without which OpenCode 1.18.34 fails at its start or answers no prompt, see
 // TestRealMigrations.
 var needed = []struct{ table, columns string }{
 	{"account_state", "id"},

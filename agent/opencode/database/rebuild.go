@@ -15,7 +15,7 @@ import (
 	"mend/internal/salvage"
 )
 
-// The events with a whole record, and those that remove one. A version follows the name.
+// The events that contain a whole record, and the events that remove one. A version follows the name.
 const (
 	eventSession        = "session.created."
 	eventSessionUpdated = "session.updated."
@@ -48,7 +48,7 @@ type eventData struct {
 type rebuild struct {
 	*salvageJob
 	wanted map[string]map[string]int64 // by table and id, the rowid or 0
-	// search has the tables without a complete index: a record with an event but without a row counts as lost.
+	// search has the tables without a complete index. In these, a record with an event but without a row is lost.
 	search map[string]bool
 	last   map[string]*eventState // by id
 	// sessions are the sessions of all lost rows; anywhere says that some of them are unknown.
@@ -77,7 +77,7 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 	var err error
 	if r.anywhere {
 		err = j.db.Query(events, read)
-	} else { // an index leads to the events of a session
+	} else { // with an index, only the events of these sessions are read
 		for _, id := range slices.Sorted(maps.Keys(r.sessions)) {
 			if err == nil {
 				err = j.db.Query(strings.Replace(events, "WHERE ", "WHERE aggregate_id = ?1 AND (", 1)+")", read, id)
@@ -92,7 +92,7 @@ func (j *salvageJob) rebuildFromEvents(ctx context.Context) error {
 	return err
 }
 
-// want records which rows of a table are lost.
+// want adds the lost rows of a table to r.
 func (r *rebuild) want(name string) {
 	t, ids := r.table(name), map[string]int64{}
 	for _, rows := range []*salvage.LostRows{t.Lost, t.Doubtful} {
@@ -337,7 +337,7 @@ func membersOf(object json.RawMessage) (all []member) {
 	return all
 }
 
-// sessionFields are the columns of a session, by their place in the JSON of its event.
+// sessionFields are the columns of a session, by the path of the field in the JSON of its event.
 var sessionFields = map[string]string{
 	"id": "id", "projectID": "project_id", "workspaceID": "workspace_id", "parentID": "parent_id", "slug": "slug",
 	"directory": "directory", "path": "path", "title": "title", "version": "version", "share.url": "share_url",

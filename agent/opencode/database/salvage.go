@@ -22,7 +22,7 @@ import (
 	"mend/sqlstore"
 )
 
-// owners link the rows to their sessions if no foreign key does.
+// owners link rows to their sessions if no foreign key links them.
 var owners = map[string]salvage.Owner{
 	"message": {Column: "session_id", Table: "session", Key: "id"},
 	"part":    {Column: "session_id", Table: "session", Key: "id"},
@@ -205,7 +205,7 @@ func (j *salvageJob) writeDoubtful() error {
 }
 
 // doubt records a row whose data is not a JSON object, and reports whether OpenCode cannot have written it like that:
-// it is on several pages that nothing else confirms as its own, or it has bytes that JSON does not allow.
+// it spans several pages and nothing else confirms that they belong to it, or it has bytes that JSON does not allow.
 func (j *salvageJob) doubt(t *salvage.Table, rowid int64, vals []salvage.Value, spread bool) bool {
 	if t.Name != "part" && t.Name != "message" && t.Name != "event" {
 		return false
@@ -236,7 +236,7 @@ func (j *salvageJob) countTorn() error {
 		for _, rowid := range j.torn[name] {
 			err := j.db.Query("SELECT session_id, time_created, data FROM "+name+" WHERE rowid = ?1",
 				func(st *sqlite3.Stmt) error {
-					if !record.IsWritten(st.ColumnRawText(2)) { // otherwise it was rebuilt
+					if !record.IsWritten(st.ColumnRawText(2)) { // otherwise the row was rebuilt since
 						s := j.session(st.ColumnText(0))
 						s.Torn[name]++
 						s.Span(st.ColumnInt64(1))
@@ -330,8 +330,8 @@ func (j *salvageJob) rebuildCounters() error {
 	return err
 }
 
-// dropAdded drops the tables that were added from a known schema, if the migrations show that the database is of a
-// version before them: otherwise OpenCode could not create them later.
+// dropAdded drops tables that were added from a known schema if the migrations show that the database's version did not
+// have them yet. Otherwise OpenCode could not create them later.
 func (j *salvageJob) dropAdded() error {
 	if t := j.table("migration"); len(j.Added) == 0 || !j.has("migration") || !t.Complete() || t.Lost.Len() > 0 ||
 		t.Rows == 0 || t.Rows >= len(OpenCode.migrations()) {
@@ -428,7 +428,8 @@ func (j *salvageJob) countOrphans() error {
 	return err
 }
 
-// countBare notes which sessions have messages without any part, if some sessions of lost parts are unknown.
+// countBare notes the sessions that have messages without any part. It does so only if the sessions of some lost parts
+// are unknown.
 func (j *salvageJob) countBare() error {
 	if !j.has("message") || !j.has("part") || j.table("part").Complete() && j.unassigned["part"] == 0 {
 		return nil

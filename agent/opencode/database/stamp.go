@@ -23,7 +23,7 @@ func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 	err := s.read(ctx, func(c *conn) error {
 		h := newStampHasher()
 		err := c.hashRows(h, head.ID)
-		h.unknown = h.unknown || c.Rebuilt() // no row shows whether the agent can read the session
+		h.unknown = h.unknown || c.Rebuilt() // the rows do not show whether the agent can read the session
 		stamp = h.stamp()
 		return err
 	})
@@ -69,8 +69,8 @@ func (c *conn) hashRows(h *stampHasher, id string) error {
 	return c.loadRest(s, h)
 }
 
-// loadRest reads the other inputs of Load, and adds them to h: the session's project and workspace, the
-// number of parts with the session's id, and whether its events have room.
+// loadRest reads the other inputs of Load, and adds them to h: the session's project and workspace, the number of parts
+// with the session's id, and whether the numbers of its next events are free.
 func (c *conn) loadRest(s *record.Session, h *stampHasher) error {
 	if err := c.loadProject(s); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (c *conn) loadRest(s *record.Session, h *stampHasher) error {
 	return nil
 }
 
-// addRow adds a row: its columns, and class and size of its data.
+// addRow adds the columns of a row, and the class and the size of its data.
 func (h *stampHasher) addRow(r *change.Record, class string, size int64) {
 	if len(h.buf) >= 4<<10 {
 		h.flush()

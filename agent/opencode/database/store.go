@@ -77,9 +77,9 @@ func (s *Store) Reclaim(ctx context.Context) (before, after int64, err error) {
 // KeptFiles implements [agent.Store].
 func (s *Store) KeptFiles(journal string) agent.KeptFiles { return s.For(journal) }
 
-// Open opens the database at path, or the database in the folder at path. It reads its header and checks its
-// side files; the first read checks the schema. It writes nothing. The error wraps [sqlstore.ErrUnusable], or
-// is the system's.
+// Open opens the database at path, or the database in the folder at path. It reads its header and checks its side
+// files; the first read checks the schema. It writes nothing. The error wraps [sqlstore.ErrUnusable], or comes from the
+// system.
 func Open(path string, o Options) (*Store, error) {
 	if o.MaxSession <= 0 {
 		o.MaxSession = memory.LargestSession()

@@ -8,9 +8,9 @@ import (
 	"mend/change"
 )
 
-// The agent makes the id of a message or part of a prefix, 12 hexadecimal digits and a random tail.
-// The digits are a clock with 4096 steps per millisecond, cut to 48 bits: it wraps every 795 days,
-// last on 2026-08-14. Ids from before a wrap sort after the ids made next (docs/opencode.md F3).
+// The agent makes the id of a message or a part from a prefix, 12 hexadecimal digits and a random tail. The digits are
+// a clock with 4096 steps per millisecond, cut to 48 bits: it wraps every 795 days, last on 2026-08-14. Ids from before
+// a wrap sort after the ids that the agent makes after it (docs/opencode.md F3).
 const (
 	clockDigits = 12
 	clockStep   = 4096
@@ -43,8 +43,8 @@ func ClockWraps(ms int64) int64 {
 // 1970.
 func ClockStart(n int64) int64 { return n * ((1 << (4 * clockDigits)) / clockStep) }
 
-// IDTime returns the time in an id, in milliseconds since 1970, if it was made after the
-// given number of wraps of the clock; false if the agent did not make the id.
+// IDTime returns the time in an id, in milliseconds since 1970, for an id made after the given number of wraps of the
+// clock. made is false if the agent did not make the id.
 func IDTime(id string, wraps int64) (ms int64, made bool) {
 	tail := idTail(id)
 	if !isClock(tail) {
@@ -54,8 +54,8 @@ func IDTime(id string, wraps int64) (ms int64, made bool) {
 	return ClockStart(wraps) + int64(n/clockStep), err == nil
 }
 
-// Renumber returns the id of a message or a part with another time in it: n milliseconds after a
-// wrap of the clock. The tail stays; an id that the agent did not make is all tail.
+// Renumber returns the id of a message or a part with another time in it: n milliseconds after a wrap of the clock. The
+// tail stays. An id that the agent did not make consists only of a tail.
 func Renumber(kind change.Kind, id string, n int) string {
 	prefix := prefixOf(kind)
 	tail, made := strings.CutPrefix(id, prefix)

@@ -19,7 +19,7 @@ func NewSession(r change.Record) Session {
 		return s
 	}
 	s.Info.Defect = nil
-	switch id := obj.TextAt("id"); id { // the agent answers prompts without it
+	switch id := obj.TextAt("id"); id { // the agent answers prompts even without an id
 	case s.ID:
 	case "":
 		s.Info.Defect = &change.Defect{Kind: change.WrongName, Why: "it contains no id"}
@@ -37,7 +37,7 @@ func NewSession(r change.Record) Session {
 	return s
 }
 
-// storedTime returns a time that the agent can have written, otherwise 0.
+// storedTime returns the time in a member, or 0 if the agent cannot have written it.
 func storedTime(obj js.Value, name string) int64 {
 	ms, _ := obj.Get("time").Get(name).Int()
 	return max(0, ms)

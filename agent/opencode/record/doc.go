@@ -1,5 +1,5 @@
-// Package record holds OpenCode's stored data: a [Session] of [Message] values, each with its
-// [Part] values, and under each of them the [change.Record] with the exact bytes.
+// Package record holds OpenCode's stored data: a [Session] of [Message] values, each with its [Part] values. Each of
+// them embeds the [change.Record] with the exact bytes.
 //
 // The package does no I/O. A store reads sessions, a fix edits a [Session.Clone], and
 // package change turns the diff into a plan.

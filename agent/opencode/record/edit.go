@@ -67,8 +67,7 @@ func Move(r *change.Record, to change.Ref) (change.Record, error) {
 
 type idField struct{ field, col, value string }
 
-// idFields returns the fields and columns with the ids of a ref: the record's own, then the ids of
-// its parents.
+// idFields returns the fields and columns with the ids of a ref: the record's own id, then the ids of its parents.
 func idFields(r change.Ref) []idField {
 	ids := []idField{{"id", "id", r.ID()}}
 	if r.Kind == change.KindPart {
@@ -150,8 +149,8 @@ func textMember(name, text string) jsonedit.Member {
 	return jsonedit.Member{Name: name, Raw: jsonedit.Quote(text)}
 }
 
-// partCols returns the columns of a new part: the neighbour's if it is a part, or else the five
-// that every known schema has.
+// partCols returns the columns of a new part: the neighbour's if the neighbour is a part, or else the five columns that
+// every known schema has.
 func partCols(neighbour *change.Record, m *Message, ref change.Ref) change.Cols {
 	created, _ := m.Col("time_created")
 	updated, _ := m.Col("time_updated")

@@ -43,10 +43,9 @@ func (m *Message) Steps() iter.Seq[[]Part] {
 	}
 }
 
-// Call returns the id of a tool call: the callID, or the part's own id if the callID is empty or is
-// the id of a part. It returns "" if the part's own id has the form of a part's id, too. OpenCode
-// once sent ids of parts as call ids, and the provider refused them (docs/opencode.md, "Stored calls
-// and their ids").
+// Call returns the id of a tool call. This is the callID, or the part's own id if the callID is empty or has the form
+// of a part's id. If the part's own id has that form, too, Call returns "". OpenCode once sent ids of parts as call
+// ids, and the provider refused them (docs/opencode.md, "Stored calls and their ids").
 func (p *Part) Call() string {
 	for _, id := range []string{p.CallID, p.ID} {
 		if isCallID(id) || id != p.Ref.Part && id != "" && !strings.HasPrefix(id, partPrefix) {

@@ -8,8 +8,8 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// Rewrite returns r with other data: an object of the members, after the record's own ids if it is
-// a file. Ids, mode and columns stay.
+// Rewrite returns r with other data: an object with these members. In a file, the record's own ids come first. Ids,
+// mode and columns stay.
 func Rewrite(r change.Record, members ...jsonedit.Member) change.Record {
 	if !r.IsRow() {
 		members = append(ownIDs(r.Ref), members...)
@@ -18,9 +18,8 @@ func Rewrite(r change.Record, members ...jsonedit.Member) change.Record {
 	return r
 }
 
-// Salvage returns r with the data that [jsonedit.ParsePartial] can read, under its own ids, and
-// that data. If nothing can be read, or if the data column of a row is neither text nor a blob, the
-// record has only its ids.
+// Salvage returns r with its own ids and the data that [jsonedit.ParsePartial] can read, and that data itself. If
+// nothing can be read, or if the data column of a row is neither text nor a blob, the record has only its ids.
 func Salvage(r change.Record) (change.Record, jsonedit.Partial) {
 	var v jsonedit.Partial
 	if r.Class == 0 || r.Class == change.ClassBlob {
@@ -36,7 +35,7 @@ func Salvage(r change.Record) (change.Record, jsonedit.Partial) {
 	var err error
 	for _, id := range ownIDs(r.Ref) {
 		if slices.Equal(v.Cut, []string{id.Name}) {
-			v.Cut = []string{} // the record's ref has it
+			v.Cut = []string{} // only an id was cut off, and the record's ref has it
 		}
 		if raw, _ := jsonedit.Get(r.Data, id.Name); bytes.Equal(raw, id.Raw) {
 			continue

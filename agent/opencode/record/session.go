@@ -18,8 +18,8 @@ type Session struct {
 	// InfoMissing says that the tree or database certainly has no record of the session's own.
 	InfoMissing bool
 
-	// Newer is the id of another project of the same folder that the agent used later than the session's own, in a tree
-	// the one that it uses; "" for none, and if unknown.
+	// Newer is the id of another project of the same folder that the agent used later than the session's own project.
+	// For a tree it is the project that the agent uses. It is "" for none, and if unknown.
 	Newer string
 	// ProjectMissing says that the session's row names a project that the database lacks and that the agent will not
 	// create. Home is then the id of the project whose folder contains the session's directory, or "".
@@ -27,11 +27,11 @@ type Session struct {
 	ProjectRow     change.Record // of the session's project; its Ref is the zero Ref if it does not exist
 	Home           string
 	Diff           change.Record // the session's file changes, for a copy of a tree; its Ref may be zero
-	// WorkspaceFault says why the agent cannot use the workspace that the session's row names, as the end of a
-	// sentence; "" if it can, or if the row names none.
+	// WorkspaceFault says, as the end of a sentence, why the agent cannot use the workspace that the session's row
+	// names; "" if it can, or if the row names none.
 	WorkspaceFault string
 	// InWorkspace says that the agent works in the folder Workspace of that workspace instead of Directory. If
-	// Workspace is "", it is the folder where the agent was started.
+	// Workspace is "", the agent works in the folder where it was started.
 	InWorkspace bool
 	Workspace   string
 
@@ -39,15 +39,15 @@ type Session struct {
 	// the counter of the session's events, and cannot store such an event.
 	EventsBehind bool
 
-	// IndexFault says, as a sentence, why the agent may not read all records, or not write for a prompt, although they
-	// are complete: an index or a table that it uses is damaged; "" if it can.
+	// IndexFault says, as a sentence, why the agent may fail to read all records, or to write for a prompt, although
+	// the records are complete: an index or a table that it uses is damaged. It is "" if there is no such problem.
 	IndexFault string
 
-	// TakenOver says that a newer generation of OpenCode has taken over the database; LeftBehind, that it did not
+	// TakenOver says that a newer generation of OpenCode has taken over the database. LeftBehind says that it did not
 	// import the session.
 	TakenOver, LeftBehind bool
 
-	// Messages are in the agent's order: by time of creation, then by id, bytewise.
+	// Messages are in the agent's order: by time of creation, then by the bytes of the id.
 	Messages []Message
 }
 
@@ -66,7 +66,7 @@ type Message struct {
 
 	ProviderID, ModelID string // the model that wrote it, or that was asked
 
-	Parts []Part // in the order of their ids, bytewise: an id is a position
+	Parts []Part // in the order of the bytes of their ids: an id is a position
 }
 
 // A Part is a part of a message's content.
@@ -114,7 +114,7 @@ func (s *Session) Clone() *Session {
 	return &c
 }
 
-// With returns the session after changes of its record, its messages and their parts.
+// With returns the session after changes to its record, its messages and their parts.
 func (s *Session) With(changes []change.Op) *Session {
 	n, parts := s.Clone(), map[string][]Part{}
 	all := map[change.Ref]change.Record{}
@@ -177,7 +177,7 @@ func (s *Session) AllRecords(yield func(*change.Record) bool) {
 }
 
 // Field returns a value of the session's own record, and whether the record has it: a member of a file, or a column of
-// a row that is not NULL. The value of a column that is not JSON does not exist.
+// a row that is not NULL. If a column is not JSON, its value is undefined.
 func (s *Session) Field(name string) (v js.Value, ok bool) {
 	if c, isColumn := s.Info.Col(name); isColumn {
 		v, _ = js.ParseColumn(c, true)

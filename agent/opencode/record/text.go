@@ -26,7 +26,7 @@ func (p *Part) ReplaceText(text string) error {
 	return p.Set([]byte("true"), "synthetic")
 }
 
-// Free reports whether a part of the message can be stored under id.
+// Free reports whether a new part of the message can have the id.
 func (m *Message) Free(id string) bool {
 	return change.ValidateID(id) == nil && !slices.ContainsFunc(m.Parts, func(p Part) bool {
 		return p.ID == id || p.Ref.Part == id

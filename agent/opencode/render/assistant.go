@@ -167,7 +167,7 @@ func (a *assistantDraft) addReasoning(p *record.Part) {
 	redacted, isRedacted := anthropic.Get("redactedData").Text()
 	unmarked := anthropic.Get("signature").Nullish() && anthropic.Get("redactedData").Nullish()
 	switch {
-	case a.isEmpty(draftBlock{Block: &b, unsent: unmarked}): // it is dropped before its members are read
+	case a.isEmpty(draftBlock{Block: &b, unsent: unmarked}): // the agent drops it before it reads its members
 		a.addBlock(p, b, true)
 		return
 	case !signed && anthropic.Get("signature").Kind() != 0:
@@ -191,7 +191,7 @@ func (a *assistantDraft) validMetadata(p *record.Part) bool {
 	if a.foreign || v.Nullish() {
 		return true
 	}
-	copied := p.Type == record.TypeTool && a.since(v115) // into an object with providerExecuted
+	copied := p.Type == record.TypeTool && a.since(v115) // the agent copies it into an object with providerExecuted
 	ok := v.Kind() == '{' || copied && (v.Kind() != '"' || !v.Truthy())
 	for name, e := range v.Children() {
 		ok = ok && (e.Kind() == '{' || copied && string(name) == "providerExecuted")

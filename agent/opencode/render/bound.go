@@ -7,11 +7,12 @@ import (
 	"mend/internal/request"
 )
 
-// dropsSince is the first version that, as observed, has the provider leave out bound thinking ("drop_block").
+// dropsSince is the first version that, as observed, asks the provider to leave out bound thinking that is no longer
+// valid ("drop_block").
 var dropsSince = []int{1, 18, 33}
 
-// binding returns what happens to thinking after a change of the conversation before it. OpenCode asks the provider
-// to leave it out if it uses Claude through Anthropic's own packages, except for one model.
+// binding returns what happens to thinking after a change of the conversation before it. OpenCode asks the provider to
+// leave that thinking out if it uses Claude through one of certain packages, except for one model.
 func (b *builder) binding() request.Binding {
 	model := b.target.modelID(b.Model)
 	if !request.BindsThinking(model) {

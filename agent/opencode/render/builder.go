@@ -60,10 +60,10 @@ func (r *builder) addPrompt(s *record.Session, all []*message) []*message {
 	return slices.Insert(slices.Clip(left), at, next)
 }
 
-// nextModel returns the model that the agent uses if the user selects none: the model of the newest
-// prompt that names one. If no prompt does, the agent uses its configured model; the model of the
-// newest assistant message stands in for it. The zero Model means that the session names none. If
-// part of the model's name is missing, the new prompt fails.
+// nextModel returns the model that the agent uses if the user selects none: the model of the newest prompt that names
+// one. If no prompt names one, the agent uses its configured model, which mend does not know; nextModel then returns
+// the model of the newest assistant message. The zero Model means that the session names none. If part of the model's
+// name is missing, the new prompt fails.
 func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 	if r.since(v117) {
 		model, _ := s.Field("model")
@@ -106,8 +106,8 @@ func (r *builder) missingModelField(provider, id string) string {
 	return ""
 }
 
-// selectMessages returns the messages that the request is built from, and records why the agent
-// fails before that.
+// selectMessages returns the messages that the request is built from. It records why the agent fails before it builds
+// one.
 func (r *builder) selectMessages(all []*message) []*message {
 	kept, reached := keptMessages(all, r.Profile)
 	for _, m := range all[len(all)-r.pageMessages(len(all), reached):] {
@@ -151,8 +151,8 @@ func (r *builder) selectMessages(all []*message) []*message {
 	return kept
 }
 
-// pageMessages returns how many of n messages the agent reads if it uses only the newest reached
-// messages: whole pages.
+// pageMessages returns how many of n messages the agent reads to get the newest ones, whose number is reached: it reads
+// whole pages.
 func (r *builder) pageMessages(n, reached int) int {
 	page := r.Profile.page()
 	if page == 0 {

@@ -44,8 +44,8 @@ func (r *builder) chatMessages(m draftMessage) (out []finalMessage) {
 	return []finalMessage{done}
 }
 
-// addsReasoning reports whether the agent adds empty reasoning to an assistant message without
-// reasoning. It does so for models that have a field for reasoning, and for DeepSeek's.
+// addsReasoning reports whether the agent adds empty reasoning to an assistant message without reasoning. It does so
+// for models that have a field for reasoning, and for models of DeepSeek.
 func (r *builder) addsReasoning(m draftMessage) bool {
 	if !r.since(v115) || !strings.Contains(strings.ToLower(r.target.modelID(r.Model)), "deepseek") &&
 		r.target.Field == "" {

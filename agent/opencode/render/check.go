@@ -8,10 +8,9 @@ import (
 	"mend/internal/request"
 )
 
-// Check returns why the request fails: the agent's failures, which keep it from sending anything,
-// then the violations of the provider's rules, by rule and place. thinking is whether the request
-// enables thinking. The user sees only the first violation. The violations of the next request
-// follow.
+// Check returns the reasons why the request fails: first the agent's failures, which keep it from sending anything,
+// then the violations of the provider's rules, by rule and place, and then the violations of the request after this
+// one. The user sees only the first. thinking says whether the request enables thinking.
 func Check(p provider.Provider, r Request, thinking bool) []request.Violation {
 	return r.check(p, thinking, func(q request.Request) []request.Violation { return provider.Check(p, q, thinking) })
 }
@@ -39,9 +38,9 @@ func (r Request) failureViolations() []request.Violation {
 	return all
 }
 
-// unseenAnswer returns the consequence if the agent does not see the answer to the request. It
-// sends a second request, which ends with that answer: the last two turns are checked, with
-// placeholders for their text. If the provider accepts them, the agent never stops.
+// unseenAnswer returns the violations if the agent does not see the answer to the request. The agent then sends a
+// second request, which ends with that answer. unseenAnswer checks the last two turns of it, with placeholders for
+// their text. If the provider accepts them, the agent never stops.
 func (r Request) unseenAnswer(p provider.Provider, thinking bool) []request.Violation {
 	if r.Unseen == (change.Ref{}) || len(r.Failures) > 0 {
 		return nil

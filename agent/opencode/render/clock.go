@@ -56,7 +56,7 @@ func CreatedInJSON(m *record.Message) int64 {
 	return int64(min(max(f, -MaxTime), MaxTime))
 }
 
-// MaxTime is the latest time of JavaScript, in milliseconds since 1970.
+// MaxTime is the latest time that JavaScript supports, in milliseconds since 1970.
 const MaxTime = 8.64e15
 
 // newPrompt returns the prompt that the user types next.

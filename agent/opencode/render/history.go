@@ -8,8 +8,8 @@ import (
 	"mend/change"
 )
 
-// keptMessages returns the messages that the agent uses for a request: all, or those since the last
-// finished compaction. reached is how many messages it reads to find them, newest first.
+// keptMessages returns the messages that the agent uses for a request: all, or those since the last finished
+// compaction. reached is the number of messages that it reads, newest first, to find them.
 func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 	compacted := map[string]bool{} // prompts whose compaction is finished
 	tail := ""                     // the first message that the compaction kept
@@ -81,8 +81,7 @@ func moveTailLast(all []*message) []*message {
 	return slices.Concat(all[at:summary+1], all[start:at], all[summary+1:])
 }
 
-// A newest has the newest message of each kind, in the profile's order. The agent decides by them
-// what to do next.
+// A newest has the newest message of each kind, in the profile's order. The agent uses them to decide what to do next.
 type newest struct {
 	user, assistant *message
 	finished        *message // the newest assistant message that is finished
@@ -108,7 +107,7 @@ func newestOf(all []*message, p Profile) newest {
 	return l
 }
 
-// newer reports whether the agent considers a newer than b, where a comes later in order.
+// newer reports whether the agent considers a newer than b. In the order of the messages a is after b.
 func (p Profile) newer(a, b *message) bool {
 	if p.since(v11815) && a.created != b.created && !(math.IsNaN(a.created) && math.IsNaN(b.created)) {
 		return a.created > b.created

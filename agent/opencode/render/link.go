@@ -11,7 +11,7 @@ import (
 
 // A link is a file's URL.
 type link struct {
-	scheme string // in lower case; "" if the text is not a URL, so that the agent takes it for base64
+	scheme string // in lower case; "" if the text is not a URL: the agent then takes it for base64
 	// For http and https:
 	href    string // as it is sent
 	host    string
@@ -56,8 +56,7 @@ func (l link) isPrivate() bool {
 		err == nil && (addr.IsPrivate() || addr.IsLoopback() || addr.IsLinkLocalUnicast() || addr.IsUnspecified())
 }
 
-// sendsLink reports whether the package sends a web link unchanged. OpenCode downloads the file for other
-// packages.
+// sendsLink reports whether the package sends a web link unchanged. For other packages OpenCode downloads the file.
 func (r *builder) sendsLink(mime string, l link) bool {
 	mime = strings.ToLower(mime)
 	switch r.api {

@@ -89,7 +89,7 @@ func mediaKind(b request.Block) string {
 	return ""
 }
 
-// modelReads reports whether the model supports that kind of file, or may.
+// modelReads reports whether the model supports that kind of file. If that is unknown, it returns true.
 func (r *builder) modelReads(kind string) bool {
 	if r.Reads == nil {
 		return true
@@ -134,7 +134,7 @@ func (r *builder) typedFileBlock(b request.Block, name string) (request.Block, s
 	return b, ""
 }
 
-// longestScheme exceeds the length of any scheme, so that large data is not searched.
+// longestScheme is longer than any scheme. It limits the search for one in large data.
 const longestScheme = 100
 
 // urlScheme returns the scheme of a URL in lower case, or "" if it is not a URL.
@@ -176,8 +176,8 @@ func parseDataURL(url []byte, passedOn bool) (mime string, data []byte, why stri
 	return string(kind), data, ""
 }
 
-// passesOn reports whether OpenRouter's package sends a data: URL unchanged. OpenCode decodes all
-// others, as it would download a link.
+// passesOn reports whether OpenRouter's package sends a data: URL unchanged. OpenCode decodes all other data: URLs, as
+// it downloads links.
 func passesOn(mime string, url []byte) bool {
 	switch {
 	case isImage(mime):

@@ -19,8 +19,8 @@ func (a *assistantDraft) markItem(p *record.Part, b *request.Block) {
 	b.ItemID, b.Reference = id.String(), true
 }
 
-// markReasoning adds to reasoning the provider's encrypted content, or the item's id. sent is false
-// if the reasoning is not sent.
+// markReasoning adds the provider's encrypted content, or the item's id, to reasoning. sent is false if the reasoning
+// is not sent.
 func (a *assistantDraft) markReasoning(p *record.Part, b *request.Block) (sent bool) {
 	own := a.ownMetadata(p)
 	encrypted, id := own.Get("reasoningEncryptedContent"), own.Get("itemId")

@@ -1,6 +1,6 @@
 package render
 
-// A Profile is an observed version of OpenCode, and how it makes a request.
+// A Profile is an observed version of OpenCode, with the way in which it makes a request.
 type Profile struct {
 	Version string
 	release release
@@ -15,8 +15,8 @@ const (
 	// whole message. The request of a compaction is the conversation and one more prompt.
 	v11 release = iota
 
-	// v12 stores sessions in a database, and reads messages by time, 50 at a time. A revert goes by ids, and keeps
-	// the parts before its own. A compaction that ended with an error is not finished, and the request of a
+	// v12 stores sessions in a database, and reads messages by time, 50 at a time. A revert compares ids, and keeps the
+	// parts before the part that it names. A compaction that ended with an error is not finished, and the request of a
 	// compaction has a line of text for each file. The counts of tokens may be missing beside tokens.total. Summaries
 	// of Anthropic's API are sent as such.
 	v12
@@ -25,11 +25,11 @@ const (
 	// and it is an answer only if it has no tool calls. Of several tasks v115 runs the newest, and it fails on a
 	// subtask for an agent that does not exist. A compaction keeps messages, which follow its summary.
 	//
-	// The thinking of another model is sent as text, thinking without text if it is signed, an empty text beside
-	// signed thinking as one space, and the output of an interrupted tool as its result. Tool calls follow all other
-	// blocks of their step. v115 knows citations, and calls that the provider ran. It ignores attachments that are
-	// neither image nor PDF, and fails on links to files and to private networks. For providers other than Anthropic
-	// it drops content that they refuse: reasoning that they did not encrypt, and messages without content.
+	// The thinking of another model is sent as text, thinking without text if it is signed, an empty text beside signed
+	// thinking as one space, and the output of an interrupted tool as its result. Tool calls follow all other blocks of
+	// their step. v115 supports citations, and calls that the provider ran. It ignores attachments that are neither
+	// image nor PDF, and fails on links to files and to private networks. For providers other than Anthropic it drops
+	// content that they refuse: reasoning that they did not encrypt, and messages without content.
 	v115
 
 	// v117 reads all messages at once. The session's own record names the model of the next prompt. A revert uses the
@@ -53,8 +53,8 @@ func (p Profile) Tree() bool { return !p.since(v12) }
 // Strict reports whether the version validates records, and shows a session only if all are valid.
 func (p Profile) Strict() bool { return p.since(v115) }
 
-// page is how many messages are read at a time, newest first, until the last finished compaction is found. OpenCode
-// fails if it cannot read a record of a page. 0 means that all messages are read.
+// page is the number of messages that OpenCode reads at a time, newest first, until it finds the last finished
+// compaction. It fails if it cannot read a record of a page. 0 means that all messages are read.
 func (p Profile) page() int {
 	switch {
 	case p.since(v117):

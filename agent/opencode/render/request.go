@@ -20,12 +20,11 @@ type Request struct {
 	// Late is a prompt that the agent considers newer than its new prompt, or the zero Ref. The
 	// agent then works on that prompt, and begins again after each step that calls a tool.
 	Late change.Ref
-	// Next is the request after this one, nil if unknown. It is known if this request is for a
-	// pending compaction: then the agent sends the prompt after the whole conversation, since the
-	// summary belongs to the new prompt, which is not a compaction. The summary and a prompt to
-	// continue, at the end of that request, are not rendered.
+	// Next is the request after this one, nil if unknown. It is known if this request is for a pending compaction. The
+	// agent then sends the new prompt after the whole conversation, since the summary belongs to the new prompt, which
+	// is not a compaction. Next lacks the summary and a prompt to continue, which are at the end of that request.
 	Next *Request
-	// Target is where the request goes, API the form that it has there.
+	// Target is where the request goes; API is the form of the request.
 	Target Target
 	API    API
 }
@@ -54,7 +53,7 @@ const (
 	FailureProjectRow = "project row" // an invalid value in the project's record
 )
 
-// join returns the violations of a request, followed by those that only the next request has.
+// join returns the violations of a request, followed by the violations that only the next request has.
 func join(first, next []request.Violation) []request.Violation {
 	type violation struct {
 		rule, message string

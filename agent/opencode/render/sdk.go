@@ -66,7 +66,7 @@ func (a *assistantDraft) addOtherReasoning(p *record.Part, b request.Block) {
 		b.Unsigned = true
 	}
 	if a.target.Field != "" && a.api != Chat && a.api != OpenRouter {
-		sent = false // it is moved to a member that only chat completions have
+		sent = false // the text moves to a member that only chat completions have
 	}
 	a.addBlock(p, b, !sent)
 }
@@ -157,8 +157,7 @@ func flatResult(b request.Block) request.Block {
 	return b
 }
 
-// takesMedia reports whether the model is known to support audio or video, and the package sends
-// it.
+// takesMedia reports whether the model is known to support this kind of file, audio or video, and the package sends it.
 func (r *builder) takesMedia(kind string) bool {
 	if r.api == Anthropic || r.api == Bedrock || r.Reads == nil {
 		return false
@@ -183,8 +182,8 @@ func (r *builder) otherFile(b *request.Block, name string) string {
 	return fmt.Sprintf("a file of type %q cannot be sent to the model", b.Mime)
 }
 
-// resultFile sets the type of the block of a file in a result. It returns why the agent fails, or
-// "": all packages except Bedrock's accept files of any type there.
+// resultFile sets the type of the block of a file in a result. It returns why the agent fails, or "". Images may have a
+// type that is not accepted there; other files only with Bedrock's package.
 func (r *builder) resultFile(b *request.Block) string {
 	if r.api == Bedrock || isImage(b.Mime) {
 		return r.otherFile(b, "")
@@ -209,8 +208,8 @@ func (r *builder) takesFile(mime string) bool {
 	}
 }
 
-// otherMessages returns the messages of the request for a provider other than Anthropic: without
-// unsent content, and one for each turn.
+// otherMessages returns the messages of the request for a provider other than Anthropic. They have no unsent content,
+// and each of them is one turn.
 func (r *builder) otherMessages(all []draftMessage) (out []finalMessage) {
 	for _, m := range all {
 		blocks, kept := m.blocks[:0:0], m.blocks[:0:0]
@@ -242,8 +241,7 @@ func (r *builder) otherMessages(all []draftMessage) (out []finalMessage) {
 	return out
 }
 
-// keepsEmptyText reports whether an empty text of an answer is sent: one with metadata of the
-// provider.
+// keepsEmptyText reports whether an empty text of an answer is sent: OpenAI gets one that has metadata of the provider.
 func (r *builder) keepsEmptyText(b draftBlock) bool { return r.api == OpenAI && b.marked }
 
 // callID returns the sent form of a call's id.
@@ -288,7 +286,7 @@ func (r *builder) separateTurns(all []finalMessage) []request.Turn {
 		turns = append(turns, request.Turn{Role: request.RoleSystem})
 	}
 	var source *change.Ref
-	var sources []change.Ref // has only source: many turns share it
+	var sources []change.Ref // a list with only source, which many turns share
 	for _, m := range all {
 		if m.source != source {
 			source, sources = m.source, nil

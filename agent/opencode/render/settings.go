@@ -28,7 +28,7 @@ type Settings struct {
 	Reads func(m request.Model, kind string) (reads, known bool)
 	// Target returns where the requests of a model go. nil means Anthropic's API.
 	Target func(m request.Model) Target
-	// NoPrompt renders the session without a new prompt: the request of the newest assistant
-	// message, which an error in that message is about.
+	// NoPrompt renders the session without a new prompt. This is the request for the newest assistant message; an error
+	// that is stored in that message is about it.
 	NoPrompt bool
 }

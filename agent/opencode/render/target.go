@@ -17,13 +17,14 @@ type Target struct {
 	Package string
 	// ModelID is the API's id of the model; "" for the request's.
 	ModelID string
-	// Store: the option store is set, so OpenAI keeps the items of a response, and the request refers to them by id.
+	// Store says that the option store is set: OpenAI then keeps the items of a response, and the request refers to
+	// them by id.
 	Store bool
-	// Instructions: the system prompt is sent beside the items of the input.
+	// Instructions says that the system prompt is sent beside the items of the input.
 	Instructions bool
-	// KeepsBound: the settings stop the agent from leaving out bound thinking; see [request.Binding].
+	// KeepsBound says that the settings stop the agent from leaving out bound thinking; see [request.Binding].
 	KeepsBound bool
-	// Field is the member that reasoning is sent in, if the model has one of its own.
+	// Field is the member in which reasoning is sent, if the model has its own member for it.
 	Field string
 	// Vendor is the vendor of an API that is compatible with another, such as "moonshot"; "" if unknown.
 	Vendor string
@@ -49,8 +50,8 @@ var apiNames = [...]string{"anthropic", "openai", "chat", "openrouter", "copilot
 // String returns the name of the API.
 func (a API) String() string { return apiNames[a] }
 
-// packages are the packages that do not use [Chat], with the members of a part's metadata that belong to them; the
-// first existing member counts.
+// packages are the packages that do not use [Chat], with the members of a part's metadata that belong to each; the
+// first member that exists counts.
 var packages = map[string]struct {
 	api  API
 	keys []string
@@ -149,7 +150,8 @@ func WellKnown(m request.Model) Target {
 	return Target{Package: Compatible}
 }
 
-// ownMetadata returns the metadata that the request's provider stored with a part: none if another model wrote it.
+// ownMetadata returns the metadata that the request's provider stored with a part; none if another model wrote the
+// part.
 func (a *assistantDraft) ownMetadata(p *record.Part) js.Value {
 	if a.foreign {
 		return js.Value{}

@@ -51,7 +51,7 @@ func (a *assistantDraft) addTool(p *record.Part) {
 		Type: request.ToolUse, ToolID: id, ToolName: p.JSON.Get("tool").String(),
 		Input: callInput(state.Get("input"), status),
 	}
-	call.HalfPair = a.since(v12) && jsonedit.HasHalfPair(call.Input) // no version replaces it there
+	call.HalfPair = a.since(v12) && jsonedit.HasHalfPair(call.Input) // no version replaces a half pair in an input
 	a.mark(p, &call)
 	a.addBlock(p, call, false)
 	if provided {
@@ -72,8 +72,8 @@ func callInput(v js.Value, status string) []byte {
 	return v.Raw()
 }
 
-// textResult returns a result with one text: a JSON string, or a value that is sent as JSON. It
-// is not decoded, because results are large and no rule depends on their text.
+// textResult returns a result with one text: a JSON string, or a value that is sent as JSON. It does not decode the
+// text, because results are large and no rule depends on their text.
 func textResult(text []byte, failed bool) request.Block {
 	return request.Block{Output: text, Error: failed}
 }

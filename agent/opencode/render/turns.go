@@ -49,8 +49,8 @@ func (r *builder) joinTurns(out []finalMessage) (turns []request.Turn) {
 	return turns
 }
 
-// joinTurn joins messages of one role into a turn. If it is the last turn and the assistant's, its
-// last text is trimmed.
+// joinTurn joins messages of one role into a turn. If it is the last turn, and an assistant's, the agent trims the last
+// text.
 func (r *builder) joinTurn(all []finalMessage, last bool) request.Turn {
 	t := request.Turn{Role: all[0].role}
 	for i, m := range all {
@@ -156,8 +156,8 @@ func (r *builder) isEmpty(b draftBlock) bool {
 	return b.Text == ""
 }
 
-// moveCallsLast returns the blocks with the tool calls after the others; with stopAtThinking, only
-// after those up to the next thinking.
+// moveCallsLast returns the blocks with the tool calls moved to the end. With stopAtThinking, it moves a call only up
+// to the next thinking.
 func moveCallsLast(blocks []*request.Block, stopAtThinking bool) []*request.Block {
 	out := make([]*request.Block, 0, len(blocks))
 	var calls []*request.Block

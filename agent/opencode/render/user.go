@@ -52,8 +52,8 @@ func (r *builder) userBlock(p *record.Part) (request.Block, bool) {
 	return request.Block{}, false
 }
 
-// userFile returns the block of a file in a user message. Text files and folders have none: another
-// part of the message has their content as text.
+// userFile returns the block of a file in a user message. Text files and folders have no block: another part of the
+// message has their content as text.
 func (r *builder) userFile(p *record.Part) (request.Block, bool) {
 	mime, isMime := p.JSON.Get("mime").Text()
 	if isMime && (mime == "text/plain" || mime == "application/x-directory") {

@@ -30,9 +30,8 @@ var profiles = [...]struct {
 	{[3]int{1, 18, 26}, Profile{"1.18.26", v11826}},
 }
 
-// kilo is how Kilo 7.7.9 makes a request. Its versions have numbers of their own, from 7 on. Its schema is that of
-// OpenCode 1.18.34, but tool calls stay in place, and a message that is neither a prompt nor an answer needs no
-// time.
+// kilo is the profile of Kilo 7.7.9. Kilo has its own version numbers, starting at 7. Its schema is that of OpenCode
+// 1.18.34, but tool calls stay in place, and a message that is neither a prompt nor an answer needs no time.
 var kilo = Profile{"7.7.9", v11815}
 
 // IsKilo reports whether the profile is Kilo's.
@@ -64,7 +63,7 @@ func ProfileFor(version string) Profile {
 // NewestVerified is the newest observed version. Its profile is the last one.
 const NewestVerified = "1.18.34"
 
-// Tested reports whether tests have run the version. Other versions are judged like one of these.
+// Tested reports whether tests have run the version. mend treats any other version like one of the tested ones.
 func Tested(version string) bool {
 	return ProfileFor(version).Version == version || version == "1.18.33" || version == NewestVerified
 }

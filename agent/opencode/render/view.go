@@ -31,7 +31,7 @@ func Read(s *record.Session) *View {
 	return v
 }
 
-// IsSent reports whether message number i is kept in spite of any error in it.
+// IsSent reports whether the agent sends message number i even if an error is stored in it.
 func (v *View) IsSent(i int) bool { return !v.messages[i].failed() }
 
 // Render returns the request that OpenCode sends for the session when the user types one more

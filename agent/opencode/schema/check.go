@@ -9,8 +9,8 @@ import (
 	"mend/agent/opencode/js"
 )
 
-// check returns why the agent cannot show the value, as the path to the first invalid member and
-// the end of a sentence; "" if it can.
+// check returns why the agent cannot show the value: the path to the first invalid member, followed by the end of a
+// sentence. It returns "" if the agent can show it.
 func (t *fieldType) check(v js.Value) string {
 	fits, why := true, ""
 	switch t.kind {
@@ -18,7 +18,7 @@ func (t *fieldType) check(v js.Value) string {
 		if v.Kind() != '"' {
 			return " is not a string"
 		}
-		if t.words != nil || t.kind != "str" { // others may be long, and are not decoded
+		if t.words != nil || t.kind != "str" { // any other text is valid; it may be long, so it is not decoded
 			return t.checkText(textOf(v))
 		}
 	case "num":

@@ -25,12 +25,12 @@ type Changes struct {
 // None reports whether the record was complete.
 func (c Changes) None() bool { return len(c.Filled)+len(c.Altered)+len(c.Lost) == 0 }
 
-// A Context has the sources of the table: values from the session for a record that lacks them. An
-// empty text is unknown.
+// A Context has the values of the table's sources: values from the session for a record that lacks them. "" means
+// unknown.
 type Context struct {
 	Ref             change.Ref // of the record
 	Role            string
-	Time            int64 // when the record was made, in milliseconds since 1970
+	Time            int64 // when the record was created, in milliseconds since 1970
 	Agent           string
 	Provider, Model string
 	Parent          string // the id of the answered prompt
@@ -40,9 +40,9 @@ type Context struct {
 	Project         string // the id of the session's project
 }
 
-// Complete returns data, an object, with every member valid for the shape; all valid bytes stay. A
-// member that is missing or cannot be converted gets the value of its source, else its default. It
-// returns an error if it has neither.
+// Complete returns data, an object, with every member made valid for the shape; all valid bytes stay. A member that is
+// missing or cannot be converted gets the value of its source, or else its default. If it has neither, Complete returns
+// an error.
 func Complete(data []byte, name string, x Context) ([]byte, Changes, error) {
 	c := &completion{Context: x, record: data}
 	data, err := c.object(data, shapes()[name], "")
@@ -116,8 +116,8 @@ func (c *completion) member(obj []byte, f *field, above string) ([]byte, error) 
 	return jsonedit.Set(obj, to, f.name)
 }
 
-// value returns raw as a valid value of the type, and whether that is possible: raw itself if it is
-// valid, or else a value that means the same.
+// value returns raw if it is a valid value of the type, or else a valid value that means the same. ok is false if there
+// is none.
 func (c *completion) value(raw []byte, t *fieldType, path string) (to []byte, ok bool) {
 	switch {
 	case t.exact:
@@ -202,8 +202,8 @@ func keepText(raw []byte) ([]byte, bool) {
 	return jsonedit.Quote(b.String()), err == nil
 }
 
-// failure completes an error with a known name. Any other error becomes an UnknownError with its
-// text, but not in a retry, which only follows an APIError.
+// failure completes an error with a known name. Any other error becomes an UnknownError with its text, except in a
+// retry, whose error must be an APIError.
 func (c *completion) failure(raw []byte, t *fieldType, path string) ([]byte, bool) {
 	if slices.Contains([]string{"null", "false", "0", `""`}, string(raw)) {
 		return nil, false // not an error at all

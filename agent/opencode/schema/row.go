@@ -63,8 +63,8 @@ func ProjectFaults(s *record.Session, strict bool) []Fault {
 	})
 }
 
-// columnFaults returns the faults of a row, one for each column: the columns that strict or other versions
-// cannot parse, and those for which mismatch, given one of the required types, returns a reason.
+// columnFaults returns the faults of a row, at most one for each column. A column has a fault if the version, strict or
+// not, cannot parse it, or if mismatch returns a reason for one of the types that it must have.
 func columnFaults(
 	r *change.Record, shape string, strict bool, mismatch func(*field, *fieldType, js.Value) string,
 ) (all []Fault) {
@@ -112,8 +112,8 @@ func Default(shape, column string, x Context) change.Col {
 	return change.RealCol(column, js.Parse(raw).Number())
 }
 
-// sessionFileFaults is SessionFaults for a file. 1.1.53 needs only the object where it sets the time of
-// the last change.
+// sessionFileFaults is SessionFaults for a file. 1.1.53 needs only the object in which it sets the time of the last
+// change.
 func sessionFileFaults(s *record.Session) []Fault {
 	v := js.Parse(bytes.TrimPrefix(s.Info.Data, []byte("\ufeff"))).Get("time")
 	switch {

@@ -34,8 +34,7 @@ func CheckMessage(id string, v js.Value) string { return check("msg", id, Messag
 // CheckPart is CheckMessage for a part.
 func CheckPart(id string, v js.Value) string { return check("prt", id, Part, v) }
 
-// IsUnknown reports whether a check has failed because of a kind that the table lacks: a future version may have
-// it.
+// IsUnknown reports whether a check failed because the table lacks a kind, which a future version may have.
 func IsUnknown(why string) bool {
 	return strings.HasSuffix(why, isUnknown) || strings.Contains(why, isNotOneOf)
 }
@@ -62,7 +61,7 @@ type field struct {
 	shown  *fieldType // the type that the agent needs to show the session, if it differs from the first of checks
 	checks []fieldCheck
 	source string // source of a missing value; see [Context]
-	value  string // the JSON of a missing value without a known source: a neutral value
+	value  string // the neutral JSON value that a missing field gets if its source is unknown
 
 	// For a column:
 	json  bool // versions that have the column parse it as JSON

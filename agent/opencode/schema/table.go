@@ -3,9 +3,9 @@ package schema
 // table has a line for each shape: its name, then its fields. The first field of a shape with cases selects the case;
 // a line with two names has the fields of one case.
 //
-// A line that begins with a tab continues the previous line. A field has a name, with ! if the agent always needs it,
-// and with ~ if it needs it only to show the session; its type; optionally the @source of a missing value; and after
-// = the value without a source.
+// A line that begins with a tab continues the previous line. A field has a name, followed by ! if the agent always
+// needs the field and by ~ if the agent needs it only to show the session. Then come its type, optionally the @source
+// of a missing value, and after = the value to use without a source.
 //
 // The types:
 //

@@ -33,8 +33,8 @@ func mayBeAgent(p processes.Process) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return strings.Contains(strings.ToLower(n), executable) })
 }
 
-// FindsHolders reports whether [Store.Held] finds every process of OpenCode that may use the store: it
-// does not find one under another name, and cannot see what another user's process uses.
+// FindsHolders reports whether [Store.Held] finds every process of OpenCode that may use the store. Held does not find
+// a process under another name, and cannot see what another user's process uses.
 func (s *Store) FindsHolders() bool {
 	root, err := os.Stat(s.ID().Root)
 	if err != nil || !processes.Complete() {
@@ -52,11 +52,10 @@ func (s *Store) canInspect(p processes.Process, root fs.FileInfo) bool {
 	return err != nil || id == uint32(os.Geteuid()) || id == root.Sys().(*syscall.Stat_t).Uid
 }
 
-// Held returns the start time of the oldest process of the agent that uses this store, the zero time
-// if none does. The open files of a process do not show it, since the agent opens each file only
-// for a moment. Its environment does, because it determines the data folder. A process of this user,
-// or of the owner of the store, counts also if its environment cannot be read; a process of another
-// user does not.
+// Held returns the start time of the oldest process of the agent that uses this store, the zero time if none does. The
+// open files of a process do not show that, since the agent opens each file only for a moment. Its environment shows
+// it, because it determines the data folder. If the environment cannot be read, a process of this user or of the owner
+// of the store counts, and a process of another user does not.
 func (s *Store) Held(ctx context.Context) (since time.Time, err error) {
 	root, err := os.Stat(s.ID().Root)
 	if err == nil {
@@ -89,8 +88,8 @@ func (s *Store) heldBy(ctx context.Context, root fs.FileInfo) (since time.Time, 
 	return since, ctx.Err()
 }
 
-// worksHere reports whether the store is the data folder of an agent with the environment of the
-// process. It returns true if it cannot tell.
+// worksHere reports whether the store is the data folder of an agent with the environment of the process. It returns
+// true if that is unknown.
 func (s *Store) worksHere(p processes.Process, root fs.FileInfo) bool {
 	env, err := p.Environment()
 	if err != nil {

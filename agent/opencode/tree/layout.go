@@ -142,8 +142,8 @@ func dataRoot(env func(string) string, home string) string {
 // usual is OpenCode's name for the root of a tree.
 const usual = "storage"
 
-// findRoot returns the root of the tree that the folder at path belongs to: a folder above it, a usual place below it,
-// or the folder itself; otherwise "". named says that the user knows that the folder is a tree.
+// findRoot returns the root of the tree that the folder at path belongs to, or "". The root may be a folder above it, a
+// usual location below it, or the folder itself. named says that the user knows that the folder is a tree.
 func findRoot(path string, named bool) string {
 	roots := []string{filepath.Join(path, usual), filepath.Join(path, "opencode", usual), path}
 	for at, n := path, 0; n < 3; n++ {
@@ -161,9 +161,9 @@ func findRoot(path string, named bool) string {
 	return ""
 }
 
-// isRoot reports whether the folder is the root of a tree. A folder with the usual name needs one mark, any other two,
-// so that not every folder with a folder "part" in it counts as a store. If the user named the layout, one mark fewer
-// is enough.
+// isRoot reports whether the folder is the root of a tree. A folder with the usual name needs one mark, and any other
+// folder needs two, so that not every folder with a folder "part" in it counts as a store. If the user named the
+// layout, one mark less is enough.
 func isRoot(root string, named bool) bool {
 	if fi, err := os.Stat(root); err != nil || !fi.IsDir() {
 		return false

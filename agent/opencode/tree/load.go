@@ -108,7 +108,7 @@ func (tr *treeReader) readInfo(head change.Head) (record.Session, bool) {
 	if projects[0] == "" {
 		projects = tr.ids("session")
 	}
-	sure := len(tr.stray) == len(before) // otherwise the agent may read what is in the place of a folder, such as a link
+	sure := len(tr.stray) == len(before) // otherwise the agent may read it through an entry such as a link
 	tr.stray = before                    // List reports these: they are not the session's
 	for _, project := range projects {
 		path := "session/" + project
@@ -199,7 +199,8 @@ func (tr *treeReader) readProject(s *record.Session) {
 	s.ProjectRow = r
 }
 
-// readDiff reads the session's file changes, if records are not decoded. Otherwise it only adds them to the stamp.
+// readDiff reads the session's file changes if the reader does not decode records. Otherwise it only adds them to the
+// stamp.
 func (tr *treeReader) readDiff(s *record.Session) {
 	r := change.Record{Ref: change.Ref{Kind: change.KindFile, Project: diffs, Session: s.ID}}
 	d, err := tr.root.Sub(diffs)
@@ -239,8 +240,8 @@ func (tr *treeReader) messageFolder(s *record.Session, head change.Head) *openFo
 	return nil
 }
 
-// messageRefs yields a ref for each folder that may have the messages of a session: first the one that is not inside
-// another, then the one of the session's own project.
+// messageRefs yields a ref for each folder that may have the messages of a session: first the folder directly below the
+// folder message, then the one inside the folder of the session's project, then those inside other folders.
 func (tr *treeReader) messageRefs(session, project string) iter.Seq[change.Ref] {
 	return func(yield func(change.Ref) bool) {
 		ref := change.Ref{Kind: change.KindMessage, Session: session}

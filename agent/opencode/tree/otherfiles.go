@@ -30,8 +30,8 @@ func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, message string, yield fu
 	}
 }
 
-// isRecordName reports whether a part of the message, or a message if message is "", can have that file name. The
-// agent crashes on a message whose id does not begin with the prefix, so it wrote none.
+// isRecordName reports whether a part of the message, or a message if message is "", can have that file name. The agent
+// crashes on a message whose id does not begin with the prefix, so it has written no such message.
 func isRecordName(message, name string) bool {
 	id, ok := strings.CutSuffix(name, suffix)
 	return ok && change.ValidateID(id) == nil && (message != "" || strings.HasPrefix(id, record.MessagePrefix))
@@ -92,8 +92,8 @@ func (tr *treeReader) filesIn(at *safedir.Dir, name string) string {
 	return ""
 }
 
-// addPlaces reports anything that takes the place of a folder of records, or such a folder that cannot be opened. A
-// link is reported where the reader meets it.
+// addPlaces reports any entry that takes the place of a folder of records, and any such folder that cannot be opened. A
+// link is reported when the reader reads it.
 func (tr *treeReader) addPlaces() {
 	for _, p := range recordFolders() {
 		if !slices.ContainsFunc(tr.stray, func(s change.Stray) bool { return s.Path == p }) {

@@ -25,7 +25,7 @@ type treeReader struct {
 
 	budget   int64           // bytes of the session that may still be loaded; counts only if loads is set
 	loads    bool            // a session is loaded
-	buf      *safedir.Buffer // shared only by a reader and the one that it calls
+	buf      *safedir.Buffer // a reader shares it only with the reader that it calls
 	parts    []record.Part   // memory for the parts of one message
 	stamp    *stampHasher    // stamp of the records; nil if it is not needed
 	statOnly bool            // records are not read
@@ -55,7 +55,7 @@ func (tr *treeReader) failed() bool {
 	return tr.err != nil
 }
 
-// ids returns the sorted names in a folder that may be folders named by an id.
+// ids returns the names in a folder that are valid ids and may be folders, sorted.
 func (tr *treeReader) ids(path string) (ids []string) {
 	d := tr.open(path)
 	if d == nil {

@@ -14,7 +14,7 @@ import (
 // A stampHasher computes a stamp.
 type stampHasher struct {
 	sum     hash.Hash // of the names and file status of all entries
-	line    []byte    // of one of them
+	line    []byte    // the name and file status of one entry
 	newest  int64
 	unknown bool // an entry could not be read, or has no inode
 }
@@ -35,7 +35,7 @@ func (h *stampHasher) add(name string, it *safedir.Entry, err error) {
 	h.sum.Write(h.line)
 }
 
-// sum returns the stamp, or the zero stamp if something was reported that it does not cover.
+// sum returns the stamp, or the zero stamp if the reader has reported an entry that the stamp does not cover.
 func (tr *treeReader) sum() change.Stamp {
 	if tr.stamp.unknown || !change.OnlyFiles(tr.stray) {
 		return change.Stamp{}
