@@ -1,5 +1,5 @@
-// Package culprit finds the session of an error: by the names in its text, by the requests that break the
-// rule of the error, and by the errors that sessions store. Read [Find] first.
+// Package culprit finds the session that an error comes from: by the names in the error's text, by the requests that
+// break the error's rule, and by the errors that sessions store. Read [Find] first.
 package culprit
 
 import (
@@ -16,8 +16,8 @@ import (
 	"mend/repair"
 )
 
-// Readings recognises an error of a model API or of an agent in a text that a user copied: it returns the
-// possible readings of the text (see [provider.Readings]), the most specific first.
+// Readings recognises an error of a model API or of an agent in a text that a user copied. It returns the possible
+// readings of the text (see [provider.Readings]), the most specific first.
 func Readings(agents mend.Agents, text []byte) (readings []repair.APIError) {
 	for _, t := range provider.Readings(string(text)) {
 		e := agents.ParseAPIError([]byte(t))
@@ -46,14 +46,14 @@ type Culprit struct {
 	Error   repair.APIError // the reading of the error that matches the session
 	Failed  bool            // its newest response failed with the error; known only if several sessions match
 	Wrong   string          // why the session is broken, or cannot be examined; "" if it is neither
-	Hidden  bool            // only the provider can judge it: it has content of the kind that the error is about
+	Hidden  bool            // it has content of the kind that the error is about, which only the provider can judge
 }
 
-// Find returns the sessions that match an error best (see [repair.Degree]): sessions of the folder dir first,
-// then the newest. If several break the rule of the error, sessions whose newest response failed with it come
-// first. If none matches, it returns all sessions that are broken or cannot be examined. It leaves out
-// sessions whose agent or API never shows such an error, unless the text names them. readings are from
-// [Readings]. It calls step for each examined session. It reads only.
+// Find returns the sessions that match an error best (see [repair.Degree]): sessions of the folder dir first, then the
+// newest. If several break the rule of the error, sessions whose newest response failed with it come first. If none
+// matches, it returns all sessions that are broken or cannot be examined. It leaves out a session whose agent or API
+// never shows such an error, unless the text names the session. readings are from [Readings]. It calls step for each
+// examined session. It reads only.
 func Find(
 	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError, dir string, step func(),
 ) ([]Culprit, error) {
@@ -136,8 +136,8 @@ func mayShow(c *mend.Store, f mend.Finding, e repair.APIError) bool {
 	return (e.Agent == "" || e.Agent == c.ID().Agent) && provider.MayPrint(asked, e.API)
 }
 
-// wrongWith returns why a session is broken or cannot be examined, "" if it is neither. With a class it
-// returns only findings of that class, or ones that prevent the agent from continuing in some way.
+// wrongWith returns why a session is broken or cannot be examined, "" if it is neither. With a class only broken
+// findings of that class count; a finding of the class [repair.OtherProvider] need not be broken.
 func wrongWith(f mend.Finding, class repair.Class) string {
 	if f.Err != nil && class == "" {
 		return "it cannot be examined: " + f.Err.Error()
@@ -159,7 +159,7 @@ type names struct {
 
 var nameWords = regexp.MustCompile(`[\w-]{12,}(?:\.[\w-]+)*`)
 
-// maxTitled is the number of bytes searched for titles: each title is a separate search.
+// maxTitled is the number of bytes of a text that are searched for titles, since each title is searched separately.
 const maxTitled = 16 << 10
 
 func newNames(readings []repair.APIError) names {
@@ -202,7 +202,7 @@ const minTitle = 10
 
 func squeeze(text string) string { return strings.Join(strings.Fields(strings.ToLower(text)), "") }
 
-// failedFirst returns the culprits; sessions with a newest response that failed with the error come first.
+// failedFirst sorts the culprits: sessions whose newest response failed with the error come first.
 func failedFirst(ctx context.Context, c *mend.Store, found []Culprit, readings []repair.APIError) []Culprit {
 	if len(found) < 2 {
 		return found
@@ -216,7 +216,7 @@ func failedFirst(ctx context.Context, c *mend.Store, found []Culprit, readings [
 	return found
 }
 
-// order returns 0 for items to sort first, else 1.
+// order returns 0 for an item that sorts first, else 1.
 func order(first bool) int {
 	if first {
 		return 0
@@ -224,7 +224,7 @@ func order(first bool) int {
 	return 1
 }
 
-// failedWith returns the sessions with a newest response that failed with the error.
+// failedWith returns the sessions whose newest response failed with the error.
 func failedWith(
 	ctx context.Context, c *mend.Store, heads []change.Head, readings []repair.APIError,
 ) (found []Culprit, err error) {
@@ -251,13 +251,13 @@ func hasFailedWith(c *mend.Store, m *repair.Case, readings []repair.APIError) bo
 	}
 	is := c.ParseAPIError(stored)
 	return slices.ContainsFunc(readings, func(e repair.APIError) bool {
-		tooLong := e.Class == repair.ContextTooLong && is.Class == e.Class // a prompt and a compaction have other words for it
+		tooLong := e.Class == repair.ContextTooLong && is.Class == e.Class // their words differ
 		return tooLong || provider.SameError(is.Text, e.Text)
 	})
 }
 
-// matcher returns the case of a session, to match it with errors; nil if the session cannot be read. The
-// error is the context's.
+// matcher returns the case of a session, to match it with errors; nil if the session cannot be read. The error comes
+// only from the context.
 func matcher(ctx context.Context, c *mend.Store, head change.Head) (*repair.Case, error) {
 	s, err := c.Case(ctx, head)
 	if err != nil {

@@ -38,8 +38,8 @@ func TooDeep(data []byte) bool {
 	}
 }
 
-// CheckObject returns nil if data is one JSON object, apart from surrounding white space, otherwise an error that
-// says what data is instead, or at which byte it is wrong.
+// CheckObject returns nil if data is one JSON object, apart from surrounding white space. Otherwise the error says what
+// data is instead, or at which byte it is wrong.
 func CheckObject(data []byte) error {
 	if len(data) > math.MaxInt32 {
 		return errors.New("longer than 2 GB")
@@ -70,8 +70,8 @@ func CheckObject(data []byte) error {
 	return nil
 }
 
-// First returns the JSON value at the beginning of data, after white space, and where it ends. If there is none
-// it returns nil, and the offset of the wrong byte.
+// First returns the JSON value at the beginning of data, after white space, and the offset of its end. If there is no
+// value, it returns nil and the offset of the wrong byte.
 func First(data []byte) (value []byte, end int) {
 	d := newDecoder(data)
 	value, err := d.ReadValue()
@@ -85,13 +85,13 @@ func First(data []byte) (value []byte, end int) {
 	return nil, len(data)
 }
 
-// damage are the bytes that may be between the objects of a damaged text.
+// damage has the bytes that may be between the objects of a damaged text.
 const damage = "\x00 \t\r\n\ufeff"
 
-// Split returns the pieces of a damaged text: the complete objects in it, and the bytes between them. An object
-// begins at the start of the text, after another object, or where the text continues with begin.
+// Split returns the pieces of a damaged text: the complete objects in it, and the bytes between them. An object begins
+// at the start of the text, after another object, or at an occurrence of begin.
 func Split(text, begin []byte) (pieces [][]byte) {
-	for tries := 64; len(text) > 0; { // limits the objects without an end
+	for tries := 64; len(text) > 0; { // limits the attempts at objects that have no end
 		end := len(text) - len(bytes.TrimLeft(text, damage))
 		if end == 0 && tries > 0 {
 			value, n := First(text)

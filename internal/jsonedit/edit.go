@@ -10,8 +10,8 @@ import (
 
 // A path has the names of nested members, and the indexes of list elements: "0" is the first.
 
-// Get returns the text of the value at path, which aliases data, and whether it exists. Of members with equal names
-// the last counts. An empty path finds nothing.
+// Get returns the text of the value at path, which aliases data, and whether it exists. If several members have the
+// same name, the last one counts. An empty path finds nothing.
 func Get(data []byte, path ...string) ([]byte, bool) {
 	v := find(data, path)
 	return v.Raw(), v.Kind() != 0
@@ -58,8 +58,8 @@ func Names(data []byte, path ...string) []string {
 	return slices.Compact(names)
 }
 
-// Elements returns the texts, which alias data, of the elements of the list at path, or without a path of the list
-// in data, and whether it is a list.
+// Elements returns the texts of the elements of the list at path, and whether there is a list. Without a path, data
+// itself is the list. The texts alias data.
 func Elements(data []byte, path ...string) ([][]byte, bool) {
 	v := Parse(data)
 	if len(path) > 0 {
@@ -75,9 +75,9 @@ func Elements(data []byte, path ...string) ([][]byte, bool) {
 	return all, true
 }
 
-// Set returns data with the value at path replaced by raw, which must be one JSON value. Every other byte is
-// unchanged. If the last name of the path is missing, Set adds it after the last member, without white space. The
-// objects above it must exist. Of members with equal names the last counts.
+// Set returns data with the value at path replaced by raw, which must be one JSON value. Every other byte is unchanged.
+// If the last name of the path is missing, Set adds it after the last member, without white space. The objects around
+// it must exist. If several members have the same name, the last one counts.
 //
 // It returns an error if data is not an object, or if a step of the path is missing or not an object.
 func Set(data, raw []byte, path ...string) ([]byte, error) {
@@ -100,9 +100,9 @@ func Set(data, raw []byte, path ...string) ([]byte, error) {
 	return splice(data, at, at, slices.Concat([]byte(comma), Quote(name), []byte{':'}, raw)), nil
 }
 
-// Remove returns data without the members at path, all if several have the name. Every other byte is unchanged,
-// except for the commas and the white space that belonged to them. If there is no such member it returns data
-// itself. Errors are as for [Set].
+// Remove returns data without the member at path, or without all of them if several have the name. Every other byte is
+// unchanged, except for the commas and the white space that belonged to them. If there is no such member it returns
+// data itself. Errors are as for [Set].
 func Remove(data []byte, path ...string) ([]byte, error) {
 	in, err := findParent(data, path)
 	if err != nil {
@@ -119,8 +119,8 @@ func Remove(data []byte, path ...string) ([]byte, error) {
 	}), nil
 }
 
-// Edit returns data with the value at path replaced by the result of edit, or removed if that is nil. Errors are as
-// for [Set], from edit, or say that the value is missing.
+// Edit returns data with the value at path replaced by the result of edit, or removed if the result is nil. The error
+// is as for [Set], comes from edit, or says that the value is missing.
 func Edit(data []byte, edit func(raw []byte) ([]byte, error), path ...string) ([]byte, error) {
 	raw, ok := Get(data, path...)
 	if !ok {
@@ -136,10 +136,10 @@ func Edit(data []byte, edit func(raw []byte) ([]byte, error), path ...string) ([
 	return Set(data, to, path...)
 }
 
-// EditMembers returns the object in data with the values of its members replaced by the results of edit, and
-// without the members that edit does not keep. Every other byte is as after [Set] and [Remove]. Of members with
-// equal names edit gets the last, and the others stay if it is kept. raw aliases data. It returns an error if data
-// is not an object.
+// EditMembers returns the object in data with the values of its members replaced by the results of edit, and without
+// the members that edit does not keep. Every other byte is as after [Set] and [Remove]. If several members have the
+// same name, edit gets the last one, and the others stay if edit keeps it. raw aliases data. It returns an error if
+// data is not an object.
 func EditMembers(data []byte, edit func(name string, raw []byte) (to []byte, keep bool)) ([]byte, error) {
 	obj := Parse(data)
 	if obj.Kind() != '{' {
@@ -177,9 +177,9 @@ func EditElements(data []byte, edit func(raw []byte) []byte) []byte {
 	return list.edit(func(_ string, e Value) ([]byte, bool) { return edit(e.Raw()), true })
 }
 
-// RemoveElements returns data without the elements that drop accepts of the list at path, or without a path of the
-// list in data. Every other byte is unchanged, except for the commas and the white space that belonged to them. It
-// returns an error if there is no list at path.
+// RemoveElements removes from the list at path the elements that drop accepts. Without a path, data itself is the list.
+// Every other byte is unchanged, except for the commas and the white space that belonged to them. It returns an error
+// if there is no list at path.
 func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]byte, error) {
 	list, name := Parse(data), ""
 	if len(path) > 0 || list.Kind() != '[' {
@@ -202,7 +202,8 @@ func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]
 
 var errMissing = errors.New("it is missing")
 
-// findParent returns the object that has, or will have, the last name of a path, or the list that has it.
+// findParent returns the object or the list that contains the last name of a path. The object need not have that member
+// yet.
 func findParent(data []byte, path []string) (Value, error) {
 	if len(path) == 0 {
 		return Value{}, errors.New("editing a field: no name given")
@@ -228,8 +229,8 @@ func findParent(data []byte, path []string) (Value, error) {
 	return v, nil
 }
 
-// edit returns the whole text with the members or elements of the value replaced by the results of f, and without
-// those that f does not keep and the commas and the white space that belonged to them.
+// edit returns the whole text with the members or elements of the value replaced by the results of f. Members or
+// elements that f does not keep are removed, together with their commas and white space.
 func (v Value) edit(f func(name string, e Value) (to []byte, keep bool)) []byte {
 	data := v.index.text
 	out, at, kept := make([]byte, 0, len(data)), 0, false

@@ -15,10 +15,9 @@ type Value struct {
 	at    int32 // its node
 }
 
-// Parse parses text, which must be one JSON value apart from surrounding white space, and returns
-// the value; otherwise the zero Value. It accepts what JavaScript's JSON.parse accepts, and bytes
-// in strings that are not UTF-8, but no text that has more than 2 GB or nests deeper than
-// [MaxDepth].
+// Parse parses text, which must be one JSON value apart from surrounding white space, and returns the value; otherwise
+// the zero Value. It accepts what JavaScript's JSON.parse accepts, and also bytes in strings that are not UTF-8. It
+// refuses a text that has more than 2 GB or nests deeper than [MaxDepth].
 //
 // The Value refers to text, which must not change while it is in use.
 func Parse(text []byte) Value {
@@ -86,9 +85,9 @@ func (v Value) Int() (n int64, ok bool) {
 	return int64(f), true
 }
 
-// Children returns an iterator over the members of an object with their names, or over the elements
-// of a list with an empty name, in the order of the text. Of members with equal names it yields
-// all. Names must not be changed.
+// Children returns an iterator over the members of an object with their names, or over the elements of a list with an
+// empty name, in the order of the text. If several members have the same name, it yields all of them. The caller must
+// not change the names.
 func (v Value) Children() iter.Seq2[[]byte, Value] {
 	return func(yield func([]byte, Value) bool) {
 		x, i, end := v.children()
@@ -100,7 +99,7 @@ func (v Value) Children() iter.Seq2[[]byte, Value] {
 	}
 }
 
-// Elements returns an iterator over the elements of a list; over nothing if v is not a list.
+// Elements returns an iterator over the elements of a list. It is empty if v is not a list.
 func (v Value) Elements() iter.Seq[Value] {
 	return func(yield func(Value) bool) {
 		if v.Kind() != '[' {
@@ -114,8 +113,8 @@ func (v Value) Elements() iter.Seq[Value] {
 	}
 }
 
-// Get returns the member of an object with that name, of equal names the last. It returns the zero
-// Value if the member is missing, or if v is not an object.
+// Get returns the member of an object with that name, the last one if several have it. It returns the zero Value if the
+// member is missing, or if v is not an object.
 func (v Value) Get(name string) (member Value) {
 	if v.Kind() != '{' {
 		return Value{}
@@ -146,7 +145,7 @@ func (v Value) children() (x *index, from, to int32) {
 	if raw[0] != '{' && raw[0] != '[' || skipWhite(raw, 1) == len(raw)-1 {
 		return nil, 0, 0
 	}
-	x = newIndex(v.index.text[:n.end], int(n.start)) // the first index does not reach into the value
+	x = newIndex(v.index.text[:n.end], int(n.start)) // the values inside are not in the first index
 	x.text = v.index.text
 	return x, 1, int32(len(x.nodes))
 }
@@ -155,7 +154,7 @@ func (v Value) children() (x *index, from, to int32) {
 type index struct {
 	text  []byte
 	nodes []node
-	names [][]byte // names with escapes, which differ from the text
+	names [][]byte // unescaped names, if a name in the text has escapes
 }
 
 // A node is the position of a value in a text. The nodes of the values inside it follow.

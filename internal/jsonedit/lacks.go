@@ -3,7 +3,7 @@ package jsonedit
 import "bytes"
 
 // Lacks reports whether text of the earlier value is missing from now: a string is empty or cut, or a member or an
-// element with text is missing. Another text in its place, and any other number, does not count.
+// element with text is missing. A different text in its place does not count, nor does a different number.
 func Lacks(now, then Value) bool {
 	switch then.Kind() {
 	case '"':
@@ -34,8 +34,8 @@ func Lacks(now, then Value) bool {
 	return false
 }
 
-// lacksElement is Lacks for lists. If the lengths differ, elements have no fixed position: one is missing if the list
-// has only other elements of the earlier list.
+// lacksElement is Lacks for lists. If the lengths differ, elements have no fixed position. If then the later list has
+// only elements of the earlier one, the other earlier elements with text are missing.
 func lacksElement(now, then Value) bool {
 	var had, has []Value
 	for v := range then.Elements() {

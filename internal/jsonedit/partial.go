@@ -22,11 +22,11 @@ type Partial struct {
 	Complete bool
 }
 
-// ParsePartial reads as much as it can of a JSON object whose text is truncated, padded with NUL
-// bytes or otherwise damaged from some byte on. It keeps the beginning of the member where the
-// damage begins: the intact characters and escapes of a string; an object is treated like the
-// outermost one. It drops a list, a number or a literal that is cut, and an object nested deeper
-// than maxPartialDepth. A byte order mark before the object is skipped.
+// ParsePartial reads as much as it can of a JSON object whose text is truncated, padded with NUL bytes or otherwise
+// damaged from some byte on. It keeps the readable beginning of the member where the damage begins. Of a string it
+// keeps the intact characters and escapes; it treats an object like the outermost one. It drops a list, a number or a
+// literal that is cut, and an object nested deeper than maxPartialDepth. A byte order mark before the object is
+// skipped.
 func ParsePartial(data []byte) Partial {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	r := partialReader{data: data, dec: newDecoder(data)}
@@ -57,7 +57,7 @@ type partialReader struct {
 	data  []byte
 	dec   *jsontext.Decoder
 	start int         // of the outermost object
-	open  []container // around the next token
+	open  []container // the objects and lists around the next token, outermost first
 }
 
 // A container is an object or a list that was read up to some token.

@@ -5,8 +5,8 @@ import "bytes"
 // surrogateLen is the length of an escaped UTF-16 code unit.
 const surrogateLen = len(`\ud800`)
 
-// HasHalfPair reports whether a JSON text has an escaped surrogate without its other half.
-// JSON.stringify writes it like that; most other parsers refuse the text.
+// HasHalfPair reports whether a JSON text has an escaped surrogate without its other half. JSON.stringify writes such
+// an escape; most parsers other than JSON.parse refuse the text.
 func HasHalfPair(raw []byte) bool { return halfPair(raw, 0) >= 0 }
 
 // FixHalfPairs returns the text with U+FFFD in place of each half of a surrogate pair. The rest is
@@ -24,7 +24,7 @@ func FixHalfPairs(raw []byte) []byte {
 	return append(out, raw[done:]...)
 }
 
-// halfPair returns the offset of the first half of a pair at or after from, or -1.
+// halfPair returns the offset of the first surrogate without its other half at or after from, or -1.
 func halfPair(raw []byte, from int) int {
 	for at := from; ; {
 		next := bytes.IndexByte(raw[at:], '\\')

@@ -1,7 +1,7 @@
 // Package media inspects base64 data: its type by content, and the size and completeness of an image.
 //
-// Pixels are not decoded: the size is in the header, and an image is complete if it has its end. Damage in the middle
-// of an image is not found. Work and memory are linear in the length of the data.
+// Pixels are not decoded: the size is in the header, and an image counts as complete if its end is there. Damage in the
+// middle of an image is not found. Work and memory are linear in the length of the data.
 package media
 
 import (
@@ -116,7 +116,7 @@ func decode(data []byte) (plain []byte, ok bool) {
 }
 
 // inspects are the types that can be sent to a model. Each function returns the size in the header, 0 if it is invalid,
-// and whether the image has its end. More bytes may follow it.
+// and whether the end of the image is there. More bytes may follow the end.
 var inspects = map[string]func(plain []byte) (width, height int, whole bool){
 	PNG: inspectPNG, JPEG: inspectJPEG,
 	GIF: inspectGIF, WebP: inspectWebP,

@@ -87,7 +87,7 @@ func (p *ErrorParser) Parse(input []byte) request.APIError {
 	texts := messagesIn(strings.TrimSpace(string(input)), maxQuotes)
 	e := request.APIError{Text: texts[0], Whole: string(input), Index: -1, Block: -1}
 	kind, agent := p.kind(e.Text)
-	for _, t := range texts[1:] { // a quoted body is more exact than an uninformative message before it
+	for _, t := range texts[1:] { // a quoted body says more than a general message before it
 		if kind != nil {
 			break
 		}
@@ -111,7 +111,7 @@ func (p *ErrorParser) Parse(input []byte) request.APIError {
 	return e
 }
 
-// kind returns the kind of the text, nil if none matches, and the agent whose words it has.
+// kind returns the kind of the text, nil if none matches, and the agent that uses these words.
 func (p *ErrorParser) kind(text string) (kind *ErrorKind, agent string) {
 	text = squeeze(text)
 	for _, k := range p.kinds {
@@ -133,8 +133,8 @@ func (p *ErrorParser) rule(text string) (code, api string) {
 	return "", ""
 }
 
-// place returns the first place that the text names, the longest if several patterns match there,
-// with -1 for missing numbers, and the API that names places like this.
+// place returns the first place that the text names, with -1 for missing numbers, and the API that names places in this
+// way. If several patterns match there, the longest match counts.
 func (p *ErrorParser) place(text string) (index, block int, api string) {
 	index, block = -1, -1
 	start, length := len(text), 0

@@ -30,7 +30,7 @@ type ErrorTexts struct {
 }
 
 // Words are substrings that a text must contain. White space does not count, because a terminal breaks lines inside
-// words, and drops the blank at their end.
+// words, and drops the blank at the end of a line.
 type Words []string
 
 // An ErrorKind is a kind of errors: how they are recognised and what they mean.
@@ -145,7 +145,7 @@ var (
 			"the agent made the request so, often after a compaction: fork the session before the compaction, or continue in " +
 			"a new one.",
 	}
-	// CallOrResult is a text that names both a call and a result, and is neither of the above.
+	// CallOrResult is for a text that names both a call and a result, and has neither of the kinds above.
 	CallOrResult = ErrorKind{Rank: 150, Class: request.ToolResultMissing, Explanation: ToolResultMissing.Explanation}
 
 	EmptyContent = ErrorKind{

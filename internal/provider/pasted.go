@@ -10,10 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Readings returns the texts that a user may mean who copied an error from a terminal or a log: the
-// error may be wrapped, framed, coloured, quoted, prefixed, or one of several. The unchanged text
-// comes first, unless it contains characters that only a terminal shows. Each text is for
-// [ErrorParser.Parse].
+// Readings returns the texts that may be the error in a text that a user copied from a terminal or a log: the error may
+// be wrapped, framed, coloured, quoted, prefixed, or one of several. The unchanged text comes first, unless it contains
+// characters that only a terminal shows. Each text is for [ErrorParser.Parse].
 func Readings(text string) []string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
 	lines := cleanLines(text)
@@ -21,7 +20,7 @@ func Readings(text string) []string {
 	if strings.Join(lines, "\n") == text {
 		all = append(all, text)
 	}
-	// A terminal breaks a line anywhere, a program at a blank.
+	// A program breaks a line at a blank; a terminal breaks it anywhere.
 	for _, joined := range [...]string{strings.Join(lines, " "), strings.Join(lines, "")} {
 		for _, t := range [...]string{joined, unescape(joined)} {
 			all = append(all, quotedJSON(t)...)
@@ -49,9 +48,8 @@ var errorStart = regexp.MustCompile(`^(?:messages[.:\[]|input\[|contents\[|(?:\w
 // maxPieces is how many pieces of a text are parsed as separate errors.
 const maxPieces = 16
 
-// errorPieces returns the lines of each error in a text with several errors: they are separated by
-// blank lines, or begin as an error does. If there are more than maxPieces it returns the last
-// ones.
+// errorPieces returns the lines of each error in a text with several errors: an error begins after a blank line, or at
+// a line that looks like the start of an error. If there are more than maxPieces it returns the last ones.
 func errorPieces(text string) (pieces [][]string) {
 	for paragraph := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
 		var piece []string
@@ -132,7 +130,7 @@ func quotedJSON(text string) (found []string) {
 	return found
 }
 
-// The least lengths of an error that is searched for in a longer text.
+// The minimum lengths of an error that is searched for in a longer text.
 const (
 	minStored = 12
 	minCopied = 20

@@ -24,7 +24,7 @@ func Violate(n, m int, blocks ...*request.Block) request.Violation {
 	return v
 }
 
-// EachBlock calls f for every block of the turns, in order, but not for blocks inside a result.
+// EachBlock calls f for every block of the turns, in order. It skips blocks inside a result.
 func EachBlock(turns []request.Turn, f func(n, m int, b *request.Block)) {
 	for n := range turns {
 		for m, b := range turns[n].Blocks {
@@ -33,8 +33,8 @@ func EachBlock(turns []request.Turn, f func(n, m int, b *request.Block)) {
 	}
 }
 
-// EachImage calls f for every image of the turns, in order: block m of turn n, or an image in the
-// content of block m, a result.
+// EachImage calls f for every image of the turns, in order. The image is block m of turn n, or is inside block m, which
+// is then a result.
 func EachImage(turns []request.Turn, f func(n, m int, b *request.Block)) {
 	EachBlock(turns, func(n, m int, b *request.Block) {
 		if b.Type == request.Image {
@@ -48,7 +48,7 @@ func EachImage(turns []request.Turn, f func(n, m int, b *request.Block)) {
 	})
 }
 
-// FindBlocks finds the blocks that match accepts, but none inside a result.
+// FindBlocks finds the blocks that match accepts, except blocks inside a result.
 func FindBlocks(match func(b *request.Block) bool) Find {
 	return func(q request.Request, _ bool) []request.Violation {
 		return SelectBlocks(q, func(_, _ int, b *request.Block) bool { return match(b) })
@@ -145,9 +145,9 @@ func ThinkingLast(q request.Request, _ bool) (found []request.Violation) {
 	return found
 }
 
-// CallWithoutResult finds turns with calls whose results are not at the start of the next turn, and
-// calls that are followed by another type of block in their turn. The violating records are those
-// between the calls and their results, then the calls' records.
+// CallWithoutResult finds turns with calls whose results are not at the start of the next turn, and calls that are
+// followed by another type of block in their turn. The violating records are the records between the calls and their
+// results, then the records of the calls.
 func CallWithoutResult(q request.Request, _ bool) (found []request.Violation) {
 	answered := map[string]bool{}
 	for n, t := range q.Turns {
@@ -236,7 +236,7 @@ func SameTurn(earlier, n int) bool { return earlier == n }
 // OtherTurn is for [RepeatedID]: no id is used in two turns.
 func OtherTurn(earlier, n int) bool { return earlier != n }
 
-// InvalidID finds calls and results with an invalid id. A result is reported only if its call is not.
+// InvalidID finds calls and results with an invalid id. A result is reported only if its call is not reported.
 func InvalidID(valid func(id string) bool) Find {
 	return func(q request.Request, _ bool) (found []request.Violation) {
 		reported := map[change.Ref]bool{}
@@ -295,6 +295,6 @@ func HasLongText(b *request.Block) bool {
 // HalfPair finds half surrogate pairs in content that is sent as JSON.
 var HalfPair = FindBlocks(func(b *request.Block) bool { return b.HalfPair })
 
-// HalfPairInText is [HalfPair] for an API that accepts the input of a call as a text, where an escape
-// is escaped again.
+// HalfPairInText is [HalfPair] for an API that accepts the input of a call as a text: escapes in that text are escaped
+// again.
 var HalfPairInText = FindBlocks(func(b *request.Block) bool { return b.HalfPair && b.Type != request.ToolUse })

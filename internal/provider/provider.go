@@ -1,5 +1,5 @@
-// Package provider defines mend's knowledge of the provider of a model: the rules that its API enforces on a
-// request, and the texts of its errors. Each provider is a package below this one.
+// Package provider contains what mend knows about the providers of models: the rules that an API enforces on a request,
+// and the texts of its errors. Each provider is a package below this one.
 package provider
 
 import (
@@ -26,7 +26,7 @@ type Rule struct {
 	Error string
 	// Says has the words that identify that error in any form.
 	Says []Words
-	Kind *ErrorKind // of that error; nil if there are no words
+	Kind *ErrorKind // kind of that error; nil if Says is empty
 	// Vendors are the vendors of the API that enforce the rule; nil for all.
 	Vendors []string
 
@@ -46,9 +46,8 @@ func (r *Rule) Check(q request.Request, thinking bool) []request.Violation {
 	return found
 }
 
-// MayPrint reports whether an error in the words of one API may be the response to a request to another: chat
-// completions may go through gateways, which pass errors on, and Bedrock passes on Anthropic's errors. "" is
-// any API.
+// MayPrint reports whether a request to one API, asked, may end with an error in the words of another. Chat completions
+// may go through gateways, which pass errors on, and Bedrock passes on Anthropic's errors. "" stands for any API.
 func MayPrint(asked, words string) bool {
 	same := func(name string) string { return strings.Replace(name, "bedrock", "anthropic", 1) }
 	return words == "" || same(asked) == same(words) ||

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// messagePaths are the paths of an error's message, in upstream's search order (docs/providers.md,
-// "How an error is recognised"), and the path in a stored message that contains its error.
+// messagePaths are the paths of an error's message, in upstream's search order (docs/providers.md, "How an error is
+// recognised"), and the path of the error in a stored message.
 var messagePaths = [...][]string{
 	{"data", "message"},
 	{"error", "message"},
@@ -15,8 +15,7 @@ var messagePaths = [...][]string{
 	{"error", "data", "message"},
 }
 
-// bodyPaths are the paths where OpenCode, and gateways such as OpenRouter, keep the provider's
-// answer.
+// bodyPaths are the paths at which OpenCode, and gateways such as OpenRouter, store the provider's response.
 var bodyPaths = [...][]string{
 	{"data", "responseBody"},
 	{"error", "data", "responseBody"},
@@ -39,12 +38,11 @@ var codePaths = [...][]string{
 	{"error", "param"},
 }
 
-// maxQuotes is how many levels of quoted errors are read. Each level is parsed again.
+// maxQuotes is the number of levels of quoted errors that are read. Each level is parsed separately.
 const maxQuotes = 10
 
-// messagesIn lists the message of an error, the message with its code, and the messages of the
-// quoted answer of the provider, down to the given number of levels. A text that is not JSON, or
-// that has no message, is its own message.
+// messagesIn lists the message of an error, the message with its code, and the messages of the quoted response of the
+// provider, down to the given number of levels. A text that is not JSON, or that has no message, is its own message.
 func messagesIn(text string, levels int) []string {
 	var v any
 	if levels == 0 || json.Unmarshal([]byte(text), &v) != nil {
@@ -88,7 +86,7 @@ func textsAt(v map[string]any, paths ...[]string) []string {
 	return found
 }
 
-// bodiesAt lists the provider's answers that an error quotes, as JSON text or as an object.
+// bodiesAt lists the provider's responses that an error quotes, as JSON text or as an object.
 func bodiesAt(v map[string]any) []string {
 	found := textsAt(v, bodyPaths[:]...)
 	for _, path := range bodyPaths {

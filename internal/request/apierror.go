@@ -35,7 +35,7 @@ type APIError struct {
 
 	// Recognised says that the error is known, although it may have no class.
 	Recognised bool
-	Agent      string  // the agent that alone uses these words; "" for an API's, or several agents'
+	Agent      string  // the only agent that uses these words; "" for an API or several agents
 	About      Subject // of a known error
 
 	// Explanation tells a person what the error means and what to do.

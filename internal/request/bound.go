@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// A Binding is what happens to thinking in a request if the conversation before it has changed since the model wrote
+// A Binding says what happens to thinking in a request if the conversation before it has changed since the model wrote
 // it. Anthropic's newest models bind thinking to that conversation (docs/providers.md, R28).
 type Binding uint8
 
@@ -20,7 +20,8 @@ const (
 // boundSince is the first version of Claude that binds thinking to the conversation before it.
 var boundSince = [2]int{5, 1}
 
-// Some versions are followed by a date: claude-sonnet-4-20250514. So a number has at most two digits.
+// claudeVersion matches the version in the id of a Claude model. Some versions are followed by a date, as in
+// claude-sonnet-4-20250514, so a number has at most two digits.
 var claudeVersion = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`claude-[a-z]+-(\d{1,2})[-.](\d{1,2})(?:\D|$)`)
 })

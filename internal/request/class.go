@@ -1,7 +1,7 @@
 package request
 
-// A Class is a kind of finding, independent of the provider's wording. The names are upstream's
-// (docs/providers.md), and those of `--class`.
+// A Class is a kind of finding, independent of the provider's wording. The names come from upstream
+// (docs/providers.md), and `--class` accepts them.
 type Class string
 
 // The classes that an error of a model API can have.

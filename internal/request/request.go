@@ -19,14 +19,14 @@ type Request struct {
 	Model Model
 	// Turns are the messages of the request, numbered as in the provider's errors.
 	Turns []Turn
-	// Then is the request after this one, if this one is for a compaction that the agent makes first: Then has the
-	// conversation, which this one may have in another form. Otherwise nil.
+	// Then is the next request if this one is for a compaction that the agent makes first; otherwise nil. It has the
+	// whole conversation, which this request may have in another form.
 	Then *Request
-	// Bound is what happens to thinking after a change of the conversation before it.
+	// Bound says what happens to thinking after a change of the conversation before it.
 	Bound Binding
 }
 
-// Whole returns the request with the whole conversation.
+// Whole returns the request with the whole conversation: Then, or else the request itself.
 func (r Request) Whole() Request {
 	if r.Then != nil {
 		return *r.Then
@@ -84,8 +84,8 @@ type Block struct {
 
 	Citations json.RawMessage // of a text; may be nil
 
-	// Signature is the signature of thinking, or the data of redacted thinking. For other providers it is their
-	// signature or encrypted content of any block.
+	// Signature is the signature of thinking, or the data of redacted thinking. For other providers it is the signature
+	// or the encrypted content of any block.
 	Signature string
 	Details   json.RawMessage // a list of reasoning details (OpenRouter); may be nil
 
@@ -93,18 +93,18 @@ type Block struct {
 	ItemID      string // the id given by the provider, or ""
 	Reference   bool   // only the id is sent
 	Reasoned    bool   // its response had reasoning
-	Interrupted bool   // for reasoning: the user interrupted the response, and nothing of it followed
+	Interrupted bool   // for reasoning: the user interrupted the response, which ended with this block
 
 	Unsigned bool // for thinking: it has no signature, not even an empty one
 	HalfPair bool // the agent sends half of a surrogate pair in it unchanged
-	Error    bool // for a result, or a stored call with its own: the tool failed
+	Error    bool // for a result, or a stored call with its own result: the tool failed
 
 	ToolID   string          // the id of a tool call, or of the call that a result answers
 	ToolName string          // for a tool call and its result
 	Input    json.RawMessage // for a tool call: the text of the stored value; may be nil
 	Content  []*Block        // for a result: text, images, documents
-	// For a result that is one text without Content, or a stored call with its own result: a JSON string, or a value
-	// whose JSON is the text.
+	// Output is set for a result that is one text without Content, and for a stored call with its own result. It is a
+	// JSON string, or a value whose JSON is the text.
 	Output json.RawMessage
 
 	File // for an image or a document

@@ -26,8 +26,8 @@ func Short(text string, n int) string {
 	return text
 }
 
-// InputObject returns an object for the input of a call: an object in a text is parsed, any other value becomes
-// its member "input".
+// InputObject turns the input of a call into an object. It parses an object in a text; any other value becomes the
+// member "input" of a new object.
 func InputObject(raw json.RawMessage) json.RawMessage {
 	var inner string
 	s := strings.TrimSpace(string(raw))

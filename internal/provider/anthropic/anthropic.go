@@ -1,5 +1,4 @@
-// Package anthropic has the rules of Anthropic's Messages API on a request, with the error texts of
-// the API (docs/providers.md), and its JSON form of a request.
+// Package anthropic has the rules of Anthropic's Messages API, and the texts of its errors (docs/providers.md).
 //
 // The rules come from public error reports; the API may be stricter.
 package anthropic

@@ -226,10 +226,10 @@ func thinkingWhileOff(q request.Request, thinking bool) []request.Violation {
 	return provider.SelectBlocks(q, func(n, _ int, b *request.Block) bool { return n == last && b.IsThinking() })
 }
 
-// imagePlace is the place of an image in the API's words.
+// imagePlace is the place of an image as the API's errors name it.
 const imagePlace = "messages.N.content.M.image.source.base64"
 
-// findData finds the images that match accepts and that are not links.
+// findData finds images with data that match accepts. An image that is a link has no data.
 func findData(match func(b *request.Block) bool) provider.Find {
 	return provider.FindImages(func(b *request.Block) bool { return b.URL == "" && match(b) })
 }

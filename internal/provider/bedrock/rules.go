@@ -5,8 +5,7 @@ import (
 	"mend/internal/request"
 )
 
-// rules are B1 to B12 of docs/providers.md. B5 to B11 are Anthropic's and assumed to apply here,
-// too.
+// rules are B1 to B12 of docs/providers.md. B5 to B11 are rules of Anthropic, and are assumed to apply here, too.
 var rules = []provider.Rule{
 	{
 		Code: "B1", Text: "a conversation starts with a prompt",

@@ -18,8 +18,8 @@ func (p Provider) Rules() []provider.Rule {
 	return all
 }
 
-// canBreak reports whether a request of the flavor can break the rule. Whether a model without a
-// field for reasoning thinks is unknown.
+// canBreak reports whether a request of the flavor can break the rule. It is unknown whether a model without a field
+// for reasoning thinks.
 func (p Provider) canBreak(code string) bool {
 	switch code {
 	case "C6":
@@ -32,8 +32,8 @@ func (p Provider) canBreak(code string) bool {
 	return true
 }
 
-// rules are C1 to C10, and V1 to V4 of single vendors (docs/providers.md). Calls of one answer with
-// the same id violate C3, not V4.
+// rules are C1 to C10, and the rules V1 to V4 of single vendors (docs/providers.md). Calls of one answer with the same
+// id violate C3, not V4.
 var rules = []provider.Rule{
 	{
 		Code: "C1", Text: "each tool call is answered by a tool message right after it",

@@ -106,7 +106,7 @@ var rules = []provider.Rule{
 	},
 }
 
-// lacksResponses reports whether the turn after n has another number of results than n has calls.
+// lacksResponses reports whether the number of results in the turn after n differs from the number of calls in turn n.
 func lacksResponses(q request.Request, n int) bool {
 	responses := 0
 	if n+1 < len(q.Turns) {

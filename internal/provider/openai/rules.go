@@ -149,7 +149,7 @@ func hasLongItemID(b *request.Block) bool {
 	return b.Type != request.ToolUse && b.Type != request.ToolResult && len(b.ItemID) > provider.MaxID
 }
 
-// item returns the block of item n if the item is the assistant's, else nil.
+// item returns the block of item n if it is an item of the assistant, else nil.
 func item(q request.Request, n int) *request.Block {
 	if n < 0 || n >= len(q.Turns) || !provider.IsAssistant(q, n) || len(q.Turns[n].Blocks) == 0 {
 		return nil
@@ -182,8 +182,8 @@ func itemsApart(q request.Request, _ bool) (found []request.Violation) {
 	return found
 }
 
-// sameMessage returns the block of item at, nil if it belongs to another stored message than item n: another message
-// is another response.
+// sameMessage returns the block of item at, nil if item n belongs to a different stored message: a different message is
+// a different response.
 func sameMessage(q request.Request, n, at int) *request.Block {
 	b := item(q, at)
 	if b == nil || b.Ref().Message != q.Turns[n].Blocks[0].Ref().Message {
@@ -207,8 +207,8 @@ func isFollowed(q request.Request, n int) bool {
 	}
 }
 
-// followsReasoning reports whether reasoning with an id comes before item n in its message. An output that the agent
-// adds, to another call of the message, may be in between.
+// followsReasoning reports whether reasoning with an id comes before item n in its message. The output that the agent
+// adds for another call of the message may be in between.
 func followsReasoning(q request.Request, n int) bool {
 	for at := n - 1; ; at-- {
 		if at >= 0 && q.Turns[at].Role == request.RoleTool && len(q.Turns[at].Messages) == 0 {
