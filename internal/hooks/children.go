@@ -20,7 +20,7 @@ const (
 	StuckRetry  = "retry"  // also ask the parent to begin the task again
 )
 
-// ChildOptions define when a subagent counts as stuck. The zero value: never.
+// ChildOptions define when a subagent counts as stuck. With the zero value it never does.
 type ChildOptions struct {
 	After  time.Duration // without any event
 	Action string        // [StuckNotify], …
@@ -28,8 +28,8 @@ type ChildOptions struct {
 
 const (
 	stuckCoolDown = 5 * time.Minute  // between two actions about one session
-	maxRetries    = 2                // of the tasks of a parent in a retryPeriod
-	retryPeriod   = 30 * time.Minute // not a turn: the prompt begins one
+	maxRetries    = 2                // retries of the tasks of a parent in a retryPeriod
+	retryPeriod   = 30 * time.Minute // a period of time and not a turn, because the prompt begins a new turn
 )
 
 // A childEvent is an event in a subagent's session, or the passing of time.
@@ -43,7 +43,7 @@ type childEvent struct {
 	until   int64
 	call    string // a tool call with its state
 	status  string
-	doing   string // what it did, in a few words; "" if that says nothing
+	doing   string // what the subagent did, in a few words; "" if unknown
 }
 
 // A childState has the sessions of subagents that have not ended.
@@ -55,13 +55,13 @@ type childState struct {
 // A child is the session of a subagent.
 type child struct {
 	parent, title, doing string
-	last                 int64 // the time of the last event, or until when it waits for the provider
+	last                 int64 // the time of the last event, or the time until which it waits for the provider
 	running              []string
 	acted                int64 // the time of the last action; 0 if none
 }
 
-// watchChildren is the policy for stuck subagents: their parents wait, no tool runs in them, and nothing has
-// happened for a time. It acts on a session at most once per stuckCoolDown.
+// watchChildren is the policy for stuck subagents. A subagent is stuck if its parent waits, no tool runs in it, and it
+// has had no event for a time. The policy acts on a session at most once per stuckCoolDown.
 func watchChildren(s childState, e childEvent, o ChildOptions) (childState, []action) {
 	if e.session == "" {
 		return s.stuck(e.at, o)
@@ -157,15 +157,15 @@ type childWatch struct {
 	mu    sync.Mutex
 	state childState
 
-	prompts []action // waiting for the end of the parent's turn; used by look alone
+	prompts []action // prompts that wait for the end of the parent's turn; only look uses them
 }
 
-// interval is how often the activity of a session should be reported.
+// interval is the time after which the agent reports the activity of a session again.
 func (w *childWatch) interval() time.Duration {
 	return min(max(w.opt.After/8, 250*time.Millisecond), 10*time.Second)
 }
 
-// accept takes an event of the agent.
+// accept handles an event of the agent.
 func (w *childWatch) accept(e live.Event) {
 	c, ok := decodeChild(e)
 	if !ok {
@@ -190,8 +190,8 @@ func (w *childWatch) run(ctx context.Context) {
 	}
 }
 
-// look acts on the sessions that are stuck, except sessions in which the agent is not working: an event may
-// have been lost. If a session cannot be aborted, it shows nothing.
+// look acts on the sessions that are stuck. It skips a session in which the agent is not working, because an event may
+// have been lost. If a session cannot be aborted, look shows nothing.
 func (w *childWatch) look(ctx context.Context, now time.Time) {
 	w.mu.Lock()
 	var actions []action
@@ -201,7 +201,7 @@ func (w *childWatch) look(ctx context.Context, now time.Time) {
 	w.mu.Unlock()
 	child, stuck := "", false
 	for _, a := range actions {
-		if a.kind != actPrompt && a.session.ID != child { // a prompt goes to the parent of the last one
+		if a.kind != actPrompt && a.session.ID != child { // a prompt goes to the parent of child
 			child, stuck = a.session.ID, w.working(ctx, a.session)
 			w.hook.Log().Info("a subagent is silent", "session", child, "working", stuck, "action", w.opt.Action)
 		}
@@ -229,7 +229,7 @@ func (w *childWatch) prompt(ctx context.Context, a action) (done bool) {
 	return true
 }
 
-// working reports whether the agent works in the session, as it says itself.
+// working reports whether the agent says that it works in the session.
 func (w *childWatch) working(ctx context.Context, s live.SessionRef) bool {
 	busy, err := w.hook.Agent().Busy(ctx, s)
 	return busy && err == nil

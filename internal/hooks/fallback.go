@@ -41,10 +41,10 @@ type fallbackState struct {
 	asked  bool       // the agent asks for the model before each prompt, so picked is exact
 
 	phase    fallbackPhase
-	next     live.Model // that continues the turn
+	next     live.Model // the model that continues the turn
 	why      string     // the reason of the failure
 	ended    bool       // the message that failed has ended
-	deadline time.Time  // of the phase
+	deadline time.Time  // end of the phase
 
 	busy    bool
 	active  time.Time // the newest event of the turn
@@ -60,7 +60,7 @@ type fallbackState struct {
 	usedUp   bool         // the user has been told that no model is left
 }
 
-// A fallbackPhase is a step of a change of the model.
+// A fallbackPhase is a phase of a change of the model.
 type fallbackPhase int
 
 // The phases.
@@ -99,7 +99,7 @@ const (
 	sawPrompt   fallbackKind = iota + 1 // the user or the policy sent a prompt
 	sawAnswer                           // an assistant message changed
 	sawBusy                             // the agent works in the session
-	sawIdle                             // it no longer does
+	sawIdle                             // the agent no longer works in the session
 	sawError                            // the turn failed
 	sawRetry                            // a request failed, and the agent will try it again
 	sawActivity                         // a part of an answer changed
@@ -156,7 +156,7 @@ func (p *FallbackPolicy) step(s fallbackState, e fallbackEvent) (fallbackState, 
 	return s, nil
 }
 
-// wakeTime returns when the policy wants to get sawTime; the zero time if never.
+// wakeTime returns the time at which the policy needs sawTime; the zero time for never.
 func (p *FallbackPolicy) wakeTime(s fallbackState) time.Time {
 	switch {
 	case s.phase != phaseNone:
@@ -174,7 +174,7 @@ func (s fallbackState) prompted(e fallbackEvent) fallbackState {
 	case i.ID == s.prompt.ID: // reported again, with a summary
 		s.prompt = i
 		return s
-	case i.Time.Created < s.prompt.Time.Created: // an older one is reported again
+	case i.Time.Created < s.prompt.Time.Created: // an older prompt is reported again
 		return s
 	}
 	s.active = e.at
@@ -189,7 +189,7 @@ func (s fallbackState) prompted(e fallbackEvent) fallbackState {
 	return s.renewed()
 }
 
-// renewed forgets the failures of the turn.
+// renewed returns the state without the failures of the turn.
 func (s fallbackState) renewed() fallbackState {
 	s.phase, s.failed, s.attempts, s.usedUp, s.empty = phaseNone, nil, 0, false, 0
 	return s
@@ -200,7 +200,7 @@ func (p *FallbackPolicy) answered(s fallbackState, e fallbackEvent) (fallbackSta
 	s.active = e.at
 	i := &e.message
 	if s.prompt.ID != "" && i.ParentID != "" && i.ParentID != s.prompt.ID || i.Summary == true {
-		return s, nil // of an older prompt, or of a compaction
+		return s, nil // the answer to an older prompt, or of a compaction
 	}
 	switch {
 	case i.HasError() && !live.IsAbort(i.Error) && i.ID != "" && i.ID == s.worker:
@@ -225,10 +225,10 @@ const (
 	emptyAnswers  = "empty answers"
 )
 
-// unended handles an answer that the model did not end: the agent asks the model again, and repeats this
-// without limit if the answers have no content.
+// unended handles an answer that the model did not end. The agent asks the model again, and does so without limit if
+// the answers have no content.
 func (p *FallbackPolicy) unended(s fallbackState, e fallbackEvent) (fallbackState, []action) {
-	if e.message.ID == s.last { // each is reported twice
+	if e.message.ID == s.last { // each answer is reported twice
 		return s, nil
 	}
 	s.last = e.message.ID
@@ -253,8 +253,8 @@ func (s fallbackState) lostResults() (fallbackState, []action) {
 	return s, []action{showToast(fallbackTitle, lostResultsText(s.why), live.VariantError)}
 }
 
-// idled handles the end of a turn. A turn that failed is continued if the failed message has ended too:
-// before that, the agent loses a prompt.
+// idled handles the end of a turn. A turn that failed is continued only after the failed message has ended, too: the
+// agent loses a prompt that is sent earlier.
 func (p *FallbackPolicy) idled(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	s.busy, s.running = false, nil
 	var actions []action
@@ -270,7 +270,7 @@ func (p *FallbackPolicy) idled(s fallbackState, e fallbackEvent) (fallbackState,
 	return s, actions
 }
 
-// resumed sends the prompt that continues the turn.
+// resumed continues the turn with the next model: it returns the actions that send the prompt and show a toast.
 func (s fallbackState) resumed(now time.Time) (fallbackState, []action) {
 	failed := s.failed[len(s.failed)-1]
 	s.phase, s.deadline = phaseSent, now.Add(maxPhase)
@@ -318,7 +318,7 @@ func (p *FallbackPolicy) errored(s fallbackState, e fallbackEvent, raw json.RawM
 // retried handles a request that the agent will send again.
 func (p *FallbackPolicy) retried(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	s.active, s.busy = e.at, true
-	if s.phase != phaseNone || len(s.running) > 0 { // a tool is not interrupted
+	if s.phase != phaseNone || len(s.running) > 0 { // a running tool is not interrupted
 		return s, nil
 	}
 	why := p.reasonOfText(e.text)
@@ -348,7 +348,7 @@ func (s fallbackState) worked(e fallbackEvent) fallbackState {
 	return s
 }
 
-// timed handles the time that wakeTime returned.
+// timed handles sawTime, at the time that wakeTime returned.
 func (p *FallbackPolicy) timed(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	if at := p.wakeTime(s); at.IsZero() || e.at.Before(at) {
 		return s, nil
@@ -367,8 +367,8 @@ func (p *FallbackPolicy) timed(s fallbackState, e fallbackEvent) (fallbackState,
 // whySilent is the beginning of the reason for a failure without an error.
 const whySilent = "silent for "
 
-// fail handles a failure of the model. running is set if the turn has not ended. The next model is chosen
-// first: if there is none, the turn is not ended.
+// fail handles a failure of the model. running is set if the turn has not ended. The policy first chooses the next
+// model. If there is none, it does not end the turn.
 func (p *FallbackPolicy) fail(s fallbackState, e fallbackEvent, why string, until time.Time, running bool) (fallbackState, []action) {
 	if s.prompt.Model == nil {
 		return s, nil
@@ -379,7 +379,7 @@ func (p *FallbackPolicy) fail(s fallbackState, e fallbackEvent, why string, unti
 	}
 	actions := []action{{kind: actCool, model: model, until: until}}
 	s.failed = append(slices.Clone(s.failed), model)
-	if e.child || p.KeepTurns { // the waiting session would take the end of the turn as the answer
+	if e.child || p.KeepTurns { // a session that waits would take the end of the turn for the answer
 		return s, actions
 	}
 	next, ok := p.choose(s, e, s.prompt.Agent)
@@ -429,8 +429,8 @@ func (p *FallbackPolicy) chain(agent string) []live.Model {
 // isCooling reports whether the model failed a short time ago.
 func (e *fallbackEvent) isCooling(m live.Model) bool { return e.at.Before(e.cooling[m.Key()]) }
 
-// questioned handles a prompt that has not been sent: a model that failed a short time ago is replaced,
-// unless the user has just picked it.
+// questioned handles a prompt that has not been sent yet. It replaces a model that failed a short time ago, unless the
+// user has just picked that model.
 func (p *FallbackPolicy) questioned(s fallbackState, e fallbackEvent) (fallbackState, []action) {
 	if s.phase == phaseSent && e.model.Key() == s.next.Key() {
 		return s, nil
@@ -494,9 +494,9 @@ type agentError struct {
 	} `json:"data"`
 }
 
-// reason returns why an error makes the policy use another model, in a word or two, and how long the provider
-// asks to wait. It returns "" for all other errors: of the user, of the session's content, and with codes
-// that are not listed.
+// reason returns why an error makes the policy use another model, in a word or two, and how long the provider asks to
+// wait. It returns "" for all other errors, such as errors caused by the user or by the session's content, and for
+// errors whose code is not listed.
 func (p *FallbackPolicy) reason(raw json.RawMessage) (why string, wait time.Duration) {
 	var e agentError
 	if json.Unmarshal(raw, &e) != nil {
@@ -547,12 +547,12 @@ var modelText = sync.OnceValue(func() *regexp.Regexp {
 		`model identifier is invalid|\bmodel_not_(found|supported)\b|^the (requested|selected) model is not (available|supported)|^(unknown|no such) model\b`)
 })
 
-// keyText matches providers' errors about rejected keys without the code 401.
+// keyText matches providers' errors about rejected keys that do not have the code 401.
 var keyText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(invalid|incorrect|wrong|expired|unknown)[ _-](x-)?api[ _-]?key|api[ _-]?key (is )?(not valid|invalid|expired|incorrect)|security token included in the request is (invalid|expired)`)
 })
 
-// maxCooldown limits the time that a provider can ask for.
+// maxCooldown limits the time that a provider can ask to wait.
 const maxCooldown = 24 * time.Hour
 
 // reasonOfText returns the reason of a failed request that can be repeated, or "" if the code of the text is
@@ -570,7 +570,7 @@ func (p *FallbackPolicy) reasonOfText(text string) string {
 	}
 }
 
-// codeTexts find the status code that a text stands for: an agent that reports a retry names no code.
+// codeTexts find the status code that a text stands for, because an agent that reports a retry does not name the code.
 var codeTexts = sync.OnceValue(func() []codeText {
 	return []codeText{
 		{429, regexp.MustCompile(`(?i)rate[ _-]?limit|too many requests|cool(ing)?[ -]?down`)},
@@ -605,7 +605,7 @@ func sameCodes(code int) []int {
 	return []int{code}
 }
 
-// quotaText matches errors of providers that will not answer for a longer time.
+// quotaText matches errors that say that the provider will not answer for a longer time.
 var quotaText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)quota.?exceeded|exceeded.{0,40}quota|usage quota|subscription.?(quota|limit)|insufficient.?(quota|balance|funds?|credits?)|` +
 		`billing.?(hard.?)?limit|exhausted your capacity|resource.?exhausted|out of credits?|credits? exhausted|payment.?required|usage.?(limit|exceeded)|` +

@@ -26,10 +26,10 @@ type fallback struct {
 	sessions live.Recent[fallbackSession]
 	cooling  map[string]time.Time // by live.Model.Key
 	known    map[string]bool      // the keys of the agent's models; nil if unknown
-	asked    time.Time            // when known was asked for
+	asked    time.Time            // when the agent was asked for known
 	waiting  map[string]time.Time // by session: the time of the policy's next sawTime
 	pending  []pendingEvent
-	changing map[string]func() // by session whose model is changed: announces the end
+	changing map[string]func() // by session whose model is being changed: a function that announces the end
 	wake     chan struct{}
 }
 
@@ -39,14 +39,14 @@ type fallbackSession struct {
 	ref   live.SessionRef
 	child bool // another session waits for it
 
-	located bool // child is known
+	located bool // child has been found out
 }
 
 // A pendingEvent is an event that is not handled yet.
 type pendingEvent struct {
 	ref     live.SessionRef
 	event   fallbackEvent
-	actions []action // done instead of passing the event
+	actions []action // if set, they are done instead of passing the event to the policy
 }
 
 func newFallback(w *live.Watch, a Agent, p FallbackPolicy) *fallback {
@@ -64,7 +64,7 @@ func (f *fallback) accept(e live.Event) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if fe.kind == sawActivity { // there are many
+	if fe.kind == sawActivity { // there are many such events
 		f.stepLocked(id, fe)
 		return
 	}
@@ -136,10 +136,10 @@ func (f *fallback) stepLocked(id string, e fallbackEvent) []action {
 	})
 }
 
-// maxPending is how many events may wait.
+// maxPending is the number of events that may wait.
 const maxPending = 4096
 
-// queueLocked queues an event. If the agent is too fast, the event is dropped.
+// queueLocked queues an event. If too many wait, it drops the event.
 func (f *fallback) queueLocked(p pendingEvent) {
 	if len(f.pending) < maxPending {
 		f.pending = append(f.pending, p)
@@ -154,7 +154,7 @@ func (f *fallback) signal() {
 	}
 }
 
-// ask returns the model to which a prompt is to be sent instead, or nil.
+// ask returns the model that a prompt must be sent to instead of its own, or nil.
 func (f *fallback) ask(q live.Question) *live.Model {
 	if q.Model == nil {
 		return nil
@@ -234,7 +234,7 @@ func (f *fallback) handle(ctx context.Context, p pendingEvent) {
 		return
 	}
 	s := f.locate(p.ref)
-	if p.event.isFailure() || p.event.kind == sawPrompt { // with the prompt there is time for it
+	if p.event.isFailure() || p.event.kind == sawPrompt { // when a prompt comes, there is time to ask
 		f.learn(ctx, s)
 	}
 	actions := p.actions
@@ -296,7 +296,7 @@ func (f *fallback) locate(ref live.SessionRef) fallbackSession {
 	return s
 }
 
-// modelsAge is how long the list of the agent's models is used.
+// modelsAge is the time for which the list of the agent's models is used.
 const modelsAge = 5 * time.Minute
 
 // learn asks the agent for the facts that the policy needs to handle a failure.

@@ -1,5 +1,5 @@
-// Package hooks has the hooks of a running agent that repair no session. Each is off unless its setting turns
-// it on (docs/running.md):
+// Package hooks has the hooks of a running agent that do not repair sessions. Each is off unless its setting turns it
+// on (docs/running.md):
 //
 //   - a [FallbackPolicy] continues a turn with another model if its model fails;
 //   - the write guard refuses to replace a file that the model does not know;

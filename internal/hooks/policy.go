@@ -28,7 +28,7 @@ const (
 	actToast actionKind = iota + 1
 	actAbort
 	actPrompt
-	actCool  // use a model again only after a time
+	actCool  // do not use a model before a time
 	actModel // send the agent's pending prompt to another model
 )
 
@@ -37,7 +37,7 @@ func showToast(title, text, variant string) action {
 	return action{kind: actToast, toast: live.Toast{Title: title, Message: text, Variant: variant}}
 }
 
-// execute carries out an action that is a call to the agent. An error is also logged.
+// execute carries out an action that is a call to the agent. It also logs an error.
 func execute(ctx context.Context, h *live.Hook, a action) (err error) {
 	switch a.kind {
 	case actToast:

@@ -28,10 +28,10 @@ var editErrors = []struct{ text, instruction string }{
 	{"No changes to apply: oldString and newString are identical", changeNothing},
 }
 
-// The tool that OpenCode calls instead of one whose call it could not read, and the beginning of its output
-// if the arguments were not JSON. The text then quotes them.
+// toolInvalid is the tool that OpenCode calls in place of a tool whose call it could not read.
 const toolInvalid = "invalid"
 
+// malformedArguments matches the beginning of its output if the arguments were not JSON. The rest quotes them.
 var malformedArguments = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^The arguments provided to the tool are invalid: Invalid input for tool [^\s:]+: JSON parsing failed: `)
 })

@@ -18,7 +18,7 @@ import (
 	"mend/internal/live"
 )
 
-// A fileStamp identifies a state of a regular file. The zero value means that it does not exist.
+// A fileStamp identifies a state of a regular file. The zero value means that the file does not exist.
 type fileStamp struct {
 	exists bool
 	size   int64
@@ -34,7 +34,7 @@ func stampFile(path string) fileStamp {
 	return fileStamp{true, info.Size(), info.ModTime().UnixNano()}
 }
 
-// changed returns when the file was changed, in milliseconds.
+// changed returns the time at which the file was changed, in milliseconds.
 func (s fileStamp) changed() int64 { return s.mtime / 1e6 }
 
 // The tools that read or change one file, with the names that OpenCode gives them.
@@ -53,11 +53,11 @@ type guardEvent struct {
 	at         int64     // when the agent reported it, in milliseconds
 	ended      bool
 	overwrite  bool // the model allows replacing the file unread
-	lines      span // that were read
+	lines      span // the lines that were read
 	partly     bool // an offset was given
 }
 
-// A span is the lines of a file that a read showed.
+// A span is the range of lines of a file that a read showed.
 type span struct {
 	first, last int
 	end         bool // last is the last line of the file
@@ -89,9 +89,9 @@ type runningCall struct {
 // fileKey returns the key of a file in [guardState]. A session id has no zero byte.
 func fileKey(session, path string) string { return session + "\x00" + path }
 
-// guardWrites is the policy of the write guard: it refuses a write that would replace a file that the session
-// has not read, has read only in part, or has read before it was changed. A call that fails changes nothing,
-// because only its beginning is reported.
+// guardWrites is the policy of the write guard. It refuses a write that would replace a file if the session has not
+// read the file, has read only a part of it, or has read it before it was changed. A failed call does not change the
+// state, because only its beginning is reported.
 func guardWrites(s guardState, e guardEvent) (next guardState, refusal string) {
 	if e.ended {
 		return s.end(e), ""
@@ -114,7 +114,7 @@ func guardWrites(s guardState, e guardEvent) (next guardState, refusal string) {
 	return s, fmt.Sprintf(refused, e.path, why)
 }
 
-// end records what a successful call shows of a file.
+// end records what a successful call shows about a file.
 func (s guardState) end(e guardEvent) guardState {
 	began, ok := s.running.Get(e.call)
 	s.running.Remove(e.call)
@@ -125,7 +125,7 @@ func (s guardState) end(e guardEvent) guardState {
 	key := fileKey(e.session, e.path)
 	switch e.tool {
 	case toolRead:
-		if e.file.changed() > began.at { // perhaps after it was read
+		if e.file.changed() > began.at { // the file may have changed after it was read
 			return s
 		}
 		known, seen := s.files.Get(key)
@@ -161,7 +161,8 @@ func (k *knownFile) add(p span, part bool) {
 	k.all = k.all || k.spans[0].first == 1 && k.spans[0].end
 }
 
-// maxLineShown is how many UTF-16 units of a line the read tool shows. It cuts a longer line and says so.
+// maxLineShown is the number of UTF-16 units of a line that the read tool shows. The tool cuts a longer line and says
+// so.
 const maxLineShown = 2000
 
 // parseRead returns which lines of a file the output of the read tool shows. OpenCode 1.1.53
@@ -208,7 +209,7 @@ type writeGuard struct {
 	state guardState
 }
 
-// accept takes the report of a call before or after it runs.
+// accept handles the report of a call before or after it runs.
 func (g *writeGuard) accept(e live.Event) {
 	if e.Type != eventToolBefore && e.Type != eventToolAfter {
 		return
@@ -224,8 +225,8 @@ func (g *writeGuard) accept(e live.Event) {
 	}
 }
 
-// check returns why a call must not run, or "". The call has not begun: the agent waits, so the present file
-// decides.
+// check returns why a call must not run, or "". The agent waits and the call has not begun, so check uses the file as
+// it is now.
 func (g *writeGuard) check(ctx context.Context, c live.ToolCall, directory string) (refusal string) {
 	if change.ValidateID(c.Session) != nil {
 		return ""
@@ -275,7 +276,7 @@ type fileArgs struct {
 	overwrite, partly bool
 }
 
-// parseFileArgs returns the arguments, whatever a model has written.
+// parseFileArgs returns the arguments. It accepts any JSON that a model has written.
 func parseFileArgs(raw json.RawMessage) (a fileArgs) {
 	var args map[string]json.RawMessage
 	_ = json.Unmarshal(raw, &args) // other values have no path

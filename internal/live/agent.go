@@ -33,8 +33,8 @@ const (
 	recoveryFinished = "mend.recovery.finished"
 )
 
-// A SessionRef names a session. Directory is the session's directory; "" means the one that the agent was
-// started in.
+// A SessionRef names a session. Directory is the session's directory; "" means the directory in which the agent was
+// started.
 type SessionRef struct {
 	ID        string
 	Directory string
@@ -93,9 +93,9 @@ type Repairer interface {
 	// [repair.ErrBusy] if the session is busy and Force is not set; it is a [*repair.AskError] if the user
 	// has to be asked.
 	Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error)
-	// RepairIf is Repair, but calls accept before it applies a plan. If accept returns an error, nothing is
-	// changed, and RepairIf returns the error. If another program interferes, accept is called again with a
-	// new plan. head is one of Sessions, or has only an ID.
+	// RepairIf is like Repair, but calls accept before it applies a plan. If accept returns an error, nothing is
+	// changed, and RepairIf returns the error. If another program interferes, accept is called again with a new plan.
+	// head is one of Sessions, or has only an ID.
 	RepairIf(ctx context.Context, head change.Head, r repair.Request, accept Accept) (
 		entry string, result repair.Result, err error,
 	)
@@ -105,7 +105,7 @@ type Repairer interface {
 	// CheckUnasked returns an error if a repair must wait until an error of the agent shows that it is
 	// needed.
 	CheckUnasked(ctx context.Context, id string, r repair.Result) error
-	// KnowsVersion reports whether mend was verified with this version of the agent, and whether it is newer
-	// than all of those; "" means the newest version that wrote to the store, which it returns.
+	// KnowsVersion reports whether mend was verified with a version of the agent, and whether the version is newer than
+	// all verified ones. It also returns the version; "" stands for the newest version that wrote to the store.
 	KnowsVersion(version string) (resolved string, verified, newer bool)
 }

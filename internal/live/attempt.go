@@ -10,14 +10,14 @@ import (
 	"mend/repair"
 )
 
-// A row describes the attempts with one [Cause]; rows.go has the table. All have the same steps, see
+// A row describes the attempts with one [Cause]; rows.go has the table. All attempts have the same steps, see
 // [attempt.run].
 type row struct {
-	reported bool // an error of the agent asks for it: it begins before there is a plan
+	reported bool // the agent reported an error: the recovery begins before there is a plan
 	limited  bool // there are at most [Options.MaxAttempts] until a turn succeeds
 	aborts   bool // ends the agent's turn
-	quiet    bool // only a repair is shown
-	patient  bool // a busy session is tried again later, without counting an attempt
+	quiet    bool // toasts only a repair, no failure
+	patient  bool // if the session is busy, it is tried again later, and no attempt is counted
 
 	detect  func(context.Context, *attempt) bool                      // whether there is anything to do; nil: yes
 	request func(*attempt) repair.Request                             // what to repair
@@ -27,7 +27,7 @@ type row struct {
 
 	title   string                                // of the toasts; "": [notice] of the error
 	done    func(a *attempt, entry string) string // the text after a repair; nil: [sendAgainText]
-	nothing func(*attempt) (text, why string)     // the text if there is nothing to repair
+	nothing func(*attempt) (text, why string)     // the text if nothing can be repaired
 }
 
 // An attempt is one try to repair a session.
@@ -35,9 +35,9 @@ type attempt struct {
 	*Hook
 	row
 	Situation
-	info  Info            // the message that failed, or is in question; empty if unknown
-	err   repair.APIError // that the agent reported
-	since time.Time       // nothing to do if the session was changed since then; zero: never
+	info  Info            // the message that failed or is examined; empty if unknown
+	err   repair.APIError // the error that the agent reported
+	since time.Time       // if the session was changed since then, it is not repaired; zero: repair it anyway
 	log   *slog.Logger
 
 	late    bool // the agent has ended: repair the store, without abort, toast or prompt
@@ -60,9 +60,8 @@ var (
 	errWorking = errors.New("the agent is working in the session")
 )
 
-// A changedError means that the session was changed since the error: by a hook that ended before it could
-// report that, or by another process. Another repair would remove more than the error requires, or revert an
-// undo.
+// A changedError means that the session was changed since the error, by another process, or by a hook that ended before
+// it could report the change. Another repair would remove more than the error requires, or revert an undo.
 type changedError struct{ entry string }
 
 func (e changedError) Error() string { return "repaired already: " + e.entry }
@@ -90,7 +89,7 @@ func (a *attempt) run(ctx context.Context) (entry string, err error) {
 			}
 		}()
 	}
-	if a.err.Class == repair.ThinkingBlockModified { // nothing is changed, and the turn is not ended
+	if a.err.Class == repair.ThinkingBlockModified { // no repair is tried, and the turn is not ended
 		a.refuse(ctx)
 		return "", nil
 	}
@@ -108,7 +107,7 @@ func (a *attempt) run(ctx context.Context) (entry string, err error) {
 	return entry, a.conclude(ctx, entry, err)
 }
 
-// start announces the recovery, unless that was done.
+// start announces the recovery, unless it was announced already.
 func (a *attempt) start(ctx context.Context) error {
 	if a.begun {
 		return nil
@@ -136,8 +135,7 @@ func (a *attempt) start(ctx context.Context) error {
 	return nil
 }
 
-// apply plans the repair and applies it. After an error it waits while the session is busy, unless it
-// is patient.
+// apply plans the repair and applies it. After an error it waits while the session is busy, unless the row is patient.
 func (a *attempt) apply(ctx context.Context) (entry string, err error) {
 	req := a.complete(a.request(a))
 	if !a.reported {
@@ -201,7 +199,7 @@ func (a *attempt) conclude(ctx context.Context, entry string, err error) error {
 		return err
 	case entry != "":
 		a.repaired(ctx, entry)
-	case a.reported && !a.late: // else it was recovered before, or the store has no fault
+	case a.reported && !a.late: // otherwise it was recovered before, or the store is not broken
 		a.refuse(ctx)
 	}
 	return nil

@@ -2,8 +2,8 @@ package live
 
 import "sync"
 
-// A dedupe records which failed messages were handled, and counts the recoveries of
-// each session. It keeps the newest of both.
+// A dedupe records which failed messages were handled, and counts the recoveries of each session. It keeps the newest
+// messages and sessions.
 type dedupe struct {
 	limit int // recoveries of a session
 
@@ -44,7 +44,7 @@ func (d *dedupe) attempt(session string) bool {
 	return true
 }
 
-// progress subtracts the count of a recovery that changed the store: it did not fail.
+// progress takes one recovery off the count: it did not fail, or nothing was tried.
 func (d *dedupe) progress(session string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -1,11 +1,11 @@
 // Package live repairs sessions while their agent runs. When the provider refuses a request because of stored
 // data, it repairs the stored session through the journal and can resume the turn.
 //
-// [Hook.Look] makes all decisions: it gets a [Situation], a session with the cause to look at it, and returns
-// a [Verdict]. A Hook calls an [Agent] and a [Repairer], and keeps no file and no journal open. A [Watch]
-// feeds a Hook from a stream of events, one situation at a time, as the pure function step decides. A [Pipe]
-// is an agent that is reached through its plugin, with the protocol of docs/plugin-protocol.md. The hooks of
-// other agents and "mend watch" call Look themselves.
+// [Hook.Look] makes all decisions: it gets a [Situation], which is a session with the cause to examine it, and returns
+// a [Verdict]. A Hook calls an [Agent] and a [Repairer], and keeps no file and no journal open. A [Watch] passes
+// situations to a Hook, one at a time. The pure function step derives them from a stream of events. A [Pipe] is an
+// agent that is reached through its plugin, with the protocol of docs/plugin-protocol.md. The hooks of other agents and
+// "mend watch" call Look themselves.
 //
 // Each repair is one attempt with these steps; rows.go has the differences between causes.
 //
@@ -19,7 +19,6 @@
 //  7. Count, log and show the result, and resume the turn if that is enabled and useful.
 //  8. Tell the other plugins that the recovery has ended, in any case.
 //
-// Loops are prevented: a message is recovered once, and a session at most [Options.MaxAttempts] times until
-// one of its turns succeeds. This package sends a prompt only if [Options.AutoResume] is set, and never to an
-// agent that has ended.
+// Loops are prevented: a message is recovered once, and a session at most [Options.MaxAttempts] times until one of its
+// turns succeeds. This package sends a prompt only if [Options.AutoResume] is set, and never after the agent has ended.
 package live

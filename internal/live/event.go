@@ -43,7 +43,7 @@ type update struct {
 	prompted  bool   // the user sent a prompt
 	prompt    string // its id
 	succeeded bool   // a turn succeeded
-	answered  bool   // the model ended it; otherwise the agent may have given up
+	answered  bool   // the model ended the turn; otherwise the agent may have given up
 	deleted   bool
 
 	at          time.Time // when it was reported

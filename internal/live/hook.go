@@ -44,11 +44,10 @@ type Hook struct {
 
 	mu             sync.Mutex
 	trials         Recent[string]    // the agent version of each session that was repaired before a request
-	contradictions map[string]string // evidence that a version behaves differently, by version
+	contradictions map[string]string // why a version behaves differently than expected, by version
 }
 
-// New returns a Hook for the sessions of a, which is nil if there is only a store. r must repair the store
-// that a uses.
+// New returns a Hook for the sessions of a. If there is only a store, a is nil. r must repair the store that a uses.
 func New(a Agent, r Repairer, o Options) *Hook {
 	if a == nil {
 		a = noAgent{}
@@ -139,7 +138,7 @@ func (h *Hook) Busy(ctx context.Context, s SessionRef) bool {
 	return busy || err != nil
 }
 
-// AwaitIdle waits while the agent works in the session. It returns an error if the agent still does.
+// AwaitIdle waits while the agent works in the session. It returns an error if the agent still works after some time.
 func (h *Hook) AwaitIdle(ctx context.Context, s SessionRef) error {
 	for n := 0; h.Busy(ctx, s); n++ {
 		if n == len(busyDelays) {
@@ -163,7 +162,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// noAgent is the [Agent] when there is only a store. All its methods fail.
+// noAgent is the [Agent] if there is only a store. Its methods fail or do nothing.
 type noAgent struct{}
 
 var errNoAgent = errors.New("no agent is reached")

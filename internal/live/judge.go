@@ -15,12 +15,12 @@ type Cause int
 // The causes.
 const (
 	BeforeRequest Cause = iota + 1 // the agent waits before it makes a request
-	AtStart                        // the same at the agent's start: it has no screen yet, and does not report whether it is idle
+	AtStart                        // as BeforeRequest, at the agent's start: no screen yet, and no report whether it is idle
 	AfterError                     // a turn ended with an error
 	AfterOverflow                  // a request was too long for the model
 	AtIdle                         // the agent no longer works in the session
-	AfterSilence                   // the same, and its turn had no answer, or ended with an unknown error
-	Stored                         // the session changed in the store, and no agent reports about it
+	AfterSilence                   // as AtIdle, after a turn without an answer, or with an unknown error
+	Stored                         // the session changed in the store, and no agent sends events about it
 )
 
 // A Situation is a session with the cause to judge it.
@@ -31,7 +31,7 @@ type Situation struct {
 	Failure Info        // the message that failed; without an id, the newest
 	At      time.Time   // when an overflow was reported
 
-	Question Question // the agent waits for its answer
+	Question Question // the question whose answer the agent waits for
 }
 
 // A Verdict is the outcome of judging a session.
@@ -44,8 +44,8 @@ type Verdict struct {
 	Err error
 }
 
-// Look judges a session and acts on the result: it does nothing, tells the user to run "mend fix", or repairs
-// the session and reports that. The plugin, the hooks and "mend watch" all use it.
+// Look examines a session and acts on the result: it does nothing, tells the user to run "mend fix", or repairs the
+// session and reports the repair. The plugin, the hooks and "mend watch" all use it.
 func (h *Hook) Look(ctx context.Context, s Situation) (v Verdict) {
 	if s.Session.ID == "" {
 		s.Session = SessionRef{s.Head.ID, s.Head.Directory}
@@ -82,8 +82,8 @@ func (h *Hook) Look(ctx context.Context, s Situation) (v Verdict) {
 	return v
 }
 
-// lookStored repairs the stored failure of the last turn, as after an error that the agent reports. Otherwise
-// it repairs damage under the conditions of a repair before a request.
+// lookStored repairs the stored failure of the last turn, as after an error that the agent reports. If there is no such
+// failure, it repairs other damage under the conditions of a repair before a request.
 func (a *attempt) lookStored(ctx context.Context) (v Verdict) {
 	x, err := a.store.Examine(ctx, a.Head)
 	if err != nil {
@@ -122,8 +122,8 @@ var (
 	errSkipped = errors.New("the setting \"skip\" has \"preflight\"")
 )
 
-// preflight repairs a session before the agent makes a request, if the request would be refused, or could not
-// be made. The user is not asked, so it repairs only if mend knows the agent's version (see
+// preflight repairs a session before the agent makes a request if the provider would refuse the request or the agent
+// could not make it. The user is not asked, so it repairs only if mend knows the agent's version (see
 // [Hook.checkVersion]), the agent is idle in the session, and [Repairer.CheckUnasked] returns no error.
 func (a *attempt) preflight(ctx context.Context) (entry string, err error) {
 	if a.opt.SkipPreflight {
@@ -152,7 +152,7 @@ func (a *attempt) preflight(ctx context.Context) (entry string, err error) {
 
 func preflightRequest(a *attempt) repair.Request {
 	q := a.Question
-	req := repair.Request{Except: a.opt.Disabled, Force: a.Cause == BeforeRequest} // else the agent may be working in it
+	req := repair.Request{Except: a.opt.Disabled, Force: a.Cause == BeforeRequest} // else the agent may be working
 	req.Version = q.Version
 	if q.Named && q.Model != nil { // its provider may differ from the session's
 		req.Model.ProviderID, req.Model.ModelID = q.Model.ProviderID, q.Model.ModelID
@@ -160,7 +160,7 @@ func preflightRequest(a *attempt) repair.Request {
 	return req
 }
 
-// checkPreflight returns an error if a plan must not, or no longer, be applied before a request.
+// checkPreflight returns an error if a plan must not be applied before a request, or if it is too late to apply it.
 func checkPreflight(ctx context.Context, a *attempt, r repair.Result) error {
 	if err := a.store.CheckUnasked(ctx, a.Head.ID, r); err != nil {
 		return err
@@ -179,8 +179,8 @@ func checkPreflight(ctx context.Context, a *attempt, r repair.Result) error {
 	return nil
 }
 
-// LookAll judges the sessions of a directory that were updated after since, newest first, before an agent
-// that has just started handles its first prompt.
+// LookAll examines the sessions of a directory that were updated after since, newest first. It is for an agent that has
+// just started and has not handled its first prompt yet.
 func (h *Hook) LookAll(ctx context.Context, since time.Time, q Question) error {
 	end := time.Now().Add(q.Deadline)
 	heads, err := h.store.Sessions(ctx)

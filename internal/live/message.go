@@ -100,8 +100,8 @@ func errorName(e json.RawMessage) string {
 	return v.Name
 }
 
-// Finished reports whether the agent has finished the message. Finish is a reason to
-// stop, or only true.
+// Finished reports whether the agent has finished the message. Finish is the reason why the model stopped, or only
+// true.
 func (i *Info) Finished() bool {
 	if i.HasError() {
 		return true
@@ -136,11 +136,11 @@ func (m *Message) unfinishedCalls() (n int) {
 	return n
 }
 
-// initiatorMark marks the prompts that upstream sends as the user.
+// initiatorMark is in the prompts that upstream sends in the user's name.
 const initiatorMark = "<!-- OMO_INTERNAL_INITIATOR -->"
 
-// userWritten reports whether the user wrote the message: one of its texts is neither
-// synthetic nor marked, or it has no text, only a file for example.
+// userWritten reports whether the user wrote the message: one of its texts is neither synthetic nor marked, or it has
+// no text but, for example, a file.
 func (m *Message) userWritten() bool {
 	texts := 0
 	for _, p := range m.Parts {

@@ -8,17 +8,17 @@ import (
 	"mend/repair"
 )
 
-// maxCompactions is how often a request may be too long despite the agent's own compactions before mend acts:
-// OpenCode 1.18.33 would compact without end (docs/opencode.md).
+// maxCompactions is how often in a row a request may be too long, although the agent compacts the session, before mend
+// acts. Without mend, OpenCode 1.18.33 would compact forever (docs/opencode.md).
 const maxCompactions = 3
 
 // compactsItself reports whether the agent answers the error with a compaction.
 func compactsItself(raw json.RawMessage) bool { return errorName(raw) == "ContextOverflowError" }
 
-// trim marks outputs of tools. Outputs of the last turns are marked only if the agent's own compactions did
-// not help, and there are no others.
+// trim clears outputs of tools. It clears outputs of the last turns only if the agent's own compactions did not help
+// and there are no other outputs.
 func trim(ctx context.Context, a *attempt) (entry string, err error) {
-	_ = a.AwaitIdle(ctx, a.Session) // the repair is forced
+	_ = a.AwaitIdle(ctx, a.Session) // an error is ignored, because the repair is forced
 	request := repair.TrimRequest{
 		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(),
 		Force: true, TooLong: true,

@@ -18,8 +18,8 @@ import (
 // docs/plugin-protocol.md describes. Incompatible changes increase it.
 const Protocol = 2
 
-// oldestProtocol is the oldest version that mend still speaks. A plugin names it in its
-// hello, and the newest that it speaks as max.
+// oldestProtocol is the oldest version that mend still speaks. In its hello a plugin names the oldest version that it
+// speaks, and the newest as max.
 const oldestProtocol = 1
 
 // Errors of a [Pipe].
@@ -41,7 +41,7 @@ type Pipe struct {
 	pending map[int]chan line
 }
 
-// An outgoing line waits to be written. done, if not nil, is closed when it is.
+// An outgoing is a line that waits to be written. done, if not nil, is closed when the line is written.
 type outgoing struct {
 	text []byte
 	done chan struct{}
@@ -137,7 +137,7 @@ func (p *Pipe) sendAndWait(ctx context.Context, l line) error {
 
 // An Offer lists the questions that mend answers, and the events it wants.
 type Offer struct {
-	Wait     time.Duration               // how long the plugin may wait before each prompt; 0: it asks nothing there
+	Wait     time.Duration               // how long the plugin may wait before each prompt; 0: it asks nothing
 	Hooks    map[HookPoint]time.Duration // the same for the other hook points
 	Activity time.Duration               // the interval of its reports about a subagent; 0: no reports
 	Parts    bool                        // it also sends events of parts
@@ -213,7 +213,7 @@ func (p *Pipe) reply(ctx context.Context, l line, answer Answerer) {
 	if err != nil {
 		r.Error = err.Error()
 	}
-	_ = p.send(ctx, r, nil) // an agent that has ended needs no answer
+	_ = p.send(ctx, r, nil) // the error is ignored: an agent that has ended needs no answer
 }
 
 // deliver passes an answer to the call that waits for it.
@@ -314,8 +314,8 @@ func (p *Pipe) Publish(ctx context.Context, _, event string) error {
 	return p.call(ctx, line{Method: "publish", Body: published(event)}, nil)
 }
 
-// published is the event of OpenCode that carries an event for other plugins. OpenCode accepts no event types
-// of plugins, but any command; an unknown one has no effect on the screen.
+// published returns the event of OpenCode that carries an event to other plugins. OpenCode does not accept event types
+// of plugins, but it accepts any command, and an unknown command has no effect on the screen.
 func published(event string) any {
 	return map[string]any{"type": "tui.command.execute", "properties": map[string]string{"command": event}}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Question is sent by an agent that waits for the answer before it makes a request or runs a tool.
+// A Question comes from an agent that waits for the answer before it makes a request or runs a tool.
 type Question struct {
 	Hook    HookPoint
 	Session SessionRef
@@ -15,10 +15,10 @@ type Question struct {
 	Named   bool   // the prompt names the model; otherwise it is the previous prompt's
 	Agent   string // of the prompt
 
-	Call   *ToolCall    // that will run, with [HookTool]
-	Failed []FailedCall // of the messages that will be sent, with [HookRequest]
+	Call   *ToolCall    // the call that will run, with [HookTool]
+	Failed []FailedCall // in the messages that will be sent, with [HookRequest]
 
-	// Deadline is when the agent stops waiting. No change of the store begins after it.
+	// Deadline is the time after which the agent stops waiting. No change of the store begins after that.
 	Deadline time.Duration
 	// Begin reports whether the agent still waits. If so, it waits until the question is answered, however
 	// long that takes. It is nil if no agent waits.
@@ -33,8 +33,8 @@ type ToolCall struct {
 	Time    int64           `json:"time"` // of the report, in milliseconds since 1970
 	Args    json.RawMessage `json:"args,omitempty"`
 
-	// After the call: what the model gets, and whether the tool cut it. The call succeeded; a failed call is
-	// not reported.
+	// Only after the call: the output that the model gets, and whether the tool cut it. The call succeeded: a failed
+	// call is not reported.
 	Output    string `json:"output,omitempty"`
 	Truncated *bool  `json:"truncated,omitempty"`
 }
@@ -44,7 +44,7 @@ type FailedCall struct {
 	Part   string `json:"part"` // its id
 	Tool   string `json:"tool"`
 	Status string `json:"status"` // of the call: error or completed
-	Text   string `json:"text"`   // the beginning of what the model gets
+	Text   string `json:"text"`   // the beginning of the output that the model gets
 }
 
 // Appended is a text that is appended to the result of a tool call in a request.
@@ -53,7 +53,7 @@ type Appended struct {
 	Text string `json:"text"`
 }
 
-// A HookPoint is a point at which an agent asks.
+// A HookPoint is a point at which an agent asks a question.
 type HookPoint string
 
 // The hook points.

@@ -2,7 +2,7 @@ package live
 
 import "slices"
 
-// maxRecent is how many keys a Recent keeps.
+// maxRecent is the number of keys that a Recent keeps.
 const maxRecent = 4096
 
 // A Recent is a map that removes its oldest key when it is full. The zero value is empty.

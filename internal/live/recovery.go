@@ -20,7 +20,7 @@ func findFailure(ctx context.Context, a *attempt) bool {
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, errNotStored) && !a.late: // if messages are dated in the future, the newest one is another
+	case errors.Is(err, errNotStored) && !a.late: // if messages are dated in the future, another one is the newest
 		a.row, a.info, a.err = rowOf(AfterSilence), Info{}, repair.APIError{}
 		return a.detect(ctx, a)
 	default:
@@ -96,7 +96,7 @@ const unavailableToolText = "Tool not available. Please continue without this to
 // only one block. Disabled classes are excluded.
 func failureRequest(a *attempt) repair.Request {
 	req := repair.Request{Error: &a.err, Except: a.opt.Disabled, Force: a.late && a.Cause == AfterError}
-	if a.err.Class == repair.UnavailableTool { // fixed like a call without a result
+	if a.err.Class == repair.UnavailableTool { // it is fixed like a call without a result
 		req.Cancelled = unavailableToolText
 	}
 	return req
@@ -105,7 +105,7 @@ func failureRequest(a *attempt) repair.Request {
 // ResumeText is the prompt that resumes a turn.
 const ResumeText = "[session recovered - continuing previous task]"
 
-// resumesThinking reports whether a prompt continues the turn after a repair.
+// resumesThinking reports whether a prompt continues the turn after a repair of thinking.
 func resumesThinking(a *attempt) bool {
 	thinking := a.err.Class == repair.ThinkingBlockOrder || a.err.Class == repair.ThinkingDisabledViolation
 	return thinking && a.opt.AutoResume && !a.late
@@ -142,7 +142,7 @@ func resumePrompt(last *Message) Prompt {
 	return p
 }
 
-// interruptedText is the result of a call that has none when its session is idle.
+// interruptedText is the result that a repair gives to a call without a result in an idle session.
 const interruptedText = "Tool execution was interrupted before producing a result."
 
 // findInterrupted reports whether the last answer of an idle session has tool calls without a result. If its

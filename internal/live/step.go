@@ -4,19 +4,19 @@ package live
 type sessionState struct {
 	aborted   bool   // the user aborted the turn
 	prompt    string // the id of the newest prompt
-	asked     bool   // it has no answer, not even a failed one
+	asked     bool   // the newest prompt has no answer yet, not even a failed one
 	overflows int    // requests in a row that were too long, if the agent compacts the session
 }
 
-// step is the policy of a [Watch]: it returns the state of a session after an event, and the cause to judge
-// the session, 0 for none. It reads no clock and no store.
+// step is the policy of a [Watch]: it returns the state of a session after an event, and the cause to examine the
+// session now, 0 for none. It reads no clock and no store.
 func step(s sessionState, u update) (next sessionState, cause Cause) {
 	switch {
 	case u.deleted:
 		return sessionState{}, 0
-	case u.prompted: // also set when the agent sends an old prompt again after summarising it
+	case u.prompted: // also set when the agent reports an old prompt again, with a summary
 		s.aborted = false
-		if u.prompt != s.prompt { // else it is reported again, with a summary
+		if u.prompt != s.prompt { // otherwise the same prompt is reported again
 			s.prompt, s.asked = u.prompt, true
 		}
 	case u.succeeded:

@@ -12,7 +12,7 @@ import (
 // How long toasts are shown, in milliseconds.
 const (
 	announceTime = 3_000 // before a recovery
-	resultTime   = 0     // after it, with the next step: [Options.ToastTime]
+	resultTime   = 0     // after a recovery, with the next step: [Options.ToastTime]
 )
 
 const defaultToastTime = 12 * time.Second
@@ -43,7 +43,7 @@ var notices = map[repair.Class]notice{
 	repair.AssistantPrefillUnsupported: {"Prefill Unsupported", "Prefill not supported; continuing without recovery."},
 }
 
-// isExplainOnly reports whether errors of the class are rarely caused by the store: they are explained unless
+// isExplainOnly reports whether the store rarely causes errors of the class. Such an error is only explained, unless
 // the session is damaged.
 func isExplainOnly(c repair.Class) bool {
 	return c == repair.ThinkingBlockModified || c == repair.AssistantPrefillUnsupported
@@ -73,8 +73,8 @@ func alreadyRepairedText(entry string) string {
 	return "Session already repaired. Send your prompt again. Undo: mend undo " + entry
 }
 
-// endedText is the text after ending hanging calls in an idle session, where no prompt was lost. The agent
-// does not continue the turn by itself.
+// endedText is the text after mend has ended unfinished calls in an idle session, in which no prompt was lost. The
+// agent does not continue the turn by itself.
 func endedText(calls int, entry string) string {
 	return fmt.Sprintf("Interrupted tool calls ended: %d. Send a prompt to continue. Undo: mend undo %s", calls, entry)
 }

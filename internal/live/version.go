@@ -2,8 +2,8 @@ package live
 
 import "mend/repair"
 
-// An unverifiedError means that mend was not verified with a version of the agent. Why is the reason why it
-// does not count as the newest verified one, "" if it is older.
+// An unverifiedError means that mend was not verified with a version of the agent. If the version is newer than all
+// verified ones, Why says why mend does not treat it like the newest of them; for an older version Why is "".
 type unverifiedError struct{ Version, Why string }
 
 func (e unverifiedError) Error() string {
@@ -14,9 +14,9 @@ func (e unverifiedError) Error() string {
 	return text
 }
 
-// checkVersion returns an [unverifiedError] if nothing must be repaired before a request of a version of the
-// agent. A version newer than all verified ones counts as the newest of them, until a repaired request is
-// refused. It returns the version if it is such a newer one.
+// checkVersion returns an [unverifiedError] if mend must not repair sessions before requests of this version of the
+// agent. A version newer than all verified ones is treated like the newest of them until a request is refused that mend
+// had repaired. newer is the version if it is newer than the verified ones, else "".
 func (h *Hook) checkVersion(version string) (newer string, err error) {
 	version, verified, isNewer := h.store.KnowsVersion(version)
 	if verified || version == "" { // without a version the session is judged by its records alone
@@ -30,8 +30,8 @@ func (h *Hook) checkVersion(version string) (newer string, err error) {
 	return version, nil
 }
 
-// noteRefusal is called when a request was refused because of stored data. If mend had repaired the session
-// before that request, mend does not know the version.
+// noteRefusal is called when a request was refused because of stored data. If mend had repaired the session before that
+// request, the version counts as unknown from now on.
 func (h *Hook) noteRefusal(id string, e repair.APIError) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,7 +15,7 @@ type Watch struct {
 	*Hook
 
 	mu        sync.Mutex
-	sessions  Recent[sessionState] // that had events
+	sessions  Recent[sessionState] // the sessions that had events
 	queue     []Situation          // waiting situations, oldest first
 	wake      chan struct{}
 	closed    chan struct{}
@@ -34,7 +34,7 @@ func (w *Watch) Sessions() []string {
 	return w.sessions.Keys()
 }
 
-// ExpectEnd marks the end of the session's current turn as expected without an answer.
+// ExpectEnd says that the session's current turn will end without an answer, which is not a failure.
 func (w *Watch) ExpectEnd(session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,11 +84,11 @@ func (w *Watch) Accept(e Event) {
 	w.queueLocked(q)
 }
 
-// maxQueued is how many situations may wait. The oldest is dropped for a new one; its session is
-// judged at its next error or the next start.
+// maxQueued is the number of situations that may wait. If there are more, the oldest is dropped; its session is
+// examined at its next error or at the next start.
 const maxQueued = 1024
 
-// queueLocked queues a situation, replacing an equal one that waits.
+// queueLocked queues a situation. It replaces an equal one that waits.
 func (w *Watch) queueLocked(q Situation) {
 	w.queue = slices.DeleteFunc(w.queue, func(old Situation) bool {
 		return old.Session.ID == q.Session.ID && old.Cause == q.Cause && old.Failure.ID == q.Failure.ID
@@ -107,7 +107,7 @@ func (w *Watch) queueLocked(q Situation) {
 // Close ends the stream of events. Run then returns when the queue is empty.
 func (w *Watch) Close() { w.closeOnce.Do(func() { close(w.closed) }) }
 
-// Run judges the queued situations until the context ends, or until the queue is empty after Close. A
+// Run passes the queued situations to the Hook until the context ends, or until the queue is empty after Close. A
 // recovery that has begun to write is completed.
 func (w *Watch) Run(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -119,14 +119,14 @@ func (w *Watch) Run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-w.wake:
 		case <-w.closed:
-			if w.empty() { // else something was queued meanwhile
+			if w.empty() { // otherwise a situation was queued meanwhile
 				return
 			}
 		}
 	}
 }
 
-// next takes what has waited longest; ok is false if nothing waits.
+// next takes the situation that has waited longest; ok is false if none waits.
 func (w *Watch) next() (q Situation, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

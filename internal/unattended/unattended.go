@@ -22,8 +22,8 @@ type Repairer struct{ *mend.Store }
 // New returns a Repairer for a store.
 func New(c *mend.Store) Repairer { return Repairer{c} }
 
-// LastChange returns the id of the session's newest journal entry that was not aborted, if that began at or
-// after since; otherwise "". An undo counts.
+// LastChange returns the id of the session's newest journal entry that was not aborted, if the entry began at or after
+// since; otherwise "". An undo counts, too.
 func (c Repairer) LastChange(ctx context.Context, id string, since time.Time) (entry string, err error) {
 	e, err := c.lastEntry(ctx, id)
 	if e == nil || e.Time.Before(since) {
@@ -55,16 +55,15 @@ func (c Repairer) examine(ctx context.Context, head change.Head, r repair.Reques
 	return c.Store.Examine(ctx, head, r)
 }
 
-// KnowsVersion reports whether mend was verified with a version of the agent, and whether it is newer than
-// all of those; "" means the version for diagnoses, which it returns.
+// KnowsVersion reports whether mend was verified with a version of the agent, and whether the version is newer than all
+// verified ones. It also returns the version; "" stands for the version used for diagnoses.
 func (c Repairer) KnowsVersion(name string) (resolved string, verified, newer bool) {
 	v := c.Version(name)
 	return v.Name, v.Verified, v.Newer
 }
 
-// Trim plans to make the next request of a session smaller, and applies the plan. It
-// returns the id of the journal entry, "" if nothing can be trimmed. Its errors are those
-// of [mend.Store.ProposeTrim] and [mend.Store.Apply].
+// Trim plans to make the next request of a session smaller, and applies the plan. It returns the id of the journal
+// entry, "" if nothing can be trimmed. Its errors come from [mend.Store.ProposeTrim] and [mend.Store.Apply].
 func (c Repairer) Trim(ctx context.Context, id string, r repair.TrimRequest) (
 	entry string, t repair.Trimmed, err error,
 ) {
@@ -89,9 +88,9 @@ var (
 
 func isBroken(d repair.Diagnosis) bool { return d.Severity == repair.Broken }
 
-// checkTier returns a [*repair.AskError] if a repair needs a question in any case: if it would send content
-// that the agent currently leaves out of the request, which the user may want; if the fix of another finding
-// hides one with the tier [repair.Ask]; or if only findings with that tier have a fix.
+// checkTier returns a [*repair.AskError] if a repair always needs the user's consent. There are three cases: the repair
+// would send content that the agent now leaves out of the request, which the user may want; the fix of another finding
+// also removes a finding with the tier [repair.Ask]; or only findings with that tier have a fix.
 func checkTier(id string, req repair.Request, r repair.Result) error {
 	asks := func(d repair.Diagnosis) bool { return d.Severity == repair.Broken && d.Tier != repair.Auto }
 	switch {
@@ -110,7 +109,7 @@ func errAsk(id string) error {
 	return &repair.AskError{Session: id, Why: "mend does not repair this unasked"}
 }
 
-// checkAsk returns a [*repair.AskError] if something stays broken that has a repair with the tier [repair.Ask].
+// checkAsk returns a [*repair.AskError] if a broken finding remains that has a repair with the tier [repair.Ask].
 func checkAsk(id string, r repair.Result) error {
 	for _, d := range r.Remaining {
 		if d.Severity == repair.Broken && d.Tier == repair.Ask && d.Fix != "" {
@@ -120,8 +119,8 @@ func checkAsk(id string, r repair.Result) error {
 	return nil
 }
 
-// checkWhole returns an error if something stays broken after a plan, or if it is unknown whether the
-// provider accepts the result.
+// checkWhole returns an error if a broken finding remains after a plan, or if it is unknown whether the provider
+// accepts the result.
 func checkWhole(id string, r repair.Result) error {
 	if err := checkAsk(id, r); err != nil {
 		return err
@@ -139,10 +138,9 @@ func checkWhole(id string, r repair.Result) error {
 	return nil
 }
 
-// CheckUnasked returns an error if a repair must wait until an error of the agent shows that it is needed: it
-// leaves something broken, the provider's rules are unknown, it loses readable content, the user has undone
-// the last repair of the session, or that repair did not last in a version of the agent that mend does not
-// know.
+// CheckUnasked returns an error if a repair must wait until an error of the agent shows that it is needed: it leaves a
+// broken finding, the provider's rules are unknown, it loses readable content, the user has undone the last repair of
+// the session, or the same finding is back after that repair in a version of the agent that mend does not know.
 func (c Repairer) CheckUnasked(ctx context.Context, id string, r repair.Result) error {
 	if err := checkWhole(id, r); err != nil {
 		return err
@@ -173,8 +171,8 @@ func losesOnlyUnreadable(c repair.Class) bool {
 	}
 }
 
-// checkAgain returns an error if mend repaired the same finding in the session before, and the agent's
-// version is newer than the verified ones: then it does not behave like the newest of those.
+// checkAgain returns an error if mend has repaired the same finding in the session before, and the agent's version is
+// newer than the verified ones. That version then does not behave like the newest verified one.
 func (c Repairer) checkAgain(ctx context.Context, last change.Entry, r repair.Result) error {
 	if !last.Cause.Live || last.State != change.Committed {
 		return nil
@@ -196,11 +194,11 @@ func (c Repairer) checkAgain(ctx context.Context, last change.Entry, r repair.Re
 // wrote to the same records, or uses the journal or the store.
 var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 800 * time.Millisecond}
 
-// Repair plans the repair of one session for a running agent, of findings with the tier [repair.Auto], and
-// applies it. It returns the id of the journal entry, "" if there was nothing to repair. Of r.Options it uses
-// only Version and Model. It sets r.All if the same error was repaired before, as [mend.Store.ProposeRepair]
-// does. If another program interferes, it retries, and returns the error of the last try. Its errors are a
-// [*repair.AskError], and those of [mend.Store.ProposeRepair] and [mend.Store.Apply].
+// Repair plans a repair of one session for a running agent, and applies it. It repairs only findings with the tier
+// [repair.Auto]. It returns the id of the journal entry, "" if there was nothing to repair. Of r.Options it uses only
+// Version and Model. It sets r.All if the same error was repaired before, as [mend.Store.ProposeRepair] does. If
+// another program interferes, it retries, and returns the error of the last try. The error is a [*repair.AskError], or
+// comes from [mend.Store.ProposeRepair] or [mend.Store.Apply].
 func (c Repairer) Repair(ctx context.Context, id string, r repair.Request) (
 	entry string, result repair.Result, err error,
 ) {
@@ -210,9 +208,9 @@ func (c Repairer) Repair(ctx context.Context, id string, r repair.Request) (
 // An acceptFunc returns an error if a plan must not be applied.
 type acceptFunc = func(context.Context, repair.Result) error
 
-// RepairIf is [Repairer.Repair] with a condition: accept, if not nil, is called before a plan is applied. If
-// it returns an error, nothing is changed, and RepairIf returns that error. After an interference accept is
-// called again, with a new plan. head is one of [mend.Store.Sessions], or has only an ID and is looked up.
+// RepairIf is [Repairer.Repair] with a condition: accept, if not nil, is called before a plan is applied. If it returns
+// an error, nothing is changed, and RepairIf returns that error. If another program interferes, accept is called again
+// with a new plan. head is one of [mend.Store.Sessions], or has only an ID and is looked up.
 func (c Repairer) RepairIf(ctx context.Context, head change.Head, r repair.Request, accept acceptFunc) (
 	entry string, result repair.Result, err error,
 ) {

@@ -1,5 +1,4 @@
-// Package watch finds the sessions of a store that have changed and are quiet again. It knows nothing of
-// repairs.
+// Package watch finds the sessions of a store that have changed and are quiet again. It does not repair them.
 //
 // It polls. The stamp of the whole store shows whether anything changed; the store's list, and the stamps of
 // the recently changed sessions, show which session it was. It keeps one number per session, and the stamps
@@ -24,11 +23,11 @@ type Store interface {
 	Stamp(ctx context.Context, head change.Head) (change.Stamp, error)
 }
 
-// Options define how a store is followed.
+// Options say how to follow a store.
 type Options struct {
 	Since time.Time     // sessions that were updated since then count as changed at the start
 	Quiet time.Duration // how long a session must be unchanged
-	Poll  time.Duration // between looks at the store
+	Poll  time.Duration // time between two looks at the store
 
 	// Handle is called for each session that changed and is quiet, one at a time. If it returns
 	// true it is called again later, even if the session does not change.
@@ -40,7 +39,7 @@ type Options struct {
 // A Notice is about a store that is followed.
 type Notice struct {
 	Sessions int
-	Lost     error // the store cannot be read; it is followed again when it can
+	Lost     error // why the store cannot be read; it is followed again as soon as it can
 }
 
 const (
@@ -57,7 +56,7 @@ type recent struct {
 	head    change.Head
 	sum     [32]byte
 	changed time.Time
-	due     time.Time // when it is quiet, or is tried again; the zero time after it was handled
+	due     time.Time // when it will be quiet, or is handled again; the zero time after it was handled
 	wait    time.Duration
 }
 
@@ -72,7 +71,7 @@ type follower struct {
 	next   time.Time    // the next look
 
 	failed error // of the last look
-	lost   bool  // a notice of the failure was given, and none of its end
+	lost   bool  // Notice was called for the failure, and not yet for its end
 }
 
 // Run follows a store until the context ends.
@@ -168,7 +167,7 @@ func (f *follower) compare(ctx context.Context, heads []change.Head) {
 		}
 	}
 	for key, r := range f.recent {
-		if f.known == nil { // no agent is known to work in it
+		if f.known == nil { // at the first list, it is unknown whether an agent works in it
 			r.due = time.Now()
 		}
 		if _, ok := known[key]; !ok || r.due.IsZero() && time.Since(r.changed) > recentFor {
@@ -232,8 +231,8 @@ func (f *follower) handle(ctx context.Context) {
 	}
 }
 
-// fail records that the store cannot be read. It gives notice the second time: a database may be locked for a
-// moment.
+// fail records that the store cannot be read. It calls Notice only the second time, because a database may be locked
+// for a moment.
 func (f *follower) fail(err error) {
 	if f.failed != nil && !f.lost {
 		f.lost = true
