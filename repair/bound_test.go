@@ -253,7 +253,7 @@ func TestTrimAndUncompactOfBoundThinking(t *testing.T) {
 }
 
 // If invalid thinking cannot be removed, the plan is refused.
-func TestBoundThinkingStays(t *testing.T) {
+func TestBoundThinkingNotRemovable(t *testing.T) {
 	s := newToy(claude, boundTalk(0, text(" "))...)
 	s.bound, s.locked = request.Refused, "sc"
 	_, err := repair.Plan("ses_1", newCase(s), repair.Request{})

@@ -57,7 +57,7 @@ func TestSettings(t *testing.T) {
 }
 
 // Findings that a failure of the agent hid are fixed next. The text of the fix names that failure as the cause.
-func TestHiddenFaults(t *testing.T) {
+func TestFindingsHiddenByFailure(t *testing.T) {
 	refused := repair.Rule{Code: "refused", Fixes: single("good")}
 	noFix := repair.Rule{Code: "refused"}
 	dead := func(fixes ...string) repair.Rule { return repair.Rule{Code: "dead", Fixes: single(fixes...)} }
@@ -78,7 +78,7 @@ func TestHiddenFaults(t *testing.T) {
 }
 
 // A fix that did not hold is tried again after another one was kept.
-func TestTriedAgain(t *testing.T) {
+func TestFixTriedAgain(t *testing.T) {
 	first := bad("x", repair.Broken, func(x *repair.Fault) []repair.Fix {
 		fix := become(x, "good", "")
 		edit := fix.Edit

@@ -96,7 +96,7 @@ func TestTrimHard(t *testing.T) {
 }
 
 // A trim that would break the session is refused.
-func TestTrimHarms(t *testing.T) {
+func TestTrimBreaksSession(t *testing.T) {
 	cleared := repair.Rule{Code: "cleared", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: func(s *repair.Case) (fs []repair.Finding) {
 		for _, ref := range s.Messages() {
 			for _, b := range s.Stored(ref).Blocks() {

@@ -200,7 +200,7 @@ func TestHardLinks(t *testing.T) {
 }
 
 // Undo removes exactly the repair if the agent has continued since.
-func TestUndoBehindAgent(t *testing.T) {
+func TestUndoAfterAgentContinued(t *testing.T) {
 	s := newTestStore(t, "parent unknown")
 	c := s.client()
 	id, _, err := repairSession(t, c, fixture.Session)

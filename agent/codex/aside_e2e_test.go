@@ -13,7 +13,7 @@ import (
 	"mend/testdata"
 )
 
-// TestRealSetAside sets aside a record that Codex does not read. The program refuses nothing then, and continues the session; an
+// TestRealSetAside sets aside a record that Codex does not read. The program then accepts and continues the session. An
 // undo restores each byte.
 func TestRealSetAside(t *testing.T) {
 	storetest.Long(t)

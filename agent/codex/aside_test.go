@@ -17,8 +17,9 @@ import (
 	fixture "mend/internal/test/codex"
 )
 
-// TestRestoreAsideCut: a rollout that is too large for a plan is built beside the store and moved. The restore is cut at each
-// call that changes the disk: after the recovery the rollout is gone or whole, and nothing else is left. Undo and redo move it.
+// TestRestoreAsideCut: a rollout that is too large for a plan is built beside the store and moved. The test stops the
+// restore at each call that changes the disk: after the recovery the rollout is missing or complete, and nothing else
+// is left. Undo and redo move it.
 func TestRestoreAsideCut(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	line := `{"timestamp":"2026-11-22T15:51:05.050Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"` +

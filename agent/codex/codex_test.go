@@ -42,7 +42,7 @@ func openStore(h *fixture.Home) (agent.Store, error) {
 	return codex.Agent{}.Open(agent.Located{Path: h.Root()}, nil)
 }
 
-// predicted returns what mend says that becomes of the session: as [fixture.Reply.Fate].
+// predicted returns the result of the next prompt that mend predicts, in the form of [fixture.Reply.Fate].
 func predicted(t *testing.T, c *mend.Store, head change.Head) string {
 	t.Helper()
 	k, err := c.Case(t.Context(), head)
@@ -108,8 +108,9 @@ func undo(t *testing.T, c *mend.Store, id string) {
 	apply(t, c, p)
 }
 
-// TestTorn checks that a line with a part of what the model misses is lost content, and any other that cannot be read a note.
-func TestTorn(t *testing.T) {
+// TestTornLines checks torn lines: a part of a record that the model misses is lost content, and any other line that
+// cannot be read is a note.
+func TestTornLines(t *testing.T) {
 	for name, want := range map[string]string{
 		"prompt cut": "lost line-torn", "output cut": "lost line-torn", "answer cut": "lost line-torn",
 		"output NUL": "note line-scrap", "last line cut": "note line-scrap", "NUL behind the last line": "note line-scrap",
@@ -134,9 +135,9 @@ func TestTorn(t *testing.T) {
 	}
 }
 
-// TestNewer checks that mend calls nothing broken, and changes nothing, that a newer version than it knows may read: a value of a form that is
-// unknown, also in the first record.
-func TestNewer(t *testing.T) {
+// TestNewerVersion checks values of unknown forms, even in the first record, in a session of a version newer than mend
+// knows. That version may read them, so mend does not call them broken and does not change them.
+func TestNewerVersion(t *testing.T) {
 	for _, version := range []string{"9.0.0", fixture.Version} {
 		h := fixture.NewHome(t, "")
 		h.Damage(fixture.Damage{Do: func(r *fixture.Rollout) {
@@ -161,7 +162,8 @@ func TestNewer(t *testing.T) {
 	}
 }
 
-// TestDamages predicts what becomes of each damage, repairs it and undoes that. make e2e-codex compares all of it with the real program.
+// TestDamages predicts the result of each damage, repairs the session and undoes the repair. make e2e-codex compares
+// all of this with the real program.
 func TestDamages(t *testing.T) {
 	for _, d := range fixture.Damages() {
 		if d.Index {
@@ -210,7 +212,7 @@ func TestDamages(t *testing.T) {
 	}
 }
 
-// TestLock shows that nothing is changed while a process holds the lock of the session.
+// TestLock checks that mend changes nothing while a process holds the lock of the session.
 func TestLock(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	for _, d := range fixture.Damages() {
@@ -245,8 +247,8 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// TestRestore brings back what was kept: a rollout that is gone, cut or full of NUL bytes, and nothing where nothing is lost. The
-// program may have compressed it before the copy, or since: what is brought back is not compressed.
+// TestRestore restores a rollout that is missing, cut or full of NUL bytes, and changes nothing if nothing is lost. The
+// program may have compressed the rollout before or after the copy; the restored one is not compressed.
 func TestRestore(t *testing.T) {
 	packed := fixture.Compress(testdata.Codex)
 	for _, c := range []struct {
@@ -330,7 +332,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestMoveCompressed moves a session with a compressed rollout, and the new one is not compressed. A cut one is not moved.
+// TestMoveCompressed moves a session with a compressed rollout: the new rollout is not compressed. A session with a cut
+// rollout is not moved.
 func TestMoveCompressed(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	if err := os.Remove(h.Rollout()); err != nil {
@@ -371,8 +374,9 @@ func TestMoveCompressed(t *testing.T) {
 	}
 }
 
-// TestElsewhere shows that a row which names the compressed rollout of a copied folder's original is not taken for one that names nothing.
-func TestElsewhere(t *testing.T) {
+// TestRowOfCopiedFolder has a copied folder whose row names the compressed rollout in the original folder. mend must
+// not treat that rollout as missing.
+func TestRowOfCopiedFolder(t *testing.T) {
 	for _, suffix := range []string{"", ".zst"} {
 		h := fixture.NewHome(t, "")
 		other := filepath.Join(t.TempDir(), filepath.Base(fixture.File))
@@ -395,7 +399,8 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestLinkedHome: the row names the rollout by a path that a link leads through now, as where dotfiles are linked; it is the same file.
+// TestLinkedHome: the path in the row now leads through a link, for example because dotfiles are linked. It is the same
+// file.
 func TestLinkedHome(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	link := filepath.Join(t.TempDir(), "codex")
@@ -415,8 +420,8 @@ func TestLinkedHome(t *testing.T) {
 	}
 }
 
-// TestPattern: the index is found in a folder whose name is a pattern.
-func TestPattern(t *testing.T) {
+// TestFolderNamedLikePattern: the index is found in a folder whose name looks like a glob pattern.
+func TestFolderNamedLikePattern(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	h.SQL("CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, name TEXT); INSERT INTO threads VALUES ('" + testdata.CodexSession + "', '/nowhere.jsonl', 'as the row says')")
 	root := filepath.Join(t.TempDir(), "[x]")
@@ -432,7 +437,8 @@ func TestPattern(t *testing.T) {
 	}
 }
 
-// TestClean: a session goes with its row, although the table has the triggers of the program, and an undo brings both back.
+// TestClean: a session is removed with its row, although the table has the triggers of the program. An undo restores
+// both.
 func TestClean(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	h.SQL(`CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, created_at INTEGER NOT NULL, created_at_ms INTEGER);
@@ -459,7 +465,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestGrowth: if a rollout repeats its lines, twice as many lines cost about twice as much.
+// TestGrowth: for a rollout that repeats its lines, twice as many lines take about twice the time.
 func TestGrowth(t *testing.T) {
 	head, rest, _ := strings.Cut(string(testdata.Codex), "\n")
 	var allocs [2]float64

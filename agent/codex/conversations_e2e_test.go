@@ -78,7 +78,7 @@ func TestRealConversations(t *testing.T) {
 	}
 }
 
-// identities returns the values that distinguish items: all their texts are the same.
+// identities returns the values that distinguish items, because all their texts are the same.
 func identities(items []string) (all []string) {
 	for _, raw := range items {
 		var it struct {

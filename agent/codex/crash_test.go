@@ -33,8 +33,8 @@ func newDamagedHome(t *testing.T) *fixture.Home {
 	return h
 }
 
-// A process is killed after it has changed the rollout and its row; then another process writes to the rollout. If the
-// recovery says that nothing was changed, the row is as before.
+// A process is killed after it has changed the rollout and its row, and then another process writes to the rollout. If
+// the recovery reports that nothing was changed, the row must be as before.
 func TestForeignBeforeRecovery(t *testing.T) {
 	h := newDamagedHome(t)
 	before := files(t, h)
@@ -75,8 +75,8 @@ func TestForeignBeforeRecovery(t *testing.T) {
 	}
 }
 
-// TestCrash cuts a repair of a rollout and of its row at each call that changes the disk: after the recovery both are as before, or
-// both are repaired.
+// TestCrash stops a repair of a rollout and its row at each call that changes the disk. After the recovery either both
+// are as before or both are repaired.
 func TestCrash(t *testing.T) {
 	var after map[string]string
 	for cut := 0; ; cut++ {

@@ -12,9 +12,9 @@ import (
 	"mend/testdata"
 )
 
-// TestTwoRepairs carries out the same repair from two mends at once, each with the same journal: one changes the rollout and its row, the other
-// fails because it was changed or is in use, and one undo brings everything back.
-func TestTwoRepairs(t *testing.T) {
+// TestConcurrentRepairs runs the same repair in two processes of mend at once, with the same journal. One changes the
+// rollout and its row; the other fails because the session has changed or is in use. One undo restores everything.
+func TestConcurrentRepairs(t *testing.T) {
 	h := fixture.NewHome(t, "")
 	h.SQL("PRAGMA journal_mode = wal; CREATE TABLE threads (id TEXT PRIMARY KEY, rollout_path TEXT NOT NULL, cwd TEXT NOT NULL DEFAULT '/w', first_user_message TEXT NOT NULL DEFAULT 'x', preview TEXT NOT NULL DEFAULT 'x');" +
 		"INSERT INTO threads (id, rollout_path) VALUES ('" + testdata.CodexSession + "', '/nowhere.jsonl')")

@@ -14,7 +14,7 @@ import (
 	fixture "mend/internal/test/codex"
 )
 
-// makeDatabase makes a database with the first migration as Codex 0.171.0 has it.
+// makeDatabase creates a database with the first migration of Codex 0.171.0.
 func makeDatabase(t *testing.T, path, checksum string, sql ...string) {
 	t.Helper()
 	db, err := sqlite3.Open(path)
@@ -29,8 +29,8 @@ func makeDatabase(t *testing.T, path, checksum string, sql ...string) {
 	}
 }
 
-// TestDatabases: mend finds the databases that Codex 0.171.0 cannot use but can create again, and puts them aside; an undo
-// restores them. It does not touch usable ones. The checksums and the fates are from the real program.
+// TestDatabases: mend finds the databases that Codex 0.171.0 cannot use but can create again, and puts them aside; an
+// undo restores them. It does not touch usable ones. The checksums and the expected results come from the real program.
 func TestDatabases(t *testing.T) {
 	overwrite := func(at int64, n int) func(string) error {
 		return func(path string) error {

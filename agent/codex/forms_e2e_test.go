@@ -15,8 +15,8 @@ import (
 
 var updateForms = flag.Bool("update", false, "write what the program reads into rollout/testdata/forms.txt")
 
-// TestRealForms asks the program which of the records of rollout/testdata/forms.txt it reads. Those that change the history, and the first
-// record, are asked for alone.
+// TestRealForms finds out which of the records in rollout/testdata/forms.txt the program reads. Records that change the
+// history, and the first record, are tested one at a time.
 func TestRealForms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts the program for each form of the first record")

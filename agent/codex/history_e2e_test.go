@@ -12,8 +12,9 @@ import (
 	"mend/testdata"
 )
 
-// TestRealHistory shows that the database of what the program shows of a session (thread_history_1.sqlite), which has places in the rollout,
-// does not matter to a repair: that moves these places, and the screen has all that was said, and what is said then.
+// TestRealHistory checks that thread_history_1.sqlite, the database with what the program shows of a session, does not
+// matter to a repair. The database has offsets in the rollout, which a repair changes; the screen still shows all
+// earlier and later messages.
 func TestRealHistory(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)

@@ -14,8 +14,8 @@ import (
 	"mend/testdata"
 )
 
-// TestRealProvider gives the session another model provider than the settings name: mend predicts what becomes of it, a repair gives it the
-// one of the settings, and an undo takes that back.
+// TestRealProvider gives the session a model provider other than the one that the settings name. mend predicts the
+// result of a prompt, a repair sets the provider of the settings, and an undo reverts that.
 func TestRealProvider(t *testing.T) {
 	h := newHome(t)
 	restore := h.Save()

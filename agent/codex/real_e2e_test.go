@@ -134,7 +134,7 @@ func TestRealDamages(t *testing.T) {
 	t.Logf("%d of %d that were dead or refused live again", lives, all)
 }
 
-// expected returns in short the items that mend expects in the request.
+// expected returns, in short form, the items that mend expects in the request.
 func expected(t *testing.T, c *mend.Store, head change.Head) []string {
 	t.Helper()
 	return short(forecast(t, c, head))
@@ -157,7 +157,7 @@ func forecast(t *testing.T, c *mend.Store, head change.Head) (lines []string) {
 	return lines
 }
 
-// short returns of items what a test compares: what identifies them.
+// short returns the parts of items that a test compares, which identify them.
 func short(items []string) (all []string) {
 	for _, raw := range items {
 		var it struct {
@@ -213,7 +213,7 @@ func lost(of, in []string, reasoning bool) (missing []string) {
 	return missing
 }
 
-// content returns an item without what fixes change of it.
+// content returns an item without the members that fixes change.
 func content(raw string) string {
 	var it map[string]any
 	if json.Unmarshal([]byte(raw), &it) != nil {

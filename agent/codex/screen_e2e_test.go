@@ -14,8 +14,8 @@ import (
 	"mend/testdata"
 )
 
-// TestRealScreen shows that the picker lists a session again that its row hides, and that nothing is changed of a session that
-// the program has open.
+// TestRealScreen checks that the picker lists a session again that its row has hidden, and that mend changes nothing in
+// a session that the program has open.
 func TestRealScreen(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)

@@ -13,8 +13,8 @@ import (
 	"mend/testdata"
 )
 
-// TestRealTrimTurns sets all turns but the newest aside: the program sends the first prompt with a note, and the rest no
-// more; an undo restores each byte.
+// TestRealTrimTurns sets all turns but the newest aside: the program sends the first prompt with a note, and none of
+// the other turns. An undo restores each byte.
 func TestRealTrimTurns(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)

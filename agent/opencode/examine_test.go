@@ -15,7 +15,7 @@ import (
 	"mend/testdata"
 )
 
-// A heldStore is one that a process started in 1970 has open, if held is set.
+// A heldStore is a store. If held is set, a process that started in 1970 has it open.
 type heldStore struct {
 	records
 	held bool
@@ -28,7 +28,7 @@ func (s heldStore) Held(context.Context) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-// An examination of an unfinished session lasts while no process has the store open.
+// An examination of an unfinished session stays valid as long as no process has the store open.
 func TestExaminationOfUnfinishedSession(t *testing.T) {
 	dir := storetest.FastDir(t)
 	if _, err := testdata.Unpack(testdata.OpenCode1153, dir); err != nil {

@@ -12,8 +12,8 @@ import (
 	"mend/repair"
 )
 
-// TestProjectOf compares the project of a session's folder with that of its record: OpenCode 1.1.53
-// reads the record of the folder's project alone.
+// TestProjectOf compares the project of a session's folder with the project of its record: OpenCode 1.1.53 reads only
+// the record in the folder's project.
 func TestProjectOf(t *testing.T) {
 	dir := t.TempDir()
 	commit := "0123456789abcdef0123456789abcdef01234567"
@@ -86,8 +86,8 @@ func TestProjectOf(t *testing.T) {
 	}
 }
 
-// TestFolderFault compares with what OpenCode 1.18.34 answers: it takes ".." as text, and finds no session
-// in a folder that cannot be.
+// TestFolderFault compares the faults with the behaviour of OpenCode 1.18.34: it resolves ".." in the text of the path,
+// and finds no session in an impossible folder.
 func TestFolderFault(t *testing.T) {
 	dir := t.TempDir()
 	storetest.Put(t, dir, "file", "x")

@@ -10,8 +10,7 @@ import (
 	"mend/internal/request"
 )
 
-// TestAbilities is what is known of a model, by the user's settings and the agent's list of
-// models (item 14).
+// TestAbilities checks what mend knows about a model from the user's settings and the agent's list of models (item 14).
 func TestAbilities(t *testing.T) {
 	const (
 		withModalities = `{"provider":{"anthropic":{"models":{"claude-own":{"modalities":{"input":["text"],"output":["text"]}},"claude-sees":{"modalities":{"input":["text","image"]}}}}}}`
@@ -56,7 +55,8 @@ func TestAbilities(t *testing.T) {
 	}
 }
 
-// blockBinding false in the options of a model keeps thinking that is bound to another conversation in the request.
+// With blockBinding false in the options of a model, thinking that is bound to another conversation stays in the
+// request.
 func TestKeepsBound(t *testing.T) {
 	for options, want := range map[string]bool{
 		`{}`: false, `{"thinking": {"type": "adaptive"}}`: false, `{"thinking": {"blockBinding": {"prefixMismatchBehavior": "drop_block"}}}`: false,

@@ -11,7 +11,7 @@ import (
 	"mend/internal/test/dbtest"
 )
 
-// TestKilo checks that a database of Kilo's is Kilo's, wherever it is named, and that its settings are read.
+// TestKilo checks that mend recognizes a database of Kilo by every path to it, and that it reads Kilo's settings.
 func TestKilo(t *testing.T) {
 	home := t.TempDir()
 	for _, variable := range []string{"HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "KILO_DB", "KILO_CONFIG", "KILO_CONFIG_DIR", "KILO_CONFIG_CONTENT"} {

@@ -10,7 +10,7 @@ import (
 	"mend/internal/request"
 )
 
-// TestTarget is where the requests of a model go, by all settings that OpenCode reads.
+// TestTarget checks which API receives the requests of a model, for all settings that OpenCode reads.
 func TestTarget(t *testing.T) {
 	const list = `{
 		"openai": {"npm": "@ai-sdk/openai", "models": {"gpt-5": {}}},
@@ -143,7 +143,7 @@ func modelOf(s string) request.Model {
 	return request.Model{}
 }
 
-// Settings in variables, and a change of a project's settings.
+// Settings in environment variables, and a change of a project's settings, are used.
 func TestSettingsInVariables(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

@@ -90,7 +90,7 @@ func (h *lostHome) isListed(s *fixture.Server) bool {
 	return false
 }
 
-// request returns which of the prompts are in the request of one more prompt, and which are answered.
+// request sends one more prompt. It returns which of the earlier prompts are in that request, and which are answered.
 func (h *lostHome) request(s *fixture.Server) string {
 	h.t.Helper()
 	r := s.Prompt(h.session, "one more")
@@ -118,8 +118,8 @@ func (h *lostHome) propose() (done mend.Restored, err error) {
 	return done, errors.Join(err, kerr)
 }
 
-// TestRealRestore loses a session of the real program in all ways: after the restore it lists the session and goes
-// on with all that was said, and the undo of the restore is the loss again.
+// TestRealRestore loses a session of the real program in all ways: after the restore the program lists the session and
+// continues with all messages. The undo of the restore brings back the loss.
 func TestRealRestore(t *testing.T) {
 	for _, version := range []string{"1.18.34", "1.2.27"} {
 		for i, c := range []struct {

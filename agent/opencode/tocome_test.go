@@ -15,7 +15,7 @@ import (
 	"mend/testdata"
 )
 
-// moreParts are of types that the stores of tests do not have.
+// moreParts are parts of types that the test stores do not have.
 var moreParts = []string{
 	`{"type":"retry","attempt":1,"time":{"created":1},"error":{"name":"APIError","data":{"message":"x","isRetryable":true,"statusCode":429}}}`,
 	`{"type":"patch","hash":"x","files":["/a"]}`,
@@ -24,9 +24,9 @@ var moreParts = []string{
 	`{"type":"snapshot","snapshot":"x"}`,
 }
 
-// TestVersionToCome writes an unknown kind and an unknown field at every place of each kind of record, as a version that is
-// newer than all known ones may: that is at most a note, and no repair changes it.
-func TestVersionToCome(t *testing.T) {
+// TestFutureVersion writes an unknown kind and an unknown field at every place of each kind of record, as a version
+// newer than all known ones may write it. It is at most a note, and no repair changes it.
+func TestFutureVersion(t *testing.T) {
 	for name, packed := range map[string][]byte{"tree": testdata.OpenCode1153, "database": testdata.OpenCode11833} {
 		dir := storetest.FastDir(t)
 		id, err := testdata.Unpack(packed, dir)
@@ -80,7 +80,7 @@ func TestVersionToCome(t *testing.T) {
 		}
 		check("as it is")
 		seen := map[string]bool{}
-		// tryAll writes a record as each version to come may, and then as it was.
+		// tryAll writes a record in each form that a future version may use, and then restores it.
 		tryAll := func(table, data string, put func(data string)) {
 			kind := table + kindIn([]byte(data))
 			if seen[kind] {
@@ -140,7 +140,7 @@ func kindIn(data []byte) (kind string) {
 	return kind
 }
 
-// errorNames returns the member that is the name of an error, if the record has one.
+// errorNames returns the member with the name of an error, if the record has one.
 func errorNames(data []byte) []string {
 	if strings.Contains(string(data), `"error":{"name"`) {
 		return []string{"name"}

@@ -213,7 +213,7 @@ func TestCulpritOfEachText(t *testing.T) {
 	}
 }
 
-// testFailed searches for a session with a newest response that failed with a text.
+// testFailed searches for a session whose newest response failed with a text.
 func testFailed(t *testing.T, a agent.Agent, store, id, text string) {
 	t.Helper()
 	c, o := openStore(t, a, store)
@@ -227,9 +227,9 @@ func testFailed(t *testing.T, a agent.Agent, store, id, text string) {
 	}
 }
 
-// If only the provider can judge an error, Find returns the sessions with such content, of agents and APIs
-// that show the error, the newest first; before them the session whose content it quotes, and those that
-// failed with it.
+// If only the provider can judge an error, Find returns the sessions with such content, newest first, if their agents
+// and APIs show the error. Before them it returns the session whose content the error quotes, and sessions that failed
+// with the error.
 func TestCulpritOfHidden(t *testing.T) {
 	const second, third, quoted = "01a203f4-30b5-7323-b4e5-490f536edf6d", "01a203f4-30b5-7323-b4e5-490f536edf6e", "gAAAsecondc90="
 	root := t.TempDir()

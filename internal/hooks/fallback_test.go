@@ -161,7 +161,7 @@ func tool(id, status string) fallbackEvent {
 	return e
 }
 
-// step and text are a part of a message without content, and one with it.
+// step is a part of a message without content, text is a part with content.
 func step(message string) fallbackEvent {
 	return fallbackEvent{kind: sawActivity, part: live.Part{ID: "prt_s", MessageID: message, Type: "step-start"}}
 }
@@ -203,8 +203,8 @@ func switched(model, next live.Model) []fallbackEvent {
 	return append(append(all, ended(1)...), userPrompt(3, next), nowBusy)
 }
 
-// TestFallback has the behaviour of the policy, row by row. Rows with a number are complaints about
-// oh-my-opencode that do not apply here.
+// TestFallback checks the behaviour of the policy, row by row. Rows with an issue number are complaints about
+// oh-my-opencode that do not apply to mend.
 func TestFallback(t *testing.T) {
 	const toTwo = "toast: claude-fake failed: 429. claude-two continues the turn."
 	cool := func(m live.Model) string { return "cool " + m.ModelID + " 1m0s" }
@@ -506,7 +506,8 @@ func TestFallbackWatch(t *testing.T) {
 	}
 }
 
-// TestFallbackLearns checks that no unknown model is asked, and that the turn of a subagent is not ended.
+// TestFallbackLearns checks that the policy never uses an unknown model, and that it does not end the turn of a
+// subagent.
 func TestFallbackLearns(t *testing.T) {
 	for _, c := range []struct {
 		name, parent string

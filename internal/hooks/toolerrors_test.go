@@ -30,8 +30,8 @@ func TestExplainToolErrors(t *testing.T) {
 	}
 }
 
-// TestNoInstruction checks that outputs which only quote the words of such errors get none.
-// Upstream's hooks looked for the words anywhere (#4028, #4029).
+// TestNoInstruction checks that outputs that only quote the words of such errors get no instruction. Upstream's hooks
+// looked for the words anywhere (#4028, #4029).
 func TestNoInstruction(t *testing.T) {
 	const missing, malformed = "Could not find oldString in the file.", "The arguments provided to the tool are invalid: Invalid input for tool bash: JSON parsing failed: text: x"
 	for _, c := range []live.FailedCall{

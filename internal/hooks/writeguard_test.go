@@ -14,9 +14,9 @@ import (
 	"mend/internal/live"
 )
 
-// guardSteps translates a short notation into events of the policy. A step is "tool file" for a call that
-// succeeds, "tool! file" for one that fails, or "change file" for a write by another program. After the file
-// may follow a session, lines as first-last or first-last$, where $ is the end of the file, and overwrite.
+// guardSteps translates a short notation into events of the policy. A step is "tool file" for a call that succeeds,
+// "tool! file" for one that fails, or "change file" for a write by another program. After the file a step may have a
+// session, lines as first-last or first-last$, where $ is the end of the file, and overwrite.
 func guardSteps(t *testing.T, steps string) (refused []string) {
 	t.Helper()
 	var s guardState
@@ -68,8 +68,8 @@ func guardSteps(t *testing.T, steps string) (refused []string) {
 	return refused
 }
 
-// TestGuardWrites checks which writes are refused: the behaviour of oh-my-opencode's guard that is kept, and
-// the complaints of its users.
+// TestGuardWrites checks which writes are refused. Its cases are the behaviour that mend keeps of oh-my-opencode's
+// guard, and complaints of that guard's users.
 func TestGuardWrites(t *testing.T) {
 	for _, c := range []struct{ name, steps, refused string }{
 		{"a new file", "write a", ""},

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// FuzzCheckObject checks that what CheckObject accepts Parse and encoding/json accept as well.
+// FuzzCheckObject checks that Parse and encoding/json accept every text that CheckObject accepts.
 func FuzzCheckObject(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` { } `, `{"a":1}`, `{"a":1,"a":2}`, `{"a":"b\"\\\u00e9\n","c":[1,-2.5e+3,[],{}],"d":{"e":null}}`,

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// nest is a value in so many lists, or objects.
+// nest returns a value inside that many lists, or objects.
 func nest(open, end, value string, levels int) string {
 	return strings.Repeat(open, levels) + value + strings.Repeat(end, levels)
 }
 
-// The scanner and the library read JSON as deep as the bound. Deeper JSON is reported, but
-// not JSON that is only long or damaged.
+// The scanner and the library read JSON down to the maximum depth. Deeper JSON is reported; JSON that is only long or
+// damaged is not.
 func TestTooDeep(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

@@ -111,8 +111,7 @@ func drawObject(t *rapid.T, depth int) string {
 	return string(append(b, '}'))
 }
 
-// TestEditChangesOneField: what another path leads to is the same bytes before
-// and after, in the same order.
+// TestEditChangesOneField: the values at all other paths have the same bytes before and after, in the same order.
 func TestEditChangesOneField(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		data := []byte(drawObject(t, 2))
@@ -142,8 +141,8 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
-// checkEdit holds an edit against encoding/json: name has the value raw, or is
-// gone if raw is nil, and every other member is the same bytes.
+// checkEdit checks an edit with encoding/json: name has the value raw, or is missing if raw is nil, and every other
+// member has the same bytes.
 func checkEdit(t failer, before, after []byte, name string, raw []byte) {
 	t.Helper()
 	was, now := map[string]json.RawMessage{}, map[string]json.RawMessage{}
@@ -193,7 +192,7 @@ func FuzzRemove(f *testing.F) {
 	})
 }
 
-// fuzzEdit: an edit of a member is refused exactly where encoding/json reads no object.
+// fuzzEdit checks that an edit of a member is refused exactly if encoding/json finds no object there.
 func fuzzEdit(t *testing.T, data []byte, name string, raw []byte, edit func() ([]byte, error)) {
 	if _, err := strconv.Atoi(name); err == nil && Parse(data).Kind() == '[' {
 		return // an edit of an element

@@ -23,8 +23,8 @@ func listValues(v Value, path string, all []string) []string {
 	return all
 }
 
-// listByLibrary is listValues for what the library makes of a text, and reports whether
-// that is one value and nothing else.
+// listByLibrary lists the values that the library reads from a text, and reports whether the text is one value and
+// nothing else.
 func listByLibrary(text []byte) (all []string, ok bool) {
 	d := newDecoder(text)
 	raw, err := d.ReadValue()
@@ -55,8 +55,7 @@ func listRaw(raw []byte, path string, all []string) []string {
 	return all
 }
 
-// FuzzParse compares the values that Parse finds with what the library makes of the
-// text.
+// FuzzParse compares the values that Parse finds with the values that the library finds.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` [ ] `, `null`, ` -1.5e+3 `, `"a\"b"`, `{"a":1,"a":{"b":[1,{"c":null}]}}`, `{"a":[[[[[[1,{"b":2}]]]]]]}`, `{"a":{"b":{"c":{"d":{"e":{"f":1}}}}}}`,
@@ -88,7 +87,7 @@ func deep(text []byte) bool {
 	return bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > 2000
 }
 
-// Of equal names the last counts, and only an object has members.
+// If several members have the same name, the last one counts. Only an object has members.
 func TestValueGet(t *testing.T) {
 	text := []byte(`{"a":1,"b":{"c":"x","c":"y"},"a":[2],"\u0064":{"e":true}}`)
 	root := Parse(text)

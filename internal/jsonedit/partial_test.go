@@ -75,8 +75,8 @@ func TestPartialIntact(t *testing.T) {
 	}
 }
 
-// A prefix of an object has its members, and of the last one a beginning; the
-// whole has them all.
+// From a prefix of an object ParsePartial reads the complete members and the beginning of the last one; from the whole
+// object it reads all members.
 func FuzzParsePartial(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":"x\u00e9\ud83d\ude00\\","b":{"c":[1,{"d":2}],"e":null},"f":12.5e3}`,
@@ -128,8 +128,7 @@ func hasDuplicates(data []byte) bool {
 	return err != nil
 }
 
-// isPartOf: got has nothing that want has not, but for the beginning of what cut
-// leads to.
+// isPartOf checks that got has nothing that want lacks, apart from the beginning of the value at cut.
 func isPartOf(t *testing.T, got, want Value, cut []string) {
 	t.Helper()
 	for name, m := range got.Children() {
@@ -155,7 +154,7 @@ func isPartOf(t *testing.T, got, want Value, cut []string) {
 	}
 }
 
-// A cut object is kept in part down to maxPartialDepth.
+// The readable part of a cut object is kept down to maxPartialDepth.
 func TestParsePartialDeep(t *testing.T) {
 	v := ParsePartial([]byte(`{"x":1,"a":` + strings.Repeat(`{"a":`, MaxDepth-1)))
 	if want := `{"x":1,"a":` + nest(`{"a":`, "}", "{}", maxPartialDepth-2) + "}"; string(v.Data) != want || len(v.Cut) != maxPartialDepth {

@@ -296,8 +296,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestOtherFault checks that an error also repairs all other damage, except of disabled classes (found fault
-// 13.15).
+// TestOtherFault checks that the repair after an error also repairs all other damage, except in disabled classes (found
+// fault 13.15).
 func TestOtherFault(t *testing.T) {
 	for _, off := range [][]repair.Class{nil, {repair.UnavailableTool}} {
 		f, info := failedSession(emptyText)

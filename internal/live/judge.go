@@ -15,7 +15,7 @@ type Cause int
 // The causes.
 const (
 	BeforeRequest Cause = iota + 1 // the agent waits before it makes a request
-	AtStart                        // as BeforeRequest, at the agent's start: no screen yet, and no report whether it is idle
+	AtStart                        // as BeforeRequest, at the agent's start: it has no screen and no idle state yet
 	AfterError                     // a turn ended with an error
 	AfterOverflow                  // a request was too long for the model
 	AtIdle                         // the agent no longer works in the session

@@ -9,8 +9,8 @@ import (
 	"mend/repair"
 )
 
-// TestStoredFailure checks that a failure in the store is repaired once, also if the agent reports it before
-// or afterwards, and not if the session was changed since.
+// TestStoredFailure checks that a failure in the store is repaired once, even if the agent reports it before or
+// afterwards, and that it is not repaired if the session was changed since.
 func TestStoredFailure(t *testing.T) {
 	for _, c := range []struct {
 		name       string

@@ -75,9 +75,9 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
-// TestOverflowRecorded passes the events of the real OpenCode to the watch: 1.1.53 ignores a request that is
-// too long, 1.18.33 compacts the session again and again. Each is trimmed once; the newer one not before its
-// third error.
+// TestOverflowRecorded passes the events of the real OpenCode to the watch: 1.1.53 ignores a request that is too long,
+// 1.18.33 compacts the session again and again. Each session is trimmed once, that of 1.18.33 only after its third
+// error.
 func TestOverflowRecorded(t *testing.T) {
 	for version, want := range map[string]int{"1.1.53": 1, "1.18.33": 3} {
 		f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}, entry: "quail"}
@@ -115,8 +115,8 @@ func TestOverflowResumed(t *testing.T) {
 	}
 }
 
-// TestOverflowGivenUp checks that a message that the agent gave up, without an error and without an end, is
-// not a success: trims that are followed by prompts stay limited.
+// TestOverflowGivenUp checks that a message that the agent gave up, without an error or an end, does not count as a
+// success: trims that are followed by prompts stay limited.
 func TestOverflowGivenUp(t *testing.T) {
 	givenUp := assistantMessage("msg_2")
 	givenUp.Info.Time.Completed = 1.0

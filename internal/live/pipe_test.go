@@ -49,7 +49,7 @@ func (p *plugin) receive() string {
 	return p.Text()
 }
 
-// hello has a member that mend does not know: it must be ignored.
+// hello has a member that mend does not know and must ignore.
 const hello = `{"type":"hello","protocol":1,"plugin":"v1","directory":"/p","since":1700000000000,"news":true}`
 
 // TestPipe checks a whole conversation: handshake, events and each call.

@@ -16,7 +16,7 @@ func fixed(class repair.Class, loses string) repair.Diagnosis {
 // errAsk is the error of a repair that needs the user's consent.
 var errAsk = &repair.AskError{Session: "ses_1", Why: "why"}
 
-// TestPreflight checks when a session is repaired before a request, and when not.
+// TestPreflight checks when a session is repaired before a request.
 func TestPreflight(t *testing.T) {
 	lossless := repair.Result{Fixed: []repair.Diagnosis{fixed(repair.EmptyContentMessage, "")}}
 	for _, c := range []struct {
@@ -117,8 +117,8 @@ func TestQuestionOfBadSession(t *testing.T) {
 	}
 }
 
-// TestUnanswered checks that a turn without an answer leads to a look into the store, and that an answered,
-// aborted or known failed turn does not.
+// TestUnanswered checks that a turn without an answer makes mend examine the store, and that an answered or aborted
+// turn, or one with a known error, does not.
 func TestUnanswered(t *testing.T) {
 	done := assistantMessage("msg_2")
 	done.Info.Finish = "stop"

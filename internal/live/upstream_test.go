@@ -165,7 +165,7 @@ func TestUpstream(t *testing.T) {
 			if !f.hook(Options{AutoResume: true}).recover(t.Context(), info) {
 				t.Error("not recovered")
 			}
-			// Upstream's marks in text and metadata are for its other hooks.
+			// Upstream marks text and metadata only for its other hooks.
 			want := []Prompt{{
 				Parts: []PromptPart{{Type: "text", Text: "[session recovered - continuing previous task]", Synthetic: true}},
 				Agent: "build", Model: &Model{ProviderID: "anthropic", ModelID: "claude"}, Variant: "max", Tools: map[string]bool{"bash": true},
@@ -174,7 +174,7 @@ func TestUpstream(t *testing.T) {
 				t.Errorf("prompts (-want +got):\n%s", diff)
 			}
 		},
-		// RSM-06, a prompt that cannot be made: every Prompt can be.
+		// RSM-06 is about a prompt that cannot be encoded. Every Prompt can be encoded.
 	} {
 		t.Run(name, test)
 	}

@@ -8,7 +8,7 @@ import (
 	"mend/repair"
 )
 
-// TestNewerVersion checks what turns off repairs before requests for a version newer than all verified ones.
+// TestNewerVersion checks which events turn off repairs before requests for a version newer than all verified ones.
 func TestNewerVersion(t *testing.T) {
 	refused, answered := errorEvent(emptyText), assistantMessage("msg_9")
 	answered.Info.Finish, answered.Info.Time.Completed = "stop", 1

@@ -45,7 +45,7 @@ var (
 	losslessWebP = fromBase64("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
 )
 
-// withSize returns a PNG that says of itself that it has that size.
+// withSize returns a PNG with the given size in its header.
 func withSize(data string, width, height uint32) string {
 	b := []byte(data)
 	binary.BigEndian.PutUint32(b[16:], width)

@@ -16,7 +16,7 @@ import (
 
 var providers = []provider.Provider{anthropic.Provider{}, openai.Provider{}, chat.Provider{}, gemini.Provider{}, bedrock.Provider{}}
 
-// docs/providers.md has the rules of every provider, in their order.
+// docs/providers.md lists the rules of every provider, in order.
 func TestRulesAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/providers.md")
 	if err != nil {
@@ -38,7 +38,7 @@ func TestRulesAreDocumented(t *testing.T) {
 	}
 }
 
-// Every rule has what is said of it, and no two rules are the same.
+// Every rule has all required fields, and no two rules are the same.
 func TestRulesAreComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range providers {

@@ -23,8 +23,7 @@ var items = map[string][]string{
 
 const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
 
-// The rules find in each request what the strict endpoint, which knows the ids that it issued,
-// refuses.
+// In each request the rules find what the strict endpoint refuses. The endpoint knows the ids that it issued.
 func TestOpenAIRules(t *testing.T) {
 	block := func(b request.Block, message string) *request.Block {
 		b.Source = &change.Ref{Session: "ses_1", Message: message}

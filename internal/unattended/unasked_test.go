@@ -184,8 +184,8 @@ func unasked(t *testing.T, c *mend.Store, head change.Head) string {
 	return first + "\t" + second
 }
 
-// keepsContent checks that a plan without a question keeps each prompt, response, result and file of the
-// request with a message without findings.
+// keepsContent checks that a plan without a question keeps each prompt, response, result and file of the request that
+// belongs to a message without findings.
 func keepsContent(t *testing.T, before *repair.Case, id string) {
 	t.Helper()
 	r, err := repair.Plan(id, before, repair.Request{Force: true, Unattended: true})
@@ -217,8 +217,8 @@ func keepsContent(t *testing.T, before *repair.Case, id string) {
 	}
 }
 
-// TestUnaskedReal plans the repair of each real conversation without a question: no plan changes any,
-// whatever the findings.
+// TestUnaskedReal plans the repair of each real conversation without a question: no plan changes one of them, whatever
+// its findings.
 func TestUnaskedReal(t *testing.T) {
 	home := t.TempDir()
 	real.Unpack(t, home)
@@ -244,8 +244,8 @@ func TestUnaskedReal(t *testing.T) {
 	}
 }
 
-// TestUnaskedAfterError repairs what a running agent reports: hanging calls when it is idle, and thinking
-// that only the provider can judge.
+// TestUnaskedAfterError repairs what a running agent reports: unfinished calls when it is idle, and thinking that only
+// the provider can judge.
 func TestUnaskedAfterError(t *testing.T) {
 	signature := opencode.Agent{}.ParseAPIError([]byte("messages.1.content.0: Invalid `signature` in `thinking` block"))
 	disabled := opencode.Agent{}.ParseAPIError([]byte("messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."))

@@ -143,8 +143,8 @@ func start(t *testing.T, s *fakeStore, quiet time.Duration) *trace {
 	return r
 }
 
-// TestPolling: a session is handled when it is quiet: at the start if it changed recently, and then after
-// each change, even one that the list does not show.
+// TestPolling: a session is handled when it is quiet: at the start if it changed recently, and then after each change,
+// even if the list does not show the change.
 func TestPolling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := func() int64 { return time.Now().UnixMilli() }
@@ -223,8 +223,8 @@ func TestUnchanged(t *testing.T) {
 	})
 }
 
-// TestLost checks that a store that cannot be read is reported once, and followed again.
-func TestLost(t *testing.T) {
+// TestUnreadableStore checks that a store that cannot be read is reported once, and followed again.
+func TestUnreadableStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{hidden: true}
 		s.set("a", 1, 1)
@@ -249,8 +249,8 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// TestBounded checks that only a few stamps are kept if many sessions change.
-func TestBounded(t *testing.T) {
+// TestStampsAreBounded checks that only a few stamps are kept if many sessions change.
+func TestStampsAreBounded(t *testing.T) {
 	f := &follower{store: &fakeStore{}, recent: map[string]*recent{}, known: map[string]int64{}}
 	heads := make([]change.Head, 5000)
 	for n := range heads {

@@ -11,9 +11,9 @@ import (
 	"mend/repair"
 )
 
-// TestVersionToCome writes an unknown kind and an unknown field at every place of each kind of record, as a version
+// TestFutureVersion writes an unknown kind and an unknown field at every place of each kind of record, as a version
 // newer than all known ones may write it. It is at most a note, and no repair changes it.
-func TestVersionToCome(t *testing.T) {
+func TestFutureVersion(t *testing.T) {
 	seen := map[string]bool{}
 	for _, shape := range claude.Shapes {
 		testVersionToCome(t, claude.Shape(shape).Lines, seen)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestForms checks that mend takes for a record what the real program reads: TestRealForms wrote down what that is.
+// TestForms checks that mend accepts the same records as the real program. TestRealForms has recorded which ones the
+// program reads.
 func TestForms(t *testing.T) {
 	text, err := os.ReadFile("testdata/forms.txt")
 	if err != nil {

@@ -6,7 +6,8 @@ import (
 	"mend/change"
 )
 
-// TestProject: journals have the ids of projects, so they stay as they are; an id that no path has leads nowhere.
+// TestProject: journals contain the ids of projects, so the encoding must not change. An id that encodes no path is
+// refused.
 func TestProject(t *testing.T) {
 	for p, project := range map[string]string{
 		"sessions/2026/11/22/rollout-x_y.jsonl.zst": "sessions.2026.11.22.rollout-x_5fy_2ejsonl_2ezst",

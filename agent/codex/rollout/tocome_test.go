@@ -13,9 +13,9 @@ import (
 	"mend/testdata"
 )
 
-// TestVersionToCome writes an unknown kind and an unknown field at every place of each kind of record, as a version that is
-// newer than all known ones may: that is at most a note, and no repair changes it.
-func TestVersionToCome(t *testing.T) {
+// TestFutureVersion writes an unknown kind and an unknown field at every place of each kind of record, as a version
+// newer than all known ones may write it. It is at most a note, and no repair changes it.
+func TestFutureVersion(t *testing.T) {
 	data := bytes.ReplaceAll(testdata.Codex, []byte(`"cli_version":"`+fixture.Version+`"`), []byte(`"cli_version":"9.0.0"`))
 	data = bytes.ReplaceAll(data, []byte(`"cli_version":"0.169.0"`), []byte(`"cli_version":"9.0.0"`))
 	lines := bytes.Split(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))

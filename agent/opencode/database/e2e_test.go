@@ -17,8 +17,7 @@ import (
 	"mend/internal/test/opencode"
 )
 
-// real is a scratch home of the real program with a fixture in it, a server
-// that runs, and our store beside it.
+// real has a temporary home of the real program with a fixture, a running server, and mend's store beside it.
 func real(t *testing.T, version string) (h *opencode.Home, server *opencode.Server, s *Store, id string) {
 	t.Helper()
 	exe, err := opencode.Install(version)
@@ -31,8 +30,7 @@ func real(t *testing.T, version string) (h *opencode.Home, server *opencode.Serv
 	return h, server, open(t, h.DataDir(), Options{}), id
 }
 
-// setText is the plan that writes a text into the answer Hello, and, if beside is
-// not empty, one more part after it.
+// setText returns the plan that writes a text into the answer Hello and, if beside is not empty, adds a part after it.
 func setText(t *testing.T, s *Store, id, text, beside string) []change.Op {
 	t.Helper()
 	before := load(t, s, id)
@@ -50,8 +48,8 @@ func sent(r opencode.Result, text string) bool {
 	return len(r.Calls) > 0 && strings.Contains(string(r.Calls[len(r.Calls)-1].Raw), text)
 }
 
-// TestBesideRealServer breaks, repairs and undoes a session under a running
-// server, which takes each change with its next prompt.
+// TestBesideRealServer breaks and repairs a session, and undoes the repair, while a server runs. The server uses each
+// change with its next prompt.
 func TestBesideRealServer(t *testing.T) {
 	for version := range dbtest.Fixtures {
 		t.Run(version, func(t *testing.T) {
@@ -88,7 +86,7 @@ func TestBesideRealServer(t *testing.T) {
 			}
 			want("R11")
 
-			// The agent sees a change whose time_updated is the old one, too.
+			// The agent also reads a change that leaves time_updated as it was.
 			dbtest.Run(t, s, untouched(t, setText(t, s, id, "quietly", "")))
 			if r := want(opencode.Alive); !sent(r, "quietly") {
 				t.Error("a change with the old time_updated is not in the request")
@@ -103,7 +101,7 @@ func TestBesideRealServer(t *testing.T) {
 	}
 }
 
-// untouched is the plan without the change of time_updated.
+// untouched returns the plan without the change of time_updated.
 func untouched(t *testing.T, ops []change.Op) []change.Op {
 	t.Helper()
 	for i, o := range ops {
@@ -117,7 +115,7 @@ func untouched(t *testing.T, ops []change.Op) []change.Op {
 	return ops
 }
 
-// tableRows is the rows of a table, "" if there is no such table.
+// tableRows returns the rows of a table, "" if there is no such table.
 func tableRows(t *testing.T, s *Store, table string) string {
 	t.Helper()
 	var b strings.Builder
@@ -129,8 +127,8 @@ func tableRows(t *testing.T, s *Store, table string) string {
 	return b.String()
 }
 
-// TestHammerRealServer sends prompts in one session while another is changed and
-// undone 50 times: no error on either side, no lost message.
+// TestHammerRealServer sends prompts in one session while another session is changed, and the change undone, 50 times.
+// Neither side has an error, and no message is lost.
 func TestHammerRealServer(t *testing.T) {
 	for version := range dbtest.Fixtures {
 		t.Run(version, func(t *testing.T) {

@@ -50,7 +50,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestPaths opens by folder, by link, and below a name that means something in
+// TestPaths opens a database by its folder, through a link, and in a folder whose name has characters with a meaning in
 // a URI.
 func TestPaths(t *testing.T) {
 	from, id := dbtest.Unpack(t, "1.18.33")
@@ -82,7 +82,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestLocate names the database in all the ways that fail.
+// TestLocate tries all kinds of paths that do not lead to a database.
 func TestLocate(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
 	dir := filepath.Dir(path)

@@ -11,8 +11,8 @@ import (
 	"mend/internal/test/dbtest"
 )
 
-// TestNewerGeneration: a database that a newer generation of OpenCode has taken over is known, with the sessions that were
-// imported. It is read as each other one, and nothing is written.
+// TestNewerGeneration: mend recognizes a database that a newer generation of OpenCode has taken over, and the sessions
+// that were imported. It reads the database like any other, and writes nothing.
 func TestNewerGeneration(t *testing.T) {
 	kv := func(value string) []string {
 		return []string{
@@ -68,7 +68,7 @@ func TestNewerGeneration(t *testing.T) {
 	}
 }
 
-// TestNewerGenerationLater: a migration while the database is open ends writing.
+// TestNewerGenerationLater: if the database is migrated while it is open, nothing more is written.
 func TestNewerGenerationLater(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s, err := database.Open(path, database.Options{})

@@ -16,9 +16,9 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestRealMigrations stops the migrations of a database at any step, with rows of as many, one more or one less, or without a table or
-// a column: mend calls it damaged if the real program ends or answers no prompt, and after a salvage it answers, unless the schema lacks
-// something.
+// TestRealMigrations stops the migrations of a database at any step, with the same number of rows, one more or one
+// less, or without a table or a column. mend must call the database damaged if the real program ends or answers no
+// prompt. After a salvage the program answers, unless the schema is incomplete.
 func TestRealMigrations(t *testing.T) {
 	storetest.Long(t)
 	exe, err := opencode.Install("1.18.34")

@@ -20,7 +20,7 @@ func old(t *testing.T) string {
 	return path
 }
 
-// migrate brings a database to the first n migrations, with the rows of the first rows of them.
+// migrate applies the first n migrations to a database, and adds the rows of the first rows migrations.
 func migrate(t *testing.T, path string, n, rows int) {
 	t.Helper()
 	c := dbtest.Agent(t, path)
@@ -50,7 +50,7 @@ func fault(t *testing.T, path string) string {
 
 // TestMigrations: a database that stopped at any step of its migrations is healthy, because the program continues them.
 // If its rows list fewer migrations than the schema shows, it is damaged, and a salvage makes it healthy. If they list
-// more, a salvage refuses, or makes it healthy. (TestRealMigrations has the program.)
+// more, a salvage refuses, or makes it healthy. (TestRealMigrations compares this with the program.)
 func TestMigrations(t *testing.T) {
 	storetest.Long(t)
 	all := OpenCode.migrations()
@@ -94,11 +94,11 @@ func TestMigrations(t *testing.T) {
 	}
 }
 
-// noVersion is how a salvage refuses a schema that it cannot complete.
+// noVersion is the error of a salvage for a schema that it cannot complete.
 const noVersion = "of no version that mend knows"
 
-// TestMigratedSchemaLost: the columns of a table that was migrated are in another order than in a new one. A salvage finds it out
-// if the schema is gone.
+// TestMigratedSchemaLost: the columns of a migrated table have another order than those of a new table. A salvage finds
+// out the order if the schema is lost.
 func TestMigratedSchemaLost(t *testing.T) {
 	storetest.Long(t)
 	for _, n := range []int{drizzleCount, 17, 29, 38} {
@@ -152,8 +152,8 @@ func titles(t *testing.T, path string) string {
 	return b.String()
 }
 
-// TestHostileSchema: of the statements in the schema of a file, which may be anybody's, nothing is carried out but the making of what it
-// has: no second statement, no other file, no selection that never ends.
+// TestHostileSchema: the schema of a file may come from anyone. Of its statements a salvage runs only those that create
+// the file's own objects: no second statement, no other file, no query that never ends.
 func TestHostileSchema(t *testing.T) {
 	storetest.Long(t)
 	for name, sql := range map[string]string{

@@ -9,8 +9,7 @@ import (
 	"mend/internal/test/dbtest"
 )
 
-// A row of many pages is read whole, also where a -wal has newer ones under the
-// same numbers.
+// A row of many pages is read completely, even if a -wal has newer pages with the same numbers.
 func TestReadManyPages(t *testing.T) {
 	text := func(between string) string {
 		var b strings.Builder

@@ -14,7 +14,7 @@ import (
 	"mend/internal/test/dbtest"
 )
 
-// TestOddRows: whatever a row holds, it is a value and no error.
+// TestOddRows: every value that a row can hold is read without an error.
 func TestOddRows(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.2.27")
 	cols := "id text PRIMARY KEY, message_id text, session_id text, time_created integer, time_updated integer, data"

@@ -15,7 +15,8 @@ import (
 	"mend/testdata"
 )
 
-// TestSalvageRebuilds: a row that is lost is made again from its last event, counters and migrations too, and what else is lost is counted.
+// TestSalvageRebuilds: a lost row is rebuilt from its last event, and so are counters and migrations. All other losses
+// are counted.
 func TestSalvageRebuilds(t *testing.T) {
 	dir := t.TempDir()
 	id, err := testdata.Unpack(testdata.OpenCode11833, dir)
@@ -96,8 +97,8 @@ func TestSalvageRebuilds(t *testing.T) {
 	}
 }
 
-// TestSalvageTorn: two rows on swapped pages can be read, but are not what OpenCode wrote. They are rebuilt from their events, or
-// else reported as damaged.
+// TestSalvageTorn: two rows on swapped pages can be read, but differ from the rows that OpenCode wrote. They are
+// rebuilt from their events, or else reported as damaged.
 func TestSalvageTorn(t *testing.T) {
 	for _, events := range []bool{true, false} {
 		dir := t.TempDir()

@@ -8,7 +8,7 @@ import (
 	"mend/internal/test/dbtest"
 )
 
-// TestBinaryJSON reads no row whose data is JSONB, and leaves every byte.
+// TestBinaryJSON checks that a row whose data is JSONB is not read, and that every byte of it stays.
 func TestBinaryJSON(t *testing.T) {
 	for name, statement := range map[string]string{
 		"everything":  "UPDATE message SET data = jsonb(data); UPDATE part SET data = jsonb(data)",

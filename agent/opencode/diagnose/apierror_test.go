@@ -11,9 +11,8 @@ import (
 	"mend/repair"
 )
 
-// The cases DET and EXT of oh-my-opencode's tests, and the provider's own words of
-// docs/providers.md and docs/opencode.md. Rows that do not apply:
-// DET-08 (JSON has no cycles) and DET-16 (JSON has no getters).
+// The cases DET and EXT of oh-my-opencode's tests, and the providers' own error texts from docs/providers.md and
+// docs/opencode.md. Cases that do not apply: DET-08 (JSON has no cycles) and DET-16 (JSON has no getters).
 func TestParseAPIErrorClass(t *testing.T) {
 	for _, c := range []struct {
 		name, input string
@@ -244,8 +243,7 @@ func FuzzParseAPIError(f *testing.F) {
 	})
 }
 
-// Ranks order the kinds of all tables as upstream orders its classes. Kinds of one rank
-// mean the same.
+// Ranks order the kinds of all tables as upstream orders its classes. Kinds with the same rank mean the same.
 func TestErrorRanks(t *testing.T) {
 	ranks := map[int]provider.ErrorKind{}
 	for _, texts := range allErrorTexts() {

@@ -19,8 +19,8 @@ var (
 	drawSeed = flag.Uint64("draw-seed", 1, "the seed of these draws")
 )
 
-// Damages that are fixed alone are fixed together: nothing broken is left, and a second
-// plan changes nothing.
+// Damages that can each be fixed alone can be fixed together: no broken finding is left, and a second plan changes
+// nothing.
 func TestCombinedDamage(t *testing.T) {
 	for _, c := range []struct {
 		version int // of [damage.Versions]

@@ -7,9 +7,9 @@ import (
 	"mend/repair"
 )
 
-// TestPendingCompaction checks that damage is broken although the next request is for a
-// compaction, and has no files and, in 1.18.33, no calls: after it the agent sends the prompt with
-// the whole conversation (docs/opencode.md F18). Without damage nothing is wrong.
+// TestPendingCompaction checks that damage is broken even if the next request is for a compaction, which has no files
+// and, in 1.18.33, no calls: after it the agent sends the prompt with the whole conversation (docs/opencode.md F18).
+// Without damage there is no finding.
 func TestPendingCompaction(t *testing.T) {
 	for i, version := range damage.Versions {
 		for _, name := range []string{"", "one callID in two messages", "image without data in a prompt", "blank first prompt", "image of no bytes attached"} {

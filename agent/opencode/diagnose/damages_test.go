@@ -14,9 +14,8 @@ import (
 	"mend/repair"
 )
 
-// mend predicts what every damage does to the real program, and fixes it: nothing
-// broken is left, and a second plan changes nothing. What only the provider can
-// know, a signature, is fixed by its error.
+// mend predicts the effect of every damage on the real program, and fixes the damage: no broken finding is left, and a
+// second plan changes nothing. A signature, which only the provider can check, is fixed with the provider's error.
 func TestDamages(t *testing.T) {
 	for i, version := range damage.Versions {
 		for _, w := range damage.Table {
@@ -59,8 +58,7 @@ func TestDamages(t *testing.T) {
 	}
 }
 
-// wantMoved checks that a file that the agent takes for a record is broken, without a fix, and
-// that nothing else is.
+// wantMoved checks that a file that the agent takes for a record is the only broken finding, and has no fix.
 func wantMoved(t *testing.T, s *record.Session, ds []repair.Diagnosis, want string) {
 	t.Helper()
 	broken := slices.ContainsFunc(s.Stray, func(x change.Stray) bool { return x.Kind == change.StrayFile })
@@ -79,7 +77,7 @@ func missing(path string) bool {
 	return err != nil
 }
 
-// verdict returns what diagnoses say of the next prompt.
+// verdict returns the result of the next prompt according to diagnoses.
 func verdict(ds []repair.Diagnosis) string {
 	verdict := damage.Alive
 	for _, d := range ds {
@@ -96,7 +94,7 @@ func verdict(ds []repair.Diagnosis) string {
 	return verdict
 }
 
-// Faults that remain in messages with new ids are not reported as fixed.
+// Findings that remain in messages with new ids are not reported as fixed.
 func TestRenumberedIsNotFixed(t *testing.T) {
 	s := unpack(t, 0, func(st damage.Store) {
 		damage.ByName(t, "unknown part type")(st)
@@ -116,8 +114,8 @@ func TestRenumberedIsNotFixed(t *testing.T) {
 	}
 }
 
-// That a newer version heals a fault is said where the real program went on with that damage (testdata/found.md), and nowhere
-// else; each rule that says so has such a damage.
+// A diagnosis has Healed exactly if a newer version of the real program continued with that damage (testdata/found.md).
+// Each rule with Healed has such a damage.
 func TestHealed(t *testing.T) {
 	storetest.NeedAllCases(t)
 	missing := map[string]bool{}

@@ -9,7 +9,7 @@ import (
 	"mend/testdata"
 )
 
-// A counter that is less than the number of the session's last event is reported for versions that have one, and not
+// A counter below the number of the session's last event is reported for versions that have a counter, and is not
 // changed. The fixture has events 0 to 99, and the counter is at 99.
 func TestEvents(t *testing.T) {
 	st := newRowStore(t, testdata.OpenCode11833)

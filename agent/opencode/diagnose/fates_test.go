@@ -109,7 +109,7 @@ func (c *captured) session(t testing.TB, i int) *record.Session {
 	return s
 }
 
-// capturedTarget is where the models of the captured sessions are asked.
+// capturedTarget is the target of the models of the captured sessions.
 func capturedTarget(m request.Model) render.Target {
 	switch m.ProviderID {
 	case "my-copilot":
@@ -123,10 +123,10 @@ func capturedTarget(m request.Model) render.Target {
 	return t
 }
 
-// TestFates is what is predicted of each damaged session, by the rules of its own provider, and
-// what is left after a repair of all that is broken, and of what is latent too. That no
-// session which the real program continues is called broken shows in the golden file, and in
-// the table of all damages and providers (docs/providers.md).
+// TestFates compares with a golden file, for each damaged session, the findings by the rules of its own provider, and
+// the findings that remain after a repair of all broken ones and after a repair of the latent ones, too. The golden
+// file, and the table of all damages and providers (docs/providers.md), show that no session that the real program
+// continues is called broken.
 func TestFates(t *testing.T) {
 	all := readCaptured(t)
 	var out strings.Builder
@@ -180,7 +180,7 @@ func at(lines []string, i int) string {
 	return "no line"
 }
 
-// codes returns the codes of diagnoses, with ! for what is broken and without notes.
+// codes returns the codes of diagnoses without notes; ! marks a broken one.
 func codes(ds []repair.Diagnosis) string {
 	var all []string
 	for _, d := range ds {

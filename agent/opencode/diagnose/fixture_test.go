@@ -84,8 +84,8 @@ func TestFixtureIsHealthy(t *testing.T) {
 	}
 }
 
-// TestFixtureDamages cuts the damages of docs/opencode.md that are of the
-// four classes into the real store, and holds each against the provider's rules.
+// TestFixtureDamages applies the damages of docs/opencode.md that belong to the four classes to the real store, and
+// checks each against the provider's rules.
 func TestFixtureDamages(t *testing.T) {
 	const oneCall, prompt, hello, goodbye = 1, 3, 4, 9
 	first := func(m *record.Message, kind string) *record.Part {

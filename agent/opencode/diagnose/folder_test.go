@@ -8,7 +8,7 @@ import (
 	"mend/testdata"
 )
 
-// The folder of the session's workspace must exist, and then the session's own need not.
+// The folder of the session's workspace must exist; the session's own folder then need not exist.
 func TestWorkspaceFolder(t *testing.T) {
 	st := newRowStore(t, testdata.OpenCode11833)
 	folder := func(path string) string {

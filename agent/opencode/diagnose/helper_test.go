@@ -9,7 +9,7 @@ import (
 	"mend/repair"
 )
 
-// Options is what a diagnosis needs to know besides the session.
+// Options are the inputs of a diagnosis besides the session.
 type Options struct {
 	Now        time.Time
 	WrongClock bool
@@ -22,7 +22,7 @@ type Options struct {
 	Target     func(m request.Model) render.Target
 }
 
-// repair returns the options, for all settings: these tests look at each.
+// repair returns the options for all settings, because these tests check each setting.
 func (o Options) repair() repair.Options {
 	return repair.Options{Now: o.Now, WrongClock: o.WrongClock, Version: o.Version, Thinking: o.Thinking, AllSettings: true}
 }
@@ -54,7 +54,7 @@ func (r Request) repair() repair.Request {
 	}
 }
 
-// A Result is a [repair.Result] with the session as the plan leaves it.
+// A Result is a [repair.Result] with the session after the plan.
 type Result struct {
 	repair.Result
 	After *record.Session
@@ -69,7 +69,7 @@ func Plan(s *record.Session, r Request) (Result, error) {
 	return Result{result, stateOf(result.After).s}, nil
 }
 
-// diagnosed returns what is wrong with the session.
+// diagnosed returns the diagnoses of the session.
 func diagnosed(s *record.Session, o Options) []repair.Diagnosis {
 	return Diagnose(s, o.repair(), o.environment()).Found
 }

@@ -11,7 +11,7 @@ import (
 	"mend/repair"
 )
 
-// A folder that may not be read, or is a link, hides what it holds: the session is not healthy.
+// The content of a folder that cannot be read, or is a link, is unknown, so the session does not count as healthy.
 func TestHiddenFolder(t *testing.T) {
 	s := &record.Session{Head: change.Head{ID: "ses_1", Stray: []change.Stray{{Path: "part/msg_1", Message: "msg_1", Why: "permission denied", Kind: change.StrayHidden}}}}
 	ds := diagnosed(s, Options{})
@@ -56,7 +56,7 @@ func TestLinkedParts(t *testing.T) {
 	}
 }
 
-// A session that the agent does not list is reported, and listed again only if the user asks for that.
+// A session that the agent does not list is reported. It is listed again only if the user asks for that.
 func TestUnlisted(t *testing.T) {
 	hide := func(statement string) *record.Session {
 		return unpack(t, 2, func(s damage.Store) { s.(damage.Database).SQL(statement) }).load()
@@ -101,8 +101,7 @@ func TestRowWithoutID(t *testing.T) {
 	}
 }
 
-// A session under an id that mend cannot use is not examined, which is not to be healthy (found
-// fault 13.8).
+// A session with an id that mend cannot use is not examined, and must not count as healthy (found fault 13.8).
 func TestUnusableSessionID(t *testing.T) {
 	s := &record.Session{Head: change.Head{Stray: []change.Stray{{Path: `session/"ses_a;b"`, Why: "it holds ';'", Kind: change.StraySession}}}}
 	for _, version := range damage.Versions {
@@ -113,7 +112,7 @@ func TestUnusableSessionID(t *testing.T) {
 	}
 }
 
-// A session of a tree with nothing left but messages is broken, and has no fix.
+// A session of a tree that has only its messages left is broken, and has no fix.
 func TestSessionWithoutRecord(t *testing.T) {
 	s := unpack(t, 0, func(damage.Store) {}).load()
 	s.Info, s.InfoMissing = change.Record{}, true

@@ -13,7 +13,7 @@ import (
 	"mend/repair"
 )
 
-// A value that no record of the session has is left out: no name is made up (item 9).
+// If no record of the session has a value, the value is left out: mend invents no name (item 9).
 func TestNothingIsInvented(t *testing.T) {
 	apply := func(s damage.Store) {
 		messages, _ := s.Records()
@@ -45,7 +45,7 @@ func TestNothingIsInvented(t *testing.T) {
 }
 
 // A model has two names, and both come from the same record.
-func TestModelIsOneOfTheSession(t *testing.T) {
+func TestModelComesFromOneRecord(t *testing.T) {
 	half := turn{role: "user", parts: []string{hi}}
 	s := build(half, answer(hi), user(hi))
 	m := &s.Messages[0]
@@ -68,9 +68,9 @@ func TestModelIsOneOfTheSession(t *testing.T) {
 	}
 }
 
-// How bad a finding is, is judged by the version in use: what only others refuse is
+// The version in use decides the severity of a finding: if only other versions refuse the session, the finding is
 // latent (item 13).
-func TestSeverityIsOfTheVersionInUse(t *testing.T) {
+func TestSeverityInVersionInUse(t *testing.T) {
 	for i := range damage.Versions {
 		for _, w := range damage.Table {
 			ofModel := strings.Contains(w.Name, "model") || strings.Contains(w.Name, "provider")

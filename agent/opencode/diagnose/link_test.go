@@ -6,7 +6,7 @@ import (
 )
 
 // A file that is a link is a finding only if OpenCode never loads it, or if the error reports that loading failed. mend
-// loads nothing. The text that replaces it has no password and no query.
+// loads nothing. The text that replaces the file has no password and no query.
 func TestWebLinks(t *testing.T) {
 	const web, local = "https://me:secret@Example.com/x?key=y", "http://127.0.0.1:9/x?key=y"
 	for _, c := range []struct{ version, mime, url, want string }{
@@ -43,7 +43,7 @@ func TestWebLinks(t *testing.T) {
 	}
 }
 
-// Metadata that Anthropic stored with a text, such as a compaction, breaks nothing.
+// Metadata that Anthropic stored with a text, such as a compaction, does no harm.
 func TestSpecialMetadata(t *testing.T) {
 	for _, c := range []struct{ version, text, metadata, want string }{
 		{"1.18.33", "", `{"anthropic":{"type":"compaction"}}`, ""}, // a space is sent, but not as a text

@@ -7,7 +7,8 @@ import (
 	"mend/repair"
 )
 
-// TestOpenSummary: the summary of a compaction without an end is at risk, for the user to decide, and its repair sets the end alone.
+// TestOpenSummary: the summary of a compaction without an end time is at risk. Only a user starts its repair, which
+// sets only the end time.
 func TestOpenSummary(t *testing.T) {
 	compaction := user(`"type":"compaction","auto":true`)
 	for _, r := range []struct {

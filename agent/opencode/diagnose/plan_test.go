@@ -91,8 +91,8 @@ func TestPlanOnError(t *testing.T) {
 	}
 }
 
-// An error names one place. All removes all thinking of its kind, what is left
-// for the provider to judge is listed, and what is excepted stays (found fault 13.15).
+// An error names one place. All removes all thinking of its kind; without All the rest is listed as suspects, and
+// excepted classes stay (found fault 13.15).
 func TestPlanOnErrorAll(t *testing.T) {
 	six := func() (turns []turn) {
 		for range 6 {
@@ -154,7 +154,7 @@ func withAttachments(files string) string {
 }
 
 // The user's thinking flag takes precedence over what the error suggests.
-func TestPlanOnErrorToldThinking(t *testing.T) {
+func TestPlanOnErrorWithThinkingOption(t *testing.T) {
 	on, off := true, false
 	for _, c := range []struct {
 		name     string
@@ -177,7 +177,7 @@ func TestPlanOnErrorToldThinking(t *testing.T) {
 	}
 }
 
-// opSummary names the messages that ops are about, in order.
+// opSummary names the messages that ops change, in order.
 func opSummary(ops []change.Op) string {
 	var ids []string
 	seen := map[string]bool{}
@@ -190,7 +190,7 @@ func opSummary(ops []change.Op) string {
 	return strings.Join(ids, " ")
 }
 
-func TestPlanTellsWhatIsLeft(t *testing.T) {
+func TestPlanListsRemaining(t *testing.T) {
 	s := build(user(hi), answer(blank), user(hi), answer(hi), user(hi), calling(signed, state(`"status":"running","input":{},"time":{"start":1}`)), user(hi))
 	lost := &s.Messages[3].Parts[0]
 	lost.Defect, lost.Data = &change.Defect{Kind: change.Unreadable, Why: "permission denied"}, nil

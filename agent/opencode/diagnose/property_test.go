@@ -31,7 +31,7 @@ var callStates = []string{
 	`"status":"pending","input":{},"raw":""`,
 }
 
-// A generator makes random sessions, with faults if damages is set.
+// A generator makes random sessions, with damage if damages is set.
 type generator struct {
 	damages bool
 	calls   int
@@ -68,8 +68,8 @@ func (g *generator) answer(t *rapid.T) turn {
 	return turn{change.RoleAssistant, rapid.SampledFrom(ends).Draw(t, "end"), parts}
 }
 
-// step is step i of an answer. It never has text after a call, within it or because
-// a start is missing: that is a fault of another class.
+// step is step i of an answer. A text never follows a call, in the same step or because a step-start is missing: that
+// is a finding of another class.
 func (g *generator) step(t *rapid.T, i int) []string {
 	step, between, states := []string{stepStart, signed, done}, []string{`"type":"patch","hash":"x","files":[]`}, callStates[:2]
 	if g.damages {
@@ -96,7 +96,7 @@ func drawRequest(t *rapid.T) Request {
 	return r
 }
 
-func TestHealthyNeedsNothing(t *testing.T) {
+func TestHealthyHasEmptyPlan(t *testing.T) {
 	storetest.SampleChecks(t, "30")
 	rapid.Check(t, func(t *rapid.T) {
 		s := (&generator{}).session(t)
@@ -152,11 +152,10 @@ func truncate(t *rapid.T, s *record.Session) {
 	}
 }
 
-// wantOnlyNamedChanges checks that a record that changes or goes is the one of a diagnosis, or a
-// part of a message that one is about; a new one is in such a message, or where
-// the fix of a loop or of a lost prompt puts it. A fix in another record than
-// the one at fault names it: thinking of the same step that goes first in a loop,
-// and the prompt without content before an answer left without a prompt.
+// wantOnlyNamedChanges checks that each changed or removed record is the record of a diagnosis, or a part of a message
+// that a diagnosis is about. A new record is in such a message, or where the fix of a loop or of a lost prompt puts it.
+// A fix that changes a record other than the one with the finding names that record: thinking of the same step that
+// moves to the front in a loop, and the prompt without content before an answer that has lost its prompt.
 func wantOnlyNamedChanges(t *rapid.T, s *record.Session, found []repair.Diagnosis, r Result) {
 	for _, o := range r.Plan.Ops {
 		about := func(d repair.Diagnosis) bool {
@@ -178,7 +177,7 @@ func wantOnlyNamedChanges(t *rapid.T, s *record.Session, found []repair.Diagnosi
 	}
 }
 
-// wantNoForgedThinking checks that every thinking part was there before, its id apart.
+// wantNoForgedThinking checks that every thinking part existed before, apart from its id.
 func wantNoForgedThinking(t *rapid.T, before, after *record.Session) {
 	was := map[string]bool{}
 	strip := func(p record.Part) string {
@@ -198,9 +197,8 @@ func wantNoForgedThinking(t *rapid.T, before, after *record.Session) {
 	}
 }
 
-// TestRepairedIsAccepted compares diagnosis and fix with the provider's rules: a
-// session without broken findings is accepted, and so is a repaired one. The
-// independent rendering is for the versions that do not move calls.
+// TestRepairedIsAccepted compares diagnosis and fix with the provider's rules: the provider accepts a session without
+// broken findings, and a repaired one. The independent rendering is for versions that do not move calls.
 func TestRepairedIsAccepted(t *testing.T) {
 	storetest.SampleChecks(t, "20")
 	rapid.Check(t, func(t *rapid.T) {

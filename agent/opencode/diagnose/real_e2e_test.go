@@ -17,8 +17,8 @@ import (
 	"mend/testdata"
 )
 
-// realHome returns a scratch home of the real program of a version, by number, with
-// the fixture in it after a damage.
+// realHome returns a temporary home of the real program of a version, given by its number, with the fixture after a
+// damage.
 func realHome(t *testing.T, version int, apply func(damage.Store)) (*opencode.Home, stored) {
 	t.Helper()
 	exe, err := opencode.Install(damage.Versions[version])
@@ -44,8 +44,8 @@ func wantVerdict(t *testing.T, h *opencode.Home, st stored, want string) {
 	}
 }
 
-// testFix fixes a session of the real program, which is refused with a verdict,
-// and then answers.
+// testFix fixes a session of the real program. Before the fix a prompt is refused with the verdict, after it a prompt
+// is answered.
 func testFix(t *testing.T, version int, apply func(damage.Store), verdict, code string, fixes func(*record.Session, finding) []repair.Fix) {
 	t.Helper()
 	h, st := realHome(t, version, apply)
@@ -61,8 +61,8 @@ func testFix(t *testing.T, version int, apply func(damage.Store), verdict, code 
 	wantVerdict(t, h, st, opencode.Alive)
 }
 
-// A session from before the clock's start is dead for the versions that go by
-// ids, and is not after the repair.
+// Versions that order messages by id answer no prompt in a session from before the id clock wrapped. After the repair
+// they do.
 func TestRealClock(t *testing.T) {
 	for version, name := range damage.Versions[:2] {
 		for what, n := range map[string]int{"all": damage.Goodbye, "some": damage.Hello} {
@@ -80,16 +80,15 @@ func TestRealClock(t *testing.T) {
 	}
 }
 
-// A conversation that starts with an answer is refused, and is not after the
-// repair.
+// A conversation that starts with an answer is refused, and is accepted after the repair.
 func TestRealFirstPrompt(t *testing.T) {
 	for version, name := range damage.Versions {
 		t.Run(name, func(t *testing.T) { testFix(t, version, dropMessage(1), "R16", "R16", allFixes) })
 	}
 }
 
-// A prompt that is lost in the middle is no fault.
-func TestRealPromptGone(t *testing.T) {
+// A prompt that is lost in the middle is not a finding.
+func TestRealLostPrompt(t *testing.T) {
 	for version, name := range damage.Versions {
 		t.Run(name, func(t *testing.T) {
 			h, st := realHome(t, version, func(s damage.Store) {

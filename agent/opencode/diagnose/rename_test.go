@@ -9,8 +9,7 @@ import (
 	"mend/internal/test/damage"
 )
 
-// TestRename gives parts invalid ids, and wants a valid id for each, in a session
-// that every version takes.
+// TestRename gives parts invalid ids. A repair must give each a valid id, and every version must accept the session.
 func TestRename(t *testing.T) {
 	for i, version := range damage.Versions {
 		healthy, _ := violationCounts(fromStore(t, i, unchanged), render.Profiles())

@@ -10,9 +10,8 @@ import (
 	"mend/internal/test/endpoint"
 )
 
-// endpointRequest returns the request that OpenCode sends for a session and one more prompt,
-// made without any code of this package: docs/opencode.md, "What becomes
-// of a record in the request".
+// endpointRequest returns the request that OpenCode sends for a session and one more prompt. It uses no code of this
+// package, but follows docs/opencode.md, "What becomes of a record in the request".
 func endpointRequest(s *record.Session) endpoint.Request {
 	r := endpoint.Request{Thinking: endpoint.Thinking{Type: "enabled"}}
 	add := func(role string, c endpoint.Content) {
@@ -60,8 +59,8 @@ func promptContent(parts []record.Part) (c endpoint.Content) {
 	return c
 }
 
-// stepContent returns a step's turn and the turn of its results; any is whether
-// the turn is sent, with or without content: unsigned reasoning is dropped late.
+// stepContent returns a step's turn and the turn of its results. any reports whether the turn is sent, even without
+// content: unsigned reasoning is dropped late.
 func stepContent(step []record.Part) (blocks, results endpoint.Content, any bool) {
 	for _, p := range step {
 		switch {
@@ -79,8 +78,7 @@ func stepContent(step []record.Part) (blocks, results endpoint.Content, any bool
 	return blocks, results, any
 }
 
-// refused lists the rules that the session breaks, of those that are about the
-// faults of this package.
+// refused lists the rules that the session breaks, of the rules that this package has findings for.
 func refused(s *record.Session) []string {
 	var rules []string
 	for _, v := range endpoint.Violations(endpointRequest(s)) {

@@ -9,7 +9,7 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// TestSalvagedRole is who a message of no bytes was of.
+// TestSalvagedRole checks the role that a message without bytes gets.
 func TestSalvagedRole(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -40,7 +40,7 @@ func TestSalvagedRole(t *testing.T) {
 	}
 }
 
-// TestSalvagedTime is when a message of no bytes was created, by its neighbours; and its place is what it was.
+// TestSalvagedTime checks the time that a message without bytes gets from its neighbours: the message keeps its place.
 func TestSalvagedTime(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -91,8 +91,8 @@ func TestSessionInfo(t *testing.T) {
 	}
 }
 
-// TestHalfARevert: a revert that is not whole would be another one.
-func TestHalfARevert(t *testing.T) {
+// TestPartialRevert: a revert that is only partly readable is removed, because it could mean something else.
+func TestPartialRevert(t *testing.T) {
 	s := fromStore(t, 0, unchanged)
 	data, err := jsonedit.Set(s.Info.Data, []byte(`{"messageID":"msg_1","partID":"prt_1"}`), "revert")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"mend/repair"
 )
 
-// cutMessages are messages of a fixture that have all there is; the others are like them.
+// cutMessages are messages of a fixture that together have every kind of content; the other messages are similar.
 var cutMessages = []int{damage.FirstPrompt, damage.OneCall, damage.SecondPrompt, damage.Hello, damage.Goodbye}
 
 // TestSalvageAtEveryByte cuts the records of the fixtures after each of their
@@ -61,8 +61,8 @@ func TestSalvageAtEveryByte(t *testing.T) {
 	}
 }
 
-// wantCompleteKept checks that what the first n bytes of a tool's record hold in full is
-// in the call that the fix makes, and no signature is ever written.
+// wantCompleteKept checks that the fixed call has every member that is complete in the first n bytes of a tool's
+// record, and that the fix writes no signature.
 func wantCompleteKept(t *testing.T, broken *record.Session, r *change.Record, n int, f repair.Fix) {
 	t.Helper()
 	d := draftOf(broken)
@@ -89,8 +89,8 @@ func wantCompleteKept(t *testing.T, broken *record.Session, r *change.Record, n 
 	}
 }
 
-// TestDamagedRecords puts every kind of damage into a part and into a message,
-// and wants them fixed by a plan that changes that record alone.
+// TestDamagedRecords puts every kind of damage into a part and into a message. A plan that changes only that record
+// must fix it.
 func TestDamagedRecords(t *testing.T) {
 	damages := []struct {
 		name  string
@@ -122,8 +122,7 @@ func TestDamagedRecords(t *testing.T) {
 					continue
 				}
 				res := plan(t, broken, Request{Options: Options{Version: version}, Latent: true})
-				// The agent reads past a value that is no object, so that a step without its
-				// text is a fault of its own.
+				// The agent skips a value that is not an object, so a step that lacks its text is a separate finding.
 				i := slices.IndexFunc(res.Plan.Ops, func(o change.Op) bool { return o.Ref == r.Ref })
 				if len(res.Remaining) > 0 || i < 0 || len(res.Plan.Ops) != 1 && !json.Valid(c.as(r).Data) {
 					t.Errorf("%s: Plan has %d ops, remaining %s, want one on %s", name, len(res.Plan.Ops), summary(res.Remaining), r.Ref)
@@ -139,7 +138,7 @@ func TestDamagedRecords(t *testing.T) {
 	}
 }
 
-// TestRecordOfUnknownBytes: nothing is planned for what may not be read.
+// TestRecordOfUnknownBytes: a record that cannot be opened is not changed.
 func TestRecordOfUnknownBytes(t *testing.T) {
 	s := build(user(hi), answer(hi), user(hi))
 	for _, r := range []*change.Record{&s.Messages[1].Record, &s.Messages[1].Parts[0].Record} {
@@ -153,7 +152,7 @@ func TestRecordOfUnknownBytes(t *testing.T) {
 	}
 }
 
-// TestSalvagePart is what becomes of a part, by its kind and what is left of it.
+// TestSalvagePart checks the rebuilt part, by its kind and the data that is left of it.
 func TestSalvagePart(t *testing.T) {
 	const ids = `"id":"prt_0202","sessionID":"ses_1","messageID":"msg_02",`
 	for _, c := range []struct{ name, left, want string }{
@@ -200,7 +199,7 @@ func TestSalvagePart(t *testing.T) {
 	}
 }
 
-// TestDamagedParts: a plan fixes what the real program dies of, by one op.
+// TestDamagedParts: a plan fixes, with one op, a damage on which the real program fails.
 func TestDamagedParts(t *testing.T) {
 	for i, version := range damage.Versions {
 		for _, w := range damage.Table {

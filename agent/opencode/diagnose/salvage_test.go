@@ -15,10 +15,9 @@ import (
 	"mend/repair"
 )
 
-// What the tests of damaged and incomplete records share.
+// Helpers of the tests of damaged and incomplete records.
 
-// fromStore returns the fixture of a version, by number, as its store loads it after a
-// damage.
+// fromStore returns the fixture of a version, given by its number, as its store loads it after a damage.
 func fromStore(t *testing.T, version int, apply func(damage.Store)) *record.Session {
 	t.Helper()
 	return unpack(t, version, apply).load()
@@ -26,11 +25,10 @@ func fromStore(t *testing.T, version int, apply func(damage.Store)) *record.Sess
 
 func unchanged(damage.Store) {}
 
-// A faultPlace is where faults of a code are counted.
+// A faultPlace identifies the place and the code for which findings are counted.
 type faultPlace struct{ code, message string }
 
-// violationCounts counts what is wrong with a session under some profiles and with
-// thinking on and off, and lists it.
+// violationCounts counts and lists the findings of a session under some profiles, with thinking on and off.
 func violationCounts(s *record.Session, profiles []render.Profile) (map[faultPlace]int, []finding) {
 	counts, faults := map[faultPlace]int{}, map[[2]any]finding{}
 	note := func(in map[faultPlace]int, code, says string, refs ...change.Ref) {
@@ -59,8 +57,8 @@ func violationCounts(s *record.Session, profiles []render.Profile) (map[faultPla
 	return counts, slices.Collect(maps.Values(faults))
 }
 
-// firstHolding tries fixes in turn on a broken session, until one leaves nothing wrong
-// that is not wrong with the healthy one either; it returns the session after it.
+// firstHolding tries fixes one after another on a broken session, until one leaves no finding that the healthy session
+// does not have. It returns the session after that fix.
 func firstHolding(t *testing.T, broken *record.Session, healthy map[faultPlace]int, fixes []repair.Fix, profiles []render.Profile) *record.Session {
 	t.Helper()
 	for _, f := range fixes {
@@ -187,7 +185,7 @@ func replaced(s *record.Session, r change.Record) *record.Session {
 	return c
 }
 
-// paths lists those to all members of an object, and of those below it.
+// paths lists the paths of all members of an object and of the objects in it.
 func paths(data []byte, above ...string) [][]string {
 	var names map[string]json.RawMessage
 	_ = json.Unmarshal(data, &names)

@@ -31,7 +31,7 @@ type stored struct {
 	id   string
 }
 
-// unpack returns the fixture of a version, by number, after a damage.
+// unpack returns the fixture of a version, given by its number, after a damage.
 func unpack(t *testing.T, version int, apply func(damage.Store)) stored {
 	t.Helper()
 	dir := storetest.FastDir(t)
@@ -86,7 +86,7 @@ func (st stored) load() *record.Session {
 	return s
 }
 
-// apply applies ops and returns them with those that the store added.
+// apply applies ops. It returns them together with the ops that the store added.
 func (st stored) apply(ops []change.Op) []change.Op {
 	st.t.Helper()
 	store := st.open()
@@ -104,8 +104,7 @@ func (st stored) apply(ops []change.Op) []change.Op {
 	return staged.Ops
 }
 
-// wantUndone stores what became of the session, and takes it back: what is
-// stored then is every byte what it was.
+// wantUndone stores the changed session and undoes the change: then every stored byte must be as before.
 func (st stored) wantUndone(before, after *record.Session) {
 	st.t.Helper()
 	damaged := st.snapshot()
@@ -128,8 +127,8 @@ func (st stored) snapshot() map[string]string {
 	return all
 }
 
-// faults returns how often each code is found in a session, by profile and thinking,
-// and the first fault of a code.
+// faults counts the findings of each code in a session, by profile and thinking. It also returns the first finding of a
+// code.
 func faults(s *record.Session, code string) (counts map[string]int, first finding) {
 	counts = map[string]int{}
 	for _, p := range render.Profiles() {
@@ -148,8 +147,8 @@ func faults(s *record.Session, code string) (counts map[string]int, first findin
 	return counts, first
 }
 
-// applyFixes applies the first fix that removes the code and makes no finding more
-// frequent; without such a fix it returns nil.
+// applyFixes applies the first fix that removes the code and does not add findings of any code. It returns nil if there
+// is no such fix.
 func applyFixes(s *record.Session, code string, fixes func(*record.Session, finding) []repair.Fix) *record.Session {
 	before, f := faults(s, code)
 	for _, x := range fixes(s, f) {
@@ -167,7 +166,7 @@ func applyFixes(s *record.Session, code string, fixes func(*record.Session, find
 	return nil
 }
 
-// allFixes returns the agent's own fixes of a fault and the engine's fixes.
+// allFixes returns the agent's own fixes and the engine's fixes of a finding.
 func allFixes(s *record.Session, f finding) (all []repair.Fix) {
 	found, _ := New(s, repair.Request{}, Environment{}).Fixes(f)
 	for _, x := range found {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestSubtask checks the subtasks that OpenCode runs before it answers the next prompt: those
-// since the last finished answer. They can be set aside.
+// TestSubtask checks the subtasks that OpenCode runs before it answers the next prompt: the subtasks since the last
+// finished answer. They can be set aside.
 func TestSubtask(t *testing.T) {
 	const (
 		valid       = `"type":"subtask","prompt":"look around","description":"it","agent":"general"`

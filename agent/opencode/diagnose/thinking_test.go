@@ -6,7 +6,7 @@ import (
 	"mend/repair"
 )
 
-// Thinking of other kinds than the agent's own with a signature.
+// Thinking that is not the agent's own signed thinking.
 const (
 	thinking = `"type":"thinking","thinking":"hm","signature":"sig"`
 	redacted = `"type":"reasoning","text":"","metadata":{"anthropic":{"redactedData":"abc"}},"time":{"start":1,"end":2}`
@@ -93,8 +93,7 @@ func TestThinkingOrderByKind(t *testing.T) {
 	})
 }
 
-// THK-08 and THK-09: upstream leaves every newest answer alone; what the provider
-// refuses is a change in an open tool loop.
+// THK-08 and THK-09: upstream never changes the newest answer. The provider refuses only a change in an open tool loop.
 func TestThinkingOrderByMessage(t *testing.T) {
 	runFixes(t, []fixCase{
 		{
@@ -123,7 +122,7 @@ func TestThinkingOrderByMessage(t *testing.T) {
 	})
 }
 
-// hi2 is the text in its old place, where the parts before it changed number.
+// hi2 is the text in its old place, although the number of parts before it has changed.
 const hi2 = "prt_0202|" + hi
 
 func TestThinkingDisabled(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"mend/testdata"
 )
 
-// A session with a row of no known form is not examined: that is broken, and has no fix.
+// A session with a row of an unknown form is not examined. It is broken, and has no fix.
 func TestUnreadRow(t *testing.T) {
 	for _, cut := range []string{
 		"update message set time_created = 'b' where id = '%s'", "update message set time_created = x'00' where id = '%s'",
@@ -38,7 +38,7 @@ func idsOf(s *record.Session) (ids []string) {
 	return ids
 }
 
-// 1.1.53 needs nothing in the session's file but the object with its times.
+// 1.1.53 needs only the object with the times in the session's file.
 func TestSessionFile(t *testing.T) {
 	for data, broken := range map[string]bool{
 		`{"id":"ses_1","time":{}}`: false, `{"time":{}}`: false, `{"id":5,"time":[]}`: false, "\ufeff{\"time\":{}}": false,

@@ -14,9 +14,8 @@ func state(members string) string {
 	return `"type":"tool","callID":"toolu_1","tool":"bash","state":{` + members + `}`
 }
 
-// The cases TRM of oh-my-opencode's tests. TRM-02, TRM-08, TRM-10 and TRM-11
-// are about prompts that upstream sends and answers it fetches; the store is
-// corrected here, and nothing is sent.
+// The cases TRM of oh-my-opencode's tests. TRM-02, TRM-08, TRM-10 and TRM-11 are left out: they are about prompts that
+// upstream sends and answers that it fetches, while mend corrects the store and sends nothing.
 func TestToolResult(t *testing.T) {
 	const cancelled = `"error":"Operation cancelled by user (ESC pressed)"`
 	runFixes(t, []fixCase{
@@ -94,7 +93,7 @@ func TestToolResultKeepsWhiteSpace(t *testing.T) {
 	}
 }
 
-// A row has its ids in columns, and its time of change is counted up.
+// A row has its ids in columns, and a repair increases its time of change.
 func TestToolResultInARow(t *testing.T) {
 	s := build(user(hi), calling())
 	cols := change.NewCols(

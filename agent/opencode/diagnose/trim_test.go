@@ -12,7 +12,7 @@ import (
 	"mend/repair"
 )
 
-// output returns a finished call with that many bytes of output.
+// output returns a finished call with an output of the given size in bytes.
 func output(id, tool, input string, bytes int) string {
 	return fmt.Sprintf(`"type":"tool","callID":"toolu_%s","tool":"%s","state":{"status":"completed","input":{"x":"%s"},"output":"%s","title":"z","metadata":{},"time":{"start":3,"end":4}}`,
 		id, tool, input, strings.Repeat("y", bytes))
@@ -39,7 +39,7 @@ func uncompact(s *record.Session, r repair.UncompactRequest, e Environment) (rep
 	return repair.Uncompact(s.ID, New(s, repair.Request{Options: r.Options, Force: r.Force}, e), r)
 }
 
-// TestTrim checks which outputs are marked, in which order, and that only a time is added.
+// TestTrim checks which outputs are marked as cleared, in which order, and that only a time is added.
 func TestTrim(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -89,12 +89,12 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// attachment returns a file that is stored in the session, with that many bytes of base64.
+// attachment returns a file that is stored in the session, with the given number of bytes of base64.
 func attachment(name, mime string, bytes int) string {
 	return fmt.Sprintf(`"type":"file","mime":"%s","filename":"%s","url":"data:%s;base64,%s"`, mime, name, mime, strings.Repeat("A", bytes))
 }
 
-// text returns a text of that many words of four bytes.
+// text returns a text with the given number of words of four bytes.
 func text(words int) string {
 	return fmt.Sprintf(`"type":"text","text":"Begin %s end"`, strings.Repeat("wörd", words))
 }
@@ -155,8 +155,8 @@ func TestTrimHard(t *testing.T) {
 	}
 }
 
-// TestTrimBeforeCompaction trims a session in which the agent has to compact first: in newer
-// versions the request for that is one text, and the outputs are in the next request.
+// TestTrimBeforeCompaction trims a session in which the agent has to compact first: in newer versions the request for
+// the compaction is one text, and the outputs are in the request after it.
 func TestTrimBeforeCompaction(t *testing.T) {
 	for _, version := range []string{"1.1.53", "1.2.27", "1.18.33"} {
 		s := build(
@@ -170,7 +170,8 @@ func TestTrimBeforeCompaction(t *testing.T) {
 	}
 }
 
-// TestTrimAfterFailedCompaction sets turns aside that are before a summary: one that failed replaces nothing.
+// TestTrimAfterFailedCompaction sets aside turns that are before the summary of a failed compaction: such a summary
+// replaces nothing.
 func TestTrimAfterFailedCompaction(t *testing.T) {
 	for _, c := range []struct {
 		version, fields string
@@ -191,7 +192,7 @@ func TestTrimAfterFailedCompaction(t *testing.T) {
 	}
 }
 
-// TestTrimAgain checks that outputs that are marked are not marked again.
+// TestTrimAgain checks that cleared outputs are not marked again.
 func TestTrimAgain(t *testing.T) {
 	s := longSession()
 	for i := range s.Messages {
@@ -217,8 +218,7 @@ func compactedSession(old ...turn) *record.Session {
 		user(hi), answer(stepStart, done, stepFinish))...)
 }
 
-// TestUncompact checks that the messages before a compaction are sent again, and what is
-// broken in them is fixed.
+// TestUncompact checks that the messages before a compaction are sent again, and that their broken findings are fixed.
 func TestUncompact(t *testing.T) {
 	r, err := uncompact(compactedSession(user(hi), answer(stepStart, done, stepFinish), user(hi), answer(blank)), repair.UncompactRequest{Options: repair.Options{Version: "1.18.33"}}, window(0))
 	if err != nil {
@@ -239,7 +239,7 @@ func TestUncompact(t *testing.T) {
 	}
 }
 
-// TestUncompactRefused checks the reasons not to take back a compaction.
+// TestUncompactRefused checks the reasons not to remove a compaction.
 func TestUncompactRefused(t *testing.T) {
 	if _, err := uncompact(longSession(), repair.UncompactRequest{}, window(0)); !errors.Is(err, repair.ErrNotCompacted) {
 		t.Errorf("without a compaction: %v", err)

@@ -10,7 +10,7 @@ import (
 	"mend/repair"
 )
 
-// An ignored text is sent in an answer, and not in a prompt.
+// An ignored text is sent if it is in an answer, and not if it is in a prompt.
 func TestIgnoredBlankText(t *testing.T) {
 	blank := `"type":"text","text":" ","ignored":true`
 	s := build(user(hi), answer(stepStart, blank, done), user(hi))
@@ -23,7 +23,7 @@ func TestIgnoredBlankText(t *testing.T) {
 	}
 }
 
-// A message with unreadable data is not changed, even if that could fix another message's fault.
+// A message with unreadable data is not changed, even if a change would fix a finding of another message.
 func TestUnreadableStays(t *testing.T) {
 	s := build(user(`"type":"text","text":""`, hi), answer(stepStart, done), user(hi))
 	bad := &s.Messages[0].Parts[1]
@@ -42,7 +42,7 @@ func TestUnreadableStays(t *testing.T) {
 	}
 }
 
-// Thinking that is no block of the request has no fix, and does not end the program.
+// Thinking that is not in the request has no fix, and causes no panic.
 func TestIgnoredThinking(t *testing.T) {
 	s := build(user(hi), answer(stepStart, done, `"type":"reasoning","text":"hm","ignored":true,"metadata":{"anthropic":{"signature":"sig"},"openai":{"reasoningEncryptedContent":"x"}},"time":{"start":1,"end":2}`), user(hi))
 	for _, class := range []repair.Class{repair.ThinkingBlockOrder, repair.EncryptedReasoning} {

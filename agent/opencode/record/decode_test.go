@@ -137,9 +137,8 @@ func TestClone(t *testing.T) {
 	}
 }
 
-// RDR-02 and RDR-03: what is read, and its order. In RDR-03 upstream takes a
-// message without a role for a prompt; here that is a defect, and nothing is
-// guessed.
+// RDR-02 and RDR-03: the records that are read, and their order. In RDR-03 upstream takes a message without a role for
+// a prompt. Here that is a defect, and the role is not guessed.
 func TestSort(t *testing.T) {
 	record := func(id, fields string) Message {
 		return NewMessage(change.Record{Ref: change.Ref{Kind: change.KindMessage, Session: "s", Message: id}, Data: []byte(`{"id":"` + id + `"` + fields + `}`)})

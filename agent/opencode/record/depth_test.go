@@ -9,7 +9,7 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// nest is a value in so many lists, or objects.
+// nest returns a value inside that many lists, or objects.
 func nest(open, end, value string, levels int) string {
 	return strings.Repeat(open, levels) + value + strings.Repeat(end, levels)
 }

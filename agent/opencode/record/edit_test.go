@@ -8,7 +8,7 @@ import (
 	"mend/change"
 )
 
-// shape describes the parts of a message: id without prt_ and i, kind, text.
+// shape describes the parts of a message: the id without prt_ and i, the kind and the text of each.
 func shape(m *Message) string {
 	var out []string
 	for _, p := range m.Parts {
@@ -46,7 +46,8 @@ func TestInjectText(t *testing.T) {
 	}
 }
 
-// A new part has the columns of the parts beside it, and the times of its message. A file has no white space, whatever the others have.
+// A new part has the columns of the parts beside it, and the times of its message. A new file has no white space, even
+// if the other files have some.
 func TestNewPartDerives(t *testing.T) {
 	s := talk("user text", "assistant")
 	s.Messages[0].Parts[0].Data = []byte("{\n\t\"id\" : \"prt_i00\"\n}\n")
@@ -76,11 +77,10 @@ func TestNewPartDerives(t *testing.T) {
 	}
 }
 
-// The cases THK of oh-my-opencode's tests. Upstream copies thinking from an
-// earlier message; here a part only moves within its own step, so THK-05 holds in
-// that every byte but the id stays. THK-08 and THK-09, the newest answer, are the
-// rule's (package repair). THK-03 (a backend that cannot answer) and THK-11 (a
-// folder that is a file) are a store's.
+// The cases THK of oh-my-opencode's tests. Upstream copies thinking from an earlier message; here a part only moves
+// within its own step, so THK-05 holds in that every byte but the id stays. THK-08 and THK-09, about the newest answer,
+// are tested with the rule (package repair). THK-03 (a backend that cannot answer) and THK-11 (a folder that is a file)
+// are tested with the stores.
 func TestMoveThinkingFirst(t *testing.T) {
 	for _, c := range []struct {
 		name, spec, part, want string // want "" for an error
@@ -118,7 +118,7 @@ func TestMoveThinkingFirst(t *testing.T) {
 	}
 }
 
-// An id must sort where the part goes, and be one that a store takes.
+// A new id must sort at the part's new position and be valid in a store.
 func TestMoveThinkingFirstFindsNoPlace(t *testing.T) {
 	m := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: "msg_1"}
 	long := "prt_" + strings.Repeat("x", change.MaxID-4)

@@ -9,8 +9,8 @@ import (
 	"mend/change"
 )
 
-// talk makes a session of messages "role part part …"; the letters stand for the
-// parts in kinds, and message n is msg_n with the parts prt_in0, prt_in1, ….
+// talk returns a session made from messages of the form "role part part …". The letters stand for the parts in kinds.
+// Message n is msg_n with the parts prt_in0, prt_in1, ….
 func talk(messages ...string) *Session {
 	s := &Session{Head: change.Head{ID: "ses_1"}}
 	for n, spec := range messages {
@@ -103,7 +103,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TRM-01, TRM-04 and TRM-07: which id is the call's.
+// TRM-01, TRM-04 and TRM-07: which id a call has.
 func TestCall(t *testing.T) {
 	m := change.Ref{Kind: change.KindMessage, Session: "s", Message: "m"}
 	for _, c := range []struct{ id, fields, want string }{

@@ -9,11 +9,11 @@ import (
 	"mend/change"
 )
 
-// renamed is the ids of the test: two messages of three, and their parts.
+// renamed has the ids that the tests change: of two of the three messages, and of their parts.
 var renamed = map[string]string{"msg_a": "msg_1", "prt_a": "prt_1", "msg_b": "msg_2", "prt_b": "prt_2"}
 
-// Every place at which a record refers to another, in a file's data, where ids
-// stand too, and in a row's.
+// Rename changes every reference from one record to another, in the data of a file, which also has ids, and in the data
+// of a row.
 func TestRename(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -81,7 +81,7 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// one is a session in which the record is the only one of its kind.
+// one returns a session in which the record is the only one of its kind.
 func one(r change.Record) *Session {
 	m := r
 	if r.Ref.Kind == change.KindPart {
@@ -153,7 +153,7 @@ func TestRenameRefuses(t *testing.T) {
 	}
 }
 
-// Messages and parts are sorted by what they are called now.
+// Messages and parts are sorted by their new ids.
 func TestRenameSorts(t *testing.T) {
 	part := func(id string) change.Record {
 		return change.Record{Ref: change.Ref{Kind: change.KindPart, Session: "s", Message: "msg_a", Part: id}, Data: []byte(`{"type":"patch"}`)}

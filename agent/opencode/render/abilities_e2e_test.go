@@ -10,7 +10,7 @@ import (
 	"mend/internal/test/damage"
 )
 
-// TestAbilities predicts what becomes of files for a model that supports none.
+// TestAbilities predicts the results for files with a model that supports no files.
 func TestAbilities(t *testing.T) {
 	for _, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {

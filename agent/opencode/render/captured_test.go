@@ -14,8 +14,8 @@ import (
 	"mend/internal/test/encode"
 )
 
-// A capture is a session and what the real OpenCode sent for it, with one more prompt.
-// Messages and turns are shared by many captures: a number is a place in those of the file.
+// A capture is a session with the request that the real OpenCode sent for it and one more prompt. Captures share
+// messages and turns: a number is an index in the lists of the file.
 type captures struct {
 	Messages []struct {
 		Info  fields
@@ -80,7 +80,7 @@ func (c *captures) session(i int) *builder {
 	return b
 }
 
-// Every request is the one that the real program sent, for every provider.
+// For every provider, every rendered request is equal to the one that the real program sent.
 func TestCaptured(t *testing.T) {
 	for _, version := range []string{"1.1.53", "1.2.27", "1.18.33"} {
 		all := readCaptures(t, "testdata/captured-"+version+".json")

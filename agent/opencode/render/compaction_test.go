@@ -71,8 +71,8 @@ const (
 	untilNow = loop + "\na: done\nu: two\na: hello"
 )
 
-// TestCompaction checks what a compaction keeps, if the kept messages start inside a tool loop or the compaction's
-// part is damaged (docs/opencode.md F2). TestPrediction compares this with the real program
+// TestCompaction checks which messages a compaction keeps, including kept messages that start inside a tool loop and a
+// damaged part of the compaction (docs/opencode.md F2). TestPrediction compares this with the real program
 // (tailTrials).
 func TestCompaction(t *testing.T) {
 	for _, c := range []struct {
@@ -132,8 +132,7 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// With thinking off a session may hold thinking, except in an assistant message that the
-// model continues.
+// With thinking off a session may contain thinking, except in an assistant message that the model continues.
 func TestThinkingOff(t *testing.T) {
 	open := func(t *builder) { t.assistant(stepStartPart(), thinkingPart("hm"), toolPart("toolu_2", "output")) }
 	for _, c := range []struct {
@@ -160,7 +159,7 @@ func TestThinkingOff(t *testing.T) {
 }
 
 // A session of 50,000 messages is rendered in seconds; quadratic work would take minutes.
-func TestLong(t *testing.T) {
+func TestLongSession(t *testing.T) {
 	storetest.NeedAllCases(t)
 	const n = 50_000
 	one := func(role, parts string) func(i int) (string, string) {

@@ -8,8 +8,7 @@ import (
 	"mend/internal/test/damage"
 )
 
-// A trial damages the fixture's session. want is what becomes of the next prompt, by
-// version, as observed before.
+// A trial damages the fixture's session. want has the result of the next prompt, by version, as observed before.
 type trial struct {
 	name     string
 	apply    func(*harness)
@@ -108,7 +107,7 @@ func failure(name string) fields {
 
 const largeImage = 5_600_000
 
-// damageTrials are those of the common table.
+// damageTrials are the trials of the common table.
 func damageTrials() []trial {
 	var all []trial
 	for _, w := range damage.Table {

@@ -15,11 +15,11 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// onlyProviderKnows are the rules that need what the provider issued.
+// onlyProviderKnows are the rules that only the provider can check, because it knows what it issued.
 var onlyProviderKnows = []string{"O3", "O8", "O10", "G8", "B9"}
 
-// endpointTargets are the settings of package endpoints, with a model of each. Those of the same
-// setting differ in what the model is sent.
+// endpointTargets are the settings of package endpoints, with a model for each. Targets of the same setting differ in
+// the form of the request.
 var endpointTargets = []struct{ setting, provider, model string }{
 	{"openai", "openai", "gpt-5-fake"},
 	{"openai", "openai", "gpt-5-store"},

@@ -62,7 +62,7 @@ func overwrite(m *record.Message, message, first, last []byte, file bool) {
 	parts[n] = record.NewPart(changed(parts[n].Record, last))
 }
 
-// checkRequest checks what is true of every request.
+// checkRequest checks the properties that every request has.
 func checkRequest(t interface{ Errorf(string, ...any) }, s *record.Session, q render.Request) {
 	known := map[change.Ref]bool{{}: true}
 	for r := range s.Records {

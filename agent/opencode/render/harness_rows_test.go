@@ -48,7 +48,7 @@ func (l *harness) Put(r damage.Record) {
 	}
 }
 
-// Lay adds a file that is no record.
+// Lay adds a file that is not a record.
 func (l *harness) Lay(name, data string) { l.stray[name] = data }
 
 func (l *harness) Drop(r damage.Record) {

@@ -53,7 +53,7 @@ func (r row) data(session string, file bool) string {
 	return string(data)
 }
 
-// A harness has a running agent, and the fixture's session, which each trial changes.
+// A harness has a running agent and the fixture's session, which each trial changes.
 type harness struct {
 	t       testing.TB
 	profile render.Profile // under test
@@ -95,7 +95,7 @@ func newHarness(t testing.TB, version string, thinking bool) *harness {
 	return newHarnessFrom(t, version, thinking, "text", "image", "pdf")
 }
 
-// newHarnessFrom is newHarness with a model that supports these kinds of input.
+// newHarnessFrom is newHarness with a model that supports the given kinds of input.
 func newHarnessFrom(t testing.TB, version string, thinking bool, input ...string) *harness {
 	t.Helper()
 	exe, err := opencode.Install(version)

@@ -73,8 +73,8 @@ func hasFile(s *record.Session) bool {
 // maskedByR7 is the second violation of sessions for which the provider reports R7 first.
 var maskedByR7 = map[string]string{"every signature altered, and a blank answer": "R11"}
 
-// For every damage the prediction is what the real program did, except for R7, which cannot be
-// predicted. The strict endpoint agrees on the rendered request.
+// For every damage the prediction is equal to what the real program did, except for R7, which cannot be predicted. The
+// strict endpoint agrees with Check about the rendered request.
 func TestKnownDamage(t *testing.T) {
 	for i, version := range damage.Versions {
 		for _, w := range damage.Table {
@@ -155,7 +155,7 @@ func TestEmptyThinking(t *testing.T) {
 	}
 }
 
-// Newer versions copy the members of a call's metadata, of whatever kind that is.
+// Newer versions copy the members of a call's metadata, even if the metadata is not an object.
 func TestCallMetadata(t *testing.T) {
 	for _, c := range []struct {
 		metadata string
@@ -182,8 +182,7 @@ func TestCallMetadata(t *testing.T) {
 	}
 }
 
-// fate edits the first part of a type in the first answer, and returns what becomes of the
-// next prompt.
+// fate edits the first part of a type in the first answer, and returns the result of the next prompt.
 func fate(t *testing.T, i int, version, kind string, edit func(map[string]any)) string {
 	t.Helper()
 	s := knownDamage(t, i, func(s damage.Store) { s.Put(damage.Parts(s, damage.OneCall, kind)[0].Edit(edit)) })

@@ -2,8 +2,8 @@ package render
 
 import "testing"
 
-// TestParseLink checks what the real programs made of these URLs (1.1.53, 1.18.33). Those that
-// no program writes are taken for no URL.
+// TestParseLink compares how these URLs are parsed with the real programs (1.1.53, 1.18.33). Forms that no program
+// writes do not count as URLs.
 func TestParseLink(t *testing.T) {
 	for _, c := range []struct{ text, scheme, href string }{
 		{"http://127.0.0.1:9/x", "http", "http://127.0.0.1:9/x"},
@@ -51,7 +51,7 @@ func TestIsPrivate(t *testing.T) {
 	}
 }
 
-// TestIsBase64 checks what Bun's fetch made of these data: URLs (1.2.27, 1.18.33).
+// TestIsBase64 compares these data: URLs with the behaviour of Bun's fetch (1.2.27, 1.18.33).
 func TestIsBase64(t *testing.T) {
 	for data, want := range map[string]bool{
 		"": true, "AAAA": true, "AA==": true, "AAA=": true, "-_+/": true, "AAA": true, "AA%41": true, "AAA%3D": true,
@@ -63,7 +63,7 @@ func TestIsBase64(t *testing.T) {
 	}
 }
 
-// TestSendsLink checks which packages send a link as it is; OpenCode downloads the file for others.
+// TestSendsLink checks which packages send a link unchanged. For other packages OpenCode downloads the file.
 func TestSendsLink(t *testing.T) {
 	for _, c := range []struct{ npm, image, pdf, old string }{ // old: a PDF in 1.2.27
 		{"@ai-sdk/anthropic", "sent", "sent", "downloaded"},

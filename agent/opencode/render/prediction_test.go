@@ -33,7 +33,7 @@ var matrix = flag.String("matrix", "", "write the matrix to this file")
 
 const prompt = "one more"
 
-// The real program sends what Render returns, and is refused as Check returns.
+// The real program sends the request that Render returns, and the provider refuses it as Check predicts.
 func TestPrediction(t *testing.T) {
 	lines := map[string][]string{}
 	for i, version := range damage.Versions {
@@ -53,8 +53,8 @@ func TestPrediction(t *testing.T) {
 	report(t, lines)
 }
 
-// TestOthers observes the versions that the flag names.
-func TestOthers(t *testing.T) {
+// TestOtherVersions observes the versions that the flag names.
+func TestOtherVersions(t *testing.T) {
 	if *otherVersions == "" {
 		t.Skip("no -versions")
 	}
@@ -154,7 +154,7 @@ func (l *harness) try(t *testing.T, c trial, thinking bool) (out outcome) {
 	return out
 }
 
-// checkScreen compares Screen with the answer of the server.
+// checkScreen compares Screen with the response of the server.
 func (l *harness) checkScreen(t *testing.T) {
 	t.Helper()
 	said := render.Read(l.open()).Screen(l.profile)
@@ -164,8 +164,8 @@ func (l *harness) checkScreen(t *testing.T) {
 	}
 }
 
-// conversation returns the calls without small ones such as for a title, which have no tools.
-// A compaction has no tools either; it is the longest call.
+// conversation returns the calls of the model without small ones, such as for a title, which have no tools. A
+// compaction has no tools either, but it is the longest call.
 func conversation(calls []endpoint.Call, compacts bool) []endpoint.Call {
 	if compacts {
 		slices.SortFunc(calls, func(a, b endpoint.Call) int { return cmp.Compare(len(b.Raw), len(a.Raw)) })
@@ -198,7 +198,7 @@ func removeMember(v any, name string) {
 	}
 }
 
-// replacePrompt replaces the rendered prompt with the real one and what the agent added to it.
+// replacePrompt replaces the rendered prompt with the real one and the agent's additions to it.
 func replacePrompt(rendered, sent []any) []any {
 	for n, m := range rendered {
 		if n >= len(sent) {
@@ -217,8 +217,8 @@ func replacePrompt(rendered, sent []any) []any {
 	return rendered
 }
 
-// send sends the prompt and waits for the reply. It aborts a slow one: for a minute 1.18.33
-// retries a large image, or fetches one that does not exist.
+// send sends the prompt and waits for the reply. It aborts a slow turn: 1.18.33 spends a minute on sending a large
+// image again, or on fetching one that does not exist.
 func (l *harness) send(c trial) string {
 	before := len(l.api.Calls())
 	done := make(chan string, 1)

@@ -36,7 +36,7 @@ func TestHealthy(t *testing.T) {
 	})
 }
 
-// For a damaged session Check agrees with the strict endpoint, and a View with a new one.
+// For a damaged session, Check agrees with the strict endpoint, and a used View agrees with a new one.
 func TestDamaged(t *testing.T) {
 	storetest.SampleChecks(t, "20")
 	rapid.Check(t, func(t *rapid.T) {

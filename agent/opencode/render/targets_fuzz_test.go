@@ -14,7 +14,7 @@ import (
 	"mend/internal/test/encode"
 )
 
-// allTargets are a target of each API, and of each option.
+// allTargets has a target for each API and for each option.
 var allTargets = []render.Target{
 	{},
 	{Package: "@ai-sdk/openai"},
@@ -30,9 +30,9 @@ var allTargets = []render.Target{
 	{Package: "@ai-sdk/amazon-bedrock", ModelID: "anthropic.claude-4"},
 }
 
-// FuzzTargets replaces a message and two parts of a session with arbitrary bytes, and makes
-// the request for every provider: of records of the session alone, in valid JSON, and the
-// same with a used View as with a new one.
+// FuzzTargets replaces a message and two parts of a session with arbitrary bytes, and renders the request for every
+// provider. A request must contain only records of the session, be valid JSON, and be the same with a used View as with
+// a new one.
 func FuzzTargets(f *testing.F) {
 	all := readCaptures(f, "testdata/captured-1.18.33.json")
 	for i, c := range all.Cases {
@@ -69,7 +69,7 @@ func FuzzTargets(f *testing.F) {
 	})
 }
 
-// checkTarget checks what is true of every request to every provider.
+// checkTarget checks the properties that every request to every provider has.
 func checkTarget(t *testing.T, records func(func(*change.Record) bool), q render.Request) {
 	t.Helper()
 	known := map[change.Ref]bool{{}: true}
@@ -99,8 +99,7 @@ func checkTarget(t *testing.T, records func(func(*change.Record) bool), q render
 	}
 }
 
-// equalRequests reports whether two requests are the same. What is known of their images may
-// differ.
+// equalRequests reports whether two requests are the same, apart from the cached inspections of images.
 func equalRequests(a, b render.Request) bool {
 	var copied func(all []*request.Block) []*request.Block
 	copied = func(all []*request.Block) (out []*request.Block) {

@@ -47,7 +47,7 @@ var records = []validRecord{
 
 var oddValues = []string{"null", "true", "0", "-1", "1.5", "1e400", `""`, `" "`, `"12"`, `"true"`, `"msg_x"`, `"\u0061"`, `{}`, `{"a":1}`, `{"a":{}}`, `[]`, `[1]`, `["x"]`, `[{}]`}
 
-// everything is a context in which everything is known.
+// everything is a context with a value for every source.
 var everything = Context{
 	Ref:  change.Ref{Session: "ses_7", Message: "msg_7", Part: "prt_7"},
 	Role: "user", Time: 7, Agent: "told", Provider: "told", Model: "told", Parent: "msg_7", Folder: "/", CallID: "told", Updated: 7, Project: "told",
@@ -69,8 +69,7 @@ func paths(v js.Value, above []string) (all [][]string) {
 	return all
 }
 
-// The functions that use the table agree: a completed record is valid, and a second completion does not
-// change it.
+// The functions that use the table agree: a completed record is valid, and completing it again does not change it.
 func TestDerivationsAgree(t *testing.T) {
 	completed := 0
 	check := func(r string, data []byte) {
@@ -120,7 +119,7 @@ func TestDerivationsAgree(t *testing.T) {
 	}
 }
 
-// Values that cannot stay are reported by their paths.
+// Complete reports the paths of the values that it cannot keep.
 func TestCompleteChanges(t *testing.T) {
 	data := `{"role":"user","time":{"created":"5"},"agent":3,"model":{"providerID":"p"},"summary":{"diffs":[{"additions":1,"deletions":2},7]},"tools":{"a":true,"b":1},"mine":[1]}`
 	got, c, err := Complete([]byte(data), Message, everything)

@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file")
 
-// TestVerdicts compares what is invalid with testdata/verdicts.golden: each field of a valid record,
-// without its value and with odd values. A line has a field, and for each reason the values that it is for.
+// TestVerdicts compares the reasons for invalid values with testdata/verdicts.golden, for each field of a valid record,
+// without its value and with odd values. A line has a field and, for each reason, the values that have it.
 func TestVerdicts(t *testing.T) {
 	var lines []string
 	add := func(where string, verdict func(value string) string, values []string) {

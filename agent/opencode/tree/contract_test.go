@@ -42,7 +42,7 @@ func harness(t *testing.T, root string) storetest.Harness {
 	}
 }
 
-// write is another program: it replaces a record by a rename, or removes it.
+// write acts as another program: it replaces a record by a rename, or removes it.
 func write(t *testing.T, s *Store, ref change.Ref, image *change.Image) {
 	t.Helper()
 	p, _, err := layout{}.Path(ref)

@@ -11,8 +11,8 @@ import (
 	"mend/testdata"
 )
 
-// TestHeldByRealServer: the real program is seen to work with the store of its own
-// data folder, and not with another one, before and after it has written there.
+// TestHeldByRealServer: Held finds the real program for the store of its own data folder, and not for another store,
+// before and after the program has written there.
 func TestHeldByRealServer(t *testing.T) {
 	exe, err := opencode.Install("1.1.53")
 	if err != nil {

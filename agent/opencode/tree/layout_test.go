@@ -86,8 +86,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// FuzzPath checks that a ref made of any strings has no path, or one that
-// stays below the root, and that two records share no path.
+// FuzzPath checks that a ref of arbitrary strings has either no path or a path below the root, and that no two records
+// share a path.
 func FuzzPath(f *testing.F) {
 	f.Add("p", "s", "m", "x")
 	f.Add("..", "parts", "a.json", "messages")

@@ -91,7 +91,7 @@ func TestTrees(t *testing.T) {
 	}
 }
 
-// TestSeveralSessions has sessions that share ids and folders.
+// TestSeveralSessions loads sessions that share ids and folders.
 func TestSeveralSessions(t *testing.T) {
 	root := storetest.SmallTree(t)
 	storetest.Put(t, root, "session/other/ses_1.json", strings.Replace(storetest.SessionJSON("ses_1"), "A title", "Another", 1))
@@ -102,7 +102,7 @@ func TestSeveralSessions(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, "message/ses_5"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// Of two records of a session the one counts that is of its folder's project, or else the newest.
+	// If a session has two records, the one in its folder's project counts, or else the newest.
 	for project, want := range map[string]string{"global": "global", "other": "other", "third": "global", "": "global"} {
 		heads, err := mustOpen(t, root, Options{ProjectOf: func(string) string { return project }}).List(t.Context())
 		if err != nil || heads[0].ID != "ses_1" || heads[0].Ref.Project != want || len(heads[0].Others) != 1 || heads[0].Others[0].Project == want {
@@ -148,8 +148,8 @@ func TestLargePart(t *testing.T) {
 	}
 }
 
-// TestRefuses has plans that no tree can take.
-func TestRefuses(t *testing.T) {
+// TestRefusedPlans checks plans that a tree must refuse.
+func TestRefusedPlans(t *testing.T) {
 	root := storetest.SmallTree(t)
 	before := storetest.Snapshot(t, root, "")
 	part := change.Ref{Kind: change.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_11"}

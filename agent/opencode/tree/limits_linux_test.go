@@ -13,8 +13,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestContractNoExchange is the whole contract where the file system can neither
-// exchange two files nor refuse to overwrite one. Fault case 32.
+// TestContractNoExchange runs the whole contract suite on a file system that can neither exchange two files nor refuse
+// to overwrite one. Fault case 32.
 func TestContractNoExchange(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
@@ -23,7 +23,7 @@ func TestContractNoExchange(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, storetest.SmallTree(t)) })
 }
 
-// TestNoOpenat2 works in a sandbox that refuses openat2, and keeps every promise.
+// TestNoOpenat2 runs the contract suite in a sandbox that refuses openat2.
 func TestNoOpenat2(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
@@ -36,7 +36,7 @@ func TestNoOpenat2(t *testing.T) {
 	testStrangeFolders(t)
 }
 
-// TestUnreadable takes the rights to read away, one thing after the other. Fault case 8.
+// TestUnreadable removes read permissions, from one entry after another. Fault case 8.
 func TestUnreadable(t *testing.T) {
 	if !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return

@@ -75,8 +75,8 @@ func TestEmptyTree(t *testing.T) {
 	}
 }
 
-// TestDefects puts one bad record after the other in the place of a part, and
-// looks what becomes of it. The rest of the session is read as ever. Fault cases 1 and 2.
+// TestDefects puts bad records in the place of a part, one after another, and checks the result. The rest of the
+// session is read as before. Fault cases 1 and 2.
 func TestDefects(t *testing.T) {
 	deep := strings.Repeat("[", 100_000)
 	for name, c := range map[string]struct {
@@ -142,7 +142,7 @@ func TestSessionDefects(t *testing.T) {
 	}
 }
 
-// TestBadNames puts names into the tree that are no ids. Fault cases 6 and 9.
+// TestBadNames puts names that are not ids into the tree. Fault cases 6 and 9.
 func TestBadNames(t *testing.T) {
 	root := storetest.SmallTree(t)
 	long := strings.Repeat("x", 220)
@@ -224,8 +224,8 @@ func TestProject(t *testing.T) {
 	}
 }
 
-// A session that does not fit into memory is not loaded, however small each of its
-// records is; the tree is listed all the same.
+// A session that does not fit into memory is not loaded, however small each of its records is. The tree can still be
+// listed.
 func TestSessionTooLarge(t *testing.T) {
 	s := mustOpen(t, storetest.SmallTree(t), Options{MaxSession: 100})
 	var large *change.SizeError

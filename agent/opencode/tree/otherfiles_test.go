@@ -10,9 +10,9 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestFiles puts files among the records: each that the agent takes for a record is reported
-// once. The matrix in cmd/mend checks the real program.
-func TestFiles(t *testing.T) {
+// TestFilesAmongRecords puts files among the records: each file that the agent takes for a record is reported once. The
+// matrix in cmd/mend compares this with the real program.
+func TestFilesAmongRecords(t *testing.T) {
 	for p, want := range map[string]string{
 		"part/msg_1/prt_11.json.bak":         "part/msg_1/prt_11.json.bak",
 		"part/msg_1/4913":                    "part/msg_1/4913",

@@ -9,7 +9,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// Every change of a record and of a name is another stamp.
+// Every change of a record or a name gives another stamp.
 func TestStampChanges(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, Options{})

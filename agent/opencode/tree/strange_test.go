@@ -22,9 +22,8 @@ import (
 // TestStrange: fault cases 4, 5 and 7.
 func TestStrange(t *testing.T) { testStrange(t) }
 
-// testStrange puts one thing after the other in the place of a part that is no
-// plain file of its own, reads within two seconds, and wants it reported and left
-// alone. A file with several hard links is read as every record is.
+// testStrange puts entries that are not plain files in the place of a part, one after another. Each must be read within
+// two seconds, reported and left alone. A file with several hard links is read like any record.
 func testStrange(t *testing.T) {
 	t.Helper()
 	outside := filepath.Join(storetest.FastDir(t), "outside.json")
