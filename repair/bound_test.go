@@ -51,7 +51,7 @@ func TestRepairOfBoundThinking(t *testing.T) {
 		session []message
 		spoiled int
 		dropped string // the session after the repair, if the agent leaves out such thinking
-		removed string // if mend removes it
+		removed string // the session after the repair, if mend removes it
 	}{
 		{
 			"before all", boundTalk(0, blank()), 3,
@@ -205,7 +205,7 @@ func TestErrorOfMissingThinking(t *testing.T) {
 	if _, message := known.Refused(sentOf(t, stateOf(r.After))); message != "" {
 		t.Errorf("the endpoint still says %s", message)
 	}
-	without = s.copied() // from the beginning it may go
+	without = s.copied() // it may be removed from the beginning
 	without.messages[1].steps[0] = without.messages[1].steps[0][1:]
 	if _, message := known.Refused(sentOf(t, without)); message != "" {
 		t.Errorf("without the first thinking the endpoint says %s", message)

@@ -30,10 +30,10 @@ type fixed struct {
 	thinking bool
 	session  []message
 	request  repair.Request
-	rules    string // of what was fixed
+	rules    string // the rules of the fixed findings
 	want     string // the session after the repair
-	loses    string // a part of what is lost; "" for nothing
-	whyNot   string // a part of why something stays broken; "" if nothing does
+	loses    string // a part of Loses; "" for nothing
+	whyNot   string // a part of WhyNot; "" if nothing stays broken
 }
 
 func (x fixed) run(t *testing.T) {

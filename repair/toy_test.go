@@ -131,9 +131,9 @@ type toy struct {
 	busy     string
 	newer    string // see [repair.Findings]
 
-	hideBefore bool // what is before a summary is not sent
+	hideBefore bool // content before a summary is not sent
 
-	settings []repair.Setting // nil for one
+	settings []repair.Setting // nil for a single setting
 	all      bool             // see [repair.Context].All
 	writing  string           // the message that the agent is writing
 

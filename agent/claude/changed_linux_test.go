@@ -138,7 +138,7 @@ func planned(t *testing.T, damage string) (testStore, *mend.Store, change.Plan) 
 // to it. The same holds between a repair and its undo, which removes only its own lines.
 func TestChangedMeanwhile(t *testing.T) {
 	for _, x := range changes {
-		for _, damage := range []string{"parent unknown", inPlace} { // appends; writes the transcript again
+		for _, damage := range []string{"parent unknown", inPlace} { // one plan appends lines, one rewrites the transcript
 			t.Run("apply "+x.name+", "+damage, func(t *testing.T) {
 				s, c, plan := planned(t, damage)
 				x.make(t, s.file)
@@ -180,7 +180,7 @@ func (s testStore) unchanged(t *testing.T, c *mend.Store, p change.Plan, repaire
 	now, err := os.ReadFile(s.file)
 	check(t, err)
 	switch old := []byte(was[s.file]); {
-	case repaired == nil && p.Ops[0].Ref.Kind == change.KindSession: // it writes the transcript again
+	case repaired == nil && p.Ops[0].Ref.Kind == change.KindSession: // it rewrites the transcript
 		if want := append(bytes.Clone(p.Ops[0].Post.Data), bytes.TrimPrefix(old, s.data)...); !bytes.Equal(now, want) {
 			t.Errorf("the repair is committed: %d bytes, want those of the plan and what was added", len(now))
 		}

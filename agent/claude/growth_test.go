@@ -20,7 +20,7 @@ type shape struct {
 }
 
 var shapes = []shape{
-	{"breaks", func(n int) []byte { // every fourth record has a parent that is not there
+	{"breaks", func(n int) []byte { // every fourth record has a missing parent
 		var b bytes.Buffer
 		for i := range n {
 			parent := i - 1
@@ -31,14 +31,14 @@ var shapes = []shape{
 		}
 		return b.Bytes()
 	}},
-	{"reversed", func(n int) []byte { // each record is before the one that it follows
+	{"reversed", func(n int) []byte { // each record is before its parent
 		var b bytes.Buffer
 		for i := range n {
 			writeRecord(&b, n-1-i, n-2-i, fmt.Sprintf(`[{"type":"text","text":"%d"}]`, i), "")
 		}
 		return b.Bytes()
 	}},
-	{"parallel calls", func(n int) []byte { // one prompt, then answers with two calls each; of the results only one is a parent
+	{"parallel calls", func(n int) []byte { // one prompt, then answers with two calls each; one of the results is a parent
 		var b bytes.Buffer
 		writeRecord(&b, 0, -1, `"go"`, "")
 		for i := 1; i < n; i += 4 {

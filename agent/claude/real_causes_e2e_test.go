@@ -146,7 +146,7 @@ func TestRealFullDisk(t *testing.T) {
 			if err := os.Remove(filler); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(6 * time.Second) // later than the program's own repair reaches
+			time.Sleep(6 * time.Second) // longer than the program's own repair covers
 		}
 	})
 	if err != nil {

@@ -142,7 +142,7 @@ func realDamage(t *testing.T, cmd []string, d fixture.Damage, healthy []string) 
 	if o.After = len(after.Blocks); !after.Answered || after.Rule != "" {
 		t.Errorf("after: answered %t, rule %s: %s", after.Answered, after.Rule, after.Output)
 	}
-	if before.Answered && before.Rule == "" && o.After <= o.Before && o.After != len(healthy) { // what a compaction compacts may be sent before
+	if before.Answered && before.Rule == "" && o.After <= o.Before && o.After != len(healthy) { // before the repair, compacted content may be sent
 		t.Errorf("%s: the repair changes nothing", o.Rule)
 	}
 	if diff := gocmp.Diff(healthy, after.Blocks); o.After == len(healthy) && isHistory(o.Rule) && diff != "" {

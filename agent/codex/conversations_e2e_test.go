@@ -53,7 +53,7 @@ func TestRealConversations(t *testing.T) {
 	for name, data := range all {
 		h.Write(name, data)
 	}
-	if r := h.Prompt(testdata.CodexSession, "zero more"); r.Fate() != "alive" { // makes the databases
+	if r := h.Prompt(testdata.CodexSession, "zero more"); r.Fate() != "alive" { // creates the databases
 		t.Fatal(r.Output)
 	}
 	c := open(t, h, t.TempDir())
@@ -68,7 +68,7 @@ func TestRealConversations(t *testing.T) {
 		t.Run(head.ID, func(t *testing.T) {
 			want, items := predicted(t, c, head), identities(forecast(t, c, head))
 			seen := h.Prompt(head.ID, "one more")
-			if seen.Fate() != want || want != "alive" && want != "O8" { // of some the encrypted content was made anonymous
+			if seen.Fate() != want || want != "alive" && want != "O8" { // in some, the encrypted content was made anonymous
 				t.Errorf("mend predicts %s, and it is %s: %s", want, seen.Fate(), seen.Message+seen.Output)
 			}
 			if diff := gocmp.Diff(items, identities(seen.Items)); diff != "" {
@@ -90,7 +90,7 @@ func identities(items []string) (all []string) {
 		if it.Type == "compaction" || strings.HasSuffix(it.Type, "_output") {
 			it.ID = "" // the program may leave it out, or make one
 		}
-		kind := strings.Replace(cmp.Or(it.Type, "message"), "custom_tool", "function", 1) // mend shows one as the other
+		kind := strings.Replace(cmp.Or(it.Type, "message"), "custom_tool", "function", 1) // mend treats both types alike
 		all = append(all, fmt.Sprint(kind, " ", it.Role, " ", it.ID, " ", it.CallID, " ", it.Encrypted))
 	}
 	return all

@@ -64,7 +64,7 @@ func TestForeignBeforeRecovery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // a recovery may be cut, and comes again
+	for range 2 { // a recovery may be stopped, and is repeated
 		out, err := w.Settle(t.Context(), staged)
 		if err != nil {
 			t.Fatal(err)

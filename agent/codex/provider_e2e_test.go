@@ -100,7 +100,7 @@ func TestRealProvider(t *testing.T) {
 				t.Errorf("after the repair it is %s: %s", seen.Fate(), seen.Output)
 			}
 			fixed()
-			if c.index { // the program makes it again from the rollout
+			if c.index { // the program rebuilds it from the rollout
 				h.Damage(fixture.ByName("no databases"))
 				if seen := h.Prompt(testdata.CodexSession, "one more"); seen.Fate() != "alive" {
 					t.Errorf("after the repair, without an index, it is %s: %s", seen.Fate(), seen.Output)

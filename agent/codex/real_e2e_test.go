@@ -32,7 +32,7 @@ func newHome(t *testing.T) *fixture.Home {
 		t.Skip(err)
 	}
 	h := fixture.NewHome(t, exe)
-	if r := h.Prompt(testdata.CodexSession, "zero more"); r.Fate() != "alive" { // makes the databases
+	if r := h.Prompt(testdata.CodexSession, "zero more"); r.Fate() != "alive" { // creates the databases
 		t.Fatalf("the healthy session is %s: %s", r.Fate(), r.Output)
 	}
 	return h

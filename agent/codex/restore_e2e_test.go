@@ -37,8 +37,8 @@ func TestRealRestore(t *testing.T) {
 		name string
 		lose func(data []byte) []byte // what is left; nil for no file
 		then bool                     // the program has compressed it before the copy
-		now  bool                     // and since
-		goOn bool                     // the program continues what is left
+		now  bool                     // the program has compressed it after the copy
+		goOn bool                     // the program continues with the rest
 	}{
 		{name: "deleted", lose: func([]byte) []byte { return nil }},
 		{name: "emptied", lose: func([]byte) []byte { return []byte{} }},

@@ -23,7 +23,7 @@ func TestTarget(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		files  map[string]string // below the home; models.json is the list
-		dir    string            // of the session, below the home
+		dir    string            // folder of the session, below the home
 		model  string            // "provider/model"
 		want   render.Target
 		api    render.API

@@ -124,7 +124,7 @@ func TestRealRestore(t *testing.T) {
 	for _, version := range []string{"1.18.34", "1.2.27"} {
 		for i, c := range []struct {
 			name  string
-			lose  func(h *lostHome, s *fixture.Server) // s runs, and is closed by it
+			lose  func(h *lostHome, s *fixture.Server) // s is running, and lose closes it
 			state string
 		}{
 			{"deleted by the program", func(h *lostHome, s *fixture.Server) {

@@ -80,7 +80,7 @@ func (s *Store) BuildAside(ctx context.Context, ref change.Ref, dry bool, write 
 		return op, discard, err
 	}
 	if dry {
-		sum := summing{sha256.New(), 0}
+		sum := hashWriter{sha256.New(), 0}
 		if err = write(&sum); err == nil {
 			op.Post = aside.FileImage(0o600, sum.size, sum.Sum(nil))
 		}
@@ -109,13 +109,13 @@ func (s *Store) BuildAside(ctx context.Context, ref change.Ref, dry bool, write 
 	return op, built.Discard, nil
 }
 
-// A summing computes size and hash of the bytes written to it.
-type summing struct {
+// A hashWriter computes the size and the hash of the bytes written to it.
+type hashWriter struct {
 	hash.Hash
 	size int64
 }
 
-func (s *summing) Write(b []byte) (int, error) {
+func (s *hashWriter) Write(b []byte) (int, error) {
 	s.size += int64(len(b))
 	return s.Hash.Write(b)
 }

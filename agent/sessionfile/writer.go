@@ -82,8 +82,8 @@ func (w writer) open(rows part) (part, error) {
 	return part{db, change.Staged{Store: db.ID(), Ops: rows.Ops}}, nil
 }
 
-// locked runs f while this process holds the locks of the sessions of ops.
-func (w writer) locked(ops []change.Op, f func() error) error {
+// withLocks runs f while this process holds the locks of the sessions of ops.
+func (w writer) withLocks(ops []change.Op, f func() error) error {
 	var ids []string
 	for _, o := range ops {
 		ids = append(ids, o.Ref.Session)
@@ -104,7 +104,7 @@ func (w writer) locked(ops []change.Op, f func() error) error {
 
 // Prepare implements [txn.Store].
 func (w writer) Prepare(ctx context.Context, p change.Plan) (st change.Staged, err error) {
-	err = w.locked(p.Ops, func() error {
+	err = w.withLocks(p.Ops, func() error {
 		files, rows := w.split(change.Staged{Store: w.ID(), Ops: p.Ops})
 		st = change.Staged{Store: w.ID()}
 		if p.Ops = rows.Ops; len(rows.Ops) > 0 {
@@ -159,7 +159,7 @@ func (w writer) withModes(ctx context.Context, p change.Plan) ([]change.Op, erro
 // Commit implements [txn.Store].
 func (w writer) Commit(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
 	run := false
-	lerr := w.locked(st.Ops, func() error {
+	lerr := w.withLocks(st.Ops, func() error {
 		run = true
 		out, err = w.commit(ctx, st)
 		return nil
@@ -213,7 +213,7 @@ func both(files bool, out, rows change.Outcome) change.Outcome {
 // Settle implements [txn.Store]. If the file was changed, it changes the index, too; otherwise it reverts the
 // row.
 func (w writer) Settle(ctx context.Context, st change.Staged) (out change.Outcome, err error) {
-	err = w.locked(st.Ops, func() error {
+	err = w.withLocks(st.Ops, func() error {
 		files, rows := w.split(st)
 		if len(files.Ops) > 0 || len(rows.Ops) == 0 {
 			if out, err = files.to.Settle(ctx, files.Staged); err != nil || len(rows.Ops) == 0 {

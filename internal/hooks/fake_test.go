@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A fakeAgent is an agent and a store with one session. It records its calls in order.
 type fakeAgent struct {
-	live.Repairer // calls that no hook makes
+	live.Repairer // for the methods that no hook calls
 
 	mu       sync.Mutex
 	calls    []string

@@ -23,17 +23,17 @@ type fakeAgent struct {
 	began      func() // called when a recovery begins; nil for nothing
 	mu         sync.Mutex
 	calls      []string
-	messages   []Message // that the agent reports
+	messages   []Message // the messages that the agent reports
 	stored     []Message
 	busy       bool
 	errors     map[string]error // by verb
 	requests   []repair.Request
-	entry      string // what Repair returns
+	entry      string // the id that Repair returns
 	prompts    []Prompt
 	toasts     []Toast
 	onRepair   func()
 	updated    int64
-	lastChange string // what LastChange returns
+	lastChange string // the id that LastChange returns
 	result     repair.Result
 	trims      []repair.TrimRequest
 	found      []repair.Diagnosis

@@ -16,7 +16,7 @@ func TestPublish(t *testing.T) {
 		name    string
 		recover func(*testing.T) *fakeAgent
 		change  string // the call between the two events
-		late    bool   // no agent listens
+		late    bool   // the agent has ended
 	}{
 		{"an error", func(t *testing.T) *fakeAgent {
 			f, info := failedSession(emptyText)

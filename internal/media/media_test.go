@@ -93,7 +93,7 @@ func TestInspect(t *testing.T) {
 	} {
 		got := media.Inspect([]byte(base64.StdEncoding.EncodeToString([]byte(c.data))))
 		want := media.Info{Type: c.mime, Width: c.width, Height: c.height, Size: len(c.data), Fault: c.fault}
-		if got.Fault != 0 && want.Width == 0 { // of damaged data they may be known
+		if got.Fault != 0 && want.Width == 0 { // for damaged data they may be known
 			got.Width, got.Height = 0, 0
 		}
 		if got != want {
@@ -157,11 +157,11 @@ func FuzzInspect(f *testing.F) {
 		}
 		media.Inspect(data)
 		size, _, err := image.DecodeConfig(bytes.NewReader(data))
-		if err != nil || size.Width > 1000 || size.Height > 1000 || got.Type == "" { // of a JPEG the first three bytes count
+		if err != nil || size.Width > 1000 || size.Height > 1000 || got.Type == "" { // for a JPEG only the first three bytes count
 			return
 		}
 		if got.Type == media.GIF && got.Fault == media.Truncated {
-			return // one picture can be decoded without the end
+			return // one image can be decoded without its end
 		}
 		if _, kind, err := image.Decode(bytes.NewReader(data)); err == nil {
 			if got.Fault != 0 || got.Type != "image/"+kind || kind != "gif" && (got.Width != size.Width || got.Height != size.Height) {

@@ -116,7 +116,7 @@ func TestFilesLeaveTheTranscript(t *testing.T) {
 	}
 	for line := range bytes.Lines(data) {
 		if bytes.Contains(line, image) {
-			data = append(bytes.Clone(data), line...) // as an earlier edit left it
+			data = append(bytes.Clone(data), line...) // as after an earlier edit
 			break
 		}
 	}

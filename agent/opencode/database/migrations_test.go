@@ -54,7 +54,7 @@ func fault(t *testing.T, path string) string {
 func TestMigrations(t *testing.T) {
 	storetest.Long(t)
 	all := OpenCode.migrations()
-	again := map[int]bool{11: true, 21: true, 22: true, 29: true, 30: true, 34: true, 37: true, 38: true} // they can be made twice
+	again := map[int]bool{11: true, 21: true, 22: true, 29: true, 30: true, 34: true, 37: true, 38: true} // these can be applied twice
 	for n := drizzleCount; n <= len(all); n++ {
 		if first := n == drizzleCount; !storetest.AllCases() && !first && n < len(all) && !again[n] {
 			continue

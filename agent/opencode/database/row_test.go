@@ -97,7 +97,7 @@ func TestOddRows(t *testing.T) {
 			t.Errorf("SessionByID(%q): %v", id, err)
 		}
 	}
-	unlisting := map[string]bool{} // the rows by which the agent cannot list any session
+	unlisting := map[string]bool{} // rows that keep the agent from listing sessions
 	for _, stray := range heads[2].Stray {
 		unlisting[stray.Path] = stray.Kind == change.StrayRow
 		if isSession := stray.Path == `session/"ses odd"`; (stray.Kind == change.StraySession) != isSession {

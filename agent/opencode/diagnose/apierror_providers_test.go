@@ -164,7 +164,7 @@ func TestProviderErrors(t *testing.T) {
 	}
 }
 
-// The API of a text is that of its rule, or else that of its place.
+// An error's API is the API of its rule, or else the API whose form its place has.
 func TestProviderErrorsAPI(t *testing.T) {
 	apis := map[string]string{"O": "openai", "C": "chat", "V": "chat", "G": "gemini", "B": "bedrock", "R": "anthropic"}
 	for _, c := range providerErrors {

@@ -105,7 +105,7 @@ func wantSameConversation(t *testing.T, before, after *record.Session, n int) {
 		}
 	}
 	var replace []string
-	for _, old := range slices.Backward(slices.Sorted(maps.Keys(ids))) { // of two the longer one first
+	for _, old := range slices.Backward(slices.Sorted(maps.Keys(ids))) { // longer ids first
 		replace = append(replace, old, ids[old])
 	}
 	if diff := cmp.Diff(strings.NewReplacer(replace...).Replace(records(before)), records(after)); diff != "" {

@@ -108,7 +108,7 @@ func TestCompleteEveryField(t *testing.T) {
 				seen[kind] = true
 				for _, path := range paths(r.Data) {
 					if slices.Contains([]string{"id", "sessionID", "messageID", "type"}, path[0]) && len(path) == 1 {
-						continue // of which nothing is asked, or a kind that is not known
+						continue // the type is not checked, or is unknown
 					}
 					for _, v := range values {
 						if notCompleted[strings.Join(path, ".")+"="+v] {

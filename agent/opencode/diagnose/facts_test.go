@@ -12,7 +12,7 @@ func TestDamagedMessageTells(t *testing.T) {
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		if m.Role == change.RoleAssistant {
-			*m = rebuiltMessage(m, string(m.Data[:len(m.Data)-1])) // cut off behind its last member
+			*m = rebuiltMessage(m, string(m.Data[:len(m.Data)-1])) // cut off after its last member
 		} else {
 			*m = rebuiltMessage(m, `{"role":"user","time":{"created":1}}`)
 		}

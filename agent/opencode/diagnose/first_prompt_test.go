@@ -32,7 +32,7 @@ func TestLostFirstPrompt(t *testing.T) {
 		for _, c := range []struct {
 			name  string
 			apply func(damage.Store)
-			ops   string // what becomes of which record, with the ids of the fixture by their numbers
+			ops   string // the changed records, with numbers for the fixture's ids
 		}{
 			{"lost its parts", func(s damage.Store) { s.Drop(damage.Parts(s, damage.FirstPrompt, "text")[0]) }, "create part of 0"},
 			{"empty text", damage.Text(damage.FirstPrompt, ""), "change part of 0"},

@@ -11,7 +11,7 @@ import (
 type fixCase struct {
 	name  string
 	turn  turn
-	found string // what Diagnose tells
+	found string // the result of Diagnose
 	want  []string
 	req   Request
 	after []turn

@@ -116,7 +116,7 @@ func TestUnusableSessionID(t *testing.T) {
 func TestSessionWithoutRecord(t *testing.T) {
 	s := unpack(t, 0, func(damage.Store) {}).load()
 	s.Info, s.InfoMissing = change.Record{}, true
-	for _, version := range []string{"1.1.53", ""} { // of a store in which no session has a record, no version is known
+	for _, version := range []string{"1.1.53", ""} { // the version is unknown if no session has a record
 		ds := diagnosed(s, Options{Version: version})
 		if len(ds) != 1 || ds[0].Rule != "no-session" || ds[0].Severity != repair.Broken || ds[0].Fix != "" || ds[0].WhyNot == "" {
 			t.Errorf("Diagnose as %q = %+v, want one that is broken and has no fix", version, ds)

@@ -39,7 +39,7 @@ func TestErrorsOfOtherProviders(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, session, err string
-		field              string // that goes
+		field              string // the field that is removed
 		all                bool   // from all parts, or only from one message
 	}{
 		{"O8", "openai none", "The encrypted content gAAA...c90= could not be verified. Reason: Encrypted content organization_id did not match the target organization.", "reasoningEncryptedContent", true},

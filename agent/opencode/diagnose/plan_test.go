@@ -109,7 +109,7 @@ func TestPlanOnErrorAll(t *testing.T) {
 		except   []repair.Class
 		want     string
 		suspects int
-		broken   int // that remain
+		broken   int // number of broken findings that remain
 	}{
 		{"one signature", six(), "messages.3.content.0: Invalid `signature` in `thinking` block", false, nil, "msg_04", 5, 0},
 		{"all signatures", six(), "messages.3.content.0: Invalid `signature` in `thinking` block", true, nil, all, 0, 0},

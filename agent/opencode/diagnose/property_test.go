@@ -161,7 +161,7 @@ func wantOnlyNamedChanges(t *rapid.T, s *record.Session, found []repair.Diagnosi
 		about := func(d repair.Diagnosis) bool {
 			whole := d.Ref.Kind == change.KindMessage || o.Pre == nil
 			if o.Pre == nil && (d.Rule == "R3" || d.Rule == "R4" || d.Rule == "R16") {
-				return true // the loop is closed behind its last call, the prompt put before
+				return true // the loop is closed after its last call, the prompt is inserted before
 			}
 			return d.Ref == o.Ref || whole && d.Ref.Message == o.Ref.Message
 		}

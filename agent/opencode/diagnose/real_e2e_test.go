@@ -67,7 +67,7 @@ func TestRealClock(t *testing.T) {
 	for version, name := range damage.Versions[:2] {
 		for what, n := range map[string]int{"all": damage.Goodbye, "some": damage.Hello} {
 			if version == 1 && what == "some" {
-				continue // it looks at the newest answer alone
+				continue // this version reads only the newest answer
 			}
 			t.Run(name+"/"+what, func(t *testing.T) {
 				apply := func(s damage.Store) {

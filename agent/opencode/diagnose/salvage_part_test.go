@@ -32,7 +32,7 @@ func TestSalvageAtEveryByte(t *testing.T) {
 				if r.Ref.Kind == change.KindSession || !slices.ContainsFunc(cutMessages, func(n int) bool { return s.Messages[n].Ref.Message == r.Ref.Message }) {
 					continue
 				}
-				done := map[string]bool{} // by what the first fix makes of it
+				done := map[string]bool{} // by the result of the first fix
 				for n := range len(r.Data) {
 					if !storetest.AllCases() && n > 0 && !strings.ContainsRune(`{}[]:,`, rune(r.Data[n-1])) {
 						continue

@@ -71,7 +71,7 @@ func compareWithEndpoints(t interface{ Errorf(string, ...any) }, setting, model 
 	}
 	for _, rules := range []*[]string{&got, &want} {
 		*rules = slices.DeleteFunc(*rules, func(code string) bool { return slices.Contains(onlyProviderKnows, code) })
-		if linked && setting == "bedrock" { // OpenCode downloads it, and mend does not know what it gets
+		if linked && setting == "bedrock" { // OpenCode downloads it, and mend does not know the content
 			*rules = slices.DeleteFunc(*rules, func(code string) bool { return code == "B10" })
 		}
 		slices.Sort(*rules)

@@ -118,7 +118,7 @@ func (l *harness) execSQL(sql string, args ...any) {
 
 func (l *harness) writeFiles() {
 	root := filepath.Join(l.dir, "storage")
-	time.Sleep(100 * time.Millisecond) // the agent still writes about the last prompt
+	time.Sleep(100 * time.Millisecond) // the agent is still writing for the last prompt
 	for _, dir := range []string{"part", filepath.Join("message", l.session)} {
 		if err := os.RemoveAll(filepath.Join(root, dir)); err != nil {
 			l.t.Fatal(err)

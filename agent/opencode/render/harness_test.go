@@ -67,7 +67,7 @@ type harness struct {
 
 	pristine []row
 	rows     []*row         // as the trial changed them
-	info     map[string]any // what the trial sets in the session's record
+	info     map[string]any // fields that the trial sets in the session's record
 	stray    map[string]string
 	reads    func(request.Model, string) (reads, known bool)
 	// unmodelled: the session's row names no model.

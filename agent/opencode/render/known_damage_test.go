@@ -109,7 +109,7 @@ func TestKnownDamage(t *testing.T) {
 					t.Fatalf("the rendered request: %v", err)
 				}
 				sent.Thinking.Type = "enabled"
-				if r.Unseen != (change.Ref{}) { // the request after this one is refused
+				if r.Unseen != (change.Ref{}) { // only the next request is refused
 					got = damage.Alive
 				}
 				// R27 is about the bytes of the request.

@@ -41,7 +41,7 @@ func TestHeld(t *testing.T) {
 		dir  string
 		uid  uint32
 		want bool
-		free bool // nothing that may be the agent uses the store
+		free bool // no process that may be the agent uses the store
 	}{
 		{"data folder", executable, []string{"XDG_DATA_HOME=" + data}, "/", 0, true, false},
 		{"home folder", executable, []string{"HOME=" + home}, "/", 0, true, false},

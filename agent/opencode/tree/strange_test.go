@@ -65,7 +65,7 @@ func testStrange(t *testing.T) {
 			continue
 		case name == "folder": // that is empty, so the agent sees nothing
 			wantStray(t, loaded.Stray)
-		default: // the agent passes over it
+		default: // the agent skips it
 			wantStray(t, loaded.Stray, "part/msg_1/prt_12.json")
 			if st := loaded.Stray[0]; st.Kind != change.StrayIgnored || st.Message != "msg_1" || !strings.Contains(st.Why, c.why) {
 				t.Errorf("%s is noted as %+v", name, st)
