@@ -260,8 +260,8 @@ func (c *State) concurrent(b *branch, own *transcript.Record) bool {
 	if c.conv.Rewound {
 		return false
 	}
-	return tellsRewinds(own) && tellsRewinds(b.root)
+	return versionRecordsRewinds(own) && versionRecordsRewinds(b.root)
 }
 
-// tellsRewinds reports whether the version that wrote the record stores that the user went back to an earlier prompt.
-func tellsRewinds(r *transcript.Record) bool { return semver.Compare("v"+r.Version, marksRewinds) >= 0 }
+// versionRecordsRewinds reports whether the version that wrote the record stores that the user went back to an earlier prompt.
+func versionRecordsRewinds(r *transcript.Record) bool { return semver.Compare("v"+r.Version, marksRewinds) >= 0 }

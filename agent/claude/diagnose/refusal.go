@@ -282,7 +282,7 @@ func (c *State) checkInner(b *transcript.Block) {
 		if lacksData(in) {
 			c.reportBlock(b, placeOf(i), "R18", repair.InvalidFile, "source.base64.data: Field required",
 				"The result of a tool call has a file without its data.")
-		} else if !innerTaken(in) {
+		} else if !acceptsInner(in) {
 			c.reportShape(b, placeOf(i), "content")
 		}
 	}
@@ -295,8 +295,8 @@ func lacksData(b jsonedit.Value) bool {
 	return isFile && b.Get("source").Get("data").Kind() != '"' && from != "url" && from != "file" && from != "content"
 }
 
-// innerTaken reports whether the provider accepts the element of a result's content.
-func innerTaken(b jsonedit.Value) bool {
+// acceptsInner reports whether the provider accepts the element of a result's content.
+func acceptsInner(b jsonedit.Value) bool {
 	kind, ok := b.Get("type").Text()
 	return ok && slices.Contains(transcript.InnerTypes, kind) && (kind != "text" || b.Get("text").Kind() == '"')
 }

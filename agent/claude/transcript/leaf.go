@@ -42,7 +42,7 @@ func (c *Conversation) relinkPreserved(large bool) {
 		if c.Missing != nil {
 			return
 		}
-		c.hangPreserved(anchor, ids)
+		c.linkPreserved(anchor, ids)
 		for _, id := range ids {
 			keep[id] = true
 		}
@@ -82,7 +82,9 @@ func (c *Conversation) preservedBy(b *Record) (anchor string, ids []string, ok b
 	return "", nil, false
 }
 
-func (c *Conversation) hangPreserved(anchor string, ids []string) {
+// linkPreserved links the records with these ids, one after another, after the anchor, and the other children of the
+// anchor after them.
+func (c *Conversation) linkPreserved(anchor string, ids []string) {
 	c.Preserved = ids
 	up := anchor
 	for _, id := range ids {

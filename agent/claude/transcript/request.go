@@ -76,7 +76,7 @@ func (b *builder) addMessages() {
 	}
 	for _, m := range b.messages {
 		if m.role == change.RoleAssistant {
-			callsLast(m.blocks)
+			moveCallsLast(m.blocks)
 		}
 	}
 }
@@ -135,9 +135,9 @@ func (b *builder) addLoaded(r *Record) {
 	}
 }
 
-// callsLast puts the calls of an answer after its other blocks, unless only calls are between two blocks
+// moveCallsLast puts the calls of an answer after its other blocks, unless only calls are between two blocks
 // of thinking.
-func callsLast(blocks []*request.Block) {
+func moveCallsLast(blocks []*request.Block) {
 	thinks, calls := false, false // whether the last block that is not a call is thinking; whether calls follow it
 	for _, x := range blocks {
 		if x.Type == request.ToolUse {

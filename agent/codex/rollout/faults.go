@@ -41,7 +41,7 @@ func (c *State) faults() (all []repair.Finding) {
 	}
 	c.findRow(add)
 	all = append(all, c.findProvider()...)
-	if odd, known := c.oddOrdinals(); isPaginated(c.lines) && !known {
+	if odd, known := c.newOrdinals(); isPaginated(c.lines) && !known {
 		add("ordinal-missing", "")
 	} else if isPaginated(c.lines) && len(odd) > 0 {
 		add("ordinal-order", "")
@@ -202,9 +202,9 @@ func (c *State) firstPrompt() string {
 	return ""
 }
 
-// oddOrdinals returns new ordinals for the records that have none, or one that is not higher than the previous. It also
+// newOrdinals returns new ordinals for the records that have none, or one that is not higher than the previous. It also
 // returns whether the last record has an ordinal.
-func (s *content) oddOrdinals() (odd map[int]int64, known bool) {
+func (s *content) newOrdinals() (odd map[int]int64, known bool) {
 	odd, known = map[int]int64{}, true
 	last := int64(-1)
 	for i := range s.lines {
@@ -399,7 +399,7 @@ func (d *draft) setFirst() error {
 
 // setOrdinals gives each record without a valid ordinal the next higher one.
 func (d *draft) setOrdinals() error {
-	odd, _ := d.oddOrdinals()
+	odd, _ := d.newOrdinals()
 	for i, n := range odd {
 		_ = d.set(i, fmt.Append(nil, n), "ordinal") // it is an object
 	}

@@ -25,7 +25,8 @@ type item struct {
 	interrupted bool
 }
 
-// parts is greater than the number of parts in any item's content. The index of a block is made with it.
+// parts is greater than the number of parts in any item's content. The index of a block is the position of its item in
+// the message times parts, plus the index of its part.
 const parts = 1 << 16
 
 // history returns the program's items in order. A compaction replaces everything before it.

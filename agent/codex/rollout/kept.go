@@ -133,7 +133,7 @@ func Joined(kept, data []byte, session string) []byte {
 		return kept
 	}
 	d := draft{content: content{lines: append(then, gained...)}}
-	if _, known := d.oddOrdinals(); known {
+	if _, known := d.newOrdinals(); known {
 		_ = d.setOrdinals() // all are objects
 	}
 	return d.data()
