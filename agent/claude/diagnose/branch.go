@@ -263,5 +263,8 @@ func (c *State) concurrent(b *branch, own *transcript.Record) bool {
 	return versionRecordsRewinds(own) && versionRecordsRewinds(b.root)
 }
 
-// versionRecordsRewinds reports whether the version that wrote the record stores that the user went back to an earlier prompt.
-func versionRecordsRewinds(r *transcript.Record) bool { return semver.Compare("v"+r.Version, marksRewinds) >= 0 }
+// versionRecordsRewinds reports whether the version that wrote the record stores that the user went back to an earlier
+// prompt.
+func versionRecordsRewinds(r *transcript.Record) bool {
+	return semver.Compare("v"+r.Version, marksRewinds) >= 0
+}
