@@ -134,7 +134,7 @@ type Reader interface {
 	// session is busy.
 	Settings(head change.Head) string
 	// Busy reports whether the agent may be working in a session of List whose records have not changed since Examine.
-	// unfinished is [Examination].Unfinished; if it is false, only a process counts that records which session it uses.
+	// unfinished is [Examination].Unfinished; if it is false, only a process that records which session it uses counts.
 	Busy(ctx context.Context, head change.Head, unfinished bool) bool
 
 	// Profile returns the known version of the agent whose requests are like those of the given version.

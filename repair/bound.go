@@ -147,7 +147,7 @@ func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, 
 	return s.c.Reset(), b, nil
 }
 
-// spoilLeast compares attempt n, which made these trials, with the later attempts that also hold and have the same
+// spoilLeast compares attempt n, which these trials made, with the later attempts that also hold and have the same
 // loss. It returns the trials and the outcome of the attempt that invalidates the least thinking.
 func (s *search) spoilLeast(trials []*trial, o outcome, n int) ([]*trial, outcome) {
 	least := len(SpoiledThinking(s.c, o.c))

@@ -61,7 +61,8 @@ func fixCallID(x *Fault) (fixes []Fix) {
 	return fixes
 }
 
-// callOf returns the call that b is or is a result of. apart reports whether its results are in other records.
+// callOf returns b if it is a call, or else the call whose result b is. apart reports whether the results of the call
+// are in other records.
 func (x *Fault) callOf(b *request.Block) (call *request.Block, apart bool) {
 	if b == nil {
 		return nil, false

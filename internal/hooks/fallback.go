@@ -200,7 +200,7 @@ func (p *FallbackPolicy) answered(s fallbackState, e fallbackEvent) (fallbackSta
 	s.active = e.at
 	i := &e.message
 	if s.prompt.ID != "" && i.ParentID != "" && i.ParentID != s.prompt.ID || i.Summary == true {
-		return s, nil // the answer to an older prompt, or of a compaction
+		return s, nil // an answer to an older prompt, or the answer of a compaction
 	}
 	switch {
 	case i.HasError() && !live.IsAbort(i.Error) && i.ID != "" && i.ID == s.worker:

@@ -39,7 +39,7 @@ type fallbackSession struct {
 	ref   live.SessionRef
 	child bool // another session waits for it
 
-	located bool // child has been found out
+	located bool // child has been looked up
 }
 
 // A pendingEvent is an event that is not handled yet.

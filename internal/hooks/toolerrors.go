@@ -31,7 +31,8 @@ var editErrors = []struct{ text, instruction string }{
 // toolInvalid is the tool that OpenCode calls in place of a tool whose call it could not read.
 const toolInvalid = "invalid"
 
-// malformedArguments matches the beginning of its output if the arguments were not JSON. The rest quotes them.
+// malformedArguments matches the beginning of the output of toolInvalid if the arguments were not JSON. The rest of the
+// output quotes them.
 var malformedArguments = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^The arguments provided to the tool are invalid: Invalid input for tool [^\s:]+: JSON parsing failed: `)
 })
