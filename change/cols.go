@@ -64,7 +64,7 @@ func (c Cols) Equal(o Cols) bool {
 // Clone returns a copy of the values, with the same names.
 func (c Cols) Clone() Cols { return Cols{c.names, bytes.Clone(c.values)} }
 
-// with returns the columns with to in place of the column of the same name.
+// with returns the columns, where to replaces the column of the same name.
 func (c Cols) with(to Col) Cols {
 	values := make([]byte, 0, len(c.values)+len(to.Bytes))
 	for col := range c.All {

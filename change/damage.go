@@ -30,7 +30,7 @@ type DamagedError struct {
 	Indexes []string
 	Tables  []string // otherwise the damaged tables, as far as they are known
 	Touched []string // the tables that are damaged or have a damaged index; nil if others may be affected
-	WAL     bool     // its -wal belongs to another state of the file: SQLite reads rows of different moments
+	WAL     bool     // its -wal belongs to another state of the file: SQLite mixes rows of two points in time
 }
 
 func (e *DamagedError) Error() string {

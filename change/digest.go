@@ -48,8 +48,9 @@ func (d *Digest) text() string {
 	return fmt.Sprintf("%x:%d:%d", d.SHA256, d.Size, d.Mode)
 }
 
-// Key returns the exact name of a record: KIND/PROJECT/SESSION/MESSAGE/PART. KIND is as in the
-// journal's format; in the others every byte but A-Z a-z 0-9 - . _ ~ is written as %XX. Frozen.
+// Key returns the exact name of a record: KIND/PROJECT/SESSION/MESSAGE/PART. KIND is spelled as in
+// the journal's format; in the other fields every byte except A-Z a-z 0-9 - . _ ~ is written as
+// %XX. Frozen.
 func Key(r Ref) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d", r.Kind)

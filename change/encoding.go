@@ -17,7 +17,7 @@ func AppendRef(b []byte, r Ref) []byte {
 type Decoder struct {
 	Rest   []byte
 	Failed bool
-	last   Ref // the ref read last; the next one shares its ids
+	last   Ref // the ref read last: the next one shares the memory of equal ids
 }
 
 // Bytes reads n bytes.

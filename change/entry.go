@@ -31,7 +31,7 @@ type Entry struct {
 	Resolved  string // how and by which entry a conflict was resolved
 	Forgotten bool   // its images were removed: it cannot be undone
 	Erased    bool   // its texts were removed, too
-	Damage    string // which of its data cannot be read; its State is then Unknown
+	Damage    string // the part of it that cannot be read; its State is then Unknown
 }
 
 // Staged returns the result of Prepare for the entry, with the ops from the journal and the current identity of the
@@ -40,8 +40,8 @@ func (e *Entry) Staged(store StoreID, ops []Op) Staged {
 	return Staged{Store: store, Dir: e.Dir, Append: e.Append, Ops: ops}
 }
 
-// IsUndo reports whether the entry is an undo. A restore of an earlier state also reverts entries, but is not an undo;
-// older versions of mend gave its cause no text.
+// IsUndo reports whether the entry is an undo. A restore of an earlier state also reverts entries, but is not an undo:
+// its cause has a text or, in entries of older versions of mend, its actor has the verb restore.
 func (e *Entry) IsUndo() bool {
 	return e.Cause.Kind == CauseUndo && e.Cause.Text == "" && (e.Actor == nil || e.Actor.Verb != "restore")
 }

@@ -49,7 +49,7 @@ const (
 	StraySession                  // a session that the agent lists under an id that mend does not accept
 )
 
-// OnlyFiles reports whether all strays are a [StrayFile], which the stamp of a session covers.
+// OnlyFiles reports whether every stray is a [StrayFile]: the stamp of a session covers these.
 func OnlyFiles(all []Stray) bool {
 	return !slices.ContainsFunc(all, func(s Stray) bool { return s.Kind != StrayFile })
 }

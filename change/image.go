@@ -21,7 +21,7 @@ type Image struct {
 	Mode fs.FileMode
 
 	// Time is the file's mtime in nanoseconds since 1970, recorded for a file that is deleted or gets
-	// a new mtime; undo restores it. 0 leaves the time to the store. Equal does not compare it.
+	// a new mtime; undo restores it. 0 lets the store choose the time. Equal does not compare it.
 	Time int64
 }
 

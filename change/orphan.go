@@ -1,4 +1,4 @@
 package change
 
-// NoSession is the session id of a record that has none.
+// NoSession stands for the session id of records and plans that belong to no session.
 const NoSession = "unknown"

@@ -17,8 +17,8 @@ type Staged struct {
 	AllowMissingParent bool // from the plan; only Commit needs it
 }
 
-// An AppendPoint is the end of a file before a change appended to it: everything the change wrote begins at
-// Size or later.
+// An AppendPoint is the end of a file before a change appended to it: everything that the change wrote is at
+// offset Size or later.
 type AppendPoint struct {
 	Size  int64 `json:"size"`
 	Mtime int64 `json:"mtime"` // in nanoseconds since 1970
@@ -75,7 +75,7 @@ func (e *ConflictError) Error() string {
 }
 
 // A LinkedError says that a record's file must not be replaced because it has several hard links, or cannot
-// be because the user lacks the rights. Nothing was changed.
+// be replaced because the user lacks the rights. Nothing was changed.
 type LinkedError struct {
 	Ref Ref
 	Why string // also says what the user can do

@@ -32,8 +32,8 @@ type Plan struct {
 	// Reverts has one element for each change that an undo or a redo reverts: where that change
 	// appended, nil if it did not. It is empty if the plan reverts no entry. Only Prepare needs it.
 	Reverts []*AppendPoint
-	// Undecided are the folders, see [Staged], of changes to other records whose outcome is unknown.
-	// Prepare leaves them alone.
+	// Undecided has the folders, see [Staged], of changes to other records: changes whose outcome is
+	// unknown. Prepare leaves them alone.
 	Undecided []string
 }
 
@@ -56,11 +56,11 @@ type Cause struct {
 
 // A Failure is the API error that a repair was made for. Fields that the error lacks are empty.
 type Failure struct {
-	Provider  string `json:"provider,omitempty"` // provider of the session's model, as the agent names both
+	Provider  string `json:"provider,omitempty"` // provider of the session's model; the agent's names for both
 	Model     string `json:"model,omitempty"`
 	Status    int    `json:"status,omitempty"` // HTTP status
 	RequestID string `json:"requestId,omitempty"`
-	Whole     string `json:"whole,omitempty"` // the whole error as it was given, if it has more than its text
+	Whole     string `json:"whole,omitempty"` // the complete error as given, if it has more than its text
 }
 
 // A Finding is a problem of a session and what was done about it. Why, Fix and Loses are sentences
@@ -89,7 +89,7 @@ const (
 	CauseRestore   CauseKind = "restore"   // brings back a session that the agent did not show or had lost
 	CauseMove      CauseKind = "move"      // gives the session another folder, in Text
 	CauseSalvage   CauseKind = "salvage"   // exchanges a damaged database for a new one with its rows
-	CauseClean     CauseKind = "clean"     // removes what Text lists, to free space
+	CauseClean     CauseKind = "clean"     // removes the data that Text lists, to free space
 	CauseUndo      CauseKind = "undo"      // reverts Entries
 	CauseRedo      CauseKind = "redo"      // reverts the undo in Entries
 	CauseResolve   CauseKind = "resolve"   // a user's decision on a conflicted entry

@@ -17,7 +17,7 @@ type Record struct {
 	// such a row. It is 0 for text and for a file.
 	Class Class
 
-	// Defect says why Data cannot be used, or not in full; nil if it can.
+	// Defect says why Data cannot be used, or only in part; nil if all of it can be used.
 	Defect *Defect
 }
 
@@ -128,11 +128,11 @@ func (r *Record) Malformed() bool {
 	return r.Defect != nil && r.Defect.Kind <= Malformed
 }
 
-// Touched returns the record with time_updated one higher than in was, if both have that column
-// with the same value; otherwise it returns the record unchanged.
-func (r *Record) Touched(was *Record) *Record {
+// Touched returns the record with time_updated increased by one, if the column has the same value
+// in before; otherwise it returns the record unchanged.
+func (r *Record) Touched(before *Record) *Record {
 	const name = "time_updated"
-	old, _ := was.Col(name)
+	old, _ := before.Col(name)
 	now, _ := r.Col(name)
 	v, ok := old.Int()
 	if n, same := now.Int(); !ok || !same || n != v {

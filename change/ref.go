@@ -48,7 +48,7 @@ func (k Kind) String() string {
 // WholeFiles reports whether removed content of the kind is kept beside the store: the journal only lists it.
 func (k Kind) WholeFiles() bool { return k == KindTree || k == KindTranscript || k.Whole() }
 
-// Whole reports whether a change of the kind may be about any record of the store.
+// Whole reports whether a change of the kind may affect any record of the store.
 func (k Kind) Whole() bool { return k == KindDatabase || k == KindRows }
 
 // Own reports whether a change of the kind removes a file of the user's own or a whole database.
