@@ -5,11 +5,11 @@
 // # The protocols
 //
 // Stores change bytes in six ways. Everything in a "before" row is durable before the journal begins the entry.
-// "commit" is the deciding call: after a crash before it the change is reverted, after a crash past it the change
-// stays. "settle" is what Settle looks at: the contents, never a note of progress. "remains" is what a crash can leave
-// once the entry is decided; the next Prepare, or a Recover, of the same journal removes all of it except kept files.
-// "cut by" is the test that interrupts the change at each call. Quoted words are calls in the golden list of a whole
-// run, which TestProtocols compares.
+// "commit" is the deciding call: a crash before it reverts the change, a crash after it leaves the change in place.
+// "settle" is what Settle looks at: the contents, never a note of progress. "remains" is what a crash can leave once
+// the entry is decided; the next Prepare, or a Recover, of the same journal removes all of it except kept files. "cut
+// by" is the test that interrupts the change at each call. Quoted words are calls in the golden list of a whole run,
+// which TestProtocols compares.
 //
 //	files: fsstore, one file per record
 //	  before    every Post in .mend/OWNER/N: "stage", "barrier"; "finish" gives the folder its name
@@ -22,7 +22,7 @@
 //	append: linestore, new lines at the end of a file
 //	  before    nothing; the entry has size and time of the file
 //	  commit    "append", one write, then "barrier"
-//	  settle    the lines after the old size; all present: committed, else a replace removes those that are
+//	  settle    the lines after the old size; all present: committed, else a replace removes those that are present
 //	  remains   .mend/OWNER/append-SIZE-MTIME, if a replace by Settle was cut
 //	  cut by    linestore TestTornAppend
 //	  steps     txn/testdata/append.steps
@@ -30,7 +30,7 @@
 //	replace: linestore, a file with other lines
 //	  before    the new file in .mend/OWNER/N: "write", "barrier", "name", "barrier"
 //	  commit    "exchange", then "barrier"; what another program appended is carried over
-//	  settle    what the file begins with: the new one, committed, or the old one
+//	  settle    the beginning of the file: the new content is committed, the old one is aborted
 //	  remains   .mend/OWNER/N with the old or the new file; .mend/kept with what another program wrote
 //	  cut by    linestore TestContract
 //	  steps     txn/testdata/replace.steps
@@ -55,7 +55,7 @@
 //	file with row: agent/sessionfile, a file and its row in the agent's index
 //	  before    as for files, append or replace; nothing for the row
 //	  commit    the file's, then "commit" of the row, which follows the file
-//	  settle    the file first; where it is changed the row is written, where it is not the row goes back
+//	  settle    the file first; if it is changed, the row is written; if it is not, the row is reverted
 //	  remains   as for the file
 //	  cut by    agent/codex TestCrash
 //	  steps     txn/testdata/indexed.steps
