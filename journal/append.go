@@ -117,9 +117,9 @@ func indexedEntries(begin *event) []uint64 {
 	return entries
 }
 
-// listedUnder returns the entries up to newest under which the bucket "entries" lists an event. begin is the
+// relatedEntries returns the entries up to newest under which the bucket "entries" lists an event. begin is the
 // begin event of the entry that a finish event belongs to.
-func listedUnder(ev, begin *event, newest uint64) (entries []uint64) {
+func relatedEntries(ev, begin *event, newest uint64) (entries []uint64) {
 	switch ev.Kind {
 	case kindBegin:
 		return indexedEntries(ev)

@@ -36,15 +36,15 @@
 // Entries are numbered from 1 without a gap, and so are events. The event before
 // the first is the SHA-256 of "mend journal 1", a zero byte, and the journal's id.
 //
-// A hash is the SHA-256 of the blob. A chunk is 0 | bytes, or 1 | bytes in zstd,
-// of 4 MiB before compression but for the last. The key that is the hash alone
-// is written last and makes the blob complete.
+// A hash is the SHA-256 of the blob. A chunk is 0 | bytes, or 1 | bytes in zstd; each except the last has 4 MiB before
+// compression. The key that consists of the hash alone is written last and makes the blob complete.
 //
 // A ref in a list of ops has a kind: 1 session, 2 message, 3 part, 4 folder, 5 a file beside the records (its name, any
 // bytes, takes the place of the part), 6 project, 7 event counter, 9 the entry of a session in an index of the agent.
 // Whole files that are put aside stay in the store, and the image lists them: 8 a database, with its files, their sizes
 // and hashes; 10 rows in an archive, with their tables; 11 a folder, with the number of its files; 12 the file of a
-// session that was moved into place, as 8. A mend that does not know a kind shows the entry, and refuses to undo it.
+// session that was moved into place, listed as for 8. A version of mend that does not know a kind shows the entry, and
+// refuses to undo it.
 //
 // Events are of the kinds begin, finish, resolve, gc and forget; [event] has their fields, [encodeOps] encodes a list
 // of ops, [causeText] and [outcomeText] their texts. In JSON, bytes that need not be UTF-8 are base64. The member
@@ -72,9 +72,9 @@
 // bbolt only writes: inside a recover that also catches faults of mapped memory, and on paths of pages that were
 // checked before. A damaged journal gives [ErrDamaged] and is never written to, replaced or removed: an open for
 // writing verifies the whole file, unless the system reports exactly what the last writer left (inode, size, time of
-// the last write and of the last change; on Windows it always verifies). So whatever program damaged the file, nothing
-// is appended after the damage. A disk that changes bytes by itself changes no time: that is found when the bytes are
-// read, by their checksums, by the next verification, and by Verify.
+// the last write and of the last change; on Windows it always verifies). So nothing is appended after damage, whichever
+// program caused it. If a disk changes bytes by itself, no time changes: the checksums reveal it when the bytes are
+// read, in the next verification, or in Verify.
 //
 // An older copy of the whole journal counts as undamaged. Only a head that was kept elsewhere reveals it, see
 // [Journal.VerifyHead].

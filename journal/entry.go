@@ -121,7 +121,7 @@ func newUndoResolver(s snapshot) *undoResolver {
 }
 
 // undoneBy returns the newest committed entry that reverts st and is not itself undone, 0 if there
-// does not exist. It follows only references to later entries, so it always ends.
+// is none. It follows only references to later entries, so it always ends.
 func (u *undoResolver) undoneBy(st *entryState) (uint64, error) {
 	if by, ok := u.cache[st.seq]; ok {
 		return by, nil

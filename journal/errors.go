@@ -13,7 +13,7 @@ var (
 	// ErrDamaged says that the file differs from what mend wrote. It was not changed, and mend does
 	// not change it: a person has to look at it.
 	ErrDamaged = errors.New("journal is damaged")
-	// ErrFormat says that a later mend wrote the journal.
+	// ErrFormat says that a later version of mend wrote the journal.
 	ErrFormat = errors.New("journal has another format")
 	// ErrNotFound says that no repair has the id.
 	ErrNotFound = errors.New("no such repair")

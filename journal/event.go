@@ -202,7 +202,7 @@ func (ev *event) valid() bool {
 
 func (b *beginEvent) valid(entry uint64) bool {
 	for _, id := range b.Of {
-		if id == 0 || id >= entry { // so that undoResolver ends
+		if id == 0 || id >= entry { // so that undoResolver terminates
 			return false
 		}
 	}
@@ -213,7 +213,7 @@ func (e *finishEvent) valid() bool {
 	return e.State == change.Committed || e.State == change.Aborted || e.State == change.Conflicted
 }
 
-// genesis returns the hash that takes the place of a previous event in the first event.
+// genesis returns the hash that the first event has in place of the hash of a previous event.
 func genesis(id string) hash {
 	return sha256.Sum256([]byte("mend journal 1\x00" + id))
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // An export is JSON Lines: one "journal"; each "event", followed by its "ops" and "text", whose hashes it
-// has; optionally the "image"s, in chunks; and one "end". Everything else follows from these. docs/audit.md
-// tells an auditor how to use it.
+// contains; optionally the "image"s, in chunks; and one "end". Everything else follows from these.
+// docs/audit.md describes its use.
 
 // exportVersion is raised when a member is added, removed, or gets another meaning.
 const exportVersion = 2
@@ -197,7 +197,7 @@ func (x *exporter) text(entry uint64, h *hash) error {
 	return x.out.Encode(exportedText{"text", string(b)})
 }
 
-// image writes an image. it is the key that makes the image complete, or a chunk.
+// image writes the image whose last chunk is in the item it, and skips any other chunk.
 func (x *exporter) image(it boltfile.Item) error {
 	if err := x.ctx.Err(); err != nil || len(it.Key) != len(hash{}) {
 		return err

@@ -28,7 +28,7 @@ const (
 )
 
 // format is the number of this format. Its bucket, key and encoding are frozen, too, so that any
-// mend can read it.
+// version of mend can read it.
 const format = 1
 
 // The buckets. Frozen.

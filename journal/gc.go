@@ -45,9 +45,9 @@ func (j *Journal) Old(olderThan time.Time) (all []change.Entry, err error) {
 	return all, nil
 }
 
-// GC removes the images of the entries of Old that wanted accepts; a nil wanted accepts all. It always keeps entries
-// with a file of the user's own or a whole database. The entries are still listed, but cannot be undone. The space is
-// reused. If more than half of the file, and more than 64 MiB, is free, the file is compacted.
+// GC removes the images of those entries of Old for whose id wanted returns true; a nil wanted means all. It always
+// keeps entries with a file of the user's own or a whole database. The entries are still listed, but cannot be undone.
+// The space is reused. If more than half of the file, and more than 64 MiB, is free, the file is compacted.
 //
 // A wrong clock must not remove images early. So GC dates an entry by the latest time of all entries up to it, ignoring
 // times in the future; if there is none, by the next entry that has one.

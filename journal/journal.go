@@ -149,7 +149,7 @@ func (j *Journal) finishInterrupted() error {
 	return nil
 }
 
-// attached reads identity and state of a file after opening it.
+// attached reads the identity and the state of the journal after its file was opened.
 func (j *Journal) attached() error {
 	if err := j.readIdentity(); err != nil { // first, because the rest depends on the format
 		return err
@@ -164,14 +164,14 @@ func (j *Journal) attached() error {
 	return err
 }
 
-// committed reads the newest event.
+// committed reads the newest event. boltfile calls it after each transaction.
 func (j *Journal) committed() (err error) {
 	j.head, err = j.snap().head()
 	return err
 }
 
 // tolerate records that the newest event or the totals are damaged, so that the other entries can be
-// read: one for each key, since no number in the file is trusted.
+// read. It expects no more entries than the bucket has keys, since no number in the file is trusted.
 func (j *Journal) tolerate(damage error) error {
 	if !errors.Is(damage, ErrDamaged) {
 		return damage

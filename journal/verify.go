@@ -182,7 +182,7 @@ func (v *verifier) apply(ev *event) error {
 	}
 	pending := uint64(len(v.pending))
 	if ev.Kind == kindFinish {
-		pending-- // checkIndexed removes it
+		pending-- // checkIndexed removes the entry
 	}
 	if ev.Begun != uint64(len(v.states)) || ev.Pending != pending {
 		return damaged("it counts %d entries, %d pending, want %d and %d", ev.Begun, ev.Pending, len(v.states), pending)
@@ -217,7 +217,7 @@ func (v *verifier) applyErase(ev *event) error {
 // checkIndexed checks that the derived buckets have the keys that follow from the event,
 // and counts them.
 func (v *verifier) checkIndexed(seq uint64, ev *event) error {
-	list := listedUnder(ev, v.pending[ev.Entry], uint64(len(v.states)))
+	list := relatedEntries(ev, v.pending[ev.Entry], uint64(len(v.states)))
 	switch ev.Kind {
 	case kindBegin:
 		v.wantKeys[bucketBySession]++

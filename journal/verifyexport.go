@@ -21,7 +21,7 @@ import (
 // temporary folder, verifies it, and exports it again: each line must be byte-identical. head must be in the
 // chain unless it is "". If the export has no images, images are not checked.
 //
-// The error wraps ErrExport, and names the line if a single line is wrong, or wraps errHead.
+// The error wraps errHead, or it wraps ErrExport and, if a single line is wrong, names the line.
 func VerifyExport(ctx context.Context, r io.Reader, head string) (report Report, err error) {
 	dir, err := os.MkdirTemp("", "mend-verify-")
 	if err != nil {
@@ -31,7 +31,7 @@ func VerifyExport(ctx context.Context, r io.Reader, head string) (report Report,
 	return ReadExport(ctx, r, dir, head)
 }
 
-// ReadExport makes a journal of an export in an empty folder, and checks it as VerifyExport does.
+// ReadExport builds a journal from an export in an empty folder, and checks it as VerifyExport does.
 func ReadExport(ctx context.Context, r io.Reader, dir, head string) (report Report, err error) {
 	x := importer{pending: map[uint64]*event{}, seed: maphash.MakeSeed()}
 	err = x.run(ctx, r, dir)
@@ -132,7 +132,7 @@ func (x *importer) line(raw []byte) error {
 		return err
 	}
 	if (kind.Type == "journal") != (len(x.lines) == 1) {
-		return fmt.Errorf("a line %q, where the line of the journal is wanted first, and once", kind.Type)
+		return fmt.Errorf("a line %q: the first line, and no other, must be the line of the journal", kind.Type)
 	}
 	switch kind.Type {
 	case "journal":
@@ -199,7 +199,7 @@ func (x *importer) event(raw []byte) error {
 		delete(x.pending, ev.Entry)
 	case kindResolve, kindGC, kindForget:
 	}
-	for _, entry := range listedUnder(ev, begin, x.began) {
+	for _, entry := range relatedEntries(ev, begin, x.began) {
 		x.put(bucketEntries, boltfile.U64(entry, line.Event), nil)
 	}
 	return nil
@@ -260,7 +260,7 @@ func (x *importer) verify(ctx context.Context, dir, head string) (Report, error)
 			return v.report, errors.New("the end is missing")
 		}
 		if maphash.Bytes(x.seed, again.Bytes()) != x.lines[n] {
-			return v.report, fmt.Errorf("line %d is another", n+1)
+			return v.report, fmt.Errorf("line %d differs", n+1)
 		}
 	}
 	switch {
