@@ -65,7 +65,7 @@ func Conflicts(ops []change.Op, now []*change.Image, current []change.Ref) []cha
 		if why == "" && !now[i].Equal(o.Post) {
 			why = stored.conflict(o)
 		}
-		if why == "" && now[i] == nil && o.Pre != nil && stored.arrives[o.Ref.WithoutProject()] {
+		if why == "" && now[i] == nil && o.Pre != nil && stored.arrivals[o.Ref.WithoutProject()] {
 			why = "moved or deleted since"
 		}
 		if why != "" {
@@ -95,7 +95,7 @@ func NeedsSession(ops []change.Op) bool {
 // contentConflict returns why the op cannot be applied to the current image, or "".
 func contentConflict(o change.Op, now *change.Image) string {
 	switch {
-	case now.Equal(o.Pre), now.Equal(o.Post), continued(o, now) != nil: // the second has nothing left to do
+	case now.Equal(o.Pre), now.Equal(o.Post), keepAppended(o, now) != nil: // if it equals Post, nothing is left to do
 		return ""
 	case now == nil:
 		return "deleted since"
@@ -105,9 +105,9 @@ func contentConflict(o change.Op, now *change.Image) string {
 	return "changed since"
 }
 
-// continued returns the result of an op on a session file to which the agent has appended lines since: these lines
-// stay. It returns nil if the record is not such a file, or has other content.
-func continued(o change.Op, now *change.Image) *change.Image {
+// keepAppended returns the result of an op on a session file to which the agent has appended lines since: it keeps
+// these lines. It returns nil if the record is not such a file, or has other content.
+func keepAppended(o change.Op, now *change.Image) *change.Image {
 	if o.Ref.Kind != change.KindSession || o.Pre == nil || o.Post == nil || now == nil || now.Mode != o.Pre.Mode {
 		return nil
 	}
@@ -148,9 +148,9 @@ type relations struct {
 	parts    map[string][]change.Ref // by message
 	written  map[string]bool         // messages that ops create or replace
 	deleted  map[change.Ref]bool
-	// arrives has the records that ops create and that do not exist yet, without their project: a record that is
+	// arrivals has the records that ops create and that do not exist yet, without their project: a record that is
 	// now in another project would then be in both.
-	arrives map[change.Ref]bool
+	arrivals map[change.Ref]bool
 }
 
 func newRelations(current []change.Ref, ops []change.Op, now []*change.Image) relations {
@@ -174,7 +174,7 @@ func newRelations(current []change.Ref, ops []change.Op, now []*change.Image) re
 			r.written[o.Ref.Message] = true
 		}
 		if o.Pre == nil && o.Post != nil && now[i] == nil {
-			r.arrives[o.Ref.WithoutProject()] = true
+			r.arrivals[o.Ref.WithoutProject()] = true
 		}
 	}
 	return r
@@ -252,7 +252,7 @@ func addColumns(i *change.Image, now change.Record) *change.Image {
 func Rebase(ops []change.Op, now []*change.Image) []change.Op {
 	rebased := make([]change.Op, 0, len(ops))
 	for i, o := range ops {
-		if to := continued(o, now[i]); to != nil {
+		if to := keepAppended(o, now[i]); to != nil {
 			o.Post = to
 		}
 		done := o.Post.Equal(now[i])
