@@ -12,19 +12,19 @@
 //	      {i}-{post}-{pre}                    a staged file: op number, SHA-256 of what it may hold, or "none"
 //	      {i}-folder                          a folder that the change makes
 //	      {staged}.new                        a staged file that is being written again
-//	    {n}.again/                            the same, where {n} was lost
+//	    {n}.again/                            the same, made if {n} was lost
 //	  kept/                                   content that other programs wrote, never deleted
 //	    {id}.{staged hash}.{k}.json           or late.…, found after the change was decided
 //
 // # How a change is made
 //
 // Prepare writes every new content into a staged file and waits for the disk. Commit exchanges staged files and
-// targets one by one, with a rename that neither unlinks nor overwrites anything, and compares what came out. So a
-// reader always finds every file complete, and content that another program wrote is in the target, in the staged
-// file, or below kept. Another program may still write into a replaced file through a descriptor that it had opened
-// earlier: Commit checks all of them again when the change is durable, and Discard, after the outcome is in the
-// journal, checks each one just before it removes it. After a crash, content alone decides: see the table at
-// readState.
+// targets one by one, with a rename that neither unlinks nor overwrites anything, and compares the content that
+// came out of the target. So a reader always finds every file complete, and content that another program wrote is
+// in the target, in the staged file, or below kept. Another program may still write into a replaced file through a
+// descriptor that it had opened earlier: Commit checks all of them again when the change is durable, and Discard,
+// after the outcome is in the journal, checks each one just before it removes it. After a crash, content alone
+// decides: see the table at readState.
 //
 // # Caveats
 //
@@ -33,7 +33,7 @@
 // that a change moves to another folder keeps its time, too.
 //
 // If the system or the file system has no exchange, as on Windows, FUSE and NFS, three calls replace it (see
-// stage.Area.Exchange). Crashes are decided in the same way, and readers find every file complete. Only a file that
-// another program puts in the place of a record, or creates under the name of a new one, between two of these calls
-// is lost.
+// stage.Area.Exchange). The outcome after a crash is decided in the same way, and readers find every file complete.
+// A file is lost only if another program puts it in the place of a record, or creates it under the name of a new
+// one, between two of these calls.
 package fsstore

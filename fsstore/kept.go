@@ -23,8 +23,8 @@ func (tx *transaction) keepFile(from *safedir.Dir, name, prefix string, step fun
 	return tx.own.Keep(from, name, prefix, keptSuffix, step)
 }
 
-// keepWritten keeps the staged files that another program wrote into, and durably so before it returns their paths.
-// written has a value for each op.
+// keepWritten durably moves the staged files that another program wrote into to the kept files, and returns their
+// paths. written has a value for each op.
 func (tx *transaction) keepWritten(written []bool) (paths []string, err error) {
 	for i, op := range tx.ops {
 		if !written[i] {

@@ -19,8 +19,8 @@ import (
 // Prepare checks that every record holds its op's Pre, content and permissions, and durably writes every Post
 // into the staging folder. The Staged has one more op for each missing folder that a new record needs.
 //
-// No record changes, and on an error nothing stays. A crash leaves a staging folder, which the next Prepare
-// of the same owner removes.
+// No record changes, and after an error nothing stays staged. A crash leaves a staging folder, which the next
+// Prepare of the same owner removes.
 //
 // The error is or wraps a [*change.ConflictError] with all records that hold something else, or
 // [change.ErrInvalid] if an op has no place in the tree.
@@ -60,7 +60,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	}
 	st := change.Staged{Store: s.id, Dir: tx.stagePath}
 	for _, op := range tx.ops {
-		st.Ops = append(st.Ops, op.timed(p.Fresh))
+		st.Ops = append(st.Ops, op.withTime(p.Fresh))
 	}
 	return st, nil
 }
@@ -107,7 +107,7 @@ func (tx *transaction) keepTimes() {
 		}
 		for _, r := range removed[op.name] {
 			if bytes.HasPrefix(op.Post.Data, r.Pre.Data) || bytes.HasPrefix(r.Pre.Data, op.Post.Data) {
-				op.moved = r.was
+				op.newTime = r.mtime
 			}
 		}
 	}
@@ -130,10 +130,10 @@ func (tx *transaction) compare(op *fileOp, device uint64) (*change.Conflict, err
 	if op.owned = e.Exists; op.owned {
 		op.owner = e.Owner
 	}
-	op.was = e.Mtime
+	op.mtime = e.Mtime
 	c := tx.conflict(*op, &e, why)
 	if c != nil && c.Now != nil {
-		c.Now.Data = bytes.Clone(c.Now.Data) // it is in the buffer
+		c.Now.Data = bytes.Clone(c.Now.Data) // the buffer is reused
 	}
 	return c, nil
 }

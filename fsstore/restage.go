@@ -69,8 +69,9 @@ func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp) (wrote bool,
 	return tx.rewriteStaged(b, op, want)
 }
 
-// rewriteStaged writes the image into the staged file, or removes the file if want is nil. Its
-// present content is known. It reports whether it wrote a file, which is then still unfinished.
+// rewriteStaged writes the image into the staged file, or removes the file if want is nil. The
+// caller has made sure that the file has no content of another program. It reports whether it wrote
+// a file, which is then still unfinished.
 func (tx *transaction) rewriteStaged(b *atomicfile.Barrier, op fileOp, want *change.Image) (wrote bool, err error) {
 	if err := tx.makeStageAgain(); err != nil {
 		return false, err

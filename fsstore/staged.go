@@ -73,7 +73,7 @@ func (tx *transaction) stageFile(op fileOp, name string, i *change.Image) (*os.F
 	if err == nil {
 		err = tx.setModeAndOwner(f, op, i)
 	}
-	if at := cmp.Or(i.Time, op.moved); err == nil && at != 0 {
+	if at := cmp.Or(i.Time, op.newTime); err == nil && at != 0 {
 		err = tx.stageDir.SetMtime(name, at)
 	}
 	if err != nil {

@@ -96,7 +96,7 @@ func contentOf(o change.Op, e *safedir.Entry) content {
 	return otherContent
 }
 
-// isTorn reports whether a power cut can have left the file from a Post that was not durable: a
+// isTorn reports whether the file can be what a power cut left of a Post that was not durable: a
 // prefix of its content, the rest missing or zero. Such a file contains nothing that another program
 // wrote.
 func isTorn(e *safedir.Entry, post *change.Image) bool {

@@ -8,12 +8,11 @@ import (
 // A Layout maps the refs of records, folders and other files to paths below the root of a tree.
 // Paths use slashes. Different refs of one plan must have different paths.
 type Layout interface {
-	// Path returns the path of ref, and ref without the ids that its path does not
-	// contain. The error says that the tree has no place for ref.
+	// Path returns the path of ref, and ref without the ids that its path does not contain. It
+	// returns an error if the tree has no place for ref.
 	Path(ref change.Ref) (string, change.Ref, error)
-	// Folder returns the ref of the folder at the first n names of the path of ref.
-	// Folder returns the ref of the folder at the first n names of the path of ref. ok is false if
-	// the folder must not be made for ref, because it always has other content, too.
+	// Folder returns the ref of the folder that the first n names of ref's path lead to. ok is
+	// false if the folder must not be made for ref, because it always has other content, too.
 	Folder(ref change.Ref, n int) (folder change.Ref, ok bool)
 }
 

@@ -17,21 +17,22 @@ import (
 type fileOp struct {
 	change.Op
 	path      string // path of the target, below the root
-	dir, name string // both parts of path
+	dir, name string // the folder and the name in path
 	staged    string // name of the staged file
 
-	owner safedir.Owner // of the target; valid if owned
-	owned bool          // the target existed when it was compared
-	was   int64         // mtime of the target when it was compared
-	moved int64         // mtime of the file that the change moves to the target; 0 for none
+	owner   safedir.Owner // of the target; valid if owned
+	owned   bool          // the target existed when it was compared
+	mtime   int64         // mtime of the target when it was compared
+	newTime int64         // mtime of the file that the change moves to the target; 0 for none
 }
 
-// timed returns the op with the mtime of a file that it removes or gives another mtime.
-func (op fileOp) timed(fresh bool) change.Op {
+// withTime returns the op, with the mtime of the file in Pre if the op removes the file or changes
+// its mtime.
+func (op fileOp) withTime(fresh bool) change.Op {
 	o := op.Op
 	if o.Pre != nil && !op.isFolder() && (fresh || o.Post == nil || o.Post.Time != 0) {
 		pre := *o.Pre
-		pre.Time = op.was
+		pre.Time = op.mtime
 		o.Pre = &pre
 	}
 	return o
@@ -58,7 +59,7 @@ type transaction struct {
 	stageDir  *safedir.Dir // staging folder, or nil
 	stagePath string       // its path, as Prepare returned it
 	lost      bool         // the staging folder of Prepare is lost; stageDir is the one that Settle made
-	settling  bool         // after a crash: which names were changed is unknown
+	settling  bool         // after a crash: it is unknown which names were changed
 	ops       []fileOp
 	folders   map[string]bool     // paths of the ops on folders
 	buf       safedir.Buffer      // for content that is compared and not kept
@@ -176,8 +177,9 @@ func (s *Store) stepItem(verb string, op fileOp) error {
 // parent opens the folder of the target.
 func (tx *transaction) parent(op fileOp) (*safedir.Dir, error) { return tx.root.Sub(op.dir) }
 
-// barrier makes the names durable in all folders that the ops touch, and in mend's own, which have
-// the other end of each rename. The data was already durable before any of these names changed.
+// barrier makes the names durable in all folders that the ops touch, and in mend's own folders,
+// where each rename has its other end. The data was already durable before any of these names
+// changed.
 func (tx *transaction) barrier(items []fileOp) error {
 	folders := []string{tx.stagePath, tx.stagePath + again, stage.Kept, stage.Dir, "."}
 	seen := map[string]bool{}
