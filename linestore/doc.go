@@ -1,5 +1,6 @@
 // Package linestore changes transcripts: files of lines to which an agent appends. A record is the last line
-// with a key, so most changes append a line and move no byte. A [Layout] maps records to files and keys.
+// with a given key, so most changes append a line and move no byte. A [Layout] maps records to files and
+// keys.
 //
 // # Two ways
 //
@@ -15,7 +16,7 @@
 // # Files of a change
 //
 //	.mend/{owner}/{n}/                      a staging folder of replace; {owner} is the id of a journal
-//	.mend/{owner}/append-{size}-{mtime}/    a name for an append: made only to remove what a crash left
+//	.mend/{owner}/append-{size}-{mtime}/    the folder of an append, made only to remove what a crash left
 //	    {size}-{hash}-{size}-{hash}         a staged file: what it may hold, the old transcript or the new one
 //	    ….new                               a staged file that is being written
 //	.mend/kept/                             what other programs wrote, never deleted

@@ -13,7 +13,7 @@ import (
 type lineOp struct {
 	change.Op
 	key     string // key of the line; "" for the whole transcript
-	newline string // the hash of the line after the newline that the op is on; "" for any other op
+	newline string // for an op on a newline alone: the hash of the line after it; else ""
 }
 
 func (op *lineOp) whole() bool { return op.key == "" }
@@ -148,7 +148,7 @@ func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp,
 			s, _ := t.last(op.key)
 			if !tx.isOwn(t, op) {
 				if !tx.force {
-					return e, op, "the transcript has it several times, and which of them mend wrote is not known"
+					return e, op, "the transcript has it several times, and it is unknown which of them mend wrote"
 				}
 				e.block = append(append(e.block, op.Post.Data...), '\n')
 				continue
@@ -198,7 +198,7 @@ func (tx *transaction) isOwn(t transcript, op *lineOp) bool {
 	return same == 1 || behind == 1
 }
 
-// previousIsPost reports whether the line before the last one with the key of op is its Post.
+// previousIsPost reports whether the second-to-last line with the key of op equals its Post.
 func (t *transcript) previousIsPost(op *lineOp) bool {
 	n := len(t.lines[op.key])
 	return n > 1 && bytes.Equal(t.text(t.lines[op.key][n-2]), op.Post.Data)

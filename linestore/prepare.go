@@ -15,8 +15,8 @@ import (
 // Prepare checks that every record holds its op's Pre. For a replacement it durably stages the new transcript; an
 // append needs no staging. The Staged has one more op if the first new line needs a newline before it.
 //
-// No transcript changes, and on an error nothing stays. A crash leaves a staging folder,
-// which the next Prepare of the same owner removes.
+// No transcript changes, and after an error nothing stays staged. A crash leaves a staging folder, which the next
+// Prepare of the same owner removes.
 //
 // The error is or wraps a [*change.ConflictError]; [change.ErrInvalid] if an op has no place; [change.ErrInUse] if the
 // transcript must be replaced and a process uses it; a [*change.LinkedError] if the transcript cannot be changed, or

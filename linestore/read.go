@@ -69,9 +69,9 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 	return nil
 }
 
-// whyLocked explains why the transcript at a path below the root cannot be changed, or a change of it not undone, and
-// what the user can do; "" if both are possible. An append needs the right to write to the file. Its undo replaces the
-// file, so it needs the rights to replace it and to stage another one.
+// whyLocked explains why the transcript at a path below the root cannot be changed, or why a change of it could not be
+// undone, and what the user can do; "" if both are possible. An append needs the right to write to the file. Its undo
+// replaces the file, so it needs the rights to replace it and to stage another one.
 func whyLocked(root *safedir.Dir, p string) (string, error) {
 	why, err := root.WhyLocked(p)
 	if err != nil || why != "" {
@@ -105,7 +105,7 @@ func (s *Store) readOne(ops []change.Op, set func(int, *change.Image)) error {
 	return nil
 }
 
-// beginRead is begin for refs of both a transcript and its lines.
+// beginRead is begin for a read, whose refs may name both a transcript and its lines.
 func (s *Store) beginRead(ops []change.Op) (*transaction, error) {
 	tx, err := s.begin(ops[:1])
 	if err != nil {
@@ -130,7 +130,7 @@ func (tx *transaction) readTarget() (safedir.Entry, error) {
 	return tx.dir.Read(nil, tx.name, change.MaxText)
 }
 
-// conflicts returns the ops that find another content than their Pre.
+// conflicts returns the ops whose records hold other content than their Pre.
 func (tx *transaction) conflicts(e *safedir.Entry) (t transcript, list []change.Conflict) {
 	why := ""
 	switch {

@@ -146,8 +146,7 @@ func (tx *transaction) stageAt(p string, before, after []byte, e safedir.Entry) 
 	return tx.sync(nil, p, path.Dir(p), stage.Dir, ".")
 }
 
-// sync makes a file, unless it is nil, durable and closes it, and makes the names in the folders
-// durable.
+// sync makes f durable and closes it, unless it is nil, and makes the names in the folders durable.
 func (tx *transaction) sync(f *os.File, folders ...string) error {
 	var b atomicfile.Barrier
 	if f != nil {

@@ -14,8 +14,8 @@ import (
 // A Layout maps refs to transcripts. A [change.KindSession] is a whole transcript; any other ref is
 // a line, with its id as the key.
 type Layout interface {
-	// Path returns the path of the transcript below the root, with slashes, and ref. The error
-	// says that the store has no place for the ref.
+	// Path returns the path of the transcript below the root, with slashes, and ref. It returns an
+	// error if the store has no place for the ref.
 	Path(ref change.Ref) (string, change.Ref, error)
 	// Key returns the key of a line, "" for a line without one.
 	Key(line []byte) string
