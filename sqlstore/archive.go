@@ -22,7 +22,7 @@ import (
 // stream, read and written row by row. The encoding is frozen:
 //
 //	"mend rows 1\n"
-//	T  name of a table, number of its columns, their names: the rows that follow are its
+//	T  name of a table, number of its columns, their names: the rows that follow belong to it
 //	R  for each column: byte of the storage class, bytes
 //	E  the end
 //

@@ -13,8 +13,8 @@ import (
 
 // Commit durably writes the Posts in one transaction. Any failure before its COMMIT ends as
 // Aborted, with the conflicts or the cause; the cause wraps [change.ErrLocked], [ErrUnusable], the
-// context's error or the system's. A crash before the COMMIT leaves nothing of the change, a crash
-// after it the whole change.
+// context's error or an error of the system. A crash before the COMMIT leaves nothing of the
+// change, a crash after it the whole change.
 //
 // An error means that the COMMIT itself failed: call Settle.
 func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
@@ -91,7 +91,7 @@ func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, at *com
 	return s.commit(c, at)
 }
 
-// commit ends the transaction, and sets at to its progress.
+// commit ends the transaction, and stores its progress in at.
 func (s *Store) commit(c *Conn, at *commitState) error {
 	c.db.SetInterrupt(context.Background())
 	*at = commitSent

@@ -28,8 +28,8 @@ type Conn struct {
 	pages   *pageCheck
 }
 
-// The settings of mend's connections. The agent's are synchronous=NORMAL, foreign_keys=ON; mend's change only
-// the planned rows and survive a power cut.
+// The settings of mend's connections, which change only the planned rows and whose changes survive a power cut.
+// The agent's settings are synchronous=NORMAL and foreign_keys=ON.
 const (
 	readPragmas = "PRAGMA temp_store=MEMORY; PRAGMA query_only=ON; PRAGMA cell_size_check=ON;" +
 		// 256 KB instead of SQLite's 2 MB: most pages are read once, and a cache that fits into the processor's
@@ -124,7 +124,8 @@ func escape(path string) string {
 	return b.String()
 }
 
-// close closes the connection, even if it returns an error, which means that side files could not be removed.
+// close closes the connection. An error means that side files could not be removed; the connection is closed
+// even then.
 func (c *Conn) close() error {
 	c.db.SetInterrupt(context.Background())
 	for _, st := range c.stmts {

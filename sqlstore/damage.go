@@ -15,7 +15,7 @@ import (
 	"mend/internal/salvage"
 )
 
-// CheckFile checks whether the -wal belongs to the file; what sets which other parts are checked. A check of the whole
+// CheckFile checks whether the -wal belongs to the file; what selects the other parts to check. A check of the whole
 // database takes as long as reading the file twice; it holds no lock that others wait for. The error wraps
 // [ErrUnusable] and is a [*change.DamagedError] if the file is damaged.
 func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
@@ -83,7 +83,7 @@ func (e damagedError) Is(target error) bool { return target == ErrUnusable }
 
 func (e damagedError) Unwrap() error { return e.DamagedError }
 
-// These make SQLite check the whole file, and list all problems or the first.
+// Statements that make SQLite check the whole file, and list all problems or only the first.
 const (
 	checkEvery = "PRAGMA integrity_check(1000000)"
 	checkAny   = "PRAGMA integrity_check(1)"

@@ -13,8 +13,8 @@ import (
 
 // DefaultRow returns the values, without the data, that a row of the kind's table gets in columns
 // that an INSERT omits. A required column has the class 0: it is NOT NULL without a default, or its
-// default differs from row to row. The error wraps [ErrUnusable] or [change.ErrLocked], or is the
-// system's.
+// default differs from row to row. The error wraps [ErrUnusable] or [change.ErrLocked], or is an
+// error of the system.
 func (s *Store) DefaultRow(ctx context.Context, kind change.Kind) (change.Record, error) {
 	var cols []change.Col
 	err := s.View(ctx, func(c *Conn) error {
@@ -53,7 +53,8 @@ func (c *Conn) defaults(t *Table) (cols []change.Col, err error) {
 }
 
 // defaultOf returns the value that existing rows get when a column is added to their table, the
-// zero Value if SQLite refuses to add it. The type and the default are the column's in the schema.
+// zero Value if SQLite refuses to add it. class and value are the type and the default of the
+// column in the schema.
 func defaultOf(memory *sqlite3.Conn, class string, notNull bool, value string) (v Value, err error) {
 	if err := memory.Exec("DROP TABLE IF EXISTS t; CREATE TABLE t (x); INSERT INTO t VALUES (1)"); err != nil {
 		return v, err

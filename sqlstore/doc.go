@@ -2,9 +2,9 @@
 // the agent, may have it open. A [TableSpec] describes the tables and columns that the package
 // needs.
 //
-// Rows are read and restored whole: every column by name, storage class and bytes, also columns
-// that are in no spec. Other tables are never written. A database without the tables and columns of
-// the specs is refused, and the error lists its tables and columns.
+// Rows are read and restored whole: every column by name, storage class and bytes, including
+// columns that are in no spec. Other tables are never written. A database without the tables and
+// columns of the specs is refused, and the error lists its tables and columns.
 //
 // # Reading
 //
@@ -20,8 +20,8 @@
 //
 // # Writing
 //
-// SQLite's own transaction makes a change of rows atomic, so nothing is staged ([Owned] lists what
-// a change of a whole database, an archive or a folder stages): Prepare compares, Commit compares
+// SQLite's own transaction makes a change of rows atomic, so nothing is staged (except for a change
+// of a whole database, an archive or a folder, see [Owned]): Prepare compares, Commit compares
 // again and writes in one BEGIN IMMEDIATE, Settle compares the rows and never writes one. Foreign
 // keys are off on mend's connection, so that no statement touches a row outside the plan; they are
 // checked before COMMIT, row by row.
@@ -31,14 +31,14 @@
 // next recovery would make it visible.
 //
 // Existing -wal and -shm files stay, and nothing is checkpointed; if there were none, SQLite
-// removes mend's with the last connection. There is one exception: a -shm that mend had to make for
-// a -wal without one stays.
+// removes the files that mend made when the last connection closes. There is one exception: if
+// there was a -wal without a -shm, the -shm that mend makes stays.
 //
 // # Caveats
 //
 // A program that opens the database without waiting for locks can fail during the millisecond when
 // mend is the first to open it or the last to close it.
 //
-// SQLite has no checksums: a flipped bit inside a value is not found, a flipped bit in the
-// structure of the file is.
+// SQLite has no checksums: a flipped bit inside a value goes unnoticed, a flipped bit in the
+// structure of the file does not.
 package sqlstore

@@ -81,9 +81,9 @@ func freeBytes(path string) int64 {
 // lock: SQLite's dead man's switch.
 const shmDMS = 128
 
-// isLocked reports whether a connection, also one of mend's, has the -shm at path open. F_GETLK
-// takes no lock itself. The locks belong to open files, so closing the file here drops no lock of
-// mend's other connections.
+// isLocked reports whether a connection, including one of mend's, has the -shm at path open.
+// F_GETLK takes no lock itself. The locks belong to open files, so closing the file here drops no
+// lock of mend's other connections.
 func isLocked(path string) (bool, error) {
 	f, err := openPlain(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -30,7 +30,7 @@ func checkWritable(string) error { return nil }
 // freeBytes returns the maximum: the number is unknown.
 func freeBytes(string) int64 { return math.MaxInt64 }
 
-// isLocked reports whether a process, also this one, has the file at path open.
+// isLocked reports whether a process, including this one, has the file at path open.
 func isLocked(path string) (bool, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {

@@ -28,8 +28,8 @@ type pageCheck struct {
 	fault  string   // the first problem
 }
 
-// treePages is the number of pages up to which only pages of a tree begin with the type byte of a tree: pages of the
-// free list and of large values begin with a page number.
+// In a database with fewer than treePages pages, a page that begins with the type byte of a tree page is a tree page:
+// pages of the free list and of large values begin with a page number, whose first byte is then smaller.
 const treePages = 2 << 24
 
 // readDB checks bytes that were read from the database file.

@@ -14,7 +14,7 @@ import (
 // is writable. It changes and stages nothing: the Staged contains the ops.
 //
 // The error is a [*change.ConflictError] if a row holds something else, wraps [change.ErrInvalid] for ops that no
-// database can take, [ErrUnusable] or [change.ErrLocked], or is the system's.
+// database can take, [ErrUnusable] or [change.ErrLocked], or is an error of the system.
 func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
 	st := change.Staged{Store: s.id, Ops: p.Ops, AllowMissingParent: p.AllowMissingParent}
 	changes, err := s.changesOf(st)

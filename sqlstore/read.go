@@ -63,7 +63,7 @@ func (s *Store) view(ctx context.Context, how reading, f func(*Conn) error) erro
 }
 
 // needsLocks reports whether SQLite's locks are needed: another program has the database open, or
-// it is not in WAL mode and only locks can show whether one has.
+// it is not in WAL mode, so only locks can show whether another program has it open.
 func (s *Store) needsLocks(files fileState) (bool, error) {
 	if !files.walMode {
 		return true, nil
@@ -130,8 +130,8 @@ func (s *Store) reader(ctx context.Context, files fileState, live, check bool) (
 
 // Read returns the content of the rows, in the order of refs, nil for a row that does not exist. A
 // row is found by its id alone: one that was moved to another message is returned. The error wraps
-// [change.ErrInvalid] for a ref that no row can have, [ErrUnusable] or [change.ErrLocked], or is
-// the system's.
+// [change.ErrInvalid] for a ref that no row can have, [ErrUnusable] or [change.ErrLocked], or is an
+// error of the system.
 func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	var images []*change.Image
 	if len(refs) > 0 && refs[0].Kind.WholeFiles() {

@@ -13,11 +13,11 @@ import (
 )
 
 // The agent may still read a database with a damaged index, if it does not use that index. So mend reads the rows as
-// well: all indexes are rebuilt in a transaction that never ends, whose pages stay in the connection's memory. The
-// tables are read once for that, and after it every query is as fast as before.
+// well: all indexes are rebuilt in a transaction that never ends, whose pages stay in the connection's memory. For this
+// the tables are read once; after that every query is as fast as before.
 
-// readRebuilt runs f as [Store.View] does, on a connection with rebuilt indexes. first is the error of reading with the
-// file's own indexes, which is returned if the indexes cannot be rebuilt.
+// readRebuilt runs f as [Store.View] does, on a connection with rebuilt indexes. first is the error of the read with
+// the file's own indexes; readRebuilt returns it if the indexes cannot be rebuilt.
 func (s *Store) readRebuilt(ctx context.Context, files fileState, f func(*Conn) error, first error) (again bool, err error) {
 	before, err := s.state()
 	if err != nil {

@@ -156,7 +156,7 @@ func (c *Conn) image(t *Table, id string) (found *change.Image, err error) {
 func (c *Conn) rowEquals(t *Table, id string, r *change.Record) (same bool, err error) {
 	if r != nil && len(r.Data) > largeData {
 		if _, err := c.Prepare(t.selectLarge); err == nil { // tables without a rowid have no such statement
-			return c.holdsLarge(t, id, r)
+			return c.largeRowEquals(t, id, r)
 		}
 	}
 	var b RowBuffer
@@ -169,12 +169,11 @@ func (c *Conn) rowEquals(t *Table, id string, r *change.Record) (same bool, err 
 	return same, err
 }
 
-// largeData is the size of data above which it is not read at once, because SQLite would hold one more copy of
-// it.
+// Data of more than largeData bytes is not read at once, because SQLite would hold one more copy of it.
 const largeData = 1 << 20
 
-// holdsLarge is holds for a row with large data, which is compared in chunks.
-func (c *Conn) holdsLarge(t *Table, id string, r *change.Record) (same bool, err error) {
+// largeRowEquals is rowEquals for a row with large data, which is compared in chunks.
+func (c *Conn) largeRowEquals(t *Table, id string, r *change.Record) (same bool, err error) {
 	var b RowBuffer
 	err = c.Query(t.selectLarge, []Value{Text(id)}, func(st *sqlite3.Stmt) error {
 		now := t.Row(st, &b)
@@ -194,14 +193,14 @@ func (c *Conn) holdsLarge(t *Table, id string, r *change.Record) (same bool, err
 		if err != nil {
 			return err
 		}
-		same, err = holdsBytes(blob, r.Data)
+		same, err = blobEquals(blob, r.Data)
 		return errors.Join(err, blob.Close())
 	})
 	return same, err
 }
 
-// holdsBytes reports whether a value equals want.
-func holdsBytes(blob *sqlite3.Blob, want []byte) (bool, error) {
+// blobEquals reports whether a value equals want.
+func blobEquals(blob *sqlite3.Blob, want []byte) (bool, error) {
 	if blob.Size() != int64(len(want)) {
 		return false, nil
 	}

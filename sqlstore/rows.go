@@ -25,7 +25,7 @@ import (
 // is empty. Rows are read and written one by one. The undo is the inverse op.
 //
 //	before    the archive is complete, in built/rows-HASH
-//	1         the archive becomes the owner's, durably
+//	1         the archive is moved to the owner's folder, durably
 //	commit    one transaction compares each row of the archive with the row of the same key, and deletes it
 //
 // So each row that is not in the database is in an archive that was read back whole. A crash leaves all rows or none in
@@ -204,10 +204,10 @@ func (c *Conn) sessionRows(ids []string) (all []selection, err error) {
 		err := c.Query(links, []Value{Text(parent.table)}, func(st *sqlite3.Stmt) error {
 			child, from, to := st.ColumnText(0), st.ColumnText(1), st.ColumnText(2)
 			if slices.ContainsFunc(all, func(s selection) bool { return s.table == child }) {
-				return nil // or it refers to itself
+				return nil // it is selected already, or refers to itself
 			}
 			if st.ColumnText(3) != "CASCADE" || st.ColumnInt64(4) != 1 || to == "" {
-				return Unusable("unknown schema: the foreign key of %s to %s says not what becomes of its rows", child, parent.table)
+				return Unusable("unknown schema: the foreign key of %s to %s does not say what becomes of its rows", child, parent.table)
 			}
 			where := " WHERE " + sqlite3.QuoteIdentifier(from) + " IN (SELECT " + sqlite3.QuoteIdentifier(to) + " FROM " + sqlite3.QuoteIdentifier(parent.table) + parent.where + ")"
 			all = append(all, selection{child, where, args})
@@ -516,7 +516,7 @@ func (s *Store) newRows(a *aside.Area, st change.Staged) (*rowsChange, error) {
 	x := &rowsChange{Area: a, Store: s, op: st.Ops[0]}
 	list, err := x.op.Post, error(nil)
 	if len(st.Ops) != 1 || x.op.Pre == nil || x.op.Post == nil {
-		err = errors.New("rows are only put from one place to another")
+		err = errors.New("rows can only be moved")
 	} else if x.remove = len(x.op.Post.Data) == 0; x.remove {
 		list = x.op.Pre
 	}
@@ -524,7 +524,7 @@ func (s *Store) newRows(a *aside.Area, st change.Staged) (*rowsChange, error) {
 		x.list, err = rowListOf(list)
 	}
 	if err == nil && x.list.name() != x.op.Ref.Part {
-		err = errors.New("the name of the archive is not that of its rows")
+		err = errors.New("the name of the archive does not match its rows")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)
@@ -727,7 +727,8 @@ func (c *Conn) countRows(sel selection) (n int64, err error) {
 	return n, err
 }
 
-// insertRows inserts the rows; none may exist. Events of a session that was deleted since stay in the archive.
+// insertRows inserts the rows; none of them may exist yet. Events of a session that was deleted since stay in the
+// archive.
 func (x *rowsChange) insertRows(ctx context.Context, c *Conn) error {
 	if err := x.step("insert rows"); err != nil {
 		return err

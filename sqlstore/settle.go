@@ -19,8 +19,8 @@ import (
 // another program wrote them.
 //
 // Settle waits for a transaction of another process. It may be called any number of times. The
-// error wraps [change.ErrLocked], [ErrUnusable] or [change.ErrInvalid], or is the context's or the
-// system's; the outcome is then still unknown.
+// error wraps [change.ErrLocked], [ErrUnusable] or [change.ErrInvalid], or is an error of the
+// context or the system; the outcome is then still unknown.
 func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	var out change.Outcome
 	changes, err := s.changesOf(st)

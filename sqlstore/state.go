@@ -14,7 +14,7 @@ import (
 // State returns a stamp of the whole database, computed without SQLite: from size, time and inode
 // of the file and of its -wal, the header of the -wal, which changes whenever it is restarted, and
 // the header of the -shm, which has the length of the valid part of the -wal. The stamp is zero
-// where the system has no inodes. The error wraps [ErrUnusable], or is the system's.
+// where the system has no inodes. The error wraps [ErrUnusable], or is an error of the system.
 func (s *Store) State(context.Context) (change.Stamp, error) {
 	stamp, err := s.state()
 	if err != nil {

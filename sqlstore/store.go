@@ -39,8 +39,8 @@ func (o *Options) setDefaults() {
 // maxValue is the size of the largest value that SQLite holds, SQLITE_MAX_LENGTH.
 const maxValue = 1_000_000_000
 
-// maxPath is the greatest length of a path in bytes: the driver reads 1,024 with the suffix -journal and
-// a NUL.
+// maxPath is the greatest length of a path in bytes: the driver's limit is 1,024, including the suffix
+// -journal and a NUL.
 const maxPath = 1024 - len("-journal") - 1
 
 // A Store is one database. Between calls it holds no lock; it keeps files open for at most half a
@@ -66,7 +66,7 @@ type Store struct {
 // Open opens the database at file, a canonical path: SQLite derives the names of -wal and -shm from it.
 // It reads the header and checks the side files. The first read checks the schema, and also the header
 // if the file is probably a damaged database. Open writes nothing. The error wraps [ErrUnusable] or is
-// the system's.
+// an error of the system.
 func Open(file string, specs []TableSpec, o Options) (*Store, error) {
 	o.setDefaults()
 	if len(file) > maxPath {

@@ -19,10 +19,11 @@ type TableSpec struct {
 	Parent  string   // column with the id of the session of a message, or of the message of a part
 	// SessionRows is the condition for the rows of the session ?1, and their order.
 	SessionRows string
-	// Optional means that the table may be missing, and also rows that others refer to.
+	// Optional means that the table may be missing, and so may rows of it that other rows refer to.
 	Optional bool
-	// Triggers are the names of triggers that change only the row itself, and no row with its own dates. If they change
-	// anything else, reading the row back reveals it. A table with any other trigger is not written.
+	// Triggers are the names of triggers that change only the row itself, and leave a row alone that has dates of its
+	// own. If they change anything else, reading the row back reveals it. A table with any other trigger is not
+	// written.
 	Triggers []string
 	// Unique has the columns of a unique index that an optional table must have, in the index's order.
 	Unique []string

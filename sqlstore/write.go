@@ -12,7 +12,7 @@ import (
 )
 
 // write runs f in one transaction that holds the write lock. f commits; if it does not, nothing is
-// changed. The error may also come from after f, if only side files could not be removed.
+// changed. An error can also mean that f succeeded and only side files could not be removed.
 func (s *Store) write(ctx context.Context, f func(*Conn) error) (err error) {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
