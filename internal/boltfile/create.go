@@ -222,13 +222,13 @@ func (f *File) compareTemp() error {
 		if err != nil {
 			return err
 		}
-		var was, is int
-		was, err = f.Snap.Count(name)
+		var want, got int
+		want, err = f.Snap.Count(name)
 		if err == nil {
-			is, err = s.Count(name)
+			got, err = s.Count(name)
 		}
-		if err == nil && name != Meta && was != is {
-			err = fmt.Errorf("the copy of bucket %s has %d keys, want %d", name, is, was)
+		if err == nil && name != Meta && want != got {
+			err = fmt.Errorf("the copy of bucket %s has %d keys, want %d", name, got, want)
 		}
 	}
 	return err

@@ -410,8 +410,8 @@ func (s *Snapshot) Last(bucket string) (Item, bool, error) {
 	return Item{}, false, cmp.Or(err, s.damaged("bucket %s lies too deep", bucket))
 }
 
-// A walker walks a tree in order: it calls page, unless it is nil, for each page, and item for the leaf
-// items from the key from on.
+// A walker walks a tree in order: it calls page, unless it is nil, for each page, and item for each leaf
+// item whose key is not less than from.
 type walker struct {
 	s    *Snapshot
 	from []byte
@@ -419,7 +419,7 @@ type walker struct {
 	item func(Item) error
 }
 
-// walk walks the pages from p on. All keys are less than high; nil is no bound.
+// walk walks p and the pages below it. All keys are less than high; nil is no bound.
 func (w walker) walk(p *page, high []byte, depth int) error {
 	if depth > maxDepth {
 		return w.s.damaged("page %d lies too deep", p.id)

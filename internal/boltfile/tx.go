@@ -76,7 +76,7 @@ func (f *File) openBolt() error {
 	if err != nil {
 		f.db = nil
 		if f.boltFile != nil {
-			closeMapped(f.boltFile) // after a panic bbolt does not
+			closeMapped(f.boltFile) // bbolt does not close it after a panic
 		}
 	}
 	if errors.Is(err, berrors.ErrTimeout) {
@@ -86,7 +86,7 @@ func (f *File) openBolt() error {
 }
 
 // Update runs fn in one transaction and commits it durably. After an error the file is unchanged, unless f.Fatal is
-// set: then only the next Open finds out.
+// set: then only the next Open finds out whether it has changed.
 func (f *File) Update(what string, fn func(*Tx) error) error {
 	if err := f.CheckWritable(); err != nil {
 		return err
