@@ -1,4 +1,4 @@
 package safedir
 
-// attributes is for Linux.
+// attributes returns "": only Linux has these attributes.
 func (d *Dir) attributes(string) string { return "" }

@@ -152,7 +152,7 @@ func (d *Dir) lstat(name string) (Entry, fs.FileInfo, error) {
 	return newEntry(fi), fi, nil
 }
 
-// newEntry returns the system's description of a file. It gives each user all rights, or none to write.
+// newEntry returns the system's description of a file. Its mode never lets other users write: Windows has no such bits.
 func newEntry(fi fs.FileInfo) Entry {
 	return Entry{Exists: true, Mode: fi.Mode().Type() | fi.Mode().Perm()&^0o022, Size: fi.Size(), Links: 1, Mtime: fi.ModTime().UnixNano()}
 }

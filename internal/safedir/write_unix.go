@@ -120,7 +120,8 @@ func (d *Dir) isDenied(name string, mode uint32) bool {
 	return errors.Is(err, fs.ErrPermission)
 }
 
-// MakePrivate gives only the owner access to the folder. Root makes o the owner.
+// MakePrivate gives only the owner access to the folder. If mend runs as root, it makes o the
+// owner.
 func (d *Dir) MakePrivate(o Owner) error {
 	if os.Geteuid() == 0 {
 		if err := d.File().Chown(o.UID, o.GID); err != nil {
