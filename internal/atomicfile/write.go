@@ -25,7 +25,7 @@ func WriteFile(path string, data []byte, mode fs.FileMode) error {
 var errChanged = errors.New("another program has changed it meanwhile")
 
 // Replace durably replaces the content of a file that the user and other programs edit. before is the expected content,
-// nil for a file that does not exist. The error wraps errChanged if the file has another content. Bytes that another
+// nil for a file that does not exist. The error wraps errChanged if the file has other content. Bytes that another
 // program writes between this check and the rename are lost.
 func Replace(path string, before, after []byte, mode fs.FileMode) error {
 	f, err := ownfile.OpenPlain(path)

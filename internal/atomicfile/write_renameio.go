@@ -15,8 +15,8 @@ import (
 )
 
 // write stages the content in the file's own folder. Left alone, renameio would choose another
-// folder, after a test write to it, and its WriteFile would keep the old file's mode. With exact
-// the umask does not apply to mode.
+// folder, after a test write to it, and its WriteFile would keep the old file's mode. If exact is
+// set, the umask does not apply to mode.
 func write(path string, data []byte, mode fs.FileMode, exact bool) error {
 	removeStaged(path)
 	perm := renameio.WithPermissions(mode)
