@@ -8,9 +8,9 @@
 // path. None of them waits for another process, as opening a named pipe does. A refusal is an
 // [*UnsafeError] with a command that fixes the cause.
 //
-// Caveats: parent folders may be links to folders of the user or of root. A user who can write to those
-// can remove mend's files, but cannot make mend write to another file. Windows has neither these owners
-// nor these modes: only the type of the file is checked there.
+// Caveats: parent folders may be links to folders of the user or of root. A user who can write to these
+// folders can remove mend's files, but cannot make mend write to another file. Windows has neither
+// these owners nor these modes: only the type of the file is checked there.
 package ownfile
 
 import (
@@ -44,17 +44,17 @@ func Open(path string, flag int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, known := owner(info); !known || flag&(os.O_WRONLY|os.O_RDWR) == 0 || info.Mode().Perm() == forUser {
+	if _, known := owner(info); !known || flag&(os.O_WRONLY|os.O_RDWR) == 0 || info.Mode().Perm() == ownMode {
 		return f, nil
 	}
-	if err := f.Chmod(forUser); err != nil {
+	if err := f.Chmod(ownMode); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// forUser is the mode of mend's own files.
-const forUser fs.FileMode = 0o600
+// ownMode is the mode of mend's own files.
+const ownMode fs.FileMode = 0o600
 
 // OpenPlain opens a regular file of any owner for reading. It does not follow a link.
 func OpenPlain(path string) (*os.File, error) {
@@ -100,7 +100,7 @@ func OpenSettings(path string) (*os.File, error) {
 }
 
 func open(path string, flag int, rule func(string, fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, flag|dontFollow|dontWait, forUser)
+	f, err := os.OpenFile(path, flag|dontFollow|dontWait, ownMode)
 	if err != nil {
 		// The system's own error explains little: for a pipe without a reader it is "no such device".
 		if info, lerr := os.Lstat(path); lerr == nil {
@@ -121,8 +121,8 @@ func open(path string, flag int, rule func(string, fs.FileInfo) error) (*os.File
 	return f, info, nil
 }
 
-// CheckPlain returns an error if the name path is taken by anything but a regular file, so that it
-// cannot be replaced. A free name is fine.
+// CheckPlain returns an error if path names anything but a regular file, so that it cannot be replaced.
+// A free name is fine.
 func CheckPlain(path string) error { return check(path, plain) }
 
 // Check returns an error if the file at path cannot be one of mend's own. A free name is fine.
@@ -142,7 +142,7 @@ func CheckEditable(path string) error {
 	})
 }
 
-// oneName returns an error for a file with several hard links; harm says what mend would do to it.
+// oneName returns an error for a file with several hard links; harm says what would go wrong.
 func oneName(path string, info fs.FileInfo, harm string) error {
 	if n := names(info); n > 1 {
 		q := Quote(path)

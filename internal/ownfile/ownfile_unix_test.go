@@ -128,8 +128,8 @@ func TestOpen(t *testing.T) {
 	if info, err := os.Stat(at("target")); err != nil || info.Mode().Perm() != 0o644 || info.Size() != 4 {
 		t.Errorf("where a link led is now %v (%v)", info, err)
 	}
-	if info, err := os.Stat(at("readable")); err != nil || info.Mode().Perm() != forUser {
-		t.Errorf("a file of mend's own, opened for writing, is now %v (%v), want %v", info, err, forUser)
+	if info, err := os.Stat(at("readable")); err != nil || info.Mode().Perm() != ownMode {
+		t.Errorf("a file of mend's own, opened for writing, is now %v (%v), want %v", info, err, ownMode)
 	}
 }
 
