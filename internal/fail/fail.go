@@ -77,7 +77,7 @@ func find(err error) (code Code, hint string, ok bool) {
 		code, hint = e.Failure()
 		return code, hint, true
 	}
-	if code, hint, ok = ofLayer(err); ok {
+	if code, hint, ok = layerFailure(err); ok {
 		return code, hint, true
 	}
 	switch e := any(err).(type) {

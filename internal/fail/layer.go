@@ -32,9 +32,9 @@ var sentinels = []struct {
 	{journal.ErrExport, Unusable, "it was cut, changed, or made by another version of mend. Export it again"},
 }
 
-// ofLayer returns the code and the hint of an error of the layer, and whether err is one. It does not unwrap
-// err.
-func ofLayer(err error) (Code, string, bool) {
+// layerFailure returns the code and the hint of an error of the layer, and whether err is one. It does not
+// unwrap err.
+func layerFailure(err error) (Code, string, bool) {
 	for _, s := range sentinels {
 		if err == s.err { //nolint:errorlint // find unwraps
 			return s.code, s.hint, true
