@@ -11,7 +11,7 @@ import (
 )
 
 // Home returns the user's home folder from the environment. The error names the variables to set:
-// the home folder's, or the one that the caller prefers.
+// the one of the home folder, or the given one.
 func Home(variable string) (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil || !filepath.IsAbs(home) {
