@@ -30,7 +30,7 @@ const (
 	// Unfinished ends the name of an incomplete folder or file. Only mend writes it, and it never takes part in an
 	// exchange.
 	Unfinished = ".new"
-	// second ends the second name of a file during an exchange in several calls.
+	// second ends the second name that a file has during an exchange in several calls.
 	second = ".second"
 )
 
