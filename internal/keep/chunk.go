@@ -13,9 +13,9 @@ import (
 )
 
 // A session is stored as one stream of its records, cut into chunks. The position of a cut depends on the bytes before
-// it, and on whether a part follows, so unchanged records give the same chunks again, wherever they are in the stream:
-// a cut between two records is before a message as long as messages are small, so the next copy can begin there. A
-// chunk is a list of pieces, and the pieces of a record are adjacent. Frozen.
+// it, and on whether a part follows, so unchanged records give the same chunks again, wherever they are in the stream.
+// As long as messages are small, a cut between two records is before a message, so that the next copy can begin there.
+// A chunk is a list of pieces, and the pieces of a record are adjacent. Frozen.
 //
 //	piece:  byte     1 if it begins a record, then:
 //	                   byte kind, then project, session, message and part, each as uvarint length and bytes
@@ -26,7 +26,8 @@ import (
 //
 // The positions of the cuts are not frozen: another rule only makes other chunks in the next copy.
 //
-// The chunks of the previous state end where they did, so that a turn adds its own bytes and not the chunk before it again.
+// The chunks of the previous state end where they did, so that a turn adds only its own bytes, and not the chunk before
+// it again.
 const (
 	minTurn  = 8 << 10   // a smaller last chunk of the previous state is extended
 	minChunk = 64 << 10  // no earlier cut
@@ -40,21 +41,21 @@ type hash = boltfile.Hash
 
 // A cutter cuts a stream into chunks.
 type cutter struct {
-	chunk []byte
-	n     int                              // chunks so far
-	emit  func(chunk []byte) (hash, error) // must not keep the chunk
-	lines bool                             // the first line has a chunk of its own, as it begins with the size of the transcript
-	was   []hash                           // the chunks of the previous state; nil from the first one that differs, except the head
-	size  func(hash) int                   // the size of a chunk of the previous state, 0 if it is not known
+	chunk    []byte
+	n        int                              // chunks so far
+	emit     func(chunk []byte) (hash, error) // must not keep the chunk
+	lines    bool                             // the first line has a chunk of its own, as it begins with the size of the transcript
+	previous []hash                           // the previous state's chunks; nil once one differs, except the first
+	size     func(hash) int                   // the size of a chunk of the previous state, 0 if it is not known
 }
 
 // end returns the size at which the chunk ends as in the previous state; 0 without one.
 func (c *cutter) end() int {
-	if c.n == 0 || c.n >= len(c.was) {
+	if c.n == 0 || c.n >= len(c.previous) {
 		return 0
 	}
-	size := c.size(c.was[c.n])
-	if size <= len(c.chunk) || size < minTurn && c.n == len(c.was)-1 {
+	size := c.size(c.previous[c.n])
+	if size <= len(c.chunk) || size < minTurn && c.n == len(c.previous)-1 {
 		return 0
 	}
 	return size
@@ -102,7 +103,7 @@ func (c *cutter) cut(data []byte, lines bool) (n int, cut bool) {
 		if n, full, ok := fit(len(data), end-len(c.chunk)); ok {
 			return n, full
 		}
-		c.was = nil
+		c.previous = nil
 	}
 	if i := bytes.IndexByte(data, '\n'); c.lines && c.n == 0 && i >= 0 && i < minChunk {
 		return i + 1, true
@@ -151,8 +152,8 @@ func (c *cutter) flush() error {
 		return nil
 	}
 	h, err := c.emit(c.chunk)
-	if c.n > 0 && c.n < len(c.was) && c.was[c.n] != h {
-		c.was = nil
+	if c.n > 0 && c.n < len(c.previous) && c.previous[c.n] != h {
+		c.previous = nil
 	}
 	c.chunk, c.n = c.chunk[:0], c.n+1
 	return err

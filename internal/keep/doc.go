@@ -25,8 +25,8 @@
 // A state is written in one transaction with the missing blobs that it needs, or after them. So a crash leaves at most
 // blobs that no state needs, which the next [Keep.Thin] removes.
 //
-// The copies are a second place: the sessions themselves are in the stores. So a damaged keep.db does not stop mend. It
-// is renamed to keep.db.damaged-DATE, which is never written. The new file begins with each state whose chunks all
-// match their hashes: mend reads every page of the damaged file, without trusting the pointers between pages.
+// The copies are only duplicates: the sessions themselves are in the stores. So a damaged keep.db does not stop mend.
+// It is renamed to keep.db.damaged-DATE, which is never written. The new file starts with all states whose chunks match
+// their hashes: mend reads every page of the damaged file, without trusting the pointers between pages.
 // [Options].Notice reports this. [RemoveDamaged] removes the damaged file.
 package keep

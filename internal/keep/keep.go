@@ -63,7 +63,7 @@ var (
 	ErrDamaged error = fail.New(fail.Unusable, `nothing of your sessions is touched. "mend keep" sets the file aside, and begins a new one with what can be read of it`, "the kept copies are damaged")
 	// ErrNothing says that a session without earlier copies has no message to keep.
 	ErrNothing = errors.New("it has no message")
-	// ErrFormat says that a later mend wrote the file.
+	// ErrFormat says that a later version of mend wrote the file.
 	ErrFormat error = fail.New(fail.Unusable, "use the version of mend that wrote them, or a later one", "the kept copies have another format")
 )
 
@@ -293,19 +293,19 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 		return saved, ErrNothing
 	}
 	put := func(blob []byte) (hash, error) { return k.blob(blob, &saved.Bytes) }
-	was, err := k.newComparison(&last, found, r.Lacks != nil)
+	comp, err := k.newComparison(&last, found, r.Lacks != nil)
 	if err != nil {
 		return saved, err
 	}
-	list, err := k.cut(ctx, &s, was.chunks, r.All, func(chunk []byte) (hash, error) {
+	list, err := k.cut(ctx, &s, comp.chunks, r.All, func(chunk []byte) (hash, error) {
 		h, err := put(chunk)
-		was.add(h, chunk)
+		comp.add(h, chunk)
 		return h, err
 	})
 	if err != nil {
 		return saved, err
 	}
-	was.keepAll(list)
+	comp.keepAll(list)
 	for s.depth = 0; len(list) > 1; s.depth++ {
 		if list, err = nodes(list, put); err != nil {
 			return saved, err
@@ -324,7 +324,7 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 		return saved, k.put(bucketStates, boltfile.U64(last.seq), encodeState(&saved.State))
 	}
 	if s.Lost = 0; found {
-		if s.Lost, err = k.lost(&s, &last, &was, r); err != nil {
+		if s.Lost, err = k.lost(&s, &last, &comp, r); err != nil {
 			return saved, err
 		}
 	}
@@ -341,9 +341,9 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 // cut cuts the records of a state into chunks, and returns their hashes. The records before the first message have
 // chunks of their own, since they change with each turn.
 func (k *Keep) cut(
-	ctx context.Context, s *State, was []hash, all iter.Seq[*change.Record], put func([]byte) (hash, error),
+	ctx context.Context, s *State, previous []hash, all iter.Seq[*change.Record], put func([]byte) (hash, error),
 ) (list []hash, err error) {
-	c := cutter{was: was, size: k.sizeOf, lines: s.Store.Kind == "lines", emit: func(chunk []byte) (hash, error) {
+	c := cutter{previous: previous, size: k.sizeOf, lines: s.Store.Kind == "lines", emit: func(chunk []byte) (hash, error) {
 		h, err := put(chunk)
 		list = append(list, h)
 		return h, errors.Join(err, ctx.Err())
@@ -432,7 +432,7 @@ func (c *comparison) add(h hash, chunk []byte) {
 	c.ends[h] = c.now.open
 }
 
-// keepAll notes all chunks of the new state: a chunk that add did not get ends after a message.
+// keepAll notes all chunks of the new state: in a chunk that add did not get, no record continues past the end.
 func (c *comparison) keepAll(list []hash) {
 	for _, h := range list {
 		if _, has := c.ends[h]; !has && c.had != nil {
@@ -442,16 +442,16 @@ func (c *comparison) keepAll(list []hash) {
 }
 
 // lost returns how many records of the state before are missing from s.
-func (k *Keep) lost(s, before *State, was *comparison, r Records) (int, error) {
+func (k *Keep) lost(s, before *State, comp *comparison, r Records) (int, error) {
 	n := s.lost(before)
 	if n > 0 || r.Lacks == nil {
 		return n, nil
 	}
-	then, err := k.missing(was)
+	then, err := k.missing(comp)
 	if err != nil {
 		return 0, err
 	}
-	return r.Lacks(was.now.records, then), nil
+	return r.Lacks(comp.now.records, then), nil
 }
 
 // missing returns the records of the previous state in chunks that the new state lacks.

@@ -73,7 +73,7 @@ func (k *Keep) salvage(dir string) error {
 			}
 			continue
 		}
-		s := salvager{k: k, ctx: k.opts.Context, states: map[uint64]State{}, of: map[uint64]string{}, whole: map[hash]bool{}}
+		s := salvager{k: k, ctx: k.opts.Context, states: map[uint64]State{}, sessionKeys: map[uint64]string{}, whole: map[hash]bool{}}
 		if s.ctx == nil {
 			s.ctx = context.Background()
 		}
@@ -93,12 +93,12 @@ func (k *Keep) salvage(dir string) error {
 
 // A salvager copies the states of one file.
 type salvager struct {
-	k       *Keep
-	ctx     context.Context
-	states  map[uint64]State  // the states found, by number
-	of      map[uint64]string // the session key of each state that the file names
-	whole   map[hash]bool     // trees that were checked
-	brought []uint64
+	k           *Keep
+	ctx         context.Context
+	states      map[uint64]State  // the states found, by number
+	sessionKeys map[uint64]string // the session key of each state that the file names
+	whole       map[hash]bool     // trees that were checked
+	brought     []uint64
 }
 
 func (s *salvager) run(path string) error {
@@ -148,11 +148,11 @@ func (s *salvager) add(it boltfile.Item) error {
 	}
 	if _, err := it.Open(bucketStates); err == nil {
 		if st, err := decodeItem(it); err == nil && st.seq > 0 && st.seq < 1<<62 {
-			s.states[st.seq], s.of[st.seq] = st, string(sessionKey(st.Session))
+			s.states[st.seq], s.sessionKeys[st.seq] = st, string(sessionKey(st.Session))
 		}
 	} else if _, err := it.Open(bucketSessions); err == nil {
 		if seq, err := seqOf(it.Key); err == nil {
-			s.of[seq] = string(it.Key[:16])
+			s.sessionKeys[seq] = string(it.Key[:16])
 		}
 	}
 	return nil
@@ -173,7 +173,7 @@ func (s *salvager) bring(st State) error {
 		s.k.put(bucketStates, boltfile.U64(st.seq), encodeState(&st)))
 }
 
-// check reports whether all chunks of a tree exist. The error is one of the new file.
+// check reports whether all chunks of a tree exist. The error is about the new file.
 func (s *salvager) check(h hash, depth int) (bool, error) {
 	if ok, seen := s.whole[h]; seen {
 		return ok, s.ctx.Err()
@@ -205,7 +205,7 @@ func (s *salvager) text(path string) string {
 	count := func(seqs []uint64) string {
 		sessions := map[string]bool{}
 		for _, seq := range seqs {
-			sessions[s.of[seq]] = true
+			sessions[s.sessionKeys[seq]] = true
 		}
 		if len(seqs) == 1 {
 			return "1 copy of 1 session"

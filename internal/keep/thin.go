@@ -14,7 +14,7 @@ import (
 
 // A Policy selects the states that stay. The zero Policy keeps only the newest.
 type Policy struct {
-	Hourly, Daily, Weekly int   // for how many hours, days and weeks with a state one state stays
+	Hourly, Daily, Weekly int   // one state stays for each of so many hours, days and weeks with a state
 	MaxBytes              int64 // greatest size of the file; 0: any size
 
 	// Before, unless zero, is the earliest time of a state that stays. It is for one Thin.
@@ -167,18 +167,18 @@ func bySession(states []State) (groups [][]State) {
 }
 
 // fixed reports which states of a session always stay.
-func fixed(of []State) []bool {
-	stay := make([]bool, len(of))
+func fixed(states []State) []bool {
+	stay := make([]bool, len(states))
 	stay[0] = true
 	newest, most := -1, -1
-	for i := range of {
-		if !of[i].Complete() {
+	for i := range states {
+		if !states[i].Complete() {
 			continue
 		}
 		if newest < 0 {
 			newest = i
 		}
-		if most < 0 || of[i].Messages > of[most].Messages {
+		if most < 0 || states[i].Messages > states[most].Messages {
 			most = i
 		}
 	}
@@ -189,10 +189,10 @@ func fixed(of []State) []bool {
 }
 
 // thin reports which states of a session stay. The states are newest first.
-func (p Policy) thin(of []State) []bool {
-	stay := fixed(of)
-	for i := 1; i < len(of); i++ {
-		if of[i-1].Lost > 0 {
+func (p Policy) thin(states []State) []bool {
+	stay := fixed(states)
+	for i := 1; i < len(states); i++ {
+		if states[i-1].Lost > 0 {
 			stay[i] = true
 		}
 	}
@@ -205,8 +205,8 @@ func (p Policy) thin(of []State) []bool {
 		{p.Weekly, func(t time.Time) string { year, week := t.ISOWeek(); return fmt.Sprint(year, " ", week) }},
 	} {
 		last, n := "", 0
-		for i := range of {
-			if slot := rule.slot(of[i].Time); slot != last {
+		for i := range states {
+			if slot := rule.slot(states[i].Time); slot != last {
 				if n++; n > rule.n {
 					break
 				}
@@ -214,9 +214,9 @@ func (p Policy) thin(of []State) []bool {
 			}
 		}
 	}
-	always := fixed(of)
-	for i := range of {
-		stay[i] = stay[i] && (always[i] || p.Before.IsZero() || !of[i].Time.Before(p.Before))
+	always := fixed(states)
+	for i := range states {
+		stay[i] = stay[i] && (always[i] || p.Before.IsZero() || !states[i].Time.Before(p.Before))
 	}
 	return stay
 }
@@ -230,7 +230,7 @@ func (k *Keep) remove(ctx context.Context, gone, stay []State, most int64) (free
 	if err := k.file.Snap.CheckStructure(buckets); err != nil { // removing keys moves pages that bbolt does not check
 		return freed, err
 	}
-	l := ledger{k: k, uses: map[hash]int{}, size: map[hash]int64{}}
+	l := refCounter{k: k, uses: map[hash]int{}, size: map[hash]int64{}}
 	for i := range stay {
 		if err := errors.Join(l.add(&stay[i]), ctx.Err()); err != nil {
 			return freed, err
@@ -298,8 +298,8 @@ func removable(states []State) (all []State) {
 	return all
 }
 
-// A ledger counts how many states and nodes need a blob.
-type ledger struct {
+// A refCounter counts how many states and nodes need a blob.
+type refCounter struct {
 	k     *Keep
 	uses  map[hash]int
 	size  map[hash]int64 // of all blobs of the file
@@ -307,9 +307,9 @@ type ledger struct {
 }
 
 // add counts the blobs of a state. A node counts its children once.
-func (l *ledger) add(s *State) error { return l.need(s.root, s.depth) }
+func (l *refCounter) add(s *State) error { return l.need(s.root, s.depth) }
 
-func (l *ledger) need(h hash, depth int) error {
+func (l *refCounter) need(h hash, depth int) error {
 	if l.uses[h]++; l.uses[h] > 1 || depth == 0 {
 		return nil
 	}
@@ -323,9 +323,9 @@ func (l *ledger) need(h hash, depth int) error {
 }
 
 // drop is the inverse of add.
-func (l *ledger) drop(s *State) error { return l.release(s.root, s.depth) }
+func (l *refCounter) drop(s *State) error { return l.release(s.root, s.depth) }
 
-func (l *ledger) release(h hash, depth int) error {
+func (l *refCounter) release(h hash, depth int) error {
 	if l.uses[h]--; l.uses[h] > 0 {
 		return nil
 	}
@@ -344,7 +344,7 @@ func (l *ledger) release(h hash, depth int) error {
 }
 
 // measure adds up the sizes of the needed blobs. It reads all of them, so that damage is found.
-func (l *ledger) measure() error {
+func (l *refCounter) measure() error {
 	return l.k.file.Snap.Scan(bucketBlobs, nil, nil, func(it boltfile.Item) error {
 		h, err := hashOf(it.Key)
 		if err == nil {
