@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// CheckPage returns what is wrong with one page of a tree, "" for nothing: whether its cells and free blocks fill it
-// without gap or overlap, as its header requires, and whether its rowids ascend. Pages that are not of a tree are not
-// checked. usable is the size of a page without the bytes that the file header reserves.
+// CheckPage checks one page of a tree, and returns its first problem, "" for none: its cells and free blocks must
+// fill it without gap or overlap, as its header requires, and its rowids must ascend. Pages that belong to no tree
+// are not checked. usable is the size of a page without the bytes that the file header reserves.
 func CheckPage(n uint32, data []byte, usable int) string {
 	p, f := page{n: n, data: data, avail: usable}, &file{usable: usable}
 	if n == 1 {

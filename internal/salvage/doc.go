@@ -2,9 +2,9 @@
 // it finds into a new one.
 //
 // The file is hostile input and is only read: every offset, size and page number is checked, no page is
-// visited twice on one path, and the work is linear in the size of the file. Unreadable bytes, also because
-// the disk reports an error, count as a damaged page. Frames of the -wal count as in SQLite, unless the file
-// is sound without them and damaged with them: then they belong to another database.
+// visited twice on one path, and the work is linear in the size of the file. A page with unreadable bytes, for
+// example because the disk reports an error, counts as damaged. Frames of the -wal count as in SQLite, unless
+// the file is sound without them and damaged with them: then they belong to another database.
 //
 // # Which rows are written
 //

@@ -107,8 +107,7 @@ func openFile(src Source, withWAL bool) *file {
 	return f
 }
 
-// findFirst looks for a misplaced first page. It is then read there, and the page in its place is read as that other
-// page.
+// findFirst looks for a misplaced first page. If it finds one, the two pages are read with their numbers exchanged.
 func (f *file) findFirst() {
 	head := make([]byte, headerSize)
 	for n := uint32(2); n <= f.pages; n++ {
@@ -139,7 +138,7 @@ func parseHeader(h []byte) Header {
 	}
 	hd.UTF16 = u32(56) == 2 || u32(56) == 3
 	hd.changes, hd.schema = u32(24), u32(40)
-	if u32(24) == u32(92) { // otherwise a version of SQLite wrote it that does not set the number of pages
+	if u32(24) == u32(92) { // otherwise the writer was a version of SQLite that does not set the number of pages
 		hd.Pages = u32(28)
 	}
 	return hd

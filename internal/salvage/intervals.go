@@ -9,7 +9,7 @@ type intervals [][2]int64 // first and last, ascending
 func (s *intervals) add(n int64) {
 	all := *s
 	i := len(all)
-	if i > 0 && n <= all[i-1][1] { // not after the last one, which is the usual case
+	if i > 0 && n <= all[i-1][1] { // usually n comes after the last one
 		i = sort.Search(len(all), func(i int) bool { return n <= all[i][1] })
 		if all[i][0] <= n {
 			return

@@ -91,7 +91,7 @@ func (p *page) cellAt(f *file, kind byte, at int) (c cell, ok bool) {
 	return c, c.end <= p.avail
 }
 
-// local returns the number of payload bytes on the page of its cell.
+// local returns how many bytes of a payload are on the page of its cell.
 func (f *file) local(kind byte, size int) int {
 	u := f.usable
 	most, least := u-35, (u-12)*32/255-23
@@ -211,7 +211,7 @@ func (p *page) eachFree(f *file, do func(at, size int)) bool {
 	return true
 }
 
-// carve returns cells of a leaf without a pointer, between the known cells, that look like a row. Cells with the
+// carve returns the cells between the known cells of a leaf that have no pointer but look like a row. Cells with the
 // highest offset come first: older versions may lie at lower offsets.
 func (p *page) carve(f *file, known []cell, isRow func(*page, cell) bool) (found []cell) {
 	type span struct{ at, end int }

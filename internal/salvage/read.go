@@ -16,16 +16,16 @@ import (
 
 // Options configure how a database is read.
 type Options struct {
-	// Known returns the schemas that a program is known to have, for a file with an unreadable schema; have are
-	// its readable objects. The schema that fits the most rows is used, the first if several fit equally.
+	// Known returns the schemas that a program is known to have, for a file with an unreadable schema; have has the
+	// readable objects of that schema. The schema that fits the most rows is used, the first if several fit equally.
 	Known func(have []Object) [][]Object
 	// Owners are the columns that link a row to a row of another table, if no foreign key does.
 	Owners map[string]Owner
-	// Doubt, if not nil, reports whether a row differs from what its program can have written: then it is written only
-	// if it is not rebuilt from other data, see [Result.WriteDoubtful]. spread: the row is on several pages. It is
+	// Doubt, if not nil, reports whether a program cannot have written a row as it is: such a row is written only if it
+	// is not rebuilt from other data, see [Result.WriteDoubtful]. spread says that the row is on several pages. It is
 	// called once for each row of a table, and must not keep vals.
 	Doubt func(t *Table, rowid int64, vals []Value, spread bool) bool
-	// NoRow, if not nil, reports whether values with a table's storage classes still cannot be a row of it.
+	// NoRow, if not nil, reports whether values cannot be a row of a table although they have its storage classes.
 	NoRow func(t *Table, vals []Value) bool
 	// Progress is called with the number of bytes read and the number of bytes to read.
 	Progress func(done, total int64)
@@ -41,9 +41,9 @@ type Result struct {
 	Header   Header
 	PageSize int
 	Pages    uint32
-	// ForeignWAL says that the -wal belongs to another database, or to another state of this one. FromWAL rows were
-	// taken from it because the rows they belong to exist; none if OldWAL says that the file was written after the
-	// -wal.
+	// ForeignWAL says that the -wal belongs to another database, or to another state of this one. FromWAL is the number
+	// of rows that were taken from it because the rows they belong to exist; it is 0 if OldWAL says that the file was
+	// written after the -wal.
 	ForeignWAL, OldWAL bool
 	FromWAL            int
 	// SchemaDamaged says that part of the schema could not be read.
@@ -143,7 +143,7 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 		return nil, err
 	}
 	fromWAL := 0
-	if foreign != nil && moment != Older { // an older -wal only has rows that were deleted or changed since
+	if foreign != nil && moment != Older { // an older -wal has only rows that were deleted or changed since
 		if fromWAL, err = s.readFrames(foreign); err != nil {
 			return nil, err
 		}
@@ -181,7 +181,7 @@ func (s *scan) step() error {
 }
 
 // isForeignWAL reports whether the database is sound without its -wal, and with it damaged or without any of its
-// tables. later says that the transactions between the two are missing, which is damage.
+// tables. later says that transactions between the two are missing, which counts as damage.
 func (s *scan) isForeignWAL(later bool) (bool, error) {
 	with, without := newScan(s.ctx, s.src, true, nil), newScan(s.ctx, s.src, false, nil)
 	n, err := with.countFaults()
@@ -234,7 +234,7 @@ func (s *scan) readFrames(wal *file) (n int, err error) {
 		}
 		done[t.Name] = true
 		n += t.Rows - before
-		if t.Rows > before { // others in the -wal are lost
+		if t.Rows > before { // other rows in the -wal are lost
 			t.Damaged, t.complete = true, false
 		}
 	}
@@ -375,8 +375,8 @@ func (s *scan) schemaRow(p *page, c cell) (r schemaRow, ok bool) {
 	return r, ok
 }
 
-// addKnown adds objects from a known schema that the file's own lacks or has damaged. It reports whether the file's own
-// is complete.
+// addKnown adds objects from a known schema that are missing or damaged in the file's own schema. It reports whether
+// the file's own schema is complete.
 func (s *scan) addKnown(known func([]Object) [][]Object, whole bool) (bool, error) {
 	trial, err := newTrial()
 	if err != nil {
@@ -844,7 +844,7 @@ func (s *scan) search() error {
 	if s.freeOK {
 		return s.searchPages(level)
 	}
-	// A free page may not be listed as free: a row counts only if the row that it belongs to exists.
+	// The freelist may lack a free page: a row counts only if the row that it belongs to exists.
 	for done := map[string]bool{}; len(level) > 0; {
 		var now, later []*Table
 		for _, t := range level {
@@ -922,7 +922,7 @@ func (s *scan) searchPages(tables []*Table) error {
 		if n == 1 && !s.header.Intact {
 			p.start = 0 // another page may be in place of the first
 		}
-		if suspect == nil && (p.kind() == 0 || p.interior() || p.kind() == indexLeaf) { // an unknown kind is a damaged leaf
+		if suspect == nil && (p.kind() == 0 || p.interior() || p.kind() == indexLeaf) { // a page of unknown kind counts as a damaged leaf
 			continue
 		}
 		cells, whole := p.leafCells(s.file, tableLeaf)
@@ -974,7 +974,7 @@ func (s *scan) consider(p *page, c cell, suspect *Table, tables []*Table) error 
 	return nil
 }
 
-// isEmpty reports whether a row has no values: zeros can look like that.
+// isEmpty reports whether a row has no values: zero bytes can look like such a row.
 func isEmpty(vals []Value) bool {
 	return !slices.ContainsFunc(vals, func(v Value) bool { return v.Class != change.ClassNull })
 }

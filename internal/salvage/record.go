@@ -115,8 +115,8 @@ func decode(serial int64, b []byte) Value {
 	return Value{Class: change.ClassText, Bytes: b}
 }
 
-// payload returns the payload of a cell, which is valid until the next call. doubtful: it may contain
-// bytes that are not its own.
+// payload returns the payload of a cell, which is valid until the next call. doubtful says that it may
+// contain foreign bytes.
 func (f *file) payload(p *page, c cell, buf *payloadBuffer) (b []byte, doubtful, ok bool) {
 	local := p.data[c.body : c.body+c.local]
 	if c.size <= c.local {

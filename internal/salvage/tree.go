@@ -93,7 +93,8 @@ func (w *walker) tableAt(n uint32, in span, level int, leaf func(p *page, in spa
 	return faults + w.tableAt(right, span{lo, in.hi, in.sure && whole}, level+1, leaf)
 }
 
-// emptyBelow returns 1 for a page without cells below a root, which SQLite never leaves: it belongs to another tree.
+// emptyBelow returns 1 for a page without cells below a root: SQLite never leaves such a page, so it belongs to
+// another tree.
 func (p *page) emptyBelow(level int) int {
 	if level > 0 && p.u16(p.start+3) == 0 {
 		return 1
@@ -266,8 +267,8 @@ func (f *file) freelist() (free []uint64, whole bool) {
 	return free, whole && found == f.header.FreeCount
 }
 
-// guessFree marks pages as free that are listed by pages which look like trunk pages of the freelist and belong to no
-// tree.
+// guessFree marks pages as free if they are listed in a page that looks like a trunk page of the freelist and belongs
+// to no tree.
 func (f *file) guessFree(walk *walker, free []uint64) {
 	buf := make([]byte, f.pageSize)
 	isOpen := func(n uint32) bool { return n >= 2 && n <= f.pages && !walk.wasSeen(n) }

@@ -6,8 +6,8 @@ import (
 	"maps"
 )
 
-// A Moment is the relation of a -wal to its database file. Nothing in the two files ties them together, so a mismatch
-// mostly shows only if the first page was written, or pages were added, in between.
+// A Moment is the relation of a -wal to its database file. Nothing in the two files ties them together, so most
+// mismatches show only if the first page was written, or pages were added, in between.
 type Moment int
 
 const (
@@ -42,27 +42,28 @@ func readMoment(src Source) Moment {
 
 // momentOf returns the relation of the -wal to the file; first and last are the headers in the first and the last copy
 // of page 1 in the -wal, if it has any. Each transaction that writes page 1 increments its change counter, or repeats
-// the value of its own run, and each that changes the number of pages writes page 1. The file gets its pages from the
-// -wal. So its counter is never ahead of the -wal's, and at most one less than the counter in first.
+// the counter if the same run of a program has written it before; each transaction that changes the number of pages
+// writes page 1. The file gets its pages from the -wal. So its counter is never ahead of the -wal's, and at most one
+// less than the counter in first.
 func (f *file) momentOf(first, last Header) Moment {
-	is := f.header
-	if !is.Intact || f.walPages == 0 {
+	own := f.header
+	if !own.Intact || f.walPages == 0 {
 		return Fits
 	}
 	if !last.Intact {
 		switch {
-		case is.Pages > f.walPages:
+		case own.Pages > f.walPages:
 			return Older
-		case is.Pages > 0 && is.Pages < f.walPages:
+		case own.Pages > 0 && own.Pages < f.walPages:
 			return Later
 		}
 		return Fits
 	}
-	ahead := int32(is.changes - last.changes) //nolint:gosec // it wraps around
-	if ahead > 0 || ahead == 0 && is.schema == last.schema && is.Pages > last.Pages && last.Pages > 0 {
+	ahead := int32(own.changes - last.changes) //nolint:gosec // it wraps around
+	if ahead > 0 || ahead == 0 && own.schema == last.schema && own.Pages > last.Pages && last.Pages > 0 {
 		return Older
 	}
-	if first.Intact && int32(first.changes-is.changes) > 1 { //nolint:gosec // it wraps around
+	if first.Intact && int32(first.changes-own.changes) > 1 { //nolint:gosec // it wraps around
 		return Later
 	}
 	return Fits
