@@ -24,14 +24,14 @@ func (p Place) isOurs() bool { return p.Dir == stage.Dir || strings.HasPrefix(p.
 // A Move renames a file or a folder to a free place. A Move whose source does not exist does nothing.
 type Move struct{ From, To Place }
 
-// A Change is a change of whole files. Its moves and its commit point are made in order.
+// A Change is a change of whole files. Its moves and its commit point are carried out in order.
 type Change interface {
 	// Check returns an error if the change cannot be made, a [*change.ConflictError] if the store differs from what it
 	// expects.
 	Check(ctx context.Context) error
 	// Before returns the moves before the commit point. They are reverted unless it is reached.
 	Before() []Move
-	// Commit makes the commit point, which other programs see at once.
+	// Commit carries out the commit point; other programs see its effect at once.
 	Commit(ctx context.Context) error
 	// Passed reports, by content and places alone, whether the commit point was reached.
 	Passed(ctx context.Context) (bool, error)
@@ -75,8 +75,9 @@ func (a *Area) Close() { a.Root.Close() }
 // Kept returns the place where the owner keeps name.
 func (a *Area) Kept(name string) Place { return Place{a.OwnerDir(), name} }
 
-// Dir returns the folder with the content that a change moves into the store: this process's build of that name, unless
-// the owner already has it, as for an undo; otherwise the owner's folder. It is the Dir of the [change.Staged].
+// Dir returns the folder with the content that a change moves into the store: the build of that name, if there is one
+// and the owner's folder does not have the name already, as for an undo; otherwise the owner's folder. It is the Dir of
+// the [change.Staged].
 func (a *Area) Dir(name string) (string, error) {
 	kept, err := a.exists(a.Kept(name))
 	built, errBuilt := a.exists(Place{builtDir, name})
@@ -113,7 +114,7 @@ func (a *Area) Run(ctx context.Context, c Change) (change.Outcome, error) {
 	return out, nil
 }
 
-// aborted returns the outcome of a change that err has prevented without a trace.
+// aborted returns the outcome of a change that err prevented before anything was changed.
 func aborted(err error) change.Outcome {
 	out := change.Outcome{State: change.Aborted, Cause: err}
 	if conflict, ok := errors.AsType[*change.ConflictError](err); ok {

@@ -48,7 +48,7 @@ func (a *Area) Build() (*Built, error) {
 			d.Close()
 			return b, nil
 		}
-		// Until it is locked, another process may take the folder for the build of a killed process.
+		// Until the folder is locked, another process may mistake it for the build of a killed process.
 		if is, errStat := a.exists(Place{builtDir, b.name}); err == nil && errStat == nil && is {
 			b.lock = d
 			return b, nil
@@ -110,7 +110,7 @@ func (a *Area) sweepBuilt(in string, wanted func(name string) bool, own bool) er
 	return errors.Join(err, a.RemoveEmpty(in))
 }
 
-// removeUnlocked removes a folder that no process has locked. own: the folder belongs to this process.
+// removeUnlocked removes a folder that no process has locked. own says that the folder belongs to this process.
 func (a *Area) removeUnlocked(in *safedir.Dir, name string, own bool) error {
 	d, err := in.Sub(name)
 	if errors.Is(err, fs.ErrNotExist) {

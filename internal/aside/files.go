@@ -137,8 +137,8 @@ type fileState struct {
 	size, mtime int64
 }
 
-// sum returns size and hash of a file. It reads a file only if the file has changed since, or if again is set. A block
-// that the disk cannot read counts as zeros.
+// sum returns size and hash of a file. It reads a file only if the file has changed since it was last read, or if
+// again is set. A block that the disk cannot read counts as zeros.
 func (a *Area) sum(ctx context.Context, p Place, again bool) (x fileSum, err error) {
 	d, err := a.Root.Sub(p.Dir)
 	if err != nil {

@@ -65,7 +65,7 @@ func (t *Tree) add(ctx context.Context, h hash.Hash, parent *safedir.Dir, name s
 	}
 	defer d.Close()
 	if depth > maxDepth {
-		return fmt.Errorf("%s has too many folders in one another", d.Path)
+		return fmt.Errorf("%s has folders that are nested too deeply", d.Path)
 	}
 	names, err := d.Names()
 	if err != nil {
