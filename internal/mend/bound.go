@@ -12,8 +12,8 @@ import (
 )
 
 // spoiledThinking returns the effect on bound thinking of a plan that restores an earlier state, which never
-// removes any. It returns nil without such a block, or if that is not known. valid is the number of blocks before
-// the reverted change, which are valid again; kept are records from the time at which their content was
+// removes any. It returns nil if no such block is affected, or if that is unknown. valid is the number of blocks
+// before the reverted change, which are valid again; kept has records from the time when their content was
 // valid.
 func (c *Store) spoiledThinking(ctx context.Context, p change.Plan, valid int, kept []change.Op) *change.BoundThinking {
 	isChange := func(o change.Op) bool {

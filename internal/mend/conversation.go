@@ -25,7 +25,7 @@ type ConversationItem struct {
 }
 
 // Conversation returns the items of a session of [Store.Sessions], also those that the agent no longer sends,
-// each with the diagnoses of its block. The other diagnoses are in elsewhere. It reads only.
+// each with the diagnoses of its block. The other diagnoses are in elsewhere. It only reads.
 func (c *Store) Conversation(
 	ctx context.Context, head change.Head, ds []repair.Diagnosis,
 ) (items []ConversationItem, elsewhere []repair.Diagnosis, err error) {
@@ -36,8 +36,9 @@ func (c *Store) Conversation(
 	return conversationOf(ctx, s, ds)
 }
 
-// KeptConversation returns the items of a session that the store no longer has, as its newest whole copy in k, which
-// may be nil, or another store of the agent has them, and the time of the copy, if it is one. It reads only.
+// KeptConversation returns the items of a session that the store no longer has: from its copies in k, which may be
+// nil, or else from another store of the agent. copied is the time of the copy, zero for another store. It only
+// reads.
 func (c *Store) KeptConversation(
 	ctx context.Context, k *keep.Keep, head change.Head,
 ) (items []ConversationItem, copied time.Time, err error) {
@@ -121,7 +122,7 @@ type conversation struct {
 	first  map[string]int     // index of the first item of each message
 }
 
-// add adds a message. Several refs may have one message.
+// add adds a message. Several refs may belong to one message.
 func (t *conversation) add(ref change.Ref, m repair.Stored, ds []repair.Diagnosis) {
 	began := len(t.items)
 	for _, b := range m.Blocks() {

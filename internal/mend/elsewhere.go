@@ -59,7 +59,8 @@ func (c *Store) openBeside(path string) (*Store, error) {
 	return Open(o)
 }
 
-// besideAt opens another store of the agent and lists its sessions, except those for which have returns true.
+// besideAt opens another store of the agent and lists its sessions, except those for whose id have returns
+// true.
 func (c *Store) besideAt(ctx context.Context, path string, have func(id string) bool) (besideStore, error) {
 	other, err := c.openBeside(path)
 	if err != nil {
@@ -71,8 +72,8 @@ func (c *Store) besideAt(ctx context.Context, path string, have func(id string) 
 	return besideStore{store: other, heads: missed, unread: unread}, err
 }
 
-// MissingFrom lists the sessions of another store of the agent that this one lacks. unread is not nil if
-// there may be more, see [Store.CheckListed].
+// MissingFrom lists the sessions of another store of the agent that this one lacks. unread is not nil if the
+// list may be incomplete, see [Store.CheckListed].
 func (c *Store) MissingFrom(ctx context.Context, path string) (missing []change.Head, unread, err error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {
@@ -97,7 +98,7 @@ func (c *Store) restoreElsewhere(
 		if err != nil {
 			return done, false, err
 		}
-		head := done.Session // with Gone, the head is from that store's list
+		head := done.Session // if Gone is set, the head is from that store's list
 		if !r.Gone {
 			head, err = other.Session(ctx, head.ID)
 		}

@@ -43,14 +43,14 @@ func (c *Store) Apply(ctx context.Context, p change.Plan) (e change.Entry, err e
 		c.cache().Forget(p.Session)
 		p.Operation = c.journal.operation
 		e, err = txn.Run(ctx, j, st, p)
-		c.journal.began(e)
+		c.journal.noteEntry(e)
 		return err
 	})
 	return e, err
 }
 
-// A StaleError reports a change of the session in the journal that is newer than the plan. The plan may be
-// undone or done already, even if every record is unchanged. Nothing was changed.
+// A StaleError reports a change of the session in the journal that is newer than the plan. The change that is
+// planned may already have been made, or undone, even if every record is unchanged. Nothing was changed.
 type StaleError struct{ Entry change.Entry }
 
 func (e *StaleError) Error() string {
@@ -93,10 +93,10 @@ func (c *Store) seen() *uint64 {
 	return &n
 }
 
-// Recover finishes or reverts the changes in this store that a crash cut, and returns their entries with the
-// new states. Usually there are none, and it writes nothing; with sweep it still removes files beside the
-// store and the journal that no entry needs. The error is a [txn.UndecidedError] with the entries whose
-// outcome is unknown.
+// Recover finishes or reverts the changes in this store that a crash interrupted, and returns their entries
+// with the new states. Usually there are none, and it writes nothing; with sweep it still removes files
+// beside the store and the journal that no entry needs. The error is a [txn.UndecidedError] with the entries
+// whose outcome is unknown.
 func (c *Store) Recover(ctx context.Context, sweep bool) (done []change.Entry, err error) {
 	if sweep {
 		dir, err := c.journal.Folder()
@@ -137,7 +137,7 @@ type UndoRequest struct {
 	Named bool     // the user named the store: it may also be one that only resembles the missing store of the entries
 }
 
-// Errors of undo, redo and resolve.
+// Errors that undo, redo and resolve return.
 var (
 	ErrUndone      error = fail.New(fail.Refused, `"mend undo --redo ID" applies it again`, "already undone")
 	ErrNothingToDo error = fail.New(fail.Refused, "", "nothing to do")
@@ -146,7 +146,7 @@ var (
 		"leave out --store to use that one. A copy is used only when it is gone", "belongs to another store")
 )
 
-// ProposeUndo plans the undo of entries. It reads only: [Store.Apply] applies the plan. A
+// ProposeUndo plans the undo of entries. It only reads: [Store.Apply] applies the plan. A
 // [*change.ConflictError] lists the records that have changed since the repair.
 func (c *Store) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, err error) {
 	if err := c.Changeable(ctx); err != nil {
@@ -289,7 +289,7 @@ func (c *Store) rebase(
 	if len(p.Ops) == 0 {
 		return change.Plan{}, nothing
 	}
-	done, err := c.rebased(ctx, p, force)
+	done, err := c.adapt(ctx, p, force)
 	if err == nil && len(done.Ops) == 0 {
 		err = nothing
 	}
@@ -308,9 +308,9 @@ func (c *Store) rebase(
 	return done, checkOrder(newest, p, later)
 }
 
-// rebased returns the plan adapted to the current records, without ops if every record already has the
-// planned content.
-func (c *Store) rebased(ctx context.Context, p change.Plan, force bool) (change.Plan, error) {
+// adapt returns the plan for the current records, without ops if every record already has the planned
+// content.
+func (c *Store) adapt(ctx context.Context, p change.Plan, force bool) (change.Plan, error) {
 	now, current, err := c.current(ctx, p.Session, p.Ops)
 	if err != nil {
 		return change.Plan{}, err
@@ -428,7 +428,7 @@ const (
 )
 
 // ProposeResolve plans a decision on an entry that is in conflict, or whose outcome [Store.Recover] could not
-// determine. It reads only. The plan is empty if the decision changes nothing, as with Keep. Call
+// determine. It only reads. The plan is empty if the decision changes nothing, as with Keep. Call
 // [Journal.GiveUp] before applying the plan, and [Journal.Resolve] to end the conflict.
 func (c *Store) ProposeResolve(ctx context.Context, id string, d Decision) (e change.Entry, p change.Plan, err error) {
 	if err := c.Changeable(ctx); err != nil && d != Keep {
@@ -482,7 +482,7 @@ func unresolved(j *journal.Journal, id string) (change.Entry, error) {
 }
 
 // GiveUp marks a pending entry as in conflict, so that recovery no longer decides about it, and returns the
-// entry and the plan updated to that. It does not change other entries.
+// updated entry and plan. It does not change other entries.
 func (l *Journal) GiveUp(e change.Entry, p change.Plan) (change.Entry, change.Plan, error) {
 	if e.State != change.Pending {
 		return e, p, nil
@@ -535,8 +535,8 @@ func changesOrphans(j *journal.Journal, cause change.Cause) (bool, error) {
 	return false, nil
 }
 
-// withParents returns current and the refs of the messages of the ops' records. The result is not nil, as for
-// a session that exists.
+// withParents returns current and the refs of the messages that the ops' records belong to. The result is
+// never nil: nil would mean that the session does not exist.
 func withParents(current []change.Ref, ops []change.Op) []change.Ref {
 	with := append([]change.Ref{}, current...)
 	seen := map[string]bool{}

@@ -66,8 +66,8 @@ func (l *Journal) ID() (string, error) {
 // Join makes all following changes, up to the next call, one operation, so that they are undone together.
 func (l *Journal) Join() { l.joins, l.operation = true, 0 }
 
-// began records a new entry, which after an error may be the zero Entry.
-func (l *Journal) began(e change.Entry) {
+// noteEntry remembers the operation of a new entry. After an error e may be the zero Entry.
+func (l *Journal) noteEntry(e change.Entry) {
 	if l.joins && l.operation == 0 {
 		l.operation = e.Operation
 	}
@@ -150,7 +150,7 @@ func complete(a change.Actor) *change.Actor {
 	return &a
 }
 
-// with runs f with the journal open, or with the held one.
+// with runs f with the journal, which it opens unless it is held.
 func (l *Journal) with(jo journal.Options, f func(*journal.Journal) error) error {
 	if l.open != nil {
 		return f(l.open)
@@ -236,7 +236,7 @@ func (l *Journal) Verify(head string) (journal.Report, error) {
 	})
 }
 
-// Old returns the entries that GC may remove the images of, newest first, see [journal.Journal.Old].
+// Old returns the entries whose images GC may remove, newest first, see [journal.Journal.Old].
 func (l *Journal) Old(t time.Time) ([]change.Entry, error) {
 	return readOf(l, func(j *journal.Journal) ([]change.Entry, error) { return j.Old(t) })
 }

@@ -46,9 +46,10 @@ func (l *Journal) KeptIn(dir string, o keep.Options, f func(*keep.Keep) error) (
 	return err
 }
 
-// Keep stores a copy of a session of [Store.Sessions] in k durably, unless the latest copy is equal. why is
-// the reason of the copy. The error wraps [errors.ErrUnsupported] if such a session has no copy of its own,
-// such as a subagent's, which is part of its owner's copy, and [keep.ErrNothing] if it has no message.
+// Keep durably stores in k a copy of a session of [Store.Sessions], unless the latest copy is equal. why is
+// the reason for the copy. The error wraps [errors.ErrUnsupported] if the session has no copy of its own,
+// because it is a subagent's and part of its owner's copy, for example, and [keep.ErrNothing] if it has no
+// message.
 func (c *Store) Keep(ctx context.Context, k *keep.Keep, head change.Head, why string) (keep.Saved, error) {
 	r := c.readCopy(ctx, head)
 	if r.err != nil {
@@ -68,7 +69,7 @@ type readCopy struct {
 	err    error
 }
 
-// KeptAsked is the reason of a copy that the user asked for. Each record is read, even if its stamp is
+// KeptAsked is the reason for a copy that the user asked for. Each record is read, even if its stamp is
 // unchanged.
 const KeptAsked = "keep"
 
@@ -100,7 +101,7 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 
 // Copyable returns how many sessions of List have or would have copies of their own: all except sessions that
 // are part of another session's copy and, if any session has a copy, sessions without a message. kept has the
-// sessions with a copy. Sessions that are not read before ctx ends count.
+// sessions with a copy. Sessions that were not read before ctx ended are counted, too.
 func (c *Store) Copyable(ctx context.Context, heads []change.Head, kept map[string]bool) (n int) {
 	for _, h := range heads {
 		if _, has := kept[h.ID]; h.ID == "" || !has && c.store.CopiedWith(h) != "" {
@@ -125,9 +126,10 @@ type Kept struct {
 }
 
 // KeepAll yields the outcome of copying the sessions, all sessions of the store if heads is nil. Sessions and
-// stores without a change since the last copy are not read. With dry nothing is written, and a session that
-// would be read is yielded unread. The error is about the list, or about the copies: then the copies of some
-// earlier sessions are missing too. An Err without a session means that sessions may be missing in the list.
+// stores without a change since the last copy are not read. If dry is set, nothing is written, and a session
+// that would be read is yielded without being read. The error is about the list, or about the copies: then
+// the copies of some earlier sessions are missing too. An Err without a session means that sessions may be
+// missing from the list.
 func (c *Store) KeepAll(
 	ctx context.Context, k *keep.Keep, heads []change.Head, why string, dry bool, yield func(n int, s Kept),
 ) error {
@@ -203,7 +205,8 @@ func (c *Store) KeepAll(
 // errSame means that a session has the stamp of its last copy.
 var errSame = errors.New("it has not changed")
 
-// readCopies reads the sessions with another stamp than their latest copy, one ahead of its consumer.
+// readCopies reads the sessions whose stamp differs from the one of their latest copy, one session ahead of
+// its consumer.
 func (c *Store) readCopies(ctx context.Context, heads []change.Head, stamps [][32]byte, dry bool) iter.Seq[readCopy] {
 	return func(yield func(readCopy) bool) {
 		ctx, stop := context.WithCancel(ctx)

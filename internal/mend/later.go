@@ -17,7 +17,7 @@ type laterChange struct {
 	id, session string
 	records     map[change.Ref]bool
 	removes     bool // it removed the rows of a session of the undone change
-	// it changed everything that the undone change did: the database, or a session that the undone change
+	// it changed everything that the undone change changed: the database, or a session that the undone change
 	// removed
 	whole bool
 }
@@ -60,7 +60,7 @@ func (c *Store) later(
 			l.whole = undone.Kind() != change.KindTree && e.Kind() != change.KindTree // except a folder beside the store
 		}
 		var removed map[string]bool
-		// otherwise it is a redo of the same removal
+		// if the refs are equal, e is a redo of the same removal
 		if e.Kind() == change.KindRows && e.Ops[0].Post.Equal(noRows) && e.Ops[0].Ref != p.Ops[0].Ref && err == nil {
 			_, removed, err = c.archivedSessions(ctx, e)
 		}
@@ -113,8 +113,8 @@ func checkOrder(newest change.Entry, p change.Plan, later []laterChange) error {
 }
 
 // checkAgain returns an error if a later change in force wrote a record again, even if the record is as the
-// undone change left it: a session that was removed, restored and removed again. After this undo, that later
-// change could not be undone.
+// undone change left it: for example a session that was removed, restored and removed again. After this undo,
+// that later change could not be undone.
 func checkAgain(j *journal.Journal, newest change.Entry, p change.Plan) error {
 	es, err := j.List(journal.Query{
 		State: change.Committed, Undone: new(false), Store: &newest.Store, Session: p.Session, After: newest.Seq,
@@ -134,7 +134,7 @@ func checkAgain(j *journal.Journal, newest change.Entry, p change.Plan) error {
 		if lapsed || e.IsUndo() || !slices.ContainsFunc(e.Ops, func(o change.OpInfo) bool { return records[o.Ref] }) {
 			continue
 		}
-		switch same, err := reapplies(j, e, p.Cause.Entries); {
+		switch same, err := isRedo(j, e, p.Cause.Entries); {
 		case err != nil:
 			return err
 		case same:
@@ -145,8 +145,8 @@ func checkAgain(j *journal.Journal, newest change.Entry, p change.Plan) error {
 	return nil
 }
 
-// reapplies reports whether an entry is a redo of one of the entries with those numbers.
-func reapplies(j *journal.Journal, e change.Entry, entries []uint64) (bool, error) {
+// isRedo reports whether an entry is a redo of one of the entries with those numbers.
+func isRedo(j *journal.Journal, e change.Entry, entries []uint64) (bool, error) {
 	if e.Cause.Kind != change.CauseRedo && !e.IsUndo() {
 		return false, nil
 	}
@@ -158,7 +158,7 @@ func reapplies(j *journal.Journal, e change.Entry, entries []uint64) (bool, erro
 		if err != nil {
 			return false, err
 		}
-		if same, err := reapplies(j, reverted, entries); same || err != nil {
+		if same, err := isRedo(j, reverted, entries); same || err != nil {
 			return same, err
 		}
 	}
@@ -194,8 +194,8 @@ func nameLater(err error, p change.Plan, later []laterChange) error {
 }
 
 // checkProject returns an error if an undo removes a project that a session belongs to, or would belong to
-// after the undo of a later change: the session would refer to nothing. With force, a project is removed that
-// mend gave to no session, because it may have been missing before the change, too.
+// after the undo of a later change: the session would refer to nothing. If force is set, a project that mend
+// gave to no session is removed, because it may have been missing before the change, too.
 func (c *Store) checkProject(ctx context.Context, j *journal.Journal, p change.Plan) error {
 	removed, own := "", map[string]bool{} // sessions changed by the plan
 	for _, o := range p.Ops {

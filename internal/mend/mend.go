@@ -17,7 +17,7 @@ import (
 	"mend/txn"
 )
 
-// Agents are the agents with stores that can be opened.
+// Agents are the agents whose stores can be opened.
 type Agents []agent.Agent
 
 // Options select a store and a journal. Except for Agents, the zero value means the user's own: the store
@@ -34,7 +34,8 @@ type Options struct {
 	Thinking *bool
 	// Provider is the API of the next request, under its agent's name for it; "" means as in the session.
 	Provider string
-	// AllSettings also judges other versions of the agent and switched thinking; see [repair.Options].
+	// AllSettings also judges other versions of the agent and the other setting of thinking; see
+	// [repair.Options].
 	AllSettings bool
 
 	// Now returns the time, which dates entries and determines whether a session is busy; nil for the
@@ -88,8 +89,8 @@ func (l *lastList) update(heads []change.Head, wrongClock bool) (news bool) {
 	return news
 }
 
-// Open finds the store. It writes nothing. The error wraps [ErrNoStore] if no store is found; otherwise it is the
-// store's.
+// Open finds the store. It writes nothing. The error wraps [ErrNoStore] if no store is found; otherwise it comes
+// from the store.
 func Open(o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -188,8 +189,8 @@ func (c *Store) repairOptions() repair.Options {
 	}
 }
 
-// withOptions returns the request with the options of the store; a version in the request takes precedence,
-// and it keeps its model.
+// withOptions returns the request with the options of the store; the version and the model of the request take
+// precedence.
 func (c *Store) withOptions(r repair.Request) repair.Request {
 	version, model := r.Version, r.Model
 	r.Options = c.repairOptions()
@@ -207,8 +208,8 @@ func newestVersion(heads []change.Head) string {
 	return newest
 }
 
-// writing runs f with the journal open for writing, and with the store's transactions for that journal.
-// version is the agent's, "" for the store's.
+// writing runs f with the journal open for writing, and with the store's transactions for that journal. version
+// is the version of the agent, "" for the one of the store.
 func (c *Store) writing(version string, f func(*journal.Journal, txn.Store) error) error {
 	by := c.journal.Actor
 	by.Agent, by.AgentVersion = c.agent, cmp.Or(version, c.agentVersion())

@@ -23,13 +23,13 @@ type Move struct {
 	Stay     []change.Head      // the sessions of a new folder at the old path
 	Unread   error              // sessions of the folder may be missing, see [Store.CheckListed]
 	Plans    int                // the number of plans; 0 if all sessions already belong to their new folder
-	Going    int                // how many of these are about a session
+	Going    int                // the number of plans that move a session
 
 	// Each makes the plans one at a time and calls f with each: only one is in memory.
 	Each func(ctx context.Context, f func(change.Plan) error) error
 }
 
-// ProposeMove plans to assign the sessions of a folder, and of its subfolders, to another one. It reads only:
+// ProposeMove plans to assign the sessions of a folder, and of its subfolders, to another one. It only reads:
 // [Store.Apply] applies the plans of Each, after [Journal.Join]. A subfolder maps to the same path below the
 // new folder, or to the nearest parent that exists. If the old folder was created again after some of the
 // sessions began, the later ones stay. The error wraps [repair.ErrBusy] if an agent uses one of them and
@@ -178,7 +178,7 @@ type owned struct {
 }
 
 // sessionsOfGone returns the sessions of all stores whose folders are missing, and for each folder of a
-// session whether it is.
+// session whether it is missing.
 func sessionsOfGone(ctx context.Context, stores []*Store) (gone []owned, isGone map[string]bool, unread []error) {
 	isGone = map[string]bool{}
 	for i, c := range stores {
@@ -253,7 +253,7 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 			if i < 0 {
 				return 0
 			}
-			return len(stores) - projects[i].store // the first agent decides about the first commit
+			return len(stores) - projects[i].store // a repository of the first agent's sessions ranks highest
 		}})
 		all = append(all, f)
 	}

@@ -73,7 +73,7 @@ func (c *Store) has(ctx context.Context, id string) bool {
 }
 
 // isAt reports whether the store of an entry is still at the entry's path: a store there has the session,
-// shows otherwise that the entry is about it, or cannot be read.
+// shows in another way that the entry is about it, or cannot be read.
 func (o Options) isAt(ctx context.Context, e change.Entry) bool {
 	o.Store, o.Layout, o.Note = e.Store.Root, "", nil
 	c, err := Open(o)

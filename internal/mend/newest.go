@@ -60,7 +60,8 @@ func (l *Journal) newest(
 	return found, err
 }
 
-// hasLapsed reports whether an entry is a redo and everything that it applied again was undone by its own id since.
+// hasLapsed reports whether an entry is a redo, and each entry that it applied again has since been undone by the
+// id of that entry.
 func hasLapsed(j *journal.Journal, e change.Entry) (bool, error) {
 	if e.Cause.Kind != change.CauseRedo {
 		return false, nil
@@ -69,8 +70,8 @@ func hasLapsed(j *journal.Journal, e change.Entry) (bool, error) {
 	return len(left) == 0, err
 }
 
-// inForce returns the entry if it is in force and not an undo, for a redo that is partly in force the entries
-// that it applied again, and otherwise nothing.
+// inForce returns the entry if it is in force and not an undo. For a redo that is partly in force it returns the
+// entries that it applied again, and otherwise nothing.
 func inForce(j *journal.Journal, e change.Entry) ([]change.Entry, error) {
 	switch {
 	case e.State == change.Pending:

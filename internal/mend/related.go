@@ -38,7 +38,7 @@ func (l *Journal) Related(es []change.Entry) (map[string]Related, error) {
 		wanted[e.ID] = true
 	}
 	related := map[string]Related{}
-	for id, again := range touchedBefore(all, wanted) { // newest first: an entry that comes before in the list is later
+	for id, again := range touchedBefore(all, wanted) { // newest first: an entry that is earlier in the list is newer
 		related[id] = Related{Again: again}
 	}
 	slices.Reverse(all)
@@ -81,8 +81,8 @@ func touchedBefore(all []change.Entry, wanted map[string]bool) map[string][]chan
 	return found
 }
 
-// An Effect compares an entry with the current records, and has the effect of repeating its change. It is
-// computed from the store.
+// An Effect compares an entry with the current records of the store, and describes what repeating its change
+// would do.
 type Effect struct {
 	Holds, Before, Other int // the number of records with the content after the entry, before it, or another content
 
@@ -94,7 +94,7 @@ type Effect struct {
 }
 
 // Effect compares the records of an entry of this store with their current content, and plans the same change
-// again. It reads only.
+// again. It only reads.
 func (c *Store) Effect(ctx context.Context, e change.Entry) (x Effect, err error) {
 	refs := make([]change.Ref, len(e.Ops))
 	for i, op := range e.Ops {

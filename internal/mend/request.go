@@ -13,7 +13,7 @@ import (
 // would report.
 type Forecast = agent.Forecast
 
-// Forecast returns the next request of a session. It reads only. The error wraps
+// Forecast returns the next request of a session. It only reads. The error wraps
 // [errors.ErrUnsupported] if mend does not know the requests of the agent.
 func (c *Store) Forecast(ctx context.Context, head change.Head) (Forecast, error) {
 	return c.store.Forecast(ctx, head, c.repairOptions())
@@ -37,8 +37,7 @@ func (c *Store) Version(name string) Version {
 	return Version{name, c.store.Profile(name), c.store.Verified(name), c.store.Newer(name)}
 }
 
-// Note names the version by which the agent's requests are built, if mend was not verified with this one;
-// else "".
+// Note names the version whose requests mend builds, if mend was not verified with this version; else "".
 func (v Version) Note() string {
 	if v.Name == "" || v.Verified {
 		return ""

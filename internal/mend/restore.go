@@ -36,14 +36,14 @@ const keptBefore = "before restore"
 
 // A Restorable is a session that can be restored.
 type Restorable struct {
-	Session change.Head // of the list, or of when it was kept
-	State   string      // how it is now: of [repair.Shown], or Deleted, Shortened or Replaced
+	Session change.Head // as the store lists it, or as it was when it was kept
+	State   string      // its present state: of [repair.Shown], or Deleted, Shortened or Replaced
 	Now     int         // how many messages it has
 	Records int         // how many records it has; 0 if it was not compared
-	Kept    *keep.State // the newest complete one that has what it lacks; nil if only its records are needed
-	Other   string      // the path of the store that has it, for one that is elsewhere
+	Kept    *keep.State // the newest complete copy with the missing records; nil if its own records are enough
+	Other   string      // the path of the other store that has it, if State is Elsewhere
 	Copied  int         // how many messages the fullest copy has; 0 for none
-	Missing int         // how many records of Kept are gone or empty, as far as it was compared
+	Missing int         // how many records of Kept are gone or empty, as far as they were compared
 }
 
 // Time returns the time of the restored state: when it was copied, or when the session was last used.
@@ -55,7 +55,7 @@ func (r *Restorable) Time() time.Time {
 }
 
 // Restorables lists the sessions of the store that can be restored, newest first: hidden ones, and those that
-// lack content of a copy in k, which may be nil. It reads only. If sessions cannot be read it returns an
+// lack content of a copy in k, which may be nil. It only reads. If sessions cannot be read it returns an
 // error, and the others.
 func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable, err error) {
 	cached := c.Cached()
@@ -130,8 +130,8 @@ func newest(states []keep.State) *keep.State {
 
 // lastWhole returns the state to restore for a missing session: the newest, or the one with the most messages
 // if the newest is a mere prefix of it, so that the session was cut. Messages that the user took back before
-// continuing stay away. If no state is complete, the incomplete one with the most messages is returned, nil
-// if there is none.
+// continuing are not restored. If no state is complete, the incomplete one with the most messages is
+// returned, nil if there is none.
 func lastWhole(ctx context.Context, k *keep.Keep, states []keep.State) *keep.State {
 	last, most := newest(states), fullest(states, isRestored)
 	if last == nil {
@@ -310,9 +310,9 @@ func (c *Store) editedSince(
 
 // A current is the present content of a session.
 type current struct {
-	keep.State                 // as far as it would be kept: messages, records and the first message
+	keep.State                 // the fields that are compared: messages, records and the first message
 	same       bool            // it has not changed since the newest state
-	all        []change.Record // nil if it has not, or cannot be read
+	all        []change.Record // nil if it has not changed, or cannot be read
 }
 
 // copied returns the present content of a session. It reads the session only if it has changed since its last
@@ -327,7 +327,7 @@ func (c *Store) copied(ctx context.Context, head change.Head, states []keep.Stat
 	if errors.Is(err, errors.ErrUnsupported) {
 		err = nil
 	}
-	if err != nil && ctx.Err() == nil { // it cannot be read: that is nothing of what was kept
+	if err != nil && ctx.Err() == nil { // an unreadable session has nothing of what was kept
 		return current{}, nil
 	}
 	return current{keep.State{Messages: now.Messages, First: now.First, Records: len(now.Records)}, false, now.Records},
@@ -364,7 +364,7 @@ func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all 
 		at := inStore{s.Store.Kind, s.Store.Root}
 		if _, ok := gone[at]; !ok {
 			id := s.Store
-			gone[at] = !slices.ContainsFunc(open, func(c *Store) bool { return c.ID().Same(id) }) && as.lacks(id)
+			gone[at] = !slices.ContainsFunc(open, func(c *Store) bool { return c.ID().Same(id) }) && as.isGone(id)
 		}
 		if gone[at] {
 			of[s.Session] = true
@@ -395,8 +395,8 @@ func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all 
 	return all, ctx.Err()
 }
 
-// lacks reports whether the store certainly does not exist.
-func (as Agents) lacks(id change.StoreID) bool {
+// isGone reports whether the store certainly does not exist.
+func (as Agents) isGone(id change.StoreID) bool {
 	i := slices.IndexFunc(as, func(a agent.Agent) bool { return a.Name() == id.Agent })
 	if i < 0 {
 		return false
@@ -408,8 +408,8 @@ func (as Agents) lacks(id change.StoreID) bool {
 	return errors.Is(err, ErrNoStore)
 }
 
-// Folders returns the folders that a store that is gone needs so that sessions can be restored into it; nil if only its agent can
-// make it.
+// Folders returns the folders that must exist before sessions can be restored into a missing store; nil if
+// only its agent can make the store.
 func (as Agents) Folders(id change.StoreID) []string {
 	i := slices.IndexFunc(as, func(a agent.Agent) bool { return a.Name() == id.Agent })
 	if i < 0 {
@@ -457,28 +457,28 @@ func (c *Store) Gone(ctx context.Context, k *keep.Keep) (gone []change.Head, unr
 
 // A RestoreRequest selects a state of a session.
 type RestoreRequest struct {
-	At    time.Time // the newest that was kept until then; the zero time for the newest complete one
-	State string    // the id of a kept state, or of a repair: the state before that; "" for none
-	From  string    // the path of another store of the agent that has it; "" to look in those that are known
-	Force bool      // even if an agent uses the session, or went on with it otherwise
-	// the caller has just listed the store, and the session is not in it; it is from the list of From if that
-	// is set
+	At    time.Time // the newest state that was kept until then; the zero time for the newest complete state
+	State string    // the id of a kept state, or of a repair for the state before it; "" for none
+	From  string    // the path of another store of the agent that has it; "" to search the known ones
+	Force bool      // even if an agent uses the session, or has continued it in another way
+	// the caller has just listed the store, and the session is not in it; if From is set, the session is from
+	// the list of that store
 	Gone bool
 }
 
 // A Restored is a plan that restores a session.
 type Restored struct {
-	Plan     change.Plan // without ops if the session has all that there is
+	Plan     change.Plan // without ops if nothing of the session is missing
 	Files    change.Plan // is applied before Plan, which then moves a transcript that [Store.BuildAside] builds
-	Session  change.Head // that has it then; another id if both stay
-	State    string      // how the session is, see [Restorable]; "" if nothing is wrong with it
-	From     *keep.State // which was kept; nil if its records are enough
-	Unread   string      // what of it does not come back, as it could not be read; "" for nothing
-	Other    string      // the path of the store that has it, for one that is elsewhere
-	Beside   *keep.State // the longest that was kept, or the newest, if From has another number of messages
-	Joined   bool        // what the session has now stays, and what is missing is added
-	Now      int         // messages that the session has
-	Messages int         // that it has then, as far as that is known
+	Session  change.Head // the restored session; it has another id if the present one stays, too
+	State    string      // its present state, see [Restorable]; "" if nothing is wrong with it
+	From     *keep.State // the copy that is restored; nil if the session's own records are enough
+	Unread   string      // the part that is not restored, as it could not be read; "" for none
+	Other    string      // the path of the other store that has it, if State is Elsewhere
+	Beside   *keep.State // the copy with the most messages, if it has more than From; or the newest, if it has fewer
+	Joined   bool        // the present content of the session stays, and the missing records are added
+	Now      int         // how many messages the session has now
+	Messages int         // how many it has after the restore, as far as that is known
 	Fixed    []repair.Diagnosis
 }
 
@@ -487,7 +487,7 @@ var ErrNothingKept error = fail.New(fail.Problems,
 	`"mend restore" lists what can be brought back, and "mend keep" keeps copies from now on`, "nothing of it was kept")
 
 // ProposeRestore plans to restore a session: from its own records if it is only hidden, else from its copies
-// in k, which may be nil. It reads only. Before [Store.Apply] applies the plan, [Store.KeepBefore] copies the
+// in k, which may be nil. It only reads. Before [Store.Apply] applies the plan, [Store.KeepBefore] copies the
 // present session.
 func (c *Store) ProposeRestore(
 	ctx context.Context, k *keep.Keep, head change.Head, r RestoreRequest,
@@ -761,7 +761,7 @@ func (c *Store) beforeRepair(
 	}
 	p, err := c.ProposeUndo(ctx, UndoRequest{IDs: ids, Force: r.Force})
 	if err != nil {
-		return e, done, false, nil // of the journal alone it cannot be restored
+		return e, done, false, nil // it cannot be restored from the journal alone
 	}
 	p.Cause.Text = "before repair " + e.ID
 	return e, Restored{Plan: p, Session: head, State: p.Cause.Text}, true, nil

@@ -22,7 +22,8 @@ type Salvage struct {
 
 	Plan   change.Plan
 	Broken int // sessions of the new database that a scan finds broken
-	// sessions with losses that were not examined, because that takes several times their size in memory
+	// sessions with losses that were not examined, because examining one takes several times its size in
+	// memory
 	TooLarge int
 }
 

@@ -57,7 +57,7 @@ func (f *Finding) Fixable() bool {
 }
 
 // Scan examines the sessions, several at a time, and yields a finding for each in the order of heads. It
-// reads only. For a session that has not changed since an earlier scan it reads only the stamp. If a session
+// only reads. For a session that has not changed since an earlier scan it reads only the stamp. If a session
 // cannot be examined, its finding has an Err; the sequence ends early only when ctx does. If heads are all
 // sessions of the store, Scan keeps the summary for [Store.Look].
 func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
@@ -85,9 +85,9 @@ func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding]
 }
 
 // CheckFile checks the file of the store, if all sessions are in one file: whether its -wal belongs to it,
-// its schema, its free list, and the whole file if it has at most most bytes; 0 for any size. The error is a
-// [*change.DamagedError] if it is damaged; the content that can be read is still right. A store made by
-// [Store.Cached] checks each state of a file once; its next scan of all sessions records the damage.
+// its schema, its free list, and the whole file, unless it is larger than most bytes; 0 for any size. The
+// error is a [*change.DamagedError] if it is damaged; the content that can be read is still right. A store
+// made by [Store.Cached] checks each state of a file once; its next scan of all sessions records the damage.
 func (c *Store) CheckFile(ctx context.Context, most int64) error {
 	info, err := os.Stat(c.store.ID().Root)
 	if err != nil || c.pass != nil && c.pass.knownSound() {
@@ -129,7 +129,7 @@ func (c *Store) CheckListed(heads []change.Head) error {
 	return c.store.CheckAccess(false)
 }
 
-// ScanOne scans one session. The error is from the context, or from the finding.
+// ScanOne scans one session. The error is the one of the context or of the finding.
 func (c *Store) ScanOne(ctx context.Context, head change.Head) (found Finding, err error) {
 	for found = range c.Scan(ctx, []change.Head{head}) {
 	}
@@ -262,17 +262,18 @@ func (c *Store) find(ctx context.Context, id string) (head change.Head, found bo
 	return head, found, nil
 }
 
-// ProposeRepair plans the repair of one session. It reads only: a dry run ends here, and [Store.Apply]
+// ProposeRepair plans the repair of one session. It only reads: a dry run ends here, and [Store.Apply]
 // applies the plan. A healthy session has an empty plan. If only the provider knows the blocks of an error,
 // and the same error was repaired before, all blocks of its kind are repaired. The error wraps
 // [repair.ErrBusy] if the session is busy and Force is not set.
 func (c *Store) ProposeRepair(ctx context.Context, head change.Head, r repair.Request) (repair.Result, error) {
 	r = c.withOptions(r)
-	r.WrongClock = r.WrongClock && (!r.Force || r.Unattended) // of a running agent Force is no word of the user
+	// In a repair for a running agent, Force is not the user's decision.
+	r.WrongClock = r.WrongClock && (!r.Force || r.Unattended)
 	return c.plan(ctx, head, r)
 }
 
-// ProposeTrim plans to make the next request of a session smaller. It reads only; [Store.Apply] applies the
+// ProposeTrim plans to make the next request of a session smaller. It only reads; [Store.Apply] applies the
 // plan. The error is from the store or from [repair.Trim].
 func (c *Store) ProposeTrim(ctx context.Context, head change.Head, r repair.TrimRequest) (t repair.Trimmed, err error) {
 	r.Options = c.repairOptions()
@@ -283,7 +284,7 @@ func (c *Store) ProposeTrim(ctx context.Context, head change.Head, r repair.Trim
 	return t, err
 }
 
-// ProposeUncompact plans to remove the newest compaction of a session. It reads only; [Store.Apply] applies
+// ProposeUncompact plans to remove the newest compaction of a session. It only reads; [Store.Apply] applies
 // the plan. The error is from the store or from [repair.Uncompact].
 func (c *Store) ProposeUncompact(
 	ctx context.Context, head change.Head, r repair.UncompactRequest,
@@ -315,8 +316,8 @@ func (c *Store) propose(
 	return c.checkLinks(ctx, *p)
 }
 
-// checkLinks returns a [*change.LinkedError] if a file that the plan changes has several names. The store
-// would refuse the plan only after the user has agreed to it.
+// checkLinks returns a [*change.LinkedError] if a file that the plan changes has several hard links. The
+// store would refuse the plan only after the user has agreed to it.
 func (c *Store) checkLinks(ctx context.Context, p change.Plan) error {
 	if len(p.Ops) == 0 {
 		return nil
@@ -376,7 +377,7 @@ func (c *Store) current(ctx context.Context, id string, ops []change.Op) ([]*cha
 		return now, nil, err
 	}
 	records, err := c.store.Records(ctx, head)
-	all := make([]change.Ref, len(records)) // not nil: the session is there
+	all := make([]change.Ref, len(records)) // not nil: the session exists
 	for i := range records {
 		all[i] = records[i].Ref
 	}

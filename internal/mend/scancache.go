@@ -16,7 +16,7 @@ import (
 	"mend/internal/userdir"
 )
 
-// A Summary is what a scan of a whole store found.
+// A Summary is the result of a scan of a whole store.
 type Summary = scancache.Summary
 
 // lookAt is the size in bytes of the largest file that [Store.Look] checks completely.
@@ -82,16 +82,16 @@ type pass struct {
 	byKey    map[scancache.Key]*scancache.Session // of kept
 	mu       sync.Mutex                           // held to read or write one of these
 	build    string                               // of mend
-	settings string                               // that hold for all sessions
-	known    sync.Map                             // what settingsOf returned, by the settings of the store
+	settings string                               // the settings that hold for all sessions
+	known    sync.Map                             // cached results of settingsOf, by the settings of the store
 
 	state   string // identifies the state of the store when it was listed; "" if a later one may have the same stamp
 	current bool   // kept is of this state
 
 	sound   bool    // the whole file of the store is not damaged
-	damage  *string // what is damaged in it, "" for nothing; nil if it was not checked
+	damage  *string // the damage of it, "" for none; nil if it was not checked
 	found   []*scancache.Session
-	changed bool // a result of found is not kept
+	changed bool // found has a result that differs from kept
 }
 
 func (c *Store) newPass() *pass {
@@ -262,7 +262,7 @@ func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 	switch {
 	case same && listed:
 		next.State = p.state
-	case same && p.current && next.State == p.state: // they are what is kept
+	case same && p.current && next.State == p.state: // next already has these results
 	default:
 		next.State = ""
 	}
