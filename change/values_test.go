@@ -92,7 +92,7 @@ func TestRefs(t *testing.T) {
 	}
 }
 
-// TestEncodedRefs: refs come back from their encoding, and bytes that are cut do not.
+// TestEncodedRefs: an encoded ref is decoded to the same ref, and truncated bytes are refused.
 func TestEncodedRefs(t *testing.T) {
 	refs := []change.Ref{ref(change.KindPart, "p", "s", "m", "a"), ref(change.KindPart, "p", "s", "m", "b"), ref(change.KindSession, "", "t", "", "")}
 	var data []byte
@@ -119,7 +119,7 @@ func TestEncodedRefs(t *testing.T) {
 	}
 }
 
-// TestEntries: which plans and entries an entry stops, and what it keeps.
+// TestEntries: which plans and entries an entry blocks, and what it keeps.
 func TestEntries(t *testing.T) {
 	entry := func(session string, refs ...change.Ref) change.Entry {
 		e := change.Entry{Session: session}
@@ -203,7 +203,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// TestComposeFolders: of a folder only that it is there counts.
+// TestComposeFolders: of a folder, only its existence counts.
 func TestComposeFolders(t *testing.T) {
 	folder := ref(change.KindFolder, "", "s", "m", "")
 	there := &change.Image{Mode: 0o700 | 1<<31}
@@ -288,7 +288,7 @@ func TestCols(t *testing.T) {
 	}
 }
 
-// TestDistinct: a stamp is a proof for what is older than a step of the clock.
+// TestDistinct: a stamp proves something only about records that are older than a step of the clock.
 func TestDistinct(t *testing.T) {
 	now := time.Unix(1000, 0)
 	for age, want := range map[time.Duration]bool{2 * time.Second: false, 2*time.Second + 1: true, 0: false} {
@@ -302,8 +302,8 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
-// TestTexts: what errors and losses say.
-func TestTexts(t *testing.T) {
+// TestTextsOfErrors: the texts of errors and losses.
+func TestTextsOfErrors(t *testing.T) {
 	conflict := change.Conflict{Ref: ref(change.KindPart, "", "s", "m", "p"), Why: "changed"}
 	for _, c := range []struct {
 		want string
@@ -340,7 +340,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestImages: the record of an image, its size, and rows that are cut.
+// TestImages: the record of an image, its size, and truncated rows.
 func TestImages(t *testing.T) {
 	r := ref(change.KindPart, "", "s", "m", "p")
 	row := change.Record{Ref: r, Data: []byte("data"), Cols: change.NewCols(change.TextCol("id", "p"))}
