@@ -14,7 +14,7 @@ import (
 	"mend/txn"
 )
 
-// A disk is what a fakeStore has in memory: records and staged changes.
+// A disk is the memory of a fakeStore: records and staged changes.
 type disk struct {
 	records map[string]string
 	staged  map[string]int // ops, by folder
@@ -171,8 +171,8 @@ var (
 	after  = map[string]string{"a": "2", "new": "2"}
 )
 
-// wantConsistent checks that all records are as before the change or after it, as the state of the journal's newest entry requires, and that
-// nothing is staged. It reports whether they are as after it.
+// wantConsistent checks that all records are as before the change or as after it, as the state of the journal's
+// newest entry requires, and that nothing is staged. It reports whether they are as after the change.
 func (w *world) wantConsistent(step string, before, after map[string]string) bool {
 	w.t.Helper()
 	es := w.entries()

@@ -17,8 +17,8 @@ import (
 	"mend/txn"
 )
 
-// TestLibrary builds the program of docs/library.md in a module of its own, and runs it on a store that a crash has left in the middle of a
-// change: in the end every file is as before.
+// TestLibrary builds the program of docs/library.md in a module of its own, and runs it on a store
+// that a crash left in the middle of a change: in the end every file is as before.
 func TestLibrary(t *testing.T) {
 	storetest.Long(t)
 	page, err := os.ReadFile("../docs/library.md")

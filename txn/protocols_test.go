@@ -62,7 +62,8 @@ func readProtocols(t *testing.T) (all []protocol) {
 	return all
 }
 
-// recordings makes a run of each protocol, with step as the hook of the store and of the journal.
+// recordings has, for each protocol, a function that prepares a run, with step as the hook of the
+// store.
 var recordings = map[string]func(t *testing.T, owner string, step func(string) error) (txn.Store, []change.Op){
 	"files": func(t *testing.T, owner string, step func(string) error) (txn.Store, []change.Op) {
 		root, paths := t.TempDir(), fsstore.Paths("notes")

@@ -15,8 +15,9 @@ import (
 	"mend/txn"
 )
 
-// TestFaultAtEveryStep has each call fail, once or as if killed there, the journal's too. After recovery the store is consistent, and
-// a run that returned nil has taken effect. Fault cases 14 and 17.
+// TestFaultAtEveryStep lets each call of the store and the journal fail, once or as if the process was
+// killed there. After recovery the store is consistent, and a run that returned nil has taken effect.
+// Fault cases 14 and 17.
 func TestFaultAtEveryStep(t *testing.T) {
 	for _, once := range []bool{false, true} {
 		var forward, back int
@@ -98,7 +99,7 @@ func TestUndoCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestRunRefuses: after an error of Run that changes nothing, nothing is left over. Fault case 35.
+// TestRunRefuses: an error of Run that changes nothing leaves nothing behind. Fault case 35.
 func TestRunRefuses(t *testing.T) {
 	wrong := threeOps()
 	wrong[0].Pre = file("something else")
@@ -124,7 +125,7 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
-// TestOutcomes: what Commit and Settle return decides the state of the entry and the error of Run.
+// TestOutcomes: the results of Commit and Settle decide the state of the entry and the error of Run.
 func TestOutcomes(t *testing.T) {
 	conflict := []change.Conflict{{Ref: sessionRef("a"), Why: "changed"}}
 	cause, other := errors.New("the cause"), errors.New("another error")
@@ -188,7 +189,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestUnsure: where it is not known whether the entry was begun, it may need what is staged.
+// TestUnsure: if it is unknown whether the entry was begun, the staged files stay, because the entry may
+// need them.
 func TestUnsure(t *testing.T) {
 	w := newWorld(t)
 	_ = w.open(func(call string) error {
@@ -213,7 +215,8 @@ func TestUnsure(t *testing.T) {
 	w.wantConsistent("unsure", before, after)
 }
 
-// TestCancelled: a context that ends in Commit or while an entry is recovered does not end what was begun.
+// TestCancelled: a context that ends during Commit or during a recovery does not stop an operation that
+// has begun.
 func TestCancelled(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -232,7 +235,8 @@ func TestCancelled(t *testing.T) {
 	w.wantConsistent("cancelled", before, after)
 }
 
-// begin makes pending entries, each with one op on a record, oldest first, and recovers them with settle. It returns the store.
+// recoverEntries makes pending entries, each with one op on a record, oldest first, and recovers them
+// with settle.
 func recoverEntries(t *testing.T, ctx context.Context, records []string, settle func(change.Staged) (change.Outcome, error)) (s *fakeStore, done []change.Entry, err error) {
 	t.Helper()
 	w := newWorld(t)
@@ -253,7 +257,8 @@ func recoverEntries(t *testing.T, ctx context.Context, records []string, settle 
 	return s, done, err
 }
 
-// TestRecoverOrder: entries are settled oldest first, and what is staged for none goes last.
+// TestRecoverOrder: entries are settled oldest first, and staged files that belong to no entry are
+// removed last.
 func TestRecoverOrder(t *testing.T) {
 	aborted := func(change.Staged) (change.Outcome, error) { return change.Outcome{State: change.Aborted}, nil }
 	s, done, err := recoverEntries(t, t.Context(), []string{"a", "a", "b"}, aborted)
@@ -296,8 +301,8 @@ func TestRecoverWaits(t *testing.T) {
 	}
 }
 
-// TestRecoverCancelled: when its context has ended, Recover begins no further entry and reports which is pending, but finishes the
-// one in progress.
+// TestRecoverCancelled: after its context has ended, Recover begins no further entry and reports which
+// one is pending, but finishes the one in progress.
 func TestRecoverCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s, done, err := recoverEntries(t, ctx, []string{"a", "b"}, func(change.Staged) (change.Outcome, error) {
@@ -311,7 +316,8 @@ func TestRecoverCancelled(t *testing.T) {
 	s.wantCalls(t, "cancelled", "settle 0", "discard 0")
 }
 
-// TestFullDisk: the error of a full disk says how much space the change needs, wherever it is full.
+// TestFullDisk: the error of a full disk names the space that the change needs, whether the store or the
+// journal is full.
 func TestFullDisk(t *testing.T) {
 	big := func(n int) *change.Image { return file(strings.Repeat("x", n<<10)) }
 	ops := []change.Op{{Ref: sessionRef("new"), Post: big(300)}, {Ref: sessionRef("a"), Pre: file("1"), Post: big(200)}}
