@@ -16,7 +16,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A fixture is a journal with several levels of pages, and what it holds.
+// A fixture is a journal with several levels of pages, and its content.
 type fixture struct {
 	dir  string
 	file []byte
@@ -223,9 +223,9 @@ func TestDamagedFiles(t *testing.T) {
 	t.Logf("%d files, %d found", tried, found)
 }
 
-// TestCircles changes the pointers of branch pages, which bbolt would follow until the process
+// TestCyclicPointers changes the pointers of branch pages, which bbolt would follow until the process
 // dies, and makes lengths and numbers too large.
-func TestCircles(t *testing.T) {
+func TestCyclicPointers(t *testing.T) {
 	v := newFixture(t)
 	size := v.pageSize()
 	bent := 0

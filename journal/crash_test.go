@@ -51,8 +51,8 @@ func TestKilledAtEveryStep(t *testing.T) {
 	t.Logf("%d steps, %d steps of recoveries", k, deep)
 }
 
-// TestFailedAtEveryStep has each step fail: once, and the call is repeated, or from there
-// on, and the journal is opened again. Fault cases 14 and 17.
+// TestFailedAtEveryStep lets each step fail: either once, and then repeats the call, or
+// permanently, and then opens the journal again. Fault cases 14 and 17.
 func TestFailedAtEveryStep(t *testing.T) {
 	for _, forEver := range []bool{false, true} {
 		failed := 0
@@ -87,8 +87,8 @@ func TestFailedAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestCommitErrors has commits return an error: late, when the transaction is in the file,
-// and early, when it is not.
+// TestCommitErrors lets commits return an error: late, when the transaction is already in the file,
+// or early, when it is not.
 func TestCommitErrors(t *testing.T) {
 	var j *Journal
 	fail := ""
@@ -192,7 +192,7 @@ func (w *workload) run() error {
 			}
 			err = step()
 			var state *StateError
-			if errors.As(err, &state) { // it had worked after all
+			if errors.As(err, &state) { // the earlier call had taken effect
 				w.acked[indexOf(state)], err = state.State, nil
 			}
 		}
@@ -343,7 +343,7 @@ func (w *workload) compare(j *Journal, all []change.Entry) error {
 	return nil
 }
 
-// checkNoMarker returns an error if a file of the folder contains the marker.
+// checkNoMarker returns an error if a file in the folder contains the marker.
 func checkNoMarker(dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {

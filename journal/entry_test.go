@@ -186,7 +186,7 @@ func seqs(all []change.Entry) string {
 	return strings.Join(s, " ")
 }
 
-func TestPrefixes(t *testing.T) {
+func TestIDPrefixes(t *testing.T) {
 	j := mustOpen(t, storetest.FastDir(t), Options{})
 	for i := range 40 {
 		mustBegin(t, j, scanCause(), change.Op{Ref: partRef(i), Post: image("x")})
@@ -214,7 +214,8 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// TestAppendPoint: where a change appends is a member of its event, and earlier versions say it in the name of the folder.
+// TestAppendPoint: the event of a change has a member for where it appends; earlier versions had it
+// in the name of the folder.
 func TestAppendPoint(t *testing.T) {
 	begin := func(j *Journal, kind, dir string, p *change.AppendPoint) change.Entry {
 		t.Helper()

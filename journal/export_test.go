@@ -81,7 +81,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// Every value that is changed, every member and every line that is removed, added or moved, is found.
+// Every changed value, and every member or line that was removed, added or moved, is detected.
 func TestExportTampered(t *testing.T) {
 	storetest.Long(t)
 	lines := bytes.SplitAfter(export(t, exportJournal(t, 1000), true), []byte("\n"))
@@ -149,7 +149,8 @@ func testExportPieces(t *testing.T, lines [][]byte) {
 	}
 }
 
-// eachChange calls f for every value in v that is changed, and for every member that is removed or added.
+// eachChange changes each value in v, and removes and adds each member, one at a time, and calls f after
+// each change.
 func eachChange(v any, f func(what string)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -184,7 +185,7 @@ func eachChange(v any, f func(what string)) {
 	}
 }
 
-// A rebuilt chain is no damage: only a head that was kept shows it.
+// A rebuilt chain is not damage: only a head that was kept reveals it.
 func TestExportRebuilt(t *testing.T) {
 	j := exportJournal(t, 1)
 	kept, err := j.Verify()

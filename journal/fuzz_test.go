@@ -26,7 +26,7 @@ func FuzzEvent(f *testing.F) {
 		f.Add(b[41 : len(b)-32])
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		// The hash is put right, or nothing but a flipped byte would be tried.
+		// The hash is corrected, because otherwise only flipped bytes would be tested.
 		b, _, err := encodeEvent(7, h, &event{})
 		if err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func FuzzChunk(f *testing.F) {
 	})
 }
 
-// FuzzFile reads every bucket, event and blob of a file that may hold anything.
+// FuzzFile reads every bucket, event and blob of a file with arbitrary content.
 func FuzzFile(f *testing.F) {
 	dir := filepath.Join(f.TempDir(), "journal")
 	j := mustOpen(f, dir, Options{Now: testClock()})

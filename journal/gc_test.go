@@ -184,8 +184,8 @@ func TestGC(t *testing.T) {
 	}
 }
 
-// TestGCUnknownTime begins entries while the clock is in the future, and before any entry
-// with a right time. They are as old as the first entry with one. Fault case 22.
+// TestGCUnknownTime begins entries while the clock is in the future, before any entry with a
+// correct time. They count as old as the first entry that has one. Fault case 22.
 func TestGCUnknownTime(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	now := day(1).AddDate(300, 0, 0)

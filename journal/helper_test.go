@@ -193,7 +193,7 @@ func sha256Sum(b []byte) []byte {
 	return h[:]
 }
 
-// TestMain runs the tests, or what MEND_TEST_DO names in a child process.
+// TestMain runs the tests or, in a child process, the task that MEND_TEST_DO names.
 func TestMain(m *testing.M) {
 	switch dir := os.Getenv("MEND_TEST_DIR"); os.Getenv("MEND_TEST_DO") {
 	case "":

@@ -46,8 +46,8 @@ func childWork(dir string) int {
 	return 0
 }
 
-// runChild runs childWork in another process, and kills it that time after it has begun its first entry if the time is not 0.
-// It returns the highest numbers that were printed, and the error.
+// runChild runs childWork in another process and, if after is not 0, kills it that time after it has begun its
+// first entry. It returns the highest numbers that were printed, and the error.
 func runChild(t *testing.T, dir string, after time.Duration, env ...string) (begun, done int, failed string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -74,7 +74,7 @@ func runChild(t *testing.T, dir string, after time.Duration, env ...string) (beg
 			failed = lines.Text()
 		}
 	}
-	_ = cmd.Wait() // it was killed, or failed as it was to
+	_ = cmd.Wait() // it was killed, or failed as intended
 	return begun, done, failed
 }
 
@@ -122,8 +122,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestFileTooLarge runs a process with a limit of the file's size, as on a full disk, at
-// many sizes. Fault case 16.
+// TestFileTooLarge runs a process whose files may not grow beyond a size, as on a full disk, for many sizes. Fault
+// case 16.
 func TestFileTooLarge(t *testing.T) {
 	storetest.Long(t)
 	failures := 0

@@ -15,7 +15,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// A model is what a journal should return, kept in the simplest way.
+// A model has the results that a journal should return, in the simplest form.
 type model struct {
 	entries []change.Entry
 	ops     [][]change.Op

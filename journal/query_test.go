@@ -20,7 +20,8 @@ func ids(es []change.Entry) (all []string) {
 	return all
 }
 
-// With any one event damaged, the entries that it is not about are listed, and the others are marked.
+// If any one event is damaged, the entries that it is not about are listed, and the others are
+// marked.
 func TestListDamaged(t *testing.T) {
 	dir := t.TempDir()
 	j := mustOpen(t, dir, Options{})
@@ -81,8 +82,8 @@ func TestListDamaged(t *testing.T) {
 	}
 }
 
-// TestRare checks the queries for which most entries are not decoded.
-func TestRare(t *testing.T) {
+// TestSelectiveQueries checks the queries for which most entries are not decoded.
+func TestSelectiveQueries(t *testing.T) {
 	j := mustOpen(t, t.TempDir(), Options{})
 	finish := func(cause change.Cause, s change.State) string {
 		return mustFinish(t, j, mustBegin(t, j, cause, change.Op{Ref: partRef(1), Post: image("x")}), s).ID

@@ -6,8 +6,8 @@ import (
 	"mend/change"
 )
 
-// TestChangedSince checks which changes of a session count: also the resolution of an older entry, and none
-// of another session or store.
+// TestChangedSince checks which changes of a session count: the resolution of an older entry does, a change
+// of another session or store does not.
 func TestChangedSince(t *testing.T) {
 	j := mustOpen(t, t.TempDir(), Options{})
 	defer mustClose(t, j)

@@ -14,7 +14,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-func TestHeads(t *testing.T) {
+func TestVerifyHead(t *testing.T) {
 	dir := storetest.FastDir(t)
 	path := filepath.Join(dir, fileName)
 	j := mustOpen(t, dir, Options{Now: testClock()})
@@ -68,7 +68,7 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// TestForgedKeys changes the journal through bbolt, with right checksums. Only Verify finds
+// TestForgedKeys changes the journal through bbolt, with correct checksums. Only Verify detects
 // that.
 func TestForgedKeys(t *testing.T) {
 	for name, forge := range map[string]func(j *Journal, w *writer) error{
@@ -166,8 +166,8 @@ func TestDamageIsExplained(t *testing.T) {
 	}
 }
 
-// A context ends a verification, which is not taken for damage.
-func TestVerifyEnds(t *testing.T) {
+// A context can end a verification; that does not count as damage.
+func TestVerifyCancelled(t *testing.T) {
 	dir := t.TempDir()
 	j, err := Open(dir, Options{})
 	if err != nil {
