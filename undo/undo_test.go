@@ -96,7 +96,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// TestConflictsOfMove: what is where neither end of the move is would be there twice after the undo.
+// TestConflictsOfMove: a record that is at neither end of the move would exist twice after the undo.
 func TestConflictsOfMove(t *testing.T) {
 	for _, kind := range []change.Kind{change.KindSession, change.KindFile} {
 		from := change.Ref{Kind: kind, Project: "old", Session: "ses_1", Part: "a"}
@@ -125,7 +125,7 @@ func TestConflictsOfMove(t *testing.T) {
 	}
 }
 
-func TestOnly(t *testing.T) {
+func TestSelect(t *testing.T) {
 	ops := []change.Op{
 		{Ref: folder, Post: image("")}, {Ref: partRef("prt_1"), Post: image("a")}, {Ref: partRef("prt_2"), Post: image("b")},
 	}
@@ -241,8 +241,9 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestConflictsOfMany: 100,000 records that were deleted since are compared in a moment. A look at all ops for each of them takes minutes.
-func TestConflictsOfMany(t *testing.T) {
+// TestConflictsOfManyOps: 100,000 records that were deleted since are compared in a moment. Comparing each of
+// them with all ops would take minutes.
+func TestConflictsOfManyOps(t *testing.T) {
 	var ops []change.Op
 	for i := range 100_000 {
 		ref := change.Ref{Kind: change.KindPart, Session: "ses_1", Message: fmt.Sprintf("msg_%d", i/10), Part: fmt.Sprintf("prt_%d", i)}
@@ -260,8 +261,8 @@ func TestConflictsOfMany(t *testing.T) {
 	}
 }
 
-// TestConflictsWithin: what the ops themselves create and delete counts.
-func TestConflictsWithin(t *testing.T) {
+// TestConflictsWithinOps: records that the ops themselves create and delete are taken into account.
+func TestConflictsWithinOps(t *testing.T) {
 	session := change.Ref{Kind: change.KindSession, Session: "ses_1"}
 	project := change.Ref{Kind: change.KindProject, Project: "p"}
 	tree := change.Ref{Kind: change.KindTree, Project: "snapshot", Part: "p"}
@@ -353,7 +354,8 @@ func TestSelectFolders(t *testing.T) {
 	}
 }
 
-// TestRebaseFolders: a folder that is there, or gone, is done, whatever its mode.
+// TestRebaseFolders: an op on a folder that already exists, or is already gone, has nothing left to do, whatever
+// its mode.
 func TestRebaseFolders(t *testing.T) {
 	make, remove := change.Op{Ref: folder, Post: image("")}, change.Op{Ref: folder, Pre: image("")}
 	there := &change.Image{Mode: 0o700}
