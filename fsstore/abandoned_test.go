@@ -12,8 +12,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestAbandoned finds what the cut changes of other journals left, and nothing
-// else. Fault case 21.
+// TestAbandoned finds the leftovers of interrupted changes of other journals, and nothing else.
+// Fault case 21.
 func TestAbandoned(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{Owner: "own"})

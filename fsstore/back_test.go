@@ -14,9 +14,9 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestCameOutForeign crashes between an exchange that took out another program's
-// bytes and the look at them: they get their place back.
-func TestCameOutForeign(t *testing.T) {
+// TestForeignBytesAfterExchange crashes between an exchange that took out another program's bytes
+// and the comparison of them: they are put back in place.
+func TestForeignBytesAfterExchange(t *testing.T) {
 	for _, part := range []string{"prt_11", "prt_13"} {
 		root := storetest.SmallTree(t)
 		name := filepath.Join(root, "part/msg_1", part+".json")
@@ -42,9 +42,9 @@ func TestCameOutForeign(t *testing.T) {
 	}
 }
 
-// TestBackTouchesNothingElse settles a change that has to go back: what was not
-// exchanged yet is not exchanged on the way.
-func TestBackTouchesNothingElse(t *testing.T) {
+// TestRollbackTouchesOnlyItsOps settles a change that must be reverted: a record that was not
+// exchanged yet is not exchanged meanwhile.
+func TestRollbackTouchesOnlyItsOps(t *testing.T) {
 	root := storetest.SmallTree(t)
 	_, staged := crashed(t, root, 1)
 	storetest.Put(t, root, "part/msg_1/prt_13.json", "another program's")
@@ -58,9 +58,9 @@ func TestBackTouchesNothingElse(t *testing.T) {
 	}
 }
 
-// TestUndoGoesBack crashes an undo that has removed a folder, and lets another
-// program write: the folder and what was in it are back.
-func TestUndoGoesBack(t *testing.T) {
+// TestCrashedUndoIsReverted crashes an undo that has removed a folder, and lets another program
+// write: the folder and its content come back.
+func TestCrashedUndoIsReverted(t *testing.T) {
 	for cut := 0; ; cut++ {
 		root := storetest.SmallTree(t)
 		s := mustOpen(t, root, tree.Options{Owner: "own"})
@@ -94,10 +94,9 @@ func TestUndoGoesBack(t *testing.T) {
 	}
 }
 
-// TestFolderOfForeignGone has another program write a record before it is taken
-// away, and then remove its folder: there is no place to put its bytes back to,
-// so they are kept.
-func TestFolderOfForeignGone(t *testing.T) {
+// TestFolderRemovedBeforeRevert lets another program write a record before it is deleted, and then
+// remove its folder: there is no place to put the bytes back to, so they are kept.
+func TestFolderRemovedBeforeRevert(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
@@ -108,7 +107,7 @@ func TestFolderOfForeignGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.Put(t, root, "part/msg_2/prt_21.json", "another program's")
-	f := &storetest.Fault{At: 1} // behind the exchange
+	f := &storetest.Fault{At: 1} // after the exchange
 	if _, err := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
 		t.Fatal("Commit survived the crash")
 	}

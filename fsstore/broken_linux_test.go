@@ -163,10 +163,10 @@ func TestBrokenDisk(t *testing.T) {
 	}
 }
 
-// TestCannotLook lets each read fail after everything is in place: that a file cannot
-// be looked at again is no sign of another program. The error comes back with the
-// path, nothing is kept, and nothing is removed.
-func TestCannotLook(t *testing.T) {
+// TestReadFailsAfterExchange lets each read fail after everything is in place: a file that cannot
+// be read again is no sign of another program. The error has the path, nothing is kept, and nothing
+// is removed.
+func TestReadFailsAfterExchange(t *testing.T) {
 	for _, when := range []string{"Commit", "Discard", "Sweep"} {
 		t.Run(when, func(t *testing.T) {
 			if !storetest.RunInChild(t, 0) {
@@ -202,7 +202,7 @@ func TestCannotLook(t *testing.T) {
 				storetest.DenySyscall(t, unix.SYS_READ, -1, 0, unix.EIO)
 				err = s.Discard(t.Context(), change.Staged{})
 			}
-			wantCannotLook(t, err)
+			wantReadError(t, err)
 			if len(out.Kept) > 0 {
 				t.Errorf("Kept = %v", out.Kept)
 			}
@@ -221,14 +221,14 @@ func TestCannotLook(t *testing.T) {
 	}
 }
 
-func wantCannotLook(t *testing.T, err error) {
+func wantReadError(t *testing.T, err error) {
 	t.Helper()
 	if !errors.Is(err, unix.EIO) || !strings.Contains(err.Error(), ".mend/own/1/") || strings.Contains(err.Error(), "another program") {
 		t.Errorf("the error is %v, want EIO and a path", err)
 	}
 }
 
-// stagedFilesOf is the files in the first staging folder that hold something.
+// stagedFilesOf returns the files in the first staging folder that are not empty.
 func stagedFilesOf(t *testing.T, root string) []string {
 	t.Helper()
 	all, err := os.ReadDir(filepath.Join(root, fsstore.MendDir, "own", "1"))

@@ -14,8 +14,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestMendIsALink refuses a staging folder that leads elsewhere.
-func TestMendIsALink(t *testing.T) {
+// TestStagingFolderIsLink checks that a staging folder that leads elsewhere is refused.
+func TestStagingFolderIsLink(t *testing.T) {
 	root, elsewhere := storetest.SmallTree(t), storetest.FastDir(t)
 	if err := os.Symlink(elsewhere, filepath.Join(root, fsstore.MendDir)); err != nil {
 		t.Fatal(err)
@@ -29,9 +29,9 @@ func TestMendIsALink(t *testing.T) {
 	}
 }
 
-// TestSweep leaves litter of ours and of others in the staging folder: Prepare
-// removes the one, leaves the other, and keeps a staged with other bytes.
-func TestSweep(t *testing.T) {
+// TestPrepareCleansStage leaves files of mend and of other programs in the staging folder: Prepare
+// removes the former, leaves the latter, and keeps a staged file with other bytes.
+func TestPrepareCleansStage(t *testing.T) {
 	root := storetest.SmallTree(t)
 	x, none := fsstore.Hash([]byte("x")), "none"
 	for _, p := range []string{"1/0-" + x + "-" + none, "1/1-" + none + "-" + x, "2.new/0-" + none + "-" + none, "2.new/probe-1", "3.again/7-" + x + "-" + x + ".new"} {

@@ -13,8 +13,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestMissingFolders removes the folder of all parts: two levels are made, and
-// undone.
+// TestMissingFolders removes the folder of all parts: two levels are created, and removed by the
+// undo.
 func TestMissingFolders(t *testing.T) {
 	root := storetest.SmallTree(t)
 	if err := os.RemoveAll(filepath.Join(root, "part")); err != nil {
@@ -58,8 +58,8 @@ func TestMissingFolders(t *testing.T) {
 	}
 }
 
-// TestFolderMeanwhile lets another program make, or remove, the folder that the
-// change wants to make, or to remove. Fault case 24.
+// TestFolderMeanwhile lets another program make the folder that the change makes, or remove the one
+// that it removes. Fault case 24.
 func TestFolderMeanwhile(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
@@ -105,8 +105,8 @@ func TestFolderMeanwhile(t *testing.T) {
 	}
 }
 
-// TestVanishedFolder lets another program remove the folder of everything that
-// the change is about, before Commit and after a crash in it. Fault case 25.
+// TestVanishedFolder lets another program remove the folder of all records of the change, before
+// Commit and after a crash in it. Fault case 25.
 func TestVanishedFolder(t *testing.T) {
 	for _, at := range []int{0, 1, 2, 3, 4} { // of Commit's calls; 4 is the barrier
 		root := storetest.SmallTree(t)

@@ -14,20 +14,21 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestNoExchange has other programs write meanwhile, where no call exchanges two files: what they write is kept, as elsewhere.
+// TestNoExchange lets other programs write meanwhile on a system without a call that exchanges two files:
+// their bytes are kept, as elsewhere.
 func TestNoExchange(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
 	}
 	storetest.DenyExchange(t)
 	for name, test := range map[string]func(*testing.T){
-		"CameOutForeign": TestCameOutForeign, "LateWriter": TestLateWriter, "ManyLateWriters": TestManyLateWriters, "WriterAfterCommit": TestWriterAfterCommit,
+		"CameOutForeign": TestForeignBytesAfterExchange, "LateWriter": TestLateWriter, "ManyLateWriters": TestManyLateWriters, "WriterAfterCommit": TestWriterAfterCommit,
 	} {
 		t.Run(name, test)
 	}
 }
 
-// TestNoRenameFlags works in a sandbox that knows nothing of renameat2.
+// TestNoRenameFlags makes a change in a sandbox that does not know renameat2.
 func TestNoRenameFlags(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
@@ -42,7 +43,8 @@ func TestNoRenameFlags(t *testing.T) {
 	wantNoMend(t, root)
 }
 
-// TestReplaceForeign has another program write just before the exchange, where no call exchanges two files.
+// TestReplaceForeign lets another program write just before the exchange on a system without a call that
+// exchanges two files.
 func TestReplaceForeign(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return

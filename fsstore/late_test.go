@@ -15,8 +15,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestLateWriter keeps a file open across the exchange, and writes into it after:
-// one that is replaced, and one that is deleted. Fault case 26.
+// TestLateWriter keeps a file open across the exchange, and writes into it afterwards: a file that is
+// replaced, and one that is deleted. Fault case 26.
 func TestLateWriter(t *testing.T) {
 	for _, part := range []string{"prt_11", "prt_13"} {
 		root := storetest.SmallTree(t)
@@ -76,7 +76,7 @@ func lateWriter(t *testing.T, root, part string) (*tree.Store, change.Staged, ch
 	return s, staged, out
 }
 
-// hold opens a part as another program does that writes to it later.
+// hold opens a part, as a program does that writes to it later.
 func hold(t *testing.T, root, part string) *os.File {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(root, "part/msg_1", part+".json"), os.O_RDWR, 0)
@@ -87,9 +87,9 @@ func hold(t *testing.T, root, part string) *os.File {
 	return f
 }
 
-// TestWriterAfterCommit lets another program write through an old descriptor after
-// the last look of Commit: into a file that was replaced and into one that was
-// deleted. Discard keeps the bytes, and so does the sweep that comes after a crash.
+// TestWriterAfterCommit lets another program write through an old descriptor after the last check of
+// Commit: into a file that was replaced and into one that was deleted. Discard keeps the bytes, and so
+// does the cleanup after a crash.
 func TestWriterAfterCommit(t *testing.T) {
 	for _, crashed := range []bool{false, true} {
 		for _, part := range []string{"prt_11", "prt_13"} {

@@ -40,8 +40,8 @@ func TestUmask(t *testing.T) {
 	}
 }
 
-// TestReadOnly works on a tree that may not be written, and on one in which only
-// some folder may not be. Fault case 11.
+// TestReadOnly uses a tree that must not be written to, and one where only some folder must not be.
+// Fault case 11.
 func TestReadOnly(t *testing.T) {
 	if !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return

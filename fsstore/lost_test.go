@@ -12,8 +12,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestLostStaging removes or spoils the staging folder after each crash: the
-// change is put back all the same, or is done.
+// TestLostStaging removes or damages the staging folder after each crash: the change is reverted
+// all the same, or is complete.
 func TestLostStaging(t *testing.T) {
 	for name, spoil := range map[string]func(stage string) error{
 		"gone":    os.RemoveAll,
@@ -24,7 +24,7 @@ func TestLostStaging(t *testing.T) {
 	} {
 		for n := 1; n <= 4; n++ {
 			if n > 1 && (name == "zero" || name == "torn") {
-				continue // then some staged files hold a Pre, and what is no Pre is another program's
+				continue // then some staged files hold a Pre, and any other content belongs to another program
 			}
 			root := storetest.SmallTree(t)
 			s, staged := crashed(t, root, n)
@@ -43,7 +43,7 @@ func TestLostStaging(t *testing.T) {
 				}
 			}
 			want := change.Aborted
-			if n == 4 { // all is in place
+			if n == 4 { // everything is in place
 				want = change.Committed
 			}
 			out := settled(t, s, staged, want)
@@ -81,9 +81,9 @@ func eachSlot(stage string, f func(path string) error) error {
 	return nil
 }
 
-// TestLostStagingBack does the same where another program has written, so that
-// the change goes back without its staged files, and is cut at each call.
-func TestLostStagingBack(t *testing.T) {
+// TestLostStagingRollback does the same after another program has written, so that the change is
+// reverted without its staged files, and is cut at each call.
+func TestLostStagingRollback(t *testing.T) {
 	for cut := 0; ; cut++ {
 		root := storetest.SmallTree(t)
 		before := storetest.Snapshot(t, root, fsstore.MendDir)

@@ -15,8 +15,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// manyOps writes parts to a tree, and returns a plan that replaces, deletes and
-// creates so many.
+// manyOps writes parts to a tree, and returns a plan that replaces, deletes and creates n of them.
 func manyOps(t *testing.T, root string, n int) []change.Op {
 	t.Helper()
 	var ops []change.Op
@@ -36,8 +35,8 @@ func manyOps(t *testing.T, root string, n int) []change.Op {
 	return ops
 }
 
-// TestManyRecords changes many records, takes that
-// back, and finds what other programs wrote to some of them before and meanwhile.
+// TestManyRecords changes many records, reverts that, and finds the records that other programs
+// wrote to before and meanwhile.
 func TestManyRecords(t *testing.T) {
 	root := storetest.SmallTree(t)
 	ops := manyOps(t, root, 300)

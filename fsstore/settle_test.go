@@ -15,8 +15,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// cancelAfter is a context that ends when it has been asked for its error n
-// times, so that a Commit ends between two ops.
+// cancelAfter returns a context that ends after n calls of Err, so that a Commit ends between two
+// ops.
 func cancelAfter(t *testing.T, n int) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(t.Context())
 	return &countdown{Context: ctx, left: n}, cancel
@@ -49,8 +49,7 @@ func crashed(t *testing.T, root string, n int) (*tree.Store, change.Staged) {
 	return s, staged
 }
 
-// settled settles twice, wants the state both times, discards, and wants no
-// litter.
+// settled settles twice, checks the state both times, discards, and checks that nothing is left.
 func settled(t *testing.T, s *tree.Store, staged change.Staged, want change.State) change.Outcome {
 	t.Helper()
 	var out change.Outcome
@@ -117,8 +116,8 @@ func TestOutcomeOfForeign(t *testing.T) {
 	}
 }
 
-// TestModeIsContent changes nothing but the permissions of a record.
-func TestModeIsContent(t *testing.T) {
+// TestOnlyModeChanges changes only the permissions of a record.
+func TestOnlyModeChanges(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	ops := storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_12", "new")
