@@ -96,8 +96,8 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// Undo removes exactly the appended lines when the agent has gone on since.
-func TestUndoBehindAgent(t *testing.T) {
+// Undo removes exactly the appended lines, even if the agent has appended lines since.
+func TestUndoAfterAgentAppended(t *testing.T) {
 	for name, ending := range endings {
 		t.Run(name, func(t *testing.T) {
 			root, before := rootEnding(t, ending)
@@ -201,8 +201,8 @@ func TestAgentAppendsAtEveryStep(t *testing.T) {
 	}
 }
 
-// Two programs write at each call of an undo, one of them through a descriptor from before the
-// exchange. Each line is in the transcript once, or in the kept files.
+// Two programs write at each call of an undo, one of them through a descriptor that it opened
+// before the exchange. Each line is in the transcript once, or in the kept files.
 func TestTwoAgentsAtEveryStep(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file that another program has open is not replaced")
@@ -216,7 +216,7 @@ func TestTwoAgentsAtEveryStep(t *testing.T) {
 	defer held.Close()
 	var lines []string
 	s := mustOpen(t, root, linestore.Options{Step: func(call string) error {
-		if strings.HasPrefix(call, "unlink ") { // what is written into a removed file is lost
+		if strings.HasPrefix(call, "unlink ") { // bytes written into a removed file are lost
 			return nil
 		}
 		n := len(lines)
@@ -384,7 +384,7 @@ func TestRefusedPlans(t *testing.T) {
 	}
 }
 
-// An undo removes only a line that mend wrote, also where another program wrote the same line.
+// An undo removes only a line that mend wrote, even if another program wrote the same line.
 func TestUndoKeepsForeignLines(t *testing.T) {
 	root := newRoot(t)
 	old, repaired := string(read(t, root, lineRef("prt_12")).Data), `{"id":"prt_12","text":"repaired"}`

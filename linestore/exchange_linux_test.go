@@ -6,7 +6,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestNoExchange has agents append and processes die where no call exchanges two files: nothing is lost, as elsewhere.
+// TestNoExchange lets agents append and processes die on a system without a call that exchanges two files: nothing is
+// lost, as elsewhere.
 func TestNoExchange(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return

@@ -34,8 +34,8 @@ func overwrite(t *testing.T, root, text string) {
 	}
 }
 
-// TestAppendMeanwhile: another program changes the transcript between Prepare and the write. The append is refused if it does not fit
-// any more, and nothing is written.
+// TestAppendMeanwhile: another program changes the transcript between Prepare and the write. The append is refused
+// if it no longer fits, and nothing is written.
 func TestAppendMeanwhile(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -137,8 +137,8 @@ func heldWriter(t *testing.T, root string) func(line string) {
 	}
 }
 
-// TestCarryOver: what a program appends through an old descriptor is carried over as long as it comes, each line once, and a crash at any
-// call, or in the middle of a line, loses none and doubles none.
+// TestCarryOver: lines that a program appends through an old descriptor are carried over as long as they come, each
+// once; a crash at any call, or in the middle of a line, neither loses nor repeats a line.
 func TestCarryOver(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file that another program has open is not replaced")
@@ -214,7 +214,8 @@ func appendRaw(t *testing.T, root, text string) {
 	}
 }
 
-// TestIsOwn: an undo removes the line that the reverted change appended, where another program wrote the same bytes.
+// TestIsOwn: an undo removes the line that the reverted change appended, even if another program wrote the same
+// bytes.
 func TestIsOwn(t *testing.T) {
 	old, repaired := `{"id":"x","text":"old"}`, `{"id":"x","text":"repaired"}`
 	ref := lineRef("x")
@@ -265,7 +266,8 @@ func TestIsOwn(t *testing.T) {
 	}
 }
 
-// TestCarriedOverOnce: what was carried over before a crash is not carried over again, although another program has gone on since.
+// TestCarriedOverOnce: lines that were carried over before a crash are not carried over again, although another
+// program has appended more since.
 func TestCarriedOverOnce(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file that another program has open is not replaced")

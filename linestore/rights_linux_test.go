@@ -17,8 +17,8 @@ import (
 
 const rootKey = "LINESTORE_ROOT"
 
-// asNobody runs the test again as a user who owns nothing, with the root that prep made as root. It
-// returns that root in the child alone.
+// asNobody runs the test again, in a child process, as a user who owns nothing, with the folder that
+// prep prepared as the user root. It returns the path of that folder only in the child.
 func asNobody(t *testing.T, prep func(root string)) (root string, child bool) {
 	t.Helper()
 	if root = os.Getenv(rootKey); root != "" {
@@ -103,8 +103,8 @@ func TestFolderNotWritable(t *testing.T) {
 	storetest.Apply(t, s, change.Inverse(storetest.Apply(t, s, appendOps(t, root)).Ops))
 }
 
-// A change that an earlier mend wrote into such a transcript is decided, and the file keeps the time of
-// the change.
+// A change that an earlier version of mend wrote into such a transcript is decided, and the file keeps
+// the time of the change.
 func TestSettleWithoutRights(t *testing.T) {
 	var st change.Staged
 	staged := func(root string) string { return filepath.Join(filepath.Dir(root), filepath.Base(root)+".staged") }
@@ -185,7 +185,7 @@ func TestSettleLostTranscript(t *testing.T) {
 	}
 }
 
-// The attributes of chattr hold for root, too.
+// The attributes of chattr apply to root, too.
 func TestAttributes(t *testing.T) {
 	set := func(path string, flag int, on bool) error {
 		f, err := os.Open(path)
