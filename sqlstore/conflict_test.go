@@ -15,8 +15,8 @@ import (
 	"mend/sqlstore"
 )
 
-// TestConflicts lets the agent write between Load, Prepare and Commit. Nothing
-// of ours may be left, and the record is named. Fault case 29.
+// TestConflicts lets the agent write between Load, Prepare and Commit. No change of mend may
+// remain, and the record is named. Fault case 29.
 func TestConflicts(t *testing.T) {
 	const part = "(SELECT id FROM part WHERE json_extract(data, '$.text') = 'Running.')"
 	cases := map[string]struct{ sql, why string }{

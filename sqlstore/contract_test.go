@@ -24,8 +24,8 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// harness is a fixture with a message that has no parts, and a running agent if
-// live.
+// harness returns a fixture with a message that has no parts, and with a running agent if live is
+// set.
 func harness(t *testing.T, version string, live bool) storetest.Harness {
 	t.Helper()
 	path, id := dbtest.Unpack(t, version)
@@ -59,7 +59,7 @@ func harness(t *testing.T, version string, live bool) storetest.Harness {
 	}
 }
 
-// overwriteRow writes a row by other SQL than ours.
+// overwriteRow writes a row with other SQL than mend's.
 func overwriteRow(t *testing.T, path string, ref change.Ref, image *change.Image) {
 	t.Helper()
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)

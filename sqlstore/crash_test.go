@@ -30,8 +30,8 @@ func titleOp(s *sqlstore.Store, id string) change.Op {
 
 var errCrash = errors.New("crash")
 
-// TestFailAtEveryStep lets every call fail from the k-th on, drops all, and
-// settles: the database is wholly before or wholly after, and says which.
+// TestFailAtEveryStep lets every call from the k-th on fail, closes everything, and settles: all
+// rows are as before the change or as after it, and the outcome says which.
 func TestFailAtEveryStep(t *testing.T) {
 	for _, live := range []bool{false, true} {
 		seen := map[change.State]int{}
@@ -74,8 +74,8 @@ func failAt(t *testing.T, path, id string, k int, seen map[change.State]int) boo
 	return n >= k
 }
 
-// settleAll recovers, with a failure at each of its own steps first, and checks
-// that it comes to what the database holds, and to what Commit said if it said.
+// settleAll recovers, with a failure at each of its own steps first, and checks that the outcome
+// agrees with the database, and with the outcome of Commit if there was one.
 func settleAll(t *testing.T, path string, st change.Staged, was string, said change.Outcome, err error) change.State {
 	t.Helper()
 	for k := 1; ; k++ {
@@ -132,7 +132,7 @@ func TestKillAtEveryStep(t *testing.T) {
 	}
 }
 
-// crash is the process that dies before its k-th step.
+// crash runs in the process that dies before its k-th step.
 func crash(path, arg string) error {
 	var id string
 	var k int
@@ -204,7 +204,7 @@ func TestStaleFrames(t *testing.T) {
 	dbtest.Exec(t, c, "UPDATE session SET title = 'y'")
 }
 
-// copyFiles is what a crash of every process leaves, with the -shm lost.
+// copyFiles returns a copy of the files as a crash of every process leaves them, without the -shm.
 func copyFiles(t testing.TB, path string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -17,8 +17,7 @@ import (
 	"mend/sqlstore"
 )
 
-// try does all that a store can do before it writes, and returns the first
-// error.
+// try does everything that a store can do before it writes, and returns the first error.
 func try(t testing.TB, path string) error {
 	t.Helper()
 	s, err := sqlstore.Open(path, specs(), sqlstore.Options{})
@@ -43,7 +42,7 @@ func try(t testing.TB, path string) error {
 	return nil
 }
 
-// TestUnusable refuses files with one clear line and leaves every byte. Fault case 30.
+// TestUnusable: files are refused with one clear line, and every byte stays. Fault case 30.
 func TestUnusable(t *testing.T) {
 	cases := map[string]struct {
 		do   func(t *testing.T, path string)
@@ -83,7 +82,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-// linkTo gives a file of the user another name: SQLite would write to it.
+// linkTo gives a file of the user a second name: SQLite would write to it.
 func linkTo(t testing.TB, name string) {
 	t.Helper()
 	file := filepath.Join(filepath.Dir(name), "thesis.txt")
@@ -143,10 +142,10 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestFlipped changes bytes at chance: whatever comes of it, it is no panic, and what is refused changes no byte. What SQLite's
-// own check finds is refused, or is off the path of the change: then CheckFile finds it, and the change adds no fault and
-// leaves all other rows.
-func TestFlipped(t *testing.T) {
+// TestFlippedBytes changes random bytes: nothing panics, and a refused change changes no byte. If
+// SQLite's own check finds damage, the change is refused, or the damage is off its path: then
+// CheckFile finds it, and the change adds no damage and leaves all other rows unchanged.
+func TestFlippedBytes(t *testing.T) {
 	storetest.Long(t)
 	whole, id := dbtest.Unpack(t, "1.2.27")
 	data := dbtest.Files(t, whole)[dbtest.Name]
@@ -203,7 +202,7 @@ func TestFlipped(t *testing.T) {
 	}
 }
 
-// faultsOf returns what SQLite's longest check finds.
+// faultsOf returns the problems that SQLite's most thorough check finds.
 func faultsOf(t testing.TB, path string) (found []string) {
 	t.Helper()
 	err := dbtest.View(path, func(c *sqlstore.Conn) (err error) {
@@ -216,7 +215,7 @@ func faultsOf(t testing.TB, path string) (found []string) {
 	return slices.DeleteFunc(found, func(line string) bool { return line == "ok" })
 }
 
-// TestVirtualTable has a table of a module that we do not have.
+// TestVirtualTable has a table of a module that mend does not have.
 func TestVirtualTable(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)

@@ -92,7 +92,7 @@ func (f exchangeFixture) recover(step func(string) error) error {
 	})
 }
 
-// files returns the files beside the database, and with kept those in our own folders by their names alone.
+// files returns the files beside the database and, if kept is set, those in mend's own folders by their names alone.
 func (f exchangeFixture) files(kept bool) map[string]string {
 	f.Helper()
 	all := map[string]string{}
@@ -108,7 +108,8 @@ func (f exchangeFixture) files(kept bool) map[string]string {
 	return all
 }
 
-// checkOurs fails the test if our own folders have anything but what a change keeps under these names in its owner's.
+// checkOurs fails the test if mend's own folders have anything except the content that a change keeps under these
+// names in its owner's folder.
 func (f exchangeFixture) checkOurs(what string, kept ...string) {
 	f.Helper()
 	var found []string
@@ -159,7 +160,8 @@ func (f exchangeFixture) setNames() (names []string) {
 	return names
 }
 
-// check reports whether the new database is in its place, and fails the test if the files are not wholly before or after.
+// check reports whether the new database is in place, and fails the test unless all files are as before the change
+// or as after it.
 func (f exchangeFixture) check(what string, before map[string]string) (exchanged bool) {
 	f.Helper()
 	now := f.files(false)
@@ -173,8 +175,9 @@ func (f exchangeFixture) check(what string, before map[string]string) (exchanged
 	return false
 }
 
-// TestExchangeCutAtEveryStep kills a salvage and its undo at every step, also those of the journal, and the recovery after it:
-// then the files are wholly the old or wholly the new ones, as the journal says, and no byte is lost.
+// TestExchangeCutAtEveryStep kills a salvage and its undo at every step, including those of the journal, and the
+// recovery after it: then all files are the old ones or all are the new ones, as the journal says, and no byte is
+// lost.
 func TestExchangeCutAtEveryStep(t *testing.T) {
 	storetest.Long(t)
 	for _, undo := range []bool{false, true} {
@@ -254,8 +257,8 @@ func TestExchangeRefused(t *testing.T) {
 	f.checkOurs("refused")
 }
 
-// TestExchangeSoundDatabase: a sound database whose newest rows are in its -wal is exchanged without a moment in which a program that
-// opens it does not see them, and both databases come back.
+// TestExchangeSoundDatabase: a sound database whose newest rows are in its -wal is exchanged. A program that opens
+// it meanwhile always sees these rows, and both databases come back.
 func TestExchangeSoundDatabase(t *testing.T) {
 	f := newExchangeFixture(t)
 	db, _ := dbtest.Unpack(t, "1.18.33")

@@ -17,8 +17,8 @@ func deleteAll(s *record.Session) []change.Op {
 	return change.Diff(s.Records, (&record.Session{Head: change.Head{ID: s.ID}}).Records)
 }
 
-// TestDeleteSession takes a session away with all that is its own, and refuses
-// as long as a row of another table is left to it.
+// TestDeleteSession deletes a session with all its rows; this is refused as long as a row of
+// another table still refers to it.
 func TestDeleteSession(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -33,7 +33,7 @@ func TestDeleteSession(t *testing.T) {
 	if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.Dump(t, path) != was {
 		t.Fatalf("undo = %+v", out)
 	}
-	// Without its messages the session cannot go, nor they without their parts.
+	// A session cannot be deleted without its messages, nor a message without its parts.
 	for _, some := range [][]change.Op{ops[len(ops)-1:], ops[len(ops)-11 : len(ops)-1]} {
 		_, err := s.Prepare(t.Context(), change.Plan{Ops: some})
 		if c := conflictsIn(err); len(c) != len(some) || !hasConflict(c, "still refers to it") {
@@ -51,7 +51,7 @@ func TestDeleteSession(t *testing.T) {
 	}
 }
 
-// TestParents creates rows below nothing, and below what the plan takes away.
+// TestParents creates rows without a parent, and rows whose parent the plan deletes.
 func TestParents(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -71,7 +71,7 @@ func TestParents(t *testing.T) {
 	dbtest.Run(t, open(t, unpackTwice(t), sqlstore.Options{}), ops[:1])
 }
 
-// TestOrphanHidesNoMissingParent deletes an orphan and creates a row below nothing. SQLite's
+// TestOrphanHidesNoMissingParent deletes an orphan and creates a row without a parent. SQLite's
 // deferred foreign keys count both together, and would commit that.
 func TestOrphanHidesNoMissingParent(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
@@ -93,8 +93,8 @@ func TestOrphanHidesNoMissingParent(t *testing.T) {
 	}
 }
 
-// TestOtherRowsStay has schemas in which a statement would change rows beside the one it names:
-// the change is refused, and nothing has changed.
+// TestOtherRowsStay uses schemas where a statement would change rows other than the one that it
+// names: the change is refused, and nothing has changed.
 func TestOtherRowsStay(t *testing.T) {
 	for name, c := range map[string]struct{ do, want string }{
 		"cascade":  {"CREATE TABLE extra (id PRIMARY KEY, m REFERENCES message (id) ON DELETE CASCADE)", "a row of extra still refers to it"},
@@ -120,8 +120,8 @@ func TestOtherRowsStay(t *testing.T) {
 	}
 }
 
-// TestReplaceConstraint creates rows, and changes one, in a table that would delete another one
-// for each.
+// TestReplaceConstraint creates rows, and changes one, in a table whose constraint would delete
+// another row each time.
 func TestReplaceConstraint(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
@@ -149,7 +149,7 @@ func timeOf(o change.Op) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// unpackTwice is a fixture of its own; the plan of one fits the other.
+// unpackTwice returns another fixture: a plan for one fits the other.
 func unpackTwice(t *testing.T) string {
 	t.Helper()
 	path, _ := dbtest.Unpack(t, "1.18.33")

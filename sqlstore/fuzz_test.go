@@ -10,9 +10,8 @@ import (
 	"mend/change"
 )
 
-// FuzzRow gives a row's values to SQLite and takes them back, through the
-// encoding of images: the same storage classes and bytes come out, whatever the
-// row holds.
+// FuzzRow writes a row's values to SQLite and reads them back, through the encoding of images:
+// storage classes and bytes stay the same, whatever the row contains.
 func FuzzRow(f *testing.F) {
 	db, err := sqlite3.Open(":memory:")
 	if err != nil {
@@ -62,8 +61,8 @@ func FuzzRow(f *testing.F) {
 	})
 }
 
-// storable reports whether a row can hold the value: one of the five classes, a
-// number in eight bytes, no NaN, which SQLite takes for NULL.
+// storable reports whether a row can hold the value: one of the five classes, a number in eight
+// bytes, no NaN, which SQLite stores as NULL.
 func storable(v Value) bool {
 	switch v.Class {
 	case change.ClassText, change.ClassBlob:

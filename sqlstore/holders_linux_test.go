@@ -13,7 +13,8 @@ import (
 	"mend/sqlstore"
 )
 
-// TestHolders: a process that has the database open is named, whatever it does with it.
+// TestHolders: each process that has the database open is named, whatever it does with the
+// database.
 func TestHolders(t *testing.T) {
 	f := newExchangeFixture(t)
 	s, err := sqlstore.Open(f.path, nil, sqlstore.Options{})

@@ -17,8 +17,8 @@ import (
 	"mend/sqlstore"
 )
 
-// leftover is the state after an agent was killed: the database, a -wal with the
-// last change in it, and a -shm if wanted.
+// leftover returns the state after an agent was killed: the database, a -wal with the last change, and
+// a -shm if shm is set.
 func leftover(t testing.TB, shm bool) (path, id string) {
 	t.Helper()
 	from, id := dbtest.Unpack(t, "1.18.33")
@@ -168,7 +168,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// A signal ends the wait for a locked database: the error is the context's, not that it is busy.
+// A signal ends the wait for a locked database: the error is the context's, and not that the database
+// is busy.
 func TestCancelledWhileBusy(t *testing.T) {
 	s, st, c := lockedByAgent(t, sqlstore.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -183,8 +184,8 @@ func TestCancelledWhileBusy(t *testing.T) {
 	dbtest.Exec(t, c, "ROLLBACK")
 }
 
-// TestWaits takes the lock as soon as the agent gives it back.
-func TestWaits(t *testing.T) {
+// TestWaitsForLock takes the lock as soon as the agent releases it.
+func TestWaitsForLock(t *testing.T) {
 	s, st, c := lockedByAgent(t, sqlstore.Options{})
 	time.AfterFunc(100*time.Millisecond, func() { _ = c.Exec("ROLLBACK") })
 	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
@@ -234,7 +235,7 @@ func TestRollbackJournal(t *testing.T) {
 	if dbtest.Dump(t, path) != was || len(dbtest.Files(t, path)) != 1 {
 		t.Error("undo did not give back what was there")
 	}
-	// A reader keeps the COMMIT itself from happening.
+	// A reader blocks the COMMIT itself.
 	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	if err != nil {
 		t.Fatal(err)
@@ -255,8 +256,8 @@ func TestRollbackJournal(t *testing.T) {
 	}
 }
 
-// TestBesideShortAgents reads while another program opens the database, writes, and closes it again and
-// again: each time the -wal and the -shm are made and removed.
+// TestBesideShortAgents reads while another program repeatedly opens the database, writes, and closes
+// it: each time the -wal and the -shm are created and removed.
 func TestBesideShortAgents(t *testing.T) {
 	storetest.Long(t)
 	path, id := dbtest.Unpack(t, "1.18.33")

@@ -22,7 +22,7 @@ import (
 	"mend/sqlstore"
 )
 
-// specs are the tables of the tests' databases: those of OpenCode, as far as the tests need
+// specs returns the tables of the tests' databases: OpenCode's tables, as far as the tests need
 // them.
 func specs() []sqlstore.TableSpec {
 	return []sqlstore.TableSpec{
@@ -117,7 +117,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	storetest.InMemory() // a kill loses nothing there, and a sync costs nothing
+	storetest.InMemory() // there a kill loses nothing, and a sync costs nothing
 	os.Exit(m.Run())
 }
 
@@ -163,7 +163,7 @@ func play(role, path, arg string) error {
 	return fmt.Errorf("no role %s", role)
 }
 
-// hammer adds sessions one by one until its input ends, and says how many.
+// hammer adds sessions one by one until its input ends, and prints how many.
 func hammer(c *sqlite3.Conn) error {
 	done := make(chan struct{})
 	go func() {
@@ -213,7 +213,7 @@ func startProgram(t testing.TB, exe, role, path, arg string, as *syscall.SysProc
 	return p
 }
 
-// ready waits until the process says so.
+// ready waits until the process reports that it is ready.
 func (p *process) ready(t testing.TB) {
 	t.Helper()
 	if line, err := p.out.ReadString('\n'); line != "ready\n" {
@@ -221,7 +221,7 @@ func (p *process) ready(t testing.TB) {
 	}
 }
 
-// end lets the process end and returns the last it said.
+// end lets the process end, and returns its last line of output.
 func (p *process) end(t testing.TB) string {
 	t.Helper()
 	_ = p.in.Close()
@@ -257,8 +257,8 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestTwoProcesses writes beside a process that writes as fast as it can: both
-// keep all they wrote.
+// TestTwoProcesses writes while another process writes as fast as it can: no write of either is
+// lost.
 func TestTwoProcesses(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})

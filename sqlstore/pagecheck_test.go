@@ -85,7 +85,7 @@ func TestCheckedPath(t *testing.T) {
 						t.Errorf("Prepare = %v, want %q", err, c.why)
 					}
 					after := dbtest.Files(t, path)
-					delete(before, dbtest.Name+"-shm") // has the marks of readers
+					delete(before, dbtest.Name+"-shm") // it has the marks of readers
 					delete(after, dbtest.Name+"-shm")
 					dbtest.WantSame(t, before, after)
 					return

@@ -160,9 +160,9 @@ func TestDamagedIndex(t *testing.T) {
 	}
 }
 
-// The same beside an agent that has the database open, with a -wal, and without a WAL; and where a page of a
-// table is damaged as well, the sessions that have no row in it.
-func TestDamagedIndexBesides(t *testing.T) {
+// The same while an agent has the database open, with a -wal, and without WAL mode. If a page of a table is damaged
+// as well, the sessions without a row in that page are read.
+func TestDamagedIndexInUse(t *testing.T) {
 	storetest.Long(t)
 	spoiled := func(t *testing.T, trees ...string) (path string, want map[string]int) {
 		path = severalSessions(t)

@@ -24,8 +24,8 @@ import (
 // nobody is the id of a user who may only read.
 const nobody = 65534
 
-// asNobody runs this program in a role, for a user that has no rights to the
-// folder, and returns what it said.
+// asNobody runs this program in a role, as a user without rights to the folder, and returns its
+// output.
 func asNobody(t *testing.T, role, path, arg string) (said string, ok bool) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -46,7 +46,7 @@ func asNobody(t *testing.T, role, path, arg string) (said string, ok bool) {
 	return strings.TrimSpace(string(out)), p.cmd.Wait() == nil
 }
 
-// openUp lets everybody into a folder of the test.
+// openUp gives every user access to a folder of the test.
 func openUp(t *testing.T, dir string) {
 	t.Helper()
 	for ; dir != os.TempDir(); dir = filepath.Dir(dir) {
@@ -87,7 +87,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestFIFO does not wait for a writer.
+// TestFIFO: a named pipe is refused without waiting for a writer.
 func TestFIFO(t *testing.T) {
 	path, _ := dbtest.Unpack(t, "1.18.33")
 	dbtest.Must(t, os.Remove(path))
@@ -97,7 +97,7 @@ func TestFIFO(t *testing.T) {
 	}
 }
 
-// TestDiskFull goes through all the places at which a disk can be full. Fault case 13.
+// TestDiskFull makes the disk full at each place where it can be. Fault case 13.
 func TestDiskFull(t *testing.T) {
 	storetest.Long(t)
 	from, id := dbtest.Unpack(t, "1.2.27")
@@ -110,7 +110,7 @@ func TestDiskFull(t *testing.T) {
 			path := filepath.Join(dir, dbtest.Name)
 			dbtest.Write(t, path, data)
 			if live && !tryAgent(t, path) {
-				continue // no space for its own side files
+				continue // no space for the agent's side files
 			}
 			seen[onFullDisk(t, dir, ops)]++
 		}
@@ -118,7 +118,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// tryAgent is an agent, if it can start.
+// tryAgent reports whether an agent can open the database.
 func tryAgent(t *testing.T, path string) bool {
 	t.Helper()
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
@@ -127,8 +127,8 @@ func tryAgent(t *testing.T, path string) bool {
 	return c.Exec("PRAGMA synchronous=NORMAL; SELECT 1 FROM session") == nil
 }
 
-// onFullDisk does the change and says how it went: the database is wholly before
-// or after, and Settle says which, at the latest when there is space again.
+// onFullDisk makes the change and describes the result: all rows are as before the change or as
+// after it, and Settle finds out which, at the latest when there is space again.
 func onFullDisk(t *testing.T, dir string, ops []change.Op) string {
 	t.Helper()
 	path := filepath.Join(dir, dbtest.Name)
@@ -157,7 +157,7 @@ func onFullDisk(t *testing.T, dir string, ops []change.Op) string {
 	return how + string(out.State)
 }
 
-// smallDisk is a folder on a file system of so many KiB.
+// smallDisk returns a folder on a file system of kb KiB.
 func smallDisk(t *testing.T, kb int) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -39,14 +39,14 @@ func newRowsFixture(t *testing.T) rowsFixture {
 	return f
 }
 
-// archives returns the paths of archives that a journal has.
+// archives returns the paths of the archives that belong to a journal.
 func (f rowsFixture) archives() []string {
 	found, err := filepath.Glob(filepath.Join(filepath.Dir(f.path), ".mend", "*", "rows-*", "rows.zst"))
 	dbtest.Must(f.T, err)
 	return found
 }
 
-// clean takes rows out of the database.
+// clean removes rows from the database.
 func (f rowsFixture) clean(step func(string) error, r sqlstore.ArchiveRequest, meanwhile func()) error {
 	return f.reopen(step, func(j *journal.Journal, s *sqlstore.Owned) error {
 		a, err := s.Archive(context.Background(), r)
@@ -80,7 +80,7 @@ func (f rowsFixture) repeat(ops func([]change.Op) []change.Op) error {
 	})
 }
 
-// hostile adds events of every storage class that are hard to bring back.
+// hostile adds events of every storage class that are hard to restore.
 func (f rowsFixture) hostile() {
 	dbtest.Alter(f.T, f.path,
 		`CREATE TABLE other (id text PRIMARY KEY, a, b BLOB, c INTEGER, session text REFERENCES session(id) ON DELETE CASCADE)`,
@@ -92,8 +92,8 @@ func (f rowsFixture) hostile() {
 		`INSERT INTO other VALUES ('huge', CAST(zeroblob(9000000) AS TEXT), randomblob(3000000), 1e308, NULL)`)
 }
 
-// TestRowsComeBack: rows of every storage class that a clean took out come back with the same bytes, also with whole sessions, and
-// a redo takes them out again.
+// TestRowsComeBack: rows of every storage class that a clean removed come back with the same bytes, also with
+// whole sessions, and a redo removes them again.
 func TestRowsComeBack(t *testing.T) {
 	storetest.Long(t)
 	for name, request := range map[string]func(rowsFixture) sqlstore.ArchiveRequest{
@@ -125,8 +125,9 @@ func TestRowsComeBack(t *testing.T) {
 	}
 }
 
-// TestRowsCutAtEveryStep kills a clean and its undo at every step, also those of the journal, and the recovery after it: then all
-// of the rows are in the database, or none and all in an archive, as the journal says, and nothing else is left.
+// TestRowsCutAtEveryStep kills a clean and its undo at every step, including those of the journal, and the
+// recovery after it: then either all rows are in the database, or all are in an archive and none in the
+// database, as the journal says, and nothing else is left.
 func TestRowsCutAtEveryStep(t *testing.T) {
 	storetest.Long(t)
 	for _, sessions := range []bool{false, true} {
@@ -210,7 +211,7 @@ func cutRows(t *testing.T, sessions, undo bool) {
 		} else {
 			back++
 		}
-		if made != undo { // else all is there
+		if made != undo { // otherwise all rows are in the database
 			f.undoClean()
 		}
 		if dbtest.DumpRows(t, f.path) != before {
@@ -222,7 +223,7 @@ func cutRows(t *testing.T, sessions, undo bool) {
 	}
 }
 
-// TestRowsRefused: what was written after the archive is not lost, and what was removed stays removed.
+// TestRowsRefused: rows written after the archive was made are not lost, and removed rows stay removed.
 func TestRowsRefused(t *testing.T) {
 	storetest.Long(t)
 	const newEvent = `INSERT INTO event SELECT id || 'x', aggregate_id, seq + 100000, type, data FROM event LIMIT 1`
@@ -267,8 +268,8 @@ func TestRowsRefused(t *testing.T) {
 	}
 }
 
-// TestRowsOfDeletedSession: the undo of removed events brings none back of a session that was deleted since: with them a session of the
-// same id would not answer.
+// TestRowsOfDeletedSession: the undo of removed events restores none of a session that was deleted since:
+// with such events a new session of the same id would not answer.
 func TestRowsOfDeletedSession(t *testing.T) {
 	f := newRowsFixture(t)
 	dbtest.Alter(t, f.path, `INSERT INTO event_sequence (aggregate_id, seq) VALUES ('ses_other', 0)`,
@@ -283,8 +284,8 @@ func TestRowsOfDeletedSession(t *testing.T) {
 	}
 }
 
-// TestRowsWithProject: the undo of removed sessions brings their project back if it was deleted since, leaves it if it was changed, and
-// makes none that was not there before.
+// TestRowsWithProject: the undo of removed sessions restores their project if it was deleted since, leaves it
+// if it was changed, and creates no project that did not exist before.
 func TestRowsWithProject(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, since string
@@ -313,7 +314,8 @@ func TestRowsWithProject(t *testing.T) {
 	}
 }
 
-// TestRowsDamagedArchive: an archive that is not as it was written brings nothing back and takes nothing out.
+// TestRowsDamagedArchive: with an archive that differs from what was written, nothing is restored and nothing
+// is removed.
 func TestRowsDamagedArchive(t *testing.T) {
 	storetest.Long(t)
 	f := newRowsFixture(t)
@@ -335,7 +337,7 @@ func TestRowsDamagedArchive(t *testing.T) {
 	}
 }
 
-// TestReclaim: free pages are given back, and no row changes.
+// TestReclaim: free pages are returned to the file system, and no row changes.
 func TestReclaim(t *testing.T) {
 	f := newRowsFixture(t)
 	dbtest.Alter(t, f.path, `INSERT INTO part SELECT id || 'big', message_id, session_id, 1, 1, randomblob(4000000) FROM part LIMIT 1`, `DELETE FROM part WHERE id GLOB '*big'`)

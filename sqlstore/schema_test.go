@@ -14,8 +14,8 @@ import (
 	"mend/sqlstore"
 )
 
-// TestUnknownSchema refuses what it does not know, says what was found, and
-// leaves every byte. Fault case 30.
+// TestUnknownSchema: an unknown schema is refused, the error lists what was found, and every byte
+// stays. Fault case 30.
 func TestUnknownSchema(t *testing.T) {
 	cases := map[string]struct{ do, want string }{
 		"no table":    {"DROP TABLE part", "no table part among account"},
@@ -40,8 +40,8 @@ func TestUnknownSchema(t *testing.T) {
 	}
 }
 
-// TestLaterSchema has columns of a later version, of every class, and a table
-// without rowids: rows are read and put back whole. Fault case 30.
+// TestLaterSchema has columns of a later version, of every class, and a table without rowids: rows
+// are read and restored completely. Fault case 30.
 func TestLaterSchema(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	dbtest.Alter(t, path,
@@ -119,8 +119,7 @@ func TestSchemaChanges(t *testing.T) {
 	}
 }
 
-// TestRefusedWrites has what would make a statement do more, or less, than is
-// planned.
+// TestRefusedWrites has schemas where a statement would do more, or less, than is planned.
 func TestRefusedWrites(t *testing.T) {
 	const cols = "id text PRIMARY KEY, message_id text, session_id text, time_created integer, time_updated integer, data"
 	const fill = "; INSERT INTO part SELECT * FROM old; DROP TABLE old"
@@ -148,7 +147,7 @@ func TestRefusedWrites(t *testing.T) {
 	}
 }
 
-// visible is what to copy where a column is computed.
+// visible returns the expression to copy if a column is computed.
 func visible(name string) string {
 	if name == "converted" {
 		return "(id, message_id, session_id, time_created, time_updated) SELECT id, message_id, session_id, time_created, time_updated"
@@ -156,8 +155,8 @@ func visible(name string) string {
 	return " SELECT *"
 }
 
-// tryPart changes a text, and the time from what it is now to an integer; an
-// error of Prepare counts as one of Commit.
+// tryPart changes a text, and the time from its present value to an integer; an error of Prepare
+// counts as one of Commit.
 func tryPart(t *testing.T, s *sqlstore.Store, before *record.Session) change.Outcome {
 	t.Helper()
 	after := before.Clone()

@@ -8,7 +8,7 @@ import (
 	"mend/sqlstore"
 )
 
-// TestSettle checks the outcome for each combination of what the rows hold.
+// TestSettle checks the outcome for each combination of row contents.
 func TestSettle(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})

@@ -133,8 +133,8 @@ func TestTreesCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestTreesMadeAgain kills a removal of two folders and its undo at every step, and the agent makes a folder again before the recovery:
-// that ends, and no file is lost.
+// TestTreesMadeAgain kills a removal of two folders and its undo at every step, and the agent makes
+// a folder again before the recovery: the recovery ends, and no file is lost.
 func TestTreesMadeAgain(t *testing.T) {
 	storetest.Long(t)
 	for _, undo := range []bool{false, true} {
@@ -169,7 +169,8 @@ func TestTreesMadeAgain(t *testing.T) {
 	}
 }
 
-// TestTreesRefused: a folder that was made again, or changed, stays as it is; one that is forgotten is deleted without what its links name.
+// TestTreesRefused: a folder that was made again, or changed, stays as it is; a forgotten folder is
+// deleted without the files that its links lead to.
 func TestTreesRefused(t *testing.T) {
 	f := newTreesFixture(t)
 	dbtest.Must(t, f.removeTrees(nil))
