@@ -144,8 +144,7 @@ func TestElementsOverlap(t *testing.T) {
 	}
 }
 
-// TestDamagedPages changes bytes of the file: every call returns, with errDamaged if with any
-// error.
+// TestDamagedPages changes bytes of the file: every call returns, and each error wraps errDamaged.
 func TestDamagedPages(t *testing.T) {
 	storetest.Long(t)
 	file := boltFile(t)
@@ -155,7 +154,7 @@ func TestDamagedPages(t *testing.T) {
 	for range tries {
 		b := bytes.Clone(file)
 		for range 1 + rng.IntN(3) {
-			b[rng.IntN(len(b)/64)*64+rng.IntN(40)] ^= byte(1 + rng.IntN(255)) // headers more often than their share
+			b[rng.IntN(len(b)/64)*64+rng.IntN(40)] ^= byte(1 + rng.IntN(255)) // headers more often than other bytes
 		}
 		if err := readAll(b[:len(b)-rng.IntN(2)*rng.IntN(len(b))]); err != nil {
 			found++
