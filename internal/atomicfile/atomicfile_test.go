@@ -102,7 +102,7 @@ func TestRename(t *testing.T) {
 	}
 }
 
-// TestBarrier waits for no, few and many files.
+// TestBarrier waits for zero, a few and many files.
 func TestBarrier(t *testing.T) {
 	dir := t.TempDir()
 	for _, n := range []int{0, 1, maxOpen, maxOpen + 1, 3 * maxOpen} {

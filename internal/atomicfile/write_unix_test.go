@@ -14,7 +14,7 @@ import (
 	"mend/internal/ownfile"
 )
 
-// TestWriteFile replaces files, and nothing but a regular file.
+// TestWriteFile: regular files are replaced, and nothing else is.
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -48,8 +48,8 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-// TestWriteFileRemovesStaged: a later writer removes what killed writers have staged, but
-// nothing that another may still be writing, and no file with a similar name.
+// TestWriteFileRemovesStaged: a later writer removes the staged files of killed writers, but no
+// file that another writer may still be writing, and no file with a similar name.
 func TestWriteFileRemovesStaged(t *testing.T) {
 	dir := t.TempDir()
 	for name, age := range map[string]time.Duration{".scan1": time.Hour, ".scan2": 0, ".index1": time.Hour, ".scan": time.Hour, ".scan.swp": time.Hour, ".scan1~": time.Hour} {
