@@ -66,7 +66,7 @@ func place(t *testing.T) func(name string) string {
 // make.
 func theirs(name string) bool { return strings.Contains(name, "their") }
 
-// Every kind of opening, of everything that may be there. "" stands for no error.
+// Each way to open a file, on each kind of file. "" stands for no error.
 func TestOpen(t *testing.T) {
 	at := place(t)
 	read := func(path string) (*os.File, error) { return Open(path, os.O_RDONLY) }
@@ -143,8 +143,7 @@ func TestReadAtMost(t *testing.T) {
 	}
 }
 
-// A folder of mend's own is a real folder of the user's, and what is above it may be
-// a link to one.
+// A folder of mend's own must be a real folder of the user; a folder above it may be a link to one.
 func TestDir(t *testing.T) {
 	at := place(t)
 	for name, want := range map[string]string{
@@ -180,8 +179,7 @@ func TestDir(t *testing.T) {
 	}
 }
 
-// A lock is held against another open file of the same process, too, and ends with
-// Close.
+// A lock also excludes another open file of the same process, and ends with Close.
 func TestAcquire(t *testing.T) {
 	at := place(t)
 	acquire := func(shared bool) (*Lock, error) { return Acquire(at("locked"), os.O_RDWR, shared, 0) }
