@@ -17,7 +17,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// turns opens the copies, keeps n turns of a session, and returns it with what each turn had.
+// turns opens the copies, keeps n turns of a session, and returns the session with the records after each turn.
 func turns(t *testing.T, dir string, n int) (*session, [][]change.Op) {
 	t.Helper()
 	s := &session{r: rand.New(rand.NewPCG(5, 6))}
@@ -41,8 +41,8 @@ func turns(t *testing.T, dir string, n int) (*session, [][]change.Op) {
 
 var errCut = errors.New("cut")
 
-// TestCutAtEveryStep ends a process that keeps, thins and forgets before each change of a file. What was kept before
-// is there afterwards, whole, and the next process goes on.
+// TestCutAtEveryStep ends a process that keeps, thins and forgets before each change of a file. The states kept before
+// are complete afterwards, and the next process continues.
 func TestCutAtEveryStep(t *testing.T) {
 	for at := 0; ; at++ {
 		dir := t.TempDir()
@@ -104,9 +104,9 @@ func TestCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestDamage changes bytes of the file. A writer finds that, sets the file aside, says so once, and begins a new
-// one; a reader says so. No copy that is read has other bytes than were kept, and what a changed byte did not reach is
-// brought over.
+// TestDamage changes bytes of the file. A writer finds the damage, sets the file aside, reports this once, and begins
+// a new file; a reader reports the damage. No copy that is read differs from what was kept, and states that no changed
+// byte affects are copied to the new file.
 func TestDamage(t *testing.T) {
 	dir := t.TempDir()
 	s, want := turns(t, dir, 30)
@@ -204,14 +204,14 @@ func TestDamage(t *testing.T) {
 	if found < 10 {
 		t.Errorf("%d damages were found", found)
 	}
-	if flips == 0 || brought*3 < flips { // which pages the bytes are in differs from run to run
+	if flips == 0 || brought*3 < flips { // the pages of the bytes differ from run to run
 		t.Errorf("after one byte was changed %d of %d states were brought over, want a third at least", brought, flips)
 	}
 	t.Logf("after one byte was changed %d of %d states were brought over", brought, flips)
 }
 
-// TestSalvageCut ends a process before each change that it makes to bring over what a damaged file has. The next one
-// brings it over.
+// TestSalvageCut ends a process before each change that it makes to copy the states of a damaged file. The next
+// process copies them.
 func TestSalvageCut(t *testing.T) {
 	made := t.TempDir()
 	_, want := turns(t, made, 12)
@@ -262,8 +262,8 @@ func TestSalvageCut(t *testing.T) {
 	}
 }
 
-// TestTwo: a second writer waits, and then says that it is locked.
-func TestTwo(t *testing.T) {
+// TestSecondWriter: a second writer waits, and then reports that the file is locked.
+func TestSecondWriter(t *testing.T) {
 	dir := t.TempDir()
 	k := mustOpen(t, dir, Options{})
 	_, err := Open(dir, Options{Timeout: 20 * time.Millisecond})
@@ -276,7 +276,7 @@ func TestTwo(t *testing.T) {
 	mustOpen(t, dir, Options{})
 }
 
-// TestThin keeps states of a year, and compares which of them stay.
+// TestThin keeps the states of a year, and checks which of them stay.
 func TestThin(t *testing.T) {
 	now := time.Date(2026, 11, 26, 12, 30, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
@@ -361,7 +361,7 @@ func TestThinBySize(t *testing.T) {
 	}
 }
 
-// TestThinCompacts: what a first keep leaves free in the file is given back.
+// TestThinCompacts: space that a first keep leaves free in the file is returned to the file system.
 func TestThinCompacts(t *testing.T) {
 	storetest.NeedAllCases(t)
 	dir := t.TempDir()
@@ -399,7 +399,7 @@ func TestThinCompacts(t *testing.T) {
 	}
 }
 
-// TestDamagedChunk changes a byte of what was kept: the next copy finds that, or needs nothing of it.
+// TestDamagedChunk changes a byte of a kept state: the next copy finds the damage, or does not need the damaged chunk.
 func TestDamagedChunk(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := turns(t, dir, 20)
@@ -409,14 +409,14 @@ func TestDamagedChunk(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(13, 14))
 	found := 0
-	for n := 0; n < 40 || found == 0 && n < 1000; n++ { // most bytes are free, or looked at when the file is opened
+	for n := 0; n < 40 || found == 0 && n < 1000; n++ { // most bytes are free, or are checked when the file is opened
 		file := bytes.Clone(whole)
 		file[rng.IntN(len(file))] ^= 1
 		if err := os.WriteFile(Path(dir), file, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		k, err := open(dir, Options{Timeout: time.Second, Now: time.Now, batchSize: 8 << 20})
-		if err != nil { // said when it is opened
+		if err != nil { // reported when the file is opened
 			continue
 		}
 		saved, err := k.Save(t.Context(), s.state(), Records{All: s.all})

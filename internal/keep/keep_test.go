@@ -147,7 +147,8 @@ func TestTurnBytes(t *testing.T) {
 	}
 }
 
-// TestLost: a session that has fewer messages than before has lost some, one with another beginning all.
+// TestLost: a session with fewer messages than before has lost some; one with another beginning has lost
+// all.
 func TestLost(t *testing.T) {
 	s := &session{r: rand.New(rand.NewPCG(3, 4))}
 	k := mustOpen(t, t.TempDir(), Options{})
