@@ -19,14 +19,14 @@ import (
 	"mend/testdata"
 )
 
-// A truth is what a database has before it is damaged, found without the code that is tested: the rows as
-// SQLite reads them, and where each lies in the file.
+// A truth is the content of a database before it is damaged, found without the tested code: the rows as SQLite reads
+// them, and the location of each in the file.
 type truth struct {
 	page int // bytes of one
 	data []byte
 	rows map[string]string // table and rowid → values
-	at   map[string]extent // where they lie
-	free map[int]bool      // pages: what is copied there counts as deleted
+	at   map[string]extent // their locations
+	free map[int]bool      // pages: a row that is copied there counts as deleted
 }
 
 // An extent is the location of a row: a cell on a page, and its overflow pages.
@@ -150,7 +150,7 @@ func rowsIn(t testing.TB, path string) map[string]string {
 	return rows
 }
 
-// readTruth reads a database that is whole.
+// readTruth reads an undamaged database.
 func readTruth(t testing.TB, path string) truth {
 	t.Helper()
 	tr := truth{page: pageBytes, rows: rowsIn(t, path), at: map[string]extent{}, free: map[int]bool{}}
@@ -197,7 +197,7 @@ func uvarint(b []byte) (v uint64, n int) {
 	return v<<8 | uint64(b[8]), 9
 }
 
-// follow notes where the rows of a table lie.
+// follow records the locations of the rows of a table.
 func (tr *truth) follow(table string, page int) {
 	p := tr.data[(page-1)*tr.page : page*tr.page]
 	u16 := func(at int) int { return int(binary.BigEndian.Uint16(p[at:])) }
@@ -233,7 +233,7 @@ func (tr *truth) follow(table string, page int) {
 }
 
 // readable returns the rows with every byte in the damaged file: their cell on its page or, if pages are swapped, on
-// that page at another offset, and their overflow pages. doubtful are those that may be read with other bytes.
+// that page at another offset, and their overflow pages. doubtful are the rows that may be read with other bytes.
 func (tr *truth) readable(damaged []byte) (whole map[string]bool) {
 	whole = map[string]bool{}
 	pages := map[string]bool{}
@@ -258,7 +258,7 @@ func (tr *truth) readable(damaged []byte) (whole map[string]bool) {
 	return whole
 }
 
-// damageAt damages a file at random, and says how.
+// damageAt damages a file at random, and describes how.
 func damageAt(rnd *rand.Rand, whole []byte, page int) (data []byte, how string) {
 	data = bytes.Clone(whole)
 	for range 1 + rnd.IntN(3) {
@@ -319,8 +319,8 @@ func noRow(t *Table, vals []Value) bool {
 	return t.Name != "migration" && bytes.HasPrefix(vals[0].Bytes, []byte("2026"))
 }
 
-// TestDamagedFiles damages databases at random. Every row that is complete in the file is in the new database with the values that
-// SQLite read before, and no other row is there. lost are damages that once lost rows.
+// TestDamagedFiles damages databases at random. Every row that is complete in the file is in the new database with
+// the values that SQLite read before, and no other row is there. lost has damage that once lost rows.
 func TestDamagedFiles(t *testing.T) {
 	const shuffled = "PRAGMA journal_mode=DELETE; PRAGMA auto_vacuum=%d; PRAGMA page_size=%d; VACUUM; PRAGMA foreign_keys=ON; DELETE FROM session WHERE id LIKE '%%x5'; DELETE FROM event_sequence WHERE aggregate_id LIKE '%%x5'; PRAGMA journal_mode=WAL; PRAGMA wal_checkpoint(TRUNCATE)"
 	for _, kind := range []struct {

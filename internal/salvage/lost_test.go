@@ -12,8 +12,8 @@ import (
 	"mend/change"
 )
 
-// TestLostRowsMemory: the root of a table is zeroed, so that every row counts as lost until its page is found. What is held in
-// memory does not grow with the rows.
+// TestLostRowsMemory: the root of a table is zeroed, so that every row counts as lost until its
+// page is found. The memory in use does not grow with the number of rows.
 func TestLostRowsMemory(t *testing.T) {
 	held := func(rows int) (most uint64) {
 		dir := t.TempDir()
@@ -56,7 +56,7 @@ func TestLostRowsMemory(t *testing.T) {
 		return most - min(before, most)
 	}
 	const rows = 10_000
-	held(rows / 4) // what is allocated once is there then
+	held(rows / 4) // so that everything that is allocated once exists
 	one, two, four := held(rows), held(2*rows), held(4*rows)
 	t.Logf("%d, %d and %d bytes are held for %d, %d and %d rows", one, two, four, rows, 2*rows, 4*rows)
 	if most := one + 1<<20; two > most || four > most {
@@ -64,7 +64,7 @@ func TestLostRowsMemory(t *testing.T) {
 	}
 }
 
-// TestLostRows: what is known of a row comes back as it was, of each class.
+// TestLostRows: the known values of a row are read back unchanged, for each class.
 func TestLostRows(t *testing.T) {
 	db, err := Sketch([]Object{{Type: "table", Name: "a", Table: "a", SQL: "CREATE TABLE a (t text, i integer, r real, b blob, n text, other text)"}})
 	if err != nil {

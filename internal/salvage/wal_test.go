@@ -44,8 +44,8 @@ func source(db, wal []byte) Source {
 	return src
 }
 
-// TestWAL: salvage reads the frames that SQLite reads: a torn -wal up to its last complete transaction, and none of another
-// database.
+// TestWAL: salvage reads the frames that SQLite reads: those of a torn -wal up to its last complete
+// transaction, and none of another database.
 func TestWAL(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "db")
@@ -156,8 +156,9 @@ func TestWALOfAnotherMoment(t *testing.T) {
 	}
 }
 
-// TestWALMoment: what two programs leave at any time in a database and its -wal fits. A -wal of before the file is known as older, and a
-// salvage then has the rows of the file; one that comes after a gap is known as later.
+// TestWALMoment: a database and its -wal fit in every state in which two programs leave them. A -wal
+// from before the file is recognised as older, and a salvage then has the rows of the file; a -wal from
+// after a gap is recognised as later.
 func TestWALMoment(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "db")
@@ -286,7 +287,8 @@ func TestBadDisk(t *testing.T) {
 	}
 }
 
-// TestRefusedRows: the schema is the file's own, and a row that one of its indexes refuses is reported.
+// TestRefusedRows: the new database has the file's own schema, and a row that one of its indexes
+// refuses is reported.
 func TestRefusedRows(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	build(t, testdata.OpenCode11833, path)
@@ -302,7 +304,7 @@ func TestRefusedRows(t *testing.T) {
 	whole, data, e := tr.rows, bytes.Clone(tr.data), tr.at[row]
 	at := (e.page-1)*pageBytes + e.at
 	at += bytes.Index(data[at:], []byte(`"role"`))
-	data[at] = '!' // the row is no JSON any more
+	data[at] = '!' // the row is no longer JSON
 	got, res := salvaged(t, source(data, nil))
 	refused := 0
 	for _, table := range res.Tables {
@@ -318,8 +320,8 @@ func TestRefusedRows(t *testing.T) {
 	}
 }
 
-// TestRefusedAlone: a row that an index named, or that is written last, counts as refused if the database does not accept it: nothing
-// else would say that it is lost.
+// TestRefusedAlone: a row that an index named, or that is written last, counts as refused if the
+// database does not accept it: nothing else would report that it is lost.
 func TestRefusedAlone(t *testing.T) {
 	db, _, err := Create(filepath.Join(t.TempDir(), "db"), Header{}, pageBytes, []Object{{Type: "table", Name: "t", Table: "t", SQL: "CREATE TABLE t (a text NOT NULL)"}})
 	if err != nil {
