@@ -58,7 +58,7 @@ func put(t *testing.T, root, name, data string) {
 	must(t, os.WriteFile(filepath.Join(root, name), []byte(data), 0o600))
 }
 
-// TestMoves: each move is made whose source is there and whose target is free; reverted, all is as it was.
+// TestMoves: a move is made if its source exists and its target is free; after a revert, everything is as before.
 func TestMoves(t *testing.T) {
 	root := storetest.FastDir(t)
 	put(t, root, "one", "1")
@@ -87,7 +87,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// build builds a database in the place of the one in root, as a process does that is then killed unless it discards it.
+// build builds a database to replace the one in root, as a process does that is then killed unless it discards the
+// build.
 func build(t *testing.T, a *aside.Area, f aside.DatabaseFile, data string) (*aside.Built, *change.Image) {
 	t.Helper()
 	b, err := a.Build()
@@ -98,7 +99,8 @@ func build(t *testing.T, a *aside.Area, f aside.DatabaseFile, data string) (*asi
 	return b, image
 }
 
-// TestSweepBuilt: what a process builds stays as long as it runs, and is removed by the next one after it.
+// TestSweepBuilt: the build of a process stays as long as the process runs; afterwards the next process removes
+// it.
 func TestSweepBuilt(t *testing.T) {
 	root := storetest.FastDir(t)
 	put(t, root, "db", "old")
@@ -123,7 +125,8 @@ func TestSweepBuilt(t *testing.T) {
 	}
 }
 
-// TestBuiltTwice: a second process that has built the same is refused, and what the first one has stays.
+// TestBuiltTwice: a second process that has built the same content is refused, and the build of the first one
+// stays.
 func TestBuiltTwice(t *testing.T) {
 	root := storetest.FastDir(t)
 	a := open(t, root, "", nil)
@@ -197,8 +200,9 @@ func (f databaseFixture) image() *change.Image {
 	return image
 }
 
-// TestDatabaseAsideCutAtEveryStep: a database is put aside without another one in its place, and comes back. Killed at every step, and in
-// the recovery too, the files are all in one place or the other, and our own folders have nothing else.
+// TestDatabaseAsideCutAtEveryStep: a database is put aside without another one in its place, and comes back.
+// Killed at every step, and in the recovery too, the files are all in one place or the other, and mend's own
+// folders have nothing else.
 func TestDatabaseAsideCutAtEveryStep(t *testing.T) {
 	for _, undo := range []bool{false, true} {
 		done, reverted := 0, 0
@@ -248,7 +252,8 @@ func TestDatabaseAsideCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestDatabaseMadeAgain: the agent makes the database again before the recovery of an undo: that is a conflict that ends, and both stay.
+// TestDatabaseMadeAgain: the agent makes the database again before the recovery of an undo: the recovery ends with
+// a conflict, and both databases stay.
 func TestDatabaseMadeAgain(t *testing.T) {
 	f := newDatabaseFixture(t)
 	op := change.Op{Ref: change.Ref{Kind: change.KindDatabase, Part: "db"}, Pre: f.image()}
@@ -267,8 +272,8 @@ func TestDatabaseMadeAgain(t *testing.T) {
 	}
 }
 
-// TestDatabaseWrittenMeanwhile: bytes that another program writes in the moment of the exchange are seen, although the time of the file
-// says nothing, and both databases stay.
+// TestDatabaseWrittenMeanwhile: bytes that another program writes at the moment of the exchange are detected,
+// although the time of the file is unchanged, and both databases stay.
 func TestDatabaseWrittenMeanwhile(t *testing.T) {
 	f := newDatabaseFixture(t)
 	must(t, errors.Join(os.Remove(filepath.Join(f.root, "db-wal")), os.Remove(filepath.Join(f.root, "db-shm"))))
