@@ -16,7 +16,7 @@ type silentAgent struct{ toyAgent }
 func (silentAgent) ParseAPIError([]byte) repair.APIError { return repair.APIError{} }
 
 // TestParseAPIError checks that the first agent of the list that recognises an error classifies it, and that
-// none needs to.
+// no agent has to recognise it.
 func TestParseAPIError(t *testing.T) {
 	toy := silentAgent{toyAgent{folder: filepath.Join(t.TempDir(), "talks")}}
 	input := []byte(`{"message":"messages.3: text content blocks must be non-empty"}`)

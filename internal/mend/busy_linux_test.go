@@ -42,7 +42,7 @@ func TestBusy(t *testing.T) {
 		t.Errorf("ProposeRepair by force = %v, %v, want one op", r.Plan, err)
 	}
 	end()
-	if space, err := os.Readlink("/proc/self/ns/pid"); err != nil || space != "pid:[4026531836]" { // not the machine's
+	if space, err := os.Readlink("/proc/self/ns/pid"); err != nil || space != "pid:[4026531836]" { // not the machine's own namespace
 		t.Skip("the system does not list all processes")
 	}
 	// For a moment, a process of another test's user may look like the agent.

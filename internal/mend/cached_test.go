@@ -118,7 +118,7 @@ func TestRescanOfYoungDatabase(t *testing.T) {
 	b.wantRescan("again", true, 1)
 }
 
-// Look finds changes of other programs since the last scan, and keeps to its time limit.
+// Look finds changes that other programs have made since the last scan, and stays within its time limit.
 func TestLook(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode11833)
 	c, err := Open(b.opt)

@@ -140,8 +140,8 @@ func cutText(s string, tenths int) string {
 	return string(runes[:len(runes)*tenths/10])
 }
 
-// A text that was cut anywhere never gets the class of another one. Exempt are unclear texts, which name no
-// cause, and two agents with the same words before the cut.
+// A truncated text never gets the class of another text. Exempt are unclear texts, which name no cause, and
+// two agents with the same words before the cut.
 func TestErrorTextsCut(t *testing.T) {
 	for _, c := range errorTexts(t) {
 		for tenths := 3; tenths < 10; tenths++ {
@@ -175,7 +175,7 @@ func TestTextsOfOtherAgents(t *testing.T) {
 }
 
 // A text that is not an error of an agent or a provider is not recognised as one.
-func TestErrorTextsOthers(t *testing.T) {
+func TestUnrelatedTexts(t *testing.T) {
 	all, err := os.ReadFile("../../testdata/no-errors.txt")
 	if err != nil {
 		t.Fatal(err)

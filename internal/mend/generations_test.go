@@ -16,7 +16,7 @@ import (
 // generations are the fixtures, by the versions of the agent that wrote them.
 var generations = map[string][]byte{"1.1.53": testdata.OpenCode1153, "1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833}
 
-// benchOf is the fixture of any generation, after a damage.
+// benchOf returns the fixture of any generation, after apply has damaged it.
 func benchOf(t *testing.T, archive []byte, apply func(b bench, s damage.Store)) bench {
 	t.Helper()
 	dir := storetest.FastDir(t)

@@ -96,7 +96,7 @@ func (m *turnMaker) edit() (silent bool) {
 		all := slices.Collect(strings.Lines(m.read(m.file)))
 		i := m.r.IntN(len(all))
 		switch m.r.IntN(4) {
-		case 0: // the last lines are cut
+		case 0: // the last lines are removed
 			all = all[:max(3, len(all)-m.r.IntN(4))]
 		case 1:
 			all[i] = strings.Replace(all[i], "e", "é", 1)

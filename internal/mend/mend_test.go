@@ -88,7 +88,7 @@ func hurt(t *rapid.T, s damage.Store) {
 		r := rapid.SampledFrom(append(parts, messages...)).Draw(t, "record")
 		edit := rapid.IntRange(0, len(edits)-1).Draw(t, "edit")
 		if r.Table == "message" && edit > 9 || !json.Valid([]byte(r.Data)) {
-			continue // messages keep their name and place, and damage is not edited
+			continue // messages keep their name and place, and damaged records are not edited
 		}
 		edits[edit](s, r)
 	}

@@ -10,8 +10,8 @@ import (
 	"mend/repair"
 )
 
-// TestNewest checks the defaults of undo and redo while two repairs of a session are undone, redone and
-// restored in several orders.
+// TestNewest checks what undo and redo revert by default while two repairs of a session are undone,
+// redone and restored in several orders.
 func TestNewest(t *testing.T) {
 	b := newBench(t)
 	apply := func(p change.Plan, err error) string {

@@ -22,11 +22,11 @@ import (
 	"mend/txn"
 )
 
-// oldHead is the head printed by the mend that wrote the old journal.
+// oldHead is the head that the writer of the old journal printed.
 const oldHead = "2d4a3a2435e729d1432ebfc9abd1a3d1980dac78942a3107701b7878c670f99c"
 
-// unpackOld unpacks the home folder of a user of the last mend without actors in its journal: a repair, its
-// undo, the redo, a repair of an API error, and a repair of Claude Code.
+// unpackOld unpacks the home folder of a user of the last version of mend without actors in its journal: a
+// repair, its undo, the redo, a repair of an API error, and a repair of Claude Code.
 func unpackOld(t *testing.T) (home string, o mend.Options) {
 	t.Helper()
 	home = t.TempDir()

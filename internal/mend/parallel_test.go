@@ -26,7 +26,7 @@ func TestMapOrdered(t *testing.T) {
 	}
 }
 
-// When the reader stops, no more calls are started.
+// When the consumer stops, no more calls are started.
 func TestMapOrderedStops(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()

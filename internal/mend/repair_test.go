@@ -126,8 +126,8 @@ func TestRepairUnknown(t *testing.T) {
 	}
 }
 
-// A session counts as treated after its repair, and again after the undo of it.
-func TestTreated(t *testing.T) {
+// LastChange finds the repair of a session, and then the undo of that repair.
+func TestLastChange(t *testing.T) {
 	c, _, session := blank(t)
 	start := time.Now().Add(-time.Second)
 	treated := func(since time.Time) string {
@@ -158,7 +158,7 @@ func TestTreated(t *testing.T) {
 	}
 }
 
-// A repair waits until another mend releases the journal.
+// A repair waits until another process of mend releases the journal.
 func TestRepairWaits(t *testing.T) {
 	c, o, session := blank(t)
 	j, err := journal.Open(o.Journal.Dir, journal.Options{})

@@ -231,7 +231,7 @@ func removed(path string) func(*lossBench) {
 }
 
 // TestRestore damages a session in all ways: it is listed as restorable, the restore brings it back
-// unchanged, and the undo of that leaves the damaged state, byte for byte.
+// unchanged, and the undo of the restore brings back the damaged state, byte for byte.
 func TestRestore(t *testing.T) {
 	const dropped = "delete from session"
 	for _, c := range []struct {
@@ -483,8 +483,8 @@ func TestRestoreBeforeRepair(t *testing.T) {
 	}
 }
 
-// TestRestoreGoneGrowth checks that restoring one of many missing sessions does not cost more the more of
-// them exist.
+// TestRestoreGoneGrowth checks that the cost of restoring one missing session does not grow with the
+// number of missing sessions.
 func TestRestoreGoneGrowth(t *testing.T) {
 	b := newLossBench(t, "claude")
 	if err := os.RemoveAll(strings.TrimSuffix(b.file, ".jsonl")); err != nil {

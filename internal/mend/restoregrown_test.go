@@ -41,7 +41,7 @@ func grown(b *lossBench) {
 	}
 }
 
-// edited returns a loss that edits files with a name that matches the pattern, until it has changed n.
+// edited returns a loss that edits the files whose name matches the pattern, until it has changed n of them.
 func edited(pattern string, n int, edit func(string) string) func(*lossBench) {
 	return func(b *lossBench) {
 		b.t.Helper()

@@ -20,7 +20,8 @@ import (
 	"mend/testdata"
 )
 
-// A countingStore records which sessions were read, and whether anything was called besides State and Busy.
+// A countingStore records which sessions were read, and whether a method other than State and Busy was
+// called.
 type countingStore struct {
 	agent.Store
 	mu    sync.Mutex
@@ -51,7 +52,7 @@ func (s *countingStore) Examine(ctx context.Context, head change.Head, o repair.
 	s.read = append(s.read, head.ID)
 	s.mu.Unlock()
 	e, err := s.Store.Examine(ctx, head, o)
-	if s.held && e.Unfinished { // as OpenCode's store does
+	if s.held && e.Unfinished { // OpenCode's store does the same
 		e.Busy, e.Stamp = true, change.Stamp{}
 	}
 	return e, err

@@ -24,7 +24,7 @@ func at(year int) func() time.Time {
 }
 
 // A result is valid only while the next prompt sorts at the same position among the messages.
-func TestResultIsValidForATime(t *testing.T) {
+func TestResultValidity(t *testing.T) {
 	b := futureFixture(t)
 	b.opt.Now = at(2027)
 	b.want("the first scan", 1, "R12")

@@ -12,8 +12,8 @@ import (
 	"mend/repair"
 )
 
-// A repair that renames or creates messages can be undone to the identical store and leaves no finding of its
-// class, in every generation.
+// In every generation, a repair that renames or creates messages leaves no finding of its class, and its undo
+// restores the identical store.
 func TestMessagesMadeAndRenamed(t *testing.T) {
 	for version, archive := range generations {
 		for name, class := range map[string]repair.Class{
