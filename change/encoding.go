@@ -53,10 +53,10 @@ func (d *Decoder) Uvarint() uint64 {
 // Ref reads a ref that [AppendRef] wrote. The ref may be invalid.
 func (d *Decoder) Ref() Ref {
 	r := Ref{Kind: Kind(d.Byte())}
-	was := [...]string{d.last.Project, d.last.Session, d.last.Message, d.last.Part}
+	last := [...]string{d.last.Project, d.last.Session, d.last.Message, d.last.Part}
 	for i, s := range [...]*string{&r.Project, &r.Session, &r.Message, &r.Part} {
-		if b := d.Bytes(d.Uvarint()); string(b) == was[i] {
-			*s = was[i]
+		if b := d.Bytes(d.Uvarint()); string(b) == last[i] {
+			*s = last[i]
 		} else {
 			*s = string(b)
 		}

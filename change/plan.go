@@ -108,14 +108,14 @@ func Diff(before, after iter.Seq[*Record]) []Op {
 	}
 	var ops []Op
 	for r := range after {
-		was := old[r.Ref]
+		previous := old[r.Ref]
 		delete(old, r.Ref)
 		switch {
-		case was == nil:
+		case previous == nil:
 			ops = append(ops, Op{Ref: r.Ref, Post: ImageOf(r)})
-		case r.Unreadable() || SameImage(was, r):
+		case r.Unreadable() || SameImage(previous, r):
 		default:
-			ops = append(ops, Op{Ref: r.Ref, Pre: ImageOf(was), Post: ImageOf(r.Touched(was))})
+			ops = append(ops, Op{Ref: r.Ref, Pre: ImageOf(previous), Post: ImageOf(r.Touched(previous))})
 		}
 	}
 	for _, r := range all {
