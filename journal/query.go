@@ -132,11 +132,11 @@ func agentOf(by *change.Actor, kind string) string {
 
 // matchesTexts reports whether q selects an entry by its texts.
 func (q Query) matchesTexts(e *change.Entry) bool {
-	has := func(names []string, name func(change.Finding) string) bool {
+	matchesAny := func(names []string, name func(change.Finding) string) bool {
 		return names == nil || slices.ContainsFunc(e.Cause.Findings, func(f change.Finding) bool { return slices.Contains(names, name(f)) })
 	}
 	return (!q.Live || e.Cause.Live) && (q.Folder == "" || q.Folder == e.Cause.Folder) &&
-		has(q.Classes, func(f change.Finding) string { return f.Class }) && has(q.Rules, func(f change.Finding) string { return f.Rule })
+		matchesAny(q.Classes, func(f change.Finding) string { return f.Class }) && matchesAny(q.Rules, func(f change.Finding) string { return f.Rule })
 }
 
 // eachCandidate calls fn for the entries that q may select, newest first.
