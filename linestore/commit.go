@@ -267,14 +267,14 @@ func (tx *transaction) carryOver(c copyName, tail []byte, carried int, mtime int
 	if err != nil {
 		return false, err
 	}
-	v, has := c.classify(e.Data)
-	if v != newVersion || carried == 0 && contains(has, tail) {
+	v, appended := c.classify(e.Data)
+	if v != newVersion || carried == 0 && contains(appended, tail) {
 		return false, nil
 	}
 	missing := tail[carried:]
-	if carried == 0 && len(has) > 0 && bytes.HasPrefix(tail, has) {
-		missing = tail[len(has):] // an earlier call was cut off here by a crash
-	} else if !endsLine(e.Data) && missing[0] != '\n' && (carried == 0 || !bytes.HasSuffix(has, tail[:carried])) {
+	if carried == 0 && len(appended) > 0 && bytes.HasPrefix(tail, appended) {
+		missing = tail[len(appended):] // an earlier call was cut off here by a crash
+	} else if !endsLine(e.Data) && missing[0] != '\n' && (carried == 0 || !bytes.HasSuffix(appended, tail[:carried])) {
 		missing = append([]byte{'\n'}, missing...)
 	}
 	f, err := tx.dir.OpenAppend(tx.name)

@@ -68,7 +68,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 		return change.Staged{}, &change.ConflictError{Conflicts: []change.Conflict{tx.conflict(bad, t.image(bad), why)}}
 	}
 	st := change.Staged{Store: s.id}
-	was := e.Mtime
+	mtime := e.Mtime
 	if plan.replaces() {
 		if p.Fresh {
 			e.Mtime = time.Now().UnixNano()
@@ -93,9 +93,9 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	}
 	tx.addNewline(plan)
 	for _, op := range tx.ops {
-		if op.Pre != nil && e.Mtime != was {
+		if op.Pre != nil && e.Mtime != mtime {
 			pre := *op.Pre
-			pre.Time, op.Pre = was, &pre
+			pre.Time, op.Pre = mtime, &pre
 		}
 		st.Ops = append(st.Ops, op.Op)
 	}
