@@ -83,7 +83,7 @@ func testConflict(t *testing.T, first, do, why string) {
 	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	dbtest.Must(t, err)
 	dbtest.Alter(t, path, do)
-	was := dbtest.DumpRows(t, path)
+	before := dbtest.DumpRows(t, path)
 	out, err := s.Commit(t.Context(), st)
 	if err != nil || out.State != change.Aborted || out.Cause != nil || !hasConflict(out.Conflicts, why) {
 		t.Errorf("Commit = %+v, %v; want aborted, %q", out, err, why)
@@ -94,7 +94,7 @@ func testConflict(t *testing.T, first, do, why string) {
 	if out, err := s.Settle(t.Context(), st); err != nil || out.State != change.Aborted {
 		t.Errorf("Settle = %+v, %v; want aborted", out, err)
 	}
-	if dbtest.DumpRows(t, path) != was {
+	if dbtest.DumpRows(t, path) != before {
 		t.Error("rows changed")
 	}
 }
@@ -188,7 +188,7 @@ func TestOtherMessage(t *testing.T) {
 // TestCancelled ends the context before COMMIT: nothing is changed.
 func TestCancelled(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
-	was := dbtest.Dump(t, path)
+	before := dbtest.Dump(t, path)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("stop")
 	s := open(t, path, sqlstore.Options{Step: func(what string) error {
@@ -211,7 +211,7 @@ func TestCancelled(t *testing.T) {
 	if _, err := sessionIDs(ctx, s); !errors.Is(err, context.Canceled) && !errors.Is(err, stop) {
 		t.Errorf("View: %v", err)
 	}
-	if dbtest.Dump(t, path) != was {
+	if dbtest.Dump(t, path) != before {
 		t.Error("rows changed")
 	}
 }

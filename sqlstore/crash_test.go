@@ -64,19 +64,19 @@ func failAt(t *testing.T, path, id string, k int, seen map[change.State]int) boo
 		}
 		return nil
 	}})
-	was := dbtest.Dump(t, path)
+	before := dbtest.Dump(t, path)
 	st, err := s.Prepare(t.Context(), change.Plan{Ops: dbtest.MixedOps(t, load(t, s, id))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	out, err := s.Commit(t.Context(), st)
-	seen[settleAll(t, path, st, was, out, err)]++
+	seen[settleAll(t, path, st, before, out, err)]++
 	return n >= k
 }
 
 // settleAll recovers, with a failure at each of its own steps first, and checks that the outcome
 // agrees with the database, and with the outcome of Commit if there was one.
-func settleAll(t *testing.T, path string, st change.Staged, was string, said change.Outcome, err error) change.State {
+func settleAll(t *testing.T, path string, st change.Staged, before string, said change.Outcome, err error) change.State {
 	t.Helper()
 	for k := 1; ; k++ {
 		n := 0
@@ -90,7 +90,7 @@ func settleAll(t *testing.T, path string, st change.Staged, was string, said cha
 		if settleErr != nil && n >= k {
 			continue
 		}
-		changed := dbtest.Dump(t, path) != was
+		changed := dbtest.Dump(t, path) != before
 		if settleErr != nil || changed != (out.State == change.Committed) || len(out.Conflicts) > 0 {
 			t.Fatalf("step %d: Settle = %+v, %v; changed: %v", k, out, settleErr, changed)
 		}
@@ -116,11 +116,11 @@ func TestKillAtEveryStep(t *testing.T) {
 				dbtest.Agent(t, path)
 			}
 			s := open(t, path, sqlstore.Options{})
-			was := dbtest.Dump(t, path)
+			before := dbtest.Dump(t, path)
 			ops := dbtest.MixedOps(t, load(t, s, id))
 			ended = start(t, "crash", path, fmt.Sprintf("%s %d", id, k)).cmd.Wait() == nil
 			out, err := s.Settle(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
-			if changed := dbtest.Dump(t, path) != was; err != nil || changed != (out.State == change.Committed) {
+			if changed := dbtest.Dump(t, path) != before; err != nil || changed != (out.State == change.Committed) {
 				t.Fatalf("killed at %d: Settle = %+v, %v; changed: %v", k, out, err, changed)
 			}
 			seen[out.State]++
@@ -176,7 +176,7 @@ func TestStaleFrames(t *testing.T) {
 	dbtest.Exec(t, c, "UPDATE session SET title = 'x'")
 	s := open(t, path, sqlstore.Options{})
 	ops := dbtest.MixedOps(t, load(t, s, id))
-	was := dbtest.Dump(t, path)
+	before := dbtest.Dump(t, path)
 
 	// The same transaction in a copy gives the frames.
 	copied := copyFiles(t, path)
@@ -188,17 +188,17 @@ func TestStaleFrames(t *testing.T) {
 	if dbtest.HasText(load(t, open(t, copyFiles(t, path), sqlstore.Options{}), id), "changed") != true {
 		t.Fatal("the frames are no transaction: the test proves nothing")
 	}
-	if dbtest.Dump(t, path) != was {
+	if dbtest.Dump(t, path) != before {
 		t.Fatal("the frames are to be seen: the test proves nothing")
 	}
 	out, err := s.Settle(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
 	if err != nil || out.State != change.Aborted {
 		t.Fatalf("Settle = %+v, %v", out, err)
 	}
-	if dbtest.Dump(t, path) != was {
+	if dbtest.Dump(t, path) != before {
 		t.Error("Settle changed rows")
 	}
-	if dbtest.Dump(t, copyFiles(t, path)) != was {
+	if dbtest.Dump(t, copyFiles(t, path)) != before {
 		t.Error("the transaction came back when the index was made anew")
 	}
 	dbtest.Exec(t, c, "UPDATE session SET title = 'y'")

@@ -22,7 +22,7 @@ func deleteAll(s *record.Session) []change.Op {
 func TestDeleteSession(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
-	was := dbtest.Dump(t, path)
+	before := dbtest.Dump(t, path)
 	ops := deleteAll(load(t, s, id))
 	if out := dbtest.Run(t, s, ops); out.State != change.Committed {
 		t.Fatalf("Commit = %+v", out)
@@ -30,7 +30,7 @@ func TestDeleteSession(t *testing.T) {
 	if ids, err := sessionIDs(t.Context(), s); err != nil || len(ids) != 0 {
 		t.Errorf("sessions are left: %q, %v", ids, err)
 	}
-	if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.Dump(t, path) != was {
+	if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.Dump(t, path) != before {
 		t.Fatalf("undo = %+v", out)
 	}
 	// A session cannot be deleted without its messages, nor a message without its parts.
@@ -86,9 +86,9 @@ func TestOrphanHidesNoMissingParent(t *testing.T) {
 		t.Fatalf("Read = %v, %v", now, err)
 	}
 	ops := append(create, change.Op{Ref: ref, Pre: now[0]})
-	was := dbtest.DumpRows(t, path)
+	before := dbtest.DumpRows(t, path)
 	out, err := s.Commit(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
-	if err != nil || out.State != change.Aborted || !hasConflict(out.Conflicts, "which is not there") || dbtest.DumpRows(t, path) != was {
+	if err != nil || out.State != change.Aborted || !hasConflict(out.Conflicts, "which is not there") || dbtest.DumpRows(t, path) != before {
 		t.Errorf("Commit = %+v, %v", out, err)
 	}
 }
@@ -110,10 +110,10 @@ func TestOtherRowsStay(t *testing.T) {
 			if name != "trigger" {
 				dbtest.Alter(t, path, "INSERT INTO extra SELECT 'x', min(id) FROM message")
 			}
-			was := dbtest.DumpRows(t, path)
+			before := dbtest.DumpRows(t, path)
 			out, err := s.Commit(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
 			refused := hasConflict(out.Conflicts, c.want) || out.Cause != nil && strings.Contains(out.Cause.Error(), c.want)
-			if err != nil || out.State != change.Aborted || !refused || dbtest.DumpRows(t, path) != was {
+			if err != nil || out.State != change.Aborted || !refused || dbtest.DumpRows(t, path) != before {
 				t.Errorf("Commit = %+v, %v; want %q", out, err, c.want)
 			}
 		})

@@ -106,7 +106,7 @@ func TestAgentReads(t *testing.T) {
 	dbtest.Exec(t, reader, "BEGIN; SELECT count(*) FROM part")
 	s := open(t, path, sqlstore.Options{})
 	ops := dbtest.MixedOps(t, load(t, s, id))
-	was := dbtest.Dump(t, path)
+	before := dbtest.Dump(t, path)
 	for range 3 {
 		st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 		if err != nil {
@@ -124,7 +124,7 @@ func TestAgentReads(t *testing.T) {
 	}
 	dbtest.Exec(t, reader, "COMMIT")
 	dbtest.Run(t, s, ops)
-	if dbtest.Dump(t, path) != was {
+	if dbtest.Dump(t, path) != before {
 		t.Error("undo did not give back what was there")
 	}
 }
@@ -148,7 +148,7 @@ func lockedByAgent(t *testing.T, o sqlstore.Options) (*sqlstore.Store, change.St
 func TestBusy(t *testing.T) {
 	s, st, c := lockedByAgent(t, sqlstore.Options{BusyTimeout: 50 * time.Millisecond})
 	path := s.ID().Root
-	was := dbtest.Dump(t, path)
+	before := dbtest.Dump(t, path)
 	out, err := s.Commit(t.Context(), st)
 	if err != nil || out.State != change.Aborted || !errors.Is(out.Cause, change.ErrLocked) {
 		t.Errorf("Commit = %+v, %v; want aborted, busy", out, err)
@@ -160,7 +160,7 @@ func TestBusy(t *testing.T) {
 	if out, err := s.Settle(t.Context(), st); err != nil || out.State != change.Aborted {
 		t.Errorf("Settle = %+v, %v; want aborted", out, err)
 	}
-	if dbtest.Dump(t, path) != was {
+	if dbtest.Dump(t, path) != before {
 		t.Error("rows changed")
 	}
 	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {

@@ -262,7 +262,7 @@ func TestHeld(t *testing.T) {
 func TestTwoProcesses(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
-	was := dbtest.Dump(t, path)
+	before := dbtest.Dump(t, path)
 	p := start(t, "hammer", path, "")
 	p.ready(t)
 	ops := dbtest.MixedOps(t, load(t, s, id))
@@ -286,7 +286,7 @@ func TestTwoProcesses(t *testing.T) {
 		t.Errorf("%d sessions, want the %d that were added", got, n)
 	}
 	dbtest.Alter(t, path, "DELETE FROM session WHERE id LIKE 'ses_hammer%'")
-	if dbtest.Dump(t, path) != was {
+	if dbtest.Dump(t, path) != before {
 		t.Error("rows changed that nobody meant")
 	}
 	t.Logf("%d transactions of the other process beside 50 of ours", n)

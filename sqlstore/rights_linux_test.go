@@ -132,7 +132,7 @@ func tryAgent(t *testing.T, path string) bool {
 func onFullDisk(t *testing.T, dir string, ops []change.Op) string {
 	t.Helper()
 	path := filepath.Join(dir, dbtest.Name)
-	was := dbtest.Dump(t, path)
+	before := dbtest.Dump(t, path)
 	s := open(t, path, sqlstore.Options{})
 	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	dbtest.Must(t, err)
@@ -148,7 +148,7 @@ func onFullDisk(t *testing.T, dir string, ops []change.Op) string {
 		dbtest.Must(t, unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT, "size=4m"))
 		out, err = s.Settle(t.Context(), st)
 	}
-	if changed := dbtest.Dump(t, path) != was; err != nil || changed != (out.State == change.Committed) {
+	if changed := dbtest.Dump(t, path) != before; err != nil || changed != (out.State == change.Committed) {
 		t.Errorf("%+v, %v; changed: %v", out, err, changed)
 	}
 	if out.State == change.Aborted && !errors.Is(cause, syscall.ENOSPC) {

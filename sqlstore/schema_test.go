@@ -56,7 +56,7 @@ func TestLaterSchema(t *testing.T) {
 		"INSERT INTO message SELECT *, 9223372036854775807 FROM old", "DROP TABLE old")
 	// A foreign key to a table that is not there would fail on every write.
 	dbtest.Alter(t, path, "CREATE TABLE nowhere(data PRIMARY KEY)", "INSERT INTO nowhere SELECT DISTINCT data FROM message")
-	was := dbtest.Dump(t, path)
+	before := dbtest.Dump(t, path)
 	s := open(t, path, sqlstore.Options{})
 	got := load(t, s, id)
 	if n := len(got.Messages[1].Parts[1].Cols.Names()); n != 9 {
@@ -69,8 +69,8 @@ func TestLaterSchema(t *testing.T) {
 	if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed {
 		t.Fatalf("undo = %+v", out)
 	}
-	if now := dbtest.Dump(t, path); now != was {
-		t.Errorf("after undo\n%s\nwant\n%s", now, was)
+	if now := dbtest.Dump(t, path); now != before {
+		t.Errorf("after undo\n%s\nwant\n%s", now, before)
 	}
 	for _, m := range got.Messages {
 		dbtest.DeleteAndRestore(t, s, path, m.Parts)
