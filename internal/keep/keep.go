@@ -435,7 +435,7 @@ func (c *comparison) add(h hash, chunk []byte) {
 // keepAll notes all chunks of the new state: in a chunk that add did not get, no record continues past the end.
 func (c *comparison) keepAll(list []hash) {
 	for _, h := range list {
-		if _, has := c.ends[h]; !has && c.had != nil {
+		if _, known := c.ends[h]; !known && c.had != nil {
 			c.ends[h] = change.Record{}
 		}
 	}
@@ -458,7 +458,7 @@ func (k *Keep) lost(s, before *State, comp *comparison, r Records) (int, error) 
 func (k *Keep) missing(c *comparison) ([]change.Record, error) {
 	var then fragments
 	for _, h := range c.chunks {
-		if end, has := c.ends[h]; has {
+		if end, known := c.ends[h]; known {
 			then.open, then.gap = end, true
 			continue
 		}

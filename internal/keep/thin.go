@@ -62,9 +62,9 @@ func (k *Keep) Old(p Policy) (int, error) {
 // thin returns the states to remove and to keep, not counting MaxBytes.
 func (k *Keep) thin(p Policy) (gone, stay []State, err error) {
 	states, err := k.States(Query{})
-	for _, of := range bySession(states) {
-		kept := p.thin(of)
-		for i, s := range of {
+	for _, group := range bySession(states) {
+		kept := p.thin(group)
+		for i, s := range group {
 			if kept[i] {
 				stay = append(stay, s)
 			} else {
@@ -286,9 +286,9 @@ const (
 // removable returns the states that may be removed for lack of space, newest first.
 func removable(states []State) (all []State) {
 	slices.SortFunc(states, func(a, b State) int { return int(b.seq) - int(a.seq) })
-	for _, of := range bySession(states) {
-		stay := fixed(of)
-		for i, s := range of {
+	for _, group := range bySession(states) {
+		stay := fixed(group)
+		for i, s := range group {
 			if !stay[i] {
 				all = append(all, s)
 			}
