@@ -283,10 +283,10 @@ func damageAt(rnd *rand.Rand, whole []byte, page int) (data []byte, how string) 
 		case 2, 3:
 			o := rnd.IntN(len(data) / page)
 			q := data[o*page : (o+1)*page]
-			was := bytes.Clone(p)
+			before := bytes.Clone(p)
 			copy(p, q)
-			copy(q, was)
-			how += fmt.Sprintf(" swapped with %d (kind %d); ", o+1, was[0])
+			copy(q, before)
+			how += fmt.Sprintf(" swapped with %d (kind %d); ", o+1, before[0])
 		case 4:
 			p[rnd.IntN(12)] ^= byte(1 + rnd.IntN(255))
 			how += " header byte; "

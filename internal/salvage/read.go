@@ -102,13 +102,13 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 	moment := s.moment
 	var foreign *file // reads the frames of a -wal that does not belong to the file
 	if len(s.frames) > 0 {
-		is := moment == Older
-		if !is {
-			if is, err = s.isForeignWAL(moment == Later); err != nil {
+		isForeign := moment == Older
+		if !isForeign {
+			if isForeign, err = s.isForeignWAL(moment == Later); err != nil {
 				return nil, err
 			}
 		}
-		if is {
+		if isForeign {
 			foreign, s = s.file, newScan(ctx, src, false, o.Progress)
 		}
 	}
@@ -338,8 +338,8 @@ func (s *scan) readSchema() bool {
 		cells, _ := p.leafCells(s.file, tableLeaf)
 		ok := len(cells) > 0
 		for _, c := range cells {
-			_, is := s.schemaRow(&p, c)
-			ok = ok && is
+			_, isRow := s.schemaRow(&p, c)
+			ok = ok && isRow
 		}
 		if ok {
 			add(&p, anywhere)

@@ -322,17 +322,17 @@ func (db *DB) readColumns(t *Table) error {
 
 func affinity(declared string) byte {
 	d := strings.ToUpper(declared)
-	has := func(words ...string) bool {
+	contains := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(d, w) })
 	}
 	switch {
-	case has("INT"):
+	case contains("INT"):
 		return 'i'
-	case has("CHAR", "CLOB", "TEXT"):
+	case contains("CHAR", "CLOB", "TEXT"):
 		return 't'
-	case has("BLOB") || d == "":
+	case contains("BLOB") || d == "":
 		return 'b'
-	case has("REAL", "FLOA", "DOUB"):
+	case contains("REAL", "FLOA", "DOUB"):
 		return 'r'
 	}
 	return 'n'
