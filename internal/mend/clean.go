@@ -158,7 +158,7 @@ func (c *Store) Select(ctx context.Context, s Selection) (selected []change.Head
 		}
 		in := s.Folder == ""
 		for _, folder := range aliases(s.Folder) {
-			if _, is := within(folder, h.Directory); is {
+			if _, below := within(folder, h.Directory); below {
 				in = true
 			}
 		}

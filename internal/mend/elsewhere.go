@@ -79,11 +79,11 @@ func (c *Store) MissingFrom(ctx context.Context, path string) (missing []change.
 	if err != nil {
 		return nil, nil, err
 	}
-	has := map[string]bool{}
+	known := map[string]bool{}
 	for _, h := range heads {
-		has[h.ID] = true
+		known[h.ID] = true
 	}
-	b, err := c.besideAt(ctx, path, func(id string) bool { return has[id] })
+	b, err := c.besideAt(ctx, path, func(id string) bool { return known[id] })
 	return b.heads, b.unread, err
 }
 

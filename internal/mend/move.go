@@ -74,7 +74,7 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 		return c.store.Move(ctx, sessions, func(p change.Plan) error {
 			p.Cause = change.Cause{Kind: change.CauseMove, Text: to, Folder: from, Title: "the project of " + to}
 			p.Seen, p.Force = seen, force
-			if i, is := at[p.Session]; is {
+			if i, found := at[p.Session]; found {
 				p.Cause.Title, p.Cause.Folder, p.Cause.Text = sessions[i].Head.Title, sessions[i].Head.Directory, sessions[i].To
 			}
 			return f(p)
@@ -234,11 +234,11 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 				break
 			}
 			f.Newest = max(f.Newest, o.Updated, o.Created)
-			of := project{o.Project, o.store}
-			i, seen := at[of]
+			key := project{o.Project, o.store}
+			i, seen := at[key]
 			switch n++; {
 			case !seen:
-				at[of], projects = len(projects), append(projects, o)
+				at[key], projects = len(projects), append(projects, o)
 			case o.Updated > projects[i].Updated:
 				projects[i] = o
 			}

@@ -16,23 +16,23 @@ import (
 // TestOwns: an entry is about the store that was moved, not about a copy or another store.
 func TestOwns(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(e *change.Entry, was, now string) error
+		change func(e *change.Entry, before, now string) error
 		want   bool
 	}{
 		"same path":    {func(*change.Entry, string, string) error { return nil }, true},
 		"another kind": {func(e *change.Entry, _, _ string) error { e.Store.Kind = "lines"; return nil }, false},
-		"gone":         {func(e *change.Entry, was, _ string) error { e.Store.Root = was; return nil }, true},
-		"gone, copied": {func(e *change.Entry, was, _ string) error { e.Store.Root, e.Store.Ino = was, 1; return nil }, true},
-		"empty folder": {func(e *change.Entry, was, _ string) error {
-			e.Store.Root, e.Store.Ino = was, 1
-			return os.MkdirAll(was, 0o755)
+		"gone":         {func(e *change.Entry, before, _ string) error { e.Store.Root = before; return nil }, true},
+		"gone, copied": {func(e *change.Entry, before, _ string) error { e.Store.Root, e.Store.Ino = before, 1; return nil }, true},
+		"empty folder": {func(e *change.Entry, before, _ string) error {
+			e.Store.Root, e.Store.Ino = before, 1
+			return os.MkdirAll(before, 0o755)
 		}, true},
-		"in its place": {func(e *change.Entry, was, now string) error {
-			e.Store.Root, e.Store.Ino = was, 1
-			return os.CopyFS(was, os.DirFS(now))
+		"in its place": {func(e *change.Entry, before, now string) error {
+			e.Store.Root, e.Store.Ino = before, 1
+			return os.CopyFS(before, os.DirFS(now))
 		}, false},
-		"another content": {func(e *change.Entry, was, _ string) error {
-			e.Store.Root, e.Store.Ino = was, 1
+		"another content": {func(e *change.Entry, before, _ string) error {
+			e.Store.Root, e.Store.Ino = before, 1
 			for i := range e.Ops {
 				e.Ops[i].Pre, e.Ops[i].Post = &change.Digest{Size: 1}, &change.Digest{Size: 2}
 			}

@@ -75,13 +75,13 @@ func Named(heads []change.Head, name, dir string) (int, error) {
 // Here returns a function that reports whether a session is of a folder: sessions that began in it or, if
 // there are none, in the nearest parent folder that has any, except the root.
 func Here(heads []change.Head, dir string) func(change.Head) bool {
-	has := map[string]bool{}
+	folders := map[string]bool{}
 	for _, h := range heads {
-		has[folderOf(h)] = true
+		folders[folderOf(h)] = true
 	}
 	dir = filepath.Clean(dir)
 	at := dir
-	for !has[at] && at != filepath.Dir(at) {
+	for !folders[at] && at != filepath.Dir(at) {
 		at = filepath.Dir(at)
 	}
 	if at != filepath.Dir(at) { // not the root

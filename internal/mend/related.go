@@ -105,10 +105,10 @@ func (c *Store) Effect(ctx context.Context, e change.Entry) (x Effect, err error
 		return x, err
 	}
 	for i, op := range e.Ops {
-		switch is := change.DigestOf(now[i]); {
-		case op.Post.Equal(is) || op.Ref.Kind == change.KindFolder && (op.Post == nil) == (is == nil):
+		switch digest := change.DigestOf(now[i]); {
+		case op.Post.Equal(digest) || op.Ref.Kind == change.KindFolder && (op.Post == nil) == (digest == nil):
 			x.Holds++
-		case op.Pre.Equal(is):
+		case op.Pre.Equal(digest):
 			x.Before++
 		default:
 			x.Other++

@@ -145,11 +145,11 @@ func lastWhole(ctx context.Context, k *keep.Keep, states []keep.State) *keep.Sta
 	if errors.Join(err, err2) != nil {
 		return most
 	}
-	has := map[change.Ref]bool{}
+	kept := map[change.Ref]bool{}
 	for _, o := range whole {
-		has[o.Ref] = true
+		kept[o.Ref] = true
 	}
-	if slices.ContainsFunc(ops, func(o change.Op) bool { return o.Ref.Kind == change.KindMessage && !has[o.Ref] }) {
+	if slices.ContainsFunc(ops, func(o change.Op) bool { return o.Ref.Kind == change.KindMessage && !kept[o.Ref] }) {
 		return last
 	}
 	return most
@@ -359,35 +359,35 @@ func (c *Store) keptSessions(k *keep.Keep) (map[string]bool, error) {
 // selects. Sessions that an open store has are left out.
 func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all []Restorable, err error) {
 	type inStore struct{ kind, root string }
-	gone, of := map[inStore]bool{}, map[string]bool{}
+	isMissing, sessions := map[inStore]bool{}, map[string]bool{}
 	err = k.Each(keep.Query{}, func(s *keep.State) {
 		at := inStore{s.Store.Kind, s.Store.Root}
-		if _, ok := gone[at]; !ok {
+		if _, ok := isMissing[at]; !ok {
 			id := s.Store
-			gone[at] = !slices.ContainsFunc(open, func(c *Store) bool { return c.ID().Same(id) }) && as.isGone(id)
+			isMissing[at] = !slices.ContainsFunc(open, func(c *Store) bool { return c.ID().Same(id) }) && as.isGone(id)
 		}
-		if gone[at] {
-			of[s.Session] = true
+		if isMissing[at] {
+			sessions[s.Session] = true
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range open {
-		if len(of) == 0 {
+		if len(sessions) == 0 {
 			return nil, nil
 		}
 		heads, _ := c.Sessions(ctx) // the caller knows that it cannot be read
 		for _, h := range heads {
-			delete(of, h.ID)
+			delete(sessions, h.ID)
 		}
 	}
-	for session := range of {
+	for session := range sessions {
 		states, err := k.States(keep.Query{Session: session})
 		if err != nil {
 			return nil, err
 		}
-		states = slices.DeleteFunc(states, func(s keep.State) bool { return !gone[inStore{s.Store.Kind, s.Store.Root}] })
+		states = slices.DeleteFunc(states, func(s keep.State) bool { return !isMissing[inStore{s.Store.Kind, s.Store.Root}] })
 		if best := lastWhole(ctx, k, states); best != nil {
 			all = append(all, Restorable{Session: best.Head(), State: Deleted, Kept: best, Copied: best.Messages})
 		}

@@ -27,9 +27,9 @@ func grown(b *lossBench) {
 		sql("insert into message (id, session_id, time_created, time_updated, data) select 'msg_zzzzzzzzzzzzzzzzzzzzzzzzzz', session_id, 9000000000000, 9000, '{\"role\":\"user\",\"time\":{\"created\":1},\"agent\":\"build\",\"model\":{\"providerID\":\"a\",\"modelID\":\"b\"}}' from message order by id desc limit 1",
 			"insert into part (id, message_id, session_id, time_created, time_updated, data) select 'prt_zzzzzzzzzzzzzzzzzzzzzzzzzz', 'msg_zzzzzzzzzzzzzzzzzzzzzzzzzz', session_id, 9000, 9000, '{\"type\":\"text\",\"text\":\"goes on\"}' from part limit 1")(b)
 	case strings.HasSuffix(b.file, rollouts.File):
-		was := strings.TrimSuffix(b.read(b.file), "\n")
+		before := strings.TrimSuffix(b.read(b.file), "\n")
 		ordinal := strings.Count(string(testdata.Codex), "\n")
-		b.write(b.file, was+fmt.Sprintf("\n"+`{"timestamp":"2026-11-25T10:00:00.000Z","ordinal":%d,"type":"response_item","payload":{"type":"message","id":"msg_zz","role":"user","content":[{"type":"input_text","text":"goes on"}]}}`+"\n", ordinal))
+		b.write(b.file, before+fmt.Sprintf("\n"+`{"timestamp":"2026-11-25T10:00:00.000Z","ordinal":%d,"type":"response_item","payload":{"type":"message","id":"msg_zz","role":"user","content":[{"type":"input_text","text":"goes on"}]}}`+"\n", ordinal))
 	case b.file != "":
 		all := strings.Split(string(fixture.Baseline), `"uuid":"`)
 		const id = "00000000-2222-4222-8222-222222222222"
@@ -51,8 +51,8 @@ func edited(pattern string, n int, edit func(string) string) func(*lossBench) {
 		}
 		left := n
 		for _, path := range all {
-			if was := b.read(path); left > 0 && edit(was) != was {
-				b.write(path, edit(was))
+			if before := b.read(path); left > 0 && edit(before) != before {
+				b.write(path, edit(before))
 				left--
 			}
 		}

@@ -155,9 +155,9 @@ func (c *Store) checkSalvaged(
 		}
 	}
 	for _, head := range heads {
-		size, is := changed[head.ID]
+		size, isChanged := changed[head.ID]
 		switch {
-		case !is:
+		case !isChanged:
 		case size > examinedSize:
 			tooLarge++
 		default:
