@@ -58,7 +58,7 @@ func Run(ctx context.Context, j *journal.Journal, st Store, p change.Plan) (chan
 		return change.Entry{}, withSpaceNeeded(err, p.Ops)
 	}
 	e, err := j.Begin(p, s)
-	if errors.Is(err, journal.ErrUnsure) { // the entry may exist, and then needs what is staged
+	if errors.Is(err, journal.ErrUnsure) { // the entry may exist, and then needs the staged files
 		return e, &PendingError{e, err}
 	}
 	if err != nil {
