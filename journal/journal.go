@@ -134,9 +134,9 @@ func (j *Journal) fill(w *boltfile.Tx) error {
 		w.Put(bucketMeta, []byte(keyCreated), boltfile.U64(uint64(now.Unix()))))
 }
 
-// finishInterrupted makes durable what a killed process may have left in memory, and finishes the
-// removal of blobs. If that fails, as on a full disk, the mark stays and the journal can be used:
-// recovering a store is more important.
+// finishInterrupted makes the writes durable that a killed process may have left in memory, and
+// finishes the removal of blobs. If that fails, as on a full disk, the mark stays and the journal can
+// be used: recovering a store is more important.
 func (j *Journal) finishInterrupted() error {
 	if j.head.pending > 0 {
 		if err := j.file.Sync(); err != nil {

@@ -23,8 +23,8 @@ func (j *Journal) unmark(name string) error {
 	return j.update("unmark "+name, func(w *writer) error { return w.Del(bucketMeta, []byte(name)) })
 }
 
-// cleanUp finishes interrupted work: it removes the blobs of an entry without a begin event and
-// those of a gc or forget, and compacts the file after a forget.
+// cleanUp finishes interrupted work: it removes the blobs of an entry without a begin event and the
+// blobs that a gc or forget has released, and compacts the file after a forget.
 func (j *Journal) cleanUp() error {
 	ctx := context.Background()
 	if err := j.cleanUpStaging(); err != nil {
