@@ -134,8 +134,8 @@ func (tx *transaction) makeFolder(op fileOp, image *change.Image) error {
 	return err
 }
 
-// removeFolder removes a folder if it is empty. A folder that is not empty or does not
-// exist is no error.
+// removeFolder removes a folder if it is empty. It returns no error if the folder is not empty or
+// does not exist.
 func (tx *transaction) removeFolder(op fileOp) error {
 	d, err := tx.parent(op)
 	var strange *safedir.NotFolderError
