@@ -202,8 +202,9 @@ func (tx *transaction) staged(stage string) (*safedir.Dir, string, error) {
 	return nil, "", nil
 }
 
-// exchange puts the staged file in place of the transcript, carries over what was appended since, and returns when
-// everything is durable. The error is errForeign if the transcript held something else; it is then back in place.
+// exchange puts the staged file in place of the transcript, carries over the lines that were appended since, and
+// returns when everything is durable. The error is errForeign if the transcript held something else; it is then back in
+// place.
 //
 // A crash before the exchange leaves the old transcript in place; a crash after it, the new one, while the staged file
 // still has the lines that were not carried over.

@@ -122,7 +122,7 @@ type edit struct {
 	cuts  []span
 	block []byte
 	whole []byte // the new beginning, for a change of the whole transcript
-	keeps int    // with whole: where the kept bytes begin
+	keeps int    // if whole is set: where the kept bytes begin
 }
 
 // replaces reports whether appending alone cannot make the edit.
