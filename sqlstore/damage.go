@@ -15,8 +15,8 @@ import (
 	"mend/internal/salvage"
 )
 
-// CheckFile checks whether the -wal belongs to the file; what selects the other parts to check. A check of the whole
-// database takes as long as reading the file twice; it holds no lock that others wait for. The error wraps
+// CheckFile checks whether the -wal belongs to the file; the argument what selects the other parts to check. A check of
+// the whole database takes as long as reading the file twice; it holds no lock that others wait for. The error wraps
 // [ErrUnusable] and is a [*change.DamagedError] if the file is damaged.
 func (s *Store) CheckFile(ctx context.Context, what change.Check) error {
 	check := s.checkWAL

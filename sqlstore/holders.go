@@ -75,8 +75,8 @@ func (s *Store) CheckFree(ctx context.Context) error {
 	return nil
 }
 
-// CheckSpace returns an error if a folder has less than needed bytes free. what is the subject of the error text, such
-// as "the new database needs".
+// CheckSpace returns an error if a folder has less than needed bytes free. The argument what is the beginning of the
+// reason in the error text, such as "the new database needs".
 func CheckSpace(dir string, needed int64, what string) error {
 	needed += needed/8 + 1<<20 // new indexes may be larger
 	if free := freeBytes(dir); free < needed {

@@ -119,7 +119,7 @@ func (o *Owned) Discard(ctx context.Context, st change.Staged) error {
 }
 
 // Sweep removes the owner's files beside the database, except those needed for ops, and returns their size in bytes:
-// files that forgotten changes removed, and files that a killed process has built. With dry it removes nothing.
+// files that forgotten changes removed, and files that a killed process has built. If dry is set, it removes nothing.
 func (o *Owned) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
 	return o.whole.Sweep(ctx, needed, dry)
 }

@@ -21,7 +21,7 @@ import (
 	"mend/sqlstore"
 )
 
-// nobody is the id of a user who may only read.
+// nobody is the id of a user with read permission only.
 const nobody = 65534
 
 // asNobody runs this program in a role, as a user without rights to the folder, and returns its
