@@ -180,7 +180,7 @@ type progress struct {
 	blocked    []int // moves that cannot be reverted: another program has created the source again
 }
 
-// look returns the progress of moves. Only mend writes to its own places, so these decide.
+// look returns the progress of moves. Only mend writes to its own places, so these decide whether a move was made.
 func (a *Area) look(moves []Move) (p progress, err error) {
 	for i, m := range moves {
 		from, err := a.exists(m.From)

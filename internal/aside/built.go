@@ -204,8 +204,8 @@ func isKept(name string) bool {
 	return strings.Contains(name, "-") && !strings.HasPrefix(name, "append-")
 }
 
-// Sweep removes content that the owner keeps and ops do not need, and returns its size in bytes. With dry it removes
-// nothing.
+// Sweep removes the content that the owner keeps and that ops do not need, and returns its size in bytes. If dry is
+// set, it removes nothing.
 func (a *Area) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
 	if !dry {
 		err = a.SweepBuilt()

@@ -24,7 +24,7 @@ type Writer struct {
 	Owner string
 }
 
-// open returns the area and its change. With prepare it stages the change first.
+// open returns the area and its change. If prepare is set, it stages the change first.
 func (w Writer) open(ctx context.Context, st *change.Staged, prepare bool) (*Area, Change, error) {
 	a, err := w.Area(w.Owner)
 	if err != nil {
@@ -96,7 +96,7 @@ func (w Writer) Discard(context.Context, change.Staged) error {
 }
 
 // Sweep removes the owner's files beside the store, except those needed for ops, and returns their size in bytes: files
-// that forgotten changes removed, and files that a killed process has built. With dry it removes nothing.
+// that forgotten changes removed, and files that a killed process has built. If dry is set, it removes nothing.
 func (w Writer) Sweep(ctx context.Context, needed []change.Op, dry bool) (freed int64, err error) {
 	a, err := w.Area(w.Owner)
 	if err != nil {
