@@ -901,8 +901,8 @@ func (s *scan) foreignKeys(t *Table) (all []Owner) {
 	return all
 }
 
-// searchPages looks for rows that indexes have. With tables it instead looks for other rows of those tables, if no
-// index can have them.
+// searchPages looks for rows that indexes have. If tables is not empty, it looks instead for other rows of those tables
+// that no index can have.
 func (s *scan) searchPages(tables []*Table) error {
 	tables = slices.DeleteFunc(slices.Clone(tables), func(t *Table) bool { return t.complete || !t.hole || t.withoutRowid })
 	named := len(tables) == 0
