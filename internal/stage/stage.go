@@ -34,7 +34,7 @@ const (
 	second = ".second"
 )
 
-// An Area is mend's own folders below one root, during a change.
+// An Area gives access to mend's own folders below one root during a change.
 type Area struct {
 	Root  *safedir.Dir
 	Path  string // path of the root, for messages
@@ -90,8 +90,9 @@ func (a *Area) Make(p string) (*safedir.Dir, error) {
 	return at, err
 }
 
-// MakeIn makes one of mend's own folders, which only its owner may enter, for the owner of the store. It reports
-// whether the folder was missing. It refuses a folder that other users can write to: they could change staged files.
+// MakeIn makes one of mend's own folders. It belongs to the owner of the store, and only that user may enter it. It
+// reports whether the folder was missing. It refuses a folder that other users can write to: they could change staged
+// files.
 func (a *Area) MakeIn(d *safedir.Dir, name string) (made bool, err error) {
 	home, err := a.Root.Stat(".")
 	if err != nil {
@@ -119,8 +120,9 @@ func (a *Area) MakeIn(d *safedir.Dir, name string) (made bool, err error) {
 	return true, sub.MakePrivate(home.Owner)
 }
 
-// Clean removes what crashes left of earlier changes of the owner, except the folders of undecided changes. isStage
-// reports whether a name below the owner's folder is a staging folder's; remove empties and removes such a folder.
+// Clean removes what earlier changes of the owner left behind in crashes, except the folders of undecided changes.
+// isStage reports whether a name below the owner's folder is a staging folder's; remove empties and removes such a
+// folder.
 func (a *Area) Clean(undecided []string, isStage func(name string) bool, remove func(p string) error) error {
 	owner, err := a.Root.Sub(a.OwnerDir())
 	if errors.Is(err, fs.ErrNotExist) {
