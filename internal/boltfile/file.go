@@ -288,7 +288,7 @@ func (f *File) CleanUp(remove func() error) error {
 	return remove()
 }
 
-// Sync makes durable what a killed process may have left in memory.
+// Sync makes the writes durable that a killed process may have left in memory.
 func (f *File) Sync() error { return f.guard(f.db.Sync) }
 
 // BoltFile returns the file that bbolt has open, for tests of its errors.
