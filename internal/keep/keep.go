@@ -376,8 +376,8 @@ func (k *Keep) cut(
 
 // sizeOf returns the size of a blob, 0 if it cannot be read.
 func (k *Keep) sizeOf(h hash) int {
-	val, has, err := k.file.Snap.Get(bucketBlobs, h[:])
-	if err != nil || !has {
+	val, found, err := k.file.Snap.Get(bucketBlobs, h[:])
+	if err != nil || !found {
 		return 0
 	}
 	return int(boltfile.BlobSize(val))
@@ -487,7 +487,7 @@ func (k *Keep) blob(data []byte, bytes *int64) (hash, error) {
 		return h, nil
 	}
 	// An existing blob is read, so that no new state needs a damaged chunk.
-	if _, has, err := k.file.Snap.Get(bucketBlobs, h[:]); has || err != nil {
+	if _, found, err := k.file.Snap.Get(bucketBlobs, h[:]); found || err != nil {
 		return h, err
 	}
 	k.pending[string(h[:])] = true
@@ -534,7 +534,7 @@ func (k *Keep) write() error {
 	})
 }
 
-// A look records that a whole store was kept. Frozen; members are added to it.
+// A look records that all sessions of a store were kept. Frozen; members are added to it.
 type look struct {
 	Stamp    []byte `json:"stamp"`
 	Sessions int    `json:"sessions"`
