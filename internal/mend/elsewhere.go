@@ -20,8 +20,8 @@ type besideStore struct {
 	promptsOnly bool // see [agent.Beside]
 }
 
-// Beside lists the other stores of the agent that cannot be read, or that have sessions which are not among
-// heads, the sessions of this store.
+// Beside lists the other stores of the agent that cannot be read, or that have sessions missing from heads,
+// the sessions of this store.
 func (c *Store) Beside(ctx context.Context, heads []change.Head) ([]agent.Beside, error) {
 	have := make(map[string]bool, len(heads))
 	for _, h := range heads {

@@ -19,8 +19,8 @@ import (
 
 // Apply writes a plan to the journal and applies it atomically. First it recovers this store after a crash;
 // entries that cannot be recovered block only plans for the same records. The entry is committed if and only
-// if the error is nil. The errors are those of [txn.Run], of [Store.Recover], and of opening journal and
-// store, and a [*StaleError] if another mend changed the session after the plan was made.
+// if the error is nil. The error is one of [txn.Run] or [Store.Recover], or of opening the journal or the
+// store, or a [*StaleError] if another process of mend changed the session after the plan was made.
 func (c *Store) Apply(ctx context.Context, p change.Plan) (e change.Entry, err error) {
 	err = c.writing(p.AgentVersion, func(j *journal.Journal, st txn.Store) error {
 		_, err := c.recover(ctx, j, st)
@@ -94,7 +94,7 @@ func (c *Store) seen() *uint64 {
 }
 
 // Recover finishes or reverts the changes in this store that a crash interrupted, and returns their entries
-// with the new states. Usually there are none, and it writes nothing; with sweep it still removes files
+// with the new states. Usually there are none, and it writes nothing; if sweep is set, it still removes files
 // beside the store and the journal that no entry needs. The error is a [txn.UndecidedError] with the entries
 // whose outcome is unknown.
 func (c *Store) Recover(ctx context.Context, sweep bool) (done []change.Entry, err error) {

@@ -10,8 +10,8 @@ import (
 )
 
 // Sweep removes files beside the store that no entry of the journal needs, and returns their size in bytes:
-// files moved away by forgotten entries, staged files, and files built by a killed process. With dry it
-// removes nothing.
+// files moved away by forgotten entries, staged files, and files built by a killed process. If dry is set,
+// it removes nothing.
 func (c *Store) Sweep(ctx context.Context, dry bool) (freed int64, err error) {
 	id, err := c.journal.ID()
 	if err != nil {

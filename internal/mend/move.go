@@ -25,7 +25,7 @@ type Move struct {
 	Plans    int                // the number of plans; 0 if all sessions already belong to their new folder
 	Going    int                // the number of plans that move a session
 
-	// Each makes the plans one at a time and calls f with each: only one is in memory.
+	// Each makes the plans one at a time and calls f with each, so that only one is in memory.
 	Each func(ctx context.Context, f func(change.Plan) error) error
 }
 

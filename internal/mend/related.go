@@ -10,7 +10,7 @@ import (
 	"mend/repair"
 )
 
-// Related has the entries that changed records of an entry before and after it, the nearest first, at most
+// Related has the entries before and after an entry that changed a record of it, the nearest first, at most
 // maxRelated each.
 type Related struct{ Follows, Again []change.Entry }
 

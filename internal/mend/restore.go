@@ -20,7 +20,7 @@ import (
 	"mend/undo"
 )
 
-// The states of a restorable session, besides the ones in which its agent may show it ([repair.Shown]).
+// The states of a restorable session, in addition to the values of [repair.Shown].
 const (
 	Deleted   = "deleted"   // the agent no longer has it
 	Shortened = "shortened" // it has fewer messages, parts or files than a copy
@@ -701,8 +701,8 @@ func (c *Store) loadAside(ctx context.Context, k *keep.Keep, done Restored, from
 
 func (c *Store) buildAside(ctx context.Context, k *keep.Keep, ref change.Ref, from keep.State, dry bool, ops *[]change.Op) (change.Op, func() error, error) {
 	return c.store.BuildAside(ctx, ref, dry, func(w io.Writer) (err error) {
-		*ops, err = k.LoadTo(ctx, from, func(of change.Ref) io.Writer {
-			if of.Kind == change.KindSession && of.Session == from.Session {
+		*ops, err = k.LoadTo(ctx, from, func(ref change.Ref) io.Writer {
+			if ref.Kind == change.KindSession && ref.Session == from.Session {
 				return w
 			}
 			return nil
