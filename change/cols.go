@@ -64,8 +64,8 @@ func (c Cols) Equal(o Cols) bool {
 // Clone returns a copy of the values, with the same names.
 func (c Cols) Clone() Cols { return Cols{c.names, bytes.Clone(c.values)} }
 
-// with returns the columns, where to replaces the column of the same name.
-func (c Cols) with(to Col) Cols {
+// replace returns the columns, where to replaces the column of the same name.
+func (c Cols) replace(to Col) Cols {
 	values := make([]byte, 0, len(c.values)+len(to.Bytes))
 	for col := range c.All {
 		if col.Name == to.Name {

@@ -87,7 +87,7 @@ func (r *Record) Int(name string) int64 {
 
 // WithCol returns the record with c in place of the column of the same name.
 func (r Record) WithCol(c Col) Record {
-	r.Cols = r.Cols.with(c)
+	r.Cols = r.Cols.replace(c)
 	return r
 }
 

@@ -189,7 +189,7 @@ func TestEntries(t *testing.T) {
 	}
 	id := change.StoreID{Kind: "json", Root: "/a", Dev: 1}
 	if !id.Same(change.StoreID{Kind: "json", Root: "/a"}) || id.Same(change.StoreID{Kind: "lines", Root: "/a"}) || id.Same(change.StoreID{Kind: "json", Root: "/b"}) {
-		t.Error("a store is another one")
+		t.Error("Same is wrong")
 	}
 	p := &change.AppendPoint{Size: 1}
 	e := change.Entry{Dir: "d", Append: p}
