@@ -207,7 +207,7 @@ func TestUnsure(t *testing.T) {
 		return nil
 	})
 	if len(w.staged) != 1 {
-		t.Error("what was staged is gone")
+		t.Error("the staged files are gone")
 	}
 	if err := w.recover(nil); err != nil {
 		t.Error(err)
