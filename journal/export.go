@@ -246,8 +246,8 @@ func (w *pieceWriter) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// stored returns the event in its stored form.
-func (line *exportedEvent) stored() []byte {
+// encode returns the event in its stored form.
+func (line *exportedEvent) encode() []byte {
 	b := binary.BigEndian.AppendUint64([]byte{eventVersion}, line.Event)
 	return append(append(append(b, line.Before[:]...), line.Payload...), line.Hash[:]...)
 }

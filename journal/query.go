@@ -54,7 +54,7 @@ func (j *Journal) List(q Query) ([]change.Entry, error) {
 	damage := j.damage
 	undos := newUndoResolver(j.snap())
 	err := j.eachCandidate(q, func(seq uint64) error {
-		e, ok, err := j.listed(q, seq, undos)
+		e, ok, err := j.selectEntry(q, seq, undos)
 		if errors.Is(err, ErrDamaged) {
 			damage, ok, err = cmp.Or(damage, err), true, nil
 		}
@@ -72,9 +72,9 @@ func (j *Journal) List(q Query) ([]change.Entry, error) {
 	return all, nil
 }
 
-// listed returns an entry, and whether q selects it. With an error that wraps ErrDamaged it returns the
+// selectEntry returns an entry, and whether q selects it. With an error that wraps ErrDamaged it returns the
 // readable fields.
-func (j *Journal) listed(q Query, seq uint64, undos *undoResolver) (e change.Entry, ok bool, err error) {
+func (j *Journal) selectEntry(q Query, seq uint64, undos *undoResolver) (e change.Entry, ok bool, err error) {
 	st, err := j.snap().entryState(seq)
 	if err != nil {
 		return j.damagedEntry(seq, st, err), false, err

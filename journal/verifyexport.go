@@ -177,7 +177,7 @@ func (x *importer) event(raw []byte) error {
 	if err := json.Unmarshal(raw, &line); err != nil {
 		return err
 	}
-	b := line.stored()
+	b := line.encode()
 	ev, _, _, err := decodeEvent(line.Event, b)
 	if err != nil {
 		return err
