@@ -218,7 +218,7 @@ func TestRebaseLines(t *testing.T) {
 	}
 	gone := []change.Op{{Ref: ref, Pre: image("a\n")}}
 	if cs := undo.Conflicts(gone, []*change.Image{image("a\nb\n")}, nil); len(cs) != 1 {
-		t.Errorf("a session that is to go and went on: conflicts %v, want one", cs)
+		t.Errorf("a session that is to be deleted and has continued: conflicts %v, want one", cs)
 	}
 }
 
