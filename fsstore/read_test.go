@@ -52,12 +52,12 @@ func TestRead(t *testing.T) {
 		t.Errorf("Read(%s) = %+v", refs[0], got[0])
 	}
 	if got[1] != nil || got[2] != nil {
-		t.Errorf("Read of what is not there = %+v, %+v", got[1], got[2])
+		t.Errorf("Read of missing records = %+v, %+v", got[1], got[2])
 	}
 	if got[3] == nil || got[3].Mode != fs.ModeDir|0o755 || got[4] == nil {
 		t.Errorf("Read(%s) = %+v, Read(%s) = %+v", refs[3], got[3], refs[4], got[4])
 	}
 	if _, err := s.Read(t.Context(), []change.Ref{{Kind: change.KindPart, Session: "s", Message: "../..", Part: "x"}}); err == nil || !strings.Contains(err.Error(), "not a valid id") {
-		t.Errorf("Read of what is no id = %v, want a bad id", err)
+		t.Errorf("Read of an invalid id = %v, want a bad id", err)
 	}
 }
