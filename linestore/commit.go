@@ -138,7 +138,7 @@ func (tx *transaction) restoreTime(mtime, size int64) {
 
 // commitReplace exchanges the transcript with the staged one.
 func (tx *transaction) commitReplace(stage string) (change.Outcome, error) {
-	d, name, err := tx.staged(stage)
+	d, name, err := tx.openStaged(stage)
 	if err != nil {
 		return change.Outcome{}, err
 	}
@@ -175,8 +175,8 @@ func (tx *transaction) commitReplace(stage string) (change.Outcome, error) {
 	return change.Outcome{State: change.Committed}, nil
 }
 
-// staged opens the staging folder and returns the name of its staged file. The folder is nil if it does not exist.
-func (tx *transaction) staged(stage string) (*safedir.Dir, string, error) {
+// openStaged opens the staging folder and returns the name of its staged file. The folder is nil if it does not exist.
+func (tx *transaction) openStaged(stage string) (*safedir.Dir, string, error) {
 	d, err := tx.root.Sub(stage)
 	if err != nil {
 		if isMissing(err) {

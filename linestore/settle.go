@@ -47,7 +47,7 @@ func (tx *transaction) settle(ctx context.Context, st change.Staged) (change.Out
 
 // settleExchange finishes an exchange that took effect.
 func (tx *transaction) settleExchange(stage string) error {
-	d, name, err := tx.staged(stage)
+	d, name, err := tx.openStaged(stage)
 	if err != nil || d == nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (tx *transaction) putBack(stage string, before, after []byte, e safedir.Ent
 	if err := tx.stageAt(stage, before, after, e); err != nil {
 		return err
 	}
-	d, name, err := tx.staged(stage)
+	d, name, err := tx.openStaged(stage)
 	if err != nil {
 		return err
 	}
