@@ -31,14 +31,14 @@ type rowChange struct {
 }
 
 // pre returns the row before the change, nil if it does not exist.
-func (r *rowChange) pre() *change.Record { return r.decoded(r.preImage) }
+func (r *rowChange) pre() *change.Record { return r.decode(r.preImage) }
 
 // post returns the row after the change, nil if it does not exist.
-func (r *rowChange) post() *change.Record { return r.decoded(r.postImage) }
+func (r *rowChange) post() *change.Record { return r.decode(r.postImage) }
 
-// decoded decodes an image that [newRowChange] has checked. The row is not cached: it takes several
+// decode decodes an image that [newRowChange] has checked. The row is not cached: it takes several
 // times the memory of the image.
-func (r *rowChange) decoded(i *change.Image) *change.Record {
+func (r *rowChange) decode(i *change.Image) *change.Record {
 	row, _ := decodeImage(r.ref, i)
 	return row
 }

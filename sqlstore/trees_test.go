@@ -190,7 +190,7 @@ func TestTreesRefused(t *testing.T) {
 			ops = append(ops, change.Op{Ref: ref})
 		}
 		if freed, err := s.Sweep(t.Context(), ops, false); freed != 0 || err != nil {
-			t.Errorf("Sweep freed %d bytes of what is needed, %v", freed, err)
+			t.Errorf("Sweep freed %d bytes of needed files, %v", freed, err)
 		}
 		for _, dry := range []bool{true, false} {
 			freed, err := s.Sweep(t.Context(), nil, dry)
