@@ -176,14 +176,14 @@ func TestDamage(t *testing.T) {
 		}
 		for _, st := range states {
 			if got, err := k.Load(t.Context(), st); said > 0 && (err != nil || !slices.EqualFunc(got, want[st.seq-1], same)) {
-				t.Fatalf("state %s was brought over, and is not what was kept: %v", st.ID, err)
+				t.Fatalf("state %s was copied, and differs from what was kept: %v", st.ID, err)
 			}
 		}
 		if _, err := k.Verify(); said > 0 && err != nil {
 			t.Fatal(err)
 		}
 		if over != said {
-			t.Errorf("%d files were set aside, and of %d it is said what was brought over", said, over)
+			t.Errorf("%d files were set aside, and %d were reported with the copied states", said, over)
 		}
 		if _, err := k.Save(t.Context(), s.state(), Records{All: s.all}); err != nil && !errors.Is(err, ErrDamaged) {
 			t.Fatal(err)
@@ -205,9 +205,9 @@ func TestDamage(t *testing.T) {
 		t.Errorf("%d damages were found", found)
 	}
 	if flips == 0 || brought*3 < flips { // the pages of the bytes differ from run to run
-		t.Errorf("after one byte was changed %d of %d states were brought over, want a third at least", brought, flips)
+		t.Errorf("after a change of one byte %d of %d states were copied, want at least a third", brought, flips)
 	}
-	t.Logf("after one byte was changed %d of %d states were brought over", brought, flips)
+	t.Logf("after a change of one byte %d of %d states were copied", brought, flips)
 }
 
 // TestSalvageCut ends a process before each change that it makes to copy the states of a damaged file. The next

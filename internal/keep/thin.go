@@ -166,8 +166,8 @@ func bySession(states []State) (groups [][]State) {
 	return groups
 }
 
-// fixed reports which states of a session always stay.
-func fixed(states []State) []bool {
+// alwaysKept reports which states of a session always stay.
+func alwaysKept(states []State) []bool {
 	stay := make([]bool, len(states))
 	stay[0] = true
 	newest, most := -1, -1
@@ -190,7 +190,7 @@ func fixed(states []State) []bool {
 
 // thin reports which states of a session stay. The states are newest first.
 func (p Policy) thin(states []State) []bool {
-	stay := fixed(states)
+	stay := alwaysKept(states)
 	for i := 1; i < len(states); i++ {
 		if states[i-1].Lost > 0 {
 			stay[i] = true
@@ -214,7 +214,7 @@ func (p Policy) thin(states []State) []bool {
 			}
 		}
 	}
-	always := fixed(states)
+	always := alwaysKept(states)
 	for i := range states {
 		stay[i] = stay[i] && (always[i] || p.Before.IsZero() || !states[i].Time.Before(p.Before))
 	}
@@ -287,7 +287,7 @@ const (
 func removable(states []State) (all []State) {
 	slices.SortFunc(states, func(a, b State) int { return int(b.seq) - int(a.seq) })
 	for _, group := range bySession(states) {
-		stay := fixed(group)
+		stay := alwaysKept(group)
 		for i, s := range group {
 			if !stay[i] {
 				all = append(all, s)
