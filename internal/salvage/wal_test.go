@@ -279,7 +279,7 @@ func TestBadDisk(t *testing.T) {
 	}
 	for name, row := range got {
 		if tr.rows[name] != row {
-			t.Errorf("%s is another row", name)
+			t.Errorf("%s is a different row", name)
 		}
 	}
 	if res.Unreadable == 0 {
