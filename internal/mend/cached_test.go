@@ -140,6 +140,6 @@ func TestLook(t *testing.T) {
 		t.Errorf("without time: Look = %v, %v, want neither", s, err)
 	}
 	if last == nil || last.Broken != 1 {
-		t.Errorf("the last scan: %+v, want that of the look", last)
+		t.Errorf("the last scan: %+v, want the scan by Look", last)
 	}
 }

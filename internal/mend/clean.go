@@ -158,7 +158,7 @@ func (c *Store) Select(ctx context.Context, s Selection) (selected []change.Head
 		}
 		in := s.Folder == ""
 		for _, folder := range aliases(s.Folder) {
-			if _, below := within(folder, h.Directory); below {
+			if _, below := relativePath(folder, h.Directory); below {
 				in = true
 			}
 		}

@@ -193,7 +193,7 @@ func TestKeptTurns(t *testing.T) {
 				}
 				for n, o := range is.ops {
 					if !now[n].Equal(o.Post) {
-						t.Errorf("restored as after change %d, %s is another", i, o.Ref)
+						t.Errorf("restored as after change %d, %s differs", i, o.Ref)
 					}
 				}
 				// Files beside a transcript may have grown: only the copied part is written.

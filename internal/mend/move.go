@@ -50,7 +50,7 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 	olds := aliases(from)
 	for _, h := range heads {
 		for _, old := range olds {
-			if rest, in := within(old, h.Directory); in && !isBelow(old, to, h.Directory) {
+			if rest, in := relativePath(old, h.Directory); in && !isBelow(old, to, h.Directory) {
 				m.Sessions = append(m.Sessions, agent.Relocation{Head: h, To: nearest(to, rest), Old: old, New: to})
 				break
 			}
@@ -123,8 +123,8 @@ func (m *Move) leave(born time.Time) {
 	})
 }
 
-// within returns the path relative to a folder, and whether it is the folder or below it.
-func within(folder, path string) (rest string, in bool) {
+// relativePath returns the path relative to a folder, and whether it is the folder or below it.
+func relativePath(folder, path string) (rest string, in bool) {
 	if path == "" || !filepath.IsAbs(path) {
 		return "", false
 	}
@@ -134,8 +134,8 @@ func within(folder, path string) (rest string, in bool) {
 
 // isBelow reports whether a path is already in the new folder, if that is below the old one.
 func isBelow(from, to, path string) bool {
-	_, nested := within(from, to)
-	_, in := within(to, path)
+	_, nested := relativePath(from, to)
+	_, in := relativePath(to, path)
 	return nested && in
 }
 
@@ -230,7 +230,7 @@ func GoneFolders(ctx context.Context, stores []*Store, here string) (all []GoneF
 		at := map[project]int{}
 		for n < len(gone) {
 			o := gone[n]
-			if _, in := within(f.Folder, o.Directory); !in {
+			if _, in := relativePath(f.Folder, o.Directory); !in {
 				break
 			}
 			f.Newest = max(f.Newest, o.Updated, o.Created)

@@ -128,7 +128,7 @@ func TestOldJournalUndone(t *testing.T) {
 	}
 	run(change.CauseRedo, undo.Seq, ops)
 	if after, err := damage.Snapshot(root); err != nil || !maps.Equal(after, before) {
-		t.Errorf("the store is another after undo and redo: %v", err)
+		t.Errorf("the store differs after undo and redo: %v", err)
 	}
 	if r, err := j.VerifyHead(oldHead); err != nil || r.Entries != 7 {
 		t.Errorf("VerifyHead returns %+v, %v", r, err)

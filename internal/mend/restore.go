@@ -178,7 +178,7 @@ func (c *Store) restorable(
 	if shown == repair.Listed && len(states) == 0 {
 		return r, false, nil
 	}
-	now, err := c.copied(ctx, f.Session, states)
+	now, err := c.presentContent(ctx, f.Session, states)
 	if err != nil {
 		return r, false, err
 	}
@@ -200,7 +200,7 @@ func (c *Store) restorable(
 	})
 	var lack agent.Lack
 	if r.Kept == nil {
-		if r.Kept, lack, err = c.lacking(ctx, k, now, states); err != nil {
+		if r.Kept, lack, err = c.findMissing(ctx, k, now, states); err != nil {
 			return r, false, err
 		}
 		r.Missing = lack.Records
@@ -218,10 +218,10 @@ func (c *Store) restorable(
 	return r, true, nil
 }
 
-// lacking returns the newest state of a session that has records which are missing or empty now, although the
+// findMissing returns the newest state of a session that has records which are missing or empty now, although the
 // session has at least as many. Earlier states count only if the copies show a loss after them. Messages that
 // were taken back before a later copy are not missing.
-func (c *Store) lacking(
+func (c *Store) findMissing(
 	ctx context.Context, k *keep.Keep, now current, states []keep.State,
 ) (*keep.State, agent.Lack, error) {
 	if k == nil {
@@ -315,9 +315,9 @@ type current struct {
 	all        []change.Record // nil if it has not changed, or cannot be read
 }
 
-// copied returns the present content of a session. It reads the session only if it has changed since its last
+// presentContent returns the present content of a session. It reads the session only if it has changed since its last
 // copy.
-func (c *Store) copied(ctx context.Context, head change.Head, states []keep.State) (current, error) {
+func (c *Store) presentContent(ctx context.Context, head change.Head, states []keep.State) (current, error) {
 	if len(states) > 0 && states[0].Stamp != [32]byte{} {
 		if stamp, err := c.store.Stamp(ctx, head); err == nil && stamp.Sum == states[0].Stamp {
 			return current{State: states[0], same: true}, nil
