@@ -24,10 +24,10 @@ A later source overrides an earlier one:
 3. the environment variable;
 4. ` + "`--set KEY=VALUE`" + ` of the commands that have it.
 
-An unknown key or an invalid value in the file or the environment is left out, and the rest is used: ` + "`mend config`" + ` fails and names the nearest key or
-the allowed values, ` + "`mend`" + ` and ` + "`hook.log`" + ` have a note. In ` + "`--set`" + ` it is an error. Keys of oh-my-opencode that mend has no setting for
-are noted and ignored. ` + "`MEND_DEBUG=true`" + ` logs more. From ` + "`hooks`" + ` on the settings are about what repairs no
-session ([running.md](running.md#the-other-hooks)); they need the plugin.
+An unknown key or an invalid value in the file or the environment is ignored, and the rest is used: ` + "`mend config`" + ` fails and names the nearest key or
+the allowed values, and ` + "`mend`" + ` and ` + "`hook.log`" + ` show a note. In ` + "`--set`" + ` it is an error. Keys of oh-my-opencode that mend has no setting for
+are noted and ignored. ` + "`MEND_DEBUG=true`" + ` logs more. The settings from ` + "`hooks`" + ` on
+are for hooks that repair no session ([running.md](running.md#the-other-hooks)); they need the plugin.
 
     {
       // ~/.config/mend/config.json
@@ -62,6 +62,6 @@ func TestDocs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != page.String() {
-		t.Error("docs/configuration.md is not of the present settings: run go test ./internal/config -update")
+		t.Error("docs/configuration.md does not have the current settings: run go test ./internal/config -update")
 	}
 }
