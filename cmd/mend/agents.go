@@ -107,8 +107,8 @@ func agentOf(id change.StoreID) string {
 	return cmp.Or(agentNamed(id.Agent).Title(), id.Agent)
 }
 
-// agentNamed returns the agent with a name; if it is unknown, as in a journal of another version, one without
-// a title.
+// agentNamed returns the agent with this name. For an unknown name, as in a journal of another version, it returns an
+// agent without a title.
 func agentNamed(name string) agent.Agent {
 	if i := slices.IndexFunc(agents, func(ag agent.Agent) bool { return ag.Name() == name }); i >= 0 {
 		return agents[i]

@@ -55,12 +55,12 @@ func confirmChange(ctx context.Context, t *term.Terminal, f writeFlags, question
 	return err
 }
 
-// freeMemory returns the garbage of planning to the system, because applying may need as much memory again.
-// It does nothing if the garbage is less than half of the heap: freeing takes time in proportion to the heap,
-// and an operation may have many plans. If the rest is small, the collector runs as seldom as usual until end
+// freeMemory returns the garbage of planning to the system, because applying may need as much memory again. It does
+// nothing if the garbage is less than half of the heap: freeing takes time in proportion to the heap, and an operation
+// may have many plans. If little memory is still in use, the collector runs as rarely as in other Go programs until end
 // is called.
 func freeMemory() (end func()) {
-	if os.Getenv("GOGC") != "" { // as in [openWith]
+	if os.Getenv("GOGC") != "" { // as in [prepare]
 		return func() {}
 	}
 	var m runtime.MemStats

@@ -37,7 +37,7 @@ type job struct {
 	n        int            // the number of steps, failed ones included; the error of a single step needs no name
 	each     bool           // on a terminal, show and confirm each step
 	noDiff   bool           // do not offer the diff
-	dry      string         // how a dry run ends, besides "nothing was written"
+	dry      string         // what a dry run prints after "nothing was written"
 	ended    func(step, change.Entry, error)
 	done     func(*batch) // prints the result; may be nil
 }
@@ -49,8 +49,8 @@ func oneStep(c *mend.Store, p change.Plan) iter.Seq[step] {
 	}
 }
 
-// plannedSteps returns the steps of plans that each creates one at a time. rest names the things without a
-// plan in an error.
+// plannedSteps returns a step for each plan that each creates, one at a time. rest is the name of a step without a
+// session or without a plan.
 func plannedSteps(c *mend.Store, rest string, each func(func(change.Plan) error) error) iter.Seq[step] {
 	errEnough := errors.New("enough")
 	return func(yield func(step) bool) {
@@ -219,7 +219,7 @@ func (b *batch) setPlans(j job) {
 			b.fail(s, s.err)
 			continue
 		}
-		if len(s.plan.Ops) > 0 || s.apply == nil { // else nothing of the store is planned
+		if len(s.plan.Ops) > 0 || s.apply == nil { // otherwise the step plans no change of a record
 			plans = append(plans, planJSON(s.plan))
 		}
 	}

@@ -434,8 +434,8 @@ func findRemovable(ctx context.Context, env *environment, c *mend.Store, what st
 	return x, nil
 }
 
-// finish prints what was removed, and returns the free pages to the file system, or says why not; with moved
-// it says how.
+// finish prints what was removed. It returns the free pages to the file system, or says why it cannot; for data that
+// was only moved it says how to free the space.
 func (x *cleaning) finish(ctx context.Context, env *environment) {
 	if len(x.entries) == 0 {
 		return
@@ -547,11 +547,11 @@ func runSpace(ctx context.Context, env *environment) error {
 	return left
 }
 
-// worthWord is the minimum size in bytes of a part for which a command is suggested.
-const worthWord = 10 << 20
+// minSuggested is the minimum size in bytes of a part for which a command is suggested.
+const minSuggested = 10 << 20
 
-// cleanWords are the commands that remove a part of the space.
-var cleanWords = map[string][]string{
+// cleanCommands are the commands that remove a part of the space.
+var cleanCommands = map[string][]string{
 	"events": {"clean", "events"}, "images": {"clean", "images"}, "snapshots": {"clean", "snapshots"}, "pages": {"clean", "pages"},
 	"sessions": {"clean", "sessions", "--older-than", "90d"},
 }
@@ -568,7 +568,7 @@ func printSpace(env *environment, c *mend.Store, parts []agent.SpacePart, sessio
 	}
 	env.PrintRows(append(rows, []string{"", term.Bold(term.Size(total)), term.Bold("together")}), "  ")
 	for _, p := range parts {
-		if words := cleanWords[p.Clean]; words != nil && p.Bytes >= worthWord {
+		if words := cleanCommands[p.Clean]; words != nil && p.Bytes >= minSuggested {
 			env.Say("Next: run %s to remove up to %s (shows what it removes, and asks first).", term.Command(env.cmdline(words...)), term.Size(p.Bytes))
 			break
 		}

@@ -19,9 +19,9 @@ import (
 	"mend/repair"
 )
 
-// uncertainCulprit returns the error if the session of an API error is uncertain and no user can be asked.
-// looked is the result of broken.
-func uncertainCulprit(found []culprit.Culprit, looked string) error {
+// uncertainCulprit returns the error if the session of an API error is uncertain and no user can be asked. searched is
+// the result of broken.
+func uncertainCulprit(found []culprit.Culprit, searched string) error {
 	hint := "if it is this one: mend fix " + found[0].Session.ID
 	if len(found) > 1 {
 		hint = "if it is the first of these: mend fix " + found[0].Session.ID
@@ -31,23 +31,23 @@ func uncertainCulprit(found []culprit.Culprit, looked string) error {
 	}
 	switch {
 	case found[0].Match.Degree == repair.IsBroken:
-		return fail.New(fail.Refused, hint, "finding the session of the error: no session would produce it now; %s", looked)
+		return fail.New(fail.Refused, hint, "finding the session of the error: no session would produce it now; %s", searched)
 	case len(found) == 1:
 		return fail.New(fail.Refused, hint, "finding the session of the error: one may fit, but it is not certain")
 	}
 	return fail.New(fail.Refused, hint, "finding the session of the error: %d sessions fit", len(found))
 }
 
-// noCulprit returns the error if no session fits an API error, and none is broken. looked describes the
-// sessions and stores that were searched.
-func noCulprit(env *environment, e repair.APIError, looked string) error {
+// noCulprit returns the error if no session fits an API error, and none is broken. searched describes the sessions and
+// stores that were searched.
+func noCulprit(env *environment, e repair.APIError, searched string) error {
 	hint := "if the session is in another store, name that with --store PATH. Else send the prompt again"
 	if e.Recognised {
 		hint += ": the cause may be gone"
 	} else {
 		hint += fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", env.cmdline("report")+" SESSION")
 	}
-	return fail.New(fail.Problems, hint, "%w: looked at %s", errNoCulprit, looked)
+	return fail.New(fail.Problems, hint, "%w: looked at %s", errNoCulprit, searched)
 }
 
 // findCulprit returns the session that the error came from, with the reading of the error that fits it, and
@@ -57,7 +57,7 @@ func noCulprit(env *environment, e repair.APIError, looked string) error {
 func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x culprit.Culprit, c *mend.Store, err error) {
 	var found []culprit.Culprit
 	var heads []change.Head
-	var looked []string
+	var searched []string
 	stores := map[string]*mend.Store{} // by session id
 	for _, c := range clients {
 		all, err := c.Sessions(ctx)
@@ -69,7 +69,7 @@ func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, r
 			continue
 		}
 		heads = append(heads, all...)
-		looked = append(looked, fmt.Sprintf("%s of %s in %s", term.Count(len(all), "session"), agentOf(c.ID()), term.ShortenHome(c.ID().Root)))
+		searched = append(searched, fmt.Sprintf("%s of %s in %s", term.Count(len(all), "session"), agentOf(c.ID()), term.ShortenHome(c.ID().Root)))
 		bar := env.Progress(len(all), "looking for the session")
 		culprits, err := culprit.Find(ctx, c, all, readings, workingFolder(), bar.Step)
 		bar.Clear()
@@ -95,7 +95,7 @@ func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, r
 		return x, nil, unread
 	}
 	if len(found) == 0 {
-		return x, nil, noCulprit(env, readings[0], strings.Join(looked, ", "))
+		return x, nil, noCulprit(env, readings[0], strings.Join(searched, ", "))
 	}
 	slices.SortStableFunc(found, func(a, b culprit.Culprit) int { return cmp.Compare(b.Session.Updated, a.Session.Updated) })
 	firstIf(found, func(c culprit.Culprit) bool { return c.Failed })
@@ -123,17 +123,17 @@ func broken(n, all int) string {
 // chooseCulprit lets the user choose the session that the error came from. A single session need not be
 // chosen if nothing is written, or if the user is asked before writing. Without a terminal it returns the
 // error of uncertainCulprit.
-func chooseCulprit(ctx context.Context, env *environment, found []culprit.Culprit, looked string, f repairFlags) (culprit.Culprit, error) {
+func chooseCulprit(ctx context.Context, env *environment, found []culprit.Culprit, searched string, f repairFlags) (culprit.Culprit, error) {
 	if (!env.CanAsk || env.JSON) && (!f.dryRun || len(found) > 1) {
 		listCulprits(env, found, culpritRows(env.Terminal, found))
-		return culprit.Culprit{}, uncertainCulprit(found, looked)
+		return culprit.Culprit{}, uncertainCulprit(found, searched)
 	}
 	title := "Which session did this error come from?"
 	if found[0].Match.Degree == repair.IsBroken {
 		if found[0].Error.Recognised {
-			looked = "No session would produce this error now. " + sentenceCase(looked)
+			searched = "No session would produce this error now. " + sentenceCase(searched)
 		}
-		env.Say("%s", sentenceCase(looked))
+		env.Say("%s", sentenceCase(searched))
 		title = "Is it one of these?"
 	}
 	if len(found) == 1 && (f.dryRun || !f.yes) { // the repair is shown and confirmed
@@ -151,10 +151,10 @@ var sessionID = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`ses_[0-9A-Za-z]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 })
 
-// certain returns the session of an error if it is unambiguous: the only one that the text names (for errors
-// only by id), or the only broken one of these; the only one that breaks the rule, or the only one of these
-// that failed with the error; the newest of the current folder that failed with the error, or else the only
-// one that did; or, if the error names no block, the only one with a finding of the error's class.
+// certain returns the session of an error if it is unambiguous. If the text names sessions (for errors only by id), it
+// is the only named or the only broken one. If sessions break the rule, it is the only one, or the only one that failed
+// with the error. Otherwise it is the newest one in the current folder that failed with the error, or the only one that
+// did; or, if the error names no block, the only one with a finding of the error's class.
 func certain(found []culprit.Culprit) (culprit.Culprit, bool) {
 	switch degree := found[0].Match.Degree; {
 	case degree == repair.IsBroken, degree == repair.BreaksElsewhere:
@@ -189,16 +189,16 @@ func printHealthy(env *environment, c *mend.Store, h change.Head) {
 	env.printContinueCommand(c.ID().Agent, h, "it")
 }
 
-// printContinueCommand prints how to continue a session. of is its name in the sentence.
-func (env *environment) printContinueCommand(of string, h change.Head, it string) {
-	command := continueCommand(of, h)
+// printContinueCommand prints how to continue a session of an agent. it is the session's name in the sentence.
+func (env *environment) printContinueCommand(agentName string, h change.Head, it string) {
+	command := continueCommand(agentName, h)
 	env.setAnswers(continueAnswer{Continue: command})
 	env.Printf("To continue %s: %s\n", it, term.Bold(term.Escape(command)))
 }
 
 // continueCommand returns the command that continues a session in its folder.
-func continueCommand(of string, h change.Head) string {
-	words := agentNamed(of).Resume(h.ID)
+func continueCommand(agentName string, h change.Head) string {
+	words := agentNamed(agentName).Resume(h.ID)
 	for i, w := range words {
 		words[i] = shellWord(w)
 	}

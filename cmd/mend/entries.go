@@ -89,8 +89,8 @@ func movedTo(ctx context.Context, env *environment, e change.Entry) string {
 	return ""
 }
 
-// newest returns what find finds in the journal: for all stores, for the agent that the user names, or for
-// the store that the user names. If it finds nothing, the error is none with an explanation.
+// newest returns the entries that find returns: of all stores, or of the agent or the store that the user names. If
+// there are none, it returns an error with the text none and an explanation.
 func newest(ctx context.Context, env *environment, find func(wanted func(change.Entry) bool) ([]change.Entry, error), none string) ([]change.Entry, error) {
 	var store *mend.Store
 	if env.opt.Store != "" {

@@ -77,7 +77,7 @@ func TestFailures(t *testing.T) {
 		{&signalError{os.Interrupt, &changes{}}, 130, "signal", ""},
 		{&signalError{syscall.SIGTERM, &changes{}}, 143, "signal", ""},
 
-		// Several in one.
+		// Several failures joined into one error.
 		{fmt.Errorf("%w, and no such session", journal.ErrNotFound), 2, "usage", `"mend log" lists the repairs`},
 		{fmt.Errorf("%w: %w", agent.ErrNoStore, denied), 4, "unusable", "as the user who owns it"},
 		{fmt.Errorf("%w: %w", mend.ErrUndone, errors.New("x")), 5, "refused", "mend undo --redo ID"},

@@ -79,7 +79,7 @@ func rowsAgent(sb sandbox) *agentWriter {
 	return &agentWriter{write: func(p damage.Record, data string) (err error) {
 		var failed failure
 		done := make(chan struct{})
-		go func() { // Fatal ends it
+		go func() { // Fatal ends this goroutine
 			defer close(done)
 			sql := damage.SQL(&failed, sb.store)
 			sql("INSERT INTO part (id, message_id, session_id, time_created, time_updated, data) VALUES (?, ?, ?, '1', '1', ?)"+

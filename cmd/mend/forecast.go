@@ -82,7 +82,7 @@ type violations struct {
 	why map[rule]string
 }
 
-// A rule is broken at a record, or with the zero Ref at any record.
+// A rule is a provider's rule with the record that breaks it; with the zero Ref, any record.
 type rule struct {
 	code string
 	ref  change.Ref

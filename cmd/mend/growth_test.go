@@ -303,7 +303,8 @@ func (h *growthHome) write(u bigstore.Uniform) {
 // growthStores are the folders of the stores.
 var growthStores = []string{".local/share/opencode", ".claude", ".codex"}
 
-// age makes the files written in the last step older: the result of a new file is not cached.
+// age makes the files written in the last step older, because mend does not cache the result of a file that was just
+// written.
 func (h *growthHome) age(step int) {
 	h.Helper()
 	now := time.Now()

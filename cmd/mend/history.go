@@ -71,7 +71,8 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 	return cmd
 }
 
-// runLog shows what the names say: a repair, the entries of a session, or those of exports; without any, all entries.
+// runLog shows what the names mean: a repair, the entries of a session, or the entries of exports. Without names it
+// shows all entries.
 func runLog(cmd *cobra.Command, env *environment, names []string, f logFlags) error {
 	ctx := cmd.Context()
 	if n := len(names); n > 0 && isExport(names[n-1]) {
@@ -230,7 +231,8 @@ func entryRow(t *term.Terminal, e change.Entry, earlier string) []string {
 		what += ", again after " + earlier
 	}
 	id := ""
-	if t.Width == 0 && strings.TrimSpace(e.Cause.Title) != "" && e.Session != change.NoSession { // else it is in the title's place
+	// Without a title, the id is shown in its place.
+	if t.Width == 0 && strings.TrimSpace(e.Cause.Title) != "" && e.Session != change.NoSession {
 		id = term.Escape(e.Session)
 	}
 	when := term.Faint(t.AgeCell(term.Age(time.Since(e.Time))))
@@ -316,8 +318,8 @@ func causeText(e change.Entry) string {
 	}
 }
 
-// fixedClasses returns the class that an entry fixed, with the number of other findings; for entries of older
-// versions unknown.
+// fixedClasses returns the class that an entry fixed, with the number of other findings. For entries of older versions,
+// which have no findings, it returns the text unknown.
 func fixedClasses(e change.Entry, unknown string) string {
 	if len(e.Cause.Findings) == 0 {
 		return unknown

@@ -439,8 +439,8 @@ func damagedBefore(env *environment, before time.Time) []string {
 	return all
 }
 
-// damagedToo names the damaged files to be removed, for a question; "" for none.
-func damagedToo(env *environment, before time.Time) string {
+// damagedText returns the end of a question that names the damaged files to be removed; "" for none.
+func damagedText(env *environment, before time.Time) string {
 	n := len(damagedBefore(env, before))
 	if n == 0 {
 		return ""
@@ -484,10 +484,10 @@ func thinKept(ctx context.Context, env *environment, f writeFlags, before time.T
 	}
 	if f.dryRun {
 		env.setAnswer("copies", old)
-		env.Say("%s of sessions would be deleted%s.", term.CountWords(old, "kept copy", "kept copies"), damagedToo(env, before))
+		env.Say("%s of sessions would be deleted%s.", term.CountWords(old, "kept copy", "kept copies"), damagedText(env, before))
 		return nil
 	}
-	question := fmt.Sprintf("%s of sessions can no longer be restored after this; the newest complete one of each stays%s. Go on?", term.CountWords(old, "older kept copy", "older kept copies"), damagedToo(env, before))
+	question := fmt.Sprintf("%s of sessions can no longer be restored after this; the newest complete one of each stays%s. Go on?", term.CountWords(old, "older kept copy", "older kept copies"), damagedText(env, before))
 	if err := confirmChange(ctx, env.Terminal, f, question, nil); err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func refuseImage(body string) string {
 	return ""
 }
 
-// watch starts "mend watch" in the home until the test ends, and returns what it prints.
+// watch starts "mend watch" in the home until the test ends, and returns its output.
 func (c claudeTrial) watch() *lockedBuffer {
 	c.Helper()
 	home := filepath.Dir(c.Root())

@@ -18,7 +18,7 @@ import (
 	"mend/repair"
 )
 
-// notFound matches agents' errors about a session that they do not find.
+// notFound matches errors of agents that cannot find a session.
 var notFound = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)no conversations? found|no deferred tool marker|session[^.\n]{0,80}not found|(not found|no longer) on disk|no cli sessions to import|tab points to no longer exists|no such session|session does(n't| not) exist`)
 })

@@ -13,8 +13,8 @@ import (
 	"mend/repair"
 )
 
-// A repair is said to work with versions that tests have run. For any other version, such as a newer one,
-// that is predicted.
+// The text says that a repair works with the versions that tests have run. For any other version, such as a newer one,
+// it says that this is predicted.
 func TestProvenText(t *testing.T) {
 	tested := repair.Proof{Setting: repair.Setting{Version: "2.1.332"}}
 	refused := repair.Proof{Setting: repair.Setting{Version: "2.1.332"}, Rules: []string{"R4"}}

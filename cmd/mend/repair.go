@@ -432,7 +432,7 @@ func (r *repairRun) finish(left error) error {
 	return err
 }
 
-// steps yields the proposals, including those that change nothing, to be shown.
+// steps yields a step for each proposal. Those that change nothing are included, because they are shown, too.
 func (r *repairRun) steps(yield func(step) bool) {
 	for _, p := range r.proposals {
 		p.result.Plan.Session = p.head.ID

@@ -375,8 +375,8 @@ func proven(ps []proposal) string {
 	return strings.Join(texts, ", and ")
 }
 
-// provenText ends a sentence with the tested versions with which the repaired sessions work, the version in
-// use that this holds for, and the settings that would break them; "" if nothing was checked.
+// provenText returns the end of a sentence: the tested versions with which the repaired sessions work, the version in
+// use if that is only predicted to work, and the settings that would break them. It returns "" if nothing was checked.
 func provenText(agent string, ps []proposal) string {
 	var versions, predicted, failed []string
 	switched := false

@@ -28,7 +28,7 @@ func reportVerb(env *environment) *cobra.Command {
 		Use:   "report [SESSION]",
 		Short: "Write a page about a session for a bug report",
 		Long: `Report writes one HTML page about a session, to attach to a bug report: the next request
-as the provider will see it, its faults, the stored data before and after the fix, and the
+as the provider will see it, the findings, the stored data before and after the fix, and the
 checks that were made.
 
 By default the page contains nothing that you or the model wrote. Titles, texts,

@@ -109,7 +109,7 @@ func restoreVerb(env *environment) *cobra.Command {
 			return runRestore(cmd.Context(), env, names[0], f, r)
 		},
 	}
-	f.add(cmd, "restore even if an agent is using the session, or went on with it otherwise, or not all of it can be read")
+	f.add(cmd, "restore even if an agent is using the session, or has continued it with another conversation, or not all of it can be read")
 	cmd.Flags().StringVar(&at, "at", "", "restore the state at a `TIME`: an age, a date, a time, or the id of a repair (the state before it)")
 	cmd.Flags().BoolVar(&all, "all", false, "bring back every copied session that its agent no longer has")
 	cmd.Flags().BoolVar(&compaction, "compaction", false, "remove the newest compaction, so that the messages before it are sent again")
@@ -118,7 +118,8 @@ func restoreVerb(env *environment) *cobra.Command {
 	return cmd
 }
 
-// usesCopies reports whether a path is a folder with copies of "mend keep --to", and then has those looked at.
+// usesCopies reports whether a path is a folder with copies of "mend keep --to". If it is, the command reads these
+// copies instead of the local ones.
 func (env *environment) usesCopies(path string) bool {
 	if path == "" {
 		return false
@@ -158,7 +159,7 @@ func (x restorable) storeID() change.StoreID {
 	return x.store.ID()
 }
 
-// remake returns the way to a store that is missing, where a restore then brings its sessions back.
+// remake returns a text that says how a missing store is created again, so that its sessions can be restored.
 func (env *environment) remake(of change.StoreID, restore string) string {
 	if env.opt.Agents.Folders(of) != nil {
 		return restore + " makes it again"
@@ -399,8 +400,8 @@ func runRestore(ctx context.Context, env *environment, name string, f writeFlags
 	return env.both(ctx, left, err)
 }
 
-// openLost opens the store of a session that may be missing, as [openFound] does. It reports skipped stores:
-// left is unread, their error.
+// openLost opens the store of a session that may be missing, as [openFound] does. It reports unread, the error of the
+// skipped stores, and returns it as left.
 func openLost(ctx context.Context, env *environment, s *namedSession, unread error, write bool) (c *mend.Store, left, err error) {
 	switch {
 	case errors.Is(unread, mend.ErrNoStore):

@@ -82,8 +82,8 @@ func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.R
 	return env.both(ctx, left, restoreSeveral(ctx, env, f, r, gone, "Nothing to bring back: no copied session is gone."))
 }
 
-// restoreSeveral restores sessions that their stores lack as one operation, after a question. none is the
-// text otherwise.
+// restoreSeveral restores sessions that their stores lack as one operation, after a question. none is the text if there
+// are none.
 func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest, rows []restorable, none string) error {
 	list := make([]restorableJSON, len(rows))
 	for i, x := range rows {

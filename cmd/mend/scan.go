@@ -32,7 +32,7 @@ func scanVerb(env *environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scan [SESSION...]",
 		Short: "List broken sessions, and why they are broken",
-		Long: `List every session with a fault, by agent: this folder's sessions first, and in each group
+		Long: `List every session with a finding, by agent: this folder's sessions first, and in each group
 the broken ones first. With SESSION, show each finding in it; -v does so for all sessions. A
 session is named by its id, by its title or a part of it, by . (newest of this folder) or by
 @ (newest of all).

@@ -58,7 +58,7 @@ func runWithMend(m *testing.M) (code int) {
 		panic(err)
 	}
 	storetest.InMemory()
-	// With its own GOGC the program does not change the collector ([openWith]), in all later tests.
+	// If GOGC is set, the program does not change the collector ([prepare]). This holds for all later tests.
 	if err := os.Setenv("GOGC", "off"); err != nil {
 		panic(err)
 	}

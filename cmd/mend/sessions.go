@@ -151,9 +151,9 @@ func namedSessions(ctx context.Context, env *environment, also sources) (all []n
 	return append(all, others...), unread, err
 }
 
-// lookUp returns the sessions that a user names, each once. It reads no store for the whole id of a session
-// that the journal may know. unread is the worst error of the stores that cannot be read, in which a session
-// that is not found may be.
+// lookUp returns the sessions that a user names, each once. It reads no store for the whole id of a session that the
+// journal may know. unread is the worst error of the stores that cannot be read: a session that is not found may be in
+// one of them.
 func lookUp(ctx context.Context, env *environment, also sources, names []string) (found []namedSession, unread, err error) {
 	if also.journal && len(names) == 1 {
 		es, err := env.opt.Journal.Log(journal.Query{Session: names[0], Agent: env.agentName, Limit: 1})

@@ -34,7 +34,7 @@ func printConversation(ctx context.Context, env *environment, c *mend.Store, hea
 	return printMarkdown(env, c, head, "", elsewhere, items)
 }
 
-// printKept prints a conversation that is gone as its copy, or another store of its agent, has it.
+// printKept prints a conversation that no longer exists, from its copy or from another store of its agent.
 func printKept(ctx context.Context, env *environment, c *mend.Store, head change.Head) error {
 	return withKept(env, func(k *keep.Keep) error {
 		items, copied, err := c.KeptConversation(ctx, k, head)

@@ -336,8 +336,8 @@ func TestTrimRealClaude(t *testing.T) {
 	}
 }
 
-// tooLongStory fixes the session of an agent's folder with the text of an error, takes that back, which restores each byte
-// of it, and fixes it again. It returns what runs mend.
+// tooLongStory fixes the session of an agent's folder with the text of an error, undoes that, checks that every byte is
+// restored, and fixes the session again. It returns a function that runs mend.
 func tooLongStory(t *testing.T, root, text string, stored func() []byte) (mend func(code int, args ...string) string) {
 	t.Helper()
 	journal := t.TempDir()
@@ -374,8 +374,8 @@ func mustRead(t *testing.T, path string) []byte {
 	return data
 }
 
-// compacting returns the URL of a provider before another one that refuses requests of more than largest bytes as too
-// long, and compacts conversations, as that of OpenAI does.
+// compacting returns the URL of a proxy for the provider at the URL behind. The proxy refuses requests of more than
+// largest bytes as too long, and compacts conversations as OpenAI's provider does.
 func compacting(t *testing.T, behind string, largest int) string {
 	t.Helper()
 	to, err := url.Parse(behind)

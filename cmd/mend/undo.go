@@ -50,8 +50,8 @@ may be a restore, a redo, a clean, or a repair by the plugin, a hook or "mend wa
 --redo and without an id, the last undone operation is applied again. The change is shown
 before you are asked.
 
-If something changed the same place after the repair, undo does not change that session and
-shows the place: as it was before, as the repair wrote it, and as it is now. The other
+If something has changed the same records since, undo does not change that session, and shows
+them as they were before, as the repair wrote them, and as they are now. The other
 sessions of an operation are still restored; run undo again for the rest.`,
 		Example: `  mend undo                     what the last run of mend changed
   mend undo --redo              what was undone last, again
@@ -324,8 +324,8 @@ func (v *reversal) printDiff(t *term.Terminal) {
 	}
 }
 
-// hintMove adds hints to an error: if the path of removed content is taken, and how a session that was moved
-// and continued since gets its former folder back, with its present content.
+// hintMove adds the next step to an error: what to do if something new is at the path of removed content, and how to
+// move a session back that was moved and has been continued since, with its present content.
 func hintMove(err error, e change.Entry) error {
 	conflict, ok := errors.AsType[*change.ConflictError](err)
 	switch {

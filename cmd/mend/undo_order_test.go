@@ -141,7 +141,7 @@ func TestUndoSessionsOfDeletedProject(t *testing.T) {
 }
 
 // TestUndoMoveOfUsedProject undoes a move after the agent created a session in the project: the project
-// stays, or the session would refer to nothing.
+// stays, or the session would refer to a missing project.
 func TestUndoMoveOfUsedProject(t *testing.T) {
 	s := newChangedDatabase(t)
 	base := s.everything()

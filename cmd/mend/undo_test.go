@@ -90,8 +90,9 @@ func TestUndoDeletedRowNewColumn(t *testing.T) {
 	}
 }
 
-// TestUndoNewest undoes without an id the newest change of another session than the last repaired one: a
-// redo, and a restore of an earlier state. A restore is not an undo for redo, either.
+// TestUndoNewest checks that undo without an id reverts the newest change, even if it changed another session than the
+// newest repair: a redo, or a restore of an earlier state. It also checks that redo does not treat a restore as an
+// undo.
 func TestUndoNewest(t *testing.T) {
 	ts := newBrokenStore(t, 2)
 	damaged := ts.snapshot()

@@ -124,7 +124,7 @@ func goWay(ctx context.Context, env *environment, f repairFlags, w way) (err err
 	return err
 }
 
-// desktopApps are the agents with a desktop app, which has its own list of their sessions.
+// desktopApps are the agents with a desktop app that keeps its own list of sessions.
 var desktopApps = []string{"claude", "codex"}
 
 // mostShown is how many sessions are shown with the command that continues each.

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// aliases maps keys of oh-my-opencode to settings. Dots separate the names of nested objects. After "skip "
-// follows a word of that setting, which the value false adds.
+// aliases maps keys of oh-my-opencode to settings. Dots separate the names of nested objects. "skip " is followed by a
+// word of the setting skip: the value false adds that word.
 var aliases = map[string]string{
 	"emptyMessagePlaceholder":                         "placeholderText",
 	"experimental.auto_resume":                        "autoResume",
@@ -28,7 +28,7 @@ var aliases = map[string]string{
 	"runtime_fallback.restore_primary_after_cooldown": "fallbackRestore",
 }
 
-// disabledHooks is the key that lists disabled hooks of oh-my-opencode, and agentModels the one whose agents
+// disabledHooks is the key of oh-my-opencode that lists disabled hooks. agentModels is its key for agents, which may
 // have fallback_models.
 const (
 	disabledHooks = "disabled_hooks"

@@ -92,7 +92,7 @@ type setting struct {
 	reason      string // to change the value
 }
 
-// The values of the setting hooks: the default of the hooks' own settings.
+// The values of the setting hooks, which determines the default of the hooks' own settings.
 const (
 	HooksRecovery = "recovery"
 	HooksAll      = "all"

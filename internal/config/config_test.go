@@ -266,7 +266,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A file without settings means the defaults.
+// With a file without settings, all settings have their defaults.
 func TestLoadEmpty(t *testing.T) {
 	for _, text := range []string{"", "\n \n", "// nothing yet", "/* nothing */\n"} {
 		c, err := Load(writeFile(t, text), func(string) (string, bool) { return "", false }, nil)

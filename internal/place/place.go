@@ -190,7 +190,7 @@ func (f *Finder) subfolders(dir string, read *int) []string {
 	return all
 }
 
-// foldersIn returns the subfolders of a folder; none if it cannot be read: then it has no candidates.
+// foldersIn returns the subfolders of a folder; none if it cannot be read.
 func foldersIn(dir string) (all []string) {
 	d, err := os.Open(dir)
 	if err != nil {

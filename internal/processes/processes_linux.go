@@ -35,8 +35,8 @@ func Others(ctx context.Context) ([]Process, error) {
 	return all, ctx.Err()
 }
 
-// Complete reports whether [Others] lists every process of this machine: not in a container, nor if the
-// system hides other users' processes.
+// Complete reports whether [Others] lists every process of this machine: it does not in a container, or if the system
+// hides other users' processes.
 func Complete() bool {
 	const first = "pid:[4026531836]" // the machine's own namespace
 	space, err := os.Readlink("/proc/self/ns/pid")
@@ -71,7 +71,7 @@ func (p Process) User() (uint32, error) {
 // Program returns the name of the executable.
 func (p Process) Program() (string, error) {
 	exe, err := os.Readlink(p.path("exe"))
-	// The path of an executable that an update has replaced ends with a note.
+	// If an update has replaced the executable, the path ends with " (deleted)".
 	return filepath.Base(strings.TrimSuffix(exe, " (deleted)")), ended(err)
 }
 

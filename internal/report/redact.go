@@ -189,7 +189,7 @@ func isKnownValue(s string) bool {
 	return true
 }
 
-// The forms of texts, compiled when the first page is made instead of at every start of mend.
+// Patterns of texts. They are compiled when the first page is made, not at every start of mend.
 var (
 	valueForm    = lazyRegexp(`^[A-Za-z][A-Za-z0-9]*([-_/+.][A-Za-z0-9]+){0,3}$`)
 	wordForm     = lazyRegexp(`[\p{L}\p{N}]+`)

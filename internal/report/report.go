@@ -2,9 +2,8 @@
 // a repair. It is made for the maintainers of the agent, so it shows the structure of the session, but texts,
 // titles, paths, commands, names and ids are replaced unless [Source.WithText] is set.
 //
-// A list names what is kept; everything else is replaced: kept are numbers, the types and fields of
-// OpenCode's records, the names of its own tools and agents, and the words of mend's own sentences
-// (words.txt).
+// Only values on a list are kept: numbers, the types and fields of OpenCode's records, the names of its own tools and
+// agents, and the words of mend's own sentences (words.txt). Everything else is replaced.
 //
 // The page loads nothing and has no script. Read [Write] first.
 package report

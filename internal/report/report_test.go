@@ -73,7 +73,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestLongJSON: of a long value only the first members are shown; the values after it are shown.
+// TestLongJSON checks that only the first members of a long value are shown, and that the values after it are shown.
 func TestLongJSON(t *testing.T) {
 	object := "{" + strings.Repeat(`"a":[1],`, 5000) + `"a":1}`
 	for _, row := range []struct{ in, want string }{

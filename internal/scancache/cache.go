@@ -37,8 +37,8 @@ type File struct {
 	Summary  *Summary  // of the last complete scan; nil if there is none, or if mend changed the store since
 	Sessions []*Session
 
-	State string // identifies the state of the store in which Sessions are all; "" if that is not known
-	Sound string // identifies the state in which the store's whole file was sound
+	State string // identifies the state of the store whose sessions are exactly Sessions; "" if that is not known
+	Sound string // identifies the state of the store in which its file as a whole was sound
 
 	forgotten map[string]int // how often a session was forgotten, by its id
 }
@@ -255,7 +255,7 @@ func decodeRest(data []byte) (*File, error) {
 	return f, err
 }
 
-// decode decodes the first block to the members of f, or to some of them, and what was forgotten.
+// decode decodes the first block into f, or into some of its members, and the ids of the forgotten sessions.
 func (f *File) decode(data []byte, to any) error {
 	rest, err := cutBlock(data, to)
 	if len(rest) > 0 {
@@ -281,10 +281,11 @@ func (f *File) decode(data []byte, to any) error {
 	return err
 }
 
-// A texts has texts that many sessions have, each once in memory: gob decodes a text of its own for each.
+// A texts stores texts that several sessions have in common, so that each is in memory only once: gob decodes a
+// separate copy for each session.
 type texts map[string]string
 
-// share makes equal texts one; of a session, whose id comes first, those that are its id.
+// share replaces the texts of a session by equal ones in t, or by the session's id if they equal it.
 func (t texts) share(id *string, all ...*string) {
 	for _, s := range all {
 		if *s == *id {

@@ -139,10 +139,10 @@ func (t *Terminal) PrintRows(rows [][]string, indent string) {
 	}
 }
 
-// wide is the least number of columns at which tables need not be short.
+// wide is the minimum number of columns for a table in its long form.
 const wide = 100
 
-// IsNarrow reports whether a table has to be short.
+// IsNarrow reports whether a table must have its short form.
 func (t *Terminal) IsNarrow() bool { return t.Width > 0 && t.Width < wide }
 
 // AgeCell returns an [Age], in a narrow terminal in the form "3d".

@@ -88,7 +88,7 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 	case key == "enter" && m.right:
 		m.whole = !m.whole
 	case key == "enter", key == "right":
-		m.right = m.of != ""
+		m.right = m.shownID != ""
 	case key == "left":
 		m.right = false
 	case key == "l" && !m.inJournal:

@@ -26,7 +26,7 @@ type Session struct {
 	Title     string
 	Folder    string
 	Time      time.Time // last used
-	Severity  string    // "broken", "at risk", "lost" or "healthy"; "" for one of which only a copy is left
+	Severity  string    // "broken", "at risk", "lost" or "healthy"; "" for a session of which only a copy is left
 	What      string    // a short description of the findings
 	State     string    // such as "deleted" or "archived"; "" if its agent lists it
 	Lost      bool      // its content must be restored, not repaired
@@ -206,7 +206,7 @@ type model struct {
 	right         bool // the right side has the focus
 	view          int
 	look          lane
-	of            string // the session or entry that the panes show
+	shownID       string // the session or entry that the panes show
 	panes         [views]scroller
 	have, loading [views]bool
 	whole         bool // texts are shown in full length
@@ -281,8 +281,8 @@ func (m *model) scan() tea.Cmd {
 	})
 }
 
-// start runs work that the user asked for, and then the function that it returns. It replaces other work, but
-// not a change that is being written.
+// start runs work that the user asked for in the background, and then the function that the work returns. It replaces
+// other work, but not a change that is being written.
 func (m *model) start(what string, work func(context.Context) func() tea.Cmd) tea.Cmd {
 	if m.writing {
 		m.say("Wait: the change is written.", nil)
@@ -497,9 +497,9 @@ func (m *model) subject() subject {
 // read reads the right side's texts, unless they are present or being read.
 func (m *model) read() tea.Cmd {
 	s := m.subject()
-	if s.id != m.of { // do not show the text of another session
+	if s.id != m.shownID { // do not show the text of another session
 		m.look.next(m.ctx)
-		m.of, m.panes, m.have, m.loading = s.id, [views]scroller{}, [views]bool{}, [views]bool{}
+		m.shownID, m.panes, m.have, m.loading = s.id, [views]scroller{}, [views]bool{}, [views]bool{}
 	}
 	want := slices.DeleteFunc(s.views, func(v int) bool { return m.have[v] || m.loading[v] })
 	if len(want) == 0 {
@@ -554,7 +554,7 @@ func (m *model) fill(v int, lines []Line) {
 	m.have[v], m.loading[v] = true, false
 	m.layout()
 	if !again && !m.inJournal && !p.seek(1, m.paneHeight(v)) && v == viewTalk {
-		p.top = len(p.rows) // the user saw the end of a conversation last
+		p.top = len(p.rows) // a conversation is first shown at its end
 	}
 }
 

@@ -446,7 +446,7 @@ func TestSelectionIsRead(t *testing.T) {
 	d.shows("reading …")
 	d.hides("▲")
 	d.press("home")
-	d.run(late) // came too late
+	d.run(late) // its result arrives too late
 	d.shows("▲")
 	_, late = d.m.Update(tea.KeyPressMsg{Code: tea.KeyEnd})
 	d.press("/", "nothing fits this")

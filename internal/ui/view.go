@@ -16,18 +16,18 @@ import (
 var chosen = lipgloss.NewStyle().Reverse(true)
 
 const (
-	frame      = 3  // rows besides the body: heading, status and keys
-	narrowest  = 60 // columns for both sides
-	widest     = 46 // columns of the left side from which on it shows the agent
-	tallest    = 30 // rows of the screen from which on changes are shown below the conversation
-	mostOfText = 12 // maximum rows of a text in a conversation
+	frame            = 3  // rows besides the body: heading, status and keys
+	minBothSides     = 60 // columns for both sides
+	minAgentWidth    = 46 // minimum columns of the left side at which it shows the agent
+	minChangesHeight = 30 // minimum rows of the screen at which changes are shown below the conversation
+	maxTextRows      = 12 // maximum rows of a text in a conversation
 )
 
 func (m *model) bodyHeight() int { return max(m.height-frame, 1) }
 
 // leftWidth returns the columns of the left side without the bar on its right.
 func (m *model) leftWidth() int {
-	if m.width < narrowest {
+	if m.width < minBothSides {
 		return m.width
 	}
 	return min(m.width*2/5, 60)
@@ -35,7 +35,7 @@ func (m *model) leftWidth() int {
 
 // rightWidth returns the columns of the right side.
 func (m *model) rightWidth() int {
-	if m.width < narrowest {
+	if m.width < minBothSides {
 		return m.width
 	}
 	return m.width - m.leftWidth() - 1
@@ -46,7 +46,7 @@ func textWidth(width int) int { return max(width-2, 1) }
 
 // changesHeight returns the rows of the changes below the conversation, with their heading; 0 for none.
 func (m *model) changesHeight() int {
-	if s, ok := m.selected(); !ok || m.inJournal || m.view != viewTalk || m.height < tallest || s.group() == groupHealthy {
+	if s, ok := m.selected(); !ok || m.inJournal || m.view != viewTalk || m.height < minChangesHeight || s.group() == groupHealthy {
 		return 0
 	}
 	return m.bodyHeight() * 2 / 5
@@ -79,9 +79,9 @@ func (m *model) View() tea.View {
 		lines = m.textPage("What would be done")
 	case m.title != "":
 		lines = m.textPage(m.title)
-	case m.width < narrowest && m.right:
+	case m.width < minBothSides && m.right:
 		lines = m.rightSide()
-	case m.width < narrowest:
+	case m.width < minBothSides:
 		lines = m.leftSide()
 	default:
 		lines = m.leftSide()
@@ -144,7 +144,7 @@ func (m *model) textRows(s *scroller, height, width int) []string {
 func (m *model) leftSide() []string {
 	width, height := m.leftWidth(), m.bodyHeight()
 	corner, bar := "┬", styles[Faint].Render("│")
-	if m.width < narrowest {
+	if m.width < minBothSides {
 		width, corner, bar = width-1, "─", " "
 	}
 	title, empty, list := "Journal", "Nothing was repaired yet.", &m.log
@@ -220,7 +220,7 @@ func (m *model) groupRow(group int, fit []Session, width int) string {
 // sessionRow returns the row of a session. The title is last, so a right-to-left title moves no other column.
 func (m *model) sessionRow(s Session, selected bool, width int) string {
 	text := " " + pad(m.age(s.Time, true), 5) + " "
-	if width >= widest {
+	if width >= minAgentWidth {
 		text += pad(clean(s.Agent, false), 12) + " "
 	}
 	if s.Lost && s.group() == groupLost {
@@ -238,8 +238,8 @@ func titleOf(s Session) string {
 
 func (m *model) entryRow(e Entry, selected bool, width int) string {
 	text := pad(m.age(e.Time, true), 5) + " " + pad(clean(e.State, false), 9) + " "
-	if width >= widest {
-		text += pad(clean(e.What, false), width-widest+14) + " "
+	if width >= minAgentWidth {
+		text += pad(clean(e.What, false), width-minAgentWidth+14) + " "
 	}
 	return m.listRow(text+clean(e.Title, false), selected, width)
 }
@@ -313,7 +313,7 @@ func talkLines(items []Item) (lines []Line) {
 			lines = append(lines, Line{Text: it.Who, Style: Bold, One: true})
 		}
 		who = it.Who
-		l := Line{Text: it.Text, Indent: 2, Most: mostOfText}
+		l := Line{Text: it.Text, Indent: 2, Most: maxTextRows}
 		switch it.Kind {
 		case Tool:
 			l.Text, l.One = "▸ "+it.Name+" ("+it.State+")  "+it.Text, true

@@ -272,8 +272,8 @@ func TestRpm(t *testing.T) {
 	checkProgram(t, filepath.Join(root, "usr/bin/mend"))
 }
 
-// TestNpm installs the main package as users do, from a registry of its own and as the packed file: npm
-// chooses the package of the platform.
+// TestNpm installs the main package as users do, from a registry of the test and from the packed file, and checks that
+// npm chooses the package of the platform.
 func TestNpm(t *testing.T) {
 	needProgram(t, "npm")
 	r := newTestRelease(t)

@@ -1,6 +1,6 @@
-// Dist builds what a release of mend holds: binaries, archives, packages of Debian, RPM and npm, a
-// Homebrew formula, a Scoop manifest, an SBOM and checksums. The same commit and the same Go give
-// the same bytes. CONTRIBUTING.md says what each file is for.
+// Dist builds the files of a release of mend: binaries, archives, packages for Debian, RPM and npm, a Homebrew formula,
+// a Scoop manifest, an SBOM and checksums. The same commit and the same Go give the same bytes. CONTRIBUTING.md says
+// what each file is for.
 //
 //	go run . [-root DIR] [-o DIR] [-platforms OS/ARCH,...] [-version VERSION]
 //	go run . -rename-module    set the module path to the one in project.env
@@ -67,8 +67,8 @@ type platform struct{ os, arch string }
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// executable returns the name of mend's program on the platform. It is the same under every NAME:
-// help and completions have it.
+// executable returns the name of mend's program on the platform. NAME of project.env does not change it, because help
+// and completions contain it.
 func (p platform) executable() string {
 	if p.os == "windows" {
 		return "mend.exe"

@@ -56,7 +56,7 @@ func (r *release) writeNpm() error {
 	}, file{name: "launcher.js", data: npmLauncher, exec: true}, file{name: "scope.json", data: append(scope, '\n')}, file{name: "README.md", data: readme})
 }
 
-// writeNpmPackage writes a package as "npm pack" would, so that "npm publish FILE" takes it.
+// writeNpmPackage writes a package as "npm pack" would, so that "npm publish FILE" accepts it.
 func (r *release) writeNpmPackage(name string, manifest map[string]any, files ...file) error {
 	maps.Copy(manifest, map[string]any{
 		"version": r.version, "license": r.project["LICENSE"], "homepage": r.project["HOMEPAGE"], "author": r.project["MAINTAINER"],

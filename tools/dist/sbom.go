@@ -80,8 +80,8 @@ func (r *release) writeSBOM() error {
 // licenseFile matches the names of files with a licence.
 var licenseFile = regexp.MustCompile(`(?i)^(licen[sc]e|copying|notice|patents)([.-].*)?$`)
 
-// collectLicenses collects the licences of all linked modules and of Go, which ask to be given to
-// everybody who gets a binary.
+// collectLicenses collects the licences of all linked modules and of Go, which must be given to everyone who gets a
+// binary.
 func (r *release) collectLicenses() error {
 	modules, goVersion, err := r.modules()
 	if err != nil {

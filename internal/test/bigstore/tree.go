@@ -26,7 +26,7 @@ func Tree(dir string, mix Mix) error {
 		return os.WriteFile(path, data, 0o644)
 	})
 	if err == nil {
-		err = old(root)
+		err = markMigrated(root)
 	}
 	if err != nil {
 		return fmt.Errorf("writing a tree: %w", err)
@@ -46,7 +46,7 @@ func (r *record) path() string {
 	}
 }
 
-// old marks the tree as needing no conversion.
-func old(root string) error {
+// markMigrated marks the tree as needing no conversion.
+func markMigrated(root string) error {
 	return os.WriteFile(filepath.Join(root, "migration"), []byte("2"), 0o644)
 }

@@ -35,7 +35,7 @@ func (u Uniform) callID(turn int) string {
 func (u Uniform) Mix(put func(record) error) error {
 	w := newWriter(put)
 	for i := range u.Sessions {
-		w.clock = start + int64(i)*1000 // so that only few sessions are dated in the future
+		w.clock = start + int64(i)*1000 // so that few sessions are dated in the future
 		w.session = w.id("ses")
 		began := w.clock
 		for turn := range u.Turns {

@@ -283,7 +283,7 @@ func nothingPreserved(t *Transcript) {
 	t.edit(boundary, func(r map[string]any) { r["compactMetadata"] = map[string]any{"trigger": "manual", "preTokens": 32} })
 }
 
-// GIFs of one pixel, on screens of 9,000 and of 2,001.
+// GIFs of one pixel on a logical screen whose width is 9,000 and 2,001 pixels.
 const (
 	wideImage  = "R0lGODdhKCMBAIAAAAAAAAAAACwAAAAAAQABAAACAkQBADs="
 	largeImage = "R0lGODdh0QcBAIAAAAAAAAAAACwAAAAAAQABAAACAkQBADs="

@@ -11,8 +11,8 @@ import (
 	"github.com/hinshun/vt10x"
 )
 
-// Screen runs the program on a screen until until returns true for its content, or for 20 seconds. It returns
-// the content and a function that kills the program.
+// Screen runs the program on a screen, and waits until the function until returns true for its content, for at most 20
+// seconds. It returns the content and a function that kills the program.
 func (h *Home) Screen(until func(shown string) bool, args ...string) (shown string, kill func()) {
 	h.t.Helper()
 	return h.ScreenType(func(string) string { return "" }, until, args...)

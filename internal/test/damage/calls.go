@@ -1,6 +1,6 @@
 package damage
 
-// sameCallID gives the calls that finds return the same callID.
+// sameCallID gives the same callID to all calls that the functions finds return.
 func sameCallID(finds ...func(s Store) []Record) func(Store) {
 	return func(s Store) {
 		for _, find := range finds {

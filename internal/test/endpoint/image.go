@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// decodes reports whether the URL has an image that can be decoded. A link counts, because nothing follows it
-// here. empty means that it has no bytes.
+// decodes reports whether the URL has an image that can be decoded. A link counts, because the endpoint does not follow
+// links. empty means that it has no bytes.
 func decodes(url string) (empty, ok bool) {
 	head, data, found := strings.Cut(url, ",")
 	if !strings.HasPrefix(url, "data:") {

@@ -104,7 +104,7 @@ func send(t *testing.T, s *Server, setting, body string) (status int, answer str
 	return resp.StatusCode, string(text)
 }
 
-// Each body is refused for its rule, in the provider's form, or answered.
+// Each body is refused for its rule, with an error in the provider's form; a body without a rule is answered.
 func TestRefusals(t *testing.T) {
 	s := NewKnown(nil, issued)
 	t.Cleanup(s.Close)

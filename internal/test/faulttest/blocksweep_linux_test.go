@@ -125,8 +125,8 @@ func cutsOfLog() int {
 	return 10
 }
 
-// Whatever part of the writes since the last flush has reached the disk, in whatever order, and torn:
-// reported changes are made, and the store is consistent.
+// TestBlockLog cuts the power so that any part of the writes since the last flush has reached the disk, in any order,
+// and some of them torn. Reported changes must be made, and the store must be consistent.
 func TestBlockLog(t *testing.T) {
 	eachPowered(t, func(t *testing.T, fs filesystem, s scenario) {
 		d, l := newLoggedDisk(t, fs)

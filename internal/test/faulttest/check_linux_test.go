@@ -91,8 +91,7 @@ func (sb *sandbox) changes() bool {
 // keeps reports whether the verb makes a copy.
 func (sb *sandbox) keeps() bool { return sb.verb[0] == "keep" }
 
-// checkPaths checks that only files of the store and of mend were opened for writing
-// (I8).
+// checkPaths checks that only files of the store and of mend were opened for writing.
 func (sb *sandbox) checkPaths(r faulttest.Result, problem func(format string, args ...any)) {
 	for _, call := range r.Calls {
 		for _, p := range call.Paths {
@@ -103,8 +102,8 @@ func (sb *sandbox) checkPaths(r faulttest.Result, problem func(format string, ar
 	}
 }
 
-// checkReport checks the exit code of a program that was not killed (I3): 0 only if the change is committed,
-// 6 only if it is pending, otherwise not committed. A disk may have lost the entry since.
+// checkReport checks the exit code of a program that was not killed: 0 only if the change is committed, 6 only if it is
+// pending, otherwise not committed. A disk may have lost the entry since.
 func (c *cutCase) checkReport(es []change.Entry) {
 	if c.run.Code < 0 || !c.changes() {
 		return

@@ -60,7 +60,7 @@ func onDisk(s scenario, f trouble) func(*testing.T, binaries) *sweepResult {
 	return func(t *testing.T, bin binaries) *sweepResult { return newSandbox(t, newDisk(t, ext4), bin, s).sweep(f) }
 }
 
-// These tests detect every mend with a deliberate bug. Otherwise they prove nothing (I13).
+// The tests of this package detect every mend with a deliberate bug. Otherwise they would prove nothing.
 func TestControls(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")

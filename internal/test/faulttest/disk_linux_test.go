@@ -228,8 +228,8 @@ func eachPowered(t *testing.T, test func(*testing.T, filesystem, scenario)) {
 	}
 }
 
-// Whatever call the power is cut at, also in a recovery after a kill: reported changes are made, and the
-// store is consistent in any case.
+// TestPowerCutAtEveryCall cuts the power at each call, also in a recovery after a kill. Reported changes must be made,
+// and the store must be consistent.
 func TestPowerCutAtEveryCall(t *testing.T) {
 	eachPowered(t, func(t *testing.T, fs filesystem, s scenario) {
 		sb := newSandbox(t, newDisk(t, fs), built, s)

@@ -17,8 +17,8 @@
 //
 // The tests are in layers:
 //
-//	go test ./internal/test/faulttest                 kill and one error at every thirtieth call of repair and undo
-//	FAULTTEST=sample go test …                   as full, at every thirtieth call, with one broken variant
+//	go test ./internal/test/faulttest                 kill and one error at every sixtieth call of repair and undo
+//	FAULTTEST=sample go test …                        as full, at every sixtieth call, with one broken variant
 //	FAULTTEST=full go test ./internal/test/faulttest  every call of every verb that writes; EIO, ENOSPC; foreign writes; broken variants; as root: power cuts
-//	make torture                                 all errors, every pair of cuts, real full disks
+//	make torture                                      all errors, every pair of cuts, real full disks
 package faulttest

@@ -14,8 +14,8 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// The same cut leaves the same bytes, although the journal has times and a random id, and a -wal random
-// salts: otherwise no state would be recognised.
+// The same cut leaves the same bytes, although the journal has times and a random id, and a -wal has random salts.
+// Otherwise no state would be recognised as already checked.
 func TestEqualCuts(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the inputs cannot be fixed on " + runtime.GOARCH)

@@ -70,8 +70,8 @@ func scenarios() []scenario {
 	return slices.Concat(all(tree), all(sqlite), all(newest), all(lines), codexVerbs())
 }
 
-// Whatever call of a verb is killed or fails: after recovery the store has either its state before or its
-// state after, and the journal says which.
+// TestFaultAtEveryCall kills each verb at each call, or makes the call fail. After recovery the store must have either
+// its state before or its state after the change, and the journal must say which.
 func TestFaultAtEveryCall(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(fmt.Sprintf("%s/%s", s.kind, s.name), func(t *testing.T) {

@@ -88,8 +88,8 @@ func (sb *sandbox) end() *recoveredState {
 	return e
 }
 
-// checkRecords checks before recovery that each file has its content from before or after the change (I5).
-// For a database see checkStructure.
+// checkRecords checks before recovery that each file has its content from before or after the change. For a database
+// see checkStructure.
 func (r *problemList) checkRecords(sb *sandbox) {
 	if !sb.kind.isFiles() {
 		return
@@ -105,7 +105,7 @@ func (r *problemList) checkRecords(sb *sandbox) {
 	}
 }
 
-// checkSecondRecovery checks that a second recovery has nothing to do, says so, and changes nothing (I4).
+// checkSecondRecovery checks that a second recovery has nothing to do, says so, and changes nothing.
 func (r *problemList) checkSecondRecovery(sb *sandbox) {
 	once := sb.state()
 	code, out := sb.runUnfiltered("recover")
@@ -140,8 +140,8 @@ func (r *problemList) checkStructure(sb *sandbox) {
 	}
 }
 
-// checkUsable checks that mend still works: a change that was not made can be made, and one that was made can
-// be undone (I7).
+// checkUsable checks that mend still works: a change that was not made can be made, and one that was made can be
+// undone.
 func (e *recoveredState) checkUsable(sb *sandbox) {
 	verb, want := sb.change(), sb.after
 	if e.isAfter && sb.back != nil {

@@ -12,7 +12,7 @@ import (
 func FastDir(t testing.TB) string {
 	t.Helper()
 	if memory := Memory(); memory != "" {
-		if dir, err := os.MkdirTemp(memory, "mend-test-"); err == nil { //nolint:usetesting // t.TempDir has no say in where
+		if dir, err := os.MkdirTemp(memory, "mend-test-"); err == nil { //nolint:usetesting // t.TempDir does not accept a folder
 			t.Cleanup(func() { removeAll(t, dir) })
 			return dir
 		}

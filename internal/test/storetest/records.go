@@ -8,8 +8,8 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// edit returns the ops that change records as keep does to a copy of each of them, delete those
-// of which keep returns false, and create others.
+// edit returns the ops of a change of records. keep may change the copy of a record that it gets; if it returns false,
+// the record is deleted. The records in created are added.
 func edit(t *testing.T, records iter.Seq[*change.Record], keep func(*change.Record) bool, created ...*change.Record) []change.Op {
 	t.Helper()
 	return change.Diff(records, func(yield func(*change.Record) bool) {
