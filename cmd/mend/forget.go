@@ -48,7 +48,7 @@ shown, and nothing that was added later. --dry-run only shows it.`,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			switch {
 			case older != "" && (len(ids) > 0 || copies):
-				return usagef("--older-than goes without a name and without --copies")
+				return usagef("--older-than cannot be combined with a name or --copies")
 			case older != "":
 				return runGC(cmd.Context(), env, older, f)
 			case len(ids) == 0:

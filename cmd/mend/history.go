@@ -108,12 +108,12 @@ func runLog(cmd *cobra.Command, env *environment, names []string, f logFlags) er
 	}
 	if cmd.Flags().Changed("export") {
 		if !reflect.DeepEqual(q, journal.Query{}) {
-			return usagef("--export exports the whole journal, so that its chain can be checked: it goes without a session and without filters")
+			return usagef("--export exports the whole journal, so that its chain can be checked: it cannot be combined with a session or a filter")
 		}
 		return exportLog(ctx, env, f.export)
 	}
 	if f.export.force || f.export.withBytes {
-		return usagef("--with-bytes and --force go with --export")
+		return usagef("--with-bytes and --force need --export")
 	}
 	return listLog(env, q, none, f.verbose)
 }

@@ -213,7 +213,7 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client storeSessions)
 	r.Say("%s.", text)
 	for _, why := range failures {
 		r.Note("not kept: " + why)
-		r.failed = fail.New(fail.Problems, "", "not all could be read: there is no whole copy of all sessions as they are now")
+		r.failed = fail.New(fail.Problems, "", "not everything could be read: not every session has a complete copy of its present state")
 	}
 	return nil
 }

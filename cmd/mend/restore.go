@@ -72,12 +72,12 @@ func restoreVerb(env *environment) *cobra.Command {
 		RunE: func(cmd *cobra.Command, names []string) error {
 			switch {
 			case compaction && (at != "" || from != "" || all):
-				return usagef("--compaction goes without --at, --from and --all")
+				return usagef("--compaction cannot be combined with --at, --from or --all")
 			case compaction:
 				u.Force = f.force
 				return runUncompact(cmd.Context(), env, names, f, u)
 			case u.Trim:
-				return usagef("--trim goes with --compaction")
+				return usagef("--trim needs --compaction")
 			}
 			r, err := parseRestore(at, time.Now())
 			if err != nil {
@@ -96,7 +96,7 @@ func restoreVerb(env *environment) *cobra.Command {
 			}
 			if all {
 				if len(names) > 0 || at != "" || from != "" {
-					return usagef("--all goes without a session, --at and --from")
+					return usagef("--all cannot be combined with a session, --at or --from")
 				}
 				return runRestoreAll(cmd.Context(), env, f, r)
 			}

@@ -60,7 +60,7 @@ the session cannot be repaired. A deleted session is printed from its copy.`,
 			case f.request && f.text || len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.sessionFilter.all():
 				return usagef("--request and --text need one session, and cannot be combined with other flags")
 			case f.from != "" && (!f.text || !env.usesCopies(f.from)):
-				return usagef("--from goes with --text, and needs a folder with copies of mend keep --to")
+				return usagef("--from needs --text, and a folder with copies of mend keep --to")
 			case f.text:
 				return scanConversation(cmd.Context(), env, names)
 			}

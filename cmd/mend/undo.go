@@ -67,7 +67,7 @@ sessions of an operation are still restored; run undo again for the rest.`,
 			case len(ids) == 0 && f.only != nil:
 				return usagef("--only needs a repair id")
 			case f.redo && (f.session != "" || f.only != nil):
-				return usagef("--redo applies again all that an undo took back: it goes without --session and --only")
+				return usagef("--redo applies again everything that an undo reverted: it cannot be combined with --session or --only")
 			}
 			return runUndo(cmd.Context(), env, ids, f)
 		},
@@ -332,10 +332,10 @@ func hintMove(err error, e change.Entry) error {
 	case ok && len(conflict.Conflicts) > 0 && len(conflict.Conflicts[0].Later) > 0:
 		return err // it names what to undo first
 	case ok && e.Kind() == change.KindRows:
-		return fail.WithHint(err, "nothing was changed. Undo first what brought rows of it back (\"mend log\"), or delete the archive: mend forget "+e.ID)
+		return fail.WithHint(err, "nothing was changed. First undo the change that restored rows of it (\"mend log\"), or delete the archive: mend forget "+e.ID)
 	case ok && e.Kind() == change.KindTree:
 		path := filepath.Join(filepath.Dir(e.Store.Root), conflict.Conflicts[0].Ref.Project, conflict.Conflicts[0].Ref.Part)
-		return fail.WithHint(err, "nothing was changed. Move away what was made there since, then run the command again: mv "+shellWord(path)+" "+shellWord(path+".new"))
+		return fail.WithHint(err, "nothing was changed. Move away what was created there since, then run the command again: mv "+shellWord(path)+" "+shellWord(path+".new"))
 	case !ok || e.Cause.Kind != change.CauseMove || e.Cause.Folder == "":
 		return err
 	}

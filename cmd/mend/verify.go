@@ -32,7 +32,7 @@ journal or a store; - is standard input.
 mend never writes to a damaged journal.`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if len(files) > 1 && head != "" {
-				return usagef("--head is of one journal: name one file")
+				return usagef("--head belongs to one journal: name one file")
 			}
 			return runVerify(cmd.Context(), env, files, head)
 		},

@@ -1,5 +1,5 @@
-// What the plugin does when its hook ends. It is run by TestPluginRestarts, with
-// the plugin and spawn.mjs beside it.
+// Tests of the plugin when its hook ends. TestPluginRestarts runs this file, with the plugin
+// and spawn.mjs beside it.
 import assert from "node:assert/strict"
 import { beforeEach, test } from "node:test"
 import { MendPlugin } from "./plugin.mjs"
@@ -44,7 +44,7 @@ const end = (hook) => {
 }
 
 for (const error of [refused, failed]) {
-  test(`${error.name}: a hook dies behind the error, and the next one hears of it at once`, () => {
+  test(`${error.name}: a hook dies after the error, and the next one gets the error at once`, () => {
     tell(prompt("ses_1"), error("ses_1"))
     end(hooks[0])
     assert.equal(hooks.length, 2)
@@ -53,7 +53,7 @@ for (const error of [refused, failed]) {
     assert.equal(hooks[1].lines[0].since, hooks[0].lines[0].since)
   })
 
-  test(`${error.name}: a hook is dead before the error, and nobody knows yet`, () => {
+  test(`${error.name}: a hook dies before the error, and the plugin does not know it yet`, () => {
     tell(prompt("ses_1"))
     hooks[0].dies()
     tell(error("ses_1"))
@@ -81,13 +81,13 @@ test("the broken pipe is seen before the exit", () => {
   assert.deepEqual(hooks[1].events(), ["ses_1"])
 })
 
-test("the first event starts a hook, which hears it once", () => {
+test("the first event starts a hook, which gets the event once", () => {
   tell(failed("ses_1"))
   assert.equal(hooks.length, 1)
   assert.deepEqual(hooks[0].events(), ["ses_1"])
 })
 
-test("each session is told once, with its newest error", () => {
+test("each session is reported once, with its newest error", () => {
   tell(failed("ses_1"), failed("ses_2"), refused("ses_1"), failed("ses_1"))
   end(hooks[0])
   assert.deepEqual(hooks[1].events(), ["ses_2", "ses_1"])
@@ -101,7 +101,7 @@ test("without an open error a hook is started with the next event", () => {
   assert.deepEqual(hooks[1].events(), ["ses_2"])
 })
 
-test("an error is open until a later turn ends well, or the session is gone", () => {
+test("an error is open until a later turn succeeds, or the session is deleted", () => {
   tell(failed("ses_1"), failed("ses_2"), failed("ses_3"))
   tell(well("ses_1", 1), prompt("ses_1", Date.now() + 1000), well("ses_2", Date.now() + 1000), deleted("ses_3"))
   end(hooks[0])
@@ -121,7 +121,7 @@ test("hooks that always die are given up", () => {
   assert.equal(hooks.length, 3)
 })
 
-test("the user is told once that mend is gone, when there is a screen", async () => {
+test("the user is told once that mend is missing, if there is a screen", async () => {
   tell(failed("ses_1"))
   for (let n = 0; n < 10; n++) hooks.forEach(end)
   await turn()
@@ -132,7 +132,7 @@ test("the user is told once that mend is gone, when there is a screen", async ()
   assert.match(toasts[0], /mend does not run/)
 })
 
-test("a hook that takes leave is not missed", async () => {
+test("no notification is shown for a hook that says bye", async () => {
   tell(failed("ses_1"))
   hooks[0].says({ type: "bye", reason: "off" })
   await ask("ses_1").end
@@ -140,19 +140,19 @@ test("a hook that takes leave is not missed", async () => {
   assert.deepEqual(toasts, [])
 })
 
-test("hooks that die after long are given up for the error", (t) => {
+test("hooks that die after a long time are given up for the error", (t) => {
   const clock = Date.now
   t.after(() => (Date.now = clock))
   let hours = 0
   Date.now = () => clock() + hours * 3_600_000
   tell(failed("ses_1"))
   for (; hours < 10; hooks.forEach(end)) hours++
-  assert.equal(hooks.length, 4, "the first, and three that were told again")
+  assert.equal(hooks.length, 4, "the first, and three that got the error again")
   tell(failed("ses_1"))
   assert.equal(hooks.length, 5)
 })
 
-test("a hook that takes leave is not started again", () => {
+test("a hook that says bye is not started again", () => {
   tell(failed("ses_1"))
   hooks[0].says({ type: "bye", reason: "off" })
   hooks[0].isKnownDead()
@@ -160,7 +160,7 @@ test("a hook that takes leave is not started again", () => {
   assert.equal(hooks.length, 1)
 })
 
-test("no further process can be started: the agent takes no harm", () => {
+test("no further process can be started: the agent continues", () => {
   tell(failed("ses_1"))
   spawn.fails = true
   end(hooks[0])
@@ -184,7 +184,7 @@ test("an answer goes to the hook that asked", async () => {
   assert.deepEqual(answers, [{ type: "answer", id: 1, error: "unknown method explode" }])
 })
 
-test("Kilo, which answers no prompt that is synthetic, gets one with a mark", async (t) => {
+test("Kilo, which answers no synthetic prompt, gets a prompt with a mark", async (t) => {
   const sent = []
   client.session.promptAsync = async ({ body }) => (sent.push(body.parts), {})
   t.after(() => delete client.global)
@@ -200,7 +200,7 @@ test("Kilo, which answers no prompt that is synthetic, gets one with a mark", as
   ])
 })
 
-test("what is kept is bounded", () => {
+test("the number of kept errors is limited", () => {
   for (let n = 0; n < 1000; n++) tell(failed(`ses_${n}`))
   end(hooks[0])
   assert.equal(hooks[1].events().length, 32)
@@ -230,7 +230,7 @@ test("a prompt waits until mend has answered", async (t) => {
   assert.equal(await settled(question), true)
 })
 
-test("a prompt waits no longer than mend has said, and a mend that is late is not asked again until it answers", async (t) => {
+test("a prompt waits no longer than mend allows, and a late mend is not asked again until it answers", async (t) => {
   await answeringPlugin(t)
   const question = ask("ses_1")
   await turn()
@@ -245,7 +245,7 @@ test("a prompt waits no longer than mend has said, and a mend that is late is no
   assert.equal(await settled(again), false)
 })
 
-test("a repair that has begun is waited for", async (t) => {
+test("a prompt waits for a repair that has begun", async (t) => {
   await answeringPlugin(t)
   const question = ask("ses_1")
   await turn()
@@ -258,7 +258,7 @@ test("a repair that has begun is waited for", async (t) => {
   assert.equal(await settled(question), true, "but not for ever")
 })
 
-test("a hook that ends is waited for no longer", async (t) => {
+test("a prompt no longer waits for a hook that ends", async (t) => {
   await answeringPlugin(t)
   const question = ask("ses_1")
   await turn()
@@ -267,11 +267,11 @@ test("a hook that ends is waited for no longer", async (t) => {
 })
 
 for (const [name, greeting] of [
-  ["a mend of the first protocol", [{ type: "hello", protocol: 1 }]],
-  ["a mend that has it switched off", [{ type: "hello", protocol: 2 }, { type: "ready", wait: 0 }]],
-  ["a mend that takes leave", [{ type: "bye", reason: "off" }]],
+  ["a mend with protocol 1", [{ type: "hello", protocol: 1 }]],
+  ["a mend with questions switched off", [{ type: "hello", protocol: 2 }, { type: "ready", wait: 0 }]],
+  ["a mend that says bye", [{ type: "bye", reason: "off" }]],
 ]) {
-  test(`${name} is never waited for`, async (t) => {
+  test(`a prompt never waits for ${name}`, async (t) => {
     hooks.length = 0
     spawn.greeting = greeting
     t.mock.timers.enable({ apis: ["setTimeout"] })
@@ -281,7 +281,7 @@ for (const [name, greeting] of [
   })
 }
 
-test("a mend that says nothing costs one wait, not one for each prompt", async (t) => {
+test("a silent mend costs one wait, not one for each prompt", async (t) => {
   hooks.length = 0
   spawn.greeting = []
   t.mock.timers.enable({ apis: ["setTimeout"] })
@@ -300,7 +300,7 @@ test("without mend a prompt does not wait", async (t) => {
   assert.equal(await settled(ask("ses_1")), true)
 })
 
-// The other hooks: mend says where it wants to be asked.
+// The other hooks: mend names the hooks in which the plugin asks it.
 
 const ready = { type: "ready", wait: 10, hooks: { "tool.execute.before": 1000, "experimental.chat.messages.transform": 1000 }, activity: 1000 }
 
@@ -358,7 +358,7 @@ test("an edit waits until mend has seen the file", async (t) => {
   await before
 })
 
-test("calls of file tools are reported, and not waited for", async (t) => {
+test("calls of file tools are reported without waiting", async (t) => {
   const p = await hookedPlugin(t)
   for (const tool of ["read", "edit", "bash"]) {
     if (tool !== "edit") await p["tool.execute.before"](call(tool), { args: { filePath: "/a", oldString: "x", offset: 3 } })
@@ -413,7 +413,7 @@ test("a call that was sent without a text never gets one", async (t) => {
   assert.equal(asked().length, 1)
 })
 
-test("replies of any form are no harm", async (t) => {
+test("replies of any form do no harm", async (t) => {
   const p = await hookedPlugin(t)
   for (const reply of [{ append: 7 }, { append: [{ part: "prt_9", text: 7 }] }, {}]) {
     const output = request(failure("prt_9"))
@@ -424,7 +424,7 @@ test("replies of any form are no harm", async (t) => {
   }
 })
 
-test("what a subagent does is reported now and then, its tools when they change", async (t) => {
+test("the activity of a subagent is reported at intervals, and its tools when they change", async (t) => {
   const p = await hookedPlugin(t)
   const happens = (type, properties) => p.event({ event: { type, properties } })
   const part = (sessionID, type, status) => ({ part: { sessionID, type, tool: "bash", callID: "c1", state: status && { status, output: "secret" } } })
@@ -442,7 +442,7 @@ test("what a subagent does is reported now and then, its tools when they change"
   assert.ok(!JSON.stringify(hooks[0].lines).includes("secret"))
 })
 
-test("a mend that does not want these hooks hears nothing of them", async (t) => {
+test("a mend that does not want these hooks gets no lines about them", async (t) => {
   const p = await hookedPlugin(t, [{ type: "hello", protocol: 2 }, { type: "ready", wait: 10 }])
   const { length } = hooks[0].lines
   await p["tool.execute.before"](call("write"), { args: { filePath: "/a" } })

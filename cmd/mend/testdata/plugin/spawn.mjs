@@ -1,10 +1,9 @@
-// In place of node:child_process: hooks that do as a test says.
+// A replacement of node:child_process: hooks that a test controls.
 import { EventEmitter } from "node:events"
 
 export const hooks = []
 
-// greeting is what a hook says to a hello: this one speaks the first protocol. It answers
-// the question of the start.
+// greeting has the lines with which a hook answers a hello: by default it supports only protocol 1.
 spawn.greeting = [{ type: "hello", protocol: 1 }]
 
 export function spawn() {
@@ -12,12 +11,12 @@ export function spawn() {
   const hook = new EventEmitter()
   const lines = []
   Object.assign(hook, {
-    lines, // that it was sent
+    lines, // the lines that it was sent
     dead: false,
     events: () => lines.filter((l) => l.type === "event").map((l) => l.event.properties.sessionID ?? l.event.properties.info.sessionID),
     says: (line) => hook.stdout.emit("data", JSON.stringify(line) + "\n"),
     kill: () => (hook.dead = true),
-    // The hook dies: at first nobody knows, and what it is sent is lost.
+    // The hook dies. The plugin does not know it until isKnownDead, and lines sent to the hook are lost.
     dies: () => (hook.dead = true),
     isKnownDead: () => hook.emit("exit"),
     unref() {},
