@@ -123,7 +123,7 @@ type cleanSelection struct {
 func (s *cleanSelection) in(ctx context.Context, c *mend.Store) ([]change.Head, error) {
 	here := s.Selection
 	for _, h := range s.named {
-		if h.of.Same(c.ID()) {
+		if h.storeID.Same(c.ID()) {
 			here.Named = append(here.Named, h.Head)
 		}
 	}
@@ -460,14 +460,14 @@ func (x *cleaning) finish(ctx context.Context, env *environment) {
 func printFound(env *environment, c *mend.Store, what string, r agent.CleanRequest, found agent.Cleaned) {
 	env.nextStore(c)
 	env.PrintRows(sessionRows(env.Terminal, r.Sessions, r.Sessions), "  ")
-	archive, of := "", "of "+what
+	archive, where := "", "of "+what
 	if found.Packed > 0 {
 		archive = fmt.Sprintf("; the archive, from which undo restores them, takes %s", term.Size(found.Packed))
 	}
 	if n := len(r.Sessions); n > 0 {
-		of = "in " + term.Count(n, "session")
+		where = "in " + term.Count(n, "session")
 	}
-	env.Say("%s %s%s.", term.Bold(term.Size(found.Content)), of, archive)
+	env.Say("%s %s%s.", term.Bold(term.Size(found.Content)), where, archive)
 	for _, id := range found.Shared {
 		env.Say("%s %s is shared: its page on the web stays.", term.Warn("note:"), term.Escape(id))
 	}

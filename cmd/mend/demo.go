@@ -231,7 +231,7 @@ func countDifferences(a, b map[string][]byte) int {
 	all := maps.Clone(a)
 	maps.Copy(all, b)
 	for path := range all {
-		if was, is := a[path], b[path]; (was == nil) != (is == nil) || !bytes.Equal(was, is) {
+		if before, after := a[path], b[path]; (before == nil) != (after == nil) || !bytes.Equal(before, after) {
 			n++
 		}
 	}

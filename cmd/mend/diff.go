@@ -218,18 +218,18 @@ func (d *structDiff) value(x, y jsonedit.Value) {
 
 // members compares two objects. Of members with equal names the last counts.
 func (d *structDiff) members(x, y jsonedit.Value) {
-	was, is := map[string]jsonedit.Value{}, map[string]jsonedit.Value{}
+	before, after := map[string]jsonedit.Value{}, map[string]jsonedit.Value{}
 	for name, v := range x.Children() {
-		was[string(name)] = v
+		before[string(name)] = v
 	}
 	for name, v := range y.Children() {
-		is[string(name)] = v
+		after[string(name)] = v
 	}
 	for name, v := range x.Children() {
-		d.below(name, func() { d.value(v, is[string(name)]) })
+		d.below(name, func() { d.value(v, after[string(name)]) })
 	}
 	for name, v := range y.Children() {
-		if _, ok := was[string(name)]; !ok {
+		if _, ok := before[string(name)]; !ok {
 			d.below(name, func() { d.leaves('+', v) })
 		}
 	}

@@ -288,8 +288,8 @@ func explainFindings(ctx context.Context, env *environment, name string, topics 
 	var found []topicJSON
 	var shown []sessionJSON
 	var last mend.Finding
-	for _, of := range stores {
-		c, heads := of.Cached(), of.named
+	for _, s := range stores {
+		c, heads := s.Cached(), s.named
 		if heads == nil {
 			if heads, err = c.Sessions(ctx); err != nil {
 				left = env.skipStore(ctx, left, err)

@@ -86,7 +86,7 @@ func isExport(name string) bool {
 // An exportedEntry is an entry of an export.
 type exportedEntry struct {
 	change.Entry
-	of *mend.Journal
+	journal *mend.Journal
 }
 
 // logExports is log of exports instead of the journal: of the repair with an id, or of the entries that q selects.
@@ -147,8 +147,8 @@ func printExported(env *environment, all []exportedEntry) error {
 	list, rows, hosts := []repairJSON{}, [][]string{}, map[string]*mend.Journal{}
 	twice := map[string]bool{} // ids that two journals have
 	for _, e := range all {
-		twice[e.ID] = twice[e.ID] || hosts[e.ID] != nil && hosts[e.ID] != e.of
-		hosts[e.ID] = e.of
+		twice[e.ID] = twice[e.ID] || hosts[e.ID] != nil && hosts[e.ID] != e.journal
+		hosts[e.ID] = e.journal
 	}
 	for _, e := range all {
 		by := change.Actor{}
@@ -178,11 +178,11 @@ func showExported(env *environment, all []exportedEntry) error {
 	list := []repairJSON{}
 	return env.paged(func() error {
 		for _, x := range all {
-			e, ops, err := x.of.Show(x.ID)
+			e, ops, err := x.journal.Show(x.ID)
 			if err != nil { // the export has no images
 				e, ops = x.Entry, nil
 			}
-			related, err := x.of.Related([]change.Entry{e})
+			related, err := x.journal.Related([]change.Entry{e})
 			if err != nil {
 				return err
 			}

@@ -149,19 +149,19 @@ var noGrowth = map[string]string{
 
 // TestGrowthRows: each verb has a line in growths, or a reason in noGrowth.
 func TestGrowthRows(t *testing.T) {
-	has := map[string]bool{}
+	listed := map[string]bool{}
 	for _, g := range growths {
 		for _, l := range g.lines {
 			words := strings.Fields(l.line)
-			has[words[0]] = true
-			has[strings.Join(words[:min(2, len(words))], " ")] = true
+			listed[words[0]] = true
+			listed[strings.Join(words[:min(2, len(words))], " ")] = true
 		}
 	}
 	root := (&environment{Terminal: &term.Terminal{}}).root()
 	eachCommand(root, func(cmd *cobra.Command) {
 		name := commandName(cmd)
 		top, _, _ := strings.Cut(name, " ")
-		if cmd != root && !has[name] && noGrowth[name] == "" && noGrowth[top] == "" {
+		if cmd != root && !listed[name] && noGrowth[name] == "" && noGrowth[top] == "" {
 			t.Errorf("mend %s has no line in growths, and no reason in noGrowth", name)
 		}
 	})

@@ -151,8 +151,8 @@ func (w *twice) unchanged(what string, f func()) {
 	if !maps.Equal(w.snapshot(), before) {
 		w.Errorf("%s changes the store", what)
 	}
-	if is := len(w.entries()); is != n {
-		w.Errorf("%s adds %d entries", what, is-n)
+	if got := len(w.entries()); got != n {
+		w.Errorf("%s adds %d entries", what, got-n)
 	}
 }
 

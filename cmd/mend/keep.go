@@ -543,7 +543,7 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 		s.Bytes = k.Size()
 		for _, client := range clients {
 			id := client.ID()
-			of := coverageJSON{Agent: id.Agent}
+			coverage := coverageJSON{Agent: id.Agent}
 			heads, err := client.Cached().Sessions(ctx)
 			if err != nil {
 				continue // status has reported it
@@ -551,28 +551,28 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 			complete := map[string]bool{}
 			err = k.Each(keep.Query{Store: &id}, func(st *keep.State) {
 				complete[st.Session] = complete[st.Session] || st.Complete()
-				of.last = st.Time
+				coverage.last = st.Time
 			})
 			if err != nil {
 				return err
 			}
-			if of.Sessions = len(heads); len(complete) > 0 || s.Automatic {
-				of.Sessions = client.Copyable(look, heads, complete)
+			if coverage.Sessions = len(heads); len(complete) > 0 || s.Automatic {
+				coverage.Sessions = client.Copyable(look, heads, complete)
 			}
-			for _, has := range complete {
-				if has {
-					of.Gone++
+			for _, whole := range complete {
+				if whole {
+					coverage.Gone++
 				}
 			}
 			for _, h := range heads {
 				if complete[h.ID] {
-					of.Covered, of.Gone = of.Covered+1, of.Gone-1
+					coverage.Covered, coverage.Gone = coverage.Covered+1, coverage.Gone-1
 				}
 			}
 			if len(complete) > 0 {
-				of.Last = of.last.UTC().Format(time.RFC3339)
+				coverage.Last = coverage.last.UTC().Format(time.RFC3339)
 			}
-			s.Agents = append(s.Agents, of)
+			s.Agents = append(s.Agents, coverage)
 			if len(complete) > 0 {
 				found, _ := client.Restorables(look, k) // unreadable sessions were reported
 				for _, r := range found {
@@ -602,16 +602,16 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 
 // covers reports whether each session of the agent has a copy.
 func (s *keepStatusJSON) covers(agent string) bool {
-	return s != nil && slices.ContainsFunc(s.Agents, func(of coverageJSON) bool {
-		return of.Agent == agent && of.Covered >= of.Sessions
+	return s != nil && slices.ContainsFunc(s.Agents, func(c coverageJSON) bool {
+		return c.Agent == agent && c.Covered >= c.Sessions
 	})
 }
 
 // gone returns how many sessions with a copy are missing.
 func (s *keepStatusJSON) gone() (n int) {
 	if s != nil {
-		for _, of := range s.Agents {
-			n += of.Gone
+		for _, c := range s.Agents {
+			n += c.Gone
 		}
 	}
 	return n
@@ -623,16 +623,16 @@ func (s *keepStatusJSON) text() string {
 		return ""
 	}
 	var parts []string
-	for _, of := range s.Agents {
-		if of.Last == "" && !s.Automatic {
+	for _, c := range s.Agents {
+		if c.Last == "" && !s.Automatic {
 			continue
 		}
-		text := fmt.Sprintf("%s: %d of %s covered", agentOf(change.StoreID{Agent: of.Agent}), of.Covered, term.Count(of.Sessions, "session"))
-		if of.Last != "" {
-			text += ", last " + term.Age(time.Since(of.last))
+		text := fmt.Sprintf("%s: %d of %s covered", agentOf(change.StoreID{Agent: c.Agent}), c.Covered, term.Count(c.Sessions, "session"))
+		if c.Last != "" {
+			text += ", last " + term.Age(time.Since(c.last))
 		}
-		if of.Gone > 0 {
-			text += "; " + term.CountWords(of.Gone, "copied session is gone", "copied sessions are gone") + term.Faint(" (mend restore)")
+		if c.Gone > 0 {
+			text += "; " + term.CountWords(c.Gone, "copied session is gone", "copied sessions are gone") + term.Faint(" (mend restore)")
 		}
 		parts = append(parts, text)
 	}

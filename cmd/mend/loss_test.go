@@ -181,14 +181,14 @@ func (ts *testStore) signatureError() string {
 }
 
 // checkOnlyNamed checks that only records changed that mend named.
-func (ts *testStore) checkOnlyNamed(was, is map[string]string, named []string) {
+func (ts *testStore) checkOnlyNamed(before, after map[string]string, named []string) {
 	ts.Helper()
-	for _, store := range []map[string]string{was, is} {
+	for _, store := range []map[string]string{before, after} {
 		for key := range store {
-			old, there := was[key]
-			now, stays := is[key]
-			told := slices.ContainsFunc(named, func(id string) bool { return strings.Contains(key, id) })
-			if (old != now || there != stays) && !told {
+			old, there := before[key]
+			now, stays := after[key]
+			isNamed := slices.ContainsFunc(named, func(id string) bool { return strings.Contains(key, id) })
+			if (old != now || there != stays) && !isNamed {
 				ts.Errorf("%s changed, which mend does not name; it names %q", key, named)
 			}
 		}

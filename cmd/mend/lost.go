@@ -163,6 +163,6 @@ func showLost(ctx context.Context, env *environment, f repairFlags) error {
 		return errProblems
 	}
 	env.Say("The newest session of this folder is %s %s.", term.Bold(term.Escape(found[0].ID)), quotedTitle(found[0].Title, "(no title)"))
-	env.printContinueCommand(found[0].of.Agent, found[0].Head, "it")
+	env.printContinueCommand(found[0].storeID.Agent, found[0].Head, "it")
 	return errProblems
 }

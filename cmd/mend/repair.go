@@ -89,12 +89,12 @@ func classList(env *environment) string {
 
 // A proposal is a session with its plan.
 type proposal struct {
-	store  *mend.Store
-	of     change.StoreID
-	head   change.Head
-	result repair.Result
-	last   *change.Entry // the newest change in force, if there is nothing to do; nil for none
-	reload string        // what loads the session again in the agent that has it open; "" if none has
+	store   *mend.Store
+	storeID change.StoreID
+	head    change.Head
+	result  repair.Result
+	last    *change.Entry // the newest change in force, if there is nothing to do; nil for none
+	reload  string        // what loads the session again in the agent that has it open; "" if none has
 }
 
 func runRepair(ctx context.Context, env *environment, names []string, f repairFlags) error {
@@ -273,7 +273,7 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 			continue
 		}
 		if named || len(result.Plan.Ops) > 0 || hasBroken(result.Remaining) || hasUnfixed(result, req) {
-			p := proposal{store: c, of: c.ID(), head: h, result: result, reload: reload}
+			p := proposal{store: c, storeID: c.ID(), head: h, result: result, reload: reload}
 			if named && len(result.Plan.Ops) == 0 {
 				id := c.ID()
 				last, _ := c.Log(ctx, journal.Query{Store: &id, Session: h.ID, State: change.Committed, InForce: true, Limit: 1}) // the journal is optional here

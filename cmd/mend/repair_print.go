@@ -274,7 +274,7 @@ func (r *repairRun) printContinue() {
 	if len(done) > 1 {
 		it = "the newest"
 	}
-	r.printContinueCommand(newest.of.Agent, newest.head, it)
+	r.printContinueCommand(newest.storeID.Agent, newest.head, it)
 }
 
 // printTotals prints how many sessions were repaired.
@@ -361,7 +361,7 @@ func proven(ps []proposal) string {
 	by := map[string][]proposal{}
 	var names, texts []string
 	for _, p := range ps {
-		name := agentOf(p.of)
+		name := agentOf(p.storeID)
 		if by[name] == nil {
 			names = append(names, name)
 		}

@@ -160,36 +160,36 @@ func (x restorable) storeID() change.StoreID {
 }
 
 // remake returns a text that says how a missing store is created again, so that its sessions can be restored.
-func (env *environment) remake(of change.StoreID, restore string) string {
-	if env.opt.Agents.Folders(of) != nil {
+func (env *environment) remake(store change.StoreID, restore string) string {
+	if env.opt.Agents.Folders(store) != nil {
 		return restore + " makes it again"
 	}
-	return fmt.Sprintf("start %s once, so that its store exists; then %s", agentOf(of), restore)
+	return fmt.Sprintf("start %s once, so that its store exists; then %s", agentOf(store), restore)
 }
 
 // noStore returns the error for a session with a missing store.
 func (s namedSession) noStore(env *environment) error {
-	return fail.New(fail.Problems, env.remake(s.of, env.cmdline("restore", s.ID)),
-		"session %s was kept, but its store is not there now: %s", s.ID, term.ShortenHome(s.of.Root))
+	return fail.New(fail.Problems, env.remake(s.storeID, env.cmdline("restore", s.ID)),
+		"session %s was kept, but its store is not there now: %s", s.ID, term.ShortenHome(s.storeID.Root))
 }
 
 // makeStore makes the folders of a store that is gone, after a question. It reports false in a dry run, and if only the agent can make
 // its store.
-func (env *environment) makeStore(ctx context.Context, f writeFlags, of change.StoreID) (made bool, err error) {
-	folders := slices.DeleteFunc(env.opt.Agents.Folders(of), func(folder string) bool {
+func (env *environment) makeStore(ctx context.Context, f writeFlags, store change.StoreID) (made bool, err error) {
+	folders := slices.DeleteFunc(env.opt.Agents.Folders(store), func(folder string) bool {
 		_, err := os.Lstat(folder)
 		return err == nil
 	})
 	if f.dryRun || len(folders) == 0 {
 		return false, nil
 	}
-	question := fmt.Sprintf("The folder of %s, %s, is gone. Make it again?", agentOf(of), term.ShortenHome(of.Root))
+	question := fmt.Sprintf("The folder of %s, %s, is gone. Make it again?", agentOf(store), term.ShortenHome(store.Root))
 	if err := confirmChange(ctx, env.Terminal, f, question, nil); err != nil {
-		return false, fmt.Errorf("%s is gone; making it again: %w", term.ShortenHome(of.Root), err)
+		return false, fmt.Errorf("%s is gone; making it again: %w", term.ShortenHome(store.Root), err)
 	}
 	for _, folder := range folders {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return false, fmt.Errorf("making the folder of %s: %w", agentOf(of), err)
+			return false, fmt.Errorf("making the folder of %s: %w", agentOf(store), err)
 		}
 	}
 	return true, nil
@@ -302,7 +302,7 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 		}
 		if i := slices.IndexFunc(all, func(x restorable) bool { return x.store == nil }); i >= 0 {
 			x := all[i].named()
-			env.Note(x.noStore(env).Error() + ": " + env.remake(x.of, env.cmdline("restore", x.ID)))
+			env.Note(x.noStore(env).Error() + ": " + env.remake(x.storeID, env.cmdline("restore", x.ID)))
 		}
 		return err
 	}
@@ -386,7 +386,7 @@ func runRestore(ctx context.Context, env *environment, name string, f writeFlags
 		return err
 	}
 	if found[0].store == nil {
-		if made, err := env.makeStore(ctx, f, found[0].of); err != nil || made {
+		if made, err := env.makeStore(ctx, f, found[0].storeID); err != nil || made {
 			if err == nil {
 				err = runRestore(ctx, env, name, f, r)
 			}
@@ -428,10 +428,10 @@ func lostStore(env *environment, left error) error {
 		if k == nil {
 			return nil
 		}
-		var of change.StoreID
-		err := k.Each(keep.Query{}, func(s *keep.State) { of = s.Store })
-		if of.Root != "" {
-			hint := fmt.Sprintf("sessions of %s were kept: %s", term.ShortenHome(of.Root), env.remake(of, "mend restore --all"))
+		var store change.StoreID
+		err := k.Each(keep.Query{}, func(s *keep.State) { store = s.Store })
+		if store.Root != "" {
+			hint := fmt.Sprintf("sessions of %s were kept: %s", term.ShortenHome(store.Root), env.remake(store, "mend restore --all"))
 			if _, said := errors.AsType[*reportedError](left); said {
 				env.Note(hint)
 			}
@@ -654,11 +654,11 @@ func printRestore(env *environment, head change.Head, done mend.Restored) {
 }
 
 // finishRestore prints whether a session can be continued, and how.
-func finishRestore(ctx context.Context, env *environment, c *mend.Store, of change.Head) error {
+func finishRestore(ctx context.Context, env *environment, c *mend.Store, session change.Head) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	head, err := c.Session(ctx, of.ID)
+	head, err := c.Session(ctx, session.ID)
 	if err != nil {
 		return err
 	}

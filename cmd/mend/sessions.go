@@ -56,8 +56,8 @@ func (f *sessionFilter) apply(heads []change.Head) ([]change.Head, error) {
 // A namedSession is a session that a name can mean.
 type namedSession struct {
 	change.Head
-	of    change.StoreID // the store that has or had it
-	store *mend.Store    // nil if no readable store has it
+	storeID change.StoreID // the store that has or had it
+	store   *mend.Store    // nil if no readable store has it
 }
 
 // The sources of sessions, besides the sessions of the stores, that a name can mean.
@@ -104,9 +104,9 @@ func namedSessions(ctx context.Context, env *environment, also sources) (all []n
 		known[s.ID] = true
 	}
 	var others []namedSession
-	add := func(h change.Head, of change.StoreID, c *mend.Store) {
+	add := func(h change.Head, store change.StoreID, c *mend.Store) {
 		if h.ID != "" && !known[h.ID] {
-			known[h.ID], others = true, append(others, namedSession{h, of, c})
+			known[h.ID], others = true, append(others, namedSession{h, store, c})
 		}
 	}
 	if also.gone || also.copies {
@@ -177,7 +177,7 @@ func lookUp(ctx context.Context, env *environment, also sources, names []string)
 		if err != nil {
 			return nil, unread, err
 		}
-		if !slices.ContainsFunc(found, func(o namedSession) bool { return o.ID == s.ID && o.of.Same(s.of) }) {
+		if !slices.ContainsFunc(found, func(o namedSession) bool { return o.ID == s.ID && o.storeID.Same(s.storeID) }) {
 			found = append(found, s)
 		}
 	}
@@ -217,9 +217,9 @@ func nameSession(ctx context.Context, env *environment, all []namedSession, name
 	here := mend.Here(headsOf(found), workingFolder())
 	firstIf(found, func(s namedSession) bool { return here(s.Head) })
 	rows := sessionRows(env.Terminal, headsOf(found), heads)
-	if slices.ContainsFunc(found, func(s namedSession) bool { return s.of.Agent != found[0].of.Agent }) {
+	if slices.ContainsFunc(found, func(s namedSession) bool { return s.storeID.Agent != found[0].storeID.Agent }) {
 		for i, s := range found {
-			rows[i] = slices.Insert(rows[i], 1, agentOf(s.of))
+			rows[i] = slices.Insert(rows[i], 1, agentOf(s.storeID))
 		}
 	}
 	if !env.CanAsk {

@@ -111,7 +111,7 @@ func screenProposals(n int) (all []proposal) {
 			}
 		}
 		p.result.Plan.Ops = []change.Op{{Ref: change.Ref{Kind: change.KindPart, Session: p.head.ID, Message: "m", Part: "p"}, Post: &change.Image{Data: []byte("{}")}}}
-		p.of = change.StoreID{Agent: "opencode"}
+		p.storeID = change.StoreID{Agent: "opencode"}
 		p.result.Proof = []repair.Proof{
 			{Setting: repair.Setting{Version: "1.1.53", Thinking: true}},
 			{Setting: repair.Setting{Version: "1.1.53"}},

@@ -675,7 +675,7 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 		if err != nil {
 			return err
 		}
-		p := proposal{store: c, of: c.ID(), head: h, result: result}
+		p := proposal{store: c, storeID: c.ID(), head: h, result: result}
 		if proof := proven([]proposal{p}); proof != "" && len(result.Plan.Ops) > 0 {
 			step.proof = proof
 		}

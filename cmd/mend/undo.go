@@ -522,12 +522,12 @@ func nameRepairs(repairs []change.Entry) string {
 // printReversal prints which of the repairs were undone or applied again, starting with the entry e, and how
 // to revert that.
 func (v *reversal) printReversal(e change.Entry, repairs []change.Entry, all int) {
-	of, id := nameRepairs(repairs), e.ID
+	what, id := nameRepairs(repairs), e.ID
 	undo, redo := "mend undo "+id, "mend undo --redo "+repairs[len(repairs)-1].ID
 	switch {
 	case len(v.todo) > 1:
 		if len(repairs) < all {
-			of = fmt.Sprintf("%d of %s", len(repairs), term.Count(all, "repair"))
+			what = fmt.Sprintf("%d of %s", len(repairs), term.Count(all, "repair"))
 		}
 		id = mend.OperationOf(e)
 		undo, redo = "mend undo "+mend.OperationOf(repairs[0]), "mend undo --redo "+mend.OperationOf(repairs[0])
@@ -535,15 +535,15 @@ func (v *reversal) printReversal(e change.Entry, repairs []change.Entry, all int
 		undo = "mend undo " + repairs[0].ID
 	}
 	if e.Cause.Partial {
-		of = term.Count(len(e.Ops), "change") + " of " + of
+		what = term.Count(len(e.Ops), "change") + " of " + what
 	}
 	switch {
 	case e.Cause.Kind == change.CauseRedo:
-		v.Say("%s %s (%s). Undo: %s", term.Good("Applied again:"), of, term.Bold(id), term.Command(undo))
+		v.Say("%s %s (%s). Undo: %s", term.Good("Applied again:"), what, term.Bold(id), term.Command(undo))
 	case e.Cause.Partial:
-		v.Say("%s %s (%s). Undo: %s", term.Good("Undone:"), of, term.Bold(id), term.Command("mend undo "+id))
+		v.Say("%s %s (%s). Undo: %s", term.Good("Undone:"), what, term.Bold(id), term.Command("mend undo "+id))
 	default:
-		v.Say("%s %s (%s). Apply %s again: %s", term.Good("Undone:"), of, term.Bold(id), map[bool]string{true: "it", false: "them"}[len(repairs) == 1], term.Command(redo))
+		v.Say("%s %s (%s). Apply %s again: %s", term.Good("Undone:"), what, term.Bold(id), map[bool]string{true: "it", false: "them"}[len(repairs) == 1], term.Command(redo))
 	}
 }
 
@@ -557,18 +557,18 @@ func forced(err error) error {
 
 // recordCounts counts the messages or parts that ops restore, create, change and delete, by verb.
 type recordCounts struct {
-	of  map[string]int
-	all int // including folders
+	byVerb map[string]int
+	all    int // including folders
 }
 
 func (n *recordCounts) add(ops []change.Op) {
-	if n.of == nil {
-		n.of = map[string]int{}
+	if n.byVerb == nil {
+		n.byVerb = map[string]int{}
 	}
 	n.all += len(ops)
 	for _, o := range ops {
 		if o.Ref.Kind != change.KindFolder {
-			n.of[opWord(o)]++
+			n.byVerb[opWord(o)]++
 		}
 	}
 }
@@ -577,7 +577,7 @@ func (n *recordCounts) add(ops []change.Op) {
 func (n *recordCounts) text(why change.CauseKind) string {
 	var words []string
 	for _, verb := range []string{"create", "change", "delete", "move away", "put back"} {
-		k := n.of[verb]
+		k := n.byVerb[verb]
 		if verb == "change" && why == change.CauseUndo {
 			verb = "restore"
 		}

@@ -18,12 +18,12 @@ func TestUndoWithoutParent(t *testing.T) {
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
 	ts.want(exitDone, "repair", ts.session, "--yes")
 	dbtest.Alter(t, ts.path, "PRAGMA foreign_keys=ON", "DELETE FROM message")
-	was := ts.snapshot()
+	before := ts.snapshot()
 	out := ts.want(exitConflict, "undo", "qevajo", "--yes", "--force")
 	if !strings.Contains(out, "which is not there") || !strings.Contains(out, "Even by force") || strings.Contains(out, "--force") {
 		t.Error(out)
 	}
-	if !maps.Equal(ts.snapshot(), was) {
+	if !maps.Equal(ts.snapshot(), before) {
 		t.Error("rows changed")
 	}
 }
@@ -65,13 +65,13 @@ func TestUndoDeletedRowNewColumn(t *testing.T) {
 	dbtest.Alter(t, ts.path, "ALTER TABLE part ADD COLUMN a text", "ALTER TABLE part ADD COLUMN b integer NOT NULL DEFAULT '7'", "ALTER TABLE part ADD COLUMN c integer",
 		// ADD COLUMN cannot create such a column; a migration that recreates the table can
 		"PRAGMA writable_schema=ON", "UPDATE sqlite_schema SET sql = replace(sql, 'c integer', 'c integer NOT NULL') WHERE name = 'part'")
-	was := ts.snapshot()
+	before := ts.snapshot()
 	for _, force := range []string{"--force=false", "--force"} {
 		if out := ts.want(exitUnusable, "undo", "--session", ts.session, "--yes", force); !strings.Contains(out, "its table has the columns c since") || strings.Contains(out, "--force") {
 			t.Error(out)
 		}
 	}
-	if !maps.Equal(ts.snapshot(), was) {
+	if !maps.Equal(ts.snapshot(), before) {
 		t.Error("rows changed")
 	}
 	// dropped removes the new columns, after their values are checked.

@@ -269,7 +269,7 @@ func RunPlan(t testing.TB, s storetest.Store, p change.Plan) change.Outcome {
 // unchanged, class by class.
 func DeleteAndRestore(t *testing.T, s storetest.Store, path string, parts []record.Part) {
 	t.Helper()
-	was := DumpRows(t, path)
+	before := DumpRows(t, path)
 	var ops []change.Op
 	for _, p := range parts {
 		if !p.Unreadable() && p.Ref.Validate() == nil {
@@ -279,7 +279,7 @@ func DeleteAndRestore(t *testing.T, s storetest.Store, path string, parts []reco
 	if out := Run(t, s, ops); out.State != change.Committed {
 		t.Fatalf("deleting: %+v", out)
 	}
-	if out := Run(t, s, change.Inverse(ops)); out.State != change.Committed || DumpRows(t, path) != was {
+	if out := Run(t, s, change.Inverse(ops)); out.State != change.Committed || DumpRows(t, path) != before {
 		t.Errorf("restoring: %+v", out)
 	}
 }

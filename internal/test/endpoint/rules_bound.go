@@ -70,14 +70,14 @@ func (k Bindings) invalid(r Request) (all []unbound) {
 		return nil
 	}
 	walkThinking(r.Messages, func(b locatedBlock, signature string, now binding) bool {
-		was, known := k[signature]
+		bound, known := k[signature]
 		switch {
 		case !known:
 			return true
-		case was.prefix != now.prefix:
+		case bound.prefix != now.prefix:
 			all = append(all, unbound{b, otherConversation})
 			return false
-		case now.before != "" && was.before != now.before:
+		case now.before != "" && bound.before != now.before:
 			all = append(all, unbound{b, missingThinking})
 			return false
 		}

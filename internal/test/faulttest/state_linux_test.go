@@ -55,11 +55,11 @@ func (s state) put(dir string, now state) error {
 		delete(now, p)
 	}
 	for _, p := range slices.Sorted(maps.Keys(s)) {
-		was, is := now[p]
-		if s[p] == was {
+		before, exists := now[p]
+		if s[p] == before {
 			continue
 		}
-		if err := s[p].put(filepath.Join(dir, p), is); err != nil {
+		if err := s[p].put(filepath.Join(dir, p), exists); err != nil {
 			return err
 		}
 	}

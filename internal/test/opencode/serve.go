@@ -94,11 +94,11 @@ func (s *Server) Children(id string) map[string]string {
 	if err := json.Unmarshal([]byte(reply), &all); err != nil {
 		s.home.t.Fatalf("the children of session %s: %d %s", id, status, reply)
 	}
-	of := map[string]string{}
+	folders := map[string]string{}
 	for _, one := range all {
-		of[one.ID] = one.Directory
+		folders[one.ID] = one.Directory
 	}
-	return of
+	return folders
 }
 
 // startTimeout is the limit for the server's start, and then for its first prompt; on a quiet machine it

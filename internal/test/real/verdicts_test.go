@@ -122,11 +122,11 @@ func problems(s real.Session, lines []string) (all []string) {
 // compare compares the verdicts with the golden file, and reports each that changed.
 func compare(t *testing.T, now string) {
 	t.Helper()
-	was, err := os.ReadFile(golden)
+	former, err := os.ReadFile(golden)
 	if err != nil && !*update {
 		t.Fatal(err)
 	}
-	before, after := slices.Sorted(strings.Lines(string(was))), slices.Sorted(strings.Lines(now))
+	before, after := slices.Sorted(strings.Lines(string(former))), slices.Sorted(strings.Lines(now))
 	report := t.Errorf
 	if *update {
 		report = t.Logf
