@@ -76,10 +76,10 @@ var argumentCompletions = map[string][]completions{
 	"fix":     {completeSessions, nil},
 	"repair":  {completeSessions, nil},
 	"restore": {completeSessions, nil},
-	"undo":    {repairsThat(undoable), nil},
-	"redo":    {repairsThat(undone), nil},
+	"undo":    {repairCompletions(undoable), nil},
+	"redo":    {repairCompletions(undone), nil},
 	"show":    {completeRepairs, nil},
-	"resolve": {repairsThat(conflicted), nil},
+	"resolve": {repairCompletions(conflicted), nil},
 	"forget":  {completeSessionsAndRepairs, nil},
 	"report":  {completeSessions, nil},
 }
@@ -173,11 +173,11 @@ func conflicted(e change.Entry) bool { return e.State == change.Conflicted }
 
 // completeRepairs returns all repairs, the newest first.
 func completeRepairs(ctx context.Context, env *environment, args []string) []cobra.Completion {
-	return repairsThat(func(change.Entry) bool { return true })(ctx, env, args)
+	return repairCompletions(func(change.Entry) bool { return true })(ctx, env, args)
 }
 
-// repairsThat returns the repairs for which fits holds, the newest first.
-func repairsThat(fits func(change.Entry) bool) completions {
+// repairCompletions returns the repairs for which fits holds, the newest first.
+func repairCompletions(fits func(change.Entry) bool) completions {
 	return func(_ context.Context, env *environment, _ []string) (all []cobra.Completion) {
 		es, _ := env.opt.Journal.Log(journal.Query{})
 		for _, e := range es {

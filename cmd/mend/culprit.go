@@ -98,9 +98,9 @@ func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, r
 		return x, nil, noCulprit(env, readings[0], strings.Join(searched, ", "))
 	}
 	slices.SortStableFunc(found, func(a, b culprit.Culprit) int { return cmp.Compare(b.Session.Updated, a.Session.Updated) })
-	firstIf(found, func(c culprit.Culprit) bool { return c.Failed })
+	moveToFront(found, func(c culprit.Culprit) bool { return c.Failed })
 	here := mend.Here(heads, workingFolder())
-	firstIf(found, func(c culprit.Culprit) bool { return here(c.Session) })
+	moveToFront(found, func(c culprit.Culprit) bool { return here(c.Session) })
 	x, ok := certain(found)
 	if !ok {
 		if x, err = chooseCulprit(ctx, env, found, broken(len(found), len(heads)), f); err != nil {

@@ -214,7 +214,7 @@ func (x *erasure) harm(s namedSession) string {
 				size += sizeOf(o.Pre) + sizeOf(o.Post)
 			}
 		}
-		parts = append(parts, fmt.Sprintf("%s%s (%s) can no longer be undone after this.", term.Count(n, "repair"), ofSession(x.entries), term.Size(size)))
+		parts = append(parts, fmt.Sprintf("%s%s (%s) can no longer be undone after this.", term.Count(n, "repair"), sessionText(x.entries), term.Size(size)))
 		if files := movedUserFiles(x.entries); len(files) > 0 {
 			parts = append(parts, term.Count(len(files), "file")+" of yours, listed above, will be deleted for good.")
 		}

@@ -80,7 +80,7 @@ func dropOld(ctx context.Context, env *environment, f writeFlags, before time.Ti
 	if !env.JSON {
 		_ = printEntries(env, es, nil, "")
 	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("%s%s can no longer be undone after this. Go on?", term.Count(len(es), "repair"), ofSession(es)), nil); err != nil {
+	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("%s%s can no longer be undone after this. Go on?", term.Count(len(es), "repair"), sessionText(es)), nil); err != nil {
 		return err
 	}
 	shown := idsOf(es)
@@ -180,8 +180,8 @@ func sweep(ctx context.Context, env *environment, dry bool) (freed int64, err er
 	return freed, err
 }
 
-// ofSession names the session of the entries, "" if there are several.
-func ofSession(es []change.Entry) string {
+// sessionText names the session of the entries, "" if there are several.
+func sessionText(es []change.Entry) string {
 	if slices.ContainsFunc(es, func(e change.Entry) bool { return e.Session != es[0].Session }) {
 		return ""
 	}

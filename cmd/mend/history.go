@@ -371,7 +371,7 @@ func showEntries(ctx context.Context, env *environment, es []change.Entry) error
 	if err != nil {
 		return err
 	}
-	together := togetherText(env, e)
+	together := operationText(env, e)
 	effect := effectOf(ctx, env, e, release)
 	if env.JSON {
 		r := entryJSON(e, ops)

@@ -587,7 +587,7 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 			id := x.storeID()
 			i := slices.IndexFunc(s.Gone, func(g goneStoreJSON) bool { return g.Store == id.Root })
 			if i < 0 {
-				i, s.Gone = len(s.Gone), append(s.Gone, goneStoreJSON{Agent: id.Agent, Store: id.Root, remake: env.remake(id, "mend restore --all")})
+				i, s.Gone = len(s.Gone), append(s.Gone, goneStoreJSON{Agent: id.Agent, Store: id.Root, remake: env.remakeText(id, "mend restore --all")})
 			}
 			s.Gone[i].Sessions++
 		}

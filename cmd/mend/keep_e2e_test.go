@@ -17,8 +17,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// keptNow returns the newest copy of a session beside a journal, and its records.
-func keptNow(t *testing.T, dir, session string) (s keep.State, ops []change.Op) {
+// newestCopy returns the newest copy of a session beside a journal, and its records.
+func newestCopy(t *testing.T, dir, session string) (s keep.State, ops []change.Op) {
 	t.Helper()
 	k, err := keep.Open(dir, keep.Options{ReadOnly: true})
 	if err != nil {
@@ -48,7 +48,7 @@ func TestRealClaudeKeep(t *testing.T) {
 	term.Wait("Hello.")
 	dir := filepath.Join(filepath.Dir(c.Root()), ".local", "state", "mend")
 	waitFor(t, "the copy", func() bool {
-		s, ops := keptNow(t, dir, claude.Session)
+		s, ops := newestCopy(t, dir, claude.Session)
 		if len(ops) == 0 || !bytes.Contains(ops[0].Post.Data, []byte("hello there")) {
 			return false
 		}
@@ -77,7 +77,7 @@ func TestLivePluginKeeps(t *testing.T) {
 				t.Fatalf("the turn = %s; output:\n%s", r.Verdict, r.Output)
 			}
 			waitFor(t, "the copy", func() bool {
-				s, ops := keptNow(t, filepath.Join(state, "mend"), session)
+				s, ops := newestCopy(t, filepath.Join(state, "mend"), session)
 				for _, o := range ops {
 					if strings.Contains(string(o.Post.Data), "one more") {
 						return s.Complete() && s.Why == "turn"

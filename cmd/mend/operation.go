@@ -175,8 +175,8 @@ func printLog(env *environment, es []change.Entry, related map[string]mend.Relat
 	return nil
 }
 
-// togetherText names the operation of an entry if it has other entries, otherwise "".
-func togetherText(env *environment, e change.Entry) string {
+// operationText names the operation of an entry if it has other entries, otherwise "".
+func operationText(env *environment, e change.Entry) string {
 	op, err := env.opt.Journal.Find(mend.OperationOf(e))
 	if err != nil && !errors.Is(err, journal.ErrDamaged) || len(op) < 2 {
 		return ""

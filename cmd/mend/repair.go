@@ -165,7 +165,7 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 	}
 	switch {
 	case prose != nil && prose.Name != "forgotten" && prose.Name != "each_prompt": // these may be broken sessions
-		return goWay(ctx, env, f, *prose)
+		return runWay(ctx, env, f, *prose)
 	case e.About == request.AboutService, e.About == request.AboutOther:
 		return errProblems // it was printed
 	}
@@ -183,7 +183,7 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 	x, c, err := findCulprit(ctx, env, clients, readings, f, unread)
 	switch {
 	case errors.Is(err, errNoCulprit) && prose != nil:
-		return goWay(ctx, env, f, *prose)
+		return runWay(ctx, env, f, *prose)
 	case (errors.Is(err, errNoCulprit) || len(clients) == 0) && (!e.Recognised || e.About == request.AboutUnclear):
 		return offerWays(ctx, env, f, err)
 	case err != nil:

@@ -159,8 +159,8 @@ func (x restorable) storeID() change.StoreID {
 	return x.store.ID()
 }
 
-// remake returns a text that says how a missing store is created again, so that its sessions can be restored.
-func (env *environment) remake(store change.StoreID, restore string) string {
+// remakeText returns a text that says how a missing store is created again, so that its sessions can be restored.
+func (env *environment) remakeText(store change.StoreID, restore string) string {
 	if env.opt.Agents.Folders(store) != nil {
 		return restore + " makes it again"
 	}
@@ -169,7 +169,7 @@ func (env *environment) remake(store change.StoreID, restore string) string {
 
 // noStore returns the error for a session with a missing store.
 func (s namedSession) noStore(env *environment) error {
-	return fail.New(fail.Problems, env.remake(s.storeID, env.cmdline("restore", s.ID)),
+	return fail.New(fail.Problems, env.remakeText(s.storeID, env.cmdline("restore", s.ID)),
 		"session %s was kept, but its store is not there now: %s", s.ID, term.ShortenHome(s.storeID.Root))
 }
 
@@ -302,7 +302,7 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 		}
 		if i := slices.IndexFunc(all, func(x restorable) bool { return x.store == nil }); i >= 0 {
 			x := all[i].named()
-			env.Note(x.noStore(env).Error() + ": " + env.remake(x.storeID, env.cmdline("restore", x.ID)))
+			env.Note(x.noStore(env).Error() + ": " + env.remakeText(x.storeID, env.cmdline("restore", x.ID)))
 		}
 		return err
 	}
@@ -431,7 +431,7 @@ func lostStore(env *environment, left error) error {
 		var store change.StoreID
 		err := k.Each(keep.Query{}, func(s *keep.State) { store = s.Store })
 		if store.Root != "" {
-			hint := fmt.Sprintf("sessions of %s were kept: %s", term.ShortenHome(store.Root), env.remake(store, "mend restore --all"))
+			hint := fmt.Sprintf("sessions of %s were kept: %s", term.ShortenHome(store.Root), env.remakeText(store, "mend restore --all"))
 			if _, said := errors.AsType[*reportedError](left); said {
 				env.Note(hint)
 			}
@@ -462,7 +462,7 @@ func restoreOne(ctx context.Context, env *environment, c *mend.Store, head chang
 	}
 	var below []change.Head
 	if done.State == mend.Deleted {
-		if below, err = goneBelow(ctx, env, c, head); err != nil {
+		if below, err = missingSubagents(ctx, env, c, head); err != nil {
 			return err
 		}
 	}
@@ -535,8 +535,8 @@ func restoreStep(c *mend.Store, h change.Head, done mend.Restored, err error) st
 	}}
 }
 
-// goneBelow returns the missing sessions with a copy that are subagents of a session, or of these.
-func goneBelow(ctx context.Context, env *environment, c *mend.Store, head change.Head) (below []change.Head, err error) {
+// missingSubagents returns the missing sessions with a copy that are subagents of a session, or of these.
+func missingSubagents(ctx context.Context, env *environment, c *mend.Store, head change.Head) (below []change.Head, err error) {
 	err = withKept(env, func(k *keep.Keep) error {
 		gone, _, err := c.Gone(ctx, k) // [namedSessions] has reported other stores that cannot be read
 		by := map[string][]change.Head{}

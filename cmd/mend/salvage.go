@@ -146,7 +146,7 @@ func printSalvage(t *term.Terminal, s mend.Salvage) {
 	}
 	whole, rows, rebuilt := 0, 0, 0
 	for i := range s.Sessions {
-		if isSpared(s, s.Sessions[i]) {
+		if isUndamaged(s, s.Sessions[i]) {
 			whole++
 		}
 	}
@@ -193,8 +193,8 @@ func printSalvage(t *term.Terminal, s mend.Salvage) {
 	}
 }
 
-// isSpared reports whether a session has no lost or torn content.
-func isSpared(s mend.Salvage, one agent.SalvagedSession) bool {
+// isUndamaged reports whether a session has no lost or torn content.
+func isUndamaged(s mend.Salvage, one agent.SalvagedSession) bool {
 	lost := one.Orphans + len(one.Torn)
 	for _, table := range s.Tables {
 		if table.Conversation {

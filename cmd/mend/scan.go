@@ -328,7 +328,7 @@ func (r *scanReport) print(all []change.Head) {
 	})
 	if !r.named && len(r.shown) > 1 {
 		here := mend.Here(all, workingFolder())
-		firstIf(r.shown, func(f mend.Finding) bool { return here(f.Session) })
+		moveToFront(r.shown, func(f mend.Finding) bool { return here(f.Session) })
 	}
 	if r.flags.verbose || r.named {
 		for _, f := range r.shown {

@@ -49,7 +49,7 @@ func (f *sessionFilter) apply(heads []change.Head) ([]change.Head, error) {
 			return f.here && !here(h) || max(h.Updated, h.Created) < after.UnixMilli()
 		})
 	}
-	firstIf(heads, here)
+	moveToFront(heads, here)
 	return heads, nil
 }
 
@@ -215,7 +215,7 @@ func nameSession(ctx context.Context, env *environment, all []namedSession, name
 		found = append(found, all[i])
 	}
 	here := mend.Here(headsOf(found), workingFolder())
-	firstIf(found, func(s namedSession) bool { return here(s.Head) })
+	moveToFront(found, func(s namedSession) bool { return here(s.Head) })
 	rows := sessionRows(env.Terminal, headsOf(found), heads)
 	if slices.ContainsFunc(found, func(s namedSession) bool { return s.storeID.Agent != found[0].storeID.Agent }) {
 		for i, s := range found {
@@ -274,7 +274,7 @@ func oneSession(ctx context.Context, env *environment, names []string, verb stri
 		return namedSession{}, fmt.Errorf("%w: the store has none", mend.ErrNoSession)
 	}
 	here := mend.Here(headsOf(all), workingFolder())
-	firstIf(all, func(s namedSession) bool { return here(s.Head) })
+	moveToFront(all, func(s namedSession) bool { return here(s.Head) })
 	i, err := env.Pick(ctx, "Which session?", sessionRows(env.Terminal, headsOf(all), headsOf(all)))
 	if err != nil {
 		return namedSession{}, err

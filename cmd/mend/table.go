@@ -107,8 +107,8 @@ func sessionRows(t *term.Terminal, heads []change.Head, all []change.Head) [][]s
 	return rows
 }
 
-// firstIf moves the items for which first is true to the front, and otherwise keeps the order.
-func firstIf[T any](all []T, first func(T) bool) {
+// moveToFront moves the items for which first is true to the front, and otherwise keeps the order.
+func moveToFront[T any](all []T, first func(T) bool) {
 	var front []T
 	end := len(all)
 	for i, item := range slices.Backward(all) {

@@ -268,7 +268,7 @@ func (v *reversal) plan(es []change.Entry) {
 		c := v.stores[s.entries[0].Store]
 		if s.store, s.err = c.Store, c.err; s.err == nil && v.ctx.Err() == nil {
 			s.plan, s.err = v.propose(s.store, s.entries)
-			if s.err = hintMove(s.err, s.entries[0]); s.err == nil {
+			if s.err = addUndoHint(s.err, s.entries[0]); s.err == nil {
 				s.repairs, s.err = v.revertedRepairs(s.plan, s.entries)
 			}
 			s.follows = planned[s.entries[0].Session]
@@ -310,7 +310,7 @@ func (v *reversal) planned(s *sessionReversal) (change.Plan, error) {
 	if !s.follows {
 		p.Seen = s.plan.Seen // later changes were not shown
 	}
-	return p, hintMove(err, s.entries[0])
+	return p, addUndoHint(err, s.entries[0])
 }
 
 // printDiff prints the diff of every change.
@@ -324,9 +324,9 @@ func (v *reversal) printDiff(t *term.Terminal) {
 	}
 }
 
-// hintMove adds the next step to an error: what to do if something new is at the path of removed content, and how to
+// addUndoHint adds the next step to an error: what to do if something new is at the path of removed content, and how to
 // move a session back that was moved and has been continued since, with its present content.
-func hintMove(err error, e change.Entry) error {
+func addUndoHint(err error, e change.Entry) error {
 	conflict, ok := errors.AsType[*change.ConflictError](err)
 	switch {
 	case ok && len(conflict.Conflicts) > 0 && len(conflict.Conflicts[0].Later) > 0:

@@ -70,7 +70,7 @@ func wayOf(readings []repair.APIError) *way {
 // errNoCulprit is returned if no session fits an error, and no broken session can have caused it.
 var errNoCulprit = errors.New("no session fits this error")
 
-// offerWays asks which of the ways applies, and calls goWay for it. Without a terminal it lists the ways with their
+// offerWays asks which of the ways applies, and calls runWay for it. Without a terminal it lists the ways with their
 // commands, and returns err.
 func offerWays(ctx context.Context, env *environment, f repairFlags, err error) error {
 	all := readWays()
@@ -84,7 +84,7 @@ func offerWays(ctx context.Context, env *environment, f repairFlags, err error) 
 		if err != nil {
 			return err
 		}
-		return goWay(ctx, env, f, all[i])
+		return runWay(ctx, env, f, all[i])
 	}
 	env.setAnswers(fixAnswer{Ways: all})
 	env.Say("What happened?")
@@ -92,8 +92,8 @@ func offerWays(ctx context.Context, env *environment, f repairFlags, err error) 
 	return err
 }
 
-// goWay runs the commands that help after a conversation was lost in this way, or shows them.
-func goWay(ctx context.Context, env *environment, f repairFlags, w way) (err error) {
+// runWay runs the commands that help after a conversation was lost in this way, or shows them.
+func runWay(ctx context.Context, env *environment, f repairFlags, w way) (err error) {
 	switch w.Name {
 	case "damaged":
 		clients, left := openAll(ctx, env, !f.dryRun)
@@ -211,7 +211,7 @@ func showNext(ctx context.Context, env *environment, clients []*mend.Store, read
 		found = slices.DeleteFunc(found, func(x culprit.Culprit) bool { return x.Match.Degree == repair.IsBroken })
 	}
 	slices.SortStableFunc(heads, func(a, b change.Head) int { return int(b.Updated - a.Updated) })
-	firstIf(heads, mend.Here(heads, workingFolder()))
+	moveToFront(heads, mend.Here(heads, workingFolder()))
 	one := slices.IndexFunc(found, func(x culprit.Culprit) bool { return x.Match.Degree != repair.IsBroken })
 	switch {
 	case one >= 0:

@@ -43,7 +43,7 @@ type Home struct {
 func NewHome(t testing.TB, exe string, others ...[]byte) *Home {
 	t.Helper()
 	issued := bytes.Join(append(others, testdata.Codex), nil)
-	h := &Home{t: t, exe: exe, dir: t.TempDir(), work: "work", API: endpoint.NewKnown(nil, known(issued))}
+	h := &Home{t: t, exe: exe, dir: t.TempDir(), work: "work", API: endpoint.NewKnown(nil, knownContent(issued))}
 	t.Cleanup(h.API.Close)
 	h.Write(File, testdata.Codex)
 	h.Write(filepath.Join("..", h.work, "README"), nil)
@@ -56,8 +56,8 @@ func (h *Home) Config() []byte {
 	return fmt.Appendf(nil, "model = \"gpt-5-fake\"\nmodel_provider = \"fake\"\ncheck_for_update_on_startup = false\n\n[model_providers.fake]\nname = \"fake\"\nbase_url = %q\nwire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 0\n\n[projects.%q]\ntrust_level = \"trusted\"\n", h.API.URL+"/openai", h.Work())
 }
 
-// known returns the content of a rollout that the endpoint issued.
-func known(rollout []byte) endpoint.Known {
+// knownContent returns the content of a rollout that the endpoint issued.
+func knownContent(rollout []byte) endpoint.Known {
 	k := endpoint.Known{Encrypted: map[string]string{}, Items: map[string][]string{}}
 	var group []string
 	thought := false // the previous item was reasoning

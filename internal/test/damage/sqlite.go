@@ -13,12 +13,12 @@ import (
 // SQL returns a [Database.SQL] for the file at path that needs no agent. Foreign keys
 // are not enforced.
 func SQL(t Failer, path string) func(statement string, args ...any) []map[string]any {
-	return orFail(t, func(statement string, args ...any) ([]map[string]any, error) {
+	return failOnError(t, func(statement string, args ...any) ([]map[string]any, error) {
 		return query(path, statement, args)
 	})
 }
 
-func orFail(t Failer, ask func(statement string, args ...any) ([]map[string]any, error)) func(statement string, args ...any) []map[string]any {
+func failOnError(t Failer, ask func(statement string, args ...any) ([]map[string]any, error)) func(statement string, args ...any) []map[string]any {
 	return func(statement string, args ...any) []map[string]any {
 		rows, err := ask(statement, args...)
 		if err != nil {
@@ -43,7 +43,7 @@ func Edit(t Failer, path, session string, edit func(Store)) {
 	if err != nil {
 		t.Fatal(fmt.Errorf("opening %s: %w", path, err))
 	}
-	edit(Database{SQL: orFail(t, func(statement string, args ...any) ([]map[string]any, error) {
+	edit(Database{SQL: failOnError(t, func(statement string, args ...any) ([]map[string]any, error) {
 		return ask(db, statement, args...)
 	})})
 }

@@ -52,11 +52,11 @@ var controls = []control{
 	},
 }
 
-func onMemory(s scenario, f trouble) func(*testing.T, binaries) *sweepResult {
+func onMemory(s scenario, f sweepFault) func(*testing.T, binaries) *sweepResult {
 	return func(t *testing.T, bin binaries) *sweepResult { return newSandbox(t, nil, bin, s).sweep(f) }
 }
 
-func onDisk(s scenario, f trouble) func(*testing.T, binaries) *sweepResult {
+func onDisk(s scenario, f sweepFault) func(*testing.T, binaries) *sweepResult {
 	return func(t *testing.T, bin binaries) *sweepResult { return newSandbox(t, newDisk(t, ext4), bin, s).sweep(f) }
 }
 

@@ -177,15 +177,15 @@ func (d *disk) restart() {
 }
 
 // powerCut is a power cut while a call waits.
-func powerCut(l loss) trouble {
+func powerCut(l loss) sweepFault {
 	name := map[loss]string{lostData: "power cut, data lost", lostAll: "power cut, all lost"}[l]
-	return trouble{name, func(sb *sandbox, _ int) faulttest.Fault {
+	return sweepFault{name, func(sb *sandbox, _ int) faulttest.Fault {
 		return faulttest.Fault{Action: faulttest.Kill, Frozen: func(faulttest.Call) { sb.disk.cut(l) }}
 	}}
 }
 
 // powerCuts alternates between both kinds.
-var powerCuts = trouble{"power cut", func(sb *sandbox, k int) faulttest.Fault {
+var powerCuts = sweepFault{"power cut", func(sb *sandbox, k int) faulttest.Fault {
 	return powerCut([]loss{lostAll, lostData}[k%2]).fault(sb, k)
 }}
 
@@ -196,11 +196,11 @@ func filesystems() []filesystem {
 	return []filesystem{ext4, xfs}
 }
 
-func losses() []trouble {
+func losses() []sweepFault {
 	if level() == "torture" {
-		return []trouble{powerCut(lostData), powerCut(lostAll)}
+		return []sweepFault{powerCut(lostData), powerCut(lostAll)}
 	}
-	return []trouble{powerCuts}
+	return []sweepFault{powerCuts}
 }
 
 // powered are the verbs that power cuts are tested with.

@@ -10,20 +10,20 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// A trouble is the fault of a sweep.
-type trouble struct {
+// A sweepFault is the fault of a sweep.
+type sweepFault struct {
 	name  string
 	fault func(sb *sandbox, k int) faulttest.Fault
 }
 
-var killed = trouble{"kill", func(*sandbox, int) faulttest.Fault { return faulttest.Fault{Action: faulttest.Kill} }}
+var killed = sweepFault{"kill", func(*sandbox, int) faulttest.Fault { return faulttest.Fault{Action: faulttest.Kill} }}
 
-func once(e syscall.Errno) trouble {
-	return trouble{errnoName(e) + " once", func(*sandbox, int) faulttest.Fault { return faulttest.Fault{Action: faulttest.Fail, Errno: e} }}
+func once(e syscall.Errno) sweepFault {
+	return sweepFault{errnoName(e) + " once", func(*sandbox, int) faulttest.Fault { return faulttest.Fault{Action: faulttest.Fail, Errno: e} }}
 }
 
-func lasting(e syscall.Errno) trouble {
-	return trouble{errnoName(e) + " from then on", func(*sandbox, int) faulttest.Fault {
+func lasting(e syscall.Errno) sweepFault {
+	return sweepFault{errnoName(e) + " from then on", func(*sandbox, int) faulttest.Fault {
 		return faulttest.Fault{Action: faulttest.Fail, Errno: e, Lasts: true}
 	}}
 }
@@ -43,14 +43,14 @@ func errnoName(e syscall.Errno) string {
 // level is how much is tested: "" in every run, otherwise "sample", "full" or "torture".
 func level() string { return os.Getenv("FAULTTEST") }
 
-func troubles() []trouble {
+func sweepFaults() []sweepFault {
 	switch level() {
 	case "":
-		return []trouble{killed}
+		return []sweepFault{killed}
 	case "sample", "full":
-		return []trouble{killed, once(syscall.EIO), lasting(syscall.ENOSPC)}
+		return []sweepFault{killed, once(syscall.EIO), lasting(syscall.ENOSPC)}
 	}
-	all := []trouble{killed}
+	all := []sweepFault{killed}
 	for _, e := range errnos {
 		all = append(all, once(e))
 		if e != syscall.EINTR {
@@ -77,7 +77,7 @@ func TestFaultAtEveryCall(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/%s", s.kind, s.name), func(t *testing.T) {
 			t.Parallel()
 			sb := newSandbox(t, nil, built, s)
-			for _, f := range troubles() {
+			for _, f := range sweepFaults() {
 				t.Run(f.name, func(t *testing.T) { report(t, sb.in(t).sweep(f)) })
 			}
 		})

@@ -15,7 +15,7 @@ import (
 
 // readOnly makes the file system read-only while a call waits, as ext4 does after an error. The program
 // continues.
-var readOnly = trouble{"the file system turns read-only", func(sb *sandbox, _ int) faulttest.Fault {
+var readOnly = sweepFault{"the file system turns read-only", func(sb *sandbox, _ int) faulttest.Fault {
 	return faulttest.Fault{Action: faulttest.Resume, Frozen: func(faulttest.Call) { sb.disk.fail() }}
 }}
 

@@ -11,7 +11,7 @@ import (
 
 // sweep applies the fault to the scenario's verb at every call, or at those of [cuts], and checks each time
 // that recovery leaves a correct state.
-func (sb *sandbox) sweep(t trouble) *sweepResult {
+func (sb *sandbox) sweep(t sweepFault) *sweepResult {
 	sb.Helper()
 	sum := &sweepResult{What: t.name, Store: sb.kind, Verb: sb.name}
 	if sb.disk != nil {

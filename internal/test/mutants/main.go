@@ -46,7 +46,7 @@ const realGo = "MEND_MUTANTS_GO" // the real go command; the one in PATH is this
 
 func main() {
 	if filepath.Base(os.Args[0]) == "go" {
-		fmt.Fprintln(os.Stderr, asGo(os.Args[1:]))
+		fmt.Fprintln(os.Stderr, runAsGo(os.Args[1:]))
 		os.Exit(1)
 	}
 	limit := flag.Duration("time", 6*time.Hour, "stop after this `time`")
@@ -107,9 +107,9 @@ func run(ctx context.Context, wanted []string) error {
 	return errors.Join(errs...)
 }
 
-// asGo replaces the go command for gremlins. It adds the conditions of cases to a coverage profile: the Go
+// runAsGo replaces the go command for gremlins. It adds the conditions of cases to a coverage profile: the Go
 // tool counts only the statements after them, and gremlins changes no code that it considers uncovered.
-func asGo(args []string) error {
+func runAsGo(args []string) error {
 	real := os.Getenv(realGo)
 	i := slices.Index(args, "-coverprofile")
 	if i < 0 {
