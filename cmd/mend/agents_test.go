@@ -184,7 +184,7 @@ func (nowhereAgent) Installer() agent.Installer { return nil }
 func TestAgentPlacesNewAgent(t *testing.T) {
 	for _, p := range agentPlaces {
 		if p.check(t, nowhereAgent{}, agentRow{pkg: "agent/nowhere"}) == nil {
-			t.Errorf("%s: nothing is missing for an agent that is not there", p.name)
+			t.Errorf("%s: no place is missing for an agent that is in none", p.name)
 		}
 	}
 }

@@ -192,7 +192,7 @@ func TestAskStale(t *testing.T) {
 			}
 			// The plan of resolve starts from a conflict, and its resolution has no entry.
 			if _, log := ts.mend("log"); c.want != exitDone && strings.Count(log, "\n") != len(c.setup)+len(c.meanwhile) {
-				t.Errorf("the log has another entry:\n%s", log)
+				t.Errorf("the log has an additional entry:\n%s", log)
 			}
 		})
 	}

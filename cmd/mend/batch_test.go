@@ -69,10 +69,10 @@ func TestBatch(t *testing.T) {
 		t.Errorf("failed = %+v, want session %s in conflict", failed, changed.Session)
 	}
 	if got := out.String(); !strings.Contains(got, "Moved 2 of 3 sessions") || !strings.Contains(got, "mend undo op-") {
-		t.Errorf("it says %s, want what was done and how to undo it", got)
+		t.Errorf("the output is %s, want the change and how to undo it", got)
 	}
 	if got := errs.String(); !strings.Contains(got, quotedTitle(changed.Cause.Title, "")) {
-		t.Errorf("it says %s, want the title of what stays", got)
+		t.Errorf("the output is %s, want the title of the session that stays", got)
 	}
 	if heads, err = c.Sessions(t.Context()); err != nil {
 		t.Fatal(err)

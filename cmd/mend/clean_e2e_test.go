@@ -198,7 +198,7 @@ func TestRealCleanSnapshots(t *testing.T) {
 		t.Fatalf("exit code %d, still there %t: %s", code, exists(), out)
 	}
 	if !slices.Equal(others(), before) {
-		t.Errorf("of projects with sessions %q are there, want %q", others(), before)
+		t.Errorf("snapshots of projects with sessions: %q, want %q", others(), before)
 	}
 	server = h.Serve()
 	if r := server.Prompt(session, "another"); r.Verdict != opencode.Alive {

@@ -41,7 +41,7 @@ func TestRealCodexHook(t *testing.T) {
 		return string(out)
 	}
 	if out := mend("plugin", "install", "--keep", "--yes"); !strings.Contains(out, "asks whether to trust") {
-		t.Errorf("installing says nothing of the trust:\n%s", out)
+		t.Errorf("install does not mention that the hooks must be trusted:\n%s", out)
 	}
 	h.Damage(codex.ByName("answer twice"))
 	shown, kill := h.ScreenType(func(shown string) string {
@@ -72,7 +72,7 @@ func TestRealCodexHook(t *testing.T) {
 	}
 	mend("plugin", "uninstall", "--yes")
 	if _, err := os.Stat(filepath.Join(h.Root(), "hooks.json")); err == nil {
-		t.Error("the file of the hooks is there after the removal")
+		t.Error("the file of the hooks still exists after the removal")
 	}
 	if after, err := os.ReadFile(filepath.Join(h.Root(), "config.toml")); err != nil || string(after) != string(settings) {
 		t.Errorf("the settings of the program changed: %v\n%s", err, after)

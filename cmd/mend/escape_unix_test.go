@@ -433,7 +433,7 @@ func (sb sandbox) runColoured(args ...string) {
 func (sb sandbox) checkPrintable(what, text string) {
 	sb.Helper()
 	if !utf8.ValidString(text) {
-		sb.Errorf("%s shows what is not UTF-8", what)
+		sb.Errorf("%s prints bytes that are not UTF-8", what)
 	}
 	if strings.Contains("\n"+text, "\n"+forged) {
 		sb.Errorf("%s shows a line that a text forged", what)

@@ -46,10 +46,10 @@ func TestExplainAll(t *testing.T) {
 			t.Errorf("%s: the meaning %q is not a sentence", topic.Code, topic.Meaning)
 		}
 		if slices.Contains([]string{kindRule, kindClass, kindFinding}, topic.Kind) && topic.Fix == "" {
-			t.Errorf("%s: nothing says what mend does about it", topic.Code)
+			t.Errorf("%s: the explanation does not say what mend does about it", topic.Code)
 		}
 		if topic.Provider == "anthropic" && topic.Words == "" {
-			t.Errorf("%s: nothing says how the error reads", topic.Code)
+			t.Errorf("%s: the explanation does not have the error text", topic.Code)
 		}
 	}
 }

@@ -152,7 +152,7 @@ func (sb sandbox) testBesideAgent(a *agentWriter) {
 	all := sb.allText()
 	for id, token := range a.wrote {
 		if !strings.Contains(all, token) {
-			sb.Errorf("what the agent wrote last to %s is lost", id)
+			sb.Errorf("the last write of the agent to %s is lost", id)
 		}
 	}
 	if count[exitDone] == 0 || count[exitConflict] == 0 {

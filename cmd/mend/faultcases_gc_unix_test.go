@@ -59,6 +59,6 @@ func TestCase34KilledGC(t *testing.T) {
 	sb.mustExit(exitDone, "verify")
 	data, err := os.ReadFile(file)
 	if err != nil || bytes.Contains(data, []byte(secret)) {
-		t.Errorf("the journal still holds what was forgotten (%v)", err)
+		t.Errorf("the journal still has the forgotten data (%v)", err)
 	}
 }

@@ -205,7 +205,7 @@ func TestCase22Clock(t *testing.T) {
 		}
 	}
 	if freed, err := o.Journal.GC(t.Context(), time.Unix(-86300, 0), nil); err != nil || freed.Entries != 0 {
-		t.Errorf("GC = %+v, %v, want that it drops nothing", freed, err)
+		t.Errorf("GC = %+v, %v, want nothing deleted", freed, err)
 	}
 	sb.mustExit(exitDone, "verify")
 	sb.mustExit(exitDone, "undo", "--yes", ids[len(ids)-1])

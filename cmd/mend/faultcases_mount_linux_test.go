@@ -69,7 +69,7 @@ func TestCase31Transcripts(t *testing.T) {
 	}
 	sb.wantOutput(sb.mend("undo", "--yes", id), "put the whole folder on one file system")
 	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, repaired) {
-		t.Errorf("after an undo that failed the transcript is another one: %v", err)
+		t.Errorf("the transcript changed although the undo failed: %v", err)
 	}
 }
 

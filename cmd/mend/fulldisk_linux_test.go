@@ -24,6 +24,6 @@ func TestLostOutput(t *testing.T) {
 		t.Errorf("mend report on a full disk: exit code %d, %q", a.code, a.err)
 	}
 	if left, err := filepath.Glob(filepath.Join(sb.dir, "*page.html*")); err != nil || len(left) > 0 {
-		t.Errorf("mend report on a full disk leaves %q, %v", left, err)
+		t.Errorf("after mend report on a full disk the file is %q, %v", left, err)
 	}
 }

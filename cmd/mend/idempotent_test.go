@@ -188,7 +188,7 @@ func tryTwice(t *testing.T, c twiceCase, firsts *sync.Map) {
 func (w *twice) repairTwice(c *mend.Store) map[string]string {
 	w.Helper()
 	if again := w.propose(w.client()); digestOf(again) != digestOf(w.plan) {
-		w.Errorf("the same session has another plan")
+		w.Errorf("the same session has a different plan")
 	}
 	e, err := c.Apply(w.Context(), w.plan)
 	if err != nil {
@@ -237,7 +237,7 @@ func (w *twice) undoAndRedoTwice(c *mend.Store, mended map[string]string) {
 		})
 		if step.what == "undo" {
 			if p := w.propose(c); digestOf(p) != digestOf(w.plan) {
-				w.Error("after an undo the plan is another")
+				w.Error("after an undo the plan is different")
 			}
 		}
 	}
@@ -310,7 +310,7 @@ func (w *twice) interrupted(mended map[string]string) {
 			w.Fatalf("call %d: cleaning up: %v", n, err)
 		}
 		if !maps.Equal(o.snapshot(), mended) {
-			w.Errorf("call %d (%s): the store is another than after one repair:\n%s", n, last, cmp.Diff(mended, o.snapshot()))
+			w.Errorf("call %d (%s): the store differs from the store after one repair:\n%s", n, last, cmp.Diff(mended, o.snapshot()))
 		}
 		committed := 0
 		for _, e := range o.entries() {
@@ -394,7 +394,7 @@ func (w *twice) twoProcesses(mended map[string]string) {
 		w.Errorf("two processes leave %d repairs, %v:\n%s\n%s", len(es), err, &out[0], &out[1])
 	}
 	if !maps.Equal(o.snapshot(), mended) {
-		w.Error("two processes leave another store than one")
+		w.Error("the store after two processes differs from the store after one")
 	}
 }
 
@@ -419,6 +419,6 @@ func checkTable(t *testing.T, begin, end string, found func(was string) (now str
 			t.Fatal(err)
 		}
 	case len(differ) > 0:
-		t.Errorf("the table in testdata/found.md is not what was found; -update writes it:\n%s", strings.Join(differ, "\n"))
+		t.Errorf("the table in testdata/found.md differs from the results; -update writes it:\n%s", strings.Join(differ, "\n"))
 	}
 }

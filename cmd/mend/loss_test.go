@@ -87,7 +87,7 @@ func (l *lossReport) compare(t *testing.T) {
 	}
 	for name, page := range l.pages {
 		if diff := cmp.Diff(golden[name], page); diff != "" {
-			t.Errorf("%s: the fix is not what %s says; with MEND_SWEEP=all, -update writes it (-golden +found):\n%s", name, lossGolden, diff)
+			t.Errorf("%s: the fix differs from %s; with MEND_SWEEP=all, -update writes it (-golden +found):\n%s", name, lossGolden, diff)
 		}
 	}
 }

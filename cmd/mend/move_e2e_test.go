@@ -551,7 +551,7 @@ func TestMoveClaudePicker(t *testing.T) {
 	}
 	data, err := os.ReadFile(moved[0])
 	if err != nil || !strings.Contains(string(data), "look around") || !strings.Contains(string(data), "go on") {
-		t.Errorf("the subagent did not go on with what it knows: %v\n%s", err, data)
+		t.Errorf("the subagent did not continue with its history: %v\n%s", err, data)
 	}
 }
 

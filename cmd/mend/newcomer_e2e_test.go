@@ -63,7 +63,7 @@ func TestNewcomer(t *testing.T) {
 			code, out := runMendHere(t, strings.NewReader(failed.Output), filepath.Join(t.TempDir(), "journal"), "fix", "--yes", "-")
 			t.Logf("mend fix took %v:\n%s", time.Since(began), out)
 			if code != exitDone || !strings.Contains(out, session+` "A title": `+c.says) {
-				t.Fatalf("mend fix: exit code %d, want one that takes %s: %s\n%s", code, session, c.says, out)
+				t.Fatalf("mend fix: exit code %d, want that it chooses %s: %s\n%s", code, session, c.says, out)
 			}
 			if r := h.Continue(session, "and on"); r.Verdict != opencode.Alive {
 				t.Errorf("after the repair the session is %s:\n%s", r.Verdict, r.Output)
@@ -108,7 +108,7 @@ func TestNewcomerClaude(t *testing.T) {
 			t.Chdir(filepath.Join(h.Dir(), "work"))
 			code, out := runMendHere(t, strings.NewReader(failed.Output), filepath.Join(t.TempDir(), "journal"), "fix", "--yes", "-")
 			if code != exitDone || !strings.Contains(out, claude.Session) {
-				t.Fatalf("mend fix: exit code %d, want one that takes the session:\n%s", code, out)
+				t.Fatalf("mend fix: exit code %d, want that it chooses the session:\n%s", code, out)
 			}
 			t.Logf("mend fix:\n%s", out)
 			if r := h.Prompt(claude.Session, "and on", true); !r.Answered || r.Rule != "" {

@@ -155,7 +155,7 @@ func (sb sandbox) testPrepared(place string, needed bool, put func(path string) 
 		}
 	}
 	if needed && command == "" {
-		sb.Errorf("%s: no verb says what repairs it", place)
+		sb.Errorf("%s: no verb prints the command that repairs it", place)
 	}
 	if command != "" {
 		if a := sb.sh(command); a.code != 0 {

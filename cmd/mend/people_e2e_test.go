@@ -181,7 +181,7 @@ func TestRealPeople(t *testing.T) {
 		p.types([]string{"keep"})
 		h.Age(claude.Session, 40*24*time.Hour)
 		if !h.CleanUp(`{"cleanupPeriodDays": 30}`, time.Minute) {
-			t.Fatal("it cleans nothing up")
+			t.Fatal("this version removes no transcripts")
 		}
 		failed := h.Prompt(claude.Session, "one more", true)
 		if failed.Answered {

@@ -94,7 +94,7 @@ func (c providerTrial) run(k damage.ProviderKind) string {
 	}
 	if before.Verdict == opencode.Alive {
 		if ts.repair(c); !gocmp.Equal(damaged, ts.snapshot()) {
-			c.Errorf("mend fix changed a session that goes on:\n%s", gocmp.Diff(damaged, ts.snapshot()))
+			c.Errorf("mend fix changed a session that works:\n%s", gocmp.Diff(damaged, ts.snapshot()))
 		}
 		return before.Verdict
 	}
@@ -282,6 +282,6 @@ func (m providerMatrix) checkPage(t *testing.T) {
 	case *providersVersion != pageVersion:
 		t.Logf("other than with %s:\n%s", pageVersion, strings.Join(differ, "\n"))
 	case len(differ) > 0:
-		t.Errorf("%s is not what was found; -update writes it:\n%s", providersPage, strings.Join(differ, "\n"))
+		t.Errorf("%s differs from the results; -update writes it:\n%s", providersPage, strings.Join(differ, "\n"))
 	}
 }

@@ -170,6 +170,6 @@ func TestMissingReasoning(t *testing.T) {
 		t.Error("the request still has a call without reasoning")
 	}
 	if code, out := ts.mend("undo", "--yes", "--session", session); code != exitDone || !gocmp.Equal(whole, ts.snapshot()) {
-		t.Errorf("mend undo: exit code %d, the store is not what it was:\n%s", code, out)
+		t.Errorf("mend undo: exit code %d, the store differs from before the repair:\n%s", code, out)
 	}
 }

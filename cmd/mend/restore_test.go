@@ -64,6 +64,6 @@ func TestRestoreBesideAnother(t *testing.T) {
 		rows = append(rows, restorable{mend.Restorable{Session: h, State: mend.Deleted}, c})
 	}
 	if err := restoreSeveral(t.Context(), env, writeFlags{yes: true}, mend.RestoreRequest{}, rows, "Nothing is gone."); err != nil || !strings.Contains(out.String(), "Nothing is gone.") {
-		t.Errorf("it says %s%s, %v, want that nothing is gone", &out, &errs, err)
+		t.Errorf("the output is %s%s, %v, want that no session is missing", &out, &errs, err)
 	}
 }

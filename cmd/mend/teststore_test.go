@@ -136,7 +136,7 @@ func (ts *testStore) scan() scanResult {
 	}
 	code, out := ts.runJSON(&answer, "scan", ts.session)
 	if len(answer.Sessions) != 1 {
-		ts.Fatalf("mend scan tells of %d sessions:\n%s", len(answer.Sessions), out)
+		ts.Fatalf("mend scan reports %d sessions:\n%s", len(answer.Sessions), out)
 	}
 	s := scanResult{answer.Sessions[0].Severity, answer.Sessions[0].Busy, answer.Sessions[0].Diagnoses, out}
 	if want := map[bool]int{true: exitProblems, false: exitDone}[s.severity == "broken"]; code != want {

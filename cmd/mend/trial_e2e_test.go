@@ -96,7 +96,7 @@ func (c *trial) checkPrediction() {
 	c.Helper()
 	real, said := c.before.Verdict, c.scan()
 	if said.busy {
-		c.Error("mend scan calls a session busy in whose store nobody works")
+		c.Error("mend scan reports a session as busy although no process uses its store")
 	}
 	if unknowable(real) {
 		return
@@ -131,7 +131,7 @@ func (c *trial) checkUntouched() {
 	c.Helper()
 	c.repair()
 	if diff := cmp.Diff(c.damaged, c.snapshot()); diff != "" {
-		c.Fatalf("mend fix touched a session that the real program goes on with (-was +is):\n%s", diff)
+		c.Fatalf("mend fix changed a session that works in the real program (-before +after):\n%s", diff)
 	}
 }
 

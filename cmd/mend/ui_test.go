@@ -65,7 +65,7 @@ func TestUIRepairSome(t *testing.T) {
 	}
 	text, err := ch.Apply(t.Context())
 	if err == nil || !strings.HasPrefix(text, "Repaired 1 of 2 sessions (op-") {
-		t.Errorf("the screen says %q, %v", text, err)
+		t.Errorf("the screen shows %q, %v", text, err)
 	}
 	if now, _ := os.ReadFile(path("4")); !bytes.Equal(now, changed) {
 		t.Error("the session that changed meanwhile is not as it was")

@@ -158,7 +158,7 @@ func TestUIClaude(t *testing.T) {
 	s.waitShown("Brought back")
 	s.waitShown("broken (1)")
 	if now, err := os.ReadFile(deleted); err != nil || !bytes.Equal(now, files[deleted]) {
-		t.Errorf("brought back: %d bytes, %v, want the %d before", len(now), err, len(files[deleted]))
+		t.Errorf("restored %d bytes, %v, want the %d from before", len(now), err, len(files[deleted]))
 	}
 	s.press("\x7f") // no filter
 	s.waitShown("broken (2)")

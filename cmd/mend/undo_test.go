@@ -103,7 +103,7 @@ func TestUndoNewest(t *testing.T) {
 	same := func(want map[string]string, args ...string) {
 		t.Helper()
 		if ts.want(exitDone, append(args, "--yes")...); !maps.Equal(ts.snapshot(), want) {
-			t.Errorf("mend %s leaves another store", strings.Join(args, " "))
+			t.Errorf("after mend %s the store differs", strings.Join(args, " "))
 		}
 	}
 	ts.want(exitDone, "undo", "qevajo", "--yes")

@@ -315,7 +315,7 @@ func TestScreens(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(string(want), all.String()); diff != "" {
-				t.Errorf("the screens are not those of %s (-want +got):\n%s", path, diff)
+				t.Errorf("the screens differ from %s (-want +got):\n%s", path, diff)
 			}
 		})
 	}

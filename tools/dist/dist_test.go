@@ -251,7 +251,7 @@ func TestDeb(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(root, "usr/bin/mend")); !os.IsNotExist(err) {
-		t.Errorf("the program is there after the package was removed: %v", err)
+		t.Errorf("the program still exists after the package was removed: %v", err)
 	}
 }
 

@@ -97,7 +97,7 @@ func (t *Terminal) Send(line string) {
 			last, since = now, time.Now()
 		}
 		if time.Now().After(end) {
-			t.t.Fatalf("the screen does not come to rest:\n%s", last)
+			t.t.Fatalf("the screen keeps changing:\n%s", last)
 		}
 	}
 	t.Type(line)

@@ -121,7 +121,7 @@ func checkRefusals(t *testing.T, cases []*frozenCase) {
 	}
 	for _, r := range refusals {
 		if !steps[r.step] || r.says == "" || len(r.reason) < 20 || !strings.Contains(plain, r.reason) {
-			t.Errorf("a refusal is of no step, or its reason is not in CHANGELOG.md: %+v", r)
+			t.Errorf("a refusal names no step, or its reason is not in CHANGELOG.md: %+v", r)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func newPlayer(t *testing.T, c *frozenCase, program string) *player {
 		p.stores[s.Name] = store
 	}
 	if gone := c.state("undone") == nil; maps.Equal(p.stores["before"], p.stores["done"]) != gone {
-		t.Fatal("the stores before and after the verb are not what they have to be")
+		t.Fatal("the stores before and after the verb are not as expected")
 	}
 	return p
 }
@@ -176,7 +176,7 @@ func (p *player) playAll() {
 	for _, s := range p.States {
 		isPending := strings.HasPrefix(s.Name, "cut")
 		if isPending != (len(s.Entries) > 0 && s.Entries[0].State == "pending") {
-			p.Fatalf("%s: the newest entry of %+v is not what the name says", s.Name, s.Entries)
+			p.Fatalf("%s: the newest entry of %+v does not match the name", s.Name, s.Entries)
 		}
 		p.unpack(s.Name)
 		if got := p.entries(); !slices.Equal(got, s.Entries) {
@@ -306,7 +306,7 @@ func checkControls(t *testing.T, cases []*frozenCase, program string) {
 			t.Errorf("%q is in no file %s", control.old, control.file)
 		}
 		if code, out, errOut := p.run(control.args...); code < 3 {
-			t.Errorf("%s takes a changed %s, code %d:\n%s%s", command(control.args), control.file, code, out, errOut)
+			t.Errorf("%s accepts a changed %s, code %d:\n%s%s", command(control.args), control.file, code, out, errOut)
 		}
 		if isStore := control.args[0] == "undo"; maps.Equal(p.snapshot(c.Bytes), p.stores["done"]) == isStore {
 			t.Errorf("the comparison of stores is wrong about a change of %s", control.file)

@@ -171,7 +171,7 @@ func TestEventStream(t *testing.T) {
 	for data := []byte(answer); len(data) > 0; {
 		n := binary.BigEndian.Uint32(data)
 		if int(n) > len(data) || binary.BigEndian.Uint32(data[8:]) != crc32.ChecksumIEEE(data[:8]) || binary.BigEndian.Uint32(data[n-4:]) != crc32.ChecksumIEEE(data[:n-4]) {
-			t.Fatalf("a message of %d bytes is not whole: %q", n, data)
+			t.Fatalf("a message of %d bytes is incomplete: %q", n, data)
 		}
 		_, rest, _ := strings.Cut(string(data[:n]), ":event-type\x07")
 		kinds = append(kinds, rest[2:2+int(rest[1])])

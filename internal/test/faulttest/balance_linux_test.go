@@ -94,7 +94,7 @@ func (c *crowd) balance(found, taken map[[sha256.Size]byte]bool) {
 	for _, l := range c.agent.overwritten {
 		book(l, found)
 	}
-	c.Logf("what the agent wrote last, or did not find again, is %v", count)
+	c.Logf("where the last and the overwritten writes of the agent are: %v", count)
 }
 
 // kept returns the bytes that mend kept because the agent wrote them into replaced files.

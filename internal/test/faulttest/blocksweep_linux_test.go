@@ -155,7 +155,7 @@ func TestBlockLogControls(t *testing.T) {
 			d, l := newLoggedDisk(t, ext4)
 			sum := newSandbox(t, d, c.build(t), s).sweepLog(l, 1000)
 			if len(sum.problems) == 0 {
-				t.Fatalf("nothing is wrong in %d cuts, -seed %d", sum.Cuts, seed())
+				t.Fatalf("no problem was found in %d cuts, -seed %d", sum.Cuts, seed())
 			}
 			t.Logf("found in cut %d, first: %.600s", sum.Cuts, sum.problems[0])
 		})

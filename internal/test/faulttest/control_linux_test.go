@@ -74,7 +74,7 @@ func TestControls(t *testing.T) {
 			}
 			sum := c.test(t, c.build(t))
 			if len(sum.problems) == 0 {
-				t.Fatalf("nothing is wrong in %d cuts", sum.Cuts)
+				t.Fatalf("no problem was found in %d cuts", sum.Cuts)
 			}
 			t.Logf("found by %d of %d cuts, first: %.600s", len(sum.problems), sum.Cuts, sum.problems[0])
 		})
@@ -99,7 +99,7 @@ func (c control) source(t *testing.T) (file, wrong string) {
 		t.Fatal(err)
 	}
 	if n := strings.Count(string(right), c.old); n != 1 {
-		t.Fatalf("%q is %d times in %s, want once: what is it now?", c.old, n, c.file)
+		t.Fatalf("%q is %d times in %s, want once: has the code changed?", c.old, n, c.file)
 	}
 	return file, strings.Replace(string(right), c.old, c.new, 1)
 }

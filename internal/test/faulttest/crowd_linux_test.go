@@ -76,7 +76,7 @@ func TestCrowdControl(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("nothing is wrong, -seed %d", seed())
+	t.Errorf("no problem was found, -seed %d", seed())
 }
 
 func newCrowd(t *testing.T, bin binaries, k kind) *crowd {
@@ -91,7 +91,7 @@ func (c *crowd) run(d time.Duration) (problems []string) {
 	c.work(d)
 	c.settle()
 	c.check()
-	c.Logf("the agent wrote %d times; mend ended with %v and told %d ids", c.agent.writes, c.ends, len(c.printed))
+	c.Logf("the agent wrote %d times; mend ended with %v and printed %d ids", c.agent.writes, c.ends, len(c.printed))
 	return c.problems
 }
 

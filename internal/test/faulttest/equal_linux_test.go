@@ -32,7 +32,7 @@ func TestEqualCuts(t *testing.T) {
 					left = append(left, sb.state())
 				}
 				if left[0].digest() != left[1].digest() {
-					t.Errorf("killed at call %d of %d, twice: what differs is %q", at, len(sb.calls), left[0].differing(left[1]))
+					t.Errorf("killed at call %d of %d, twice: different content of %q", at, len(sb.calls), left[0].differing(left[1]))
 				}
 			}
 		})
@@ -85,7 +85,7 @@ func TestPut(t *testing.T) {
 			}
 			is, _ := os.Stat(filepath.Join(dir, "a"))
 			if slices.Contains([]int{1, 2}, i) && slices.Contains([]int{1, 2}, j) && !os.SameFile(was, is) {
-				t.Errorf("state %d after state %d: a is another file", j, i)
+				t.Errorf("state %d after state %d: a has another inode", j, i)
 			}
 		}
 	}

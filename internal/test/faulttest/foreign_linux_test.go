@@ -44,7 +44,7 @@ func (sb *sandbox) differing(before, after bool) string {
 			return name
 		}
 	}
-	sb.Fatalf("no file is there before: %t, and after: %t", before, after)
+	sb.Fatalf("found no file that exists before: %t, and after: %t", before, after)
 	return ""
 }
 

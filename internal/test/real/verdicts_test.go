@@ -193,7 +193,7 @@ func (s store) repairAndUndo(t *testing.T, h change.Head, p change.Plan, before 
 	after := s.files(t)
 	for name, data := range before {
 		if !bytes.Equal(after[name], data) {
-			t.Errorf("%s: after the undo %s is another one", h.ID, name)
+			t.Errorf("%s: after the undo %s differs", h.ID, name)
 		}
 	}
 }

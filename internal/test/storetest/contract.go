@@ -235,7 +235,7 @@ func wantSnapshot(t *testing.T, when string, got, want map[string]string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		if _, ok := want[name]; !ok {
-			t.Errorf("%s: %s is there: %.300q", when, name, got[name])
+			t.Errorf("%s: %s should not exist: %.300q", when, name, got[name])
 		}
 	}
 	if t.Failed() {
