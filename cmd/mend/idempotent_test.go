@@ -30,20 +30,20 @@ import (
 	"mend/txn"
 )
 
-// A twiceCase is a damage in a store.
-type twiceCase struct {
+// A repetitionCase is a damage in a store.
+type repetitionCase struct {
 	agent, store, name string
 	write              func(t *testing.T, dir string) (path, session string)
 }
 
-// twiceCases are all damages in all stores.
-func twiceCases() (all []twiceCase) {
+// repetitionCases are all damages in all stores.
+func repetitionCases() (all []repetitionCase) {
 	for i, store := range []string{"tree 1.1", "sqlite 1.2", "sqlite 1.18"} {
 		for _, w := range damage.Table {
 			if damage.AddsFile(w.Name) {
 				continue // mend does not move it
 			}
-			all = append(all, twiceCase{"OpenCode", store, w.Name, func(t *testing.T, dir string) (string, string) {
+			all = append(all, repetitionCase{"OpenCode", store, w.Name, func(t *testing.T, dir string) (string, string) {
 				ts := newTestStoreIn(t, i, dir)
 				damage.Edit(t, ts.path, ts.session, w.Apply)
 				return ts.path, ts.session
@@ -54,7 +54,7 @@ func twiceCases() (all []twiceCase) {
 		if !storetest.AllCases() && len(d.Broken()) > largeTranscript {
 			continue
 		}
-		all = append(all, twiceCase{"Claude Code", "transcripts", d.Name, func(t *testing.T, dir string) (string, string) {
+		all = append(all, repetitionCase{"Claude Code", "transcripts", d.Name, func(t *testing.T, dir string) (string, string) {
 			folder := filepath.Join(dir, ".claude", "projects", "-home-user-project")
 			if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(filepath.Join(folder, claudetest.Session+".jsonl"), d.Broken(), 0o600)); err != nil {
 				t.Fatal(err)
@@ -73,17 +73,17 @@ func TestTwice(t *testing.T) {
 		t.Skip("it repairs hundreds of sessions")
 	}
 	var firsts sync.Map // by class and store
-	for _, c := range twiceCases() {
+	for _, c := range repetitionCases() {
 		if storetest.AllCases() || c.name == "tool running" || c.name == "result twice" {
-			t.Run(c.store+" "+c.name, func(t *testing.T) { t.Parallel(); tryTwice(t, c, &firsts) })
+			t.Run(c.store+" "+c.name, func(t *testing.T) { t.Parallel(); tryRepetition(t, c, &firsts) })
 		}
 	}
 }
 
-// A twice is a damaged session and its repair.
-type twice struct {
+// A repetition is a damaged session, whose repair is made twice.
+type repetition struct {
 	*testing.T
-	c       twiceCase
+	c       repetitionCase
 	dir     string // has the store and the journal
 	path    string
 	session string
@@ -92,17 +92,17 @@ type twice struct {
 	damaged map[string]string
 }
 
-func newTwice(t *testing.T, c twiceCase) *twice {
+func newRepetition(t *testing.T, c repetitionCase) *repetition {
 	t.Helper()
-	w := &twice{T: t, c: c, dir: storetest.FastDir(t), request: repair.Request{Force: true, Latent: true}}
+	w := &repetition{T: t, c: c, dir: storetest.FastDir(t), request: repair.Request{Force: true, Latent: true}}
 	w.path, w.session = c.write(t, w.dir)
 	w.damaged = w.snapshot()
 	return w
 }
 
-func (w *twice) journal() string { return filepath.Join(w.dir, "journal") }
+func (w *repetition) journal() string { return filepath.Join(w.dir, "journal") }
 
-func (w *twice) snapshot() map[string]string {
+func (w *repetition) snapshot() map[string]string {
 	w.Helper()
 	all, err := damage.Snapshot(w.path)
 	if err != nil {
@@ -111,7 +111,7 @@ func (w *twice) snapshot() map[string]string {
 	return all
 }
 
-func (w *twice) client() *mend.Store {
+func (w *repetition) client() *mend.Store {
 	w.Helper()
 	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}, claude.Agent{}}, Store: w.path, Journal: mend.OpenJournal(w.journal()), Cache: filepath.Join(w.dir, "cache")})
 	if err != nil {
@@ -121,7 +121,7 @@ func (w *twice) client() *mend.Store {
 }
 
 // propose plans the repair.
-func (w *twice) propose(c *mend.Store) change.Plan {
+func (w *repetition) propose(c *mend.Store) change.Plan {
 	w.Helper()
 	head, err := c.Session(w.Context(), w.session)
 	if err != nil {
@@ -134,7 +134,7 @@ func (w *twice) propose(c *mend.Store) change.Plan {
 	return r.Plan
 }
 
-func (w *twice) entries() []change.Entry {
+func (w *repetition) entries() []change.Entry {
 	w.Helper()
 	es, err := mend.OpenJournal(w.journal()).Log(journal.Query{})
 	if err != nil {
@@ -144,7 +144,7 @@ func (w *twice) entries() []change.Entry {
 }
 
 // unchanged fails if f changes the store or adds an entry.
-func (w *twice) unchanged(what string, f func()) {
+func (w *repetition) unchanged(what string, f func()) {
 	w.Helper()
 	before, n := w.snapshot(), len(w.entries())
 	f()
@@ -159,8 +159,8 @@ func (w *twice) unchanged(what string, f func()) {
 func digestOf(p change.Plan) string { return change.PlanDigest(change.InfosOf(p.Ops)) }
 
 // try does everything twice with one damage, if it has a repair.
-func tryTwice(t *testing.T, c twiceCase, firsts *sync.Map) {
-	w := newTwice(t, c)
+func tryRepetition(t *testing.T, c repetitionCase, firsts *sync.Map) {
+	w := newRepetition(t, c)
 	client := w.client()
 	w.plan = w.propose(client)
 	if len(w.plan.Ops) == 0 {
@@ -185,7 +185,7 @@ func tryTwice(t *testing.T, c twiceCase, firsts *sync.Map) {
 }
 
 // repairTwice returns the repaired store.
-func (w *twice) repairTwice(c *mend.Store) map[string]string {
+func (w *repetition) repairTwice(c *mend.Store) map[string]string {
 	w.Helper()
 	if again := w.propose(w.client()); digestOf(again) != digestOf(w.plan) {
 		w.Errorf("the same session has a different plan")
@@ -207,7 +207,7 @@ func (w *twice) repairTwice(c *mend.Store) map[string]string {
 	return w.snapshot()
 }
 
-func (w *twice) undoAndRedoTwice(c *mend.Store, mended map[string]string) {
+func (w *repetition) undoAndRedoTwice(c *mend.Store, mended map[string]string) {
 	w.Helper()
 	id := w.entries()[0].ID
 	undo := func() (change.Plan, error) { return c.ProposeUndo(w.Context(), mend.UndoRequest{IDs: []string{id}}) }
@@ -244,10 +244,10 @@ func (w *twice) undoAndRedoTwice(c *mend.Store, mended map[string]string) {
 }
 
 // pluginAndCommand repairs as the plugin does and as the command does, in either order.
-func (w *twice) pluginAndCommand() {
+func (w *repetition) pluginAndCommand() {
 	w.Helper()
 	for _, pluginFirst := range []bool{true, false} {
-		o := newTwice(w.T, w.c)
+		o := newRepetition(w.T, w.c)
 		c := o.client()
 		plugin := func() int {
 			_, _, err := unattended.New(c).Repair(o.Context(), o.session, repair.Request{Force: true, Latent: true})
@@ -280,10 +280,10 @@ var errKilled = errors.New("killed")
 
 // interrupted stops a repair before each call that changes the disk, in a short run before each third, and
 // repeats it.
-func (w *twice) interrupted(mended map[string]string) {
+func (w *repetition) interrupted(mended map[string]string) {
 	w.Helper()
 	for n := 0; ; n += storetest.Count(1, 3) {
-		o := newTwice(w.T, w.c)
+		o := newRepetition(w.T, w.c)
 		calls, last := 0, ""
 		if err := o.repairWith(func(call string) error {
 			if calls++; calls > n {
@@ -331,7 +331,7 @@ func (w *twice) interrupted(mended map[string]string) {
 
 // repairWith repairs as a command does. It calls step before each call that changes the disk. After step has
 // failed, no other call is made.
-func (w *twice) repairWith(step func(string) error) error {
+func (w *repetition) repairWith(step func(string) error) error {
 	w.Helper()
 	var killed error
 	once := func(call string) error {
@@ -355,7 +355,7 @@ func (w *twice) repairWith(step func(string) error) error {
 }
 
 // writer returns the transactions of the store.
-func (w *twice) writer(owner string, step func(string) error) (txn.Store, error) {
+func (w *repetition) writer(owner string, step func(string) error) (txn.Store, error) {
 	switch w.c.store {
 	case "tree 1.1":
 		return tree.Open(w.path, false, tree.Options{Owner: owner, Step: step})
@@ -370,9 +370,9 @@ func (w *twice) writer(owner string, step func(string) error) (txn.Store, error)
 }
 
 // twoProcesses starts two commands at once.
-func (w *twice) twoProcesses(mended map[string]string) {
+func (w *repetition) twoProcesses(mended map[string]string) {
 	w.Helper()
-	o := newTwice(w.T, w.c)
+	o := newRepetition(w.T, w.c)
 	var both [2]*exec.Cmd
 	var out [2]bytes.Buffer
 	for i := range both {

@@ -535,7 +535,7 @@ func restoreStep(c *mend.Store, h change.Head, done mend.Restored, err error) st
 	}}
 }
 
-// missingSubagents returns the missing sessions with a copy that are subagents of a session, or of these.
+// missingSubagents returns the missing sessions that have a copy and are subagents of a session, at any depth.
 func missingSubagents(ctx context.Context, env *environment, c *mend.Store, head change.Head) (below []change.Head, err error) {
 	err = withKept(env, func(k *keep.Keep) error {
 		gone, _, err := c.Gone(ctx, k) // [namedSessions] has reported other stores that cannot be read

@@ -270,7 +270,7 @@ func (f *File) decode(data []byte, to any) error {
 	if len(f.forgotten) > 0 { // there is no result of these sessions, and no summary
 		f.Summary, f.State = nil, ""
 	}
-	same := texts{}
+	same := textPool{}
 	for _, s := range f.Sessions {
 		if f.forgotten[s.Head.ID] > 0 {
 			s.Result = Result{}
@@ -281,12 +281,12 @@ func (f *File) decode(data []byte, to any) error {
 	return err
 }
 
-// A texts stores texts that several sessions have in common, so that each is in memory only once: gob decodes a
+// A textPool stores texts that several sessions have in common, so that each is in memory only once: gob decodes a
 // separate copy for each session.
-type texts map[string]string
+type textPool map[string]string
 
 // share replaces the texts of a session by equal ones in t, or by the session's id if they equal it.
-func (t texts) share(id *string, all ...*string) {
+func (t textPool) share(id *string, all ...*string) {
 	for _, s := range all {
 		if *s == *id {
 			*s = *id

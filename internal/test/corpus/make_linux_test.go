@@ -286,12 +286,12 @@ func (m *maker) same(name string, want map[string]string) {
 	}
 }
 
-// A killed is the state after a kill at a call.
-type killed struct {
+// A killedState is the state after a kill at a call.
+type killedState struct {
 	at     int
 	call   string
 	files  []file
-	was    string // before, done, or between
+	phase  string // before, done, or between
 	digest string // of the files
 }
 
@@ -300,7 +300,7 @@ type killed struct {
 func (m *maker) cut(c *frozenCase, number int, verb []string, back step, before, done map[string]string) {
 	m.Helper()
 	old := len(c.state("before").Entries)
-	var all []killed
+	var all []killedState
 	for at := 1; ; at++ {
 		m.restore(c.files["before"])
 		r := m.faulty(faulttest.Fault{At: at, Action: faulttest.Kill}, number, verb...)
@@ -312,14 +312,14 @@ func (m *maker) cut(c *frozenCase, number int, verb []string, back step, before,
 		if len(es) == old || es[0].State != "pending" {
 			continue
 		}
-		k := killed{at: at, call: r.Calls[at-1].Name, files: files, was: "between"}
+		k := killedState{at: at, call: r.Calls[at-1].Name, files: files, phase: "between"}
 		snap, err := snapshotFiles(files, m.bytes)
 		switch {
 		case err != nil:
 		case maps.Equal(snap, before):
-			k.was = "before"
+			k.phase = "before"
 		case maps.Equal(snap, done):
-			k.was = "done"
+			k.phase = "done"
 		}
 		sum := sha256.New()
 		for _, f := range files {
@@ -331,14 +331,14 @@ func (m *maker) cut(c *frozenCase, number int, verb []string, back step, before,
 	if len(all) == 0 {
 		m.Fatal("the entry is never pending")
 	}
-	var picked []killed
-	pick := func(k killed) {
-		if !slices.ContainsFunc(picked, func(p killed) bool { return p.digest == k.digest }) {
+	var picked []killedState
+	pick := func(k killedState) {
+		if !slices.ContainsFunc(picked, func(p killedState) bool { return p.digest == k.digest }) {
 			picked = append(picked, k)
 		}
 	}
 	pick(all[0])
-	between := slices.DeleteFunc(slices.Clone(all), func(k killed) bool { return k.was != "between" })
+	between := slices.DeleteFunc(slices.Clone(all), func(k killedState) bool { return k.phase != "between" })
 	if len(between) > 0 {
 		pick(between[len(between)/2])
 	} else {
@@ -359,7 +359,7 @@ func (m *maker) cut(c *frozenCase, number int, verb []string, back step, before,
 		} else if !maps.Equal(got, done) {
 			m.Fatalf("cut at call %d (%s): recovered to neither:\n%s", k.at, k.call, differences(done, got))
 		}
-		m.Logf("%s of %d pending, call %d (%s), store %s: recovered to %s", s.Name, len(all), k.at, k.call, k.was, is)
+		m.Logf("%s of %d pending, call %d (%s), store %s: recovered to %s", s.Name, len(all), k.at, k.call, k.phase, is)
 		m.mustRun(ok, "verify")
 	}
 	if m.foreign != nil {

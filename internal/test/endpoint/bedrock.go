@@ -54,7 +54,7 @@ type bedrockBlock struct {
 	CachePoint json.RawMessage `json:"cachePoint"`
 }
 
-func (bedrockAPI) parse(s *Server, _, path string, body []byte) (asked, error) {
+func (bedrockAPI) parse(s *Server, _, path string, body []byte) (parsedRequest, error) {
 	if !strings.HasSuffix(path, "/converse-stream") {
 		return nil, fmt.Errorf("no such path: %s", path)
 	}

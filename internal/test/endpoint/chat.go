@@ -49,7 +49,7 @@ type chatPart struct {
 	} `json:"image_url"`
 }
 
-func (chatAPI) parse(_ *Server, setting, path string, body []byte) (asked, error) {
+func (chatAPI) parse(_ *Server, setting, path string, body []byte) (parsedRequest, error) {
 	if !strings.HasSuffix(path, "chat/completions") {
 		return nil, fmt.Errorf("no such path: %s", path)
 	}

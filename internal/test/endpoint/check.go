@@ -6,8 +6,8 @@ import "slices"
 type conversation struct {
 	Request
 	turns    []turn
-	previous []Content // the endpoint's earlier answers
-	unbound  []unbound // thinking that is bound to another conversation
+	previous []Content      // the endpoint's earlier answers
+	unbound  []unboundBlock // thinking that is bound to another conversation
 }
 
 // A rule is one condition of an API. check returns the provider's error message, or "" if the

@@ -53,7 +53,7 @@ type geminiResponse struct {
 	Parts    []geminiPart    `json:"parts"` // media of the result
 }
 
-func (geminiAPI) parse(s *Server, _, path string, body []byte) (asked, error) {
+func (geminiAPI) parse(s *Server, _, path string, body []byte) (parsedRequest, error) {
 	_, path, ok := strings.Cut(path, "models/")
 	model, verb, _ := strings.Cut(path, ":")
 	if !ok || verb != "streamGenerateContent" {

@@ -9,7 +9,7 @@ import (
 // messagesAPI is Anthropic's Messages API.
 type messagesAPI struct{}
 
-func (messagesAPI) parse(s *Server, _, _ string, body []byte) (asked, error) {
+func (messagesAPI) parse(s *Server, _, _ string, body []byte) (parsedRequest, error) {
 	r, err := Parse(body)
 	if err != nil {
 		return conversation{}, err

@@ -59,7 +59,7 @@ func contentParts(raw json.RawMessage) ([]responsesPart, error) {
 	return parts, err
 }
 
-func (responsesAPI) parse(s *Server, _, path string, body []byte) (asked, error) {
+func (responsesAPI) parse(s *Server, _, path string, body []byte) (parsedRequest, error) {
 	if !strings.HasSuffix(path, "responses") {
 		return nil, fmt.Errorf("no such path: %s", path)
 	}

@@ -52,8 +52,8 @@ func (k Bindings) issue(r Request, answer Content) {
 	})
 }
 
-// An unbound is a block that is bound to another conversation.
-type unbound struct {
+// An unboundBlock is a block that is bound to another conversation.
+type unboundBlock struct {
 	locatedBlock
 	why string
 }
@@ -65,7 +65,7 @@ const (
 )
 
 // invalid returns the blocks of a request that are bound to another conversation.
-func (k Bindings) invalid(r Request) (all []unbound) {
+func (k Bindings) invalid(r Request) (all []unboundBlock) {
 	if !binds(r.Model) {
 		return nil
 	}
@@ -75,10 +75,10 @@ func (k Bindings) invalid(r Request) (all []unbound) {
 		case !known:
 			return true
 		case bound.prefix != now.prefix:
-			all = append(all, unbound{b, otherConversation})
+			all = append(all, unboundBlock{b, otherConversation})
 			return false
 		case now.before != "" && bound.before != now.before:
-			all = append(all, unbound{b, missingThinking})
+			all = append(all, unboundBlock{b, missingThinking})
 			return false
 		}
 		return true

@@ -32,7 +32,7 @@ func (c ToolCall) input() string {
 // plainAnswer returns the nth answer, as in the stores in testdata: a prompt with the word TOOLS
 // is answered with two bash calls in one step, one with TOOL with one, a tool result with
 // "Done n.", anything else with "Hello n.".
-func plainAnswer(r asked, n int) Answer {
+func plainAnswer(r parsedRequest, n int) Answer {
 	if r.IsTitle() {
 		return Answer{Text: "A title"}
 	}

@@ -14,11 +14,11 @@ import (
 // An api is one of the protocols.
 type api interface {
 	// parse reads a request to a path below the setting's prefix.
-	parse(s *Server, setting, path string, body []byte) (asked, error)
+	parse(s *Server, setting, path string, body []byte) (parsedRequest, error)
 }
 
-// asked is a parsed request.
-type asked interface {
+// A parsedRequest is a request to one of the APIs.
+type parsedRequest interface {
 	IsTitle() bool // not part of a session: it offers no tools
 	prompt() (text string, isResult bool)
 	violations() []Violation
@@ -131,7 +131,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 // record records a body before anything is sent, so that a client that has the answer finds its call in
 // Calls. It returns the call's number and its violations.
-func (s *Server) record(setting string, body []byte, request asked, err error) (int, []Violation) {
+func (s *Server) record(setting string, body []byte, request parsedRequest, err error) (int, []Violation) {
 	call := Call{Raw: body}
 	if err != nil {
 		call.Violations = []Violation{{"json", err.Error()}}
