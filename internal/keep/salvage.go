@@ -212,7 +212,7 @@ func (s *salvager) text(path string) string {
 		}
 		return fmt.Sprintf("%d copies of %d sessions", len(seqs), len(sessions))
 	}
-	lost := slices.DeleteFunc(slices.Collect(maps.Keys(s.of)), func(seq uint64) bool {
+	lost := slices.DeleteFunc(slices.Collect(maps.Keys(s.sessionKeys)), func(seq uint64) bool {
 		has, err := s.k.file.Snap.Has(bucketStates, boltfile.U64(seq))
 		return has && err == nil
 	})
