@@ -188,6 +188,7 @@ func TestFlippedBytes(t *testing.T) {
 
 // TestDamagedFiles: fault case 19.
 func TestDamagedFiles(t *testing.T) {
+	storetest.Long(t)
 	v := newFixture(t)
 	size := v.pageSize()
 	rng := rand.New(rand.NewPCG(3, 4))
@@ -226,6 +227,7 @@ func TestDamagedFiles(t *testing.T) {
 // TestCyclicPointers changes the pointers of branch pages, which bbolt would follow until the process
 // dies, and makes lengths and numbers too large.
 func TestCyclicPointers(t *testing.T) {
+	storetest.Long(t)
 	v := newFixture(t)
 	size := v.pageSize()
 	bent := 0

@@ -19,6 +19,7 @@ import (
 // TestKilledAtEveryStep copies the files before each step, as a kill would leave them, and
 // recovers the copy. Then it does the same at each step of the recovery. Fault case 34.
 func TestKilledAtEveryStep(t *testing.T) {
+	storetest.Long(t)
 	var k, deep int
 	s := &workload{dir: filepath.Join(storetest.FastDir(t), "mend")}
 	s.opts = crashOptions(func(what string) error {
@@ -54,6 +55,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 // TestFailedAtEveryStep lets each step fail: either once, and then repeats the call, or
 // permanently, and then opens the journal again. Fault cases 14 and 17.
 func TestFailedAtEveryStep(t *testing.T) {
+	storetest.Long(t)
 	for _, forEver := range []bool{false, true} {
 		failed := 0
 		for k := 1; ; k++ {

@@ -16,6 +16,7 @@ import (
 )
 
 func TestContract(t *testing.T) {
+	storetest.Long(t)
 	t.Run("alone", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, "1.2.27", false) })
 	})

@@ -33,6 +33,7 @@ var errCrash = errors.New("crash")
 // TestFailAtEveryStep lets every call from the k-th on fail, closes everything, and settles: all
 // rows are as before the change or as after it, and the outcome says which.
 func TestFailAtEveryStep(t *testing.T) {
+	storetest.Long(t)
 	for _, live := range []bool{false, true} {
 		seen := map[change.State]int{}
 		for k := 1; ; k++ {
@@ -105,6 +106,7 @@ func settleAll(t *testing.T, path string, st change.Staged, before string, said 
 
 // TestKillAtEveryStep does the same with a process that is killed.
 func TestKillAtEveryStep(t *testing.T) {
+	storetest.Long(t)
 	for _, live := range []bool{false, true} {
 		seen := map[change.State]int{}
 		for k, ended := 1, false; !ended; k++ {

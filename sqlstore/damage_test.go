@@ -114,6 +114,7 @@ func foreignWAL(t *testing.T, path string) {
 
 // TestTruncated cuts the database, and a -wal, at many places. Fault case 30.
 func TestTruncated(t *testing.T) {
+	storetest.Long(t)
 	whole, _ := dbtest.Unpack(t, "1.18.33")
 	data := dbtest.Files(t, whole)[dbtest.Name]
 	r := rand.New(rand.NewPCG(1, 2))
