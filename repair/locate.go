@@ -17,8 +17,10 @@ func Asked(c *Case, e APIError) (fs []Finding) {
 		for _, t := range q.Turns {
 			for _, b := range t.Blocks {
 				if b.Source != nil && match(b) {
-					fs = append(fs, Finding{Code: code, Severity: Latent, Ref: b.Ref(), Block: b.Index, Detail: identity(b),
-						candidate: b})
+					fs = append(fs, Finding{
+						Code: code, Severity: Latent, Ref: b.Ref(), Block: b.Index, Detail: identity(b),
+						candidate: b,
+					})
 				}
 			}
 		}
