@@ -47,21 +47,18 @@ type cutter struct {
 	lines    bool                             // the first line has a chunk of its own, as it begins with the size of the transcript
 	previous []hash                           // the previous state's chunks; nil once one differs, except the first
 	size     func(hash) int                   // the size of a chunk of the previous state, 0 if it is not known
+	target   int                              // the size at which the previous state ended this chunk; 0 if it does not count
 }
 
 // end returns the size at which the chunk ends as in the previous state; 0 without one.
 func (c *cutter) end() int {
-	if c.n == 0 || c.n >= len(c.previous) {
+	if c.target <= len(c.chunk) {
 		return 0
 	}
-	size := c.size(c.previous[c.n])
-	if size <= len(c.chunk) || size < minTurn && c.n == len(c.previous)-1 {
-		return 0
-	}
-	return size
+	return c.target
 }
 
-// begin cuts the stream before a record if a cut is allowed there, and reports whether it did.
+// begin cuts the stream before a record if a cut is allowed there.
 func (c *cutter) begin(ref change.Ref) error {
 	if c.end() > 0 {
 		return nil
@@ -103,7 +100,7 @@ func (c *cutter) cut(data []byte, lines bool) (n int, cut bool) {
 		if n, full, ok := fit(len(data), end-len(c.chunk)); ok {
 			return n, full
 		}
-		c.previous = nil
+		c.previous, c.target = nil, 0
 	}
 	if i := bytes.IndexByte(data, '\n'); c.lines && c.n == 0 && i >= 0 && i < minChunk {
 		return i + 1, true
@@ -155,7 +152,13 @@ func (c *cutter) flush() error {
 	if c.n > 0 && c.n < len(c.previous) && c.previous[c.n] != h {
 		c.previous = nil
 	}
-	c.chunk, c.n = c.chunk[:0], c.n+1
+	c.chunk, c.n, c.target = c.chunk[:0], c.n+1, 0
+	if c.n < len(c.previous) {
+		c.target = c.size(c.previous[c.n])
+	}
+	if c.target < minTurn && c.n == len(c.previous)-1 {
+		c.target = 0
+	}
 	return err
 }
 
