@@ -29,7 +29,7 @@ var noRows = change.DigestOf(&change.Image{Data: []byte{}, Mode: 0o600})
 func (c *Store) later(
 	ctx context.Context, j *journal.Journal, after change.Entry, p change.Plan,
 ) (all []laterChange, err error) {
-	es, err := j.List(journal.Query{State: change.Committed, Undone: new(false), Store: &after.Store, After: after.Seq})
+	es, err := notUndone(j, journal.Query{Store: &after.Store, After: after.Seq})
 	if err != nil || len(es) == 0 {
 		return nil, err
 	}
@@ -46,12 +46,6 @@ func (c *Store) later(
 		}
 	}
 	for _, e := range es {
-		if lapsed, err := hasLapsed(j, e); err != nil || lapsed {
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
 		l := laterChange{
 			id: e.ID, session: e.Session, records: map[change.Ref]bool{},
 			whole: undone.Kind() == change.KindRows && about[e.Session],
@@ -116,9 +110,7 @@ func checkOrder(newest change.Entry, p change.Plan, later []laterChange) error {
 // undone change left it: for example a session that was removed, restored and removed again. After this undo,
 // that later change could not be undone.
 func checkAgain(j *journal.Journal, newest change.Entry, p change.Plan) error {
-	es, err := j.List(journal.Query{
-		State: change.Committed, Undone: new(false), Store: &newest.Store, Session: p.Session, After: newest.Seq,
-	})
+	es, err := notUndone(j, journal.Query{Store: &newest.Store, Session: p.Session, After: newest.Seq})
 	if err != nil {
 		return err
 	}
@@ -127,11 +119,7 @@ func checkAgain(j *journal.Journal, newest change.Entry, p change.Plan) error {
 		records[o.Ref] = true
 	}
 	for _, e := range es {
-		lapsed, err := hasLapsed(j, e)
-		if err != nil {
-			return err
-		}
-		if lapsed || e.IsUndo() || !slices.ContainsFunc(e.Ops, func(o change.OpInfo) bool { return records[o.Ref] }) {
+		if e.IsUndo() || !slices.ContainsFunc(e.Ops, func(o change.OpInfo) bool { return records[o.Ref] }) {
 			continue
 		}
 		switch same, err := isRedo(j, e, p.Cause.Entries); {
@@ -224,7 +212,7 @@ func (c *Store) checkProject(ctx context.Context, j *journal.Journal, p change.P
 	if err != nil {
 		return err
 	}
-	es, err := j.List(journal.Query{State: change.Committed, Undone: new(false), Store: &made.Store, After: made.Seq - 1})
+	es, err := notUndone(j, journal.Query{Store: &made.Store, After: made.Seq - 1})
 	if err != nil {
 		return err
 	}

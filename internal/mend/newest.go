@@ -60,14 +60,20 @@ func (l *Journal) newest(
 	return found, err
 }
 
-// hasLapsed reports whether an entry is a redo, and each entry that it applied again has since been undone by the
-// id of that entry.
-func hasLapsed(j *journal.Journal, e change.Entry) (bool, error) {
-	if e.Cause.Kind != change.CauseRedo {
-		return false, nil
-	}
-	left, err := inForce(j, e)
-	return len(left) == 0, err
+// notUndone returns the committed entries of a query that are not undone, undos included. A redo counts as undone if everything that
+// it applied again was undone by its own id since.
+func notUndone(j *journal.Journal, q journal.Query) ([]change.Entry, error) {
+	q.State, q.Undone = change.Committed, new(false)
+	es, err := j.List(q)
+	es = slices.DeleteFunc(es, func(e change.Entry) bool {
+		if e.Cause.Kind != change.CauseRedo || err != nil {
+			return false
+		}
+		var left []change.Entry
+		left, err = inForce(j, e)
+		return len(left) == 0
+	})
+	return es, err
 }
 
 // inForce returns the entry if it is in force and not an undo. For a redo that is partly in force it returns the
