@@ -301,8 +301,9 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 			env.Say("To bring one back: %s", term.Command(env.cmdline("restore", all[0].Session.ID)))
 		}
 		if i := slices.IndexFunc(all, func(x restorable) bool { return x.store == nil }); i >= 0 {
-			x := all[i].named()
-			env.Note(x.noStore(env).Error() + ": " + env.remakeText(x.storeID, env.cmdline("restore", x.ID)))
+			err := all[i].named().noStore(env)
+			_, hint := fail.Of(err)
+			env.Note(err.Error() + ": " + hint)
 		}
 		return err
 	}

@@ -397,28 +397,35 @@ func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all 
 
 // isGone reports whether the store certainly does not exist.
 func (as Agents) isGone(id change.StoreID) bool {
-	i := slices.IndexFunc(as, func(a agent.Agent) bool { return a.Name() == id.Agent })
-	if i < 0 {
+	own := as.ofStore(id)
+	if len(own) == 0 {
 		return false
 	}
 	if _, err := os.Lstat(id.Root); err != nil {
 		return errors.Is(err, os.ErrNotExist)
 	}
-	_, err := Open(Options{Agents: as[i : i+1], Store: id.Root})
+	_, err := Open(Options{Agents: own, Store: id.Root})
 	return errors.Is(err, ErrNoStore)
 }
 
 // Folders returns the folders that must exist before sessions can be restored into a missing store; nil if
 // only its agent can make the store.
 func (as Agents) Folders(id change.StoreID) []string {
+	for _, a := range as.ofStore(id) {
+		if folders, ok := a.(agent.FolderStore); ok {
+			return folders.StoreFolders(id.Root)
+		}
+	}
+	return nil
+}
+
+// ofStore returns the agent of a store, and none if it is not in the list.
+func (as Agents) ofStore(id change.StoreID) Agents {
 	i := slices.IndexFunc(as, func(a agent.Agent) bool { return a.Name() == id.Agent })
 	if i < 0 {
 		return nil
 	}
-	if a, ok := as[i].(agent.FolderStore); ok {
-		return a.StoreFolders(id.Root)
-	}
-	return nil
+	return as[i : i+1]
 }
 
 // Gone returns the sessions with a copy in k, which may be nil, or in another store, that this store no
