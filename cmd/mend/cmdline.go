@@ -12,11 +12,15 @@ import (
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
 // cmdline returns a command that the user can run next, with the store that was named and, for scan and fix,
-// their options about the next request. Verbs with a repair id need none: the journal knows the store.
+// their options about the next request, or, for restore and scan --text, the place of the copies. Verbs with a repair id
+// need none: the journal knows the store.
 func (env *environment) cmdline(words ...string) string {
 	flags := []string{"--store", env.opt.Store, "--layout", env.opt.Layout, "--agent-version", env.opt.AgentVersion}
 	if len(words) > 0 && (words[0] == "scan" || words[0] == "fix") {
 		flags = append(flags, "--thinking", thinkingText(env.opt.Thinking), "--provider", env.opt.Provider)
+	}
+	if len(words) > 0 && (words[0] == "restore" || slices.Contains(words, "--text")) {
+		flags = append(flags, "--from", env.opt.Journal.Copies)
 	}
 	words = append([]string{"mend"}, words...)
 	for flag := range slices.Chunk(flags, 2) {

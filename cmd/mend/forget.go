@@ -269,7 +269,7 @@ func (x *erasure) eraseCopies(ctx context.Context, env *environment) error {
 	return env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
 		var shown []keep.State // the file may have been created again: read them from it
 		for _, s := range x.states {
-			now, err := k.States(keep.Query{Store: &s.Store, Session: s.Session})
+			now, err := k.States(keep.Query{Store: s.Store.Same, Session: s.Session})
 			if err != nil {
 				return err
 			}

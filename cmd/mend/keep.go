@@ -549,7 +549,7 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 				continue // status has reported it
 			}
 			complete := map[string]bool{}
-			err = k.Each(keep.Query{Store: &id}, func(st *keep.State) {
+			err = k.Each(keep.Query{Store: client.HasCopiesOf}, func(st *keep.State) {
 				complete[st.Session] = complete[st.Session] || st.Complete()
 				coverage.last = st.Time
 			})

@@ -118,20 +118,26 @@ func restoreVerb(env *environment) *cobra.Command {
 	return cmd
 }
 
-// usesCopies reports whether a path is a folder with copies of "mend keep --to". If it is, the command reads these
-// copies instead of the local ones.
+// usesCopies reports whether a path is a folder with copies of "mend keep --to", or leads to their file. If it is, the
+// command reads these copies instead of the local ones.
 func (env *environment) usesCopies(path string) bool {
 	if path == "" {
 		return false
 	}
-	copies, err := filepath.Abs(filepath.Join(path, "mend"))
-	if err == nil {
-		_, err = os.Lstat(keep.Path(copies))
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return false
 	}
-	if err == nil {
-		env.opt.Journal.Copies = copies
+	if dir := filepath.Dir(path); path == keep.Path(dir) {
+		path = dir
 	}
-	return err == nil
+	for _, dir := range []string{filepath.Join(path, "mend"), path} {
+		if _, err := os.Lstat(keep.Path(dir)); err == nil {
+			env.opt.Journal.Copies = dir
+			return true
+		}
+	}
+	return false
 }
 
 // parseRestore parses --at.
@@ -432,7 +438,7 @@ func lostStore(env *environment, left error) error {
 		var store change.StoreID
 		err := k.Each(keep.Query{}, func(s *keep.State) { store = s.Store })
 		if store.Root != "" {
-			hint := fmt.Sprintf("sessions of %s were kept: %s", term.ShortenHome(store.Root), env.remakeText(store, "mend restore --all"))
+			hint := fmt.Sprintf("sessions of %s were kept: %s", term.ShortenHome(store.Root), env.remakeText(store, env.cmdline("restore", "--all")))
 			if _, said := errors.AsType[*reportedError](left); said {
 				env.Note(hint)
 			}

@@ -222,9 +222,9 @@ func (r *scanReport) scan(ctx context.Context, s storeSessions) error {
 
 // findKept counts the copied sessions of a store without sessions.
 func (r *scanReport) findKept(ctx context.Context, c *mend.Store) {
-	id, gone := c.ID(), map[string]bool{}
+	gone := map[string]bool{}
 	_ = r.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error { // restore reports the error
-		return k.Each(keep.Query{Store: &id}, func(s *keep.State) { gone[s.Session] = true })
+		return k.Each(keep.Query{Store: c.HasCopiesOf}, func(s *keep.State) { gone[s.Session] = true })
 	})
 	if n := len(gone); n > 0 {
 		r.Say("%s gone. To list them: %s", term.CountWords(n, "copied session is", "copied sessions are"), term.Command(r.cmdline("restore")))

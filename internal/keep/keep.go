@@ -624,13 +624,13 @@ func (k *Keep) Latest(store change.StoreID, session string, ref change.Ref) (las
 
 // A Query selects states. Its zero value selects all.
 type Query struct {
-	Agent   string          // of this agent
-	Store   *change.StoreID // of this store
-	Session string          // of sessions with exactly this id
+	Agent   string                    // of this agent
+	Store   func(change.StoreID) bool // of these stores
+	Session string                    // of sessions with exactly this id
 }
 
 func (q *Query) matches(s *State) bool {
-	return (q.Agent == "" || q.Agent == s.Agent) && (q.Store == nil || q.Store.Same(s.Store)) && (q.Session == "" || q.Session == s.Session)
+	return (q.Agent == "" || q.Agent == s.Agent) && (q.Store == nil || q.Store(s.Store)) && (q.Session == "" || q.Session == s.Session)
 }
 
 // States lists states, newest first.

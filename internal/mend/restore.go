@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -342,17 +343,31 @@ func (c *Store) keptStates(k *keep.Keep, session string) ([]keep.State, error) {
 	if k == nil {
 		return nil, nil
 	}
-	id := c.ID()
-	return k.States(keep.Query{Store: &id, Session: session})
+	return k.States(keep.Query{Store: c.HasCopiesOf, Session: session})
+}
+
+// HasCopiesOf reports whether the copies of the store id can be restored into this one: it is this store or, if
+// the copies are in a second place, a store of the agent that this machine does not have. The folders of another
+// machine may be elsewhere; of several databases the one with the same name counts.
+func (c *Store) HasCopiesOf(id change.StoreID) bool {
+	own := c.ID()
+	if own.Same(id) || c.journal.Copies == "" {
+		return own.Same(id)
+	}
+	if own.Agent != id.Agent || own.Kind != id.Kind || own.Kind == "sqlite" && filepath.Base(own.Root) != filepath.Base(id.Root) {
+		return false
+	}
+	_, err := os.Lstat(id.Root)
+	return errors.Is(err, os.ErrNotExist)
 }
 
 // keptSessions returns the ids of the sessions of the store that have a copy.
 func (c *Store) keptSessions(k *keep.Keep) (map[string]bool, error) {
-	ids, id := map[string]bool{}, c.ID()
+	ids := map[string]bool{}
 	if k == nil {
 		return ids, nil
 	}
-	return ids, k.Each(keep.Query{Store: &id}, func(s *keep.State) { ids[s.Session] = true })
+	return ids, k.Each(keep.Query{Store: c.HasCopiesOf}, func(s *keep.State) { ids[s.Session] = true })
 }
 
 // Unfound lists the sessions in k of missing stores, each with the state that [Store.ProposeRestore]
@@ -364,7 +379,7 @@ func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all 
 		at := inStore{s.Store.Kind, s.Store.Root}
 		if _, ok := isMissing[at]; !ok {
 			id := s.Store
-			isMissing[at] = !slices.ContainsFunc(open, func(c *Store) bool { return c.ID().Same(id) }) && as.isGone(id)
+			isMissing[at] = !slices.ContainsFunc(open, func(c *Store) bool { return c.HasCopiesOf(id) }) && as.isGone(id)
 		}
 		if isMissing[at] {
 			sessions[s.Session] = true
