@@ -66,7 +66,7 @@ func (c Cols) Clone() Cols { return Cols{c.names, bytes.Clone(c.values)} }
 
 // replace returns the columns, where to replaces the column of the same name.
 func (c Cols) replace(to Col) Cols {
-	values := make([]byte, 0, len(c.values)+len(to.Bytes))
+	var values []byte
 	for col := range c.All {
 		if col.Name == to.Name {
 			col = to

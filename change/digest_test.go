@@ -34,6 +34,9 @@ func TestPlanDigest(t *testing.T) {
 			t.Errorf("RefOfKey(%q) = %+v, %v, want %+v", Key(o.Ref), r, err, o.Ref)
 		}
 	}
+	if got := Key(Ref{Kind: KindPart, Part: "azAZ09-._~@[`{/:"}); got != "3////azAZ09-._~%40%5B%60%7B%2F%3A" {
+		t.Errorf("Key = %s", got)
+	}
 	for _, key := range []string{"", "3", "3/a/b/c", "3/a/b/c/d/e", "3//a%2e//", "3//a%//", "x////", "03////", "999////"} {
 		if r, err := RefOfKey(key); err == nil {
 			t.Errorf("RefOfKey(%q) = %+v", key, r)

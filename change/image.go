@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/bits"
 )
 
 // An Image is the content of a record: its exact bytes and, for a file or a folder, its mode. A nil
@@ -57,11 +56,8 @@ func ImageOf(r *Record) *Image {
 	if !r.IsRow() {
 		return &Image{Data: r.Data, Mode: r.Mode}
 	}
-	size := 2 + sizeOf(len(r.Data)) + uvarintSize(len(r.Cols.Names()))
-	for c := range r.Cols.All {
-		size += sizeOf(len(c.Name)) + 1 + sizeOf(len(c.Bytes))
-	}
-	return &Image{Data: AppendRow(make([]byte, 0, size), r)}
+	const rest = 256 // room for lengths and the names of columns
+	return &Image{Data: AppendRow(make([]byte, 0, len(r.Data)+len(r.Cols.values)+rest), r)}
 }
 
 // AppendRow appends the data of the image of a row.
@@ -94,11 +90,6 @@ func appendBytes(b, s []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(s)))
 	return append(b, s...)
 }
-
-// sizeOf returns the encoded size of n bytes with their length prefix.
-func sizeOf(n int) int { return uvarintSize(n) + n }
-
-func uvarintSize(n int) int { return (bits.Len(uint(n)|1) + 6) / 7 }
 
 var errRow = errors.New("image is not a row")
 

@@ -7,7 +7,7 @@ import (
 
 func TestValidateID(t *testing.T) {
 	for id, want := range map[string]bool{
-		"prt_1": true, "a": true, "-": true, "_x.y-Z9": true, strings.Repeat("x", MaxID): true,
+		"prt_1": true, "azAZ09": true, "-": true, "[": false, "{": false, "@": false, "`": false, ":": false, "_x.y-Z9": true, strings.Repeat("x", MaxID): true,
 		"": false, ".": false, "..": false, ".x": false, "a/b": false, `a\b`: false, "a\x00": false, "é": false, " ": false, strings.Repeat("x", MaxID+1): false,
 	} {
 		if err := ValidateID(id); (err == nil) != want {

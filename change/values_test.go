@@ -44,6 +44,7 @@ func TestRefs(t *testing.T) {
 		{ref(change.KindFile, "", "s", "m", ".a"), ".a", "m/.a", false, false},
 		{ref(change.KindFile, "", "s", "m", "a/../b"), "a/../b", "m/a/../b", false, false},
 		{ref(change.KindFile, "", "s", "m", "a//b"), "a//b", "m/a//b", false, false},
+		{ref(change.KindFile, "", "s", "m", "\x00b"), "\x00b", `m/\x00b`, false, false},
 		{ref(change.KindFile, "", "s", "m", "a\x00b"), "a\x00b", `m/a\x00b`, false, false},
 		{ref(change.KindProject, "p", "", "", ""), "p", "p", true, false},
 		{ref(change.KindProject, "", "s", "", ""), "", "", false, false},
@@ -72,6 +73,10 @@ func TestRefs(t *testing.T) {
 		}
 	}
 	for k := range change.Kind(20) {
+		aside := []change.Kind{change.KindTree, change.KindTranscript, change.KindDatabase, change.KindRows}
+		if k.WholeFiles() != slices.Contains(aside, k) {
+			t.Errorf("%v: WholeFiles = %t", k, k.WholeFiles())
+		}
 		if name := k.String(); name == "" || strings.HasPrefix(name, "kind(") != (k == 0 || k > change.KindTranscript) {
 			t.Errorf("kind %d is %q", k, name)
 		}
@@ -332,10 +337,39 @@ func TestTextsOfErrors(t *testing.T) {
 		{nil, ""},
 		{&change.BoundThinking{}, ""},
 		{&change.BoundThinking{Spoiled: 1}, "The thinking block after the change, which is bound to the conversation before it: the model may not get it again. " + rest},
+		{&change.BoundThinking{Spoiled: 1, Refused: true}, "The thinking block after the change, which is bound to the conversation before it: the provider refuses the next prompt with it, and mend fix removes it. " + rest},
 		{&change.BoundThinking{Spoiled: 2, Removed: true}, "The 2 thinking blocks after the change, which are bound to the conversation before them: mend removes them, too. " + rest},
 	} {
 		if got := c.b.Loses(); got != c.want {
 			t.Errorf("%+v: %q, want %q", c.b, got, c.want)
+		}
+	}
+}
+
+// TestRecords: the columns of a row, and what a defect means.
+func TestRecords(t *testing.T) {
+	row := &change.Record{Cols: change.NewCols(change.TextCol("title", "a"), change.IntCol("n", 7))}
+	for _, c := range []struct {
+		r           *change.Record
+		title, text string
+		n           int64
+	}{{row, "a", "", 7}, {nil, "", "", 0}, {&change.Record{}, "", "", 0}} {
+		if c.r.Text("title") != c.title || c.r.Text("n") != c.text || c.r.Int("n") != c.n || c.r.Int("title") != 0 {
+			t.Errorf("%+v: title %q, n %q and %d", c.r, c.r.Text("title"), c.r.Text("n"), c.r.Int("n"))
+		}
+	}
+	for _, c := range []struct {
+		defect                change.DefectKind
+		unreadable, malformed bool
+	}{
+		{0, false, false}, {change.Unreadable, true, true}, {change.TooDeep, true, true}, {change.Malformed, false, true}, {change.WrongType, false, false},
+	} {
+		r := &change.Record{}
+		if c.defect != 0 {
+			r.Defect = &change.Defect{Kind: c.defect}
+		}
+		if r.Unreadable() != c.unreadable || r.Malformed() != c.malformed {
+			t.Errorf("defect %d: unreadable %t, malformed %t", c.defect, r.Unreadable(), r.Malformed())
 		}
 	}
 }

@@ -196,6 +196,7 @@ func TestRebaseLines(t *testing.T) {
 		{"a\nb\n", "a\n", "a\nb\nc\n", "a\nc\n"},
 		{"a\n", "x\nt", "a\nc\n", "x\nt\nc\n"},
 		{"a\n", "x\nt", "a\n", "x\nt"},
+		{"a\n", "", "a\nc\n", "c\n"},
 		{"a\n", "a\nb\n", "a\nb\nc\n", ""},           // it is done
 		{"a\nb\n", "a\n", "a\nc\n", "changed since"}, // another line has taken its place
 		{"a", "b", "a\nc", "changed since"},          // a file without lines
