@@ -74,9 +74,9 @@ func hasProjects(root string) (bool, error) {
 	}
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		target, _ := filepath.EvalSymlinks(dir)
-		out := "move what it leads to in its place"
+		out := "move its target to its place"
 		if filepath.Base(target) == projects {
-			out = "name the folder that it leads to with --store " + ownfile.Quote(filepath.Dir(target))
+			out = "name its target's folder with --store " + ownfile.Quote(filepath.Dir(target))
 		}
 		return false, &fs.PathError{Op: "open", Path: dir, Err: fmt.Errorf("%w to %s, which Claude Code follows and "+
 			"mend does not: %s", agent.ErrLink, target, out)}

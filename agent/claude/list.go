@@ -45,9 +45,9 @@ type file struct {
 func (s *store) eachFile(ctx context.Context, yield func(f file) error) error {
 	s.Begin()
 	return s.eachFolder(func(all *safedir.Dir, folder string) error {
-		if change.ValidateProject(folder) != nil { // Claude Code makes no such folder, and lists nothing of it
+		if change.ValidateProject(folder) != nil { // Claude Code neither creates nor lists such a folder
 			if e, err := all.Stat(folder); err == nil && e.IsDir() && folder[0] != '.' {
-				s.Note("%s has a name that Claude Code gives to no folder; its sessions are not examined",
+				s.Note("%s has a name that Claude Code does not give to folders; its sessions are not examined",
 					projects+"/"+folder)
 			}
 			return nil

@@ -161,6 +161,6 @@ func walk(d *safedir.Dir, name, at string, most int64, visit func(at string, e s
 func (s *store) noteMemory(folder string) {
 	memory := path.Join(projects, folderOf(folder), "memory")
 	if _, err := os.Stat(filepath.Join(s.ID().Root, filepath.FromSlash(memory))); err == nil {
-		s.Note("%s stays: mend moves sessions, and not what Claude Code remembers of a folder", memory)
+		s.Note("%s stays: mend moves sessions, but not Claude Code's memory of a folder", memory)
 	}
 }

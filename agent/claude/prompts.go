@@ -179,7 +179,7 @@ func (s *promptHistory) transcript(ctx context.Context, head change.Head) ([]byt
 		failed = cmp.Or(failed, add(p, s.whole(p), false))
 	})
 	if err = cmp.Or(err, failed); err == nil && parent == nil {
-		err = fmt.Errorf("reading session %s: the history has no prompt of it: %w", head.ID, fs.ErrNotExist)
+		err = fmt.Errorf("reading session %s: the history has no prompt of this session: %w", head.ID, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, err
@@ -227,8 +227,8 @@ func (s *promptHistory) Copy(ctx context.Context, head change.Head) (c agent.Cop
 	return c, nil
 }
 
-var errReadOnly = fail.New(fail.Refused, "mend restore brings a session of it back",
-	"the history of prompts is only read")
+var errReadOnly = fail.New(fail.Refused, "mend restore brings back a session of it",
+	"mend does not change the history of prompts")
 
 // Read implements [agent.Reader].
 func (s *promptHistory) Read(context.Context, []change.Ref) ([]*change.Image, error) {

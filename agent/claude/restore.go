@@ -57,9 +57,9 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 	case lost && !r.Exact && current.isContinuationOf(then):
 		post, result.Joined = then.joined(post, present, gained, r.Edited), gained
 	case lost && gained && !r.Force:
-		return result, fail.New(fail.Refused, "--force puts what was kept in the place of what there is; mend undo brings "+
-			"that back",
-			"restoring session %s: another conversation has begun under its id since", head.ID)
+		return result, fail.New(fail.Refused, "--force replaces the session with the kept copy; mend undo brings "+
+			"back the present one",
+			"restoring session %s: another conversation has begun under its id since then", head.ID)
 	case !r.Exact && now[at] != nil && !lost:
 		post = nil
 	}

@@ -61,8 +61,8 @@ var errorTexts = provider.ErrorTexts{
 				{"no saved session found with id"},
 				{"does not have a canonical rollout filename"},
 			},
-			Explanation: "Codex finds no file of the session: its index names another place, or the name of the file is " +
-				"another one.",
+			Explanation: "Codex finds no file of the session: its index names another path, or the file has another " +
+				"name.",
 		},
 		{
 			Rank: 230, Class: repair.UnreadableRecord,
@@ -78,7 +78,7 @@ var errorTexts = provider.ErrorTexts{
 				{"does not start with session metadata"},
 				{"list_turns is not supported yet"},
 			},
-			Explanation: "The first line of the session's rollout does not say that it is that session, or a line is not UTF-8.",
+			Explanation: "The first line of the session's rollout does not name that session, or a line is not UTF-8.",
 		},
 		{
 			Rank: 235, Class: repair.OtherProvider,
@@ -89,20 +89,20 @@ var errorTexts = provider.ErrorTexts{
 				"failed to load configuration", "model provider",
 				"not found",
 			}},
-			Explanation: "The session belongs to another model provider than the settings of Codex (config.toml) name. " +
-				"While its own is in the settings, `codex resume` and `codex exec -c model_provider=NAME resume` continue " +
-				"it. Or mend gives it the provider of the settings: `mend fix --class other_provider` does so for all.",
+			Explanation: "The session belongs to a model provider other than the one that the settings of Codex (config.toml) " +
+				"name. While its own provider is in the settings, `codex resume` and `codex exec -c model_provider=NAME " +
+				"resume` continue it. `mend fix --class other_provider` gives all such sessions the provider of the settings.",
 		},
 		{
 			Rank: 240, Class: repair.IncompleteRecord,
 			Any:         []provider.Words{{"missing an ordinal"}},
-			Explanation: "The last line of the rollout has no ordinal: an older version, or another tool, has appended it.",
+			Explanation: "The last line of the rollout has no ordinal: an older version or another tool appended it.",
 		},
 		{
 			Rank: 241, Class: repair.IncompleteRecord,
 			Any: []provider.Words{{"thread history projection", "expected ordinal"}},
 			Explanation: "Two lines of the rollout have the same ordinal, or one is missing, so Codex stops reading " +
-				"there. Codex 0.171.0 goes on by itself; older versions do not.",
+				"there. Codex 0.171.0 continues by itself; older versions do not.",
 		},
 		{
 			Rank: 242, About: request.AboutStore, Class: repair.HiddenSession,
@@ -111,8 +111,8 @@ var errorTexts = provider.ErrorTexts{
 				{"rollout files are missing from the state db"},
 				{"rollout files and state db", "differ"},
 			},
-			Explanation: "The list that Codex keeps of its sessions does not fit the files. A session that is missing " +
-				"there is not listed, though its file is whole.",
+			Explanation: "The index of Codex does not match its session files. A session that is missing in the index is " +
+				"not listed, though its file is intact.",
 		},
 		{
 			Rank: 243, About: request.AboutStore,
@@ -130,9 +130,9 @@ var errorTexts = provider.ErrorTexts{
 				{"migration", "previously applied but is missing"},
 			},
 			Explanation: "Codex cannot use one of the databases that it makes from its sessions (state_5.sqlite, " +
-				"thread_history_1.sqlite). The sessions themselves are files, and not damaged by that. \"mend salvage\" " +
-				"puts the database aside, and Codex makes it again. Another version of Codex may have written it: start the " +
-				"newest one first. An empty one Codex 0.171.0 fills by itself.",
+				"thread_history_1.sqlite). The sessions themselves are files, and are not damaged by that. \"mend salvage\" " +
+				"sets the database aside, and Codex rebuilds it. Another version of Codex may have written it: start the " +
+				"newest one first. Codex 0.171.0 fills an empty one by itself.",
 		},
 		{
 			Rank: 165, Class: repair.ContextTooLong, // before a broken connection: usually the request is too long

@@ -85,8 +85,8 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		case bytes.Equal(present, post.Data), !r.Exact && lost == 0 && !cut && !unnamed:
 			return result, nil
 		case r.Exact && gained > 0 && !r.Force:
-			return result, fail.New(fail.Refused, "use --at TIME --force to put the copy of that time in the place of what "+
-				"there is", "restoring session %s: it went on otherwise since the copy was made", head.ID)
+			return result, fail.New(fail.Refused, "use --at TIME --force to replace the session with the copy of that time",
+				"restoring session %s: it has continued differently since the copy was made", head.ID)
 		case !r.Exact:
 			post.Data = rollout.Joined(post.Data, present, head.ID)
 			result.Joined = len(post.Data) > len(kept[i].Post.Data)

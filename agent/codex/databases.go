@@ -95,7 +95,7 @@ func (s *store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.
 		return out, err
 	}
 	out.Damaged = true
-	const note = "%s is put aside. Codex makes it again from the rollouts, which have all of the conversations."
+	const note = "%s is set aside. Codex rebuilds it from the rollouts, which contain all conversations."
 	out.Notes = []string{fmt.Sprintf(note, name)}
 	if o.DryRun {
 		return out, nil

@@ -20,7 +20,7 @@ func (Agent) Installer() agent.Installer {
 	return hookfile.File{
 		Agent: Agent{}.Name(), Title: Agent{}.Title(), Variable: variable, Folder: folder, Name: "hooks.json",
 		Project: "hooks.json",
-		Offer:   "let Codex say when a resumed session is damaged",
+		Offer:   "let Codex report when a resumed session is damaged",
 		Done: "When Codex starts next, it asks whether to trust the hooks: choose to trust them. Until then it " +
 			"runs none.",
 		Repair:   "end Codex, and run: mend fix %[1]s",
@@ -47,8 +47,8 @@ func warnings() (notes []string) {
 	}
 	delete(settings.Hooks, "state") // has no hooks: it records which ones are trusted
 	if len(settings.Hooks) > 0 {
-		notes = append(notes, fmt.Sprintf("note: %s has hooks, too: Codex runs those of both files, and says so when "+
-			"it starts", file))
+		notes = append(notes, fmt.Sprintf("note: %s has hooks, too: Codex runs the hooks of both files, and reports that "+
+			"when it starts", file))
 	}
 	return notes
 }

@@ -70,7 +70,7 @@ func (f File) Accepts(s agent.Setup) error {
 	case s.Hooks != "":
 		return fail.New(fail.Usage, "", "--hooks is for the plugin of OpenCode")
 	case s.Store != "":
-		return fail.New(fail.Usage, "", "--store is for the plugin of OpenCode: %s tells its hook where the session is",
+		return fail.New(fail.Usage, "", "--store is for the plugin of OpenCode: %s passes the session's path to its hook",
 			f.Title)
 	case s.Repair && !f.AtEnd:
 		return fail.New(fail.Usage, "mend watch repairs a session when "+f.Title+" has closed it", "--repair is not "+
@@ -110,12 +110,12 @@ func (f File) Notes(text []byte, s agent.Setup) (notes []string) {
 	notes = f.Warnings(text)
 	if s.Keep {
 		notes = append(notes, "When a turn ends, mend copies the session: \"mend restore\" brings it back if it is "+
-			"deleted or cut.")
+			"deleted or cut short.")
 	}
-	switch text := "When a damaged session is resumed, mend says so, and how to repair it."; {
+	switch text := "When a damaged session is resumed, mend reports that, and how to repair it."; {
 	case s.Repair:
 		return append(notes, "When a session ends, and when it is resumed, mend repairs what the provider would "+
-			"refuse, if that loses nothing that can be read. What was loaded before that is loaded again with /resume.")
+			"refuse, if that loses nothing that can be read. A session that is already open shows the repair after /resume.")
 	case f.AtEnd:
 		return append(notes, text+" With --repair it repairs the session.")
 	default:
@@ -200,7 +200,7 @@ func (f File) Event(input []byte) (e agent.Event, err error) {
 		Turn:   in.Event == "Stop",
 		Answer: func(text string) ([]byte, error) { return json.Marshal(map[string]string{"systemMessage": text}) },
 		Broken: func(h change.Head, why string, fixable bool) string {
-			how := "mend scan %[1]s says more."
+			how := "mend scan %[1]s shows more."
 			if fixable {
 				how = "To repair it, " + f.Repair
 			}

@@ -30,7 +30,7 @@ var errorTexts = provider.ErrorTexts{
 			Rank:  220,
 			Any:   []provider.Words{{"no conversation found"}},
 			Class: repair.MissingHistory,
-			Explanation: "Claude Code does not find the session in the folder of this directory, or its transcript has " +
+			Explanation: "Claude Code does not find the session for the current directory, or its transcript has " +
 				"no record of the main conversation.",
 		},
 		{
@@ -63,8 +63,8 @@ var errorTexts = provider.ErrorTexts{
 			Rank:  250,
 			Any:   []provider.Words{{"due to tool use concurrency issues"}},
 			Class: repair.ToolResultMissing,
-			Explanation: "Claude Code writes this in place of the provider's error about a tool call that has no result, " +
-				"or whose id is there twice.",
+			Explanation: "Claude Code shows this in place of the provider's error about a tool call that has no result, " +
+				"or whose id occurs twice.",
 		},
 		{
 			Rank: 260,
@@ -82,7 +82,7 @@ var errorTexts = provider.ErrorTexts{
 			Rank:        270,
 			Any:         []provider.Words{{"transcript appears partially corrupt"}},
 			Class:       repair.UnreadableRecord,
-			Explanation: "A line of the session's transcript is not one that Claude Code can read.",
+			Explanation: "Claude Code cannot read a line of the session's transcript.",
 		},
 	},
 }

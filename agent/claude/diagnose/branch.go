@@ -89,7 +89,7 @@ func (c *State) findBranches() {
 		}
 		f := c.recordFinding(ruleBranch, repair.MissingHistory, own.UUID)
 		f.Detail, f.Text = branches[0].root.UUID, count(n)+" in another branch"
-		f.Why = fmt.Sprintf("The conversation goes on in %d ways from one place, and Claude does not see %s%s.",
+		f.Why = fmt.Sprintf("The conversation splits into %d branches, and Claude does not see %s%s.",
 			len(branches)+1, count(n), c.promptsIn(all))
 		f.Fixes = []repair.Fix{c.joinBranches(branches, own, n)}
 		c.report(f)
@@ -139,7 +139,7 @@ func (c *State) noteLeft(all []*transcript.Record) {
 	f := c.recordFinding(ruleBranch, repair.MissingHistory, all[0].UUID)
 	messages := count(transcript.Messages(all))
 	f.Severity, f.Detail, f.Text = repair.Note, "left", messages+" beside the conversation"
-	f.Why = fmt.Sprintf("Beside the conversation there is more that Claude does not see: %s%s.", messages,
+	f.Why = fmt.Sprintf("Beside the conversation there are messages that Claude does not see: %s%s.", messages,
 		c.promptsIn(all))
 	f.Refusal = &repair.RefusalError{
 		Helps: true, Final: true,

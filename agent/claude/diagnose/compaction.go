@@ -19,12 +19,12 @@ func (c *State) findCompaction() {
 	case summary == nil || c.conv.Place(summary) == 0:
 	case c.conv.Record(summary.Parent) == nil && (b == nil || c.conv.LastBefore(summary) != b):
 		c.reportOnly("boundary_lost", summary, "the beginning of a compaction is lost", "The beginning of a compaction "+
-			"is lost. So Claude sees its summary, and not the messages that it preserved.")
+			"is lost, so Claude sees its summary, but not the messages that it preserved.")
 	case b != nil && (!b.HasMetadata() || c.conv.Missing != nil && slices.ContainsFunc(c.conv.Present,
 		func(id string) bool { return c.anySent(c.conv.Record(id)) })):
-		c.reportOnly("preserved_unknown", b, "what a compaction preserved is not known", "A compaction does not say which "+
-			"messages it preserved, or some of them are not in the transcript. Claude Code then sends none of them "+
-			"beside the summary.")
+		c.reportOnly("preserved_unknown", b, "it is unknown what a compaction preserved", "A compaction does not name the "+
+			"messages that it preserved, or some of them are not in the transcript. Claude Code then sends the summary "+
+			"without them.")
 	}
 }
 
@@ -53,8 +53,8 @@ func (c *State) reportSummaryLost(b, summary *transcript.Record) {
 	}
 	f := c.recordFinding(ruleSummary, repair.MissingHistory, b.UUID)
 	f.Text = count(before) + " not sent, nor a summary of them"
-	f.Why = "The conversation was compacted, and the summary is lost. So nothing of what was said before " +
-		"reaches the model."
+	f.Why = "The conversation was compacted, and the summary is lost. So nothing that was said before reaches " +
+		"the model."
 	f.Fixes = []repair.Fix{{
 		Text: "The compaction is removed: " + sentAgain(before) + ".", Whole: true,
 		Edit: func(d repair.Editor) error {

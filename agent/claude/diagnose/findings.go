@@ -37,7 +37,7 @@ func (c *State) Refuses(f repair.Finding) *repair.RefusalError {
 	case uuid != "" && (!c.canEdit(uuid) || r != nil && r.IsBoundary() && f.Code != ruleSummary):
 		return errNoLine
 	case c.base.drafts > maxDrafts:
-		const why = "mend stopped after %d attempts: the transcript has too many faults that depend on each other."
+		const why = "mend stopped after %d attempts: the transcript has too many findings that depend on each other."
 		return &repair.RefusalError{Why: fmt.Sprintf(why, maxDrafts), Final: true}
 	}
 	return nil
@@ -118,7 +118,7 @@ func count(n int) string {
 	return fmt.Sprintf("%d messages", n)
 }
 
-// sentAgain says how many messages a fix restores.
+// sentAgain returns a text with the number of messages that a fix restores.
 func sentAgain(n int) string {
 	if n == 1 {
 		return "1 message is sent again"

@@ -102,7 +102,7 @@ func (c *State) findSkipped() {
 		}
 		f := c.recordFinding(ruleBreak, repair.MissingHistory, r.UUID)
 		f.Detail, f.Text, f.Unknown = "skipped", count(n)+" not sent", c.followsUnknown(r)
-		f.Why = fmt.Sprintf("The message before this one is missing, and Claude Code goes on with an earlier one: "+
+		f.Why = fmt.Sprintf("The message before this one is missing, and Claude Code continues from an earlier one: "+
 			"Claude does not see %s between them%s.", count(n), c.promptsIn(skipped))
 		f.Fixes = []repair.Fix{link(r, before, n)}
 		c.report(f)
@@ -121,7 +121,7 @@ func breakWhy(b transcript.Break) string {
 	case transcript.ParentCycle:
 		return "The message names a later message, or itself, as the one before it."
 	case transcript.DroppedParent:
-		return "The message names one from before the compaction as the one before it, and Claude Code no longer has that."
+		return "The message names, as the one before it, one from before the compaction, which Claude Code no longer has."
 	case transcript.UnknownParent:
 	}
 	return "The message before this one is missing: its line was lost, torn, or never written."
@@ -187,9 +187,9 @@ func (c *State) findSidechain() {
 	if n == 0 || len(marked) == 0 {
 		return
 	}
-	why := fmt.Sprintf("%d messages are marked as those of a subagent, and belong to none.", len(marked))
+	why := fmt.Sprintf("%d messages are marked as a subagent's, but belong to no subagent.", len(marked))
 	if len(marked) == 1 {
-		why = "A message is marked as one of a subagent, and belongs to none."
+		why = "A message is marked as a subagent's, but belongs to no subagent."
 	}
 	if c.conv.Hidden || !main {
 		why += " Claude Code does not list the session."

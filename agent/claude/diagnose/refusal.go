@@ -160,7 +160,7 @@ func (c *State) checkSize(blocks []*transcript.Block) {
 		"each prompt, and Claude Code then compacts the conversation."
 	f.Refusal = &repair.RefusalError{
 		EditOnly: true, Helps: true,
-		Why: fmt.Sprintf("mend trim %s --hard puts lines of text in the place of the largest files.", c.base.Ref.Session),
+		Why: fmt.Sprintf("mend trim %s --hard replaces the largest files with lines of text.", c.base.Ref.Session),
 	}
 	c.report(f)
 }
@@ -204,7 +204,7 @@ func (c *State) checkName(b *transcript.Block) {
 func (c *State) checkMedia(b *transcript.Block) {
 	if b.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
 		c.reportBlock(b, "", "R18", repair.InvalidFile, "source.base64.data: Input should be a valid string",
-			"The data of this file is no text.")
+			"The data of this file is not a text.")
 	}
 }
 
@@ -235,7 +235,7 @@ func (c *State) checkShape(b *transcript.Block) {
 		switch {
 		case !known:
 			c.reportBlock(b, "", "R25", repair.IncompleteRecord, fmt.Sprintf("%s: Extra inputs are not permitted", name),
-				fmt.Sprintf("The block has the field %q, which the provider does not take.", name),
+				fmt.Sprintf("The block has the field %q, which the provider does not accept.", name),
 				editBlock(b, fmt.Sprintf("The field %q is removed.", name), "the field", func(raw []byte) ([]byte, error) {
 					return jsonedit.EditMembers(raw, func(name string, raw []byte) ([]byte, bool) {
 						_, known := allowed[name]
@@ -253,7 +253,7 @@ func (c *State) checkShape(b *transcript.Block) {
 // reportShape reports a violation of R23.
 func (c *State) reportShape(b *transcript.Block, place, field string) {
 	c.reportBlock(b, place, "R23", repair.IncompleteRecord, b.Kind+"."+field+": Input should be valid",
-		fmt.Sprintf("The field %q of the block has a value that the provider does not take.", field))
+		fmt.Sprintf("The field %q of the block has a value that the provider does not accept.", field))
 }
 
 // checkInnerText checks R5 inside results.

@@ -19,8 +19,8 @@ func (c *State) reportOnly(kind string, r *transcript.Record, text, why string) 
 
 // notRepaired refuses a repair that no user has needed.
 func (c *State) notRepaired() *repair.RefusalError {
-	const why = "mend does not repair that. If mend has kept the session as it was: mend restore %s. If mend has " +
-		"changed it: mend undo."
+	const why = "mend does not repair that. If mend kept an earlier state of the session: mend restore %s. If mend " +
+		"changed the session: mend undo."
 	return &repair.RefusalError{EditOnly: true, Final: true, Why: fmt.Sprintf(why, c.base.Ref.Session)}
 }
 
@@ -61,7 +61,7 @@ func (c *State) findRepeated() {
 	for _, r := range c.conv.Repeated() {
 		if b := c.conv.Boundary; b == nil || !r.Timed || r.Time > b.Time {
 			c.reportOnly("uuid_repeated", r, "two messages have one id", "Two different messages have the same id, so "+
-				"Claude Code has only one of them, and what is before the other one is lost.")
+				"Claude Code loads only one of them, and what is before the other one is lost.")
 		}
 	}
 }

@@ -84,10 +84,10 @@ func (c *State) findUnknown() {
 		return
 	}
 	text := fmt.Sprintf("records of types that mend does not know: %.200s", strings.Join(types, ", "))
-	why := fmt.Sprintf("Claude Code %.20s has written %s. It may send them, or leave out others because of them. "+
+	why := fmt.Sprintf("Claude Code %.20s wrote %s. It may send them, or leave out others because of them. "+
 		"mend judges the rest as Claude Code %s loads it.", c.base.Version, text, transcript.Version)
 	if !isNewer {
-		why = "There are " + text + ". Claude Code skips them, and the model does not see what they say."
+		why = "There are " + text + ". Claude Code skips them, and the model does not see their content."
 	}
 	c.report(repair.Finding{
 		Code: ruleUnknown, Class: repair.UnreadableRecord, Ref: c.base.Ref, Text: text, Severity: repair.Lost,

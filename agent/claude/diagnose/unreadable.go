@@ -20,7 +20,7 @@ func (c *State) findNothing() bool {
 	}
 	refusal := &repair.RefusalError{
 		Helps: true, Final: true,
-		Why: fmt.Sprintf("What was said is not in the file. If mend has kept it: mend restore %[1]s. If nothing was "+
+		Why: fmt.Sprintf("What was said is not in the file. If mend kept it: mend restore %[1]s. If nothing was "+
 			"said in this session: mend clean sessions %[1]s.", c.base.Ref.Session),
 	}
 	f := repair.Finding{
@@ -32,11 +32,11 @@ func (c *State) findNothing() bool {
 	case found:
 		f.Severity = repair.Latent
 		f.Why = "The transcript has no prompt and no answer that can be loaded, only notes and context. In the " +
-			"session's folder Claude Code continues it without a past; elsewhere it finds no conversation."
+			"session's folder Claude Code continues it without its history; elsewhere it finds no conversation."
 	case len(data) == 0:
 		f.Why = "The transcript is empty, so Claude Code does not list the session."
 	case len(bytes.Trim(data, "\x00")) == 0:
-		f.Why = "The transcript has nothing but NUL bytes, as after a crash of the machine, so Claude Code does not list " +
+		f.Why = "The transcript has only NUL bytes, as after a crash of the machine, so Claude Code does not list " +
 			"the session."
 	default:
 		f.Why = "The transcript has no prompt and no answer that can be loaded, so Claude Code does not list the session."
@@ -54,7 +54,7 @@ func (c *State) findFolder() {
 	c.report(repair.Finding{
 		Code: ruleFolder, Class: repair.MissingFolder, Severity: repair.Note, Ref: c.base.Ref,
 		Why: fmt.Sprintf("The session's folder %s does not exist. Claude Code lists a session, and finds it for "+
-			"--continue, in its folder alone; --resume with its id finds it.", gone),
+			"--continue, only in its folder; --resume with its id finds it.", gone),
 		Refusal: &repair.RefusalError{
 			Helps: true, Final: true,
 			Why: fmt.Sprintf("If the folder was moved or renamed: mend move %s NEW. If it was deleted, create it: mkdir "+
@@ -81,12 +81,12 @@ func (c *State) findTorn() {
 		}
 	}
 	c.reportTorn(lost, repair.Finding{Code: ruleTorn, Class: repair.LostContent, Severity: repair.Lost},
-		"A prompt, an answer or a result is not complete there, as after a crash or on a full disk. Claude Code skips "+
-			"it without a word, and the model does not see it.",
-		"The rest of the message is not in the file. If mend has kept it: mend restore "+c.base.Ref.Session+".")
+		"A prompt, an answer or a result is incomplete there, as after a crash or on a full disk. Claude Code skips "+
+			"it silently, and the model does not see it.",
+		"The rest of the message is not in the file. If mend kept it: mend restore "+c.base.Ref.Session+".")
 	c.reportTorn(others, repair.Finding{Code: ruleUnread, Class: repair.UnreadableRecord, Severity: repair.Note},
-		"It is no complete record, as after a crash or on a full disk. Claude Code skips it. As far as can be seen, "+
-			"it was no prompt, no answer and no result.", "It does no harm.")
+		"It is not a complete record, as after a crash or on a full disk. Claude Code skips it. As far as can be seen, "+
+			"it was not a prompt, an answer or a result.", "It does no harm.")
 }
 
 func (c *State) reportTorn(lines []string, f repair.Finding, why, whyNot string) {

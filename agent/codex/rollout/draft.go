@@ -332,7 +332,7 @@ func (d *draft) dropCopy(b *request.Block) error {
 func (c *State) Moved(folder string) (*State, error) {
 	at, id := metaOf(c.lines)
 	if c.src.Torn || id != c.src.Ref.Session {
-		return nil, fmt.Errorf("the rollout is cut, or its first record cannot be read: "+
+		return nil, fmt.Errorf("the rollout is cut short, or its first record cannot be read: "+
 			"repair the session first, with mend fix %s", c.src.Ref.Session)
 	}
 	d := c.Edit().(*draft)

@@ -27,7 +27,7 @@ func (c *State) faults() (all []repair.Finding) {
 		})
 	}
 	if NameID(c.path) != c.src.Ref.Session {
-		add("rollout-name", " It is %s.", path.Base(c.path))
+		add("rollout-name", " It is named %s.", path.Base(c.path))
 	}
 	switch at, id := metaOf(c.lines); {
 	case id == c.src.Ref.Session, c.newer() != "":
@@ -137,9 +137,9 @@ func (c *State) findRow(add func(code, detail string, args ...any)) {
 	case c.row == nil, plainPath(strings.TrimPrefix(stale, `\\?\`)) == c.fileAt(c.path), c.src.Linked &&
 		c.path == c.src.path:
 	case c.src.Located && stale != "" && c.path == c.src.path:
-		add("thread-elsewhere", " It is %s.", stale)
+		add("thread-elsewhere", " That file is %s.", stale)
 	default:
-		add("thread-path", " It is %s.", stale)
+		add("thread-path", " That path is %s.", stale)
 	}
 	isSubagent := strings.HasPrefix(c.row.Text("source"), "{")
 	if c.row != nil && c.firstPrompt() != "" && !isSubagent && (c.row.Text("preview") == "" ||
@@ -170,7 +170,7 @@ func (c *State) findProvider() []repair.Finding {
 	if slices.Contains(c.src.Providers.All, own) {
 		code = "provider-other"
 	}
-	text := fmt.Sprintf("%s It is %s, and the settings have %s.", rules().Of(code).Meaning, own, now)
+	text := fmt.Sprintf("%s Its provider is %s, and the settings name %s.", rules().Of(code).Meaning, own, now)
 	return []repair.Finding{{Code: code, Ref: c.src.Ref, Text: text, Short: "provider " + own}}
 }
 

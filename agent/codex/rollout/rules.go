@@ -47,7 +47,7 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		c := x.State.(*State)
 		text := fmt.Sprintf("The session gets the provider %s, in the rollout and in the index.", c.src.Providers.Current)
 		if slices.ContainsFunc(c.items, func(it item) bool { return it.value.TextAt("encrypted_content") != "" }) {
-			text += " If that one rejects reasoning that " + c.provider() + " encrypted, mend fix with its error removes it."
+			text += " If it rejects reasoning that " + c.provider() + " encrypted, mend fix with its error removes that."
 		}
 		return whole(text, "", (*draft).setProvider)(x)
 	}
@@ -64,27 +64,27 @@ var rules = sync.OnceValue(func() *repair.Rules {
 	return repair.NewRules(
 		map[repair.Class]repair.Explanation{repair.OtherProvider: {
 			Tier:    repair.Ask,
-			Meaning: "The session belongs to another model provider than the settings of the agent name for new sessions.",
+			Meaning: "The session belongs to a model provider other than the one that the agent uses for new sessions.",
 			Fix:     "The session gets the provider of the settings.",
 			Loses:   "Nothing. That provider may reject reasoning that the other one encrypted.",
 		}},
 		repair.Rule{
 			Code: "rollout-name", Class: repair.HiddenSession, Severity: repair.Broken,
-			Meaning: "The name of the file is not that of a rollout with the id of its session, by which Codex finds one.",
+			Meaning: "The file is not named like a rollout of this session, so Codex does not find it.",
 			Words:   "no rollout found for thread id",
-			Fixes:   whole("The file gets the name and the place by which Codex finds it.", "", (*draft).setName),
+			Fixes:   whole("The file gets the name and the folder where Codex finds it.", "", (*draft).setName),
 		},
 		repair.Rule{
 			Code: "session-meta", Class: repair.UnreadableRecord, Severity: repair.Broken,
 			Meaning: "The first line of a rollout is not the record of its session: it is missing, torn, of another " +
-				"session, or has a value of a wrong form. Codex does not open it.",
+				"session, or has an invalid value. Codex does not open the rollout.",
 			Words: "failed to read session metadata",
-			Fixes: whole("The first line is made again from the name of the file, the index of Codex and the other lines.",
+			Fixes: whole("The first line is rebuilt from the name of the file, the index of Codex and the other lines.",
 				"", (*draft).setMeta),
 		},
 		repair.Rule{
 			Code: "rollout-packed", Class: repair.UnreadableRecord, Severity: repair.Broken,
-			Meaning: "A compressed rollout (.jsonl.zst) is cut or damaged, so Codex does not open it.",
+			Meaning: "A compressed rollout (.jsonl.zst) is cut short or damaged, so Codex does not open it.",
 			Words:   "failed to read session metadata",
 			NoFix:   "mend does not repair that. mend restore brings back a kept copy.",
 		},
@@ -95,14 +95,14 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		},
 		repair.Rule{
 			Code: "thread-path", Class: repair.HiddenSession, Severity: repair.Broken,
-			Meaning: "The index of Codex (state_5.sqlite) says that the rollout is in another place, where there is none.",
+			Meaning: "The index of Codex (state_5.sqlite) has another path for the rollout, and no rollout is there.",
 			Words:   "no rollout found for thread id",
 			Fixes:   whole("The index gets the path of the rollout.", "", (*draft).setPath),
 		},
 		repair.Rule{
 			Code: "thread-elsewhere", Class: repair.HiddenSession, Severity: repair.Latent,
-			Meaning: "The index of Codex names another file for the session, such as that of a copied folder's original, " +
-				"and Codex continues that one.",
+			Meaning: "The index of Codex names another file for the session, such as the original of a copied folder, and " +
+				"Codex continues that one.",
 			NoFix: "mend does not decide which of the two is right, and changes neither.",
 		},
 		repair.Rule{
@@ -112,14 +112,14 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		},
 		repair.Rule{
 			Code: "provider-gone", Class: repair.OtherProvider, Severity: repair.Broken,
-			Meaning: "The session belongs to a model provider that the settings of Codex (config.toml) do not have any " +
-				"more. Codex does not continue it.",
+			Meaning: "The session belongs to a model provider that is no longer in the settings of Codex (config.toml). " +
+				"Codex does not continue it.",
 			Words: "This chat uses model provider “…”, which is no longer configured", Fixes: setProvider,
 		},
 		repair.Rule{
 			Code: "provider-other", Class: repair.OtherProvider, Severity: repair.Latent,
-			Meaning: "The session belongs to another model provider than new ones. Codex continues it with its own, and " +
-				"codex exec resume does not continue it.",
+			Meaning: "The session belongs to a model provider other than the one of new sessions. Codex continues it with " +
+				"its own provider; codex exec resume does not continue it.",
 			Words: "Cannot change this thread's model provider from `…` to `…` on resume", Fixes: setProvider,
 		},
 		repair.Rule{
@@ -134,71 +134,71 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		},
 		repair.Rule{
 			Code: "ordinal-missing", Class: repair.IncompleteRecord, Severity: repair.Broken,
-			Meaning: "The last record has no ordinal, as where an older version or another tool has appended it. Codex " +
-				"does not open the rollout.",
+			Meaning: "The last record has no ordinal, for example because an older version or another tool appended it. " +
+				"Codex does not open the rollout.",
 			Words: "final paginated rollout record is missing an ordinal",
 			Fixes: whole("The lines get ordinals.", "", (*draft).setOrdinals),
 		},
 		repair.Rule{
 			Code: "ordinal-order", Class: repair.IncompleteRecord, Severity: repair.Latent,
-			Meaning: "Ordinals are missing, there twice, or too low. Codex may leave these records out where it shows " +
+			Meaning: "Ordinals are missing, duplicate, or too low. Codex may leave these records out when it shows " +
 				"the history.",
-			Healed: "Codex 0.171.0 goes on; what it has projected into thread_history_1.sqlite before stays as it is.",
-			Fixes: whole("The lines get ordinals. What Codex has left out on the screen before may stay missing there.",
+			Healed: "Codex 0.171.0 continues; what it has already projected into thread_history_1.sqlite stays unchanged.",
+			Fixes: whole("The lines get ordinals. What Codex has already left out on its screen may stay missing there.",
 				"", (*draft).setOrdinals),
 		},
 		repair.Rule{
 			Code: "line-shared", Class: repair.MissingHistory, Severity: repair.Broken,
-			Meaning: "A line holds a whole record, and Codex does not read it because of what is before or after it on " +
-				"the line.",
+			Meaning: "A line holds a complete record, and Codex does not read it because of what is before or after it " +
+				"on the line.",
 			Example: "two records on one line; NUL bytes before a record",
-			Fixes:   whole("Each is put on a line of its own.", "", reread(records)),
+			Fixes:   whole("Each record is put on a line of its own.", "", reread(records)),
 		},
 		repair.Rule{
 			Code: "rollout-encoding", Class: repair.UnreadableRecord, Severity: repair.Broken,
-			Meaning: "A line has bytes that are not UTF-8, and the index of Codex does not have the session. Codex then " +
+			Meaning: "A line has bytes that are not UTF-8, and the session is not in the index of Codex. Codex then " +
 				"does not open it.",
 			Words: "list_turns is not supported yet",
-			Fixes: whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", reread(marked)),
+			Fixes: whole("U+FFFD (�) replaces the bytes that are not UTF-8.", "Those bytes.", reread(marked)),
 		},
 		repair.Rule{
 			Code: "line-encoding", Class: repair.MissingHistory, Severity: repair.Broken,
 			Meaning: "A record has bytes that are not UTF-8. Codex skips it.",
-			Fixes:   whole("A mark takes the place of what is not UTF-8.", "The bytes that are not UTF-8.", reread(marked)),
+			Fixes:   whole("U+FFFD (�) replaces the bytes that are not UTF-8.", "Those bytes.", reread(marked)),
 		},
 		repair.Rule{
 			Code: "record-member", Class: repair.MissingHistory, Severity: repair.Broken,
-			Meaning: "A record has a value of a form that Codex does not accept, such as a number in place of a text, or " +
-				"a part of an unknown type. Codex skips the record.",
+			Meaning: "A record has a value that Codex does not accept, such as a number in place of a text, or a part of " +
+				"an unknown type. Codex skips the record.",
 			NoFix: "mend does not guess the right value.",
 		},
 		repair.Rule{
 			Code: "meta-again", Class: repair.MissingHistory, Severity: repair.Broken,
-			Meaning: "A record of a session is in the middle of the rollout, as where two files were joined. Codex sends " +
-				"nothing of what is before it.",
-			NoFix: "mend does not repair that. mend restore brings back a kept copy, and mend undo what mend has changed.",
+			Meaning: "A session record is in the middle of the rollout, for example because two files were joined. Codex " +
+				"sends nothing that is before it.",
+			NoFix: "mend does not repair that. mend restore brings back a kept copy, and mend undo reverts a repair.",
 		},
 		repair.Rule{
 			Code: "line-torn", Class: repair.LostContent, Severity: repair.Lost,
-			Meaning: "A line holds a part of a record alone. Codex skips it without a word. What was said there is lost.",
-			NoFix:   "The rest of the record is not in the file. If mend has kept it: mend restore.",
+			Meaning: "A line holds only a part of a record. Codex skips it silently. What was said there is lost.",
+			NoFix:   "The rest of the record is not in the file. If mend kept it: mend restore.",
 		},
 		repair.Rule{
 			Code: "line-scrap", Class: repair.UnreadableRecord, Severity: repair.Note,
 			Meaning: "A line holds no record that can be read. Codex skips it. As far as can be seen, the model misses " +
-				"nothing: it is before a compaction, about what Codex shows on the screen, or no part of a record.",
+				"nothing: the line is before a compaction, about what Codex shows on the screen, or not part of a record.",
 			NoFix: "It does no harm.",
 		},
 		repair.Rule{
 			Code: "unknown-type", Class: repair.UnreadableRecord, Severity: repair.Latent,
-			Meaning: "A record or an item is of a type that Codex " + Version + " does not know and leaves out. A newer " +
-				"version may have written it, and send it.",
+			Meaning: "A record or an item has a type that Codex " + Version + " does not know and leaves out. A newer " +
+				"version may have written it, and may send it.",
 			NoFix: "Continue the session with the version that wrote it. mend judges what it knows, and leaves these " +
 				"records as they are.",
 		},
 		repair.Rule{
 			Code: "compacted-empty", Class: repair.MissingHistory, Severity: repair.Broken,
-			Meaning: "A compaction replaced the history by nothing, so the model knows nothing of what was said before.",
+			Meaning: "A compaction replaced the history with nothing, so the model knows nothing of what was said before.",
 			Fixes:   whole("The compaction is removed: the whole history is sent again.", "", removeCompaction),
 		},
 		repair.Rule{
@@ -208,20 +208,20 @@ var rules = sync.OnceValue(func() *repair.Rules {
 					"removed, so their content is sent in full.", "", func(d *draft) error { return d.moveAfterCall(x.Target()) })(x)
 			},
 		},
-		repair.Rule{Code: "O4", Fixes: single("The line that is there twice is removed.", "", (*draft).dropCopy)},
+		repair.Rule{Code: "O4", Fixes: single("The duplicate line is removed.", "", (*draft).dropCopy)},
 		repair.Rule{Code: "O13", Fixes: dropReasoning},
 		repair.Rule{Code: "encrypted", Fixes: dropReasoning},
 		repair.Rule{
 			Code: "encrypted-marker", Class: repair.EncryptedReasoning, Severity: repair.Latent,
-			Meaning: "In the place of encrypted reasoning, or of an encrypted summary, is a text that is not encrypted, " +
-				"as where the rollout was made anonymous. A provider that checks it rejects the request.",
+			Meaning: "A text that is not encrypted is in the place of encrypted reasoning or of an encrypted summary, for " +
+				"example because the rollout was made anonymous. A provider that checks it rejects the request.",
 			Words: "could not be verified",
 			Fixes: whole("That reasoning is removed, with the ids of its turns; a compaction with such a summary is "+
 				"removed, and the whole history is sent again.", "", (*draft).dropMarked),
 		},
 		repair.Rule{
 			Code: "O14", Class: repair.EncryptedReasoning,
-			Meaning: "Reasoning has a text that the provider takes in its encrypted form only, as one of another provider has.",
+			Meaning: "Reasoning has a readable text, as from another provider. This one accepts only the encrypted form.",
 			Why: func(*repair.Fault) string {
 				return "Reasoning would be sent with a text beside its encrypted form; the provider rejects that."
 			},
