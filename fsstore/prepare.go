@@ -125,7 +125,7 @@ func (tx *transaction) compare(op *fileOp, device uint64) (*change.Conflict, err
 		return nil, err
 	}
 	if on.Dev != device {
-		return nil, fmt.Errorf("%s is on another file system than %s: nothing can be exchanged between them", op.dir, tx.id.Root)
+		return nil, fmt.Errorf("%s and %s are on different file systems: files cannot be exchanged between them", op.dir, tx.id.Root)
 	}
 	if op.owned = e.Exists; op.owned {
 		op.owner = e.Owner

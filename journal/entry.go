@@ -68,7 +68,7 @@ func (s snapshot) entryState(seq uint64) (*entryState, error) {
 		err = damage
 	}
 	if st.begin == nil {
-		return nil, cmp.Or(err, damaged("entry %d has no beginning", seq))
+		return nil, cmp.Or(err, damaged("entry %d has no begin event", seq))
 	}
 	if err != nil {
 		return st, err
@@ -77,7 +77,7 @@ func (s snapshot) entryState(seq uint64) (*entryState, error) {
 		if _, ok, err := s.Get(bucketPending, boltfile.U64(seq)); err != nil {
 			return st, err
 		} else if !ok {
-			return st, damaged("entry %d is pending, but not listed so", seq)
+			return st, damaged("entry %d is pending, but not listed as pending", seq)
 		}
 	}
 	return st, nil
@@ -88,7 +88,7 @@ func (st *entryState) add(ev *event) error {
 	own := ev.Entry == st.seq
 	switch {
 	case st.begin == nil && (!own || ev.Kind != kindBegin):
-		return damaged("entry %d does not start with its beginning", st.seq)
+		return damaged("entry %d does not start with its begin event", st.seq)
 	case own && ev.Kind == kindBegin && st.begin == nil:
 		st.begin = ev
 	case own && ev.Kind == kindFinish && st.finish == nil:
@@ -105,7 +105,7 @@ func (st *entryState) add(ev *event) error {
 			st.undoers = append(st.undoers, ev.Entry)
 		}
 	default:
-		return damaged("entry %d has an event that is not about it", st.seq)
+		return damaged("entry %d has an event of another entry", st.seq)
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (v *verifier) checkMeta() error {
 		return err
 	}
 	if v.erasing, err = v.s.event(seq); err == nil && len(v.erasing.Entries) == 0 {
-		err = damaged("event %d removes nothing, but is marked so", seq)
+		err = damaged("event %d removes nothing, but is marked as removing", seq)
 	}
 	return err
 }

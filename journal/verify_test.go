@@ -148,7 +148,7 @@ func TestDamageIsExplained(t *testing.T) {
 		want string
 	}{
 		"empty":   {nil, "is empty"},
-		"garbage": {[]byte(strings.Repeat("garbage ", 1000)), "is not one that mend wrote"},
+		"garbage": {[]byte(strings.Repeat("garbage ", 1000)), "was not written by mend"},
 		"short":   {[]byte("x"), "ends before"},
 	} {
 		if err := os.WriteFile(path, c.file, 0o600); err != nil {

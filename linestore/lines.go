@@ -141,14 +141,14 @@ func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp,
 		case op.Post == nil:
 			s, _ := t.last(op.key)
 			if len(t.lines[op.key]) != 1 {
-				return e, op, "the transcript has earlier lines of it"
+				return e, op, "the transcript has earlier copies of the line"
 			}
 			e.cuts = append(e.cuts, span{s.start, min(s.end+1, len(t.data))})
 		case op.Pre != nil && !appendOnly && t.previousIsPost(op) && tx.mayHaveAppended():
 			s, _ := t.last(op.key)
 			if !tx.isOwn(t, op) {
 				if !tx.force {
-					return e, op, "the transcript has it several times, and it is unknown which of them mend wrote"
+					return e, op, "the transcript has the line several times, and it is unknown which copies mend wrote"
 				}
 				e.block = append(append(e.block, op.Post.Data...), '\n')
 				continue

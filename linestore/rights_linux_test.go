@@ -83,9 +83,9 @@ func TestFolderNotWritable(t *testing.T) {
 		mode os.FileMode
 		why  string
 	}{
-		"folder":     {filepath.Dir(file(root)), 0o555, "its folder may not be written to, so that a change could not be undone; run in the store's folder: chmod u+w ./talks"},
+		"folder":     {filepath.Dir(file(root)), 0o555, "its folder is not writable, so a change could not be undone; run in the store's folder: chmod u+w ./talks"},
 		"root":       {root, 0o555, "chmod u+w ."},
-		"transcript": {file(root), 0o400, "you may not write to it; run in the store's folder: chmod u+w ./talks/ses_1.jsonl"},
+		"transcript": {file(root), 0o400, "you have no permission to write to it; run in the store's folder: chmod u+w ./talks/ses_1.jsonl"},
 	} {
 		info, err := os.Stat(c.path)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 // If no fix holds for a finding, its records can be set aside: they are removed from the session, the journal keeps
 // their bytes, and undo restores them.
 
-const textAside = "It has no fix, so it is set aside: it leaves the session."
+const textAside = "It has no fix, so it is set aside: it is removed from the session."
 
 // setAside sets aside the findings that the search has not fixed. Findings that this uncovers are left for the next
 // pass.

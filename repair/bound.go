@@ -189,7 +189,7 @@ func boundFrom(s *Case, e APIError) func(Finding) bool {
 }
 
 func whyBound(*Fault) string {
-	return "The conversation before this thinking block is not the one with which the model wrote it, and the provider " +
+	return "The conversation before this thinking block is not the one after which the model wrote it, and the provider " +
 		"accepts the block only with that one."
 }
 

@@ -76,7 +76,7 @@ const (
 func (t Tier) Meaning() string {
 	switch t {
 	case Auto:
-		return "The plugin, the hooks and mend watch repair it without a question, unless the repair would send again " +
+		return "The plugin, the hooks and mend watch repair it without asking, unless the repair would send again " +
 			"what the agent leaves out now, or would remove what can be read."
 	case Report:
 		return "A repair does not change it."

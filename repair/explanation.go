@@ -102,7 +102,7 @@ var severityExplanations = map[Severity]Explanation{
 	},
 	Lost: {
 		Meaning: "The session works, but a prompt, an answer or the result of a tool call is missing from it or cannot be " +
-			"read. The agent goes on without it, and does not say so.",
+			"read. The agent continues without it, and does not report that.",
 		Fix: "A repair cannot bring it back. mend restore does, if it was kept.",
 	},
 	Note: {
@@ -116,7 +116,7 @@ var classExplanations = map[Class]Explanation{
 		Tier: Auto,
 		Meaning: "A tool call has no result right after it. Usually the agent was interrupted while the tool ran, or a " +
 			"text was placed after the call.",
-		Fix:   "The call is marked as failed and keeps its input. Text after a call is moved behind its result.",
+		Fix:   "The call is marked as failed and keeps its input. Text after a call is moved after its result.",
 		Loses: "Nothing.",
 	},
 	ThinkingBlockOrder: {
@@ -157,7 +157,7 @@ var classExplanations = map[Class]Explanation{
 	InvalidUnicode: {
 		Tier: Auto,
 		Meaning: "A text or the input of a tool call contains half of a surrogate pair: half of an emoji, for example. " +
-			"The agent sends it as it is, and the provider cannot read the request.",
+			"The agent sends it unchanged, and the provider cannot read the request.",
 		Fix:   "U+FFFD (\uFFFD) replaces that half.",
 		Loses: "Nothing: half of a character cannot be shown.",
 	},
@@ -170,7 +170,7 @@ var classExplanations = map[Class]Explanation{
 	OutputTooLong: {
 		Tier:    Ask,
 		Meaning: "The result of a tool call is longer than the provider accepts in one text.",
-		Fix:     "The result is replaced by the note that the agent itself writes for old results, or it is shortened.",
+		Fix:     "The result is replaced with the note that the agent itself writes for old results, or it is shortened.",
 		Loses:   "What is no longer sent. The stored text stays in the journal.",
 	},
 	ContextTooLong: {
@@ -182,7 +182,7 @@ var classExplanations = map[Class]Explanation{
 	IncompleteRecord: {
 		Tier:    Auto,
 		Meaning: "A field that the agent needs is missing or has the wrong type.",
-		Fix:     "The field gets its value from the session, or one that means nothing.",
+		Fix:     "The field gets its value from the session, or a neutral value.",
 		Loses:   "Values of a wrong type.",
 	},
 	UnreadableRecord: {
@@ -201,7 +201,7 @@ var classExplanations = map[Class]Explanation{
 	},
 	LostContent: {
 		Tier: Report,
-		Meaning: "Messages of the session are lost: what they said is not in the store any more. The agent answers " +
+		Meaning: "Messages of the session are lost: their content is no longer in the store. The agent answers " +
 			"without it.",
 		Fix: "A repair cannot bring it back. mend restore does, if it was kept.",
 	},
@@ -234,7 +234,7 @@ var classExplanations = map[Class]Explanation{
 		Tier: Auto,
 		Meaning: "The request ends with an assistant message. Usually nothing stored is broken: send any message. It also " +
 			"happens if a message is dated in the future.",
-		Fix: "A message that is dated in the future can be set aside: which time is right is not known.",
+		Fix: "A message that is dated in the future can be set aside: its right time is unknown.",
 	},
 	request.ItemID: {
 		Tier:    Auto,

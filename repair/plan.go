@@ -63,7 +63,7 @@ func (e *AskError) Error() string {
 	return fmt.Sprintf("%s: mend fix %s shows the repair and asks", e.Why, e.Session)
 }
 
-// ErrBusy says that the agent is working in the session.
+// ErrBusy means that the agent is working in the session.
 var ErrBusy error = fail.New(fail.Refused, "wait until the agent is done, or use --force",
 	"the agent is using this session")
 

@@ -204,7 +204,7 @@ var engineRules = sync.OnceValue(func() map[string]Rule {
 
 		"thinking": {
 			Asked: true, Class: ThinkingDisabledViolation, Why: whyThinking, Fixes: fixThinkingOff,
-			Meaning: "The session contains thinking. It is a fault only if the model does not support thinking, so mend " +
+			Meaning: "The session contains thinking. That is a problem only if the model does not support thinking, so mend " +
 				"looks for it only when asked.",
 		},
 		"encrypted": {

@@ -315,8 +315,8 @@ func (s *search) fixes(f Finding) []Fix {
 		return nil
 	}
 	if f.Unknown {
-		why := s.findings.Newer + " is newer than the versions that mend knows. It may write this rightly, so mend leaves " +
-			"it as it is."
+		why := s.findings.Newer + " is newer than the versions that mend knows. This may be valid in that version, so mend " +
+			"leaves it unchanged."
 		s.reasons[f.key()] = &RefusalError{Why: why, Final: true}
 		return nil
 	}

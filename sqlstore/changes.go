@@ -210,7 +210,7 @@ func (c *Conn) checkForeignKeys(rows []rowChange, changes *rowChanges) ([]change
 	var conflicts []change.Conflict
 	for _, r := range rows {
 		t := c.Table(r.kind)
-		why := "it refers to %s, which is not there"
+		why := "it refers to %s, which does not exist"
 		var other string
 		var err error
 		if r.postImage != nil {

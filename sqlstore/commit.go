@@ -128,7 +128,7 @@ func (s *Store) writeRow(c *Conn, r rowChange) error {
 		return err
 	}
 	if !same {
-		return errors.New("the database does not keep the row as it was given")
+		return errors.New("the database changed the row when it stored it")
 	}
 	return nil
 }

@@ -207,7 +207,7 @@ func (c *Conn) sessionRows(ids []string) (all []selection, err error) {
 				return nil // it is selected already, or refers to itself
 			}
 			if st.ColumnText(3) != "CASCADE" || st.ColumnInt64(4) != 1 || to == "" {
-				return Unusable("unknown schema: the foreign key of %s to %s does not say what becomes of its rows", child, parent.table)
+				return Unusable("unknown schema: the foreign key of %s to %s does not define what happens to its rows", child, parent.table)
 			}
 			where := " WHERE " + sqlite3.QuoteIdentifier(from) + " IN (SELECT " + sqlite3.QuoteIdentifier(to) + " FROM " + sqlite3.QuoteIdentifier(parent.table) + parent.where + ")"
 			all = append(all, selection{child, where, args})
@@ -749,7 +749,7 @@ func (x *rowsChange) insertRows(ctx context.Context, c *Conn) error {
 		}
 		state, err := c.stateOf(t, row)
 		if err == nil && state != rowSame {
-			err = errors.New("the database does not keep a row as it was given")
+			err = errors.New("the database changed a row when it stored it")
 		}
 		return err
 	})

@@ -170,7 +170,7 @@ func (c *Conn) checkKind(name string) error {
 		}
 		return err
 	case !strings.HasPrefix(found[0], "table ") || strings.HasPrefix(strings.ToUpper(found[0]), "TABLE CREATE VIRTUAL"):
-		return Unusable("unknown schema: %s is no plain table", name)
+		return Unusable("unknown schema: %s is not a plain table", name)
 	}
 	return nil
 }

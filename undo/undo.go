@@ -37,11 +37,11 @@ func Select(ops []change.Op, names []string) ([]change.Op, error) {
 	return slices.DeleteFunc(slices.Clone(ops), func(o change.Op) bool { return !kept[o.Ref] }), nil
 }
 
-// A NameError says that no op changes a record of that name.
+// A NameError means that no op changes a record of that name.
 type NameError struct{ Name string }
 
 func (e *NameError) Error() string {
-	return fmt.Sprintf("this repair changed nothing of that name: %q", e.Name)
+	return fmt.Sprintf("this repair changed nothing with that name: %q", e.Name)
 }
 
 func matches(r change.Ref, name string) bool {

@@ -76,7 +76,7 @@ func hasProjects(root string) (bool, error) {
 		target, _ := filepath.EvalSymlinks(dir)
 		out := "move its target to its place"
 		if filepath.Base(target) == projects {
-			out = "name its target's folder with --store " + ownfile.Quote(filepath.Dir(target))
+			out = "name the folder of its target with --store " + ownfile.Quote(filepath.Dir(target))
 		}
 		return false, &fs.PathError{Op: "open", Path: dir, Err: fmt.Errorf("%w to %s, which Claude Code follows and "+
 			"mend does not: %s", agent.ErrLink, target, out)}

@@ -63,7 +63,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 			result.Messages++
 		}
 		if why := ownedByOther(o, now[i]); why != "" {
-			return result, fail.New(fail.Refused, "what was kept of it cannot be shown beside that session",
+			return result, fail.New(fail.Refused, "the kept records cannot be stored beside that session",
 				"restoring session %s: %s", head.ID, why)
 		}
 		if now[i] == nil && isMessage(o.Ref) {
@@ -78,10 +78,10 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		}
 	}
 	if r.Exact && !r.Force && missing > 0 && slices.ContainsFunc(added, isMessage) {
-		return result, fail.New(fail.Refused, "without --at what is missing is added to what it has now; --force replaces "+
-			"that, and undo brings it back",
-			"restoring session %s: it went on otherwise since then: it has messages that it did not have, and lacks %d that "+
-				"it had", head.ID, missing)
+		return result, fail.New(fail.Refused, "without --at mend adds what is missing to the present session; --force "+
+			"replaces the session, and undo brings it back",
+			"restoring session %s: it has continued differently since then: it has new messages, and "+
+				"lacks %d of the old ones", head.ID, missing)
 	}
 	for i, o := range kept {
 		switch shared := o.Ref.Kind == change.KindProject; {

@@ -196,7 +196,7 @@ func undecided(rows change.Outcome) error {
 	if rows.State == change.Committed || len(rows.Conflicts) > 0 {
 		return nil
 	}
-	return fmt.Errorf("the row in the index does not follow its file: %w", rows.Cause)
+	return fmt.Errorf("the row in the index was not changed with its file: %w", rows.Cause)
 }
 
 // both returns the outcome of a change of files, which came first, and of rows.

@@ -147,7 +147,7 @@ func (sb sandbox) testPrepared(place string, needed bool, put func(path string) 
 		if info, err := os.Stat(victim); err != nil || info.Mode().Perm() != 0o644 {
 			sb.Fatalf("%s: mend %v: the file that it led to has the mode %v (%v)", place, args, info.Mode(), err)
 		}
-		if m := regexp.MustCompile(`repair that with: (.*)`).FindStringSubmatch(a.err + a.out); m != nil {
+		if m := regexp.MustCompile(`to fix it, run: (.*)`).FindStringSubmatch(a.err + a.out); m != nil {
 			command = m[1]
 		}
 		if needed && len(args) > 0 && strings.Contains("log show undo redo verify recover gc", args[0]) && a.code != exitUnusable {

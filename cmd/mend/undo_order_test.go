@@ -82,7 +82,7 @@ func TestUndoMoveInPart(t *testing.T) {
 	operation := s.do(s.move())
 	project := s.entries()[3].ID // the first entry of the move
 	dbtest.Alter(t, s.path, "UPDATE session SET title = 'other' WHERE id = (SELECT max(id) FROM session WHERE project_id = 'global')")
-	if code, out := s.mend("undo", operation, "--yes"); code != exitConflict || !strings.Contains(out, "belongs to the project since") {
+	if code, out := s.mend("undo", operation, "--yes"); code != exitConflict || !strings.Contains(out, "has belonged to the project since") {
 		t.Errorf("undo: exit code %d: %s", code, out)
 	}
 	if code, out := s.mend("undo", project, "--yes"); code != exitRefused {

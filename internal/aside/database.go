@@ -174,7 +174,7 @@ func (x *database) checkSet(ctx context.Context, at Place, set *fileSet) error {
 	case kept == nil:
 		return fail.New(fail.Refused, "", "the files that would come back are no longer kept")
 	case !bytes.Equal(kept.image().Data, set.image().Data):
-		return fail.New(fail.Refused, "", "the kept files in %s are not those that the journal knows", at.Dir)
+		return fail.New(fail.Refused, "", "the kept files in %s are not the ones that the journal records", at.Dir)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (a *Area) Tree(ctx context.Context, p Place) (t Tree, err error) {
 		return t, err
 	}
 	if !e.IsDir() {
-		return t, fmt.Errorf("%s is no folder", p)
+		return t, fmt.Errorf("%s is not a folder", p)
 	}
 	d, err := a.Root.Sub(p.Dir)
 	if err != nil {
@@ -143,7 +143,7 @@ func (x *trees) Check(ctx context.Context) error {
 		case there.Image != nil && op.Pre != nil:
 			return fail.New(fail.Refused, "\"mend log\" lists what was removed earlier; \"mend forget ID\" deletes it", "an earlier folder %s is still kept", op.Ref)
 		case there.Image != nil:
-			conflict.Now, conflict.Why = there.Image, "it was made again"
+			conflict.Now, conflict.Why = there.Image, "it was created again"
 		case now.Image == nil && op.Pre == nil:
 			return fail.New(fail.Refused, "", "the folder %s is no longer kept", op.Ref)
 		case now.Image == nil || !bytes.Equal(now.Image.Data, want.Data):
@@ -178,7 +178,7 @@ func (x *trees) Outcome(_ context.Context, passed bool) (change.Outcome, error) 
 	p, err := x.look(x.moves)
 	for _, i := range p.taken {
 		op := x.ops[i]
-		out.Conflicts = append(out.Conflicts, change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Why: "it was made again"})
+		out.Conflicts = append(out.Conflicts, change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Why: "it was created again"})
 	}
 	return out, err
 }

@@ -27,7 +27,7 @@ func (h Hash) MarshalText() ([]byte, error) {
 // UnmarshalText reads what MarshalText returns.
 func (h *Hash) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(h) {
-		return fmt.Errorf("a hash of %d letters", len(text))
+		return fmt.Errorf("a hash of %d characters", len(text))
 	}
 	_, err := hex.Decode(h[:], text)
 	return err

@@ -78,7 +78,7 @@ func readMeta(r *source, size int64) (meta, error) {
 	high := uint64(size / a.pageSize)
 	switch {
 	case a.pageSize != b.pageSize || a.txid != b.txid+1:
-		return meta{}, r.damaged("the two meta pages do not fit each other")
+		return meta{}, r.damaged("the two meta pages do not match")
 	case a.high > high || a.high < 4:
 		return meta{}, r.damaged("the file has %d pages, want %d: it was cut short", high, a.high)
 	case a.root < 2 || a.root >= a.high || a.freelist < 2 || a.freelist >= a.high:
@@ -106,11 +106,11 @@ func metaAt(r *source, off int64, n uint64) (meta, error) {
 	}
 	switch {
 	case order.Uint32(body) != boltMagic || order.Uint32(body[4:]) != boltVersion:
-		return meta{}, r.damaged("meta page %d is not one that mend wrote", n)
+		return meta{}, r.damaged("meta page %d was not written by mend", n)
 	case order.Uint64(body[56:]) != sum.Sum64():
 		return meta{}, r.damaged("meta page %d has a wrong checksum", n)
 	case order.Uint64(b) != n || order.Uint16(b[8:]) != flagMeta || m.txid%2 != n:
-		return meta{}, r.damaged("meta page %d calls itself something else", n)
+		return meta{}, r.damaged("meta page %d has the header of another page", n)
 	case m.pageSize < minPageSize || m.pageSize > maxPageSize || m.pageSize&(m.pageSize-1) != 0:
 		return meta{}, r.damaged("page size %d", m.pageSize)
 	}
@@ -176,7 +176,7 @@ func (m meta) parsePage(id uint64, b *pageBytes) (*page, error) {
 	p := &page{id: order.Uint64(b.start), more: uint64(order.Uint32(b.start[12:])), leaf: flags == flagLeaf}
 	switch {
 	case p.id != id:
-		return nil, m.damaged("page %d calls itself %d", id, p.id)
+		return nil, m.damaged("page %d has the number %d", id, p.id)
 	case flags != flagLeaf && flags != flagBranch:
 		return nil, m.damaged("page %d has flags %#x", id, flags)
 	case p.more >= m.high-id || b.whole && p.more > 0:
@@ -313,7 +313,7 @@ func (s *Snapshot) child(p *page, i int, high []byte) (child *page, end []byte, 
 	case n == 0:
 		err = s.damaged("page %d is empty", child.id)
 	case !bytes.Equal(child.items[0].Key, p.items[i].Key):
-		err = s.damaged("page %d does not start with the key that page %d has for it", child.id, p.id)
+		err = s.damaged("page %d does not start with its key in page %d", child.id, p.id)
 	case end != nil && bytes.Compare(child.items[n-1].Key, end) >= 0:
 		err = s.damaged("page %d has keys beyond its range in page %d", child.id, p.id)
 	}
@@ -377,7 +377,7 @@ func (s *Snapshot) leaf(p *page, key []byte) (leaf *page, i int, found bool, err
 			return nil, 0, false, err
 		}
 	}
-	return nil, 0, false, s.damaged("page %d lies too deep", p.id)
+	return nil, 0, false, s.damaged("page %d is too deep", p.id)
 }
 
 // find returns the item of a bucket that has the key, and whether it exists. It checks all pages that
@@ -407,7 +407,7 @@ func (s *Snapshot) Last(bucket string) (Item, bool, error) {
 		}
 		p, _, err = s.child(p, end, nil)
 	}
-	return Item{}, false, cmp.Or(err, s.damaged("bucket %s lies too deep", bucket))
+	return Item{}, false, cmp.Or(err, s.damaged("bucket %s is too deep", bucket))
 }
 
 // A walker walks a tree in order: it calls page, unless it is nil, for each page, and item for each leaf
@@ -422,7 +422,7 @@ type walker struct {
 // walk walks p and the pages below it. All keys are less than high; nil is no bound.
 func (w walker) walk(p *page, high []byte, depth int) error {
 	if depth > maxDepth {
-		return w.s.damaged("page %d lies too deep", p.id)
+		return w.s.damaged("page %d is too deep", p.id)
 	}
 	if w.page != nil {
 		if err := w.page(p); err != nil {
@@ -517,7 +517,7 @@ func (s *Snapshot) checkBuckets(names []string, fn func(*page) error) error {
 // checkNoBucket returns an error if the item's value is a bucket.
 func (it Item) checkNoBucket() error {
 	if it.isBucket {
-		return it.src.r.damaged("it holds a bucket %q", it.Key)
+		return it.src.r.damaged("it has a bucket %q", it.Key)
 	}
 	return nil
 }

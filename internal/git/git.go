@@ -63,11 +63,11 @@ func gitDir(dotGit string) (string, error) {
 	}
 	dir, ok := strings.CutPrefix(line, "gitdir: ")
 	if !ok {
-		return "", fmt.Errorf("%s does not say which repository it belongs to", dotGit)
+		return "", fmt.Errorf("%s does not name its repository", dotGit)
 	}
 	dir = below(filepath.Dir(dotGit), dir)
 	if _, err := os.Lstat(filepath.Join(dir, "HEAD")); err != nil {
-		return "", fmt.Errorf("%s names a repository that is not there: %w", dotGit, err)
+		return "", fmt.Errorf("%s names a repository that does not exist: %w", dotGit, err)
 	}
 	return dir, nil
 }

@@ -60,7 +60,7 @@ type Options struct {
 
 var (
 	// ErrDamaged says that the file differs from what mend wrote.
-	ErrDamaged error = fail.New(fail.Unusable, `nothing of your sessions is touched. "mend keep" sets the file aside, and begins a new one with what can be read of it`, "the kept copies are damaged")
+	ErrDamaged error = fail.New(fail.Unusable, `your sessions are not touched. "mend keep" sets the file aside, and begins a new one with what can be read of it`, "the kept copies are damaged")
 	// ErrNothing says that a session without earlier copies has no message to keep.
 	ErrNothing = errors.New("it has no message")
 	// ErrFormat says that a later version of mend wrote the file.

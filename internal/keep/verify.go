@@ -62,14 +62,14 @@ func (k *Keep) verifyStates() error {
 			return err
 		}
 		if prefix, ok := sessions[seq]; !ok || prefix != string(it.Key[:16]) {
-			return damaged("sessions names state %d, which is not there", seq)
+			return damaged("sessions names state %d, which does not exist", seq)
 		}
 		delete(sessions, seq)
 		_, err = it.Open(bucketSessions)
 		return err
 	})
 	if err == nil && len(sessions) > 0 {
-		err = damaged("%d states are of no session", len(sessions))
+		err = damaged("%d states belong to no session", len(sessions))
 	}
 	return err
 }

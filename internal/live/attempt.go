@@ -56,7 +56,7 @@ func (h *Hook) newAttempt(s Situation) *attempt {
 }
 
 var (
-	errLimit   = errors.New("as many repairs as the setting maxRetries allows have changed nothing")
+	errLimit   = errors.New("gave up: maxRetries repairs changed nothing")
 	errWorking = errors.New("the agent is working in the session")
 )
 

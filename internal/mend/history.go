@@ -66,8 +66,8 @@ func (e *StaleError) Error() string {
 
 // Failure gives the error its exit code and its hint, see [fail.Of].
 func (e *StaleError) Failure() (fail.Code, string) {
-	return fail.Conflict, fmt.Sprintf("nothing was changed: \"mend log %s\" shows what was; run the command again to "+
-		"plan with it", e.Entry.ID)
+	return fail.Conflict, fmt.Sprintf("nothing was changed: \"mend log %s\" shows that repair; run the command again to "+
+		"plan after it", e.Entry.ID)
 }
 
 // checkSeen returns a [*StaleError] if the journal changed for the plan's session after the plan
@@ -141,7 +141,7 @@ type UndoRequest struct {
 var (
 	ErrUndone      error = fail.New(fail.Refused, `"mend undo --redo ID" applies it again`, "already undone")
 	ErrNothingToDo error = fail.New(fail.Refused, "", "nothing to do")
-	errElsewhere         = errors.New("is in another place now")
+	errElsewhere         = errors.New("is in another folder now")
 	errOtherStore  error = fail.New(fail.Refused,
 		"leave out --store to use that one. A copy is used only when it is gone", "belongs to another store")
 )
@@ -192,13 +192,13 @@ func (c *Store) secondUndo(ctx context.Context, j *journal.Journal, r UndoReques
 	var conflict *change.ConflictError
 	switch {
 	case errors.Is(err, ErrNothingToDo):
-		return "a second undo would change nothing: all is as before the repair"
+		return "a second undo would change nothing: every record is as before the repair"
 	case errors.As(err, &conflict):
-		return fmt.Sprintf("a second undo would not be possible: it changed in %d places since", len(conflict.Conflicts))
+		return fmt.Sprintf("a second undo would not be possible, because records have changed since (%d)", len(conflict.Conflicts))
 	case err != nil:
-		return fmt.Sprintf("what a second undo would do is not known: %v", err)
+		return fmt.Sprintf("the effect of a second undo is unknown: %v", err)
 	}
-	return fmt.Sprintf("a second undo would change %d places that are as the repair left them", len(p.Ops))
+	return fmt.Sprintf("a second undo would change records that are as the repair left them (%d)", len(p.Ops))
 }
 
 // undoable returns the entries of the request, oldest first.
@@ -285,7 +285,7 @@ func (c *Store) rebase(
 	if p.AllowMissingParent, err = changesOrphans(j, p.Cause); err != nil {
 		return change.Plan{}, err
 	}
-	nothing := fmt.Errorf("repair %s: %w: all is already in that state", newest.ID, ErrNothingToDo)
+	nothing := fmt.Errorf("repair %s: %w: every record already has that content", newest.ID, ErrNothingToDo)
 	if len(p.Ops) == 0 {
 		return change.Plan{}, nothing
 	}
@@ -356,7 +356,7 @@ func (c *Store) checkElsewhere(ctx context.Context, ops []change.Op, now []*chan
 		if !found || head.Ref.Session == "" {
 			continue
 		}
-		then := "it would be there twice"
+		then := "the session would exist twice"
 		if o.Post == nil {
 			then = "its own record would stay"
 		}

@@ -128,7 +128,7 @@ func checkAgain(j *journal.Journal, newest change.Entry, p change.Plan) error {
 		case same:
 			continue
 		}
-		return undoFirst(e.ID, fmt.Errorf("undoing repair %s: repair %s changed the same again", newest.ID, e.ID))
+		return undoFirst(e.ID, fmt.Errorf("undoing repair %s: repair %s changed the same records again", newest.ID, e.ID))
 	}
 	return nil
 }
@@ -221,12 +221,12 @@ func (c *Store) checkProject(ctx context.Context, j *journal.Journal, p change.P
 			!p.Force
 		if moved || belongs[e.Session] && !e.IsUndo() {
 			return undoFirst(e.ID,
-				fmt.Errorf("undoing repair %s: session %s belongs to the project since repair %s", made.ID, e.Session, e.ID))
+				fmt.Errorf("undoing repair %s: session %s has belonged to the project since repair %s", made.ID, e.Session, e.ID))
 		}
 	}
 	if first != "" && !p.Force {
 		return &fail.Failure{
-			Code: fail.Conflict, Hint: "nothing was changed. To remove the project all the same: --force",
+			Code: fail.Conflict, Hint: "nothing was changed. To remove the project anyway: --force",
 			Err: fmt.Errorf("undoing repair %s: session %s belongs to the project", made.ID, first),
 		}
 	}

@@ -18,7 +18,7 @@ type AmbiguousNameError struct {
 }
 
 func (e *AmbiguousNameError) Error() string {
-	return fmt.Sprintf("ambiguous session %q: it fits %d sessions", e.Name, len(e.Fits))
+	return fmt.Sprintf("ambiguous session %q: it matches %d sessions", e.Name, len(e.Fits))
 }
 
 // Failure returns the exit code and the hint of [ErrNoSession].

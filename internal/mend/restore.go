@@ -115,8 +115,8 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 	errs := []error{ctx.Err(), errBeside, c.CheckListed(heads)}
 	if len(unread) > 0 && ctx.Err() == nil {
 		errs = append(errs,
-			fmt.Errorf("examining session %s, as %d of the store: what is missing is not known: %w", unread[0].Session.ID,
-				len(unread), unread[0].Err))
+			fmt.Errorf("examining session %s, one of %d in the store that cannot be read: it is unknown what they lack: %w",
+				unread[0].Session.ID, len(unread), unread[0].Err))
 	}
 	return all, errors.Join(errs...)
 }
@@ -618,7 +618,7 @@ func noState(head change.Head, states []keep.State) error {
 		return fmt.Errorf("restoring session %s: %w", head.ID, ErrNothingKept)
 	}
 	oldest := states[len(states)-1]
-	return fail.New(fail.Problems, fmt.Sprintf("the oldest state of it is of %s, the newest of %s",
+	return fail.New(fail.Problems, fmt.Sprintf("its oldest kept state is from %s, its newest from %s",
 		oldest.Time.Local().Format(time.DateTime), states[0].Time.Local().Format(time.DateTime)),
 		"restoring session %s: no complete state of that time was kept", head.ID)
 }

@@ -33,7 +33,7 @@ func (c *Store) CheckSalvage(ctx context.Context) (damaged bool, err error) {
 	err = c.store.CheckFile(ctx, change.CheckAny)
 	if err == nil && c.ID().Kind != "sqlite" {
 		return false, fail.New(fail.Usage, "name a database with --store PATH",
-			"%s is no database: only a database can be salvaged", c.ID().Root)
+			"%s is not a database: only a database can be salvaged", c.ID().Root)
 	}
 	return err != nil && ctx.Err() == nil && !errors.Is(err, change.ErrLocked), err
 }

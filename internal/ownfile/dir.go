@@ -23,7 +23,7 @@ func CheckDir(dir string) error {
 	case mode.IsDir():
 		return private(dir, info)
 	case mode&fs.ModeSymlink != 0:
-		return &UnsafeError{dir, "is a symbolic link" + leadsTo(dir) + ", and must be a folder (one above it may be a link)", "rm " + Quote(dir)}
+		return &UnsafeError{dir, "is a symbolic link" + leadsTo(dir) + ", and must be a folder (a folder above it may be a link)", "rm " + Quote(dir)}
 	default:
 		return &UnsafeError{dir, "is not a folder", moveAway(dir)}
 	}

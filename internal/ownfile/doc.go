@@ -25,7 +25,7 @@ import (
 	"strings"
 )
 
-// An UnsafeError says why mend does not use a file or a folder, and how to fix that.
+// An UnsafeError explains why mend does not use a file or a folder, and how to fix that.
 type UnsafeError struct {
 	Path   string
 	Why    string
@@ -33,7 +33,7 @@ type UnsafeError struct {
 }
 
 func (e *UnsafeError) Error() string {
-	return fmt.Sprintf("%s %s: repair that with: %s", e.Path, e.Why, e.Repair)
+	return fmt.Sprintf("%s %s: to fix it, run: %s", e.Path, e.Why, e.Repair)
 }
 
 // Open opens one of mend's own files, with the flags of [os.OpenFile]. A file opened for writing gets
@@ -135,7 +135,7 @@ func CheckEditable(path string) error {
 		if err := plain(path, info); err != nil {
 			return err
 		}
-		if err := oneName(path, info, "of which only one would be replaced"); err != nil {
+		if err := oneName(path, info, "and only one of them would be replaced"); err != nil {
 			return err
 		}
 		return settings(path, info)
@@ -172,7 +172,7 @@ func plain(path string, info fs.FileInfo) error {
 	case mode.IsRegular():
 		return nil
 	case mode&fs.ModeSymlink != 0:
-		unsafe.Why = "is a symbolic link" + leadsTo(path) + ", and mend follows none in this place"
+		unsafe.Why = "is a symbolic link" + leadsTo(path) + ", and mend follows no link here"
 	case mode.IsDir():
 		unsafe.Why, unsafe.Repair = "is a folder, not a regular file", moveAway(path)
 	default:
@@ -186,7 +186,7 @@ func kept(path string, info fs.FileInfo) error {
 	if err := plain(path, info); err != nil {
 		return err
 	}
-	if err := oneName(path, info, "so that to write it would change another file"); err != nil {
+	if err := oneName(path, info, "so writing it would change another file"); err != nil {
 		return err
 	}
 	return private(path, info)

@@ -156,7 +156,7 @@ func (p Process) Started() (time.Time, error) {
 	}
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
-		return time.Time{}, fmt.Errorf("asking for the time since the machine was started: %w", err)
+		return time.Time{}, fmt.Errorf("reading the time since boot: %w", err)
 	}
 	const perSecond = 100
 	age := time.Duration(now.Nano()) - time.Duration(ticks)*time.Second/perSecond

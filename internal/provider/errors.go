@@ -98,9 +98,9 @@ var (
 		Rank: 55, Class: request.InvalidUnicode, Any: []Words{
 			{"surrogate in string"}, {"lone", "surrogate"}, {"unpaired", "surrogate"},
 		},
-		Explanation: "The session contains half of a surrogate pair, such as half of an emoji, and the agent sends it as " +
-			"it is. The provider cannot read the request. Claude Code 2.1.332 replaces that half by itself, and OpenCode " +
-			"1.14.48 does but for the input of a call: update the agent.",
+		Explanation: "The session contains half of a surrogate pair, such as half of an emoji, and the agent sends it " +
+			"unchanged. The provider cannot read the request. Claude Code 2.1.332 replaces that half by itself, and so does " +
+			"OpenCode 1.14.48, except in the input of a call: update the agent.",
 	}
 	InvalidFile = ErrorKind{
 		Rank: 80, Class: request.InvalidFile,
@@ -133,7 +133,7 @@ var (
 	}
 	UnknownRole = ErrorKind{
 		Rank:        115,
-		Explanation: "The request has a message of a role that the provider does not know. Nothing stored explains that.",
+		Explanation: "The request has a message with a role that the provider does not know. Nothing stored explains that.",
 	}
 	ToolResultMissing = ErrorKind{
 		Rank: 120, Class: request.ToolResultMissing,
@@ -142,7 +142,7 @@ var (
 	OrphanResult = ErrorKind{
 		Rank: 130,
 		Explanation: "The request contained a tool result without its call, or before it. If no stored session has that, " +
-			"the agent made the request so, often after a compaction: fork the session before the compaction, or continue in " +
+			"the agent built it that way, often after a compaction: fork the session before the compaction, or continue in " +
 			"a new one.",
 	}
 	// CallOrResult is for a text that names both a call and a result, and has neither of the kinds above.
@@ -165,8 +165,8 @@ var (
 	}
 	InvalidBlock = ErrorKind{
 		Rank: 195, Class: request.IncompleteRecord,
-		Explanation: "A block of the session has a type or a field that the provider does not take, or a field of it is " +
-			"missing or of another type.",
+		Explanation: "A block of the session has a type or a field that the provider does not accept, or one of its fields " +
+			"is missing or has the wrong type.",
 	}
 )
 

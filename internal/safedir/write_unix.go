@@ -101,15 +101,15 @@ func (d *Dir) WhyFixed(below string) (string, error) {
 	case uid != 0 && uid != e.Owner.UID:
 		return fmt.Sprintf("it belongs to another user (uid %d, you are %d), and an undo would make it yours; run mend as that user, or run in the store's folder: sudo chown %[2]d %[3]s", e.Owner.UID, uid, file), nil
 	case parent.attributes(name) != "":
-		return "its attribute " + parent.attributes(name) + " forbids to change it and to undo that" + do + "sudo chattr -ai " + file, nil
+		return "its attribute " + parent.attributes(name) + " forbids changing it and undoing the change" + do + "sudo chattr -ai " + file, nil
 	case parent.isDenied(name, unix.W_OK):
-		return "you may not write to it" + do + "chmod u+w " + file, nil
+		return "you have no permission to write to it" + do + "chmod u+w " + file, nil
 	case parent.attributes(".") != "":
-		return "the attribute " + parent.attributes(".") + " of its folder forbids to undo a change" + do + "sudo chattr -ai " + folder, nil
+		return "the attribute " + parent.attributes(".") + " of its folder forbids undoing a change" + do + "sudo chattr -ai " + folder, nil
 	case parent.isDenied(".", unix.W_OK|unix.X_OK):
-		return "its folder may not be written to, so that a change could not be undone" + do + "chmod u+w " + folder, nil
+		return "its folder is not writable, so a change could not be undone" + do + "chmod u+w " + folder, nil
 	case d.attributes(".") != "" || d.isDenied(".", unix.W_OK|unix.X_OK):
-		return "the store's folder may not be written to, so that a change could not be undone" + do + "chmod u+w .", nil
+		return "the store's folder is not writable, so a change could not be undone" + do + "chmod u+w .", nil
 	}
 	return "", nil
 }

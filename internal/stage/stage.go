@@ -53,7 +53,7 @@ func CheckOwner(owner string) error {
 // Check refuses a change that was staged for another store, or in a folder whose name isStage rejects.
 func Check(st change.Staged, id change.StoreID, isStage func(name string) bool) error {
 	if !st.Store.Same(id) {
-		return fmt.Errorf("the change is one of the store %s", st.Store.Root)
+		return fmt.Errorf("the change belongs to the store %s", st.Store.Root)
 	}
 	names := strings.Split(st.Dir, "/")
 	if len(names) != 3 || names[0] != Dir || change.ValidateID(names[1]) != nil || !isStage(names[2]) {

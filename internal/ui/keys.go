@@ -11,19 +11,19 @@ import (
 // helpRows are the keys with longer descriptions than the last line has room for.
 var helpRows = [][2]string{
 	{"↑ ↓ k j", "up and down; PgUp PgDn b f a page; Home End g G first and last"},
-	{"Enter →", "read the conversation; there Enter shows long texts as a whole"},
+	{"Enter →", "read the conversation; there Enter shows long texts in full"},
 	{"Esc ←", "back to the list; Esc also cancels the plan"},
 	{"Tab", "conversation, changes by a repair, next request (with ids)"},
-	{"n N", "the next broken place (▲), the one before"},
+	{"n N", "the next broken message (▲), the previous one"},
 	{"/", "filter by words: title, folder, agent, state, what is wrong, id"},
 	{"r", "repair the session, or bring it back"},
 	{"a", "repair all broken sessions that the filter shows"},
 	{"u", "undo the newest repair of the session, or else the newest of all"},
 	{"U", "undo the newest operation of all"},
-	{"R", "redo what u has undone"},
+	{"R", "redo what u undid"},
 	{"l", "journal: what was done; u and R are for the selected line there"},
 	{"e c", "explain the findings; show the command that continues it"},
-	{"s", "scan again (what an agent changes is shown without that)"},
+	{"s", "scan again (changes by an agent appear without it)"},
 	{"q", "quit; a change that is being written is finished first"},
 }
 

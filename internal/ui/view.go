@@ -164,7 +164,7 @@ func (m *model) leftSide() []string {
 		case m.scanning:
 			empty = ""
 		case len(m.sessions) > 0:
-			empty = "No session fits the filter."
+			empty = "No session matches the filter."
 		}
 		if m.filter.text != "" || m.filter.typing {
 			title = "Filter: " + m.filter.text + map[bool]string{true: "_"}[m.filter.typing]

@@ -81,7 +81,7 @@ func (c Repairer) Trim(ctx context.Context, id string, r repair.TrimRequest) (
 // Reasons why a session is not repaired.
 var (
 	errLossy    = errors.New("the repair would remove content that can be read")
-	errStill    = errors.New("the session would be broken all the same")
+	errStill    = errors.New("the session would still be broken")
 	errUndone   = errors.New("the last repair of this session was undone")
 	errProvider = errors.New("mend does not know the rules of this provider")
 )
@@ -106,7 +106,7 @@ func checkTier(id string, req repair.Request, r repair.Result) error {
 }
 
 func errAsk(id string) error {
-	return &repair.AskError{Session: id, Why: "mend does not repair this unasked"}
+	return &repair.AskError{Session: id, Why: "mend does not repair this without asking"}
 }
 
 // checkAsk returns a [*repair.AskError] if a broken finding remains that has a repair with the tier [repair.Ask].

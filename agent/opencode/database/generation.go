@@ -42,8 +42,8 @@ func checkGeneration(c *sqlstore.Conn) error {
 }
 
 func newerError(kind, name string) error {
-	return fail.New(fail.Unusable, `"mend scan" lists the sessions that it did not import, "mend scan SESSION --text" prints one, `+
-		`also one that is gone and was kept (--from DIR: by keep --to DIR), and "mend keep" copies them all`,
+	return fail.New(fail.Unusable, `"mend scan" lists the sessions that it did not import, "mend scan SESSION --text" `+
+		`prints one, even a deleted one that was kept (--from DIR: kept by keep --to DIR), and "mend keep" copies them all`,
 		"%w (%s %.60s), which mend does not know: nothing in it is judged or changed", errNewer, kind, name)
 }
 

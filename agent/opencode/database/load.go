@@ -162,8 +162,8 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 	if why := s.misfit.Load(); why != nil {
 		loaded.IndexFault = *why
 	} else if rebuilt || meetsPrompts(s.damaged.Load()) {
-		loaded.IndexFault = "The database is damaged outside the session, and its rows are whole. OpenCode may show only a " +
-			"part of it, or answer no prompt in it."
+		loaded.IndexFault = "The database is damaged outside the session, and the session's rows are intact. OpenCode may " +
+			"show only a part of the session, or answer no prompt in it."
 	}
 	if rebuilt || s.damaged.Load() != nil {
 		stamp = change.Stamp{}

@@ -162,7 +162,7 @@ func (p Program) lacking(ids []string) []migration {
 // migrations ids. The program applies the migrations that have no row, and then needs its columns.
 func (p Program) faultOf(objects []salvage.Object, columns map[string][]string, ids []string) (*schemaFault, error) {
 	if len(ids) == 0 {
-		return &schemaFault{"migration", "no row says which migrations it had, so " + p.title() + " does not start"}, nil
+		return &schemaFault{"migration", "no row records which migrations were run, so " + p.title() + " does not start"}, nil
 	}
 	if lost := p.lacking(ids); len(lost) > 0 {
 		db, err := salvage.Sketch(objects)
@@ -173,7 +173,7 @@ func (p Program) faultOf(objects []salvage.Object, columns map[string][]string, 
 		for _, m := range lost {
 			if err := m.apply(db); err != nil {
 				why := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sqlite3: "), "SQL logic error: ")
-				why = fmt.Sprintf("no row says that it had the migration %s, and it cannot be made (%s), so %s does not start",
+				why = fmt.Sprintf("no row records the migration %s, and it cannot be run (%s), so %s does not start",
 					m.id, why, p.title())
 				return &schemaFault{"migration", why}, nil
 			}
@@ -302,7 +302,7 @@ func (j *salvageJob) rebuildMigrations() error {
 		}
 	}
 	return fail.New(fail.Unusable, "look for a copy of the database in a backup",
-		"%s, and it is of no version that mend knows", fault.why)
+		"%s, and mend does not know its version", fault.why)
 }
 
 // writeMigrations adds the rows of migrations.

@@ -95,7 +95,7 @@ func TestMigrations(t *testing.T) {
 }
 
 // noVersion is the error of a salvage for a schema that it cannot complete.
-const noVersion = "of no version that mend knows"
+const noVersion = "mend does not know its version"
 
 // TestMigratedSchemaLost: the columns of a migrated table have another order than those of a new table. A salvage finds
 // out the order if the schema is lost.

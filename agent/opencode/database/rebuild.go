@@ -261,7 +261,7 @@ func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
 	j.session(session).Rebuilt[e.table]++
 	if e.table == "session" {
 		s := j.session(session)
-		s.Notes = append(s.Notes, "Its row was made again: its folder, its title and whether it is archived are those of "+
+		s.Notes = append(s.Notes, "Its row was rebuilt: its folder, its title and whether it is archived come from "+
 			"its last event, which can be older than a change by mend.")
 		for _, c := range cols {
 			if title, ok := c.value.(string); ok && c.name == "title" {

@@ -97,7 +97,7 @@ func (s *Store) salvage(
 	}
 	for _, o := range append(res.Missing, bad...) {
 		out.Notes = append(out.Notes,
-			fmt.Sprintf("The %s %s cannot be made again: its definition is damaged.", o.Type, o.Name))
+			fmt.Sprintf("The %s %s cannot be created again: its definition is damaged.", o.Type, o.Name))
 	}
 	return out, nil
 }
@@ -172,7 +172,7 @@ func (j *salvageJob) checkAny() error {
 		}
 	}
 	return fail.New(fail.Unusable, "look for a copy of the database in a backup",
-		"nothing of a session or message can be read or made again: it is no database of OpenCode, or all of it is lost; "+
+		"no session or message can be read or rebuilt: it is not a database of OpenCode, or all of it is lost; "+
 			"nothing was written")
 }
 
@@ -199,7 +199,7 @@ func (j *salvageJob) session(id string) *agent.SalvagedSession {
 func (j *salvageJob) writeDoubtful() error {
 	n, err := j.WriteDoubtful()
 	if n > 0 {
-		j.out.Notes = append(j.out.Notes, fmt.Sprintf("%d of the rows may have bytes that are not theirs.", n))
+		j.out.Notes = append(j.out.Notes, fmt.Sprintf("%d of the rows may contain bytes of other rows.", n))
 	}
 	return err
 }
@@ -438,7 +438,7 @@ func (j *salvageJob) countBare() error {
 		"count(*) FROM message GROUP BY session_id HAVING bare > 0"
 	return j.db.Query(bare, func(st *sqlite3.Stmt) error {
 		s := j.session(st.ColumnText(0))
-		s.Notes = append(s.Notes, fmt.Sprintf("%d of its %d messages are empty: what they said is probably lost.",
+		s.Notes = append(s.Notes, fmt.Sprintf("%d of its %d messages are empty: their content is probably lost.",
 			st.ColumnInt(1), st.ColumnInt(2)))
 		return nil
 	})
@@ -489,13 +489,13 @@ func (j *salvageJob) report() {
 	}
 	slices.SortFunc(j.out.Sessions, func(a, b agent.SalvagedSession) int { return cmp.Compare(a.ID, b.ID) })
 	if j.ForeignWAL {
-		note := "Its -wal belongs to another database, or to another moment of this one, and was not used."
+		note := "Its -wal belongs to another database, or to another state of this one, and was not used."
 		switch {
 		case j.OldWAL:
 			note = "Its -wal is older than the database, and was not used: the database has what was written after it."
 		case j.FromWAL > 0:
-			note = fmt.Sprintf("Its -wal is of another moment than the database: of it come %d rows whose sessions are there, "+
-				"and others may be lost.", j.FromWAL)
+			note = fmt.Sprintf("Its -wal is from another time than the database: %d rows come from it, because their sessions "+
+				"exist; others may be lost.", j.FromWAL)
 		}
 		j.out.Notes = append(j.out.Notes, note)
 	}

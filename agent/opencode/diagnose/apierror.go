@@ -62,7 +62,7 @@ var errorTexts = provider.ErrorTexts{
 			Rank:  201,
 			Any:   []provider.Words{{"expected a string starting with"}},
 			Class: repair.IncompleteRecord,
-			Explanation: "Something stored in the session has an id of another form. But if OpenCode got \"dummy\" while it " +
+			Explanation: "Something stored in the session has an id in another format. But if OpenCode got \"dummy\" while it " +
 				"started with --continue, nothing stored is broken: open the session by its id, `opencode -s ID`.",
 		},
 		{
@@ -75,8 +75,8 @@ var errorTexts = provider.ErrorTexts{
 			},
 			About: request.AboutStore,
 			Explanation: "This is an error of OpenCode 2, which takes over the sessions of version 1 once. mend changes " +
-				"nothing in such a store. `mend scan` lists the sessions, and `mend keep` copies them. A file that `opencode " +
-				"export` of version 1 wrote is not imported by version 2.",
+				"nothing in such a store. `mend scan` lists the sessions, and `mend keep` copies them. Version 2 does not import " +
+				"a file that `opencode export` of version 1 wrote.",
 		},
 		{
 			Rank:  202,
@@ -100,7 +100,7 @@ var errorTexts = provider.ErrorTexts{
 				{"unexpected token <", "json"},
 			},
 			About: request.AboutService,
-			Explanation: "A page of HTML came instead of the provider's answer, mostly from a proxy or a wrong address. This " +
+			Explanation: "An HTML page came instead of the provider's answer, usually from a proxy or a wrong address. This " +
 				"is not about a stored session. Check the address in the settings, and the network.",
 		},
 		{
@@ -130,7 +130,7 @@ var errorTexts = provider.ErrorTexts{
 			Any:   []provider.Words{{"failed to download http"}},
 			Class: repair.InvalidFile,
 			Explanation: "OpenCode must download a linked file before it sends the request, because the provider does not " +
-				"follow links, and cannot. No request was sent.",
+				"follow links, but the download fails. No request was sent.",
 		},
 		{
 			Rank: 230,
@@ -143,14 +143,14 @@ var errorTexts = provider.ErrorTexts{
 				{"database corruption"},
 			},
 			About: request.AboutStore,
-			Explanation: "The error is of the database of OpenCode as a whole, not of one session. Close OpenCode. `mend " +
+			Explanation: "The error is about OpenCode's whole database, not about one session. Close OpenCode. `mend " +
 				"salvage` brings back every row that can be read, into a new database, and keeps the damaged one.",
 		},
 		{
 			Rank:  235,
 			Any:   []provider.Words{{"database or disk is full"}, {"sqlite_full"}},
 			About: request.AboutStore,
-			Explanation: "The disk was full when OpenCode wrote. Free some space: `mend clean` shows what the sessions take, " +
+			Explanation: "The disk was full when OpenCode wrote. Free some space: `mend clean` shows what takes the space, " +
 				"and `mend clean events` removes OpenCode's second copy of them, up to 96 % of its database. Do not delete the " +
 				"database. `mend scan` shows whether a session was damaged.",
 		},
@@ -166,8 +166,8 @@ var errorTexts = provider.ErrorTexts{
 				{"failed to execute statement"},
 			},
 			About: request.AboutStore,
-			Explanation: "Another process was writing to OpenCode's database for longer than it waits. That is about now: " +
-				"nothing stored is broken by it. End the process that has the database open, such as another window of OpenCode, " +
+			Explanation: "Another process was writing to OpenCode's database for longer than OpenCode waits. Nothing " +
+				"stored is broken. End the process that has the database open, such as another window of OpenCode, " +
 				"then send the prompt again.",
 		},
 		{
@@ -179,9 +179,9 @@ var errorTexts = provider.ErrorTexts{
 				{"sqlite_cantopen"},
 			},
 			About: request.AboutStore,
-			Explanation: "OpenCode may not open or write its database. Often a program that ran as root made the file. Make " +
-				"the database, the files beside it and their folder belong to your user, and writable. Nothing stored is broken " +
-				"by that.",
+			Explanation: "OpenCode may not open or write its database. Often a program that ran as root created the file. " +
+				"Make your user the owner of the database, of the files beside it and of their folder, and make them " +
+				"writable. Nothing stored is broken.",
 		},
 		{
 			Rank:  250,
@@ -205,7 +205,7 @@ var errorTexts = provider.ErrorTexts{
 				{"migrations in the database that do not match"},
 			},
 			About: request.AboutStore,
-			Explanation: "The tables of the database are not those that this version of OpenCode expects, mostly after an " +
+			Explanation: "The tables of the database are not the ones that this version of OpenCode expects, usually after an " +
 				"update or a return to an older version. Run the newest version that used the store. `mend scan` shows whether " +
 				"the sessions can be read.",
 		},
@@ -227,15 +227,16 @@ var errorTexts = provider.ErrorTexts{
 			Rank:  260,
 			Any:   []provider.Words{{"string or blob too big"}, {"sqlite_toobig"}, {"sqlite_nomem"}},
 			About: request.AboutStore,
-			Explanation: "What OpenCode loads at once is too large for it. Continue in a new session; a newer version may " +
-				"load it.",
+			Explanation: "OpenCode loads more of the session at once than it can hold. Continue in a new session; a newer " +
+				"version may load this one.",
 		},
 		{
 			Rank:  270, // a log may explain it first
 			Any:   []provider.Words{{"unexpected server error. check server logs"}},
 			Class: repair.UnreadableRecord,
-			Explanation: "OpenCode failed before it sent a request, mostly because it cannot read something stored in the " +
-				"session. A damaged database, a missing folder or a wrong setting do the same: `opencode --print-logs` says which.",
+			Explanation: "OpenCode failed before it sent a request, usually because it cannot read something stored in the " +
+				"session. A damaged database, a missing folder or a wrong setting has the same effect: `opencode " +
+				"--print-logs` shows which.",
 		},
 	},
 	Tool: `(?:unavailable tool|no such tool)[:\s'"]+([^'".\s]+)`,

@@ -73,7 +73,7 @@ func (c *simulation) whyNoFolder(f finding) string {
 		to = shellQuote(all[0])
 	}
 	return fmt.Sprintf("Where it is now is not certain. If it was moved or renamed: mend move %s %s. If it was deleted, "+
-		"create it (%s), if it is on another disk, mount that; then restart OpenCode.", shellQuote(path), to,
+		"create it (%s); if it is on another disk, mount that; then restart OpenCode.", shellQuote(path), to,
 		makeFolder(f, path))
 }
 

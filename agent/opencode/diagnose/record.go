@@ -131,11 +131,11 @@ func whyDefect(_ *simulation, f finding) string {
 			return fmt.Sprintf("The row of %s has no usable id: %s.", kindWords(f.Ref.Kind), f.Text)
 		}
 		if f.Ref.Kind == change.KindSession {
-			return fmt.Sprintf("The session's file has another id inside than in its name (%s). Prompts are answered, but the "+
+			return fmt.Sprintf("The id inside the session's file is not the id in its name (%s). Prompts are answered, but the "+
 				"session cannot be opened from the list.", f.Text)
 		}
 		if f.Text == record.NoID {
-			return fmt.Sprintf("The file of %s has no id in it, so it has no certain place among the others, and mend cannot "+
+			return fmt.Sprintf("The file of %s has no id in it, so its order among the others is unknown, and mend cannot "+
 				"tell what OpenCode sends.", kindWords(f.Ref.Kind))
 		}
 		return fmt.Sprintf("%s is stored under another id than the one inside it: %s.", capitalized(kindWords(f.Ref.Kind)),
@@ -158,9 +158,9 @@ func findEvents(c *simulation) []finding {
 	if !c.s.EventsBehind || !c.settings[own].profile.Strict() {
 		return nil
 	}
-	const says = "The session has events with higher numbers than its counter. OpenCode counts on from the counter, " +
-		"comes to a number that is taken, and ends each prompt with HTTP 500."
-	return []finding{{Ref: c.s.Info.Ref, Text: says}}
+	const text = "The session has events with higher numbers than its counter. OpenCode continues from the counter, " +
+		"reaches a number that is taken, and ends each prompt with HTTP 500."
+	return []finding{{Ref: c.s.Info.Ref, Text: text}}
 }
 
 // findArchived finds a session that the user has archived (docs/opencode.md F16).
@@ -225,7 +225,7 @@ func (c *simulation) isUnanswered() bool { return !c.s.Info.IsRow() && c.setting
 // findElsewhere finds other records of the session.
 func findElsewhere(c *simulation) (fs []finding) {
 	for _, o := range c.s.Others {
-		text := fmt.Sprintf("The session is stored a second time, in the project %s. OpenCode reads that one in the "+
+		text := fmt.Sprintf("The session is stored a second time, in the project %s. OpenCode reads that copy in the "+
 			"folders of that project.", o.Project)
 		fs = append(fs, finding{Ref: c.s.Info.Ref, Detail: "other " + o.Project, Text: text})
 	}

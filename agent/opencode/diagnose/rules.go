@@ -23,21 +23,21 @@ var classes = map[repair.Class]repair.Explanation{
 		Tier: repair.Auto,
 		Meaning: "The session has ids from before 2026-08-14, when OpenCode's id clock wrapped. Older versions of OpenCode " +
 			"then consider every new prompt answered.",
-		Fix:   "Messages and what is in them get new ids in chronological order, and all references are updated.",
+		Fix:   "Messages and their parts get new ids in chronological order, and all references are updated.",
 		Loses: "The former ids.",
 	},
 	repair.HiddenSession: {
 		Meaning: "The agent does not list the session, or does not find it: it is archived, belongs to a project entry " +
-			"that a newer one replaced, or the agent's index names another place.",
+			"that a newer one replaced, or the agent's index names another path.",
 		Fix: "mend restore lists the session again. mend fix does so only where the agent answers no prompt in it: to " +
 			"archive a session may be intentional.",
 	},
 	repair.MissingFolder: {
 		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and " +
 			"later answer no prompt in such a session: each ends with HTTP 500.",
-		Fix: "If exactly one folder has the same repository, the session belongs to that from now on. Else it is for " +
-			"you to say: mend move OLD NEW if the folder was moved or renamed, mkdir if it was deleted. A path of Windows on " +
-			"another system is emptied.",
+		Fix: "If exactly one folder has the same repository, the session is moved to it. Otherwise you decide: mend " +
+			"move OLD NEW if the folder was moved or renamed, mkdir if it was deleted. A Windows path on another system " +
+			"is emptied.",
 	},
 }
 
@@ -62,8 +62,8 @@ var rows = []repair.Rule{
 	{Code: "R10", Fixes: fixes(completeMessage)},
 	{Code: "R12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixOrder), NoFix: endsWithAnswer},
 	{Code: "R16", Fixes: fixes(firstPromptFixes)},
-	{Code: "R27", Healed: "OpenCode 1.14.48 replaces that half by U+FFFD in prompts, answers and results. In the input " +
-		"of a call it does not."},
+	{Code: "R27", Healed: "OpenCode 1.14.48 replaces that half with U+FFFD in prompts, answers and results, but not in " +
+		"the input of a call."},
 
 	{Code: "O1", NoFix: notInStore},
 	{Code: "O2", NoFix: notInStore},
@@ -110,7 +110,7 @@ var rows = []repair.Rule{
 			"is dated in the future. OpenCode considers every new prompt answered and stays silent, asks again without end " +
 			"because it does not see its own answer, or works on that message instead of the new prompt.",
 		Example: "A session of July 2026, opened in OpenCode 1.1 today; one written while the clock was a year ahead.",
-		Healed:  "OpenCode 1.18.15 takes a prompt for answered only if an answer names it.",
+		Healed:  "OpenCode 1.18.15 considers a prompt answered only if an answer names it.",
 	},
 	{
 		Code: render.FailureSubtask, Class: repair.ToolResultMissing, Why: why(whySubtask),
@@ -166,7 +166,7 @@ var rows = []repair.Rule{
 	},
 	{
 		Code: "no-session", Class: repair.IncompleteRecord, Severity: repair.Broken, Find: find(findLostInfo),
-		NoFix: "mend does not make it again, because the session's project, folder and permission rules are in it alone. " +
+		NoFix: "mend does not rebuild it, because only this record has the session's project, folder and permission rules. " +
 			"mend restore brings it back if it was kept.",
 		Meaning: "The session's own record does not exist, only its messages do. OpenCode does not list the session, and " +
 			"answers no prompt in it.",
@@ -197,9 +197,9 @@ var rows = []repair.Rule{
 	},
 	{
 		Code: "index", Class: repair.UnreadableRecord, Severity: repair.Broken, Find: find(findIndexFault),
-		NoFix: "The database must be rebuilt, and mend changes nothing before that. \"mend scan\" says how.",
-		Meaning: "A part of the database is damaged that is not of the session, whose rows are whole. If OpenCode meets it " +
-			"when it reads the session or writes for a prompt, it stops with an error, or shows a part of the session.",
+		NoFix: "The database must be rebuilt, and mend changes nothing before that. \"mend scan\" shows how.",
+		Meaning: "A part of the database outside the session is damaged; the session's rows are intact. If OpenCode reads " +
+			"that part with the session, or for a new prompt, it stops with an error, or shows only a part of the session.",
 		Words:   "SQLiteError: database disk image is malformed",
 		Example: "Pages of the database were overwritten, by a disk that failed or a copy made while OpenCode was writing.",
 	},
@@ -215,8 +215,8 @@ var rows = []repair.Rule{
 	{
 		Code: "unlisted", Class: repair.HiddenSession, Shown: repair.Hidden, Find: find(findUnlisted),
 		Fixes: fixes(unlistedFixes),
-		Meaning: "OpenCode does not list the session: its folder is of another project now. OpenCode 1.1 then answers no " +
-			"prompt in it either.",
+		Meaning: "OpenCode does not list the session: its folder now belongs to another project. OpenCode 1.1 then " +
+			"answers no prompt in it either.",
 		Fix: "The session's record is moved to the project of its folder: by mend restore, and for OpenCode 1.1 by a " +
 			"repair.",
 		Loses: "The id of its former project.",
@@ -239,16 +239,16 @@ var rows = []repair.Rule{
 	},
 	{
 		Code: "taken-over", Class: repair.HiddenSession, Severity: repair.Note, Shown: repair.TakenOver,
-		Find:  findTakeover(false, "OpenCode 2 has taken over the database. What it has of the session is not judged."),
-		NoFix: "mend changes nothing in such a database. Its copy is of the time before the import.",
+		Find:  findTakeover(false, "OpenCode 2 has taken over the database. mend does not judge its copy of the session."),
+		NoFix: "mend changes nothing in such a database. The copy that mend reads is from before the import.",
 		Meaning: "OpenCode 2 has taken over the database, and has the session in tables of its own, which mend does not " +
 			"judge.",
 	},
 	{
 		Code: "elsewhere", Class: repair.HiddenSession, Find: find(findElsewhere),
-		Meaning: "OpenCode 1.1 has the session a second time, in another project, and reads that one in the folders of " +
+		Meaning: "OpenCode 1.1 has the session a second time, in another project, and reads that copy in the folders of " +
 			"that project.",
-		NoFix: "Not changed: which of the two is meant is not known. The session itself is fine, and mend can still " +
+		NoFix: "Not changed: it is unknown which of the two is meant. The session itself is fine, and mend can still " +
 			"repair it.",
 	},
 	stray("OpenCode 1.1 reads each file in this folder as part of the session, and fails or reads one too many: %s.",
@@ -264,7 +264,7 @@ var rows = []repair.Rule{
 		Code: "row",
 		NoFix: "mend changes no row that it cannot name in its journal. OpenCode opens every other session by its id " +
 			"(opencode --session ID); mend scan prints the ids.",
-		Meaning: "A row is of no form that OpenCode writes: its id is not valid, its time is not an integer, or its data " +
+		Meaning: "OpenCode does not write such a row: its id is not valid, its time is not an integer, or its data " +
 			"is a blob. Its session is not examined, and OpenCode may list no session because of it.",
 	}),
 	stray("Unexpected file at %s (not a session).", repair.Rule{
@@ -279,8 +279,8 @@ var rows = []repair.Rule{
 	}),
 	stray("OpenCode stores the session in a folder here, and answers no prompt without it: %s.", repair.Rule{
 		Code: "place",
-		NoFix: "mend does not know whose it is, so it leaves it. Where nothing is in its place, OpenCode makes the " +
-			"folder again, and mend restore brings back the session if it was kept.",
+		NoFix: "mend does not know whose it is, so it leaves it. If you move it away, OpenCode creates the folder again, " +
+			"and mend restore brings back the session if it was kept.",
 		Meaning: "Something else is in the place of a folder of records. OpenCode cannot store anything there, and answers " +
 			"no prompt.",
 		Example: "A file message instead of the folder with all messages.",

@@ -80,9 +80,8 @@ func rowFixes(s *record.Session, x schema.Context) []repair.Fix {
 		loses += " " + losesRules
 	}
 	return []repair.Fix{{
-		Text: "The columns that OpenCode cannot read are emptied, or get a value from the messages or one that means " +
-			"nothing: " +
-			listed(names) + ".",
+		Text: "The columns that OpenCode cannot read are emptied, or get a value from the messages or a neutral " +
+			"value: " + listed(names) + ".",
 		Loses: loses, Whole: true,
 		Edit: draftEdit(func(d *draft) error {
 			d.s.Info, d.s.WorkspaceFault = row, ""
@@ -122,7 +121,7 @@ func unlistedFixes(c *simulation, f finding) []repair.Fix {
 		return nil
 	}
 	return []repair.Fix{{
-		Text:  "The session is moved to the project " + s.Newer + ", as which OpenCode uses its folder.",
+		Text:  "The session is moved to the project " + s.Newer + ", to which its folder now belongs.",
 		Loses: "The id of its former project.",
 		Whole: true,
 		Edit:  draftEdit(func(d *draft) error { return d.moveSession(s.Newer) }),

@@ -140,7 +140,7 @@ func projectFileFaults(r *change.Record) []Fault {
 	}
 	var all []Fault
 	if id, ok := v.Get("id").Text(); !ok || path.Join("/", id) != "/"+r.Ref.Project { // the id is used as the name of a folder
-		all = append(all, Fault{"id", " is not that of the project", true})
+		all = append(all, Fault{"id", " is not the id of the project", true})
 	}
 	if list := v.Get("sandboxes"); list.Truthy() && list.Kind() != '[' {
 		all = append(all, Fault{"sandboxes", " is not a list", true})

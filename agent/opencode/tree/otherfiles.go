@@ -58,7 +58,7 @@ func (tr *treeReader) addOther(d *safedir.Dir, name, message string) {
 			tr.addStray(change.StrayFile, at, message, why)
 		}
 	case e.IsFile():
-		tr.addStray(change.StrayFile, at, message, "it is none of a session")
+		tr.addStray(change.StrayFile, at, message, "it is not a file of a session")
 	case e.Exists:
 		tr.addStray(change.StrayIgnored, at, message, "it is "+ownfile.KindName(e.Mode)+", which OpenCode ignores")
 	}

@@ -43,7 +43,7 @@ func ErrorTexts() provider.ErrorTexts {
 			{
 				Rank: 175,
 				Any:  []provider.Words{{"tool reference", "not found in available tools"}},
-				Explanation: "An earlier search for tools names a tool that is not offered any more: its MCP server, plugin or " +
+				Explanation: "An earlier search for tools names a tool that is no longer offered: its MCP server, plugin or " +
 					"connector is not connected, or a proxy added the search. Nothing stored is damaged. Connect it again, or go " +
 					"back to before that search: /rewind in Claude Code.",
 			},

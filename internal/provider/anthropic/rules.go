@@ -162,7 +162,7 @@ var rules = []provider.Rule{
 		Kind:  &provider.InvalidUnicode, Find: provider.HalfPair,
 	},
 	{
-		Code: "R28", Text: "before a thinking block is the conversation with which it was made (models from 5.1 on)",
+		Code: "R28", Text: "the conversation before a thinking block is the one it was created with (models from 5.1 on)",
 		Error: "messages.{n}.content.{m}: Invalid `signature` in `thinking` block. The block is bound to a different " +
 			"conversation.",
 		Says: []provider.Words{{"bound to a different conversation"}, {"thinking", "preceded this one", "is missing"}},

@@ -22,7 +22,7 @@ var rules = []provider.Rule{
 		Kind: &provider.EmptyContent, Find: provider.FindTurns(provider.EmptyTurn),
 	},
 	{
-		Code: "B4", Text: "a text is not blank, in the result of a tool either",
+		Code: "B4", Text: "a text is not blank, not even in the result of a tool",
 		Error: "The text field in the ContentBlock object at messages.N.content.M is blank. Add text to the text field, " +
 			"and try again.",
 		Says: []provider.Words{{"text field in the contentblock object", "is blank"}},
