@@ -209,7 +209,7 @@ func TestReadFailsAfterExchange(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(root, fsstore.KeptDir)); err == nil {
 				t.Error("something is kept")
 			}
-			if when == "Discard" && (len(notes) == 0 || !strings.Contains(notes[0], "not known")) {
+			if when == "Discard" && (len(notes) == 0 || !strings.Contains(notes[0], "it is unknown")) {
 				t.Errorf("it reports %q", notes)
 			}
 			if got := stagedFilesOf(t, root); when != "Discard" && !slices.Equal(got, stagedFiles) {

@@ -32,7 +32,7 @@ func TestConflicts(t *testing.T) {
 		},
 		"parent gone": {
 			"DELETE FROM message WHERE id = (SELECT id FROM message ORDER BY time_created LIMIT 1 OFFSET 1)",
-			"which is not there",
+			"which does not exist",
 		},
 	}
 	for name, c := range cases {

@@ -60,12 +60,12 @@ func TestParents(t *testing.T) {
 	undo := change.Inverse(ops) // session, then messages, then parts
 	for _, some := range [][]change.Op{undo[1:], undo[11:], {undo[0], undo[11]}} {
 		_, err := s.Prepare(t.Context(), change.Plan{Ops: some})
-		if !hasConflict(conflictsIn(err), "which is not there") {
+		if !hasConflict(conflictsIn(err), "which does not exist") {
 			t.Errorf("creating %s without its parent: %v", some[0].Ref, err)
 		}
 	}
 	dbtest.Alter(t, path, "DELETE FROM project")
-	if _, err := s.Prepare(t.Context(), change.Plan{Ops: undo}); !hasConflict(conflictsIn(err), "project global, which is not there") {
+	if _, err := s.Prepare(t.Context(), change.Plan{Ops: undo}); !hasConflict(conflictsIn(err), "project global, which does not exist") {
 		t.Errorf("creating a session without its project: %v", err)
 	}
 	dbtest.Run(t, open(t, unpackTwice(t), sqlstore.Options{}), ops[:1])
@@ -88,7 +88,7 @@ func TestOrphanHidesNoMissingParent(t *testing.T) {
 	ops := append(create, change.Op{Ref: ref, Pre: now[0]})
 	before := dbtest.DumpRows(t, path)
 	out, err := s.Commit(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
-	if err != nil || out.State != change.Aborted || !hasConflict(out.Conflicts, "which is not there") || dbtest.DumpRows(t, path) != before {
+	if err != nil || out.State != change.Aborted || !hasConflict(out.Conflicts, "which does not exist") || dbtest.DumpRows(t, path) != before {
 		t.Errorf("Commit = %+v, %v", out, err)
 	}
 }

@@ -309,7 +309,7 @@ func TestCheckUnasked(t *testing.T) {
 		{"what is lost cannot be read", fixed(repair.UnreadableRecord, "The rest of the text."), ""},
 		{"a provider that is not known", unknown(repair.EmptyContentMessage), "@ai-sdk/xai"},
 		{"a provider that is not known, and a record that the agent cannot read", unknown(repair.UnreadableRecord), ""},
-		{"something stays broken", left(repair.Diagnosis{Severity: repair.Broken, Class: repair.ThinkingSignature, Tier: repair.Auto}), "broken all the same"},
+		{"something stays broken", left(repair.Diagnosis{Severity: repair.Broken, Class: repair.ThinkingSignature, Tier: repair.Auto}), "still be broken"},
 		{"something stays broken that needs a question", left(repair.Diagnosis{Severity: repair.Broken, Class: repair.MissingHistory, Tier: repair.Ask, Fix: "fix"}), "mend fix " + id},
 		{"something latent stays", left(repair.Diagnosis{Severity: repair.Latent, Class: repair.ThinkingSignature}), ""},
 	} {
