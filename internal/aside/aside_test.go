@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"mend/change"
@@ -144,6 +145,32 @@ func TestBuiltTwice(t *testing.T) {
 		t.Errorf("left are %q", got)
 	}
 	must(t, b.Discard())
+	if got := list(t, root); !slices.Equal(got, []string{"./"}) {
+		t.Errorf("left are %q", got)
+	}
+}
+
+// TestBuildBesideOthers: processes that build and sweep at the same time do not stop each other.
+func TestBuildBesideOthers(t *testing.T) {
+	root := storetest.FastDir(t)
+	var all sync.WaitGroup
+	for range 4 {
+		a := open(t, root, "", nil)
+		all.Go(func() {
+			defer a.Close()
+			for range 100 {
+				b, err := a.Build()
+				if err == nil {
+					err = b.Discard()
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 	if got := list(t, root); !slices.Equal(got, []string{"./"}) {
 		t.Errorf("left are %q", got)
 	}

@@ -37,9 +37,12 @@ func (a *Area) Build() (*Built, error) {
 	}
 	path, owner, step, sums := a.Path, a.Owner, a.Step, a.sums
 	b := &Built{open: func() (*Area, error) { return Open(path, owner, step, sums) }}
-	for {
+	for tries := 0; ; tries++ {
 		b.name = rand.Text()
 		d, err := a.Make(builtDir + "/" + b.name)
+		if errors.Is(err, fs.ErrNotExist) && tries < 100 { // another process has removed the empty folder
+			continue
+		}
 		if err != nil {
 			return nil, errors.Join(err, a.RemoveEmpty(builtDir))
 		}
@@ -102,6 +105,9 @@ func (a *Area) sweepBuilt(in string, wanted func(name string) bool, own bool) er
 	}
 	defer d.Close()
 	names, err := d.Names()
+	if errors.Is(err, fs.ErrNotExist) { // another process has just removed the folder
+		return nil
+	}
 	for _, name := range names {
 		if wanted(name) {
 			err = errors.Join(err, a.removeUnlocked(d, name, own))
