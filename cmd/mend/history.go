@@ -76,6 +76,9 @@ A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 func runLog(cmd *cobra.Command, env *environment, names []string, f logFlags) error {
 	ctx := cmd.Context()
 	if n := len(names); n > 0 && isExport(names[n-1]) {
+		if cmd.Flags().Changed("export") || f.export.force || f.export.withBytes {
+			return usagef("--export, --force and --with-bytes are for this journal: they cannot be combined with other exports")
+		}
 		id := ""
 		if !isExport(names[0]) {
 			id, names = names[0], names[1:]
