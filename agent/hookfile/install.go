@@ -79,9 +79,9 @@ func (f File) Accepts(s agent.Setup) error {
 	return nil
 }
 
-// Install implements [agent.Installer].
+// Install implements [agent.Installer]. It returns the text itself if it has these hooks already.
 func (f File) Install(text []byte, s agent.Setup) ([]byte, error) {
-	text, err := RemoveHooks(text, f.isCommand)
+	left, err := f.Uninstall(text)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,13 @@ func (f File) Install(text []byte, s agent.Setup) ([]byte, error) {
 	for i := range hooks {
 		hooks[i].Command, hooks[i].Timeout = f.command(s), timeout
 	}
-	return AddHooks(text, hooks...)
+	edited, err := AddHooks(left, hooks...)
+	var before, after bytes.Buffer
+	same := err == nil && json.Compact(&before, text) == nil && json.Compact(&after, edited) == nil
+	if same && bytes.Equal(before.Bytes(), after.Bytes()) {
+		return text, nil
+	}
+	return edited, err
 }
 
 // hooks returns the hooks to install. The agent loads a session before it runs SessionStart. So it loads a repair that
