@@ -91,10 +91,10 @@ type Reader interface {
 	// session has its own copies.
 	CopiedWith(head change.Head) string
 
-	// Lacks counts the content of then that is missing from now. Both contain records that Copy returns; the caller may
-	// leave out records that are equal, and equal lines of a long text. edited has the refs, without a project, of
+	// CountMissing counts the content of then that is missing from now. Both contain records that Copy returns; the caller
+	// may leave out records that are equal, and equal lines of a long text. edited has the refs, without a project, of
 	// messages and parts that mend has changed since: their content was removed on purpose.
-	Lacks(now, then []change.Record, edited map[change.Ref]bool) Lack
+	CountMissing(now, then []change.Record, edited map[change.Ref]bool) Lack
 
 	// Restore plans to restore a session from a copy: kept are the ops that create its copied records. head is from
 	// List, or from the copy if the session no longer exists. It only reads, and the Pre of the ops need not be right.
@@ -272,7 +272,7 @@ type RestoreRequest struct {
 	Exact bool
 	// Force allows an exact state to replace a session that continued differently.
 	Force bool
-	// Edited is as for Lacks.
+	// Edited is as for CountMissing.
 	Edited map[change.Ref]bool
 	// Gone says that the session is not in List.
 	Gone bool

@@ -27,8 +27,8 @@ func (base) Copy(context.Context, change.Head) (Copy, error) {
 // CopiedWith implements [Store].
 func (base) CopiedWith(change.Head) string { return "" }
 
-// Lacks implements [Reader].
-func (base) Lacks(_, _ []change.Record, _ map[change.Ref]bool) Lack { return Lack{} }
+// CountMissing implements [Reader].
+func (base) CountMissing(_, _ []change.Record, _ map[change.Ref]bool) Lack { return Lack{} }
 
 // Restore implements [Store].
 func (base) Restore(context.Context, change.Head, []change.Op, RestoreRequest) (Restoration, error) {

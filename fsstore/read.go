@@ -58,7 +58,7 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 		if err != nil {
 			return fmt.Errorf("looking at records: %w", err)
 		}
-		why, err := root.WhyLocked(path.Join(op.dir, op.name))
+		why, err := root.LinkProblem(path.Join(op.dir, op.name))
 		if err != nil {
 			return fmt.Errorf("looking at %v %s: %w", ref.Kind, ref, err)
 		}

@@ -51,7 +51,7 @@ func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, erro
 	if len(conflicts) > 0 {
 		return change.Staged{}, &change.ConflictError{Conflicts: conflicts}
 	}
-	if why, err := tx.root.WhyFixed(tx.path); err != nil {
+	if why, err := tx.root.WriteProblem(tx.path); err != nil {
 		return change.Staged{}, err
 	} else if why != "" {
 		ref := tx.ops[0].Ref

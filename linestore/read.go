@@ -73,11 +73,11 @@ func (s *Store) CheckLinks(ctx context.Context, refs []change.Ref) error {
 // undone, and what the user can do; "" if both are possible. An append needs the right to write to the file. Its undo
 // replaces the file, so it needs the rights to replace it and to stage another one.
 func whyLocked(root *safedir.Dir, p string) (string, error) {
-	why, err := root.WhyLocked(p)
+	why, err := root.LinkProblem(p)
 	if err != nil || why != "" {
 		return why, err
 	}
-	return root.WhyFixed(p)
+	return root.WriteProblem(p)
 }
 
 // readOne reads records of one transcript.

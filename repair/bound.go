@@ -131,7 +131,7 @@ func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, 
 	for _, t := range spoiled {
 		gone[at{t.Ref(), identity(t)}] = true
 	}
-	asked := after.Asking(APIError{Class: ThinkingSignature, Rule: boundRule, Index: -1, Block: -1})
+	asked := after.WithError(APIError{Class: ThinkingSignature, Rule: boundRule, Index: -1, Block: -1})
 	s := newSearch(asked, origin{}, func(_ *Case, f Finding) bool {
 		return f.Code == boundRule && gone[at{f.Ref, f.Detail}]
 	}, auto)

@@ -134,7 +134,7 @@ func (c *Case) Findings() *Findings {
 		return c.findings
 	}
 	fails := map[int]bool{}
-	fs := &Findings{Newer: c.Newer, Once: func(code string) bool { return c.Rules.Of(code).Once }}
+	fs := &Findings{Newer: c.Newer, Once: func(code string) bool { return c.Rules.Rule(code).Once }}
 	fs.Hides = func(setting int, code string) bool { return fails[setting] && c.OfRequest != nil && c.OfRequest(code) }
 	c.findings = fs
 	s := c.send(InUse)
@@ -152,7 +152,7 @@ func (c *Case) Findings() *Findings {
 		}
 	}
 	for _, e := range c.askedErrors() {
-		for _, f := range Asked(c, e) {
+		for _, f := range FindForError(c, e) {
 			if c.Ask == nil || c.Ask(c.State, &f, f.candidate) {
 				c.add(InUse, f)
 			}
@@ -245,10 +245,10 @@ func (c *Case) Describe(f Finding) Diagnosis {
 }
 
 func (c *Case) agentText(text string) string {
-	if c.Says == nil {
+	if c.Rebrand == nil {
 		return text
 	}
-	return c.Says(text)
+	return c.Rebrand(text)
 }
 
 // Fixes returns the ways to fix a finding, the one that loses least first. The error is nil or a [*RefusalError].
@@ -265,11 +265,11 @@ func (c *Case) Fixes(f Finding) ([]Fix, error) {
 	return all, nil
 }
 
-// Asking returns the case in the settings of an error, with the findings that only the error reveals.
-func (c *Case) Asking(e APIError) *Case { return c.inSettings(&e) }
+// WithError returns the case in the settings of an error, with the findings that only the error reveals.
+func (c *Case) WithError(e APIError) *Case { return c.inSettings(&e) }
 
-// Reset returns the case in the session's current settings, without the additions of [Case.Asking]. A search compares
-// findings under the same settings, so they change only between two searches.
+// Reset returns the case in the session's current settings, without the additions of [Case.WithError]. A search
+// compares findings under the same settings, so they change only between two searches.
 func (c *Case) Reset() *Case {
 	if s, settings := c.settingsFor(nil); c.asked == nil && settings[InUse] == c.settings[InUse] {
 		n := *c
@@ -319,7 +319,7 @@ func (d *Draft) Case() *Case {
 // FindingsOf returns a finding for each violation at a stored record: at a block, if the violation has a place.
 func FindingsOf(q request.Request, refused []request.Violation) (fs []Finding) {
 	for _, v := range refused {
-		f := Finding{Code: v.Rule, Text: v.Message, Severity: Broken, Unknown: BesideUnknown(q, v)}
+		f := Finding{Code: v.Rule, Text: v.Message, Severity: Broken, Unknown: IsNearUnknown(q, v)}
 		switch {
 		case len(v.Refs) > 0:
 			f.Ref = v.Refs[0]

@@ -57,7 +57,7 @@ func (t *Rules) ExplainClass(c Class) Explanation {
 
 // Explain completes the explanation of a rule from the table, then from its class.
 func (t *Rules) Explain(e Explanation) Explanation {
-	r := t.Of(e.Code)
+	r := t.Rule(e.Code)
 	e.Class = cmp.Or(r.Class, e.Class)
 	e.Meaning, e.Words, e.Example = cmp.Or(e.Meaning, r.Meaning), cmp.Or(e.Words, r.Words), cmp.Or(e.Example, r.Example)
 	e.Fix, e.Loses, e.Healed = cmp.Or(e.Fix, r.Fix), cmp.Or(e.Loses, r.Loses), r.Healed

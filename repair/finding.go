@@ -35,9 +35,9 @@ type Finding struct {
 	candidate *request.Block // the block that an error may be about
 }
 
-// BesideUnknown reports whether a violation may be caused by content that mend does not know, in its own turn or in
+// IsNearUnknown reports whether a violation may be caused by content that mend does not know, in its own turn or in
 // an adjacent one.
-func BesideUnknown(q request.Request, v request.Violation) bool {
+func IsNearUnknown(q request.Request, v request.Violation) bool {
 	if v.N < 0 || v.N > len(q.Turns) {
 		return false
 	}

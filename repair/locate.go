@@ -9,9 +9,9 @@ import (
 	"mend/internal/request"
 )
 
-// Asked returns findings for an error that only the provider can judge: all content of the affected
+// FindForError returns findings for an error that only the provider can judge: all content of the affected
 // kind that is sent. Only the class of the error may be known.
-func Asked(c *Case, e APIError) (fs []Finding) {
+func FindForError(c *Case, e APIError) (fs []Finding) {
 	q, _ := c.Next()
 	add := func(code string, match func(*request.Block) bool) {
 		for _, t := range q.Turns {

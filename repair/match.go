@@ -82,7 +82,7 @@ func matchContent(c *Case, e APIError) (best Match) {
 		return Match{}
 	}
 	found := map[change.Ref]bool{}
-	for _, f := range Asked(c, e) {
+	for _, f := range FindForError(c, e) {
 		found[messageRef(f.Ref)] = true
 	}
 	q, _ := c.Next()

@@ -244,7 +244,7 @@ func (r *Request) search(c *Case, o origin, w wanted) *search {
 // there are none, or with All, it fixes all of its kind.
 func fixError(c *Case, o origin, req Request) *search {
 	e := *req.Error
-	c = c.Asking(e)
+	c = c.WithError(e)
 	kind := sameKind(c, e)
 	var found []Finding
 	for _, f := range c.Findings().list {
@@ -276,7 +276,7 @@ func sameKind(c *Case, e APIError) wanted {
 
 // suspects returns the findings of the error's kind; only the provider can know whether they are its cause.
 func suspects(c *Case, o origin, e APIError) (ds []Diagnosis) {
-	c = c.Asking(e)
+	c = c.WithError(e)
 	for _, f := range c.Findings().All() {
 		if f.Class != e.Class || !engineRules()[f.Code].Asked {
 			continue

@@ -18,7 +18,7 @@ type Rule struct {
 	Once     bool     // several findings in a message are no worse than one
 	Severity Severity // severity of the findings of Find; zero: the finding's own severity, or else a [Note]
 
-	Find    func(*Case) []Finding // nil: the request, [State].Faults or [Asked] finds it
+	Find    func(*Case) []Finding // nil: the request, [State].Faults or [FindForError] finds it
 	ClassOf func(*Fault) Class    // nil: Class
 	Why     func(*Fault) string   // nil: the text of the finding
 	Fixes   func(*Fault) []Fix    // the one that loses least first; nil for none
@@ -73,8 +73,8 @@ func (r Rule) completedBy(base Rule) Rule {
 	return r
 }
 
-// Of returns the rule with the code. An unknown rule has only a code.
-func (t *Rules) Of(code string) Rule {
+// Rule returns the rule with the code. An unknown rule has only a code.
+func (t *Rules) Rule(code string) Rule {
 	r := t.all[code]
 	r.Code = code
 	return r
@@ -93,7 +93,7 @@ type Fault struct {
 
 // Fault returns a finding with its rule, its class and the stored content at its place.
 func (t *Rules) Fault(c *Case, f Finding) *Fault {
-	x := &Fault{Finding: f, Case: c, Rule: t.Of(f.Code), message: c.Stored(f.Ref)}
+	x := &Fault{Finding: f, Case: c, Rule: t.Rule(f.Code), message: c.Stored(f.Ref)}
 	x.step, x.block = x.message.Step(f.Ref, f.Block)
 	x.Class = x.Rule.Class
 	if x.Rule.ClassOf != nil {

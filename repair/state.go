@@ -90,8 +90,8 @@ type Context struct {
 	Writing func(s State, f Finding) bool
 	// Ask completes a finding at a block that only an error reveals, and reports whether it is a finding of that block.
 	Ask func(s State, f *Finding, b *request.Block) bool
-	// Says returns a sentence with the name of the program that uses the store.
-	Says func(text string) string
+	// Rebrand returns a sentence with the name of the program that uses the store.
+	Rebrand func(text string) string
 	// Describe completes the diagnosis of a finding.
 	Describe func(x *Fault, d *Diagnosis)
 	// Renamed returns the new refs of records that were renamed since an earlier state, by old ref.

@@ -588,8 +588,8 @@ func (x *rowsChange) Commit(ctx context.Context) error {
 	return err
 }
 
-// Passed reports whether the archive has rows that are not in the database.
-func (x *rowsChange) Passed(ctx context.Context) (bool, error) {
+// IsCommitted reports whether the archive has rows that are not in the database.
+func (x *rowsChange) IsCommitted(ctx context.Context) (bool, error) {
 	if x.tried && x.at != commitSent || len(x.moves) > 0 && !exists(x.path()) {
 		return x.at == committed, nil
 	}

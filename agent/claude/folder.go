@@ -25,7 +25,7 @@ func (s *store) isHomeless(head change.Head) bool {
 		return known.(bool)
 	}
 	gone := place.Gone(dir) && (place.IsLocal(dir) || s.isHere()) &&
-		!slices.ContainsFunc(place.Beside(dir), func(other string) bool { return folderOf(other) == folderOf(dir) })
+		!slices.ContainsFunc(place.Siblings(dir), func(other string) bool { return folderOf(other) == folderOf(dir) })
 	s.homeless.Store(dir, gone)
 	return gone
 }

@@ -155,15 +155,15 @@ func emptied(now, then []byte) bool {
 		return false
 	}
 	old, current := jsonedit.Parse(then), jsonedit.Parse(now)
-	return jsonedit.Lacks(current.Get("type"), old.Get("type")) ||
-		jsonedit.Lacks(current.Get("content"), old.Get("content")) ||
-		jsonedit.Lacks(current.Get("attachment"), old.Get("attachment")) ||
-		jsonedit.Lacks(current.Get("message").Get("role"), old.Get("message").Get("role")) ||
-		jsonedit.Lacks(current.Get("message").Get("content"), old.Get("message").Get("content"))
+	return jsonedit.HasLostText(current.Get("type"), old.Get("type")) ||
+		jsonedit.HasLostText(current.Get("content"), old.Get("content")) ||
+		jsonedit.HasLostText(current.Get("attachment"), old.Get("attachment")) ||
+		jsonedit.HasLostText(current.Get("message").Get("role"), old.Get("message").Get("role")) ||
+		jsonedit.HasLostText(current.Get("message").Get("content"), old.Get("message").Get("content"))
 }
 
-// Lacks implements [agent.Reader].
-func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
+// CountMissing implements [agent.Reader].
+func (*store) CountMissing(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
 	byRef := make(map[change.Ref][]byte, len(now))
 	for _, r := range now {
 		r.Ref.Project = ""

@@ -30,15 +30,15 @@ func (s *store) Copy(_ context.Context, head change.Head) (c agent.Copy, err err
 	return c, nil
 }
 
-// Lacks implements [agent.Reader]. Codex only appends to a rollout: if a turn is taken back, it appends a line that
-// says so.
-func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
+// CountMissing implements [agent.Reader]. Codex only appends to a rollout: if a turn is taken back, it appends a line
+// that says so.
+func (*store) CountMissing(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
 	var data []byte
 	for _, r := range now {
 		data = append(data, r.Data...)
 	}
 	for _, r := range then {
-		records, messages, unnamed := rollout.Lacks(data, r.Data, edited[r.Ref.WithoutProject()])
+		records, messages, unnamed := rollout.CountMissing(data, r.Data, edited[r.Ref.WithoutProject()])
 		lack.Records, lack.Messages = lack.Records+records, lack.Messages+messages
 		if unnamed {
 			lack.Records++
@@ -78,8 +78,8 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 		before = append(before, &src.Record)
 		present := src.Plain
 		result.Messages, _ = rollout.CountMessages(present)
-		lost, _, unnamed := rollout.Lacks(present, post.Data, r.Edited[head.Ref.WithoutProject()])
-		gained, _, _ := rollout.Lacks(post.Data, present, false)
+		lost, _, unnamed := rollout.CountMissing(present, post.Data, r.Edited[head.Ref.WithoutProject()])
+		gained, _, _ := rollout.CountMissing(post.Data, present, false)
 		cut := len(present) < len(post.Data) && bytes.HasPrefix(post.Data, present)
 		switch {
 		case bytes.Equal(present, post.Data), !r.Exact && lost == 0 && !cut && !unnamed:

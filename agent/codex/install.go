@@ -31,7 +31,7 @@ func (Agent) Installer() agent.Installer {
 
 // warnings returns the settings of Codex that keep it from running the hooks. It ignores unreadable files.
 func warnings() (notes []string) {
-	root, err := userdir.Of(variable, folder)
+	root, err := userdir.Agent(variable, folder)
 	if err != nil {
 		return nil
 	}

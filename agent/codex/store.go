@@ -115,7 +115,7 @@ func (s *store) readHead(e sessionfile.Entry) (h change.Head, err error) {
 			head = head[:min(len(head), headSize)]
 		}
 	}
-	about := rollout.AboutOf(head)
+	about := rollout.ReadSummary(head)
 	id := cmp.Or(rollout.NameID(at), about.ID)
 	ref := rollout.RefOf(at, id)
 	if _, _, err := (rollout.Layout{}).Path(ref); err != nil || change.ValidateSessionID(id) != nil {

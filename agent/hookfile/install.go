@@ -49,7 +49,7 @@ func (f File) About() agent.Installation {
 
 // Path implements [agent.Installer]: the user's file, or the current project's.
 func (f File) Path(project bool) (string, error) {
-	dir, err := userdir.Of(f.Variable, f.Folder)
+	dir, err := userdir.Agent(f.Variable, f.Folder)
 	name := f.Name
 	if project {
 		dir, err = os.Getwd()

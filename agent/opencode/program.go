@@ -48,7 +48,7 @@ func (p *program) variable(name string) string { return strings.ToUpper(p.name) 
 func (p *program) env(name string) string { return os.Getenv(p.variable(name)) }
 
 // text returns a text about OpenCode with the name of the program.
-func (p *program) text(text string) string { return diagnose.Environment{Agent: p.title}.Says(text) }
+func (p *program) text(text string) string { return diagnose.Environment{Agent: p.title}.Rebrand(text) }
 
 // databases returns the program as its databases are named.
 func (p *program) databases() database.Program { return database.Program(p.name) }

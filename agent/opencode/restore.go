@@ -167,8 +167,8 @@ func withoutArchived(o change.Op) *change.Image {
 	return change.ImageOf(&listed)
 }
 
-// Lacks implements [agent.Reader].
-func (*store) Lacks(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
+// CountMissing implements [agent.Reader].
+func (*store) CountMissing(now, then []change.Record, edited map[change.Ref]bool) (lack agent.Lack) {
 	present := make(map[change.Ref]*change.Record, len(now))
 	for i := range now {
 		present[now[i].Ref.WithoutProject()] = &now[i]
@@ -215,14 +215,14 @@ func emptied(now, then change.Record) bool {
 		return true
 	}
 	for _, name := range contents {
-		if jsonedit.Lacks(current.Get(name), old.Get(name)) {
+		if jsonedit.HasLostText(current.Get(name), old.Get(name)) {
 			return true
 		}
 	}
 	old, current = old.Get("state"), current.Get("state")
 	compacted := current.Get("time").Get("compacted").Kind() == '0'
 	for _, name := range []string{"input", "output", "attachments"} {
-		if (name == "input" || !compacted) && jsonedit.Lacks(current.Get(name), old.Get(name)) {
+		if (name == "input" || !compacted) && jsonedit.HasLostText(current.Get(name), old.Get(name)) {
 			return true
 		}
 	}

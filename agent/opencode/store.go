@@ -176,7 +176,7 @@ func (s *store) environment(
 	}
 	k := s.models.forDir(loaded.Directory)
 	e = diagnose.Environment{
-		Agent: s.title, Window: k.window, Reads: k.canRead, Target: k.targetAs(provider),
+		Agent: s.title, Window: k.window, CanRead: k.canRead, Target: k.targetAs(provider),
 		Missing: missing, Folder: s.folder, ProjectOf: s.projectOf,
 		Places: func() ([]string, bool) { return s.placesOf(ctx, loaded.Head) },
 	}

@@ -30,7 +30,7 @@ func (h Home) Find(layout string) ([]agent.Located, error) {
 	if err := h.check(layout); err != nil {
 		return nil, err
 	}
-	root, err := userdir.Of(h.Variable, h.Folder)
+	root, err := userdir.Agent(h.Variable, h.Folder)
 	if err != nil {
 		return nil, fmt.Errorf("%w: the location of %s's folder is unknown: %w", agent.ErrNoStore, h.Title, err)
 	}
@@ -44,7 +44,7 @@ func (h Home) Find(layout string) ([]agent.Located, error) {
 
 // Folders returns the folders that identify the store with the given canonical root: nil for a root other than the agent's own.
 func (h Home) Folders(root string) (folders []string) {
-	own, err := userdir.Of(h.Variable, h.Folder)
+	own, err := userdir.Agent(h.Variable, h.Folder)
 	if err != nil {
 		return nil
 	}

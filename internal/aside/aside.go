@@ -33,8 +33,8 @@ type Change interface {
 	Before() []Move
 	// Commit carries out the commit point; other programs see its effect at once.
 	Commit(ctx context.Context) error
-	// Passed reports, by content and places alone, whether the commit point was reached.
-	Passed(ctx context.Context) (bool, error)
+	// IsCommitted reports, by content and places alone, whether the commit point was reached.
+	IsCommitted(ctx context.Context) (bool, error)
 	// After returns the moves after the commit point.
 	After(ctx context.Context) ([]Move, error)
 	// Outcome returns the outcome, once the moves after the commit point are made, or the moves before it are reverted.
@@ -100,7 +100,7 @@ func (a *Area) Run(ctx context.Context, c Change) (change.Outcome, error) {
 	if err := c.Check(ctx); err != nil {
 		return aborted(err), nil
 	}
-	err := a.Forward(ctx, c.Before())
+	err := a.MakeMoves(ctx, c.Before())
 	if err == nil {
 		err = c.Commit(ctx)
 	}
@@ -125,15 +125,15 @@ func aborted(err error) change.Outcome {
 
 // Settle finishes a change whose commit point was reached, and reverts any other.
 func (a *Area) Settle(ctx context.Context, c Change) (out change.Outcome, err error) {
-	passed, err := c.Passed(ctx)
+	passed, err := c.IsCommitted(ctx)
 	if err != nil {
 		return out, err
 	}
 	var after []Move
 	if !passed {
-		err = a.Back(ctx, c.Before())
+		err = a.RevertMoves(ctx, c.Before())
 	} else if after, err = c.After(ctx); err == nil {
-		err = a.Forward(ctx, after)
+		err = a.MakeMoves(ctx, after)
 	}
 	if err != nil {
 		return out, err
@@ -141,8 +141,8 @@ func (a *Area) Settle(ctx context.Context, c Change) (out change.Outcome, err er
 	return c.Outcome(ctx, passed)
 }
 
-// Forward durably makes the moves that are not made yet.
-func (a *Area) Forward(ctx context.Context, moves []Move) error {
+// MakeMoves durably makes the moves that are not made yet.
+func (a *Area) MakeMoves(ctx context.Context, moves []Move) error {
 	folders := []string{".", stage.Dir, a.OwnerDir()}
 	for _, m := range moves {
 		from, err := a.exists(m.From)
@@ -164,13 +164,13 @@ func (a *Area) Forward(ctx context.Context, moves []Move) error {
 	return a.Sync(&atomicfile.Barrier{}, slices.Compact(folders)...)
 }
 
-// Back durably reverts the moves that were made, last one first.
-func (a *Area) Back(ctx context.Context, moves []Move) error {
+// RevertMoves durably reverts the moves that were made, last one first.
+func (a *Area) RevertMoves(ctx context.Context, moves []Move) error {
 	var back []Move
 	for _, m := range slices.Backward(moves) {
 		back = append(back, Move{m.To, m.From})
 	}
-	return a.Forward(ctx, back)
+	return a.MakeMoves(ctx, back)
 }
 
 // A progress is the progress of a list of moves.

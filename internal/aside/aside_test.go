@@ -74,14 +74,14 @@ func TestMoves(t *testing.T) {
 	}
 	before := list(t, root)
 	for range 2 { // the second time nothing is left to do
-		must(t, a.Forward(t.Context(), moves))
+		must(t, a.MakeMoves(t.Context(), moves))
 		want := []string{".mend/own/kept=2", ".mend/own/one=1", "taken=agent's"}
 		if got := list(t, root); !slices.Equal(got, want) {
 			t.Fatalf("after Forward: %q, want %q", got, want)
 		}
 	}
 	for range 2 {
-		must(t, a.Back(t.Context(), moves))
+		must(t, a.RevertMoves(t.Context(), moves))
 		if got := list(t, root); !slices.Equal(got, before) {
 			t.Fatalf("after Back: %q, want %q", got, before)
 		}

@@ -248,8 +248,8 @@ func (x *database) hasFile(ctx context.Context, p Place, set *fileSet) (bool, er
 	return err == nil && found.sum == want.sum, err
 }
 
-// Passed decides by the place of the old database: once it is kept, the commit point was reached.
-func (x *database) Passed(ctx context.Context) (bool, error) {
+// IsCommitted decides by the place of the old database: once it is kept, the commit point was reached.
+func (x *database) IsCommitted(ctx context.Context) (bool, error) {
 	if x.pre == nil {
 		kept, err := x.exists(x.keptAt(x.post, ""))
 		return !kept, err
@@ -294,7 +294,7 @@ func (x *database) After(ctx context.Context) (moves []Move, err error) {
 		return nil, err
 	}
 	switch {
-	case !there: // see Passed
+	case !there: // see IsCommitted
 		moves = []Move{{x.keptAt(x.post, ""), x.Place()}}
 	case x.pre != nil:
 		moves = []Move{{x.keptAt(x.post, ""), x.keptAt(x.pre, "")}}

@@ -163,9 +163,9 @@ func (x *trees) Before() []Move                        { return x.moves }
 func (x *trees) Commit(context.Context) error          { return nil }
 func (x *trees) After(context.Context) ([]Move, error) { return x.moves, nil }
 
-// Passed reports whether all folders are moved, or whether the agent has created a moved folder again, so that it
+// IsCommitted reports whether all folders are moved, or whether the agent has created a moved folder again, so that it
 // cannot go back.
-func (x *trees) Passed(context.Context) (bool, error) {
+func (x *trees) IsCommitted(context.Context) (bool, error) {
 	p, err := x.look(x.moves)
 	return p.done == len(x.moves) || len(p.blocked) > 0, err
 }

@@ -30,8 +30,8 @@ func TestLacks(t *testing.T) {
 		{`[{"text":"a"},{"text":"b"}]`, `[{"text":"a"},{"text":" "}]`, true},
 		{`[{"text":"a"},{"text":"b"}]`, `[{"text":"a"},{"text":""}]`, true},
 	} {
-		if got := Lacks(Parse([]byte(c.now)), Parse([]byte(c.then))); got != c.want {
-			t.Errorf("Lacks(%s, %s) = %t, want %t", c.now, c.then, got, c.want)
+		if got := HasLostText(Parse([]byte(c.now)), Parse([]byte(c.then))); got != c.want {
+			t.Errorf("HasLostText(%s, %s) = %t, want %t", c.now, c.then, got, c.want)
 		}
 	}
 }

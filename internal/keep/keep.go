@@ -244,10 +244,10 @@ const maxDepth = 8
 type Records struct {
 	All iter.Seq[*change.Record] // each message followed by its parts
 
-	// Lacks counts the records of then that are missing from now, or lost their texts. It gets only records that may
-	// differ, and of a long record only the lines that may differ. If it is nil, the number of messages and the first
+	// CountMissing counts the records of then that are missing from now, or lost their texts. It gets only records that
+	// may differ, and of a long record only the lines that may differ. If it is nil, the number of messages and the first
 	// message decide.
-	Lacks func(now, then []change.Record) int
+	CountMissing func(now, then []change.Record) int
 }
 
 // Save durably stores a state of a session with the given records. The caller sets the fields of s that Save does not
@@ -293,7 +293,7 @@ func (k *Keep) add(ctx context.Context, s State, r Records) (saved Saved, err er
 		return saved, ErrNothing
 	}
 	put := func(blob []byte) (hash, error) { return k.blob(blob, &saved.Bytes) }
-	comp, err := k.newComparison(&last, found, r.Lacks != nil)
+	comp, err := k.newComparison(&last, found, r.CountMissing != nil)
 	if err != nil {
 		return saved, err
 	}
@@ -444,14 +444,14 @@ func (c *comparison) keepAll(list []hash) {
 // lost returns how many records of the state before are missing from s.
 func (k *Keep) lost(s, before *State, comp *comparison, r Records) (int, error) {
 	n := s.lost(before)
-	if n > 0 || r.Lacks == nil {
+	if n > 0 || r.CountMissing == nil {
 		return n, nil
 	}
 	then, err := k.missing(comp)
 	if err != nil {
 		return 0, err
 	}
-	return r.Lacks(comp.now.records, then), nil
+	return r.CountMissing(comp.now.records, then), nil
 }
 
 // missing returns the records of the previous state in chunks that the new state lacks.
@@ -545,8 +545,8 @@ func storeKey(id change.StoreID) []byte {
 	return sum[:16:16]
 }
 
-// Looked returns how many sessions a store had when all of them were kept, and whether it then had the given stamp.
-func (k *Keep) Looked(id change.StoreID, stamp [32]byte) (sessions int, ok bool, err error) {
+// AllKept returns how many sessions a store had when all of them were kept, and whether it then had the given stamp.
+func (k *Keep) AllKept(id change.StoreID, stamp [32]byte) (sessions int, ok bool, err error) {
 	if k.file.Snap == nil || stamp == [32]byte{} {
 		return 0, false, nil
 	}
@@ -561,8 +561,8 @@ func (k *Keep) Looked(id change.StoreID, stamp [32]byte) (sessions int, ok bool,
 	return l.Sessions, string(l.Stamp) == string(stamp[:]), nil
 }
 
-// Look records that all sessions of a store are kept, as long as it has the given stamp.
-func (k *Keep) Look(id change.StoreID, stamp [32]byte, sessions int) error {
+// MarkAllKept records that all sessions of a store are kept, as long as it has the given stamp.
+func (k *Keep) MarkAllKept(id change.StoreID, stamp [32]byte, sessions int) error {
 	v, _ := json.Marshal(look{stamp[:], sessions}) // bytes and numbers always marshal
 	return k.put(bucketStores, storeKey(id), v)
 }

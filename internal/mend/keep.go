@@ -88,8 +88,8 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 		Agent: c.agent, Store: c.ID(), Session: r.head.ID, Ref: r.head.Ref, Title: r.head.Title,
 		Folder: r.head.Directory, Parent: r.head.Parent, Updated: r.head.Updated, Why: why,
 		Messages: r.copied.Messages, First: r.copied.First, Unread: r.copied.UnreadText(), Stamp: r.copied.Stamp.Sum,
-	}, keep.Records{Lacks: func(now, then []change.Record) int {
-		return c.store.Lacks(now, then, nil).Records
+	}, keep.Records{CountMissing: func(now, then []change.Record) int {
+		return c.store.CountMissing(now, then, nil).Records
 	}, All: func(yield func(*change.Record) bool) {
 		for i := range r.copied.Records {
 			if !yield(&r.copied.Records[i]) {
@@ -137,7 +137,7 @@ func (c *Store) KeepAll(
 	began := c.clock()
 	if whole {
 		state, _ = c.store.State(ctx)
-		if n, ok, err := k.Looked(c.ID(), state.Sum); ok || err != nil {
+		if n, ok, err := k.AllKept(c.ID(), state.Sum); ok || err != nil {
 			for range n {
 				yield(n, Kept{Same: true})
 			}
@@ -195,7 +195,7 @@ func (c *Store) KeepAll(
 		return ctx.Err()
 	}
 	if now, err := c.store.State(ctx); err == nil && whole && !failed && now == state && state.Distinct(began) {
-		if err := k.Look(id, state.Sum, len(heads)-none); err != nil {
+		if err := k.MarkAllKept(id, state.Sum, len(heads)-none); err != nil {
 			return err
 		}
 	}

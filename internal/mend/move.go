@@ -56,7 +56,7 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 			}
 		}
 	}
-	m.leave(place.Born(from))
+	m.leave(place.BirthTime(from))
 	if len(m.Sessions) == 0 {
 		return m, nil
 	}

@@ -250,7 +250,7 @@ func (c *Store) findMissing(
 		}
 		removed, edited := c.editedSince(ctx, s.Session, s.Time)
 		maps.Copy(edited, removed)
-		lack := c.store.Lacks(now.all, recordsOf(ops), edited)
+		lack := c.store.CountMissing(now.all, recordsOf(ops), edited)
 		if taken := lack.TakenBack && (compared || now.same); lack.Records > 0 && !taken {
 			return s, lack, nil
 		}

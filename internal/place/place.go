@@ -88,8 +88,8 @@ func IsLocal(path string) bool {
 	return false
 }
 
-// Beside returns the folders beside a path.
-func Beside(path string) []string { return new(Finder).subfolders(filepath.Dir(path), new(int)) }
+// Siblings returns the folders beside a path.
+func Siblings(path string) []string { return new(Finder).subfolders(filepath.Dir(path), new(int)) }
 
 // A Finder searches for missing folders. It reads each folder once, and searches for repositories for
 // [SearchTime] after its first search. The zero Finder is ready; its methods may be called concurrently.

@@ -43,7 +43,7 @@ func TestRulesAreComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range providers {
 		for _, r := range p.Rules() {
-			if seen[r.Code+r.Text] || r.Text == "" || len(r.Says) > 0 != (r.Kind != nil) || r.Find != nil && r.Error == "" {
+			if seen[r.Code+r.Text] || r.Text == "" || len(r.Words) > 0 != (r.Kind != nil) || r.Find != nil && r.Error == "" {
 				t.Errorf("%s: %+v is incomplete, or there twice", p.Name(), r)
 			}
 			seen[r.Code+r.Text] = true

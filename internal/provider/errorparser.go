@@ -52,7 +52,7 @@ func NewErrorParser(texts ...ErrorTexts) *ErrorParser {
 			}
 		}
 		for _, r := range t.Rules {
-			for _, ws := range r.Says {
+			for _, ws := range r.Words {
 				p.kinds = append(p.kinds, kindWords{ws.squeezed(), r.Kind, t.Agent})
 				p.rules = append(p.rules, ruleWords{ws.squeezed(), r.Code, t.API})
 			}

@@ -45,8 +45,8 @@ type ErrorKind struct {
 	Explanation string
 }
 
-// In returns the kind for errors in the words of an API.
-func (k ErrorKind) In(words ...Words) ErrorKind {
+// WithWords returns the kind with the words that an API uses for it.
+func (k ErrorKind) WithWords(words ...Words) ErrorKind {
 	k.Any = words
 	return k
 }

@@ -12,7 +12,7 @@ func TestReadings(t *testing.T) {
 	const body = `{"type":"error","error":{"type":"invalid_request_error","message":"` + want + `"}}`
 	p := NewErrorParser(ErrorTexts{
 		Kinds: []ErrorKind{{Any: []Words{{"tool_use", "tool_result"}}, Class: "tool_result_missing"}},
-		Rules: []Rule{{Code: "R1", Says: []Words{{"tool_use", "without", "tool_result"}}, Kind: &ToolResultMissing}},
+		Rules: []Rule{{Code: "R1", Words: []Words{{"tool_use", "without", "tool_result"}}, Kind: &ToolResultMissing}},
 		Place: `messages\.(\d+)`, Calls: []string{"toolu"},
 	})
 	wrap := func(s string, n int, before, after string) string {

@@ -212,9 +212,9 @@ func (d *Dir) SetMtime(name string, mtime int64) error {
 	return d.r.Chtimes(name, time.Time{}, time.Unix(0, mtime))
 }
 
-// WhyFixed explains why the file at a path below the folder cannot be replaced: it has several hard links, which no
+// WriteProblem explains why the file at a path below the folder cannot be replaced: it has several hard links, which no
 // other call here counts. A missing right to write shows only when mend tries.
-func (d *Dir) WhyFixed(below string) (string, error) {
+func (d *Dir) WriteProblem(below string) (string, error) {
 	parent, err := d.Sub(path.Dir(below))
 	if err != nil {
 		return "", nil //nolint:nilerr // there is no file
@@ -231,7 +231,7 @@ func (d *Dir) WhyFixed(below string) (string, error) {
 		return "", os.NewSyscallError("GetFileInformationByHandle", err)
 	}
 	e.Links = uint64(info.NumberOfLinks)
-	return e.WhyLocked(below), nil
+	return e.LinkProblem(below), nil
 }
 
 // StatFile returns the entry of an open file without its content.

@@ -59,9 +59,9 @@ func (e *Entry) ReplaceProblem() string {
 	return e.ReadProblem()
 }
 
-// WhyLocked explains why the file at a path below the root cannot be replaced because of other hard
+// LinkProblem explains why the file at a path below the root cannot be replaced because of other hard
 // links, and what the user can do; "" if it has none.
-func (e *Entry) WhyLocked(below string) string {
+func (e *Entry) LinkProblem(below string) string {
 	if !e.IsFile() || e.Links <= 1 {
 		return ""
 	}
@@ -70,9 +70,9 @@ func (e *Entry) WhyLocked(below string) string {
 	return fmt.Sprintf("%s; to separate it, run in the store's folder: cp -p %s %s && mv %[3]s %[2]s", e.ReplaceProblem(), file, copied)
 }
 
-// WhyLocked is [Entry.WhyLocked] of the file at a path below the folder, "" if the file does not
+// LinkProblem is [Entry.LinkProblem] of the file at a path below the folder, "" if the file does not
 // exist.
-func (d *Dir) WhyLocked(below string) (string, error) {
+func (d *Dir) LinkProblem(below string) (string, error) {
 	parent, err := d.Sub(path.Dir(below))
 	var strange *NotFolderError
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {
@@ -83,7 +83,7 @@ func (d *Dir) WhyLocked(below string) (string, error) {
 	}
 	defer parent.Close()
 	e, err := parent.Stat(path.Base(below))
-	return e.WhyLocked(below), err
+	return e.LinkProblem(below), err
 }
 
 // A Buffer is memory that one reader reuses for each file. It is not safe for concurrent use.

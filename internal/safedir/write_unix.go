@@ -77,10 +77,10 @@ func (d *Dir) SetMtime(name string, mtime int64) error {
 	}))
 }
 
-// WhyFixed explains why this process cannot write to the file at a path below the folder, or cannot
+// WriteProblem explains why this process cannot write to the file at a path below the folder, or cannot
 // replace it by a file staged in the folder, and what the user can do; "" if it can do both, or the
 // file does not exist.
-func (d *Dir) WhyFixed(below string) (string, error) {
+func (d *Dir) WriteProblem(below string) (string, error) {
 	parent, err := d.Sub(path.Dir(below))
 	var strange *NotFolderError
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {

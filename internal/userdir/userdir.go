@@ -20,9 +20,9 @@ func Home(variable string) (string, error) {
 	return home, nil
 }
 
-// Of returns the folder in the environment variable, or else the folder of the given name in the
+// Agent returns the folder in the environment variable, or else the folder of the given name in the
 // user's home.
-func Of(variable, name string) (string, error) {
+func Agent(variable, name string) (string, error) {
 	if dir := os.Getenv(variable); dir != "" {
 		return dir, nil
 	}

@@ -93,7 +93,7 @@ func (c *State) findRefusal(q request.Request, v request.Violation) {
 	if r == nil {
 		return
 	}
-	f := repair.Finding{Code: v.Rule, Ref: v.Refs[0], Text: v.Message, Unknown: repair.BesideUnknown(q, v)}
+	f := repair.Finding{Code: v.Rule, Ref: v.Refs[0], Text: v.Message, Unknown: repair.IsNearUnknown(q, v)}
 	if v.M >= 0 && q.Turns[v.N].Blocks[v.M].Ref() == f.Ref {
 		f.Block = q.Turns[v.N].Blocks[v.M].Index
 	} else if v.Block != nil && v.Block.Ref() == f.Ref {

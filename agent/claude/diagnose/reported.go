@@ -28,7 +28,7 @@ func (c *State) notRepaired() *repair.RefusalError {
 // continues at a record other than the last, or takes records after a compaction for earlier ones. Other findings about
 // the history are then unreliable.
 func (c *State) findDisorder() bool {
-	early := c.conv.Early()
+	early := c.conv.FirstDisplaced()
 	if early == nil {
 		return false
 	}

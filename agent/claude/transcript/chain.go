@@ -46,7 +46,7 @@ func (c *Conversation) loadedParent(r *Record) *Record {
 		return nil
 	}
 	if up := c.parent[r.UUID]; up != "" {
-		if c.Sees(up) && !c.walked[up] {
+		if c.IsLoaded(up) && !c.walked[up] {
 			return c.Record(up)
 		}
 	} else if r.ParentKind != ParentOther {
@@ -337,7 +337,7 @@ func (c *Conversation) causeAt(r *Record) Cause {
 	switch up := c.parent[r.UUID]; {
 	case up == "":
 		return NoParent
-	case c.Sees(up):
+	case c.IsLoaded(up):
 		return ParentCycle
 	case c.Record(up) != nil:
 		return DroppedParent

@@ -182,7 +182,7 @@ func (c *Conversation) tailByCheckpoint(st readState) *Record {
 func (c *Conversation) canReach(from, to string) bool {
 	answer := c.answerOf(to)
 	seen := map[string]bool{}
-	for id := from; c.Sees(id) && !seen[id]; id = c.parent[id] {
+	for id := from; c.IsLoaded(id) && !seen[id]; id = c.parent[id] {
 		seen[id] = true
 		r := c.Record(id)
 		if id == to || answer != "" && id != from && r.Type == Assistant && r.MessageID == answer {
@@ -214,7 +214,7 @@ func (c *Conversation) answerOf(uuid string) string {
 // messageAbove returns the record, or its nearest ancestor, that is part of a prompt or an answer.
 func (c *Conversation) messageAbove(uuid string) *Record {
 	seen := map[string]bool{}
-	for id := uuid; c.Sees(id) && !seen[id]; id = c.parent[id] {
+	for id := uuid; c.IsLoaded(id) && !seen[id]; id = c.parent[id] {
 		seen[id] = true
 		if r := c.Record(id); r.IsMessage() {
 			return r
@@ -229,7 +229,7 @@ func (c *Conversation) latestBelow(top string) string {
 	var hangs func(id string, depth int) bool
 	memo := map[string]bool{}
 	hangs = func(id string, depth int) bool {
-		if below[id] || !c.Sees(id) || memo[id] || depth > len(c.order) {
+		if below[id] || !c.IsLoaded(id) || memo[id] || depth > len(c.order) {
 			return below[id]
 		}
 		memo[id] = true

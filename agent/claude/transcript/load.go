@@ -111,8 +111,8 @@ func (c *Conversation) Has(r *Record) bool { return c.walked[r.UUID] }
 // Dropped reports whether the record is before a compaction.
 func (c *Conversation) Dropped(r *Record) bool { return c.dropped[r.UUID] }
 
-// Sees reports whether the program has a record with that id: not one before a compaction.
-func (c *Conversation) Sees(uuid string) bool { return c.Record(uuid) != nil && !c.dropped[uuid] }
+// IsLoaded reports whether the program has a record with that id: not one before a compaction.
+func (c *Conversation) IsLoaded(uuid string) bool { return c.Record(uuid) != nil && !c.dropped[uuid] }
 
 // Place returns the index of the record among all records.
 func (c *Conversation) Place(r *Record) int { return c.place[r.UUID] }
@@ -190,9 +190,9 @@ func (c *Conversation) Repeated() []*Record { return c.repeated }
 // program writes one after another.
 const atOnce = 5000
 
-// Early returns the first record that is before its parent in the file, or nil. It skips a record that seems to have a
-// wrong parent: the parent is dated later, or is a descendant of the record.
-func (c *Conversation) Early() *Record {
+// FirstDisplaced returns the first record that is before its parent in the file, or nil. It skips a record that seems
+// to have a wrong parent: the parent is dated later, or is a descendant of the record.
+func (c *Conversation) FirstDisplaced() *Record {
 	for i, r := range c.order {
 		up := c.Record(r.Parent)
 		if up != nil && c.place[up.UUID] > i && !slices.Contains(c.repeated, r) && !slices.Contains(c.repeated, up) &&

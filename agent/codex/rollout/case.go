@@ -108,7 +108,7 @@ func (c *State) Send(set repair.Setting) repair.Sent {
 	sent.Now = func() (request.Request, []request.Violation) {
 		refused := sent.Refused
 		for _, f := range c.faults() {
-			r := rules().Of(f.Code)
+			r := rules().Rule(f.Code)
 			if r.Severity == repair.Broken && r.Class != repair.MissingHistory {
 				refused = append(slices.Clip(refused), request.Violation{Rule: f.Code, N: -1, M: -1})
 			}

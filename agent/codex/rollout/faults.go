@@ -22,7 +22,7 @@ import (
 func (c *State) faults() (all []repair.Finding) {
 	add := func(code, detail string, args ...any) {
 		all = append(all, repair.Finding{
-			Code: code, Ref: c.src.Ref, Text: rules().Of(code).Meaning + fmt.Sprintf(detail, args...),
+			Code: code, Ref: c.src.Ref, Text: rules().Rule(code).Meaning + fmt.Sprintf(detail, args...),
 			Unknown: code == "record-member" || code == "unknown-type",
 		})
 	}
@@ -170,7 +170,7 @@ func (c *State) findProvider() []repair.Finding {
 	if slices.Contains(c.src.Providers.All, own) {
 		code = "provider-other"
 	}
-	text := fmt.Sprintf("%s Its provider is %s, and the settings name %s.", rules().Of(code).Meaning, own, now)
+	text := fmt.Sprintf("%s Its provider is %s, and the settings name %s.", rules().Rule(code).Meaning, own, now)
 	return []repair.Finding{{Code: code, Ref: c.src.Ref, Text: text, Short: "provider " + own}}
 }
 

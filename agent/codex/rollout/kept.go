@@ -10,14 +10,14 @@ import (
 	"mend/internal/request"
 )
 
-// An About is the list entry of a session.
-type About struct {
+// A Summary is the list entry of a session.
+type Summary struct {
 	ID, Title, Directory, Version string
 	Created                       int64 // milliseconds since 1970
 }
 
-// AboutOf reads the beginning of a rollout.
-func AboutOf(head []byte) (a About) {
+// ReadSummary reads the beginning of a rollout.
+func ReadSummary(head []byte) (a Summary) {
 	begun := false
 	for raw := range bytes.Lines(head) {
 		l := newLine(1, bytes.TrimSuffix(raw, []byte("\n")))
@@ -62,10 +62,10 @@ func (l *line) isMessage() bool {
 	return l.kind == "response_item" && (isPrompt(l.payload) || l.payload.TextAt("role") == "assistant")
 }
 
-// Lacks counts the records of an older rollout that a rollout has lost, whether the whole line or only content of it is
-// missing, and the prompts and answers among these records. After an edit by mend only texts of messages count. unnamed
-// says that the rollout has lost its session id, which a repair may restore.
-func Lacks(data, old []byte, edited bool) (records, messages int, unnamed bool) {
+// CountMissing counts the records of an older rollout that a rollout has lost, whether the whole line or only content
+// of it is missing, and the prompts and answers among these records. After an edit by mend only texts of messages
+// count. unnamed says that the rollout has lost its session id, which a repair may restore.
+func CountMissing(data, old []byte, edited bool) (records, messages int, unnamed bool) {
 	at := map[string][]*line{}
 	lines, _ := parseLines(data)
 	for i := range lines {
@@ -104,7 +104,7 @@ var contents = []string{
 // isIn reports whether now, a later state of the line, has all texts of the line.
 func (l *line) isIn(now *line) bool {
 	return now.subtype == l.subtype && !slices.ContainsFunc(contents,
-		func(name string) bool { return jsonedit.Lacks(now.payload.Get(name), l.payload.Get(name)) })
+		func(name string) bool { return jsonedit.HasLostText(now.payload.Get(name), l.payload.Get(name)) })
 }
 
 // Joined returns a kept rollout, followed by the later lines of the session. Lines that were already kept, and lines

@@ -18,7 +18,7 @@ func New(s *record.Session, r repair.Request, e Environment) *repair.Case {
 	x := repair.Context{
 		Session: change.Ref{Kind: change.KindSession, Session: s.ID}, Rules: rules(), Texts: c.texts,
 		Busy: c.whyBusy(), Newer: c.newer(), Window: e.Window, All: r.AllSettings || r.Latent, Asked: r.Classes,
-		OfRequest: isRequestFault, Says: c.env.Says,
+		OfRequest: isRequestFault, Rebrand: c.env.Rebrand,
 		Settings: func(s repair.State, e *repair.APIError) (repair.State, []repair.Setting) {
 			n := s.(*simulation).inSettings(e)
 			return n, n.shownSettings()
@@ -93,7 +93,7 @@ func (c *simulation) Refuses(f finding) *repair.RefusalError {
 		return &repair.RefusalError{Why: why, Helps: true}
 	}
 	if c.isUnknown() { // a new session needs the folder, too
-		return &repair.RefusalError{Why: rules().Of(f.Code).NoFix, Helps: true}
+		return &repair.RefusalError{Why: rules().Rule(f.Code).NoFix, Helps: true}
 	}
 	return nil
 }

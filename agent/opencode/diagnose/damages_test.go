@@ -133,7 +133,7 @@ func TestHealed(t *testing.T) {
 				case d.Severity != repair.Broken:
 				case d.Healed != "" && !alive:
 					t.Errorf("%s: %s: %s is said to be healed, and %s is not alive", version, w.Name, d.Rule, damage.Versions[len(damage.Versions)-1])
-				case d.Healed == "" && alive && d.Rule != render.FailureField && rules().Of(d.Rule).Healed != "": // a store of an older version does not name the model
+				case d.Healed == "" && alive && d.Rule != render.FailureField && rules().Rule(d.Rule).Healed != "": // a store of an older version does not name the model
 					t.Errorf("%s: %s: %s is not said to be healed", version, w.Name, d.Rule)
 				case d.Healed != "":
 					missing[d.Rule] = false

@@ -39,7 +39,7 @@ func (c *simulation) Send(shown repair.Setting) repair.Sent {
 	}
 	for _, w := range sent.Refused {
 		f := finding{Code: w.Rule, Ref: firstRef(w.Refs), Text: w.Message, Severity: c.severity(w)}
-		f.Unknown = repair.BesideUnknown(r.Request, w) ||
+		f.Unknown = repair.IsNearUnknown(r.Request, w) ||
 			(f.Code == render.FailureSession || f.Code == render.FailureProjectRow) && mayBeNew(f.Text)
 		if isRule(f.Code) && c.isSubtask(f.Ref) {
 			f.Fixes = []repair.Fix{} // the rule's fixes are for answers
@@ -122,8 +122,8 @@ func (c *simulation) severity(w request.Violation) repair.Severity {
 		return repair.Latent
 	}
 	r := c.render(c.settings[own])
-	if w.Rule == "R15" && c.env.Reads != nil { // about images; attachments of a result are sent to any model
-		if _, known := c.env.Reads(r.Model, "image"); !known && !c.isAttachment(w) {
+	if w.Rule == "R15" && c.env.CanRead != nil { // about images; attachments of a result are sent to any model
+		if _, known := c.env.CanRead(r.Model, "image"); !known && !c.isAttachment(w) {
 			return repair.Latent
 		}
 	}

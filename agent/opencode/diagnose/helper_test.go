@@ -16,7 +16,7 @@ type Options struct {
 	Held       time.Time
 	Version    string
 	Thinking   *bool
-	Reads      func(m request.Model, kind string) (reads, known bool)
+	CanRead    func(m request.Model, kind string) (reads, known bool)
 	Missing    func(path string) bool
 	Folder     func(path string) string
 	Target     func(m request.Model) render.Target
@@ -28,7 +28,7 @@ func (o Options) repair() repair.Options {
 }
 
 func (o Options) environment() Environment {
-	return Environment{Held: o.Held, Reads: o.Reads, Missing: o.Missing, Folder: o.Folder, Target: o.Target}
+	return Environment{Held: o.Held, CanRead: o.CanRead, Missing: o.Missing, Folder: o.Folder, Target: o.Target}
 }
 
 // A Request is a [repair.Request] with the Options of these tests.

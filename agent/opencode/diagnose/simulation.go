@@ -51,9 +51,9 @@ type Environment struct {
 	Agent string
 	Held  time.Time // the start of the oldest process that has the store open; zero for none
 	Free  bool      // it is certain that no process has the store open
-	// Reads reports whether a model accepts files of a kind, see [render.Settings]. If that is unknown, a
+	// CanRead reports whether a model accepts files of a kind, see [render.Settings]. If that is unknown, a
 	// file that the provider would refuse is latent.
-	Reads func(m request.Model, kind string) (reads, known bool)
+	CanRead func(m request.Model, kind string) (reads, known bool)
 	// Window returns the context window of a model in tokens, 0 if unknown.
 	Window func(m request.Model) int
 	// Target returns where the requests of a model go; see [render.Settings]. nil means the built-in
@@ -75,9 +75,9 @@ type Environment struct {
 // openCode matches the name of OpenCode, with a digit if a version follows.
 var openCode = regexp.MustCompile(`OpenCode( [0-9])?`)
 
-// Says returns a text about OpenCode with the name of the program that uses the store. Statements about
+// Rebrand returns a text about OpenCode with the name of the program that uses the store. Statements about
 // versions of OpenCode stay.
-func (e Environment) Says(text string) string {
+func (e Environment) Rebrand(text string) string {
 	if e.Agent == "" || e.Agent == "OpenCode" || !strings.Contains(text, "OpenCode") {
 		return text
 	}
@@ -191,7 +191,7 @@ func (c *simulation) render(set setting) render.Request {
 		}
 	}
 	s := render.Settings{
-		Profile: set.profile, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads,
+		Profile: set.profile, Now: c.now, Missing: c.env.Missing, CanRead: c.env.CanRead,
 		Target: c.env.Target,
 	}
 	s.Model, s.Version = c.request.Model, c.request.Version

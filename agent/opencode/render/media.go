@@ -91,10 +91,10 @@ func mediaKind(b request.Block) string {
 
 // modelReads reports whether the model supports that kind of file. If that is unknown, it returns true.
 func (r *builder) modelReads(kind string) bool {
-	if r.Reads == nil {
+	if r.CanRead == nil {
 		return true
 	}
-	reads, known := r.Reads(r.Model, kind)
+	reads, known := r.CanRead(r.Model, kind)
 	return reads || !known
 }
 

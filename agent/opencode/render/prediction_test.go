@@ -119,7 +119,7 @@ func (l *harness) try(t *testing.T, c trial, thinking bool) (out outcome) {
 	}
 	l.writeStore()
 	s := l.open()
-	said := render.Render(s, render.Settings{Profile: l.profile, Now: time.Now(), Reads: l.reads, Missing: func(path string) bool { return !exists(path) }})
+	said := render.Render(s, render.Settings{Profile: l.profile, Now: time.Now(), CanRead: l.reads, Missing: func(path string) bool { return !exists(path) }})
 	verdict, code := alive, ""
 	if v := render.Check(anthropic.Provider{}, said, thinking); len(v) > 0 {
 		verdict = v[0].Rule

@@ -159,10 +159,10 @@ func flatResult(b request.Block) request.Block {
 
 // takesMedia reports whether the model is known to support this kind of file, audio or video, and the package sends it.
 func (r *builder) takesMedia(kind string) bool {
-	if r.api == Anthropic || r.api == Bedrock || r.Reads == nil {
+	if r.api == Anthropic || r.api == Bedrock || r.CanRead == nil {
 		return false
 	}
-	reads, known := r.Reads(r.Model, kind)
+	reads, known := r.CanRead(r.Model, kind)
 	return reads && known
 }
 

@@ -22,10 +22,10 @@ type Settings struct {
 	// Missing reports whether the file at a path that a prompt links to does not exist: some
 	// versions fail then. nil means that all files exist.
 	Missing func(path string) bool
-	// Reads reports whether a model supports a kind of file, "image" or "pdf", and whether that is
+	// CanRead reports whether a model supports a kind of file, "image" or "pdf", and whether that is
 	// known. If the model is known not to support it, the agent replaces such a file in a prompt by
 	// a line of text, but not in a tool result. nil means that all models support both.
-	Reads func(m request.Model, kind string) (reads, known bool)
+	CanRead func(m request.Model, kind string) (reads, known bool)
 	// Target returns where the requests of a model go. nil means Anthropic's API.
 	Target func(m request.Model) Target
 	// NoPrompt renders the session without a new prompt. This is the request for the newest assistant message; an error

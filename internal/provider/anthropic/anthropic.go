@@ -32,14 +32,14 @@ func ErrorTexts() provider.ErrorTexts {
 	return provider.ErrorTexts{
 		API: "anthropic", Rules: rules, Place: `messages\.(\d+)(?:\.content\.(\d+))?`, Calls: []string{"toolu"},
 		Kinds: []provider.ErrorKind{
-			provider.ThinkingOrder.In(
+			provider.ThinkingOrder.WithWords(
 				provider.Words{"thinking", "first block"},
 				provider.Words{"thinking", "must start with"},
 				provider.Words{"thinking", "preceeding"},
 				provider.Words{"thinking", "cannot be thinking"},
 				provider.Words{"thinking", "expected", "found"},
 			),
-			provider.FirstPromptMissing.In(provider.Words{"at least one message is required"}),
+			provider.FirstPromptMissing.WithWords(provider.Words{"at least one message is required"}),
 			{
 				Rank: 175,
 				Any:  []provider.Words{{"tool reference", "not found in available tools"}},
@@ -47,24 +47,24 @@ func ErrorTexts() provider.ErrorTexts {
 					"connector is not connected, or a proxy added the search. Nothing stored is damaged. Connect it again, or go " +
 					"back to before that search: /rewind in Claude Code.",
 			},
-			provider.InvalidToolCall.In(
+			provider.InvalidToolCall.WithWords(
 				provider.Words{"tool_use.name", "match pattern"},
 				provider.Words{"tool_use.id", "string should have"},
 				provider.Words{"tool_use.name", "string should have"},
 			),
-			provider.InvalidFile.In(provider.Words{"image format is not supported"},
+			provider.InvalidFile.WithWords(provider.Words{"image format is not supported"},
 				provider.Words{"image", "could not be processed"}),
-			provider.CallOrResult.In(provider.Words{"tool_use", "tool_result"}),
-			provider.EmptyContent.In(
+			provider.CallOrResult.WithWords(provider.Words{"tool_use", "tool_result"}),
+			provider.EmptyContent.WithWords(
 				provider.Words{"non-empty content"},
 				provider.Words{"message", "content", "is empty"},
 				provider.Words{"empty content"},
 				provider.Words{"text content blocks must"},
 				provider.Words{"cache_control cannot be set for empty text"},
 			),
-			provider.TooLong.In(provider.Words{"prompt is too long"}, provider.Words{"exceed context limit"}),
-			provider.ThinkingSignature.In(provider.Words{"thinking", "signature"}),
-			provider.InvalidBlock.In(
+			provider.TooLong.WithWords(provider.Words{"prompt is too long"}, provider.Words{"exceed context limit"}),
+			provider.ThinkingSignature.WithWords(provider.Words{"thinking", "signature"}),
+			provider.InvalidBlock.WithWords(
 				provider.Words{"messages.", ".content.", "extra inputs are not permitted"},
 				provider.Words{"messages.", ".content.", "does not match any of the expected tags"},
 				provider.Words{"messages.", ".content.", "field required"},

@@ -23,19 +23,19 @@ func ErrorTexts() provider.ErrorTexts {
 		Place: `messages\.(\d+)\.member\.content\.(\d+)\.member`, // the service's form; the model's is Claude's
 		First: 1,
 		Kinds: []provider.ErrorKind{
-			provider.FirstPromptMissing.In(provider.Words{"first message", "role", "user"}),
-			provider.InvalidToolCall.In(
+			provider.FirstPromptMissing.WithWords(provider.Words{"first message", "role", "user"}),
+			provider.InvalidToolCall.WithWords(
 				provider.Words{"tooluse.name", "regular expression"},
 				provider.Words{"tooluse.name", "failed to satisfy constraint"},
 				provider.Words{"tooluse.input", "invalid"},
 				provider.Words{"duplicate", "tooluse"},
 			),
-			provider.InvalidFile.In(provider.Words{"image", "could not be processed"},
+			provider.InvalidFile.WithWords(provider.Words{"image", "could not be processed"},
 				provider.Words{"image.source", "is invalid"}),
-			provider.ToolResultMissing.In(provider.Words{"tooluse", "toolresult", "without"}),
-			provider.OrphanResult.In(provider.Words{"toolresult", "exceeds the number of tooluse"}),
-			provider.EmptyContent.In(provider.Words{"content field", "empty"}, provider.Words{"text field", "is blank"}),
-			provider.TooLong.In(provider.Words{"input is too long"}),
+			provider.ToolResultMissing.WithWords(provider.Words{"tooluse", "toolresult", "without"}),
+			provider.OrphanResult.WithWords(provider.Words{"toolresult", "exceeds the number of tooluse"}),
+			provider.EmptyContent.WithWords(provider.Words{"content field", "empty"}, provider.Words{"text field", "is blank"}),
+			provider.TooLong.WithWords(provider.Words{"input is too long"}),
 		},
 	}
 }

@@ -40,7 +40,7 @@ func ErrorTexts() provider.ErrorTexts {
 		Place: `(?:message at (?:position|index) |messages?\[|tool call message at index )(\d+)\b`,
 		Call:  `\b(?:'?tool_call_id'? of|tool_call_ids? did not have response messages:) '?([^\s',]+)`,
 		Kinds: []provider.ErrorKind{
-			provider.InvalidToolCall.In(
+			provider.InvalidToolCall.WithWords(
 				provider.Words{"duplicate", "tool_call_id"},
 				provider.Words{"messages[", "tool_calls[", "string too long"},
 				provider.Words{"messages[", "tool_calls[", "string too short"},
@@ -49,16 +49,16 @@ func ErrorTexts() provider.ErrorTexts {
 				provider.Words{"messages[", "tool_call_id'"},
 				provider.Words{"function.name", "does not match pattern"},
 			),
-			provider.TooManyImages.In(provider.Words{"request contains", "images", "exceeding"},
+			provider.TooManyImages.WithWords(provider.Words{"request contains", "images", "exceeding"},
 				provider.Words{"too many images"}),
-			provider.InvalidFile.In(
+			provider.InvalidFile.WithWords(
 				provider.Words{"image", "exceed", "maximum"},
 				provider.Words{"unsupported image"},
 				provider.Words{"image", "too large"},
 			),
-			provider.ToolResultMissing.In(provider.Words{"tool call result does not follow tool call"}),
-			provider.OrphanResult.In(provider.Words{"tool_call_id", "is not found"}),
-			provider.EmptyContent.In(
+			provider.ToolResultMissing.WithWords(provider.Words{"tool call result does not follow tool call"}),
+			provider.OrphanResult.WithWords(provider.Words{"tool_call_id", "is not found"}),
+			provider.EmptyContent.WithWords(
 				provider.Words{"content is required"},
 				provider.Words{"'messages[", "].content'", "got null"},        // OpenAI
 				provider.Words{"'messages[", "].content'", "empty string"},    // OpenAI
@@ -67,7 +67,7 @@ func ErrorTexts() provider.ErrorTexts {
 				provider.Words{"message", "role 'assistant'", "is empty"},     // gateways
 				provider.Words{"message", "role 'user'", "must not be empty"}, // Moonshot
 			),
-			provider.TooLong.In( // those that OpenCode 1.18.33 itself looks for
+			provider.TooLong.WithWords( // those that OpenCode 1.18.33 itself looks for
 				provider.Words{"too many tokens"},
 				provider.Words{"token count of", "exceeds the limit of"}, // Copilot
 				provider.Words{"maximum prompt length is"},               // xAI

@@ -19,19 +19,19 @@ func ErrorTexts() provider.ErrorTexts {
 	return provider.ErrorTexts{
 		API: "gemini", Rules: rules, Place: `\bcontents\[(\d+)\](?:\.parts\[(\d+)\])?`,
 		Kinds: []provider.ErrorKind{
-			provider.InvalidFile.In(provider.Words{"inline_data", "invalid value"},
+			provider.InvalidFile.WithWords(provider.Words{"inline_data", "invalid value"},
 				provider.Words{"inlinedata", "invalid value"}),
-			provider.EncryptedReasoning.In(
+			provider.EncryptedReasoning.WithWords(
 				provider.Words{"thought signature", "not valid"},
 				provider.Words{"thought_signature", "not valid"},
 				provider.Words{"invalid thought_signature"},
 				provider.Words{"thought_signature is invalid"},
 				provider.Words{"thought_signature", "corrupted"},
 			),
-			provider.SignatureMissing.In(provider.Words{"thought_signature"}, provider.Words{"thought signature"}),
-			provider.ToolResultMissing.In(provider.Words{"function call", "function response"}),
-			provider.EmptyContent.In(provider.Words{"contents are required"}),
-			provider.TooLong.In(provider.Words{"exceeds the maximum number of tokens"}),
+			provider.SignatureMissing.WithWords(provider.Words{"thought_signature"}, provider.Words{"thought signature"}),
+			provider.ToolResultMissing.WithWords(provider.Words{"function call", "function response"}),
+			provider.EmptyContent.WithWords(provider.Words{"contents are required"}),
+			provider.TooLong.WithWords(provider.Words{"exceeds the maximum number of tokens"}),
 		},
 	}
 }

@@ -21,29 +21,29 @@ func ErrorTexts() provider.ErrorTexts {
 		Place: `\binput[\[.](\d+)\b\]?(?:\.(?:content|output)[\[.](\d+))?`,
 		Item:  `(?i:\b(?:item|id)):? ['"]?([A-Za-z]{2,8}_[\w-]{4,}|[\w+/=-]{24,})`,
 		Kinds: []provider.ErrorKind{
-			provider.InvalidToolCall.In(provider.Words{"'input[", "].arguments'"}),
-			provider.InvalidFile.In(
+			provider.InvalidToolCall.WithWords(provider.Words{"'input[", "].arguments'"}),
+			provider.InvalidFile.WithWords(
 				provider.Words{"image_parse_error"},
 				provider.Words{"invalid_image"},
 				provider.Words{"'input[", "image_url'"},
 			),
-			provider.InvalidItem.In(
+			provider.InvalidItem.WithWords(
 				provider.Words{"items are not persisted"},
 				provider.Words{"'input[", "].id'", "string does not match pattern"},
 				provider.Words{"'input[", "].id'", "contain letters, numbers"},
 			),
-			provider.EncryptedReasoning.In(
+			provider.EncryptedReasoning.WithWords(
 				provider.Words{"encrypted_content"},
 				provider.Words{"encrypted content", "could not be"},
 				provider.Words{"encrypted reasoning", "could not be"},
 			),
-			provider.InvalidBlock.In(
+			provider.InvalidBlock.WithWords(
 				provider.Words{"missing required parameter", "'input["},
 				provider.Words{"invalid value", "(input["},
 				provider.Words{"invalid value", "param", "input["},
 				provider.Words{"input.", ".type: invalid input"},
 			),
-			provider.TooLong.In(provider.Words{"context length"}, provider.Words{"context window"},
+			provider.TooLong.WithWords(provider.Words{"context length"}, provider.Words{"context window"},
 				provider.Words{"context_length_exceeded"}),
 		},
 	}

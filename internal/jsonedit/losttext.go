@@ -2,9 +2,9 @@ package jsonedit
 
 import "bytes"
 
-// Lacks reports whether text of the earlier value is missing from now: a string is empty or cut, or a member or an
-// element with text is missing. A different text in its place does not count, nor does a different number.
-func Lacks(now, then Value) bool {
+// HasLostText reports whether text of the earlier value is missing from now: a string is empty or cut, or a member or
+// an element with text is missing. A different text in its place does not count, nor does a different number.
+func HasLostText(now, then Value) bool {
 	switch then.Kind() {
 	case '"':
 		had, _ := then.Bytes()
@@ -20,7 +20,7 @@ func Lacks(now, then Value) bool {
 			members[string(name)] = v
 		}
 		for name, v := range then.Children() {
-			if Lacks(members[string(name)], v) {
+			if HasLostText(members[string(name)], v) {
 				return true
 			}
 		}
@@ -28,15 +28,15 @@ func Lacks(now, then Value) bool {
 		if now.Kind() != '[' {
 			return isEmpty(now) && hasText(then)
 		}
-		return lacksElement(now, then)
+		return hasLostElement(now, then)
 	default:
 	}
 	return false
 }
 
-// lacksElement is Lacks for lists. If the lengths differ, elements have no fixed position. If then the later list has
-// only elements of the earlier one, the other earlier elements with text are missing.
-func lacksElement(now, then Value) bool {
+// hasLostElement is HasLostText for lists. If the lengths differ, elements have no fixed position. If then the later
+// list has only elements of the earlier one, the other earlier elements with text are missing.
+func hasLostElement(now, then Value) bool {
 	var had, has []Value
 	for v := range then.Elements() {
 		had = append(had, v)
@@ -46,7 +46,7 @@ func lacksElement(now, then Value) bool {
 	}
 	if len(had) == len(has) {
 		for i := range had {
-			if Lacks(has[i], had[i]) {
+			if HasLostText(has[i], had[i]) {
 				return true
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Born returns the creation time of the folder at a path, the zero time if it is unknown, and for a link.
-func Born(path string) time.Time {
+// BirthTime returns the creation time of the folder at a path, the zero time if it is unknown, and for a link.
+func BirthTime(path string) time.Time {
 	var st unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, path, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME|unix.STATX_TYPE, &st)
 	if err != nil || st.Mask&unix.STATX_BTIME == 0 || st.Mode&unix.S_IFMT != unix.S_IFDIR {
