@@ -12,7 +12,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestUndoOrder makes each pair of changes in a store of each kind, and undoes them in the wrong order.
+// TestUndoOrder makes each pair of changes in a store of each kind, and undoes them in the wrong order. A plain run has
+// each change once as the first and once as the second.
 // Either the store has its original state, or an undo was refused with the id to undo first, and the store
 // has its original state after that.
 func TestUndoOrder(t *testing.T) {
@@ -24,7 +25,7 @@ func TestUndoOrder(t *testing.T) {
 			base := s.withoutFolders()
 			for i, first := range s.verbs {
 				for k, second := range s.verbs {
-					if i == k {
+					if i == k || !storetest.AllCases() && k != (i+1)%len(s.verbs) {
 						continue
 					}
 					one, two := s.do(first), s.do(second)

@@ -32,8 +32,11 @@ func TestUndoInCopy(t *testing.T) {
 				}
 				s.path = filepath.Join(dir, strings.TrimPrefix(original, s.dir))
 			}
-			for _, v := range s.verbs {
-				for _, move := range []string{"mv", "move() { cp -a \"$@\" && rm -r \"$1\"; }; move"} {
+			for i, v := range s.verbs {
+				for _, move := range []string{"move() { cp -a \"$@\" && rm -r \"$1\"; }; move", "mv"} {
+					if move == "mv" && i > 0 && !storetest.AllCases() {
+						continue // the same file, which its number shows
+					}
 					operation := s.do(v)
 					if operation == "" && v.name == s.moveOn().name { // there is nothing to move again
 						continue

@@ -21,7 +21,7 @@ import (
 // reverts the top of the stack, byte for byte, until the store has its original state. MEND_UNDO_SEEDS is the
 // number of sequences, and MEND_UNDO_SEED selects a single one.
 func TestUndoStack(t *testing.T) {
-	seeds := storetest.Count(2000, 200)
+	seeds := storetest.Count(2000, 20)
 	if n, err := strconv.Atoi(os.Getenv("MEND_UNDO_SEEDS")); err == nil {
 		seeds = n
 	}
@@ -53,7 +53,7 @@ func TestUndoStack(t *testing.T) {
 	}
 }
 
-// foundSeeds are sequences that once failed and that the first two hundred do not include.
+// foundSeeds are sequences that once failed and that a plain run would not include.
 var foundSeeds = []int{
 	5373,       // a restore undone by its id, after a move that put the session's record into the folder of another project
 	3161, 3932, // a redo whose original was undone by its id
