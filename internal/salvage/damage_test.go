@@ -352,7 +352,7 @@ func TestDamagedFiles(t *testing.T) {
 		_, _ = st.Close(), c.Close()
 		tr := readTruth(t, path)
 		seeds := kind.lost
-		for seed := range storetest.Count(500, 7) {
+		for seed := range storetest.Count(500, 2) {
 			seeds = append(seeds, seed)
 		}
 		total, got := 0, 0

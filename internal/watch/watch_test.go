@@ -205,7 +205,7 @@ func TestBusy(t *testing.T) {
 func TestUnchanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &fakeStore{}
-		for n := range 1000 {
+		for n := range 100 {
 			s.set(fmt.Sprint("s", n), 1, 1)
 		}
 		start(t, s, time.Second)

@@ -93,6 +93,9 @@ func testDamage(t *testing.T, d claude.Damage, version string, o claude.Outcome)
 	if again, err := repair.Plan(claude.Session, now, repair.Request{}); err != nil || len(again.Plan.Ops) > 0 {
 		t.Errorf("a second plan has %d ops, %v", len(again.Plan.Ops), err)
 	}
+	if bytes.Equal(repaired, data) {
+		return
+	}
 	if before, n := cycles(data), cycles(repaired); n > before {
 		t.Errorf("the parents of %d records lead back to them, %d before: versions before 2.1 hang", n, before)
 	}

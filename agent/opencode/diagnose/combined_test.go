@@ -44,7 +44,7 @@ func TestCombinedDamage(t *testing.T) {
 		t.Run(damage.Versions[c.version]+"/"+c.names, func(t *testing.T) { fixCombined(t, c.version, strings.Split(c.names, "; ")) })
 	}
 	for version := range damage.Versions {
-		for n := range cmp.Or(*draws, storetest.Count(100, 5)) {
+		for n := range cmp.Or(*draws, storetest.Count(100, 1)) {
 			r := rand.New(rand.NewPCG(*drawSeed, uint64(version)<<32+uint64(n)))
 			var names []string
 			for range 2 + r.IntN(5) {
