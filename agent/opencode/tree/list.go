@@ -22,9 +22,14 @@ func (s *Store) List(ctx context.Context) ([]change.Head, error) {
 	}
 	defer tr.close()
 	known := map[string]bool{}
-	heads := tr.withoutOthers(tr.sessionsWithRecord(known))
-	heads = append(heads, tr.sessionsWithoutRecord(known)...)
-	tr.addPlaces()
+	heads := tr.sessionsWithRecord(known)
+	if len(heads) > len(known) {
+		heads = tr.withoutOthers(heads)
+	}
+	if !tr.failed() { // otherwise known lacks sessions
+		heads = append(heads, tr.sessionsWithoutRecord(known)...)
+		tr.addPlaces()
+	}
 	if tr.failed() {
 		return nil, fmt.Errorf("listing sessions: %w", tr.err)
 	}
