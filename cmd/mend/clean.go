@@ -526,7 +526,9 @@ func runSpace(ctx context.Context, env *environment) error {
 			left = env.skipStore(ctx, left, err)
 			continue
 		}
-		stores = append(stores, newSpaceJSON(c, parts, sessions))
+		if env.JSON {
+			stores = append(stores, newSpaceJSON(c, parts, sessions))
+		}
 		printSpace(env, c, parts, sessions)
 	}
 	own := []agent.SpacePart{}

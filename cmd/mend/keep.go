@@ -238,7 +238,7 @@ func (r *keepRun) count(s *keptJSON, is mend.Kept) (failure string) {
 	default:
 		s.New++
 		s.Bytes += is.Saved.Bytes
-		if is.Saved.New {
+		if is.Saved.New && r.JSON {
 			r.states = append(r.states, stateJSON(&is.Saved.State))
 		}
 	}

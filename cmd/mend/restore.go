@@ -282,11 +282,13 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 	if _, skipped := env.answer["skipped"]; skipped && err == nil {
 		err = fail.New(fail.Unusable, "", "looking for what is missing: not all sessions are examined")
 	}
-	list := []restorableJSON{}
-	for _, x := range all {
-		list = append(list, x.json(env))
+	if env.JSON {
+		list := []restorableJSON{}
+		for _, x := range all {
+			list = append(list, x.json(env))
+		}
+		env.setAnswers(restoreAnswer{Sessions: list})
 	}
-	env.setAnswers(restoreAnswer{Sessions: list})
 	if env.JSON || ctx.Err() != nil {
 		return err
 	}

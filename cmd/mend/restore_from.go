@@ -85,11 +85,13 @@ func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.R
 // restoreSeveral restores sessions that their stores lack as one operation, after a question. none is the text if there
 // are none.
 func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest, rows []restorable, none string) error {
-	list := make([]restorableJSON, len(rows))
-	for i, x := range rows {
-		list[i] = x.json(env)
+	if env.JSON {
+		list := make([]restorableJSON, len(rows))
+		for i, x := range rows {
+			list[i] = x.json(env)
+		}
+		env.setAnswers(restoreAnswer{Sessions: list, Repairs: []repairJSON{}})
 	}
-	env.setAnswers(restoreAnswer{Sessions: list, Repairs: []repairJSON{}})
 	if len(rows) == 0 {
 		env.Say("%s", none)
 		return nil
