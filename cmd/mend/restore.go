@@ -160,7 +160,7 @@ type restorable struct {
 // storeID returns the id of the store that the session belongs to.
 func (x restorable) storeID() change.StoreID {
 	if x.store == nil {
-		return x.Kept.Store
+		return *x.Gone
 	}
 	return x.store.ID()
 }
@@ -345,10 +345,10 @@ func restorableRows(t *term.Terminal, all []restorable) [][]string {
 // messagesText returns the present and the former number of messages of a session, or where it is.
 func messagesText(x restorable) string {
 	switch {
-	case x.Kept != nil && x.Missing > 0:
-		return fmt.Sprintf("%d messages, kept %d, %s missing", x.Now, x.Kept.Messages, term.CountWords(x.Missing, "item", "items"))
-	case x.Kept != nil:
-		return fmt.Sprintf("%d messages, kept %d", x.Now, x.Kept.Messages)
+	case x.Kept > 0 && x.Missing > 0:
+		return fmt.Sprintf("%d messages, kept %d, %s missing", x.Now, x.Kept, term.CountWords(x.Missing, "item", "items"))
+	case x.Kept > 0:
+		return fmt.Sprintf("%d messages, kept %d", x.Now, x.Kept)
 	case x.State == mend.PromptsOnly:
 		return "typed in " + term.OneLine(term.ShortenHome(x.Session.Directory), 60)
 	case x.Other != "":

@@ -358,7 +358,10 @@ func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session,
 	}
 	switch {
 	case err == nil && len(done.Plan.Ops) > 0:
-		x = restorable{mend.Restorable{Session: done.Session, State: done.State, Now: done.Now, Kept: done.From, Other: done.Other}, c}
+		x = restorable{mend.Restorable{Session: done.Session, State: done.State, Now: done.Now, Other: done.Other}, c}
+		if done.From != nil {
+			x.Kept, x.KeptAt = done.From.Messages, done.From.Time
+		}
 		b.mu.Lock()
 		b.lost[key] = x
 		b.mu.Unlock()

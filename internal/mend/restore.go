@@ -40,19 +40,38 @@ type Restorable struct {
 	Session change.Head // as the store lists it, or as it was when it was kept
 	State   string      // its present state: of [repair.Shown], or Deleted, Shortened or Replaced
 	Now     int         // how many messages it has
-	Records int         // how many records it has; 0 if it was not compared
-	Kept    *keep.State // the newest complete copy with the missing records; nil if its own records are enough
-	Other   string      // the path of the other store that has it, if State is Elsewhere
 	Copied  int         // how many messages the fullest copy has; 0 for none
-	Missing int         // how many records of Kept are gone or empty, as far as they were compared
+
+	Other string          // the path of the other store that has it, if State is Elsewhere
+	Gone  *change.StoreID // its store, if that is missing; else nil
+
+	// The newest complete copy with the missing records, if the session's own are not enough. A list holds no
+	// [keep.State], which is larger than the rest.
+	Kept    int       // how many messages it has; 0 for no copy
+	KeptAt  time.Time // when it was made
+	Missing int       // how many of its records are gone or empty, as far as they were compared
 }
 
 // Time returns the time of the restored state: when it was copied, or when the session was last used.
 func (r *Restorable) Time() time.Time {
-	if r.Kept != nil {
-		return r.Kept.Time
+	if r.Kept > 0 {
+		return r.KeptAt
 	}
 	return time.UnixMilli(max(r.Session.Updated, r.Session.Created))
+}
+
+// from sets the copy; nil for none.
+func (r *Restorable) from(s *keep.State) {
+	if s != nil {
+		r.Kept, r.KeptAt = s.Messages, s.Time
+	}
+}
+
+// deleted returns a missing session with the copy to restore.
+func deleted(best *keep.State) Restorable {
+	r := Restorable{Session: best.Head(), State: Deleted, Copied: best.Messages}
+	r.from(best)
+	return r
 }
 
 // Restorables lists the sessions of the store that can be restored, newest first: hidden ones, and those that
@@ -68,20 +87,19 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 	if err != nil {
 		return nil, err
 	}
-	gone := maps.Clone(kept)
 	var unread []Finding
 	for f := range cached.Scan(ctx, heads) {
-		delete(gone, f.Session.ID)
 		if f.Err != nil {
 			unread = append(unread, f)
 		}
 		var states []keep.State
-		if kept[f.Session.ID] {
+		if _, copied := kept[f.Session.ID]; copied {
+			kept[f.Session.ID] = false
 			if states, err = c.keptStates(k, f.Session.ID); err != nil {
 				return nil, err
 			}
 		}
-		r, ok, err := c.restorable(ctx, k, f, states)
+		r, _, ok, err := c.restorable(ctx, k, f, states)
 		if err != nil && f.Err == nil {
 			f.Err = err
 			unread = append(unread, f)
@@ -90,13 +108,16 @@ func (c *Store) Restorables(ctx context.Context, k *keep.Keep) (all []Restorable
 			all = append(all, r)
 		}
 	}
-	for id := range gone {
+	for id, gone := range kept {
+		if !gone {
+			continue
+		}
 		states, err := c.keptStates(k, id)
 		if err != nil {
 			return nil, err
 		}
 		if best := lastWhole(ctx, k, states); best != nil {
-			all = append(all, Restorable{Session: best.Head(), State: Deleted, Kept: best, Copied: best.Messages})
+			all = append(all, deleted(best))
 		}
 	}
 	beside, errBeside := c.elsewhere(ctx, heads)
@@ -167,27 +188,28 @@ func fullest(states []keep.State, wanted func(keep.State) bool) (best *keep.Stat
 	return best
 }
 
-// restorable reports whether a listed session can be restored. states are its copies, newest first.
+// restorable reports whether a listed session can be restored, and from which copy; nil if its own records are
+// enough. states are its copies, newest first.
 func (c *Store) restorable(
 	ctx context.Context, k *keep.Keep, f Finding, states []keep.State,
-) (Restorable, bool, error) {
+) (r Restorable, from *keep.State, ok bool, err error) {
 	shown := repair.ShownBy(slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool {
 		// these are for mend move, or must not be changed
 		return d.Shown == repair.NoFolder || d.Shown == repair.TakenOver
 	}))
-	r := Restorable{Session: f.Session, State: string(shown)}
+	r = Restorable{Session: f.Session, State: string(shown)}
 	if shown == repair.Listed && len(states) == 0 {
-		return r, false, nil
+		return r, nil, false, nil
 	}
 	now, err := c.presentContent(ctx, f.Session, states)
 	if err != nil {
-		return r, false, err
+		return r, nil, false, err
 	}
-	r.Now, r.Records = now.Messages, now.Records
+	r.Now = now.Messages
 	if best := fullest(states, isRestored); best != nil {
 		r.Copied = best.Messages
 	}
-	r.Kept = fullest(states, func(s keep.State) bool {
+	from = fullest(states, func(s keep.State) bool {
 		if !isRestored(s) || s.Messages <= now.Messages {
 			return false
 		}
@@ -200,23 +222,24 @@ func (c *Store) restorable(
 		return s.Messages > now.Messages
 	})
 	var lack agent.Lack
-	if r.Kept == nil {
-		if r.Kept, lack, err = c.findMissing(ctx, k, now, states); err != nil {
-			return r, false, err
+	if from == nil {
+		if from, lack, err = c.findMissing(ctx, k, now, states); err != nil {
+			return r, nil, false, err
 		}
 		r.Missing = lack.Records
 	}
+	r.from(from)
 	switch {
 	case shown != repair.Listed:
-		return r, shown != repair.NotLoaded || r.Kept != nil, nil
-	case r.Kept == nil:
-		return r, false, nil
-	case r.Kept.First != now.First && now.Messages > 0 && (r.Missing == 0 || lack.Messages >= r.Kept.Messages):
+		return r, from, shown != repair.NotLoaded || from != nil, nil
+	case from == nil:
+		return r, nil, false, nil
+	case from.First != now.First && now.Messages > 0 && (r.Missing == 0 || lack.Messages >= from.Messages):
 		r.State = Replaced
 	default:
 		r.State = Shortened
 	}
-	return r, true, nil
+	return r, from, true, nil
 }
 
 // findMissing returns the newest state of a session that has records which are missing or empty now, although the
@@ -374,14 +397,16 @@ func (c *Store) keptSessions(k *keep.Keep) (map[string]bool, error) {
 // selects. Sessions that an open store has are left out.
 func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all []Restorable, err error) {
 	type inStore struct{ kind, root string }
-	isMissing, sessions := map[inStore]bool{}, map[string]bool{}
+	missing, sessions := map[inStore]*change.StoreID{}, map[string]bool{} // nil: the store is not missing
 	err = k.Each(keep.Query{}, func(s *keep.State) {
 		at := inStore{s.Store.Kind, s.Store.Root}
-		if _, ok := isMissing[at]; !ok {
+		if _, ok := missing[at]; !ok {
 			id := s.Store
-			isMissing[at] = !slices.ContainsFunc(open, func(c *Store) bool { return c.HasCopiesOf(id) }) && as.isGone(id)
+			if missing[at] = nil; !slices.ContainsFunc(open, func(c *Store) bool { return c.HasCopiesOf(id) }) && as.isGone(id) {
+				missing[at] = &id
+			}
 		}
-		if isMissing[at] {
+		if missing[at] != nil {
 			sessions[s.Session] = true
 		}
 	})
@@ -402,9 +427,11 @@ func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all 
 		if err != nil {
 			return nil, err
 		}
-		states = slices.DeleteFunc(states, func(s keep.State) bool { return !isMissing[inStore{s.Store.Kind, s.Store.Root}] })
+		states = slices.DeleteFunc(states, func(s keep.State) bool { return missing[inStore{s.Store.Kind, s.Store.Root}] == nil })
 		if best := lastWhole(ctx, k, states); best != nil {
-			all = append(all, Restorable{Session: best.Head(), State: Deleted, Kept: best, Copied: best.Messages})
+			r := deleted(best)
+			r.Gone = missing[inStore{best.Store.Kind, best.Store.Root}]
+			all = append(all, r)
 		}
 	}
 	return all, ctx.Err()
@@ -581,11 +608,10 @@ func (c *Store) chooseState(
 	ctx context.Context, k *keep.Keep, head change.Head, found Finding, listed bool, states []keep.State,
 	r RestoreRequest, done *Restored,
 ) (*keep.State, error) {
-	now := Restorable{State: Deleted}
-	wrong := !listed
+	now, from, wrong := Restorable{State: Deleted}, (*keep.State)(nil), !listed
 	if listed {
 		var err error
-		if now, wrong, err = c.restorable(ctx, k, found, states); err != nil {
+		if now, from, wrong, err = c.restorable(ctx, k, found, states); err != nil {
 			return nil, err
 		}
 	}
@@ -606,10 +632,10 @@ func (c *Store) chooseState(
 	case now.State == string(repair.NotLoaded) && !wrong:
 		return nil, fmt.Errorf("restoring session %s: its agent finds no conversation in it, and %w", head.ID, ErrNothingKept)
 	}
-	if now.Kept == nil && now.State == string(repair.Listed) {
+	if from == nil && now.State == string(repair.Listed) {
 		return newest(states), nil // parts or files of it may be missing
 	}
-	return now.Kept, nil
+	return from, nil
 }
 
 // noState returns the error for a state that was not copied.

@@ -183,7 +183,7 @@ func TestRestoreGrown(t *testing.T) {
 					b.keep()
 				}
 				r := b.restorable()
-				if r == nil || r.State != mend.Shortened && r.State != mend.Replaced && r.State != string(repair.NotLoaded) || r.Kept == nil || r.Copied == 0 || r.Now == 0 {
+				if r == nil || r.State != mend.Shortened && r.State != mend.Replaced && r.State != string(repair.NotLoaded) || r.Kept == 0 || r.Copied == 0 || r.Now == 0 {
 					t.Fatalf("it can be brought back: %+v", r)
 				}
 				done, id := b.restore(mend.RestoreRequest{})
