@@ -32,11 +32,12 @@ func (b *scanFixture) wantRescan(when string, asked bool, read int, rules ...str
 	}
 }
 
+// another adds a session, so that one can change without the other.
+const another = `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
+	SELECT 'ses_0', project_id, slug, directory, title, version, time_created, time_updated FROM session LIMIT 1`
+
 func TestRescanOfDatabase(t *testing.T) {
 	const ofPart = ` WHERE data LIKE '%"Running."%'`
-	// Another session, so that one can change without the other.
-	const another = `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
-		SELECT 'ses_0', project_id, slug, directory, title, version, time_created, time_updated FROM session LIMIT 1`
 	rows := []struct {
 		name  string
 		do    func(b *scanFixture)
@@ -116,6 +117,30 @@ func TestRescanOfYoungDatabase(t *testing.T) {
 	b.alter(`UPDATE part SET time_updated = 1000 * unixepoch('now', '+1 day')`)
 	b.wantRescan("of rows of tomorrow", true, 1)
 	b.wantRescan("again", true, 1)
+}
+
+// A scan of some sessions keeps the results of the others.
+func TestScansOfSome(t *testing.T) {
+	b := newScanFixture(t, testdata.OpenCode1227)
+	b.alter(another)
+	scan := func(id string) {
+		t.Helper()
+		c, err := Open(b.opt)
+		b.must(err)
+		c.clock = func() time.Time { return time.Now().Add(b.clock) }
+		head, err := c.Session(t.Context(), id)
+		b.must(err)
+		if _, err = c.ScanOne(t.Context(), head); err != nil {
+			t.Error(err)
+		}
+	}
+	scan("ses_0")
+	scan(b.id)
+	b.wantRescan("after both", true, 0)
+	b.alter(`UPDATE part SET data = replace(data, '"Running."', '"         "') WHERE data LIKE '%"Running."%'`)
+	scan(b.id)
+	b.wantRescan("after the changed one", true, 0, "R11")
+	b.wantRescan("again", false, 0, "R11")
 }
 
 // Look finds changes that other programs have made since the last scan, and stays within its time limit.

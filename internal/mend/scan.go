@@ -63,16 +63,16 @@ func (f *Finding) Fixable() bool {
 func (c *Store) Scan(ctx context.Context, heads []change.Head) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		p, whole := cmp.Or(c.pass, c.newPass()), len(heads) == c.listed.get().sessions
-		p.start(len(heads))
+		p.start(heads)
 		lost := c.salvageLosses()
 		var summary Summary
 		for e := range c.examineAll(ctx, p, heads) {
-			p.add(e.Session, e.result)
+			p.add(e.result)
 			e.Diagnoses = append(slices.Clip(e.Diagnoses), lost[e.Session.ID]...)
 			summary.Add(e.Session, e.Severity(), e.Shown(), e.Fixable(), e.Busy, e.Err)
 			if !yield(e.Finding) {
-				p.save(ctx, false, nil)
-				return
+				whole = false
+				break
 			}
 		}
 		if whole = whole && ctx.Err() == nil; !whole {
@@ -150,7 +150,7 @@ func (c *Store) Case(ctx context.Context, head change.Head) (*repair.Case, error
 // An examined is a finding with the result for later scans.
 type examined struct {
 	Finding
-	result scancache.Result
+	result *scancache.Result // nil if it is not kept
 }
 
 // examineAll yields the findings of all sessions. If the store has not changed, it yields the cached results
@@ -173,8 +173,11 @@ func (c *Store) examineAll(ctx context.Context, p *pass, heads []change.Head) it
 
 // lookup returns the result of an earlier scan of an unchanged session.
 func (c *Store) lookup(ctx context.Context, p *pass, head change.Head) (examined, bool) {
-	r, ok := p.lookup(ctx, head, p.settingsOf(head))
-	return examined{Finding{Session: head, Provider: r.Provider, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}, ok
+	r := p.lookup(ctx, head, p.settingsOf(head))
+	if r == nil {
+		return examined{}, false
+	}
+	return examined{Finding{Session: head, Provider: r.Provider, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}, true
 }
 
 // examine returns the result of an earlier scan of an unchanged session, and otherwise reads the session.
@@ -191,7 +194,7 @@ func (c *Store) examine(ctx context.Context, p *pass, head change.Head) examined
 	if !e.Stamp.Distinct(began) {
 		return examined{Finding: f}
 	}
-	r := scancache.Result{
+	r := &scancache.Result{
 		Stamp: string(e.Stamp.Sum[:]), Settings: settings, Unfinished: e.Unfinished, Thinking: e.Thinking,
 		Provider: e.Provider, Diagnoses: e.Diagnoses,
 	}

@@ -26,7 +26,7 @@ const lookAt = 100 << 20
 // scan, and returns the summary; nil if the time was too short. earlier is the summary of the last complete
 // scan, or nil without one, or if mend has changed the store since. The error is from listing the sessions.
 func (c *Store) Look(ctx context.Context, most time.Duration) (now, earlier *Summary, err error) {
-	earlier = c.cache().Load(c.opt.Now()).Summary
+	earlier = c.cache().Load(c.opt.Now(), nil).Summary
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	cached := c.Cached()
@@ -70,6 +70,10 @@ func (c *Store) cache() *scancache.Cache {
 // list returns the sessions of the store, the newest first.
 func (c *Store) list(ctx context.Context) ([]change.Head, error) {
 	heads, err := c.store.List(ctx)
+	texts := scancache.Texts{}
+	for i := range heads {
+		texts.Share(&heads[i])
+	}
 	slices.SortStableFunc(heads, func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) })
 	return heads, err
 }
@@ -79,29 +83,55 @@ func (c *Store) list(ctx context.Context) ([]change.Head, error) {
 type pass struct {
 	c        *Store
 	kept     *scancache.File
-	byKey    map[scancache.Key]*scancache.Session // of kept
-	mu       sync.Mutex                           // held to read or write one of these
-	build    string                               // of mend
-	settings string                               // the settings that hold for all sessions
-	known    sync.Map                             // cached results of settingsOf, by the settings of the store
+	cached   map[scancache.Key]*scancache.Result // of kept, for the listed sessions; nil before the first scan
+	build    string                              // of mend
+	settings string                              // the settings that hold for all sessions
+	known    sync.Map                            // cached results of settingsOf, by the settings of the store
 
 	state   string // identifies the state of the store when it was listed; "" if a later one may have the same stamp
 	current bool   // kept is of this state
 
-	sound   bool    // the whole file of the store is not damaged
-	damage  *string // the damage of it, "" for none; nil if it was not checked
-	found   []*scancache.Session
-	changed bool // found has a result that differs from kept
+	sound   bool                // the whole file of the store is not damaged
+	damage  *string             // the damage of it, "" for none; nil if it was not checked
+	heads   []change.Head       // the sessions of the scan
+	found   []*scancache.Result // of the first of them; nil for one that is not kept
+	changed bool                // found has a result that differs from kept
 }
 
 func (c *Store) newPass() *pass {
 	return &pass{c: c, build: c.journal.Version + " " + build()}
 }
 
-// load reads the cached results.
-func (p *pass) load() {
-	p.kept = p.c.cache().Load(p.c.opt.Now())
-	p.byKey = p.kept.ByKey()
+// load reads the cached results of the sessions.
+func (p *pass) load(heads []change.Head) {
+	p.cached = make(map[scancache.Key]*scancache.Result, len(heads))
+	for i := range heads {
+		p.cached[scancache.KeyOf(&heads[i])] = nil
+	}
+	p.kept = p.c.cache().Load(p.c.opt.Now(), func(s scancache.Session) {
+		if key := scancache.KeyOf(&s.Head); s.Result != nil {
+			if _, listed := p.cached[key]; listed {
+				p.cached[key] = s.Result
+			}
+		}
+	})
+	for i := range heads {
+		if !p.kept.Holds(heads[i].ID) {
+			delete(p.cached, scancache.KeyOf(&heads[i]))
+		}
+	}
+}
+
+// loadList reads the cached results of all sessions, and returns the sessions. If the file is damaged, or was
+// replaced, kept is not of the state that it had.
+func (p *pass) loadList() (heads []change.Head) {
+	heads = make([]change.Head, 0, p.kept.Sessions)
+	p.cached = make(map[scancache.Key]*scancache.Result, p.kept.Sessions)
+	p.kept = p.c.cache().Load(p.c.opt.Now(), func(s scancache.Session) {
+		heads = append(heads, s.Head)
+		p.cached[scancache.KeyOf(&s.Head)] = s.Result
+	})
+	return heads
 }
 
 // identify returns a short text that identifies the build of mend and the given texts.
@@ -120,7 +150,7 @@ func (p *pass) stateOf(s change.Stamp) string {
 
 // list returns the sessions of the store, from the cache if the store has not changed.
 func (p *pass) list(ctx context.Context) ([]change.Head, error) {
-	p.load()
+	p.kept, p.cached = p.c.cache().Load(p.c.opt.Now(), nil), nil
 	p.state, p.current = "", false
 	began := p.c.clock()
 	state, err := p.c.store.State(ctx)
@@ -128,8 +158,11 @@ func (p *pass) list(ctx context.Context) ([]change.Head, error) {
 		return p.c.list(ctx)
 	}
 	if id := p.stateOf(state); id != "" && id == p.kept.State {
-		p.state, p.current = id, true
-		return p.kept.Heads(), nil
+		if heads := p.loadList(); id == p.kept.State {
+			p.state, p.current = id, true
+			return heads, nil
+		}
+		p.cached = nil
 	}
 	all, err := p.c.list(ctx)
 	stray := slices.ContainsFunc(all, func(h change.Head) bool { return len(h.Stray) > 0 })
@@ -168,10 +201,10 @@ func (p *pass) knownDamage() string {
 	return ""
 }
 
-// start begins a scan of n sessions with the options of the store.
-func (p *pass) start(n int) {
-	if p.byKey == nil { // the first scan, or the one after a save
-		p.load()
+// start begins a scan of sessions with the options of the store.
+func (p *pass) start(heads []change.Head) {
+	if p.cached == nil { // the first scan, or the one after a save
+		p.load(heads)
 		p.current = p.current && p.kept.State == p.state
 	}
 	o, thinking := p.c.repairOptions(), "as shown"
@@ -180,7 +213,7 @@ func (p *pass) start(n int) {
 	}
 	p.settings = fmt.Sprintf("agent %q, thinking %s, provider %q, all settings %t, wrong clock %t", o.Version, thinking,
 		o.Provider, o.AllSettings, o.WrongClock)
-	p.found, p.changed = make([]*scancache.Session, 0, n), false
+	p.heads, p.found, p.changed = heads, make([]*scancache.Result, 0, len(heads)), false
 	p.known.Clear()
 	p.c.store.Refresh()
 }
@@ -196,65 +229,58 @@ func (p *pass) settingsOf(head change.Head) string {
 	return id
 }
 
-// lookup returns a cached result that is still valid.
-func (p *pass) lookup(ctx context.Context, head change.Head, settings string) (scancache.Result, bool) {
-	known := p.byKey[scancache.KeyOf(&head)]
-	if known == nil {
-		return scancache.Result{}, false
-	}
-	p.mu.Lock()
-	r := known.Result
-	p.mu.Unlock()
-	if r.Stamp == "" || r.Settings != settings || r.Until != 0 && p.c.opt.Now().UnixMilli() >= r.Until {
-		return scancache.Result{}, false
+// lookup returns a cached result that is still valid; nil for none.
+func (p *pass) lookup(ctx context.Context, head change.Head, settings string) *scancache.Result {
+	r := p.cached[scancache.KeyOf(&head)]
+	if r == nil || r.Settings != settings || r.Until != 0 && p.c.opt.Now().UnixMilli() >= r.Until {
+		return nil
 	}
 	if p.damage != nil && *p.damage != "" { // a prompt may meet the damage
-		return scancache.Result{}, false
+		return nil
 	}
 	if !p.current {
 		if stamp, err := p.c.store.Stamp(ctx, head); err != nil || string(stamp.Sum[:]) != r.Stamp {
-			return scancache.Result{}, false
+			return nil
 		}
 	}
-	return r, !p.c.store.Busy(ctx, head, r.Unfinished)
+	if p.c.store.Busy(ctx, head, r.Unfinished) {
+		return nil
+	}
+	return r
 }
 
-// add records the result of a session.
-func (p *pass) add(head change.Head, r scancache.Result) {
-	s := p.byKey[scancache.KeyOf(&head)]
-	changed := s == nil || r.Stamp != s.Stamp || r.Settings != s.Settings || r.Until != s.Until
-	switch p.changed = p.changed || changed; {
-	case changed:
-		s = &scancache.Session{Head: head, Result: r}
-	case !p.current: // the head of the list has the same texts
-		p.mu.Lock()
-		s.Head, s.Result = head, r
-		p.mu.Unlock()
+// add records the result of the next session; nil if it is not kept.
+func (p *pass) add(r *scancache.Result) {
+	known := p.cached[scancache.KeyOf(&p.heads[len(p.found)])]
+	if r != known {
+		p.changed = p.changed || r == nil || known == nil || r.Stamp != known.Stamp || r.Settings != known.Settings ||
+			r.Until != known.Until
 	}
-	p.found = append(p.found, s)
+	p.found = append(p.found, r)
 }
 
 // save writes the results to the cache. complete means that they cover every session of the store: other
 // results are dropped then. summary, which may be nil, is the scan's summary.
 func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 	cache, listed := p.c.cache(), complete && p.state != ""
+	p.cached = nil
 	switch {
-	case p.changed, listed && !p.current, complete && len(p.found) < len(p.kept.Sessions), p.sound &&
-		p.kept.Sound != p.state:
+	case p.changed, listed && !p.current, complete && len(p.found) < p.kept.Sessions, p.sound && p.kept.Sound != p.state:
 	case summary == nil:
 		return
 	case p.kept.Summary != nil && summary.SameCounts(*p.kept.Summary):
 		cache.Touch(summary.Time)
 		return
 	}
-	load := cache.Load
-	if p.byKey = nil; complete {
-		p.kept.Sessions, load = nil, cache.LoadRest
+	var others []scancache.Session // in the file
+	var each func(scancache.Session)
+	if !complete {
+		each = func(s scancache.Session) { others = append(others, s) }
 	}
-	next := load(p.c.opt.Now()) // another process may have written it
-	for _, s := range p.found {
-		if next.Forgotten(s.Head.ID) > p.kept.Forgotten(s.Head.ID) { // perhaps it was read before it was changed
-			s.Result, summary, listed = scancache.Result{}, nil, false
+	next := cache.Load(p.c.opt.Now(), each) // another process may have written it
+	for i := range p.found {
+		if id := p.heads[i].ID; next.Forgotten(id) > p.kept.Forgotten(id) { // perhaps it was read before it was changed
+			p.found[i], summary, listed = nil, nil, false
 		}
 	}
 	now, err := p.c.store.State(ctx)
@@ -266,17 +292,47 @@ func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 	default:
 		next.State = ""
 	}
-	if complete {
-		next.Sessions = p.found
-	} else {
-		next.Merge(p.found)
-	}
 	if p.sound {
 		next.Sound = p.state
 	}
 	next.Summary = cmp.Or(summary, next.Summary)
 	next.Written = p.c.opt.Now()
-	cache.Save(next)
+	if next.Sessions == 0 { // it is damaged
+		others = nil
+	}
+	adds := func(int) bool { return true }
+	n := len(p.found)
+	if !complete {
+		at := make(map[scancache.Key]int, n)
+		for i := range p.found {
+			at[scancache.KeyOf(&p.heads[i])] = i
+		}
+		for i := range others {
+			s := &others[i]
+			key := scancache.KeyOf(&s.Head)
+			if k, found := at[key]; found {
+				s.Result = p.found[k]
+				delete(at, key)
+			} else if !next.Holds(s.Head.ID) {
+				s.Result = nil
+			}
+		}
+		n = len(others) + len(at)
+		adds = func(i int) bool {
+			k, found := at[scancache.KeyOf(&p.heads[i])]
+			return found && k == i
+		}
+	}
+	cache.Save(next, n, func(yield func(scancache.Session)) {
+		for _, s := range others {
+			yield(s)
+		}
+		for i, r := range p.found {
+			if adds(i) {
+				yield(scancache.Session{Head: p.heads[i], Result: r})
+			}
+		}
+	})
 }
 
 // build identifies the build of the program by the size and the time of its file, "" if they are unknown.

@@ -7,11 +7,13 @@
 // # File
 //
 // There is one file per store, a sequence of blocks: the length and the CRC-32 (IEEE) of the rest, both 4
-// bytes, little-endian, and a value of encoding/gob. The first block is a [File]. Each further block is the
-// id of a forgotten session: it is appended before mend changes that session.
+// bytes, little-endian, and a value of encoding/gob. The first block is a [File]. The next blocks have its
+// sessions, [inBlock] in each but the last: a file is read and written with one of them in memory. Each further
+// block is the id of a forgotten session: it is appended before mend changes that session.
 package scancache
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
@@ -31,13 +33,13 @@ import (
 	"mend/repair"
 )
 
-// A File is the cache of a store. The texts that identify something include the build of mend.
+// A File is the cache of a store without its sessions. The texts that identify something include the build of mend.
 type File struct {
 	Written  time.Time // no result is newer
 	Summary  *Summary  // of the last complete scan; nil if there is none, or if mend changed the store since
-	Sessions []*Session
+	Sessions int       // how many there are
 
-	State string // identifies the state of the store whose sessions are exactly Sessions; "" if that is not known
+	State string // identifies the state of the store whose sessions are exactly those of the file; "" if that is not known
 	Sound string // identifies the state of the store in which its file as a whole was sound
 
 	forgotten map[string]int // how often a session was forgotten, by its id
@@ -45,14 +47,14 @@ type File struct {
 
 // A Session is a session with its result.
 type Session struct {
-	Head change.Head
-	Result
+	Head   change.Head
+	Result *Result // nil if none is kept
 }
 
 // A Result has the diagnoses of a session. It is valid for an equal Stamp and equal Settings, before the time
 // Until, and if the session is not busy.
 type Result struct {
-	Stamp    string // of the records; "" for a result that is not kept
+	Stamp    string // of the records
 	Settings string // identifies everything else that the result depends on
 	Until    int64  // milliseconds since 1970; 0 for no end
 
@@ -68,38 +70,11 @@ type Key struct{ folder, project, id string }
 // KeyOf returns the key of a session.
 func KeyOf(h *change.Head) Key { return Key{h.Ref.Project, h.Project, h.ID} }
 
-// Heads returns the sessions without their results.
-func (f *File) Heads() []change.Head {
-	heads := make([]change.Head, len(f.Sessions))
-	for i := range heads {
-		heads[i] = f.Sessions[i].Head
-	}
-	return heads
-}
-
-// ByKey returns the sessions by their keys.
-func (f *File) ByKey() map[Key]*Session {
-	all := make(map[Key]*Session, len(f.Sessions))
-	for _, s := range f.Sessions {
-		all[KeyOf(&s.Head)] = s
-	}
-	return all
-}
-
-// Merge replaces the results of some sessions, and adds those that are not in the file.
-func (f *File) Merge(some []*Session) {
-	all := f.ByKey()
-	for _, s := range some {
-		if earlier := all[KeyOf(&s.Head)]; earlier != nil {
-			earlier.Result = s.Result
-		} else {
-			f.Sessions = append(f.Sessions, s)
-		}
-	}
-}
-
 // Forgotten returns how often mend was about to change the session since the file was written.
 func (f *File) Forgotten(id string) int { return f.forgotten[id] }
+
+// Holds reports whether the result that [Cache.Load] yielded for a session counts.
+func (f *File) Holds(id string) bool { return f.Sessions > 0 && f.forgotten[id] == 0 }
 
 // A Cache is the cache file of one store.
 type Cache struct {
@@ -138,56 +113,53 @@ func (c *Cache) Forget(id string) {
 }
 
 // maxSize limits the file, in bytes. A session takes some 300.
-const maxSize = 32 << 20
+const (
+	maxSize     = 32 << 20
+	sessionSize = 320
+)
 
-// Load returns the content of the file, an empty File if it cannot be used. If the clock was set back since,
-// only the summary is kept: a result may be valid only later.
-func (c *Cache) Load(now time.Time) *File { return c.load(now, decode) }
+// inBlock is the number of sessions in a block.
+const inBlock = 256
 
-// LoadRest is Load without the sessions.
-func (c *Cache) LoadRest(now time.Time) *File { return c.load(now, decodeRest) }
-
-func (c *Cache) load(now time.Time, decode func([]byte) (*File, error)) *File {
-	held, err := c.read(decode)
-	switch {
-	case err != nil:
+// Load returns the content of the file, an empty File if it cannot be used. It calls each, unless that is nil, for the
+// sessions in the file, in their order; only afterwards [File.Holds] is known. If the clock was set back since the
+// file was written, only the summary is kept: a result may be valid only later.
+func (c *Cache) Load(now time.Time, each func(Session)) *File {
+	f, err := c.read(now, each)
+	if err != nil {
 		return &File{}
-	case held.Written.After(now):
-		return &File{Summary: held.Summary}
 	}
-	return held
+	return f
 }
 
-func (c *Cache) read(decode func([]byte) (*File, error)) (*File, error) {
+func (c *Cache) read(now time.Time, each func(Session)) (*File, error) {
 	if c.path == "" {
 		return nil, os.ErrNotExist
 	}
-	f, err := ownfile.Open(c.path, os.O_RDONLY)
+	file, err := ownfile.Open(c.path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	info, err := f.Stat()
+	defer file.Close()
+	info, err := file.Stat()
 	if err != nil || info.Size() > maxSize {
 		return nil, cmp.Or(err, errDamaged)
 	}
-	data := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, data); err != nil {
-		return nil, err
+	f, err := decode(bufio.NewReader(file), now, each)
+	if err == nil && f.Summary != nil {
+		f.Summary.Time = info.ModTime()
 	}
-	held, err := decode(data)
-	if err == nil && held.Summary != nil {
-		held.Summary.Time = info.ModTime()
-	}
-	return held, err
+	return f, err
 }
 
-// Save replaces the file. An error is not reported: it only makes the next scan slower.
-func (c *Cache) Save(held *File) {
+// Save replaces the file. each calls yield for its n sessions. An error is not reported: it only makes the next scan
+// slower.
+func (c *Cache) Save(f *File, n int, each func(yield func(Session))) {
 	if c.path == "" {
 		return
 	}
-	data, err := appendBlock(nil, held)
+	f.Sessions = n
+	data, err := encode(f, each)
 	if err != nil || len(data) > maxSize {
 		return
 	}
@@ -201,8 +173,8 @@ func (c *Cache) Save(held *File) {
 	if unsafe, ok := errors.AsType[*ownfile.UnsafeError](err); ok && c.warn != nil {
 		c.warn("the cache is not used: " + unsafe.Error())
 	}
-	if err == nil && held.Summary != nil {
-		c.Touch(held.Summary.Time)
+	if err == nil && f.Summary != nil {
+		c.Touch(f.Summary.Time)
 	}
 }
 
@@ -220,77 +192,108 @@ func appendBlock(data []byte, v any) ([]byte, error) {
 	return append(data, block.Bytes()...), err
 }
 
-// cutBlock reads the first block of data into v, and returns the remaining data.
-func cutBlock(data []byte, v any) (rest []byte, err error) {
-	const header = 8
-	if len(data) < header {
-		return nil, errDamaged
-	}
-	n, sum := binary.LittleEndian.Uint32(data), binary.LittleEndian.Uint32(data[4:])
-	if data = data[header:]; uint64(n) > uint64(len(data)) || crc32.ChecksumIEEE(data[:n]) != sum {
-		return nil, errDamaged
-	}
-	return data[n:], gob.NewDecoder(bytes.NewReader(data[:n])).Decode(v)
-}
-
-// decode returns the content of a file, or an error if the bytes are incomplete or changed.
-func decode(data []byte) (*File, error) {
-	f := &File{}
-	return f, f.decode(data, f)
-}
-
-// decodeRest is decode without the sessions.
-func decodeRest(data []byte) (*File, error) {
-	f := &File{}
-	var rest struct {
-		Written      time.Time
-		Summary      *Summary
-		State, Sound string
-	}
-	err := f.decode(data, &rest)
-	f.Written, f.Sound = rest.Written, rest.Sound
-	if len(f.forgotten) == 0 {
-		f.Summary, f.State = rest.Summary, rest.State
-	}
-	return f, err
-}
-
-// decode decodes the first block into f, or into some of its members, and the ids of the forgotten sessions.
-func (f *File) decode(data []byte, to any) error {
-	rest, err := cutBlock(data, to)
-	if len(rest) > 0 {
-		f.forgotten = map[string]int{}
-	}
-	for err == nil && len(rest) > 0 {
-		var id string
-		if rest, err = cutBlock(rest, &id); err == nil {
-			f.forgotten[id]++
+// encode returns the blocks of a file.
+func encode(f *File, each func(yield func(Session))) ([]byte, error) {
+	data, err := appendBlock(make([]byte, 0, sessionSize*(f.Sessions+inBlock)), f)
+	some := make([]Session, 0, inBlock)
+	add := func() {
+		if err == nil && len(some) > 0 {
+			data, err = appendBlock(data, some)
 		}
+		some = some[:0]
+	}
+	each(func(s Session) {
+		if some = append(some, s); len(some) == inBlock {
+			add()
+		}
+	})
+	add()
+	return data, err
+}
+
+// readBlock reads a block into v; into nothing if that is nil. The error is [io.EOF] at the end of the file.
+func readBlock(r io.Reader, v any) error {
+	var head [8]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return err
+	}
+	n, sum := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:])
+	if n > maxSize {
+		return errDamaged
+	}
+	data := make([]byte, n)
+	if _, err := io.ReadFull(r, data); err != nil || crc32.ChecksumIEEE(data) != sum {
+		return errDamaged
+	}
+	if v == nil {
+		return nil
+	}
+	return gob.NewDecoder(bytes.NewReader(data)).Decode(v)
+}
+
+// decode reads a file, or returns an error if the bytes are incomplete or changed.
+func decode(r io.Reader, now time.Time, each func(Session)) (*File, error) {
+	f, texts := &File{}, Texts{}
+	if err := readBlock(r, f); err != nil {
+		return nil, err
+	}
+	later := f.Written.After(now)
+	for left := f.Sessions; left > 0; left -= inBlock {
+		if each == nil || later {
+			if err := readBlock(r, nil); err != nil {
+				return nil, errDamaged
+			}
+			continue
+		}
+		var some []Session
+		if err := readBlock(r, &some); err != nil || len(some) != min(left, inBlock) {
+			return nil, errDamaged
+		}
+		for _, s := range some {
+			if texts.Share(&s.Head); s.Result != nil {
+				texts.share(&s.Result.Settings, &s.Result.Provider)
+			}
+			each(s)
+		}
+	}
+	for {
+		var id string
+		err := readBlock(r, &id)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if f.forgotten == nil {
+			f.forgotten = map[string]int{}
+		}
+		f.forgotten[id]++
 	}
 	if len(f.forgotten) > 0 { // there is no result of these sessions, and no summary
 		f.Summary, f.State = nil, ""
 	}
-	same := textPool{}
-	for _, s := range f.Sessions {
-		if f.forgotten[s.Head.ID] > 0 {
-			s.Result = Result{}
-		}
-		same.share(&s.Head.ID, &s.Head.Ref.Session, &s.Head.Ref.Project, &s.Head.Project, &s.Head.Directory, &s.Head.Version,
-			&s.Settings, &s.Provider)
+	if later {
+		f = &File{Summary: f.Summary}
 	}
-	return err
+	return f, nil
 }
 
-// A textPool stores texts that several sessions have in common, so that each is in memory only once: gob decodes a
-// separate copy for each session.
-type textPool map[string]string
+// Texts stores texts that several sessions have in common, so that each is in memory only once: a list has a separate
+// copy for each session.
+type Texts map[string]string
 
-// share replaces the texts of a session by equal ones in t, or by the session's id if they equal it.
-func (t textPool) share(id *string, all ...*string) {
+// Share replaces the texts of a session by equal ones of other sessions, or by its id if they equal it.
+func (t Texts) Share(h *change.Head) {
+	if h.Ref.Session == h.ID {
+		h.Ref.Session = h.ID
+	}
+	t.share(&h.Ref.Project, &h.Project, &h.Directory, &h.Version)
+}
+
+func (t Texts) share(all ...*string) {
 	for _, s := range all {
-		if *s == *id {
-			*s = *id
-		} else if one, ok := t[*s]; ok {
+		if one, ok := t[*s]; ok {
 			*s = one
 		} else {
 			t[*s] = *s

@@ -52,12 +52,33 @@ func fill(t *testing.T, v reflect.Value, n *int) {
 	}
 }
 
-// filled returns a file with two sessions and no empty field.
-func filled(t *testing.T) *File {
+// A content is a file with its sessions.
+type content struct {
+	File
+	All []Session
+}
+
+// filled returns a file with sessions in two blocks, without an empty field in the first ones.
+func filled(t *testing.T) *content {
 	t.Helper()
-	f, n := &File{}, 0
+	f, n := &content{}, 0
 	fill(t, reflect.ValueOf(f).Elem(), &n)
+	for len(f.All) < inBlock+2 {
+		f.All = append(f.All, Session{Head: change.Head{ID: fmt.Sprint("ses_", len(f.All))}})
+	}
+	f.Sessions = len(f.All)
 	return f
+}
+
+func (f *content) each(yield func(Session)) {
+	for _, s := range f.All {
+		yield(s)
+	}
+}
+
+func (f *content) save(c *Cache) {
+	file := f.File
+	c.Save(&file, len(f.All), f.each)
 }
 
 var compare = cmp.Options{cmp.AllowUnexported(File{}), cmpopts.IgnoreUnexported(repair.Diagnosis{})}
@@ -67,22 +88,27 @@ func newCache(t *testing.T) *Cache {
 	return New(filepath.Join(t.TempDir(), "cache"), "json", "/store", func(s string) { t.Error(s) })
 }
 
-func wantLoad(t *testing.T, when string, c *Cache, want *File) {
+func wantLoad(t *testing.T, when string, c *Cache, want *content) {
 	t.Helper()
-	if diff := cmp.Diff(want, c.Load(time.Now()), compare); diff != "" {
+	got := &content{}
+	got.File = *c.Load(time.Now(), func(s Session) {
+		got.All = append(got.All, s)
+	})
+	if got.Sessions == 0 {
+		got.All = nil
+	}
+	if diff := cmp.Diff(want, got, compare); diff != "" {
 		t.Errorf("%s: Load (-want +got):\n%s", when, diff)
 	}
-	rest := *want
-	rest.Sessions = nil
-	if diff := cmp.Diff(&rest, c.LoadRest(time.Now()), compare); diff != "" {
-		t.Errorf("%s: LoadRest (-want +got):\n%s", when, diff)
+	if diff := cmp.Diff(&want.File, c.Load(time.Now(), nil), compare); diff != "" {
+		t.Errorf("%s: Load without the sessions (-want +got):\n%s", when, diff)
 	}
 }
 
 func TestSave(t *testing.T) {
 	c, f := newCache(t), filled(t)
-	wantLoad(t, "without a file", c, &File{})
-	c.Save(f)
+	wantLoad(t, "without a file", c, &content{})
+	f.save(c)
 	wantLoad(t, "saved", c, f)
 	if info, err := os.Stat(c.path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file: %v, %v", info, err)
@@ -91,35 +117,24 @@ func TestSave(t *testing.T) {
 	c.Touch(f.Summary.Time)
 	wantLoad(t, "touched", c, f)
 	f.Written = time.Now().Add(time.Hour)
-	c.Save(f)
-	wantLoad(t, "of the future", c, &File{Summary: f.Summary})
+	f.save(c)
+	wantLoad(t, "of the future", c, &content{File: File{Summary: f.Summary}})
 }
 
 func TestForget(t *testing.T) {
 	c, f := newCache(t), filled(t)
 	c.Forget("1") // there is no file
-	c.Save(f)
+	f.save(c)
 	c.Forget("another")
 	f.Summary, f.State, f.forgotten = nil, "", map[string]int{"another": 1}
 	wantLoad(t, "after another session was forgotten", c, f)
-	id := f.Sessions[1].Head.ID
+	id := f.All[1].Head.ID
 	c.Forget(id)
 	c.Forget(id)
-	f.Sessions[1].Result, f.forgotten[id] = Result{}, 2
+	f.forgotten[id] = 2
 	wantLoad(t, "after a session was forgotten", c, f)
-}
-
-func TestMerge(t *testing.T) {
-	f := &File{}
-	put := func(id string, until int64) {
-		f.Merge([]*Session{{Head: change.Head{ID: id}, Result: Result{Until: until}}})
-	}
-	put("1", 1)
-	put("2", 2)
-	put("1", 3)
-	want := []*Session{{Head: change.Head{ID: "1"}, Result: Result{Until: 3}}, {Head: change.Head{ID: "2"}, Result: Result{Until: 2}}}
-	if diff := cmp.Diff(want, f.Sessions, compare); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if got := c.Load(time.Now(), nil); got.Holds(id) || !got.Holds(f.All[0].Head.ID) || got.Forgotten(id) != 2 {
+		t.Errorf("after a session was forgotten: %+v", got)
 	}
 }
 
@@ -145,16 +160,16 @@ func TestUnusableFile(t *testing.T) {
 	}
 	for name, spoil := range rows {
 		c, f := newCache(t), filled(t)
-		c.Save(f)
+		f.save(c)
 		if err := spoil(c.path); err != nil {
 			t.Fatal(err)
 		}
 		victim, _ := os.ReadFile(c.path + ".victim") // exists only in some cases
-		wantLoad(t, name, c, &File{})
+		wantLoad(t, name, c, &content{})
 		c.Forget("1")
 		var warnings []string
 		c.warn = func(s string) { warnings = append(warnings, s) }
-		c.Save(f)
+		f.save(c)
 		if now, _ := os.ReadFile(c.path + ".victim"); string(now) != string(victim) {
 			t.Errorf("%s: the file that the link leads to was changed", name)
 		}
@@ -169,9 +184,9 @@ func TestUnusableFile(t *testing.T) {
 // Without a folder nothing is cached, and nothing is written.
 func TestNoFolder(t *testing.T) {
 	c := New("", "json", "/store", func(s string) { t.Error(s) })
-	c.Save(filled(t))
+	filled(t).save(c)
 	c.Forget("1")
-	wantLoad(t, "without a folder", c, &File{})
+	wantLoad(t, "without a folder", c, &content{})
 }
 
 func block(t testing.TB, v any) []byte {
@@ -183,20 +198,31 @@ func block(t testing.TB, v any) []byte {
 	return data
 }
 
-// A file that is damaged anywhere is refused.
+// A file that is damaged anywhere is refused, with and without its sessions.
 func TestDecodeDamaged(t *testing.T) {
-	data := append(block(t, filled(t)), block(t, "1")...)
-	if _, err := decode(data); err != nil {
+	f := filled(t)
+	f.All = append(f.All[:2:2], f.All[inBlock:]...)
+	f.Sessions = len(f.All)
+	whole, err := encode(&f.File, f.each)
+	if err != nil {
 		t.Fatal(err)
 	}
-	first := len(data) - len(block(t, "1"))
+	data := append(whole, block(t, "1")...)
+	refused := func(data []byte) bool {
+		_, err := decode(bytes.NewReader(data), time.Now(), func(Session) {})
+		_, rest := decode(bytes.NewReader(data), time.Now(), nil)
+		return err != nil && rest != nil
+	}
+	if refused(data) {
+		t.Fatal("it is refused")
+	}
 	for n := range data {
-		if _, err := decode(data[:n]); err == nil && n != first {
+		if !refused(data[:n]) && n != len(whole) {
 			t.Errorf("the first %d of %d bytes are accepted", n, len(data))
 		}
 		flipped := bytes.Clone(data)
 		flipped[n] ^= 1
-		if _, err := decode(flipped); err == nil {
+		if !refused(flipped) {
 			t.Errorf("a wrong bit in byte %d is accepted", n)
 		}
 	}
@@ -204,9 +230,16 @@ func TestDecodeDamaged(t *testing.T) {
 		"another value":            []string{"x"},
 		"a member of another type": struct{ Sessions string }{"x"},
 	} {
-		if _, err := decode(block(t, v)); err == nil {
+		if !refused(block(t, v)) {
 			t.Errorf("%s is accepted", name)
 		}
+	}
+	fewer, err := encode(&f.File, func(yield func(Session)) { yield(f.All[0]) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decode(bytes.NewReader(fewer), time.Now(), func(Session) {}); err == nil {
+		t.Error("fewer sessions than it says are accepted")
 	}
 }
 
