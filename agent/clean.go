@@ -118,13 +118,13 @@ func (s *Space) Session(id string) *SessionSpace {
 // its messages. parts has pairs of a folder and the name of its part; the last pair, without a folder, names the part
 // of all other files.
 func SpaceOf(ctx context.Context, store Reader, parts [][2]string) (s Space, err error) {
-	root, o := store.ID().Root, owners{map[string]bool{}, map[string]string{}}
+	root, o := store.ID().Root, owners{map[string]string{}, map[string]string{}}
 	heads, err := store.List(ctx)
 	if err != nil {
 		return s, err
 	}
 	for _, h := range heads {
-		o.sessions[h.ID] = true
+		o.sessions[h.ID] = h.ID
 	}
 	// Messages are named by their own files, and their parts by the messages.
 	if err := walkFiles(ctx, root, func(names []string, _ string, _ int64) { o.sessionOf(names) }); err != nil {
@@ -173,7 +173,7 @@ func walkFiles(ctx context.Context, root string, each func(names []string, path 
 
 // owners find the session that a file belongs to.
 type owners struct {
-	sessions map[string]bool
+	sessions map[string]string // their ids by their ids: a key, not a part of a path, is held
 	messages map[string]string // the sessions of the messages seen so far
 }
 
@@ -182,16 +182,16 @@ func (o owners) sessionOf(names []string) string {
 	last := strings.TrimSuffix(names[len(names)-1], ".json")
 	for i, name := range names {
 		id := strings.TrimSuffix(strings.TrimSuffix(name, ".json"), ".jsonl")
-		if !o.sessions[id] && len(id) > uuidSize { // files may have more after the id, or before it
-			if first, last := id[:uuidSize], id[len(id)-uuidSize:]; o.sessions[first] {
+		if o.sessions[id] == "" && len(id) > uuidSize { // files may have more after the id, or before it
+			if first, last := id[:uuidSize], id[len(id)-uuidSize:]; o.sessions[first] != "" {
 				id = first
 			} else {
 				id = last
 			}
 		}
-		if o.sessions[id] {
+		if id = o.sessions[id]; id != "" {
 			if i+1 < len(names) && strings.HasPrefix(last, "msg") {
-				o.messages[last] = id
+				o.messages[strings.Clone(last)] = id
 			}
 			return id
 		}

@@ -581,11 +581,11 @@ func printSpace(env *environment, c *mend.Store, parts []agent.SpacePart, sessio
 	env.Printf("\nThe largest sessions:\n")
 	rows = nil
 	for _, s := range sessions[:min(len(sessions), largestSessions)] {
-		title := titleOf(s.Head)
+		title := titleOf(*s.Head)
 		if s.Directory == "" && s.Title == "" {
 			title = term.Faint("no session has this id")
 		}
-		rows = append(rows, []string{"", term.Size(s.Total()), term.Bold(term.Escape(s.ID)), term.Faint(env.AgeCell(ageOf(s.Head))), title})
+		rows = append(rows, []string{"", term.Size(s.Total()), term.Bold(term.Escape(s.ID)), term.Faint(env.AgeCell(ageOf(*s.Head))), title})
 	}
 	env.PrintRows(rows, "  ")
 }

@@ -18,7 +18,7 @@ import (
 
 // A SessionSize is a session with its size.
 type SessionSize struct {
-	change.Head
+	*change.Head
 	agent.SessionSpace
 }
 
@@ -35,14 +35,15 @@ func (c *Store) Space(
 		return nil, nil, err
 	}
 	heads, err := c.Sessions(ctx)
-	for _, h := range heads {
+	for i := range heads {
+		h := &heads[i]
 		if one := space.Sessions[h.ID]; one != nil {
 			sessions = append(sessions, SessionSize{h, *one})
 			delete(space.Sessions, h.ID)
 		}
 	}
 	for id, one := range space.Sessions {
-		sessions = append(sessions, SessionSize{change.Head{ID: id}, *one})
+		sessions = append(sessions, SessionSize{&change.Head{ID: id}, *one})
 	}
 	slices.SortFunc(sessions, func(a, b SessionSize) int {
 		return cmp.Or(cmp.Compare(b.Total(), a.Total()), strings.Compare(a.ID, b.ID))
