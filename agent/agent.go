@@ -53,11 +53,11 @@ type Located struct {
 }
 
 var (
-	// ErrNoStore says that no store was found.
+	// ErrNoStore means that no store was found.
 	ErrNoStore error = fail.New(fail.Unusable, "name one with --store PATH", "no session store found")
-	// ErrLayout says that the layout does not exist.
+	// ErrLayout means that the layout does not exist.
 	ErrLayout error = fail.New(fail.Usage, "", "no such layout")
-	// ErrLink says that a folder of the agent is a symbolic link, which mend does not follow.
+	// ErrLink means that a folder of the agent is a symbolic link, which mend does not follow.
 	ErrLink = errors.New("it is a symbolic link")
 )
 
@@ -260,7 +260,7 @@ func (c *Copy) UnreadText() string {
 type Lack struct {
 	Records  int // messages, parts and files
 	Messages int // the messages among Records
-	// TakenBack says that only the last messages are missing, with all of their parts, as if the user had taken them
+	// TakenBack means that only the last messages are missing, with all of their parts, as if the user had taken them
 	// back.
 	TakenBack bool
 }
@@ -274,7 +274,7 @@ type RestoreRequest struct {
 	Force bool
 	// Edited is as for CountMissing.
 	Edited map[change.Ref]bool
-	// Gone says that the session is not in List.
+	// Gone means that the session is not in List.
 	Gone bool
 }
 

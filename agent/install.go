@@ -23,7 +23,7 @@ type Installer interface {
 	Install(text []byte, s Setup) ([]byte, error)
 	// Uninstall returns a text without mend. Its errors are as for Install.
 	Uninstall(text []byte) ([]byte, error)
-	// Status compares what is installed with what s would install. The error says that the text could not
+	// Status compares what is installed with what s would install. The error means that the text could not
 	// be parsed.
 	Status(text []byte, s Setup) (Status, error)
 	// Notes returns what a user should know after text was installed.

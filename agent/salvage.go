@@ -21,7 +21,7 @@ type Salvaged struct {
 	Sessions []SalvagedSession // all, in the order in which they were created
 	// Notes are further statements about the new database, as sentences.
 	Notes []string
-	// Damaged says that the file has a problem. Otherwise the new database is complete.
+	// Damaged means that the file has a problem. Otherwise the new database is complete.
 	Damaged bool
 
 	Ops     []change.Op  // the change that replaces the old database with the new one; none for a dry run
@@ -35,7 +35,7 @@ type SalvagedTable struct {
 	Lost    int    `json:"lost"`    // known to have existed, and lost
 	Rebuilt int    `json:"rebuilt"` // lost, and rebuilt from other records
 	Refused int    `json:"refused"` // read, and refused by the new database
-	// Partly says that more rows than Lost may be lost: pages are damaged, and no index shows their rows.
+	// Partly means that more rows than Lost may be lost: pages are damaged, and no index shows their rows.
 	Partly bool `json:"partly"`
 
 	Conversation bool `json:"-"`          // its rows are the conversations: if one is lost, a session is incomplete

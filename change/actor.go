@@ -1,6 +1,6 @@
 package change
 
-// An Actor says who made a change, and through which channel. Unknown fields are empty: entries of
+// An Actor identifies who made a change, and through which channel. Unknown fields are empty: entries of
 // older versions have no actor at all. The names are part of the journal's format.
 type Actor struct {
 	User         string  `json:"user,omitempty"`

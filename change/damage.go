@@ -20,7 +20,7 @@ const (
 	CheckAll               // also its pages, reporting all damage
 )
 
-// A DamagedError says that a database file is damaged: its records can be read in part, or its
+// A DamagedError means that a database file is damaged: its records can be read in part, or its
 // indexes do not match its tables. mend never writes to such a file.
 type DamagedError struct {
 	File string

@@ -33,7 +33,7 @@ type Stray struct {
 	Kind    StrayKind
 }
 
-// A StrayKind says what the agent does with a [Stray].
+// A StrayKind is what the agent does with a [Stray].
 type StrayKind uint8
 
 // The kinds of strays.

@@ -81,7 +81,7 @@ func rank(o Op) int {
 	return level
 }
 
-// ErrInvalid says that no store can ever apply the plan.
+// ErrInvalid means that no store can ever apply the plan.
 var ErrInvalid = errors.New("plan is not valid")
 
 // Validate returns an error that wraps [ErrInvalid] if the ops cannot be applied, recovered

@@ -55,7 +55,7 @@ type Conflict struct {
 	Later []string // ids of later changes in force that caused the conflict, newest first
 }
 
-// A ConflictError says that records hold other content than a plan expects. The store is unchanged, or was
+// A ConflictError means that records hold other content than a plan expects. The store is unchanged, or was
 // restored.
 type ConflictError struct {
 	Conflicts []Conflict
@@ -74,20 +74,20 @@ func (e *ConflictError) Error() string {
 	return b.String()
 }
 
-// A LinkedError says that a record's file must not be replaced because it has several hard links, or cannot
+// A LinkedError means that a record's file must not be replaced because it has several hard links, or cannot
 // be replaced because the user lacks the rights. Nothing was changed.
 type LinkedError struct {
 	Ref Ref
-	Why string // also says what the user can do
+	Why string // also explains what the user can do
 }
 
 func (e *LinkedError) Error() string {
 	return fmt.Sprintf("%v %s cannot be changed: %s", e.Ref.Kind, e.Ref, e.Why)
 }
 
-// ErrInUse says that a process has the record in memory, so it must not be replaced. Nothing was changed.
+// ErrInUse means that a process has the record in memory, so it must not be replaced. Nothing was changed.
 var ErrInUse = errors.New("a running process uses this session")
 
-// ErrLocked says that another program held the lock of a database for longer than mend waits. Nothing was
+// ErrLocked means that another program held the lock of a database for longer than mend waits. Nothing was
 // changed.
 var ErrLocked = errors.New("the database is locked by another program")

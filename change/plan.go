@@ -37,7 +37,7 @@ type Plan struct {
 	Undecided []string
 }
 
-// A Cause says why a plan was made.
+// A Cause is the reason for a plan.
 type Cause struct {
 	Kind      CauseKind `json:"kind"`
 	Text      string    `json:"text,omitempty"`      // the API error, the new folder, or the name of the state that a restore brings back

@@ -17,7 +17,7 @@ type Record struct {
 	// such a row. It is 0 for text and for a file.
 	Class Class
 
-	// Defect says why Data cannot be used, or only in part; nil if all of it can be used.
+	// Defect explains why Data cannot be used, or only in part; nil if all of it can be used.
 	Defect *Defect
 }
 

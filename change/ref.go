@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A Kind says what a [Ref] names. The zero Kind is invalid.
+// A Kind is the kind of record that a [Ref] names. The zero Kind is invalid.
 type Kind uint8
 
 // The kinds of records.
@@ -187,7 +187,7 @@ func isName(name string) bool {
 	return true
 }
 
-// errBadID says that a string is not a valid id. Paths and keys contain valid ids only.
+// errBadID means that a string is not a valid id. Paths and keys contain valid ids only.
 var errBadID = errors.New("not a valid id")
 
 // MaxID is the greatest length of an id, in bytes.

@@ -9,7 +9,7 @@ import (
 // more: its JavaScript engine reads a text of 1.2 GB and aborts on one of 2.2 GB.
 const MaxText = math.MaxInt32
 
-// A SizeError says that a session is too large for the memory of this machine. Most is the
+// A SizeError means that a session is too large for the memory of this machine. Most is the
 // limit in bytes.
 type SizeError struct{ Most int64 }
 

@@ -18,7 +18,7 @@ type Report struct {
 	Images  int
 	Bytes   int64  // of the images, uncompressed
 	Head    string // hash of the newest event, for a later VerifyHead
-	// Unfinished says that a crash interrupted something, and that the file may hold bytes that
+	// Unfinished means that a crash interrupted something, and that the file may hold bytes that
 	// should have been removed. The next Open for writing finishes it.
 	Unfinished bool
 }
@@ -57,7 +57,7 @@ type verifier struct {
 	s         snapshot
 	wantHead  string
 	headFound bool
-	// withoutImages says that the journal was made from an export without images.
+	// withoutImages means that the journal was made from an export without images.
 	withoutImages bool
 	report        Report
 

@@ -113,7 +113,7 @@ func SpoiledThinking(before, after *Case) []*request.Block {
 
 // settleBound handles thinking that a plan invalidates. If the agent would send it and the provider would refuse it,
 // settleBound removes it and returns the resulting case. It also returns how many blocks are invalid, nil for none. If
-// some of them cannot be removed, the error says why.
+// some of them cannot be removed, the error explains why.
 func settleBound(before, after *Case, auto bool) (*Case, *change.BoundThinking, error) {
 	spoiled := SpoiledThinking(before, after)
 	if len(spoiled) == 0 {

@@ -186,7 +186,7 @@ func TestErrorOfBoundThinking(t *testing.T) {
 	}
 }
 
-// The second form of the error says that thinking in the middle is missing.
+// The second form of the error means that thinking in the middle is missing.
 func TestErrorOfMissingThinking(t *testing.T) {
 	s := newToy(claude, boundTalk(0)...)
 	known := endpoint.Bindings{}

@@ -225,7 +225,7 @@ func (c *Case) isAsked(class Class) bool {
 	return slices.ContainsFunc(c.askedErrors(), func(e APIError) bool { return e.Class == class })
 }
 
-// Describe returns the diagnosis of a finding, without a fix. WhyNot says why there may be no fix.
+// Describe returns the diagnosis of a finding, without a fix. WhyNot explains why there may be no fix.
 func (c *Case) Describe(f Finding) Diagnosis {
 	x := c.Rules.Fault(c, f)
 	d := x.Describe()
@@ -296,7 +296,8 @@ type Draft struct {
 	c *Case
 }
 
-// Apply edits the draft. After an error the draft is as before; a [*RefusalError] says why the fix must not be applied.
+// Apply edits the draft. After an error the draft is as before; a [*RefusalError] explains why the fix must not be
+// applied.
 func (d *Draft) Apply(_ Finding, x Fix) error {
 	d.Begin(x)
 	err := x.Edit(d.Editor)
@@ -347,9 +348,9 @@ type Fix struct {
 	Text  string // what it does, for a person
 	Loses string // what the user loses; "" for nothing
 
-	// Whole says that the edit changes more than the message of the finding. Such a fix is tried alone.
+	// Whole means that the edit changes more than the message of the finding. Such a fix is tried alone.
 	Whole bool
-	// Alike says that the same fix applies to other findings with the same code in the message, independently of this
+	// Alike means that the same fix applies to other findings with the same code in the message, independently of this
 	// one: they may be tried together. With Whole this includes findings in other messages: the edit moves or removes
 	// the message, or gives a call and its results another id.
 	Alike bool
@@ -361,10 +362,10 @@ type Fix struct {
 	aside leftOut // content that it sets aside; nil for another fix
 }
 
-// A RefusalError says why a finding is not fixed, or not by this fix.
+// A RefusalError explains why a finding is not fixed, or not by this fix.
 type RefusalError struct {
 	Why   string // a sentence or two for a person
-	Helps bool   // Why also says what the user can do
+	Helps bool   // Why also explains what the user can do
 	Final bool   // no other fix of the finding is tried
 
 	EditOnly bool // it must not be edited, but can be set aside

@@ -41,7 +41,7 @@ type Options struct {
 	// Now is the time of the diagnosis and of the next prompt. Fixes depend on it only through the messages
 	// that come before that prompt. The zero time is after everything in the session.
 	Now time.Time
-	// WrongClock says that Now is unreliable: it only decides whether the session is busy, and the prompt is
+	// WrongClock means that Now is unreliable: it only decides whether the session is busy, and the prompt is
 	// after everything in the session.
 	WrongClock bool
 

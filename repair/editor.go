@@ -78,9 +78,9 @@ type Editor interface {
 }
 
 var (
-	// ErrNoEdit says that an agent's store does not support an edit.
+	// ErrNoEdit means that an agent's store does not support an edit.
 	ErrNoEdit = errors.New("the store cannot hold that")
-	// ErrNoBlock says that the store does not have a block, or no longer has it.
+	// ErrNoBlock means that the store does not have a block, or no longer has it.
 	ErrNoBlock = errors.New("no such block")
 )
 

@@ -27,9 +27,9 @@ type Finding struct {
 	Fixes   []Fix         // instead of the rule's fixes; nil for the rule's
 	Refusal *RefusalError // why it has no fix; nil to ask the state, see [State].Refuses
 
-	// CountOnly says that this is not yet a finding, but that a fix may turn it into one; see [Findings.Count].
+	// CountOnly means that this is not yet a finding, but that a fix may turn it into one; see [Findings.Count].
 	CountOnly bool
-	// Unknown says that mend does not know the kind, the field or its type. See [Findings].
+	// Unknown means that mend does not know the kind, the field or its type. See [Findings].
 	Unknown bool
 
 	candidate *request.Block // the block that an error may be about

@@ -8,7 +8,7 @@ import (
 	"mend/internal/request"
 )
 
-// A Match says how well a session fits an API error.
+// A Match describes how well a session fits an API error.
 type Match struct {
 	Degree Degree
 	Rule   string // the code of the rule that the request breaks

@@ -21,11 +21,11 @@ type Request struct {
 	All     bool    // with Error: all of its kind, even if only the provider can know which record is affected
 	Except  []Class // not fixed, unless Error is about them
 	Force   bool    // even if the agent is working in the session
-	// Restore says that the agent should list the session again: only then a hidden session is a finding to fix.
+	// Restore means that the agent should list the session again: only then a hidden session is a finding to fix.
 	Restore bool
-	// Unattended says that the user cannot be asked: only findings with the tier [Auto] are fixed.
+	// Unattended means that the user cannot be asked: only findings with the tier [Auto] are fixed.
 	Unattended bool
-	// SetAside says that findings without a fix that holds are set aside: their content is removed from the session. It
+	// SetAside means that findings without a fix that holds are set aside: their content is removed from the session. It
 	// excludes Unattended.
 	SetAside bool
 
@@ -56,7 +56,7 @@ type Result struct {
 	LeftOut                      []string // the content set aside: a number for each kind, with names
 }
 
-// An AskError says that a session may be repaired only after the user agrees.
+// An AskError means that a session may be repaired only after the user agrees.
 type AskError struct{ Session, Why string }
 
 func (e *AskError) Error() string {

@@ -10,7 +10,7 @@ import (
 // content changed that mend does not know. The trials of one message hold or fail together, and so do all whole fixes.
 // sure is false if it is unknown which trials failed.
 //
-// together says that findings caused by the trials were fixed, too, if possible.
+// together means that findings caused by the trials were fixed, too, if possible.
 func (s *search) judge(trials []*trial, o outcome, together bool) (bad []*trial, sure bool) {
 	whole := trials[0].fix.Whole
 	tried := map[string]int{} // trials in each message

@@ -12,7 +12,7 @@ import (
 type Rule struct {
 	Code  string
 	Class Class
-	// Asked says that the stored session does not show the problem. mend looks for it only if an error or the user
+	// Asked means that the stored session does not show the problem. mend looks for it only if an error or the user
 	// asks for the class.
 	Asked    bool
 	Once     bool     // several findings in a message are no worse than one

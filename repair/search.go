@@ -416,7 +416,7 @@ func (s *search) originalDiagnosis(f Finding) Diagnosis {
 
 const whyNone = "mend knows no change that fixes this without breaking something else."
 
-// forkAdvice says how the user can continue without the content that stays broken, "" if unknown.
+// forkAdvice explains how the user can continue without the content that stays broken, "" if unknown.
 func (s *search) forkAdvice() string {
 	broken := map[string]bool{}
 	for _, f := range s.findings.list {

@@ -216,7 +216,7 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// The plan changes only what its fixes change, and says why.
+// The plan changes only what its fixes change, and explains why.
 func TestPlan(t *testing.T) {
 	c := newCase(newToy(claude, prompt(text("x")), answer(text("ok")), prompt(text("x"))), bad("x", repair.Broken, single("good/words")))
 	r, err := repair.Plan("ses_1", c, repair.Request{})

@@ -55,7 +55,7 @@ type Sent struct {
 	Unfinished change.Ref
 	Fails      bool // the agent fails before it sends the request, so that some of its findings may be hidden
 	// Now returns the request that the agent makes without further repairs, and its violations; nil for the same. A
-	// violation without a place says that the agent makes no request.
+	// violation without a place means that the agent makes no request.
 	Now             func() (request.Request, []request.Violation)
 	UnknownProvider string // the name of the provider if mend does not know its rules and used those of Anthropic
 }

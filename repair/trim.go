@@ -73,7 +73,7 @@ func ProtectedTools() []string {
 	}
 }
 
-// takenOut says what happened to a file that a trim removed.
+// takenOut explains what happened to a file that a trim removed.
 const takenOut = "it was taken out of this conversation to make room"
 
 const (
@@ -82,7 +82,7 @@ const (
 	minRemoved    = 500 // tokens of the smallest large file or text
 
 	// keptOfText is how many characters stay at each end of a text whose middle is removed. The beginning of a prompt
-	// often says what the rest is for.
+	// often explains what the rest is for.
 	keptOfText  = 400
 	shownOfText = 60 // characters shown to a person
 )
@@ -96,7 +96,7 @@ const (
 // change stays valid.
 //
 // The error wraps [ErrBusy] if the agent is working in the session and Force is not set. If the plan would break the
-// session, the error says how.
+// session, the error explains how.
 func Trim(id string, c *Case, r TrimRequest) (Trimmed, error) {
 	if why := c.Busy; why != "" && !r.Force {
 		return Trimmed{}, fmt.Errorf("trimming %s: %w: %s", id, ErrBusy, why)
@@ -436,7 +436,7 @@ func ends(text string, n int) (head, tail string) {
 	return string(r[:n]), string(r[len(r)-n:])
 }
 
-// harmful says that a plan would break something that was not broken before.
+// harmful means that a plan would break something that was not broken before.
 const harmful = "the change would break the session"
 
 // checkHarm returns an error if a case has a finding, other than a note, that the earlier case did not have.

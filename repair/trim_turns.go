@@ -17,7 +17,7 @@ type TakenTurn struct {
 const turnsNote = "[%d turns that followed were taken out of this conversation to make room]"
 
 // takeTurns sets aside whole turns, oldest first, until the request is small enough; none without a goal. The
-// first prompt, which often says what the rest is for, stays with a note after it. Summaries of compactions and
+// first prompt, which often explains what the rest is for, stays with a note after it. Summaries of compactions and
 // the newest turns stay, too.
 func (x *trimming) takeTurns(d *Draft, t *Trimmed) {
 	if t.Goal == 0 || t.After <= t.Goal {

@@ -29,11 +29,11 @@ type Uncompacted struct {
 	Window        int             // the context window of the model in tokens; 0 if unknown
 }
 
-// ErrNotCompacted says that a session has no finished compaction.
+// ErrNotCompacted means that a session has no finished compaction.
 var ErrNotCompacted error = fail.New(fail.Refused, "nothing is missing from its requests",
 	"the session has no finished compaction")
 
-// A TooLargeError says that the next request would exceed the context window of the model. Sizes are
+// A TooLargeError means that the next request would exceed the context window of the model. Sizes are
 // in tokens.
 type TooLargeError struct {
 	Tokens int // size of the request

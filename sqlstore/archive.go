@@ -162,7 +162,7 @@ func (a *archiveWriter) close() error {
 	return err
 }
 
-// errArchive says that an archive differs from what was written.
+// errArchive means that an archive differs from what was written.
 var errArchive = errors.New("the archive of the rows is damaged")
 
 // readArchive calls each for all rows of an archive, and begin before the rows of each table. The values are valid

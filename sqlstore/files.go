@@ -129,7 +129,7 @@ func readHeader(path string, hasLog bool) (wal bool, err error) {
 	return wal, nil
 }
 
-// errHeader says that the file does not begin with the header of a readable database.
+// errHeader means that the file does not begin with the header of a readable database.
 var errHeader = errors.New("damaged header")
 
 // damagedHeader returns an error about the file's header, which may be damaged.

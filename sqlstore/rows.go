@@ -348,7 +348,7 @@ func (t *rowTable) key(row []Value) []Value {
 	return key
 }
 
-// errNoArchive says that the archive does not exist.
+// errNoArchive means that the archive does not exist.
 var errNoArchive error = fail.New(fail.Refused, "", "the archive with the rows is no longer kept")
 
 // eachRow calls each for the rows of an archive, with their tables, and then checks that the archive matches the list.

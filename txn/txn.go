@@ -11,7 +11,7 @@ import (
 	"mend/journal"
 )
 
-// A PendingError says that the outcome of a change is unknown. Its entry stays pending and has
+// A PendingError means that the outcome of a change is unknown. Its entry stays pending and has
 // everything that [Recover] needs.
 type PendingError struct {
 	Entry change.Entry
@@ -48,7 +48,7 @@ func (e UndecidedError) Unwrap() error { return e[0] }
 // The error wraps [change.ErrInvalid] if the plan can never be applied. It is a
 // [*change.ConflictError] if a record has other content than the plan expects, and a
 // [*PendingError] if the outcome is unknown or could not be written. Any other error, such as the
-// context's, says why nothing was changed.
+// context's, explains why nothing was changed.
 func Run(ctx context.Context, j *journal.Journal, st Store, p change.Plan) (change.Entry, error) {
 	if err := change.Validate(p.Ops); err != nil {
 		return change.Entry{}, err

@@ -65,7 +65,7 @@ func (Agent) StoreFolders(root string) []string { return home.Folders(root) }
 // Find implements [agent.Agent].
 func (Agent) Find(layout string) ([]agent.Located, error) { return home.Find(layout) }
 
-// hasProjects reports whether the folder has projects. The error says that this cannot be determined.
+// hasProjects reports whether the folder has projects. The error means that this cannot be determined.
 func hasProjects(root string) (bool, error) {
 	dir := filepath.Join(root, projects)
 	info, err := os.Lstat(dir)

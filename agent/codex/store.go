@@ -84,7 +84,7 @@ func isRollout(e sessionfile.Entry) bool {
 	return strings.HasSuffix(plain, rollout.Suffix) && (!packed || !slices.Contains(e.Names, plain))
 }
 
-// unpack returns the content of a compressed rollout. torn says that it is damaged; data then ends before the damage.
+// unpack returns the content of a compressed rollout. torn means that it is damaged; data then ends before the damage.
 func (s *store) unpack(ref change.Ref, packed []byte) (data []byte, torn bool, err error) {
 	r, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
 	if err != nil {

@@ -30,7 +30,7 @@ type File struct {
 	Repair       string // a format: how the user repairs a session with an id
 
 	Opener   func() agent.Agent                            // opens the store for an event
-	Warnings func(text []byte) []string                    // says what keeps the agent from running the hooks
+	Warnings func(text []byte) []string                    // explains what keeps the agent from running the hooks
 	Repaired func(h change.Head, why, entry string) string // see [agent.Event]; nil without AtEnd
 }
 

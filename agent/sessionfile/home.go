@@ -21,7 +21,7 @@ type Home struct {
 	Folder   string // its default name in the user's home
 	What     string // what identifies the folder, for messages
 	Sessions []string
-	// Has reports whether a folder is the agent's. The error says that this cannot be determined.
+	// Has reports whether a folder is the agent's. The error means that this cannot be determined.
 	Has func(root string) (bool, error)
 }
 

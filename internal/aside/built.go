@@ -116,7 +116,7 @@ func (a *Area) sweepBuilt(in string, wanted func(name string) bool, own bool) er
 	return errors.Join(err, a.RemoveEmpty(in))
 }
 
-// removeUnlocked removes a folder that no process has locked. own says that the folder belongs to this process.
+// removeUnlocked removes a folder that no process has locked. own means that the folder belongs to this process.
 func (a *Area) removeUnlocked(in *safedir.Dir, name string, own bool) error {
 	d, err := in.Sub(name)
 	if errors.Is(err, fs.ErrNotExist) {

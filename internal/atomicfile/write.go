@@ -21,7 +21,7 @@ func WriteFile(path string, data []byte, mode fs.FileMode) error {
 	return write(path, data, mode, false)
 }
 
-// errChanged says that another program has changed a file in the meantime.
+// errChanged means that another program has changed a file in the meantime.
 var errChanged = errors.New("another program has changed it meanwhile")
 
 // Replace durably replaces the content of a file that the user and other programs edit. before is the expected content,

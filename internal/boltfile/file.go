@@ -29,7 +29,7 @@ type Spec struct {
 	Verify    func() error    // checks the whole file before it is opened for writing; nil: nothing
 }
 
-// Meta is a bucket of every file. It has the owner's marks and MarkNew, which says that the file's name may
+// Meta is a bucket of every file. It has the owner's marks and MarkNew, which means that the file's name may
 // not be durable yet. Frozen.
 const (
 	Meta    = "meta"
@@ -58,11 +58,11 @@ type Options struct {
 
 // Errors that any method may wrap.
 var (
-	// errReadOnly says that the file was opened for reading.
+	// errReadOnly means that the file was opened for reading.
 	errReadOnly = errors.New("it is open for reading only")
-	// ErrUnsure says that the last step may or may not have been written. The next open shows which.
+	// ErrUnsure means that the last step may or may not have been written. The next open shows which.
 	ErrUnsure = errors.New("it is unknown whether this was written")
-	// ErrClosed says that the file was closed.
+	// ErrClosed means that the file was closed.
 	ErrClosed = errors.New("it is closed")
 )
 

@@ -2,7 +2,7 @@ package boltfile
 
 import "fmt"
 
-// A LockedError says that another process has locked the file.
+// A LockedError means that another process has locked the file.
 type LockedError struct {
 	PID int // process id; 0 if unknown, as for readers
 }

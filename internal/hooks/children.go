@@ -229,7 +229,7 @@ func (w *childWatch) prompt(ctx context.Context, a action) (done bool) {
 	return true
 }
 
-// working reports whether the agent says that it works in the session.
+// working reports whether the agent is working in the session, according to the agent.
 func (w *childWatch) working(ctx context.Context, s live.SessionRef) bool {
 	busy, err := w.hook.Agent().Busy(ctx, s)
 	return busy && err == nil

@@ -532,7 +532,7 @@ func (p *FallbackPolicy) reason(raw json.RawMessage) (why string, wait time.Dura
 	}
 }
 
-// isUnknownModel reports whether an error says that the provider has no such model. Anthropic
+// isUnknownModel reports whether an error means that the provider has no such model. Anthropic
 // names only the model.
 func isUnknownModel(code int, text string) bool {
 	if strings.HasPrefix(text, "Model not found") || strings.HasPrefix(text, "ProviderModelNotFoundError") {

@@ -73,7 +73,7 @@ func guardSteps(t *testing.T, steps string) (refused []string) {
 func TestGuardWrites(t *testing.T) {
 	for _, c := range []struct{ name, steps, refused string }{
 		{"a new file", "write a", ""},
-		{"never read", "change a; write a", "write a"}, // #121: the refusal says how to write
+		{"never read", "change a; write a", "write a"}, // #121: the refusal explains how to write
 		{"read", "change a; read a; write a", ""},
 		{"refused, read, written", "change a; write a; read a; write a 1-1", "write a"},
 		{"another file was read", "change a; change b; read b; write a", "write a"},

@@ -38,8 +38,8 @@ func TooDeep(data []byte) bool {
 	}
 }
 
-// CheckObject returns nil if data is one JSON object, apart from surrounding white space. Otherwise the error says what
-// data is instead, or at which byte it is wrong.
+// CheckObject returns nil if data is one JSON object, apart from surrounding white space. Otherwise the error explains
+// what data is instead, or at which byte it is wrong.
 func CheckObject(data []byte) error {
 	if len(data) > math.MaxInt32 {
 		return errors.New("longer than 2 GB")

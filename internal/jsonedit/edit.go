@@ -120,7 +120,7 @@ func Remove(data []byte, path ...string) ([]byte, error) {
 }
 
 // Edit returns data with the value at path replaced by the result of edit, or removed if the result is nil. The error
-// is as for [Set], comes from edit, or says that the value is missing.
+// is as for [Set], comes from edit, or means that the value is missing.
 func Edit(data []byte, edit func(raw []byte) ([]byte, error), path ...string) ([]byte, error) {
 	raw, ok := Get(data, path...)
 	if !ok {

@@ -18,7 +18,7 @@ type Partial struct {
 	// members, or in a name, of the outermost object.
 	Cut []string
 
-	// Complete says that the object is complete, and only bytes around it are damaged.
+	// Complete means that the object is complete, and only bytes around it are damaged.
 	Complete bool
 }
 

@@ -36,7 +36,8 @@ func readIndex(text []byte, start int) *index {
 	return x
 }
 
-// IsObject reports whether data is one JSON object with nothing but white space around it. [CheckObject] says why not.
+// IsObject reports whether data is one JSON object with nothing but white space around it. [CheckObject] explains why
+// not.
 func IsObject(data []byte) bool {
 	r := reader{text: data}
 	return len(data) <= math.MaxInt32 && r.peek() == '{' && r.value(node{}, 0, false) && r.peek() == 0 && r.at == len(data)

@@ -59,11 +59,11 @@ type Options struct {
 }
 
 var (
-	// ErrDamaged says that the file differs from what mend wrote.
+	// ErrDamaged means that the file differs from what mend wrote.
 	ErrDamaged error = fail.New(fail.Unusable, `your sessions are not touched. "mend keep" sets the file aside, and begins a new one with what can be read of it`, "the kept copies are damaged")
-	// ErrNothing says that a session without earlier copies has no message to keep.
+	// ErrNothing means that a session without earlier copies has no message to keep.
 	ErrNothing = errors.New("it has no message")
-	// ErrFormat says that a later version of mend wrote the file.
+	// ErrFormat means that a later version of mend wrote the file.
 	ErrFormat error = fail.New(fail.Unusable, "use the version of mend that wrote them, or a later one", "the kept copies have another format")
 )
 

@@ -93,7 +93,7 @@ func (e *Event) Decode() (p Properties, err error) {
 	return p, change.ValidateID(p.SessionID)
 }
 
-// Idle reports whether the event says that the agent no longer works in the session.
+// Idle reports whether the event means that the agent no longer works in the session.
 func (e *Event) Idle(p Properties) bool {
 	return e.Type == EventIdle || e.Type == EventStatus && p.Status.Type == "idle"
 }
@@ -118,7 +118,7 @@ func (e *Event) decode() (update, error) {
 	return u, err
 }
 
-// IsAbort reports whether an error says that the user aborted the turn.
+// IsAbort reports whether an error means that the user aborted the turn.
 func IsAbort(e json.RawMessage) bool {
 	switch errorName(e) {
 	case "MessageAbortedError", "AbortError":

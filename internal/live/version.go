@@ -3,7 +3,7 @@ package live
 import "mend/repair"
 
 // An unverifiedError means that mend was not verified with a version of the agent. If the version is newer than all
-// verified ones, Why says why mend does not treat it like the newest of them; for an older version Why is "".
+// verified ones, Why is the reason why mend does not treat it like the newest of them; for an older version Why is "".
 type unverifiedError struct{ Version, Why string }
 
 func (e unverifiedError) Error() string {

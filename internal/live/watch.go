@@ -34,7 +34,7 @@ func (w *Watch) Sessions() []string {
 	return w.sessions.Keys()
 }
 
-// ExpectEnd says that the session's current turn will end without an answer, which is not a failure.
+// ExpectEnd announces that the session's current turn will end without an answer, which is not a failure.
 func (w *Watch) ExpectEnd(session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -142,7 +142,7 @@ func CheckEditable(path string) error {
 	})
 }
 
-// oneName returns an error for a file with several hard links; harm says what would go wrong.
+// oneName returns an error for a file with several hard links; harm explains what would go wrong.
 func oneName(path string, info fs.FileInfo, harm string) error {
 	if n := names(info); n > 1 {
 		q := Quote(path)

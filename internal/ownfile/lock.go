@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ErrLocked says that another process held the lock for the whole timeout.
+// ErrLocked means that another process held the lock for the whole timeout.
 var ErrLocked = errors.New("locked by another process")
 
 // A Lock is a lock on one of mend's own files. It ends with Close or with the process. The

@@ -33,7 +33,7 @@ type APIError struct {
 	Items []string // the ids of other items in the text, each once
 	Tool  string   // the name of an unavailable tool in lower case, or ""
 
-	// Recognised says that the error is known, although it may have no class.
+	// Recognised means that the error is known, although it may have no class.
 	Recognised bool
 	Agent      string  // the only agent that uses these words; "" for an API or several agents
 	About      Subject // of a known error

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// A Binding says what happens to thinking in a request if the conversation before it has changed since the model wrote
-// it. Anthropic's newest models bind thinking to that conversation (docs/providers.md, R28).
+// A Binding defines what happens to thinking in a request if the conversation before it has changed since the model
+// wrote it. Anthropic's newest models bind thinking to that conversation (docs/providers.md, R28).
 type Binding uint8
 
 // The bindings.

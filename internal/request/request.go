@@ -22,7 +22,7 @@ type Request struct {
 	// Then is the next request if this one is for a compaction that the agent makes first; otherwise nil. It has the
 	// whole conversation, which this request may have in another form.
 	Then *Request
-	// Bound says what happens to thinking after a change of the conversation before it.
+	// Bound defines what happens to thinking after a change of the conversation before it.
 	Bound Binding
 }
 

@@ -149,7 +149,7 @@ func readAll(r io.Reader, size, max int64) (data []byte, tooLarge bool, err erro
 	return b.Bytes(), n > max, err
 }
 
-// A NotFolderError says that a name in the path of a folder is not a folder.
+// A NotFolderError means that a name in the path of a folder is not a folder.
 type NotFolderError struct {
 	Path string
 	Mode fs.FileMode

@@ -22,7 +22,7 @@ type Options struct {
 	// Owners are the columns that link a row to a row of another table, if no foreign key does.
 	Owners map[string]Owner
 	// Doubt, if not nil, reports whether a program cannot have written a row as it is: such a row is written only if it
-	// is not rebuilt from other data, see [Result.WriteDoubtful]. spread says that the row is on several pages. It is
+	// is not rebuilt from other data, see [Result.WriteDoubtful]. spread means that the row is on several pages. It is
 	// called once for each row of a table, and must not keep vals.
 	Doubt func(t *Table, rowid int64, vals []Value, spread bool) bool
 	// NoRow, if not nil, reports whether values cannot be a row of a table although they have its storage classes.
@@ -41,12 +41,12 @@ type Result struct {
 	Header   Header
 	PageSize int
 	Pages    uint32
-	// ForeignWAL says that the -wal belongs to another database, or to another state of this one. FromWAL is the number
-	// of rows that were taken from it because the rows they belong to exist; it is 0 if OldWAL says that the file was
+	// ForeignWAL means that the -wal belongs to another database, or to another state of this one. FromWAL is the number
+	// of rows that were taken from it because the rows they belong to exist; it is 0 if OldWAL is set: the file was
 	// written after the -wal.
 	ForeignWAL, OldWAL bool
 	FromWAL            int
-	// SchemaDamaged says that part of the schema could not be read.
+	// SchemaDamaged means that part of the schema could not be read.
 	SchemaDamaged bool
 	// Unreadable is the number of pages for which the disk reported an error.
 	Unreadable int
@@ -181,7 +181,7 @@ func (s *scan) step() error {
 }
 
 // isForeignWAL reports whether the database is sound without its -wal, and with it damaged or without any of its
-// tables. later says that transactions between the two are missing, which counts as damage.
+// tables. later means that transactions between the two are missing, which counts as damage.
 func (s *scan) isForeignWAL(later bool) (bool, error) {
 	with, without := newScan(s.ctx, s.src, true, nil), newScan(s.ctx, s.src, false, nil)
 	n, err := with.countFaults()

@@ -115,7 +115,7 @@ func decode(serial int64, b []byte) Value {
 	return Value{Class: change.ClassText, Bytes: b}
 }
 
-// payload returns the payload of a cell, which is valid until the next call. doubtful says that it may
+// payload returns the payload of a cell, which is valid until the next call. doubtful means that it may
 // contain foreign bytes.
 func (f *file) payload(p *page, c cell, buf *payloadBuffer) (b []byte, doubtful, ok bool) {
 	local := p.data[c.body : c.body+c.local]

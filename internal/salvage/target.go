@@ -37,7 +37,7 @@ type Table struct {
 	Doubtful *LostRows
 	// Refused are rows that were read but that the new database does not accept.
 	Refused []Refusal
-	// Damaged says that pages of the table are damaged: rows may be lost that no index has.
+	// Damaged means that pages of the table are damaged: rows may be lost that no index has.
 	Damaged bool
 
 	root         uint32
@@ -491,7 +491,7 @@ func (t *Table) canHold(vals []Value) bool {
 	return true
 }
 
-// insert writes a row. why says why the new database does not accept it, "" if it does.
+// insert writes a row. why is the reason if the new database does not accept it, else "".
 func (db *DB) insert(t *Table, rowid int64, vals []Value) (why string, err error) {
 	vals = vals[:min(len(vals), len(t.cols))]
 	st := t.stmts[len(vals)]

@@ -49,7 +49,7 @@ func (w *walker) enter(n uint32, level int) (page, bool) {
 	return w.read(n, w.bufs[level]), true
 }
 
-// A span limits the rowids of a page: greater than lo, and at most hi. sure says that the pages above agree.
+// A span limits the rowids of a page: greater than lo, and at most hi. sure means that the pages above agree.
 type span struct {
 	lo, hi int64
 	sure   bool

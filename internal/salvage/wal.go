@@ -11,11 +11,11 @@ import (
 type Moment int
 
 const (
-	// Fits says that no mismatch was found.
+	// Fits means that no mismatch was found.
 	Fits Moment = iota
-	// Older says that the file was written after everything in the -wal: SQLite would read older pages.
+	// Older means that the file was written after everything in the -wal: SQLite would read older pages.
 	Older
-	// Later says that transactions between the file and the -wal are in neither of them.
+	// Later means that transactions between the file and the -wal are in neither of them.
 	Later
 )
 

@@ -332,7 +332,7 @@ func (c *State) LastFailed() *transcript.Record {
 	return nil
 }
 
-// forkBefore says how to continue without a prompt: in Claude Code the user goes back within the session.
+// forkBefore explains how to continue without a prompt: in Claude Code the user goes back within the session.
 func (c *State) forkBefore(prompt change.Ref) string {
 	r := c.linked.Record(prompt.Message)
 	if r == nil || len(r.Blocks()) == 0 {

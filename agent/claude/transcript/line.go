@@ -52,7 +52,7 @@ var newline = []byte("\n")
 // byteOrderMark is written by some editors before a text. The program skips it at the beginning of a file.
 var byteOrderMark = []byte("\ufeff")
 
-// parse finds the record of the line. large says that the file is large; before is the record of an earlier line,
+// parse finds the record of the line. large means that the file is large; before is the record of an earlier line,
 // nil for none.
 func (l *Line) parse(large bool, before *Record) {
 	text := l.Raw

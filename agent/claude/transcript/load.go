@@ -23,13 +23,13 @@ type Conversation struct {
 	// Breaks are the records where the conversation ends although earlier records exist. The program stops at the
 	// first; the others follow after [Break.Next].
 	Breaks []Break
-	// Hidden says that the program does not list the session, because its leaf is a subagent's.
+	// Hidden means that the program does not list the session, because its leaf is a subagent's.
 	Hidden bool
-	// Rewound says that, according to the transcript, the user went back to an earlier prompt.
+	// Rewound means that, according to the transcript, the user went back to an earlier prompt.
 	Rewound bool
-	// Chosen says that the user has set the leaf at least once, to go back or for another reason.
+	// Chosen means that the user has set the leaf at least once, to go back or for another reason.
 	Chosen bool
-	// Cleared says that the user went back to before the first prompt.
+	// Cleared means that the user went back to before the first prompt.
 	Cleared bool
 	// Boundary is the last compaction, or nil.
 	Boundary *Record

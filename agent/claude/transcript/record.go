@@ -63,7 +63,7 @@ type Block struct {
 	Value jsonedit.Value
 	// Kind is the stored type.
 	Kind string
-	// Unknown says that mend does not know the type.
+	// Unknown means that mend does not know the type.
 	Unknown bool
 	// NotText is the name of a field that must be a string but is not.
 	NotText string

@@ -28,7 +28,7 @@ type draft struct {
 }
 
 // Begin implements [repair.Editor]. It copies the lines only for a fix of the whole session, because only such a fix
-// makes several edits of which one may fail.
+// makes several edits, one of which may fail.
 func (d *draft) Begin(x repair.Fix) {
 	before := *d
 	if d.before = &before; x.Whole {

@@ -64,7 +64,7 @@ func (l *line) isMessage() bool {
 
 // CountMissing counts the records of an older rollout that a rollout has lost, whether the whole line or only content
 // of it is missing, and the prompts and answers among these records. After an edit by mend only texts of messages
-// count. unnamed says that the rollout has lost its session id, which a repair may restore.
+// count. unnamed means that the rollout has lost its session id, which a repair may restore.
 func CountMissing(data, old []byte, edited bool) (records, messages int, unnamed bool) {
 	at := map[string][]*line{}
 	lines, _ := parseLines(data)

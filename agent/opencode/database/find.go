@@ -129,7 +129,7 @@ func (p Program) Others(dir string) []string {
 	})
 }
 
-// databases returns, in the order of their names, the files NAME.db in dir that isOne accepts. ofChannel says that a
+// databases returns, in the order of their names, the files NAME.db in dir that isOne accepts. ofChannel means that a
 // build of another channel uses the name.
 func (p Program) databases(dir string, isOne func(path string, ofChannel bool) bool) (found []string) {
 	entries, err := os.ReadDir(dir)

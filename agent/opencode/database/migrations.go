@@ -150,7 +150,7 @@ func known(have []salvage.Object) (fit [][]salvage.Object) {
 	return fit
 }
 
-// A schemaFault says why the program does not work with the schema of its database.
+// A schemaFault explains why the program does not work with the schema of its database.
 type schemaFault struct{ table, why string }
 
 // lacking returns the migrations that are not among ids, in order.

@@ -51,7 +51,7 @@ type rebuild struct {
 	// search has the tables without a complete index. In these, a record with an event but without a row is lost.
 	search map[string]bool
 	last   map[string]*eventState // by id
-	// sessions are the sessions of all lost rows; anywhere says that some of them are unknown.
+	// sessions are the sessions of all lost rows; anywhere means that some of them are unknown.
 	sessions map[string]bool
 	anywhere bool
 }

@@ -19,7 +19,7 @@ const youth = 2 * time.Minute
 // A time more than two minutes in the future was written by a wrong clock. It makes no record young,
 // and any process may have been running when it was written.
 //
-// held is the start of the oldest process that has the store open, zero if none is found. free says that certainly no
+// held is the start of the oldest process that has the store open, zero if none is found. free means that certainly no
 // process has it open.
 func WhyBusy(s *record.Session, now, held time.Time, free bool) string {
 	m := s.LatestAssistant()

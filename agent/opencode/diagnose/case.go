@@ -140,7 +140,7 @@ func renamed(earlier, later repair.State) map[change.Ref]change.Ref {
 	return to
 }
 
-// forkBefore says how to continue without a prompt and everything after it.
+// forkBefore explains how to continue without a prompt and everything after it.
 func forkBefore(state repair.State, prompt change.Ref) string {
 	c := state.(*simulation)
 	i := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return m.Ref == prompt })

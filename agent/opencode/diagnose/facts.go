@@ -82,7 +82,7 @@ func (k *facts) workFolder() string {
 	return ""
 }
 
-// roleOf returns the role of a message that lacks it. answered says that the message is the prompt
+// roleOf returns the role of a message that lacks it. answered means that the message is the prompt
 // of an answer, and before is the role of the previous message.
 func roleOf(m *record.Message, answered bool, before string) string {
 	for _, name := range []string{"parentID", "modelID", "providerID", "mode", "path", "cost", "tokens"} {

@@ -52,7 +52,7 @@ func withType(raw []byte) ([]byte, bool) {
 	return file, true
 }
 
-// lineFor returns a line of text that says what a file was, and what happened to it.
+// lineFor returns a line of text that explains what a file was, and what happened to it.
 func lineFor(raw []byte, happened string) string {
 	mime, url, name := textAt(raw, "mime"), textAt(raw, "url"), textAt(raw, "filename")
 	what := "file"

@@ -56,7 +56,7 @@ func whyFolder(c *simulation, f finding) string {
 		"500).", name, path, f.Text)
 }
 
-// whyNoFolder says what the user can do about a missing folder; "" for other findings, and if there is a fix.
+// whyNoFolder explains what the user can do about a missing folder; "" for other findings, and if there is a fix.
 func (c *simulation) whyNoFolder(f finding) string {
 	if _, certain := c.newFolder(f); f.Code != folderRule || f.Text == FolderOfWindows || certain {
 		return ""

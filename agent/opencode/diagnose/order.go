@@ -65,7 +65,7 @@ func classOfOrder(c *simulation, f finding) repair.Class {
 	return IDsBeforeWrap
 }
 
-// whyNoTime says why a message that is dated in the future has no fix.
+// whyNoTime explains why a message that is dated in the future has no fix.
 const whyNoTime = "mend does not know the right time of that message."
 
 // fixOrder returns the fix of messages that sort after every new prompt, or whose ids sort in another order than

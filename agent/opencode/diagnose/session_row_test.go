@@ -203,7 +203,7 @@ func TestProjectFile(t *testing.T) {
 	}
 }
 
-// A rebuilt record of a session in a tree says that permission rules may be lost.
+// The fix that rebuilds a session's record in a tree warns that permission rules may be lost.
 func TestLostPermissionRules(t *testing.T) {
 	s, o := damagedFixture(t, 0, nil)
 	s.Info.Data = s.Info.Data[:60]

@@ -84,7 +84,7 @@ func (c *simulation) isUnknown() bool {
 	})
 }
 
-// yourFile says why a file that is not a record stays.
+// yourFile explains why a file that is not a record stays.
 const yourFile = "The session works without the file. It may be your own, so mend leaves it where it is."
 
 // shown returns a path with unprintable characters escaped as in a Go string.

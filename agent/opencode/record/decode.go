@@ -11,7 +11,7 @@ import (
 )
 
 // NewSession decodes the file with a session's own record, which may begin with a byte order mark.
-// It never fails: the record's Defect says what cannot be read.
+// It never fails: the record's Defect names what cannot be read.
 func NewSession(r change.Record) Session {
 	s := Session{Head: change.Head{ID: r.Ref.Session, Ref: r.Ref, Project: r.Ref.Project}, Info: r}
 	obj := decode(&s.Info)
@@ -74,7 +74,7 @@ func NewMessage(r change.Record) Message {
 	return m
 }
 
-// NewPart decodes the record of a part. It never fails: the part's Defect says what
+// NewPart decodes the record of a part. It never fails: the part's Defect names what
 // cannot be read.
 func NewPart(r change.Record) Part {
 	p := Part{Record: r, ID: r.Ref.Part}

@@ -7,7 +7,7 @@ import (
 	"mend/internal/jsonedit"
 )
 
-// A DepthError says that a record nests deeper than [jsonedit.MaxDepth], so that its session
+// A DepthError means that a record nests deeper than [jsonedit.MaxDepth], so that its session
 // cannot be examined.
 type DepthError struct{ Ref change.Ref }
 

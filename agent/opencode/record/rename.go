@@ -48,7 +48,7 @@ func (m *Message) renamed(ids map[string]string) (Message, error) {
 }
 
 // withIDs returns the record with its new ids, and with the data that refs returns. A record that is not a JSON object
-// stays unchanged. The error says that such a record would need new ids, or that an id is invalid.
+// stays unchanged. The error means that such a record would need new ids, or that an id is invalid.
 func withIDs(r *change.Record, ids map[string]string, refs func([]byte) []byte) (change.Record, error) {
 	ref := r.Ref
 	ref.Message, ref.Part = newID(ids, ref.Message), newID(ids, ref.Part)

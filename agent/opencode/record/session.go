@@ -15,13 +15,13 @@ const GlobalProject = "global"
 type Session struct {
 	change.Head
 	Info change.Record // the session's own record; its Ref is the zero Ref if it does not exist
-	// InfoMissing says that the tree or database certainly has no record of the session's own.
+	// InfoMissing means that the tree or database certainly has no record of the session's own.
 	InfoMissing bool
 
 	// Newer is the id of another project of the same folder that the agent used later than the session's own project.
 	// For a tree it is the project that the agent uses. It is "" for none, and if unknown.
 	Newer string
-	// ProjectMissing says that the session's row names a project that the database lacks and that the agent will not
+	// ProjectMissing means that the session's row names a project that the database lacks and that the agent will not
 	// create. Home is then the id of the project whose folder contains the session's directory, or "".
 	ProjectMissing bool
 	ProjectRow     change.Record // of the session's project; its Ref is the zero Ref if it does not exist
@@ -30,12 +30,12 @@ type Session struct {
 	// WorkspaceFault says, as the end of a sentence, why the agent cannot use the workspace that the session's row
 	// names; "" if it can, or if the row names none.
 	WorkspaceFault string
-	// InWorkspace says that the agent works in the folder Workspace of that workspace instead of Directory. If
+	// InWorkspace means that the agent works in the folder Workspace of that workspace instead of Directory. If
 	// Workspace is "", the agent works in the folder where it was started.
 	InWorkspace bool
 	Workspace   string
 
-	// EventsBehind says that the next prompt gives an event a number that is already in use: the agent continues from
+	// EventsBehind means that the next prompt gives an event a number that is already in use: the agent continues from
 	// the counter of the session's events, and cannot store such an event.
 	EventsBehind bool
 
@@ -43,7 +43,7 @@ type Session struct {
 	// the records are complete: an index or a table that it uses is damaged. It is "" if there is no such problem.
 	IndexFault string
 
-	// TakenOver says that a newer generation of OpenCode has taken over the database. LeftBehind says that it did not
+	// TakenOver means that a newer generation of OpenCode has taken over the database. LeftBehind means that it did not
 	// import the session.
 	TakenOver, LeftBehind bool
 

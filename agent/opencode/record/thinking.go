@@ -24,7 +24,7 @@ const (
 // step-start and earlier thinking. The part gets a new id, made of the previous part's id and its
 // own; every other byte stays. If no content precedes the part, it stays in place.
 //
-// The error says that the part does not exist, that it is not signed and would be refused at any
+// The error means that the part does not exist, that it is not signed and would be refused at any
 // position, or that no valid id sorts at the front.
 func (m *Message) MoveThinkingFirst(ref change.Ref) error {
 	at := slices.IndexFunc(m.Parts, func(p Part) bool { return p.Ref == ref })

@@ -10,7 +10,7 @@ import (
 
 // Check returns the reasons why the request fails: first the agent's failures, which keep it from sending anything,
 // then the violations of the provider's rules, by rule and place, and then the violations of the request after this
-// one. The user sees only the first. thinking says whether the request enables thinking.
+// one. The user sees only the first. thinking reports whether the request enables thinking.
 func Check(p provider.Provider, r Request, thinking bool) []request.Violation {
 	return r.check(p, thinking, func(q request.Request) []request.Violation { return provider.Check(p, q, thinking) })
 }

@@ -17,12 +17,12 @@ type Target struct {
 	Package string
 	// ModelID is the API's id of the model; "" for the request's.
 	ModelID string
-	// Store says that the option store is set: OpenAI then keeps the items of a response, and the request refers to
+	// Store means that the option store is set: OpenAI then keeps the items of a response, and the request refers to
 	// them by id.
 	Store bool
-	// Instructions says that the system prompt is sent beside the items of the input.
+	// Instructions means that the system prompt is sent beside the items of the input.
 	Instructions bool
-	// KeepsBound says that the settings stop the agent from leaving out bound thinking; see [request.Binding].
+	// KeepsBound means that the settings stop the agent from leaving out bound thinking; see [request.Binding].
 	KeepsBound bool
 	// Field is the member in which reasoning is sent, if the model has its own member for it.
 	Field string

@@ -116,8 +116,8 @@ func (c *completion) member(obj []byte, f *field, above string) ([]byte, error) 
 	return jsonedit.Set(obj, to, f.name)
 }
 
-// value returns raw if it is a valid value of the type, or else a valid value that means the same. ok is false if there
-// is none.
+// value returns raw if it is a valid value of the type, or else a valid value that means the same. ok is false if
+// no such value exists.
 func (c *completion) value(raw []byte, t *fieldType, path string) (to []byte, ok bool) {
 	switch {
 	case t.exact:

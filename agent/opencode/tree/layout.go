@@ -143,7 +143,7 @@ func dataRoot(env func(string) string, home string) string {
 const usual = "storage"
 
 // findRoot returns the root of the tree that the folder at path belongs to, or "". The root may be a folder above it, a
-// usual location below it, or the folder itself. named says that the user knows that the folder is a tree.
+// usual location below it, or the folder itself. named means that the user knows that the folder is a tree.
 func findRoot(path string, named bool) string {
 	roots := []string{filepath.Join(path, usual), filepath.Join(path, "opencode", usual), path}
 	for at, n := path, 0; n < 3; n++ {

@@ -20,7 +20,7 @@ import (
 // were read. It uses the ID of head, and the project if several sessions have that ID. Records that it cannot decode
 // have a Defect; files that are not records are in Stray.
 //
-// The error wraps errNoSession, or says that the tree as a whole cannot be read, or that ctx ended.
+// The error wraps errNoSession, or means that the tree as a whole cannot be read, or that ctx ended.
 func (s *Store) Load(ctx context.Context, head change.Head) (*record.Session, change.Stamp, error) {
 	return s.load(ctx, head, false)
 }

@@ -48,7 +48,7 @@ var (
 )
 
 // Open opens the tree at path: its root, OpenCode's data folder or the folder above it, or a folder inside the tree.
-// named says that the user knows that a tree is there, so that it may be empty. Open writes nothing.
+// named means that the user knows that a tree is there, so that it may be empty. Open writes nothing.
 //
 // The error wraps [ErrNoStore] or [fs.ErrNotExist].
 func Open(path string, named bool, o Options) (*Store, error) {

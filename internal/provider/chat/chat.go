@@ -7,7 +7,7 @@ import "mend/internal/provider"
 // Provider is an API for chat completions: OpenAI's own, or one of its many copies.
 type Provider struct {
 	Flavor Flavor
-	// Field says that the model has its own member for reasoning, in which empty reasoning is sent, too.
+	// Field means that the model has its own member for reasoning, in which empty reasoning is sent, too.
 	Field bool
 }
 

@@ -182,8 +182,8 @@ const (
 	tooLarge       = "R26"
 )
 
-// Refused returns the codes of all rules, each once, by which a provider that has issued known refuses a
-// request to a setting and a model.
+// Refused returns the codes of all rules, each once, that make a provider refuse a request to a setting and a model.
+// known is what the provider has issued.
 func Refused(setting, model string, body []byte, known Known) ([]string, error) {
 	paths := map[string]string{"openai": "responses", "gemini": "models/" + model + ":streamGenerateContent", "bedrock": "model/" + model + "/converse-stream"}
 	path, ok := paths[setting]

@@ -31,7 +31,7 @@ type fixedInputs struct {
 	random io.Reader
 }
 
-// fixedPID is the process id that a program sees. The signals by which Go's scheduler interrupts its threads
+// fixedPID is the process id that a program sees. The signals with which Go's scheduler interrupts its threads
 // then go to no thread, which does no harm to a short run.
 const fixedPID = 4194304 // above the largest number that Linux gives
 

@@ -226,8 +226,8 @@ func (p *ProviderRunner) tryPrompt(dir, session, prompt string) (ProviderResult,
 // contains the prompt.
 const compactedQuestion = "What did we do so far?"
 
-// endlessRequests is the number of requests of one prompt from which on it counts as endless. The program
-// sends at most three for a prompt that it answers.
+// endlessRequests is the number of requests after which a prompt counts as endless. The program sends at most three for
+// a prompt that it answers.
 const endlessRequests = 8
 
 // send sends a prompt, and aborts it if the program waits for a retry, or does not end. If the program does
