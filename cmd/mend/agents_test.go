@@ -69,7 +69,7 @@ var agentPlaces = []struct {
 		return contains("internal/test/layout/layers_test.go", `"mend/`+r.pkg+`": `)
 	}},
 	{"its title in the first line of the README and of mend help", func(_ *testing.T, a agent.Agent, _ agentRow) error {
-		if line, _, _ := strings.Cut((&environment{Terminal: &term.Terminal{}}).root().Long, ".\n"); !strings.Contains(line, a.Title()) {
+		if line, _, _ := strings.Cut(newRoot(&environment{Terminal: &term.Terminal{}}).Long, ".\n"); !strings.Contains(line, a.Title()) {
 			return fmt.Errorf("mend help has no %s", a.Title())
 		}
 		return contains("README.md", a.Title())

@@ -181,7 +181,7 @@ func TestAskStale(t *testing.T) {
 			}}
 			var out, errs bytes.Buffer
 			a := &environment{Terminal: &term.Terminal{In: in, Out: &out, Err: &errs, CanAsk: true}}
-			root := a.root()
+			root := newRoot(a)
 			a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 			root.SetArgs(append(expand(c.args), "--store", ts.path))
 			if code := a.report(root.Execute()); code != c.want || !strings.Contains(errs.String(), c.says) {
@@ -242,7 +242,7 @@ func TestAskChanged(t *testing.T) {
 	}}
 	var out, errs bytes.Buffer
 	a := &environment{Terminal: &term.Terminal{In: in, Out: &out, Err: &errs, CanAsk: true}}
-	root := a.root()
+	root := newRoot(a)
 	a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 	root.SetArgs([]string{"repair", "--store", ts.path})
 	if code := a.report(root.Execute()); code != exitConflict {

@@ -21,7 +21,7 @@ func TestBatch(t *testing.T) {
 	ts := newBrokenStore(t, 3)
 	var out, errs bytes.Buffer
 	env := &environment{Terminal: &term.Terminal{Out: &out, Err: &errs}}
-	env.root()
+	newRoot(env)
 	env.opt.Store, env.opt.Journal.Dir, env.opt.Cache = ts.path, ts.journal, filepath.Join(ts.data, "cache")
 	c, err := mend.Open(env.opt)
 	if err != nil {

@@ -106,6 +106,7 @@ func editSetting(env *environment, key string, value *string) error {
 	return runConfig(env, nil, []string{key})
 }
 
+// setFlag adds --set.
 func setFlag(cmd *cobra.Command, set *[]string) {
 	cmd.Flags().StringArrayVar(set, "set", nil, "use another value of a setting for this run: `KEY=VALUE`")
 	_ = cmd.RegisterFlagCompletionFunc("set", completeSettings("="))
@@ -147,6 +148,7 @@ func loadSettingsFrom(path string, set []string) (config.Config, error) {
 	return c, nil
 }
 
+// configHint is the hint of an error about a setting.
 const configHint = `"mend config" lists the settings`
 
 type configAnswer struct {

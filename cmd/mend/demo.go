@@ -177,7 +177,7 @@ func (d demo) mend(code int, args ...string) error {
 	if d.JSON {
 		a.Out = io.Discard
 	}
-	root := a.root()
+	root := newRoot(a)
 	a.opt.Journal.Dir, a.opt.Cache = filepath.Join(d.dir, "journal"), filepath.Join(d.dir, "cache")
 	root.SetArgs(append(args, "--store", d.storage))
 	if got := a.report(root.Execute()); got != code {

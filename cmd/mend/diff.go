@@ -122,6 +122,7 @@ func formatCol(c change.Col) string {
 	}
 }
 
+// shortenLine cuts a line of a diff that is too long to read.
 func shortenLine(line string) string {
 	n := 0 // characters
 	for i := range line {

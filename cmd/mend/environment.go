@@ -51,8 +51,8 @@ type environment struct {
 // agents are all supported agents.
 var agents = []agent.Agent{opencode.Agent{}, claude.Agent{}, codex.Agent{}, opencode.Kilo()}
 
-// root returns the command with all its verbs.
-func (env *environment) root() *cobra.Command {
+// newRoot returns the command with all its verbs.
+func newRoot(env *environment) *cobra.Command {
 	showVersion := false
 	root := &cobra.Command{
 		Use:   "mend",
@@ -67,7 +67,7 @@ Without a command it shows what is broken, and what to do next.`,
 				return printVersion(env)
 			}
 			env.command = "status"
-			return runStatus(cmd.Context(), env)
+			return runStatus(cmd.Context(), env, liveNow)
 		},
 	}
 	root.Flags().BoolVarP(&showVersion, "version", "V", false, "print the version")
@@ -76,11 +76,7 @@ Without a command it shows what is broken, and what to do next.`,
 	env.opt.Agents = agents
 	env.opt.Journal, env.opt.Note = mend.OpenJournal(""), env.Note
 	env.opt.Journal.Version = version()
-	env.opt.Journal.Writing = func() func() {
-		env.writing.RLock()
-		env.changes.open.Store(true)
-		return env.writing.RUnlock
-	}
+	env.opt.Journal.Writing = env.beginWrite
 	f := root.PersistentFlags()
 	f.StringVar(&env.agentName, "agent", "", "only sessions of this `AGENT`: "+agentNames()+" (default: all)")
 	f.StringVar(&env.opt.Store, "store", "", "use the session store at `PATH`, or the one that PATH is in (default: auto-detect)")
@@ -99,14 +95,14 @@ Without a command it shows what is broken, and what to do next.`,
 	root.SetErr(env.Err)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(env, cmd) })
 	root.SetFlagErrorFunc(flagError)
-	env.addVerbs(root)
+	addVerbs(env, root)
 	addCompletions(env, root)
-	env.markParsed(root)
+	markParsed(env, root)
 	return root
 }
 
-// markParsed makes the verb and its subcommands set env.parsed when they run.
-func (env *environment) markParsed(verb *cobra.Command) {
+// markParsed adds to the verb and its subcommands what has to happen before each runs.
+func markParsed(env *environment, verb *cobra.Command) {
 	if run := verb.RunE; run != nil { // a help topic has none
 		verb.RunE = func(cmd *cobra.Command, args []string) error {
 			env.parsed, env.command = true, commandName(cmd)
@@ -118,26 +114,13 @@ func (env *environment) markParsed(verb *cobra.Command) {
 			if err := env.selectAgent(); err != nil {
 				return err
 			}
-			env.opt.Journal.Actor = change.Actor{Channel: env.channel(), Verb: env.command}
+			env.opt.Journal.Actor = change.Actor{Channel: change.ChannelCommand, Verb: env.command}
 			return run(cmd, args)
 		}
 	}
 	for _, cmd := range verb.Commands() {
-		env.markParsed(cmd)
+		markParsed(env, cmd)
 	}
-}
-
-// channel returns how this mend was started.
-func (env *environment) channel() change.Channel {
-	switch {
-	case env.command == "watch":
-		return change.ChannelWatch
-	case env.command == "hook" && eventInstaller(env) != nil:
-		return change.ChannelHook
-	case env.command == "hook":
-		return change.ChannelPlugin
-	}
-	return change.ChannelCommand
 }
 
 // report prints the error unless it was printed, prints the JSON answer, and returns the exit code.
@@ -208,6 +191,14 @@ func (env *environment) setAnswer(name string, v any) {
 	}
 	env.answer[name] = v
 }
+
+// answerRepairs makes a list of repairs the whole JSON answer.
+func (env *environment) answerRepairs(list []repairJSON) {
+	env.answer = map[string]any{"repairs": list}
+}
+
+// hasSkipped reports whether [environment.noteSkipped] was called.
+func (env *environment) hasSkipped() bool { return env.answer["skipped"] != nil }
 
 // setAnswers sets the members of a struct in the JSON answer: all but those that may be left out and have no value.
 func (env *environment) setAnswers(answer any) { env.setMembers(reflect.ValueOf(answer)) }

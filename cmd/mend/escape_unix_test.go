@@ -228,7 +228,7 @@ func TestNothingRaw(t *testing.T) {
 			}
 		}
 	}
-	eachCommand((&environment{Terminal: &term.Terminal{}}).root(), func(cmd *cobra.Command) {
+	eachCommand(newRoot(&environment{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
 		if cmd.Runnable() && !listed[commandName(cmd)] {
 			t.Errorf("printCases has no row for %s", commandName(cmd))
 		}

@@ -403,6 +403,7 @@ func providerName(name string) string {
 	return cmp.Or(names[name], name)
 }
 
+// sentenceCase returns a text as a sentence.
 func sentenceCase(text string) string {
 	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }

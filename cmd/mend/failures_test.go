@@ -11,7 +11,6 @@ import (
 
 	"mend/agent"
 	"mend/change"
-	"mend/internal/culprit"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/journal"
@@ -69,8 +68,6 @@ func TestFailures(t *testing.T) {
 		{agent.ErrNoStore, 4, "unusable", "name one with --store PATH"},
 		{change.ErrMalformed, 4, "unusable", `"mend salvage" brings back every row`},
 		{errProblems, 1, "problems", ""},
-		{noCulprit((&environment{Terminal: &term.Terminal{}}), repair.APIError{}, "x"), 1, "problems", "name that with --store PATH"},
-		{uncertainCulprit([]culprit.Culprit{{}}, "x"), 5, "refused", "if it is this one: mend fix"},
 		{changedMeanwhile(&change.ConflictError{}, "mend fix x"), 3, "conflict", "to plan again, run mend fix x"},
 		{forced(&change.ConflictError{}), 3, "conflict", "Even by force"},
 		{&reportedError{&change.ConflictError{}}, 3, "conflict", "--only ID"},

@@ -16,8 +16,8 @@ import (
 	"mend/repair"
 )
 
-func fixVerb(env *environment) *cobra.Command {
-	var f repairFlags
+func fixVerb(env *environment, with finish) *cobra.Command {
+	f := repairFlags{finish: &with}
 	cmd := &cobra.Command{
 		Use:   "fix [SESSION|ERROR TEXT...]",
 		Short: "Repair all broken sessions, one session, or the cause of an error",
@@ -91,6 +91,7 @@ type fixAnswer struct {
 	continueAnswer
 }
 
+// A continueAnswer has the members about how to go on with a session.
 type continueAnswer struct {
 	Continue string `json:"continue,omitempty"` // the command that continues the session
 	Reload   string `json:"reload,omitempty"`   // what loads it again in the agent that has it open

@@ -157,7 +157,7 @@ func TestGrowthRows(t *testing.T) {
 			listed[strings.Join(words[:min(2, len(words))], " ")] = true
 		}
 	}
-	root := (&environment{Terminal: &term.Terminal{}}).root()
+	root := newRoot(&environment{Terminal: &term.Terminal{}})
 	eachCommand(root, func(cmd *cobra.Command) {
 		name := commandName(cmd)
 		top, _, _ := strings.Cut(name, " ")
@@ -342,7 +342,7 @@ func (h *growthHome) run(line string) {
 	saved := map[string]string{"tree": "saved/opencode/storage", "database": "saved/opencode/opencode.db"}[h.kind]
 	var out lastText
 	env := &environment{Terminal: &term.Terminal{In: &bytes.Buffer{}, Out: &out, Err: &out}}
-	root := env.root()
+	root := newRoot(env)
 	names := strings.NewReplacer("OLD", h.path("old"), "NEW", h.path("new"), "SAVED", h.path(saved))
 	root.SetArgs(strings.Fields(names.Replace(line)))
 	if exit := env.report(root.ExecuteContext(h.Context())); exit != exitDone && exit != exitProblems && exit != exitRefused {

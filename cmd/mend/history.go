@@ -206,7 +206,7 @@ func printEntries(env *environment, es []change.Entry, related map[string]mend.R
 				list[i].relate(related[list[i].ID])
 			}
 		}
-		env.answer = map[string]any{"repairs": list}
+		env.answerRepairs(list)
 		return nil
 	}
 	defer env.Buffer()()
@@ -380,7 +380,7 @@ func showEntries(ctx context.Context, env *environment, es []change.Entry) error
 		r := entryJSON(e, ops)
 		r.relate(related[e.ID])
 		r.Now = effect.json()
-		env.answer = map[string]any{"repairs": []repairJSON{r}}
+		env.answerRepairs([]repairJSON{r})
 		return nil
 	}
 	env.Page(func(t *term.Terminal) { printEntry(t, e, ops, related[e.ID], &effect, together) })
@@ -555,6 +555,7 @@ func entryLosses(e change.Entry) []string {
 	return []string{"nothing"}
 }
 
+// printEntry prints all about an entry. now may be nil; together names its operation, "" for none.
 func printEntry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.Related, now *nowEffect, together string) {
 	printEntryHead(t, e)
 	if together != "" {

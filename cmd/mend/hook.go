@@ -42,8 +42,10 @@ one if there is something to say (docs/claude-code.md, docs/codex.md).`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if in := eventInstaller(env); in != nil {
+				env.opt.Journal.Actor.Channel = change.ChannelHook
 				return eventHook(cmd.Context(), env, in, repairs, keeps)
 			}
+			env.opt.Journal.Actor.Channel = change.ChannelPlugin
 			return runHook(cmd.Context(), env, set)
 		},
 	}

@@ -80,6 +80,7 @@ type sessionJSON struct {
 	Diagnoses []diagnosisJSON `json:"diagnoses"`
 }
 
+// A diagnosisJSON is a finding.
 type diagnosisJSON struct {
 	Rule     string `json:"rule"`
 	Class    string `json:"class"`
@@ -94,10 +95,12 @@ type diagnosisJSON struct {
 	Healed   string `json:"healed,omitempty"`   // the version of the agent that needs no repair of it
 }
 
+// A repairsAnswer is the answer of a verb that lists or makes repairs.
 type repairsAnswer struct {
 	Repairs []repairJSON `json:"repairs"`
 }
 
+// A repairJSON is an entry of the journal, or a plan.
 type repairJSON struct {
 	ID        string          `json:"id"` // "" if only planned
 	Session   string          `json:"session"`
@@ -172,6 +175,7 @@ type imageJSON struct {
 	Mode   string `json:"mode,omitempty"`
 }
 
+// A conflictJSON is a record in conflict.
 type conflictJSON struct {
 	Record string   `json:"record"`
 	Why    string   `json:"why"`
@@ -199,6 +203,7 @@ func severityName(f mend.Finding) string {
 	return "healthy"
 }
 
+// diagnosesJSON converts findings.
 func diagnosesJSON(ds []repair.Diagnosis) []diagnosisJSON {
 	out := make([]diagnosisJSON, len(ds))
 	for i, d := range ds {
@@ -239,6 +244,7 @@ func opsJSON(infos []change.OpInfo, ops []change.Op) []opJSON {
 	return all
 }
 
+// entriesJSON converts entries, without diffs.
 func entriesJSON(es []change.Entry) []repairJSON {
 	list := []repairJSON{}
 	for _, e := range es {
@@ -307,6 +313,7 @@ func repairAnswer(ps []proposal, done []change.Entry) []repairJSON {
 	return repairs
 }
 
+// conflictsJSON converts conflicts, with diffs.
 func conflictsJSON(cs []change.Conflict) []conflictJSON {
 	var out []conflictJSON
 	for _, c := range cs {

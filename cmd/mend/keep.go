@@ -85,6 +85,7 @@ type keptStateJSON struct {
 	Bytes    int64  `json:"bytes"` // of its records
 }
 
+// stateJSON converts a copy.
 func stateJSON(s *keep.State) keptStateJSON {
 	return keptStateJSON{s.ID, s.Session, s.Agent, s.Title, s.Time.UTC().Format(time.RFC3339), s.Messages, s.Complete(), s.Size}
 }
@@ -107,7 +108,7 @@ func runKeep(ctx context.Context, env *environment, names []string, to string, f
 	}
 	dir, err := env.opt.Journal.Folder()
 	if to != "" {
-		dir, err = env.secondPlace(to)
+		dir, err = secondPlace(env, to)
 	}
 	if err != nil {
 		return err
@@ -148,7 +149,7 @@ func runKeep(ctx context.Context, env *environment, names []string, to string, f
 
 // secondPlace returns mend's folder in a folder that the user names, which must exist: an unmounted disk gets
 // no copies.
-func (env *environment) secondPlace(to string) (string, error) {
+func secondPlace(env *environment, to string) (string, error) {
 	dir, err := filepath.Abs(filepath.Join(to, "mend"))
 	if err != nil {
 		return "", err
@@ -316,13 +317,6 @@ func agreeToKeep(env *environment) error {
 func loadsKeep() bool {
 	c, _, err := loadLiveSettings(nil)
 	return err == nil && c.Keep
-}
-
-func flagOf(name string) string {
-	if name == agents[0].Name() {
-		return ""
-	}
-	return agentFlag(name)
 }
 
 // An automaticKeep makes copies at the end of turns, if the user has agreed and the settings allow it.

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/change"
 	"mend/internal/term"
 	"mend/internal/test/damage"
 	"mend/journal"
@@ -88,7 +89,7 @@ func startMend(t *testing.T, store string, args ...string) *runningMend {
 	}
 	r := &runningMend{out: from, in: to, err: &lockedBuffer{written: make(chan struct{}, 1)}, done: make(chan error, 1)}
 	r.environment = &environment{Terminal: &term.Terminal{In: in, Out: out, Err: r.err}}
-	root := r.root()
+	root := newRoot(r.environment)
 	r.opt.Journal.Dir, r.opt.Cache = t.TempDir(), t.TempDir()
 	root.SetArgs(append(args, "--store", store))
 	var ctx context.Context
@@ -215,7 +216,7 @@ func TestHookQuestion(t *testing.T) {
 			if got := strings.Join(calls, " "); got != c.calls {
 				t.Errorf("calls %q, want %q", got, c.calls)
 			}
-			es, err := r.opt.Journal.Log(journal.Query{})
+			es, err := r.opt.Journal.Log(journal.Query{Channel: change.ChannelPlugin})
 			if err != nil || len(es) != c.repairs || (reply.Repair == "") == (reply.Error == "") {
 				t.Errorf("%d repairs, %v, want %d; reply %+v", len(es), err, c.repairs, reply)
 			}

@@ -127,14 +127,14 @@ func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.
 			return errProblems
 		}
 		env.Printf("\n")
-		return restoreOne(ctx, env, c, head, f.writeFlags, request)
+		return f.finish.restore(ctx, env, c, head, f.writeFlags, request)
 	case found.Shown() == repair.NoFolder && !found.Fixable():
 		env.Say("%s", whereText(c, head))
 		if err := printContinue(env, c, found); !env.CanAsk || env.JSON || f.dryRun {
 			return err
 		}
 		env.Printf("\n")
-		return runMoveGone(ctx, env, f.writeFlags)
+		return f.finish.move(ctx, env, f.writeFlags)
 	case found.Severity() == repair.Broken:
 		env.Printf("\n")
 		return repairOne(ctx, env, c, head, f, repair.Request{Force: f.force})
@@ -155,7 +155,7 @@ func whereText(c *mend.Store, h change.Head) string {
 // showLost lists the restorable sessions for an error that names none, and how to continue the newest session
 // of this folder.
 func showLost(ctx context.Context, env *environment, f repairFlags) error {
-	if err := runRestorable(ctx, env, writeFlags{dryRun: f.dryRun, force: f.force}, mend.RestoreRequest{Force: f.force}); err != nil {
+	if err := f.finish.list(ctx, env, writeFlags{dryRun: f.dryRun, force: f.force}, mend.RestoreRequest{Force: f.force}); err != nil {
 		return err
 	}
 	found, _, err := lookUp(ctx, env, sources{}, []string{"."})

@@ -21,7 +21,7 @@ func run(args []string, t *term.Terminal) int {
 	defer cancel(nil)
 	env := &environment{Terminal: t}
 	env.handleSignals(cancel, args)
-	root := env.root()
+	root := newRoot(env)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	env.command = cmp.Or(env.command, commandName(cmd))

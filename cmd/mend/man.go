@@ -32,7 +32,7 @@ func manVerb(env *environment) *cobra.Command {
 			if err := os.MkdirAll(dirs[0], 0o755); err != nil {
 				return err
 			}
-			root := env.root()
+			root := newRoot(env)
 			root.DisableAutoGenTag = true
 			return writePages(root, dirs[0])
 		},

@@ -18,7 +18,7 @@ func TestMan(t *testing.T) {
 	if out, err := exec.Command("go", "run", "-tags", "man", ".", "man", dir).CombinedOutput(); err != nil {
 		t.Fatalf("writing the manual pages: %v\n%s", err, out)
 	}
-	for _, cmd := range (&environment{Terminal: &term.Terminal{}}).root().Commands() {
+	for _, cmd := range newRoot(&environment{Terminal: &term.Terminal{}}).Commands() {
 		name := cmd.Name()
 		if cmd.Hidden {
 			continue

@@ -47,7 +47,7 @@ func TestEmptyValues(t *testing.T) {
 		}
 	}
 	flags, arguments := 0, 0
-	root := (&environment{Terminal: &term.Terminal{}}).root()
+	root := newRoot(&environment{Terminal: &term.Terminal{}})
 	eachCommand(root, func(cmd *cobra.Command) {
 		if !cmd.Runnable() {
 			return
@@ -128,7 +128,7 @@ func TestNames(t *testing.T) {
 	for _, c := range namingCases {
 		listed[c.args[0]] = true
 	}
-	eachCommand((&environment{Terminal: &term.Terminal{}}).root(), func(cmd *cobra.Command) {
+	eachCommand(newRoot(&environment{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
 		takes := strings.Contains(cmd.Use, "SESSION") || cmd.Flags().Lookup("session") != nil
 		if takes != listed[commandName(cmd)] && cmd.Name() != "fix" { // fix takes any other text for an error
 			t.Errorf("%s takes a session: %t; it has a row in namingCases: %t", commandName(cmd), takes, listed[commandName(cmd)])

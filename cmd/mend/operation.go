@@ -96,8 +96,8 @@ func (op operation) sessions() string {
 }
 
 // row returns the line of an operation with several entries.
-func (op operation) row(a *environment) []string {
-	return []string{term.Bold(mend.OperationOf(op[0])), term.Faint(a.AgeCell(term.Age(time.Since(op[0].Time)))), op.state(), op.what(), "", op.sessions()}
+func (op operation) row(t *term.Terminal) []string {
+	return []string{term.Bold(mend.OperationOf(op[0])), term.Faint(t.AgeCell(term.Age(time.Since(op[0].Time)))), op.state(), op.what(), "", op.sessions()}
 }
 
 // newestEntries returns the entries that q selects: of at most q.Limit operations, or in a JSON answer at
@@ -160,7 +160,7 @@ func printLog(env *environment, es []change.Entry, related map[string]mend.Relat
 	for _, op := range operationsOf(es) {
 		several := len(op) > 1
 		if several {
-			rows = append(rows, op.row(env))
+			rows = append(rows, op.row(env.Terminal))
 		}
 		for _, e := range op {
 			if row := entryRow(env.Terminal, e, earlierRepair(e, related[e.ID])); !several {

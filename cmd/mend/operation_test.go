@@ -239,7 +239,7 @@ func TestSlowReader(t *testing.T) {
 	} {
 		w := &busyWriter{journal: ts.journal}
 		env := &environment{Terminal: &term.Terminal{In: strings.NewReader(""), Out: w, Err: w}}
-		root := env.root()
+		root := newRoot(env)
 		env.opt.Journal.Dir, env.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 		root.SetArgs(append(args, "--store", ts.path))
 		if code := env.report(root.ExecuteContext(t.Context())); code != exitDone || w.err != nil || w.written == 0 {

@@ -217,7 +217,7 @@ func (sb sandbox) setHome() {
 // of a store, and is not created among them, whatever the path and even with --force.
 func TestAnswersReplaceNothing(t *testing.T) {
 	outputs := map[string][]string{"log --export": {"log", "--force", "--export"}, "report --output": {"report", "SESSION", "--force", "--output"}}
-	eachCommand((&environment{Terminal: &term.Terminal{}}).root(), func(cmd *cobra.Command) {
+	eachCommand(newRoot(&environment{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if name, _ := pflag.UnquoteUsage(f); name == "FILE" && outputs[commandName(cmd)+" --"+f.Name] == nil {
 				t.Errorf("outputs has no row for %s --%s", commandName(cmd), f.Name)

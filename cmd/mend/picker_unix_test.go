@@ -151,7 +151,7 @@ func TestPicker(t *testing.T) {
 // run runs mend on the screen and the test store, and sends its exit code.
 func (s *screen) run(ts *testStore, args ...string) <-chan int {
 	a := &environment{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, CanDraw: true, Width: 80}}
-	root := a.root()
+	root := newRoot(a)
 	a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 	root.SetArgs(append(args, "--store", ts.path))
 	done := make(chan int, 1)
@@ -271,7 +271,7 @@ func TestRepairAsksPerAgent(t *testing.T) {
 	code := make(chan int, 1)
 	go func() {
 		a := &environment{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, Width: 80}}
-		cmd := a.root()
+		cmd := newRoot(a)
 		a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 		cmd.SetArgs([]string{"repair"})
 		code <- a.report(cmd.ExecuteContext(t.Context()))

@@ -529,9 +529,9 @@ func printPlugins(env *environment, all []pluginJSON) error {
 	return nil
 }
 
-// agentFlag returns the flag that names an agent; "" for OpenCode.
+// agentFlag returns the flag that names an agent; "" for the first one, which needs none.
 func agentFlag(name string) string {
-	if name == "" {
+	if name == "" || name == agents[0].Name() {
 		return ""
 	}
 	return " --agent " + name

@@ -35,6 +35,7 @@ func effectOf(ctx context.Context, env *environment, e change.Entry, release fun
 	return x
 }
 
+// json returns the effect in the form of a JSON answer.
 func (x nowEffect) json() *effectJSON {
 	if x.unknown != nil {
 		return &effectJSON{Why: "not known: " + x.unknown.Error()}
@@ -85,17 +86,9 @@ func relatedTexts(es []change.Entry) (texts []string) {
 	return texts
 }
 
-func entryIDs(es []change.Entry) []string {
-	ids := []string{}
-	for _, e := range es {
-		ids = append(ids, e.ID)
-	}
-	return ids
-}
-
 // relate sets the entries that changed the same records before and after.
 func (r *repairJSON) relate(to mend.Related) {
-	r.Follows, r.Again = entryIDs(to.Follows), entryIDs(to.Again)
+	r.Follows, r.Again = idsOf(to.Follows), idsOf(to.Again)
 }
 
 // isRepair reports whether the entry repaired findings.

@@ -27,6 +27,17 @@ type repairFlags struct {
 	errorText                      []byte // instead of apiError
 	asksError                      bool   // ask for the text of an error if no session is broken
 	sessionFilter
+
+	finish *finish
+}
+
+// finish has the other verbs with which a fix can end.
+type finish struct {
+	list    func(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest) error // what can be restored
+	restore func(ctx context.Context, env *environment, c *mend.Store, head change.Head, f writeFlags, r mend.RestoreRequest) error
+	move    func(ctx context.Context, env *environment, f writeFlags) error // missing folders
+	salvage func(ctx context.Context, env *environment, f writeFlags) error
+	trim    func(ctx context.Context, env *environment, names []string, f writeFlags, r repair.TrimRequest) error
 }
 
 // repairs reports whether a repair of all sessions would write, after a question.
@@ -53,8 +64,8 @@ func addRepairFlags(env *environment, cmd *cobra.Command, f *repairFlags) {
 }
 
 // repairVerb is the former name of fix; its argument can only be a session.
-func repairVerb(env *environment) *cobra.Command {
-	var f repairFlags
+func repairVerb(env *environment, with finish) *cobra.Command {
+	f := repairFlags{finish: &with}
 	cmd := &cobra.Command{
 		Use: "repair [SESSION]", Short: "Repair one session, or all broken ones: mend fix", Args: atMostOne("session"),
 		RunE: func(cmd *cobra.Command, ids []string) error { return startRepair(cmd.Context(), env, ids, f) },
@@ -79,6 +90,7 @@ and "mend undo" restores it. On a terminal, fix asks a separate question about t
 name a session. Nothing is set aside by --yes without --set-aside, or by the plugin, the
 hooks and watch.`
 
+// classList lists the classes that users can name, for the help.
 func classList(env *environment) string {
 	var names []string
 	for _, c := range env.opt.Agents.Classes() {
@@ -116,7 +128,7 @@ func runRepair(ctx context.Context, env *environment, names []string, f repairFl
 	if err != nil {
 		return err
 	}
-	r := repairRun{batch: newBatch(ctx, env, 0), flags: f, request: req, named: len(names) > 0}
+	r := repairRun{repairs: repairs{batch: newBatch(ctx, env, 0), request: req}, flags: f, named: len(names) > 0}
 	declined := false
 	for _, c := range clients {
 		var all []change.Head
@@ -206,7 +218,7 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 
 // repairOne repairs a session that the user has named, or its error.
 func repairOne(ctx context.Context, env *environment, c *mend.Store, head change.Head, f repairFlags, req repair.Request) error {
-	r := repairRun{batch: newBatch(ctx, env, 0), flags: f, request: req, named: true}
+	r := repairRun{repairs: repairs{batch: newBatch(ctx, env, 0), request: req}, flags: f, named: true}
 	return r.finish(r.propose(c, []change.Head{head}))
 }
 
@@ -330,6 +342,7 @@ func needsRepair(ctx context.Context, c *mend.Store, h change.Head, req repair.R
 	return err != nil || len(r.Plan.Ops) > 0
 }
 
+// nonEmptyPlans returns the proposals that change something.
 func nonEmptyPlans(ps []proposal) []proposal {
 	var todo []proposal
 	for _, p := range ps {
@@ -356,22 +369,29 @@ func hasUnfixed(result repair.Result, r repair.Request) bool {
 	return len(result.Unfixable) > 0 && (r.Error != nil || len(r.Classes) > 0)
 }
 
+// hasBroken reports whether a finding breaks the session.
 func hasBroken(ds []repair.Diagnosis) bool {
 	return slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
 }
 
 // A repairRun shows planned repairs, asks, applies them, and prints the results.
 type repairRun struct {
-	*batch
+	repairs
 	stores    []*mend.Store // stores that were examined
 	flags     repairFlags
-	request   repair.Request
 	named     bool // the user named the session, or its error
 	proposals []proposal
 
-	shown  *mend.Store         // store of the last proposal shown
-	shared []sharedOp          // applied ops on rows of projects, which sessions share
-	stays  map[stayedBack]bool // sessions that were skipped, or whose repair failed
+	shown *mend.Store         // store of the last proposal shown
+	stays map[stayedBack]bool // sessions that were skipped, or whose repair failed
+}
+
+// A repairs applies planned repairs.
+type repairs struct {
+	*batch
+	request repair.Request
+
+	shared []sharedOp // applied ops on rows of projects, which sessions share
 }
 
 // A sharedOp is an op on a row that several sessions of a store share.
@@ -423,7 +443,7 @@ func (r *repairRun) finish(left error) error {
 	if err = r.end(fail.Worst(left, err)); !r.offersAside() {
 		return err
 	}
-	also := repairRun{batch: newBatch(r.ctx, r.environment, 1), flags: r.flags, request: r.request, named: true}
+	also := repairRun{repairs: repairs{batch: newBatch(r.ctx, r.environment, 1), request: r.request}, flags: r.flags, named: true}
 	also.flags.setAside, also.request.SetAside = true, true
 	asideErr := also.finish(also.propose(r.proposals[0].store, []change.Head{r.proposals[0].head}))
 	if r.done = append(r.done, also.done...); len(also.done) > 0 || !errors.Is(asideErr, term.ErrDeclined) {
@@ -495,7 +515,7 @@ func (r *repairRun) askRepair(p proposal, more bool) (string, error) {
 }
 
 // apply applies a plan, and prints its repair id when the change is durable.
-func (r *repairRun) apply(p proposal) (e change.Entry, err error) {
+func (r *repairs) apply(p proposal) (e change.Entry, err error) {
 	plan := p.result.Plan
 	plan.Ops = slices.DeleteFunc(slices.Clone(plan.Ops), func(o change.Op) bool {
 		return slices.ContainsFunc(r.shared, func(s sharedOp) bool {
@@ -530,7 +550,7 @@ func (r *repairRun) apply(p proposal) (e change.Entry, err error) {
 
 // checkRepaired examines a repaired session as scan does. It returns errProblems if the session is broken
 // although the plan left nothing: only a scan confirms success.
-func (r *repairRun) checkRepaired(p proposal) error {
+func (r *repairs) checkRepaired(p proposal) error {
 	if len(r.request.Classes) > 0 || hasBroken(p.result.Remaining) {
 		return nil // it was shown
 	}

@@ -101,6 +101,7 @@ func apiErrorJSON(e repair.APIError) apiErrorAnswer {
 	return apiErrorAnswer{string(e.Class), e.Rule, string(e.About), e.Text, e.Explanation}
 }
 
+// An apiErrorAnswer is an error that an agent showed, and how mend understands it.
 type apiErrorAnswer struct {
 	Class       string `json:"class"` // "" for one that no repair answers
 	Rule        string `json:"rule"`  // the provider's rule that it is about, "" for none

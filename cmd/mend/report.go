@@ -64,7 +64,7 @@ func runReport(ctx context.Context, env *environment, names []string, f reportFl
 	if err != nil {
 		return err
 	}
-	s, err := reportSession(ctx, c, head)
+	s, err := reportSession(ctx, env, c, head)
 	if err != nil {
 		return err
 	}
@@ -91,8 +91,8 @@ func runReport(ctx context.Context, env *environment, names []string, f reportFl
 }
 
 // reportSession collects a report about a session and its planned repair.
-func reportSession(ctx context.Context, c *mend.Store, head change.Head) (report.Source, error) {
-	s, err := examineForReport(ctx, c, head)
+func reportSession(ctx context.Context, env *environment, c *mend.Store, head change.Head) (report.Source, error) {
+	s, err := examineForReport(ctx, env, c, head)
 	if err != nil {
 		return s, err
 	}
@@ -127,8 +127,8 @@ func agentText(c *mend.Store) string {
 }
 
 // examineForReport collects the findings about the present session.
-func examineForReport(ctx context.Context, c *mend.Store, head change.Head) (report.Source, error) {
-	s := report.Source{Program: programText(), Agent: agentText(c), Layout: c.ID().Kind, Head: head}
+func examineForReport(ctx context.Context, env *environment, c *mend.Store, head change.Head) (report.Source, error) {
+	s := report.Source{Program: programText(env), Agent: agentText(c), Layout: c.ID().Kind, Head: head}
 	f, err := c.ScanOne(ctx, head)
 	if err != nil {
 		return s, err
@@ -144,9 +144,9 @@ func examineForReport(ctx context.Context, c *mend.Store, head change.Head) (rep
 	return s, nil
 }
 
-func programText() string {
+func programText(env *environment) string {
 	commit, _ := buildCommit()
-	return fmt.Sprintf("%s (commit %s, %s, %s/%s)", version(), commit[:min(12, len(commit))], runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("%s (commit %s, %s, %s/%s)", env.opt.Journal.Version, commit[:min(12, len(commit))], runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // countSeverities counts findings: "2 broken, 1 at risk, 0 lost, 0 notes".

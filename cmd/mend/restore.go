@@ -179,9 +179,9 @@ func (s namedSession) noStore(env *environment) error {
 		"session %s was kept, but its store is not there now: %s", s.ID, term.ShortenHome(s.storeID.Root))
 }
 
-// makeStore makes the folders of a store that is gone, after a question. It reports false in a dry run, and if only the agent can make
-// its store.
-func (env *environment) makeStore(ctx context.Context, f writeFlags, store change.StoreID) (made bool, err error) {
+// makeStore makes the folders of a store that is gone, after a question. It reports false in a dry run, and if only the
+// agent can make its store.
+func makeStore(ctx context.Context, env *environment, f writeFlags, store change.StoreID) (made bool, err error) {
 	folders := slices.DeleteFunc(env.opt.Agents.Folders(store), func(folder string) bool {
 		_, err := os.Lstat(folder)
 		return err == nil
@@ -279,13 +279,13 @@ func runRestorable(ctx context.Context, env *environment, f writeFlags, r mend.R
 		}
 		return err
 	})
-	if _, skipped := env.answer["skipped"]; skipped && err == nil {
+	if env.hasSkipped() && err == nil {
 		err = fail.New(fail.Unusable, "", "looking for what is missing: not all sessions are examined")
 	}
 	if env.JSON {
 		list := []restorableJSON{}
 		for _, x := range all {
-			list = append(list, x.json(env))
+			list = append(list, newRestorableJSON(env, x))
 		}
 		env.setAnswers(restoreAnswer{Sessions: list})
 	}
@@ -373,7 +373,7 @@ type restorableJSON struct {
 	Command string `json:"command"`
 }
 
-func (x restorable) json(env *environment) restorableJSON {
+func newRestorableJSON(env *environment, x restorable) restorableJSON {
 	j := restorableJSON{
 		Session: x.Session.ID, Agent: x.storeID().Agent, Title: x.Session.Title, Directory: x.Session.Directory, State: x.State,
 		Missing: x.Missing, Time: x.Time().UTC().Format(time.RFC3339), Store: x.Other, Command: env.cmdline("restore", x.Session.ID),
@@ -395,7 +395,7 @@ func runRestore(ctx context.Context, env *environment, name string, f writeFlags
 		return err
 	}
 	if found[0].store == nil {
-		if made, err := env.makeStore(ctx, f, found[0].storeID); err != nil || made {
+		if made, err := makeStore(ctx, env, f, found[0].storeID); err != nil || made {
 			if err == nil {
 				err = runRestore(ctx, env, name, f, r)
 			}
@@ -774,6 +774,7 @@ type fromJSON struct {
 	Messages int       `json:"messages"`
 }
 
+// newRestoreJSON converts the plan of a restore.
 func newRestoreJSON(c *mend.Store, head change.Head, done mend.Restored) restoreJSON {
 	j := restoreJSON{Session: head.ID, Agent: c.ID().Agent, Title: head.Title, State: done.State, Restored: done.Session.ID, Joined: done.Joined}
 	j.Store, j.Unread, j.Messages.Now, j.Messages.Then = done.Other, done.Unread, done.Now, done.Messages

@@ -65,7 +65,7 @@ func runRestoreAll(ctx context.Context, env *environment, f writeFlags, r mend.R
 	}
 	made := false
 	for _, x := range lost {
-		ok, err := env.makeStore(ctx, f, x.storeID())
+		ok, err := makeStore(ctx, env, f, x.storeID())
 		if made = made || ok; err == nil && !ok {
 			err = x.named().noStore(env)
 		}
@@ -88,7 +88,7 @@ func restoreSeveral(ctx context.Context, env *environment, f writeFlags, r mend.
 	if env.JSON {
 		list := make([]restorableJSON, len(rows))
 		for i, x := range rows {
-			list[i] = x.json(env)
+			list[i] = newRestorableJSON(env, x)
 		}
 		env.setAnswers(restoreAnswer{Sessions: list, Repairs: []repairJSON{}})
 	}

@@ -46,7 +46,7 @@ func TestRestoreBesideAnother(t *testing.T) {
 	ts := newBrokenStore(t, 2)
 	var out, errs bytes.Buffer
 	env := &environment{Terminal: &term.Terminal{Out: &out, Err: &errs}}
-	env.root()
+	newRoot(env)
 	env.opt.Store, env.opt.Journal.Dir, env.opt.Cache = ts.path, ts.journal, filepath.Join(ts.data, "cache")
 	if err := runKeep(t.Context(), env, nil, "", writeFlags{}); err != nil {
 		t.Fatal(err)

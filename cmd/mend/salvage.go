@@ -263,6 +263,7 @@ type salvagedJSON struct {
 	Notes   []string       `json:"notes,omitempty"`
 }
 
+// A salvageParts has the result of a salvage beside its sessions.
 type salvageParts struct {
 	Tables   []agent.SalvagedTable `json:"tables,omitempty"`
 	Notes    []string              `json:"notes,omitempty"`

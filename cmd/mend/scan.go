@@ -163,7 +163,7 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 		env.setAnswer("versionNote", first.VersionNote)
 		env.setAnswers(scanAnswer{first.Store, first.AgentVersion, first.Profile, first.VersionNote, stores, nonNil(found), nil})
 	}
-	if left == nil && len(names) == 0 && env.answer["skipped"] != nil {
+	if left == nil && len(names) == 0 && env.hasSkipped() {
 		return errors.New("not every store could be examined")
 	}
 	return left
@@ -504,6 +504,7 @@ func (env *environment) nextStore(c *mend.Store) {
 	printStore(env, c)
 }
 
+// printStore prints the path of a store, and by which version and setting it is judged.
 func printStore(env *environment, c *mend.Store) {
 	line := term.Escape(term.ShortenHome(c.ID().Root))
 	v := c.Version("")
@@ -552,6 +553,7 @@ func printUnexamined(env *environment, f mend.Finding) {
 	}
 }
 
+// printDiagnosis prints a finding with its code, its place and its fix.
 func printDiagnosis(t *term.Terminal, d repair.Diagnosis) {
 	t.SayAt(4, fmt.Sprintf("%s %s  %s  %s", severityWord(d.Severity), d.Rule, term.Faint(string(d.Class)), term.Faint(d.Ref)))
 	t.SayAt(6, term.Escape(d.Why))

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -139,9 +140,17 @@ type schemaMaker struct {
 
 type object = map[string]any
 
-// name returns the name of the definition of a type.
+// name returns the name of the definition of a type. Those of the command begin with a small letter.
 func (m *schemaMaker) name(t reflect.Type) string {
-	return strings.TrimSuffix(strings.TrimSuffix(t.Name(), "JSON"), "Answer")
+	name := strings.TrimSuffix(strings.TrimSuffix(t.Name(), "JSON"), "Answer")
+	if strings.HasPrefix(t.PkgPath(), "mend/cmd/") {
+		capitals := len(name) - len(strings.TrimLeftFunc(name, unicode.IsUpper))
+		if capitals > 1 { // an abbreviation before the next word
+			capitals--
+		}
+		name = strings.ToLower(name[:capitals]) + name[capitals:]
+	}
+	return name
 }
 
 func (m *schemaMaker) schema(t reflect.Type) object {
@@ -351,7 +360,7 @@ func TestSchema(t *testing.T) {
 	if got, err := os.ReadFile(schemaFile); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%s is not the schema of the types (%v): -update writes it", schemaFile, err)
 	}
-	eachCommand((&environment{Terminal: &term.Terminal{}}).root(), func(cmd *cobra.Command) {
+	eachCommand(newRoot(&environment{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
 		if _, ok := answerTypes[commandName(cmd)]; !ok && cmd.Runnable() && cmd.HasParent() {
 			t.Errorf("%s has no type in answerTypes", cmd.CommandPath())
 		}

@@ -118,7 +118,7 @@ func TestAnswers(t *testing.T) {
 			used[fmt.Sprint(answer.(map[string]any)["command"])] = true
 		}
 	}
-	eachCommand((&environment{Terminal: &term.Terminal{}}).root(), func(cmd *cobra.Command) {
+	eachCommand(newRoot(&environment{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
 		name := commandName(cmd)
 		former := cmd.Hidden || cmd.HasParent() && cmd.Parent().Hidden   // the current name of the verb is validated
 		if cmd.Runnable() && !former && !used[name] && name != "watch" { // it runs until it is stopped

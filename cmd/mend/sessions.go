@@ -29,6 +29,7 @@ type sessionFilter struct {
 	since string // a time, "" for any
 }
 
+// add adds the flags of the filter.
 func (f *sessionFilter) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.here, "here", false, "only sessions of this folder")
 	fl.StringVar(&f.since, "since", "", "only sessions used since `WHEN`: an age such as 7d or 12h, a date or a time")
@@ -243,6 +244,7 @@ func headsOf(all []namedSession) []change.Head {
 // maxAmbiguous is the number of sessions listed for an ambiguous name.
 const maxAmbiguous = 10
 
+// listAmbiguous prints the first of the sessions that an ambiguous name means.
 func listAmbiguous(t *term.Terminal, rows [][]string) {
 	for _, line := range term.Align(rows[:min(len(rows), maxAmbiguous)], t.Width) {
 		t.PrintErr("%s\n", line)

@@ -51,6 +51,13 @@ func (env *environment) handleSignals(cancel context.CancelCauseFunc, args []str
 	}()
 }
 
+// beginWrite is called before the journal or a store is changed. A signal then waits until end is called.
+func (env *environment) beginWrite() (end func()) {
+	env.writing.RLock()
+	env.changes.open.Store(true)
+	return env.writing.RUnlock
+}
+
 // changes records what the command has changed, for the message about a signal.
 type changes struct {
 	open atomic.Bool  // the journal was opened for writing, with an outcome that is unknown here

@@ -21,12 +21,12 @@ import (
 	"mend/journal"
 )
 
-func statusVerb(env *environment) *cobra.Command {
+func statusVerb(env *environment, live liveState) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show the current status, and what to do next",
 		Args:  noArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), env) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), env, live) },
 	}
 }
 
@@ -70,9 +70,13 @@ type storeJSON struct {
 	agent   string
 }
 
+// A liveState returns the installations of mend in agents, and whether a hook of OpenCode's plugin and mend watch run with
+// the journal in a folder.
+type liveState func(env *environment, journal string) (installed []pluginJSON, serving, watching bool)
+
 // runStatus sets and prints the answer. The error is the worst of the stores that cannot be used; the other
 // stores are shown.
-func runStatus(ctx context.Context, env *environment) error {
+func runStatus(ctx context.Context, env *environment, live liveState) error {
 	clients, left := readableStores(ctx, env)
 	if len(clients) == 0 && left != nil {
 		return left
@@ -102,8 +106,7 @@ func runStatus(ctx context.Context, env *environment) error {
 		return err
 	}
 	s.Kept = keepStatus(ctx, env, clients)
-	s.Plugins = installedStates(env)
-	s.Serving, s.Watching = isLive(journalDir, hookLock), isLive(journalDir, watchLock)
+	s.Plugins, s.Serving, s.Watching = live(env, journalDir)
 	s.Settings = settingsNotes()
 	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)
 	s.Next = strings.Trim(env.withStore(`"`+s.Next+`"`), `"`)
@@ -485,7 +488,7 @@ func brokenCount(s *mend.Summary) string {
 
 // hookText describes the installation for an agent, and its effect; "" if nothing is installed.
 func hookText(all []pluginJSON, of agent.Agent) string {
-	install := "mend install" + flagOf(of.Name())
+	install := "mend install" + agentFlag(of.Name())
 	update := " (" + install + " updates it)"
 	for _, p := range all {
 		switch {

@@ -135,7 +135,7 @@ var screens = []struct {
 	{"scan -v", func(a *environment, n int) { printScan(a, min(n, 5), scanFlags{verbose: true}) }},
 	{"repair", func(a *environment, n int) {
 		ps := screenProposals(n)
-		r := repairRun{batch: newBatch(context.Background(), a, n), proposals: ps}
+		r := repairRun{repairs: repairs{batch: newBatch(context.Background(), a, n)}, proposals: ps}
 		r.show(ps)
 		for i, e := range screenEntries(min(n, 2)) {
 			printCommitted(a.Terminal, e, ps[i].head.Title, "")

@@ -88,7 +88,7 @@ func runMendHere(t *testing.T, in io.Reader, journal string, args ...string) (in
 	t.Helper()
 	var out bytes.Buffer
 	a := &environment{Terminal: &term.Terminal{In: in, Out: &out, Err: &out}}
-	root := a.root()
+	root := newRoot(a)
 	a.opt.Journal.Dir, a.opt.Cache = journal, filepath.Join(journal, "cache")
 	root.SetArgs(args)
 	return a.report(root.ExecuteContext(t.Context())), out.String()
@@ -204,7 +204,7 @@ func (ts *testStore) asking(in string, width int, args ...string) (code int, out
 	ts.Helper()
 	var o, e bytes.Buffer
 	a := &environment{Terminal: &term.Terminal{In: strings.NewReader(in), Out: &o, Err: &e, CanAsk: true, Width: width}}
-	root := a.root()
+	root := newRoot(a)
 	a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 	root.SetArgs(append(args, "--store", ts.path))
 	code = a.report(root.ExecuteContext(ts.Context()))

@@ -297,6 +297,7 @@ type uncompactJSON struct {
 	Outputs  []outputJSON `json:"outputs"`
 }
 
+// An outputJSON is an output of a tool that is trimmed.
 type outputJSON struct {
 	Record string `json:"record"`
 	Tool   string `json:"tool"`
@@ -304,6 +305,7 @@ type outputJSON struct {
 	Copy   bool   `json:"copy"`
 }
 
+// trimmedJSON converts trimmed outputs.
 func trimmedJSON(outputs []repair.TrimmedOutput) []outputJSON {
 	all := []outputJSON{}
 	for _, o := range outputs {

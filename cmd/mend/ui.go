@@ -563,7 +563,7 @@ type uiStep struct {
 	ops     []change.Op
 	err     error  // why nothing is done
 	proof   string // the result of the proof
-	do      func(*repairRun) error
+	do      func(*repairs) error
 }
 
 // uiVerbs are the words for steps: in the question for one session and for several, after the change, with
@@ -612,7 +612,7 @@ func (b *uiBackend) change(verbs uiVerbs, steps []uiStep) (ch ui.Change, err err
 		env, _, note := b.quiet()
 		defer note()
 		b.opt.Journal.Join()
-		run, sessions := &repairRun{batch: newBatch(ctx, env, len(todo))}, 0
+		run, sessions := &repairs{batch: newBatch(ctx, env, len(todo))}, 0
 		var failed error
 		for _, s := range todo {
 			before := len(run.done)
@@ -667,7 +667,7 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 				printRestore(a, h, done)
 				return nil
 			})
-			step.do = func(run *repairRun) error { return applyRestore(run.batch, c, done) }
+			step.do = func(run *repairs) error { return applyRestore(run.batch, c, done) }
 			return err
 		}
 		f, err := c.ScanOne(ctx, h)
@@ -686,7 +686,7 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 		if changes {
 			step.lines = append(step.lines, opLines(step.ops)...)
 		}
-		step.do = func(run *repairRun) error {
+		step.do = func(run *repairs) error {
 			_, err := run.apply(p)
 			return err
 		}
@@ -766,7 +766,7 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 	env, _, note := b.quiet()
 	defer note()
 	v := reversal{
-		environment: env, ctx: ctx, flags: writeFlags{dryRun: true}, release: func() {}, names: []string{id}, verb: "undo",
+		environment: env, ctx: ctx, dryRun: true, names: []string{id}, verb: "undo",
 		wanted: func(e change.Entry) bool { return (e.UndoneBy != "") == redo },
 		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
 			return c.ProposeUndo(ctx, mend.UndoRequest{IDs: idsOf(es), Redo: redo})
@@ -804,7 +804,7 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 		if step.lines = append(step.lines, opLines(p.Ops)...); t.store != nil {
 			step.session = ui.Session{ID: p.Session, Store: t.store.ID().Root, Title: t.entries[0].Cause.Title}
 		}
-		step.do = func(run *repairRun) error {
+		step.do = func(run *repairs) error {
 			_, err := run.batch.apply(t.store, p)
 			return err
 		}
@@ -845,7 +845,7 @@ func (b *uiBackend) Journal(context.Context) (list []ui.Entry, err error) {
 	for _, op := range operationsOf(es) {
 		id, row := op[0].ID, entryRow(env.Terminal, op[0], "")
 		if len(op) > 1 {
-			id, row = mend.OperationOf(op[0]), op.row(env)
+			id, row = mend.OperationOf(op[0]), op.row(env.Terminal)
 		}
 		list = append(list, ui.Entry{ID: id, Time: op[0].Time, State: ansi.Strip(row[2]), What: ansi.Strip(row[3]), Title: ansi.Strip(row[5])})
 	}

@@ -33,7 +33,7 @@ func TestUIRepairSome(t *testing.T) {
 		write(n)
 	}
 	env := &environment{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}}
-	env.root()
+	newRoot(env)
 	env.opt.Store, env.opt.Journal.Dir, env.opt.Cache = root, journal, filepath.Join(journal, "cache")
 	b := &uiBackend{environment: env, clients: map[string]*mend.Store{}, lost: map[uiKey]restorable{}}
 	if err := b.open(); err != nil {

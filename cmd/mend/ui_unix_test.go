@@ -89,7 +89,7 @@ func startUI(t *testing.T, store, journal string) (*screen, chan int) {
 	code := make(chan int, 1)
 	go func() {
 		a := &environment{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, Width: 80}}
-		root := a.root()
+		root := newRoot(a)
 		a.opt.Journal.Dir, a.opt.Cache = journal, filepath.Join(journal, "cache")
 		root.SetArgs([]string{"ui", "--store", store})
 		code <- a.report(root.ExecuteContext(t.Context()))
@@ -116,7 +116,7 @@ func TestUIClaude(t *testing.T) {
 		}
 	}
 	a := &environment{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}}
-	verb := a.root()
+	verb := newRoot(a)
 	a.opt.Journal.Dir, a.opt.Cache = journal, filepath.Join(journal, "cache")
 	verb.SetArgs([]string{"keep", "--store", root})
 	if code := a.report(verb.Execute()); code != exitDone {

@@ -21,10 +21,12 @@ import (
 // writeFlags are the flags common to verbs that write.
 type writeFlags struct{ dryRun, yes, force, patch bool }
 
+// addPatch adds --patch.
 func (f *writeFlags) addPatch(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&f.patch, "patch", "p", false, "show the diff of every change, in your pager")
 }
 
+// add adds the common flags. force describes --force; "" leaves that out.
 func (f *writeFlags) add(cmd *cobra.Command, force string) {
 	fl := cmd.Flags()
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done; write nothing")
@@ -108,18 +110,17 @@ func runUndo(ctx context.Context, env *environment, ids []string, f undoFlags) e
 	release := env.opt.Journal.Hold()
 	defer release()
 	r := mend.UndoRequest{Only: f.only, Force: f.force, Redo: f.redo, Named: env.opt.Store != ""}
-	v := reversal{
-		environment: env, ctx: ctx, flags: f.writeFlags, release: release, names: ids, one: f.only != nil, verb: "undo",
+	v := undoRun{flags: f.writeFlags, release: release, one: f.only != nil, named: len(ids) > 0 || f.session != "", reversal: reversal{
+		environment: env, ctx: ctx, dryRun: f.dryRun, names: ids, verb: "undo",
 		wanted: func(e change.Entry) bool { return (e.UndoneBy != "") == f.redo },
 		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
 			r.IDs = idsOf(es)
 			return c.ProposeUndo(ctx, r)
 		},
-	}
+	}}
 	if f.redo {
 		v.verb = "redo"
 	}
-	v.named = len(ids) > 0 || f.session != ""
 	switch {
 	case f.session != "":
 		found, err := findSessions(ctx, env, []string{f.session})
@@ -142,6 +143,15 @@ func runUndo(ctx context.Context, env *environment, ids []string, f undoFlags) e
 	return v.run()
 }
 
+// An undoRun shows a reversal, asks, and makes it.
+type undoRun struct {
+	reversal
+	flags   writeFlags
+	release func() // of the journal, see [mend.Journal.Hold]
+	named   bool   // the user named the repairs
+	one     bool   // only one repair can be meant: --only names its records
+}
+
 // undoneBy returns the names of the entries that undos reverted, one for each group that was reverted
 // together.
 func undoneBy(undos []change.Entry) (ids []string) {
@@ -151,18 +161,15 @@ func undoneBy(undos []change.Entry) (ids []string) {
 	return ids
 }
 
-// A reversal is an undo or a redo of repairs, session by session.
+// A reversal plans the undo or the redo of repairs, session by session.
 type reversal struct {
 	*environment
 	ctx     context.Context
-	flags   writeFlags
+	dryRun  bool
 	verb    string                         // undo or redo
-	release func()                         // of the journal, see [mend.Journal.Hold]
 	names   []string                       // of repairs and operations
 	session string                         // instead of names: all repairs of this session
 	list    func() ([]change.Entry, error) // instead of names: the entries to revert, newest first
-	named   bool                           // the user named them
-	one     bool                           // only one repair can be meant: --only names its records
 	wanted  func(change.Entry) bool        // the entries of an operation that are not reverted yet
 	propose func(c *mend.Store, es []change.Entry) (change.Plan, error)
 
@@ -231,7 +238,7 @@ func (v *reversal) open(es []change.Entry) {
 			v.stores = map[change.StoreID]opened{}
 		}
 		if _, ok := v.stores[e.Store]; !ok {
-			c, err := openStoreOf(v.ctx, v.environment, e, !v.flags.dryRun)
+			c, err := openStoreOf(v.ctx, v.environment, e, !v.dryRun)
 			v.stores[e.Store] = opened{c, err}
 		}
 	}
@@ -314,7 +321,7 @@ func (v *reversal) planned(s *sessionReversal) (change.Plan, error) {
 }
 
 // printDiff prints the diff of every change.
-func (v *reversal) printDiff(t *term.Terminal) {
+func (v *undoRun) printDiff(t *term.Terminal) {
 	for i := range v.todo {
 		if s := &v.todo[i]; s.err == nil {
 			if p, err := v.planned(s); err == nil { // otherwise apply returns the error
@@ -343,7 +350,7 @@ func addUndoHint(err error, e change.Entry) error {
 	return fail.WithHint(err, "nothing was changed. To move it back with what was added since: "+back+". To remove that, which the journal keeps: --force")
 }
 
-func (v *reversal) run() error {
+func (v *undoRun) run() error {
 	es, err := v.entries()
 	if err == nil && v.one && len(es) != 1 {
 		err = usagef("--only needs the id of one repair")
@@ -375,7 +382,7 @@ func (v *reversal) run() error {
 }
 
 // revert shows the changes of all sessions, asks once, and makes them.
-func (v *reversal) revert() error {
+func (v *undoRun) revert() error {
 	var repairs, reverted []change.Entry
 	var sessions []*sessionReversal
 	var failed []step
@@ -425,14 +432,14 @@ func (v *reversal) revert() error {
 }
 
 // step returns the step of a session, with its plan, or the reason why it has no plan.
-func (v *reversal) step(s *sessionReversal, p change.Plan, err error) step {
+func (v *undoRun) step(s *sessionReversal, p change.Plan, err error) step {
 	first := s.entries[0]
 	p.Session = first.Session
 	return step{store: s.store, plan: p, name: "session " + quotedTitle(first.Cause.Title, first.Session), ids: idsOf(s.entries), err: err}
 }
 
 // show shows what is reverted, unless the user knows it and has agreed.
-func (v *reversal) show(repairs []change.Entry, sessions []*sessionReversal) {
+func (v *undoRun) show(repairs []change.Entry, sessions []*sessionReversal) {
 	if !v.flags.yes || !v.named {
 		printReverted(v.environment, repairs)
 	}
@@ -460,6 +467,7 @@ func (env *environment) printBound(p change.Plan) {
 	}
 }
 
+// idsOf returns the ids of entries; an empty list for none.
 func idsOf(es []change.Entry) []string {
 	ids := make([]string, len(es))
 	for i, e := range es {
@@ -521,7 +529,7 @@ func nameRepairs(repairs []change.Entry) string {
 
 // printReversal prints which of the repairs were undone or applied again, starting with the entry e, and how
 // to revert that.
-func (v *reversal) printReversal(e change.Entry, repairs []change.Entry, all int) {
+func (v *undoRun) printReversal(e change.Entry, repairs []change.Entry, all int) {
 	what, id := nameRepairs(repairs), e.ID
 	undo, redo := "mend undo "+id, "mend undo --redo "+repairs[len(repairs)-1].ID
 	switch {

@@ -107,6 +107,7 @@ func unknownCommand(parent *cobra.Command, name string) error {
 	return fail.New(fail.Usage, hint, "unknown command %q for %q", name, parent.CommandPath())
 }
 
+// didYouMean returns a hint with names.
 func didYouMean(names []string) string {
 	return "did you mean " + strings.Join(names, " or ") + "?"
 }
@@ -149,6 +150,7 @@ func flagHint(cmd *cobra.Command, name string) string {
 	return didYouMean([]string{"--" + best})
 }
 
+// helpHint returns a hint that names the help of a verb.
 func helpHint(cmd *cobra.Command) string {
 	return fmt.Sprintf("see \"%s --help\"", cmd.CommandPath())
 }

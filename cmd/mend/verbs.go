@@ -13,10 +13,17 @@ type verbGroup struct {
 	verbs []func(*environment) *cobra.Command
 }
 
+// finishes are the verbs with which fix can end.
+var finishes = finish{list: runRestorable, restore: restoreOne, move: runMoveGone, salvage: runSalvage, trim: runTrim}
+
+func fix(env *environment) *cobra.Command          { return fixVerb(env, finishes) }
+func formerRepair(env *environment) *cobra.Command { return repairVerb(env, finishes) }
+func status(env *environment) *cobra.Command       { return statusVerb(env, liveNow) }
+
 // verbGroups returns all verbs, in the order of the help.
 func verbGroups() []verbGroup {
 	return []verbGroup{
-		{"Repair and undo", []func(*environment) *cobra.Command{fixVerb, undoVerb, logVerb}},
+		{"Repair and undo", []func(*environment) *cobra.Command{fix, undoVerb, logVerb}},
 		{"Inspect", []func(*environment) *cobra.Command{scanVerb, explainVerb, uiVerb, reportVerb}},
 		{"Restore", []func(*environment) *cobra.Command{restoreVerb, moveVerb, salvageVerb}},
 		{"Make room", []func(*environment) *cobra.Command{trimVerb, cleanVerb}},
@@ -29,7 +36,7 @@ func verbGroups() []verbGroup {
 func hiddenVerbs() []func(*environment) *cobra.Command {
 	return append([]func(*environment) *cobra.Command{
 		helpVerb, completionVerb, versionVerb, demoVerb, hookVerb,
-		repairVerb, showVerb, redoVerb, uncompactVerb, resolveVerb, gcVerb, pluginVerb, statusVerb,
+		formerRepair, showVerb, redoVerb, uncompactVerb, resolveVerb, gcVerb, pluginVerb, status,
 	}, packagerVerbs...)
 }
 
@@ -37,7 +44,7 @@ func hiddenVerbs() []func(*environment) *cobra.Command {
 func init() { cobra.EnableCommandSorting = false }
 
 // addVerbs adds all verbs to root, each to its group.
-func (env *environment) addVerbs(root *cobra.Command) {
+func addVerbs(env *environment, root *cobra.Command) {
 	for _, g := range verbGroups() {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title})
 		for _, verb := range g.verbs {

@@ -20,7 +20,7 @@ func eachCommand(cmd *cobra.Command, f func(*cobra.Command)) {
 // TestHelpForm checks that each command has a help in the same form: a short line, its group, its candidates
 // for completion, and lines that fit a terminal of 80 columns.
 func TestHelpForm(t *testing.T) {
-	root := (&environment{Terminal: &term.Terminal{}}).root()
+	root := newRoot(&environment{Terminal: &term.Terminal{}})
 	eachCommand(root, func(cmd *cobra.Command) {
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") || len(cmd.Short) > 70 {
 			t.Errorf("%s: the short text %q is empty, long or a sentence", cmd.CommandPath(), cmd.Short)

@@ -58,6 +58,7 @@ Press Ctrl-C to end it. docs/running.md has a systemd unit that starts it when y
 			if !c.Enabled {
 				return errDisabled
 			}
+			env.opt.Journal.Actor.Channel = change.ChannelWatch
 			return runWatch(cmd.Context(), env, c, notes, once)
 		},
 	}
@@ -175,6 +176,11 @@ func isLive(dir, name string) bool {
 		_ = lock.Close()
 	}
 	return errors.Is(err, ownfile.ErrLocked)
+}
+
+// liveNow is a [liveState].
+func liveNow(env *environment, journal string) (installed []pluginJSON, serving, watching bool) {
+	return installedStates(env), isLive(journal, hookLock), isLive(journal, watchLock)
 }
 
 // needPlugin returns the settings that are on but have no effect without the plugin.

@@ -110,7 +110,7 @@ func runWay(ctx context.Context, env *environment, f repairFlags, w way) (err er
 	case "app":
 		return showContinue(ctx, env)
 	case "not_listed":
-		if err = runMoveGone(ctx, env, writeFlags{dryRun: f.dryRun, force: f.force}); ctx.Err() != nil {
+		if err = f.finish.move(ctx, env, writeFlags{dryRun: f.dryRun, force: f.force}); ctx.Err() != nil {
 			return err
 		}
 		env.Printf("Every session that mend finds: %s\n\n", term.Command(w.Commands[2]))
@@ -180,7 +180,7 @@ func checkDatabases(ctx context.Context, env *environment, clients []*mend.Store
 			return err
 		}
 		env.opt.Store, env.opt.Layout = c.ID().Root, ""
-		return runSalvage(ctx, env, f.writeFlags)
+		return f.finish.salvage(ctx, env, f.writeFlags)
 	}
 	env.Say("mend checked the databases: none of them is damaged now.")
 	return nil
@@ -267,7 +267,7 @@ func offerTrim(ctx context.Context, env *environment, c *mend.Store, head change
 	}
 	env.Printf("\n")
 	env.opt.Store, env.opt.Layout = c.ID().Root, ""
-	return runTrim(ctx, env, []string{head.ID}, f.writeFlags, repair.TrimRequest{
+	return f.finish.trim(ctx, env, []string{head.ID}, f.writeFlags, repair.TrimRequest{
 		Goal: max(t.Goal, 1), KeepTurns: r.KeepTurns, Protected: r.Protected, Hard: r.Hard, Force: f.force,
 	})
 }

@@ -276,7 +276,7 @@ func TestWritesAsk(t *testing.T) {
 
 // TestWritesListed checks that the table has every verb that writes: those with --dry-run or --yes.
 func TestWritesListed(t *testing.T) {
-	eachCommand((&environment{Terminal: &term.Terminal{}}).root(), func(cmd *cobra.Command) {
+	eachCommand(newRoot(&environment{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
 		dryRun, yes := cmd.Flags().Lookup("dry-run") != nil, cmd.Flags().Lookup("yes") != nil
 		if dryRun != yes {
 			t.Errorf("%s has --dry-run: %t, --yes: %t; want both or none", commandName(cmd), dryRun, yes)
