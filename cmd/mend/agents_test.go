@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"mend/agent"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 	"mend/testdata"
 )
@@ -69,7 +71,7 @@ var agentPlaces = []struct {
 		return contains("internal/test/layout/layers_test.go", `"mend/`+r.pkg+`": `)
 	}},
 	{"its title in the first line of the README and of mend help", func(_ *testing.T, a agent.Agent, _ agentRow) error {
-		if line, _, _ := strings.Cut(newRoot(&environment{Terminal: &term.Terminal{}}).Long, ".\n"); !strings.Contains(line, a.Title()) {
+		if line, _, _ := strings.Cut(newRoot(&frame.Env{Terminal: &term.Terminal{}}).Long, ".\n"); !strings.Contains(line, a.Title()) {
 			return fmt.Errorf("mend help has no %s", a.Title())
 		}
 		return contains("README.md", a.Title())
@@ -78,7 +80,7 @@ var agentPlaces = []struct {
 	{"its damages (internal/test)", func(_ *testing.T, _ agent.Agent, r agentRow) error { return exists(r.damages) }},
 	{"how a running process of it shows", func(_ *testing.T, _ agent.Agent, r agentRow) error { return exists(r.busy) }},
 	{"the demo", func(_ *testing.T, a agent.Agent, r agentRow) error {
-		env := &environment{agentName: a.Name()}
+		env := &frame.Env{AgentName: a.Name()}
 		if long := demoVerb(env).Long; !r.noDemo && !strings.Contains(long, a.Title()) {
 			return fmt.Errorf("the help of the demo has no %s", a.Title())
 		}
@@ -91,7 +93,7 @@ var agentPlaces = []struct {
 		if a.Installer() == nil {
 			return errors.New("it has no Installer")
 		}
-		for _, c := range pluginVerb(&environment{}).Commands() {
+		for _, c := range pluginVerb(&frame.Env{}).Commands() {
 			if c.Name() == "install" && strings.Contains(c.Long, a.Title()) {
 				return nil
 			}
@@ -153,7 +155,7 @@ func contains(path, text string) error {
 // TestAgentPlaces names the next place that each agent has to touch.
 func TestAgentPlaces(t *testing.T) {
 	var names []string
-	for _, a := range agents {
+	for _, a := range agents.All {
 		r, ok := agentRows[a.Name()]
 		if names = append(names, a.Name()); !ok {
 			t.Errorf("%s: next: a row in agentRows", a.Name())
@@ -168,7 +170,7 @@ func TestAgentPlaces(t *testing.T) {
 	}
 	for name := range agentRows {
 		if !slices.Contains(names, name) {
-			t.Errorf("agentRows has %s, and the variable agents does not", name)
+			t.Errorf("agentRows has %s, and agents.All does not", name)
 		}
 	}
 }
@@ -176,8 +178,10 @@ func TestAgentPlaces(t *testing.T) {
 // A nowhereAgent is in none of the places.
 type nowhereAgent struct{ agent.Agent }
 
-func (nowhereAgent) Name() string               { return "nowhere" }
-func (nowhereAgent) Title() string              { return "An Agent Nowhere" }
+func (nowhereAgent) Name() string { return "nowhere" }
+
+func (nowhereAgent) Title() string { return "An Agent Nowhere" }
+
 func (nowhereAgent) Installer() agent.Installer { return nil }
 
 // TestAgentPlacesNewAgent checks that every place is missing for an agent that is in none.

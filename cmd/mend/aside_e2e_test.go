@@ -6,6 +6,7 @@ import (
 	"maps"
 	"testing"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/damage"
 )
 
@@ -21,13 +22,13 @@ func TestRealSetAside(t *testing.T) {
 			if (before.Verdict == damage.Alive) != (i < 2) {
 				t.Errorf("before it is %s: %.800s", before.Verdict, before.Output)
 			}
-			if code, out := ts.mend("repair", ts.session, "--set-aside", "--at-risk", "--yes"); code != exitDone {
+			if code, out := ts.mend("repair", ts.session, "--set-aside", "--at-risk", "--yes"); code != frame.ExitDone {
 				t.Fatalf("exit code %d:\n%s", code, out)
 			}
 			if r := c.promptListed(); r.Verdict != damage.Alive {
 				t.Errorf("after it is set aside it is %s: %.800s", r.Verdict, r.Output)
 			}
-			if code, out := ts.mend("undo", "--yes"); code != exitDone || !maps.Equal(ts.snapshot(), c.damaged) {
+			if code, out := ts.mend("undo", "--yes"); code != frame.ExitDone || !maps.Equal(ts.snapshot(), c.damaged) {
 				t.Errorf("the undo: exit code %d, the store is as before: %t\n%s", code, maps.Equal(ts.snapshot(), c.damaged), out)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/claude"
 	"mend/internal/test/codex"
 	"mend/internal/test/damage"
@@ -78,19 +79,19 @@ func asideCases() []asideCase {
 		}
 	}
 	all := []asideCase{
-		{"a prompt of OpenCode", opencode(0, longPrompt), []string{"--provider", "openai"}, "1 prompt (pasted xxx", exitProblems, ""},
+		{"a prompt of OpenCode", opencode(0, longPrompt), []string{"--provider", "openai"}, "1 prompt (pasted xxx", frame.ExitProblems, ""},
 		{"an answer of Claude Code", func(t *testing.T) *testStore {
 			return storeOf(t, claude.Session, transcriptFile, claude.ByName("unknown block").Broken())
-		}, nil, "1 other block (novelty)", exitProblems, transcriptFile},
+		}, nil, "1 other block (novelty)", frame.ExitProblems, transcriptFile},
 		{"an answer of Claude Code that is marked as a subagent's", func(t *testing.T) *testStore {
 			return storeOf(t, claude.Session, transcriptFile, claude.ByName("last marked as a subagent's").Broken())
-		}, nil, "1 answer (Done 13.)", exitProblems, transcriptFile},
+		}, nil, "1 answer (Done 13.)", frame.ExitProblems, transcriptFile},
 		{"a line of Codex", func(t *testing.T) *testStore {
 			return rolloutOf(t, codex.ByName("a part of no known type").Broken())
-		}, nil, "1 unread record (line-27)", exitProblems, codex.File},
+		}, nil, "1 unread record (line-27)", frame.ExitProblems, codex.File},
 	}
 	for i, version := range damage.Versions {
-		all = append(all, asideCase{"a part of OpenCode " + version, opencode(i, unknownPart), []string{"--at-risk"}, "1 unread record (prt_", exitDone, ""})
+		all = append(all, asideCase{"a part of OpenCode " + version, opencode(i, unknownPart), []string{"--at-risk"}, "1 unread record (prt_", frame.ExitDone, ""})
 	}
 	return all
 }
@@ -142,27 +143,27 @@ func TestSetAside(t *testing.T) {
 			}
 			run(c.code, "--set-aside", "repair", ts.session, "--yes")
 			run(c.code, "", "repair", "--yes")
-			run(exitUsage, "--set-aside needs a session", "repair", "--yes", "--set-aside")
-			run(exitDone, c.leftOut, "repair", ts.session, "--set-aside", "--dry-run")
-			run(exitRefused, c.leftOut, "repair", ts.session, "--set-aside") // no question is possible
+			run(frame.ExitUsage, "--set-aside needs a session", "repair", "--yes", "--set-aside")
+			run(frame.ExitDone, c.leftOut, "repair", ts.session, "--set-aside", "--dry-run")
+			run(frame.ExitRefused, c.leftOut, "repair", ts.session, "--set-aside") // no question is possible
 			same("after nothing was agreed to", true)
-			run(exitDone, "Undo: mend undo", "repair", ts.session, "--set-aside", "--yes")
+			run(frame.ExitDone, "Undo: mend undo", "repair", ts.session, "--set-aside", "--yes")
 			same("after it is set aside", false)
-			run(exitDone, "healthy", "scan", ts.session)
-			run(exitDone, "", "repair", ts.session, "--set-aside", "--yes")
+			run(frame.ExitDone, "healthy", "scan", ts.session)
+			run(frame.ExitDone, "", "repair", ts.session, "--set-aside", "--yes")
 			c.flags = nil
-			run(exitDone, c.leftOut, "show")
-			run(exitDone, "Undone", "undo", "--yes")
+			run(frame.ExitDone, c.leftOut, "show")
+			run(frame.ExitDone, "Undone", "undo", "--yes")
 			same("after the undo", true)
-			run(exitDone, "", "redo", "--yes")
+			run(frame.ExitDone, "", "redo", "--yes")
 			same("after the redo", false)
-			run(exitDone, "Undone", "undo", "--yes")
+			run(frame.ExitDone, "Undone", "undo", "--yes")
 			same("after the second undo", true)
 			file := filepath.Join(ts.path, c.file)
 			if c.file == "" {
 				return
 			}
-			run(exitDone, "", "redo", "--yes")
+			run(frame.ExitDone, "", "redo", "--yes")
 			next := []byte("{\"type\":\"mode\",\"mode\":\"normal\"}\n") // the agent continues
 			data, err := os.ReadFile(file)
 			if err == nil {
@@ -171,7 +172,7 @@ func TestSetAside(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run(exitDone, "Undone", "undo", "--yes")
+			run(frame.ExitDone, "Undone", "undo", "--yes")
 			if got, want := ts.bytesOf()[file], before[file]+string(next); got != want {
 				t.Errorf("after the agent went on and an undo:\n%s\nwant:\n%s", got, want)
 			}
@@ -186,10 +187,10 @@ func TestSetAsideAsks(t *testing.T) {
 		want          int
 		repair, aside int // how often each is asked
 	}{
-		{"y\ny\n", testdata.CodexSession, exitDone, 1, 1},
-		{"y\nn\n", testdata.CodexSession, exitProblems, 1, 1},
-		{"n\n", testdata.CodexSession, exitRefused, 1, 0},
-		{"y\n", "", exitProblems, 1, 0},
+		{"y\ny\n", testdata.CodexSession, frame.ExitDone, 1, 1},
+		{"y\nn\n", testdata.CodexSession, frame.ExitProblems, 1, 1},
+		{"n\n", testdata.CodexSession, frame.ExitRefused, 1, 0},
+		{"y\n", "", frame.ExitProblems, 1, 0},
 	} {
 		d := codex.ByName("a part of no known type").Broken()
 		lines := bytes.SplitAfter(d, []byte("\n"))

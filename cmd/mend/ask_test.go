@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 	"mend/internal/test/damage"
 	"mend/internal/test/dbtest"
@@ -25,15 +26,15 @@ func TestAsk(t *testing.T) {
 		asked int    // number of questions
 		shows string // on stderr
 	}{
-		{"y\n", exitDone, 1, ""},
-		{"YES\n", exitDone, 1, ""},
-		{"n\n", exitRefused, 1, ""},
-		{"q\n", exitRefused, 1, ""},
-		{"", exitRefused, 1, ""}, // the end of the input
-		{"\n", exitRefused, 2, "leave this session"},
-		{"?\ny\n", exitDone, 2, "  d  diff: show the diff"},
-		{"what\na\nyes", exitDone, 3, "  q  quit: "}, // there is one session: no "all"
-		{"d\ny\n", exitDone, 2, ""},
+		{"y\n", frame.ExitDone, 1, ""},
+		{"YES\n", frame.ExitDone, 1, ""},
+		{"n\n", frame.ExitRefused, 1, ""},
+		{"q\n", frame.ExitRefused, 1, ""},
+		{"", frame.ExitRefused, 1, ""}, // the end of the input
+		{"\n", frame.ExitRefused, 2, "leave this session"},
+		{"?\ny\n", frame.ExitDone, 2, "  d  diff: show the diff"},
+		{"what\na\nyes", frame.ExitDone, 3, "  q  quit: "}, // there is one session: no "all"
+		{"d\ny\n", frame.ExitDone, 2, ""},
 	} {
 		ts := newTestStore(t, 0)
 		ts.damage(ts.kind("blank answer"))
@@ -48,7 +49,7 @@ func TestAsk(t *testing.T) {
 		if diff := strings.Contains(out, `text: "[user interrupted]"`); diff != strings.HasPrefix(c.in, "d") {
 			t.Errorf("answer %q: the diff is shown: %t:\n%s", c.in, diff, out)
 		}
-		if changed := !maps.Equal(ts.snapshot(), damaged); changed != (c.want == exitDone) {
+		if changed := !maps.Equal(ts.snapshot(), damaged); changed != (c.want == frame.ExitDone) {
 			t.Errorf("answer %q: the store changed: %t", c.in, changed)
 		}
 	}
@@ -57,7 +58,7 @@ func TestAsk(t *testing.T) {
 // TestAskTrim checks that fix continues with a trim for a session whose newest response failed as too long.
 func TestAskTrim(t *testing.T) {
 	const text = "Session too large to compact - context exceeds model limit even after stripping media"
-	for in, want := range map[string]int{"y\n": exitDone, "n\n": exitRefused} {
+	for in, want := range map[string]int{"y\n": frame.ExitDone, "n\n": frame.ExitRefused} {
 		ts := newTestStore(t, 2)
 		damage.Edit(ts, ts.path, ts.session, damage.ByName(t, damage.LongTexts))
 		messages, _ := ts.store().Records()
@@ -67,7 +68,7 @@ func TestAskTrim(t *testing.T) {
 		if got != want || !strings.Contains(errs, `Trim "A title"`) {
 			t.Errorf("answer %q: exit code %d, want %d\n%s%s", in, got, want, out, errs)
 		}
-		if changed := !maps.Equal(ts.snapshot(), before); changed != (want == exitDone) {
+		if changed := !maps.Equal(ts.snapshot(), before); changed != (want == frame.ExitDone) {
 			t.Errorf("answer %q: the store changed: %t\n%s", in, changed, out)
 		}
 	}
@@ -81,12 +82,12 @@ func TestAskEach(t *testing.T) {
 		repaired int
 		total    string
 	}{
-		{"y\ny\ny\n", exitDone, 3, "Repaired 3 of 3 sessions."},
-		{"a\n", exitDone, 3, "Repaired 3 of 3 sessions."},
-		{"n\ny\nn\n", exitProblems, 1, "Repaired 1 of 3 sessions, 2 skipped."},
-		{"y\nq\n", exitProblems, 1, "Repaired 1 of 3 sessions, 2 skipped."},
-		{"y\n", exitProblems, 1, "Repaired 1 of 3 sessions, 2 skipped."},
-		{"n\nn\nn\n", exitRefused, 0, "Repaired 0 of 3 sessions, 3 skipped."},
+		{"y\ny\ny\n", frame.ExitDone, 3, "Repaired 3 of 3 sessions."},
+		{"a\n", frame.ExitDone, 3, "Repaired 3 of 3 sessions."},
+		{"n\ny\nn\n", frame.ExitProblems, 1, "Repaired 1 of 3 sessions, 2 skipped."},
+		{"y\nq\n", frame.ExitProblems, 1, "Repaired 1 of 3 sessions, 2 skipped."},
+		{"y\n", frame.ExitProblems, 1, "Repaired 1 of 3 sessions, 2 skipped."},
+		{"n\nn\nn\n", frame.ExitRefused, 0, "Repaired 0 of 3 sessions, 3 skipped."},
 	} {
 		ts := newTestStore(t, 0)
 		ts.damage(ts.kind("blank answer"))
@@ -128,14 +129,14 @@ func TestAskStale(t *testing.T) {
 		want      int
 		says      string
 	}{
-		{"undo", [][]string{{"repair", "SESSION"}}, []string{"undo"}, [][]string{{"undo"}, {"repair", "SESSION"}}, exitConflict, "repair walazu was made"},
-		{"undo of a session", [][]string{{"repair", "SESSION"}}, []string{"undo", "--session", "SESSION"}, [][]string{{"undo"}, {"redo"}}, exitConflict, "the redo walazu was made"},
-		{"redo", [][]string{{"repair", "SESSION"}, {"undo"}}, []string{"redo"}, [][]string{{"redo"}, {"undo"}}, exitConflict, "the undo migeji was made"},
-		{"repair", nil, []string{"repair", "SESSION"}, [][]string{{"repair", "SESSION"}, {"undo"}}, exitConflict, `repairing "A title": mend changed the session meanwhile: the undo goqare was made`},
-		{"beside another session", nil, []string{"repair", "SESSION"}, [][]string{{"repair", "OTHER"}, {"undo"}}, exitDone, ""},
-		{"trim", nil, []string{"trim", "SESSION", "--to", "3000", "--keep-turns", "0"}, [][]string{{"trim", "SESSION", "--to", "3000", "--keep-turns", "0"}, {"undo"}}, exitConflict, "the undo goqare was made"},
-		{"resolve", nil, []string{"resolve", "qevajo", "--back"}, [][]string{{"resolve", "qevajo", "--keep"}}, exitConflict, "repair qevajo was resolved"},
-		{"resolve, keep", nil, []string{"resolve", "qevajo", "--keep"}, [][]string{{"resolve", "qevajo", "--keep"}}, exitRefused, "not in conflict"},
+		{"undo", [][]string{{"repair", "SESSION"}}, []string{"undo"}, [][]string{{"undo"}, {"repair", "SESSION"}}, frame.ExitConflict, "repair walazu was made"},
+		{"undo of a session", [][]string{{"repair", "SESSION"}}, []string{"undo", "--session", "SESSION"}, [][]string{{"undo"}, {"redo"}}, frame.ExitConflict, "the redo walazu was made"},
+		{"redo", [][]string{{"repair", "SESSION"}, {"undo"}}, []string{"redo"}, [][]string{{"redo"}, {"undo"}}, frame.ExitConflict, "the undo migeji was made"},
+		{"repair", nil, []string{"repair", "SESSION"}, [][]string{{"repair", "SESSION"}, {"undo"}}, frame.ExitConflict, `repairing "A title": mend changed the session meanwhile: the undo goqare was made`},
+		{"beside another session", nil, []string{"repair", "SESSION"}, [][]string{{"repair", "OTHER"}, {"undo"}}, frame.ExitDone, ""},
+		{"trim", nil, []string{"trim", "SESSION", "--to", "3000", "--keep-turns", "0"}, [][]string{{"trim", "SESSION", "--to", "3000", "--keep-turns", "0"}, {"undo"}}, frame.ExitConflict, "the undo goqare was made"},
+		{"resolve", nil, []string{"resolve", "qevajo", "--back"}, [][]string{{"resolve", "qevajo", "--keep"}}, frame.ExitConflict, "repair qevajo was resolved"},
+		{"resolve, keep", nil, []string{"resolve", "qevajo", "--keep"}, [][]string{{"resolve", "qevajo", "--keep"}}, frame.ExitRefused, "not in conflict"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ts := newTestStore(t, map[bool]int{true: 2}[c.args[0] == "trim"])
@@ -153,7 +154,7 @@ func TestAskStale(t *testing.T) {
 					return nil
 				})
 				damage.Edit(ts, ts.path, ts.session, damage.Text(damage.Hello, "changed by hand"))
-				if code, out := ts.mend("recover"); code != exitConflict {
+				if code, out := ts.mend("recover"); code != frame.ExitConflict {
 					t.Fatal(out)
 				}
 			default:
@@ -168,7 +169,7 @@ func TestAskStale(t *testing.T) {
 			}
 			doAll := func(lines [][]string) {
 				for _, words := range lines {
-					if code, out := ts.mend(append(expand(words), "--yes")...); code != exitDone {
+					if code, out := ts.mend(append(expand(words), "--yes")...); code != frame.ExitDone {
 						t.Fatalf("mend %v: exit code %d\n%s", words, code, out)
 					}
 				}
@@ -180,18 +181,18 @@ func TestAskStale(t *testing.T) {
 				between = ts.snapshot()
 			}}
 			var out, errs bytes.Buffer
-			a := &environment{Terminal: &term.Terminal{In: in, Out: &out, Err: &errs, CanAsk: true}}
+			a := &frame.Env{Terminal: &term.Terminal{In: in, Out: &out, Err: &errs, CanAsk: true}}
 			root := newRoot(a)
-			a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+			a.Opt.Journal.Dir, a.Opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 			root.SetArgs(append(expand(c.args), "--store", ts.path))
-			if code := a.report(root.Execute()); code != c.want || !strings.Contains(errs.String(), c.says) {
+			if code := a.Report(root.Execute()); code != c.want || !strings.Contains(errs.String(), c.says) {
 				t.Errorf("exit code %d, want %d and %q:\n%s%s", code, c.want, c.says, &out, &errs)
 			}
-			if same := maps.Equal(between, ts.snapshot()); same != (c.want != exitDone) {
+			if same := maps.Equal(between, ts.snapshot()); same != (c.want != frame.ExitDone) {
 				t.Errorf("the store is as the other mend left it: %t", same)
 			}
 			// The plan of resolve starts from a conflict, and its resolution has no entry.
-			if _, log := ts.mend("log"); c.want != exitDone && strings.Count(log, "\n") != len(c.setup)+len(c.meanwhile) {
+			if _, log := ts.mend("log"); c.want != frame.ExitDone && strings.Count(log, "\n") != len(c.setup)+len(c.meanwhile) {
 				t.Errorf("the log has an additional entry:\n%s", log)
 			}
 		})
@@ -202,7 +203,7 @@ func TestAskStale(t *testing.T) {
 func TestDryRunUnlocked(t *testing.T) {
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("blank answer"))
-	if code, out := ts.mend("repair", ts.session, "--yes"); code != exitDone {
+	if code, out := ts.mend("repair", ts.session, "--yes"); code != frame.ExitDone {
 		t.Fatal(out)
 	}
 	j, err := journal.Open(ts.journal, journal.Options{})
@@ -225,7 +226,7 @@ func TestDryRunUnlocked(t *testing.T) {
 	} {
 		began := time.Now()
 		code, out := ts.mend(append(c.args, "--dry-run")...)
-		if took := time.Since(began); code != exitDone || !strings.Contains(out, c.says) || took > time.Second {
+		if took := time.Since(began); code != frame.ExitDone || !strings.Contains(out, c.says) || took > time.Second {
 			t.Errorf("mend %v --dry-run beside a writer: exit code %d after %v, want %q:\n%s", c.args, code, took, c.says, out)
 		}
 	}
@@ -241,12 +242,12 @@ func TestAskChanged(t *testing.T) {
 		damage.Edit(ts, ts.path, ts.session, damage.Text(damage.Hello, " \n\n"))
 	}}
 	var out, errs bytes.Buffer
-	a := &environment{Terminal: &term.Terminal{In: in, Out: &out, Err: &errs, CanAsk: true}}
+	a := &frame.Env{Terminal: &term.Terminal{In: in, Out: &out, Err: &errs, CanAsk: true}}
 	root := newRoot(a)
-	a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+	a.Opt.Journal.Dir, a.Opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 	root.SetArgs([]string{"repair", "--store", ts.path})
-	if code := a.report(root.Execute()); code != exitConflict {
-		t.Errorf("exit code %d, want %d", code, exitConflict)
+	if code := a.Report(root.Execute()); code != frame.ExitConflict {
+		t.Errorf("exit code %d, want %d", code, frame.ExitConflict)
 	}
 	for _, want := range []string{`repairing "A title": another program changed it meanwhile`, "to plan again, run mend fix " + ts.session + " --store " + ts.path} {
 		if !strings.Contains(errs.String(), want) {
@@ -262,10 +263,10 @@ func TestAskChanged(t *testing.T) {
 func TestAskInterrupted(t *testing.T) {
 	in, out := io.Pipe()
 	t.Cleanup(func() { _ = out.Close() })
-	a := &environment{Terminal: &term.Terminal{In: in, Out: io.Discard, Err: io.Discard, CanAsk: true}}
+	a := &frame.Env{Terminal: &term.Terminal{In: in, Out: io.Discard, Err: io.Discard, CanAsk: true}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := confirmChange(ctx, a.Terminal, writeFlags{}, "Go on?", nil); !errors.Is(err, context.Canceled) {
+	if err := frame.ConfirmChange(ctx, a.Terminal, frame.WriteFlags{}, "Go on?", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("confirm = %v, want the context's error", err)
 	}
 }

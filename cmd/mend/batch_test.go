@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/mend"
 	"mend/internal/term"
 )
@@ -20,10 +22,10 @@ import (
 func TestBatch(t *testing.T) {
 	ts := newBrokenStore(t, 3)
 	var out, errs bytes.Buffer
-	env := &environment{Terminal: &term.Terminal{Out: &out, Err: &errs}}
+	env := &frame.Env{Terminal: &term.Terminal{Out: &out, Err: &errs}}
 	newRoot(env)
-	env.opt.Store, env.opt.Journal.Dir, env.opt.Cache = ts.path, ts.journal, filepath.Join(ts.data, "cache")
-	c, err := mend.Open(env.opt)
+	env.Opt.Store, env.Opt.Journal.Dir, env.Opt.Cache = ts.path, ts.journal, filepath.Join(ts.data, "cache")
+	c, err := mend.Open(env.Opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,18 +62,18 @@ func TestBatch(t *testing.T) {
 	}
 
 	from := heads[0].Directory
-	err = makeMoves(t.Context(), env, moves, from, to, writeFlags{yes: true})
-	if code := exitCode(err); code != exitConflict {
-		t.Errorf("the exit code is %d, want %d: %v", code, exitConflict, err)
+	err = makeMoves(t.Context(), env, moves, from, to, frame.WriteFlags{Yes: true})
+	if code := frame.ExitCode(err); code != frame.ExitConflict {
+		t.Errorf("the exit code is %d, want %d: %v", code, frame.ExitConflict, err)
 	}
-	failed, _ := env.answer["failed"].([]failedJSON)
+	failed, _ := env.Answer["failed"].([]frame.FailedJSON)
 	if len(failed) != 1 || failed[0].Session != changed.Session || failed[0].Error.Code != "conflict" {
 		t.Errorf("failed = %+v, want session %s in conflict", failed, changed.Session)
 	}
 	if got := out.String(); !strings.Contains(got, "Moved 2 of 3 sessions") || !strings.Contains(got, "mend undo op-") {
 		t.Errorf("the output is %s, want the change and how to undo it", got)
 	}
-	if got := errs.String(); !strings.Contains(got, quotedTitle(changed.Cause.Title, "")) {
+	if got := errs.String(); !strings.Contains(got, show.QuotedTitle(changed.Cause.Title, "")) {
 		t.Errorf("the output is %s, want the title of the session that stays", got)
 	}
 	if heads, err = c.Sessions(t.Context()); err != nil {
@@ -86,7 +88,7 @@ func TestBatch(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	before := ts.snapshot()
-	if err := makeMoves(ended, env, moves, from, to, writeFlags{yes: true}); !errors.Is(err, context.Canceled) || !maps.Equal(ts.snapshot(), before) {
+	if err := makeMoves(ended, env, moves, from, to, frame.WriteFlags{Yes: true}); !errors.Is(err, context.Canceled) || !maps.Equal(ts.snapshot(), before) {
 		t.Errorf("ended by the user: %v, and the store has changed: %t", err, !maps.Equal(ts.snapshot(), before))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"mend/agent"
 	"mend/agent/opencode"
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
 	"mend/internal/test/claude"
 	"mend/internal/test/codex"
@@ -198,7 +199,7 @@ func newChangedDatabase(t *testing.T) *changedStore {
 // keep keeps a copy of a session.
 func (s *changedStore) keep(session string) {
 	s.Helper()
-	if code, out := s.mend("keep", session); code != exitDone {
+	if code, out := s.mend("keep", session); code != frame.ExitDone {
 		s.Fatalf("keep: exit code %d: %s", code, out)
 	}
 }

@@ -15,13 +15,16 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/repair"
 )
 
-func cleanVerb(env *environment) *cobra.Command {
+func cleanVerb(env *frame.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "clean",
 		Short: "Show what takes space, and remove it",
@@ -34,7 +37,7 @@ returned to the disk. No other program may have the database open during that.`,
 		Example: `  mend clean
   mend clean events --dry-run
   mend clean sessions --older-than 90d`,
-		Args: noArgs,
+		Args: frame.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSpace(cmd.Context(), env) },
 	}
 	cmd.AddCommand(
@@ -57,20 +60,20 @@ space.`, agent.CleanRequest{Snapshots: true}),
 }
 
 // cleanAllVerb returns the verb that removes the requested data from all stores.
-func cleanAllVerb(env *environment, use, short, long string, request agent.CleanRequest) *cobra.Command {
-	var f writeFlags
+func cleanAllVerb(env *frame.Env, use, short, long string, request agent.CleanRequest) *cobra.Command {
+	var f frame.WriteFlags
 	cmd := &cobra.Command{
-		Use: use, Short: short, Long: long, Args: noArgs,
+		Use: use, Short: short, Long: long, Args: frame.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runClean(cmd.Context(), env, f, use, func(context.Context, *mend.Store) (agent.CleanRequest, error) { return request, nil })
 		},
 	}
-	f.add(cmd, "")
+	f.Add(cmd, "")
 	return cmd
 }
 
-func cleanSessionsVerb(env *environment) *cobra.Command {
-	var f writeFlags
+func cleanSessionsVerb(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
 	var pick selectionFlags
 	cmd := &cobra.Command{
 		Use:   "sessions [SESSION...]",
@@ -84,7 +87,7 @@ others. If a session is shared, its page stays on the web; clean names such sess
   mend clean sessions "dark mode"`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if !pick.any() == (len(names) == 0) {
-				return usagef("clean sessions needs names of sessions, or --older-than AGE, or --folder DIR")
+				return frame.Usagef("clean sessions needs names of sessions, or --older-than AGE, or --folder DIR")
 			}
 			s, err := pick.selection(cmd.Context(), env, names)
 			if err != nil {
@@ -96,7 +99,7 @@ others. If a session is shared, its page stays on the web; clean names such sess
 			})
 		},
 	}
-	f.add(cmd, "")
+	f.Add(cmd, "")
 	pick.add(cmd)
 	return cmd
 }
@@ -116,14 +119,14 @@ func (p *selectionFlags) any() bool { return p.older != "" || p.folder != "" }
 // A cleanSelection has the sessions to clean: the named ones, or else a selection.
 type cleanSelection struct {
 	mend.Selection
-	named []namedSession
+	named []frame.NamedSession
 }
 
 // in returns the sessions of a store to clean.
 func (s *cleanSelection) in(ctx context.Context, c *mend.Store) ([]change.Head, error) {
 	here := s.Selection
 	for _, h := range s.named {
-		if h.storeID.Same(c.ID()) {
+		if h.StoreID.Same(c.ID()) {
 			here.Named = append(here.Named, h.Head)
 		}
 	}
@@ -134,9 +137,9 @@ func (s *cleanSelection) in(ctx context.Context, c *mend.Store) ([]change.Head, 
 }
 
 // selection returns the sessions selected by flags and names.
-func (p *selectionFlags) selection(ctx context.Context, env *environment, names []string) (s cleanSelection, err error) {
+func (p *selectionFlags) selection(ctx context.Context, env *frame.Env, names []string) (s cleanSelection, err error) {
 	now := time.Now()
-	if s.Before, err = parseWhen("older-than", p.older, now); err != nil {
+	if s.Before, err = frame.ParseWhen("older-than", p.older, now); err != nil {
 		return s, err
 	}
 	if p.folder != "" {
@@ -145,13 +148,13 @@ func (p *selectionFlags) selection(ctx context.Context, env *environment, names 
 		}
 	}
 	if len(names) > 0 {
-		s.named, err = findSessions(ctx, env, names)
+		s.named, err = frame.FindSessions(ctx, env, names)
 	}
 	return s, err
 }
 
-func cleanImagesVerb(env *environment) *cobra.Command {
-	var f writeFlags
+func cleanImagesVerb(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
 	var pick selectionFlags
 	cmd := &cobra.Command{
 		Use:   "images [SESSION...]",
@@ -164,7 +167,7 @@ moved to the journal, and "mend undo" restores them.`,
   mend clean images "dark mode"`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if pick.any() && len(names) > 0 {
-				return usagef("name sessions, or use --older-than and --folder")
+				return frame.Usagef("name sessions, or use --older-than and --folder")
 			}
 			s, err := pick.selection(cmd.Context(), env, names)
 			if err != nil {
@@ -179,22 +182,22 @@ moved to the journal, and "mend undo" restores them.`,
 			})
 		},
 	}
-	f.add(cmd, "")
+	f.Add(cmd, "")
 	pick.add(cmd)
 	return cmd
 }
 
 // findImages finds the files to remove from the sessions of one store. They are planned again, one at a time,
 // when they are removed.
-func findImages(ctx context.Context, env *environment, c *mend.Store, heads []change.Head) (x *cleaning, err error) {
+func findImages(ctx context.Context, env *frame.Env, c *mend.Store, heads []change.Head) (x *cleaning, err error) {
 	propose := func(h change.Head) (change.Plan, error) {
 		t, err := c.ProposeTrim(ctx, h, repair.TrimRequest{Files: true, KeepTurns: repair.DefaultKeepTurns})
 		t.Plan.Cause.Title = h.Title
 		return t.Plan, err
 	}
-	stepOf := func(h change.Head, p change.Plan, err error) step {
+	stepOf := func(h change.Head, p change.Plan, err error) frame.Step {
 		p.Session = h.ID
-		return step{store: c, plan: p, name: quotedTitle(h.Title, h.ID), err: err}
+		return frame.Step{Store: c, Plan: p, Name: show.QuotedTitle(h.Title, h.ID), Err: err}
 	}
 	x = cleaningOf(c)
 	var with []change.Head
@@ -210,17 +213,17 @@ func findImages(ctx context.Context, env *environment, c *mend.Store, heads []ch
 		case freed <= 0:
 			continue
 		case len(with) == 0:
-			env.nextStore(c)
+			env.NextStore(c)
 		}
-		env.Printf("%s\n", term.Cut("  "+term.Bold(term.Size(freed))+"  "+sessionLine(h), env.Width))
-		env.printBound(p)
+		env.Printf("%s\n", term.Cut("  "+term.Bold(term.Size(freed))+"  "+show.SessionLine(h), env.Width))
+		env.PrintBound(p)
 		with, x.Bytes, x.Sessions = append(with, h), x.Bytes+freed, append(x.Sessions, cleanedSession{h.ID, h.Title})
 	}
 	x.n, x.images, x.what = len(with), true, term.Size(x.Bytes)+" of images and other files"
 	if x.n > 0 {
 		env.Say("%s.", x.what)
 	}
-	x.steps = func(yield func(step) bool) {
+	x.steps = func(yield func(frame.Step) bool) {
 		for _, h := range with {
 			p, err := propose(h)
 			if (err != nil || freedBy(p) > 0) && !yield(stepOf(h, p, err)) {
@@ -239,8 +242,8 @@ func freedBy(p change.Plan) (n int64) {
 	return n
 }
 
-func cleanPagesVerb(env *environment) *cobra.Command {
-	var f writeFlags
+func cleanPagesVerb(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
 	cmd := &cobra.Command{
 		Use:   "pages",
 		Short: "Return the free pages of a database to the disk",
@@ -248,19 +251,19 @@ func cleanPagesVerb(env *environment) *cobra.Command {
 SQLite rewrite the database without free pages (VACUUM), and empties the write-ahead log.
 No row changes. No other program may have the database open, and the disk needs free space
 of twice the size of the remaining data.`,
-		Args: noArgs,
+		Args: frame.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return cleanEach(cmd.Context(), env, f, "There is no database.", func(c *mend.Store) (*cleaning, error) {
 				return findPages(cmd.Context(), env, c)
 			})
 		},
 	}
-	f.add(cmd, "")
+	f.Add(cmd, "")
 	return cmd
 }
 
 // findPages finds the free pages of a database, and shows how many bytes they take.
-func findPages(ctx context.Context, env *environment, c *mend.Store) (x *cleaning, err error) {
+func findPages(ctx context.Context, env *frame.Env, c *mend.Store) (x *cleaning, err error) {
 	x = cleaningOf(c)
 	if c.ID().Kind != "sqlite" {
 		return x, errors.ErrUnsupported
@@ -269,7 +272,7 @@ func findPages(ctx context.Context, env *environment, c *mend.Store) (x *cleanin
 	if err != nil {
 		return x, err
 	}
-	env.nextStore(c)
+	env.NextStore(c)
 	for _, p := range parts {
 		if p.Clean == "pages" {
 			x.Bytes += p.Bytes
@@ -277,8 +280,8 @@ func findPages(ctx context.Context, env *environment, c *mend.Store) (x *cleanin
 		}
 	}
 	x.n, x.pages = 1, true
-	x.steps = func(yield func(step) bool) {
-		yield(step{store: c, name: term.ShortenHome(c.ID().Root), apply: func(*batch) (e change.Entry, err error) {
+	x.steps = func(yield func(frame.Step) bool) {
+		yield(frame.Step{Store: c, Name: term.ShortenHome(c.ID().Root), Apply: func(*frame.Batch) (e change.Entry, err error) {
 			x.Before, x.After, err = reclaim(ctx, env, c)
 			return e, err
 		}})
@@ -287,13 +290,13 @@ func findPages(ctx context.Context, env *environment, c *mend.Store) (x *cleanin
 }
 
 // runClean removes the requested data from all stores that have any. what names the data in one word.
-func runClean(ctx context.Context, env *environment, f writeFlags, what string, request func(context.Context, *mend.Store) (agent.CleanRequest, error)) error {
+func runClean(ctx context.Context, env *frame.Env, f frame.WriteFlags, what string, request func(context.Context, *mend.Store) (agent.CleanRequest, error)) error {
 	return cleanEach(ctx, env, f, "There is nothing to remove. Nothing was changed.", func(c *mend.Store) (*cleaning, error) {
 		r, err := request(ctx, c)
 		if err != nil || !r.Events && !r.Snapshots && len(r.Sessions) == 0 {
 			return &cleaning{}, err
 		}
-		r.DryRun = f.dryRun
+		r.DryRun = f.DryRun
 		return findRemovable(ctx, env, c, what, r)
 	})
 }
@@ -303,8 +306,8 @@ type cleaning struct {
 	cleanedJSON
 	store   *mend.Store
 	what    string // in a sentence
-	failed  []step
-	steps   iter.Seq[step]
+	failed  []frame.Step
+	steps   iter.Seq[frame.Step]
 	n       int          // number of steps, 0 if there is nothing to remove
 	pages   bool         // only free pages
 	images  bool         // they move into the journal
@@ -319,40 +322,40 @@ func cleaningOf(c *mend.Store) *cleaning {
 
 // cleanEach cleans all stores, and prints what was removed; none is the text if nothing was. Stores without
 // such data are left out.
-func cleanEach(ctx context.Context, env *environment, f writeFlags, none string, find func(*mend.Store) (*cleaning, error)) (left error) {
-	clients, left := openAll(ctx, env, !f.dryRun)
+func cleanEach(ctx context.Context, env *frame.Env, f frame.WriteFlags, none string, find func(*mend.Store) (*cleaning, error)) (left error) {
+	clients, left := frame.OpenAll(ctx, env, !f.DryRun)
 	var all []*cleaning
-	j := job{noDiff: true}
-	var steps []iter.Seq[step]
+	j := frame.Job{NoDiff: true}
+	var steps []iter.Seq[frame.Step]
 	for _, c := range clients {
 		x, err := find(c)
 		if x.discard != nil { // files that no plan has moved
-			defer func() { left = env.both(ctx, left, x.discard()) }()
+			defer func() { left = env.Both(ctx, left, x.discard()) }()
 		}
 		switch {
 		case errors.Is(err, errors.ErrUnsupported) && len(clients) > 1:
 			continue
 		case errors.Is(err, errors.ErrUnsupported):
-			return fail.New(fail.Refused, fmt.Sprintf("%q shows what takes the space there", env.cmdline("clean")), "%s has nothing that \"mend %s\" removes", agentOf(c.ID()), env.command)
+			return fail.New(fail.Refused, fmt.Sprintf("%q shows what takes the space there", env.CommandLine("clean")), "%s has nothing that \"mend %s\" removes", agents.Title(c.ID()), env.Command)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			x.failed = append(x.failed, step{name: term.ShortenHome(c.ID().Root), err: err})
+			x.failed = append(x.failed, frame.Step{Name: term.ShortenHome(c.ID().Root), Err: err})
 		}
-		if j.failed = append(j.failed, x.failed...); x.n > 0 {
-			all, steps, j.n = append(all, x), append(steps, x.steps), j.n+x.n
+		if j.Failed = append(j.Failed, x.failed...); x.n > 0 {
+			all, steps, j.N = append(all, x), append(steps, x.steps), j.N+x.n
 		}
 	}
-	if j.n += len(j.failed); j.n == 0 {
-		env.setAnswers(cleanedAnswer{Cleaned: []cleanedJSON{}})
+	if j.N += len(j.Failed); j.N == 0 {
+		env.SetAnswers(cleanedAnswer{Cleaned: []cleanedJSON{}})
 		if left == nil {
 			env.Say("%s", none)
 		}
 		return left
 	}
-	j.question, j.steps = cleanQuestion(all), joinSteps(steps)
-	j.ended = func(s step, e change.Entry, err error) {
-		x := all[slices.IndexFunc(all, func(x *cleaning) bool { return x.store == s.store })]
+	j.Question, j.Steps = cleanQuestion(all), frame.JoinSteps(steps)
+	j.Ended = func(s frame.Step, e change.Entry, err error) {
+		x := all[slices.IndexFunc(all, func(x *cleaning) bool { return x.store == s.Store })]
 		if err != nil {
 			x.failed = append(x.failed, s)
 			return
@@ -361,17 +364,17 @@ func cleanEach(ctx context.Context, env *environment, f writeFlags, none string,
 			x.entries = append(x.entries, e)
 		}
 	}
-	j.done = func(*batch) {
+	j.Done = func(*frame.Batch) {
 		for _, x := range all {
 			x.finish(ctx, env)
 		}
 	}
-	left = env.both(ctx, left, env.run(ctx, f, j))
+	left = env.Both(ctx, left, env.Run(ctx, f, j))
 	done := []cleanedJSON{}
 	for _, x := range all {
 		done = append(done, x.cleanedJSON)
 	}
-	env.setAnswers(cleanedAnswer{Cleaned: done})
+	env.SetAnswers(cleanedAnswer{Cleaned: done})
 	return left
 }
 
@@ -400,9 +403,9 @@ func cleanQuestion(all []*cleaning) string {
 }
 
 // findRemovable finds the requested data in one store, and shows it.
-func findRemovable(ctx context.Context, env *environment, c *mend.Store, what string, r agent.CleanRequest) (x *cleaning, err error) {
+func findRemovable(ctx context.Context, env *frame.Env, c *mend.Store, what string, r agent.CleanRequest) (x *cleaning, err error) {
 	x = cleaningOf(c)
-	progress, clear := env.byteProgress("archiving")
+	progress, clear := env.ByteProgress("archiving")
 	r.Progress = progress
 	found, err := c.ProposeClean(ctx, what, r)
 	clear()
@@ -422,7 +425,7 @@ func findRemovable(ctx context.Context, env *environment, c *mend.Store, what st
 		x.n = len(r.Sessions)
 	}
 	printFound(env, c, what, r, found)
-	x.steps = plannedSteps(c, term.ShortenHome(c.ID().Root), func(each func(change.Plan) error) (err error) {
+	x.steps = frame.PlannedSteps(c, term.ShortenHome(c.ID().Root), func(each func(change.Plan) error) (err error) {
 		if r.Each = each; len(found.Plans) == 0 {
 			_, err = c.ProposeClean(ctx, what, r)
 		}
@@ -436,7 +439,7 @@ func findRemovable(ctx context.Context, env *environment, c *mend.Store, what st
 
 // finish prints what was removed. It returns the free pages to the file system, or says why it cannot; for data that
 // was only moved it says how to free the space.
-func (x *cleaning) finish(ctx context.Context, env *environment) {
+func (x *cleaning) finish(ctx context.Context, env *frame.Env) {
 	if len(x.entries) == 0 {
 		return
 	}
@@ -444,7 +447,7 @@ func (x *cleaning) finish(ctx context.Context, env *environment) {
 	if len(x.failed) > 0 && !x.images {
 		what = "a part of " + what
 	}
-	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), what, term.Bold(id), term.Command(undoCommand(x.entries)))
+	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), what, term.Bold(id), term.Command(show.UndoCommand(x.entries)))
 	if x.moved {
 		env.SayAt(2, "To give the bytes back to the disk: "+term.Command("mend forget "+id))
 		return
@@ -452,14 +455,14 @@ func (x *cleaning) finish(ctx context.Context, env *environment) {
 	var err error
 	if x.Before, x.After, err = reclaim(ctx, env, x.store); err != nil {
 		x.Note = err.Error()
-		env.Say("%s the space is not returned to the disk yet; new rows use it first: %s. To return it later: %s", term.Warn("note:"), term.Sentence(err.Error()), term.Command(env.cmdline("clean", "pages")))
+		env.Say("%s the space is not returned to the disk yet; new rows use it first: %s. To return it later: %s", term.Warn("note:"), term.Sentence(err.Error()), term.Command(env.CommandLine("clean", "pages")))
 	}
 }
 
 // printFound prints the data that would be removed.
-func printFound(env *environment, c *mend.Store, what string, r agent.CleanRequest, found agent.Cleaned) {
-	env.nextStore(c)
-	env.PrintRows(sessionRows(env.Terminal, r.Sessions, r.Sessions), "  ")
+func printFound(env *frame.Env, c *mend.Store, what string, r agent.CleanRequest, found agent.Cleaned) {
+	env.NextStore(c)
+	env.PrintRows(show.SessionRows(env.Terminal, r.Sessions, r.Sessions), "  ")
 	archive, where := "", "of "+what
 	if found.Packed > 0 {
 		archive = fmt.Sprintf("; the archive, from which undo restores them, takes %s", term.Size(found.Packed))
@@ -474,7 +477,7 @@ func printFound(env *environment, c *mend.Store, what string, r agent.CleanReque
 }
 
 // reclaim returns the free pages of a database to the file system, and prints the size.
-func reclaim(ctx context.Context, env *environment, c *mend.Store) (before, after int64, err error) {
+func reclaim(ctx context.Context, env *frame.Env, c *mend.Store) (before, after int64, err error) {
 	done := env.Busy("giving the space back ...")
 	before, after, err = c.Reclaim(ctx)
 	if done(); err == nil && before > 0 {
@@ -484,8 +487,8 @@ func reclaim(ctx context.Context, env *environment, c *mend.Store) (before, afte
 }
 
 type cleanedAnswer struct {
-	Cleaned []cleanedJSON `json:"cleaned"`
-	Repairs []repairJSON  `json:"repairs,omitempty"`
+	Cleaned []cleanedJSON     `json:"cleaned"`
+	Repairs []show.RepairJSON `json:"repairs,omitempty"`
 }
 
 // A cleanedJSON describes the data removed from a store.
@@ -515,15 +518,15 @@ type cleanAnswer struct {
 	Mend   []agent.SpacePart `json:"mend"` // mend's own files by size
 }
 
-func runSpace(ctx context.Context, env *environment) error {
-	clients, left := openAll(ctx, env, false)
+func runSpace(ctx context.Context, env *frame.Env) error {
+	clients, left := frame.OpenAll(ctx, env, false)
 	stores := []spaceJSON{}
 	for _, c := range clients {
-		progress, clear := env.byteProgress("measuring")
+		progress, clear := env.ByteProgress("measuring")
 		parts, sessions, err := c.Space(ctx, progress)
 		clear()
 		if err != nil {
-			left = env.skipStore(ctx, left, err)
+			left = env.SkipStore(ctx, left, err)
 			continue
 		}
 		if env.JSON {
@@ -532,7 +535,7 @@ func runSpace(ctx context.Context, env *environment) error {
 		printSpace(env, c, parts, sessions)
 	}
 	own := []agent.SpacePart{}
-	if dir, err := env.opt.Journal.Folder(); err == nil {
+	if dir, err := env.Opt.Journal.Folder(); err == nil {
 		var rows [][]string
 		for _, f := range [][3]string{{"journal.db", "journal, for undo", "gc"}, {"keep.db", "kept copies", ""}} {
 			if info, err := os.Lstat(filepath.Join(dir, f[0])); err == nil {
@@ -545,7 +548,7 @@ func runSpace(ctx context.Context, env *environment) error {
 			env.PrintRows(rows, "  ")
 		}
 	}
-	env.setAnswers(cleanAnswer{stores, own})
+	env.SetAnswers(cleanAnswer{stores, own})
 	return left
 }
 
@@ -559,8 +562,8 @@ var cleanCommands = map[string][]string{
 }
 
 // printSpace prints the table of one store.
-func printSpace(env *environment, c *mend.Store, parts []agent.SpacePart, sessions []mend.SessionSize) {
-	env.nextStore(c)
+func printSpace(env *frame.Env, c *mend.Store, parts []agent.SpacePart, sessions []mend.SessionSize) {
+	env.NextStore(c)
 	var rows [][]string
 	total := int64(0)
 	parts = slices.SortedStableFunc(slices.Values(parts), func(a, b agent.SpacePart) int { return cmp.Compare(b.Bytes, a.Bytes) })
@@ -571,7 +574,7 @@ func printSpace(env *environment, c *mend.Store, parts []agent.SpacePart, sessio
 	env.PrintRows(append(rows, []string{"", term.Bold(term.Size(total)), term.Bold("together")}), "  ")
 	for _, p := range parts {
 		if words := cleanCommands[p.Clean]; words != nil && p.Bytes >= minSuggested {
-			env.Say("Next: run %s to remove up to %s (shows what it removes, and asks first).", term.Command(env.cmdline(words...)), term.Size(p.Bytes))
+			env.Say("Next: run %s to remove up to %s (shows what it removes, and asks first).", term.Command(env.CommandLine(words...)), term.Size(p.Bytes))
 			break
 		}
 	}
@@ -581,37 +584,17 @@ func printSpace(env *environment, c *mend.Store, parts []agent.SpacePart, sessio
 	env.Printf("\nThe largest sessions:\n")
 	rows = nil
 	for _, s := range sessions[:min(len(sessions), largestSessions)] {
-		title := titleOf(*s.Head)
+		title := show.SessionTitle(*s.Head)
 		if s.Directory == "" && s.Title == "" {
 			title = term.Faint("no session has this id")
 		}
-		rows = append(rows, []string{"", term.Size(s.Total()), term.Bold(term.Escape(s.ID)), term.Faint(env.AgeCell(ageOf(*s.Head))), title})
+		rows = append(rows, []string{"", term.Size(s.Total()), term.Bold(term.Escape(s.ID)), term.Faint(env.AgeCell(show.Age(*s.Head))), title})
 	}
 	env.PrintRows(rows, "  ")
 }
 
 func partRow(p agent.SpacePart) []string {
 	return []string{"", term.Size(p.Bytes), p.Name}
-}
-
-// byteProgress returns a function that shows progress in bytes, and one that removes it.
-func (env *environment) byteProgress(what string) (show func(done, total int64), clear func()) {
-	const step = 1 << 20
-	var p *term.Progress
-	steps := int64(0)
-	show = func(done, total int64) {
-		if p == nil {
-			p = env.Progress(int(total/step)+1, what)
-		}
-		for ; steps < done/step; steps++ {
-			p.Step()
-		}
-	}
-	return show, func() {
-		if p != nil {
-			p.Clear()
-		}
-	}
 }
 
 // A spaceJSON lists the parts of a store by size.
@@ -632,7 +615,7 @@ type sessionSpaceJSON struct {
 }
 
 func newSpaceJSON(c *mend.Store, parts []agent.SpacePart, sessions []mend.SessionSize) spaceJSON {
-	j := spaceJSON{c.ID().Agent, c.ID().Root, nonNil(parts), []sessionSpaceJSON{}}
+	j := spaceJSON{c.ID().Agent, c.ID().Root, show.NonNil(parts), []sessionSpaceJSON{}}
 	for _, s := range sessions {
 		j.Sessions = append(j.Sessions, sessionSpaceJSON{s.ID, s.Title, s.Total(), s.Conversation, s.Images, s.Events})
 	}

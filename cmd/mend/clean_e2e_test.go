@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/dbtest"
 	"mend/internal/test/opencode"
 	"mend/internal/test/storetest"
@@ -80,7 +81,7 @@ type cleanTest struct {
 
 func (c cleanTest) mend(args ...string) {
 	c.Helper()
-	if code, out := runMend(c.T, c.store, c.journal, args...); code != exitDone {
+	if code, out := runMend(c.T, c.store, c.journal, args...); code != frame.ExitDone {
 		c.Fatalf("mend %v: exit code %d: %s", args, code, out)
 	}
 }
@@ -180,7 +181,7 @@ func TestRealCleanSnapshots(t *testing.T) {
 	if r := server.Prompt(session, "one more"); r.Verdict != opencode.Alive {
 		t.Fatalf("%.300s", r.Output)
 	}
-	if code, out := runMend(t, store, journal, "clean", "snapshots", "--yes"); code == exitDone || !exists() || !strings.Contains(out, "opencode") {
+	if code, out := runMend(t, store, journal, "clean", "snapshots", "--yes"); code == frame.ExitDone || !exists() || !strings.Contains(out, "opencode") {
 		t.Errorf("while it runs: exit code %d, still there %t: %s", code, exists(), out)
 	}
 	server.Close()
@@ -194,7 +195,7 @@ func TestRealCleanSnapshots(t *testing.T) {
 		return names
 	}
 	before := others()
-	if code, out := runMend(t, store, journal, "clean", "snapshots", "--yes"); code != exitDone || exists() {
+	if code, out := runMend(t, store, journal, "clean", "snapshots", "--yes"); code != frame.ExitDone || exists() {
 		t.Fatalf("exit code %d, still there %t: %s", code, exists(), out)
 	}
 	if !slices.Equal(others(), before) {
@@ -205,7 +206,7 @@ func TestRealCleanSnapshots(t *testing.T) {
 		t.Errorf("after the clean it is %s: %.300s", r.Verdict, r.Output)
 	}
 	server.Close()
-	if code, out := runMend(t, store, journal, "undo", "--yes"); code != exitDone || !exists() {
+	if code, out := runMend(t, store, journal, "undo", "--yes"); code != frame.ExitDone || !exists() {
 		t.Errorf("undo: exit code %d, back %t: %s", code, exists(), out)
 	}
 }

@@ -2,16 +2,14 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"mend/internal/atomicfile"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/config"
 	"mend/internal/fail"
 	"mend/internal/live"
@@ -19,7 +17,7 @@ import (
 	"mend/repair"
 )
 
-func configVerb(env *environment) *cobra.Command {
+func configVerb(env *frame.Env) *cobra.Command {
 	var set []string
 	cmd := &cobra.Command{
 		Use:   "config [KEY...]",
@@ -40,11 +38,11 @@ comments; the first line of the output is its path. For example:
   mend config unset autoResume
   mend watch --set autoResume=true   for one run`,
 		RunE: func(_ *cobra.Command, keys []string) error {
-			return env.paged(func() error { return runConfig(env, set, keys) })
+			return env.Paged(func() error { return runConfig(env, set, keys) })
 		},
-		ValidArgsFunction: completeSettings(""),
+		ValidArgsFunction: frame.CompleteSettings(""),
 	}
-	setFlag(cmd, &set)
+	frame.SetFlag(cmd, &set)
 	cmd.AddCommand(
 		editVerb(env, "set KEY VALUE", "Set a setting in the file", 2),
 		editVerb(env, "unset KEY", "Remove a setting from the file, so that its default counts", 1),
@@ -53,12 +51,12 @@ comments; the first line of the output is its path. For example:
 }
 
 // editVerb returns the verb that changes a setting in the user's file.
-func editVerb(env *environment, use, short string, args int) *cobra.Command {
+func editVerb(env *frame.Env, use, short string, args int) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Long: short + ". All other bytes of the file stay as they are, including comments.",
 		Args: func(cmd *cobra.Command, given []string) error {
 			if len(given) != args {
-				return usagef("want: mend config %s", use)
+				return frame.Usagef("want: mend config %s", use)
 			}
 			return nil
 		},
@@ -69,32 +67,12 @@ func editVerb(env *environment, use, short string, args int) *cobra.Command {
 			}
 			return editSetting(env, given[0], value)
 		},
-		ValidArgsFunction: completeSettings(""),
+		ValidArgsFunction: frame.CompleteSettings(""),
 	}
 }
 
-// changeSetting changes a setting in the user's file, or with a nil value removes it.
-func changeSetting(key string, value *string) (e config.Edit, err error) {
-	path, err := config.Path()
-	if err != nil {
-		return e, err
-	}
-	if e, err = config.PlanEdit(path, key, value); err != nil {
-		return e, &fail.Failure{Code: fail.Usage, Hint: configHint, Err: err}
-	}
-	if e.Changed() {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return e, err
-		}
-		if err := atomicfile.Replace(path, e.Before, e.After, 0o600); err != nil {
-			return e, fmt.Errorf("writing %s: %w", path, err)
-		}
-	}
-	return e, nil
-}
-
-func editSetting(env *environment, key string, value *string) error {
-	e, err := changeSetting(key, value)
+func editSetting(env *frame.Env, key string, value *string) error {
+	e, err := frame.ChangeSetting(key, value)
 	if err != nil {
 		return err
 	}
@@ -106,51 +84,6 @@ func editSetting(env *environment, key string, value *string) error {
 	return runConfig(env, nil, []string{key})
 }
 
-// setFlag adds --set.
-func setFlag(cmd *cobra.Command, set *[]string) {
-	cmd.Flags().StringArrayVar(set, "set", nil, "use another value of a setting for this run: `KEY=VALUE`")
-	_ = cmd.RegisterFlagCompletionFunc("set", completeSettings("="))
-}
-
-// loadSettings returns the current settings, including the user's file.
-func loadSettings(set []string) (config.Config, error) {
-	path, err := config.Path()
-	if err != nil {
-		return config.Config{}, err
-	}
-	return loadSettingsFrom(path, set)
-}
-
-// loadLiveSettings is loadSettings for processes that must continue: an unknown key or an invalid value is
-// ignored with a note.
-func loadLiveSettings(set []string) (config.Config, []string, error) {
-	c, err := loadSettings(set)
-	notes := c.Notes()
-	if problem, ok := errors.AsType[*config.ProblemError](err); ok {
-		for _, p := range problem.Problems {
-			notes = append(notes, p.Error()+": left out")
-		}
-		err = nil
-	}
-	return c, notes, err
-}
-
-// loadSettingsFrom returns the current settings, with the file at path if it exists.
-func loadSettingsFrom(path string, set []string) (config.Config, error) {
-	c, err := config.Load(path, os.LookupEnv, set)
-	if err != nil {
-		hint := "correct it, or leave it out: each setting has a default"
-		if len(set) > 0 {
-			hint = configHint
-		}
-		return c, &fail.Failure{Code: fail.Usage, Hint: hint, Err: err}
-	}
-	return c, nil
-}
-
-// configHint is the hint of an error about a setting.
-const configHint = `"mend config" lists the settings`
-
 type configAnswer struct {
 	File     string           `json:"file"` // the file of the settings, which need not exist
 	Settings []config.Setting `json:"settings"`
@@ -158,8 +91,8 @@ type configAnswer struct {
 }
 
 // runConfig prints the settings of these keys, or all.
-func runConfig(env *environment, set, keys []string) error {
-	c, err := loadSettings(set)
+func runConfig(env *frame.Env, set, keys []string) error {
+	c, err := frame.LoadSettings(set)
 	if err != nil {
 		return err
 	}
@@ -170,7 +103,7 @@ func runConfig(env *environment, set, keys []string) error {
 	all := c.Settings()
 	for _, key := range keys {
 		if err := c.CheckKey(key); err != nil {
-			return &fail.Failure{Code: fail.Usage, Hint: configHint, Err: err}
+			return &fail.Failure{Code: fail.Usage, Hint: frame.ConfigHint, Err: err}
 		}
 	}
 	var list []config.Setting
@@ -179,7 +112,7 @@ func runConfig(env *environment, set, keys []string) error {
 			list = append(list, s)
 		}
 	}
-	env.setAnswers(configAnswer{path, list, nonNil(c.Notes())})
+	env.SetAnswers(configAnswer{path, list, show.NonNil(c.Notes())})
 	defer env.Buffer()()
 	width := env.TextWidth()
 	if len(keys) == 0 {
@@ -232,24 +165,6 @@ func fileState(path string) string {
 		return " (does not exist; not needed)"
 	}
 	return ""
-}
-
-// completeSettings completes keys of settings, each followed by suffix.
-func completeSettings(suffix string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, _ []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		c := config.Defaults()
-		directive := cobra.ShellCompDirectiveNoFileComp
-		if suffix != "" {
-			directive |= cobra.ShellCompDirectiveNoSpace
-		}
-		var all []cobra.Completion
-		for _, s := range c.Settings() {
-			if strings.HasPrefix(s.Key+suffix, start) {
-				all = append(all, cobra.CompletionWithDesc(s.Key+suffix, s.Description))
-			}
-		}
-		return all, directive
-	}
 }
 
 // liveOptions converts the settings to the options of a [live.Hook].

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
 )
@@ -45,11 +46,11 @@ func TestRealCrash(t *testing.T) {
 			repair := func() (int, string) {
 				return runMend(t, store, filepath.Join(t.TempDir(), "journal"), "repair", session, "--yes")
 			}
-			if code, out := repair(); code != exitRefused || !strings.Contains(strings.Join(strings.Fields(out), " "), "the last answer is not finished") {
+			if code, out := repair(); code != frame.ExitRefused || !strings.Contains(strings.Join(strings.Fields(out), " "), "the last answer is not finished") {
 				t.Errorf("while the program works: mend fix: exit code %d: %s", code, out)
 			}
 			server.Close()
-			if code, out := repair(); code == exitRefused {
+			if code, out := repair(); code == frame.ExitRefused {
 				t.Errorf("after it was killed: mend fix: exit code %d: %s", code, out)
 			}
 		})

@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/culprit"
 	"mend/internal/fail"
 	"mend/internal/mend"
@@ -40,12 +41,12 @@ func uncertainCulprit(found []culprit.Culprit, searched string) error {
 
 // noCulprit returns the error if no session fits an API error, and none is broken. searched describes the sessions and
 // stores that were searched.
-func noCulprit(env *environment, e repair.APIError, searched string) error {
+func noCulprit(env *frame.Env, e repair.APIError, searched string) error {
 	hint := "if the session is in another store, name that with --store PATH. Else send the prompt again"
 	if e.Recognised {
 		hint += ": the cause may be gone"
 	} else {
-		hint += fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", env.cmdline("report")+" SESSION")
+		hint += fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", env.CommandLine("report")+" SESSION")
 	}
 	return fail.New(fail.Problems, hint, "%w: looked at %s", errNoCulprit, searched)
 }
@@ -54,7 +55,7 @@ func noCulprit(env *environment, e repair.APIError, searched string) error {
 // its store. If that is not certain it asks. If no session fits, it offers the broken ones. If there are
 // none, or no user can be asked, the session may be in a store that cannot be read: then it returns the error
 // of that store, or unread, the error of the stores that could not be opened.
-func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x culprit.Culprit, c *mend.Store, err error) {
+func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x culprit.Culprit, c *mend.Store, err error) {
 	var found []culprit.Culprit
 	var heads []change.Head
 	var searched []string
@@ -65,13 +66,13 @@ func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, r
 			err = c.Changeable(ctx) // else no session in it is judged
 		}
 		if err != nil {
-			unread = env.skipStore(ctx, unread, err)
+			unread = env.SkipStore(ctx, unread, err)
 			continue
 		}
 		heads = append(heads, all...)
-		searched = append(searched, fmt.Sprintf("%s of %s in %s", term.Count(len(all), "session"), agentOf(c.ID()), term.ShortenHome(c.ID().Root)))
+		searched = append(searched, fmt.Sprintf("%s of %s in %s", term.Count(len(all), "session"), agents.Title(c.ID()), term.ShortenHome(c.ID().Root)))
 		bar := env.Progress(len(all), "looking for the session")
-		culprits, err := culprit.Find(ctx, c, all, readings, workingFolder(), bar.Step)
+		culprits, err := culprit.Find(ctx, c, all, readings, show.WorkingFolder(), bar.Step)
 		bar.Clear()
 		if err != nil {
 			return x, nil, err
@@ -98,9 +99,9 @@ func findCulprit(ctx context.Context, env *environment, clients []*mend.Store, r
 		return x, nil, noCulprit(env, readings[0], strings.Join(searched, ", "))
 	}
 	slices.SortStableFunc(found, func(a, b culprit.Culprit) int { return cmp.Compare(b.Session.Updated, a.Session.Updated) })
-	moveToFront(found, func(c culprit.Culprit) bool { return c.Failed })
-	here := mend.Here(heads, workingFolder())
-	moveToFront(found, func(c culprit.Culprit) bool { return here(c.Session) })
+	show.MoveToFront(found, func(c culprit.Culprit) bool { return c.Failed })
+	here := mend.Here(heads, show.WorkingFolder())
+	show.MoveToFront(found, func(c culprit.Culprit) bool { return here(c.Session) })
 	x, ok := certain(found)
 	if !ok {
 		if x, err = chooseCulprit(ctx, env, found, broken(len(found), len(heads)), f); err != nil {
@@ -123,20 +124,20 @@ func broken(n, all int) string {
 // chooseCulprit lets the user choose the session that the error came from. A single session need not be
 // chosen if nothing is written, or if the user is asked before writing. Without a terminal it returns the
 // error of uncertainCulprit.
-func chooseCulprit(ctx context.Context, env *environment, found []culprit.Culprit, searched string, f repairFlags) (culprit.Culprit, error) {
-	if (!env.CanAsk || env.JSON) && (!f.dryRun || len(found) > 1) {
+func chooseCulprit(ctx context.Context, env *frame.Env, found []culprit.Culprit, searched string, f repairFlags) (culprit.Culprit, error) {
+	if (!env.CanAsk || env.JSON) && (!f.DryRun || len(found) > 1) {
 		listCulprits(env, found, culpritRows(env.Terminal, found))
 		return culprit.Culprit{}, uncertainCulprit(found, searched)
 	}
 	title := "Which session did this error come from?"
 	if found[0].Match.Degree == repair.IsBroken {
 		if found[0].Error.Recognised {
-			searched = "No session would produce this error now. " + sentenceCase(searched)
+			searched = "No session would produce this error now. " + show.SentenceCase(searched)
 		}
-		env.Say("%s", sentenceCase(searched))
+		env.Say("%s", show.SentenceCase(searched))
 		title = "Is it one of these?"
 	}
-	if len(found) == 1 && (f.dryRun || !f.yes) { // the repair is shown and confirmed
+	if len(found) == 1 && (f.DryRun || !f.Yes) { // the repair is shown and confirmed
 		return found[0], nil
 	}
 	i, err := env.Pick(ctx, title, culpritRows(env.Terminal, found))
@@ -172,7 +173,7 @@ func certain(found []culprit.Culprit) (culprit.Culprit, bool) {
 	case len(found) == 1, degree != repair.FailedWithIt && found[0].Failed && !found[1].Failed:
 		return found[0], true
 	case degree == repair.FailedWithIt:
-		here := mend.Here(culprit.SessionsOf(found), workingFolder())
+		here := mend.Here(culprit.SessionsOf(found), show.WorkingFolder())
 		return found[0], here(found[0].Session) // sessions of the current folder come first
 	}
 	return culprit.Culprit{}, false
@@ -184,45 +185,25 @@ func isHealthyByName(x culprit.Culprit) bool {
 }
 
 // printHealthy prints where a healthy session is, and how to continue it.
-func printHealthy(env *environment, c *mend.Store, h change.Head) {
+func printHealthy(env *frame.Env, c *mend.Store, h change.Head) {
 	env.Say("Nothing in it is broken. %s", whereText(c, h))
-	env.printContinueCommand(c.ID().Agent, h, "it")
-}
-
-// printContinueCommand prints how to continue a session of an agent. it is the session's name in the sentence.
-func (env *environment) printContinueCommand(agentName string, h change.Head, it string) {
-	command := continueCommand(agentName, h)
-	env.setAnswers(continueAnswer{Continue: command})
-	env.Printf("To continue %s: %s\n", it, term.Bold(term.Escape(command)))
-}
-
-// continueCommand returns the command that continues a session in its folder.
-func continueCommand(agentName string, h change.Head) string {
-	words := agentNamed(agentName).Resume(h.ID)
-	for i, w := range words {
-		words[i] = shellWord(w)
-	}
-	command := strings.Join(words, " ")
-	if info, err := os.Stat(h.Directory); err != nil || !info.IsDir() || filepath.Clean(h.Directory) == workingFolder() {
-		return command
-	}
-	return "cd " + shellWord(h.Directory) + " && " + command
+	env.PrintContinueCommand(c.ID().Agent, h, "it")
 }
 
 // printCulprit prints the session that the error came from, and why it was chosen.
-func printCulprit(env *environment, x culprit.Culprit) {
+func printCulprit(env *frame.Env, x culprit.Culprit) {
 	found := culpritJSON(x)
-	env.setAnswers(fixAnswer{Culprit: &found})
-	env.Say("%s %s: %s.", term.Bold(term.Escape(x.Session.ID)), quotedTitle(x.Session.Title, "(no title)"), term.Escape(reasonOf(x)))
+	env.SetAnswers(fixAnswer{Culprit: &found})
+	env.Say("%s %s: %s.", term.Bold(term.Escape(x.Session.ID)), show.QuotedTitle(x.Session.Title, "(no title)"), term.Escape(reasonOf(x)))
 }
 
 // listCulprits lists the possible sessions of the error.
-func listCulprits(env *environment, found []culprit.Culprit, rows [][]string) {
+func listCulprits(env *frame.Env, found []culprit.Culprit, rows [][]string) {
 	list := []culpritAnswer{}
 	for _, x := range found {
 		list = append(list, culpritJSON(x))
 	}
-	env.setAnswers(fixAnswer{Candidates: list})
+	env.SetAnswers(fixAnswer{Candidates: list})
 	env.PrintRows(rows, "  ")
 	env.Printf("\n")
 }
@@ -240,7 +221,7 @@ type culpritAnswer struct {
 
 // culpritRows returns a row for each session: its id, age and title, and why it fits.
 func culpritRows(t *term.Terminal, found []culprit.Culprit) [][]string {
-	rows := sessionRows(t, culprit.SessionsOf(found), culprit.SessionsOf(found))
+	rows := show.SessionRows(t, culprit.SessionsOf(found), culprit.SessionsOf(found))
 	for i, x := range found {
 		last := len(rows[i]) - 1
 		if t.Width > 0 {

@@ -16,25 +16,26 @@ import (
 	"mend/agent/claude"
 	"mend/agent/codex"
 	"mend/agent/opencode"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 	"mend/testdata"
 )
 
-func demoVerb(env *environment) *cobra.Command {
+func demoVerb(env *frame.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Break, scan, repair and undo a small store in a temporary folder",
 		Long: `Demo unpacks a small store that OpenCode 1.1.53 wrote, or with --agent claude one of
 Claude Code 2.1.330, or with --agent codex one of Codex 0.169.0, breaks it, then runs scan,
 repair, log and undo. It touches only a temporary folder, which it removes.`,
-		Args: noArgs,
+		Args: frame.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return runDemo(env) },
 	}
 }
 
 // A demo is a temporary store with its own journal.
 type demo struct {
-	*environment
+	*frame.Env
 	dir, storage, session string
 
 	writer string                 // the agent and version that wrote the store
@@ -50,18 +51,18 @@ type stepJSON struct {
 	ExitCode int    `json:"exitCode"`
 }
 
-func runDemo(env *environment) error {
-	if env.agentName == opencode.Kilo().Name() {
-		return usagef("the demo has no store of Kilo: leave out --agent")
+func runDemo(env *frame.Env) error {
+	if env.AgentName == opencode.Kilo().Name() {
+		return frame.Usagef("the demo has no store of Kilo: leave out --agent")
 	}
 	dir, err := os.MkdirTemp("", "mend-demo-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	d := demo{environment: env, dir: dir, session: testdata.ClaudeSession, storage: filepath.Join(dir, ".claude"), writer: "Claude Code 2.1.330"}
+	d := demo{Env: env, dir: dir, session: testdata.ClaudeSession, storage: filepath.Join(dir, ".claude"), writer: "Claude Code 2.1.330"}
 	d.damage = d.tearTranscript
-	switch env.agentName {
+	switch env.AgentName {
 	case claude.Agent{}.Name():
 		err = writeNew(d.transcript(), testdata.Claude)
 	case codex.Agent{}.Name():
@@ -121,7 +122,7 @@ func (d demo) tearTranscript() (string, error) {
 
 func (d demo) run() error {
 	d.printStep("A store that %s wrote: one healthy session.", d.writer)
-	if err := d.mend(exitDone, "scan"); err != nil {
+	if err := d.mend(frame.ExitDone, "scan"); err != nil {
 		return err
 	}
 	healthy, err := d.snapshot()
@@ -144,13 +145,13 @@ func (d demo) run() error {
 		args []string
 		want map[string][]byte // the expected store; nil if not checked
 	}{
-		{"mend scan finds it.", exitProblems, []string{"scan"}, damaged},
-		{"A dry run of the repair writes nothing.", exitDone, []string{"fix", d.session, "--dry-run"}, damaged},
-		{"The repair itself.", exitDone, []string{"fix", d.session, "--yes"}, nil},
-		{"The session is healthy again.", exitDone, []string{"scan"}, nil},
-		{"The log shows the repair.", exitDone, []string{"log"}, nil},
-		{"Undo restores every byte, including the damage.", exitDone, []string{"undo", "--session", d.session, "--yes"}, damaged},
-		{"The journal is intact.", exitDone, []string{"verify"}, damaged},
+		{"mend scan finds it.", frame.ExitProblems, []string{"scan"}, damaged},
+		{"A dry run of the repair writes nothing.", frame.ExitDone, []string{"fix", d.session, "--dry-run"}, damaged},
+		{"The repair itself.", frame.ExitDone, []string{"fix", d.session, "--yes"}, nil},
+		{"The session is healthy again.", frame.ExitDone, []string{"scan"}, nil},
+		{"The log shows the repair.", frame.ExitDone, []string{"log"}, nil},
+		{"Undo restores every byte, including the damage.", frame.ExitDone, []string{"undo", "--session", d.session, "--yes"}, damaged},
+		{"The journal is intact.", frame.ExitDone, []string{"verify"}, damaged},
 	} {
 		d.printStep("%s", step.say)
 		if err := d.mend(step.code, step.args...); err != nil {
@@ -161,7 +162,7 @@ func (d demo) run() error {
 			return err
 		}
 	}
-	d.setAnswers(demoAnswer{steps})
+	d.SetAnswers(demoAnswer{steps})
 	d.Printf("%s All files were compared: the store is byte for byte as before the repair\n(%s; %d still differs from the healthy store, as it should: the damage is back).\n", term.Good("Done."), term.Count(len(damaged), "file"), countDifferences(healthy, damaged))
 	return nil
 }
@@ -173,14 +174,14 @@ func (d demo) printStep(format string, args ...any) {
 // mend runs mend on the demo's store and journal, and prints the command and its output.
 func (d demo) mend(code int, args ...string) error {
 	d.Printf("%s\n\n", term.Faint("$ mend "+strings.Join(args, " ")))
-	a := &environment{Terminal: d.Again()}
+	a := &frame.Env{Terminal: d.Again()}
 	if d.JSON {
 		a.Out = io.Discard
 	}
 	root := newRoot(a)
-	a.opt.Journal.Dir, a.opt.Cache = filepath.Join(d.dir, "journal"), filepath.Join(d.dir, "cache")
+	a.Opt.Journal.Dir, a.Opt.Cache = filepath.Join(d.dir, "journal"), filepath.Join(d.dir, "cache")
 	root.SetArgs(append(args, "--store", d.storage))
-	if got := a.report(root.Execute()); got != code {
+	if got := a.Report(root.Execute()); got != code {
 		return fmt.Errorf("demo: mend %s: exit code %d, want %d", strings.Join(args, " "), got, code)
 	}
 	return nil

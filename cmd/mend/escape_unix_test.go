@@ -19,6 +19,7 @@ import (
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 	"mend/internal/test/codex"
 	"mend/internal/test/damage"
@@ -187,7 +188,7 @@ func TestNothingRaw(t *testing.T) {
 	sb.setHome()
 	t.Setenv("PAGER", "")
 	strays := sb.makeHostile()
-	first := sb.runPrintable(exitProblems, "scan", "--json", "--agent", "opencode")
+	first := sb.runPrintable(frame.ExitProblems, "scan", "--json", "--agent", "opencode")
 	var answer struct{ Sessions []struct{ Title string } }
 	if err := json.Unmarshal([]byte(first.out), &answer); err != nil || len(answer.Sessions) != 1 || answer.Sessions[0].Title != "A title"+hostile {
 		t.Errorf("the title decodes to %q, %v", answer.Sessions, err)
@@ -201,7 +202,7 @@ func TestNothingRaw(t *testing.T) {
 	}
 	sessions := []string{sb.session, sb.hostileKilo(), sb.hostileLines(claudeFile, testdata.ClaudeSession, testdata.Claude), sb.hostileLines(filepath.Join(".codex", codex.File), testdata.CodexSession, testdata.Codex)}
 	for _, session := range sessions {
-		if a := sb.runPrintable(-1, "scan", session); a.code == exitUsage {
+		if a := sb.runPrintable(-1, "scan", session); a.code == frame.ExitUsage {
 			t.Fatalf("session %s is not found:\n%s", session, a.err)
 		}
 	}
@@ -228,9 +229,9 @@ func TestNothingRaw(t *testing.T) {
 			}
 		}
 	}
-	eachCommand(newRoot(&environment{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
-		if cmd.Runnable() && !listed[commandName(cmd)] {
-			t.Errorf("printCases has no row for %s", commandName(cmd))
+	eachCommand(newRoot(&frame.Env{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
+		if cmd.Runnable() && !listed[frame.CommandName(cmd)] {
+			t.Errorf("printCases has no row for %s", frame.CommandName(cmd))
 		}
 	})
 	if log, err := os.ReadFile(filepath.Join(sb.dir, "state", "mend", "hook.log")); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/config"
 	"mend/internal/live"
 	"mend/internal/mend"
@@ -25,7 +26,7 @@ const maxEvent = 1 << 20
 // eventHook reads an event of an agent, and answers with the state of the session in the form that the agent
 // shows. With repair it repairs the session first, like the plugin before a request. It never fails: an error
 // of mend must not prevent a session from starting.
-func eventHook(ctx context.Context, env *environment, in agent.Installer, repair, keeps bool) error {
+func eventHook(ctx context.Context, env *frame.Env, in agent.Installer, repair, keeps bool) error {
 	env.JSON = false
 	ctx, cancel := context.WithTimeout(ctx, in.About().Deadline)
 	defer cancel()
@@ -54,21 +55,21 @@ func eventHook(ctx context.Context, env *environment, in agent.Installer, repair
 }
 
 // logEventHook writes an error to the log of hooks.
-func logEventHook(env *environment, err error) {
-	journal, jerr := env.opt.Journal.Folder()
+func logEventHook(env *frame.Env, err error) {
+	journal, jerr := env.Opt.Journal.Folder()
 	if jerr != nil {
 		return
 	}
 	if log, err2 := openHookLog(journal); err2 == nil {
-		log.Warn("examining a session of "+env.opt.Agents[0].Title(), "error", err)
+		log.Warn("examining a session of "+env.Opt.Agents[0].Title(), "error", err)
 	}
 }
 
 // answerEvent returns the answer to an event, nil for none.
 func answerEvent(
-	ctx context.Context, env *environment, in agent.Installer, repairs, keeps bool, writing *atomic.Bool,
+	ctx context.Context, env *frame.Env, in agent.Installer, repairs, keeps bool, writing *atomic.Bool,
 ) ([]byte, error) {
-	c, _, err := loadLiveSettings(nil)
+	c, _, err := frame.LoadLiveSettings(nil)
 	if err != nil || !c.Enabled {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func answerEvent(
 	if err != nil {
 		return nil, err
 	}
-	o := env.opt
+	o := env.Opt
 	o.Agents, o.Note = []agent.Agent{e.Agent}, nil
 	client, err := mend.Open(o)
 	if err != nil {
@@ -130,8 +131,8 @@ func answerEvent(
 }
 
 // keepForHook copies a session, if the user has agreed.
-func keepForHook(ctx context.Context, env *environment, client *mend.Store, head change.Head, c config.Config) {
-	journal, err := env.opt.Journal.Folder()
+func keepForHook(ctx context.Context, env *frame.Env, client *mend.Store, head change.Head, c config.Config) {
+	journal, err := env.Opt.Journal.Folder()
 	if err != nil {
 		return
 	}
@@ -139,7 +140,7 @@ func keepForHook(ctx context.Context, env *environment, client *mend.Store, head
 	if err != nil {
 		return
 	}
-	automaticKeep{env.opt.Journal, journal, c, log}.keep(ctx, client, []change.Head{head}, "turn", false)
+	automaticKeep{env.Opt.Journal, journal, c, log}.keep(ctx, client, []change.Head{head}, "turn", false)
 }
 
 // whyBroken describes what a user notices of a broken session, "" for nothing.

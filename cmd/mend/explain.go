@@ -3,17 +3,17 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
 	"github.com/spf13/cobra"
 
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/culprit"
 	"mend/internal/fail"
 	"mend/internal/mend"
-	"mend/internal/request"
 	"mend/internal/term"
 	"mend/repair"
 )
@@ -34,7 +34,7 @@ const (
 	kindExit     = "Exit codes"
 )
 
-func explainVerb(env *environment) *cobra.Command {
+func explainVerb(env *frame.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [CODE|ERROR|SESSION]",
 		Short: "Explain a code, an error or a session",
@@ -50,10 +50,10 @@ every finding in it.`,
   mend explain 'messages.12: tool_use ids were found without tool_result'
   mend explain ses_abc`,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			return env.paged(func() error {
+			return env.Paged(func() error {
 				topics := allTopics(env)
 				if len(words) == 0 {
-					env.setAnswers(explainAnswer{Topics: topics})
+					env.SetAnswers(explainAnswer{Topics: topics})
 					printTopics(env.Terminal, topics)
 					return nil
 				}
@@ -76,7 +76,7 @@ every finding in it.`,
 }
 
 // allTopics returns everything that can be explained.
-func allTopics(env *environment) []topicJSON {
+func allTopics(env *frame.Env) []topicJSON {
 	var all []topicJSON
 	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Lost, repair.Note} {
 		all = append(all, newTopic(kindSeverity, repair.ExplainSeverity(s)))
@@ -84,18 +84,18 @@ func allTopics(env *environment) []topicJSON {
 	rules := ruleTopics(env)
 	all = append(all, classTopics(env, rules)...)
 	all = append(all, rules...)
-	for _, e := range exitCodes {
-		for code := range strings.SplitSeq(e.code, ", ") {
-			all = append(all, newTopic(kindExit, repair.Explanation{Code: code, Meaning: sentenceCase(e.meaning), Words: e.name}))
+	for _, e := range frame.ExitCodes {
+		for code := range strings.SplitSeq(e.Code, ", ") {
+			all = append(all, newTopic(kindExit, repair.Explanation{Code: code, Meaning: show.SentenceCase(e.Meaning), Words: e.Name}))
 		}
 	}
 	return all
 }
 
 // ruleTopics returns the rules of all agents.
-func ruleTopics(env *environment) []topicJSON {
+func ruleTopics(env *frame.Env) []topicJSON {
 	var all []topicJSON
-	for _, ag := range env.opt.Agents {
+	for _, ag := range env.Opt.Agents {
 		for _, e := range ag.Guide().Rules() {
 			kind := kindFinding
 			if e.Provider != "" {
@@ -117,8 +117,8 @@ func ruleTopics(env *environment) []topicJSON {
 }
 
 // classTopics returns the classes that users can name and those of the rules.
-func classTopics(env *environment, rules []topicJSON) []topicJSON {
-	classes := env.opt.Agents.Classes()
+func classTopics(env *frame.Env, rules []topicJSON) []topicJSON {
+	classes := env.Opt.Agents.Classes()
 	for _, r := range rules {
 		if r.Class != "" && !slices.Contains(classes, r.Class) {
 			classes = append(classes, r.Class)
@@ -139,8 +139,8 @@ func classTopics(env *environment, rules []topicJSON) []topicJSON {
 }
 
 // explainClass returns the explanation of the first agent that knows the class.
-func explainClass(env *environment, c repair.Class) repair.Explanation {
-	for _, ag := range env.opt.Agents {
+func explainClass(env *frame.Env, c repair.Class) repair.Explanation {
+	for _, ag := range env.Opt.Agents {
 		if e := ag.Guide().Class(c); e.Meaning != "" {
 			return e
 		}
@@ -153,15 +153,15 @@ func newTopic(kind string, e repair.Explanation) topicJSON {
 }
 
 type explainAnswer struct {
-	Topics   []topicJSON     `json:"topics,omitempty"`
-	Sessions []sessionJSON   `json:"sessions,omitempty"`
-	APIError *apiErrorAnswer `json:"apiError,omitempty"`
+	Topics   []topicJSON          `json:"topics,omitempty"`
+	Sessions []sessionJSON        `json:"sessions,omitempty"`
+	APIError *show.APIErrorAnswer `json:"apiError,omitempty"`
 }
 
 // runExplain explains what the user named: a topic, an error, a session or a record.
-func runExplain(ctx context.Context, env *environment, name string, topics []topicJSON) error {
+func runExplain(ctx context.Context, env *frame.Env, name string, topics []topicJSON) error {
 	if found := append(findTopics(topics, name), likeTopics(topics, name)...); len(found) > 0 {
-		env.setAnswers(explainAnswer{Topics: found})
+		env.SetAnswers(explainAnswer{Topics: found})
 		for _, t := range found {
 			printTopic(env.Terminal, t)
 		}
@@ -170,11 +170,11 @@ func runExplain(ctx context.Context, env *environment, name string, topics []top
 	if isRecord(name) || strings.HasPrefix(name, "ses_") {
 		return explainFindings(ctx, env, name, topics)
 	}
-	e := culprit.Readings(env.opt.Agents, []byte(name))[0]
+	e := culprit.Readings(env.Opt.Agents, []byte(name))[0]
 	if e.Class != "" {
 		return explainError(ctx, env, e, topics)
 	}
-	if all, _, _ := namedSessions(ctx, env, sources{}); isSession(all, name) {
+	if all, _, _ := frame.NamedSessions(ctx, env, frame.Sources{}); frame.IsSession(all, name) {
 		return explainFindings(ctx, env, name, topics)
 	}
 	if e.Recognised { // its words may also be in a title
@@ -186,21 +186,15 @@ func runExplain(ctx context.Context, env *environment, name string, topics []top
 	return fail.New(fail.Usage, nearestTopic(topics, name), "nothing is called %q", name)
 }
 
-// isSession reports whether one or several sessions have that name.
-func isSession(all []namedSession, name string) bool {
-	_, err := mend.Named(headsOf(all), name, workingFolder())
-	return !errors.Is(err, mend.ErrNoSession)
-}
-
 // spoken maps words of the output to the codes that they stand for.
-var spoken = map[string]string{atRisk: "latent", "at-risk": "latent"}
+var spoken = map[string]string{show.AtRisk: "latent", "at-risk": "latent"}
 
 // findTopics returns the topics with that code, in upper or lower case. "5" and "exit 5" name an exit code.
 func findTopics(topics []topicJSON, name string) []topicJSON {
 	name = strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(name), "exit "), "code ")
 	var found []topicJSON
 	for _, t := range topics {
-		if code := strings.ToLower(t.Code); code == name || code == spoken[name] || t.Kind == kindClass && classWords(code) == name || t.Kind == kindExit && t.Words == name {
+		if code := strings.ToLower(t.Code); code == name || code == spoken[name] || t.Kind == kindClass && show.ClassWords(code) == name || t.Kind == kindExit && t.Words == name {
 			found = append(found, t)
 		}
 	}
@@ -227,19 +221,19 @@ func nearestTopic(topics []topicJSON, name string) string {
 	if best == "" {
 		return `"mend explain" lists everything it can explain`
 	}
-	return didYouMean([]string{"mend explain " + best})
+	return frame.DidYouMean([]string{"mend explain " + best})
 }
 
 // explainError explains an error of a provider or an agent.
-func explainError(ctx context.Context, env *environment, e repair.APIError, topics []topicJSON) error {
+func explainError(ctx context.Context, env *frame.Env, e repair.APIError, topics []topicJSON) error {
 	var found []topicJSON
 	for _, code := range []string{e.Rule, string(e.Class)} {
 		if code != "" {
 			found = append(found, findTopics(topics, code)...)
 		}
 	}
-	apiError := apiErrorJSON(e)
-	env.setAnswers(explainAnswer{Topics: nonNil(found), APIError: &apiError})
+	apiError := show.APIErrorJSON(e)
+	env.SetAnswers(explainAnswer{Topics: show.NonNil(found), APIError: &apiError})
 	env.Printf("%s\n\n", wrapped(env.Terminal, e.Explanation))
 	for _, t := range found {
 		printTopic(env.Terminal, t)
@@ -247,41 +241,20 @@ func explainError(ctx context.Context, env *environment, e repair.APIError, topi
 	if e.Class != "" {
 		env.Printf("To repair the session: %s\n", term.Bold(`mend fix "TEXT"`))
 	}
-	printHolders(ctx, env, e)
+	frame.PrintHolders(ctx, env, e)
 	return nil
-}
-
-// printHolders prints which processes have the databases open if the error is about a lock.
-func printHolders(ctx context.Context, env *environment, e repair.APIError) {
-	if text := strings.ToLower(e.Text); e.About != request.AboutStore || !strings.Contains(text, "lock") && !strings.Contains(text, "busy") {
-		return
-	}
-	for _, o := range agentOptions(env) {
-		c, err := mend.Open(o)
-		if err != nil {
-			continue
-		}
-		switch who, err := c.Reader().Holders(ctx); {
-		case err != nil:
-			env.Note(err.Error())
-		case len(who) > 0:
-			env.Say("%s is open in %s.", term.Escape(term.ShortenHome(c.ID().Root)), term.Escape(strings.Join(who, " and ")))
-		default:
-			env.Say("No process has %s open now.", term.Escape(term.ShortenHome(c.ID().Root)))
-		}
-	}
 }
 
 // isRecord reports whether a name is the id of a message or a part.
 func isRecord(name string) bool { return strings.HasPrefix(name, "msg_") }
 
 // explainFindings explains each finding of a session, or of a record.
-func explainFindings(ctx context.Context, env *environment, name string, topics []topicJSON) error {
+func explainFindings(ctx context.Context, env *frame.Env, name string, topics []topicJSON) error {
 	names := []string{name}
 	if isRecord(name) { // in any session
 		names = nil
 	}
-	stores, left, err := openNamed(ctx, env, false, names)
+	stores, left, err := frame.OpenNamed(ctx, env, false, names)
 	if err != nil {
 		return err
 	}
@@ -289,10 +262,10 @@ func explainFindings(ctx context.Context, env *environment, name string, topics 
 	var shown []sessionJSON
 	var last mend.Finding
 	for _, s := range stores {
-		c, heads := s.Cached(), s.named
+		c, heads := s.Cached(), s.Named
 		if heads == nil {
 			if heads, err = c.Sessions(ctx); err != nil {
-				left = env.skipStore(ctx, left, err)
+				left = env.SkipStore(ctx, left, err)
 			}
 		}
 		for f := range c.Scan(ctx, heads) {
@@ -311,29 +284,29 @@ func explainFindings(ctx context.Context, env *environment, name string, topics 
 		}
 	}
 	if isRecord(name) && len(shown) == 0 {
-		return cmp.Or(left, usagef("no finding at %s", term.Escape(name)))
+		return cmp.Or(left, frame.Usagef("no finding at %s", term.Escape(name)))
 	}
-	env.setAnswers(explainAnswer{Topics: nonNil(found), Sessions: nonNil(shown)})
+	env.SetAnswers(explainAnswer{Topics: show.NonNil(found), Sessions: show.NonNil(shown)})
 	for _, t := range found {
 		env.Printf("\n")
 		printTopic(env.Terminal, t)
 	}
-	if command, _ := firstCommand(env, last); len(shown) == 1 && command != "" {
+	if command, _ := frame.FirstCommand(env, last); len(shown) == 1 && command != "" {
 		env.Say("Next: %s", term.Command(command))
 	}
 	return left
 }
 
 // printExplained prints the findings of a session, and returns the topics that explain them.
-func printExplained(env *environment, f mend.Finding, topics []topicJSON) (found []topicJSON) {
-	printHeader(env.Terminal, f.Session)
+func printExplained(env *frame.Env, f mend.Finding, topics []topicJSON) (found []topicJSON) {
+	show.Header(env.Terminal, f.Session)
 	if f.Severity() == 0 {
 		env.Printf("Nothing is wrong with this session.\n")
 	}
 	printUnexamined(env, f)
 	for _, d := range f.Diagnoses {
-		env.Printf("\n%s %s\n%s\n", severityWord(d.Severity), term.Escape(d.Ref.String()), wrapped(env.Terminal, term.Escape(d.Why)))
-		printFix(env.Terminal, d, 0)
+		env.Printf("\n%s %s\n%s\n", show.SeverityWord(d.Severity), term.Escape(d.Ref.String()), wrapped(env.Terminal, term.Escape(d.Why)))
+		show.Fix(env.Terminal, d, 0)
 		found = append(found, findTopics(topics, d.Rule)...)
 	}
 	return found
@@ -401,11 +374,6 @@ func providerName(name string) string {
 		"gemini": "Gemini API", "bedrock": "Bedrock Converse API",
 	}
 	return cmp.Or(names[name], name)
-}
-
-// sentenceCase returns a text as a sentence.
-func sentenceCase(text string) string {
-	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
 }
 
 func hasPrefixFold(text, start string) bool {

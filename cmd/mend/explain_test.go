@@ -9,14 +9,16 @@ import (
 	"testing"
 
 	"mend/agent/opencode/diagnose"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/fail"
 	"mend/internal/provider/anthropic"
 	"mend/internal/term"
 )
 
-func newTestApp() *environment {
-	a := &environment{Terminal: &term.Terminal{}}
-	a.opt.Agents = agents
+func newTestApp() *frame.Env {
+	a := &frame.Env{Terminal: &term.Terminal{}}
+	a.Opt.Agents = agents.All
 	return a
 }
 
@@ -30,7 +32,7 @@ func TestExplainAll(t *testing.T) {
 	for _, e := range diagnose.Explanations() {
 		codes = append(codes, e.Code)
 	}
-	for _, c := range newTestApp().opt.Agents.Classes() {
+	for _, c := range newTestApp().Opt.Agents.Classes() {
 		codes = append(codes, string(c))
 	}
 	for code := fail.Problems; code <= fail.Pending; code++ {

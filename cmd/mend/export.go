@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
@@ -36,8 +38,8 @@ func (f *exportFlags) add(fl *pflag.FlagSet) {
 }
 
 type exportAnswer struct {
-	Repairs []repairJSON  `json:"repairs"`
-	Export  *exportedJSON `json:"export,omitempty"` // of log --export: the written file
+	Repairs []show.RepairJSON `json:"repairs"`
+	Export  *exportedJSON     `json:"export,omitempty"` // of log --export: the written file
 }
 
 // An exportedJSON is the file that was written.
@@ -51,25 +53,25 @@ type exportedJSON struct {
 }
 
 // exportLog writes the whole journal to a file.
-func exportLog(ctx context.Context, env *environment, f exportFlags) error {
+func exportLog(ctx context.Context, env *frame.Env, f exportFlags) error {
 	var r journal.Report
 	export := func(w io.Writer) (err error) {
 		buffered := bufio.NewWriterSize(&termjson.LineWriter{To: w}, 1<<16)
-		if r, err = env.opt.Journal.Export(ctx, buffered, f.withBytes); err != nil {
+		if r, err = env.Opt.Journal.Export(ctx, buffered, f.withBytes); err != nil {
 			return fmt.Errorf("exporting the journal: %w", err)
 		}
 		return buffered.Flush()
 	}
 	switch {
 	case f.file == "-" && env.JSON:
-		return usagef("--json and --export - cannot be used together")
+		return frame.Usagef("--json and --export - cannot be used together")
 	case f.file == "-":
 		return export(env)
 	}
-	if err := env.createFile(f.file, f.force, export); err != nil {
+	if err := env.CreateFile(f.file, f.force, export); err != nil {
 		return err
 	}
-	env.setAnswers(exportAnswer{[]repairJSON{}, &exportedJSON{f.file, f.withBytes, r.Entries, r.Events, r.Images, r.Head}})
+	env.SetAnswers(exportAnswer{[]show.RepairJSON{}, &exportedJSON{f.file, f.withBytes, r.Entries, r.Events, r.Images, r.Head}})
 	env.Printf("Wrote %s: %s, %s, %s.\nhead %s\n", term.Bold(term.Escape(f.file)), term.Count(r.Entries, "repair"), term.Count(r.Events, "event"), term.Count(r.Images, "image"), r.Head)
 	if f.withBytes {
 		env.Say("%s It has texts of the conversations.", term.Warn("note:"))
@@ -90,7 +92,7 @@ type exportedEntry struct {
 }
 
 // logExports is log of exports instead of the journal: of the repair with an id, or of the entries that q selects.
-func logExports(ctx context.Context, env *environment, id string, files []string, q journal.Query) (left error) {
+func logExports(ctx context.Context, env *frame.Env, id string, files []string, q journal.Query) (left error) {
 	dir, err := os.MkdirTemp("", "mend-log-")
 	if err != nil {
 		return err
@@ -104,7 +106,7 @@ func logExports(ctx context.Context, env *environment, id string, files []string
 		case errors.Is(err, journal.ErrNotFound):
 			continue
 		case err != nil && ctx.Err() == nil:
-			left = env.skipStore(ctx, left, fmt.Errorf("reading %s: %w", file, err))
+			left = env.SkipStore(ctx, left, fmt.Errorf("reading %s: %w", file, err))
 			continue
 		}
 		for _, e := range es {
@@ -143,8 +145,8 @@ func readExport(ctx context.Context, l *mend.Journal, file, id string, q journal
 }
 
 // printExported prints a line for each entry, with who made it and where.
-func printExported(env *environment, all []exportedEntry) error {
-	list, rows, hosts := []repairJSON{}, [][]string{}, map[string]*mend.Journal{}
+func printExported(env *frame.Env, all []exportedEntry) error {
+	list, rows, hosts := []show.RepairJSON{}, [][]string{}, map[string]*mend.Journal{}
 	twice := map[string]bool{} // ids that two journals have
 	for _, e := range all {
 		twice[e.ID] = twice[e.ID] || hosts[e.ID] != nil && hosts[e.ID] != e.journal
@@ -155,15 +157,15 @@ func printExported(env *environment, all []exportedEntry) error {
 		if e.Actor != nil {
 			by = *e.Actor
 		}
-		list = append(list, entryJSON(e.Entry, nil))
-		row := entryRow(env.Terminal, e.Entry, "")
+		list = append(list, show.EntryJSON(e.Entry, nil))
+		row := show.EntryRow(env.Terminal, e.Entry, "")
 		if twice[e.ID] {
 			row[0] += "@" + term.OneLine(cmp.Or(by.Host, "unknown"), 40)
 		}
-		rows = append(rows, slices.Insert(row, 3, actorName(&by)))
+		rows = append(rows, slices.Insert(row, 3, show.ActorName(&by)))
 	}
-	env.setAnswers(repairsAnswer{list})
-	return env.paged(func() error {
+	env.SetAnswers(show.RepairsAnswer{Repairs: list})
+	return env.Paged(func() error {
 		defer env.Buffer()()
 		env.PrintRows(rows, "")
 		if len(rows) == 0 {
@@ -174,9 +176,9 @@ func printExported(env *environment, all []exportedEntry) error {
 }
 
 // showExported shows all about the repairs with an id, which several journals may have.
-func showExported(env *environment, all []exportedEntry) error {
-	list := []repairJSON{}
-	return env.paged(func() error {
+func showExported(env *frame.Env, all []exportedEntry) error {
+	list := []show.RepairJSON{}
+	return env.Paged(func() error {
 		for _, x := range all {
 			e, ops, err := x.journal.Show(x.ID)
 			if err != nil { // the export has no images
@@ -186,16 +188,16 @@ func showExported(env *environment, all []exportedEntry) error {
 			if err != nil {
 				return err
 			}
-			r := entryJSON(e, ops)
-			r.relate(related[e.ID])
+			r := show.EntryJSON(e, ops)
+			r.Relate(related[e.ID])
 			list = append(list, r)
-			printEntryHead(env.Terminal, e)
-			printEntryList(env.Terminal, "Follows", relatedTexts(related[e.ID].Follows))
-			printEntryList(env.Terminal, "Again", relatedTexts(related[e.ID].Again))
-			printChanges(env.Terminal, e, ops)
+			show.EntryHead(env.Terminal, e)
+			show.EntryList(env.Terminal, "Follows", show.RelatedTexts(related[e.ID].Follows))
+			show.EntryList(env.Terminal, "Again", show.RelatedTexts(related[e.ID].Again))
+			show.Changes(env.Terminal, e, ops)
 			env.Printf("\n")
 		}
-		env.setAnswers(repairsAnswer{list})
+		env.SetAnswers(show.RepairsAnswer{Repairs: list})
 		return nil
 	})
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
 	"mend/internal/test/damage"
 	"mend/journal"
@@ -124,7 +126,7 @@ func (sb sandbox) testBesideAgent(a *agentWriter) {
 	defer end()
 	count := map[int]int{}
 	start, enough := time.Now(), time.Duration(tortureCount(1, 60))*time.Second
-	for round := 0; round < 1000 && (time.Since(start) < enough || count[exitDone] < 2 || count[exitConflict] < 2); round++ {
+	for round := 0; round < 1000 && (time.Since(start) < enough || count[frame.ExitDone] < 2 || count[frame.ExitConflict] < 2); round++ {
 		began := time.Now()
 		args := []string{"repair", "--yes", sb.session, "--force"}
 		if round%2 == 1 {
@@ -134,8 +136,8 @@ func (sb sandbox) testBesideAgent(a *agentWriter) {
 		count[r.code]++
 		a.pause.Store(int64(2 * time.Since(began)))
 		switch r.code {
-		case exitDone, exitProblems, exitRefused:
-		case exitConflict:
+		case frame.ExitDone, frame.ExitProblems, frame.ExitRefused:
+		case frame.ExitConflict:
 			sb.wantOutput(r, "what the repair did:")
 			sb.wantOutput(r, "later changes:")
 		default:
@@ -146,8 +148,8 @@ func (sb sandbox) testBesideAgent(a *agentWriter) {
 	if a.err != nil {
 		sb.Fatal(a.err)
 	}
-	sb.mustExit(exitDone, "recover")
-	sb.mustExit(exitDone, "verify")
+	sb.mustExit(frame.ExitDone, "recover")
+	sb.mustExit(frame.ExitDone, "verify")
 	sb.Logf("%d writes of the agent; exit codes of mend and how often: %v", a.count, count)
 	all := sb.allText()
 	for id, token := range a.wrote {
@@ -155,7 +157,7 @@ func (sb sandbox) testBesideAgent(a *agentWriter) {
 			sb.Errorf("the last write of the agent to %s is lost", id)
 		}
 	}
-	if count[exitDone] == 0 || count[exitConflict] == 0 {
+	if count[frame.ExitDone] == 0 || count[frame.ExitConflict] == 0 {
 		sb.Errorf("the exit codes are %v, want some done and some in conflict", count)
 	}
 }
@@ -167,7 +169,7 @@ func (sb sandbox) allText() string {
 	for _, content := range sb.snapshot() {
 		b.WriteString(content)
 	}
-	o := mend.Options{Agents: agents, Journal: mend.OpenJournal(filepath.Join(sb.dir, "state", "mend"))}
+	o := mend.Options{Agents: agents.All, Journal: mend.OpenJournal(filepath.Join(sb.dir, "state", "mend"))}
 	es, err := o.Journal.Log(journal.Query{})
 	if err != nil {
 		sb.Fatal(err)

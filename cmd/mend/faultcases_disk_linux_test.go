@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
 )
@@ -51,13 +52,13 @@ func TestCase11ReadOnly(t *testing.T) {
 		if err := unix.Mount("mend-test", data, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 			t.Fatal(err)
 		}
-		scanned := exitProblems
+		scanned := frame.ExitProblems
 		if version != damage.Versions[0] { // OpenCode 1.18 answers no prompt there
-			scanned = exitUnusable
+			scanned = frame.ExitUnusable
 		}
 		sb.mustExit(scanned, "scan")
-		sb.mustExit(exitDone, "repair", sb.session, "--dry-run")
-		a := sb.mustExit(exitUnusable, "repair", "--yes", sb.session)
+		sb.mustExit(frame.ExitDone, "repair", sb.session, "--dry-run")
+		a := sb.mustExit(frame.ExitUnusable, "repair", "--yes", sb.session)
 		sb.wantOutput(a, "read-only")
 		sb.wantOutput(a, "make its file system writable")
 		if got := sb.rawFiles(); !maps.Equal(got, before) {
@@ -101,12 +102,12 @@ func TestCase13FullAtStaging(t *testing.T) {
 		sb := newSandbox(t, version, dir)
 		before := sb.snapshot()
 		free := fillDisk(t, data)
-		a := sb.mustExit(exitUnusable, "repair", "--yes", sb.session)
+		a := sb.mustExit(frame.ExitUnusable, "repair", "--yes", sb.session)
 		sb.wantOutput(a, "no space left")
 		sb.wantOutput(a, "free some space there")
 		if version == damage.Versions[0] {
 			sb.wantOutput(a, "the change needs up to")
-			sb.wantOutput(sb.mustExit(exitDone, "log"), "No repairs yet")
+			sb.wantOutput(sb.mustExit(frame.ExitDone, "log"), "No repairs yet")
 		}
 		free()
 		sb.wantSnapshot("refused", before)
@@ -130,21 +131,21 @@ func TestCase14FullJournal(t *testing.T) {
 			}
 			for _, verb := range [][]string{{"repair", "--yes", sb.session}, {"undo", "--yes", "qevajo"}} {
 				a := sb.mend(verb...)
-				if a.code == exitDone {
+				if a.code == frame.ExitDone {
 					continue
 				}
-				if a.code != exitUnusable && a.code != exitPending && a.code != exitUsage {
+				if a.code != frame.ExitUnusable && a.code != frame.ExitPending && a.code != frame.ExitUsage {
 					t.Errorf("%s with %d KB: exit code %d\n%s", verb[0], kb, a.code, a.err)
 				}
-				if a.code != exitUsage { // nothing was repaired
+				if a.code != frame.ExitUsage { // nothing was repaired
 					refused++
 					sb.wantOutput(a, "no space left")
 					sb.wantOutput(a, "free some space there")
 				}
 			}
 			free()
-			sb.mustExit(exitDone, "recover")
-			sb.mustExit(exitDone, "verify")
+			sb.mustExit(frame.ExitDone, "recover")
+			sb.mustExit(frame.ExitDone, "verify")
 			sb.mend("undo", "--yes", "--session", sb.session)
 			sb.wantSnapshot(fmt.Sprintf("with %d KB, recovered and undone", kb), before)
 		}
@@ -171,14 +172,14 @@ func TestCase15FullInRecovery(t *testing.T) {
 			t.Fatalf("the repair survived the crash at %s", at)
 		}
 		frees := []func(){fillDisk(t, data), fillDisk(t, state)}
-		if a := sb.mend("recover"); a.code != exitDone {
+		if a := sb.mend("recover"); a.code != frame.ExitDone {
 			sb.wantOutput(a, "no space left")
 			sb.wantOutput(a, "free some space there")
 		}
 		for _, free := range frees {
 			free()
 		}
-		sb.mustExit(exitDone, "recover")
+		sb.mustExit(frame.ExitDone, "recover")
 		sb.mend("undo", "--yes", "--session", sb.session)
 		sb.wantSnapshot("killed at "+at+", recovered and undone", before)
 	}
@@ -195,11 +196,11 @@ func TestCase16Limits(t *testing.T) {
 			for _, line := range []string{"repair " + sb.session, "undo qevajo"} {
 				a := sb.sh("ulimit -" + limit + " && mend " + line)
 				sb.wantOutput(a, "")
-				if a.code < 0 || a.code > exitPending {
+				if a.code < 0 || a.code > frame.ExitPending {
 					t.Errorf("ulimit -%s: mend %s: exit code %d\n%s", limit, line, a.code, a.err)
 				}
 			}
-			sb.mustExit(exitDone, "recover")
+			sb.mustExit(frame.ExitDone, "recover")
 			sb.mend("undo", "--yes", "--session", sb.session)
 			sb.wantSnapshot("with ulimit -"+limit+", recovered and undone", before)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
 )
@@ -93,16 +94,16 @@ func TestCase12TurnsReadOnly(t *testing.T) {
 			t.Fatalf("no call %q was made", at)
 		}
 		t.Logf("at %s: %v", at, err)
-		if a := sb.mend("scan"); a.code > exitProblems { // reading works
+		if a := sb.mend("scan"); a.code > frame.ExitProblems { // reading works
 			t.Errorf("scan: exit code %d\n%s", a.code, a.err)
 		}
-		if a := sb.mend("recover"); a.code != exitDone {
+		if a := sb.mend("recover"); a.code != frame.ExitDone {
 			sb.wantOutput(a, "read-only")
 		}
 		lo.unmount()
 		lo.mount()
-		sb.mustExit(exitDone, "recover")
-		if a := sb.mend("undo", "--yes", "--session", sb.session); a.code != exitDone && a.code != exitRefused {
+		sb.mustExit(frame.ExitDone, "recover")
+		if a := sb.mend("undo", "--yes", "--session", sb.session); a.code != frame.ExitDone && a.code != frame.ExitRefused {
 			t.Errorf("undo: exit code %d\n%s", a.code, a.err)
 		}
 		sb.wantSnapshot("turned read-only at "+at, before)

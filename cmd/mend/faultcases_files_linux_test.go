@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/jsonedit"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
@@ -64,7 +65,7 @@ func testStrange(t *testing.T, strange map[string][]byte) {
 	// The agent ignores a BOM, so this is not damage.
 	sb.writePart("prt_zz_bom.json", []byte("\xef\xbb\xbf{\"id\":\"prt_zz_bom\",\"type\":\"text\",\"text\":\"x\"}"))
 	before := sb.snapshot()
-	a := sb.mustExit(exitProblems, "scan", "--all", "-v")
+	a := sb.mustExit(frame.ExitProblems, "scan", "--all", "-v")
 	for name := range strange {
 		sb.wantOutput(a, "prt_zz_"+name)
 	}
@@ -73,14 +74,14 @@ func testStrange(t *testing.T, strange map[string][]byte) {
 	}
 	sb.wantSnapshot("scanned", before)
 	a = sb.mend("repair", "--yes", sb.session)
-	if mb := maxMemoryMB(a); a.code > exitProblems || mb > 300 {
+	if mb := maxMemoryMB(a); a.code > frame.ExitProblems || mb > 300 {
 		t.Errorf("repair: exit code %d, %d MB\n%s", a.code, mb, a.err)
 	}
 	a = sb.mend("undo", "--yes", "--session", sb.session)
 	if mb := maxMemoryMB(a); mb > 300 {
 		t.Errorf("undo took %d MB", mb)
 	}
-	if a.code != exitDone && a.code != exitRefused {
+	if a.code != frame.ExitDone && a.code != frame.ExitRefused {
 		t.Errorf("undo: exit code %d\n%s", a.code, a.err)
 	}
 	sb.wantSnapshot("repaired and undone", before)
@@ -96,12 +97,12 @@ func TestCase03HugeFiles(t *testing.T) {
 		if err := os.Truncate(path, size); err != nil { // sparse
 			t.Skip(err)
 		}
-		a := sb.mustExit(exitProblems, "scan", "--all", "-v")
+		a := sb.mustExit(frame.ExitProblems, "scan", "--all", "-v")
 		sb.wantOutput(a, fmt.Sprintf("the file is too large, %d bytes", size))
 		if mb := maxMemoryMB(a); mb > 300 {
 			t.Errorf("%d bytes: scan took %d MB", size, mb)
 		}
-		if a := sb.mend("repair", "--yes", sb.session); a.code > exitProblems || maxMemoryMB(a) > 300 {
+		if a := sb.mend("repair", "--yes", sb.session); a.code > frame.ExitProblems || maxMemoryMB(a) > 300 {
 			t.Errorf("%d bytes: repair: exit code %d, %d MB\n%s", size, a.code, maxMemoryMB(a), a.err)
 		}
 		if fi, err := os.Stat(path); err != nil || fi.Size() != size {
@@ -118,7 +119,7 @@ func TestCase08Unwritable(t *testing.T) {
 	}
 	sb := newSandbox(t, damage.Versions[2], "")
 	sb.mustRepair()
-	sb.mustExit(exitDone, "scan")
+	sb.mustExit(frame.ExitDone, "scan")
 	folder, copied := filepath.Dir(sb.store), filepath.Join(t.TempDir(), "opencode.db")
 	data, err := os.ReadFile(sb.store)
 	if err == nil {
@@ -139,16 +140,16 @@ func TestCase08Unwritable(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, verb := range []string{"scan", "status"} {
-			a := sb.mustExit(exitUnusable, verb)
+			a := sb.mustExit(frame.ExitUnusable, verb)
 			sb.wantOutput(a, "OpenCode answers no prompt, because it cannot write to its database")
 			sb.wantOutput(a, "run mend as the user who owns it, or change its owner or mode")
 		}
-		sb.mustExit(exitUnusable, "scan", "--store", sb.store)
-		sb.mustExit(exitDone, "scan", "--store", copied)
+		sb.mustExit(frame.ExitUnusable, "scan", "--store", sb.store)
+		sb.mustExit(frame.ExitDone, "scan", "--store", copied)
 		if err := os.Chmod(path, modes[1]); err != nil {
 			t.Fatal(err)
 		}
-		sb.mustExit(exitDone, "scan")
+		sb.mustExit(frame.ExitDone, "scan")
 	}
 }
 
@@ -163,14 +164,14 @@ func TestCase08UnlistedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"scan"}, {"scan", "--json"}, {"scan", "--agent", "claude"}, {"status"}} {
-		a := sb.mustExit(exitUnusable, args...)
+		a := sb.mustExit(frame.ExitUnusable, args...)
 		sb.wantOutput(a, "listing the sessions of "+folder)
 		sb.wantOutput(a, "run mend as the user who owns it, or change its owner or mode")
 	}
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	sb.mustExit(exitDone, "scan", "--agent", "claude")
+	sb.mustExit(frame.ExitDone, "scan", "--agent", "claude")
 }
 
 // TestCase08Unreadable runs as a user without rights.
@@ -183,18 +184,18 @@ func TestCase08Unreadable(t *testing.T) {
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	sb.wantOutput(sb.mustExit(exitProblems, "scan", "--all", "-v"), "permission denied")
-	a := sb.mustExit(exitProblems, "repair", "--yes", sb.session) // the response in another message is repaired
+	sb.wantOutput(sb.mustExit(frame.ExitProblems, "scan", "--all", "-v"), "permission denied")
+	a := sb.mustExit(frame.ExitProblems, "repair", "--yes", sb.session) // the response in another message is repaired
 	sb.wantOutput(a, "Repaired \"A title\"")
 	sb.wantOutput(a, "permission denied")
 	if err := os.Chmod(sb.store, 0); err != nil {
 		t.Fatal(err)
 	}
-	sb.mustExit(exitUnusable, "scan")
+	sb.mustExit(frame.ExitUnusable, "scan")
 	if err := os.Chmod(sb.store, 0o555); err != nil {
 		t.Fatal(err)
 	}
-	a = sb.mustExit(exitUnusable, "undo", "--yes", "--session", sb.session)
+	a = sb.mustExit(frame.ExitUnusable, "undo", "--yes", "--session", sb.session)
 	sb.wantOutput(a, "permission denied")
 	sb.wantOutput(a, "run mend as the user who owns it")
 	if err := os.Chmod(sb.store, 0o755); err != nil {
@@ -204,15 +205,15 @@ func TestCase08Unreadable(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(folder, 0o755), os.Chmod(folder, 0)); err != nil {
 			t.Fatal(err)
 		}
-		a := sb.mustExit(exitUnusable, "scan", "--agent", agent)
+		a := sb.mustExit(frame.ExitUnusable, "scan", "--agent", agent)
 		sb.wantOutput(a, "permission denied")
 		sb.wantOutput(a, "run mend as the user who owns it")
-		sb.wantOutput(sb.mustExit(exitDone, "status"), "permission denied")
+		sb.wantOutput(sb.mustExit(frame.ExitDone, "status"), "permission denied")
 		if err := os.Chmod(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	sb.mustExit(exitDone, "undo", "--yes", "--session", sb.session)
+	sb.mustExit(frame.ExitDone, "undo", "--yes", "--session", sb.session)
 }
 
 // TestCase09Names has a folder and files with names that are not UTF-8.
@@ -227,7 +228,7 @@ func TestCase09Names(t *testing.T) {
 	before := sb.snapshot()
 	for _, verb := range [][]string{{"scan", "--all", "-v"}, {"repair", sb.session, "--yes"}, {"log"}, {"show", "qevajo"}, {"undo", "--yes", "qevajo"}} {
 		a := sb.mend(append(verb, "--store", sb.store)...)
-		if a.code > exitProblems {
+		if a.code > frame.ExitProblems {
 			t.Errorf("%s: exit code %d\n%s", verb[0], a.code, a.err)
 		}
 		if all := a.out + a.err; strings.Contains(all, "\x1b") || !utf8.ValidString(all) || strings.ContainsRune(all, utf8.RuneError) {

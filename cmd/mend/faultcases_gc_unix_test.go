@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/damage"
 )
 
@@ -23,14 +24,14 @@ func TestCase34KilledGC(t *testing.T) {
 	sb.addBlankTexts(100)
 	before := sb.snapshot()
 	sb.mustRepair()
-	sb.mustExit(exitDone, "undo", "--yes", "--session", sb.session)
+	sb.mustExit(frame.ExitDone, "undo", "--yes", "--session", sb.session)
 	file := filepath.Join(sb.dir, "state", "mend", "journal.db")
 	whole, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	sb.mustExit(exitDone, "forget", sb.session, "--yes")
+	sb.mustExit(frame.ExitDone, "forget", sb.session, "--yes")
 	took := time.Since(began)
 	r, killed, want := rand.New(rand.NewPCG(3, 4)), 0, tortureCount(3, 200)
 	for tried := 0; killed < want && tried < 20*want; tried++ {
@@ -48,15 +49,15 @@ func TestCase34KilledGC(t *testing.T) {
 			continue
 		}
 		killed++
-		sb.mustExit(exitDone, "verify")
-		sb.mustExit(exitDone, "log")
+		sb.mustExit(frame.ExitDone, "verify")
+		sb.mustExit(frame.ExitDone, "log")
 		sb.wantSnapshot("killed", before)
 	}
 	if killed < want {
 		t.Errorf("%d were killed, want %d", killed, want)
 	}
-	sb.mustExit(exitDone, "forget", sb.session, "--yes")
-	sb.mustExit(exitDone, "verify")
+	sb.mustExit(frame.ExitDone, "forget", sb.session, "--yes")
+	sb.mustExit(frame.ExitDone, "verify")
 	data, err := os.ReadFile(file)
 	if err != nil || bytes.Contains(data, []byte(secret)) {
 		t.Errorf("the journal still has the forgotten data (%v)", err)

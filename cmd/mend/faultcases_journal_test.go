@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
@@ -67,9 +69,9 @@ func TestCase19Damaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sb.mustExit(exitDone, "undo", "--yes", undo)
+	sb.mustExit(frame.ExitDone, "undo", "--yes", undo)
 	undone := sb.snapshot()
-	sb.mustExit(exitDone, "redo", "--yes", undo)
+	sb.mustExit(frame.ExitDone, "redo", "--yes", undo)
 	verbs := [][]string{
 		{"log"},
 		{"undo", "--yes", undo},
@@ -94,27 +96,27 @@ func TestCase19Damaged(t *testing.T) {
 		}
 		a := sb.mend("verify")
 		sb.wantOutput(a, "")
-		damaged := a.code == exitUnusable
+		damaged := a.code == frame.ExitUnusable
 		if damaged {
 			found++
-		} else if a.code != exitDone {
+		} else if a.code != frame.ExitDone {
 			t.Errorf("%s: verify: exit code %d\n%s", when, a.code, a.err)
 		}
 		verb := verbs[(i+i/len(journalDamages))%len(verbs)]
 		a = sb.mend(verb...)
 		sb.wantOutput(a, "")
-		if damaged || a.code == exitUnusable {
+		if damaged || a.code == frame.ExitUnusable {
 			sb.wantSnapshot(when, repaired)
 			if after, err := os.ReadFile(name); err != nil || !bytes.Equal(after, broken) {
 				t.Errorf("%s: %s changed the damaged journal (%v)", when, verb[0], err)
 			}
-			if a.code == exitUnusable && !strings.Contains(a.err, "mend verify") {
+			if a.code == frame.ExitUnusable && !strings.Contains(a.err, "mend verify") {
 				t.Errorf("%s: %s does not say what to do: %s", when, verb[0], a.err)
 			}
 		}
 		switch now := sb.snapshot(); {
-		case a.code == exitUnusable:
-		case a.code != exitDone && a.code != exitUsage && a.code != exitRefused:
+		case a.code == frame.ExitUnusable:
+		case a.code != frame.ExitDone && a.code != frame.ExitUsage && a.code != frame.ExitRefused:
 			t.Errorf("%s: %s: exit code %d\n%s", when, verb[0], a.code, a.err)
 		case maps.Equal(now, undone): // the damaged page is not in use
 			sb.restore(repaired, undone)
@@ -161,7 +163,7 @@ func TestCase20Replaced(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(sb.dir, "state", "mend", "journal.db"), theirs, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sb.wantOutput(sb.mustExit(exitRefused, "undo", "--yes", undo, "--store", sb.store), "another store")
+	sb.wantOutput(sb.mustExit(frame.ExitRefused, "undo", "--yes", undo, "--store", sb.store), "another store")
 	sb.wantSnapshot("refused", repaired)
 }
 
@@ -171,7 +173,7 @@ func TestCase22Clock(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	before := sb.snapshot()
 	times := []time.Time{time.Date(2262, 4, 12, 0, 0, 0, 0, time.UTC), time.Unix(0, 0), time.Unix(-1, 0), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(1, 0)}
-	o := mend.Options{Agents: agents, Store: sb.store, Journal: mend.OpenJournal(filepath.Join(sb.dir, "state", "mend")), Cache: filepath.Join(sb.dir, "cache")}
+	o := mend.Options{Agents: agents.All, Store: sb.store, Journal: mend.OpenJournal(filepath.Join(sb.dir, "state", "mend")), Cache: filepath.Join(sb.dir, "cache")}
 	var ids []string
 	for i, now := range times {
 		o.Now = func() time.Time { return now }
@@ -207,8 +209,8 @@ func TestCase22Clock(t *testing.T) {
 	if freed, err := o.Journal.GC(t.Context(), time.Unix(-86300, 0), nil); err != nil || freed.Entries != 0 {
 		t.Errorf("GC = %+v, %v, want nothing deleted", freed, err)
 	}
-	sb.mustExit(exitDone, "verify")
-	sb.mustExit(exitDone, "undo", "--yes", ids[len(ids)-1])
+	sb.mustExit(frame.ExitDone, "verify")
+	sb.mustExit(frame.ExitDone, "undo", "--yes", ids[len(ids)-1])
 	sb.wantSnapshot("all undone", before)
 }
 
@@ -226,7 +228,7 @@ func TestGiveUp(t *testing.T) {
 		}); err == nil {
 			t.Fatal("the repair was not killed")
 		}
-		o := mend.Options{Agents: agents, Store: sb.store, Journal: mend.OpenJournal(dir)}
+		o := mend.Options{Agents: agents.All, Store: sb.store, Journal: mend.OpenJournal(dir)}
 		c, err := mend.Open(o)
 		if err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
 )
@@ -38,7 +39,7 @@ func TestCase31Mounts(t *testing.T) {
 			}
 		}
 		before := sb.snapshot()
-		a := sb.mustExit(exitUnusable, "repair", "--yes", sb.session)
+		a := sb.mustExit(frame.ExitUnusable, "repair", "--yes", sb.session)
 		if !strings.Contains(a.err, "cross-device") && !strings.Contains(a.err, "on another file system") {
 			t.Errorf("%s: the program says\n%s", way, a.err)
 		}
@@ -62,7 +63,7 @@ func TestCase31Transcripts(t *testing.T) {
 	if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o700), os.WriteFile(file, claude.ByName("parent unknown").Broken(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	id := sb.firstRepairID(sb.mustExit(exitDone, "repair", "--yes", claude.Session, "--agent", "claude", "--json"))
+	id := sb.firstRepairID(sb.mustExit(frame.ExitDone, "repair", "--yes", claude.Session, "--agent", "claude", "--json"))
 	repaired, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -93,10 +94,10 @@ func TestCase32FUSE(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	a := sb.mustExit(exitDone, "repair", "--yes", sb.session, "--store", fuse, "--json")
+	a := sb.mustExit(frame.ExitDone, "repair", "--yes", sb.session, "--store", fuse, "--json")
 	if maps.Equal(sb.snapshot(), before) {
 		t.Error("nothing was repaired")
 	}
-	sb.mustExit(exitDone, "undo", "--yes", sb.firstRepairID(a), "--store", fuse)
+	sb.mustExit(frame.ExitDone, "undo", "--yes", sb.firstRepairID(a), "--store", fuse)
 	sb.wantSnapshot("undone", before)
 }

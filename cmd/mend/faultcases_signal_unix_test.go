@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/damage"
 )
 
@@ -55,11 +56,11 @@ func TestCase36Signals(t *testing.T) {
 		signal := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[i%2]
 		a := sb.signalAt(at, []syscall.Signal{signal}, verb, "--yes", "qevajo")
 		switch a.code {
-		case exitDone:
+		case frame.ExitDone:
 			done++
 			sb.wantSnapshot(verb+" that was finished", after)
 			continue
-		case exitSignalled + int(signal):
+		case frame.ExitSignalled + int(signal):
 			if strings.Contains(a.err, "1 change was made before") { // the signal came after the commit
 				done++
 				sb.wantSnapshot(verb+" that was finished", after)
@@ -71,11 +72,11 @@ func TestCase36Signals(t *testing.T) {
 			t.Fatalf("%s at %s, signal %v: exit code %d\n%s%s", verb, at.name, signal, a.code, a.out, a.err)
 		}
 		sb.wantSnapshot(verb+" that was put back at "+at.name, before)
-		sb.wantOutput(sb.mustExit(exitDone, "recover"), "No repair was pending")
-		sb.mustExit(exitDone, verb, "--yes", "qevajo")
+		sb.wantOutput(sb.mustExit(frame.ExitDone, "recover"), "No repair was pending")
+		sb.mustExit(frame.ExitDone, verb, "--yes", "qevajo")
 		sb.wantSnapshot(verb, after)
 	}
-	sb.mustExit(exitDone, "verify")
+	sb.mustExit(frame.ExitDone, "verify")
 	t.Logf("%d finished, %d put back", done, stopped)
 	if stopped == 0 {
 		t.Error("no signal stopped anything")
@@ -95,18 +96,18 @@ func TestCase36SecondSignal(t *testing.T) {
 		if a.code < 0 {
 			killed++
 		}
-		sb.mustExit(exitDone, "recover")
+		sb.mustExit(frame.ExitDone, "recover")
 		now := sb.snapshot()
 		switch {
 		case maps.Equal(now, states[1]):
-			sb.mustExit(exitDone, "redo", "--yes", "qevajo")
+			sb.mustExit(frame.ExitDone, "redo", "--yes", "qevajo")
 		case maps.Equal(now, states[0]):
 		default:
 			t.Fatalf("killed at %s: the store is neither before nor after", at.name)
 		}
 		sb.wantSnapshot("mended", states[0])
 	}
-	sb.mustExit(exitDone, "verify")
+	sb.mustExit(frame.ExitDone, "verify")
 	t.Logf("%d killed by the second signal", killed)
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"mend/cmd/mend/internal/agents"
 	"mend/repair"
 )
 
@@ -115,7 +116,7 @@ func TestTiersPage(t *testing.T) {
 func TestAsidePage(t *testing.T) {
 	var want strings.Builder
 	want.WriteString("| agent | rule | class | what mend says |\n|---|---|---|---|\n")
-	for _, ag := range agents {
+	for _, ag := range agents.All {
 		if ag.Name() == "kilo" { // stores as OpenCode does
 			continue
 		}

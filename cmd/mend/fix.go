@@ -11,12 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/culprit"
 	"mend/internal/term"
 	"mend/repair"
 )
 
-func fixVerb(env *environment, with finish) *cobra.Command {
+func fixVerb(env *frame.Env, with finish) *cobra.Command {
 	f := repairFlags{finish: &with}
 	cmd := &cobra.Command{
 		Use:   "fix [SESSION|ERROR TEXT...]",
@@ -60,7 +62,7 @@ second such error.
 			switch text := strings.Join(words, " "); {
 			case len(words) == 0:
 			case strings.TrimSpace(text) == "":
-				return usagef("the error text is empty")
+				return frame.Usagef("the error text is empty")
 			case text == "@" || f.apiError != "" || f.narrows() && namesSession(cmd.Context(), env, text):
 				names = []string{text}
 			default:
@@ -76,25 +78,19 @@ second such error.
 
 // A fixAnswer is the answer of fix, which repairs, restores, moves, or shows other help.
 type fixAnswer struct {
-	APIError   *apiErrorAnswer `json:"apiError,omitempty"`
-	Culprit    *culpritAnswer  `json:"culprit,omitempty"`    // the session that the error came from
-	Candidates []culpritAnswer `json:"candidates,omitempty"` // possible sessions of the error
-	Ways       []way           `json:"ways,omitempty"`       // the ways in which people lose a conversation, with the commands that help
-	Repairs    []repairJSON    `json:"repairs,omitempty"`
-	Restore    *restoreJSON    `json:"restore,omitempty"`
-	Sessions   []any           `json:"sessions,omitempty"` // as in the answers of restore, move or salvage
-	Folders    []goneJSON      `json:"folders,omitempty"`
-	Folder     string          `json:"folder,omitempty"`
-	To         string          `json:"to,omitempty"`
-	Next       string          `json:"next,omitempty"` // the command that helps
-	*salvageParts
-	continueAnswer
-}
-
-// A continueAnswer has the members about how to go on with a session.
-type continueAnswer struct {
-	Continue string `json:"continue,omitempty"` // the command that continues the session
-	Reload   string `json:"reload,omitempty"`   // what loads it again in the agent that has it open
+	APIError   *show.APIErrorAnswer `json:"apiError,omitempty"`
+	Culprit    *culpritAnswer       `json:"culprit,omitempty"`    // the session that the error came from
+	Candidates []culpritAnswer      `json:"candidates,omitempty"` // possible sessions of the error
+	Ways       []way                `json:"ways,omitempty"`       // the ways in which people lose a conversation, with the commands that help
+	Repairs    []show.RepairJSON    `json:"repairs,omitempty"`
+	Restore    *show.RestoreJSON    `json:"restore,omitempty"`
+	Sessions   []any                `json:"sessions,omitempty"` // as in the answers of restore, move or salvage
+	Folders    []show.GoneJSON      `json:"folders,omitempty"`
+	Folder     string               `json:"folder,omitempty"`
+	To         string               `json:"to,omitempty"`
+	Next       string               `json:"next,omitempty"` // the command that helps
+	*show.SalvageParts
+	frame.ContinueAnswer
 }
 
 // narrows reports whether flags select the repairs of the named session. Otherwise fix also restores that
@@ -102,26 +98,26 @@ type continueAnswer struct {
 func (f *repairFlags) narrows() bool { return f.latent || f.setAside || len(f.classes) > 0 }
 
 // namesSession reports whether a text is the name of a session rather than an error.
-func namesSession(ctx context.Context, env *environment, text string) bool {
-	if text == "-" || strings.HasPrefix(text, "@") || slices.ContainsFunc(culprit.Readings(env.opt.Agents, []byte(text)), func(e repair.APIError) bool { return e.Recognised }) {
+func namesSession(ctx context.Context, env *frame.Env, text string) bool {
+	if text == "-" || strings.HasPrefix(text, "@") || slices.ContainsFunc(culprit.Readings(env.Opt.Agents, []byte(text)), func(e repair.APIError) bool { return e.Recognised }) {
 		return false
 	}
-	all, _, _ := namedSessions(ctx, env, sources{})
-	return isSession(all, text)
+	all, _, _ := frame.NamedSessions(ctx, env, frame.Sources{})
+	return frame.IsSession(all, text)
 }
 
 // askForError reads the text of an error from the user: lines up to a blank one, or to the end of the input.
 // A pasted text may have a blank line before the error; then it reads on to the next one.
-func askForError(ctx context.Context, env *environment) ([]byte, error) {
+func askForError(ctx context.Context, env *frame.Env) ([]byte, error) {
 	t := env.Terminal
 	if !t.CanAsk {
-		return nil, usagef(`fix needs the error text: mend fix 'TEXT', or mend fix - to read standard input`)
+		return nil, frame.Usagef(`fix needs the error text: mend fix 'TEXT', or mend fix - to read standard input`)
 	}
 	t.PrintErr("Paste the error, then press Enter on an empty line:\n")
 	asked := false
 	text, err := term.Await(ctx, func() ([]byte, error) {
 		return readText(t.Input(), func(text []byte) bool {
-			known := asked || sessionID().Match(text) || slices.ContainsFunc(culprit.Readings(env.opt.Agents, text), func(e repair.APIError) bool { return e.Recognised })
+			known := asked || sessionID().Match(text) || slices.ContainsFunc(culprit.Readings(env.Opt.Agents, text), func(e repair.APIError) bool { return e.Recognised })
 			if asked = true; !known {
 				t.PrintErr("There is no error in this that mend knows. Paste the rest, or press Enter again:\n")
 			}

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/mend"
 	"mend/internal/request"
 	"mend/internal/term"
@@ -16,7 +19,7 @@ import (
 
 // printForecast prints the next request of the session, and marks the blocks that the provider will refuse.
 // Its exit code is the same as for a scan of the session.
-func printForecast(ctx context.Context, env *environment, c *mend.Store, head change.Head) error {
+func printForecast(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) error {
 	f, err := c.Forecast(ctx, head)
 	if err != nil {
 		return err
@@ -25,18 +28,18 @@ func printForecast(ctx context.Context, env *environment, c *mend.Store, head ch
 	if err != nil {
 		return err
 	}
-	printHeader(env.Terminal, head)
+	show.Header(env.Terminal, head)
 	checked := c.Version("")
 	version, note := cmp.Or(checked.Name, f.Version), ""
 	if checked.Note() != "" {
 		version, note = f.Version, fmt.Sprintf("; %s was not verified", term.OneLine(version, 30))
 	}
 	model := map[string]string{"providerID": f.Request.Model.ProviderID, "modelID": f.Request.Model.ModelID}
-	env.setAnswers(scanAnswer{Profile: f.Version, VersionNote: checked.Note(), requestAnswer: &requestAnswer{
+	env.SetAnswers(scanAnswer{Profile: f.Version, VersionNote: checked.Note(), requestAnswer: &requestAnswer{
 		Session: head.ID, Provider: f.Provider, Thinking: f.Thinking, Model: model, Request: requestJSON(f.Request),
-		Violations: violationsJSON(f.Violations), Diagnoses: diagnosesJSON(found.Diagnoses),
+		Violations: violationsJSON(f.Violations), Diagnoses: show.DiagnosesJSON(found.Diagnoses),
 	}})
-	env.Printf("%s\n\n", term.Faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s%s", agentOf(c.ID()), term.OneLine(version, 30), f.Provider, onOrOff(f.Thinking), note)))
+	env.Printf("%s\n\n", term.Faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s%s", agents.Title(c.ID()), term.OneLine(version, 30), f.Provider, show.OnOrOff(f.Thinking), note)))
 	vs := newViolations(f.Violations, found.Diagnoses)
 	for n, t := range f.Request.Turns {
 		env.Printf("%s %s\n", term.Bold(fmt.Sprintf(f.Place.Turn, n)), t.Role)
@@ -59,7 +62,7 @@ func finishForecast(t *term.Terminal, f mend.Forecast, found mend.Finding) error
 		t.Printf("\n%s\n", term.Bad("The session is broken anyway:"))
 		for _, d := range found.Diagnoses {
 			if d.Severity == repair.Broken {
-				printDiagnosis(t, d)
+				show.Diagnosis(t, d)
 			}
 		}
 	case !broken && len(f.Violations) > 0 && found.Busy:
@@ -71,7 +74,7 @@ func finishForecast(t *term.Terminal, f mend.Forecast, found mend.Finding) error
 		t.Printf("\n%s\n", term.Good("The provider accepts this."))
 	}
 	if broken {
-		return errProblems
+		return frame.ErrProblems
 	}
 	return nil
 }

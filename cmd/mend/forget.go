@@ -12,14 +12,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/fail"
 	"mend/internal/keep"
 	"mend/internal/term"
 	"mend/journal"
 )
 
-func forgetVerb(env *environment) *cobra.Command {
-	var f writeFlags
+func forgetVerb(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
 	var older string
 	var copies bool
 	cmd := &cobra.Command{
@@ -44,11 +47,11 @@ shown, and nothing that was added later. --dry-run only shows it.`,
 		Example: `  mend forget "dark mode"        a session: the undo data of its repairs, and its copies
   mend forget bakobe             the undo data of one repair
   mend forget --older-than 90d   the undo data of older repairs`,
-		Args: atMostOne("session or repair"),
+		Args: frame.AtMostOne("session or repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			switch {
 			case older != "" && (len(ids) > 0 || copies):
-				return usagef("--older-than cannot be combined with a name or --copies")
+				return frame.Usagef("--older-than cannot be combined with a name or --copies")
 			case older != "":
 				return runGC(cmd.Context(), env, older, f)
 			case len(ids) == 0:
@@ -57,7 +60,7 @@ shown, and nothing that was added later. --dry-run only shows it.`,
 			return runForget(cmd.Context(), env, ids[0], f, copies)
 		},
 	}
-	f.add(cmd, "")
+	f.Add(cmd, "")
 	cmd.Flags().BoolVar(&copies, "copies", false, "erase only the copies of the session, not the undo data of its repairs")
 	addOlderThan(cmd, &older)
 	return cmd
@@ -80,10 +83,10 @@ type freedAnswer struct {
 
 type forgetAnswer struct {
 	freedAnswer
-	Repairs []repairJSON    `json:"repairs,omitempty"`
-	States  []keptStateJSON `json:"states,omitempty"`  // with --dry-run: the copies that would be erased
-	Copies  int             `json:"copies,omitempty"`  // copies of sessions that were deleted, or with --dry-run would be
-	Damaged *damagedJSON    `json:"damaged,omitempty"` // deleted damaged files with copies, which were set aside before
+	Repairs []show.RepairJSON    `json:"repairs,omitempty"`
+	States  []show.KeptStateJSON `json:"states,omitempty"`  // with --dry-run: the copies that would be erased
+	Copies  int                  `json:"copies,omitempty"`  // copies of sessions that were deleted, or with --dry-run would be
+	Damaged *damagedJSON         `json:"damaged,omitempty"` // deleted damaged files with copies, which were set aside before
 }
 
 type damagedJSON struct {
@@ -91,18 +94,18 @@ type damagedJSON struct {
 	Bytes int64 `json:"bytes"`
 }
 
-func runForget(ctx context.Context, env *environment, name string, f writeFlags, copies bool) error {
-	damaged := damagedBefore(env, time.Now())
-	if len(damaged) > 0 && !f.dryRun { // first transfer their readable copies
-		if err := env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(*keep.Keep) error { return nil }); err != nil {
+func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFlags, copies bool) error {
+	damaged := frame.DamagedBefore(env, time.Now())
+	if len(damaged) > 0 && !f.DryRun { // first transfer their readable copies
+		if err := env.Opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(*keep.Keep) error { return nil }); err != nil {
 			return err
 		}
 	}
-	es, s, err := findSessionOrRepair(ctx, env, name)
+	es, s, err := frame.FindSessionOrRepair(ctx, env, name)
 	var x erasure
 	switch isRepair := err == nil && len(es) > 0; {
 	case isRepair && copies:
-		return usagef("--copies needs a session, and %s is a repair", name)
+		return frame.Usagef("--copies needs a session, and %s is a repair", name)
 	case isRepair:
 		x.entries = es
 	case err == nil:
@@ -115,20 +118,20 @@ func runForget(ctx context.Context, env *environment, name string, f writeFlags,
 		return err
 	}
 	x.entries = slices.DeleteFunc(x.entries, func(e change.Entry) bool { return e.Erased })
-	if len(x.entries)+len(x.states)+len(x.damaged) == 0 && !f.dryRun {
+	if len(x.entries)+len(x.states)+len(x.damaged) == 0 && !f.DryRun {
 		err := sweepAlone(ctx, env, nil) // a killed forget may have left data
-		env.setAnswer("copies", 0)
+		env.SetAnswer("copies", 0)
 		return err
 	}
 	if !env.JSON {
 		x.print(env, s)
 	}
-	if f.dryRun {
+	if f.DryRun {
 		env.Say("Dry run: nothing was erased.")
 		x.answer(env)
 		return nil
 	}
-	if err := confirmChange(ctx, env.Terminal, f, "Go on?", nil); err != nil {
+	if err := frame.ConfirmChange(ctx, env.Terminal, f, "Go on?", nil); err != nil {
 		return err
 	}
 	if err := x.erase(ctx, env); err != nil || len(es) > 0 || copies {
@@ -138,8 +141,8 @@ func runForget(ctx context.Context, env *environment, name string, f writeFlags,
 }
 
 // noteArchives names the repairs that removed rows of many sessions, or a whole database, which are kept.
-func noteArchives(env *environment) error {
-	es, err := env.opt.Journal.Log(journal.Query{State: change.Committed})
+func noteArchives(env *frame.Env) error {
+	es, err := env.Opt.Journal.Log(journal.Query{State: change.Committed})
 	var ids []string
 	for _, e := range es {
 		if !e.Forgotten && e.Kind().Whole() {
@@ -153,25 +156,25 @@ func noteArchives(env *environment) error {
 }
 
 // answer sets the JSON answer of a dry run.
-func (x *erasure) answer(env *environment) {
-	states := []keptStateJSON{}
+func (x *erasure) answer(env *frame.Env) {
+	states := []show.KeptStateJSON{}
 	for i := range x.states {
-		states = append(states, stateJSON(&x.states[i]))
+		states = append(states, show.KeptState(&x.states[i]))
 	}
-	env.setAnswer("repairs", entriesJSON(x.entries))
-	env.setAnswer("copies", len(states))
-	env.setAnswer("states", states)
+	env.SetAnswer("repairs", show.EntriesJSON(x.entries))
+	env.SetAnswer("copies", len(states))
+	env.SetAnswer("states", states)
 }
 
 // erasureOf returns the data of a session: its repairs, unless only copies are wanted, and its copies.
-func erasureOf(ctx context.Context, env *environment, s namedSession, copies bool) (x erasure, err error) {
+func erasureOf(ctx context.Context, env *frame.Env, s frame.NamedSession, copies bool) (x erasure, err error) {
 	if !copies {
-		if x.entries, err = env.opt.Journal.Log(journal.Query{Session: s.ID, Agent: env.agentName}); err != nil {
+		if x.entries, err = env.Opt.Journal.Log(journal.Query{Session: s.ID, Agent: env.AgentName}); err != nil {
 			return x, err
 		}
 	}
-	err = env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
-		x.states, err = k.States(keep.Query{Session: s.ID, Agent: env.agentName})
+	err = env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
+		x.states, err = k.States(keep.Query{Session: s.ID, Agent: env.AgentName})
 		return err
 	})
 	slices.SortStableFunc(x.states, func(a, b keep.State) int { return cmp.Compare(a.Store.Root, b.Store.Root) })
@@ -180,9 +183,9 @@ func erasureOf(ctx context.Context, env *environment, s namedSession, copies boo
 
 // print shows what is erased: repairs, files of the user, copies by store, and damaged files; and what
 // becomes impossible. s is the session that the user named.
-func (x *erasure) print(env *environment, s namedSession) {
+func (x *erasure) print(env *frame.Env, s frame.NamedSession) {
 	if len(x.entries) > 0 {
-		_ = printEntries(env, x.entries, nil, "")
+		_ = frame.PrintEntries(env, x.entries, nil, "")
 	}
 	var rows [][]string
 	for _, r := range movedUserFiles(x.entries) {
@@ -194,7 +197,7 @@ func (x *erasure) print(env *environment, s namedSession) {
 			n, size = n+1, size+x.states[i].Size
 		}
 		rows = append(rows, []string{
-			term.Bold(term.CountWords(n, "kept copy", "kept copies")), term.Size(size), term.Faint(env.AgeCell(term.Age(time.Since(s.Time)))), agentOf(s.Store), quotedTitle(s.Title, s.Session),
+			term.Bold(term.CountWords(n, "kept copy", "kept copies")), term.Size(size), term.Faint(env.AgeCell(term.Age(time.Since(s.Time)))), agents.Title(s.Store), show.QuotedTitle(s.Title, s.Session),
 		})
 	}
 	for _, path := range x.damaged {
@@ -205,7 +208,7 @@ func (x *erasure) print(env *environment, s namedSession) {
 }
 
 // harm describes what becomes impossible once x is erased.
-func (x *erasure) harm(s namedSession) string {
+func (x *erasure) harm(s frame.NamedSession) string {
 	var parts []string
 	if n := len(x.entries); n > 0 {
 		size := int64(0)
@@ -224,7 +227,7 @@ func (x *erasure) harm(s namedSession) string {
 		for _, s := range x.states {
 			size += s.Size
 		}
-		parts = append(parts, fmt.Sprintf("%s of %s (%s) can no longer be restored after this.", term.CountWords(n, "kept copy", "kept copies"), quotedTitle(x.states[0].Title, s.ID), term.Size(size)))
+		parts = append(parts, fmt.Sprintf("%s of %s (%s) can no longer be restored after this.", term.CountWords(n, "kept copy", "kept copies"), show.QuotedTitle(x.states[0].Title, s.ID), term.Size(size)))
 	}
 	if n := len(x.damaged); n > 0 {
 		text := term.CountWords(n, "damaged keep.db that was set aside goes, too.", "damaged keep.db that were set aside go, too.")
@@ -243,12 +246,12 @@ func sizeOf(d *change.Digest) int64 {
 	return d.Size
 }
 
-// erase erases exactly x, and no later copy. After a kill, the next forget does the rest, see [sweep].
-func (x *erasure) erase(ctx context.Context, env *environment) error {
+// erase erases exactly x, and no later copy. After a kill, the next forget does the rest, see [frame.Sweep].
+func (x *erasure) erase(ctx context.Context, env *frame.Env) error {
 	var freed journal.Freed
 	if len(x.entries) > 0 {
 		var err error
-		if freed, err = env.opt.Journal.Forget(ctx, x.entries); err != nil {
+		if freed, err = env.Opt.Journal.Forget(ctx, x.entries); err != nil {
 			return err
 		}
 	}
@@ -256,7 +259,7 @@ func (x *erasure) erase(ctx context.Context, env *environment) error {
 	if len(x.states)+len(x.damaged) > 0 {
 		copies = x.eraseCopies(ctx, env)
 	}
-	left, err := sweep(ctx, env, false)
+	left, err := frame.Sweep(ctx, env, false)
 	freed.Bytes += left
 	answerFreed(env, freed, nil)
 	if len(x.entries) > 0 {
@@ -265,8 +268,8 @@ func (x *erasure) erase(ctx context.Context, env *environment) error {
 	return fail.Worst(copies, err)
 }
 
-func (x *erasure) eraseCopies(ctx context.Context, env *environment) error {
-	return env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
+func (x *erasure) eraseCopies(ctx context.Context, env *frame.Env) error {
+	return env.Opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
 		var shown []keep.State // the file may have been created again: read them from it
 		for _, s := range x.states {
 			now, err := k.States(keep.Query{Store: s.Store.Same, Session: s.Session})
@@ -281,7 +284,7 @@ func (x *erasure) eraseCopies(ctx context.Context, env *environment) error {
 		if err != nil {
 			return err
 		}
-		env.setAnswer("copies", freed.States)
+		env.SetAnswer("copies", freed.States)
 		if freed.States > 0 {
 			env.Say("%s %s (%s).", term.Good("Erased"), term.CountWords(freed.States, "kept copy", "kept copies"), term.Size(freed.Bytes))
 		}

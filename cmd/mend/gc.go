@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -12,27 +10,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/fail"
-	"mend/internal/keep"
-	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/journal"
 )
 
 // gcVerb is the former name of forget --older-than.
-func gcVerb(env *environment) *cobra.Command {
-	var f writeFlags
+func gcVerb(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
 	var older string
 	cmd := &cobra.Command{
-		Use: "gc --older-than AGE", Short: "Delete the undo data of old repairs: mend forget --older-than AGE", Args: noArgs,
+		Use: "gc --older-than AGE", Short: "Delete the undo data of old repairs: mend forget --older-than AGE", Args: frame.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if older == "" {
-				return usagef("gc needs --older-than AGE, such as --older-than 90d")
+				return frame.Usagef("gc needs --older-than AGE, such as --older-than 90d")
 			}
 			return runGC(cmd.Context(), env, older, f)
 		},
 	}
-	f.add(cmd, "")
+	f.Add(cmd, "")
 	addOlderThan(cmd, &older)
 	return cmd
 }
@@ -41,8 +39,8 @@ func addOlderThan(cmd *cobra.Command, older *string) {
 	cmd.Flags().StringVar(older, "older-than", "", "erase the undo data of repairs older than `WHEN`: an age such as 90d or 12h, or a date")
 }
 
-func runGC(ctx context.Context, env *environment, older string, f writeFlags) error {
-	before, err := parseWhen("older-than", older, time.Now())
+func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags) error {
+	before, err := frame.ParseWhen("older-than", older, time.Now())
 	if err != nil {
 		return err
 	}
@@ -53,8 +51,8 @@ func runGC(ctx context.Context, env *environment, older string, f writeFlags) er
 }
 
 // dropOld shows the repairs that began before a time, asks, and removes their data.
-func dropOld(ctx context.Context, env *environment, f writeFlags, before time.Time) error {
-	es, err := env.opt.Journal.Old(before)
+func dropOld(ctx context.Context, env *frame.Env, f frame.WriteFlags, before time.Time) error {
+	es, err := env.Opt.Journal.Old(before)
 	if err != nil {
 		return err
 	}
@@ -63,32 +61,32 @@ func dropOld(ctx context.Context, env *environment, f writeFlags, before time.Ti
 	if len(yours) > 0 {
 		defer env.Say("%s kept, because they contain files of yours or a damaged database: %s. To delete those, too: %s", term.Warn("note:"), strings.Join(yours, ", "), term.Bold("mend forget "+yours[0]))
 	}
-	if f.dryRun {
+	if f.DryRun {
 		if len(es) > 0 {
 			env.Printf("The undo data of %s would be deleted:\n", term.Count(len(es), "repair"))
 		}
 		none := "There is nothing to delete."
-		left, err := sweep(ctx, env, true)
+		left, err := frame.Sweep(ctx, env, true)
 		if left > 0 {
 			none = fmt.Sprintf("%s that mend keeps and no repair needs would be deleted.", term.Size(left))
 		}
-		return fail.Worst(printEntries(env, es, nil, none), err)
+		return fail.Worst(frame.PrintEntries(env, es, nil, none), err)
 	}
 	if len(es) == 0 {
 		return sweepAlone(ctx, env, yours)
 	}
 	if !env.JSON {
-		_ = printEntries(env, es, nil, "")
+		_ = frame.PrintEntries(env, es, nil, "")
 	}
-	if err := confirmChange(ctx, env.Terminal, f, fmt.Sprintf("%s%s can no longer be undone after this. Go on?", term.Count(len(es), "repair"), sessionText(es)), nil); err != nil {
+	if err := frame.ConfirmChange(ctx, env.Terminal, f, fmt.Sprintf("%s%s can no longer be undone after this. Go on?", term.Count(len(es), "repair"), sessionText(es)), nil); err != nil {
 		return err
 	}
-	shown := idsOf(es)
-	freed, err := env.opt.Journal.GC(ctx, before, func(id string) bool { return slices.Contains(shown, id) })
+	shown := show.IDs(es)
+	freed, err := env.Opt.Journal.GC(ctx, before, func(id string) bool { return slices.Contains(shown, id) })
 	if err != nil {
 		return err
 	}
-	left, err := sweep(ctx, env, false)
+	left, err := frame.Sweep(ctx, env, false)
 	freed.Bytes += left
 	answerFreed(env, freed, yours)
 	printFreed(env, freed)
@@ -96,8 +94,8 @@ func dropOld(ctx context.Context, env *environment, f writeFlags, before time.Ti
 }
 
 // sweepAlone removes mend's unneeded files if nothing else is to be deleted.
-func sweepAlone(ctx context.Context, env *environment, yours []string) error {
-	left, err := sweep(ctx, env, false)
+func sweepAlone(ctx context.Context, env *frame.Env, yours []string) error {
+	left, err := frame.Sweep(ctx, env, false)
 	answerFreed(env, journal.Freed{Bytes: left}, yours)
 	if left > 0 {
 		env.Say("%s %s of data that no repair needs.", term.Good("Deleted"), term.Size(left))
@@ -109,11 +107,11 @@ func sweepAlone(ctx context.Context, env *environment, yours []string) error {
 
 // answerFreed sets the JSON answer about the data removed from the journal. yours has the ids of repairs that
 // are kept because they contain the user's own files.
-func answerFreed(env *environment, f journal.Freed, yours []string) {
-	env.setAnswers(freedAnswer{f.Entries, f.Images, f.Bytes, nonNil(f.SharedWith), nonNil(yours)})
+func answerFreed(env *frame.Env, f journal.Freed, yours []string) {
+	env.SetAnswers(freedAnswer{f.Entries, f.Images, f.Bytes, show.NonNil(f.SharedWith), show.NonNil(yours)})
 }
 
-func printFreed(env *environment, f journal.Freed) {
+func printFreed(env *frame.Env, f journal.Freed) {
 	env.Printf("%s the undo data of %s: %s, %s.\n", term.Good("Deleted"), term.Count(f.Entries, "repair"), term.Count(f.Images, "image"), term.Size(f.Bytes))
 	if len(f.SharedWith) > 0 {
 		env.Say("%s some of the same data is kept for %s.", term.Warn("note:"), strings.Join(f.SharedWith, ", "))
@@ -144,46 +142,10 @@ func idsWithFiles(es []change.Entry) []string {
 	return ids
 }
 
-// sweep removes mend's files beside the stores that no repair needs, and completes a killed forget. It
-// returns the size in bytes of the files beside the stores. With dry it removes nothing.
-func sweep(ctx context.Context, env *environment, dry bool) (freed int64, err error) {
-	es, err := env.opt.Journal.Log(journal.Query{})
-	if err == nil && len(es) > 0 && !dry {
-		_, err = env.opt.Journal.Forget(ctx, nil)
-	}
-	if path, errPath := env.opt.Journal.Folder(); errPath == nil && err == nil && !dry {
-		if _, missing := os.Lstat(keep.Path(path)); missing == nil {
-			err = env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(*keep.Keep) error { return nil })
-		}
-	}
-	if err != nil {
-		return 0, err
-	}
-	paths := map[string]bool{env.opt.Store: true}
-	for _, l := range env.opt.Agents.Stores() {
-		paths[l.Path] = true
-	}
-	for _, e := range es {
-		paths[e.Store.Root] = true
-	}
-	delete(paths, "")
-	for path := range paths {
-		n := int64(0)
-		c, errOne := env.openAt(path)
-		if errOne == nil {
-			n, errOne = c.Sweep(ctx, dry)
-		}
-		if freed += n; errOne != nil && !errors.Is(errOne, mend.ErrNoStore) { // else its files are gone, too
-			err = env.skipStore(ctx, err, errOne)
-		}
-	}
-	return freed, err
-}
-
 // sessionText names the session of the entries, "" if there are several.
 func sessionText(es []change.Entry) string {
 	if slices.ContainsFunc(es, func(e change.Entry) bool { return e.Session != es[0].Session }) {
 		return ""
 	}
-	return " of " + entryTitle(es[0])
+	return " of " + show.EntryTitle(es[0])
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 	"mend/internal/test/bigstore"
 	"mend/internal/test/storetest"
@@ -43,6 +44,7 @@ type growthLine struct {
 const removeStores = "(remove)"
 
 func small(n int) bigstore.Uniform { return bigstore.Uniform{Sessions: n, Turns: 1} }
+
 func large(n int) bigstore.Uniform {
 	return bigstore.Uniform{Sessions: n, Turns: 1, Answer: strings.Repeat("It is done. ", 20_000)}
 }
@@ -52,6 +54,7 @@ const largeTurn = 240_000
 func largeLong(n int) bigstore.Uniform {
 	return bigstore.Uniform{Sessions: 2, Turns: n, Answer: strings.Repeat("It is done. ", largeTurn/12)}
 }
+
 func long(n int) bigstore.Uniform { return bigstore.Uniform{Sessions: 1, Turns: n} }
 
 // Two calls have the same id, which the provider of OpenCode refuses. Claude Code's provider refuses its
@@ -63,7 +66,9 @@ func brokenMany(n int) bigstore.Uniform {
 func brokenLong(n int) bigstore.Uniform {
 	return bigstore.Uniform{Sessions: 1, Turns: n, CallID: brokenCall}
 }
+
 func brokenCall(turn int) string { return fmt.Sprintf("toolu.%d", turn/2) }
+
 func sharedLong(n int) bigstore.Uniform {
 	return bigstore.Uniform{Sessions: 1, Turns: n, CallID: func(int) string { return "toolu_1" }}
 }
@@ -157,9 +162,9 @@ func TestGrowthRows(t *testing.T) {
 			listed[strings.Join(words[:min(2, len(words))], " ")] = true
 		}
 	}
-	root := newRoot(&environment{Terminal: &term.Terminal{}})
+	root := newRoot(&frame.Env{Terminal: &term.Terminal{}})
 	eachCommand(root, func(cmd *cobra.Command) {
-		name := commandName(cmd)
+		name := frame.CommandName(cmd)
 		top, _, _ := strings.Cut(name, " ")
 		if cmd != root && !listed[name] && noGrowth[name] == "" && noGrowth[top] == "" {
 			t.Errorf("mend %s has no line in growths, and no reason in noGrowth", name)
@@ -341,11 +346,11 @@ func (h *growthHome) run(line string) {
 	}
 	saved := map[string]string{"tree": "saved/opencode/storage", "database": "saved/opencode/opencode.db"}[h.kind]
 	var out lastText
-	env := &environment{Terminal: &term.Terminal{In: &bytes.Buffer{}, Out: &out, Err: &out}}
+	env := &frame.Env{Terminal: &term.Terminal{In: &bytes.Buffer{}, Out: &out, Err: &out}}
 	root := newRoot(env)
 	names := strings.NewReplacer("OLD", h.path("old"), "NEW", h.path("new"), "SAVED", h.path(saved))
 	root.SetArgs(strings.Fields(names.Replace(line)))
-	if exit := env.report(root.ExecuteContext(h.Context())); exit != exitDone && exit != exitProblems && exit != exitRefused {
+	if exit := env.Report(root.ExecuteContext(h.Context())); exit != frame.ExitDone && exit != frame.ExitProblems && exit != frame.ExitRefused {
 		h.Fatalf("mend %s: exit code %d\n%s", line, exit, out)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"mend/cmd/mend/internal/agents"
 )
 
 // The table of docs/faults.md lists the rules that a newer version of the agent handles by itself.
@@ -14,7 +16,7 @@ func TestHealedPage(t *testing.T) {
 	sentence := regexp.MustCompile(`^(OpenCode|Claude Code|Codex) \d+\.\d+\.\d+ [a-z].*\.$`)
 	var want strings.Builder
 	want.WriteString("| rule | class | what the newer version does |\n|---|---|---|\n")
-	for _, ag := range agents {
+	for _, ag := range agents.All {
 		for _, e := range ag.Guide().Rules() {
 			switch {
 			case e.Healed == "" || ag.Name() == "kilo":

@@ -18,6 +18,7 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/hooks"
 	"mend/internal/live"
 	"mend/internal/mend"
@@ -26,7 +27,7 @@ import (
 	"mend/repair"
 )
 
-func hookVerb(env *environment) *cobra.Command {
+func hookVerb(env *frame.Env) *cobra.Command {
 	var set []string
 	var repairs, keeps bool
 	cmd := &cobra.Command{
@@ -39,17 +40,17 @@ Its log is hook.log, next to the journal.
 
 With --agent claude or codex it is a hook of that agent: it reads one JSON object, and prints
 one if there is something to say (docs/claude-code.md, docs/codex.md).`,
-		Args: noArgs,
+		Args: frame.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if in := eventInstaller(env); in != nil {
-				env.opt.Journal.Actor.Channel = change.ChannelHook
+				env.Opt.Journal.Actor.Channel = change.ChannelHook
 				return eventHook(cmd.Context(), env, in, repairs, keeps)
 			}
-			env.opt.Journal.Actor.Channel = change.ChannelPlugin
+			env.Opt.Journal.Actor.Channel = change.ChannelPlugin
 			return runHook(cmd.Context(), env, set)
 		},
 	}
-	setFlag(cmd, &set)
+	frame.SetFlag(cmd, &set)
 	cmd.Flags().BoolVar(&repairs, "repair", false, "with --agent claude: repair the session")
 	cmd.Flags().BoolVar(&keeps, "keep", false, "with --agent claude or codex: copy the session")
 	return cmd
@@ -57,8 +58,8 @@ one if there is something to say (docs/claude-code.md, docs/codex.md).`,
 
 // eventInstaller returns the installer of an agent that reports one event at a time, nil if mend serves the
 // agent until it ends.
-func eventInstaller(env *environment) agent.Installer {
-	if in := env.opt.Agents[0].Installer(); in != nil && in.About().Deadline > 0 {
+func eventInstaller(env *frame.Env) agent.Installer {
+	if in := env.Opt.Agents[0].Installer(); in != nil && in.About().Deadline > 0 {
 		return in
 	}
 	return nil
@@ -69,13 +70,13 @@ const byeTimeout = 2 * time.Second
 
 // runHook serves one plugin. On a setup error it sends bye with the reason, so that the plugin does not
 // restart it.
-func runHook(ctx context.Context, env *environment, set []string) error {
+func runHook(ctx context.Context, env *frame.Env, set []string) error {
 	env.JSON = false // standard output carries the protocol
 	// A write to an agent that has ended must not kill mend, because the agent's lines may be unread and a
 	// recovery may be running.
 	signal.Ignore(syscall.SIGPIPE)
 	pipe, lines := live.NewPipe(env.Out), live.NewLineReader(env.In)
-	hello, err := pipe.Handshake(ctx, lines, env.opt.Journal.Version)
+	hello, err := pipe.Handshake(ctx, lines, env.Opt.Journal.Version)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func runHook(ctx context.Context, env *environment, set []string) error {
 
 // awaitStore returns a recoverer as soon as a store exists, with the event at that time: OpenCode 1.1.53
 // creates its store with the first session.
-func awaitStore(ctx context.Context, env *environment, pipe *live.Pipe, lines *live.LineReader, set []string) (
+func awaitStore(ctx context.Context, env *frame.Env, pipe *live.Pipe, lines *live.LineReader, set []string) (
 	h *recoverer, first []live.Event, err error,
 ) {
 	if err := pipe.Ready(ctx, live.Offer{}); err != nil { // so that the plugin does not wait for answers
@@ -126,22 +127,22 @@ func awaitStore(ctx context.Context, env *environment, pipe *live.Pipe, lines *l
 
 // openRecoverer returns a recoverer for the agent. It also recovers pending repairs of
 // the journal.
-func openRecoverer(ctx context.Context, env *environment, pipe *live.Pipe, set []string) (*recoverer, error) {
-	c, notes, err := loadLiveSettings(set)
+func openRecoverer(ctx context.Context, env *frame.Env, pipe *live.Pipe, set []string) (*recoverer, error) {
+	c, notes, err := frame.LoadLiveSettings(set)
 	if err != nil {
 		return nil, err
 	}
 	if !c.Enabled {
 		return nil, errDisabled
 	}
-	client, err := mend.Open(env.opt)
+	client, err := mend.Open(env.Opt)
 	if err == nil {
 		err = client.Changeable(ctx)
 	}
 	if err != nil {
 		return nil, err
 	}
-	journal, err := env.opt.Journal.Folder()
+	journal, err := env.Opt.Journal.Folder()
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +155,7 @@ func openRecoverer(ctx context.Context, env *environment, pipe *live.Pipe, set [
 	}
 	logNotes(log, notes)
 	h := newRecoverer(pipe, client, c, liveOptions(c), log)
-	h.copies = newTurnKeeper(automaticKeep{env.opt.Journal, journal, c, log}, client)
+	h.copies = newTurnKeeper(automaticKeep{env.Opt.Journal, journal, c, log}, client)
 	return h, nil
 }
 
@@ -177,7 +178,9 @@ func (h *recoverer) serve(
 	var work sync.WaitGroup
 	work.Go(func() { w.Run(ctx) })
 	work.Go(func() { others.Run(watching) })
-	work.Go(func() { watch.Run(watching, readStore{h.client, h.client.Reader()}, h.following(ctx, hello.Directory)) })
+	work.Go(func() {
+		watch.Run(watching, frame.WatchedStore{Store: h.client, Reader: h.client.Reader()}, h.following(ctx, hello.Directory))
+	})
 	ended := make(chan error, 1)
 	answer := h.questions(ctx, pipe, others)
 	go func() {

@@ -20,6 +20,7 @@ import (
 	"mend/agent/opencode/database"
 	"mend/agent/opencode/tree"
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
 	claudetest "mend/internal/test/claude"
 	"mend/internal/test/damage"
@@ -385,7 +386,7 @@ func (w *repetition) twoProcesses(mended map[string]string) {
 	}
 	for i := range both {
 		_ = both[i].Wait()
-		if code := both[i].ProcessState.ExitCode(); code != exitDone && code != exitProblems && code != exitRefused && code != exitConflict {
+		if code := both[i].ProcessState.ExitCode(); code != frame.ExitDone && code != frame.ExitProblems && code != frame.ExitRefused && code != frame.ExitConflict {
 			w.Errorf("process %d exits with %d:\n%s", i, code, &out[i])
 		}
 	}

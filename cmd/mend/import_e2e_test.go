@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/opencode"
 	"mend/internal/test/storetest"
 )
@@ -59,7 +60,7 @@ func TestRealImport(t *testing.T) {
 			}
 			s.Close()
 			journal := filepath.Join(t.TempDir(), "journal")
-			if code, out := runMendIn(t, h, journal, "restore", session, "--yes"); code != exitDone {
+			if code, out := runMendIn(t, h, journal, "restore", session, "--yes"); code != frame.ExitDone {
 				t.Fatalf("mend restore: exit code %d: %s", code, out)
 			}
 			if got, want := rows(), imported["by itself"]; version == "1.2.27" && got != want {

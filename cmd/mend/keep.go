@@ -15,6 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/config"
 	"mend/internal/fail"
 	"mend/internal/keep"
@@ -23,8 +26,8 @@ import (
 	"mend/internal/term"
 )
 
-func keepVerb(env *environment) *cobra.Command {
-	var f writeFlags
+func keepVerb(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
 	var to string
 	cmd := &cobra.Command{
 		Use:   "keep [SESSION...]",
@@ -51,14 +54,9 @@ false" turns it off; existing copies stay.`,
 			return runKeep(cmd.Context(), env, names, to, f)
 		},
 	}
-	f.add(cmd, "")
+	f.Add(cmd, "")
 	cmd.Flags().StringVar(&to, "to", "", "make the copies in the folder mend of the folder `DIR`, such as another disk")
 	return cmd
-}
-
-// keepPolicy returns the settings' policy for thinning copies.
-func keepPolicy(c config.Config) keep.Policy {
-	return keep.Policy{Hourly: 24, Daily: 14, Weekly: 12, MaxBytes: int64(c.KeepMaxMB) << 20}
 }
 
 // A keptJSON is the result of copying the sessions of a store.
@@ -73,62 +71,45 @@ type keptJSON struct {
 	Bytes    int64  `json:"bytes"`  // growth of the copies
 }
 
-// A keptStateJSON is a copy that was made.
-type keptStateJSON struct {
-	ID       string `json:"id"`
-	Session  string `json:"session"`
-	Agent    string `json:"agent"`
-	Title    string `json:"title"`
-	Time     string `json:"time"`
-	Messages int    `json:"messages"`
-	Complete bool   `json:"complete"`
-	Bytes    int64  `json:"bytes"` // of its records
-}
-
-// stateJSON converts a copy.
-func stateJSON(s *keep.State) keptStateJSON {
-	return keptStateJSON{s.ID, s.Session, s.Agent, s.Title, s.Time.UTC().Format(time.RFC3339), s.Messages, s.Complete(), s.Size}
-}
-
 type keepAnswer struct {
-	File   string          `json:"file,omitempty"`
-	Bytes  int64           `json:"bytes,omitempty"` // of the file
-	Kept   []keptJSON      `json:"kept,omitempty"`
-	States []keptStateJSON `json:"states,omitempty"` // new copies
+	File   string               `json:"file,omitempty"`
+	Bytes  int64                `json:"bytes,omitempty"` // of the file
+	Kept   []keptJSON           `json:"kept,omitempty"`
+	States []show.KeptStateJSON `json:"states,omitempty"` // new copies
 }
 
-func runKeep(ctx context.Context, env *environment, names []string, to string, f writeFlags) error {
-	c, err := loadSettings(nil)
+func runKeep(ctx context.Context, env *frame.Env, names []string, to string, f frame.WriteFlags) error {
+	c, err := frame.LoadSettings(nil)
 	if err != nil {
 		return err
 	}
-	clients, left, err := openNamed(ctx, env, false, names)
+	clients, left, err := frame.OpenNamed(ctx, env, false, names)
 	if err != nil {
 		return err
 	}
-	dir, err := env.opt.Journal.Folder()
+	dir, err := env.Opt.Journal.Folder()
 	if to != "" {
 		dir, err = secondPlace(env, to)
 	}
 	if err != nil {
 		return err
 	}
-	if len(clients) > 0 && !f.dryRun && to == "" {
+	if len(clients) > 0 && !f.DryRun && to == "" {
 		noteFirstKeep(env, dir)
 	}
-	r := keepRun{environment: env, dry: f.dryRun, states: []keptStateJSON{}}
-	err = env.opt.Journal.KeptIn(dir, keep.Options{ReadOnly: f.dryRun, Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
+	r := keepRun{Env: env, dry: f.DryRun, states: []show.KeptStateJSON{}}
+	err = env.Opt.Journal.KeptIn(dir, keep.Options{ReadOnly: f.DryRun, Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
 		r.stores, r.states = []keptJSON{}, r.states[:0]
 		for _, client := range clients {
 			if err := r.store(ctx, k, client); err != nil {
-				if ctx.Err() != nil || exitCode(err) != exitUnusable || errors.Is(err, keep.ErrDamaged) {
+				if ctx.Err() != nil || frame.ExitCode(err) != frame.ExitUnusable || errors.Is(err, keep.ErrDamaged) {
 					return err
 				}
-				left = env.skipStore(ctx, left, err)
+				left = env.SkipStore(ctx, left, err)
 			}
 		}
-		if !f.dryRun && (k.ThinDue(time.Hour) || k.Size() > int64(c.KeepMaxMB)<<20) && k.ThinDue(time.Minute) {
-			freed, err := k.Thin(ctx, keepPolicy(c))
+		if !f.DryRun && (k.ThinDue(time.Hour) || k.Size() > int64(c.KeepMaxMB)<<20) && k.ThinDue(time.Minute) {
+			freed, err := k.Thin(ctx, frame.KeepPolicy(c))
 			if err != nil {
 				return err
 			}
@@ -140,16 +121,16 @@ func runKeep(ctx context.Context, env *environment, names []string, to string, f
 	if err != nil {
 		return err
 	}
-	if to != "" && !f.dryRun {
+	if to != "" && !f.DryRun {
 		env.Say("The copies are in %s, with the texts of your conversations. Here only you can read them. They are not encrypted: anyone who has or administers that disk or folder can read them.", term.Escape(term.ShortenHome(keep.Path(dir))))
 	}
-	env.setAnswers(keepAnswer{keep.Path(dir), r.size, r.stores, r.states})
+	env.SetAnswers(keepAnswer{keep.Path(dir), r.size, r.stores, r.states})
 	return fail.Worst(left, r.failed)
 }
 
 // secondPlace returns mend's folder in a folder that the user names, which must exist: an unmounted disk gets
 // no copies.
-func secondPlace(env *environment, to string) (string, error) {
+func secondPlace(env *frame.Env, to string) (string, error) {
 	dir, err := filepath.Abs(filepath.Join(to, "mend"))
 	if err != nil {
 		return "", err
@@ -157,7 +138,7 @@ func secondPlace(env *environment, to string) (string, error) {
 	if info, err := os.Stat(filepath.Dir(dir)); err != nil || !info.IsDir() {
 		return "", fail.New(fail.Usage, "", "--to %s: there is no such folder", to)
 	}
-	if whose := env.ownerOf(dir); whose != "" {
+	if whose := env.OwnerOf(dir); whose != "" {
 		return "", fail.New(fail.Refused, "name another folder", "--to %s: mend makes no copies among the files of %s", to, whose)
 	}
 	return dir, nil
@@ -165,26 +146,26 @@ func secondPlace(env *environment, to string) (string, error) {
 
 // A keepRun is one run of "mend keep".
 type keepRun struct {
-	*environment
+	*frame.Env
 	dry    bool
 	stores []keptJSON
-	states []keptStateJSON
+	states []show.KeptStateJSON
 	size   int64
 	failed error
 }
 
 // store copies the sessions of a store.
-func (r *keepRun) store(ctx context.Context, k *keep.Keep, client storeSessions) error {
+func (r *keepRun) store(ctx context.Context, k *keep.Keep, client frame.StoreSessions) error {
 	s := keptJSON{Agent: client.ID().Agent, Store: client.ID().Root}
 	var progress *term.Progress
 	var failures []string
-	err := client.KeepAll(ctx, k, client.named, mend.KeptAsked, r.dry, func(n int, is mend.Kept) {
+	err := client.KeepAll(ctx, k, client.Named, mend.KeptAsked, r.dry, func(n int, is mend.Kept) {
 		if progress == nil {
 			progress = r.Progress(n, "keeping")
 		}
 		progress.Step()
 		if is.None != nil {
-			if client.named != nil {
+			if client.Named != nil {
 				r.Note(fmt.Sprintf("%s has no copy of its own: %s", term.Escape(is.Session.ID), whyNone(is.None)))
 			}
 			return
@@ -204,7 +185,7 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client storeSessions)
 	if r.dry {
 		verb = "Would read "
 	}
-	text := verb + term.Count(s.New, "session") + " of " + agentOf(client.ID())
+	text := verb + term.Count(s.New, "session") + " of " + agents.Title(client.ID())
 	if s.New > 0 && !r.dry {
 		text += " (" + term.Size(s.Bytes) + " more)"
 	}
@@ -240,7 +221,7 @@ func (r *keepRun) count(s *keptJSON, is mend.Kept) (failure string) {
 		s.New++
 		s.Bytes += is.Saved.Bytes
 		if is.Saved.New && r.JSON {
-			r.states = append(r.states, stateJSON(&is.Saved.State))
+			r.states = append(r.states, show.KeptState(&is.Saved.State))
 		}
 	}
 	return failure
@@ -265,7 +246,7 @@ func (r *keepRun) thinned(freed keep.Freed, c config.Config) {
 }
 
 // noteFirstKeep prints once what is copied.
-func noteFirstKeep(env *environment, dir string) {
+func noteFirstKeep(env *frame.Env, dir string) {
 	if _, err := os.Lstat(keep.Path(dir)); err == nil {
 		return
 	}
@@ -286,37 +267,31 @@ func keepNotice(dir string) string {
 
 // askKeep asks, during an installation, whether copies are made at the end of turns. If no question can be
 // asked, the answer is no.
-func askKeep(ctx context.Context, env *environment, f writeFlags) (bool, error) {
-	if f.yes || f.dryRun || env.JSON || !env.CanAsk {
+func askKeep(ctx context.Context, env *frame.Env, f frame.WriteFlags) (bool, error) {
+	if f.Yes || f.DryRun || env.JSON || !env.CanAsk {
 		return false, nil
 	}
-	dir, err := env.opt.Journal.Folder()
+	dir, err := env.Opt.Journal.Folder()
 	if err != nil {
 		return false, err
 	}
 	env.Say("%s", keepOffer(dir))
-	key, err := env.Ask(ctx, "Copy each session when one of its turns ends?", yesOrNo)
+	key, err := env.Ask(ctx, "Copy each session when one of its turns ends?", frame.YesOrNo)
 	return key == "y", err
 }
 
 // agreeToKeep turns automatic copies on, and prints once what that means.
-func agreeToKeep(env *environment) error {
-	dir, err := env.opt.Journal.Folder()
-	if err != nil || loadsKeep() {
+func agreeToKeep(env *frame.Env) error {
+	dir, err := env.Opt.Journal.Folder()
+	if err != nil || frame.LoadsKeep() {
 		return err
 	}
 	value := "true"
-	if _, err := changeSetting("keep", &value); err != nil {
+	if _, err := frame.ChangeSetting("keep", &value); err != nil {
 		return fmt.Errorf("turning automatic copies on: %w", err)
 	}
 	env.Say("%s", keepNotice(dir))
 	return nil
-}
-
-// loadsKeep reports whether automatic copies are on.
-func loadsKeep() bool {
-	c, _, err := loadLiveSettings(nil)
-	return err == nil && c.Keep
 }
 
 // An automaticKeep makes copies at the end of turns, if the user has agreed and the settings allow it.
@@ -414,7 +389,7 @@ func (a automaticKeep) keep(ctx context.Context, client *mend.Store, heads []cha
 		err := client.KeepAll(ctx, k, heads, why, false, func(_ int, is mend.Kept) { failed = errors.Join(failed, is.Err) })
 		err = errors.Join(err, failed)
 		if err == nil && thin && k.ThinDue(24*time.Hour) {
-			_, err = k.Thin(ctx, keepPolicy(a.config))
+			_, err = k.Thin(ctx, frame.KeepPolicy(a.config))
 		}
 		return err
 	})
@@ -423,19 +398,9 @@ func (a automaticKeep) keep(ctx context.Context, client *mend.Store, heads []cha
 	}
 }
 
-// damagedBefore returns the damaged files with copies that were set aside before a time.
-func damagedBefore(env *environment, before time.Time) []string {
-	dir, err := env.opt.Journal.Folder()
-	if err != nil {
-		return nil
-	}
-	all, _ := keep.Damaged(dir, before) // an unreadable folder is reported elsewhere
-	return all
-}
-
 // damagedText returns the end of a question that names the damaged files to be removed; "" for none.
-func damagedText(env *environment, before time.Time) string {
-	n := len(damagedBefore(env, before))
+func damagedText(env *frame.Env, before time.Time) string {
+	n := len(frame.DamagedBefore(env, before))
 	if n == 0 {
 		return ""
 	}
@@ -444,7 +409,7 @@ func damagedText(env *environment, before time.Time) string {
 
 // removeDamaged removes damaged files with copies that were set aside. Their readable copies were transferred
 // when the copies were opened.
-func removeDamaged(env *environment, paths []string) error {
+func removeDamaged(env *frame.Env, paths []string) error {
 	size, err := keep.RemoveDamaged(paths)
 	if err != nil {
 		return fmt.Errorf("removing damaged copies: %w", err)
@@ -453,44 +418,44 @@ func removeDamaged(env *environment, paths []string) error {
 		env.Say("%s %s.", term.Good("Deleted"), term.Escape(term.ShortenHome(path)))
 	}
 	if len(paths) > 0 {
-		env.setAnswer("damaged", damagedJSON{len(paths), size})
+		env.SetAnswer("damaged", damagedJSON{len(paths), size})
 	}
 	return nil
 }
 
 // thinKept thins the copies, if there are any, and removes those older than a time, after a question.
-func thinKept(ctx context.Context, env *environment, f writeFlags, before time.Time) error {
-	c, err := loadSettings(nil)
+func thinKept(ctx context.Context, env *frame.Env, f frame.WriteFlags, before time.Time) error {
+	c, err := frame.LoadSettings(nil)
 	if err != nil {
 		return err
 	}
-	p := keepPolicy(c)
+	p := frame.KeepPolicy(c)
 	p.Before = before
 	old := 0
-	err = env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
+	err = env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
 		old, err = k.Old(p)
 		return err
 	})
-	env.setAnswer("copies", 0)
-	aside := damagedBefore(env, before)
+	env.SetAnswer("copies", 0)
+	aside := frame.DamagedBefore(env, before)
 	if err != nil || old == 0 && len(aside) == 0 {
 		return err
 	}
-	if f.dryRun {
-		env.setAnswer("copies", old)
+	if f.DryRun {
+		env.SetAnswer("copies", old)
 		env.Say("%s of sessions would be deleted%s.", term.CountWords(old, "kept copy", "kept copies"), damagedText(env, before))
 		return nil
 	}
 	question := fmt.Sprintf("%s of sessions can no longer be restored after this; the newest complete one of each stays%s. Go on?", term.CountWords(old, "older kept copy", "older kept copies"), damagedText(env, before))
-	if err := confirmChange(ctx, env.Terminal, f, question, nil); err != nil {
+	if err := frame.ConfirmChange(ctx, env.Terminal, f, question, nil); err != nil {
 		return err
 	}
-	return env.opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
+	return env.Opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
 		freed, err := k.Thin(ctx, p)
 		if err != nil {
 			return err
 		}
-		env.setAnswer("copies", freed.States)
+		env.SetAnswer("copies", freed.States)
 		env.Say("%s %s (%s).", term.Good("Deleted"), term.CountWords(freed.States, "kept copy", "kept copies"), term.Size(freed.Bytes))
 		return removeDamaged(env, aside)
 	})
@@ -529,11 +494,11 @@ type goneStoreJSON struct {
 const keepLook = time.Second
 
 // keepStatus returns the coverage of each agent, nil if it is unknown.
-func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *keepStatusJSON {
-	s := keepStatusJSON{Automatic: loadsKeep(), Agents: []coverageJSON{}, Gone: []goneStoreJSON{}, Damaged: nonNil(damagedBefore(env, time.Now().Add(time.Minute)))}
+func keepStatus(ctx context.Context, env *frame.Env, clients []*mend.Store) *keepStatusJSON {
+	s := keepStatusJSON{Automatic: frame.LoadsKeep(), Agents: []coverageJSON{}, Gone: []goneStoreJSON{}, Damaged: show.NonNil(frame.DamagedBefore(env, time.Now().Add(time.Minute)))}
 	look, stop := context.WithTimeout(ctx, keepLook)
 	defer stop()
-	err := env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
+	err := env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
 		s.Bytes = k.Size()
 		for _, client := range clients {
 			id := client.ID()
@@ -576,19 +541,19 @@ func keepStatus(ctx context.Context, env *environment, clients []*mend.Store) *k
 				}
 			}
 		}
-		unfound, err := listUnfound(ctx, env, clients, k)
+		unfound, err := frame.ListUnfound(ctx, env, clients, k)
 		for _, x := range unfound {
-			id := x.storeID()
+			id := x.StoreID()
 			i := slices.IndexFunc(s.Gone, func(g goneStoreJSON) bool { return g.Store == id.Root })
 			if i < 0 {
-				i, s.Gone = len(s.Gone), append(s.Gone, goneStoreJSON{Agent: id.Agent, Store: id.Root, remake: env.remakeText(id, "mend restore --all")})
+				i, s.Gone = len(s.Gone), append(s.Gone, goneStoreJSON{Agent: id.Agent, Store: id.Root, remake: env.RemakeText(id, "mend restore --all")})
 			}
 			s.Gone[i].Sessions++
 		}
 		return err
 	})
 	if err != nil {
-		env.noteSkipped(err)
+		env.NoteSkipped(err)
 		return nil
 	}
 	return &s
@@ -621,7 +586,7 @@ func (s *keepStatusJSON) text() string {
 		if c.Last == "" && !s.Automatic {
 			continue
 		}
-		text := fmt.Sprintf("%s: %d of %s covered", agentOf(change.StoreID{Agent: c.Agent}), c.Covered, term.Count(c.Sessions, "session"))
+		text := fmt.Sprintf("%s: %d of %s covered", agents.Title(change.StoreID{Agent: c.Agent}), c.Covered, term.Count(c.Sessions, "session"))
 		if c.Last != "" {
 			text += ", last " + term.Age(time.Since(c.last))
 		}

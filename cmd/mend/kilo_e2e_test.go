@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
@@ -77,7 +78,7 @@ func TestRealKilo(t *testing.T) {
 				want = fate
 			}
 			w.try(ts, newTestStore(t, 2).records(), want)
-			if code, out := ts.mend("scan"); strings.Contains(out, "OpenCode") || code == exitUsage {
+			if code, out := ts.mend("scan"); strings.Contains(out, "OpenCode") || code == frame.ExitUsage {
 				t.Errorf("mend scan names OpenCode:\n%s", out)
 			}
 		})

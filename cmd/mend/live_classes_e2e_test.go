@@ -11,6 +11,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
 	"mend/internal/live"
 	"mend/internal/mend"
 	"mend/internal/test/endpoint"
@@ -82,7 +83,7 @@ type liveClient struct {
 // openLiveClient opens a store.
 func openLiveClient(t *testing.T, h *opencode.Home, server *opencode.Server) *liveClient {
 	t.Helper()
-	opt := mend.Options{Agents: agents, Store: h.DataDir(), Journal: mend.OpenJournal(filepath.Join(t.TempDir(), "journal")), Cache: filepath.Join(t.TempDir(), "cache")}
+	opt := mend.Options{Agents: agents.All, Store: h.DataDir(), Journal: mend.OpenJournal(filepath.Join(t.TempDir(), "journal")), Cache: filepath.Join(t.TempDir(), "cache")}
 	client, err := mend.Open(opt)
 	if err != nil {
 		t.Fatal(err)

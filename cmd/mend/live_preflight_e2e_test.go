@@ -14,6 +14,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
@@ -203,7 +204,7 @@ func TestLivePreflightSwitch(t *testing.T) {
 			if n := countRepairs(t, state); n != 1 {
 				t.Errorf("%d repairs, want 1; log:\n%s", n, readHookLogs(h))
 			}
-			if code, out := runMend(t, h.DataDir(), filepath.Join(state, "mend"), "undo", "--yes", "--session", session); code != exitDone {
+			if code, out := runMend(t, h.DataDir(), filepath.Join(state, "mend"), "undo", "--yes", "--session", session); code != frame.ExitDone {
 				t.Fatalf("undo: %d %s", code, out)
 			}
 			if got := prompt(); len(got) == 0 { // an undone repair is not repeated

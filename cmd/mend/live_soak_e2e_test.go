@@ -19,6 +19,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
@@ -100,7 +101,7 @@ func TestLiveSoak(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				if code, out := runMend(t, r.home.DataDir(), r.journal.Dir, "verify"); code != exitDone {
+				if code, out := runMend(t, r.home.DataDir(), r.journal.Dir, "verify"); code != frame.ExitDone {
 					t.Errorf("verify: %d %s", code, out)
 				}
 				t.Logf("%d prompts in %d sessions in %v: %d damages, %d failures of the provider, %d prompts refused, %d repairs; after a quarter %+v, at the end %+v",

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 	"mend/internal/test/damage"
 	"mend/journal"
@@ -46,7 +47,7 @@ func refusedMessages(session string) string {
 
 // runningMend is a running mend with its own journal and cache.
 type runningMend struct {
-	*environment
+	*frame.Env
 	out  *os.File
 	in   *os.File
 	err  *lockedBuffer
@@ -88,15 +89,15 @@ func startMend(t *testing.T, store string, args ...string) *runningMend {
 		t.Fatal(err)
 	}
 	r := &runningMend{out: from, in: to, err: &lockedBuffer{written: make(chan struct{}, 1)}, done: make(chan error, 1)}
-	r.environment = &environment{Terminal: &term.Terminal{In: in, Out: out, Err: r.err}}
-	root := newRoot(r.environment)
-	r.opt.Journal.Dir, r.opt.Cache = t.TempDir(), t.TempDir()
+	r.Env = &frame.Env{Terminal: &term.Terminal{In: in, Out: out, Err: r.err}}
+	root := newRoot(r.Env)
+	r.Opt.Journal.Dir, r.Opt.Cache = t.TempDir(), t.TempDir()
 	root.SetArgs(append(args, "--store", store))
 	var ctx context.Context
 	ctx, r.stop = context.WithCancel(t.Context())
 	go func() {
 		err := root.ExecuteContext(ctx)
-		r.report(err)
+		r.Report(err)
 		out.Close()
 		r.done <- err
 	}()
@@ -148,9 +149,9 @@ func TestHookConversation(t *testing.T) {
 	}
 	r.in.Close()
 	if err := <-r.done; err != nil {
-		t.Errorf("hook = %v; log:\n%s", err, readFile(t, filepath.Join(r.opt.Journal.Dir, "hook.log")))
+		t.Errorf("hook = %v; log:\n%s", err, readFile(t, filepath.Join(r.Opt.Journal.Dir, "hook.log")))
 	}
-	es, err := r.opt.Journal.Log(journal.Query{})
+	es, err := r.Opt.Journal.Log(journal.Query{})
 	if err != nil || len(es) != 1 || es[0].Cause.Text != refusal || !strings.Contains(toasts[1], "mend undo "+es[0].ID) {
 		t.Errorf("journal: %+v, %v; toasts %q", es, err, toasts)
 	}
@@ -216,7 +217,7 @@ func TestHookQuestion(t *testing.T) {
 			if got := strings.Join(calls, " "); got != c.calls {
 				t.Errorf("calls %q, want %q", got, c.calls)
 			}
-			es, err := r.opt.Journal.Log(journal.Query{Channel: change.ChannelPlugin})
+			es, err := r.Opt.Journal.Log(journal.Query{Channel: change.ChannelPlugin})
 			if err != nil || len(es) != c.repairs || (reply.Repair == "") == (reply.Error == "") {
 				t.Errorf("%d repairs, %v, want %d; reply %+v", len(es), err, c.repairs, reply)
 			}
@@ -253,9 +254,9 @@ func TestHookUnreportedError(t *testing.T) {
 			if err := <-r.done; err != nil {
 				t.Errorf("hook = %v", err)
 			}
-			es, err := r.opt.Journal.Log(journal.Query{})
+			es, err := r.Opt.Journal.Log(journal.Query{})
 			if err != nil || len(es) != c.repairs {
-				t.Errorf("%d repairs, %v, want %d; log:\n%s", len(es), err, c.repairs, readFile(t, filepath.Join(r.opt.Journal.Dir, "hook.log")))
+				t.Errorf("%d repairs, %v, want %d; log:\n%s", len(es), err, c.repairs, readFile(t, filepath.Join(r.Opt.Journal.Dir, "hook.log")))
 			}
 		})
 	}

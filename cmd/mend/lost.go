@@ -11,6 +11,9 @@ import (
 	"sync"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/culprit"
 	"mend/internal/fail"
 	"mend/internal/mend"
@@ -39,7 +42,7 @@ const longestTitle = 120
 // fixLost handles texts about a session that is not found, and names of sessions instead of an error: it
 // prints where the session is, its state, and the command that continues or restores it. It returns false for
 // any other text.
-func fixLost(ctx context.Context, env *environment, f repairFlags, readings []repair.APIError) (done bool, err error) {
+func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repair.APIError) (done bool, err error) {
 	text := strings.TrimSpace(readings[0].Text)
 	id, says := sessionID().FindString(text), notFound().MatchString(text)
 	known := slices.ContainsFunc(readings, func(e repair.APIError) bool { return e.Recognised })
@@ -59,12 +62,12 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 		}
 		return true, showLost(ctx, env, f)
 	}
-	found, unread, err := lookUp(ctx, env, alsoNamed["restore"], []string{name})
+	found, unread, err := frame.LookUp(ctx, env, frame.AlsoNamed["restore"], []string{name})
 	switch {
 	case errors.Is(err, mend.ErrNoSession) && errors.Is(unread, mend.ErrNoStore) && id == "" && !says: // it may not be a title
 		printAPIError(env, readings[0])
 		return true, offerWays(ctx, env, f, unread)
-	case errors.Is(err, mend.ErrNoSession) && (errors.Is(unread, mend.ErrNoStore) || id != "" && env.unkept != nil):
+	case errors.Is(err, mend.ErrNoSession) && (errors.Is(unread, mend.ErrNoStore) || id != "" && env.Unkept != nil):
 		return true, cmp.Or(unread, err)
 	case errors.Is(err, mend.ErrNoSession) && (id == "" || unread != nil):
 		return false, nil
@@ -72,7 +75,7 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 		if known {
 			printAPIError(env, readings[0])
 		}
-		return true, fail.New(fail.Problems, fmt.Sprintf("if it is in another store, name that with --store PATH; %q lists what can be brought back", env.cmdline("restore")),
+		return true, fail.New(fail.Problems, fmt.Sprintf("if it is in another store, name that with --store PATH; %q lists what can be brought back", env.CommandLine("restore")),
 			"no store that mend looked at has the session %s, and nothing of it was kept", id)
 	case err != nil:
 		return true, err
@@ -80,17 +83,17 @@ func fixLost(ctx context.Context, env *environment, f repairFlags, readings []re
 	if known {
 		printAPIError(env, readings[0])
 	}
-	c, left, err := openLost(ctx, env, &found[0], unread, !f.dryRun)
+	c, left, err := frame.OpenLost(ctx, env, &found[0], unread, !f.DryRun)
 	if err == nil {
 		err = fixNamed(ctx, env, c, found[0].Head, f, culprit.Culprit{Session: found[0].Head, Error: readings[0], Match: repair.Match{Degree: repair.IDInText, N: -1, M: -1}})
 	}
-	return true, env.both(ctx, left, err)
+	return true, env.Both(ctx, left, err)
 }
 
 // fixNamed prints where a session is, and repairs or restores it, or prints how to continue it.
-func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.Head, f repairFlags, x culprit.Culprit) error {
-	request := mend.RestoreRequest{Force: f.force}
-	lost, err := proposeRestore(ctx, env, c, head, request)
+func fixNamed(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f repairFlags, x culprit.Culprit) error {
+	request := mend.RestoreRequest{Force: f.Force}
+	lost, err := frame.ProposeRestore(ctx, env, c, head, request)
 	var found mend.Finding
 	if listed, lerr := c.Session(ctx, head.ID); lerr == nil {
 		found, _ = c.ScanOne(ctx, listed) // a session that cannot be examined is broken
@@ -111,33 +114,33 @@ func fixNamed(ctx context.Context, env *environment, c *mend.Store, head change.
 		}
 	}
 	switch {
-	case err != nil && (found.Session.ID == "" || !errors.Is(err, mend.ErrNothingKept) && env.unkept == nil):
+	case err != nil && (found.Session.ID == "" || !errors.Is(err, mend.ErrNothingKept) && env.Unkept == nil):
 		return err
 	case len(lost.Plan.Ops) > 0:
 		env.Say("%s", whereText(c, head))
-		command := env.cmdline("restore", head.ID)
-		env.setAnswers(fixAnswer{Next: command})
-		if text := stateTexts[lost.State]; text != "" && (!env.CanAsk || env.JSON) {
+		command := env.CommandLine("restore", head.ID)
+		env.SetAnswers(fixAnswer{Next: command})
+		if text := frame.StateTexts[lost.State]; text != "" && (!env.CanAsk || env.JSON) {
 			env.Say("%s", text)
 		}
-		if !f.yes && !f.dryRun && (!env.CanAsk || env.JSON) {
-			answer := newRestoreJSON(c, head, lost)
-			env.setAnswers(fixAnswer{Restore: &answer})
+		if !f.Yes && !f.DryRun && (!env.CanAsk || env.JSON) {
+			answer := show.NewRestoreJSON(c, head, lost)
+			env.SetAnswers(fixAnswer{Restore: &answer})
 			env.Say("To bring it back: %s", term.Command(command))
-			return errProblems
+			return frame.ErrProblems
 		}
 		env.Printf("\n")
-		return f.finish.restore(ctx, env, c, head, f.writeFlags, request)
+		return f.finish.restore(ctx, env, c, head, f.WriteFlags, request)
 	case found.Shown() == repair.NoFolder && !found.Fixable():
 		env.Say("%s", whereText(c, head))
-		if err := printContinue(env, c, found); !env.CanAsk || env.JSON || f.dryRun {
+		if err := frame.PrintContinue(env, c, found); !env.CanAsk || env.JSON || f.DryRun {
 			return err
 		}
 		env.Printf("\n")
-		return f.finish.move(ctx, env, f.writeFlags)
+		return f.finish.move(ctx, env, f.WriteFlags)
 	case found.Severity() == repair.Broken:
 		env.Printf("\n")
-		return repairOne(ctx, env, c, head, f, repair.Request{Force: f.force})
+		return repairOne(ctx, env, c, head, f, repair.Request{Force: f.Force})
 	}
 	printHealthy(env, c, head)
 	return nil
@@ -149,20 +152,20 @@ func whereText(c *mend.Store, h change.Head) string {
 	if h.Directory != "" {
 		folder = term.ShortenHome(h.Directory)
 	}
-	return fmt.Sprintf("It is a session of %s in %s.", agentOf(c.ID()), term.Escape(folder))
+	return fmt.Sprintf("It is a session of %s in %s.", agents.Title(c.ID()), term.Escape(folder))
 }
 
 // showLost lists the restorable sessions for an error that names none, and how to continue the newest session
 // of this folder.
-func showLost(ctx context.Context, env *environment, f repairFlags) error {
-	if err := f.finish.list(ctx, env, writeFlags{dryRun: f.dryRun, force: f.force}, mend.RestoreRequest{Force: f.force}); err != nil {
+func showLost(ctx context.Context, env *frame.Env, f repairFlags) error {
+	if err := f.finish.list(ctx, env, frame.WriteFlags{DryRun: f.DryRun, Force: f.Force}, mend.RestoreRequest{Force: f.Force}); err != nil {
 		return err
 	}
-	found, _, err := lookUp(ctx, env, sources{}, []string{"."})
+	found, _, err := frame.LookUp(ctx, env, frame.Sources{}, []string{"."})
 	if err != nil || env.JSON {
-		return errProblems
+		return frame.ErrProblems
 	}
-	env.Say("The newest session of this folder is %s %s.", term.Bold(term.Escape(found[0].ID)), quotedTitle(found[0].Title, "(no title)"))
-	env.printContinueCommand(found[0].storeID.Agent, found[0].Head, "it")
-	return errProblems
+	env.Say("The newest session of this folder is %s %s.", term.Bold(term.Escape(found[0].ID)), show.QuotedTitle(found[0].Title, "(no title)"))
+	env.PrintContinueCommand(found[0].StoreID.Agent, found[0].Head, "it")
+	return frame.ErrProblems
 }

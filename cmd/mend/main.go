@@ -9,32 +9,33 @@ import (
 	"os"
 	"slices"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 	"mend/txn"
 )
 
 func main() { os.Exit(run(os.Args[1:], term.Standard())) }
 
-// run runs one command line and returns the exit code. [environment.handleSignals] handles signals.
+// run runs one command line and returns the exit code. [frame.Env.HandleSignals] handles signals.
 func run(args []string, t *term.Terminal) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	env := &environment{Terminal: t}
-	env.handleSignals(cancel, args)
+	env := &frame.Env{Terminal: t}
+	env.HandleSignals(cancel, args)
 	root := newRoot(env)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	env.command = cmp.Or(env.command, commandName(cmd))
-	if err != nil && !env.parsed {
+	env.Command = cmp.Or(env.Command, frame.CommandName(cmd))
+	if err != nil && !env.Parsed {
 		env.JSON = slices.Contains(args, "--json") // the flags could not all be parsed
 	}
-	return env.report(signalCause(ctx, err))
+	return env.Report(signalCause(ctx, err))
 }
 
 // signalCause returns the signal that cancelled the context, if err is the context's error. It
 // returns a [txn.PendingError] unchanged.
 func signalCause(ctx context.Context, err error) error {
-	var sig *signalError
+	var sig *frame.SignalError
 	var pending *txn.PendingError
 	if errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &sig) && !errors.As(err, &pending) {
 		return sig

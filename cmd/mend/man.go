@@ -13,21 +13,22 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/atomicfile"
 	"mend/internal/term"
 )
 
 // The manual pages need libraries that would slow every start of mend by a tenth, so they need a build tag.
 func init() {
-	packagerVerbs = []func(*environment) *cobra.Command{manVerb}
+	packagerVerbs = []func(*frame.Env) *cobra.Command{manVerb}
 }
 
-func manVerb(env *environment) *cobra.Command {
+func manVerb(env *frame.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write the manual pages into a folder",
 		Hidden: true, // for packagers
-		Args:   oneArg("folder"),
+		Args:   frame.OneArg("folder"),
 		RunE: func(_ *cobra.Command, dirs []string) error {
 			if err := os.MkdirAll(dirs[0], 0o755); err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 	"mend/internal/test/storetest"
 )
@@ -18,7 +19,7 @@ func TestMan(t *testing.T) {
 	if out, err := exec.Command("go", "run", "-tags", "man", ".", "man", dir).CombinedOutput(); err != nil {
 		t.Fatalf("writing the manual pages: %v\n%s", err, out)
 	}
-	for _, cmd := range newRoot(&environment{Terminal: &term.Terminal{}}).Commands() {
+	for _, cmd := range newRoot(&frame.Env{Terminal: &term.Terminal{}}).Commands() {
 		name := cmd.Name()
 		if cmd.Hidden {
 			continue

@@ -15,13 +15,15 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
 )
 
-func moveVerb(env *environment) *cobra.Command {
-	var f writeFlags
+func moveVerb(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
 	cmd := &cobra.Command{
 		Use:   "move [OLD NEW]",
 		Short: "Move the sessions of a folder that was renamed",
@@ -45,32 +47,32 @@ transcript names; then folders with the same name, and neighbours. It asks about
 			if len(names) == 2 {
 				return runMove(cmd.Context(), env, names[0], names[1], f)
 			}
-			if f.yes || len(names) == 1 {
-				return usagef("move needs two names: the old folder and the new one; with none it lists the folders that are gone, and asks")
+			if f.Yes || len(names) == 1 {
+				return frame.Usagef("move needs two names: the old folder and the new one; with none it lists the folders that are gone, and asks")
 			}
 			return runMoveGone(cmd.Context(), env, f)
 		},
 	}
-	f.add(cmd, "move sessions even if an agent is using one of them")
+	f.Add(cmd, "move sessions even if an agent is using one of them")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, names []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(names) > 0 {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		}
-		return candidates(cmd, env, completeGone, names, start, "")
+		return frame.Candidates(cmd, env, completeGone, names, start, "")
 	}
 	return cmd
 }
 
 // completeGone returns the missing folders of sessions.
-func completeGone(ctx context.Context, env *environment, _ []string) (all []cobra.Completion) {
+func completeGone(ctx context.Context, env *frame.Env, _ []string) (all []cobra.Completion) {
 	var stores []*mend.Store
-	for _, o := range agentOptions(env) {
+	for _, o := range frame.AgentOptions(env) {
 		o.Note = nil
 		if c, err := mend.Open(o); err == nil {
 			stores = append(stores, c)
 		}
 	}
-	gone, _ := mend.GoneFolders(ctx, stores, workingFolder())
+	gone, _ := mend.GoneFolders(ctx, stores, show.WorkingFolder())
 	for _, g := range gone {
 		all = append(all, cobra.CompletionWithDesc(g.Folder, term.Count(g.Sessions, "session")))
 	}
@@ -87,10 +89,10 @@ func folders(old, name string) (from, to string, err error) {
 		return "", "", err
 	}
 	if info, err := os.Stat(to); err != nil || !info.IsDir() {
-		return "", "", usagef("%s is not a folder; name the folder where the sessions belong now", name)
+		return "", "", frame.Usagef("%s is not a folder; name the folder where the sessions belong now", name)
 	}
 	if to, err = filepath.EvalSymlinks(to); err == nil && to == from {
-		err = usagef("both names are the same folder: %s", to)
+		err = frame.Usagef("both names are the same folder: %s", to)
 	}
 	return from, to, err
 }
@@ -101,26 +103,26 @@ type storeMove struct {
 	store *mend.Store
 }
 
-func runMove(ctx context.Context, env *environment, old, name string, f writeFlags) error {
+func runMove(ctx context.Context, env *frame.Env, old, name string, f frame.WriteFlags) error {
 	from, to, err := folders(old, name)
 	if err != nil {
 		return err
 	}
-	clients, left := openAll(ctx, env, !f.dryRun)
+	clients, left := frame.OpenAll(ctx, env, !f.DryRun)
 	return moveFolder(ctx, env, clients, left, from, to, f)
 }
 
 // moveFolder plans the move of one folder in all stores, shows it, asks, and makes it. left is the worst
 // error of the stores that cannot be opened.
-func moveFolder(ctx context.Context, env *environment, clients []*mend.Store, left error, from, to string, f writeFlags) error {
-	moves, left, err := proposeMoves(ctx, env, clients, left, from, to, f.force)
+func moveFolder(ctx context.Context, env *frame.Env, clients []*mend.Store, left error, from, to string, f frame.WriteFlags) error {
+	moves, left, err := proposeMoves(ctx, env, clients, left, from, to, f.Force)
 	if err == nil {
 		err = makeMoves(ctx, env, moves, from, to, f)
 	}
-	return env.both(ctx, left, err)
+	return env.Both(ctx, left, err)
 }
 
-func makeMoves(ctx context.Context, env *environment, moves []storeMove, from, to string, f writeFlags) error {
+func makeMoves(ctx context.Context, env *frame.Env, moves []storeMove, from, to string, f frame.WriteFlags) error {
 	sessions, going, staying, plans := []movedJSON{}, 0, 0, 0
 	for _, m := range moves {
 		if env.JSON {
@@ -128,65 +130,65 @@ func makeMoves(ctx context.Context, env *environment, moves []storeMove, from, t
 		}
 		going, staying, plans = going+len(m.Sessions), staying+len(m.Stay), plans+m.Plans
 	}
-	env.setAnswers(moveAnswer{Folder: from, To: to, Sessions: sessions})
+	env.SetAnswers(moveAnswer{Folder: from, To: to, Sessions: sessions})
 	if going+staying == 0 {
 		return fail.New(fail.Usage, "\"mend move\" lists the missing folders of sessions", "no session belongs to %s, or to a folder below it", from)
 	}
 	printMoves(env, moves, to)
 	if plans == 0 {
-		env.setAnswer("repairs", []repairJSON{})
+		env.SetAnswer("repairs", []show.RepairJSON{})
 		env.Say("Nothing to do: they belong there already.")
 		return nil
 	}
 	moved := 0
-	return env.run(ctx, f, job{
-		question: fmt.Sprintf("Move %s to %s?", term.Count(going, "session"), term.Escape(to)), steps: moveSteps(ctx, moves), n: plans,
-		ended: func(s step, _ change.Entry, err error) {
-			if err == nil && s.plan.Session != change.NoSession {
+	return env.Run(ctx, f, frame.Job{
+		Question: fmt.Sprintf("Move %s to %s?", term.Count(going, "session"), term.Escape(to)), Steps: moveSteps(ctx, moves), N: plans,
+		Ended: func(s frame.Step, _ change.Entry, err error) {
+			if err == nil && s.Plan.Session != change.NoSession {
 				moved++
 			}
 		},
-		done: func(b *batch) { printMoved(b, moves, moved, to) },
+		Done: func(b *frame.Batch) { printMoved(b, moves, moved, to) },
 	})
 }
 
 // moveSteps returns the plans of the sessions, one at a time.
-func moveSteps(ctx context.Context, moves []storeMove) iter.Seq[step] {
-	var all []iter.Seq[step]
+func moveSteps(ctx context.Context, moves []storeMove) iter.Seq[frame.Step] {
+	var all []iter.Seq[frame.Step]
 	for _, m := range moves {
 		rest := "the other sessions of " + term.ShortenHome(m.store.ID().Root)
-		all = append(all, plannedSteps(m.store, rest, func(f func(change.Plan) error) error { return m.Each(ctx, f) }))
+		all = append(all, frame.PlannedSteps(m.store, rest, func(f func(change.Plan) error) error { return m.Each(ctx, f) }))
 	}
-	return joinSteps(all)
+	return frame.JoinSteps(all)
 }
 
 // proposeMoves plans the move in each store. Stores that do not support moves, or cannot be read, are left
 // out if there are others: unread is the worst of their errors and left.
-func proposeMoves(ctx context.Context, env *environment, clients []*mend.Store, left error, from, to string, force bool) (moves []storeMove, unread, err error) {
+func proposeMoves(ctx context.Context, env *frame.Env, clients []*mend.Store, left error, from, to string, force bool) (moves []storeMove, unread, err error) {
 	for _, c := range clients {
 		m, err := c.ProposeMove(ctx, from, to, force)
 		if errors.Is(err, errors.ErrUnsupported) && len(clients) > 1 {
-			env.noteSkipped(err)
+			env.NoteSkipped(err)
 			continue
 		}
-		if ctx.Err() != nil || err != nil && exitCode(err) != exitUnusable {
+		if ctx.Err() != nil || err != nil && frame.ExitCode(err) != frame.ExitUnusable {
 			return nil, left, cmp.Or(err, ctx.Err())
 		}
 		if err == nil {
 			moves = append(moves, storeMove{m, c})
 		}
 		if err = cmp.Or(err, m.Unread); err != nil {
-			left = env.skipStore(ctx, left, err)
+			left = env.SkipStore(ctx, left, err)
 		}
 	}
 	return moves, left, nil
 }
 
 // printMoves lists the sessions that move, and those that stay.
-func printMoves(env *environment, moves []storeMove, to string) {
+func printMoves(env *frame.Env, moves []storeMove, to string) {
 	for _, m := range moves {
 		for _, r := range m.Sessions {
-			line := "  " + sessionLine(r.Head)
+			line := "  " + show.SessionLine(r.Head)
 			if r.To != to {
 				line += "  to " + term.OneLine(term.ShortenHome(r.To), 80)
 			}
@@ -199,7 +201,7 @@ func printMoves(env *environment, moves []storeMove, to string) {
 }
 
 // printMoved prints how many sessions were moved, and how to continue the newest of each store.
-func printMoved(b *batch, moves []storeMove, moved int, to string) {
+func printMoved(b *frame.Batch, moves []storeMove, moved int, to string) {
 	all := 0
 	for _, m := range moves {
 		all += m.Going
@@ -208,37 +210,37 @@ func printMoved(b *batch, moves []storeMove, moved int, to string) {
 	if moved < all {
 		what = fmt.Sprintf("%d of %s", moved, term.Count(all, "session"))
 	}
-	b.Say("%s %s to %s. Undo: %s", term.Good("Moved"), what, term.Escape(to), term.Command(undoCommand(b.done)))
-	if len(b.failed) > 0 || b.ctx.Err() != nil {
+	b.Say("%s %s to %s. Undo: %s", term.Good("Moved"), what, term.Escape(to), term.Command(show.UndoCommand(b.Done)))
+	if len(b.Failed) > 0 || b.Ctx.Err() != nil {
 		return
 	}
 	for _, m := range moves {
 		if len(m.Sessions) > 0 {
 			newest := slices.MaxFunc(m.Sessions, func(a, b agent.Relocation) int { return cmp.Compare(a.Head.Updated, b.Head.Updated) })
 			newest.Head.Directory = newest.To
-			b.printContinueCommand(m.store.ID().Agent, newest.Head, map[bool]string{true: "it", false: "the newest"}[moved == 1])
+			b.PrintContinueCommand(m.store.ID().Agent, newest.Head, map[bool]string{true: "it", false: "the newest"}[moved == 1])
 		}
 	}
 }
 
 // runMoveGone lists the missing folders, and asks about each.
-func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
-	ask := env.CanAsk && !env.JSON && !f.dryRun
-	clients, left := openAll(ctx, env, ask)
+func runMoveGone(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
+	ask := env.CanAsk && !env.JSON && !f.DryRun
+	clients, left := frame.OpenAll(ctx, env, ask)
 	stop := env.Busy("looking for folders ...")
-	gone, unread := mend.GoneFolders(ctx, clients, workingFolder())
+	gone, unread := mend.GoneFolders(ctx, clients, show.WorkingFolder())
 	stop()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	for _, err := range unread {
-		left = env.skipStore(ctx, left, err)
+		left = env.SkipStore(ctx, left, err)
 	}
-	list := []goneJSON{}
+	list := []show.GoneJSON{}
 	for _, g := range gone {
 		list = append(list, goneJSONOf(g))
 	}
-	env.setAnswers(moveAnswer{Folders: list})
+	env.SetAnswers(moveAnswer{Folders: list})
 	if len(gone) == 0 && left == nil {
 		env.Say("The folder of every session exists.")
 	}
@@ -255,11 +257,11 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 		case errors.Is(err, term.ErrDeclined) && ctx.Err() == nil:
 			continue
 		case err != nil:
-			return env.both(ctx, left, err)
+			return env.Both(ctx, left, err)
 		}
-		f.yes = true // the user has picked the folder
+		f.Yes = true // the user has picked the folder
 		left = fail.Worst(left, moveFolder(ctx, env, clients, nil, g.Folder, to, f))
-		f.yes = false
+		f.Yes = false
 	}
 	if !ask {
 		env.Say("To move the sessions of one: %s", term.Command("mend move OLD NEW"))
@@ -268,7 +270,7 @@ func runMoveGone(ctx context.Context, env *environment, f writeFlags) error {
 }
 
 // printGone prints a missing folder, and where it may be now.
-func printGone(env *environment, g mend.GoneFolder) {
+func printGone(env *frame.Env, g mend.GoneFolder) {
 	env.Printf("%s  %s  %s\n", term.Bold(term.Escape(g.Folder)), term.Count(g.Sessions, "session"), term.Faint(term.Age(time.Since(time.UnixMilli(g.Newest)))))
 	for _, p := range g.Proposals.All {
 		why := "the same name"
@@ -285,12 +287,12 @@ func printGone(env *environment, g mend.GoneFolder) {
 		env.Printf("  %s  %s\n", term.Escape(p.Path), term.Faint(why))
 	}
 	if len(g.Proposals.All) == 0 {
-		env.SayAt(2, "No folder fits. If you know its new place: "+term.Command("mend move "+shellWord(g.Folder)+" NEW"))
+		env.SayAt(2, "No folder fits. If you know its new place: "+term.Command("mend move "+frame.ShellWord(g.Folder)+" NEW"))
 	}
 }
 
 // pickPlace asks for the new folder of sessions. The error is [term.ErrDeclined] if they stay.
-func pickPlace(ctx context.Context, env *environment, g goneJSON) (string, error) {
+func pickPlace(ctx context.Context, env *frame.Env, g show.GoneJSON) (string, error) {
 	if len(g.Proposals) == 1 {
 		key, err := env.Ask(ctx, fmt.Sprintf("Move %s to %s?", term.Count(g.Sessions, "session"), term.Escape(g.Proposals[0])), []term.Answer{{"yes", "move them"}, {"no", "leave them, and continue"}})
 		if err == nil && key != "y" {
@@ -310,24 +312,16 @@ func pickPlace(ctx context.Context, env *environment, g goneJSON) (string, error
 }
 
 type moveAnswer struct {
-	Folder   string       `json:"folder,omitempty"`
-	To       string       `json:"to,omitempty"`
-	Sessions []movedJSON  `json:"sessions,omitempty"`
-	Repairs  []repairJSON `json:"repairs,omitempty"`
-	Folders  []goneJSON   `json:"folders,omitempty"` // without names: the missing folders of sessions
-	continueAnswer
+	Folder   string            `json:"folder,omitempty"`
+	To       string            `json:"to,omitempty"`
+	Sessions []movedJSON       `json:"sessions,omitempty"`
+	Repairs  []show.RepairJSON `json:"repairs,omitempty"`
+	Folders  []show.GoneJSON   `json:"folders,omitempty"` // without names: the missing folders of sessions
+	frame.ContinueAnswer
 }
 
-// A goneJSON is a missing folder of sessions.
-type goneJSON struct {
-	Folder    string   `json:"folder"`
-	Sessions  int      `json:"sessions"`
-	Proposals []string `json:"proposals"` // best first
-	Certain   bool     `json:"certain"`   // only the first is of the same repository
-}
-
-func goneJSONOf(g mend.GoneFolder) goneJSON {
-	j := goneJSON{Folder: g.Folder, Sessions: g.Sessions, Proposals: []string{}, Certain: g.Proposals.Certain()}
+func goneJSONOf(g mend.GoneFolder) show.GoneJSON {
+	j := show.GoneJSON{Folder: g.Folder, Sessions: g.Sessions, Proposals: []string{}, Certain: g.Proposals.Certain()}
 	for _, p := range g.Proposals.All {
 		j.Proposals = append(j.Proposals, p.Path)
 	}

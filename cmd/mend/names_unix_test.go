@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/term"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
@@ -42,12 +44,12 @@ func TestEmptyValues(t *testing.T) {
 	wants := func(args []string, message string) {
 		t.Helper()
 		var out strings.Builder
-		if code := run(args, &term.Terminal{Out: &out, Err: &out, In: strings.NewReader("")}); code != exitUsage || !strings.Contains(out.String(), message) {
-			t.Errorf("mend %q: exit code %d, want %d and %q:\n%s", args, code, exitUsage, message, out.String())
+		if code := run(args, &term.Terminal{Out: &out, Err: &out, In: strings.NewReader("")}); code != frame.ExitUsage || !strings.Contains(out.String(), message) {
+			t.Errorf("mend %q: exit code %d, want %d and %q:\n%s", args, code, frame.ExitUsage, message, out.String())
 		}
 	}
 	flags, arguments := 0, 0
-	root := newRoot(&environment{Terminal: &term.Terminal{}})
+	root := newRoot(&frame.Env{Terminal: &term.Terminal{}})
 	eachCommand(root, func(cmd *cobra.Command) {
 		if !cmd.Runnable() {
 			return
@@ -57,7 +59,7 @@ func TestEmptyValues(t *testing.T) {
 		for len(args) < 3 && cmd.Args != nil && cmd.Args(cmd, args) != nil {
 			args = append(args, "x")
 		}
-		if commandName(cmd) == "resolve" {
+		if frame.CommandName(cmd) == "resolve" {
 			args = append(args, "--keep")
 		}
 		for _, set := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {
@@ -79,10 +81,10 @@ func TestEmptyValues(t *testing.T) {
 			for i := range n + 1 {
 				given := []string{"x", "x", "x"}[:n+1]
 				given[i] = " "
-				if name := commandName(cmd); name == "config set" && i == 1 || name == "fix" && n > 0 {
+				if name := frame.CommandName(cmd); name == "config set" && i == 1 || name == "fix" && n > 0 {
 					continue
 				}
-				if commandName(cmd) == "resolve" {
+				if frame.CommandName(cmd) == "resolve" {
 					given = append(given, "--keep")
 				}
 				wants(append(words[:len(words):len(words)], given...), "is empty")
@@ -128,10 +130,10 @@ func TestNames(t *testing.T) {
 	for _, c := range namingCases {
 		listed[c.args[0]] = true
 	}
-	eachCommand(newRoot(&environment{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
+	eachCommand(newRoot(&frame.Env{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
 		takes := strings.Contains(cmd.Use, "SESSION") || cmd.Flags().Lookup("session") != nil
-		if takes != listed[commandName(cmd)] && cmd.Name() != "fix" { // fix takes any other text for an error
-			t.Errorf("%s takes a session: %t; it has a row in namingCases: %t", commandName(cmd), takes, listed[commandName(cmd)])
+		if takes != listed[frame.CommandName(cmd)] && cmd.Name() != "fix" { // fix takes any other text for an error
+			t.Errorf("%s takes a session: %t; it has a row in namingCases: %t", frame.CommandName(cmd), takes, listed[frame.CommandName(cmd)])
 		}
 	})
 	sb := newSandbox(t, "1.1.53", "")
@@ -141,9 +143,9 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{sb.session, claude.Session} {
-		sb.mustExit(exitDone, "repair", id, "--yes")
+		sb.mustExit(frame.ExitDone, "repair", id, "--yes")
 	}
-	sb.mustExit(exitDone, "keep")
+	sb.mustExit(frame.ExitDone, "keep")
 	const several, none = "ambiguous session", "no such session"
 	check := func(when, name string, want func(namingCase) string) {
 		t.Helper()
@@ -157,8 +159,8 @@ func TestNames(t *testing.T) {
 			shown = strings.ReplaceAll(shown, "nothing is called", none) // explain also knows other names
 			if found := sb.namesIn(shown); want != several && want != none && found != want && !c.silent {
 				t.Errorf("%s: mend %q is about %q, want %q:\n%s", when, args, found, want, shown)
-			} else if (want == several || want == none) && (a.code != exitUsage || !strings.Contains(shown, want)) {
-				t.Errorf("%s: mend %q: exit code %d, want %d and %q:\n%s", when, args, a.code, exitUsage, want, shown)
+			} else if (want == several || want == none) && (a.code != frame.ExitUsage || !strings.Contains(shown, want)) {
+				t.Errorf("%s: mend %q: exit code %d, want %d and %q:\n%s", when, args, a.code, frame.ExitUsage, want, shown)
 			}
 		}
 	}
@@ -207,7 +209,7 @@ func (sb sandbox) namesIn(text string) (found string) {
 // Each verb finds the same repair by a name, or reports that the name fits none or several.
 func TestRepairNames(t *testing.T) {
 	ts := newBrokenStore(t, 24) // more than there are first letters of ids
-	ts.want(exitDone, "repair", "--yes")
+	ts.want(frame.ExitDone, "repair", "--yes")
 	var log answerOf
 	ts.runJSON(&log, "log")
 	shared := "" // the beginning of several ids
@@ -242,7 +244,7 @@ func TestRepairNames(t *testing.T) {
 				args = append(args, strings.ReplaceAll(arg, "NAME", name))
 			}
 			code, shown := ts.mend(args...)
-			if (code == exitUsage) != (want != "") || !strings.Contains(shown, want) {
+			if (code == frame.ExitUsage) != (want != "") || !strings.Contains(shown, want) {
 				t.Errorf("mend %q: exit code %d, want %q:\n%s", args, code, want, shown)
 			}
 		}
@@ -269,7 +271,7 @@ func TestTimes(t *testing.T) {
 			"-1h": false, "2026-13-40": false, "3 moons": false, "9999999999h": false,
 		} {
 			a := sb.runInProcess(append(words[:len(words):len(words)], text)...)
-			if refused := strings.Contains(a.err, "want an age such as"); refused == ok || refused != (a.code == exitUsage) {
+			if refused := strings.Contains(a.err, "want an age such as"); refused == ok || refused != (a.code == frame.ExitUsage) {
 				t.Errorf("mend %q %q: exit code %d\n%s%s", words, text, a.code, a.out, a.err)
 			}
 		}
@@ -282,16 +284,16 @@ func TestForgetShown(t *testing.T) {
 	sb := newSandbox(t, "1.1.53", "")
 	sb.setHome()
 	sb.mustRepair()
-	sb.mustExit(exitDone, "keep")
+	sb.mustExit(frame.ExitDone, "keep")
 	code, shown := sb.answer("1 kept copy of \"A title\" (", "y\n", func() {
 		damage.Text(damage.Hello, "changed meanwhile")(sb.open())
-		sb.mustExit(exitDone, "keep")
+		sb.mustExit(frame.ExitDone, "keep")
 	}, "forget", sb.session)
-	if code != exitDone || !strings.Contains(shown, "1 repair of A title (") || !strings.Contains(shown, "Erased 1 kept copy") {
+	if code != frame.ExitDone || !strings.Contains(shown, "1 repair of A title (") || !strings.Contains(shown, "Erased 1 kept copy") {
 		t.Errorf("mend forget: exit code %d\n%s", code, shown)
 	}
-	var left struct{ States []keptStateJSON }
-	if err := json.Unmarshal([]byte(sb.mustExit(exitDone, "forget", sb.session, "--dry-run", "--json").out), &left); err != nil || len(left.States) != 1 {
+	var left struct{ States []show.KeptStateJSON }
+	if err := json.Unmarshal([]byte(sb.mustExit(frame.ExitDone, "forget", sb.session, "--dry-run", "--json").out), &left); err != nil || len(left.States) != 1 {
 		t.Errorf("%d copies are left, %v; want the one that was made meanwhile", len(left.States), err)
 	}
 }
@@ -306,13 +308,13 @@ func TestOneIDTwice(t *testing.T) {
 	}
 	before := sb.files()
 	for _, args := range [][]string{{"scan"}, {"repair", "--yes"}, {"keep"}, {"clean", "sessions", "--yes"}, {"trim", "--yes"}} {
-		if a := sb.mend(append(args, sb.session)...); a.code != exitUsage || !strings.Contains(a.err, "Kilo") || !strings.Contains(a.err, "it fits 2 sessions") {
+		if a := sb.mend(append(args, sb.session)...); a.code != frame.ExitUsage || !strings.Contains(a.err, "Kilo") || !strings.Contains(a.err, "it fits 2 sessions") {
 			t.Errorf("mend %q: exit code %d\n%s%s", args, a.code, a.out, a.err)
 		}
 	}
 	if diff := cmp.Diff(before, sb.files()); diff != "" {
 		t.Error(diff)
 	}
-	sb.mustExit(exitDone, "clean", "sessions", sb.session, "--agent", "kilo", "--yes")
-	sb.mustExit(exitProblems, "scan", sb.session)
+	sb.mustExit(frame.ExitDone, "clean", "sessions", sb.session, "--agent", "kilo", "--yes")
+	sb.mustExit(frame.ExitProblems, "scan", sb.session)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
@@ -62,7 +63,7 @@ func TestNewcomer(t *testing.T) {
 			began := time.Now()
 			code, out := runMendHere(t, strings.NewReader(failed.Output), filepath.Join(t.TempDir(), "journal"), "fix", "--yes", "-")
 			t.Logf("mend fix took %v:\n%s", time.Since(began), out)
-			if code != exitDone || !strings.Contains(out, session+` "A title": `+c.says) {
+			if code != frame.ExitDone || !strings.Contains(out, session+` "A title": `+c.says) {
 				t.Fatalf("mend fix: exit code %d, want that it chooses %s: %s\n%s", code, session, c.says, out)
 			}
 			if r := h.Continue(session, "and on"); r.Verdict != opencode.Alive {
@@ -107,7 +108,7 @@ func TestNewcomerClaude(t *testing.T) {
 			t.Setenv("XDG_DATA_HOME", t.TempDir())
 			t.Chdir(filepath.Join(h.Dir(), "work"))
 			code, out := runMendHere(t, strings.NewReader(failed.Output), filepath.Join(t.TempDir(), "journal"), "fix", "--yes", "-")
-			if code != exitDone || !strings.Contains(out, claude.Session) {
+			if code != frame.ExitDone || !strings.Contains(out, claude.Session) {
 				t.Fatalf("mend fix: exit code %d, want that it chooses the session:\n%s", code, out)
 			}
 			t.Logf("mend fix:\n%s", out)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/claude"
 )
 
@@ -19,9 +20,9 @@ func TestAskOpen(t *testing.T) {
 		want     int
 		repaired bool
 	}{
-		{"y\ny\n", "Next: type /resume " + claude.Session + " there", nil, exitDone, true},
-		{"n\n", "", nil, exitRefused, false},
-		{"", "or use --force and then type /resume " + claude.Session + " there", []string{"--yes"}, exitRefused, false},
+		{"y\ny\n", "Next: type /resume " + claude.Session + " there", nil, frame.ExitDone, true},
+		{"n\n", "", nil, frame.ExitRefused, false},
+		{"", "or use --force and then type /resume " + claude.Session + " there", []string{"--yes"}, frame.ExitRefused, false},
 	} {
 		root := t.TempDir()
 		file := filepath.Join(root, "projects", "-home-user-project", claude.Session+".jsonl")

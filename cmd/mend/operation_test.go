@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/internal/test/damage"
@@ -56,34 +57,34 @@ func TestUndoOperation(t *testing.T) {
 	}
 	ts := newBrokenStore(t, n)
 	damaged := ts.snapshot()
-	ts.want(exitDone, "repair", "--yes")
+	ts.want(frame.ExitDone, "repair", "--yes")
 	repaired := ts.snapshot()
 
-	log := ts.want(exitDone, "log")
+	log := ts.want(frame.ExitDone, "log")
 	if want := fmt.Sprintf("%d repairs, %d changes", n, n); strings.Count(log, "\n") != 1 || !strings.Contains(log, want) || !strings.Contains(log, "op-qevajo") {
 		t.Errorf("log = %s, want one line with %q", log, want)
 	}
-	if all := ts.want(exitDone, "log", "-v"); strings.Count(all, "\n") != n+1 {
+	if all := ts.want(frame.ExitDone, "log", "-v"); strings.Count(all, "\n") != n+1 {
 		t.Errorf("log -v has %d lines, want %d", strings.Count(all, "\n"), n+1)
 	}
-	if out := ts.want(exitDone, "show", "op-qev"); !strings.Contains(out, "mend undo op-qevajo") || strings.Contains(out, "mend undo --redo") {
+	if out := ts.want(frame.ExitDone, "show", "op-qev"); !strings.Contains(out, "mend undo op-qevajo") || strings.Contains(out, "mend undo --redo") {
 		t.Error(out)
 	}
-	if out := ts.want(exitDone, "undo", "--dry-run"); !strings.Contains(out, fmt.Sprintf("Undo would restore %d items in %d sessions.", n, n)) {
+	if out := ts.want(frame.ExitDone, "undo", "--dry-run"); !strings.Contains(out, fmt.Sprintf("Undo would restore %d items in %d sessions.", n, n)) {
 		t.Error(out)
 	}
 
-	if out := ts.want(exitDone, "undo", "--yes"); !strings.Contains(out, fmt.Sprintf("Undone: %d repairs of %d sessions", n, n)) || !strings.Contains(out, "mend undo --redo op-qevajo") {
+	if out := ts.want(frame.ExitDone, "undo", "--yes"); !strings.Contains(out, fmt.Sprintf("Undone: %d repairs of %d sessions", n, n)) || !strings.Contains(out, "mend undo --redo op-qevajo") {
 		t.Error(out)
 	}
 	if !maps.Equal(ts.snapshot(), damaged) {
 		t.Error("the undo does not restore the store")
 	}
-	if out := ts.want(exitRefused, "undo", "op-qevajo", "--yes"); !strings.Contains(out, "nothing of it is left to undo") {
+	if out := ts.want(frame.ExitRefused, "undo", "op-qevajo", "--yes"); !strings.Contains(out, "nothing of it is left to undo") {
 		t.Error(out)
 	}
 
-	ts.want(exitDone, "redo", "--yes")
+	ts.want(frame.ExitDone, "redo", "--yes")
 	if !maps.Equal(ts.snapshot(), repaired) {
 		t.Error("the redo does not restore the store")
 	}
@@ -96,14 +97,14 @@ func TestUndoOperation(t *testing.T) {
 	if !maps.Equal(ts.snapshot(), repaired) {
 		t.Error("the second redo does not restore the store")
 	}
-	log = ts.want(exitDone, "log", "-n", "2")
+	log = ts.want(frame.ExitDone, "log", "-n", "2")
 	if strings.Count(log, "\n") != 2 || !strings.Contains(log, fmt.Sprintf("redo of %d repairs", n)) || !strings.Contains(log, fmt.Sprintf("undo of %d repairs", n)) {
 		t.Errorf("log -n 2 = %s", log)
 	}
-	ts.want(exitDone, "verify")
+	ts.want(frame.ExitDone, "verify")
 	export := filepath.Join(t.TempDir(), "audit.jsonl")
-	ts.want(exitDone, "log", "--export", export)
-	ts.want(exitDone, "verify", export)
+	ts.want(frame.ExitDone, "log", "--export", export)
+	ts.want(frame.ExitDone, "verify", export)
 }
 
 // TestUndoOperationConflict undoes an operation after another program has changed one of its sessions: that
@@ -111,11 +112,11 @@ func TestUndoOperation(t *testing.T) {
 func TestUndoOperationConflict(t *testing.T) {
 	ts := newBrokenStore(t, 4)
 	damaged := ts.snapshot()
-	ts.want(exitDone, "repair", "--yes")
+	ts.want(frame.ExitDone, "repair", "--yes")
 	repaired := ts.snapshot()
-	ts.want(exitUsage, "undo", "op-qevajo", "--yes", "--session", ts.session)
-	ts.want(exitUsage, "undo", "op-qevajo", "--yes", "--only", "prt_1")
-	ts.want(exitDone, "undo", "goqare", "--yes")
+	ts.want(frame.ExitUsage, "undo", "op-qevajo", "--yes", "--session", ts.session)
+	ts.want(frame.ExitUsage, "undo", "op-qevajo", "--yes", "--only", "prt_1")
+	ts.want(frame.ExitDone, "undo", "goqare", "--yes")
 
 	// another program changes the repaired record of the third session
 	var path string
@@ -132,17 +133,17 @@ func TestUndoOperationConflict(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	if out := ts.want(exitDone, "log"); !strings.Contains(out, "1 undone") {
+	if out := ts.want(frame.ExitDone, "log"); !strings.Contains(out, "1 undone") {
 		t.Error(out)
 	}
 	var a answerOf
-	if code, out := ts.runJSON(&a, "undo", "--yes"); code != exitConflict || len(a.Repairs) != 2 || len(a.Failed) != 1 || a.Failed[0].Error.Code != "conflict" {
+	if code, out := ts.runJSON(&a, "undo", "--yes"); code != frame.ExitConflict || len(a.Repairs) != 2 || len(a.Failed) != 1 || a.Failed[0].Error.Code != "conflict" {
 		t.Errorf("undo exits with %d: %s", code, out)
 	}
-	if code, out := ts.mend("undo", "op-qevajo", "--yes"); code != exitConflict || !strings.Contains(out, "later changes") {
+	if code, out := ts.mend("undo", "op-qevajo", "--yes"); code != frame.ExitConflict || !strings.Contains(out, "later changes") {
 		t.Errorf("undo exits with %d: %s", code, out)
 	}
-	ts.want(exitDone, "undo", "op-qevajo", "--yes", "--force")
+	ts.want(frame.ExitDone, "undo", "op-qevajo", "--yes", "--force")
 	if !maps.Equal(ts.snapshot(), damaged) {
 		t.Error("the undo does not restore the store")
 	}
@@ -154,7 +155,7 @@ func TestUndoOperationKilled(t *testing.T) {
 	for _, wait := range []int{1, 7} {
 		ts := newBrokenStore(t, 12)
 		damaged := ts.snapshot()
-		ts.want(exitDone, "repair", "--yes")
+		ts.want(frame.ExitDone, "repair", "--yes")
 		cmd := exec.CommandContext(t.Context(), "mend", "undo", "op-qevajo", "--yes", "--store", ts.path)
 		cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Dir(ts.journal))
 		if err := os.Rename(ts.journal, filepath.Join(filepath.Dir(ts.journal), "mend")); err != nil {
@@ -174,7 +175,7 @@ func TestUndoOperationKilled(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 
-		if code, out := ts.mend("undo", "op-qevajo", "--yes"); code != exitDone && code != exitRefused { // refused: all was undone before the kill
+		if code, out := ts.mend("undo", "op-qevajo", "--yes"); code != frame.ExitDone && code != frame.ExitRefused { // refused: all was undone before the kill
 			t.Fatalf("undo exits with %d: %s", code, out)
 		}
 		if !maps.Equal(ts.snapshot(), damaged) {
@@ -195,8 +196,8 @@ func TestUndoOperationKilled(t *testing.T) {
 		if len(undone) != 12 || slices.Max(slices.Collect(maps.Values(undone))) != 1 {
 			t.Errorf("the repairs are undone that often: %v", undone)
 		}
-		ts.want(exitDone, "redo", "op-qevajo", "--yes")
-		ts.want(exitDone, "verify")
+		ts.want(frame.ExitDone, "redo", "op-qevajo", "--yes")
+		ts.want(frame.ExitDone, "verify")
 	}
 }
 
@@ -221,7 +222,7 @@ func (w *busyWriter) Write(b []byte) (int, error) {
 // TestSlowReader checks that no verb blocks the journal for other processes while the user reads its output.
 func TestSlowReader(t *testing.T) {
 	ts := newBrokenStore(t, 2)
-	ts.want(exitDone, "repair", "--yes")
+	ts.want(frame.ExitDone, "repair", "--yes")
 	for _, args := range [][]string{
 		{"log"},
 		{"log", "-v"},
@@ -238,11 +239,11 @@ func TestSlowReader(t *testing.T) {
 		{"redo", "--yes"},
 	} {
 		w := &busyWriter{journal: ts.journal}
-		env := &environment{Terminal: &term.Terminal{In: strings.NewReader(""), Out: w, Err: w}}
+		env := &frame.Env{Terminal: &term.Terminal{In: strings.NewReader(""), Out: w, Err: w}}
 		root := newRoot(env)
-		env.opt.Journal.Dir, env.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+		env.Opt.Journal.Dir, env.Opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 		root.SetArgs(append(args, "--store", ts.path))
-		if code := env.report(root.ExecuteContext(t.Context())); code != exitDone || w.err != nil || w.written == 0 {
+		if code := env.Report(root.ExecuteContext(t.Context())); code != frame.ExitDone || w.err != nil || w.written == 0 {
 			t.Errorf("mend %v: exit code %d, %d bytes, %v", args, code, w.written, w.err)
 		}
 	}

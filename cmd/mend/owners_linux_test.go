@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/claude"
 	"mend/internal/test/storetest"
 )
@@ -86,15 +87,15 @@ func TestCase38Rights(t *testing.T) {
 		},
 	} {
 		c.deny()
-		sb.wantOutput(sb.asUser(exitRefused, "repair", sb.session, "--yes"), why)
+		sb.wantOutput(sb.asUser(frame.ExitRefused, "repair", sb.session, "--yes"), why)
 		c.allow()
 		sb.wantSnapshot("refused", before)
-		sb.asUser(exitDone, "repair", sb.session, "--yes")
+		sb.asUser(frame.ExitDone, "repair", sb.session, "--yes")
 		c.deny()
-		sb.wantOutput(sb.asUser(exitRefused, "undo", "--session", sb.session, "--yes"), why)
-		sb.wantOutput(sb.asUser(exitDone, "recover"), "No repair was pending")
+		sb.wantOutput(sb.asUser(frame.ExitRefused, "undo", "--session", sb.session, "--yes"), why)
+		sb.wantOutput(sb.asUser(frame.ExitDone, "recover"), "No repair was pending")
 		c.allow()
-		sb.asUser(exitDone, "undo", "--session", sb.session, "--yes")
+		sb.asUser(frame.ExitDone, "undo", "--session", sb.session, "--yes")
 		sb.wantSnapshot("undone", before)
 	}
 }
@@ -104,15 +105,15 @@ func TestCase38Rights(t *testing.T) {
 func TestCase39RootInHome(t *testing.T) {
 	sb, _ := newUserSandbox(t)
 	before := sb.snapshot()
-	sb.wantOutput(sb.mustExit(exitUnusable, "repair", sb.session, "--yes"), "sudo -u '#65534' mend")
-	sb.mustExit(exitProblems, "scan")
-	sb.mustExit(exitDone, "status")
+	sb.wantOutput(sb.mustExit(frame.ExitUnusable, "repair", sb.session, "--yes"), "sudo -u '#65534' mend")
+	sb.mustExit(frame.ExitProblems, "scan")
+	sb.mustExit(frame.ExitDone, "status")
 	for _, agent := range []string{"claude", "opencode"} {
-		sb.wantOutput(sb.mustExit(exitUnusable, "plugin", "install", "--agent", agent, "--yes"), "sudo -u '#65534' mend")
+		sb.wantOutput(sb.mustExit(frame.ExitUnusable, "plugin", "install", "--agent", agent, "--yes"), "sudo -u '#65534' mend")
 	}
 	sb.wantSnapshot("refused", before)
 	// A file that root asks for belongs to the user, too.
-	sb.mustExit(exitDone, "report", sb.session, "--output", filepath.Join(sb.dir, "report.html"))
+	sb.mustExit(frame.ExitDone, "report", sb.session, "--output", filepath.Join(sb.dir, "report.html"))
 	// With its own journal, root repairs and undoes in the user's store.
 	state := "XDG_STATE_HOME=" + t.TempDir()
 	for _, line := range []string{"repair " + sb.session + " --yes", "undo --yes --session " + sb.session} {

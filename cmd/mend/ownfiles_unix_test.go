@@ -24,6 +24,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 	"mend/internal/test/codex"
 	"mend/internal/test/storetest"
@@ -101,8 +102,8 @@ func TestPreparedFiles(t *testing.T) {
 			sb := newSandbox(t, "1.1.53", "")
 			sb.setHome()
 			sb.mustRepair()
-			sb.mustExit(exitDone, "undo", "--yes", "qevajo")
-			sb.mustExit(exitProblems, "scan")
+			sb.mustExit(frame.ExitDone, "undo", "--yes", "qevajo")
+			sb.mustExit(frame.ExitProblems, "scan")
 			victim := filepath.Join(sb.dir, "victim")
 			if err := os.WriteFile(victim, []byte("precious"), 0o644); err != nil {
 				t.Fatal(err)
@@ -150,8 +151,8 @@ func (sb sandbox) testPrepared(place string, needed bool, put func(path string) 
 		if m := regexp.MustCompile(`to fix it, run: (.*)`).FindStringSubmatch(a.err + a.out); m != nil {
 			command = m[1]
 		}
-		if needed && len(args) > 0 && strings.Contains("log show undo redo verify recover gc", args[0]) && a.code != exitUnusable {
-			sb.Errorf("%s: mend %v: exit code %d, want %d\n%s%s", place, args, a.code, exitUnusable, a.out, a.err)
+		if needed && len(args) > 0 && strings.Contains("log show undo redo verify recover gc", args[0]) && a.code != frame.ExitUnusable {
+			sb.Errorf("%s: mend %v: exit code %d, want %d\n%s%s", place, args, a.code, frame.ExitUnusable, a.out, a.err)
 		}
 	}
 	if needed && command == "" {
@@ -217,10 +218,10 @@ func (sb sandbox) setHome() {
 // of a store, and is not created among them, whatever the path and even with --force.
 func TestAnswersReplaceNothing(t *testing.T) {
 	outputs := map[string][]string{"log --export": {"log", "--force", "--export"}, "report --output": {"report", "SESSION", "--force", "--output"}}
-	eachCommand(newRoot(&environment{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
+	eachCommand(newRoot(&frame.Env{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if name, _ := pflag.UnquoteUsage(f); name == "FILE" && outputs[commandName(cmd)+" --"+f.Name] == nil {
-				t.Errorf("outputs has no row for %s --%s", commandName(cmd), f.Name)
+			if name, _ := pflag.UnquoteUsage(f); name == "FILE" && outputs[frame.CommandName(cmd)+" --"+f.Name] == nil {
+				t.Errorf("outputs has no row for %s --%s", frame.CommandName(cmd), f.Name)
 			}
 		})
 	})
@@ -230,8 +231,8 @@ func TestAnswersReplaceNothing(t *testing.T) {
 	sb.hostileLines(claudeFile, testdata.ClaudeSession, testdata.Claude)
 	sb.hostileLines(filepath.Join(".codex", codex.File), testdata.CodexSession, testdata.Codex)
 	sb.mustRepair()
-	sb.mustExit(exitDone, "keep", "--store", sb.store)
-	sb.mustExit(exitDone, "clean", "events", "--yes", "--store", database) // the journal knows that store now
+	sb.mustExit(frame.ExitDone, "keep", "--store", sb.store)
+	sb.mustExit(frame.ExitDone, "clean", "events", "--yes", "--store", database) // the journal knows that store now
 	for _, dir := range []string{"config/mend", "cache/mend", "free"} {
 		if err := os.MkdirAll(filepath.Join(sb.dir, dir), 0o700); err != nil {
 			t.Fatal(err)
@@ -257,8 +258,8 @@ func TestAnswersReplaceNothing(t *testing.T) {
 			for i, w := range args {
 				args[i] = strings.ReplaceAll(w, "SESSION", sb.session)
 			}
-			if a := sb.runInProcess(args...); a.code != exitRefused || !strings.Contains(a.err, "name another file") {
-				t.Errorf("mend %s %s: exit code %d, want %d\n%s%s", output, name, a.code, exitRefused, a.out, a.err)
+			if a := sb.runInProcess(args...); a.code != frame.ExitRefused || !strings.Contains(a.err, "name another file") {
+				t.Errorf("mend %s %s: exit code %d, want %d\n%s%s", output, name, a.code, frame.ExitRefused, a.out, a.err)
 			}
 		}
 	}
@@ -266,7 +267,7 @@ func TestAnswersReplaceNothing(t *testing.T) {
 		t.Errorf("files were changed (-before +after):\n%s", diff)
 	}
 	for _, name := range []string{"free/x", "other/opencode/x.html"} { // beside a database
-		if a := sb.runInProcess("log", "--export", name, "--force"); a.code != exitDone {
+		if a := sb.runInProcess("log", "--export", name, "--force"); a.code != frame.ExitDone {
 			t.Errorf("mend log --export %s: exit code %d\n%s", name, a.code, a.err)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"mend/cmd/mend/internal/frame"
 )
 
 // TestNoPager checks that a diff is printed if the pager does not exist.
@@ -29,7 +31,7 @@ func TestNoPager(t *testing.T) {
 func TestPagers(t *testing.T) {
 	ts := newTestStore(t, 0)
 	ts.damage(ts.kind("blank answer"))
-	if code, out := ts.mend("repair", "--yes"); code != exitDone {
+	if code, out := ts.mend("repair", "--yes"); code != frame.ExitDone {
 		t.Fatalf("repair: exit code %d\n%s", code, out)
 	}
 	dir := t.TempDir()
@@ -56,7 +58,7 @@ func TestPagers(t *testing.T) {
 		if last != "" {
 			s.wait(last)
 		}
-		if got := <-done; got != exitDone {
+		if got := <-done; got != frame.ExitDone {
 			t.Errorf("mend %q: exit code %d, want 0\n%s", args, got, s.shown())
 		}
 		if _, err := s.tty.WriteString("(the end)"); err != nil {
@@ -113,13 +115,13 @@ func TestLess(t *testing.T) {
 	}
 	s, done := cmd("scan") // fits on the screen: less ends by itself
 	s.wait("1 session: healthy.")
-	if got := <-done; got != exitDone {
+	if got := <-done; got != frame.ExitDone {
 		t.Errorf("scan: exit code %d", got)
 	}
 	s, done = cmd("explain")
 	s.wait("Severities")
 	s.press("q")
-	if got := <-done; got != exitDone || strings.Contains(s.shown(), "shows one of these in full") {
+	if got := <-done; got != frame.ExitDone || strings.Contains(s.shown(), "shows one of these in full") {
 		t.Errorf("explain: exit code %d\n%s", got, s.shown())
 	}
 }

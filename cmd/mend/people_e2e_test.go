@@ -18,6 +18,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
@@ -73,7 +74,7 @@ func (p *person) types(args []string, talk ...string) string {
 	s.wait("(the end)")
 	shown := strings.ReplaceAll(strings.TrimSuffix(ansi.Strip(s.shown()), "(the end)"), "\r", "")
 	p.Logf("$ mend %s (%d ms)\n%s", strings.Join(args, " "), took.Milliseconds(), shown)
-	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != exitProblems) {
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != frame.ExitProblems) {
 		p.Fatalf("mend %q: %v", args, err)
 	}
 	return shown

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/opencode"
 )
 
@@ -36,7 +37,7 @@ func TestRealPermission(t *testing.T) {
 	}
 	h.SQL("update session set permission = ?", deny[:30])
 	code, out := runMend(t, filepath.Join(h.DataDir(), "opencode.db"), filepath.Join(t.TempDir(), "journal"), "repair", session, "--yes", "--force", "--agent-version", version)
-	if says := strings.Contains(strings.Join(strings.Fields(out), " "), "may allow what a lost rule denied"); code != exitDone || !says || !offered() {
+	if says := strings.Contains(strings.Join(strings.Fields(out), " "), "may allow what a lost rule denied"); code != frame.ExitDone || !says || !offered() {
 		t.Errorf("mend fix: exit code %d, the loss is reported: %t, or the tool is not offered: %s", code, says, out)
 	}
 }

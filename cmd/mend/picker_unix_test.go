@@ -19,6 +19,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 	"mend/internal/test/claude"
 )
@@ -123,7 +124,7 @@ func TestPicker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t)
-			a := &environment{Terminal: &term.Terminal{In: s.tty, Out: io.Discard, Err: s.tty, CanAsk: true, Width: 80}}
+			a := &frame.Env{Terminal: &term.Terminal{In: s.tty, Out: io.Discard, Err: s.tty, CanAsk: true, Width: 80}}
 			type result struct {
 				i   int
 				err error
@@ -150,12 +151,12 @@ func TestPicker(t *testing.T) {
 
 // run runs mend on the screen and the test store, and sends its exit code.
 func (s *screen) run(ts *testStore, args ...string) <-chan int {
-	a := &environment{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, CanDraw: true, Width: 80}}
+	a := &frame.Env{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, CanDraw: true, Width: 80}}
 	root := newRoot(a)
-	a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+	a.Opt.Journal.Dir, a.Opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 	root.SetArgs(append(args, "--store", ts.path))
 	done := make(chan int, 1)
-	go func() { done <- a.report(root.ExecuteContext(ts.Context())) }()
+	go func() { done <- a.Report(root.ExecuteContext(ts.Context())) }()
 	return done
 }
 
@@ -178,15 +179,15 @@ func TestTerminal(t *testing.T) {
 			"fix offers what is broken",
 			[]string{"fix", "out of cheese"},
 			[][2]string{{"Is it one of these?", "dark\r"}, {`Repair "Add dark mode"? [y/n/d/q/?] `, "n\n"}},
-			exitRefused,
+			frame.ExitRefused,
 			[]string{"mend does not know this error. 2 of 2 sessions are broken."},
 		},
-		{"fix, and it is none of these", []string{"fix", "out of cheese", "--yes"}, [][2]string{{"Is it one of these?", "q"}}, exitRefused, []string{"cancelled; nothing was changed"}},
+		{"fix, and it is none of these", []string{"fix", "out of cheese", "--yes"}, [][2]string{{"Is it one of these?", "q"}}, frame.ExitRefused, []string{"cancelled; nothing was changed"}},
 		{
 			"fix with an id",
 			[]string{"fix", "out of cheese in " + other},
 			[][2]string{{`Repair "Add dark mode"? [y/n/d/q/?] `, "q\n"}},
-			exitRefused,
+			frame.ExitRefused,
 			[]string{"the text names it, and it is broken"},
 		},
 		{
@@ -196,33 +197,33 @@ func TestTerminal(t *testing.T) {
 				{"Which session", "dark\r"},
 				{`Repair "Add dark mode"? [y/n/d/q/?] `, "y\n"},
 			},
-			exitDone,
+			frame.ExitDone,
 			[]string{"its next request breaks this rule (R1) at messages.1", `Repaired "Add dark mode" (qevajo)`, "Undo: mend undo qevajo"},
 		},
 		{
 			"undo without an id",
 			[]string{"undo"},
 			[][2]string{{`Undo repair qevajo of "Add dark mode"? [y/n/d/?] `, "d\n"}, {"msg_", ""}, {"dark mode\"? [y/n/d/?] ", "y\n"}},
-			exitDone,
+			frame.ExitDone,
 			[]string{"Session", "Why", "Changed", "Lost", `Undone: repair qevajo of "Add dark mode" (goqare)`},
 		},
 		{
 			"redo without an id",
 			[]string{"redo"},
 			[][2]string{{`Redo repair qevajo of "Add dark mode"? [y/n/d/?] `, "what\n"}, {"no: change nothing", "n\n"}},
-			exitRefused,
+			frame.ExitRefused,
 			nil,
 		},
-		{"undo with nothing in force", []string{"undo"}, nil, exitRefused, []string{"no change is in force"}},
+		{"undo with nothing in force", []string{"undo"}, nil, frame.ExitRefused, []string{"no change is in force"}},
 		{
 			"a request without a name",
 			[]string{"scan", "--request"},
 			[][2]string{{"Which session?", "\x1b[B\r"}},
-			exitProblems,
+			frame.ExitProblems,
 			[]string{"messages.0", "▲ R1"},
 		},
-		{"the request of none", []string{"scan", "--request"}, [][2]string{{"Which session?", "\x03"}}, exitRefused, nil},
-		{"a patch in the pager", []string{"repair", other, "--dry-run", "-p"}, nil, exitDone, []string{"+ create msg_", `+type: "step-start"`}},
+		{"the request of none", []string{"scan", "--request"}, [][2]string{{"Which session?", "\x03"}}, frame.ExitRefused, nil},
+		{"a patch in the pager", []string{"repair", other, "--dry-run", "-p"}, nil, frame.ExitDone, []string{"+ create msg_", `+type: "step-start"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScreen(t)
@@ -270,19 +271,19 @@ func TestRepairAsksPerAgent(t *testing.T) {
 	s := newScreen(t)
 	code := make(chan int, 1)
 	go func() {
-		a := &environment{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, Width: 80}}
+		a := &frame.Env{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, Width: 80}}
 		cmd := newRoot(a)
-		a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+		a.Opt.Journal.Dir, a.Opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 		cmd.SetArgs([]string{"repair"})
-		code <- a.report(cmd.ExecuteContext(t.Context()))
+		code <- a.Report(cmd.ExecuteContext(t.Context()))
 	}()
 	before := ts.snapshot()
 	s.wait(`Repair "A title"?`)
 	s.press("n\n")
 	s.wait(`Repair "P1first`)
 	s.press("y\n")
-	if got := <-code; got != exitProblems {
-		t.Errorf("exit code %d, want %d:\n%s", got, exitProblems, s.shown())
+	if got := <-code; got != frame.ExitProblems {
+		t.Errorf("exit code %d, want %d:\n%s", got, frame.ExitProblems, s.shown())
 	}
 	if now, err := os.ReadFile(file); err != nil || len(now) <= len(broken) || !maps.Equal(ts.snapshot(), before) {
 		t.Errorf("Claude Code: %d bytes, %v, %d before; OpenCode unchanged: %t", len(now), err, len(broken), maps.Equal(ts.snapshot(), before))
@@ -299,12 +300,12 @@ func TestFixAsksForTheWay(t *testing.T) {
 		want int
 		show string
 	}{
-		"not listed":  {[][2]string{{asks, "renamed\r"}}, exitProblems, "Nothing to bring back"},
-		"forgotten":   {[][2]string{{asks, "forgotten\r"}}, exitProblems, "mend restore --compaction"},
-		"deleted":     {[][2]string{{asks, "deleted\r"}}, exitProblems, "only its prompts"},
-		"damaged":     {[][2]string{{asks, "database\r"}}, exitProblems, "none of them is damaged now"},
-		"each prompt": {[][2]string{{asks, "each\r"}, {"Paste the error", "prompt is too long: 205000 tokens > 200000 maximum\n\n"}}, exitProblems, "mend trim"},
-		"none":        {[][2]string{{asks, "q"}}, exitRefused, "cancelled"},
+		"not listed":  {[][2]string{{asks, "renamed\r"}}, frame.ExitProblems, "Nothing to bring back"},
+		"forgotten":   {[][2]string{{asks, "forgotten\r"}}, frame.ExitProblems, "mend restore --compaction"},
+		"deleted":     {[][2]string{{asks, "deleted\r"}}, frame.ExitProblems, "only its prompts"},
+		"damaged":     {[][2]string{{asks, "database\r"}}, frame.ExitProblems, "none of them is damaged now"},
+		"each prompt": {[][2]string{{asks, "each\r"}, {"Paste the error", "prompt is too long: 205000 tokens > 200000 maximum\n\n"}}, frame.ExitProblems, "mend trim"},
+		"none":        {[][2]string{{asks, "q"}}, frame.ExitRefused, "cancelled"},
 	} {
 		t.Run(way, func(t *testing.T) {
 			s := newScreen(t)

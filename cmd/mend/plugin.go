@@ -18,6 +18,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/agent"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/atomicfile"
 	"mend/internal/config"
 	"mend/internal/fail"
@@ -26,22 +29,22 @@ import (
 )
 
 // pluginVerb is the former name of install.
-func pluginVerb(env *environment) *cobra.Command {
+func pluginVerb(env *frame.Env) *cobra.Command {
 	status := func(*cobra.Command, []string) error { return pluginStatus(env) }
 	cmd := &cobra.Command{
-		Use: "plugin", Short: "Show where the plugin is installed: mend", Args: noArgs, RunE: status,
+		Use: "plugin", Short: "Show where the plugin is installed: mend", Args: frame.NoArgs, RunE: status,
 	}
 	cmd.AddCommand(
 		installCommand(env, &installFlags{}, "install", "Install the plugin: mend install"),
 		installCommand(env, &installFlags{remove: true}, "uninstall", "Remove the plugin: mend install --remove"),
 		&cobra.Command{
-			Use: "status", Short: "Show where the plugin is installed, and its version", Args: noArgs, RunE: status,
+			Use: "status", Short: "Show where the plugin is installed, and its version", Args: frame.NoArgs, RunE: status,
 		},
 	)
 	return cmd
 }
 
-func installVerb(env *environment) *cobra.Command {
+func installVerb(env *frame.Env) *cobra.Command {
 	f := &installFlags{}
 	cmd := installCommand(env, f, "install", "Install what repairs sessions while your agent runs")
 	cmd.Flags().BoolVar(&f.remove, "remove", false, "remove what install wrote")
@@ -50,22 +53,22 @@ func installVerb(env *environment) *cobra.Command {
 
 // installFlags are the flags of install.
 type installFlags struct {
-	writeFlags
+	frame.WriteFlags
 	setup           agent.Setup
 	project, remove bool
 	keepGiven       bool // --keep was given
 }
 
-func installCommand(env *environment, f *installFlags, use, short string) *cobra.Command {
+func installCommand(env *frame.Env, f *installFlags, use, short string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: noArgs,
+		Use: use, Short: short, Args: frame.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.keepGiven = cmd.Flags().Changed("keep")
 			return runInstall(cmd.Context(), env, installTargets(env, f.remove), *f)
 		},
 	}
 	cmd.Flags().BoolVar(&f.project, "project", false, "only for the current project")
-	f.add(cmd, "")
+	f.Add(cmd, "")
 	if f.remove {
 		return cmd
 	}
@@ -102,30 +105,30 @@ repaired after its error; then send your prompt again. Each repair can be undone
 
 // installTargets returns the agent that the user named, or else each agent whose sessions are here or, for a
 // removal, where mend is installed; without any, the first agent.
-func installTargets(env *environment, remove bool) (found []agent.Agent) {
-	if env.agentName != "" || env.opt.Store != "" {
-		return env.opt.Agents[:1]
+func installTargets(env *frame.Env, remove bool) (found []agent.Agent) {
+	if env.AgentName != "" || env.Opt.Store != "" {
+		return env.Opt.Agents[:1]
 	}
-	for _, ag := range env.opt.Agents {
+	for _, ag := range env.Opt.Agents {
 		_, err := ag.Find("")
-		installed := slices.ContainsFunc(states(env, ag), func(p pluginJSON) bool { return p.State != agent.Absent })
+		installed := slices.ContainsFunc(states(env, ag), func(p show.PluginJSON) bool { return p.State != agent.Absent })
 		if ag.Installer() != nil && (remove && installed || !remove && err == nil) {
 			found = append(found, ag)
 		}
 	}
 	if len(found) == 0 {
-		return env.opt.Agents[:1]
+		return env.Opt.Agents[:1]
 	}
 	return found
 }
 
 // runInstall installs or removes the files that start mend, for several agents after one question. If it
 // fails for one agent, it continues with the others.
-func runInstall(ctx context.Context, env *environment, to []agent.Agent, f installFlags) (left error) {
+func runInstall(ctx context.Context, env *frame.Env, to []agent.Agent, f installFlags) (left error) {
 	if f.setup.Hooks != "" && !slices.Contains(config.HooksValues(), f.setup.Hooks) {
-		return usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), f.setup.Hooks)
+		return frame.Usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), f.setup.Hooks)
 	}
-	f.setup.Keep = f.setup.Keep || !f.keepGiven && loadsKeep()
+	f.setup.Keep = f.setup.Keep || !f.keepGiven && frame.LoadsKeep()
 	var all []*installPlan
 	var changed []string
 	failed := func(i installation, err error) error {
@@ -150,18 +153,18 @@ func runInstall(ctx context.Context, env *environment, to []agent.Agent, f insta
 	}
 	if len(changed) > 0 {
 		question := either(f.remove, "Install ", "Remove ") + strings.Join(changed, ", ") + "?"
-		if err := confirmChange(ctx, env.Terminal, f.writeFlags, question, nil); err != nil {
+		if err := frame.ConfirmChange(ctx, env.Terminal, f.WriteFlags, question, nil); err != nil {
 			return err
 		}
 	}
 	if !f.remove && !f.keepGiven && !f.setup.Keep {
-		keep, err := askKeep(ctx, env, f.writeFlags)
+		keep, err := askKeep(ctx, env, f.WriteFlags)
 		if err != nil {
 			return err
 		}
 		f.setup.Keep = keep
 	}
-	plugins := []pluginJSON{}
+	plugins := []show.PluginJSON{}
 	for _, p := range all {
 		if err := p.apply(f); err != nil {
 			if err = failed(p.installation, err); err != nil {
@@ -170,7 +173,7 @@ func runInstall(ctx context.Context, env *environment, to []agent.Agent, f insta
 		}
 		plugins = append(plugins, states(env, p.agent)...)
 	}
-	env.setAnswers(pluginsAnswer{plugins})
+	env.SetAnswers(pluginsAnswer{plugins})
 	return left
 }
 
@@ -185,7 +188,7 @@ type installPlan struct {
 
 // planInstall plans to install or remove the file that starts mend for an agent. After an error the plan
 // still has the path.
-func planInstall(env *environment, ag agent.Agent, f installFlags, several bool) (p *installPlan, err error) {
+func planInstall(env *frame.Env, ag agent.Agent, f installFlags, several bool) (p *installPlan, err error) {
 	p = &installPlan{remove: f.remove}
 	p.installation, err = installationOf(env, ag, f.project)
 	p.several = several
@@ -239,12 +242,12 @@ func (p *installPlan) apply(f installFlags) (err error) {
 			return err
 		}
 	}
-	if f.dryRun {
+	if f.DryRun {
 		p.Say("This would %s%s. Nothing was written.", either(f.remove, "install ", "remove "), p.file())
 		return nil
 	}
 	if err = p.write(p.now, p.after, p.mode); err == nil && !f.remove && p.setup.Keep {
-		err = agreeToKeep(p.environment)
+		err = agreeToKeep(p.Env)
 	}
 	if err != nil {
 		return err
@@ -288,7 +291,7 @@ func (p *installPlan) file() string {
 
 // An installation is the file with which an agent starts mend.
 type installation struct {
-	*environment
+	*frame.Env
 	agent.Installer
 	agent   agent.Agent
 	path    string
@@ -296,10 +299,10 @@ type installation struct {
 }
 
 // installationOf returns the installation of an agent. If only the path is unknown, everything else is set.
-func installationOf(env *environment, of agent.Agent, project bool) (i installation, err error) {
-	i = installation{environment: env, Installer: of.Installer(), agent: of}
+func installationOf(env *frame.Env, of agent.Agent, project bool) (i installation, err error) {
+	i = installation{Env: env, Installer: of.Installer(), agent: of}
 	if i.Installer == nil {
-		return i, usagef("mend has no plugin for %s", of.Title())
+		return i, frame.Usagef("mend has no plugin for %s", of.Title())
 	}
 	i.path, err = i.Path(project)
 	return i, err
@@ -351,7 +354,7 @@ func (i installation) noteSettings(text []byte) {
 	if i.About().Deadline > 0 {
 		return // mend does not serve it
 	}
-	for _, note := range settingsNotes() {
+	for _, note := range frame.SettingsNotes() {
 		i.Say("%s", term.Faint("Settings: "+term.Escape(note)))
 	}
 	if is, _ := i.Status(text, agent.Setup{Values: config.HooksValues()}); is.Hooks == config.HooksAll {
@@ -362,8 +365,8 @@ func (i installation) noteSettings(text []byte) {
 
 // setup completes a setup.
 func (i installation) setup(s agent.Setup) (_ agent.Setup, err error) {
-	s.Version, s.Values = i.opt.Journal.Version, config.HooksValues()
-	if s.Store, err = absStore(i.environment); err != nil {
+	s.Version, s.Values = i.Opt.Journal.Version, config.HooksValues()
+	if s.Store, err = absStore(i.Env); err != nil {
 		return s, err
 	}
 	s.Program, err = installedProgram()
@@ -371,11 +374,11 @@ func (i installation) setup(s agent.Setup) (_ agent.Setup, err error) {
 }
 
 // absStore returns the absolute path of the store that the user named, or "".
-func absStore(env *environment) (string, error) {
-	if env.opt.Store == "" {
+func absStore(env *frame.Env) (string, error) {
+	if env.Opt.Store == "" {
 		return "", nil
 	}
-	return filepath.Abs(env.opt.Store)
+	return filepath.Abs(env.Opt.Store)
 }
 
 // temporaryProgram matches the path of a program that "go run" removes at its end.
@@ -413,37 +416,18 @@ func installedProgram() (string, error) {
 }
 
 type pluginsAnswer struct {
-	Plugins []pluginJSON `json:"plugins"`
-}
-
-// A pluginJSON is the state of an installation.
-type pluginJSON struct {
-	Agent   string      `json:"agent,omitempty"` // for hooks of Claude Code
-	Place   string      `json:"place"`           // global or project
-	Path    string      `json:"path"`
-	State   agent.State `json:"state"`
-	Why     string      `json:"why,omitempty"`     // the reason if unreadable
-	Store   string      `json:"store,omitempty"`   // the --store of the installation
-	Hooks   string      `json:"hooks,omitempty"`   // the --hooks of the installation
-	Repair  bool        `json:"repair,omitempty"`  // the hooks repair sessions
-	Keep    bool        `json:"keep,omitempty"`    // the hooks copy sessions
-	Version string      `json:"version,omitempty"` // of the mend that installed it
-}
-
-// isOf reports whether the installation belongs to an agent. The first agent's does not name it.
-func (p pluginJSON) isOf(of agent.Agent) bool {
-	return p.Agent == of.Name() || p.Agent == "" && of.Name() == agents[0].Name()
+	Plugins []show.PluginJSON `json:"plugins"`
 }
 
 // states returns the states of both files of an agent.
-func states(env *environment, of agent.Agent) (all []pluginJSON) {
+func states(env *frame.Env, of agent.Agent) (all []show.PluginJSON) {
 	for _, place := range []string{"global", "project"} {
 		i, err := installationOf(env, of, place == "project")
 		if i.Installer == nil {
 			return nil
 		}
-		p := pluginJSON{Place: place, Path: i.path, State: agent.Absent}
-		if of.Name() != agents[0].Name() {
+		p := show.PluginJSON{Place: place, Path: i.path, State: agent.Absent}
+		if of.Name() != agents.All[0].Name() {
 			p.Agent = of.Name()
 		}
 		var text []byte
@@ -468,21 +452,21 @@ func states(env *environment, of agent.Agent) (all []pluginJSON) {
 	return all
 }
 
-func pluginStatus(env *environment) error {
-	i, err := installationOf(env, env.opt.Agents[0], false)
+func pluginStatus(env *frame.Env) error {
+	i, err := installationOf(env, env.Opt.Agents[0], false)
 	if err != nil {
 		return err
 	}
-	if env.agentName != "" {
+	if env.AgentName != "" {
 		return printPlugins(env, states(env, i.agent))
 	}
 	return printPlugins(env, installedStates(env))
 }
 
 // installedStates returns the states of the first agent's plugin, and of the installations in other agents.
-func installedStates(env *environment) []pluginJSON {
-	all := states(env, env.opt.Agents[0])
-	for _, other := range env.opt.Agents[1:] {
+func installedStates(env *frame.Env) []show.PluginJSON {
+	all := states(env, env.Opt.Agents[0])
+	for _, other := range env.Opt.Agents[1:] {
 		for _, p := range states(env, other) {
 			if p.State != agent.Absent {
 				all = append(all, p)
@@ -492,15 +476,15 @@ func installedStates(env *environment) []pluginJSON {
 	return all
 }
 
-func printPlugins(env *environment, all []pluginJSON) error {
-	env.setAnswers(pluginsAnswer{all})
+func printPlugins(env *frame.Env, all []show.PluginJSON) error {
+	env.SetAnswers(pluginsAnswer{all})
 	for _, p := range all {
 		env.Printf("%-8s %-10s %s\n", p.Place, p.State, term.Escape(term.ShortenHome(p.Path)))
 		for _, flag := range []struct {
 			given bool
 			text  string
 		}{
-			{p.Store != "", "--store " + shellWord(p.Store)},
+			{p.Store != "", "--store " + frame.ShellWord(p.Store)},
 			{p.Hooks != "", "--hooks " + p.Hooks},
 			{p.Repair, "--repair"},
 			{p.Keep, "--keep"},
@@ -515,7 +499,7 @@ func printPlugins(env *environment, all []pluginJSON) error {
 			if p.Agent != "" {
 				from = "it starts another program"
 			}
-			env.SayAt(9, term.Faint(from+"; \"mend install"+agentFlag(p.Agent)+"\" updates it"))
+			env.SayAt(9, term.Faint(from+"; \"mend install"+agents.Flag(p.Agent)+"\" updates it"))
 		case agent.Unreadable:
 			env.SayAt(9, term.Faint(term.Escape(p.Why)))
 		case agent.Foreign:
@@ -523,18 +507,10 @@ func printPlugins(env *environment, all []pluginJSON) error {
 		case agent.Current, agent.Absent:
 		}
 	}
-	if !slices.ContainsFunc(all, func(p pluginJSON) bool { return p.State != agent.Absent }) && len(all) > 0 {
-		env.Say("Not installed. Next: %s", term.Command("mend install"+agentFlag(all[0].Agent)))
+	if !slices.ContainsFunc(all, func(p show.PluginJSON) bool { return p.State != agent.Absent }) && len(all) > 0 {
+		env.Say("Not installed. Next: %s", term.Command("mend install"+agents.Flag(all[0].Agent)))
 	}
 	return nil
-}
-
-// agentFlag returns the flag that names an agent; "" for the first one, which needs none.
-func agentFlag(name string) string {
-	if name == "" || name == agents[0].Name() {
-		return ""
-	}
-	return " --agent " + name
 }
 
 // makeFolder creates a folder of another program for an installed file.

@@ -14,6 +14,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/damage"
 	"mend/internal/test/opencode"
 	"mend/internal/test/storetest"
@@ -102,7 +103,7 @@ func (c providerTrial) run(k damage.ProviderKind) string {
 	if gocmp.Equal(damaged, ts.snapshot()) {
 		return outcome
 	}
-	if code, out := ts.mend("undo", "--yes", "--session", session); code != exitDone {
+	if code, out := ts.mend("undo", "--yes", "--session", session); code != frame.ExitDone {
 		c.Errorf("mend undo: exit code %d:\n%s", code, out)
 	}
 	if diff := gocmp.Diff(damaged, ts.snapshot()); diff != "" {
@@ -165,7 +166,7 @@ func (ts *testStore) repair(c providerTrial, args ...string) bool {
 	c.Helper()
 	before := ts.snapshot()
 	code, out := ts.mend(append([]string{"repair", ts.session, "--yes"}, args...)...)
-	if code != exitDone && code != exitProblems {
+	if code != frame.ExitDone && code != frame.ExitProblems {
 		c.Errorf("mend fix %s: exit code %d:\n%s", strings.Join(args, " "), code, out)
 	}
 	return !gocmp.Equal(before, ts.snapshot())

@@ -10,6 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"mend/agent/opencode/render"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/request"
 	"mend/internal/test/damage"
 	"mend/internal/test/opencode"
@@ -163,13 +164,13 @@ func TestMissingReasoning(t *testing.T) {
 	if !refused() {
 		t.Fatal("the request has reasoning with each call before the repair")
 	}
-	if code, out := ts.mend("repair", session, "--yes", "--error", "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"); code != exitDone {
+	if code, out := ts.mend("repair", session, "--yes", "--error", "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2"); code != frame.ExitDone {
 		t.Errorf("mend fix: exit code %d:\n%s", code, out)
 	}
 	if refused() {
 		t.Error("the request still has a call without reasoning")
 	}
-	if code, out := ts.mend("undo", "--yes", "--session", session); code != exitDone || !gocmp.Equal(whole, ts.snapshot()) {
+	if code, out := ts.mend("undo", "--yes", "--session", session); code != frame.ExitDone || !gocmp.Equal(whole, ts.snapshot()) {
 		t.Errorf("mend undo: exit code %d, the store differs from before the repair:\n%s", code, out)
 	}
 }

@@ -6,14 +6,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/journal"
 )
 
-func recoverVerb(env *environment) *cobra.Command {
-	var f writeFlags
+func recoverVerb(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
 	var d decisionFlags
 	cmd := &cobra.Command{
 		Use:   "recover [ID]",
@@ -32,43 +33,43 @@ the ID of the change:
 
 Recover shows what that does, and asks. It saves the current bytes to the journal first, so
 that the decision can be undone.`,
-		Args: atMostOne("repair"),
+		Args: frame.AtMostOne("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			decision, decided := d.decision()
 			switch {
 			case len(ids) == 0 && decided:
-				return usagef("--%s needs the ID of a repair in conflict", decision)
+				return frame.Usagef("--%s needs the ID of a repair in conflict", decision)
 			case len(ids) == 0:
 				return runRecover(cmd.Context(), env, f)
 			case !decided:
-				return fail.New(fail.Usage, helpHint(cmd), "recover ID needs --keep, --back or --forward")
+				return fail.New(fail.Usage, frame.HelpHint(cmd), "recover ID needs --keep, --back or --forward")
 			}
 			return runResolve(cmd.Context(), env, ids[0], decision, f)
 		},
 	}
-	f.add(cmd, "")
+	f.Add(cmd, "")
 	d.add(cmd)
 	return cmd
 }
 
-func runRecover(ctx context.Context, env *environment, f writeFlags) error {
+func runRecover(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
 	var entries []change.Entry
 	var left error
-	for _, o := range agentOptions(env) {
-		found, err := recoverStore(ctx, env.Terminal, o, f.dryRun)
+	for _, o := range frame.AgentOptions(env) {
+		found, err := recoverStore(ctx, env.Terminal, o, f.DryRun)
 		if err != nil {
-			left = env.skipStore(ctx, left, err)
+			left = env.SkipStore(ctx, left, err)
 		}
 		entries = append(entries, found...)
 	}
 	none := "No repair was pending."
-	if f.dryRun {
+	if f.DryRun {
 		none = "No repair is pending."
 	}
 	if len(entries) > 0 || left == nil {
-		left = fail.Worst(left, printEntries(env, entries, nil, none))
+		left = fail.Worst(left, frame.PrintEntries(env, entries, nil, none))
 	}
-	if f.dryRun {
+	if f.DryRun {
 		return left
 	}
 	return fail.Worst(left, printUnresolved(env, entries))
@@ -80,7 +81,7 @@ func recoverStore(ctx context.Context, t *term.Terminal, o mend.Options, dryRun 
 	if err != nil {
 		return nil, err
 	}
-	warnAbandoned(t, o.Journal, c)
+	frame.WarnAbandoned(t, o.Journal, c)
 	if dryRun {
 		return c.Log(ctx, journal.Query{State: change.Pending})
 	}
@@ -88,15 +89,15 @@ func recoverStore(ctx context.Context, t *term.Terminal, o mend.Options, dryRun 
 }
 
 // printUnresolved prints the entries that are in conflict and returns an error for the last.
-func printUnresolved(env *environment, done []change.Entry) error {
+func printUnresolved(env *frame.Env, done []change.Entry) error {
 	var left error
 	for _, e := range done {
 		if e.State == change.Conflicted {
-			left = fail.New(fail.Conflict, "", "repair %s is in conflict: %s", e.ID, resolveHint(e.ID))
+			left = fail.New(fail.Conflict, "", "repair %s is in conflict: %s", e.ID, frame.ResolveHint(e.ID))
 			if !env.JSON {
-				env.printError(left)
+				env.PrintError(left)
 			}
-			left = &reportedError{left}
+			left = &frame.ReportedError{Err: left}
 		}
 	}
 	return left

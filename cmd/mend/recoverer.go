@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/config"
 	"mend/internal/live"
 	"mend/internal/mend"
@@ -48,14 +49,14 @@ func lookBack(c config.Config) time.Time {
 }
 
 // gcDaily deletes images older than days from the journal, once a day. It does nothing if days is 0.
-func gcDaily(ctx context.Context, env *environment, days int, log *slog.Logger) {
+func gcDaily(ctx context.Context, env *frame.Env, days int, log *slog.Logger) {
 	if days == 0 {
 		return
 	}
 	for day := time.NewTicker(24 * time.Hour); ; {
-		freed, err := env.opt.Journal.GC(ctx, time.Now().AddDate(0, 0, -days), nil)
+		freed, err := env.Opt.Journal.GC(ctx, time.Now().AddDate(0, 0, -days), nil)
 		if err == nil {
-			_, err = sweep(ctx, env, false)
+			_, err = frame.Sweep(ctx, env, false)
 		}
 		if err != nil {
 			log.Warn("deleting old undo data from the journal", "error", err)

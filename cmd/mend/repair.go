@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/request"
@@ -20,66 +23,66 @@ import (
 
 // repairFlags are the flags of repair and fix.
 type repairFlags struct {
-	writeFlags
+	frame.WriteFlags
 	latent, all, verbose, setAside bool
 	classes                        []string
 	apiError                       string
 	errorText                      []byte // instead of apiError
 	asksError                      bool   // ask for the text of an error if no session is broken
-	sessionFilter
+	frame.SessionFilter
 
 	finish *finish
 }
 
 // finish has the other verbs with which a fix can end.
 type finish struct {
-	list    func(ctx context.Context, env *environment, f writeFlags, r mend.RestoreRequest) error // what can be restored
-	restore func(ctx context.Context, env *environment, c *mend.Store, head change.Head, f writeFlags, r mend.RestoreRequest) error
-	move    func(ctx context.Context, env *environment, f writeFlags) error // missing folders
-	salvage func(ctx context.Context, env *environment, f writeFlags) error
-	trim    func(ctx context.Context, env *environment, names []string, f writeFlags, r repair.TrimRequest) error
+	list    func(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest) error // what can be restored
+	restore func(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f frame.WriteFlags, r mend.RestoreRequest) error
+	move    func(ctx context.Context, env *frame.Env, f frame.WriteFlags) error // missing folders
+	salvage func(ctx context.Context, env *frame.Env, f frame.WriteFlags) error
+	trim    func(ctx context.Context, env *frame.Env, names []string, f frame.WriteFlags, r repair.TrimRequest) error
 }
 
 // repairs reports whether a repair of all sessions would write, after a question.
 func (f *repairFlags) repairs() bool {
-	return !f.dryRun && !f.yes && !f.latent && len(f.classes) == 0 && f.sessionFilter.all()
+	return !f.DryRun && !f.Yes && !f.latent && len(f.classes) == 0 && f.SessionFilter.All()
 }
 
 // hasError reports whether the repair is about an API error.
 func (f *repairFlags) hasError() bool { return f.apiError != "" || f.errorText != nil }
 
-func addRepairFlags(env *environment, cmd *cobra.Command, f *repairFlags) {
-	f.writeFlags.add(cmd, "repair even if the agent is using the session")
-	f.addPatch(cmd)
+func addRepairFlags(env *frame.Env, cmd *cobra.Command, f *repairFlags) {
+	f.WriteFlags.Add(cmd, "repair even if the agent is using the session")
+	f.AddPatch(cmd)
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding, with its code and its place in the store")
-	atRiskFlag(fl, &f.latent, "also fix sessions that work, but would break if the version or thinking changed")
+	frame.AtRiskFlag(fl, &f.latent, "also fix sessions that work, but would break if the version or thinking changed")
 	fl.BoolVar(&f.setAside, "set-aside", false, "remove faults that have no fix from the named session; undo restores them")
-	thinkingFlag(env, fl)
-	providerFlag(env, fl)
-	f.sessionFilter.add(fl)
-	fl.StringSliceVar(&f.classes, "class", nil, "fix only these classes: "+classList(env))
+	frame.ThinkingFlag(env, fl)
+	frame.ProviderFlag(env, fl)
+	f.SessionFilter.Add(fl)
+	fl.StringSliceVar(&f.classes, "class", nil, "fix only these classes: "+frame.ClassList(env))
 	fl.BoolVar(&f.all, "all", false, "repair all faults of the error's kind, not only the place that it names")
 	fl.StringVar(&f.apiError, "error", "", "use the error you got to decide what to fix: its text, @FILE, or - for standard input")
 }
 
 // repairVerb is the former name of fix; its argument can only be a session.
-func repairVerb(env *environment, with finish) *cobra.Command {
+func repairVerb(env *frame.Env, with finish) *cobra.Command {
 	f := repairFlags{finish: &with}
 	cmd := &cobra.Command{
-		Use: "repair [SESSION]", Short: "Repair one session, or all broken ones: mend fix", Args: atMostOne("session"),
+		Use: "repair [SESSION]", Short: "Repair one session, or all broken ones: mend fix", Args: frame.AtMostOne("session"),
 		RunE: func(cmd *cobra.Command, ids []string) error { return startRepair(cmd.Context(), env, ids, f) },
 	}
 	addRepairFlags(env, cmd, &f)
 	return cmd
 }
 
-func startRepair(ctx context.Context, env *environment, names []string, f repairFlags) error {
+func startRepair(ctx context.Context, env *frame.Env, names []string, f repairFlags) error {
 	switch {
 	case f.all && f.apiError == "":
-		return usagef("--all needs --error, or the text of an error")
+		return frame.Usagef("--all needs --error, or the text of an error")
 	case f.setAside && len(names) == 0 && f.apiError == "":
-		return usagef("--set-aside needs a session")
+		return frame.Usagef("--set-aside needs a session")
 	}
 	return runRepair(ctx, env, names, f)
 }
@@ -90,26 +93,7 @@ and "mend undo" restores it. On a terminal, fix asks a separate question about t
 name a session. Nothing is set aside by --yes without --set-aside, or by the plugin, the
 hooks and watch.`
 
-// classList lists the classes that users can name, for the help.
-func classList(env *environment) string {
-	var names []string
-	for _, c := range env.opt.Agents.Classes() {
-		names = append(names, string(c))
-	}
-	return strings.Join(names, ", ")
-}
-
-// A proposal is a session with its plan.
-type proposal struct {
-	store   *mend.Store
-	storeID change.StoreID
-	head    change.Head
-	result  repair.Result
-	last    *change.Entry // the newest change in force, if there is nothing to do; nil for none
-	reload  string        // what loads the session again in the agent that has it open; "" if none has
-}
-
-func runRepair(ctx context.Context, env *environment, names []string, f repairFlags) error {
+func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlags) error {
 	req, readings, err := repairRequest(ctx, env, f)
 	if err != nil {
 		return err
@@ -123,39 +107,39 @@ func runRepair(ctx context.Context, env *environment, names []string, f repairFl
 	if req.Error != nil {
 		printAPIError(env, readings[0])
 	}
-	env.opt.Journal.Join()
-	clients, left, err := openNamed(ctx, env, !f.dryRun, names)
+	env.Opt.Journal.Join()
+	clients, left, err := frame.OpenNamed(ctx, env, !f.DryRun, names)
 	if err != nil {
 		return err
 	}
-	r := repairRun{repairs: repairs{batch: newBatch(ctx, env, 0), request: req}, flags: f, named: len(names) > 0}
+	r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(ctx, env, 0), Request: req}, flags: f, named: len(names) > 0}
 	declined := false
 	for _, c := range clients {
 		var all []change.Head
 		if !r.named {
 			if all, err = c.Sessions(ctx); err != nil {
-				left = env.skipStore(ctx, left, err)
+				left = env.SkipStore(ctx, left, err)
 				continue
 			}
 		}
-		heads, err := c.selected(all, f.sessionFilter)
+		heads, err := c.Selected(all, f.SessionFilter)
 		if err != nil {
 			return err
 		}
 		if err = r.propose(c.Store, heads); errors.Is(err, term.ErrDeclined) {
 			declined, err = true, nil
 		}
-		if left = env.both(ctx, left, err); ctx.Err() != nil {
+		if left = env.Both(ctx, left, err); ctx.Err() != nil {
 			return left
 		}
 	}
 	left = r.finish(left)
 	switch {
-	case declined && len(r.done) > 0:
-		left = fail.Worst(left, errProblems)
+	case declined && len(r.Done) > 0:
+		left = fail.Worst(left, frame.ErrProblems)
 	case declined:
 		left = fail.Worst(left, term.ErrDeclined)
-	case f.asksError && left == nil && len(r.done) == 0 && env.CanAsk && !env.JSON: // nothing is broken
+	case f.asksError && left == nil && len(r.Done) == 0 && env.CanAsk && !env.JSON: // nothing is broken
 		if f.errorText, err = askForError(ctx, env); err != nil {
 			return err
 		}
@@ -165,11 +149,11 @@ func runRepair(ctx context.Context, env *environment, names []string, f repairFl
 }
 
 // repairCulprit repairs the session that an error came from, or shows other help.
-func repairCulprit(ctx context.Context, env *environment, f repairFlags, req repair.Request, readings []repair.APIError) error {
+func repairCulprit(ctx context.Context, env *frame.Env, f repairFlags, req repair.Request, readings []repair.APIError) error {
 	e := req.Error
 	prose := wayOf(readings)
 	if prose != nil {
-		env.setAnswers(fixAnswer{Ways: []way{*prose}})
+		env.SetAnswers(fixAnswer{Ways: []way{*prose}})
 		env.Say("%s: this is how mend understands it.", prose.What)
 		env.Printf("\n")
 	} else {
@@ -179,12 +163,12 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 	case prose != nil && prose.Name != "forgotten" && prose.Name != "each_prompt": // these may be broken sessions
 		return runWay(ctx, env, f, *prose)
 	case e.About == request.AboutService, e.About == request.AboutOther:
-		return errProblems // it was printed
+		return frame.ErrProblems // it was printed
 	}
-	clients, unread := openAll(ctx, env, !f.dryRun)
+	clients, unread := frame.OpenAll(ctx, env, !f.DryRun)
 	switch {
 	case e.About == request.AboutStore:
-		printHolders(ctx, env, *e)
+		frame.PrintHolders(ctx, env, *e)
 		if strings.Contains(e.Explanation, "mend salvage") {
 			unread = fail.Worst(unread, checkDatabases(ctx, env, clients, f))
 		}
@@ -217,25 +201,25 @@ func repairCulprit(ctx context.Context, env *environment, f repairFlags, req rep
 }
 
 // repairOne repairs a session that the user has named, or its error.
-func repairOne(ctx context.Context, env *environment, c *mend.Store, head change.Head, f repairFlags, req repair.Request) error {
-	r := repairRun{repairs: repairs{batch: newBatch(ctx, env, 0), request: req}, flags: f, named: true}
+func repairOne(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f repairFlags, req repair.Request) error {
+	r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(ctx, env, 0), Request: req}, flags: f, named: true}
 	return r.finish(r.propose(c, []change.Head{head}))
 }
 
 // offersAside reports whether to ask about setting aside content without a fix.
 func (r *repairRun) offersAside() bool {
-	if !r.named || r.flags.setAside || r.flags.dryRun || r.flags.yes || !r.CanAsk || r.JSON || len(r.failed) > 0 || r.ctx.Err() != nil {
+	if !r.named || r.flags.setAside || r.flags.DryRun || r.flags.Yes || !r.CanAsk || r.JSON || len(r.Failed) > 0 || r.Ctx.Err() != nil {
 		return false
 	}
-	return slices.ContainsFunc(r.repaired(), func(p proposal) bool {
-		return slices.ContainsFunc(p.result.Remaining, func(d repair.Diagnosis) bool { return d.CanSetAside })
+	return slices.ContainsFunc(r.repaired(), func(p show.Proposal) bool {
+		return slices.ContainsFunc(p.Result.Remaining, func(d repair.Diagnosis) bool { return d.CanSetAside })
 	})
 }
 
 // propose plans the repair of sessions of one store. It reports sessions whose planning fails, and returns
 // their worst error.
 func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
-	ctx, env, req, named := r.ctx, r.environment, r.request, r.named
+	ctx, env, req, named := r.Ctx, r.Env, r.Request, r.named
 	if err := c.Changeable(ctx); err != nil { // the same for all sessions
 		return err
 	}
@@ -251,9 +235,9 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 	case named: // the other conditions are checked before the change
 		most = 1
 	case len(heads) == 0: // like scan if nothing needs a repair
-		most = largestChecked
+		most = frame.LargestChecked
 	}
-	if err := checkFile(ctx, env.Terminal, c, most); err != nil {
+	if err := frame.CheckFile(ctx, env.Terminal, c, most); err != nil {
 		return err
 	}
 	bar := env.Progress(len(heads), "planning")
@@ -269,7 +253,7 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 			if !named && !needsRepair(ctx, c, h, req) {
 				continue
 			}
-			reload = agentNamed(c.ID().Agent).Reload(h.ID)
+			reload = agents.Named(c.ID().Agent).Reload(h.ID)
 			bar.Clear()
 			if result, err = repairOpen(ctx, env, c, h, r.flags, req, reload, err); errors.Is(err, term.ErrDeclined) {
 				return err
@@ -278,19 +262,19 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 		if err != nil {
 			if !named {
 				bar.Clear()
-				env.printError(err)
-				err = &reportedError{err}
+				env.PrintError(err)
+				err = &frame.ReportedError{Err: err}
 			}
 			failed = fail.Worst(failed, err)
 			continue
 		}
-		if named || len(result.Plan.Ops) > 0 || hasBroken(result.Remaining) || hasUnfixed(result, req) {
-			p := proposal{store: c, storeID: c.ID(), head: h, result: result, reload: reload}
+		if named || len(result.Plan.Ops) > 0 || show.HasBroken(result.Remaining) || hasUnfixed(result, req) {
+			p := show.Proposal{Store: c, StoreID: c.ID(), Head: h, Result: result, Reload: reload}
 			if named && len(result.Plan.Ops) == 0 {
 				id := c.ID()
 				last, _ := c.Log(ctx, journal.Query{Store: &id, Session: h.ID, State: change.Committed, InForce: true, Limit: 1}) // the journal is optional here
 				if len(last) > 0 {
-					p.last = &last[0]
+					p.Last = &last[0]
 				}
 			}
 			r.proposals = append(r.proposals, p)
@@ -301,11 +285,11 @@ func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
 
 // repairOpen plans the repair of a session that is open in its agent, if the user agrees to reload it there.
 // busy is the error of the plan without that consent.
-func repairOpen(ctx context.Context, env *environment, c *mend.Store, h change.Head, f repairFlags, req repair.Request, reload string, busy error) (r repair.Result, err error) {
+func repairOpen(ctx context.Context, env *frame.Env, c *mend.Store, h change.Head, f repairFlags, req repair.Request, reload string, busy error) (r repair.Result, err error) {
 	if reload == "" {
 		return r, busy
 	}
-	if f.yes || f.dryRun || !env.CanAsk || env.JSON {
+	if f.Yes || f.DryRun || !env.CanAsk || env.JSON {
 		return r, fail.WithHint(busy, "end that process, or use --force and then "+reload)
 	}
 	_, why, _ := strings.Cut(busy.Error(), repair.ErrBusy.Error()+": ")
@@ -342,23 +326,12 @@ func needsRepair(ctx context.Context, c *mend.Store, h change.Head, req repair.R
 	return err != nil || len(r.Plan.Ops) > 0
 }
 
-// nonEmptyPlans returns the proposals that change something.
-func nonEmptyPlans(ps []proposal) []proposal {
-	var todo []proposal
-	for _, p := range ps {
-		if len(p.result.Plan.Ops) > 0 {
-			todo = append(todo, p)
-		}
-	}
-	return todo
-}
-
 // remainingError returns errProblems if something broken or a requested fix remains, or if nothing matches
 // the provider's error.
-func remainingError(ps []proposal, r repair.Request) error {
+func remainingError(ps []show.Proposal, r repair.Request) error {
 	for _, p := range ps {
-		if hasBroken(p.result.Remaining) || hasUnfixed(p.result, r) || r.Error != nil && len(p.result.Plan.Ops) == 0 {
-			return errProblems
+		if show.HasBroken(p.Result.Remaining) || hasUnfixed(p.Result, r) || r.Error != nil && len(p.Result.Plan.Ops) == 0 {
+			return frame.ErrProblems
 		}
 	}
 	return nil
@@ -369,35 +342,16 @@ func hasUnfixed(result repair.Result, r repair.Request) bool {
 	return len(result.Unfixable) > 0 && (r.Error != nil || len(r.Classes) > 0)
 }
 
-// hasBroken reports whether a finding breaks the session.
-func hasBroken(ds []repair.Diagnosis) bool {
-	return slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
-}
-
 // A repairRun shows planned repairs, asks, applies them, and prints the results.
 type repairRun struct {
-	repairs
+	frame.RepairBatch
 	stores    []*mend.Store // stores that were examined
 	flags     repairFlags
 	named     bool // the user named the session, or its error
-	proposals []proposal
+	proposals []show.Proposal
 
 	shown *mend.Store         // store of the last proposal shown
 	stays map[stayedBack]bool // sessions that were skipped, or whose repair failed
-}
-
-// A repairs applies planned repairs.
-type repairs struct {
-	*batch
-	request repair.Request
-
-	shared []sharedOp // applied ops on rows of projects, which sessions share
-}
-
-// A sharedOp is an op on a row that several sessions of a store share.
-type sharedOp struct {
-	store *mend.Store
-	change.Op
 }
 
 type stayedBack struct {
@@ -407,30 +361,30 @@ type stayedBack struct {
 
 // finish completes a repair. left is the worst error of planning.
 func (r *repairRun) finish(left error) error {
-	todo := nonEmptyPlans(r.proposals)
-	if r.ctx.Err() != nil {
+	todo := show.NonEmptyPlans(r.proposals)
+	if r.Ctx.Err() != nil {
 		return left
 	}
 	if len(r.proposals) == 0 {
 		for _, c := range r.stores {
-			r.nextStore(c)
+			r.NextStore(c)
 		}
 	}
 	if len(todo) == 0 {
 		r.show(r.proposals)
 		return r.end(left)
 	}
-	r.one, r.stays = len(todo) == 1, map[stayedBack]bool{}
-	err := r.run(r.flags.writeFlags, job{
-		n: len(todo), each: true, dry: "Run again without --dry-run to repair.", steps: r.steps,
-		show: func() {
-			if r.show(r.proposals); r.flags.dryRun {
+	r.One, r.stays = len(todo) == 1, map[stayedBack]bool{}
+	err := r.Run(r.flags.WriteFlags, frame.Job{
+		N: len(todo), Each: true, Dry: "Run again without --dry-run to repair.", Steps: r.steps,
+		Show: func() {
+			if r.show(r.proposals); r.flags.DryRun {
 				r.printVerdict()
 			}
 		},
-		ended: func(s step, _ change.Entry, err error) {
-			if err != nil && !errors.Is(err, errProblems) {
-				r.stays[stayedBack{s.store, s.plan.Session}] = true
+		Ended: func(s frame.Step, _ change.Entry, err error) {
+			if err != nil && !errors.Is(err, frame.ErrProblems) {
+				r.stays[stayedBack{s.Store, s.Plan.Session}] = true
 			}
 		},
 	})
@@ -443,28 +397,28 @@ func (r *repairRun) finish(left error) error {
 	if err = r.end(fail.Worst(left, err)); !r.offersAside() {
 		return err
 	}
-	also := repairRun{repairs: repairs{batch: newBatch(r.ctx, r.environment, 1), request: r.request}, flags: r.flags, named: true}
-	also.flags.setAside, also.request.SetAside = true, true
-	asideErr := also.finish(also.propose(r.proposals[0].store, []change.Head{r.proposals[0].head}))
-	if r.done = append(r.done, also.done...); len(also.done) > 0 || !errors.Is(asideErr, term.ErrDeclined) {
+	also := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(r.Ctx, r.Env, 1), Request: r.Request}, flags: r.flags, named: true}
+	also.flags.setAside, also.Request.SetAside = true, true
+	asideErr := also.finish(also.propose(r.proposals[0].Store, []change.Head{r.proposals[0].Head}))
+	if r.Done = append(r.Done, also.Done...); len(also.Done) > 0 || !errors.Is(asideErr, term.ErrDeclined) {
 		return asideErr
 	}
 	return err
 }
 
 // steps yields a step for each proposal. Those that change nothing are included, because they are shown, too.
-func (r *repairRun) steps(yield func(step) bool) {
+func (r *repairRun) steps(yield func(frame.Step) bool) {
 	for _, p := range r.proposals {
-		p.result.Plan.Session = p.head.ID
-		s := step{
-			store: p.store, plan: p.result.Plan, name: "repairing " + quotedTitle(p.head.Title, p.head.ID),
-			apply: func(*batch) (change.Entry, error) { return r.apply(p) },
-			show: func() {
-				if r.show([]proposal{p}); len(p.result.Plan.Ops) > 0 {
-					r.printProof([]proposal{p})
+		p.Result.Plan.Session = p.Head.ID
+		s := frame.Step{
+			Store: p.Store, Plan: p.Result.Plan, Name: "repairing " + show.QuotedTitle(p.Head.Title, p.Head.ID),
+			Apply: func(*frame.Batch) (change.Entry, error) { return r.Apply(p) },
+			Show: func() {
+				if r.show([]show.Proposal{p}); len(p.Result.Plan.Ops) > 0 {
+					r.printProof([]show.Proposal{p})
 				}
 			},
-			ask: func(more bool) (string, error) { return r.askRepair(p, more) },
+			Ask: func(more bool) (string, error) { return r.askRepair(p, more) },
 		}
 		if !yield(s) {
 			return
@@ -473,18 +427,18 @@ func (r *repairRun) steps(yield func(step) bool) {
 }
 
 // show prints proposals, with diffs if requested.
-func (r *repairRun) show(ps []proposal) {
+func (r *repairRun) show(ps []show.Proposal) {
 	for _, p := range ps {
-		if p.store != r.shown {
-			r.nextStore(p.store)
-			r.shown = p.store
+		if p.Store != r.shown {
+			r.NextStore(p.Store)
+			r.shown = p.Store
 		}
 		printProposal(r.Terminal, p, r.flags.verbose)
 	}
-	if r.flags.patch {
+	if r.flags.Patch {
 		r.Page(func(t *term.Terminal) {
 			for _, p := range ps {
-				printOps(t, p.result.Plan.Ops)
+				show.Ops(t, p.Result.Plan.Ops)
 			}
 		})
 	}
@@ -497,82 +451,19 @@ var (
 )
 
 // repaired returns the proposals of sessions that were repaired.
-func (r *repairRun) repaired() []proposal {
-	return slices.DeleteFunc(slices.Clone(r.proposals), func(p proposal) bool { return r.stays[stayedBack{p.store, p.head.ID}] })
+func (r *repairRun) repaired() []show.Proposal {
+	return slices.DeleteFunc(slices.Clone(r.proposals), func(p show.Proposal) bool { return r.stays[stayedBack{p.Store, p.Head.ID}] })
 }
 
 // askRepair asks whether to repair a session, until the user decides.
-func (r *repairRun) askRepair(p proposal, more bool) (string, error) {
-	question := fmt.Sprintf("Repair %s?", quotedTitle(p.head.Title, p.head.ID))
-	if len(p.result.LeftOut) > 0 {
-		question = fmt.Sprintf("Set aside what has no fix in %s?", quotedTitle(p.head.Title, p.head.ID))
+func (r *repairRun) askRepair(p show.Proposal, more bool) (string, error) {
+	question := fmt.Sprintf("Repair %s?", show.QuotedTitle(p.Head.Title, p.Head.ID))
+	if len(p.Result.LeftOut) > 0 {
+		question = fmt.Sprintf("Set aside what has no fix in %s?", show.QuotedTitle(p.Head.Title, p.Head.ID))
 	}
 	answers := repairAnswers
 	if more {
 		answers = repairAnswersN
 	}
-	return askChange(r.ctx, r.Terminal, question, answers, diffOf(p.result.Plan.Ops))
-}
-
-// apply applies a plan, and prints its repair id when the change is durable.
-func (r *repairs) apply(p proposal) (e change.Entry, err error) {
-	plan := p.result.Plan
-	plan.Ops = slices.DeleteFunc(slices.Clone(plan.Ops), func(o change.Op) bool {
-		return slices.ContainsFunc(r.shared, func(s sharedOp) bool {
-			return s.store == p.store && s.Ref == o.Ref && s.Pre.Equal(o.Pre) && s.Post.Equal(o.Post)
-		})
-	})
-	if len(plan.Ops) == 0 {
-		return e, nil
-	}
-	e, err = r.batch.apply(p.store, plan)
-	if code, _ := fail.Of(err); code == fail.Conflict {
-		err = changedMeanwhile(err, r.cmdline("fix", p.head.ID))
-		if r.one { // otherwise each is named
-			err = fmt.Errorf("repairing %s: %w", quotedTitle(p.head.Title, p.head.ID), err)
-		}
-	}
-	if err != nil {
-		return e, err
-	}
-	for _, o := range plan.Ops {
-		if o.Ref.Kind == change.KindProject {
-			r.shared = append(r.shared, sharedOp{p.store, o})
-		}
-	}
-	how := ""
-	if proof := proven([]proposal{p}); r.one && proof != "" && !hasBroken(p.result.Remaining) {
-		how = ": " + proof
-	}
-	printCommitted(r.Terminal, e, p.head.Title, how)
-	return e, r.checkRepaired(p)
-}
-
-// checkRepaired examines a repaired session as scan does. It returns errProblems if the session is broken
-// although the plan left nothing: only a scan confirms success.
-func (r *repairs) checkRepaired(p proposal) error {
-	if len(r.request.Classes) > 0 || hasBroken(p.result.Remaining) {
-		return nil // it was shown
-	}
-	x, err := p.store.Examine(r.ctx, p.head, repair.Request{})
-	if err != nil { // the repair may have moved the session's record
-		return nil
-	}
-	for _, d := range x.Diagnoses {
-		if d.Severity == repair.Broken {
-			r.Say("%s %s Repair it again: %s", term.Bad("It is still broken:"), term.Escape(d.Why), term.Command(r.cmdline("fix", p.head.ID)))
-			return errProblems
-		}
-	}
-	return nil
-}
-
-// changedMeanwhile returns the error for a session that changed during its repair. again is the command that
-// plans the repair again.
-func changedMeanwhile(err error, again string) error {
-	what := "another program changed it meanwhile: "
-	if _, ok := errors.AsType[*mend.StaleError](err); ok {
-		what = ""
-	}
-	return fail.New(fail.Conflict, "nothing in it was changed; to plan again, run "+again, "%s%w", what, err)
+	return frame.AskChange(r.Ctx, r.Terminal, question, answers, frame.DiffOf(p.Result.Plan.Ops))
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/config"
 	"mend/internal/culprit"
 	"mend/internal/ownfile"
@@ -17,27 +19,27 @@ import (
 
 // repairRequest converts flags and settings to a [repair.Request]. It also returns the possible readings of
 // an error's text.
-func repairRequest(ctx context.Context, env *environment, f repairFlags) (r repair.Request, readings []repair.APIError, err error) {
-	r = repair.Request{Latent: f.latent, Force: f.force, All: f.all, SetAside: f.setAside}
+func repairRequest(ctx context.Context, env *frame.Env, f repairFlags) (r repair.Request, readings []repair.APIError, err error) {
+	r = repair.Request{Latent: f.latent, Force: f.Force, All: f.all, SetAside: f.setAside}
 	path, _ := config.Path() // without a home folder there is no file; only texts are read from it here
-	c, err := loadSettingsFrom(path, nil)
+	c, err := frame.LoadSettingsFrom(path, nil)
 	if _, ok := errors.AsType[*config.ProblemError](err); err != nil && !ok { // status names the ignored settings
 		return r, nil, err
 	}
 	r.Placeholder = c.Placeholder
-	if r.Classes, err = parseClasses(env, f.classes); err != nil || !f.hasError() {
+	if r.Classes, err = frame.ParseClasses(env, f.classes); err != nil || !f.hasError() {
 		return r, nil, err
 	}
 	text := f.errorText
 	if text == nil {
 		if text, err = readInput(ctx, env.Terminal, f.apiError); err != nil {
-			return r, nil, usagef("reading the error text: %w", err)
+			return r, nil, frame.Usagef("reading the error text: %w", err)
 		}
 	}
 	if strings.TrimSpace(string(text)) == "" {
-		return r, nil, usagef("the error text is empty")
+		return r, nil, frame.Usagef("the error text is empty")
 	}
-	readings = culprit.Readings(env.opt.Agents, text)
+	readings = culprit.Readings(env.Opt.Agents, text)
 	r.Error = &readings[0]
 	return r, readings, nil
 }
@@ -75,9 +77,9 @@ var subjectWords = map[request.Subject]string{
 }
 
 // printAPIError prints the meaning of an error.
-func printAPIError(env *environment, e repair.APIError) {
-	apiError := apiErrorJSON(e)
-	env.setAnswers(fixAnswer{APIError: &apiError})
+func printAPIError(env *frame.Env, e repair.APIError) {
+	apiError := show.APIErrorJSON(e)
+	env.SetAnswers(fixAnswer{APIError: &apiError})
 	class := cmp.Or(string(e.Class), subjectWords[e.About])
 	if e.Class == "" && e.About == request.AboutSession && e.Rule != "" {
 		class = "rule " + e.Rule
@@ -94,18 +96,4 @@ func printAPIError(env *environment, e repair.APIError) {
 		env.Say("%s", term.Escape(e.Explanation))
 	}
 	env.Printf("\n")
-}
-
-// apiErrorJSON returns an error in the form of a JSON answer.
-func apiErrorJSON(e repair.APIError) apiErrorAnswer {
-	return apiErrorAnswer{string(e.Class), e.Rule, string(e.About), e.Text, e.Explanation}
-}
-
-// An apiErrorAnswer is an error that an agent showed, and how mend understands it.
-type apiErrorAnswer struct {
-	Class       string `json:"class"` // "" for one that no repair answers
-	Rule        string `json:"rule"`  // the provider's rule that it is about, "" for none
-	About       string `json:"about,omitempty"`
-	Text        string `json:"text"`
-	Explanation string `json:"explanation"`
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/claude"
 	"mend/internal/test/storetest"
 )
@@ -53,9 +54,9 @@ func TestScanAfterRepair(t *testing.T) {
 		code, out := runMend(t, store, journal, "repair", "--yes")
 		after, found := runMend(t, store, journal, "scan")
 		done++
-		if code == exitDone {
+		if code == frame.ExitDone {
 			repaired++
-			if after != exitDone {
+			if after != frame.ExitDone {
 				t.Errorf("%s, %.0f %% of the lines end with %q: repair exits with 0, then scan with %d\n%s\n%s", d.Name, share*100, end, after, out, found)
 			}
 		}

@@ -10,6 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/mend"
 	"mend/internal/report"
 	"mend/internal/term"
@@ -22,7 +25,7 @@ type reportFlags struct {
 	withText, force bool
 }
 
-func reportVerb(env *environment) *cobra.Command {
+func reportVerb(env *frame.Env) *cobra.Command {
 	var f reportFlags
 	cmd := &cobra.Command{
 		Use:   "report [SESSION]",
@@ -38,7 +41,7 @@ Read it before you publish it. With --with-text nothing is replaced.
 The page is one file. It loads nothing and needs no script.`,
 		Example: `  mend report .                           the newest session of this folder: write mend-report.html
   mend report ses_abc -o - | less         print it`,
-		Args: atMostOne("session"),
+		Args: frame.AtMostOne("session"),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return runReport(cmd.Context(), env, names, f)
 		},
@@ -47,7 +50,7 @@ The page is one file. It loads nothing and needs no script.`,
 	fl.StringVarP(&f.out, "output", "o", "mend-report.html", "write to this `FILE`, or to standard output with -")
 	fl.BoolVar(&f.withText, "with-text", false, "replace nothing: keep texts, titles, paths and ids")
 	fl.BoolVar(&f.force, "force", false, "overwrite the file")
-	thinkingFlag(env, fl)
+	frame.ThinkingFlag(env, fl)
 	return cmd
 }
 
@@ -56,11 +59,11 @@ type reportAnswer struct {
 	WithText bool   `json:"withText"` // the page has the texts of the conversation
 }
 
-func runReport(ctx context.Context, env *environment, names []string, f reportFlags) error {
+func runReport(ctx context.Context, env *frame.Env, names []string, f reportFlags) error {
 	if f.out == "-" && env.JSON {
-		return usagef("--json and --output - cannot be used together")
+		return frame.Usagef("--json and --output - cannot be used together")
 	}
-	c, head, err := openSession(ctx, env, names, "report", false)
+	c, head, err := frame.OpenSession(ctx, env, names, "report", false)
 	if err != nil {
 		return err
 	}
@@ -77,10 +80,10 @@ func runReport(ctx context.Context, env *environment, names []string, f reportFl
 		_, err := env.Write(page.Bytes())
 		return err
 	}
-	if err := env.createFile(f.out, f.force, func(w io.Writer) error { _, err := page.WriteTo(w); return err }); err != nil {
+	if err := env.CreateFile(f.out, f.force, func(w io.Writer) error { _, err := page.WriteTo(w); return err }); err != nil {
 		return err
 	}
-	env.setAnswers(reportAnswer{f.out, f.withText})
+	env.SetAnswers(reportAnswer{f.out, f.withText})
 	env.Printf("Wrote %s.\n", term.Bold(term.Escape(f.out)))
 	if f.withText {
 		env.Say("%s It has the texts of the conversation.", term.Warn("note:"))
@@ -91,18 +94,18 @@ func runReport(ctx context.Context, env *environment, names []string, f reportFl
 }
 
 // reportSession collects a report about a session and its planned repair.
-func reportSession(ctx context.Context, env *environment, c *mend.Store, head change.Head) (report.Source, error) {
+func reportSession(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) (report.Source, error) {
 	s, err := examineForReport(ctx, env, c, head)
 	if err != nil {
 		return s, err
 	}
-	r, err := c.ProposeRepair(ctx, head, repair.Request{Latent: !hasBroken(s.Diagnoses), Force: true})
+	r, err := c.ProposeRepair(ctx, head, repair.Request{Latent: !show.HasBroken(s.Diagnoses), Force: true})
 	if err != nil {
 		return s, err
 	}
 	s.Fix = report.Fix{Fixed: r.Fixed, Remaining: r.Remaining, Ops: r.Plan.Ops}
 	s.Fix.Proof = []string{
-		"After the repair it " + provenText(agentOf(c.ID()), []proposal{{head: head, result: r}}) + ".",
+		"After the repair it " + show.ProvenText(agents.Title(c.ID()), []show.Proposal{{Head: head, Result: r}}) + ".",
 		"mend applied the repair to a copy, built the next request again in every setting, and found nothing new.",
 		fmt.Sprintf("Before: %s. After: %s.", countSeverities(s.Diagnoses), countSeverities(r.Remaining)),
 		fmt.Sprintf("It would make %s in the store. Nothing has been written.", term.Count(len(r.Plan.Ops), "change")),
@@ -115,7 +118,7 @@ func reportSession(ctx context.Context, env *environment, c *mend.Store, head ch
 
 // agentText returns the agent and its newest version in the store, and the version that it is judged by if that differs.
 func agentText(c *mend.Store) string {
-	text := agentOf(c.ID())
+	text := agents.Title(c.ID())
 	v := c.Version("")
 	if v.Name != "" {
 		text += " " + v.Name
@@ -127,7 +130,7 @@ func agentText(c *mend.Store) string {
 }
 
 // examineForReport collects the findings about the present session.
-func examineForReport(ctx context.Context, env *environment, c *mend.Store, head change.Head) (report.Source, error) {
+func examineForReport(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) (report.Source, error) {
 	s := report.Source{Program: programText(env), Agent: agentText(c), Layout: c.ID().Kind, Head: head}
 	f, err := c.ScanOne(ctx, head)
 	if err != nil {
@@ -144,9 +147,9 @@ func examineForReport(ctx context.Context, env *environment, c *mend.Store, head
 	return s, nil
 }
 
-func programText(env *environment) string {
-	commit, _ := buildCommit()
-	return fmt.Sprintf("%s (commit %s, %s, %s/%s)", env.opt.Journal.Version, commit[:min(12, len(commit))], runtime.Version(), runtime.GOOS, runtime.GOARCH)
+func programText(env *frame.Env) string {
+	commit, _ := frame.BuildCommit()
+	return fmt.Sprintf("%s (commit %s, %s, %s/%s)", env.Opt.Journal.Version, commit[:min(12, len(commit))], runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // countSeverities counts findings: "2 broken, 1 at risk, 0 lost, 0 notes".
@@ -155,5 +158,5 @@ func countSeverities(ds []repair.Diagnosis) string {
 	for _, d := range ds {
 		n[d.Severity]++
 	}
-	return fmt.Sprintf("%d broken, %d %s, %d lost, %s", n[repair.Broken], n[repair.Latent], atRisk, n[repair.Lost], term.Count(n[repair.Note], "note"))
+	return fmt.Sprintf("%d broken, %d %s, %d lost, %s", n[repair.Broken], n[repair.Latent], show.AtRisk, n[repair.Lost], term.Count(n[repair.Note], "note"))
 }

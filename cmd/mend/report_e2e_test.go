@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/damage"
 )
 
@@ -52,7 +53,7 @@ func TestRealReport(t *testing.T) {
 	ts := newTestStore(t, 0)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
 	path := filepath.Join(t.TempDir(), "page.html")
-	if code, out := ts.mend("report", ts.session, "-o", path); code != exitDone {
+	if code, out := ts.mend("report", ts.session, "-o", path); code != frame.ExitDone {
 		t.Fatalf("mend report: exit code %d\n%s", code, out)
 	}
 	dom := string(runBrowser(t, path, "--dump-dom"))

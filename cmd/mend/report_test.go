@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
@@ -61,7 +62,7 @@ func TestReportHasNoTranscript(t *testing.T) {
 			_, page := runMend(t, root, journal, "report", claude.Session, "-o", "-")
 			checkNoText(t, page, store, allowed)
 			_, _ = runMend(t, root, journal, "repair", claude.Session, "--force", "--yes", "--latent")
-			if code, page := runMend(t, root, journal, "report", "qevajo", "-o", "-"); code == exitDone {
+			if code, page := runMend(t, root, journal, "report", "qevajo", "-o", "-"); code == frame.ExitDone {
 				checkNoText(t, page, store, allowed)
 			}
 		})

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/mend"
 	"mend/internal/term"
 )
@@ -33,34 +35,34 @@ func (f *decisionFlags) decision() (d mend.Decision, decided bool) {
 }
 
 // resolveVerb is the former name of recover ID.
-func resolveVerb(env *environment) *cobra.Command {
-	var f writeFlags
+func resolveVerb(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
 	var d decisionFlags
 	cmd := &cobra.Command{
-		Use: "resolve ID --keep|--back|--forward", Short: "Decide a conflict: mend recover ID", Args: oneArg("repair"),
+		Use: "resolve ID --keep|--back|--forward", Short: "Decide a conflict: mend recover ID", Args: frame.OneArg("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			decision, _ := d.decision()
 			return runResolve(cmd.Context(), env, ids[0], decision, f)
 		},
 	}
-	f.add(cmd, "")
+	f.Add(cmd, "")
 	d.add(cmd)
 	cmd.MarkFlagsOneRequired("keep", "back", "forward")
 	return cmd
 }
 
-func runResolve(ctx context.Context, env *environment, id string, d mend.Decision, f writeFlags) error {
-	e, err := findRepair(env, id)
+func runResolve(ctx context.Context, env *frame.Env, id string, d mend.Decision, f frame.WriteFlags) error {
+	e, err := frame.FindRepair(env, id)
 	if err != nil {
 		return err
 	}
-	c, err := openStoreOf(ctx, env, e, !f.dryRun)
+	c, err := frame.OpenStoreOf(ctx, env, e, !f.DryRun)
 	var p change.Plan
 	switch {
 	case err == nil:
 		e, p, err = c.ProposeResolve(ctx, e.ID, d)
 	case d == mend.Keep && errors.Is(err, mend.ErrNoStore): // nothing is written there
-		e, err = env.opt.Journal.Unresolved(e.ID)
+		e, err = env.Opt.Journal.Unresolved(e.ID)
 	}
 	if err != nil {
 		return err
@@ -69,22 +71,22 @@ func runResolve(ctx context.Context, env *environment, id string, d mend.Decisio
 		mend.Keep: "leaving everything as it is", mend.Back: "restoring the state before it",
 		mend.Forward: "applying it over the other changes",
 	}[d]
-	one := step{store: c, plan: p, ids: []string{e.ID}, apply: func(b *batch) (by change.Entry, err error) {
-		if e, p, err = env.opt.Journal.GiveUp(e, p); err != nil {
+	one := frame.Step{Store: c, Plan: p, IDs: []string{e.ID}, Apply: func(b *frame.Batch) (by change.Entry, err error) {
+		if e, p, err = env.Opt.Journal.GiveUp(e, p); err != nil {
 			return by, err
 		}
 		if len(p.Ops) > 0 {
-			if by, err = b.apply(c, p); err != nil {
-				return by, forced(err)
+			if by, err = b.Apply(c, p); err != nil {
+				return by, frame.Forced(err)
 			}
 		}
-		e, err = env.opt.Journal.Resolve(e, d, by.ID)
+		e, err = env.Opt.Journal.Resolve(e, d, by.ID)
 		return by, err
 	}}
-	err = env.run(ctx, f, job{
-		question: fmt.Sprintf("Resolve the conflict of repair %s by %s?", e.ID, question), n: 1, noDiff: len(p.Ops) == 0,
-		show: func() { printOps(env.Terminal, p.Ops) }, steps: func(yield func(step) bool) { yield(one) },
-		ended: func(_ step, by change.Entry, err error) {
+	err = env.Run(ctx, f, frame.Job{
+		Question: fmt.Sprintf("Resolve the conflict of repair %s by %s?", e.ID, question), N: 1, NoDiff: len(p.Ops) == 0,
+		Show: func() { show.Ops(env.Terminal, p.Ops) }, Steps: func(yield func(frame.Step) bool) { yield(one) },
+		Ended: func(_ frame.Step, by change.Entry, err error) {
 			if err != nil {
 				return
 			}
@@ -94,8 +96,8 @@ func runResolve(ctx context.Context, env *environment, id string, d mend.Decisio
 			}
 		},
 	})
-	if err == nil && !f.dryRun {
-		env.setAnswers(repairsAnswer{entriesJSON([]change.Entry{e})})
+	if err == nil && !f.DryRun {
+		env.SetAnswers(show.RepairsAnswer{Repairs: show.EntriesJSON([]change.Entry{e})})
 	}
 	return err
 }

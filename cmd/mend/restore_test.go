@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
 	"mend/internal/term"
 )
@@ -45,13 +46,13 @@ func TestParseRestore(t *testing.T) {
 func TestRestoreBesideAnother(t *testing.T) {
 	ts := newBrokenStore(t, 2)
 	var out, errs bytes.Buffer
-	env := &environment{Terminal: &term.Terminal{Out: &out, Err: &errs}}
+	env := &frame.Env{Terminal: &term.Terminal{Out: &out, Err: &errs}}
 	newRoot(env)
-	env.opt.Store, env.opt.Journal.Dir, env.opt.Cache = ts.path, ts.journal, filepath.Join(ts.data, "cache")
-	if err := runKeep(t.Context(), env, nil, "", writeFlags{}); err != nil {
+	env.Opt.Store, env.Opt.Journal.Dir, env.Opt.Cache = ts.path, ts.journal, filepath.Join(ts.data, "cache")
+	if err := runKeep(t.Context(), env, nil, "", frame.WriteFlags{}); err != nil {
 		t.Fatal(err)
 	}
-	c, err := mend.Open(env.opt)
+	c, err := mend.Open(env.Opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,11 +60,11 @@ func TestRestoreBesideAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rows []restorable
+	var rows []frame.Restorable
 	for _, h := range heads {
-		rows = append(rows, restorable{mend.Restorable{Session: h, State: mend.Deleted}, c})
+		rows = append(rows, frame.Restorable{Restorable: mend.Restorable{Session: h, State: mend.Deleted}, Store: c})
 	}
-	if err := restoreSeveral(t.Context(), env, writeFlags{yes: true}, mend.RestoreRequest{}, rows, "Nothing is gone."); err != nil || !strings.Contains(out.String(), "Nothing is gone.") {
+	if err := restoreSeveral(t.Context(), env, frame.WriteFlags{Yes: true}, mend.RestoreRequest{}, rows, "Nothing is gone."); err != nil || !strings.Contains(out.String(), "Nothing is gone.") {
 		t.Errorf("the output is %s%s, %v, want that no session is missing", &out, &errs, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/damage"
 	"mend/internal/test/opencode"
 )
@@ -79,7 +80,7 @@ func (w agentPool) runCell(ts *testStore, cell *damage.Cell) {
 	if r := c.promptListed(); r.Verdict != damage.Alive {
 		c.Errorf("after the repair the real program is %s, before it was %s; its reply:\n%.800s", r.Verdict, cell.Want, r.Output)
 	}
-	if code, out := c.mend("undo", "--yes", "--session", c.session); code != exitDone {
+	if code, out := c.mend("undo", "--yes", "--session", c.session); code != frame.ExitDone {
 		c.Fatalf("mend undo: exit code %d:\n%s", code, out)
 	}
 	if !maps.Equal(c.damaged, c.snapshot()) {

@@ -15,12 +15,14 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/mend"
 	"mend/internal/term"
 )
 
-func salvageVerb(env *environment) *cobra.Command {
-	var f writeFlags
+func salvageVerb(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
 	cmd := &cobra.Command{
 		Use:   "salvage",
 		Short: "Rebuild a damaged database from its readable rows",
@@ -34,23 +36,23 @@ Nothing is ever written to the damaged file. It stays complete beside the new on
 		Example: `  mend salvage --dry-run         say what can be brought back
   mend salvage
   mend salvage --store ~/backup/opencode.db`,
-		Args: noArgs,
+		Args: frame.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSalvage(cmd.Context(), env, f) },
 	}
-	f.add(cmd, "")
+	f.Add(cmd, "")
 	return cmd
 }
 
 // runSalvage checks the databases of all agents, and salvages the first that is damaged.
-func runSalvage(ctx context.Context, env *environment, f writeFlags) error {
-	clients, left := openAll(ctx, env, !f.dryRun)
-	env.setAnswers(salvageAnswer{Sessions: []salvagedJSON{}, Repairs: []repairJSON{}})
+func runSalvage(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
+	clients, left := frame.OpenAll(ctx, env, !f.DryRun)
+	env.SetAnswers(salvageAnswer{Sessions: []salvagedJSON{}, Repairs: []show.RepairJSON{}})
 	databases := slices.DeleteFunc(slices.Clone(clients), func(c *mend.Store) bool { return c.ID().Kind != "sqlite" })
 	if len(databases) == 0 { // the check returns the error
 		databases = clients[:min(len(clients), 1)]
 	}
 	for _, c := range databases {
-		env.nextStore(c)
+		env.NextStore(c)
 		checked := env.Busy("checking the database ...")
 		damaged, err := c.CheckSalvage(ctx)
 		checked()
@@ -58,11 +60,11 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case damaged:
-			return env.both(ctx, left, salvageStore(ctx, env, c, f, err))
+			return env.Both(ctx, left, salvageStore(ctx, env, c, f, err))
 		case err != nil && len(databases) > 1:
-			left = env.skipStore(ctx, left, err)
+			left = env.SkipStore(ctx, left, err)
 		case err != nil:
-			return env.both(ctx, left, err)
+			return env.Both(ctx, left, err)
 		default:
 			env.Say("%s Nothing was changed.", term.Good("The database is not damaged."))
 		}
@@ -71,13 +73,13 @@ func runSalvage(ctx context.Context, env *environment, f writeFlags) error {
 }
 
 // salvageStore builds a new database from a damaged one. damage is the error of its check.
-func salvageStore(ctx context.Context, env *environment, c *mend.Store, f writeFlags, damage error) (err error) {
+func salvageStore(ctx context.Context, env *frame.Env, c *mend.Store, f frame.WriteFlags, damage error) (err error) {
 	why := "it is damaged: " + damage.Error()
 	if d, ok := errors.AsType[*change.DamagedError](damage); ok {
 		why = d.Error()
 	}
 	env.Say("%s%s", strings.ToUpper(why[:1]), term.OneLine(why[1:], 300))
-	s, err := proposeSalvage(ctx, env, c, f.dryRun)
+	s, err := proposeSalvage(ctx, env, c, f.DryRun)
 	if err != nil {
 		return err
 	}
@@ -88,10 +90,10 @@ func salvageStore(ctx context.Context, env *environment, c *mend.Store, f writeF
 	}()
 	printSalvage(env.Terminal, s)
 	setSalvageAnswer(env, s)
-	err = env.run(ctx, f, job{
-		question: salvageQuestion(s), noDiff: true, steps: oneStep(c, s.Plan), n: 1,
-		dry:  "Run again without --dry-run to put the new database into its place.",
-		done: func(b *batch) { printSalvaged(env, c, s, b.done[0]) },
+	err = env.Run(ctx, f, frame.Job{
+		Question: salvageQuestion(s), NoDiff: true, Steps: frame.OneStep(c, s.Plan), N: 1,
+		Dry:  "Run again without --dry-run to put the new database into its place.",
+		Done: func(b *frame.Batch) { printSalvaged(env, c, s, b.Done[0]) },
 	})
 	return cmp.Or(err, salvageResult(s))
 }
@@ -104,8 +106,8 @@ func salvageQuestion(s mend.Salvage) string {
 }
 
 // printSalvaged prints the result, the path of the damaged file, and the next step.
-func printSalvaged(env *environment, c *mend.Store, s mend.Salvage, e change.Entry) {
-	printCommitted(env.Terminal, e, e.Cause.Title, "")
+func printSalvaged(env *frame.Env, c *mend.Store, s mend.Salvage, e change.Entry) {
+	show.Committed(env.Terminal, e, e.Cause.Title, "")
 	folder := c.ID().Root
 	if c.ID().Kind == "sqlite" {
 		folder = filepath.Dir(folder)
@@ -113,10 +115,10 @@ func printSalvaged(env *environment, c *mend.Store, s mend.Salvage, e change.Ent
 	folder = term.Escape(term.ShortenHome(filepath.Join(folder, ".mend")))
 	env.SayAt(2, fmt.Sprintf("The damaged file is kept below %s until %s.", folder, term.Command("mend forget "+e.ID)))
 	if s.Broken > 0 {
-		env.SayAt(2, fmt.Sprintf("%s broken. Repair: %s", term.CountWords(s.Broken, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.cmdline("fix"))))
+		env.SayAt(2, fmt.Sprintf("%s broken. Repair: %s", term.CountWords(s.Broken, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.CommandLine("fix"))))
 	}
 	if s.TooLarge > 0 {
-		env.SayAt(2, fmt.Sprintf("%s too large to be examined at once: %s", term.CountWords(s.TooLarge, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.cmdline("scan"))))
+		env.SayAt(2, fmt.Sprintf("%s too large to be examined at once: %s", term.CountWords(s.TooLarge, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.CommandLine("scan"))))
 	}
 }
 
@@ -124,14 +126,14 @@ func printSalvaged(env *environment, c *mend.Store, s mend.Salvage, e change.Ent
 // lost.
 func salvageResult(s mend.Salvage) error {
 	if !s.Complete() {
-		return errProblems
+		return frame.ErrProblems
 	}
 	return nil
 }
 
 // proposeSalvage builds the new database, with progress.
-func proposeSalvage(ctx context.Context, env *environment, c *mend.Store, dryRun bool) (mend.Salvage, error) {
-	progress, clear := env.byteProgress("reading")
+func proposeSalvage(ctx context.Context, env *frame.Env, c *mend.Store, dryRun bool) (mend.Salvage, error) {
+	progress, clear := env.ByteProgress("reading")
 	defer clear()
 	return c.ProposeSalvage(ctx, dryRun, progress)
 }
@@ -263,21 +265,13 @@ type salvagedJSON struct {
 	Notes   []string       `json:"notes,omitempty"`
 }
 
-// A salvageParts has the result of a salvage beside its sessions.
-type salvageParts struct {
-	Tables   []agent.SalvagedTable `json:"tables,omitempty"`
-	Notes    []string              `json:"notes,omitempty"`
-	Complete bool                  `json:"complete,omitempty"` // no message of a conversation is lost
-	Broken   int                   `json:"broken,omitempty"`   // sessions that are broken in the new database
-}
-
 type salvageAnswer struct {
-	Sessions []salvagedJSON `json:"sessions"`
-	Repairs  []repairJSON   `json:"repairs"`
-	salvageParts
+	Sessions []salvagedJSON    `json:"sessions"`
+	Repairs  []show.RepairJSON `json:"repairs"`
+	show.SalvageParts
 }
 
-func setSalvageAnswer(env *environment, s mend.Salvage) {
+func setSalvageAnswer(env *frame.Env, s mend.Salvage) {
 	sessions := []salvagedJSON{}
 	for _, one := range s.Sessions {
 		j := salvagedJSON{Session: one.ID, Title: one.Title, Lost: one.Lost, Torn: one.Torn, Rebuilt: one.Rebuilt, Orphans: one.Orphans, Notes: one.Notes}
@@ -286,7 +280,7 @@ func setSalvageAnswer(env *environment, s mend.Salvage) {
 		}
 		sessions = append(sessions, j)
 	}
-	env.setAnswers(salvageAnswer{
-		sessions, []repairJSON{planJSON(s.Plan)}, salvageParts{nonNil(s.Tables), nonNil(s.Notes), s.Complete(), s.Broken},
+	env.SetAnswers(salvageAnswer{
+		sessions, []show.RepairJSON{show.PlanJSON(s.Plan)}, show.SalvageParts{Tables: show.NonNil(s.Tables), Notes: show.NonNil(s.Notes), Complete: s.Complete(), Broken: s.Broken},
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
 	"mend/internal/test/storetest"
@@ -150,7 +151,7 @@ func TestRealSalvage(t *testing.T) {
 					Repairs  []struct{ ID, State string }
 					Complete *bool
 				}
-				if err := json.Unmarshal([]byte(out), &answer); err != nil || code != exitDone && (code != exitProblems || answer.Complete == nil || *answer.Complete) {
+				if err := json.Unmarshal([]byte(out), &answer); err != nil || code != frame.ExitDone && (code != frame.ExitProblems || answer.Complete == nil || *answer.Complete) {
 					t.Fatalf("seed %d: mend salvage: exit code %d: %v: %s", seed, code, err, out)
 				}
 				fresh, err := os.ReadFile(store)
@@ -182,7 +183,7 @@ func TestRealSalvage(t *testing.T) {
 				if err := os.WriteFile(store, fresh, 0o600); err != nil {
 					t.Fatal(err)
 				}
-				if code, out := runMend(t, store, journal, "undo", "--yes"); code != exitDone {
+				if code, out := runMend(t, store, journal, "undo", "--yes"); code != frame.ExitDone {
 					t.Fatalf("seed %d: mend undo: exit code %d: %s", seed, code, out)
 				}
 				if now, err := os.ReadFile(store); err != nil || !bytes.Equal(now, data) {
@@ -275,7 +276,7 @@ func TestRealWALOfAnotherMoment(t *testing.T) {
 	if d := damage(); !strings.Contains(d, "-wal is older") {
 		t.Errorf("damage %q", d)
 	}
-	if code, out := runMend(t, store, journal, "salvage", "--yes"); code != exitDone {
+	if code, out := runMend(t, store, journal, "salvage", "--yes"); code != frame.ExitDone {
 		t.Fatalf("mend salvage: exit code %d: %s", code, out)
 	}
 	if d := damage(); d != "" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/damage"
 	"mend/internal/test/dbtest"
 	"mend/internal/test/storetest"
@@ -173,7 +174,7 @@ func (sb sandbox) wantOutput(a cmdResult, text string) {
 // mustRepair repairs the session and returns the id of the repair.
 func (sb sandbox) mustRepair() string {
 	sb.Helper()
-	return sb.firstRepairID(sb.mustExit(exitDone, "repair", "--yes", sb.session, "--json"))
+	return sb.firstRepairID(sb.mustExit(frame.ExitDone, "repair", "--yes", sb.session, "--json"))
 }
 
 // firstRepairID returns the id of the first repair in a JSON answer.

@@ -9,9 +9,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/fail"
 	"mend/internal/keep"
 	"mend/internal/mend"
@@ -24,10 +25,10 @@ type scanFlags struct {
 	all, verbose, request, text, broken bool
 	from                                string
 	classes                             []string
-	sessionFilter
+	frame.SessionFilter
 }
 
-func scanVerb(env *environment) *cobra.Command {
+func scanVerb(env *frame.Env) *cobra.Command {
 	var f scanFlags
 	cmd := &cobra.Command{
 		Use:   "scan [SESSION...]",
@@ -56,11 +57,11 @@ the session cannot be repaired. A deleted session is printed from its copy.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			switch {
 			case !f.request && !f.text && f.from == "":
-				return env.paged(func() error { return runScan(cmd.Context(), env, names, f) })
-			case f.request && f.text || len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.sessionFilter.all():
-				return usagef("--request and --text need one session, and cannot be combined with other flags")
-			case f.from != "" && (!f.text || !env.usesCopies(f.from)):
-				return usagef("--from needs --text, and a folder with copies of mend keep --to")
+				return env.Paged(func() error { return runScan(cmd.Context(), env, names, f) })
+			case f.request && f.text || len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.SessionFilter.All():
+				return frame.Usagef("--request and --text need one session, and cannot be combined with other flags")
+			case f.from != "" && (!f.text || !env.UsesCopies(f.from)):
+				return frame.Usagef("--from needs --text, and a folder with copies of mend keep --to")
 			case f.text:
 				return scanConversation(cmd.Context(), env, names)
 			}
@@ -71,87 +72,79 @@ the session cannot be repaired. A deleted session is printed from its copy.`,
 	fl.BoolVar(&f.request, "request", false, "show the next request of one session")
 	fl.BoolVar(&f.text, "text", false, "print one conversation as Markdown, also one that is gone and was kept")
 	fl.StringVar(&f.from, "from", "", "with --text: look at the copies in `DIR`, a folder of mend keep --to")
-	thinkingFlag(env, fl)
-	providerFlag(env, fl)
-	atRiskFlag(fl, &env.opt.AllSettings, "also judge other versions of the agent, and thinking switched on or off")
+	frame.ThinkingFlag(env, fl)
+	frame.ProviderFlag(env, fl)
+	frame.AtRiskFlag(fl, &env.Opt.AllSettings, "also judge other versions of the agent, and thinking switched on or off")
 	fl.BoolVar(&f.all, "all", false, "show healthy sessions and notes too")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding")
 	fl.BoolVar(&f.broken, "broken", false, "only sessions that are broken")
-	fl.StringSliceVar(&f.classes, "class", nil, "only findings of this class: "+classList(env))
-	f.add(fl)
+	fl.StringSliceVar(&f.classes, "class", nil, "only findings of this class: "+frame.ClassList(env))
+	f.Add(fl)
 	return cmd
 }
 
-// atRiskFlag adds the flag --at-risk, with its former name --latent.
-func atRiskFlag(fl *pflag.FlagSet, p *bool, usage string) {
-	for _, name := range []string{"at-risk", "latent"} {
-		fl.BoolVar(p, name, false, usage)
-	}
-	_ = fl.MarkHidden("latent") // the flag exists
-}
-
-func scanRequest(ctx context.Context, env *environment, names []string) error {
-	c, head, err := openSession(ctx, env, names, "--request", false)
+func scanRequest(ctx context.Context, env *frame.Env, names []string) error {
+	c, head, err := frame.OpenSession(ctx, env, names, "--request", false)
 	if err != nil {
 		return err
 	}
 	return printForecast(ctx, env, c, head)
 }
 
-func scanConversation(ctx context.Context, env *environment, names []string) error {
-	c, head, err := openSession(ctx, env, names, "--text", false)
+func scanConversation(ctx context.Context, env *frame.Env, names []string) error {
+	c, head, err := frame.OpenSession(ctx, env, names, "--text", false)
 	if errors.Is(err, mend.ErrNoSession) && len(names) > 0 {
-		gone, _, unknown := lookUp(ctx, env, sources{gone: true}, names)
+		gone, _, unknown := frame.LookUp(ctx, env, frame.Sources{Gone: true}, names)
 		switch {
 		case unknown != nil:
 			return err
-		case gone[0].store == nil:
-			return gone[0].noStore(env)
+		case gone[0].Store == nil:
+			return gone[0].NoStore(env)
 		}
-		return env.paged(func() error { return printKept(ctx, env, gone[0].store, gone[0].Head) })
+		return env.Paged(func() error { return printKept(ctx, env, gone[0].Store, gone[0].Head) })
 	}
 	if err != nil {
 		return err
 	}
-	return env.paged(func() error { return printConversation(ctx, env, c, head) })
+	return env.Paged(func() error { return printConversation(ctx, env, c, head) })
 }
 
-func runScan(ctx context.Context, env *environment, names []string, f scanFlags) error {
-	classes, err := parseClasses(env, f.classes)
+func runScan(ctx context.Context, env *frame.Env, names []string, f scanFlags) error {
+	classes, err := frame.ParseClasses(env, f.classes)
 	if err != nil {
 		return err
 	}
-	clients, left, err := openNamed(ctx, env, false, names)
+	clients, left, err := frame.OpenNamed(ctx, env, false, names)
 	if err != nil {
 		return err
 	}
 	var stores []scannedJSON
 	var found []sessionJSON
-	total := scanReport{environment: env, flags: f, named: len(names) > 0}
+	total := scanReport{Env: env, flags: f, named: len(names) > 0}
 	for _, c := range clients {
-		r := scanReport{environment: env, flags: f, classes: classes, named: len(names) > 0}
+		r := scanReport{Env: env, flags: f, classes: classes, named: len(names) > 0}
 		if err := r.scan(ctx, c); err != nil {
-			if ctx.Err() != nil || exitCode(err) != exitUnusable {
+			if ctx.Err() != nil || frame.ExitCode(err) != frame.ExitUnusable {
 				return err
 			}
-			left = env.skipStore(ctx, left, err)
+			left = env.SkipStore(ctx, left, err)
 			continue
 		}
 		total.join(&r)
 		left = fail.Worst(left, r.problems())
 		if err := c.CheckAccess(); err != nil {
-			left = env.skipStore(ctx, left, err)
+			left = env.SkipStore(ctx, left, err)
 		}
 		scanned := scannedJSON{Agent: c.ID().Agent, Store: c.ID().Root, AgentVersion: r.version.Name, Profile: r.version.Profile, VersionNote: r.version.Note(), Elsewhere: r.elsewhere}
 		if damaged, ok := errors.AsType[*change.DamagedError](r.damaged); ok {
 			scanned.Damage = damaged.Error()
-			left = env.skipStore(ctx, left, r.damaged)
+			left = env.SkipStore(ctx, left, r.damaged)
 		}
 		stores = append(stores, scanned)
 		for _, s := range r.json {
 			s.Agent = c.ID().Agent
 			if slices.Contains(r.restorable, s.Session) {
-				s.Command = env.cmdline("restore", s.Session)
+				s.Command = env.CommandLine("restore", s.Session)
 			}
 			found = append(found, s)
 		}
@@ -159,50 +152,50 @@ func runScan(ctx context.Context, env *environment, names []string, f scanFlags)
 	total.printNext(len(clients) > 1)
 	if env.JSON && len(stores) > 0 {
 		first := stores[0]
-		env.setAnswer("agentVersion", first.AgentVersion) // also an empty one
-		env.setAnswer("versionNote", first.VersionNote)
-		env.setAnswers(scanAnswer{first.Store, first.AgentVersion, first.Profile, first.VersionNote, stores, nonNil(found), nil})
+		env.SetAnswer("agentVersion", first.AgentVersion) // also an empty one
+		env.SetAnswer("versionNote", first.VersionNote)
+		env.SetAnswers(scanAnswer{first.Store, first.AgentVersion, first.Profile, first.VersionNote, stores, show.NonNil(found), nil})
 	}
-	if left == nil && len(names) == 0 && env.hasSkipped() {
+	if left == nil && len(names) == 0 && env.HasSkipped() {
 		return errors.New("not every store could be examined")
 	}
 	return left
 }
 
 // scan examines the sessions of a store and prints the findings.
-func (r *scanReport) scan(ctx context.Context, s storeSessions) error {
+func (r *scanReport) scan(ctx context.Context, s frame.StoreSessions) error {
 	c := s.Cached()
 	all, err := c.Sessions(ctx)
 	if err != nil {
 		return err
 	}
-	heads, err := s.selected(all, r.flags.sessionFilter)
+	heads, err := s.Selected(all, r.flags.SessionFilter)
 	if err != nil {
 		return err
 	}
-	whole := !r.named && r.flags.sessionFilter.all()
-	r.nextStore(c)
+	whole := !r.named && r.flags.SessionFilter.All()
+	r.NextStore(c)
 	fixed := c.Changeable(ctx)
 	if fixed != nil {
 		r.Note(term.ShortenHome(fixed.Error()))
 	}
 	progress := r.Progress(len(heads), "scanning")
-	r.damaged = checkFile(ctx, r.Terminal, c, largestChecked)
+	r.damaged = frame.CheckFile(ctx, r.Terminal, c, frame.LargestChecked)
 	for f := range c.Scan(ctx, heads) {
 		r.add(f)
 		progress.Step()
 	}
 	progress.Clear()
 	for _, h := range r.lost {
-		if !r.isKept(h.ID) {
+		if !r.IsKept(h.ID) {
 			continue
 		}
-		if done, err := proposeRestore(ctx, r.environment, c, h, mend.RestoreRequest{}); err == nil && len(done.Plan.Ops) > 0 {
+		if done, err := frame.ProposeRestore(ctx, r.Env, c, h, mend.RestoreRequest{}); err == nil && len(done.Plan.Ops) > 0 {
 			r.restorable = append(r.restorable, h.ID)
 		}
 	}
 	if r.summary.Broken > 0 && r.damaged == nil {
-		r.damaged = checkFile(ctx, r.Terminal, c, 0)
+		r.damaged = frame.CheckFile(ctx, r.Terminal, c, 0)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
@@ -223,11 +216,11 @@ func (r *scanReport) scan(ctx context.Context, s storeSessions) error {
 // findKept counts the copied sessions of a store without sessions.
 func (r *scanReport) findKept(ctx context.Context, c *mend.Store) {
 	gone := map[string]bool{}
-	_ = r.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error { // restore reports the error
+	_ = r.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error { // restore reports the error
 		return k.Each(keep.Query{Store: c.HasCopiesOf}, func(s *keep.State) { gone[s.Session] = true })
 	})
 	if n := len(gone); n > 0 {
-		r.Say("%s gone. To list them: %s", term.CountWords(n, "copied session is", "copied sessions are"), term.Command(r.cmdline("restore")))
+		r.Say("%s gone. To list them: %s", term.CountWords(n, "copied session is", "copied sessions are"), term.Command(r.CommandLine("restore")))
 	}
 }
 
@@ -238,7 +231,7 @@ func (r *scanReport) findBeside(ctx context.Context, c *mend.Store, all []change
 		if b.Err != nil || b.PromptsOnly {
 			continue // restore lists them
 		}
-		one := elsewhereJSON{b.Path, len(b.Sessions), r.cmdline("restore", "--from", b.Path)}
+		one := elsewhereJSON{b.Path, len(b.Sessions), r.CommandLine("restore", "--from", b.Path)}
 		r.elsewhere = append(r.elsewhere, one)
 		r.Say("%s of %s not in this store. To bring them back: %s", term.CountWords(one.Sessions, "session", "sessions"),
 			term.Escape(term.ShortenHome(b.Path))+map[bool]string{true: " is", false: " are"}[one.Sessions == 1], term.Command(one.Command))
@@ -246,25 +239,9 @@ func (r *scanReport) findBeside(ctx context.Context, c *mend.Store, all []change
 	return err
 }
 
-// largestChecked is the size in bytes of the largest file that each scan checks completely after a change,
-// which takes 2 seconds per GB. A larger file is checked if a session is broken: its repair would be refused
-// if the file is damaged.
-const largestChecked = 1 << 30
-
-// checkFile returns the damage of the store's file as a whole. If that cannot be determined, it prints a
-// note.
-func checkFile(ctx context.Context, t *term.Terminal, c *mend.Store, most int64) error {
-	err := c.CheckFile(ctx, most)
-	if _, damaged := errors.AsType[*change.DamagedError](err); err == nil || damaged || ctx.Err() != nil {
-		return err
-	}
-	t.Note(err.Error())
-	return nil
-}
-
 // A scanReport is the output of a scan.
 type scanReport struct {
-	*environment
+	*frame.Env
 	flags   scanFlags
 	classes []repair.Class // findings to show; nil for all
 	named   bool           // the user named the sessions
@@ -304,7 +281,7 @@ func (r *scanReport) add(f mend.Finding) {
 	case r.JSON:
 		j := findingJSON(f)
 		if j.Shown = string(f.Shown()); j.Shown != "" {
-			j.Command, _ = firstCommand(r.environment, f)
+			j.Command, _ = frame.FirstCommand(r.Env, f)
 		}
 		r.json = append(r.json, j)
 	case r.flags.all || r.named || severity != 0 && severity <= repair.Lost || f.Shown() != repair.Listed:
@@ -327,12 +304,12 @@ func (r *scanReport) print(all []change.Head) {
 		return cmp.Or(cmp.Compare(badness(a), badness(b)), cmp.Compare(b.Session.Updated, a.Session.Updated))
 	})
 	if !r.named && len(r.shown) > 1 {
-		here := mend.Here(all, workingFolder())
-		moveToFront(r.shown, func(f mend.Finding) bool { return here(f.Session) })
+		here := mend.Here(all, show.WorkingFolder())
+		show.MoveToFront(r.shown, func(f mend.Finding) bool { return here(f.Session) })
 	}
 	if r.flags.verbose || r.named {
 		for _, f := range r.shown {
-			printFinding(r.environment, f, r.flags.all || r.named)
+			printFinding(r.Env, f, r.flags.all || r.named)
 		}
 	} else {
 		r.printTable(all)
@@ -357,7 +334,7 @@ func (r *scanReport) printTable(all []change.Head) {
 	if len(r.shown) == 0 {
 		return
 	}
-	short := shortIDs(r.Terminal, all)
+	short := show.ShortIDs(r.Terminal, all)
 	alike := map[string]int{}
 	for _, f := range r.shown {
 		alike[sameFault(f)]++
@@ -366,23 +343,23 @@ func (r *scanReport) printTable(all []change.Head) {
 	for _, f := range r.shown {
 		key := sameFault(f)
 		if n := alike[key]; key != "" && n > mostAlike(f) { // one line for all
-			about := "to list them: " + term.Command(r.cmdline("scan", "-v"))
+			about := "to list them: " + term.Command(r.CommandLine("scan", "-v"))
 			switch {
 			case f.Err != nil:
 				about = term.OneLine(key, 500)
 			case f.Shown() == repair.NoFolder:
-				about = term.Escape(term.ShortenHome(f.Session.Directory)) + " is gone: " + term.Command("mend move "+shellWord(f.Session.Directory)+" NEW")
+				about = term.Escape(term.ShortenHome(f.Session.Directory)) + " is gone: " + term.Command("mend move "+frame.ShellWord(f.Session.Directory)+" NEW")
 			}
-			rows = append(rows, []string{severityWord(f.Severity()), term.Bold(term.Count(n, "session")), r.whatIsWrong(f), "", "", about})
+			rows = append(rows, []string{show.SeverityWord(f.Severity()), term.Bold(term.Count(n, "session")), r.whatIsWrong(f), "", "", about})
 			alike[key] = 0
 			continue
 		} else if key != "" && n == 0 {
 			continue
 		}
-		word, what := severityWord(f.Severity()), r.whatIsWrong(f)
-		cells := sessionCells(r.Terminal, f.Session)
+		word, what := show.SeverityWord(f.Severity()), r.whatIsWrong(f)
+		cells := show.SessionCells(r.Terminal, f.Session)
 		if f.Err != nil {
-			cells[len(cells)-1] = titleOf(f.Session) + ": " + term.OneLine(f.Err.Error(), 500)
+			cells[len(cells)-1] = show.SessionTitle(f.Session) + ": " + term.OneLine(f.Err.Error(), 500)
 		}
 		rows = append(rows, append([]string{word, term.Bold(short[f.Session.ID]), what}, cells...))
 	}
@@ -418,7 +395,7 @@ func sameFault(f mend.Finding) string {
 func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	var words []string
 	if i := slices.IndexFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == f.Severity() }); i >= 0 {
-		word := cmp.Or(term.OneLine(f.Diagnoses[i].Short, 40), classWords(string(f.Diagnoses[i].Class)))
+		word := cmp.Or(term.OneLine(f.Diagnoses[i].Short, 40), show.ClassWords(string(f.Diagnoses[i].Class)))
 		if n := len(f.Diagnoses) - 1; n > 0 && !r.IsNarrow() {
 			word += fmt.Sprintf(" and %d more", n)
 		}
@@ -436,7 +413,7 @@ func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	case s == repair.Listed, s == repair.TakenOver:
 	case s == repair.NoFolder:
 		words = append(words, "mend move")
-	case s == repair.NotLoaded && !r.isKept(f.Session.ID):
+	case s == repair.NotLoaded && !r.IsKept(f.Session.ID):
 		words = append(words, "no copy")
 	default:
 		words = append(words, "mend restore")
@@ -455,7 +432,7 @@ func (r *scanReport) notShown() string {
 		if f.Severity() != repair.Broken || f.Shown() == repair.Listed {
 			continue
 		}
-		command, why := firstCommand(r.environment, f)
+		command, why := frame.FirstCommand(r.Env, f)
 		if command == "" {
 			continue
 		}
@@ -464,7 +441,7 @@ func (r *scanReport) notShown() string {
 		}
 		one = term.Command(command) + " (" + strings.ToLower(why[:1]) + why[1:] + ")."
 	}
-	restore, move := term.Command(r.cmdline("restore")), term.Command(r.cmdline("move"))
+	restore, move := term.Command(r.CommandLine("restore")), term.Command(r.CommandLine("move"))
 	switch {
 	case n == 0 || n < r.summary.NoFix:
 		return ""
@@ -484,7 +461,7 @@ func (r *scanReport) problems() error {
 	case r.summary.Failed > 0:
 		return &unreadableError{r.summary.Failed}
 	case r.summary.Broken > 0, len(r.restorable) > 0:
-		return errProblems
+		return frame.ErrProblems
 	}
 	return nil
 }
@@ -496,84 +473,34 @@ func (e *unreadableError) Error() string {
 	return "reading the store: " + term.Count(e.n, "session") + " could not be examined"
 }
 
-// nextStore prints the name of the store that follows, after a blank line if it is not the first.
-func (env *environment) nextStore(c *mend.Store) {
-	if env.stores++; env.stores > 1 {
-		env.Printf("\n")
-	}
-	printStore(env, c)
-}
-
-// printStore prints the path of a store, and by which version and setting it is judged.
-func printStore(env *environment, c *mend.Store) {
-	line := term.Escape(term.ShortenHome(c.ID().Root))
-	v := c.Version("")
-	if note := v.Note(); note != "" {
-		line += ", requests of " + agentOf(c.ID()) + " " + term.Escape(note)
-	} else if v.Name != "" {
-		line += ", " + agentOf(c.ID()) + " " + term.OneLine(v.Name, 30)
-	}
-	if t := thinkingText(env.opt.Thinking); t != "" {
-		line += ", with thinking " + t
-	}
-	env.Printf("%s\n", term.Faint(line))
-	if other := c.Reader().Former(); other != "" {
-		env.Printf("%s\n", term.Faint("(the agent no longer reads "+term.Escape(term.ShortenHome(other))+")"))
-	}
-	env.Printf("\n")
-}
-
 // printFinding prints a session and its findings; with all, also notes and the diagnosed setting.
-func printFinding(env *environment, f mend.Finding, all bool) {
+func printFinding(env *frame.Env, f mend.Finding, all bool) {
 	defer env.Buffer()()
-	env.Printf("%s\n", term.Cut(severityWord(f.Severity())+"  "+sessionLine(f.Session), env.Width))
+	env.Printf("%s\n", term.Cut(show.SeverityWord(f.Severity())+"  "+show.SessionLine(f.Session), env.Width))
 	printUnexamined(env, f)
 	if f.Busy {
 		env.Printf("    %s\n", term.Warn("busy: the agent is using it"))
 	}
 	if all && f.Err == nil {
-		env.Printf("    %s\n", term.Faint("checked by the rules of "+cmp.Or(f.Provider, "anthropic")+", with thinking "+onOrOff(f.Thinking)))
+		env.Printf("    %s\n", term.Faint("checked by the rules of "+cmp.Or(f.Provider, "anthropic")+", with thinking "+show.OnOrOff(f.Thinking)))
 	}
 	for _, d := range f.Diagnoses {
 		if all || d.Severity <= repair.Lost {
-			printDiagnosis(env.Terminal, d)
+			show.Diagnosis(env.Terminal, d)
 		}
 	}
 	env.Printf("\n")
 }
 
 // printUnexamined prints why a session could not be examined, and the next step.
-func printUnexamined(env *environment, f mend.Finding) {
+func printUnexamined(env *frame.Env, f mend.Finding) {
 	if f.Err == nil {
 		return
 	}
 	env.SayAt(6, term.Bad("cannot be examined:")+" "+term.Escape(f.Err.Error()))
-	if h := env.hint(f.Err); h != "" {
+	if h := env.Hint(f.Err); h != "" {
 		env.SayAt(6, term.Faint(term.Escape(h)))
 	}
-}
-
-// printDiagnosis prints a finding with its code, its place and its fix.
-func printDiagnosis(t *term.Terminal, d repair.Diagnosis) {
-	t.SayAt(4, fmt.Sprintf("%s %s  %s  %s", severityWord(d.Severity), d.Rule, term.Faint(string(d.Class)), term.Faint(d.Ref)))
-	t.SayAt(6, term.Escape(d.Why))
-	printFix(t, d, 6)
-}
-
-// printFix prints the fix of a finding and its loss, or why it has no fix.
-func printFix(t *term.Terminal, d repair.Diagnosis, column int) {
-	if d.Healed != "" {
-		t.SayAt(column, term.Good("update:")+" "+term.Escape(d.Healed))
-	}
-	if d.Fix == "" {
-		t.SayAt(column, term.Warn("no fix:")+" "+term.Escape(d.WhyNot))
-		return
-	}
-	text := term.Good("fix:") + " " + term.Escape(d.Fix)
-	if d.Loses != "" {
-		text += " " + term.Warn("lost: "+term.Escape(d.Loses))
-	}
-	t.SayAt(column, text)
 }
 
 // printSummary prints the totals.
@@ -592,7 +519,7 @@ func (r *scanReport) printSummary() {
 	case s.Busy > 0:
 		text += fmt.Sprintf(" (an agent may still be writing %d of them)", s.Busy)
 	}
-	r.Say("%s", sentenceCase(text))
+	r.Say("%s", show.SentenceCase(text))
 }
 
 // printNext prints the next command, after a blank line if there are several stores.
@@ -607,15 +534,15 @@ func (r *scanReport) printNext(apart bool) {
 	if r.named && len(r.shown) == 1 {
 		words = append(words, r.shown[0].Session.ID)
 	}
-	if r.flags.here {
+	if r.flags.Here {
 		words = append(words, "--here")
 	}
-	if r.flags.since != "" {
-		words = append(words, "--since", r.flags.since)
+	if r.flags.Since != "" {
+		words = append(words, "--since", r.flags.Since)
 	}
 	switch {
 	case r.damaged != nil: // nothing can be repaired
-		say("Next: run %s to bring back every row that can be read (asks first).", term.Command(r.cmdline("salvage")))
+		say("Next: run %s to bring back every row that can be read (asks first).", term.Command(r.CommandLine("salvage")))
 	case s.Broken > s.Failed+s.NoFix:
 		which := "them"
 		switch fixable := s.Broken - s.Failed - s.NoFix; {
@@ -624,20 +551,20 @@ func (r *scanReport) printNext(apart bool) {
 		case fixable == 1:
 			which = "it"
 		}
-		say("Next: run %s to preview and fix %s (asks first).", term.Command(r.cmdline(words...)), which)
+		say("Next: run %s to preview and fix %s (asks first).", term.Command(r.CommandLine(words...)), which)
 	case r.notShown() != "":
 		say("Next: run %s", r.notShown())
 	case s.NoFix > 0 && !r.named && !r.flags.verbose:
-		say("Next: run %s to see why mend has no fix, and what to do.", term.Command(r.cmdline("scan", "--broken", "-v")))
+		say("Next: run %s to see why mend has no fix, and what to do.", term.Command(r.CommandLine("scan", "--broken", "-v")))
 	case len(r.restorable) > 0:
 		words := []string{"restore"}
 		if len(r.restorable) == 1 {
 			words = append(words, r.restorable[0])
 		}
-		say("Next: run %s to bring back what is lost (asks first).", term.Command(r.cmdline(words...)))
+		say("Next: run %s to bring back what is lost (asks first).", term.Command(r.CommandLine(words...)))
 	case s.NoFolder > 0 && s.Broken == 0 && !r.named:
-		say("Next: run %s to give sessions whose folder is gone another one (asks first).", term.Command(r.cmdline("move")))
+		say("Next: run %s to give sessions whose folder is gone another one (asks first).", term.Command(r.CommandLine("move")))
 	case r.fixable > 0 && s.Broken == 0:
-		say("To fix what is %s: %s", atRisk, term.Command(r.cmdline(append(words, "--at-risk")...)))
+		say("To fix what is %s: %s", show.AtRisk, term.Command(r.CommandLine(append(words, "--at-risk")...)))
 	}
 }

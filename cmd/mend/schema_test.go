@@ -19,6 +19,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/term"
 )
 
@@ -28,39 +30,39 @@ const schemaFile = "../../docs/output.schema.json"
 
 // A commonAnswer has the members that the answer of every verb may have.
 type commonAnswer struct {
-	SchemaVersion int           `json:"schemaVersion"` // raised if a member is removed or changes its meaning
-	Command       string        `json:"command"`       // the command that answers
-	Error         *errorAnswer  `json:"error,omitempty"`
-	Skipped       []errorAnswer `json:"skipped,omitempty"`   // why a store or a folder was not examined with the others
-	Failed        []failedJSON  `json:"failed,omitempty"`    // of verbs that change several sessions: failed ones, which stay unchanged
-	Conflicts     []any         `json:"conflicts,omitempty"` // records in conflict; of status: repairs in conflict
-	Help          string        `json:"help,omitempty"`      // the text of --help
+	SchemaVersion int                 `json:"schemaVersion"` // raised if a member is removed or changes its meaning
+	Command       string              `json:"command"`       // the command that answers
+	Error         *frame.ErrorAnswer  `json:"error,omitempty"`
+	Skipped       []frame.ErrorAnswer `json:"skipped,omitempty"`   // why a store or a folder was not examined with the others
+	Failed        []frame.FailedJSON  `json:"failed,omitempty"`    // of verbs that change several sessions: failed ones, which stay unchanged
+	Conflicts     []any               `json:"conflicts,omitempty"` // records in conflict; of status: repairs in conflict
+	Help          string              `json:"help,omitempty"`      // the text of --help
 }
 
 type undoAnswer struct {
-	Repairs []repairJSON `json:"repairs"`
-	LeftOut int          `json:"leftOut,omitempty"` // rows of sessions that were deleted since
+	Repairs []show.RepairJSON `json:"repairs"`
+	LeftOut int               `json:"leftOut,omitempty"` // rows of sessions that were deleted since
 }
 
 type watchAnswer struct {
-	Event    string      `json:"event,omitempty"`
-	Time     string      `json:"time,omitempty"`
-	Agent    string      `json:"agent,omitempty"`
-	Store    string      `json:"store,omitempty"`
-	Sessions int         `json:"sessions,omitempty"` // of a followed store
-	Session  string      `json:"session,omitempty"`
-	Title    string      `json:"title,omitempty"`
-	Why      string      `json:"why,omitempty"`
-	Repair   *repairJSON `json:"repair,omitempty"`
-	Undo     string      `json:"undo,omitempty"` // the command that undoes the repair
+	Event    string           `json:"event,omitempty"`
+	Time     string           `json:"time,omitempty"`
+	Agent    string           `json:"agent,omitempty"`
+	Store    string           `json:"store,omitempty"`
+	Sessions int              `json:"sessions,omitempty"` // of a followed store
+	Session  string           `json:"session,omitempty"`
+	Title    string           `json:"title,omitempty"`
+	Why      string           `json:"why,omitempty"`
+	Repair   *show.RepairJSON `json:"repair,omitempty"`
+	Undo     string           `json:"undo,omitempty"` // the command that undoes the repair
 }
 
 // answerTypes has the type of the answer of each verb.
 var answerTypes = map[string]any{
 	"status": statusJSON{}, "scan": scanAnswer{}, "explain": explainAnswer{}, "fix": fixAnswer{}, "repair": fixAnswer{},
 	"trim": trimAnswer{}, "uncompact": uncompactAnswer{}, "restore": restoreAnswer{}, "move": moveAnswer{}, "salvage": salvageAnswer{},
-	"undo": undoAnswer{}, "redo": undoAnswer{}, "log": exportAnswer{}, "show": repairsAnswer{}, "report": reportAnswer{},
-	"recover": repairsAnswer{}, "resolve": repairsAnswer{}, "verify": verifyAnswer{}, "forget": forgetAnswer{}, "gc": forgetAnswer{},
+	"undo": undoAnswer{}, "redo": undoAnswer{}, "log": exportAnswer{}, "show": show.RepairsAnswer{}, "report": reportAnswer{},
+	"recover": show.RepairsAnswer{}, "resolve": show.RepairsAnswer{}, "verify": verifyAnswer{}, "forget": forgetAnswer{}, "gc": forgetAnswer{},
 	"watch": watchAnswer{}, "keep": keepAnswer{}, "clean": cleanAnswer{}, "clean events": cleanedAnswer{}, "clean sessions": cleanedAnswer{},
 	"clean images": cleanedAnswer{}, "clean pages": cleanedAnswer{}, "clean snapshots": cleanedAnswer{}, "install": pluginsAnswer{},
 	"plugin": pluginsAnswer{}, "plugin install": pluginsAnswer{}, "plugin uninstall": pluginsAnswer{}, "plugin status": pluginsAnswer{},
@@ -315,9 +317,9 @@ func makeSchema(t *testing.T) []byte {
 	}
 	m.defs["export line"] = object{"description": "a line of what log --export writes", "oneOf": lines}
 	top := m.members(reflect.TypeFor[commonAnswer](), false)
-	top["properties"].(object)["schemaVersion"].(object)["const"] = schemaVersion
+	top["properties"].(object)["schemaVersion"].(object)["const"] = frame.SchemaVersion
 	top["properties"].(object)["command"].(object)["enum"] = commands
-	top["properties"].(object)["conflicts"].(object)["items"] = object{"anyOf": []any{m.schema(reflect.TypeFor[conflictJSON]()), m.schema(reflect.TypeFor[repairJSON]())}}
+	top["properties"].(object)["conflicts"].(object)["items"] = object{"anyOf": []any{m.schema(reflect.TypeFor[show.ConflictJSON]()), m.schema(reflect.TypeFor[show.RepairJSON]())}}
 	top["$schema"], top["title"] = "https://json-schema.org/draft/2020-12/schema", "Answers of mend --json"
 	top["description"] = "What a command prints with --json. Each command has its own schema in $defs, under \"answer \" and its name. " +
 		"Members are only ever added: ignore those that you do not know. Generated from the types of the program."
@@ -360,8 +362,8 @@ func TestSchema(t *testing.T) {
 	if got, err := os.ReadFile(schemaFile); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%s is not the schema of the types (%v): -update writes it", schemaFile, err)
 	}
-	eachCommand(newRoot(&environment{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
-		if _, ok := answerTypes[commandName(cmd)]; !ok && cmd.Runnable() && cmd.HasParent() {
+	eachCommand(newRoot(&frame.Env{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
+		if _, ok := answerTypes[frame.CommandName(cmd)]; !ok && cmd.Runnable() && cmd.HasParent() {
 			t.Errorf("%s has no type in answerTypes", cmd.CommandPath())
 		}
 	})

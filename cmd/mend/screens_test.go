@@ -17,6 +17,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
 
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/term"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
@@ -118,8 +120,8 @@ func TestAnswers(t *testing.T) {
 			used[fmt.Sprint(answer.(map[string]any)["command"])] = true
 		}
 	}
-	eachCommand(newRoot(&environment{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
-		name := commandName(cmd)
+	eachCommand(newRoot(&frame.Env{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
+		name := frame.CommandName(cmd)
 		former := cmd.Hidden || cmd.HasParent() && cmd.Parent().Hidden   // the current name of the verb is validated
 		if cmd.Runnable() && !former && !used[name] && name != "watch" { // it runs until it is stopped
 			t.Errorf("no answer of %q was validated: add a line to storeScreens", name)
@@ -155,7 +157,7 @@ func (v screenVariant) run(t *testing.T, all *strings.Builder, stores bool, line
 				t.Errorf("%s: a line has %d of %d columns: %q", line, n, v.width, text)
 			}
 		}
-		fmt.Fprintf(all, "-- %s, %d columns, colours %s: exit code %d --\n%s", line, v.width, onOrOff(v.colored), code, strings.ReplaceAll(out, "\x1b", "␛"))
+		fmt.Fprintf(all, "-- %s, %d columns, colours %s: exit code %d --\n%s", line, v.width, show.OnOrOff(v.colored), code, strings.ReplaceAll(out, "\x1b", "␛"))
 	}
 }
 

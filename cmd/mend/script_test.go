@@ -22,6 +22,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mend/agent/opencode/tree"
+	"mend/cmd/mend/internal/agents"
 	"mend/internal/mend"
 	"mend/internal/test/claude"
 	"mend/internal/test/codex"
@@ -58,7 +59,7 @@ func runWithMend(m *testing.M) (code int) {
 		panic(err)
 	}
 	storetest.InMemory()
-	// If GOGC is set, the program does not change the collector ([prepare]). This holds for all later tests.
+	// If GOGC is set, the program does not change the collector ([frame.prepare]). This holds for all later tests.
 	if err := os.Setenv("GOGC", "off"); err != nil {
 		panic(err)
 	}
@@ -297,7 +298,7 @@ func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
 // the disk.
 func repairWith(store, dir, id string, step func(call string) error) error {
 	ctx := context.Background()
-	c, err := mend.Open(mend.Options{Agents: agents, Store: store, Journal: mend.OpenJournal(dir)})
+	c, err := mend.Open(mend.Options{Agents: agents.All, Store: store, Journal: mend.OpenJournal(dir)})
 	if err != nil {
 		return err
 	}

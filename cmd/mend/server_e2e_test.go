@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
@@ -79,7 +80,7 @@ func TestBesideServer(t *testing.T) {
 			}
 			run := func(args ...string) {
 				t.Helper()
-				if code, out := runMendIn(t, h, journal, args...); code != exitDone {
+				if code, out := runMendIn(t, h, journal, args...); code != frame.ExitDone {
 					t.Fatalf("mend %v: exit code %d:\n%s", args, code, out)
 				}
 			}
@@ -117,7 +118,7 @@ func TestRealServerBesideUnfinished(t *testing.T) {
 			damage.ByName(t, "killed behind reasoning")(h.Store(session))
 			run := func(when string, args ...string) {
 				t.Helper()
-				if code, out := runMendIn(t, h, filepath.Join(t.TempDir(), "journal"), args...); code != exitDone {
+				if code, out := runMendIn(t, h, filepath.Join(t.TempDir(), "journal"), args...); code != frame.ExitDone {
 					t.Errorf("%s: mend %v: exit code %d:\n%s", when, args, code, out)
 				}
 			}
@@ -160,7 +161,7 @@ func TestHammeredServer(t *testing.T) {
 			}()
 			for i := range 50 {
 				for _, args := range [][]string{{"repair", "--yes", session}, {"undo", "--yes", "--session", session}} {
-					if code, out := runMendIn(t, h, journal, args...); code != exitDone {
+					if code, out := runMendIn(t, h, journal, args...); code != frame.ExitDone {
 						t.Fatalf("round %d: mend %v: exit code %d:\n%s", i, args, code, out)
 					}
 				}

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/damage"
 )
 
@@ -18,7 +19,7 @@ func TestSignalEndsReading(t *testing.T) {
 	sb := newSandbox(t, damage.Versions[0], "")
 	sb.addBlankTexts(100)
 	id := sb.mustRepair()
-	sb.mustExit(exitDone, "undo", "--yes", id)
+	sb.mustExit(frame.ExitDone, "undo", "--yes", id)
 	for _, c := range []struct {
 		signal syscall.Signal
 		args   []string
@@ -50,7 +51,7 @@ func TestSignalEndsReading(t *testing.T) {
 			t.Fatal(err)
 		}
 		sb.wait(cmd, a)
-		if a.code != exitSignalled+int(signal) {
+		if a.code != frame.ExitSignalled+int(signal) {
 			t.Errorf("mend %v, %v: exit code %d", args, signal, a.code)
 		}
 	}

@@ -15,39 +15,42 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/journal"
 )
 
-func statusVerb(env *environment, live liveState) *cobra.Command {
+func statusVerb(env *frame.Env, live liveState) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Show the current status, and what to do next",
-		Args:  noArgs,
+		Args:  frame.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return runStatus(cmd.Context(), env, live) },
 	}
 }
 
 // A statusJSON is the answer of status.
 type statusJSON struct {
-	Stores     []storeJSON     `json:"stores"`
-	LastScan   *mend.Summary   `json:"lastScan"`   // of all stores in use, in their present state; null if one of them could not be checked in a short time, or cannot be used
-	LastRepair *repairJSON     `json:"lastRepair"` // the newest in force
-	Pending    []repairJSON    `json:"pending"`
-	Conflicts  []repairJSON    `json:"conflicts"` // undecided ones
-	Plugins    []pluginJSON    `json:"plugins"`
-	Serving    bool            `json:"serving"`  // a hook of OpenCode's plugin runs
-	Watching   bool            `json:"watching"` // mend watch runs
-	Expiring   []expiryJSON    `json:"expiring"` // sessions that agents delete within a week
-	Kept       *keepStatusJSON `json:"kept"`     // null if the copies cannot be read
-	Settings   []string        `json:"settings"` // notes about settings: aliases, or why they cannot be read
-	Next       string          `json:"next"`
-	NextWhy    string          `json:"nextWhy"` // the effect of the next command
+	Stores     []storeJSON       `json:"stores"`
+	LastScan   *mend.Summary     `json:"lastScan"`   // of all stores in use, in their present state; null if one of them could not be checked in a short time, or cannot be used
+	LastRepair *show.RepairJSON  `json:"lastRepair"` // the newest in force
+	Pending    []show.RepairJSON `json:"pending"`
+	Conflicts  []show.RepairJSON `json:"conflicts"` // undecided ones
+	Plugins    []show.PluginJSON `json:"plugins"`
+	Serving    bool              `json:"serving"`  // a hook of OpenCode's plugin runs
+	Watching   bool              `json:"watching"` // mend watch runs
+	Expiring   []expiryJSON      `json:"expiring"` // sessions that agents delete within a week
+	Kept       *keepStatusJSON   `json:"kept"`     // null if the copies cannot be read
+	Settings   []string          `json:"settings"` // notes about settings: aliases, or why they cannot be read
+	Next       string            `json:"next"`
+	NextWhy    string            `json:"nextWhy"` // the effect of the next command
 
-	damaged  bool      // a database is damaged, so its sessions cannot be listed
-	together operation // the operation of the last repair
+	damaged  bool           // a database is damaged, so its sessions cannot be listed
+	together show.Operation // the operation of the last repair
 }
 
 // An expiryJSON counts sessions that an agent deletes within a week.
@@ -72,11 +75,11 @@ type storeJSON struct {
 
 // A liveState returns the installations of mend in agents, and whether a hook of OpenCode's plugin and mend watch run with
 // the journal in a folder.
-type liveState func(env *environment, journal string) (installed []pluginJSON, serving, watching bool)
+type liveState func(env *frame.Env, journal string) (installed []show.PluginJSON, serving, watching bool)
 
 // runStatus sets and prints the answer. The error is the worst of the stores that cannot be used; the other
 // stores are shown.
-func runStatus(ctx context.Context, env *environment, live liveState) error {
+func runStatus(ctx context.Context, env *frame.Env, live liveState) error {
 	clients, left := readableStores(ctx, env)
 	if len(clients) == 0 && left != nil {
 		return left
@@ -92,28 +95,28 @@ func runStatus(ctx context.Context, env *environment, live liveState) error {
 		_, hint := fail.Of(left)
 		s.damaged = hint == fail.SalvageHint || hint == fail.DiskHint
 	}
-	inForce, err := env.opt.Journal.Log(journal.Query{Limit: 1, InForce: true})
+	inForce, err := env.Opt.Journal.Log(journal.Query{Limit: 1, InForce: true})
 	if err != nil {
 		return err
 	}
 	if len(inForce) > 0 {
-		last := entryJSON(inForce[0], nil)
+		last := show.EntryJSON(inForce[0], nil)
 		s.LastRepair = &last
-		s.together, _ = env.opt.Journal.Find(mend.OperationOf(inForce[0])) // otherwise it is shown alone
+		s.together, _ = env.Opt.Journal.Find(mend.OperationOf(inForce[0])) // otherwise it is shown alone
 	}
-	journalDir, err := env.opt.Journal.Folder()
+	journalDir, err := env.Opt.Journal.Folder()
 	if err != nil {
 		return err
 	}
 	s.Kept = keepStatus(ctx, env, clients)
 	s.Plugins, s.Serving, s.Watching = live(env, journalDir)
-	s.Settings = settingsNotes()
+	s.Settings = frame.SettingsNotes()
 	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)
-	s.Next = strings.Trim(env.withStore(`"`+s.Next+`"`), `"`)
-	s.Expiring = nonNil(s.Expiring)
-	s.Stores, s.Pending, s.Conflicts = nonNil(s.Stores), entriesJSON(pending), entriesJSON(conflicted)
+	s.Next = strings.Trim(env.WithStore(`"`+s.Next+`"`), `"`)
+	s.Expiring = show.NonNil(s.Expiring)
+	s.Stores, s.Pending, s.Conflicts = show.NonNil(s.Stores), show.EntriesJSON(pending), show.EntriesJSON(conflicted)
 	if env.JSON {
-		env.setAnswers(s)
+		env.SetAnswers(s)
 		return left
 	}
 	printStatus(env, s, inForce, pending, conflicted)
@@ -122,16 +125,16 @@ func runStatus(ctx context.Context, env *environment, live liveState) error {
 
 // readableStores opens the store of each agent that has one, and returns the worst error of the stores that
 // cannot be used.
-func readableStores(ctx context.Context, env *environment) (all []*mend.Store, left error) {
-	for _, o := range agentOptions(env) {
+func readableStores(ctx context.Context, env *frame.Env) (all []*mend.Store, left error) {
+	for _, o := range frame.AgentOptions(env) {
 		c, err := mend.Open(o)
 		switch {
 		case err == nil:
 			all = append(all, c)
 		case !errors.Is(err, mend.ErrNoStore):
-			left = env.skipStore(ctx, left, err)
+			left = env.SkipStore(ctx, left, err)
 		case errors.Is(err, fs.ErrPermission):
-			env.noteSkipped(err)
+			env.NoteSkipped(err)
 		}
 	}
 	return all, left
@@ -142,15 +145,15 @@ const lookTime = 2 * time.Second
 
 // addStores adds the stores to the status, with the results of a look at those that mend reads. It returns
 // their pending and conflicted entries, and the worst error of the stores that cannot be read.
-func addStores(ctx context.Context, env *environment, s *statusJSON, inUse []*mend.Store) (pending, conflicted []change.Entry, unread, err error) {
-	for _, l := range env.opt.Agents.Stores() {
+func addStores(ctx context.Context, env *frame.Env, s *statusJSON, inUse []*mend.Store) (pending, conflicted []change.Entry, unread, err error) {
+	for _, l := range env.Opt.Agents.Stores() {
 		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout, agent: l.Agent})
 	}
-	release := env.opt.Journal.Hold()
-	open, err := env.opt.Journal.Log(journal.Query{State: change.Pending})
+	release := env.Opt.Journal.Hold()
+	open, err := env.Opt.Journal.Log(journal.Query{State: change.Pending})
 	var undecided []change.Entry
 	if err == nil {
-		undecided, err = env.opt.Journal.Log(journal.Query{State: change.Conflicted})
+		undecided, err = env.Opt.Journal.Log(journal.Query{State: change.Conflicted})
 	}
 	release()
 	if err != nil {
@@ -164,10 +167,10 @@ func addStores(ctx context.Context, env *environment, s *statusJSON, inUse []*me
 			return nil, nil, nil, ctx.Err()
 		}
 		if err != nil {
-			last, unread = nil, env.skipStore(ctx, unread, err)
+			last, unread = nil, env.SkipStore(ctx, unread, err)
 		}
 		if err := c.CheckAccess(); err != nil {
-			unread = env.skipStore(ctx, unread, err)
+			unread = env.SkipStore(ctx, unread, err)
 		}
 		scans = append(scans, last)
 		if x, err := c.Reader().Expiring(ctx, time.Now().Add(expiresSoon)); err == nil && x.Sessions > 0 {
@@ -185,7 +188,7 @@ func addStores(ctx context.Context, env *environment, s *statusJSON, inUse []*me
 const expiresSoon = 7 * 24 * time.Hour
 
 // shownTexts counts the hidden sessions, with the next step.
-func shownTexts(env *environment, l *mend.Summary) (texts []string) {
+func shownTexts(env *frame.Env, l *mend.Summary) (texts []string) {
 	for _, x := range [...]struct {
 		n              int
 		what, verb, do string
@@ -197,7 +200,7 @@ func shownTexts(env *environment, l *mend.Summary) (texts []string) {
 		{l.NotLoaded, "in which the agent finds no conversation", "restore", "restores their copies"},
 	} {
 		if x.n > 0 {
-			texts = append(texts, fmt.Sprintf("%d %s (%s %s)", x.n, x.what, env.cmdline(x.verb), x.do))
+			texts = append(texts, fmt.Sprintf("%d %s (%s %s)", x.n, x.what, env.CommandLine(x.verb), x.do))
 		}
 	}
 	return texts
@@ -215,18 +218,9 @@ func expiringTexts(s statusJSON) (texts []string) {
 			copied = "all its sessions are copied"
 		}
 		texts = append(texts, fmt.Sprintf("%s deletes %d %s not used for %s within 7 days: %s",
-			agentOf(change.StoreID{Agent: x.Agent}), x.Sessions, what, term.Count(x.Days, "day"), copied))
+			agents.Title(change.StoreID{Agent: x.Agent}), x.Sessions, what, term.Count(x.Days, "day"), copied))
 	}
 	return texts
-}
-
-// settingsNotes returns notes about the settings.
-func settingsNotes() []string {
-	_, notes, err := loadLiveSettings(nil)
-	if err != nil {
-		notes = append(notes, err.Error())
-	}
-	return nonNil(notes)
 }
 
 // usedStore returns the store in the list, and adds it if it is missing.
@@ -276,22 +270,22 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 		return "mend fix --at-risk", "also fix what works, but would break with another version or setting (asks first)"
 	case only != nil && only.Installer() != nil && !hasPlugin(s.Plugins, only):
 		return "mend install --agent " + only.Name(), only.Installer().About().Offer
-	case only == nil && !hasPlugin(s.Plugins, agents[0]) && !s.Watching:
-		return "mend install", agents[0].Installer().About().Offer
+	case only == nil && !hasPlugin(s.Plugins, agents.All[0]) && !s.Watching:
+		return "mend install", agents.All[0].Installer().About().Offer
 	}
 	return "mend scan", "check again"
 }
 
 // hasPlugin reports whether mend is installed for an agent.
-func hasPlugin(all []pluginJSON, of agent.Agent) bool {
-	return slices.ContainsFunc(all, func(p pluginJSON) bool {
-		return p.isOf(of) && (p.State == agent.Current || p.State == agent.Other)
+func hasPlugin(all []show.PluginJSON, of agent.Agent) bool {
+	return slices.ContainsFunc(all, func(p show.PluginJSON) bool {
+		return p.IsOf(of) && (p.State == agent.Current || p.State == agent.Other)
 	})
 }
 
 // onlyOther returns the agent of all stores if it is not the first agent, else nil.
 func onlyOther(all []storeJSON) agent.Agent {
-	for _, ag := range agents[1:] {
+	for _, ag := range agents.All[1:] {
 		if len(all) > 0 && !slices.ContainsFunc(all, func(st storeJSON) bool { return st.agent != ag.Name() }) {
 			return ag
 		}
@@ -299,7 +293,7 @@ func onlyOther(all []storeJSON) agent.Agent {
 	return nil
 }
 
-func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []change.Entry) {
+func printStatus(env *frame.Env, s statusJSON, inForce, pending, conflicted []change.Entry) {
 	defer env.Buffer()()
 	rows := storeRows(s)
 	if text := sessionsText(env, s); text != "" {
@@ -323,10 +317,10 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 		}
 	}
 	for _, e := range pending {
-		rows = append(rows, term.Row{term.Bad("Pending"), "repair " + term.Bold(e.ID) + " of " + entryTitle(e) + " was interrupted"})
+		rows = append(rows, term.Row{term.Bad("Pending"), "repair " + term.Bold(e.ID) + " of " + show.EntryTitle(e) + " was interrupted"})
 	}
 	for _, e := range conflicted {
-		rows = append(rows, term.Row{term.Bad("Conflict"), "repair " + term.Bold(e.ID) + " of " + entryTitle(e) + " needs your decision"})
+		rows = append(rows, term.Row{term.Bad("Conflict"), "repair " + term.Bold(e.ID) + " of " + show.EntryTitle(e) + " needs your decision"})
 	}
 	for _, e := range inForce {
 		rows = append(rows, term.Row{"Last repair", s.lastText(e)})
@@ -337,7 +331,7 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 	if liveRow != pluginOff || only == nil {
 		live = append(live, liveRow)
 	}
-	for _, ag := range agents[1:] {
+	for _, ag := range agents.All[1:] {
 		if text := hookText(s.Plugins, ag); text != "" || only != nil && only.Name() == ag.Name() && ag.Installer() != nil {
 			live = append(live, ag.Title()+": "+cmp.Or(text, "off (mend install --agent "+ag.Name()+")"))
 		}
@@ -355,9 +349,9 @@ func printStatus(env *environment, s statusJSON, inForce, pending, conflicted []
 
 // lastText describes the last repair and the others of its operation, and how to undo it.
 func (s *statusJSON) lastText(e change.Entry) string {
-	id, what := e.ID, entryTitle(e)
+	id, what := e.ID, show.EntryTitle(e)
 	if len(s.together) > 1 {
-		id, what = mend.OperationOf(e), s.together.what()+" of "+s.together.sessions()
+		id, what = mend.OperationOf(e), s.together.What()+" of "+s.together.Sessions()
 	}
 	return fmt.Sprintf("%s, %s: %s\nUndo: %s", term.Bold(id), term.Age(time.Since(e.Time)), what, term.Bold("mend undo "+id))
 }
@@ -375,7 +369,7 @@ func storeRows(s statusJSON) []term.Row {
 		if st.Version != "" {
 			text += "\n" + term.Faint("requests "+term.Escape(st.Version))
 		}
-		rows = append(rows, term.Row{agentOf(change.StoreID{Agent: st.agent}), text})
+		rows = append(rows, term.Row{agents.Title(change.StoreID{Agent: st.agent}), text})
 	}
 	return rows
 }
@@ -397,7 +391,7 @@ const maxWorst = 5
 
 // sessionsText summarizes the sessions, and names the newest broken ones. If not all stores could be checked,
 // each has its own line.
-func sessionsText(env *environment, s statusJSON) string {
+func sessionsText(env *frame.Env, s statusJSON) string {
 	var lines []string
 	last := s.LastScan
 	if last != nil {
@@ -427,14 +421,14 @@ func sessionsText(env *environment, s statusJSON) string {
 	for _, w := range last.Worst {
 		heads = append(heads, change.Head{ID: w.ID, Title: w.Title, Directory: w.Directory, Updated: w.Updated})
 	}
-	short := shortIDs(env.Terminal, heads)
+	short := show.ShortIDs(env.Terminal, heads)
 	var shown [][]string
 	for _, h := range heads[:min(len(heads), maxWorst)] {
-		shown = append(shown, []string{term.Bold(short[h.ID]), term.Faint(env.AgeCell(ageOf(h))), titleOf(h)})
+		shown = append(shown, []string{term.Bold(short[h.ID]), term.Faint(env.AgeCell(show.Age(h))), show.SessionTitle(h)})
 	}
 	lines = append(lines, term.Align(shown, env.TextWidth()-len("  Live repair  "))...)
 	if n := len(heads) - len(shown); n > 0 {
-		lines = append(lines, fmt.Sprintf("%d more: %s", n, env.cmdline("scan", "--broken")))
+		lines = append(lines, fmt.Sprintf("%d more: %s", n, env.CommandLine("scan", "--broken")))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -456,7 +450,7 @@ func countsText(l *mend.Summary) string {
 		colour func(...any) string
 	}{
 		{l.Broken, brokenCount(l), term.Bad},
-		{l.Latent, fmt.Sprintf("%d %s", l.Latent, atRisk), term.Warn},
+		{l.Latent, fmt.Sprintf("%d %s", l.Latent, show.AtRisk), term.Warn},
 		{l.Lost, fmt.Sprintf("%d lost something", l.Lost), term.Warn},
 		{l.TakenOver, fmt.Sprintf("%d not judged", l.TakenOver), term.Warn},
 		{l.Healthy(), fmt.Sprintf("%d healthy", l.Healthy()), term.Good},
@@ -487,12 +481,12 @@ func brokenCount(s *mend.Summary) string {
 }
 
 // hookText describes the installation for an agent, and its effect; "" if nothing is installed.
-func hookText(all []pluginJSON, of agent.Agent) string {
-	install := "mend install" + agentFlag(of.Name())
+func hookText(all []show.PluginJSON, of agent.Agent) string {
+	install := "mend install" + agents.Flag(of.Name())
 	update := " (" + install + " updates it)"
 	for _, p := range all {
 		switch {
-		case !p.isOf(of) || p.State == agent.Absent:
+		case !p.IsOf(of) || p.State == agent.Absent:
 		case p.State == agent.Foreign:
 			return term.Escape(term.ShortenHome(p.Path)) + " is not mend's: move it away, then run " + install
 		case p.State == agent.Unreadable:
@@ -526,13 +520,13 @@ const pluginOff = "off (mend install)"
 // liveText says which process repairs sessions as they break.
 func liveText(s statusJSON) string {
 	var parts []string
-	if text := hookText(s.Plugins, agents[0]); text != "" {
+	if text := hookText(s.Plugins, agents.All[0]); text != "" {
 		parts = append(parts, text)
 	}
 	switch {
 	case s.Serving:
 		parts = append(parts, "it runs")
-	case hasPlugin(s.Plugins, agents[0]):
+	case hasPlugin(s.Plugins, agents.All[0]):
 		parts = append(parts, "it does not run now")
 	}
 	if s.Watching {

@@ -15,6 +15,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/culprit"
 	"mend/internal/mend"
 	"mend/internal/scancache"
@@ -100,26 +102,26 @@ func screenEntries(n int) (all []change.Entry) {
 	return all
 }
 
-func screenProposals(n int) (all []proposal) {
+func screenProposals(n int) (all []show.Proposal) {
 	for i := range n {
-		p := proposal{head: screenHead(i)}
+		p := show.Proposal{Head: screenHead(i)}
 		for j := range i%4 + 1 {
 			if d := screenDiagnosis(j, repair.Broken); d.Fix != "" {
-				p.result.Fixed = append(p.result.Fixed, d)
+				p.Result.Fixed = append(p.Result.Fixed, d)
 			} else if i%2 == 1 {
-				p.result.Remaining = append(p.result.Remaining, d)
+				p.Result.Remaining = append(p.Result.Remaining, d)
 			}
 		}
-		p.result.Plan.Ops = []change.Op{{Ref: change.Ref{Kind: change.KindPart, Session: p.head.ID, Message: "m", Part: "p"}, Post: &change.Image{Data: []byte("{}")}}}
-		p.storeID = change.StoreID{Agent: "opencode"}
-		p.result.Proof = []repair.Proof{
+		p.Result.Plan.Ops = []change.Op{{Ref: change.Ref{Kind: change.KindPart, Session: p.Head.ID, Message: "m", Part: "p"}, Post: &change.Image{Data: []byte("{}")}}}
+		p.StoreID = change.StoreID{Agent: "opencode"}
+		p.Result.Proof = []repair.Proof{
 			{Setting: repair.Setting{Version: "1.1.53", Thinking: true}},
 			{Setting: repair.Setting{Version: "1.1.53"}},
 			{Setting: repair.Setting{Version: "1.18.33", Thinking: true}},
 			{Setting: repair.Setting{Version: "1.18.33"}},
 		}
 		if i == 2 {
-			p.result.Proof[1].Rules = []string{"R4"}
+			p.Result.Proof[1].Rules = []string{"R4"}
 		}
 		all = append(all, p)
 	}
@@ -129,37 +131,39 @@ func screenProposals(n int) (all []proposal) {
 // screens are the outputs of the verbs for n sessions.
 var screens = []struct {
 	name  string
-	print func(a *environment, n int)
+	print func(a *frame.Env, n int)
 }{
-	{"scan", func(a *environment, n int) { printScan(a, n, scanFlags{}) }},
-	{"scan -v", func(a *environment, n int) { printScan(a, min(n, 5), scanFlags{verbose: true}) }},
-	{"repair", func(a *environment, n int) {
+	{"scan", func(a *frame.Env, n int) { printScan(a, n, scanFlags{}) }},
+	{"scan -v", func(a *frame.Env, n int) { printScan(a, min(n, 5), scanFlags{verbose: true}) }},
+	{"repair", func(a *frame.Env, n int) {
 		ps := screenProposals(n)
-		r := repairRun{repairs: repairs{batch: newBatch(context.Background(), a, n)}, proposals: ps}
+		r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(context.Background(), a, n)}, proposals: ps}
 		r.show(ps)
 		for i, e := range screenEntries(min(n, 2)) {
-			printCommitted(a.Terminal, e, ps[i].head.Title, "")
-			r.done = append(r.done, e)
+			show.Committed(a.Terminal, e, ps[i].Head.Title, "")
+			r.Done = append(r.Done, e)
 		}
-		r.failed = make([]failedJSON, n-len(r.done))
+		r.Failed = make([]frame.FailedJSON, n-len(r.Done))
 		_ = r.end(nil)
 	}},
-	{"fix, several sessions", func(a *environment, n int) {
+	{"fix, several sessions", func(a *frame.Env, n int) {
 		var found []culprit.Culprit
 		for i := range n {
 			found = append(found, culprit.Culprit{Session: screenHead(i), Match: repair.Match{Degree: repair.BreaksThere, Rule: "R1", N: 12, M: i%3 - 1}})
 		}
 		listCulprits(a, found, culpritRows(a.Terminal, found))
 	}},
-	{"fix, one session", func(a *environment, n int) {
+	{"fix, one session", func(a *frame.Env, n int) {
 		printCulprit(a, culprit.Culprit{Session: screenHead(n % 8), Match: repair.Match{Degree: repair.BreaksThere, Rule: "R1", N: 12, M: -1}})
 	}},
-	{"log", func(a *environment, n int) { _ = printEntries(a, screenEntries(n), nil, "Nothing was repaired yet.") }},
-	{"show", func(a *environment, n int) {
-		printEntry(a.Terminal, screenEntries(n)[min(n, 6)-1], nil, mend.Related{}, nil, "")
+	{"log", func(a *frame.Env, n int) {
+		_ = frame.PrintEntries(a, screenEntries(n), nil, "Nothing was repaired yet.")
 	}},
-	{"undo", func(a *environment, n int) { printEntryHead(a.Terminal, screenEntries(n)[0]) }},
-	{"status", func(a *environment, n int) {
+	{"show", func(a *frame.Env, n int) {
+		show.Entry(a.Terminal, screenEntries(n)[min(n, 6)-1], nil, mend.Related{}, nil, "")
+	}},
+	{"undo", func(a *frame.Env, n int) { show.EntryHead(a.Terminal, screenEntries(n)[0]) }},
+	{"status", func(a *frame.Env, n int) {
 		last := mend.Summary{Sessions: n, Broken: n, Time: time.Now()}
 		for i := range min(n, 20) {
 			h := screenHead(i)
@@ -171,26 +175,26 @@ var screens = []struct {
 		}
 		printStatus(a, s, screenEntries(1), screenEntries(min(n, 2)), screenEntries(min(n, 4))[min(n, 4)-1:])
 	}},
-	{"trim", func(a *environment, n int) {
-		printHeader(a.Terminal, screenHead(n%8))
+	{"trim", func(a *frame.Env, n int) {
+		show.Header(a.Terminal, screenHead(n%8))
 		var outputs []repair.TrimmedOutput
 		for i := range n {
 			outputs = append(outputs, repair.TrimmedOutput{Tool: []string{"bash", "read", "mcp_計画_" + strings.Repeat("long", 9)}[i%3], Tokens: i * 1000, Copy: i%4 == 0})
 		}
-		printTrimmed(a.Terminal, outputs)
-		printSizes(a.Terminal, n*10000, n*4000, 0)
+		show.Trimmed(a.Terminal, outputs)
+		show.Sizes(a.Terminal, n*10000, n*4000, 0)
 	}},
-	{"an ambiguous name", func(a *environment, n int) {
+	{"an ambiguous name", func(a *frame.Env, n int) {
 		var heads []change.Head
 		for i := range n {
 			heads = append(heads, screenHead(i))
 		}
-		listAmbiguous(a.Terminal, sessionRows(a.Terminal, heads, heads))
+		frame.ListAmbiguous(a.Terminal, show.SessionRows(a.Terminal, heads, heads))
 	}},
 }
 
-func printScan(a *environment, n int, f scanFlags) {
-	r := scanReport{environment: a, flags: f}
+func printScan(a *frame.Env, n int, f scanFlags) {
+	r := scanReport{Env: a, flags: f}
 	var heads []change.Head
 	for _, f := range screenFindings(n) {
 		heads = append(heads, f.Session)
@@ -221,9 +225,9 @@ func TestTables(t *testing.T) {
 				}
 				color.NoColor = !c.colour
 				var out bytes.Buffer
-				a := &environment{Terminal: &term.Terminal{Out: &out, Err: &out, Width: c.width, ErrWidth: c.width}}
+				a := &frame.Env{Terminal: &term.Terminal{Out: &out, Err: &out, Width: c.width, ErrWidth: c.width}}
 				s.print(a, n)
-				name := fmt.Sprintf("%s, %s, %d columns, colours %s", s.name, term.Count(n, "session"), c.width, onOrOff(c.colour))
+				name := fmt.Sprintf("%s, %s, %d columns, colours %s", s.name, term.Count(n, "session"), c.width, show.OnOrOff(c.colour))
 				lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 				for _, line := range lines {
 					if w := ansi.StringWidth(line); c.width > 0 && w > c.width {
@@ -272,7 +276,7 @@ func TestEarlierScan(t *testing.T) {
 		{storeJSON{InUse: true}, "not checked yet"},
 		{storeJSON{InUse: true, LastScan: last}, "3 sessions: 2 broken (1 cannot be examined), 1 healthy (checked 2 hours ago)"},
 	} {
-		if got := sessionsText(&environment{Terminal: &term.Terminal{}}, statusJSON{Stores: []storeJSON{r.st}}); got != r.want {
+		if got := sessionsText(&frame.Env{Terminal: &term.Terminal{}}, statusJSON{Stores: []storeJSON{r.st}}); got != r.want {
 			t.Errorf("sessionsText(%+v) = %q, want %q", r.st, got, r.want)
 		}
 	}

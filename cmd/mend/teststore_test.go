@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
@@ -87,11 +88,11 @@ func runMend(t *testing.T, store, journal string, args ...string) (int, string) 
 func runMendHere(t *testing.T, in io.Reader, journal string, args ...string) (int, string) {
 	t.Helper()
 	var out bytes.Buffer
-	a := &environment{Terminal: &term.Terminal{In: in, Out: &out, Err: &out}}
+	a := &frame.Env{Terminal: &term.Terminal{In: in, Out: &out, Err: &out}}
 	root := newRoot(a)
-	a.opt.Journal.Dir, a.opt.Cache = journal, filepath.Join(journal, "cache")
+	a.Opt.Journal.Dir, a.Opt.Cache = journal, filepath.Join(journal, "cache")
 	root.SetArgs(args)
-	return a.report(root.ExecuteContext(t.Context())), out.String()
+	return a.Report(root.ExecuteContext(t.Context())), out.String()
 }
 
 // runJSON runs mend with --json and decodes the answer.
@@ -139,7 +140,7 @@ func (ts *testStore) scan() scanResult {
 		ts.Fatalf("mend scan reports %d sessions:\n%s", len(answer.Sessions), out)
 	}
 	s := scanResult{answer.Sessions[0].Severity, answer.Sessions[0].Busy, answer.Sessions[0].Diagnoses, out}
-	if want := map[bool]int{true: exitProblems, false: exitDone}[s.severity == "broken"]; code != want {
+	if want := map[bool]int{true: frame.ExitProblems, false: frame.ExitDone}[s.severity == "broken"]; code != want {
 		ts.Errorf("mend scan: exit code %d of a session that is %s, want %d", code, s.severity, want)
 	}
 	return s
@@ -203,10 +204,10 @@ func (ts *testStore) kind(name string) damage.Kind {
 func (ts *testStore) asking(in string, width int, args ...string) (code int, out, errs string) {
 	ts.Helper()
 	var o, e bytes.Buffer
-	a := &environment{Terminal: &term.Terminal{In: strings.NewReader(in), Out: &o, Err: &e, CanAsk: true, Width: width}}
+	a := &frame.Env{Terminal: &term.Terminal{In: strings.NewReader(in), Out: &o, Err: &e, CanAsk: true, Width: width}}
 	root := newRoot(a)
-	a.opt.Journal.Dir, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+	a.Opt.Journal.Dir, a.Opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
 	root.SetArgs(append(args, "--store", ts.path))
-	code = a.report(root.ExecuteContext(ts.Context()))
+	code = a.Report(root.ExecuteContext(ts.Context()))
 	return code, o.String(), e.String()
 }

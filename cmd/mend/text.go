@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/jsonedit"
 	"mend/internal/keep"
 	"mend/internal/mend"
@@ -19,7 +21,7 @@ import (
 
 // printConversation prints a conversation as Markdown, including content that the agent no longer sends, with
 // a note at each record that cannot be read.
-func printConversation(ctx context.Context, env *environment, c *mend.Store, head change.Head) error {
+func printConversation(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) error {
 	found, err := c.ScanOne(ctx, head)
 	if err != nil {
 		return err
@@ -35,8 +37,8 @@ func printConversation(ctx context.Context, env *environment, c *mend.Store, hea
 }
 
 // printKept prints a conversation that no longer exists, from its copy or from another store of its agent.
-func printKept(ctx context.Context, env *environment, c *mend.Store, head change.Head) error {
-	return withKept(env, func(k *keep.Keep) error {
+func printKept(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) error {
+	return frame.WithKept(env, func(k *keep.Keep) error {
 		items, copied, err := c.KeptConversation(ctx, k, head)
 		if err != nil {
 			return err
@@ -50,23 +52,23 @@ func printKept(ctx context.Context, env *environment, c *mend.Store, head change
 }
 
 func printMarkdown(
-	env *environment, c *mend.Store, head change.Head, note string, elsewhere []repair.Diagnosis, items []mend.ConversationItem,
+	env *frame.Env, c *mend.Store, head change.Head, note string, elsewhere []repair.Diagnosis, items []mend.ConversationItem,
 ) error {
 	var m markdown
 	m.line("# " + cmp.Or(term.OneLine(head.Title, 200), "(no title)"))
 	used := time.UnixMilli(max(head.Updated, head.Created)).Local().Format(time.DateTime)
-	about := fmt.Sprintf("%s, %s, %s, last used %s", agentOf(c.ID()), head.ID, cmp.Or(term.OneLine(head.Directory, 500), "no folder"), used)
+	about := fmt.Sprintf("%s, %s, %s, last used %s", agents.Title(c.ID()), head.ID, cmp.Or(term.OneLine(head.Directory, 500), "no folder"), used)
 	if note != "" {
 		about += ", " + note
 	}
 	m.line(about)
 	m.notes(elsewhere)
 	for _, x := range items {
-		m.add(agentOf(c.ID()), x)
+		m.add(agents.Title(c.ID()), x)
 	}
 	if env.JSON {
-		env.setAnswer("session", head.ID)
-		env.setAnswer("text", m.String())
+		env.SetAnswer("session", head.ID)
+		env.SetAnswer("text", m.String())
 		return nil
 	}
 	env.PrintText(m.String())

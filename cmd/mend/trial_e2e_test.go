@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/damage"
 	"mend/internal/test/endpoint"
 	"mend/internal/test/opencode"
@@ -120,7 +121,7 @@ func (c *trial) repair(args ...string) bool {
 	c.Helper()
 	before := c.snapshot()
 	code, out := c.mend(append([]string{"repair", c.session, "--yes"}, args...)...)
-	if code != exitDone {
+	if code != frame.ExitDone {
 		c.Errorf("mend fix %s: exit code %d:\n%s", strings.Join(args, " "), code, out)
 	}
 	return !cmp.Equal(before, c.snapshot())
@@ -163,13 +164,13 @@ func (c *trial) checkUndo() {
 	if cmp.Equal(c.damaged, c.snapshot()) {
 		return
 	}
-	if code, out := c.mend("undo", "--yes", "--session", c.session); code != exitDone {
+	if code, out := c.mend("undo", "--yes", "--session", c.session); code != frame.ExitDone {
 		c.Fatalf("mend undo: exit code %d:\n%s", code, out)
 	}
 	if diff := cmp.Diff(c.damaged, c.snapshot()); diff != "" {
 		c.Fatalf("undo did not restore the store (-want +got):\n%s", diff)
 	}
-	if code, out := c.mend("verify"); code != exitDone {
+	if code, out := c.mend("verify"); code != frame.ExitDone {
 		c.Errorf("mend verify: exit code %d:\n%s", code, out)
 	}
 	if testing.Short() { // the same bytes

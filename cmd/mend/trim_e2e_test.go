@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/claude"
 	"mend/internal/test/codex"
 	"mend/internal/test/damage"
@@ -52,7 +53,7 @@ func TestTrimReal(t *testing.T) {
 			if n := bytes.Count(body(c.before), long); n != 3 {
 				t.Fatalf("%d long outputs before, want 3", n)
 			}
-			if code, out := ts.mend("trim", "--yes", ts.session, "--to", "3000", "--keep-turns", "0"); code != exitDone {
+			if code, out := ts.mend("trim", "--yes", ts.session, "--to", "3000", "--keep-turns", "0"); code != frame.ExitDone {
 				t.Fatalf("mend trim: exit code %d:\n%s", code, out)
 			}
 			sent := body(c.prompt())
@@ -67,7 +68,7 @@ func TestTrimReal(t *testing.T) {
 			if sent := body(c.before); !bytes.Contains(sent, text) || !bytes.Contains(sent, file) {
 				t.Fatal("the long text or the file is not sent before")
 			}
-			if code, out := ts.mend("trim", ts.session, "--to", "1000", "--keep-turns", "0", "--hard", "--yes"); code != exitDone {
+			if code, out := ts.mend("trim", ts.session, "--to", "1000", "--keep-turns", "0", "--hard", "--yes"); code != frame.ExitDone {
 				t.Fatalf("mend trim --hard: exit code %d:\n%s", code, out)
 			}
 			if sent := body(c.prompt()); bytes.Contains(sent, text) || bytes.Contains(sent, file) || bytes.Count(sent, []byte("taken out of this conversation")) != 2 {
@@ -80,7 +81,7 @@ func TestTrimReal(t *testing.T) {
 			if n := bytes.Count(body(c.before), long); n != 0 {
 				t.Fatalf("%d long outputs behind a compaction, want 0", n)
 			}
-			if code, out := ts.mend("uncompact", "--yes", ts.session); code != exitDone {
+			if code, out := ts.mend("uncompact", "--yes", ts.session); code != frame.ExitDone {
 				t.Fatalf("mend restore --compaction: exit code %d:\n%s", code, out)
 			}
 			if n := bytes.Count(body(c.prompt()), long); n != 3 {
@@ -130,25 +131,25 @@ func TestTrimRealCompaction(t *testing.T) {
 			if text == "" {
 				t.Fatalf("before the trim the prompt is answered: %+v", failed)
 			}
-			w.mend(exitDone, "scan")
-			out := w.mend(exitProblems, "fix", text)
+			w.mend(frame.ExitDone, "scan")
+			out := w.mend(frame.ExitProblems, "fix", text)
 			m := regexp.MustCompile(`Next: mend (trim .*)`).FindStringSubmatch(out)
 			if m == nil || !strings.Contains(out, "its newest answer failed with this error") {
 				t.Fatalf("mend fix %q:\n%s", text, out)
 			}
-			out = w.mend(exitDone, append(strings.Fields(m[1]), "--yes")...)
+			out = w.mend(frame.ExitDone, append(strings.Fields(m[1]), "--yes")...)
 			if !strings.Contains(out, "set aside") || !strings.Contains(out, "1 output of bash") {
 				t.Errorf("mend %s:\n%s", m[1], out)
 			}
-			w.mend(exitDone, "undo", "--yes")
+			w.mend(frame.ExitDone, "undo", "--yes")
 			if diff := cmp.Diff(before, w.rows()); diff != "" {
 				t.Errorf("after the undo (-want +got):\n%s", diff)
 			}
-			w.mend(exitDone, append(strings.Fields(m[1]), "--yes")...)
+			w.mend(frame.ExitDone, append(strings.Fields(m[1]), "--yes")...)
 			works("after the trim")
 			w.compact(true)
 			works("after the compaction")
-			w.mend(exitDone, "undo", "--yes")
+			w.mend(frame.ExitDone, "undo", "--yes")
 			after := w.rows()
 			for row, want := range before {
 				if after[row] != want {
@@ -280,7 +281,7 @@ func TestTrimRealCodex(t *testing.T) {
 	if r := h.Prompt(testdata.CodexSession, "compact"); !r.Answered || !bytes.Contains(mustRead(t, h.Rollout()), []byte(`"type":"compacted"`)) {
 		t.Errorf("the compaction after the trim: %s", r.Output)
 	}
-	mend(exitDone, "undo", "--yes")
+	mend(frame.ExitDone, "undo", "--yes")
 }
 
 // TestTrimRealClaude is a session of the real Claude Code: its prompts are too long until a trim. The compaction of 2.1.30
@@ -331,7 +332,7 @@ func TestTrimRealClaude(t *testing.T) {
 			if h.PromptAt(api, claude.Session, "/compact", true); !bytes.Contains(h.Read(claude.Session), []byte(`"compact_boundary"`)) {
 				t.Error("after the trim the session is not compacted")
 			}
-			mend(exitDone, "undo", "--yes")
+			mend(frame.ExitDone, "undo", "--yes")
 		})
 	}
 }
@@ -350,18 +351,18 @@ func tooLongStory(t *testing.T, root, text string, stored func() []byte) (mend f
 		return out
 	}
 	before := stored()
-	out := mend(exitProblems, "fix", text)
+	out := mend(frame.ExitProblems, "fix", text)
 	m := regexp.MustCompile(`Next: mend (trim \S+ --to \d+(?: --hard)?)`).FindStringSubmatch(out)
 	if m == nil || !strings.Contains(out, "its newest answer failed with this error") {
 		t.Fatalf("mend fix %q does not lead to a trim:\n%s", text, out)
 	}
 	trim := append(strings.Fields(m[1]), "--yes")
-	mend(exitDone, trim...)
-	mend(exitDone, "undo", "--yes")
+	mend(frame.ExitDone, trim...)
+	mend(frame.ExitDone, "undo", "--yes")
 	if !bytes.Equal(stored(), before) {
 		t.Error("the undo does not restore the bytes")
 	}
-	mend(exitDone, trim...)
+	mend(frame.ExitDone, trim...)
 	return mend
 }
 

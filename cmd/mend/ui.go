@@ -18,6 +18,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/fail"
 	"mend/internal/keep"
 	"mend/internal/mend"
@@ -29,7 +32,7 @@ import (
 	"mend/repair"
 )
 
-func uiVerb(env *environment) *cobra.Command {
+func uiVerb(env *frame.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "ui",
 		Short: "Browse, repair and undo on one screen",
@@ -41,20 +44,20 @@ shows the command that continues the session, ? lists all keys.
 Changes by an agent appear within seconds. Nothing is written before you have seen it and
 answered yes. Each change is written to the journal first, as with "mend fix", and can be
 undone.`,
-		Args: noArgs,
+		Args: frame.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runUI(cmd.Context(), env) },
 	}
 }
 
-func runUI(ctx context.Context, env *environment) error {
+func runUI(ctx context.Context, env *frame.Env) error {
 	if env.JSON {
-		return usagef("ui has no JSON answer; use mend scan --json")
+		return frame.Usagef("ui has no JSON answer; use mend scan --json")
 	}
 	if !env.CanAsk {
 		return fail.New(fail.Refused, `"mend scan" and "mend fix" need no terminal`, "mend ui needs a terminal")
 	}
-	b := &uiBackend{environment: env, clients: map[string]*mend.Store{}, lost: map[uiKey]restorable{}}
-	env.opt.Note = b.addNote
+	b := &uiBackend{Env: env, clients: map[string]*mend.Store{}, lost: map[uiKey]frame.Restorable{}}
+	env.Opt.Note = b.addNote
 	if err := b.open(); err != nil {
 		return err
 	}
@@ -68,12 +71,12 @@ type uiKey struct{ root, id string }
 
 // A uiBackend connects the screen with the verbs.
 type uiBackend struct {
-	*environment
+	*frame.Env
 
 	changing sync.Mutex // held while a change is written; reads continue
 	stores   []string
-	clients  map[string]*mend.Store // by the root of the store
-	lost     map[uiKey]restorable   // restorable sessions
+	clients  map[string]*mend.Store     // by the root of the store
+	lost     map[uiKey]frame.Restorable // restorable sessions
 
 	mu    sync.Mutex // for lost and notes
 	notes []string
@@ -83,13 +86,13 @@ var _ ui.Backend = (*uiBackend)(nil)
 
 // open opens the store that the user named, or all stores that are found. It fails without any.
 func (b *uiBackend) open() error {
-	found := b.opt.Agents.Stores()
-	if b.opt.Store != "" {
-		found = []mend.Located{{Path: b.opt.Store, Layout: b.opt.Layout}}
+	found := b.Opt.Agents.Stores()
+	if b.Opt.Store != "" {
+		found = []mend.Located{{Path: b.Opt.Store, Layout: b.Opt.Layout}}
 	}
 	failed := mend.ErrNoStore
 	for _, at := range found {
-		opt := b.opt
+		opt := b.Opt
 		opt.Store, opt.Layout = at.Path, at.Layout
 		c, err := mend.Open(opt)
 		if err != nil {
@@ -97,7 +100,7 @@ func (b *uiBackend) open() error {
 			continue
 		}
 		root := c.ID().Root
-		if former, err := filepath.EvalSymlinks(c.Reader().Former()); err == nil && former == root && b.opt.Store == "" {
+		if former, err := filepath.EvalSymlinks(c.Reader().Former()); err == nil && former == root && b.Opt.Store == "" {
 			b.addNote("the agent no longer reads " + term.ShortenHome(root))
 			continue
 		}
@@ -105,7 +108,7 @@ func (b *uiBackend) open() error {
 			b.clients[root] = c
 			b.stores = append(b.stores, root)
 		}
-		pending, err := c.Log(b.opt.Journal.Context, journal.Query{State: change.Pending})
+		pending, err := c.Log(b.Opt.Journal.Context, journal.Query{State: change.Pending})
 		if err != nil {
 			return err
 		}
@@ -141,10 +144,10 @@ func (b *uiBackend) Notes() []string {
 
 // quiet returns an environment for running verbs. out has their output; their notes are shown when done is
 // called.
-func (b *uiBackend) quiet() (env *environment, out *bytes.Buffer, done func()) {
+func (b *uiBackend) quiet() (env *frame.Env, out *bytes.Buffer, done func()) {
 	var notes bytes.Buffer
 	out = &bytes.Buffer{}
-	env = &environment{Terminal: &term.Terminal{Out: out, Err: &notes}, opt: b.opt, agentName: b.agentName, command: "undo"}
+	env = &frame.Env{Terminal: &term.Terminal{Out: out, Err: &notes}, Opt: b.Opt, AgentName: b.AgentName, Command: "undo"}
 	return env, out, func() {
 		if text := strings.Join(strings.Fields(ansi.Strip(notes.String())), " "); text != "" {
 			b.addMessage(text)
@@ -153,11 +156,11 @@ func (b *uiBackend) quiet() (env *environment, out *bytes.Buffer, done func()) {
 }
 
 // printed returns the lines that print prints on a terminal of that width, 0 for any width.
-func (b *uiBackend) printed(width int, print func(a *environment) error) (lines []ui.Line, err error) {
+func (b *uiBackend) printed(width int, print func(a *frame.Env) error) (lines []ui.Line, err error) {
 	env, out, done := b.quiet()
 	defer done()
 	env.Width = width
-	if err = print(env); errors.Is(err, errProblems) {
+	if err = print(env); errors.Is(err, frame.ErrProblems) {
 		err = nil
 	}
 	for text := range strings.SplitSeq(strings.Trim(ansi.Strip(out.String()), "\n"), "\n") {
@@ -181,7 +184,7 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 	var clients []*mend.Store
 	found := map[uiKey]ui.Session{}
 	for _, root := range b.stores {
-		c, err := b.openAt(root) // separate from the clients
+		c, err := b.OpenAt(root) // separate from the clients
 		if err != nil {
 			failed = errors.Join(failed, err)
 			continue
@@ -195,7 +198,7 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 		clients = append(clients, c)
 		p.Total += len(heads)
 		last := time.Now()
-		failed = errors.Join(failed, cached.CheckFile(ctx, largestChecked))
+		failed = errors.Join(failed, cached.CheckFile(ctx, frame.LargestChecked))
 		for f := range cached.Scan(ctx, heads) {
 			p.Done++
 			s := b.session(c.ID(), f)
@@ -224,13 +227,13 @@ func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
 }
 
 // listLost returns the list of "mend restore". Errors of the stores were reported before.
-func (b *uiBackend) listLost(ctx context.Context, clients []*mend.Store) (lost map[uiKey]restorable, err error) {
+func (b *uiBackend) listLost(ctx context.Context, clients []*mend.Store) (lost map[uiKey]frame.Restorable, err error) {
 	env, _, _ := b.quiet()
-	lost = map[uiKey]restorable{}
-	err = withKept(env, func(k *keep.Keep) error {
-		all, _ := listRestorable(ctx, env, clients, k, nil)
+	lost = map[uiKey]frame.Restorable{}
+	err = frame.WithKept(env, func(k *keep.Keep) error {
+		all, _ := frame.ListRestorable(ctx, env, clients, k, nil)
 		for _, x := range all {
-			lost[uiKey{x.storeID().Root, x.Session.ID}] = x
+			lost[uiKey{x.StoreID().Root, x.Session.ID}] = x
 		}
 		return ctx.Err()
 	})
@@ -238,34 +241,34 @@ func (b *uiBackend) listLost(ctx context.Context, clients []*mend.Store) (lost m
 }
 
 // lostSession returns the line of a restorable session; found is the line of its scan.
-func lostSession(found ui.Session, x restorable) ui.Session {
+func lostSession(found ui.Session, x frame.Restorable) ui.Session {
 	if found.ID == "" {
-		id := x.storeID()
+		id := x.StoreID()
 		found = ui.Session{
-			ID: x.Session.ID, Store: id.Root, Agent: agentOf(id), Title: x.Session.Title, Folder: term.ShortenHome(x.Session.Directory), Time: x.Time(),
+			ID: x.Session.ID, Store: id.Root, Agent: agents.Title(id), Title: x.Session.Title, Folder: term.ShortenHome(x.Session.Directory), Time: x.Time(),
 		}
 	}
 	found.State = x.State // damage is repaired before missing content is restored
-	found.Lost = found.Severity != ansi.Strip(severityWord(repair.Broken)) || x.State != mend.Shortened && x.State != mend.Replaced
-	found.What = cmp.Or(found.What, messagesText(x))
+	found.Lost = found.Severity != ansi.Strip(show.SeverityWord(repair.Broken)) || x.State != mend.Shortened && x.State != mend.Replaced
+	found.What = cmp.Or(found.What, frame.MessagesText(x))
 	return found
 }
 
 // session returns the line of a session.
 func (b *uiBackend) session(id change.StoreID, f mend.Finding) ui.Session {
 	s := ui.Session{
-		ID: f.Session.ID, Store: id.Root, Agent: agentOf(id), Title: f.Session.Title, Folder: term.ShortenHome(f.Session.Directory),
-		Severity: ansi.Strip(severityWord(f.Severity())), State: string(f.Shown()), Busy: f.Busy,
+		ID: f.Session.ID, Store: id.Root, Agent: agents.Title(id), Title: f.Session.Title, Folder: term.ShortenHome(f.Session.Directory),
+		Severity: ansi.Strip(show.SeverityWord(f.Severity())), State: string(f.Shown()), Busy: f.Busy,
 	}
 	if f.Severity() == repair.Note {
-		s.Severity = ansi.Strip(severityWord(0))
+		s.Severity = ansi.Strip(show.SeverityWord(0))
 	}
 	if t := max(f.Session.Updated, f.Session.Created); t > 0 {
 		s.Time = time.UnixMilli(t)
 	}
 	for _, d := range f.Diagnoses {
 		if d.Severity == f.Severity() && d.Severity != repair.Note {
-			s.What = classWords(string(d.Class))
+			s.What = show.ClassWords(string(d.Class))
 			break
 		}
 	}
@@ -276,7 +279,7 @@ func (b *uiBackend) session(id change.StoreID, f mend.Finding) ui.Session {
 }
 
 // lostAt returns a restorable session.
-func (b *uiBackend) lostAt(key uiKey) (x restorable, known bool) {
+func (b *uiBackend) lostAt(key uiKey) (x frame.Restorable, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	x, known = b.lost[key]
@@ -292,7 +295,7 @@ func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(c *mend.Store
 	c := b.clients[s.Store]
 	switch {
 	case c == nil && known:
-		return x.named().noStore(b.environment)
+		return x.Named().NoStore(b.Env)
 	case c == nil:
 		return mend.ErrNoSession
 	}
@@ -310,7 +313,7 @@ func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(c *mend.Store
 func (b *uiBackend) proposeRestore(ctx context.Context, c *mend.Store, h change.Head) (done mend.Restored, err error) {
 	env, _, note := b.quiet()
 	defer note()
-	err = withKept(env, func(k *keep.Keep) (err error) {
+	err = frame.WithKept(env, func(k *keep.Keep) (err error) {
 		if h.Ref == (change.Ref{}) {
 			gone, unread, err := c.Gone(ctx, k)
 			i := slices.IndexFunc(gone, func(g change.Head) bool { return g.ID == h.ID })
@@ -358,7 +361,7 @@ func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session,
 	}
 	switch {
 	case err == nil && len(done.Plan.Ops) > 0:
-		x = restorable{mend.Restorable{Session: done.Session, State: done.State, Now: done.Now, Other: done.Other}, c}
+		x = frame.Restorable{Restorable: mend.Restorable{Session: done.Session, State: done.State, Now: done.Now, Other: done.Other}, Store: c}
 		if done.From != nil {
 			x.Kept, x.KeptAt = done.From.Messages, done.From.Time
 		}
@@ -383,12 +386,12 @@ const (
 func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.Session)) {
 	var group sync.WaitGroup
 	for _, root := range b.stores {
-		c, err := b.openAt(root) // separate from the clients
+		c, err := b.OpenAt(root) // separate from the clients
 		if err != nil {
 			continue // the scan has reported it
 		}
 		group.Go(func() {
-			watch.Run(ctx, readStore{c, c.Reader()}, watch.Options{
+			watch.Run(ctx, frame.WatchedStore{Store: c, Reader: c.Reader()}, watch.Options{
 				Since: since, Quiet: uiQuiet, Poll: uiPoll,
 				Handle: func(ctx context.Context, h change.Head) (again bool) {
 					s, err := b.Examine(ctx, ui.Session{ID: h.ID, Store: root})
@@ -411,7 +414,7 @@ func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.
 // Talk implements [ui.Backend].
 func (b *uiBackend) Talk(ctx context.Context, s ui.Session) (items []ui.Item, err error) {
 	err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
-		if text := stateTexts[s.State]; s.Lost && text != "" {
+		if text := frame.StateTexts[s.State]; s.Lost && text != "" {
 			items = append(items, ui.Item{Faults: []ui.Fault{{Why: text, Fix: "r brings it back, after you have seen what that does."}}})
 		}
 		if !listed {
@@ -419,7 +422,7 @@ func (b *uiBackend) Talk(ctx context.Context, s ui.Session) (items []ui.Item, er
 		}
 		f, err := c.ScanOne(ctx, h)
 		if err != nil {
-			items = append(items, ui.Item{Faults: []ui.Fault{{Broken: true, Why: "It cannot be examined: " + err.Error(), Fix: b.hint(err)}}})
+			items = append(items, ui.Item{Faults: []ui.Fault{{Broken: true, Why: "It cannot be examined: " + err.Error(), Fix: b.Hint(err)}}})
 			return ctx.Err()
 		}
 		if f.Busy {
@@ -430,7 +433,7 @@ func (b *uiBackend) Talk(ctx context.Context, s ui.Session) (items []ui.Item, er
 			items = append(items, ui.Item{Faults: faults})
 		}
 		for _, x := range said {
-			items = append(items, uiItem(agentOf(c.ID()), x))
+			items = append(items, uiItem(agents.Title(c.ID()), x))
 		}
 		return err
 	})
@@ -507,7 +510,7 @@ func uiFaults(ds []repair.Diagnosis) (faults []ui.Fault) {
 // Request implements [ui.Backend].
 func (b *uiBackend) Request(ctx context.Context, s ui.Session) (lines []ui.Line, err error) {
 	err = b.with(ctx, s, func(c *mend.Store, h change.Head, _ bool) error {
-		lines, err = b.printed(0, func(a *environment) error { return printForecast(ctx, a, c, h) })
+		lines, err = b.printed(0, func(a *frame.Env) error { return printForecast(ctx, a, c, h) })
 		return err
 	})
 	return lines, err
@@ -517,14 +520,14 @@ func (b *uiBackend) Request(ctx context.Context, s ui.Session) (lines []ui.Line,
 func (b *uiBackend) Explain(ctx context.Context, s ui.Session, width int) (lines []ui.Line, err error) {
 	err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
 		if !listed {
-			lines = []ui.Line{{Text: stateTexts[s.State]}}
+			lines = []ui.Line{{Text: frame.StateTexts[s.State]}}
 			return nil
 		}
 		f, err := c.ScanOne(ctx, h)
 		if err != nil && f.Err == nil {
 			return err
 		}
-		lines, err = b.printed(width, func(a *environment) error {
+		lines, err = b.printed(width, func(a *frame.Env) error {
 			printFinding(a, f, true)
 			var shown []string
 			for _, d := range f.Diagnoses {
@@ -548,7 +551,7 @@ func (b *uiBackend) Continue(ctx context.Context, s ui.Session) (text string, er
 	err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
 		text = "It cannot be continued before it is brought back: r."
 		if listed {
-			text = "To continue it: " + term.Escape(continueCommand(c.ID().Agent, h))
+			text = "To continue it: " + term.Escape(frame.ContinueCommand(c.ID().Agent, h))
 		}
 		return nil
 	})
@@ -563,7 +566,7 @@ type uiStep struct {
 	ops     []change.Op
 	err     error  // why nothing is done
 	proof   string // the result of the proof
-	do      func(*repairs) error
+	do      func(*frame.RepairBatch) error
 }
 
 // uiVerbs are the words for steps: in the question for one session and for several, after the change, with
@@ -611,20 +614,20 @@ func (b *uiBackend) change(verbs uiVerbs, steps []uiStep) (ch ui.Change, err err
 		defer b.changing.Unlock()
 		env, _, note := b.quiet()
 		defer note()
-		b.opt.Journal.Join()
-		run, sessions := &repairs{batch: newBatch(ctx, env, len(todo))}, 0
+		b.Opt.Journal.Join()
+		run, sessions := &frame.RepairBatch{Batch: frame.NewBatch(ctx, env, len(todo))}, 0
 		var failed error
 		for _, s := range todo {
-			before := len(run.done)
+			before := len(run.Done)
 			var err error
-			_ = b.changes.apply(func() error {
-				if err = s.do(run); len(run.done) > before {
+			_ = b.Made.Apply(func() error {
+				if err = s.do(run); len(run.Done) > before {
 					sessions++
 					return nil
 				}
 				return err
 			})
-			if err = cmp.Or(err, ctx.Err()); errors.Is(err, errProblems) {
+			if err = cmp.Or(err, ctx.Err()); errors.Is(err, frame.ErrProblems) {
 				err = errors.New("it is still broken; e explains it")
 			}
 			if err != nil {
@@ -632,12 +635,12 @@ func (b *uiBackend) change(verbs uiVerbs, steps []uiStep) (ch ui.Change, err err
 			}
 		}
 		switch first := todo[0]; {
-		case len(run.done) == 0:
+		case len(run.Done) == 0:
 			return "", failed
 		case len(todo) > 1:
-			return fmt.Sprintf("%s %d of %s (%s). U undoes all of it.", verbs.done, sessions, term.Count(len(todo), "session"), mend.OperationOf(run.done[0])), failed
+			return fmt.Sprintf("%s %d of %s (%s). U undoes all of it.", verbs.done, sessions, term.Count(len(todo), "session"), mend.OperationOf(run.Done[0])), failed
 		default:
-			text := fmt.Sprintf("%s %s (%s)", verbs.done, first.name, run.done[0].ID)
+			text := fmt.Sprintf("%s %s (%s)", verbs.done, first.name, run.Done[0].ID)
 			if first.proof != "" && failed == nil {
 				text += ": " + first.proof
 			}
@@ -649,7 +652,7 @@ func (b *uiBackend) change(verbs uiVerbs, steps []uiStep) (ch ui.Change, err err
 
 // withHint adds the user's next step to an error.
 func (b *uiBackend) withHint(err error) error {
-	if h := b.hint(err); h != "" {
+	if h := b.Hint(err); h != "" {
 		return fmt.Errorf("%w (%s)", err, h)
 	}
 	return err
@@ -657,37 +660,37 @@ func (b *uiBackend) withHint(err error) error {
 
 // propose plans the repair or restore of a session; with changes the lines have each change.
 func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (step uiStep) {
-	step = uiStep{session: s, name: quotedTitle(s.Title, s.ID)}
+	step = uiStep{session: s, name: show.QuotedTitle(s.Title, s.ID)}
 	step.err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
 		if s.Lost || !listed {
 			done, err := b.proposeRestore(ctx, c, h)
 			done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, h.Title)
 			step.ops = done.Plan.Ops
-			step.lines, _ = b.printed(0, func(a *environment) error { // it returns no error
-				printRestore(a, h, done)
+			step.lines, _ = b.printed(0, func(a *frame.Env) error { // it returns no error
+				frame.PrintRestore(a, h, done)
 				return nil
 			})
-			step.do = func(run *repairs) error { return applyRestore(run.batch, c, done) }
+			step.do = func(run *frame.RepairBatch) error { return frame.ApplyRestore(run.Batch, c, done) }
 			return err
 		}
 		f, err := c.ScanOne(ctx, h)
 		if err != nil {
 			return err
 		}
-		result, err := c.ProposeRepair(ctx, h, repair.Request{Latent: !hasBroken(f.Diagnoses)})
+		result, err := c.ProposeRepair(ctx, h, repair.Request{Latent: !show.HasBroken(f.Diagnoses)})
 		if err != nil {
 			return err
 		}
-		p := proposal{store: c, storeID: c.ID(), head: h, result: result}
-		if proof := proven([]proposal{p}); proof != "" && len(result.Plan.Ops) > 0 {
+		p := show.Proposal{Store: c, StoreID: c.ID(), Head: h, Result: result}
+		if proof := show.Proven([]show.Proposal{p}); proof != "" && len(result.Plan.Ops) > 0 {
 			step.proof = proof
 		}
 		step.ops, step.lines = result.Plan.Ops, planLines(p, step.proof)
 		if changes {
 			step.lines = append(step.lines, opLines(step.ops)...)
 		}
-		step.do = func(run *repairs) error {
-			_, err := run.apply(p)
+		step.do = func(run *frame.RepairBatch) error {
+			_, err := run.Apply(p)
 			return err
 		}
 		return nil
@@ -696,9 +699,9 @@ func (b *uiBackend) propose(ctx context.Context, s ui.Session, changes bool) (st
 }
 
 // planLines describes a repair.
-func planLines(p proposal, proof string) (lines []ui.Line) {
-	for _, f := range planFacts(p.result) {
-		lines = append(lines, ui.Line{Head: fmt.Sprintf("%-5s  ", f.label), Text: ansi.Strip(strings.Join(f.shown(), "\n"))})
+func planLines(p show.Proposal, proof string) (lines []ui.Line) {
+	for _, f := range show.PlanFacts(p.Result) {
+		lines = append(lines, ui.Line{Head: fmt.Sprintf("%-5s  ", f.Label), Text: ansi.Strip(strings.Join(f.Shown(), "\n"))})
 	}
 	switch {
 	case len(lines) == 0:
@@ -719,16 +722,16 @@ func opLines(ops []change.Op) (lines []ui.Line) {
 			return append(lines, ui.Line{Text: term.CountWords(len(ops)-i, "more change", "more changes"), Style: ui.Faint})
 		}
 		title := fmt.Sprintf("Change %d of %d", i+1, len(ops))
-		if word := opWord(o); word != "change" {
+		if word := show.OpWord(o); word != "change" {
 			title += ": " + word
 		}
 		lines = append(lines, ui.Line{}, ui.Line{Text: title, Style: ui.Bold})
-		if !hasDiff(o.Ref) {
+		if !show.HasDiff(o.Ref) {
 			continue
 		}
-		eachDiffLine(o.Pre, o.Post, func(line []byte) {
+		show.EachDiffLine(o.Pre, o.Post, func(line []byte) {
 			style := map[byte]ui.Style{'+': ui.Good, '-': ui.Bad}[line[0]]
-			lines = append(lines, ui.Line{Head: string(line[:1]) + " ", Text: shortenLine(string(line[1:])), Style: style, Indent: 1})
+			lines = append(lines, ui.Line{Head: string(line[:1]) + " ", Text: show.ShortenLine(string(line[1:])), Style: style, Indent: 1})
 		})
 	}
 	return lines
@@ -765,47 +768,47 @@ func (b *uiBackend) Repair(ctx context.Context, all []ui.Session) (ui.Change, er
 func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bool) (ch ui.Change, err error) {
 	env, _, note := b.quiet()
 	defer note()
-	v := reversal{
-		environment: env, ctx: ctx, dryRun: true, names: []string{id}, verb: "undo",
-		wanted: func(e change.Entry) bool { return (e.UndoneBy != "") == redo },
-		propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
-			return c.ProposeUndo(ctx, mend.UndoRequest{IDs: idsOf(es), Redo: redo})
+	v := frame.Reversal{
+		Env: env, Ctx: ctx, DryRun: true, Names: []string{id}, Verb: "undo",
+		Wanted: func(e change.Entry) bool { return (e.UndoneBy != "") == redo },
+		Propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
+			return c.ProposeUndo(ctx, mend.UndoRequest{IDs: show.IDs(es), Redo: redo})
 		},
 	}
 	if redo {
-		env.command, v.verb = "redo", "redo"
+		env.Command, v.Verb = "redo", "redo"
 	}
 	if id == "" {
-		if v.names, err = b.newest(ctx, env, s, redo); err != nil {
+		if v.Names, err = b.newest(ctx, env, s, redo); err != nil {
 			return ch, err
 		}
 	}
-	es, err := v.entries()
+	es, err := v.Entries()
 	if err != nil {
 		return ch, err
 	}
-	v.open(es)
-	v.plan(es)
+	v.Open(es)
+	v.Plan(es)
 	verbs := undoVerbs
 	if redo {
 		verbs = redoVerbs
 	}
 	var steps []uiStep
-	for i := range v.todo {
-		t := &v.todo[i]
+	for i := range v.Todo {
+		t := &v.Todo[i]
 		var p change.Plan
-		if t.err == nil {
-			p, t.err = v.planned(t)
+		if t.Err == nil {
+			p, t.Err = v.Planned(t)
 		}
-		step := uiStep{name: nameRepairs(t.entries), ops: p.Ops, err: t.err}
-		for _, e := range t.entries {
-			step.lines = append(step.lines, ui.Line{Text: fmt.Sprintf("%s  %s, %s", e.ID, term.Age(time.Since(e.Time)), causeText(e))})
+		step := uiStep{name: frame.NameRepairs(t.Entries), ops: p.Ops, err: t.Err}
+		for _, e := range t.Entries {
+			step.lines = append(step.lines, ui.Line{Text: fmt.Sprintf("%s  %s, %s", e.ID, term.Age(time.Since(e.Time)), show.CauseText(e))})
 		}
-		if step.lines = append(step.lines, opLines(p.Ops)...); t.store != nil {
-			step.session = ui.Session{ID: p.Session, Store: t.store.ID().Root, Title: t.entries[0].Cause.Title}
+		if step.lines = append(step.lines, opLines(p.Ops)...); t.Store != nil {
+			step.session = ui.Session{ID: p.Session, Store: t.Store.ID().Root, Title: t.Entries[0].Cause.Title}
 		}
-		step.do = func(run *repairs) error {
-			_, err := run.batch.apply(t.store, p)
+		step.do = func(run *frame.RepairBatch) error {
+			_, err := run.Batch.Apply(t.Store, p)
 			return err
 		}
 		steps = append(steps, step)
@@ -815,10 +818,10 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 
 // newest returns the names of what undo or redo takes by default: of a session, or if there is none, of all
 // sessions.
-func (b *uiBackend) newest(ctx context.Context, env *environment, s ui.Session, redo bool) ([]string, error) {
-	find, none := b.opt.Journal.Newest, "no change is in force"
+func (b *uiBackend) newest(ctx context.Context, env *frame.Env, s ui.Session, redo bool) ([]string, error) {
+	find, none := b.Opt.Journal.Newest, "no change is in force"
 	if redo {
-		find, none = b.opt.Journal.NewestUndo, "no change is undone"
+		find, none = b.Opt.Journal.NewestUndo, "no change is undone"
 	}
 	var es []change.Entry
 	var err error
@@ -826,26 +829,26 @@ func (b *uiBackend) newest(ctx context.Context, env *environment, s ui.Session, 
 		es, err = find(func(e change.Entry) bool { return e.Session == s.ID && c.Owns(ctx, e) })
 	}
 	if len(es) == 0 && err == nil {
-		es, err = newest(ctx, env, find, none)
+		es, err = frame.Newest(ctx, env, find, none)
 	}
 	if err == nil && redo {
-		return undoneBy(es), nil
+		return frame.UndoneBy(es), nil
 	}
-	return idsOf(es), err
+	return show.IDs(es), err
 }
 
 // Journal implements [ui.Backend].
 func (b *uiBackend) Journal(context.Context) (list []ui.Entry, err error) {
-	es, err := b.opt.Journal.Log(journal.Query{})
+	es, err := b.Opt.Journal.Log(journal.Query{})
 	if errors.Is(err, journal.ErrDamaged) && len(es) > 0 {
 		b.addNote(err.Error())
 		err = nil
 	}
 	env, _, _ := b.quiet()
-	for _, op := range operationsOf(es) {
-		id, row := op[0].ID, entryRow(env.Terminal, op[0], "")
+	for _, op := range show.Operations(es) {
+		id, row := op[0].ID, show.EntryRow(env.Terminal, op[0], "")
 		if len(op) > 1 {
-			id, row = mend.OperationOf(op[0]), op.row(env.Terminal)
+			id, row = mend.OperationOf(op[0]), op.Row(env.Terminal)
 		}
 		list = append(list, ui.Entry{ID: id, Time: op[0].Time, State: ansi.Strip(row[2]), What: ansi.Strip(row[3]), Title: ansi.Strip(row[5])})
 	}
@@ -854,18 +857,18 @@ func (b *uiBackend) Journal(context.Context) (list []ui.Entry, err error) {
 
 // Show implements [ui.Backend].
 func (b *uiBackend) Show(_ context.Context, id string, width int) ([]ui.Line, error) {
-	op, err := b.opt.Journal.Find(id)
+	op, err := b.Opt.Journal.Find(id)
 	if err != nil {
 		return nil, err
 	}
 	if len(op) > 1 {
-		return b.printed(width, func(a *environment) error { return showOperation(a, op, func() {}) })
+		return b.printed(width, func(a *frame.Env) error { return frame.ShowOperation(a, op, func() {}) })
 	}
-	e, ops, err := b.opt.Journal.Show(op[0].ID)
+	e, ops, err := b.Opt.Journal.Show(op[0].ID)
 	if err != nil {
 		return nil, err
 	}
-	related, err := b.opt.Journal.Related([]change.Entry{e})
+	related, err := b.Opt.Journal.Related([]change.Entry{e})
 	if err != nil {
 		return nil, err
 	}
@@ -873,8 +876,8 @@ func (b *uiBackend) Show(_ context.Context, id string, width int) ([]ui.Line, er
 	if ops != nil {
 		head = []change.Op{}
 	}
-	lines, err := b.printed(width, func(a *environment) error {
-		printEntry(a.Terminal, e, head, related[e.ID], nil, "")
+	lines, err := b.printed(width, func(a *frame.Env) error {
+		show.Entry(a.Terminal, e, head, related[e.ID], nil, "")
 		return nil
 	})
 	return append(lines, opLines(ops)...), err

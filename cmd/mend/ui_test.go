@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/internal/test/claude"
@@ -32,10 +33,10 @@ func TestUIRepairSome(t *testing.T) {
 	for _, n := range []string{"3", "4", "5"} {
 		write(n)
 	}
-	env := &environment{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}}
+	env := &frame.Env{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}}
 	newRoot(env)
-	env.opt.Store, env.opt.Journal.Dir, env.opt.Cache = root, journal, filepath.Join(journal, "cache")
-	b := &uiBackend{environment: env, clients: map[string]*mend.Store{}, lost: map[uiKey]restorable{}}
+	env.Opt.Store, env.Opt.Journal.Dir, env.Opt.Cache = root, journal, filepath.Join(journal, "cache")
+	b := &uiBackend{Env: env, clients: map[string]*mend.Store{}, lost: map[uiKey]frame.Restorable{}}
 	if err := b.open(); err != nil {
 		t.Fatal(err)
 	}

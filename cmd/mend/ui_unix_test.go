@@ -13,6 +13,7 @@ import (
 
 	"github.com/hinshun/vt10x"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
@@ -72,8 +73,8 @@ func TestUI(t *testing.T) {
 			s.press("a")
 			s.waitShown("Repair \"A title\"")
 			s.press("yq") // a change in progress is finished first
-			if got := <-code; got != exitDone {
-				t.Errorf("exit code %d, want %d", got, exitDone)
+			if got := <-code; got != frame.ExitDone {
+				t.Errorf("exit code %d, want %d", got, frame.ExitDone)
 			}
 			s.wait("\x1b[?1049l") // the terminal is restored
 			if equalSnapshots(damaged, ts.snapshot()) {
@@ -88,11 +89,11 @@ func startUI(t *testing.T, store, journal string) (*screen, chan int) {
 	s := newScreen(t)
 	code := make(chan int, 1)
 	go func() {
-		a := &environment{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, Width: 80}}
+		a := &frame.Env{Terminal: &term.Terminal{In: s.tty, Out: s.tty, Err: s.tty, CanAsk: true, Width: 80}}
 		root := newRoot(a)
-		a.opt.Journal.Dir, a.opt.Cache = journal, filepath.Join(journal, "cache")
+		a.Opt.Journal.Dir, a.Opt.Cache = journal, filepath.Join(journal, "cache")
 		root.SetArgs([]string{"ui", "--store", store})
-		code <- a.report(root.ExecuteContext(t.Context()))
+		code <- a.Report(root.ExecuteContext(t.Context()))
 	}()
 	return s, code
 }
@@ -115,11 +116,11 @@ func TestUIClaude(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a := &environment{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}}
+	a := &frame.Env{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}}
 	verb := newRoot(a)
-	a.opt.Journal.Dir, a.opt.Cache = journal, filepath.Join(journal, "cache")
+	a.Opt.Journal.Dir, a.Opt.Cache = journal, filepath.Join(journal, "cache")
 	verb.SetArgs([]string{"keep", "--store", root})
-	if code := a.report(verb.Execute()); code != exitDone {
+	if code := a.Report(verb.Execute()); code != frame.ExitDone {
 		t.Fatalf("mend keep: exit code %d", code)
 	}
 	s, code := startUI(t, root, journal)
@@ -168,8 +169,8 @@ func TestUIClaude(t *testing.T) {
 	}
 	s.waitShown("healthy (1)")
 	s.press("q")
-	if got := <-code; got != exitDone {
-		t.Errorf("exit code %d, want %d", got, exitDone)
+	if got := <-code; got != frame.ExitDone {
+		t.Errorf("exit code %d, want %d", got, frame.ExitDone)
 	}
 	if colour := regexp.MustCompile(`\x1b\[[0-9;]*(3[0-7]|38)[;m]`).FindString(s.shown()); colour != "" {
 		t.Errorf("a colour is shown: %q", colour)

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/live"
 	"mend/internal/mend"
 	"mend/internal/test/damage"
@@ -103,7 +105,7 @@ func TestUnaskedRealConversations(t *testing.T) {
 				args = append(args, "--repair")
 			}
 			code, out := runMendHere(t, bytes.NewReader(input), state, args...)
-			if code != exitDone {
+			if code != frame.ExitDone {
 				t.Errorf("%s of %s: exit code %d: %s", e["hook_event_name"], s.ID, code, out)
 			}
 			if broken[s.ID] && e["hook_event_name"] == "SessionStart" && !strings.Contains(out, "mend fix "+s.ID) {
@@ -114,7 +116,7 @@ func TestUnaskedRealConversations(t *testing.T) {
 	changed("hooks")
 	for _, name := range []string{"claude", "codex"} {
 		code, out := runMendHere(t, &bytes.Buffer{}, state, "watch", "--once", "--agent", name)
-		if code != exitDone {
+		if code != frame.ExitDone {
 			t.Errorf("watch of %s: exit code %d: %s", name, code, out)
 		}
 		for id := range broken {
@@ -162,7 +164,7 @@ func TestUnaskedHealthy(t *testing.T) {
 	}
 	for name, path := range stores {
 		dir := t.TempDir()
-		c, err := mend.Open(mend.Options{Agents: agents, Store: path, Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache")})
+		c, err := mend.Open(mend.Options{Agents: agents.All, Store: path, Journal: mend.OpenJournal(filepath.Join(dir, "journal")), Cache: filepath.Join(dir, "cache")})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
 	"mend/internal/test/dbtest"
 	"mend/internal/test/storetest"
@@ -47,11 +48,11 @@ func undoBoth(s *changedStore, base map[string]string, one, two, name string) {
 		before, entries := s.everything(), len(s.entries())
 		code, out := s.mend("undo", operation, "--yes")
 		done = append(done, operation+": "+out)
-		if code != exitDone {
+		if code != frame.ExitDone {
 			names := slices.ContainsFunc(s.entries(), func(e change.Entry) bool {
 				return mend.OperationOf(e) != operation && strings.Contains(out, "mend undo "+e.ID)
 			})
-			if code != exitConflict && code != exitRefused || !names {
+			if code != frame.ExitConflict && code != frame.ExitRefused || !names {
 				s.Errorf("%s: the undo of %s is refused without a name, with exit code %d: %s", name, operation, code, out)
 			}
 			if len(s.entries()) == entries && !maps.Equal(before, s.everything()) {
@@ -66,8 +67,8 @@ func undoBoth(s *changedStore, base map[string]string, one, two, name string) {
 		return code
 	}
 	code := undo(one)
-	again := undo(two) == exitDone
-	if code != exitDone && again {
+	again := undo(two) == frame.ExitDone
+	if code != frame.ExitDone && again {
 		undo(one)
 	}
 	if !maps.Equal(base, s.withoutFolders()) {
@@ -83,16 +84,16 @@ func TestUndoMoveInPart(t *testing.T) {
 	operation := s.do(s.move())
 	project := s.entries()[3].ID // the first entry of the move
 	dbtest.Alter(t, s.path, "UPDATE session SET title = 'other' WHERE id = (SELECT max(id) FROM session WHERE project_id = 'global')")
-	if code, out := s.mend("undo", operation, "--yes"); code != exitConflict || !strings.Contains(out, "has belonged to the project since") {
+	if code, out := s.mend("undo", operation, "--yes"); code != frame.ExitConflict || !strings.Contains(out, "has belonged to the project since") {
 		t.Errorf("undo: exit code %d: %s", code, out)
 	}
-	if code, out := s.mend("undo", project, "--yes"); code != exitRefused {
+	if code, out := s.mend("undo", project, "--yes"); code != frame.ExitRefused {
 		t.Errorf("undo of the project alone: exit code %d: %s", code, out)
 	}
 	if n := dbtest.Orphans(t, s.path); n != 1 { // as before
 		t.Errorf("%d rows refer to nothing", n)
 	}
-	if code, out := s.mend("undo", operation, "--yes", "--force"); code != exitDone || !maps.Equal(base, s.everything()) {
+	if code, out := s.mend("undo", operation, "--yes", "--force"); code != frame.ExitDone || !maps.Equal(base, s.everything()) {
 		t.Errorf("undo by force: exit code %d: %s", code, out)
 	}
 }
@@ -105,11 +106,11 @@ func TestUndoEventsOfCleanedSession(t *testing.T) {
 	events, session := s.do(s.verb("clean events")), s.do(s.verb("clean session"))
 	before := s.everything()
 	code, out := s.mend("undo", events, "--yes")
-	if code != exitRefused || !strings.Contains(out, "Undo the later change first: mend undo "+s.entries()[0].ID) || !maps.Equal(before, s.everything()) {
+	if code != frame.ExitRefused || !strings.Contains(out, "Undo the later change first: mend undo "+s.entries()[0].ID) || !maps.Equal(before, s.everything()) {
 		t.Errorf("undo of the events: exit code %d: %s", code, out)
 	}
 	for _, operation := range []string{session, events} {
-		if code, out := s.mend("undo", operation, "--yes"); code != exitDone {
+		if code, out := s.mend("undo", operation, "--yes"); code != frame.ExitDone {
 			t.Errorf("undo of %s: exit code %d: %s", operation, code, out)
 		}
 	}
@@ -124,7 +125,7 @@ func TestUndoEventsOfDeletedSession(t *testing.T) {
 	events := s.do(s.verb("clean events"))
 	dbtest.Alter(t, s.path, "PRAGMA foreign_keys = ON; DELETE FROM session WHERE id = (SELECT max(id) FROM session)",
 		"PRAGMA foreign_keys = ON; DELETE FROM event_sequence WHERE aggregate_id NOT IN (SELECT id FROM session)")
-	if code, out := s.mend("undo", events, "--yes"); code != exitDone || !strings.Contains(out, "rows are left out, because their sessions were deleted since") {
+	if code, out := s.mend("undo", events, "--yes"); code != frame.ExitDone || !strings.Contains(out, "rows are left out, because their sessions were deleted since") {
 		t.Errorf("undo: exit code %d: %s", code, out)
 	}
 }
@@ -136,7 +137,7 @@ func TestUndoSessionsOfDeletedProject(t *testing.T) {
 	base := s.everything()
 	session := s.do(s.verb("clean session"))
 	dbtest.Alter(t, s.path, "PRAGMA foreign_keys = OFF; DELETE FROM project")
-	if code, out := s.mend("undo", session, "--yes"); code != exitDone || !maps.Equal(base, s.everything()) {
+	if code, out := s.mend("undo", session, "--yes"); code != frame.ExitDone || !maps.Equal(base, s.everything()) {
 		t.Errorf("undo: exit code %d: %s", code, out)
 	}
 }
@@ -148,14 +149,14 @@ func TestUndoMoveOfUsedProject(t *testing.T) {
 	base := s.everything()
 	operation := s.do(s.move())
 	dbtest.Alter(t, s.path, "CREATE TEMP TABLE x AS SELECT * FROM session LIMIT 1; UPDATE x SET id = 'ses_of_agent', project_id = 'global'; INSERT INTO session SELECT * FROM x")
-	if code, out := s.mend("undo", operation, "--yes"); code != exitConflict || !strings.Contains(out, "session ses_of_agent belongs to the project") {
+	if code, out := s.mend("undo", operation, "--yes"); code != frame.ExitConflict || !strings.Contains(out, "session ses_of_agent belongs to the project") {
 		t.Errorf("undo: exit code %d: %s", code, out)
 	}
 	if n := dbtest.Orphans(t, s.path); n != 1 { // as before
 		t.Errorf("%d rows refer to nothing", n)
 	}
 	dbtest.Alter(t, s.path, "DELETE FROM session WHERE id = 'ses_of_agent'")
-	if code, out := s.mend("undo", operation, "--yes"); code != exitDone || !maps.Equal(base, s.everything()) {
+	if code, out := s.mend("undo", operation, "--yes"); code != frame.ExitDone || !maps.Equal(base, s.everything()) {
 		t.Errorf("undo of the rest: exit code %d: %s", code, out)
 	}
 }
@@ -171,11 +172,11 @@ func TestUndoChangedAgain(t *testing.T) {
 			first, _, _ := s.do(s.verb("clean kept")), s.do(s.verb("restore kept")), s.do(s.verb("clean kept"))
 			before := s.everything()
 			code, out := s.mend("undo", first, "--yes")
-			if code != exitRefused || !strings.Contains(out, "mend undo "+s.entries()[0].ID) || !maps.Equal(before, s.everything()) {
+			if code != frame.ExitRefused || !strings.Contains(out, "mend undo "+s.entries()[0].ID) || !maps.Equal(before, s.everything()) {
 				t.Errorf("undo of the first: exit code %d: %s", code, out)
 			}
 			for range 3 {
-				if code, out := s.mend("undo", "--yes"); code != exitDone {
+				if code, out := s.mend("undo", "--yes"); code != frame.ExitDone {
 					t.Errorf("undo: exit code %d: %s", code, out)
 				}
 			}

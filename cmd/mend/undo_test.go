@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
 	"mend/internal/test/damage"
 	"mend/internal/test/dbtest"
@@ -16,10 +17,10 @@ import (
 func TestUndoWithoutParent(t *testing.T) {
 	ts := newTestStore(t, 1)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
-	ts.want(exitDone, "repair", ts.session, "--yes")
+	ts.want(frame.ExitDone, "repair", ts.session, "--yes")
 	dbtest.Alter(t, ts.path, "PRAGMA foreign_keys=ON", "DELETE FROM message")
 	before := ts.snapshot()
-	out := ts.want(exitConflict, "undo", "qevajo", "--yes", "--force")
+	out := ts.want(frame.ExitConflict, "undo", "qevajo", "--yes", "--force")
 	if !strings.Contains(out, "which does not exist") || !strings.Contains(out, "Even by force") || strings.Contains(out, "--force") {
 		t.Error(out)
 	}
@@ -33,7 +34,7 @@ func TestUndoNewColumn(t *testing.T) {
 	ts := newTestStore(t, 1)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
 	damaged := ts.snapshot()
-	ts.want(exitDone, "repair", ts.session, "--yes")
+	ts.want(frame.ExitDone, "repair", ts.session, "--yes")
 	repaired := ts.snapshot()
 	columns := []string{"ALTER TABLE part ADD COLUMN a text", "ALTER TABLE part ADD COLUMN b integer NOT NULL DEFAULT 7", "UPDATE part SET a = id"}
 	// without returns the rows without the new columns, after a check of their values.
@@ -45,11 +46,11 @@ func TestUndoNewColumn(t *testing.T) {
 		return ts.snapshot()
 	}
 	dbtest.Alter(t, ts.path, columns...)
-	ts.want(exitDone, "undo", "qevajo", "--yes")
+	ts.want(frame.ExitDone, "undo", "qevajo", "--yes")
 	if !maps.Equal(without(), damaged) {
 		t.Error("the undo does not restore the rows")
 	}
-	ts.want(exitDone, "redo", "qevajo", "--yes")
+	ts.want(frame.ExitDone, "redo", "qevajo", "--yes")
 	if !maps.Equal(without(), repaired) {
 		t.Error("the redo does not restore the rows")
 	}
@@ -61,13 +62,13 @@ func TestUndoDeletedRowNewColumn(t *testing.T) {
 	ts := newTestStore(t, 1)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "reasoning last"))
 	damaged := ts.snapshot()
-	ts.want(exitDone, "repair", ts.session, "--yes")
+	ts.want(frame.ExitDone, "repair", ts.session, "--yes")
 	dbtest.Alter(t, ts.path, "ALTER TABLE part ADD COLUMN a text", "ALTER TABLE part ADD COLUMN b integer NOT NULL DEFAULT '7'", "ALTER TABLE part ADD COLUMN c integer",
 		// ADD COLUMN cannot create such a column; a migration that recreates the table can
 		"PRAGMA writable_schema=ON", "UPDATE sqlite_schema SET sql = replace(sql, 'c integer', 'c integer NOT NULL') WHERE name = 'part'")
 	before := ts.snapshot()
 	for _, force := range []string{"--force=false", "--force"} {
-		if out := ts.want(exitUnusable, "undo", "--session", ts.session, "--yes", force); !strings.Contains(out, "its table has the columns c since") || strings.Contains(out, "--force") {
+		if out := ts.want(frame.ExitUnusable, "undo", "--session", ts.session, "--yes", force); !strings.Contains(out, "its table has the columns c since") || strings.Contains(out, "--force") {
 			t.Error(out)
 		}
 	}
@@ -82,9 +83,9 @@ func TestUndoDeletedRowNewColumn(t *testing.T) {
 		return ts.snapshot()
 	}
 	dbtest.Alter(t, ts.path, "ALTER TABLE part DROP COLUMN c")
-	ts.want(exitDone, "undo", "--session", ts.session, "--yes")
-	ts.want(exitDone, "redo", "qevajo", "--yes")
-	ts.want(exitDone, "undo", "--session", ts.session, "--yes")
+	ts.want(frame.ExitDone, "undo", "--session", ts.session, "--yes")
+	ts.want(frame.ExitDone, "redo", "qevajo", "--yes")
+	ts.want(frame.ExitDone, "undo", "--session", ts.session, "--yes")
 	if !maps.Equal(dropped(), damaged) {
 		t.Error("the undo does not restore the rows")
 	}
@@ -96,26 +97,26 @@ func TestUndoDeletedRowNewColumn(t *testing.T) {
 func TestUndoNewest(t *testing.T) {
 	ts := newBrokenStore(t, 2)
 	damaged := ts.snapshot()
-	ts.want(exitDone, "repair", ts.session, "--yes")
+	ts.want(frame.ExitDone, "repair", ts.session, "--yes")
 	first := ts.snapshot()
-	ts.want(exitDone, "repair", "--yes")
+	ts.want(frame.ExitDone, "repair", "--yes")
 	both := ts.snapshot()
 	same := func(want map[string]string, args ...string) {
 		t.Helper()
-		if ts.want(exitDone, append(args, "--yes")...); !maps.Equal(ts.snapshot(), want) {
+		if ts.want(frame.ExitDone, append(args, "--yes")...); !maps.Equal(ts.snapshot(), want) {
 			t.Errorf("after mend %s the store differs", strings.Join(args, " "))
 		}
 	}
-	ts.want(exitDone, "undo", "qevajo", "--yes")
+	ts.want(frame.ExitDone, "undo", "qevajo", "--yes")
 	second := ts.snapshot()
 	same(both, "redo", "qevajo")
 	same(second, "undo")
 	same(both, "redo")
 	same(second, "restore", ts.session, "--at", "qevajo")
-	if out := ts.want(exitDone, "log", "-n", "1"); !strings.Contains(out, "restore: before repair qevajo") {
+	if out := ts.want(frame.ExitDone, "log", "-n", "1"); !strings.Contains(out, "restore: before repair qevajo") {
 		t.Error(out)
 	}
-	if out := ts.want(exitRefused, "redo", "--yes"); !strings.Contains(out, "no change is undone") {
+	if out := ts.want(frame.ExitRefused, "redo", "--yes"); !strings.Contains(out, "no change is undone") {
 		t.Error(out)
 	}
 	same(both, "undo")
@@ -125,7 +126,7 @@ func TestUndoNewest(t *testing.T) {
 	same(both, "undo", newestUndo(t, ts)) // the undo of an undo is a redo
 	same(second, "undo")
 	same(damaged, "undo")
-	ts.want(exitRefused, "undo", "--yes")
+	ts.want(frame.ExitRefused, "undo", "--yes")
 	if maps.Equal(first, both) {
 		t.Error("only one session was repaired")
 	}

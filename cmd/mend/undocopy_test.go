@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/test/storetest"
 )
 
@@ -47,11 +48,11 @@ func TestUndoInCopy(t *testing.T) {
 					elsewhere("copy", "cp -a")
 					before := s.everything()
 					code, out := s.mend("undo", operation, "--yes")
-					if code != exitRefused || !strings.Contains(out, "belongs to another store") || !maps.Equal(before, s.everything()) {
+					if code != frame.ExitRefused || !strings.Contains(out, "belongs to another store") || !maps.Equal(before, s.everything()) {
 						t.Errorf("%s: undo in a copy: exit code %d, the copy is the same: %t: %s", v.name, code, maps.Equal(before, s.everything()), out)
 					}
 					elsewhere("moved", move)
-					if code, out := s.mend("undo", operation, "--yes"); code != exitDone || !maps.Equal(s.everything(), base) {
+					if code, out := s.mend("undo", operation, "--yes"); code != frame.ExitDone || !maps.Equal(s.everything(), base) {
 						t.Errorf("%s: undo after %s: exit code %d, the store is as before: %t: %s", v.name, move, code, maps.Equal(s.everything(), base), out)
 					}
 					s.path = original

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
 	"mend/internal/test/storetest"
 	"mend/journal"
@@ -103,7 +104,7 @@ func (m *undoModel) run() {
 	for len(m.layers) > 0 && !m.Failed() {
 		m.undo()
 	}
-	if code, out := m.mend("undo", "--yes"); code != exitRefused || !strings.Contains(out, "no change is in force") {
+	if code, out := m.mend("undo", "--yes"); code != frame.ExitRefused || !strings.Contains(out, "no change is in force") {
 		m.Errorf("undo of nothing: exit code %d: %s", code, out)
 	}
 	if !maps.Equal(base, m.records()) {
@@ -170,13 +171,13 @@ func (m *undoModel) undo() {
 	before := m.records()
 	code, out := m.mend("undo", "--yes")
 	m.done = append(m.done, fmt.Sprintf("undo (of %s): %d", top.operation, code))
-	if top.whole && code == exitConflict {
+	if top.whole && code == frame.ExitConflict {
 		if !maps.Equal(before, m.records()) {
 			m.Error("a refused undo changed the store")
 		}
 		code, out = m.mend("undo", "--yes", "--force") // it was written to since: other pages, though the same rows
 	}
-	if code != exitDone {
+	if code != frame.ExitDone {
 		m.Errorf("undo of %s: exit code %d: %s", top.operation, code, out)
 		return
 	}
@@ -243,11 +244,11 @@ func (m *undoModel) undoID() {
 	before := m.records()
 	code, out := m.mend("undo", name, "--yes")
 	m.done = append(m.done, fmt.Sprintf("undo %s: %d", name, code))
-	if code != exitDone && code != exitConflict && code != exitRefused {
+	if code != frame.ExitDone && code != frame.ExitConflict && code != frame.ExitRefused {
 		m.Errorf("undo %s: exit code %d: %s", name, code, out)
 	}
-	left := m.compare(l, before, code == exitDone, m.layers[i+1:])
-	if maps.Equal(before, m.records()) && (!l.whole || code != exitDone) {
+	left := m.compare(l, before, code == frame.ExitDone, m.layers[i+1:])
+	if maps.Equal(before, m.records()) && (!l.whole || code != frame.ExitDone) {
 		return
 	}
 	undone := *l

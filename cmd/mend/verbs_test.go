@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 )
 
@@ -20,7 +21,7 @@ func eachCommand(cmd *cobra.Command, f func(*cobra.Command)) {
 // TestHelpForm checks that each command has a help in the same form: a short line, its group, its candidates
 // for completion, and lines that fit a terminal of 80 columns.
 func TestHelpForm(t *testing.T) {
-	root := newRoot(&environment{Terminal: &term.Terminal{}})
+	root := newRoot(&frame.Env{Terminal: &term.Terminal{}})
 	eachCommand(root, func(cmd *cobra.Command) {
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") || len(cmd.Short) > 70 {
 			t.Errorf("%s: the short text %q is empty, long or a sentence", cmd.CommandPath(), cmd.Short)
@@ -32,14 +33,14 @@ func TestHelpForm(t *testing.T) {
 			t.Errorf("%s: arguments are completed as files", cmd.CommandPath())
 		}
 		for _, width := range []int{80, 100} {
-			for line := range strings.Lines(helpText(cmd, width)) {
+			for line := range strings.Lines(frame.HelpText(cmd, width)) {
 				if len([]rune(line)) > width+1 && !strings.Contains(line, "mend completion") && strings.Contains(strings.TrimSpace(line), " ") {
 					t.Errorf("%s at %d columns: %q", cmd.CommandPath(), width, line)
 				}
 			}
 		}
 		if cmd.Runnable() {
-			if _, err := runLine(cmd.CommandPath() + " --help"); err != exitDone {
+			if _, err := runLine(cmd.CommandPath() + " --help"); err != frame.ExitDone {
 				t.Errorf("%s --help: exit code %d", cmd.CommandPath(), err)
 			}
 		}

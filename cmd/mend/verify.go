@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/fail"
 	"mend/internal/keep"
 	"mend/internal/term"
 	"mend/journal"
 )
 
-func verifyVerb(env *environment) *cobra.Command {
+func verifyVerb(env *frame.Env) *cobra.Command {
 	var head string
 	cmd := &cobra.Command{
 		Use:   "verify [FILE...]",
@@ -32,7 +33,7 @@ journal or a store; - is standard input.
 mend never writes to a damaged journal.`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if len(files) > 1 && head != "" {
-				return usagef("--head belongs to one journal: name one file")
+				return frame.Usagef("--head belongs to one journal: name one file")
 			}
 			return runVerify(cmd.Context(), env, files, head)
 		},
@@ -67,15 +68,15 @@ type keptCounts struct {
 	Bytes    int64 `json:"bytes"`
 }
 
-func runVerify(ctx context.Context, env *environment, files []string, head string) (left error) {
+func runVerify(ctx context.Context, env *frame.Env, files []string, head string) (left error) {
 	a := verifyAnswer{Of: "journal"}
 	defer func() {
 		if a.Events > 0 || left == nil {
-			env.setAnswers(a)
+			env.SetAnswers(a)
 		}
 	}()
 	if len(files) == 0 {
-		r, err := env.opt.Journal.Verify(head)
+		r, err := env.Opt.Journal.Verify(head)
 		if err != nil {
 			return err
 		}
@@ -88,7 +89,7 @@ func runVerify(ctx context.Context, env *environment, files []string, head strin
 		case err != nil && (len(files) == 1 || ctx.Err() != nil):
 			return err
 		case err != nil:
-			left = env.skipStore(ctx, left, err)
+			left = env.SkipStore(ctx, left, err)
 		case len(files) == 1:
 			a.add(env, "The export is intact", r)
 		default:
@@ -99,11 +100,11 @@ func runVerify(ctx context.Context, env *environment, files []string, head strin
 	if len(files) > 0 {
 		return left
 	}
-	return env.both(ctx, a.checkBeside(ctx, env), a.checkKept(ctx, env))
+	return env.Both(ctx, a.checkBeside(ctx, env), a.checkKept(ctx, env))
 }
 
 // add adds what was found intact, and says so.
-func (a *verifyAnswer) add(env *environment, what string, r journal.Report) {
+func (a *verifyAnswer) add(env *frame.Env, what string, r journal.Report) {
 	a.Entries, a.Events, a.Images, a.Bytes, a.Head = a.Entries+r.Entries, a.Events+r.Events, a.Images+r.Images, a.Bytes+r.Bytes, r.Head
 	env.Printf("%s: %s, %s, %s (%s).\n", term.Good(what), term.Count(r.Entries, "repair"),
 		term.Count(r.Events, "event"), term.Count(r.Images, "image"), term.Size(r.Bytes))
@@ -114,35 +115,35 @@ func (a *verifyAnswer) add(env *environment, what string, r journal.Report) {
 
 // checkBeside checks the files beside the stores that undo needs: archives of rows, folders, whole
 // databases.
-func (a *verifyAnswer) checkBeside(ctx context.Context, env *environment) error {
-	es, err := env.opt.Journal.Log(journal.Query{State: change.Committed, InForce: true})
+func (a *verifyAnswer) checkBeside(ctx context.Context, env *frame.Env) error {
+	es, err := env.Opt.Journal.Log(journal.Query{State: change.Committed, InForce: true})
 	if err != nil {
 		return err
 	}
-	n, b := 0, newBatch(ctx, env, 2)
+	n, b := 0, frame.NewBatch(ctx, env, 2)
 	for _, e := range es {
 		if e.Forgotten || !e.Kind().WholeFiles() {
 			continue
 		}
-		c, err := openStoreOf(ctx, env, e, false)
+		c, err := frame.OpenStoreOf(ctx, env, e, false)
 		if err == nil {
 			err = c.CheckKept(ctx, e)
 		}
 		if n++; err != nil {
 			hint := fmt.Sprintf("nothing of your sessions is touched. \"mend forget %s\" removes what is left of it", e.ID)
-			b.fail(step{name: "repair " + e.ID + " cannot be undone", ids: []string{e.ID}}, fail.New(fail.Unusable, hint, "%w", err))
+			b.Fail(frame.Step{Name: "repair " + e.ID + " cannot be undone", IDs: []string{e.ID}}, fail.New(fail.Unusable, hint, "%w", err))
 		}
 	}
 	a.Beside = n
-	if n > 0 && len(b.failed) == 0 {
+	if n > 0 && len(b.Failed) == 0 {
 		env.Printf("%s: of %s.\n", term.Good("What is kept beside the stores is intact"), term.Count(n, "repair"))
 	}
-	return b.result()
+	return b.Result()
 }
 
 // checkKept checks the copies of sessions, if there are any.
-func (a *verifyAnswer) checkKept(ctx context.Context, env *environment) error {
-	return env.opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
+func (a *verifyAnswer) checkKept(ctx context.Context, env *frame.Env) error {
+	return env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
 		r, err := k.Verify()
 		if errors.Is(err, keep.ErrDamaged) {
 			return fail.WithHint(err, "nothing of your sessions is touched. \"mend keep\" checks all of the file once an hour: it sets the file aside then, and begins a new one with what can be read of it")

@@ -5,13 +5,15 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"mend/cmd/mend/internal/frame"
 )
 
-func versionVerb(env *environment) *cobra.Command {
+func versionVerb(env *frame.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the commit and the version of Go",
-		Args:  noArgs,
+		Args:  frame.NoArgs,
 		RunE:  func(*cobra.Command, []string) error { return printVersion(env) },
 	}
 }
@@ -23,11 +25,11 @@ type versionAnswer struct {
 	System  string `json:"system"`
 }
 
-func printVersion(env *environment) error {
-	env.command = "version"
-	commit, date := buildCommit()
+func printVersion(env *frame.Env) error {
+	env.Command = "version"
+	commit, date := frame.BuildCommit()
 	system := runtime.GOOS + "/" + runtime.GOARCH
-	env.setAnswers(versionAnswer{version(), commit, runtime.Version(), system})
+	env.SetAnswers(versionAnswer{version(), commit, runtime.Version(), system})
 	env.Printf("mend %s\ncommit %s", version(), commit)
 	if date != "" {
 		env.Printf(", %s", date)
@@ -47,33 +49,8 @@ func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version
 	}
-	if commit, _ := buildCommit(); commit != "unknown" {
+	if commit, _ := frame.BuildCommit(); commit != "unknown" {
 		return "devel-" + commit[:min(12, len(commit))]
 	}
 	return "devel"
-}
-
-// buildCommit returns the commit that the program was built from, "unknown" if it is not
-// recorded, and its date.
-func buildCommit() (commit, date string) {
-	commit = "unknown"
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return commit, ""
-	}
-	modified := false
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			commit = s.Value
-		case "vcs.time":
-			date = s.Value
-		case "vcs.modified":
-			modified = s.Value == "true"
-		}
-	}
-	if modified {
-		commit += "+changes"
-	}
-	return commit, date
 }

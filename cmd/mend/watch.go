@@ -16,6 +16,9 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/config"
 	"mend/internal/fail"
 	"mend/internal/live"
@@ -31,7 +34,7 @@ import (
 
 var _ live.Repairer = unattended.Repairer{}
 
-func watchVerb(env *environment) *cobra.Command {
+func watchVerb(env *frame.Env) *cobra.Command {
 	var set []string
 	once := false
 	cmd := &cobra.Command{
@@ -49,20 +52,20 @@ open, watch only reports it, because Claude Code would not see the change.
 Press Ctrl-C to end it. docs/running.md has a systemd unit that starts it when you log in.`,
 		Example: `  mend watch                       follow all stores
   mend watch --agent claude        follow the stores of Claude Code`,
-		Args: noArgs,
+		Args: frame.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, notes, err := loadLiveSettings(set)
+			c, notes, err := frame.LoadLiveSettings(set)
 			if err != nil {
 				return err
 			}
 			if !c.Enabled {
 				return errDisabled
 			}
-			env.opt.Journal.Actor.Channel = change.ChannelWatch
+			env.Opt.Journal.Actor.Channel = change.ChannelWatch
 			return runWatch(cmd.Context(), env, c, notes, once)
 		},
 	}
-	setFlag(cmd, &set)
+	frame.SetFlag(cmd, &set)
 	cmd.Flags().BoolVar(&once, "once", false, "examine the sessions of the last hours (setting lookBackHours), and end")
 	return cmd
 }
@@ -71,7 +74,7 @@ func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisec
 
 // A watcher follows the stores of "mend watch".
 type watcher struct {
-	*environment
+	*frame.Env
 	config config.Config
 	log    *slog.Logger
 	dir    string // the journal's folder
@@ -83,18 +86,18 @@ type watcher struct {
 
 // A watchEvent is a line of watch's output.
 type watchEvent struct {
-	SchemaVersion int         `json:"schemaVersion"`
-	Command       string      `json:"command"`
-	Event         string      `json:"event"` // following, lost, repaired or left
-	Time          string      `json:"time"`
-	Agent         string      `json:"agent"`
-	Store         string      `json:"store"`
-	Sessions      *int        `json:"sessions,omitempty"` // number of sessions of a followed store
-	Session       string      `json:"session,omitempty"`
-	Title         string      `json:"title,omitempty"`
-	Why           string      `json:"why,omitempty"`
-	Repair        *repairJSON `json:"repair,omitempty"`
-	Undo          string      `json:"undo,omitempty"` // the command
+	SchemaVersion int              `json:"schemaVersion"`
+	Command       string           `json:"command"`
+	Event         string           `json:"event"` // following, lost, repaired or left
+	Time          string           `json:"time"`
+	Agent         string           `json:"agent"`
+	Store         string           `json:"store"`
+	Sessions      *int             `json:"sessions,omitempty"` // number of sessions of a followed store
+	Session       string           `json:"session,omitempty"`
+	Title         string           `json:"title,omitempty"`
+	Why           string           `json:"why,omitempty"`
+	Repair        *show.RepairJSON `json:"repair,omitempty"`
+	Undo          string           `json:"undo,omitempty"` // the command
 }
 
 // Reasons not to repair a session in use.
@@ -107,16 +110,16 @@ const (
 const maxLeft = 1024
 
 // runWatch follows stores until the context ends, or looks at them once.
-func runWatch(ctx context.Context, env *environment, c config.Config, notes []string, once bool) error {
-	dir, err := env.opt.Journal.Folder()
+func runWatch(ctx context.Context, env *frame.Env, c config.Config, notes []string, once bool) error {
+	dir, err := env.Opt.Journal.Folder()
 	if err != nil {
 		return err
 	}
-	if _, err := env.opt.Journal.Log(journal.Query{Limit: 1}); err != nil {
+	if _, err := env.Opt.Journal.Log(journal.Query{Limit: 1}); err != nil {
 		return err
 	}
-	if env.opt.Store != "" {
-		if _, err := mend.Open(env.opt); err != nil {
+	if env.Opt.Store != "" {
+		if _, err := mend.Open(env.Opt); err != nil {
 			return err
 		}
 	}
@@ -134,8 +137,8 @@ func runWatch(ctx context.Context, env *environment, c config.Config, notes []st
 	}
 	defer func() { _ = lock.Close() }()
 	logNotes(log, notes)
-	env.jsonLines = true
-	w := &watcher{environment: env, config: c, log: log, dir: dir, left: map[string]string{}}
+	env.JSONLines = true
+	w := &watcher{Env: env, config: c, log: log, dir: dir, left: map[string]string{}}
 	for _, note := range notes {
 		env.Note(note)
 	}
@@ -160,8 +163,8 @@ const (
 )
 
 // lockLive takes a lock of live repair. [isLive] holds it for a moment.
-func lockLive(env *environment, name string, shared bool) (*ownfile.Lock, error) {
-	dir, err := env.opt.Journal.Folder()
+func lockLive(env *frame.Env, name string, shared bool) (*ownfile.Lock, error) {
+	dir, err := env.Opt.Journal.Folder()
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +182,7 @@ func isLive(dir, name string) bool {
 }
 
 // liveNow is a [liveState].
-func liveNow(env *environment, journal string) (installed []pluginJSON, serving, watching bool) {
+func liveNow(env *frame.Env, journal string) (installed []show.PluginJSON, serving, watching bool) {
 	return installedStates(env), isLive(journal, hookLock), isLive(journal, watchLock)
 }
 
@@ -213,7 +216,7 @@ func (w *watcher) follow(ctx context.Context, group *sync.WaitGroup) {
 			if followed[o.Store] {
 				continue
 			}
-			client, err := openWith(ctx, w.environment, o, true)
+			client, err := frame.OpenWith(ctx, w.Env, o, true)
 			if err != nil {
 				w.Note(err.Error()) // printed once
 				continue
@@ -222,7 +225,7 @@ func (w *watcher) follow(ctx context.Context, group *sync.WaitGroup) {
 				w.Note(err.Error())
 			}
 			followed[o.Store] = true
-			group.Go(func() { watch.Run(ctx, readStore{client, client.Reader()}, w.options(client)) })
+			group.Go(func() { watch.Run(ctx, frame.WatchedStore{Store: client, Reader: client.Reader()}, w.options(client)) })
 		}
 		if len(followed) == 0 && !w.JSON {
 			w.Note("no session store found; waiting for one")
@@ -237,13 +240,13 @@ func (w *watcher) follow(ctx context.Context, group *sync.WaitGroup) {
 
 // stores returns the options of each present store.
 func (w *watcher) stores() (all []mend.Options) {
-	if w.opt.Store != "" {
-		return []mend.Options{w.opt}
+	if w.Opt.Store != "" {
+		return []mend.Options{w.Opt}
 	}
-	for _, ag := range w.opt.Agents {
-		found, _ := ag.Find(w.opt.Layout) // a store may appear later
+	for _, ag := range w.Opt.Agents {
+		found, _ := ag.Find(w.Opt.Layout) // a store may appear later
 		for _, at := range found {
-			o := w.opt
+			o := w.Opt
 			o.Agents, o.Store, o.Layout = []agent.Agent{ag}, at.Path, at.Layout
 			all = append(all, o)
 		}
@@ -258,16 +261,10 @@ type watchedStore struct {
 	copies automaticKeep
 }
 
-// A readStore is a store for package watch.
-type readStore struct {
-	*mend.Store
-	agent.Reader
-}
-
 // options returns the options for following a store.
 func (w *watcher) options(client *mend.Store) watch.Options {
 	store := newRecoverer(nil, client, w.config, liveOptions(w.config), w.log)
-	s := &watchedStore{w, store, automaticKeep{w.opt.Journal, w.dir, w.config, w.log}}
+	s := &watchedStore{w, store, automaticKeep{w.Opt.Journal, w.dir, w.config, w.log}}
 	return watch.Options{
 		Since: lookBack(w.config),
 		Quiet: seconds(min(2, w.config.WatchPollSeconds)), Poll: seconds(w.config.WatchPollSeconds),
@@ -278,9 +275,9 @@ func (w *watcher) options(client *mend.Store) watch.Options {
 // once looks at each store once.
 func (w *watcher) once(ctx context.Context) (worse error) {
 	for _, o := range w.stores() {
-		client, err := openWith(ctx, w.environment, o, true)
+		client, err := frame.OpenWith(ctx, w.Env, o, true)
 		if err == nil {
-			err = watch.Once(ctx, readStore{client, client.Reader()}, w.options(client))
+			err = watch.Once(ctx, frame.WatchedStore{Store: client, Reader: client.Reader()}, w.options(client))
 			err = cmp.Or(err, client.Changeable(ctx))
 		}
 		worse = fail.Worst(worse, err)
@@ -309,7 +306,7 @@ func (s *watchedStore) notice(n watch.Notice) {
 // place names the store.
 func (s *watchedStore) place() string {
 	id := s.store.client.ID()
-	return agentOf(id) + " in " + term.Escape(term.ShortenHome(id.Root))
+	return agents.Title(id) + " in " + term.Escape(term.ShortenHome(id.Root))
 }
 
 // print prints an event, as a line of JSON or as text.
@@ -322,7 +319,7 @@ func (s *watchedStore) print(e watchEvent, format string, args ...any) {
 		return
 	}
 	id := s.store.client.ID()
-	e.SchemaVersion, e.Command, e.Time = schemaVersion, s.command, time.Now().UTC().Format(time.RFC3339)
+	e.SchemaVersion, e.Command, e.Time = frame.SchemaVersion, s.Command, time.Now().UTC().Format(time.RFC3339)
 	e.Agent, e.Store = id.Agent, id.Root
 	text, err := termjson.Marshal(e)
 	if err == nil {
@@ -356,16 +353,16 @@ func (s *watchedStore) key(head change.Head) string { return s.store.client.ID()
 
 // repaired shows a repair.
 func (s *watchedStore) repaired(id string) {
-	e, _, err := s.opt.Journal.Show(id)
+	e, _, err := s.Opt.Journal.Show(id)
 	if err != nil {
 		s.log.Warn("reading a repair", "repair", id, "error", err)
 		e = change.Entry{ID: id}
 	}
 	why := strings.Join(e.Cause.Diagnoses, " ")
 	undo := "mend undo " + id
-	r := entryJSON(e, nil)
+	r := show.EntryJSON(e, nil)
 	s.print(watchEvent{Event: "repaired", Session: e.Session, Title: e.Cause.Title, Why: why, Repair: &r, Undo: undo},
-		"%s %s: %s Undo: %s", term.Good("Repaired"), quotedTitle(e.Cause.Title, e.Session),
+		"%s %s: %s Undo: %s", term.Good("Repaired"), show.QuotedTitle(e.Cause.Title, e.Session),
 		term.OneLine(cmp.Or(why, e.Cause.Text), 300), term.Bold(undo))
 }
 
@@ -396,7 +393,7 @@ func (s *watchedStore) leave(head change.Head, worst *repair.Diagnosis, why erro
 		what = worst.Why + " "
 	}
 	s.print(watchEvent{Event: "left", Session: head.ID, Title: head.Title, Why: what + text},
-		"%s %s: %s It is left as it is: %s", term.Warn("Broken"), quotedTitle(head.Title, head.ID),
+		"%s %s: %s It is left as it is: %s", term.Warn("Broken"), show.QuotedTitle(head.Title, head.ID),
 		term.OneLine(what, 160), term.OneLine(text, 300))
 }
 

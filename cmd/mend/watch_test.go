@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/internal/test/claude"
@@ -82,7 +84,7 @@ func TestWatchVerb(t *testing.T) {
 	if err := <-r.done; !errors.Is(err, context.Canceled) {
 		t.Errorf("watch = %v", err)
 	}
-	if es, err := mend.OpenJournal(r.opt.Journal.Dir).Log(journal.Query{}); err != nil || len(es) != 1 {
+	if es, err := mend.OpenJournal(r.Opt.Journal.Dir).Log(journal.Query{}); err != nil || len(es) != 1 {
 		t.Errorf("%d entries, %v; want 1", len(es), err)
 	}
 }
@@ -133,12 +135,12 @@ func TestWatchBusyUnread(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	env := &environment{Terminal: &term.Terminal{Out: &out, Err: &out, Width: 80}, opt: mend.Options{Agents: agents, Store: root, Journal: mend.OpenJournal(t.TempDir())}}
-	c, _, err := loadLiveSettings(nil)
+	env := &frame.Env{Terminal: &term.Terminal{Out: &out, Err: &out, Width: 80}, Opt: mend.Options{Agents: agents.All, Store: root, Journal: mend.OpenJournal(t.TempDir())}}
+	c, _, err := frame.LoadLiveSettings(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := mend.Open(env.opt)
+	client, err := mend.Open(env.Opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +149,7 @@ func TestWatchBusyUnread(t *testing.T) {
 		t.Fatalf("%d sessions, %v", len(heads), err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	w := &watcher{environment: env, config: c, log: log, dir: env.opt.Journal.Dir, left: map[string]string{}}
+	w := &watcher{Env: env, config: c, log: log, dir: env.Opt.Journal.Dir, left: map[string]string{}}
 	handle := w.options(client).Handle
 	for n := range 3 {
 		again := handle(t.Context(), heads[0])
@@ -176,10 +178,10 @@ func TestWatchClaudeError(t *testing.T) {
 	journal := t.TempDir()
 	code, out := runMend(t, root, journal, "watch", "--once", "--json")
 	var e watchEvent
-	if err := json.NewDecoder(strings.NewReader(out)).Decode(&e); err != nil || code != exitDone || e.Event != "repaired" || e.Agent != "claude" || e.Repair == nil || e.Repair.Cause.Text != badSignature {
+	if err := json.NewDecoder(strings.NewReader(out)).Decode(&e); err != nil || code != frame.ExitDone || e.Event != "repaired" || e.Agent != "claude" || e.Repair == nil || e.Repair.Cause.Text != badSignature {
 		t.Errorf("watch: %d, %v: %s", code, err, out)
 	}
-	if code, out := runMend(t, root, journal, "watch", "--once", "--json"); code != exitDone || strings.Contains(out, `"event"`) {
+	if code, out := runMend(t, root, journal, "watch", "--once", "--json"); code != frame.ExitDone || strings.Contains(out, `"event"`) {
 		t.Errorf("the second look: %d: %s", code, out)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/culprit"
 	"mend/internal/fail"
 	"mend/internal/mend"
@@ -72,36 +74,36 @@ var errNoCulprit = errors.New("no session fits this error")
 
 // offerWays asks which of the ways applies, and calls runWay for it. Without a terminal it lists the ways with their
 // commands, and returns err.
-func offerWays(ctx context.Context, env *environment, f repairFlags, err error) error {
+func offerWays(ctx context.Context, env *frame.Env, f repairFlags, err error) error {
 	all := readWays()
 	var what, rows [][]string
 	for _, w := range all {
 		what, rows = append(what, []string{w.What}), append(rows, []string{w.What, strings.Join(w.Commands, ", ")})
 	}
 	if env.CanAsk && !env.JSON {
-		env.Say("%s", sentenceCase(err.Error()))
+		env.Say("%s", show.SentenceCase(err.Error()))
 		i, err := env.Pick(ctx, "What happened?", what)
 		if err != nil {
 			return err
 		}
 		return runWay(ctx, env, f, all[i])
 	}
-	env.setAnswers(fixAnswer{Ways: all})
+	env.SetAnswers(fixAnswer{Ways: all})
 	env.Say("What happened?")
 	env.PrintRows(rows, "  ")
 	return err
 }
 
 // runWay runs the commands that help after a conversation was lost in this way, or shows them.
-func runWay(ctx context.Context, env *environment, f repairFlags, w way) (err error) {
+func runWay(ctx context.Context, env *frame.Env, f repairFlags, w way) (err error) {
 	switch w.Name {
 	case "damaged":
-		clients, left := openAll(ctx, env, !f.dryRun)
-		return fail.Worst(checkDatabases(ctx, env, clients, f), fail.Worst(left, errProblems))
+		clients, left := frame.OpenAll(ctx, env, !f.DryRun)
+		return fail.Worst(checkDatabases(ctx, env, clients, f), fail.Worst(left, frame.ErrProblems))
 	case "each_prompt":
 		if !env.CanAsk || env.JSON {
 			env.Say("With the text of that error: %s", term.Command(w.Commands[0]))
-			return errProblems
+			return frame.ErrProblems
 		}
 		if f.errorText, err = askForError(ctx, env); err != nil {
 			return err
@@ -110,7 +112,7 @@ func runWay(ctx context.Context, env *environment, f repairFlags, w way) (err er
 	case "app":
 		return showContinue(ctx, env)
 	case "not_listed":
-		if err = f.finish.move(ctx, env, writeFlags{dryRun: f.dryRun, force: f.force}); ctx.Err() != nil {
+		if err = f.finish.move(ctx, env, frame.WriteFlags{DryRun: f.DryRun, Force: f.Force}); ctx.Err() != nil {
 			return err
 		}
 		env.Printf("Every session that mend finds: %s\n\n", term.Command(w.Commands[2]))
@@ -118,7 +120,7 @@ func runWay(ctx context.Context, env *environment, f repairFlags, w way) (err er
 		env.Say("If the agent compacted the session: %s", term.Command(w.Commands[1]))
 	}
 	err = fail.Worst(err, showLost(ctx, env, f))
-	if w.Name == "deleted" && errors.Is(err, errProblems) {
+	if w.Name == "deleted" && errors.Is(err, frame.ErrProblems) {
 		env.Say("If Claude Code deleted a session and there is no copy of it, only its prompts can be restored. To make copies from now on: %s", term.Command("mend install --keep"))
 	}
 	return err
@@ -131,8 +133,8 @@ var desktopApps = []string{"claude", "codex"}
 const mostShown = 5
 
 // showContinue lists the newest sessions of the agents with a desktop app, with the command that continues each in a terminal.
-func showContinue(ctx context.Context, env *environment) error {
-	clients, left := openAll(ctx, env, false)
+func showContinue(ctx context.Context, env *frame.Env) error {
+	clients, left := frame.OpenAll(ctx, env, false)
 	type stored struct {
 		change.Head
 		agent string
@@ -144,7 +146,7 @@ func showContinue(ctx context.Context, env *environment) error {
 			return ctx.Err()
 		}
 		if err != nil {
-			left = env.skipStore(ctx, left, err)
+			left = env.SkipStore(ctx, left, err)
 		}
 		for _, h := range heads {
 			if slices.Contains(desktopApps, c.ID().Agent) && h.Parent == "" {
@@ -154,21 +156,21 @@ func showContinue(ctx context.Context, env *environment) error {
 	}
 	slices.SortFunc(all, func(a, b stored) int { return cmp.Compare(b.Updated, a.Updated) })
 	if len(all) == 0 {
-		env.Say("Neither Claude Code nor Codex has a session here. %s looks for sessions that can be brought back.", term.Command(env.cmdline("restore")))
-		return fail.Worst(left, errProblems)
+		env.Say("Neither Claude Code nor Codex has a session here. %s looks for sessions that can be brought back.", term.Command(env.CommandLine("restore")))
+		return fail.Worst(left, frame.ErrProblems)
 	}
 	env.Say("The app has its own list, which mend does not change. Its agent has %s, and each can be continued in a terminal. The newest:", term.Count(len(all), "session"))
 	for _, s := range all[:min(len(all), mostShown)] {
-		env.printContinueCommand(s.agent, s.Head, quotedTitle(s.Title, s.ID))
+		env.PrintContinueCommand(s.agent, s.Head, show.QuotedTitle(s.Title, s.ID))
 	}
-	env.setAnswers(continueAnswer{Continue: continueCommand(all[0].agent, all[0].Head)})
-	env.Say("All of them: %s", term.Command(env.cmdline("scan", "--all")))
-	return fail.Worst(left, errProblems)
+	env.SetAnswers(frame.ContinueAnswer{Continue: frame.ContinueCommand(all[0].agent, all[0].Head)})
+	env.Say("All of them: %s", term.Command(env.CommandLine("scan", "--all")))
+	return fail.Worst(left, frame.ErrProblems)
 }
 
 // checkDatabases checks the databases of the stores. If the user agrees, it salvages the first damaged one; without a
 // terminal it returns the damage as the error.
-func checkDatabases(ctx context.Context, env *environment, clients []*mend.Store, f repairFlags) error {
+func checkDatabases(ctx context.Context, env *frame.Env, clients []*mend.Store, f repairFlags) error {
 	for _, c := range clients {
 		done := env.Busy("checking the database ...")
 		err := c.CheckFile(ctx, 0)
@@ -176,11 +178,11 @@ func checkDatabases(ctx context.Context, env *environment, clients []*mend.Store
 		switch _, hint := fail.Of(err); {
 		case hint != fail.SalvageHint && hint != fail.DiskHint:
 			continue
-		case (!env.CanAsk || env.JSON) && !f.yes:
+		case (!env.CanAsk || env.JSON) && !f.Yes:
 			return err
 		}
-		env.opt.Store, env.opt.Layout = c.ID().Root, ""
-		return f.finish.salvage(ctx, env, f.writeFlags)
+		env.Opt.Store, env.Opt.Layout = c.ID().Root, ""
+		return f.finish.salvage(ctx, env, f.WriteFlags)
 	}
 	env.Say("mend checked the databases: none of them is damaged now.")
 	return nil
@@ -188,13 +190,13 @@ func checkDatabases(ctx context.Context, env *environment, clients []*mend.Store
 
 // showNext shows the next command if no repair helps against an error: for a session whose newest answer failed with it,
 // for the broken sessions, or for the newest. It trims a request that is too long.
-func showNext(ctx context.Context, env *environment, clients []*mend.Store, readings []repair.APIError, f repairFlags) error {
+func showNext(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, f repairFlags) error {
 	var found []culprit.Culprit
 	var heads []change.Head
 	stores := map[string]*mend.Store{} // by session
 	for _, c := range clients {
 		all, _ := c.Sessions(ctx) // scan reports a store that cannot be read
-		fit, _ := culprit.Find(ctx, c, all, readings, workingFolder(), func() {})
+		fit, _ := culprit.Find(ctx, c, all, readings, show.WorkingFolder(), func() {})
 		heads, found = append(heads, all...), append(found, fit...)
 		for _, h := range all {
 			stores[h.ID] = c
@@ -211,7 +213,7 @@ func showNext(ctx context.Context, env *environment, clients []*mend.Store, read
 		found = slices.DeleteFunc(found, func(x culprit.Culprit) bool { return x.Match.Degree == repair.IsBroken })
 	}
 	slices.SortStableFunc(heads, func(a, b change.Head) int { return int(b.Updated - a.Updated) })
-	moveToFront(heads, mend.Here(heads, workingFolder()))
+	show.MoveToFront(heads, mend.Here(heads, show.WorkingFolder()))
 	one := slices.IndexFunc(found, func(x culprit.Culprit) bool { return x.Match.Degree != repair.IsBroken })
 	switch {
 	case one >= 0:
@@ -222,19 +224,19 @@ func showNext(ctx context.Context, env *environment, clients []*mend.Store, read
 		}
 	case len(found) > 0:
 		head, command = found[0].Session, "fix"
-		env.Say("%s", sentenceCase(broken(len(found), len(heads))))
+		env.Say("%s", show.SentenceCase(broken(len(found), len(heads))))
 		listCulprits(env, found, culpritRows(env.Terminal, found))
 	case len(heads) == 0 || readings[0].About == request.AboutStore:
 		env.Say("No session is broken: mend looked at %s.", term.Count(len(heads), "session"))
-		return errProblems
+		return frame.ErrProblems
 	default:
 		head = heads[0]
-		env.Say("No session is broken. The newest is %s %s.", term.Bold(term.Escape(head.ID)), quotedTitle(head.Title, "(no title)"))
+		env.Say("No session is broken. The newest is %s %s.", term.Bold(term.Escape(head.ID)), show.QuotedTitle(head.Title, "(no title)"))
 	}
-	command = env.cmdline(command, head.ID)
-	env.setAnswers(fixAnswer{Next: command})
+	command = env.CommandLine(command, head.ID)
+	env.SetAnswers(fixAnswer{Next: command})
 	env.Say("Next: %s", term.Command(command))
-	return errProblems
+	return frame.ErrProblems
 }
 
 // isTooLong reports whether an error says, or usually means, that a session is too long.
@@ -242,11 +244,11 @@ func isTooLong(e repair.APIError) bool { return strings.Contains(e.Explanation, 
 
 // offerTrim runs the smallest trim of a session that the provider refused as too long, so that its next request and a
 // compaction fit. Without a terminal it shows the command. The sizes in the error correct the estimate.
-func offerTrim(ctx context.Context, env *environment, c *mend.Store, head change.Head, e repair.APIError, f repairFlags) error {
+func offerTrim(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, e repair.APIError, f repairFlags) error {
 	r := repair.TrimRequest{
 		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(), TooLong: true,
 	}
-	r.Force = f.force
+	r.Force = f.Force
 	r.Actual, r.Window = e.Sizes()
 	t, err := c.ProposeTrim(ctx, head, r)
 	if err == nil && t.After > t.Goal {
@@ -260,14 +262,14 @@ func offerTrim(ctx context.Context, env *environment, c *mend.Store, head change
 	if r.Hard {
 		words = append(words, "--hard")
 	}
-	env.setAnswers(fixAnswer{Next: env.cmdline(words...)})
+	env.SetAnswers(fixAnswer{Next: env.CommandLine(words...)})
 	if !env.CanAsk || env.JSON {
-		env.Say("Next: %s", term.Command(env.cmdline(words...)))
-		return errProblems
+		env.Say("Next: %s", term.Command(env.CommandLine(words...)))
+		return frame.ErrProblems
 	}
 	env.Printf("\n")
-	env.opt.Store, env.opt.Layout = c.ID().Root, ""
-	return f.finish.trim(ctx, env, []string{head.ID}, f.writeFlags, repair.TrimRequest{
-		Goal: max(t.Goal, 1), KeepTurns: r.KeepTurns, Protected: r.Protected, Hard: r.Hard, Force: f.force,
+	env.Opt.Store, env.Opt.Layout = c.ID().Root, ""
+	return f.finish.trim(ctx, env, []string{head.ID}, f.WriteFlags, repair.TrimRequest{
+		Goal: max(t.Goal, 1), KeepTurns: r.KeepTurns, Protected: r.Protected, Hard: r.Hard, Force: f.Force,
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/cmd/mend/internal/agents"
 	"mend/internal/culprit"
 )
 
@@ -74,7 +75,7 @@ func TestWaysOfErrors(t *testing.T) {
 }
 
 func wayNamed(text string) string {
-	if w := wayOf(culprit.Readings(agents, []byte(text))); w != nil {
+	if w := wayOf(culprit.Readings(agents.All, []byte(text))); w != nil {
 		return w.Name
 	}
 	return ""

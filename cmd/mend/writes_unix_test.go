@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
@@ -75,13 +76,13 @@ var writeCases = []writeCase{
 	{verb: "forget", args: commandArgs("--older-than 0s"), asks: "can no longer be undone after this. Go on?", setup: repaired},
 	{verb: "gc", args: commandArgs("--older-than 0s"), asks: "can no longer be undone after this. Go on?", setup: repaired},
 	{verb: "forget", args: commandArgs("SESSION"), asks: "can no longer be undone after this. Go on?", setup: repaired},
-	{verb: "forget", args: commandArgs("--copies SESSION"), asks: "can no longer be restored after this. Go on?", setup: func(sb sandbox) { sb.mustExit(exitDone, "keep") }},
+	{verb: "forget", args: commandArgs("--copies SESSION"), asks: "can no longer be restored after this. Go on?", setup: func(sb sandbox) { sb.mustExit(frame.ExitDone, "keep") }},
 	{verb: "plugin install", asks: "Install ~/config/opencode/plugins/mend.js?", then: "n\n"},
 	{verb: "install", args: commandArgs("--agent claude"), asks: "Install mend's hooks in ~/.claude/settings.json?", then: "n\n"},
 	{verb: "install", args: commandArgs("--agent codex"), asks: "Install mend's hooks in ~/.codex/hooks.json?", then: "n\n"},
-	{verb: "plugin uninstall", asks: "Remove ~/config/opencode/plugins/mend.js?", setup: func(sb sandbox) { sb.mustExit(exitDone, "plugin", "install", "--yes") }},
+	{verb: "plugin uninstall", asks: "Remove ~/config/opencode/plugins/mend.js?", setup: func(sb sandbox) { sb.mustExit(frame.ExitDone, "plugin", "install", "--yes") }},
 	{verb: "install", args: commandArgs("--remove --agent claude"), asks: "Remove mend's hooks from ~/.claude/settings.json?", setup: func(sb sandbox) {
-		sb.mustExit(exitDone, "plugin", "install", "--agent", "claude", "--yes")
+		sb.mustExit(frame.ExitDone, "plugin", "install", "--agent", "claude", "--yes")
 	}},
 }
 
@@ -142,7 +143,7 @@ func repaired(sb sandbox) { sb.mustRepair() }
 
 func undone1(sb sandbox) {
 	sb.mustRepair()
-	sb.mustExit(exitDone, "undo", "--yes")
+	sb.mustExit(frame.ExitDone, "undo", "--yes")
 }
 
 // inConflict leaves repair qevajo in conflict: it was cut, and another program wrote.
@@ -155,7 +156,7 @@ func inConflict(sb sandbox) {
 		return nil
 	})
 	damage.Text(damage.Hello, "changed by hand")(sb.open())
-	sb.mustExit(exitConflict, "recover")
+	sb.mustExit(frame.ExitConflict, "recover")
 }
 
 // files returns the bytes of all files in the sandbox besides mend's cache.
@@ -248,9 +249,9 @@ func TestWritesAsk(t *testing.T) {
 			code       int
 			says       string
 		}{
-			{"no", "n\n", exitRefused, "nothing was changed"},
-			{"Ctrl-C", "\x03", exitSignalled + int(syscall.SIGINT), "interrupted: nothing was changed"},
-			{"the end of input", "\x04", exitRefused, "nothing was changed"},
+			{"no", "n\n", frame.ExitRefused, "nothing was changed"},
+			{"Ctrl-C", "\x03", frame.ExitSignalled + int(syscall.SIGINT), "interrupted: nothing was changed"},
+			{"the end of input", "\x04", frame.ExitRefused, "nothing was changed"},
 		} {
 			code, shown := sb.answer(c.asks, a.keys, func() { unchanged("before the answer") }, args...)
 			if code != a.code || !strings.Contains(shown, a.says) {
@@ -259,13 +260,13 @@ func TestWritesAsk(t *testing.T) {
 			unchanged("after " + a.name)
 		}
 		for _, more := range [][]string{nil, {"--json"}} {
-			got := sb.mustExit(exitRefused, append(slices.Clone(args), more...)...)
+			got := sb.mustExit(frame.ExitRefused, append(slices.Clone(args), more...)...)
 			if !strings.Contains(got.out+got.err, "pass --yes") {
 				t.Errorf("mend %s %v without a terminal says:\n%s%s", name, more, got.out, got.err)
 			}
 			unchanged("without a terminal")
 		}
-		if code, shown := sb.answer(c.asks, "y\n"+c.then, func() { unchanged("before the answer") }, args...); code > exitProblems {
+		if code, shown := sb.answer(c.asks, "y\n"+c.then, func() { unchanged("before the answer") }, args...); code > frame.ExitProblems {
 			t.Errorf("mend %s, yes: exit code %d:\n%s", name, code, shown)
 		}
 		if maps.Equal(before, sb.files()) {
@@ -276,14 +277,14 @@ func TestWritesAsk(t *testing.T) {
 
 // TestWritesListed checks that the table has every verb that writes: those with --dry-run or --yes.
 func TestWritesListed(t *testing.T) {
-	eachCommand(newRoot(&environment{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
+	eachCommand(newRoot(&frame.Env{Terminal: &term.Terminal{}}), func(cmd *cobra.Command) {
 		dryRun, yes := cmd.Flags().Lookup("dry-run") != nil, cmd.Flags().Lookup("yes") != nil
 		if dryRun != yes {
-			t.Errorf("%s has --dry-run: %t, --yes: %t; want both or none", commandName(cmd), dryRun, yes)
+			t.Errorf("%s has --dry-run: %t, --yes: %t; want both or none", frame.CommandName(cmd), dryRun, yes)
 		}
-		asks := slices.ContainsFunc(writeCases, func(c writeCase) bool { return c.verb == commandName(cmd) })
-		if yes && !asks && unasked[commandName(cmd)] == "" {
-			t.Errorf("writeCases has no row for mend %s, which writes", commandName(cmd))
+		asks := slices.ContainsFunc(writeCases, func(c writeCase) bool { return c.verb == frame.CommandName(cmd) })
+		if yes && !asks && unasked[frame.CommandName(cmd)] == "" {
+			t.Errorf("writeCases has no row for mend %s, which writes", frame.CommandName(cmd))
 		}
 	})
 }

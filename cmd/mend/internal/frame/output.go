@@ -1,4 +1,4 @@
-package main
+package frame
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
 	"mend/internal/atomicfile"
 	"mend/internal/fail"
 	"mend/internal/mend"
@@ -19,15 +20,15 @@ import (
 	"mend/journal"
 )
 
-// createFile creates the file that a user named for an answer, all or nothing, readable by the user alone.
+// CreateFile creates the file that a user named for an answer, all or nothing, readable by the user alone.
 // Even with force it replaces no file of mend or of a store, and creates none among them.
-func (env *environment) createFile(path string, force bool, write func(io.Writer) error) error {
+func (env *Env) CreateFile(path string, force bool, write func(io.Writer) error) error {
 	const hint = "name another file, or - for standard output"
 	// The command in an UnsafeError is for mend's own files, and might remove this one.
 	if unsafe, ok := errors.AsType[*ownfile.UnsafeError](ownfile.CheckEditable(path)); ok {
 		return fail.New(fail.Refused, hint, "writing %s: mend does not overwrite it: it %s", path, unsafe.Why)
 	}
-	if whose := env.ownerOf(path); whose != "" {
+	if whose := env.OwnerOf(path); whose != "" {
 		return fail.New(fail.Refused, hint, "writing %s: mend writes no answer among the files of %s", path, whose)
 	}
 	exists := fail.New(fail.Refused, "name another file, or use --force", "writing %s: the file exists", path)
@@ -55,9 +56,9 @@ func (env *environment) createFile(path string, force bool, write func(io.Writer
 	return err
 }
 
-// ownerOf returns the owner of the files among which a file at path would be: mend, or an agent with a store
+// OwnerOf returns the owner of the files among which a file at path would be: mend, or an agent with a store
 // that is found, that the user names, or that mend has changed before; "" for none.
-func (env *environment) ownerOf(path string) string {
+func (env *Env) OwnerOf(path string) string {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -66,16 +67,16 @@ func (env *environment) ownerOf(path string) string {
 		return "" // without its folder the file cannot be created
 	}
 	path = filepath.Join(dir, filepath.Base(path))
-	for _, folder := range []func() (string, error){env.opt.Journal.Folder, userdir.Cache, userdir.Config} {
+	for _, folder := range []func() (string, error){env.Opt.Journal.Folder, userdir.Cache, userdir.Config} {
 		if own, err := folder(); err == nil && isBelow(path, own) {
 			return "its own"
 		}
 	}
-	stores := mend.Agents(agents).Stores()
-	if c, err := env.openAt(env.opt.Store); err == nil {
+	stores := mend.Agents(agents.All).Stores()
+	if c, err := env.OpenAt(env.Opt.Store); err == nil {
 		stores = append(stores, mend.Located{Path: c.ID().Root, Agent: c.ID().Agent})
 	}
-	es, _ := env.opt.Journal.Log(journal.Query{}) // an unreadable journal names no stores
+	es, _ := env.Opt.Journal.Log(journal.Query{}) // an unreadable journal names no stores
 	for _, e := range es {
 		if at := (mend.Located{Path: e.Store.Root, Agent: e.Store.Agent}); !slices.Contains(stores, at) {
 			stores = append(stores, at)
@@ -83,7 +84,7 @@ func (env *environment) ownerOf(path string) string {
 	}
 	for _, s := range stores {
 		if isOfStore(path, s.Path) {
-			return agentOf(change.StoreID{Agent: s.Agent})
+			return agents.Title(change.StoreID{Agent: s.Agent})
 		}
 	}
 	return ""

@@ -1,12 +1,12 @@
-package main
+package show
 
 import (
 	"mend/change"
 	"mend/internal/term"
 )
 
-// opWord returns a word for the change of an op.
-func opWord(o change.Op) string {
+// OpWord returns a word for the change of an op.
+func OpWord(o change.Op) string {
 	switch {
 	case o.Ref.Kind == change.KindFile && o.Post == nil:
 		return "move away"
@@ -16,8 +16,8 @@ func opWord(o change.Op) string {
 	return o.Verb()
 }
 
-// printOps prints the diff of each op.
-func printOps(t *term.Terminal, ops []change.Op) {
+// Ops prints the diff of each op.
+func Ops(t *term.Terminal, ops []change.Op) {
 	defer t.Buffer()()
 	for _, o := range ops {
 		if o.Ref.Kind == change.KindFile {
@@ -25,7 +25,7 @@ func printOps(t *term.Terminal, ops []change.Op) {
 			continue
 		}
 		t.Printf("  %s %s\n", term.Bold(opMark(o)+" "+o.Verb()), o.Ref)
-		if hasDiff(o.Ref) {
+		if HasDiff(o.Ref) {
 			printDiff(t, o.Pre, o.Post)
 		}
 	}
@@ -37,5 +37,5 @@ func printFile(t *term.Terminal, o change.Op) {
 	if i == nil {
 		i = o.Post
 	}
-	t.Printf("  %s file %s  %s\n", term.Bold(opMark(o)+" "+opWord(o)), o.Ref, term.Faint(term.Size(int64(len(i.Data)))+", mode "+i.Mode.String()))
+	t.Printf("  %s file %s  %s\n", term.Bold(opMark(o)+" "+OpWord(o)), o.Ref, term.Faint(term.Size(int64(len(i.Data)))+", mode "+i.Mode.String()))
 }

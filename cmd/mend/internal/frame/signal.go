@@ -1,4 +1,4 @@
-package main
+package frame
 
 import (
 	"context"
@@ -21,16 +21,16 @@ const (
 	graceToReport = 200 * time.Millisecond
 )
 
-// handleSignals cancels ctx on SIGINT or SIGTERM. It ends a verb that is still running after graceToEnd,
+// HandleSignals cancels ctx on SIGINT or SIGTERM. It ends a verb that is still running after graceToEnd,
 // unless the verb holds writing for reading: a change is always finished first. A second signal kills the
 // program as a crash would.
-func (env *environment) handleSignals(cancel context.CancelCauseFunc, args []string) {
-	report := &environment{Terminal: env.Again(), parsed: true}
+func (env *Env) HandleSignals(cancel context.CancelCauseFunc, args []string) {
+	report := &Env{Terminal: env.Again(), Parsed: true}
 	report.JSON = slices.Contains(args, "--json")
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		err := &signalError{<-signals, &env.changes}
+		err := &SignalError{<-signals, &env.Made}
 		signal.Stop(signals)
 		cancel(err)
 		env.writing.Lock() // waits for the current change and prevents others
@@ -40,21 +40,21 @@ func (env *environment) handleSignals(cancel context.CancelCauseFunc, args []str
 			if report.CanDraw {
 				fmt.Fprint(report.Err, "\r\x1b[K") // progress is erased
 			}
-			report.report(err)
+			report.Report(err)
 			close(reported)
 		}()
 		select {
 		case <-reported:
 		case <-time.After(graceToReport):
 		}
-		os.Exit(exitCode(err))
+		os.Exit(ExitCode(err))
 	}()
 }
 
-// beginWrite is called before the journal or a store is changed. A signal then waits until end is called.
-func (env *environment) beginWrite() (end func()) {
+// BeginWrite is called before the journal or a store is changed. A signal then waits until end is called.
+func (env *Env) BeginWrite() (end func()) {
 	env.writing.RLock()
-	env.changes.open.Store(true)
+	env.Made.open.Store(true)
 	return env.writing.RUnlock
 }
 
@@ -74,9 +74,9 @@ func (c *changes) String() string {
 	return "nothing was changed"
 }
 
-// apply applies a plan and records whether that changed anything. A plan that is not applied, and not
+// Apply applies a plan and records whether that changed anything. A plan that is not applied, and not
 // pending, changed nothing.
-func (c *changes) apply(do func() error) error {
+func (c *changes) Apply(do func() error) error {
 	before := c.open.Load()
 	err := do()
 	var pending *txn.PendingError

@@ -1,4 +1,4 @@
-package main
+package frame
 
 import (
 	"context"
@@ -10,24 +10,25 @@ import (
 	"slices"
 
 	"mend/change"
+	"mend/cmd/mend/internal/show"
 	"mend/internal/fail"
 	"mend/internal/mend"
 	"mend/internal/term"
 )
 
-// yesOrNo are the answers to a yes-or-no question.
-var yesOrNo = []term.Answer{{"yes", "do it"}, {"no", "change nothing"}}
+// YesOrNo are the answers to a yes-or-no question.
+var YesOrNo = []term.Answer{{"yes", "do it"}, {"no", "change nothing"}}
 
-// diffOf returns a function that prints the diff of each op, or nil without ops.
-func diffOf(ops []change.Op) func(*term.Terminal) {
+// DiffOf returns a function that prints the diff of each op, or nil without ops.
+func DiffOf(ops []change.Op) func(*term.Terminal) {
 	if len(ops) == 0 {
 		return nil
 	}
-	return func(t *term.Terminal) { printOps(t, ops) }
+	return func(t *term.Terminal) { show.Ops(t, ops) }
 }
 
-// askChange asks about a change that was shown. On "diff" it prints the diff and asks again.
-func askChange(ctx context.Context, t *term.Terminal, question string, answers []term.Answer, diff func(*term.Terminal)) (string, error) {
+// AskChange asks about a change that was shown. On "diff" it prints the diff and asks again.
+func AskChange(ctx context.Context, t *term.Terminal, question string, answers []term.Answer, diff func(*term.Terminal)) (string, error) {
 	for {
 		key, err := t.Ask(ctx, question, answers)
 		if err != nil || key != "d" {
@@ -37,18 +38,18 @@ func askChange(ctx context.Context, t *term.Terminal, question string, answers [
 	}
 }
 
-// confirmChange asks whether to make a change that was shown, unless the user has agreed with --yes or it is
+// ConfirmChange asks whether to make a change that was shown, unless the user has agreed with --yes or it is
 // a dry run. diff prints the diff of the change, and may be nil. The error is [term.ErrDeclined] for
 // no, or from [term.Terminal.Ask].
-func confirmChange(ctx context.Context, t *term.Terminal, f writeFlags, question string, diff func(*term.Terminal)) error {
-	if f.yes || f.dryRun {
+func ConfirmChange(ctx context.Context, t *term.Terminal, f WriteFlags, question string, diff func(*term.Terminal)) error {
+	if f.Yes || f.DryRun {
 		return nil
 	}
-	answers := yesOrNo
+	answers := YesOrNo
 	if diff != nil {
-		answers = append(slices.Clone(yesOrNo), term.Answer{"diff", "show the diff of every change"})
+		answers = append(slices.Clone(YesOrNo), term.Answer{"diff", "show the diff of every change"})
 	}
-	key, err := askChange(ctx, t, question, answers, diff)
+	key, err := AskChange(ctx, t, question, answers, diff)
 	if err == nil && key != "y" {
 		return term.ErrDeclined
 	}
@@ -75,11 +76,11 @@ func freeMemory() (end func()) {
 }
 
 // applyPlan applies a plan. This may take long, because a large database is checked first.
-func applyPlan(ctx context.Context, env *environment, c *mend.Store, p change.Plan) (change.Entry, error) {
+func applyPlan(ctx context.Context, env *Env, c *mend.Store, p change.Plan) (change.Entry, error) {
 	defer env.Busy("checking and writing ...")()
 	defer freeMemory()()
 	var e change.Entry
-	err := env.changes.apply(func() (err error) {
+	err := env.Made.Apply(func() (err error) {
 		e, err = c.Apply(ctx, p)
 		return err
 	})

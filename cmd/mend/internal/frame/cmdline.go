@@ -1,26 +1,27 @@
-package main
+package frame
 
 import (
 	"regexp"
 	"slices"
 	"strings"
 
+	"mend/cmd/mend/internal/show"
 	"mend/internal/term"
 )
 
 // plainWord matches a word that no shell changes.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
-// cmdline returns a command that the user can run next, with the store that was named and, for scan and fix,
+// CommandLine returns a command that the user can run next, with the store that was named and, for scan and fix,
 // their options about the next request, or, for restore and scan --text, the place of the copies. Verbs with a repair id
 // need none: the journal knows the store.
-func (env *environment) cmdline(words ...string) string {
-	flags := []string{"--store", env.opt.Store, "--layout", env.opt.Layout, "--agent-version", env.opt.AgentVersion}
+func (env *Env) CommandLine(words ...string) string {
+	flags := []string{"--store", env.Opt.Store, "--layout", env.Opt.Layout, "--agent-version", env.Opt.AgentVersion}
 	if len(words) > 0 && (words[0] == "scan" || words[0] == "fix") {
-		flags = append(flags, "--thinking", thinkingText(env.opt.Thinking), "--provider", env.opt.Provider)
+		flags = append(flags, "--thinking", show.ThinkingText(env.Opt.Thinking), "--provider", env.Opt.Provider)
 	}
 	if len(words) > 0 && (words[0] == "restore" || slices.Contains(words, "--text")) {
-		flags = append(flags, "--from", env.opt.Journal.Copies)
+		flags = append(flags, "--from", env.Opt.Journal.Copies)
 	}
 	words = append([]string{"mend"}, words...)
 	for flag := range slices.Chunk(flags, 2) {
@@ -29,7 +30,7 @@ func (env *environment) cmdline(words ...string) string {
 		}
 	}
 	for i, w := range words {
-		words[i] = shellWord(w)
+		words[i] = ShellWord(w)
 	}
 	return strings.Join(words, " ")
 }
@@ -37,18 +38,18 @@ func (env *environment) cmdline(words ...string) string {
 // storeCommand matches a quoted command that needs the store.
 var storeCommand = regexp.MustCompile(`"mend (?:scan|fix|recover)\b[^"]*"`)
 
-// withStore adds the store that the user named to each command in a hint.
-func (env *environment) withStore(hint string) string {
+// WithStore adds the store that the user named to each command in a hint.
+func (env *Env) WithStore(hint string) string {
 	return storeCommand.ReplaceAllStringFunc(hint, func(quoted string) string {
 		if strings.Contains(quoted, "--store") || strings.HasSuffix(quoted, ` --help"`) {
 			return quoted
 		}
-		return strings.TrimSuffix(quoted, `"`) + strings.TrimPrefix(env.cmdline(), "mend") + `"`
+		return strings.TrimSuffix(quoted, `"`) + strings.TrimPrefix(env.CommandLine(), "mend") + `"`
 	})
 }
 
-// shellWord quotes a word for a shell.
-func shellWord(w string) string {
+// ShellWord quotes a word for a shell.
+func ShellWord(w string) string {
 	if plainWord.MatchString(w) {
 		return w
 	}

@@ -1,4 +1,4 @@
-package main
+package frame
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 func TestInterrupted(t *testing.T) {
 	opened := func(err error) func(*changes) {
 		return func(c *changes) {
-			_ = c.apply(func() error {
+			_ = c.Apply(func() error {
 				c.open.Store(true)
 				return err
 			})
@@ -31,7 +31,7 @@ func TestInterrupted(t *testing.T) {
 	} {
 		var c changes
 		row.do(&c)
-		if got := (&signalError{syscall.SIGINT, &c}).Error(); got != row.want {
+		if got := (&SignalError{syscall.SIGINT, &c}).Error(); got != row.want {
 			t.Errorf("%s: %q, want %q", row.name, got, row.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package frame
 
 import (
 	"cmp"
@@ -13,18 +13,18 @@ import (
 
 // The exit codes, documented in "mend help exit-codes". They never change.
 const (
-	exitDone      = int(fail.Done)
-	exitProblems  = int(fail.Problems)
-	exitUsage     = int(fail.Usage)
-	exitConflict  = int(fail.Conflict)
-	exitUnusable  = int(fail.Unusable)
-	exitRefused   = int(fail.Refused)
-	exitPending   = int(fail.Pending)
-	exitSignalled = 128 // plus the number of the signal
+	ExitDone      = int(fail.Done)
+	ExitProblems  = int(fail.Problems)
+	ExitUsage     = int(fail.Usage)
+	ExitConflict  = int(fail.Conflict)
+	ExitUnusable  = int(fail.Unusable)
+	ExitRefused   = int(fail.Refused)
+	ExitPending   = int(fail.Pending)
+	ExitSignalled = 128 // plus the number of the signal
 )
 
-// exitCodes lists the exit codes for the help and for explain.
-var exitCodes = []struct{ code, name, meaning string }{
+// ExitCodes lists the exit codes for the help and for explain.
+var ExitCodes = []struct{ Code, Name, Meaning string }{
 	{"0", "", "done, or healthy"},
 	{"1", "problems", "problems found (scan), not everything could be fixed (repair, fix), or the goal was not reached (trim)"},
 	{"2", "usage", "usage error, or an unknown session, repair or command"},
@@ -35,28 +35,29 @@ var exitCodes = []struct{ code, name, meaning string }{
 	{"130, 143", "signal", "interrupted; a change in progress was completed or rolled back"},
 }
 
-// errProblems only sets the exit code; the problems were reported.
-var errProblems error = fail.New(fail.Problems, "", "problems found")
+// ErrProblems only sets the exit code; the problems were reported.
+var ErrProblems error = fail.New(fail.Problems, "", "problems found")
 
-// A reportedError has been printed. It only sets the exit code.
-type reportedError struct{ err error }
+// A ReportedError has been printed. It only sets the exit code.
+type ReportedError struct{ Err error }
 
-func (e *reportedError) Error() string { return e.err.Error() }
-func (e *reportedError) Unwrap() error { return e.err }
+func (e *ReportedError) Error() string { return e.Err.Error() }
 
-// A signalError is returned if a signal ended the command.
-type signalError struct {
+func (e *ReportedError) Unwrap() error { return e.Err }
+
+// A SignalError is returned if a signal ended the command.
+type SignalError struct {
 	signal os.Signal
 	*changes
 }
 
-func (e *signalError) Error() string { return "interrupted: " + e.String() }
+func (e *SignalError) Error() string { return "interrupted: " + e.String() }
 
-// exitCode returns the exit code for an error.
-func exitCode(err error) int {
-	if signalled, ok := errors.AsType[*signalError](err); ok {
+// ExitCode returns the exit code for an error.
+func ExitCode(err error) int {
+	if signalled, ok := errors.AsType[*SignalError](err); ok {
 		if n, ok := signalled.signal.(syscall.Signal); ok {
-			return exitSignalled + int(n)
+			return ExitSignalled + int(n)
 		}
 	}
 	code, _ := fail.Of(err)
@@ -65,22 +66,22 @@ func exitCode(err error) int {
 
 // codeName returns the name of an exit code in JSON answers.
 func codeName(code int) string {
-	if code > exitPending {
+	if code > ExitPending {
 		return "signal"
 	}
 	return fail.Code(code).String()
 }
 
-// hint returns the user's next step for an error, in terms of this command line, or "".
-func (env *environment) hint(err error) string {
+// Hint returns the user's next step for an error, in terms of this command line, or "".
+func (env *Env) Hint(err error) string {
 	code, text := fail.Of(err)
 	if code == fail.Unusable {
 		text = cmp.Or(systemHint(err), text)
 	}
-	if text == generalHint && env.command != "" && env.parsed {
-		text = fmt.Sprintf("see \"mend %s --help\"", env.command)
+	if text == generalHint && env.Command != "" && env.Parsed {
+		text = fmt.Sprintf("see \"mend %s --help\"", env.Command)
 	}
-	return env.withStore(text)
+	return env.WithStore(text)
 }
 
 // systemHint returns the user's next step for a system error, or "".

@@ -1,4 +1,5 @@
-package main
+// Package show prints the values of mend as text and converts them to JSON. It opens no store.
+package show
 
 import (
 	"bytes"
@@ -17,8 +18,8 @@ const maxLine = 160
 // maxDepth limits the nesting of a record in a diff. The path of a deeper value would fill the line.
 const maxDepth = maxLine / 2
 
-// hasDiff reports whether changes of the record are shown as a diff.
-func hasDiff(r change.Ref) bool {
+// HasDiff reports whether changes of the record are shown as a diff.
+func HasDiff(r change.Ref) bool {
 	return r.Kind != change.KindFolder && r.Kind != change.KindFile
 }
 
@@ -38,8 +39,8 @@ func printDiff(t *term.Terminal, pre, post *change.Image) {
 		return
 	}
 	var text []byte
-	eachDiffLine(pre, post, func(line []byte) {
-		text = append(append(append(text[:0], "      "...), colorLine(line[0], shortenLine(string(line)))...), '\n')
+	EachDiffLine(pre, post, func(line []byte) {
+		text = append(append(append(text[:0], "      "...), colorLine(line[0], ShortenLine(string(line)))...), '\n')
 		_, _ = t.Write(text) // Lost reports it
 	})
 }
@@ -57,7 +58,7 @@ func colorLine(sign byte, line string) string {
 
 // diffLines returns the lines of the diff of two images, without its header.
 func diffLines(pre, post *change.Image) (lines []string) {
-	eachDiffLine(pre, post, func(line []byte) { lines = append(lines, string(line)) })
+	EachDiffLine(pre, post, func(line []byte) { lines = append(lines, string(line)) })
 	return lines
 }
 
@@ -122,8 +123,8 @@ func formatCol(c change.Col) string {
 	}
 }
 
-// shortenLine cuts a line of a diff that is too long to read.
-func shortenLine(line string) string {
+// ShortenLine cuts a line of a diff that is too long to read.
+func ShortenLine(line string) string {
 	n := 0 // characters
 	for i := range line {
 		if n++; n > maxLine {
@@ -141,9 +142,9 @@ type structDiff struct {
 	shown bool   // a line was yielded
 }
 
-// eachDiffLine calls yield for each line of the diff of two images; nil means no record. The line is valid
+// EachDiffLine calls yield for each line of the diff of two images; nil means no record. The line is valid
 // until yield returns.
-func eachDiffLine(pre, post *change.Image, yield func(line []byte)) {
+func EachDiffLine(pre, post *change.Image, yield func(line []byte)) {
 	d := structDiff{yield: yield}
 	x, xCols := imageData(pre)
 	y, yCols := imageData(post)

@@ -1,4 +1,4 @@
-package main
+package frame
 
 import (
 	"errors"
@@ -14,11 +14,11 @@ import (
 	"mend/internal/fail"
 )
 
-// generalHint is the hint of a usage error without another one. [environment.hint] adds the verb.
+// generalHint is the hint of a usage error without another one. [Env.Hint] adds the verb.
 const generalHint = `see "mend --help"`
 
-// usagef returns the error for an invalid command line.
-func usagef(format string, args ...any) error {
+// Usagef returns the error for an invalid command line.
+func Usagef(format string, args ...any) error {
 	return fail.New(fail.Usage, generalHint, format, args...)
 }
 
@@ -30,19 +30,19 @@ func asUsageError(err error) error {
 	return &fail.Failure{Code: fail.Usage, Hint: generalHint, Err: err}
 }
 
-// noArgs accepts no arguments. For a command with subcommands an argument is an unknown subcommand.
-func noArgs(cmd *cobra.Command, args []string) error {
+// NoArgs accepts no arguments. For a command with subcommands an argument is an unknown subcommand.
+func NoArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
 		return nil
 	case cmd.HasAvailableSubCommands():
-		return unknownCommand(cmd, args[0])
+		return UnknownCommand(cmd, args[0])
 	}
-	return fail.New(fail.Usage, helpHint(cmd), "%s needs no name, got %q", commandName(cmd), args[0])
+	return fail.New(fail.Usage, HelpHint(cmd), "%s needs no name, got %q", CommandName(cmd), args[0])
 }
 
-// oneArg accepts exactly one argument; what is its name in errors.
-func oneArg(what string) cobra.PositionalArgs {
+// OneArg accepts exactly one argument; what is its name in errors.
+func OneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == 1 {
 			return nil
@@ -51,17 +51,17 @@ func oneArg(what string) cobra.PositionalArgs {
 		if len(args) > 0 {
 			got = strconv.Itoa(len(args))
 		}
-		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "%s needs one %s, got %s", commandName(cmd), what, got)
+		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "%s needs one %s, got %s", CommandName(cmd), what, got)
 	}
 }
 
-// atMostOne accepts at most one argument; what is its name in errors.
-func atMostOne(what string) cobra.PositionalArgs {
+// AtMostOne accepts at most one argument; what is its name in errors.
+func AtMostOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= 1 {
 			return nil
 		}
-		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "%s needs at most one %s, got %d: put a title between quotes", commandName(cmd), what, len(args))
+		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "%s needs at most one %s, got %d: put a title between quotes", CommandName(cmd), what, len(args))
 	}
 }
 
@@ -71,15 +71,15 @@ var emptyArgs = map[string]int{
 	"fix":        0, // a word of a text pasted without quotes; the whole text must not be empty
 }
 
-// refuseEmpty returns an error if an argument or the value of a flag is empty. Usually that is an unset
+// RefuseEmpty returns an error if an argument or the value of a flag is empty. Usually that is an unset
 // variable of a script, which must not mean "all" or "the newest".
-func refuseEmpty(cmd *cobra.Command, args []string) (err error) {
+func RefuseEmpty(cmd *cobra.Command, args []string) (err error) {
 	isEmpty := func(s string) bool { return strings.TrimSpace(s) == "" }
-	if n, ok := emptyArgs[commandName(cmd)]; ok {
+	if n, ok := emptyArgs[CommandName(cmd)]; ok {
 		args = args[:n]
 	}
 	if i := slices.IndexFunc(args, isEmpty); i >= 0 {
-		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "argument %d of %s is empty", i+1, commandName(cmd))
+		return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "argument %d of %s is empty", i+1, CommandName(cmd))
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
@@ -88,32 +88,32 @@ func refuseEmpty(cmd *cobra.Command, args []string) (err error) {
 			values = list.GetSlice()
 		}
 		if (isList || f.Value.Type() == "string") && (len(values) == 0 || slices.ContainsFunc(values, isEmpty)) {
-			err = fail.New(fail.Usage, helpHint(cmd), "--%s is empty", f.Name)
+			err = fail.New(fail.Usage, HelpHint(cmd), "--%s is empty", f.Name)
 		}
 	})
 	return err
 }
 
-// unknownCommand returns the error for an unknown subcommand of parent, with similar names.
-func unknownCommand(parent *cobra.Command, name string) error {
+// UnknownCommand returns the error for an unknown subcommand of parent, with similar names.
+func UnknownCommand(parent *cobra.Command, name string) error {
 	parent.SuggestionsMinimumDistance = 2
 	hint := fmt.Sprintf("%q lists the commands", parent.CommandPath()+" --help")
 	if near := parent.SuggestionsFor(name); len(near) > 0 {
 		for i := range near {
 			near[i] = parent.CommandPath() + " " + near[i]
 		}
-		hint = didYouMean(near)
+		hint = DidYouMean(near)
 	}
 	return fail.New(fail.Usage, hint, "unknown command %q for %q", name, parent.CommandPath())
 }
 
-// didYouMean returns a hint with names.
-func didYouMean(names []string) string {
+// DidYouMean returns a hint with names.
+func DidYouMean(names []string) string {
 	return "did you mean " + strings.Join(names, " or ") + "?"
 }
 
-// flagError translates an error of the flag parser.
-func flagError(cmd *cobra.Command, err error) error {
+// FlagError translates an error of the flag parser.
+func FlagError(cmd *cobra.Command, err error) error {
 	var (
 		unknown *pflag.NotExistError
 		invalid *pflag.InvalidValueError
@@ -127,9 +127,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		return fail.New(fail.Usage, usage, "--%s %s: the value is missing", missing.GetFlag().Name, value)
 	case errors.As(err, &invalid):
 		f := invalid.GetFlag()
-		return fail.New(fail.Usage, helpHint(cmd), "--%s %s: %s", f.Name, invalid.GetValue(), wantedValue(f, errors.Unwrap(invalid)))
+		return fail.New(fail.Usage, HelpHint(cmd), "--%s %s: %s", f.Name, invalid.GetValue(), wantedValue(f, errors.Unwrap(invalid)))
 	}
-	return &fail.Failure{Code: fail.Usage, Hint: helpHint(cmd), Err: err}
+	return &fail.Failure{Code: fail.Usage, Hint: HelpHint(cmd), Err: err}
 }
 
 // flagHint suggests the flag with the name nearest to an unknown one, or else how to list the flags.
@@ -145,13 +145,13 @@ func flagHint(cmd *cobra.Command, name string) string {
 		}
 	})
 	if best == "" {
-		return helpHint(cmd)
+		return HelpHint(cmd)
 	}
-	return didYouMean([]string{"--" + best})
+	return DidYouMean([]string{"--" + best})
 }
 
-// helpHint returns a hint that names the help of a verb.
-func helpHint(cmd *cobra.Command) string {
+// HelpHint returns a hint that names the help of a verb.
+func HelpHint(cmd *cobra.Command) string {
 	return fmt.Sprintf("see \"%s --help\"", cmd.CommandPath())
 }
 
@@ -167,4 +167,27 @@ func wantedValue(f *pflag.Flag, err error) string {
 		return "want a whole number"
 	}
 	return err.Error()
+}
+
+// CommandName returns the name of a command in JSON answers, such as "plugin install".
+func CommandName(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), "mend ")
+}
+
+// WriteFlags are the flags common to verbs that write.
+type WriteFlags struct{ DryRun, Yes, Force, Patch bool }
+
+// AddPatch adds --patch.
+func (f *WriteFlags) AddPatch(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&f.Patch, "patch", "p", false, "show the diff of every change, in your pager")
+}
+
+// Add adds the common flags. force describes --force; "" leaves that out.
+func (f *WriteFlags) Add(cmd *cobra.Command, force string) {
+	fl := cmd.Flags()
+	fl.BoolVar(&f.DryRun, "dry-run", false, "show what would be done; write nothing")
+	fl.BoolVarP(&f.Yes, "yes", "y", false, "answer yes to all questions")
+	if force != "" {
+		fl.BoolVar(&f.Force, "force", false, force)
+	}
 }

@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"testing"
@@ -29,8 +29,8 @@ func TestProvenText(t *testing.T) {
 		{"2.9.9", tested, "works with Claude Code 2.1.332 (predicted for 2.9.9)"},
 		{"2.9.9", refused, "would break with 2.1.332 and thinking off (R4)"},
 	} {
-		p := proposal{result: repair.Result{Plan: change.Plan{AgentVersion: c.used}, Proof: []repair.Proof{c.proof}}}
-		if got := provenText("Claude Code", []proposal{p, p}); got != c.want {
+		p := Proposal{Result: repair.Result{Plan: change.Plan{AgentVersion: c.used}, Proof: []repair.Proof{c.proof}}}
+		if got := ProvenText("Claude Code", []Proposal{p, p}); got != c.want {
 			t.Errorf("with %q in use: %q, want %q", c.used, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"fmt"
@@ -88,7 +88,7 @@ func TestShortenLine(t *testing.T) {
 		{"\xff\xfe" + strings.Repeat("x", maxLine), "\ufffd\ufffd" + strings.Repeat("x", maxLine-2) + "…"},
 		{"\xff", `\xff`},
 	} {
-		if got := shortenLine(c.line); got != c.want {
+		if got := ShortenLine(c.line); got != c.want {
 			t.Errorf("oneDiffLine(%q) = %q, want %q", c.line, got, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package frame
 
 import (
 	"errors"
@@ -11,6 +11,7 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/cmd/mend/internal/agents"
 	"mend/internal/mend"
 	"mend/internal/term"
 	"mend/journal"
@@ -26,7 +27,7 @@ func TestFailures(t *testing.T) {
 	denied := &fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}
 	pending := &txn.PendingError{Entry: entry, Err: syscall.ENOSPC}
 	_, noRecord := undo.Select(nil, []string{"x"})
-	_, noLayout := agents[0].Find("no such layout")
+	_, noLayout := agents.All[0].Find("no such layout")
 	for _, r := range []struct {
 		err  error
 		code int
@@ -38,7 +39,7 @@ func TestFailures(t *testing.T) {
 		{syscall.EROFS, 4, "unusable", "make its file system writable"},
 		{syscall.ENOSPC, 4, "unusable", "free some space there"},
 		{syscall.EXDEV, 4, "unusable", "put the whole folder on one file system"},
-		{usagef("bad"), 2, "usage", `see "mend --help"`},
+		{Usagef("bad"), 2, "usage", `see "mend --help"`},
 		{&journal.AmbiguousError{Prefix: "q", IDs: []string{"qa", "qb"}}, 2, "usage", ""},
 		{journal.ErrNotFound, 2, "usage", `"mend log" lists the repairs`},
 		{mend.ErrNoSession, 2, "usage", `"mend scan --all" lists the sessions`},
@@ -67,12 +68,12 @@ func TestFailures(t *testing.T) {
 		{journal.ErrDamaged, 4, "unusable", `"mend verify" shows the damage`},
 		{agent.ErrNoStore, 4, "unusable", "name one with --store PATH"},
 		{change.ErrMalformed, 4, "unusable", `"mend salvage" brings back every row`},
-		{errProblems, 1, "problems", ""},
+		{ErrProblems, 1, "problems", ""},
 		{changedMeanwhile(&change.ConflictError{}, "mend fix x"), 3, "conflict", "to plan again, run mend fix x"},
-		{forced(&change.ConflictError{}), 3, "conflict", "Even by force"},
-		{&reportedError{&change.ConflictError{}}, 3, "conflict", "--only ID"},
-		{&signalError{os.Interrupt, &changes{}}, 130, "signal", ""},
-		{&signalError{syscall.SIGTERM, &changes{}}, 143, "signal", ""},
+		{Forced(&change.ConflictError{}), 3, "conflict", "Even by force"},
+		{&ReportedError{&change.ConflictError{}}, 3, "conflict", "--only ID"},
+		{&SignalError{os.Interrupt, &changes{}}, 130, "signal", ""},
+		{&SignalError{syscall.SIGTERM, &changes{}}, 143, "signal", ""},
 
 		// Several failures joined into one error.
 		{fmt.Errorf("%w, and no such session", journal.ErrNotFound), 2, "usage", `"mend log" lists the repairs`},
@@ -82,10 +83,10 @@ func TestFailures(t *testing.T) {
 		{errors.Join(&change.ConflictError{}, errors.New("x")), 3, "conflict", "--only ID"},
 	} {
 		for _, err := range []error{r.err, fmt.Errorf("doing it: %w", r.err)} {
-			a := &environment{Terminal: &term.Terminal{}}
+			a := &Env{Terminal: &term.Terminal{}}
 			got := a.errorJSON(err)
-			if exitCode(err) != r.code || got.Code != r.name || !strings.Contains(got.Hint, r.hint) || r.hint == "" && got.Hint != "" {
-				t.Errorf("%v: %d %s, hint %q\nwant %d %s, hint %q", err, exitCode(err), got.Code, got.Hint, r.code, r.name, r.hint)
+			if ExitCode(err) != r.code || got.Code != r.name || !strings.Contains(got.Hint, r.hint) || r.hint == "" && got.Hint != "" {
+				t.Errorf("%v: %d %s, hint %q\nwant %d %s, hint %q", err, ExitCode(err), got.Code, got.Hint, r.code, r.name, r.hint)
 			}
 		}
 	}

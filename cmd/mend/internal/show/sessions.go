@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"os"
@@ -10,13 +10,13 @@ import (
 	"mend/internal/term"
 )
 
-// printHeader prints a session in one line, cut to the terminal.
-func printHeader(t *term.Terminal, h change.Head) {
-	t.Printf("%s\n", term.Cut(sessionLine(h), t.Width))
+// Header prints a session in one line, cut to the terminal.
+func Header(t *term.Terminal, h change.Head) {
+	t.Printf("%s\n", term.Cut(SessionLine(h), t.Width))
 }
 
-// workingFolder returns mend's working directory as the agent stores it, or "".
-func workingFolder() string {
+// WorkingFolder returns mend's working directory as the agent stores it, or "".
+func WorkingFolder() string {
 	dir, err := os.Getwd()
 	if err != nil {
 		return ""
@@ -24,9 +24,9 @@ func workingFolder() string {
 	return dir
 }
 
-// shortIDs returns the displayed id of each session: on a terminal the shortest unambiguous start, otherwise
+// ShortIDs returns the displayed id of each session: on a terminal the shortest unambiguous start, otherwise
 // the whole id.
-func shortIDs(t *term.Terminal, heads []change.Head) map[string]string {
+func ShortIDs(t *term.Terminal, heads []change.Head) map[string]string {
 	short := make(map[string]string, len(heads))
 	ids := make([]string, 0, len(heads))
 	for _, h := range heads {
@@ -64,9 +64,9 @@ func commonPrefix(a, b string) int {
 	return n
 }
 
-// sessionCells returns the age, the folder if there is room, and the title of a session.
-func sessionCells(t *term.Terminal, h change.Head) []string {
-	return []string{term.Faint(t.AgeCell(ageOf(h))), folderCell(t, h), titleOf(h)}
+// SessionCells returns the age, the folder if there is room, and the title of a session.
+func SessionCells(t *term.Terminal, h change.Head) []string {
+	return []string{term.Faint(t.AgeCell(Age(h))), folderCell(t, h), SessionTitle(h)}
 }
 
 // folderCell returns the folder of the session if there is room for it.
@@ -81,34 +81,34 @@ func folderCell(t *term.Terminal, h change.Head) string {
 	}
 }
 
-// titleOf returns the title of a session in quotes, or a substitute.
-func titleOf(h change.Head) string {
+// SessionTitle returns the title of a session in quotes, or a substitute.
+func SessionTitle(h change.Head) string {
 	if strings.TrimSpace(h.Title) == "" {
 		return term.Faint("(no title)")
 	}
 	return term.OneLine(h.Title, 200)
 }
 
-// ageOf returns how long ago the session was used, "" if unknown.
-func ageOf(h change.Head) string {
+// Age returns how long ago the session was used, "" if unknown.
+func Age(h change.Head) string {
 	if t := max(h.Updated, h.Created); t > 0 {
 		return term.Age(time.Since(time.UnixMilli(t)))
 	}
 	return ""
 }
 
-// sessionRows returns rows that name sessions, for lists to choose from.
-func sessionRows(t *term.Terminal, heads []change.Head, all []change.Head) [][]string {
-	short := shortIDs(t, all)
+// SessionRows returns rows that name sessions, for lists to choose from.
+func SessionRows(t *term.Terminal, heads []change.Head, all []change.Head) [][]string {
+	short := ShortIDs(t, all)
 	rows := make([][]string, len(heads))
 	for i, h := range heads {
-		rows[i] = append([]string{term.Bold(short[h.ID])}, sessionCells(t, h)...)
+		rows[i] = append([]string{term.Bold(short[h.ID])}, SessionCells(t, h)...)
 	}
 	return rows
 }
 
-// moveToFront moves the items for which first is true to the front, and otherwise keeps the order.
-func moveToFront[T any](all []T, first func(T) bool) {
+// MoveToFront moves the items for which first is true to the front, and otherwise keeps the order.
+func MoveToFront[T any](all []T, first func(T) bool) {
 	var front []T
 	end := len(all)
 	for i, item := range slices.Backward(all) {

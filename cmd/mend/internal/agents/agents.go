@@ -1,0 +1,58 @@
+// Package agents lists the coding agents that mend supports.
+package agents
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"mend/agent"
+	"mend/agent/claude"
+	"mend/agent/codex"
+	"mend/agent/opencode"
+	"mend/change"
+)
+
+// Names lists the names of all agents, for the help.
+func Names() string {
+	var names []string
+	for _, ag := range All {
+		names = append(names, ag.Name())
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// Title returns the name of a store's agent within a sentence.
+func Title(id change.StoreID) string {
+	return cmp.Or(Named(id.Agent).Title(), id.Agent)
+}
+
+// Named returns the agent with this name. For an unknown name, as in a journal of another version, it returns an
+// agent without a title.
+func Named(name string) agent.Agent {
+	if i := slices.IndexFunc(All, func(ag agent.Agent) bool { return ag.Name() == name }); i >= 0 {
+		return All[i]
+	}
+	return unknownAgent{}
+}
+
+// An unknownAgent is an agent that this mend does not know.
+type unknownAgent struct{ agent.Agent }
+
+func (unknownAgent) Title() string { return "" }
+
+func (unknownAgent) Resume(string) []string { return nil }
+
+func (unknownAgent) Reload(string) string { return "" }
+
+// All are all supported agents.
+var All = []agent.Agent{opencode.Agent{}, claude.Agent{}, codex.Agent{}, opencode.Kilo()}
+
+// Flag returns the flag that names an agent; "" for the first one, which needs none.
+func Flag(name string) string {
+	if name == "" || name == All[0].Name() {
+		return ""
+	}
+	return " --agent " + name
+}

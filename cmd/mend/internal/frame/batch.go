@@ -1,0 +1,321 @@
+package frame
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"mend/change"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/fail"
+	"mend/internal/mend"
+	"mend/internal/term"
+)
+
+// A Step is one plan of a job.
+type Step struct {
+	Store *mend.Store
+	Plan  change.Plan
+	Name  string                             // its name in a sentence
+	IDs   []string                           // of the repairs that are undone or applied again
+	Err   error                              // why there is no plan
+	Apply func(*Batch) (change.Entry, error) // nil: apply the plan unchanged
+
+	Show func()                                  // if the job asks about each step
+	Ask  func(more bool) (key string, err error) // y, n, a for the rest, q for none of the rest
+}
+
+// A Job is everything that a verb writes: it is shown, confirmed by one question, made as one operation, and
+// has one answer.
+type Job struct {
+	Question string
+	Show     func()         // nil: the verb has shown it
+	Failed   []Step         // steps without a plan, reported before the others are shown
+	Steps    iter.Seq[Step] // plans are made one at a time, and again for a diff: one is in memory
+	N        int            // the number of steps, failed ones included; the error of a single step needs no name
+	Each     bool           // on a terminal, show and confirm each step
+	NoDiff   bool           // do not offer the diff
+	Dry      string         // what a dry run prints after "nothing was written"
+	Ended    func(Step, change.Entry, error)
+	Done     func(*Batch) // prints the result; may be nil
+}
+
+// OneStep returns the steps of a job with one plan.
+func OneStep(c *mend.Store, p change.Plan) iter.Seq[Step] {
+	return func(yield func(Step) bool) {
+		yield(Step{Store: c, Plan: p, Name: show.QuotedTitle(p.Cause.Title, p.Session)})
+	}
+}
+
+// PlannedSteps returns a step for each plan that each creates, one at a time. rest is the name of a step without a
+// session or without a plan.
+func PlannedSteps(c *mend.Store, rest string, each func(func(change.Plan) error) error) iter.Seq[Step] {
+	errEnough := errors.New("enough")
+	return func(yield func(Step) bool) {
+		err := each(func(p change.Plan) error {
+			name := rest
+			if p.Session != "" {
+				name = show.QuotedTitle(p.Cause.Title, p.Session)
+			}
+			if !yield(Step{Store: c, Plan: p, Name: name}) {
+				return errEnough
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(Step{Store: c, Name: rest, Err: err})
+		}
+	}
+}
+
+// JoinSteps concatenates steps.
+func JoinSteps(all []iter.Seq[Step]) iter.Seq[Step] {
+	return func(yield func(Step) bool) {
+		for _, steps := range all {
+			for s := range steps {
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Run asks, carries out the steps as one operation, and sets the answer. A failed step does not stop the
+// others; the error is the worst of all. In a dry run, or if the user declines, nothing is written, and the
+// answer has the plans.
+func (env *Env) Run(ctx context.Context, f WriteFlags, j Job) error {
+	return NewBatch(ctx, env, j.N).Run(f, j)
+}
+
+// Run is [Env.Run] with a new batch.
+func (b *Batch) Run(f WriteFlags, j Job) error {
+	env, ctx := b.Env, b.Ctx
+	env.SetAnswers(show.RepairsAnswer{Repairs: []show.RepairJSON{}})
+	for _, s := range j.Failed {
+		b.Fail(s, s.Err)
+	}
+	if len(j.Failed) > 0 && len(j.Failed) == j.N {
+		return b.Result()
+	}
+	steps := j.Steps
+	if j.Each && !f.Yes && !f.DryRun && b.MayAsk() == nil {
+		steps = b.askEach(j)
+	} else if end, err := b.confirm(f, j); end {
+		return err
+	}
+	env.Opt.Journal.Join()
+	repairs := []show.RepairJSON{}
+	missing := map[*mend.Store]error{} // why a store lacks what its other steps need
+	for s := range steps {
+		before := len(b.Done)
+		var e change.Entry
+		err := cmp.Or(missing[s.Store], s.Err)
+		switch {
+		case err != nil:
+		case s.Apply != nil:
+			e, err = s.Apply(b)
+		default:
+			e, err = b.Apply(s.Store, s.Plan)
+		}
+		if j.Ended != nil {
+			j.Ended(s, e, err)
+		}
+		if err != nil {
+			b.Fail(s, err)
+		}
+		if err != nil && s.Plan.Session == change.NoSession && s.Plan.Cause.Kind == change.CauseMove {
+			missing[s.Store] = fmt.Errorf("%s was not written: %w", s.Plan.Cause.Title, err)
+		}
+		switch {
+		case env.JSON && len(b.Done) > before:
+			repairs = append(append(repairs, show.EntryJSON(b.Done[before], s.Plan.Ops)), show.EntriesJSON(b.Done[before+1:])...)
+		case env.JSON && e.ID != "": // it is pending
+			repairs = append(repairs, show.EntryJSON(e, s.Plan.Ops))
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	env.SetAnswers(show.RepairsAnswer{Repairs: repairs})
+	if len(b.Done) > 0 && j.Done != nil {
+		j.Done(b)
+	}
+	return b.Result()
+}
+
+// confirm shows a job and asks about all of it. end means that nothing is written; err is then the verb's
+// error.
+func (b *Batch) confirm(f WriteFlags, j Job) (end bool, err error) {
+	if j.Show != nil {
+		j.Show()
+	}
+	if f.DryRun {
+		b.setPlans(j)
+		b.Say("%s", strings.TrimSpace("Dry run: nothing was written. "+j.Dry))
+		return true, b.Result()
+	}
+	var diff func(*term.Terminal)
+	if !j.NoDiff {
+		diff = func(t *term.Terminal) {
+			for s := range j.Steps { // the error is returned when the step is applied
+				show.Ops(t, s.Plan.Ops)
+			}
+		}
+	}
+	if err = ConfirmChange(b.Ctx, b.Terminal, f, j.Question, diff); err != nil {
+		b.setPlans(j)
+		err = fail.Worst(err, b.Result())
+	}
+	return err != nil, err
+}
+
+// askEach shows each step, and asks about those that change something. A declined step has the error
+// [term.ErrDeclined].
+func (b *Batch) askEach(j Job) iter.Seq[Step] {
+	return func(yield func(Step) bool) {
+		all, left := false, j.N
+		var ended error
+		for s := range j.Steps {
+			shown := ended == nil
+			if shown {
+				s.Show()
+			}
+			if len(s.Plan.Ops) > 0 {
+				if left--; shown && !all {
+					key, err := s.Ask(left > 0)
+					all = key == "a"
+					switch key {
+					case "n":
+						s.Err = term.ErrDeclined
+					case "q":
+						ended = term.ErrDeclined
+					default:
+						ended = err
+					}
+				}
+				s.Err = cmp.Or(s.Err, ended)
+			}
+			if !yield(s) {
+				return
+			}
+			if shown && j.N > 1 && len(s.Plan.Ops) > 0 {
+				b.Printf("\n")
+			}
+		}
+	}
+}
+
+// setPlans sets the answer of a job that writes nothing.
+func (b *Batch) setPlans(j Job) {
+	if !b.JSON { // the verb has shown them
+		return
+	}
+	plans := []show.RepairJSON{}
+	for s := range j.Steps {
+		if s.Err != nil {
+			b.Fail(s, s.Err)
+			continue
+		}
+		if len(s.Plan.Ops) > 0 || s.Apply == nil { // otherwise the step plans no change of a record
+			plans = append(plans, show.PlanJSON(s.Plan))
+		}
+	}
+	b.SetAnswers(show.RepairsAnswer{Repairs: plans})
+}
+
+// A Batch makes several independent changes. A finished change stays and is reported; a failed one is named
+// with the reason and does not stop the others; the error is the worst of all. After [mend.Journal.Join] they
+// are one operation.
+type Batch struct {
+	*Env
+	Ctx context.Context
+	One bool // there is only one step: its error needs no name
+
+	Done    []change.Entry // entries made
+	Failed  []FailedJSON
+	Skipped int // by the user
+	Worst   error
+}
+
+// A FailedJSON is a step that failed, with the reason.
+type FailedJSON struct {
+	Session string      `json:"session"` // "" for a store
+	Repairs []string    `json:"repairs"` // the repairs to undo or apply again
+	Error   ErrorAnswer `json:"error"`
+}
+
+// NewBatch begins a batch of n steps.
+func NewBatch(ctx context.Context, env *Env, n int) *Batch {
+	return &Batch{Env: env, Ctx: ctx, One: n == 1, Failed: []FailedJSON{}}
+}
+
+// Apply applies a plan, unless the user has cancelled the command.
+func (b *Batch) Apply(c *mend.Store, p change.Plan) (e change.Entry, err error) {
+	if err := b.Ctx.Err(); err != nil {
+		return e, err
+	}
+	if e, err = applyPlan(b.Ctx, b.Env, c, p); err == nil {
+		done := e
+		if len(b.Done) > 0 && !b.JSON { // the output needs only the ops of the first
+			done.Ops = nil
+		}
+		b.Done = append(b.Done, done)
+	}
+	return e, err
+}
+
+// Fail reports why a step failed.
+func (b *Batch) Fail(s Step, err error) {
+	switch {
+	case errors.Is(err, term.ErrDeclined):
+		b.Skipped++
+		return
+	case b.Ctx.Err() != nil, errors.Is(err, ErrProblems), errors.Is(err, term.ErrCannotAsk): // it is said once
+		b.Worst = fail.Worst(b.Worst, err)
+		return
+	}
+	b.Failed = append(b.Failed, FailedJSON{s.Plan.Session, show.NonNil(s.IDs), b.errorJSON(err)})
+	_ = show.Conflicts(b.Terminal, err)
+	if !b.One {
+		err = fmt.Errorf("%s: %w", s.Name, err)
+		if !b.JSON {
+			b.PrintError(err)
+			err = &ReportedError{err}
+		}
+	}
+	b.Worst = fail.Worst(b.Worst, err)
+}
+
+// Result returns the error. The JSON answer has the failed steps.
+func (b *Batch) Result() error {
+	if len(b.Failed) > 0 {
+		b.SetAnswer("failed", b.Failed)
+	}
+	switch {
+	case b.Ctx.Err() != nil:
+		return fail.Worst(b.Ctx.Err(), b.Worst)
+	case b.Skipped > 0 && len(b.Done) == 0 && b.Worst == nil:
+		return term.ErrDeclined
+	case b.Skipped > 0:
+		return fail.Worst(b.Worst, ErrProblems)
+	}
+	return b.Worst
+}
+
+// ApplyOne asks about a shown plan for one session, and applies it, or reports a dry run. question
+// has %s for the name of the session.
+func ApplyOne(ctx context.Context, env *Env, c *mend.Store, f WriteFlags, p change.Plan, head change.Head, question string) error {
+	p.Cause.Title = head.Title
+	env.PrintBound(p)
+	return env.Run(ctx, f, Job{
+		Question: fmt.Sprintf(question, show.QuotedTitle(head.Title, head.ID)), Steps: OneStep(c, p), N: 1,
+		Done: func(b *Batch) {
+			show.Committed(env.Terminal, b.Done[0], head.Title, "")
+			env.PrintContinueCommand(c.ID().Agent, head, "it")
+		},
+	})
+}

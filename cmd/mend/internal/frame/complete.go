@@ -1,0 +1,63 @@
+package frame
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/internal/term"
+)
+
+// The limits of a completion, because a user waits for it.
+const (
+	completionTimeout = time.Second
+	maxCompletions    = 500
+)
+
+// Completions returns the candidates for an argument or for the value of a flag, from the stores and the
+// journal. It writes nothing, and skips what cannot be read.
+type Completions func(ctx context.Context, env *Env, args []string) []cobra.Completion
+
+// Candidates returns the candidates that begin with start, each prefixed by before. If there are none, the
+// shell completes nothing, not even files.
+func Candidates(cmd *cobra.Command, env *Env, found Completions, args []string, start, before string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const directive = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	if found == nil {
+		return nil, directive
+	}
+	env.Command = CommandName(cmd)
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTimeout)
+	defer cancel()
+	all := slices.DeleteFunc(found(ctx, env, args), func(c cobra.Completion) bool {
+		return !strings.HasPrefix(c, start) || start == "" && strings.Contains(c, "\t"+titleOfSession) // ids come with their titles
+	})
+	all = all[:min(len(all), maxCompletions)]
+	for i := range all {
+		all[i] = before + all[i]
+	}
+	return all, directive
+}
+
+// titleOfSession begins the description of a title.
+const titleOfSession = "title of "
+
+// CompleteSessions returns the sessions with their titles, the newest first, then the titles. It prints no notes.
+func CompleteSessions(ctx context.Context, env *Env, _ []string) (all []cobra.Completion) {
+	quiet := Env{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}, Opt: env.Opt, AgentName: env.AgentName, Command: env.Command}
+	quiet.Opt.Note = nil
+	named, _, _ := NamedSessions(ctx, &quiet, AlsoNamed[env.Command])
+	for _, h := range named {
+		all = append(all, cobra.CompletionWithDesc(h.ID, cmp.Or(term.OneLine(h.Title, 60), h.Directory)))
+	}
+	for _, h := range named {
+		if title := strings.TrimSpace(h.Title); title != "" && term.OneLine(title, len(title)) == title {
+			all = append(all, cobra.CompletionWithDesc(title, titleOfSession+h.ID))
+		}
+	}
+	return all
+}

@@ -1,0 +1,201 @@
+package frame
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"mend/agent"
+	"mend/change"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/fail"
+	"mend/internal/mend"
+	"mend/internal/term"
+	"mend/journal"
+)
+
+// FindRepair returns the repair that the user names; an operation must have a single repair.
+func FindRepair(env *Env, name string) (change.Entry, error) {
+	es, err := env.Opt.Journal.Find(name)
+	if err != nil {
+		return change.Entry{}, err
+	}
+	if len(es) > 1 {
+		return es[0], fail.New(fail.Usage, fmt.Sprintf("\"mend log %s\" lists them: name one", name), "operation %s has %d repairs", name, len(es))
+	}
+	return es[0], nil
+}
+
+// FindSessionOrRepair returns the repairs or the session that the user names. The whole id of a repair or an
+// operation takes precedence over sessions; the start of a repair's id that also names a session is
+// ambiguous.
+func FindSessionOrRepair(ctx context.Context, env *Env, name string) ([]change.Entry, NamedSession, error) {
+	es, noRepair := env.Opt.Journal.Find(name)
+	if noRepair == nil && slices.Contains([]string{es[0].ID, mend.OperationOf(es[0])}, name) {
+		return es, NamedSession{}, nil
+	}
+	found, err := FindSessions(ctx, env, []string{name})
+	switch {
+	case err == nil && noRepair == nil && found[0].ID != name:
+		return nil, found[0], fail.New(fail.Usage, "use the whole id", "ambiguous name %q: it fits repair %s and session %s", name, es[0].ID, found[0].ID)
+	case err == nil:
+		return nil, found[0], nil
+	case !errors.Is(err, mend.ErrNoSession):
+		return nil, NamedSession{}, err
+	case errors.Is(noRepair, journal.ErrNotFound):
+		return nil, NamedSession{}, fmt.Errorf("%w, and no such session", noRepair)
+	}
+	return es, NamedSession{}, noRepair
+}
+
+// OpenStoreOf opens the store of an entry, even if it was moved since.
+func OpenStoreOf(ctx context.Context, env *Env, e change.Entry, write bool) (*mend.Store, error) {
+	if env.Opt.Store == "" {
+		env.Opt.Store = cmp.Or(movedTo(ctx, env, e), e.Store.Root)
+		defer func() { env.Opt.Store = "" }() // the user did not name it: leave it out of hints
+	}
+	c, err := OpenFirst(ctx, env, write)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("repair %s: %w: %s is gone", e.ID, mend.ErrNoStore, env.Opt.Store)
+	}
+	if err == nil && c.ID().Root != e.Store.Root && c.Owns(ctx, e) {
+		env.Note(fmt.Sprintf("repair %s was made in %s; that store is %s now", e.ID, term.ShortenHome(e.Store.Root), term.ShortenHome(c.ID().Root)))
+	}
+	return c, err
+}
+
+// movedTo returns the path of an entry's store if it was moved and is the store that the user names, or one
+// that mend finds; otherwise "".
+func movedTo(ctx context.Context, env *Env, e change.Entry) string {
+	found := env.Opt.Agents.Stores()
+	if env.Opt.Store != "" {
+		found = []mend.Located{{Path: env.Opt.Store, Layout: env.Opt.Layout}}
+	}
+	for _, l := range found {
+		if path, err := filepath.EvalSymlinks(l.Path); err == nil && path == e.Store.Root {
+			return ""
+		}
+	}
+	for _, l := range found {
+		o := env.Opt
+		o.Store, o.Layout, o.Note = l.Path, l.Layout, nil
+		if c, err := mend.Open(o); err == nil && c.Owns(ctx, e) {
+			return l.Path
+		}
+	}
+	return ""
+}
+
+// Newest returns the entries that find returns: of all stores, or of the agent or the store that the user names. If
+// there are none, it returns an error with the text none and an explanation.
+func Newest(ctx context.Context, env *Env, find func(wanted func(change.Entry) bool) ([]change.Entry, error), none string) ([]change.Entry, error) {
+	var store *mend.Store
+	if env.Opt.Store != "" {
+		c, err := mend.Open(env.Opt)
+		if err != nil {
+			return nil, err
+		}
+		store, none = c, none+" in "+term.ShortenHome(c.ID().Root)
+	}
+	elsewhere := map[change.StoreID]bool{}
+	es, err := find(func(e change.Entry) bool {
+		if !slices.ContainsFunc(env.Opt.Agents, func(a agent.Agent) bool { return a.Name() == e.Store.Agent }) {
+			return false
+		}
+		if store != nil && !elsewhere[e.Store] {
+			elsewhere[e.Store] = !store.Owns(ctx, e)
+		}
+		return !elsewhere[e.Store]
+	})
+	if err != nil || len(es) > 0 {
+		return es, err
+	}
+	err = fmt.Errorf("%w: %s", mend.ErrNothingToDo, none)
+	if all, _ := find(func(change.Entry) bool { return true }); len(all) > 0 {
+		id := all[0].ID
+		err = fail.WithHint(err, fmt.Sprintf("the newest of the journal, %s, was made in %s; \"mend log %s\" shows it", id, term.ShortenHome(all[0].Store.Root), id))
+	}
+	return nil, err
+}
+
+// PrintEntries prints one line for each entry, or none if there are no entries.
+func PrintEntries(env *Env, es []change.Entry, related map[string]mend.Related, none string) error {
+	if env.JSON {
+		list := show.EntriesJSON(es)
+		for i := range list {
+			if related != nil {
+				list[i].Relate(related[list[i].ID])
+			}
+		}
+		env.AnswerRepairs(list)
+		return nil
+	}
+	defer env.Buffer()()
+	rows := make([][]string, len(es))
+	for i, e := range es {
+		rows[i] = show.EntryRow(env.Terminal, e, show.EarlierRepair(e, related[e.ID]))
+	}
+	env.PrintRows(rows, "")
+	if len(es) == 0 {
+		env.Printf("%s\n", none)
+	}
+	return nil
+}
+
+// ShowOperation shows one run of mend.
+func ShowOperation(env *Env, op show.Operation, release func()) error {
+	related, err := env.Opt.Journal.Related(op)
+	if err != nil {
+		return err
+	}
+	if env.JSON {
+		list := []show.RepairJSON{}
+		for _, e := range op {
+			e, ops, err := env.Opt.Journal.Show(e.ID)
+			if err != nil {
+				return err
+			}
+			r := show.EntryJSON(e, ops)
+			r.Relate(related[e.ID])
+			list = append(list, r)
+		}
+		env.SetAnswers(show.RepairsAnswer{Repairs: list})
+		return nil
+	}
+	release() // a person may read the page for a long time
+	first, id := op[len(op)-1], mend.OperationOf(op[0])
+	env.Printf("%s %s  %s\n", term.Bold("operation"), term.Bold(id), op.State())
+	show.EntryLine(env.Terminal, "Time", first.Time.Local().Format(time.RFC1123)+", "+term.Age(time.Since(first.Time))+", by mend "+term.Escape(first.Version))
+	show.EntryList(env.Terminal, "By", show.ActorTexts(first.Actor))
+	show.EntryLine(env.Terminal, "Changed", op.What()+" of "+op.Sessions())
+	if slices.ContainsFunc(op, func(e change.Entry) bool { return e.State == change.Committed && e.UndoneBy == "" }) {
+		show.EntryLine(env.Terminal, "Undo", term.Bold("mend undo "+id))
+	}
+	if slices.ContainsFunc(op, func(e change.Entry) bool { return e.UndoneBy != "" }) {
+		show.EntryLine(env.Terminal, "Redo", term.Bold("mend undo --redo "+id))
+	}
+	env.Printf("\n")
+	return PrintEntries(env, op, related, "")
+}
+
+// UndoneBy returns the names of the entries that undos reverted, one for each group that was reverted
+// together.
+func UndoneBy(undos []change.Entry) (ids []string) {
+	for _, u := range undos {
+		ids = append(ids, journal.IDOf(u.Cause.Entries[0]))
+	}
+	return ids
+}
+
+// Forced returns the error of a change that should overwrite newer changes.
+func Forced(err error) error {
+	if _, ok := errors.AsType[*change.ConflictError](err); !ok {
+		return err
+	}
+	return fail.WithHint(err, "nothing was changed. Even by force nothing is restored without the message that it belongs to, or removed while others refer to it. If another program wrote meanwhile, try again")
+}

@@ -1,0 +1,170 @@
+// Package frame has what several verbs of mend need: the environment of a run, the stores, the sessions that users
+// name, questions, batches of changes, answers and exit codes. It knows no verb.
+package frame
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"mend/change"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/fail"
+	"mend/internal/mend"
+	"mend/internal/term"
+	"mend/internal/termjson"
+)
+
+// An Env has everything that a verb needs besides its own options: the terminal, the stores and the
+// journal of the global flags, and the JSON answer.
+type Env struct {
+	*term.Terminal
+	Opt       mend.Options
+	AgentName string          // the agent that the user names; "" for all
+	Command   string          // the verb, as in "plugin install"
+	Parsed    bool            // the command line is valid and the verb runs
+	Answer    map[string]any  // for --json, printed at the end
+	JSONLines bool            // the answer is the last of several JSON lines
+	stores    int             // number of stores that [Env.NextStore] has named
+	Unkept    error           // why the kept copies cannot be used, see [WithKept]
+	kept      map[string]bool // sessions with a copy; nil until needed
+
+	writing sync.RWMutex // read-locked while the journal or a store is changed
+	Made    changes
+}
+
+// Report prints the error unless it was printed, prints the JSON answer, and returns the exit code.
+func (env *Env) Report(err error) int {
+	if err != nil && !env.Parsed {
+		err = asUsageError(err)
+	}
+	var already *ReportedError
+	printed := errors.Is(err, ErrProblems) || errors.As(err, &already)
+	var lost error
+	if env.JSON {
+		lost = env.printAnswer(err)
+	} else if err != nil && !printed {
+		env.PrintError(err)
+	}
+	if lost = cmp.Or(lost, env.Lost()); lost != nil && (err == nil || printed) {
+		lost = fmt.Errorf("writing the answer: %w", lost)
+		env.PrintError(lost)
+		err = fail.Worst(err, lost)
+	}
+	return ExitCode(err)
+}
+
+// printAnswer writes the JSON answer, including an error.
+func (env *Env) printAnswer(err error) error {
+	answer := env.newAnswer()
+	maps.Copy(answer, env.Answer)
+	if err != nil && !errors.Is(err, ErrProblems) {
+		answer["error"] = env.errorJSON(err)
+	}
+	var conflict *change.ConflictError
+	if errors.As(err, &conflict) {
+		answer["conflicts"] = show.ConflictsJSON(conflict.Conflicts)
+	}
+	marshal := termjson.MarshalIndent
+	if env.JSONLines {
+		marshal = termjson.Marshal
+	}
+	text, err := marshal(answer)
+	if err != nil {
+		return err
+	}
+	_, err = env.Write(append(text, '\n'))
+	return err
+}
+
+// errorJSON returns an error in the form of a JSON answer.
+func (env *Env) errorJSON(err error) ErrorAnswer {
+	return ErrorAnswer{codeName(ExitCode(err)), env.Hint(err), err.Error()}
+}
+
+// An ErrorAnswer is an error in a JSON answer.
+type ErrorAnswer struct {
+	Code    string `json:"code"`
+	Hint    string `json:"hint"` // what to do; "" if the message is enough
+	Message string `json:"message"`
+}
+
+// newAnswer returns the members common to all JSON answers.
+func (env *Env) newAnswer() map[string]any {
+	return map[string]any{"schemaVersion": SchemaVersion, "command": env.Command}
+}
+
+// SetAnswer sets a member of the JSON answer.
+func (env *Env) SetAnswer(name string, v any) {
+	if env.Answer == nil {
+		env.Answer = map[string]any{}
+	}
+	env.Answer[name] = v
+}
+
+// AnswerRepairs makes a list of repairs the whole JSON answer.
+func (env *Env) AnswerRepairs(list []show.RepairJSON) {
+	env.Answer = map[string]any{"repairs": list}
+}
+
+// HasSkipped reports whether [Env.NoteSkipped] was called.
+func (env *Env) HasSkipped() bool { return env.Answer["skipped"] != nil }
+
+// SetAnswers sets the members of a struct in the JSON answer: all but those that may be left out and have no value.
+func (env *Env) SetAnswers(answer any) { env.setMembers(reflect.ValueOf(answer)) }
+
+func (env *Env) setMembers(of reflect.Value) {
+	for f, value := range of.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case f.Anonymous:
+			if value = reflect.Indirect(value); value.IsValid() {
+				env.setMembers(value)
+			}
+		case !f.IsExported():
+		case value.IsZero() && value.Kind() != reflect.Bool && !value.CanInt() && strings.Contains(options, "omit"):
+		default:
+			env.SetAnswer(name, value.Interface())
+		}
+	}
+}
+
+// PrintError prints an error and its hint on stderr.
+func (env *Env) PrintError(err error) {
+	env.Message(term.Bad("mend:"), term.Escape(err.Error()))
+	if h := env.Hint(err); h != "" {
+		env.Message("     ", term.Faint(term.Escape(h)))
+	}
+}
+
+// NoteSkipped reports that something is not examined while the verb continues: in a note, and in the JSON
+// answer, each once.
+func (env *Env) NoteSkipped(err error) {
+	env.Note(err.Error())
+	skipped, _ := env.Answer["skipped"].([]ErrorAnswer)
+	if e := env.errorJSON(err); !slices.Contains(skipped, e) {
+		env.SetAnswer("skipped", append(skipped, e))
+	}
+}
+
+// Paged runs print, and shows its output in the user's pager if standard output is a terminal.
+func (env *Env) Paged(print func() error) (err error) {
+	t := env.Terminal
+	t.Page(func(page *term.Terminal) {
+		env.Terminal = page
+		err = print()
+	})
+	env.Terminal = t
+	return err
+}
+
+// The types of the JSON answers. docs/output.schema.json is generated from them.
+
+// SchemaVersion is increased if a member of an answer is removed or changes its meaning. Members may be added
+// at any time.
+const SchemaVersion = 1

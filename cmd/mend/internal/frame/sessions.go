@@ -1,0 +1,428 @@
+package frame
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/fail"
+	"mend/internal/keep"
+	"mend/internal/mend"
+	"mend/internal/term"
+	"mend/journal"
+	"mend/repair"
+)
+
+// A SessionFilter selects sessions if the user names none.
+type SessionFilter struct {
+	Here  bool
+	Since string // a time, "" for any
+}
+
+// Add adds the flags of the filter.
+func (f *SessionFilter) Add(fl *pflag.FlagSet) {
+	fl.BoolVar(&f.Here, "here", false, "only sessions of this folder")
+	fl.StringVar(&f.Since, "since", "", "only sessions used since `WHEN`: an age such as 7d or 12h, a date or a time")
+}
+
+// All reports whether the filter selects every session.
+func (f *SessionFilter) All() bool { return !f.Here && f.Since == "" }
+
+// apply returns the selected sessions, this folder's first. It may change the order of heads.
+func (f *SessionFilter) apply(heads []change.Head) ([]change.Head, error) {
+	after, err := ParseWhen("since", f.Since, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	here := mend.Here(heads, show.WorkingFolder())
+	if !f.All() {
+		heads = slices.DeleteFunc(slices.Clone(heads), func(h change.Head) bool {
+			return f.Here && !here(h) || max(h.Updated, h.Created) < after.UnixMilli()
+		})
+	}
+	show.MoveToFront(heads, here)
+	return heads, nil
+}
+
+// A NamedSession is a session that a name can mean.
+type NamedSession struct {
+	change.Head
+	StoreID change.StoreID // the store that has or had it
+	Store   *mend.Store    // nil if no readable store has it
+}
+
+// The Sources of sessions, besides the sessions of the stores, that a name can mean.
+type Sources struct {
+	Gone    bool // restorable sessions, from a copy or from another store of the agent
+	copies  bool // all copies
+	journal bool
+}
+
+// AlsoNamed has the sources for the verbs that accept names of sessions which no store has.
+var AlsoNamed = map[string]Sources{
+	"restore": {Gone: true},
+	"forget":  {copies: true, journal: true},
+	"log":     {copies: true, journal: true},
+	"undo":    {journal: true},
+}
+
+// NamedSessions returns all sessions that a name can mean, from the stores of all agents: sessions that an
+// agent has, newest first, and then the others, newest first. unread is the worst error of the stores that
+// cannot be read.
+func NamedSessions(ctx context.Context, env *Env, also Sources) (all []NamedSession, unread, err error) {
+	var stores []*mend.Store
+	for _, o := range AgentOptions(env) {
+		c, err := mend.Open(o)
+		var heads []change.Head
+		if err == nil {
+			heads, err = c.Sessions(ctx)
+		}
+		if err != nil {
+			unread = fail.Worst(unread, err)
+			continue
+		}
+		stores = append(stores, c)
+		for _, h := range heads {
+			all = append(all, NamedSession{h, c.ID(), c})
+		}
+	}
+	newestFirst := func(x, y NamedSession) int {
+		return cmp.Compare(max(y.Updated, y.Created), max(x.Updated, x.Created))
+	}
+	slices.SortStableFunc(all, newestFirst)
+	known := map[string]bool{}
+	for _, s := range all {
+		known[s.ID] = true
+	}
+	var others []NamedSession
+	add := func(h change.Head, store change.StoreID, c *mend.Store) {
+		if h.ID != "" && !known[h.ID] {
+			known[h.ID], others = true, append(others, NamedSession{h, store, c})
+		}
+	}
+	if also.Gone || also.copies {
+		err = WithKept(env, func(k *keep.Keep) error {
+			if k != nil && also.copies {
+				states, err := k.States(keep.Query{Agent: env.AgentName})
+				for _, s := range states { // newest first
+					add(s.Head(), s.Store, nil)
+				}
+				return err
+			}
+			if also.copies {
+				return nil
+			}
+			for _, c := range stores {
+				gone, beside, err := c.Gone(ctx, k)
+				unread = fail.Worst(unread, beside)
+				if err != nil {
+					return err
+				}
+				for _, h := range gone {
+					add(h, c.ID(), c)
+				}
+			}
+			unfound, err := ListUnfound(ctx, env, stores, k)
+			for _, x := range unfound {
+				add(x.Session, x.StoreID(), nil)
+			}
+			return cmp.Or(err, ctx.Err())
+		})
+	}
+	if also.journal && err == nil {
+		var es []change.Entry
+		if es, err = env.Opt.Journal.Log(journal.Query{Agent: env.AgentName}); errors.Is(err, journal.ErrDamaged) {
+			err = nil // the readable part is enough to find a session
+		}
+		for _, e := range es {
+			add(change.Head{ID: e.Session, Title: e.Cause.Title, Directory: e.Cause.Folder}, e.Store, nil)
+		}
+	}
+	slices.SortStableFunc(others, newestFirst)
+	return append(all, others...), unread, err
+}
+
+// LookUp returns the sessions that a user names, each once. It reads no store for the whole id of a session that the
+// journal may know. unread is the worst error of the stores that cannot be read: a session that is not found may be in
+// one of them.
+func LookUp(ctx context.Context, env *Env, also Sources, names []string) (found []NamedSession, unread, err error) {
+	if also.journal && len(names) == 1 {
+		es, err := env.Opt.Journal.Log(journal.Query{Session: names[0], Agent: env.AgentName, Limit: 1})
+		if i := slices.IndexFunc(es, func(e change.Entry) bool { return e.Session == names[0] }); i >= 0 {
+			return []NamedSession{{change.Head{ID: es[i].Session, Title: es[i].Cause.Title}, es[i].Store, nil}}, nil, nil
+		}
+		if err != nil && !errors.Is(err, journal.ErrDamaged) {
+			return nil, nil, err
+		}
+	}
+	all, unread, err := NamedSessions(ctx, env, also)
+	for _, name := range names {
+		var s NamedSession
+		if err == nil {
+			s, err = nameSession(ctx, env, all, name)
+		}
+		if errors.Is(err, mend.ErrNoSession) && env.Unkept != nil {
+			code, hint := fail.Of(env.Unkept)
+			err = fail.New(code, hint, "%w, and the copies are not checked", err)
+		}
+		if err != nil {
+			return nil, unread, err
+		}
+		if !slices.ContainsFunc(found, func(o NamedSession) bool { return o.ID == s.ID && o.StoreID.Same(s.StoreID) }) {
+			found = append(found, s)
+		}
+	}
+	return found, unread, err
+}
+
+// FindSessions is lookUp for a verb that continues without the stores that cannot be read.
+func FindSessions(ctx context.Context, env *Env, names []string) ([]NamedSession, error) {
+	also := AlsoNamed[env.Command]
+	found, unread, err := LookUp(ctx, env, also, names)
+	missing := unread != nil && !errors.Is(unread, mend.ErrNoStore)
+	if errors.Is(err, mend.ErrNoSession) && (missing || unread != nil && also == (Sources{})) {
+		return nil, unread // the session may be there
+	}
+	if missing && err == nil {
+		env.NoteSkipped(fmt.Errorf("another store is not examined: %w", unread))
+	}
+	return found, err
+}
+
+// nameSession returns the session in all that a name means. If there are several, the user picks one; without
+// a terminal it lists them on stderr.
+func nameSession(ctx context.Context, env *Env, all []NamedSession, name string) (NamedSession, error) {
+	heads := headsOf(all)
+	i, err := mend.Named(heads, name, show.WorkingFolder())
+	if err == nil {
+		return all[i], nil
+	}
+	several, ok := errors.AsType[*mend.AmbiguousNameError](err)
+	if !ok || env.JSON {
+		return NamedSession{}, err
+	}
+	var found []NamedSession
+	for _, i := range several.Fits {
+		found = append(found, all[i])
+	}
+	here := mend.Here(headsOf(found), show.WorkingFolder())
+	show.MoveToFront(found, func(s NamedSession) bool { return here(s.Head) })
+	rows := show.SessionRows(env.Terminal, headsOf(found), heads)
+	if slices.ContainsFunc(found, func(s NamedSession) bool { return s.StoreID.Agent != found[0].StoreID.Agent }) {
+		for i, s := range found {
+			rows[i] = slices.Insert(rows[i], 1, agents.Title(s.StoreID))
+		}
+	}
+	if !env.CanAsk {
+		ListAmbiguous(env.Terminal, rows)
+		return NamedSession{}, err
+	}
+	if i, err = env.Pick(ctx, fmt.Sprintf("Several sessions are called %q. Which one?", term.OneLine(name, 30)), rows); err != nil {
+		return NamedSession{}, err
+	}
+	return found[i], nil
+}
+
+func headsOf(all []NamedSession) []change.Head {
+	heads := make([]change.Head, len(all))
+	for i, s := range all {
+		heads[i] = s.Head
+	}
+	return heads
+}
+
+// maxAmbiguous is the number of sessions listed for an ambiguous name.
+const maxAmbiguous = 10
+
+// ListAmbiguous prints the first of the sessions that an ambiguous name means.
+func ListAmbiguous(t *term.Terminal, rows [][]string) {
+	for _, line := range term.Align(rows[:min(len(rows), maxAmbiguous)], t.Width) {
+		t.PrintErr("%s\n", line)
+	}
+	if n := len(rows) - maxAmbiguous; n > 0 {
+		t.PrintErr("%s\n", term.Faint(fmt.Sprintf("and %d more", n)))
+	}
+}
+
+// oneSession returns the session that the user names, or the one that the user picks from all, with those of
+// this folder first. Without a terminal the error says that the verb needs a session.
+func oneSession(ctx context.Context, env *Env, names []string, verb string) (NamedSession, error) {
+	if len(names) > 0 {
+		found, err := FindSessions(ctx, env, names[:1])
+		if err != nil {
+			return NamedSession{}, err
+		}
+		return found[0], nil
+	}
+	all, unread, err := NamedSessions(ctx, env, Sources{})
+	switch {
+	case err != nil:
+		return NamedSession{}, err
+	case len(all) == 0 && unread != nil:
+		return NamedSession{}, unread
+	case !env.CanAsk:
+		return NamedSession{}, fail.New(fail.Usage, "name one by its id, its title, . for the newest of this folder, or @ for the newest of all", "%s needs one session", verb)
+	case len(all) == 0:
+		return NamedSession{}, fmt.Errorf("%w: the store has none", mend.ErrNoSession)
+	}
+	here := mend.Here(headsOf(all), show.WorkingFolder())
+	show.MoveToFront(all, func(s NamedSession) bool { return here(s.Head) })
+	i, err := env.Pick(ctx, "Which session?", show.SessionRows(env.Terminal, headsOf(all), headsOf(all)))
+	if err != nil {
+		return NamedSession{}, err
+	}
+	return all[i], nil
+}
+
+// OpenSession opens the store of the session that the user names or picks, as [prepare] does, and returns
+// both.
+func OpenSession(ctx context.Context, env *Env, names []string, verb string, write bool) (*mend.Store, change.Head, error) {
+	s, err := oneSession(ctx, env, names, verb)
+	if err != nil {
+		return nil, s.Head, err
+	}
+	all, err := openFound(ctx, env, []NamedSession{s}, write)
+	if err != nil {
+		return nil, s.Head, err
+	}
+	return all[0].Store, all[0].Named[0], nil
+}
+
+// A StoreSessions is a store with the sessions that the user named in it; nil if the user named none.
+type StoreSessions struct {
+	*mend.Store
+	Named   []change.Head
+	changed bool // a recovery has changed the store since the user named them
+}
+
+// openFound opens the stores of sessions that were found, as [prepare] does.
+func openFound(ctx context.Context, env *Env, found []NamedSession, write bool) (all []StoreSessions, err error) {
+	for _, s := range found {
+		i := slices.IndexFunc(all, func(o StoreSessions) bool { return o.Store == s.Store })
+		if i < 0 {
+			recovered, err := prepare(ctx, env, s.Store, write)
+			if err != nil {
+				return nil, err
+			}
+			i, all = len(all), append(all, StoreSessions{Store: s.Store, changed: recovered})
+		}
+		if all[i].changed {
+			if h, err := s.Store.Session(ctx, s.ID); err == nil { // otherwise the verb reports it
+				s.Head = h
+			}
+		}
+		all[i].Named = append(all[i].Named, s.Head)
+	}
+	return all, nil
+}
+
+// OpenNamed opens the stores of the named sessions, or without names all stores. left is the worst error of
+// the stores that cannot be opened.
+func OpenNamed(ctx context.Context, env *Env, write bool, names []string) (all []StoreSessions, left, err error) {
+	if len(names) == 0 {
+		stores, left := OpenAll(ctx, env, write)
+		for _, c := range stores {
+			all = append(all, StoreSessions{Store: c})
+		}
+		return all, left, nil
+	}
+	found, err := FindSessions(ctx, env, names)
+	if err == nil {
+		all, err = openFound(ctx, env, found, write)
+	}
+	return all, nil, err
+}
+
+// Selected returns the sessions for a verb: the named ones, or those that the filter selects, the ones of
+// this folder first.
+func (s StoreSessions) Selected(all []change.Head, f SessionFilter) ([]change.Head, error) {
+	if s.Named != nil && !f.All() {
+		return nil, Usagef("--here and --since go without a session")
+	}
+	if s.Named != nil {
+		return s.Named, nil
+	}
+	return f.apply(all)
+}
+
+// ParseClasses returns the classes with these names.
+func ParseClasses(env *Env, names []string) (classes []repair.Class, err error) {
+	for _, name := range names {
+		class := repair.Class(name)
+		if !slices.Contains(env.Opt.Agents.Classes(), class) {
+			return nil, Usagef("--class %s: no such class; there are %s", name, ClassList(env))
+		}
+		classes = append(classes, class)
+	}
+	return classes, nil
+}
+
+// ParseWhen parses the time in a flag: an age, a date or a time; zero for "".
+func ParseWhen(flag, text string, now time.Time) (time.Time, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, form := range []string{time.DateOnly, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02T15:04"} {
+		if t, err := time.ParseInLocation(form, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	age := shortAge(text)
+	d, err := time.ParseDuration(age)
+	for unit, hours := range map[string]time.Duration{"d": 24, "w": 7 * 24} {
+		if number, ok := strings.CutSuffix(age, unit); ok {
+			var n uint64
+			n, err = strconv.ParseUint(number, 10, 16)
+			d = time.Duration(n) * hours * time.Hour
+		}
+	}
+	if err != nil || d < 0 {
+		return time.Time{}, Usagef("--%s %s: want an age such as 7d or 12h, a date such as 2026-03-31, or a time such as 2026-03-31T14:30:00Z", flag, text)
+	}
+	return now.Add(-d), nil
+}
+
+// spokenAge matches an age in words.
+var spokenAge = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i)(\d+|an?)\s*(s|sec|second|m|min|minute|h|hour|d|day|w|week)s?(\s+ago)?$`)
+})
+
+// shortAge returns the short form of an age, such as 2h for "2 hours ago"; any other text unchanged.
+func shortAge(text string) string {
+	switch strings.ToLower(text) {
+	case "now":
+		return "0s"
+	case "yesterday":
+		return "1d"
+	}
+	m := spokenAge().FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	if strings.HasPrefix(strings.ToLower(m[1]), "a") {
+		m[1] = "1"
+	}
+	return m[1] + strings.ToLower(m[2][:1])
+}
+
+// IsSession reports whether one or several sessions have that name.
+func IsSession(all []NamedSession, name string) bool {
+	_, err := mend.Named(headsOf(all), name, show.WorkingFolder())
+	return !errors.Is(err, mend.ErrNoSession)
+}

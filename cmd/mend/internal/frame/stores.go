@@ -1,0 +1,320 @@
+package frame
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/semver"
+
+	"mend/agent"
+	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/fail"
+	"mend/internal/keep"
+	"mend/internal/mend"
+	"mend/internal/request"
+	"mend/internal/term"
+	"mend/journal"
+	"mend/repair"
+	"mend/txn"
+)
+
+// SelectAgent restricts the options to the agent of --agent.
+func (env *Env) SelectAgent() error {
+	if env.AgentName == "" {
+		return nil
+	}
+	i := slices.IndexFunc(agents.All, func(ag agent.Agent) bool { return ag.Name() == env.AgentName })
+	if i < 0 {
+		return Usagef("--agent %s: no such agent; there are %s", env.AgentName, agents.Names())
+	}
+	env.Opt.Agents = agents.All[i : i+1]
+	return nil
+}
+
+// AgentOptions returns the options for each agent that has a store here. If the user names a store or an
+// agent, or if there is no store, it returns only the command's own options.
+func AgentOptions(env *Env) []mend.Options {
+	if env.Opt.Store != "" || env.AgentName != "" {
+		return []mend.Options{env.Opt}
+	}
+	var all []mend.Options
+	var unreadable []*fs.PathError
+	for _, ag := range env.Opt.Agents {
+		found, err := ag.Find(env.Opt.Layout)
+		if denied, ok := errors.AsType[*fs.PathError](err); ok && (errors.Is(denied, fs.ErrPermission) || errors.Is(denied, agent.ErrLink)) {
+			unreadable = append(unreadable, denied)
+		} else if err == nil && len(found) > 0 {
+			o := env.Opt
+			o.Agents = []agent.Agent{ag}
+			all = append(all, o)
+		}
+	}
+	if len(all) == 0 {
+		return []mend.Options{env.Opt}
+	}
+	for _, denied := range unreadable {
+		env.NoteSkipped(fmt.Errorf("sessions in %s are not examined: %w", filepath.Dir(denied.Path), denied.Err))
+	}
+	return all
+}
+
+// OpenAll opens the store of each agent. It returns the stores that can be opened, with the worst error of
+// the others.
+func OpenAll(ctx context.Context, env *Env, write bool) (all []*mend.Store, left error) {
+	for _, o := range AgentOptions(env) {
+		c, err := OpenWith(ctx, env, o, write)
+		switch {
+		case err == nil:
+			all = append(all, c)
+		case ExitCode(err) == ExitUsage:
+			return nil, err // the same for all stores
+		default:
+			left = env.SkipStore(ctx, left, err)
+		}
+	}
+	return all, left
+}
+
+// SkipStore reports the error of a store, so that the verb continues with the others. It returns the worse of
+// the error and left, its result for the previous stores.
+func (env *Env) SkipStore(ctx context.Context, left, err error) error {
+	if !env.JSON && ctx.Err() == nil {
+		env.PrintError(err)
+		err = &ReportedError{err}
+	}
+	return fail.Worst(left, err)
+}
+
+// Both returns the worse of two errors of a verb, where left is from [Env.SkipStore]. The other one
+// is printed, too.
+func (env *Env) Both(ctx context.Context, left, err error) error {
+	if _, printed := errors.AsType[*ReportedError](err); left == nil || err == nil || printed || errors.Is(err, ErrProblems) {
+		return fail.Worst(left, err)
+	}
+	return env.SkipStore(ctx, left, err)
+}
+
+// ByteProgress returns a function that shows progress in bytes, and one that removes it.
+func (env *Env) ByteProgress(what string) (show func(done, total int64), clear func()) {
+	const step = 1 << 20
+	var p *term.Progress
+	steps := int64(0)
+	show = func(done, total int64) {
+		if p == nil {
+			p = env.Progress(int(total/step)+1, what)
+		}
+		for ; steps < done/step; steps++ {
+			p.Step()
+		}
+	}
+	return show, func() {
+		if p != nil {
+			p.Clear()
+		}
+	}
+}
+
+// OpenFirst opens the store of the first agent that has one. For a verb that writes it first recovers pending
+// repairs.
+func OpenFirst(ctx context.Context, env *Env, write bool) (*mend.Store, error) {
+	return OpenWith(ctx, env, env.Opt, write)
+}
+
+// OpenAt opens the store at a path that the user did not name.
+func (env *Env) OpenAt(root string) (*mend.Store, error) {
+	o := env.Opt
+	o.Store, o.Layout = root, ""
+	return mend.Open(o)
+}
+
+// OpenWith opens a store with other options.
+func OpenWith(ctx context.Context, env *Env, o mend.Options, write bool) (*mend.Store, error) {
+	c, err := mend.Open(o)
+	if err == nil {
+		_, err = prepare(ctx, env, c, write)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// prepare reports changes that a crash has cut in a store. For a verb that writes it first recovers them. It
+// reports whether that changed anything.
+func prepare(ctx context.Context, env *Env, c *mend.Store, write bool) (recovered bool, _ error) {
+	if garbage := 200; os.Getenv("GOGC") == "" { // a scan has little in memory at a time
+		if write {
+			garbage = 10 // memory is scarcer here than time
+		}
+		debug.SetGCPercent(garbage)
+	}
+	if v := env.Opt.AgentVersion; v != "" && !semver.IsValid("v"+v) {
+		return false, Usagef("--agent-version %s: want a version such as 1.1.53", v)
+	}
+	WarnAbandoned(env.Terminal, env.Opt.Journal, c)
+	if !write {
+		warnPending(ctx, env, c)
+		return false, nil
+	}
+	done, err := c.Recover(ctx, false)
+	for _, e := range done {
+		env.PrintErr("Recovered the pending repair %s: %s.\n", e.ID, e.State)
+		if e.State == change.Conflicted {
+			env.Message("     ", term.Faint(ResolveHint(e.ID)))
+		}
+	}
+	if left, ok := errors.AsType[txn.UndecidedError](err); ok { // a plan for these records fails later
+		for _, e := range left {
+			printPending(env, e.Entry)
+		}
+		err = nil
+	}
+	return len(done) > 0, err
+}
+
+// warnPending reports pending repairs. Verbs that only read do not recover them, and work even if the journal
+// cannot be read.
+func warnPending(ctx context.Context, env *Env, c *mend.Store) {
+	pending, err := c.Log(ctx, journal.Query{State: change.Pending})
+	if err != nil {
+		env.PrintError(err)
+	}
+	for _, e := range pending {
+		printPending(env, e)
+	}
+}
+
+func printPending(env *Env, e change.Entry) {
+	env.Message(term.Warn("mend:"), fmt.Sprintf("repair %s is pending: %s", e.ID, env.WithStore(`run "mend recover"`)))
+}
+
+// WarnAbandoned reports staged changes without an entry in this journal.
+func WarnAbandoned(t *term.Terminal, l *mend.Journal, c *mend.Store) {
+	var found []string
+	if own, err := l.ID(); err == nil { // otherwise a verb that needs the journal reports the error
+		found, _ = c.Reader().Abandoned(own)
+	}
+	for _, path := range found {
+		t.Message(term.Warn("mend:"), term.Escape(path)+" belongs to a change of another journal: another mend is running, or one was interrupted and its journal is lost. mend does not touch it")
+	}
+}
+
+// ResolveHint returns the hint for a conflict.
+func ResolveHint(id string) string {
+	return fmt.Sprintf("another program changed the same places: \"mend log %[1]s\" shows them, \"mend recover %[1]s\" resolves the conflict", id)
+}
+
+// PrintHolders prints which processes have the databases open if the error is about a lock.
+func PrintHolders(ctx context.Context, env *Env, e repair.APIError) {
+	if text := strings.ToLower(e.Text); e.About != request.AboutStore || !strings.Contains(text, "lock") && !strings.Contains(text, "busy") {
+		return
+	}
+	for _, o := range AgentOptions(env) {
+		c, err := mend.Open(o)
+		if err != nil {
+			continue
+		}
+		switch who, err := c.Reader().Holders(ctx); {
+		case err != nil:
+			env.Note(err.Error())
+		case len(who) > 0:
+			env.Say("%s is open in %s.", term.Escape(term.ShortenHome(c.ID().Root)), term.Escape(strings.Join(who, " and ")))
+		default:
+			env.Say("No process has %s open now.", term.Escape(term.ShortenHome(c.ID().Root)))
+		}
+	}
+}
+
+// Sweep removes mend's files beside the stores that no repair needs, and completes a killed forget. It
+// returns the size in bytes of the files beside the stores. With dry it removes nothing.
+func Sweep(ctx context.Context, env *Env, dry bool) (freed int64, err error) {
+	es, err := env.Opt.Journal.Log(journal.Query{})
+	if err == nil && len(es) > 0 && !dry {
+		_, err = env.Opt.Journal.Forget(ctx, nil)
+	}
+	if path, errPath := env.Opt.Journal.Folder(); errPath == nil && err == nil && !dry {
+		if _, missing := os.Lstat(keep.Path(path)); missing == nil {
+			err = env.Opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(*keep.Keep) error { return nil })
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	paths := map[string]bool{env.Opt.Store: true}
+	for _, l := range env.Opt.Agents.Stores() {
+		paths[l.Path] = true
+	}
+	for _, e := range es {
+		paths[e.Store.Root] = true
+	}
+	delete(paths, "")
+	for path := range paths {
+		n := int64(0)
+		c, errOne := env.OpenAt(path)
+		if errOne == nil {
+			n, errOne = c.Sweep(ctx, dry)
+		}
+		if freed += n; errOne != nil && !errors.Is(errOne, mend.ErrNoStore) { // else its files are gone, too
+			err = env.SkipStore(ctx, err, errOne)
+		}
+	}
+	return freed, err
+}
+
+// LargestChecked is the size in bytes of the largest file that each scan checks completely after a change,
+// which takes 2 seconds per GB. A larger file is checked if a session is broken: its repair would be refused
+// if the file is damaged.
+const LargestChecked = 1 << 30
+
+// CheckFile returns the damage of the store's file as a whole. If that cannot be determined, it prints a
+// note.
+func CheckFile(ctx context.Context, t *term.Terminal, c *mend.Store, most int64) error {
+	err := c.CheckFile(ctx, most)
+	if _, damaged := errors.AsType[*change.DamagedError](err); err == nil || damaged || ctx.Err() != nil {
+		return err
+	}
+	t.Note(err.Error())
+	return nil
+}
+
+// NextStore prints the name of the store that follows, after a blank line if it is not the first.
+func (env *Env) NextStore(c *mend.Store) {
+	if env.stores++; env.stores > 1 {
+		env.Printf("\n")
+	}
+	PrintStore(env, c)
+}
+
+// PrintStore prints the path of a store, and by which version and setting it is judged.
+func PrintStore(env *Env, c *mend.Store) {
+	line := term.Escape(term.ShortenHome(c.ID().Root))
+	v := c.Version("")
+	if note := v.Note(); note != "" {
+		line += ", requests of " + agents.Title(c.ID()) + " " + term.Escape(note)
+	} else if v.Name != "" {
+		line += ", " + agents.Title(c.ID()) + " " + term.OneLine(v.Name, 30)
+	}
+	if t := show.ThinkingText(env.Opt.Thinking); t != "" {
+		line += ", with thinking " + t
+	}
+	env.Printf("%s\n", term.Faint(line))
+	if other := c.Reader().Former(); other != "" {
+		env.Printf("%s\n", term.Faint("(the agent no longer reads "+term.Escape(term.ShortenHome(other))+")"))
+	}
+	env.Printf("\n")
+}
+
+// A WatchedStore is a store for package watch.
+type WatchedStore struct {
+	*mend.Store
+	agent.Reader
+}

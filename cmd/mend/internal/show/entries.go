@@ -1,0 +1,552 @@
+package show
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mend/change"
+	"mend/internal/mend"
+	"mend/internal/term"
+	"mend/journal"
+)
+
+// EntryRow returns the id, the age, the state, the change, and the session of an entry. earlier is the repair
+// that changed the same records before, "" for none.
+func EntryRow(t *term.Terminal, e change.Entry, earlier string) []string {
+	what := CauseText(e)
+	if e.Damage != "" {
+		what = term.OneLine(e.Damage, 200)
+	} else if !t.IsNarrow() {
+		what += ", " + term.Count(len(e.Ops), "change")
+	}
+	if earlier != "" {
+		what += ", again after " + earlier
+	}
+	id := ""
+	// Without a title, the id is shown in its place.
+	if t.Width == 0 && strings.TrimSpace(e.Cause.Title) != "" && e.Session != change.NoSession {
+		id = term.Escape(e.Session)
+	}
+	when := term.Faint(t.AgeCell(term.Age(time.Since(e.Time))))
+	if e.Time.IsZero() { // nothing of the entry can be read
+		when = "?"
+	}
+	return []string{term.Bold(e.ID), when, stateWord(e), what, id, EntryTitle(e)}
+}
+
+// EntryTitle returns the name of an entry's session: its title, or in entries of older versions its id.
+func EntryTitle(e change.Entry) string {
+	if strings.TrimSpace(e.Cause.Title) == "" {
+		return term.Escape(e.Session)
+	}
+	return term.OneLine(e.Cause.Title, 200)
+}
+
+// stateOf returns the state of an entry in the words of "mend log --state".
+func stateOf(e change.Entry) string {
+	switch {
+	case e.Damage != "":
+		return "damaged"
+	case e.Forgotten:
+		return "forgotten"
+	case e.State == change.Committed && e.UndoneBy != "":
+		return "undone"
+	}
+	return string(e.State)
+}
+
+// stateWord returns the state of an entry in its colour.
+func stateWord(e change.Entry) string {
+	switch s := stateOf(e); s {
+	case "damaged", string(change.Pending), string(change.Conflicted):
+		return term.Bad(s)
+	case string(change.Committed):
+		return term.Good("done")
+	default:
+		return term.Faint(s)
+	}
+}
+
+// CauseText returns the cause of an entry in a few words.
+func CauseText(e change.Entry) string {
+	var reverted []string
+	for _, seq := range e.Cause.Entries {
+		reverted = append(reverted, journal.IDOf(seq))
+	}
+	switch ids := strings.Join(reverted, ", "); e.Cause.Kind {
+	case change.CauseUndo:
+		switch {
+		case !e.IsUndo():
+			return "restore: " + cmp.Or(term.OneLine(e.Cause.Text, 40), "before "+ids)
+		case e.Cause.Partial:
+			return "undo of some of " + ids
+		}
+		return "undo of " + ids
+	case change.CauseRedo:
+		if e.Cause.Text != "" {
+			return "redo of " + term.OneLine(e.Cause.Text, 40)
+		}
+		return "redo: reverts " + ids // of older versions
+	case change.CauseResolve:
+		return "resolves " + ids + ": " + term.OneLine(e.Cause.Text, 20)
+	case change.CauseTrim:
+		return "trim"
+	case change.CauseUncompact:
+		return "uncompact"
+	case change.CauseMove:
+		return "moved to " + term.OneLine(e.Cause.Text, 80)
+	case change.CauseRestore:
+		return "restore"
+	case change.CauseOrphans:
+		return "orphans moved to the journal"
+	case change.CauseSalvage:
+		return "salvage"
+	case change.CauseClean:
+		return "clean: removed " + term.OneLine(e.Cause.Text, 40)
+	case change.CauseError:
+		return fixedClasses(e, "repair after an API error")
+	default:
+		return fixedClasses(e, "repair")
+	}
+}
+
+// fixedClasses returns the class that an entry fixed, with the number of other findings. For entries of older versions,
+// which have no findings, it returns the text unknown.
+func fixedClasses(e change.Entry, unknown string) string {
+	if len(e.Cause.Findings) == 0 {
+		return unknown
+	}
+	n := -1
+	for _, f := range e.Cause.Findings {
+		n += max(f.Count, 1)
+	}
+	text := ClassWords(term.OneLine(e.Cause.Findings[0].Class, 40))
+	if n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+// EntryHead prints the facts about an entry: its session, reason, changes, and losses.
+func EntryHead(t *term.Terminal, e change.Entry) {
+	defer t.Buffer()()
+	by := "mend " + e.Version
+	if e.Cause.Live {
+		by += ", for the running agent"
+	}
+	t.Printf("%s %s  %s\n", term.Bold("repair"), term.Bold(e.ID), stateWord(e))
+	for _, row := range [][2]string{
+		{"Session", sessionOfEntry(e)},
+		{"Store", term.Escape(term.ShortenHome(e.Store.Root))},
+		{"Time", e.Time.Local().Format(time.RFC1123) + ", " + term.Age(time.Since(e.Time)) + ", by " + term.Escape(by)},
+	} {
+		EntryLine(t, row[0], row[1])
+	}
+	EntryList(t, "By", ActorTexts(e.Actor))
+	for _, row := range [][2]string{
+		{"Undone by", e.UndoneBy},
+		{"Resolved", term.Escape(e.Resolved)},
+	} {
+		if row[1] != "" {
+			EntryLine(t, row[0], row[1])
+		}
+	}
+	EntryList(t, "Why", append(entryFaults(e), entryError(e)...))
+	EntryList(t, "Changed", entryChanges(e))
+	EntryList(t, "Lost", entryLosses(e))
+	for _, c := range e.Conflicts {
+		EntryLine(t, term.Bad("Conflict")+" ", fmt.Sprintf("%s: %s", c.Ref, term.Escape(c.Why)))
+	}
+	for _, path := range e.Kept {
+		EntryLine(t, "Kept", term.Escape(path))
+	}
+}
+
+// ActorTexts describes who made a change, and through which channel.
+func ActorTexts(by *change.Actor) []string {
+	if by == nil {
+		return []string{"unknown: an earlier version of mend made the entry"}
+	}
+	who, how := ActorName(by), ""
+	if by.UID >= 0 {
+		who += fmt.Sprintf(" (uid %d)", by.UID)
+	}
+	if by.Channel != "" {
+		how = fmt.Sprintf("%s %s, ", term.OneLine(string(by.Channel), 20), term.OneLine(by.Verb, 40))
+	}
+	how += fmt.Sprintf("process %d", by.PID)
+	if by.Agent != "" {
+		how += strings.TrimSpace(", for " + term.OneLine(by.Agent, 40) + " " + term.OneLine(by.AgentVersion, 40))
+	}
+	return []string{who, how}
+}
+
+// ActorName returns the name of a user with the name of the machine.
+func ActorName(by *change.Actor) string {
+	return term.OneLine(cmp.Or(by.User, "unknown")+"@"+cmp.Or(by.Host, "unknown"), 100)
+}
+
+// EntryList prints a label with a line for each text.
+func EntryList(t *term.Terminal, label string, texts []string) {
+	for i, text := range texts {
+		if i > 0 {
+			label = ""
+		}
+		EntryLine(t, label, text)
+	}
+}
+
+// EntryLine prints a label with a text, wrapped to the terminal.
+func EntryLine(t *term.Terminal, label, text string) {
+	if t.Width > 0 {
+		text = term.WrapAt(text, len("  Undone by  "), t.Width)
+	}
+	t.Printf("  %-9s  %s\n", label, text)
+}
+
+func sessionOfEntry(e change.Entry) string {
+	if e.Cause.Title == "" {
+		return term.Escape(e.Session)
+	}
+	return QuotedTitle(e.Cause.Title, e.Session) + "  " + term.Faint(term.Escape(e.Session))
+}
+
+// entryFaults returns the findings of an entry, each sentence once.
+func entryFaults(e change.Entry) (texts []string) {
+	for _, f := range e.Cause.Findings {
+		texts = append(texts, times(f.Count)+term.Sentence(f.Why))
+	}
+	if len(e.Cause.Findings) > 0 {
+		return texts
+	}
+	var old []string // of older versions: finding and fix in one text
+	numbers := map[string]int{}
+	for _, d := range e.Cause.Diagnoses {
+		if numbers[d]++; numbers[d] == 1 {
+			old = append(old, d)
+		}
+	}
+	for _, d := range old {
+		texts = append(texts, times(numbers[d])+term.OneLine(d, 1000))
+	}
+	if len(texts) == 0 {
+		texts = []string{CauseText(e)}
+	}
+	return texts
+}
+
+// times returns how often a text occurs, "" for once.
+func times(n int) string {
+	if n <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("%d × ", n)
+}
+
+// entryError returns the API error that caused a repair.
+func entryError(e change.Entry) []string {
+	if e.Cause.Kind != change.CauseError || e.Cause.Text == "" {
+		return nil
+	}
+	texts := []string{"The error: " + term.OneLine(e.Cause.Text, 400)}
+	if f := e.Cause.Error; f != nil {
+		var known []string
+		if f.Provider+f.Model != "" {
+			known = append(known, term.OneLine(f.Provider+"/"+f.Model, 100))
+		}
+		if f.Status != 0 {
+			known = append(known, fmt.Sprintf("HTTP %d", f.Status))
+		}
+		if f.RequestID != "" {
+			known = append(known, "request "+term.OneLine(f.RequestID, 130))
+		}
+		if len(known) > 0 {
+			texts = append(texts, strings.Join(known, ", "))
+		}
+	}
+	return texts
+}
+
+// entryChanges returns the fixes of an entry, each sentence once, and the number of changed records.
+func entryChanges(e change.Entry) []string {
+	return append(eachOnce(e.Cause.Findings, func(f change.Finding) string { return f.Fix }), term.Count(len(e.Ops), "change"))
+}
+
+// eachOnce returns the sentences of the findings, each once and without a count: one change may fix several
+// findings.
+func eachOnce(fs []change.Finding, text func(change.Finding) string) (texts []string) {
+	for _, f := range fs {
+		if t := term.Sentence(text(f)); t != "" && !slices.Contains(texts, t) {
+			texts = append(texts, t)
+		}
+	}
+	return texts
+}
+
+// entryLosses returns the losses of an entry; none are recorded for undos, and for entries of older versions.
+func entryLosses(e change.Entry) []string {
+	texts := eachOnce(e.Cause.Findings, func(f change.Finding) string { return f.Loses })
+	if what := e.Cause.Bound.Loses(); what != "" {
+		texts = append(texts, what)
+	}
+	if len(texts) > 0 || len(e.Cause.Findings) == 0 {
+		return texts
+	}
+	return []string{"nothing"}
+}
+
+// Entry prints all about an entry. now may be nil; together names its operation, "" for none.
+func Entry(t *term.Terminal, e change.Entry, ops []change.Op, related mend.Related, now *Effect, together string) {
+	EntryHead(t, e)
+	if together != "" {
+		EntryLine(t, "Operation", together)
+	}
+	EntryList(t, "Follows", RelatedTexts(related.Follows))
+	EntryList(t, "Again", RelatedTexts(related.Again))
+	if now != nil {
+		EntryList(t, "Now", now.text())
+	}
+	switch {
+	case ops == nil:
+		EntryLine(t, "Undo", "not possible: the undo data was deleted from the journal")
+	case e.State == change.Conflicted:
+		EntryLine(t, "Undo", "resolve the conflict first: "+term.Bold("mend recover "+e.ID)+" with --keep, --back or --forward")
+	case e.State == change.Committed && e.UndoneBy != "":
+		EntryLine(t, "Undo", "undone; "+term.Bold("mend undo --redo "+e.ID)+" applies it again")
+	case e.State == change.Committed:
+		EntryLine(t, "Undo", term.Bold("mend undo "+e.ID))
+	}
+	Changes(t, e, ops)
+}
+
+// Changes prints what an entry changed: the diffs, or the records alone if ops, its ops with images, is nil.
+func Changes(t *term.Terminal, e change.Entry, ops []change.Op) {
+	t.Printf("\n")
+	if ops == nil {
+		for _, o := range e.Ops {
+			t.Printf("  %s %s\n", term.Bold(opVerb(o.Pre == nil, o.Post == nil)), o.Ref)
+		}
+		return
+	}
+	Ops(t, ops)
+}
+
+// An Operation has the listed entries of one run of mend, newest first.
+type Operation []change.Entry
+
+// Operations groups entries by operation, each at the position of its newest entry.
+func Operations(es []change.Entry) (all []Operation) {
+	at := map[uint64]int{}
+	for _, e := range es {
+		i, ok := at[e.Operation]
+		if !ok {
+			i = len(all)
+			at[e.Operation], all = i, append(all, nil)
+		}
+		all[i] = append(all[i], e)
+	}
+	return all
+}
+
+// State returns the state of the entries in its colour. If the states differ, it is the most urgent one.
+func (op Operation) State() string {
+	undone := 0
+	for _, e := range op {
+		switch {
+		case e.Damage != "", e.State == change.Pending, e.State == change.Conflicted:
+			return stateWord(e)
+		case e.State == change.Committed && e.UndoneBy != "":
+			undone++
+		}
+	}
+	if undone > 0 && undone < len(op) {
+		return fmt.Sprintf("%d undone", undone)
+	}
+	return stateWord(op[0])
+}
+
+// What describes how many repairs the operation made, undid or applied again.
+func (op Operation) What() string {
+	records := 0
+	for _, e := range op {
+		records += len(e.Ops)
+	}
+	text := term.Count(len(op), "repair")
+	switch op[0].Cause.Kind {
+	case change.CauseUndo, change.CauseRedo:
+		text = fmt.Sprintf("%s of %s", op[0].Cause.Kind, text)
+	case change.CauseOrphans:
+		text = "orphans moved to the journal"
+	case change.CauseMove:
+		text = "moved to " + term.OneLine(op[0].Cause.Text, 80)
+	case change.CauseClean:
+		text = CauseText(op[0])
+	default:
+	}
+	return text + ", " + term.Count(records, "change")
+}
+
+// Sessions names the sessions of the operation, and the databases that it changed as a whole.
+func (op Operation) Sessions() string {
+	sessions, first := map[string]bool{}, change.Entry{}
+	var all []string
+	for _, e := range op {
+		switch title := EntryTitle(e); {
+		case e.Session == change.NoSession: // it accompanies sessions
+		case e.Session == "" && !slices.Contains(all, title):
+			all = append(all, title)
+		case e.Session != "":
+			if len(sessions) == 0 {
+				first = e
+			}
+			sessions[e.Session] = true
+		}
+	}
+	switch {
+	case len(sessions) == 1 && len(all) == 0:
+		return EntryTitle(first)
+	case len(sessions) > 0:
+		all = append([]string{term.Count(len(sessions), "session")}, all...)
+	case len(all) == 0:
+		return EntryTitle(op[0])
+	}
+	return strings.Join(all, ", ")
+}
+
+// Row returns the line of an operation with several entries.
+func (op Operation) Row(t *term.Terminal) []string {
+	return []string{term.Bold(mend.OperationOf(op[0])), term.Faint(t.AgeCell(term.Age(time.Since(op[0].Time)))), op.State(), op.What(), "", op.Sessions()}
+}
+
+// An Effect is a [mend.Effect], or the reason why it is unknown.
+type Effect struct {
+	mend.Effect
+	Unknown error
+}
+
+// JSON returns the effect in the form of a JSON answer.
+func (x Effect) JSON() *effectJSON {
+	if x.Unknown != nil {
+		return &effectJSON{Why: "not known: " + x.Unknown.Error()}
+	}
+	j := &effectJSON{Holds: x.Holds, Before: x.Before, Other: x.Other}
+	if x.Planned {
+		j.Changes = &x.Changes
+	}
+	if x.Refused != nil {
+		j.Why = x.Refused.Error()
+	}
+	return j
+}
+
+// text describes the current records, and the effect of repeating the change.
+func (x Effect) text() (texts []string) {
+	if x.Unknown != nil {
+		return []string{"not known: " + term.Escape(x.Unknown.Error())}
+	}
+	for _, t := range [...]struct {
+		n    int
+		what string
+	}{{x.Holds, "as the repair left it"}, {x.Before, "as before the repair"}, {x.Other, "changed by something else"}} {
+		if t.n > 0 {
+			texts = append(texts, fmt.Sprintf("%s %s", term.CountWords(t.n, "place is", "places are"), t.what))
+		}
+	}
+	switch {
+	case x.Refused != nil:
+		texts = append(texts, "doing it again: "+term.Escape(x.Refused.Error()))
+	case x.Planned && x.Changes == 0:
+		texts = append(texts, "doing it again would change nothing")
+	case x.Planned:
+		texts = append(texts, fmt.Sprintf("doing it again would make %s", term.Count(x.Changes, "change")))
+	}
+	return texts
+}
+
+// RelatedTexts names the entries that changed the same records, with their times.
+func RelatedTexts(es []change.Entry) (texts []string) {
+	for _, e := range es {
+		by := "unknown"
+		if e.Actor != nil {
+			by = ActorName(e.Actor) + ", " + term.OneLine(string(e.Actor.Channel), 20)
+		}
+		texts = append(texts, fmt.Sprintf("%s  %s, %s", e.ID, CauseText(e), term.Age(time.Since(e.Time))), "        by "+by)
+	}
+	return texts
+}
+
+// isRepair reports whether the entry repaired findings.
+func isRepair(e change.Entry) bool {
+	return e.Cause.Kind == change.CauseScan || e.Cause.Kind == change.CauseError
+}
+
+// EarlierRepair returns the nearest repair of the same records before a repair, "" for none.
+func EarlierRepair(e change.Entry, to mend.Related) string {
+	for _, f := range to.Follows {
+		if isRepair(e) && isRepair(f) {
+			return f.ID
+		}
+	}
+	return ""
+}
+
+// Committed prints a committed entry and how to undo it. how adds a text, "" for none.
+func Committed(t *term.Terminal, e change.Entry, title, how string) {
+	what := "Repaired"
+	switch e.Cause.Kind {
+	case change.CauseTrim:
+		what = "Trimmed"
+	case change.CauseUncompact:
+		what = "Removed a compaction of"
+	case change.CauseRestore:
+		what = "Restored"
+	case change.CauseSalvage:
+		what = "Salvaged"
+	default:
+	}
+	t.Say("%s %s (%s)%s. Undo: %s", term.Good(what), QuotedTitle(title, e.Session), term.Bold(e.ID), how, term.Command("mend undo "+e.ID))
+}
+
+// IDs returns the ids of entries; an empty list for none.
+func IDs(es []change.Entry) []string {
+	ids := make([]string, len(es))
+	for i, e := range es {
+		ids[i] = e.ID
+	}
+	return ids
+}
+
+// UndoCommand returns the command that undoes entries of one operation.
+func UndoCommand(done []change.Entry) string {
+	if len(done) == 1 {
+		return "mend undo " + done[0].ID
+	}
+	return "mend undo " + mend.OperationOf(done[0])
+}
+
+// Conflicts prints the conflicts of a [change.ConflictError] and returns err.
+func Conflicts(t *term.Terminal, err error) error {
+	var conflict *change.ConflictError
+	if !errors.As(err, &conflict) {
+		return err
+	}
+	for _, c := range conflict.Conflicts {
+		printConflict(t, c)
+	}
+	return err
+}
+
+func printConflict(t *term.Terminal, c change.Conflict) {
+	t.Printf("%s %s: %s\n", term.Bad("conflict"), c.Ref, c.Why)
+	for _, id := range c.Later {
+		t.Printf("    changed later by mend, in repair %s\n", term.Bold(id))
+	}
+	t.Printf("    %s\n", term.Faint("what the repair did:"))
+	printDiff(t, c.Pre, c.Post)
+	t.Printf("    %s\n", term.Faint("later changes:"))
+	printDiff(t, c.Post, c.Now)
+}

@@ -1,0 +1,212 @@
+package show
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/internal/mend"
+	"mend/internal/term"
+	"mend/repair"
+)
+
+// A Proposal is a session with its plan.
+type Proposal struct {
+	Store   *mend.Store
+	StoreID change.StoreID
+	Head    change.Head
+	Result  repair.Result
+	Last    *change.Entry // the newest change in force, if there is nothing to do; nil for none
+	Reload  string        // what loads the session again in the agent that has it open; "" if none has
+}
+
+// NonEmptyPlans returns the proposals that change something.
+func NonEmptyPlans(ps []Proposal) []Proposal {
+	var todo []Proposal
+	for _, p := range ps {
+		if len(p.Result.Plan.Ops) > 0 {
+			todo = append(todo, p)
+		}
+	}
+	return todo
+}
+
+// HasBroken reports whether a finding breaks the session.
+func HasBroken(ds []repair.Diagnosis) bool {
+	return slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
+}
+
+// A Fact is one aspect of a repair, with a label.
+type Fact struct {
+	Label string
+	items []string
+}
+
+// PlanFacts returns the fixes and the remaining findings of a repair.
+func PlanFacts(r repair.Result) (facts []Fact) {
+	if len(r.Fixed) > 0 {
+		facts = []Fact{
+			{"wrong", summary(r.Fixed, faultOf)},
+			{"fix", plannedFixes(r)},
+			{"lost", summary(oncePerRecord(r.Fixed), func(d repair.Diagnosis) string {
+				if d.SetAside {
+					return ""
+				}
+				return term.Sentence(d.Loses)
+			})},
+		}
+		if what := r.Plan.Cause.Bound.Loses(); what != "" {
+			facts[2].items = append(facts[2].items, what)
+		}
+	}
+	if len(r.LeftOut) > 0 {
+		facts[2].items = append(r.LeftOut, facts[2].items...)
+	}
+	if r.Added > 0 {
+		facts = append(facts, Fact{"sent", []string{fmt.Sprintf("%d content blocks now, %d after the repair", r.SentBefore, r.SentAfter)}})
+	}
+	return append(facts, leftFacts(r.Remaining)...)
+}
+
+// plannedFixes returns the fixes of a plan, each sentence once, because one change may fix several findings.
+func plannedFixes(r repair.Result) []string {
+	return counted(r.Fixed, func(d repair.Diagnosis) string { return term.Sentence(d.Fix) }, "%[2]s (that cures %[1]d findings)")
+}
+
+// oncePerRecord removes diagnoses with the same loss and record as an earlier one.
+func oncePerRecord(ds []repair.Diagnosis) []repair.Diagnosis {
+	type loss struct {
+		ref  change.Ref
+		what string
+	}
+	seen := map[loss]bool{}
+	return slices.DeleteFunc(slices.Clone(ds), func(d repair.Diagnosis) bool {
+		l := loss{d.Ref, d.Loses}
+		again := seen[l]
+		seen[l] = true
+		return again
+	})
+}
+
+// Shown returns the items for display.
+func (f Fact) Shown() []string {
+	if len(f.items) == 0 {
+		return []string{"nothing"}
+	}
+	return f.items
+}
+
+// leftFacts returns the remaining findings, a fact for each severity.
+func leftFacts(left []repair.Diagnosis) (facts []Fact) {
+	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Lost, repair.Note} {
+		ds := slices.DeleteFunc(slices.Clone(left), func(d repair.Diagnosis) bool { return d.Severity != s })
+		if len(ds) == 0 {
+			continue
+		}
+		items := summary(ds, func(d repair.Diagnosis) string {
+			if d.Fix == "" {
+				return faultOf(d) + ". No fix: " + term.Sentence(d.WhyNot)
+			}
+			return faultOf(d)
+		})
+		items[0] = SeverityWord(s) + ": " + items[0]
+		if s == repair.Latent && slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Fix != "" }) {
+			items[0] += " (--at-risk fixes it, too)"
+		}
+		facts = append(facts, Fact{"left", items})
+	}
+	return facts
+}
+
+// faultOf returns the text of a finding.
+func faultOf(d repair.Diagnosis) string { return term.Sentence(d.Why) }
+
+// summary returns the non-empty texts of the diagnoses, each once with its number.
+func summary(ds []repair.Diagnosis, text func(repair.Diagnosis) string) []string {
+	return counted(ds, text, "%[1]d × %[2]s")
+}
+
+// counted is summary with a format for repeated texts.
+func counted(ds []repair.Diagnosis, text func(repair.Diagnosis) string, format string) []string {
+	var texts []string
+	numbers := map[string]int{}
+	for _, d := range ds {
+		t := text(d)
+		if t == "" {
+			continue
+		}
+		if numbers[t]++; numbers[t] == 1 {
+			texts = append(texts, t)
+		}
+	}
+	for i, t := range texts {
+		if n := numbers[t]; n > 1 {
+			texts[i] = fmt.Sprintf(format, n, t)
+		}
+	}
+	return texts
+}
+
+// Proven is [ProvenText] for sessions of several agents.
+func Proven(ps []Proposal) string {
+	by := map[string][]Proposal{}
+	var names, texts []string
+	for _, p := range ps {
+		name := agents.Title(p.StoreID)
+		if by[name] == nil {
+			names = append(names, name)
+		}
+		by[name] = append(by[name], p)
+	}
+	for _, name := range names {
+		if text := ProvenText(name, by[name]); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, ", and ")
+}
+
+// ProvenText returns the end of a sentence: the tested versions with which the repaired sessions work, the version in
+// use if that is only predicted to work, and the settings that would break them. It returns "" if nothing was checked.
+func ProvenText(agent string, ps []Proposal) string {
+	var versions, predicted, failed []string
+	switched := false
+	for _, p := range ps {
+		used := p.Result.Plan.AgentVersion
+		isTested := slices.ContainsFunc(p.Result.Proof, func(q repair.Proof) bool { return q.Version == used })
+		if text := term.OneLine(used, 30); used != "" && !isTested && !slices.Contains(predicted, text) {
+			predicted = append(predicted, text)
+		}
+		for _, q := range p.Result.Proof {
+			switched = switched || q.Thinking != p.Result.Proof[0].Thinking
+			if len(q.Rules) == 0 {
+				if !slices.Contains(versions, q.Version) {
+					versions = append(versions, q.Version)
+				}
+				continue
+			}
+			text := fmt.Sprintf("with %s and thinking %s (%s)", q.Version, OnOrOff(q.Thinking), strings.Join(q.Rules, ", "))
+			if !slices.Contains(failed, text) {
+				failed = append(failed, text)
+			}
+		}
+	}
+	text := "works with " + agent + " " + term.Enumerate(versions)
+	if len(predicted) > 0 {
+		text += " (predicted for " + term.Enumerate(predicted) + ")"
+	}
+	switch {
+	case len(versions) == 0 && len(failed) == 0:
+		return ""
+	case len(versions) == 0:
+		return "would break " + strings.Join(failed, ", ")
+	case len(failed) > 0:
+		return text + ", but would break " + strings.Join(failed, ", ")
+	case switched:
+		return text + ", thinking on and off"
+	default:
+		return text
+	}
+}

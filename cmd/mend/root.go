@@ -1,0 +1,84 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/internal/mend"
+)
+
+// newRoot returns the command with all its verbs.
+func newRoot(env *frame.Env) *cobra.Command {
+	showVersion := false
+	root := &cobra.Command{
+		Use:   "mend",
+		Short: "Repair broken sessions of coding agents, and undo every repair",
+		Long: `mend repairs sessions of OpenCode, Kilo, Claude Code and Codex, and can undo each change.
+Without a command it shows what is broken, and what to do next.`,
+		Args:          frame.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return printVersion(env)
+			}
+			env.Command = "status"
+			return runStatus(cmd.Context(), env, liveNow)
+		},
+	}
+	root.Flags().BoolVarP(&showVersion, "version", "V", false, "print the version")
+	root.Flags().BoolVarP(&showVersion, "v", "v", false, "") // like other programs
+	_ = root.Flags().MarkHidden("v")
+	env.Opt.Agents = agents.All
+	env.Opt.Journal, env.Opt.Note = mend.OpenJournal(""), env.Note
+	env.Opt.Journal.Version = version()
+	env.Opt.Journal.Writing = env.BeginWrite
+	f := root.PersistentFlags()
+	f.StringVar(&env.AgentName, "agent", "", "only sessions of this `AGENT`: "+agents.Names()+" (default: all)")
+	f.StringVar(&env.Opt.Store, "store", "", "use the session store at `PATH`, or the one that PATH is in (default: auto-detect)")
+	f.StringVar(&env.Opt.Layout, "layout", "", "use `LAYOUT` for the store: opencode (a JSON tree) or sqlite (default: auto-detect)")
+	f.StringVar(&env.Opt.AgentVersion, "agent-version", "", "check against `VERSION` of the agent (default: the newest found in the store)")
+	f.BoolVar(&env.JSON, "json", false, "print one JSON object")
+	quiet := false
+	f.BoolVarP(&quiet, "quiet", "q", false, "print only errors, and ask nothing: commands that ask need --yes")
+	root.PersistentPreRun = func(*cobra.Command, []string) {
+		if quiet && !env.JSON {
+			env.Out, env.CanAsk, env.CanDraw = io.Discard, false, false
+		}
+	}
+	root.SetIn(env.In)
+	root.SetOut(env.Out)
+	root.SetErr(env.Err)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { frame.PrintHelp(env, cmd) })
+	root.SetFlagErrorFunc(frame.FlagError)
+	addVerbs(env, root)
+	addCompletions(env, root)
+	markParsed(env, root)
+	return root
+}
+
+// markParsed adds to the verb and its subcommands what has to happen before each runs.
+func markParsed(env *frame.Env, verb *cobra.Command) {
+	if run := verb.RunE; run != nil { // a help topic has none
+		verb.RunE = func(cmd *cobra.Command, args []string) error {
+			env.Parsed, env.Command = true, frame.CommandName(cmd)
+			if err := frame.RefuseEmpty(cmd, args); err != nil {
+				return err
+			}
+			env.Opt.Journal.Context = cmd.Context()
+			env.Opt.Journal.Unlocked, _ = cmd.Flags().GetBool("dry-run")
+			if err := env.SelectAgent(); err != nil {
+				return err
+			}
+			env.Opt.Journal.Actor = change.Actor{Channel: change.ChannelCommand, Verb: env.Command}
+			return run(cmd, args)
+		}
+	}
+	for _, cmd := range verb.Commands() {
+		markParsed(env, cmd)
+	}
+}
