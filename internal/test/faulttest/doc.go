@@ -17,7 +17,7 @@
 //
 // The tests are in layers:
 //
-//	go test ./internal/test/faulttest                 kill and one error at every sixtieth call of repair and undo
+//	go test ./internal/test/faulttest                 the fault injection itself
 //	FAULTTEST=sample go test …                        as full, at every sixtieth call, with one broken variant
 //	FAULTTEST=full go test ./internal/test/faulttest  every call of every verb that writes; EIO, ENOSPC; foreign writes; broken variants; as root: power cuts
 //	make torture                                      all errors, every pair of cuts, real full disks

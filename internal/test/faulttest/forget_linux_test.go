@@ -22,6 +22,9 @@ import (
 // one does: no file of mend has the removed bytes, not even in free pages, and no file remains beside the
 // store.
 func TestForgetErases(t *testing.T) {
+	if level() == "" {
+		t.Skip("FAULTTEST is not set")
+	}
 	const afterGC = "forget a session after gc"
 	session := []string{"forget", "SESSION", "--yes"}
 	id := []string{"forget", "ID", "--yes"}
@@ -92,6 +95,9 @@ func TestForgetErases(t *testing.T) {
 
 // TestForgetAfterSalvage kills a salvage at each call. The next forget removes the files that it has built.
 func TestForgetAfterSalvage(t *testing.T) {
+	if level() == "" {
+		t.Skip("FAULTTEST is not set")
+	}
 	sb := newSandbox(t, nil, built, salvage())
 	for k := range sb.cuts(&sweepResult{}) {
 		sb.begin()

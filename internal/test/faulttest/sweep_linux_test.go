@@ -41,7 +41,7 @@ func (sb *sandbox) sweep(t sweepFault) *sweepResult {
 // is cut at every call until the bug shows.
 func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
 	step := 1
-	if !sb.wrong && (level() == "" || level() == "sample") {
+	if !sb.wrong && level() == "sample" {
 		step = 60
 	}
 	return func(yield func(int) bool) {
