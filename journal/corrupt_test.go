@@ -25,7 +25,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	entries := 50
+	entries := storetest.Count(50, 20)
 	if testing.Short() {
 		entries = 5
 	}

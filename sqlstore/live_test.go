@@ -279,7 +279,7 @@ func TestBesideShortAgents(t *testing.T) {
 		}
 		done <- err
 	}()
-	for n := range 200 {
+	for n := range storetest.Count(200, 50) {
 		if _, err := read(t.Context(), open(t, path, sqlstore.Options{}), id); err != nil && !errors.Is(err, change.ErrLocked) {
 			t.Errorf("read %d: %v", n, err)
 		}

@@ -266,7 +266,7 @@ func TestTwoProcesses(t *testing.T) {
 	p := start(t, "hammer", path, "")
 	p.ready(t)
 	ops := dbtest.MixedOps(t, load(t, s, id))
-	for range 25 {
+	for range 10 {
 		if out := dbtest.Run(t, s, ops); out.State != change.Committed {
 			t.Fatalf("Commit = %+v", out)
 		}
@@ -289,5 +289,5 @@ func TestTwoProcesses(t *testing.T) {
 	if dbtest.Dump(t, path) != before {
 		t.Error("rows changed that nobody meant")
 	}
-	t.Logf("%d transactions of the other process beside 50 of ours", n)
+	t.Logf("%d transactions of the other process beside 20 of ours", n)
 }

@@ -146,8 +146,8 @@ func TestGrowth(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			return float64(after.TotalAlloc - before.TotalAlloc)
 		}
-		if small, large := allocated(4000), allocated(8000); large > 2.5*small {
-			t.Errorf("%s: %.0f MB for 4000 records, %.0f for 8000", shape.name, small/1e6, large/1e6)
+		if small, large := allocated(2000), allocated(4000); large > 2.5*small {
+			t.Errorf("%s: %.0f MB for 2000 records, %.0f for 4000", shape.name, small/1e6, large/1e6)
 		}
 	}
 }

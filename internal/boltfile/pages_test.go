@@ -150,7 +150,7 @@ func TestDamagedPages(t *testing.T) {
 	file := boltFile(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	found := 0
-	const tries = 2000
+	tries := storetest.Count(2000, 400)
 	for range tries {
 		b := bytes.Clone(file)
 		for range 1 + rng.IntN(3) {

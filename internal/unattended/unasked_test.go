@@ -231,7 +231,11 @@ func TestUnaskedReal(t *testing.T) {
 		}
 		n += len(heads)
 		for _, head := range heads {
-			for _, req := range []repair.Request{{Force: true}, {Force: true, Latent: true}, {Force: true, Error: &repair.APIError{Class: repair.MissingHistory, Index: -1, Block: -1}}} {
+			reqs := []repair.Request{{Force: true, Latent: true}, {Force: true, Error: &repair.APIError{Class: repair.MissingHistory, Index: -1, Block: -1}}}
+			if storetest.AllCases() {
+				reqs = append(reqs, repair.Request{Force: true})
+			}
+			for _, req := range reqs {
 				entry, r, err := unattended.New(c).Repair(t.Context(), head.ID, req)
 				if _, asks := errors.AsType[*repair.AskError](err); entry != "" || err != nil && !asks {
 					t.Errorf("%s: repair %q of %v, %v", head.ID, entry, r.Fixed, err)
