@@ -74,8 +74,8 @@ func RefOfKey(key string) (r Ref, err error) {
 	if _, err := fmt.Sscanf(kind, "%d", &r.Kind); err != nil || len(ids) != 4 {
 		return r, fmt.Errorf("%q is not the key of a record", key)
 	}
-	for i, into := range [...]*string{&r.Project, &r.Session, &r.Message, &r.Part} {
-		if *into, err = url.PathUnescape(ids[i]); err != nil {
+	for i, field := range [...]*string{&r.Project, &r.Session, &r.Message, &r.Part} {
+		if *field, err = url.PathUnescape(ids[i]); err != nil {
 			return r, fmt.Errorf("%q is not the key of a record: %w", key, err)
 		}
 	}

@@ -117,14 +117,14 @@ func (tx *transaction) keepTimes() {
 // given device.
 func (tx *transaction) compare(op *fileOp, device uint64) (*change.Conflict, error) {
 	e, why, err := tx.readTarget(&tx.buf, *op, tx.opt.MaxRecord)
-	on := e
+	existing := e
 	if err == nil && !e.Exists {
-		on, err = tx.nearestDir(op.dir)
+		existing, err = tx.nearestDir(op.dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if on.Dev != device {
+	if existing.Dev != device {
 		return nil, fmt.Errorf("%s and %s are on different file systems: files cannot be exchanged between them", op.dir, tx.id.Root)
 	}
 	if op.owned = e.Exists; op.owned {

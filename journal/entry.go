@@ -291,7 +291,7 @@ func (j *Journal) addTexts(e *change.Entry, st *entryState) error {
 }
 
 // readText decodes a text into a causeText or outcomeText. A nil hash leaves it empty.
-func (j *Journal) readText(h *hash, into any) error {
+func (j *Journal) readText(h *hash, target any) error {
 	if h == nil {
 		return nil
 	}
@@ -299,7 +299,7 @@ func (j *Journal) readText(h *hash, into any) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(b, into); err != nil {
+	if err := json.Unmarshal(b, target); err != nil {
 		return damaged("text %v: %v", *h, err)
 	}
 	return nil

@@ -66,8 +66,8 @@ func (tx *transaction) append(size int64) (change.Outcome, error) {
 		return aborted(conflicts), nil
 	}
 	plan, _, _ := tx.edit(t, true)
-	needs := len(plan.block) > 0 && plan.block[0] == '\n'
-	if int64(len(e.Data)) < size || needs != tx.hasNewline() {
+	needsNewline := len(plan.block) > 0 && plan.block[0] == '\n'
+	if int64(len(e.Data)) < size || needsNewline != tx.hasNewline() {
 		return aborted(tx.conflictMeanwhile(t).Conflicts), nil
 	}
 	f, err := tx.dir.OpenAppend(tx.name)

@@ -119,10 +119,10 @@ func (t *transcript) state(op *lineOp) state {
 
 // An edit is the effect of a change on a transcript: it removes spans, then appends a block.
 type edit struct {
-	cuts  []span
-	block []byte
-	whole []byte // the new beginning, for a change of the whole transcript
-	keeps int    // if whole is set: where the kept bytes begin
+	cuts     []span
+	block    []byte
+	whole    []byte // the new beginning, for a change of the whole transcript
+	keptFrom int    // if whole is set: where the kept bytes begin
 }
 
 // replaces reports whether appending alone cannot make the edit.
@@ -136,7 +136,7 @@ func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp,
 		op := &tx.ops[i]
 		switch {
 		case op.whole():
-			e.whole, e.keeps = op.Post.Data, len(op.Pre.Data)
+			e.whole, e.keptFrom = op.Post.Data, len(op.Pre.Data)
 		case op.newline != "":
 		case op.Post == nil:
 			s, _ := t.last(op.key)
@@ -186,16 +186,16 @@ func (tx *transaction) isOwn(t transcript, op *lineOp) bool {
 			place = min(place, p.Size)
 		}
 	}
-	same, behind := 0, 0
+	same, after := 0, 0
 	for _, s := range t.lines[op.key] {
 		if bytes.Equal(t.text(s), op.Pre.Data) {
 			same++
 			if int64(s.start) >= place {
-				behind++
+				after++
 			}
 		}
 	}
-	return same == 1 || behind == 1
+	return same == 1 || after == 1
 }
 
 // previousIsPost reports whether the second-to-last line with the key of op equals its Post.
@@ -231,7 +231,7 @@ func (e *edit) apply(data []byte, block bool) []byte {
 	out := make([]byte, 0, len(data)+len(e.whole)+len(e.block))
 	at := 0
 	if e.whole != nil {
-		out, at = append(out, e.whole...), e.keeps
+		out, at = append(out, e.whole...), e.keptFrom
 	}
 	for _, c := range e.cuts {
 		out, at = append(out, data[at:c.start]...), c.end

@@ -84,7 +84,7 @@ func (s *search) asideFixes(f Finding) (fixes []Fix) {
 // withCall returns a block, together with its call or results: neither is sent without the other.
 func withCall(c *Case, b *request.Block) []*request.Block {
 	calls := c.Calls()
-	call := cmp.Or(calls.of[placeOf(b)], b)
+	call := cmp.Or(calls.byResult[placeOf(b)], b)
 	all := []*request.Block{call}
 	for _, r := range calls.Results(call) {
 		if placeOf(r) != placeOf(call) {
@@ -160,7 +160,7 @@ func leftOutOf(c *Case, blocks []*request.Block) (out leftOut) {
 				it.kind = "prompt"
 			}
 		case isCall(b) || b.Type == request.ToolResult:
-			call := cmp.Or(calls.of[at], b)
+			call := cmp.Or(calls.byResult[at], b)
 			it, at = leftItem{"tool call", call.ToolName}, placeOf(call)
 			if len(call.Output) > 0 || len(calls.Results(call)) > 0 {
 				it.kind = "tool result"

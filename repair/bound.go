@@ -107,8 +107,8 @@ func SpoiledThinking(before, after *Case) []*request.Block {
 	if q.Whole().Bound == request.Unbound {
 		return nil
 	}
-	was, _ := before.Current()
-	return spoiledBlocks(was.Whole(), q.Whole())
+	previous, _ := before.Current()
+	return spoiledBlocks(previous.Whole(), q.Whole())
 }
 
 // settleBound handles thinking that a plan invalidates. If the agent would send it and the provider would refuse it,

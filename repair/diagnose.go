@@ -105,13 +105,13 @@ func diagnose(c *Case, o origin) []Diagnosis {
 // dedupe keeps the first diagnosis of each class for a record: a single problem may break several rules.
 func dedupe(ds []Diagnosis) []Diagnosis {
 	type fault struct {
-		class Class
-		which string
-		ref   change.Ref
+		class  Class
+		detail string
+		ref    change.Ref
 	}
 	seen := map[fault]bool{}
 	return slices.DeleteFunc(ds, func(d Diagnosis) bool {
-		k := fault{d.Class, d.finding.which, d.Ref}
+		k := fault{d.Class, d.finding.detail, d.Ref}
 		again := seen[k]
 		seen[k] = true
 		return again

@@ -48,8 +48,8 @@ func IsNearUnknown(q request.Request, v request.Violation) bool {
 
 // A key identifies a finding in a session.
 type key struct {
-	code, which string
-	ref         change.Ref
+	code, detail string
+	ref          change.Ref
 }
 
 func (f Finding) key() key { return key{f.Code, f.Detail, f.Ref} }

@@ -68,7 +68,7 @@ func (x *Fault) callOf(b *request.Block) (call *request.Block, apart bool) {
 		return nil, false
 	}
 	calls := x.Calls()
-	if call = calls.of[placeOf(b)]; call == nil || isCall(b) {
+	if call = calls.byResult[placeOf(b)]; call == nil || isCall(b) {
 		call = b
 	}
 	results := calls.Results(call)
@@ -78,8 +78,8 @@ func (x *Fault) callOf(b *request.Block) (call *request.Block, apart bool) {
 
 // Calls are the tool calls of a session with their results.
 type Calls struct {
-	results map[blockAt][]*request.Block // by call
-	of      map[blockAt]*request.Block   // call by result
+	results  map[blockAt][]*request.Block // by call
+	byResult map[blockAt]*request.Block   // call by result
 }
 
 // PairCalls pairs each result with the newest earlier call that has its id, or else with the last one.
@@ -88,7 +88,7 @@ func PairCalls(blocks iter.Seq[*request.Block]) Calls {
 	pair := func(result *request.Block) bool {
 		call := newest[result.ToolID]
 		if call != nil {
-			c.results[placeOf(call)], c.of[placeOf(result)] = append(c.results[placeOf(call)], result), call
+			c.results[placeOf(call)], c.byResult[placeOf(result)] = append(c.results[placeOf(call)], result), call
 		}
 		return call != nil
 	}

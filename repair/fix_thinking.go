@@ -33,11 +33,11 @@ func fixLast(x *Fault) (fixes []Fix) {
 	if x.block == nil {
 		return nil
 	}
-	behind := false
+	after := false
 	for _, b := range x.step {
-		behind = behind || b == x.block
+		after = after || b == x.block
 		switch {
-		case isBlank(b) && behind:
+		case isBlank(b) && after:
 			fixes = append(fixes, x.fillBlank(b))
 		case isBlank(b):
 			fixes = append(fixes, x.placeholderAfterThinking(x.step, b))

@@ -244,7 +244,7 @@ func keptMessages(c *Case, turns int) map[string]bool {
 type result struct {
 	TrimmedOutput
 	block *request.Block
-	of    call
+	call  call
 }
 
 // A call is a tool with its input.
@@ -263,7 +263,7 @@ func (x *trimming) results() (all []result) {
 				r := result{
 					TrimmedOutput{Ref: b.Ref(), Tool: calls[b.ToolID].tool, Tokens: x.sizes[placeOf(b)]}, b, calls[b.ToolID],
 				}
-				newest[r.of] = b
+				newest[r.call] = b
 				if !x.kept[b.Ref().Message] && r.Tokens >= minTrimmed && !x.isProtected(r.Tool) {
 					all = append(all, r)
 				}
@@ -271,7 +271,7 @@ func (x *trimming) results() (all []result) {
 		}
 	}
 	for i := range all {
-		all[i].Copy = newest[all[i].of] != all[i].block
+		all[i].Copy = newest[all[i].call] != all[i].block
 	}
 	if x.isBound() {
 		slices.Reverse(all)

@@ -46,7 +46,7 @@ func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 
 // decide compares every row with its Pre and Post.
 func (c *Conn) decide(changes *rowChanges) (change.Outcome, error) {
-	var says rowCounts
+	var counts rowCounts
 	found := make([]*change.Image, len(changes.rows))
 	for i, r := range changes.rows {
 		t := c.Table(r.kind)
@@ -57,14 +57,14 @@ func (c *Conn) decide(changes *rowChanges) (change.Outcome, error) {
 		if found[i], err = c.image(t, r.id); err != nil {
 			return change.Outcome{}, err
 		}
-		says.add(r, found[i])
+		counts.add(r, found[i])
 		for _, image := range [...]*change.Image{r.preImage, r.postImage} {
 			if found[i].Equal(image) {
 				found[i] = image // so that equal bytes are in memory once
 			}
 		}
 	}
-	out := change.Outcome{State: says.state()}
+	out := change.Outcome{State: counts.state()}
 	for i, r := range changes.rows {
 		want := r.postImage
 		if out.State == change.Aborted {

@@ -173,19 +173,19 @@ func (f File) isCommand(command string) bool {
 
 // Status implements [agent.Installer].
 func (f File) Status(text []byte, s agent.Setup) (agent.Status, error) {
-	is := agent.Status{State: agent.Absent}
+	status := agent.Status{State: agent.Absent}
 	for _, command := range Commands(text) {
 		if !f.isCommand(command) {
 			continue
 		}
 		s.Repair, s.Keep = strings.HasSuffix(strings.TrimSuffix(command, keepFlag), repairFlag),
 			strings.HasSuffix(command, keepFlag)
-		is.State, is.Repair, is.Keep = agent.Other, false, false
+		status.State, status.Repair, status.Keep = agent.Other, false, false
 		if s.Program != "" && command == f.command(s) {
-			is.State, is.Repair, is.Keep = agent.Current, s.Repair, s.Keep
+			status.State, status.Repair, status.Keep = agent.Current, s.Repair, s.Keep
 		}
 	}
-	return is, nil
+	return status, nil
 }
 
 // Event implements [agent.Installer].

@@ -70,11 +70,11 @@ func (s *store) Adopt(ctx context.Context, copied *agent.Copy) ([]change.Op, err
 	records := copied.Records
 	if slices.ContainsFunc(records, func(r change.Record) bool { return r.Mode != 0 }) {
 		var err error
-		var without []string
-		if records, without, err = db.RowsOf(ctx, records); err != nil {
+		var lost []string
+		if records, lost, err = db.RowsOf(ctx, records); err != nil {
 			return nil, err
 		}
-		copied.Unread = append(copied.Unread, without...)
+		copied.Unread = append(copied.Unread, lost...)
 	}
 	ops := make([]change.Op, len(records))
 	for i := range records {

@@ -348,7 +348,7 @@ func (k *knownModels) find(m request.Model) (own, listed knownModel, isSet, isLi
 
 // canRead reports whether the model accepts files of that kind, for [render.Settings]. A Claude model without an entry
 // does.
-func (k *knownModels) canRead(m request.Model, kind string) (reads, known bool) {
+func (k *knownModels) canRead(m request.Model, kind string) (ok, known bool) {
 	if k.unknown || k.list.read().err != nil {
 		return false, false
 	}

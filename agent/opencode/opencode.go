@@ -95,10 +95,10 @@ func (a Agent) Find(layout string) ([]agent.Located, error) {
 // A treeError is an error of tree that also wraps one of package agent.
 type treeError struct {
 	error
-	is error
+	kind error
 }
 
-func (e treeError) Unwrap() []error { return []error{e.error, e.is} }
+func (e treeError) Unwrap() []error { return []error{e.error, e.kind} }
 
 // Open implements [agent.Agent]. A path may lead to a database or to a folder. Without a layout, a folder that
 // contains a database is opened as that database.

@@ -56,9 +56,9 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 			return result, err
 		}
 	}
-	missing, lacks := 0, false
+	missing, incomplete := 0, false
 	for i, o := range kept {
-		lacks = lacks || now[i] == nil
+		incomplete = incomplete || now[i] == nil
 		if isMessage(o.Ref) {
 			result.Messages++
 		}
@@ -91,7 +91,7 @@ func (s *store) Restore(ctx context.Context, head change.Head, kept []change.Op,
 			}
 		case shared, now[i].Equal(o.Post), !r.Exact && r.Edited[o.Ref.WithoutProject()]:
 			continue
-		case r.Exact, defects[o.Ref], lacks && !result.Joined && o.Ref.Kind != change.KindSession,
+		case r.Exact, defects[o.Ref], incomplete && !result.Joined && o.Ref.Kind != change.KindSession,
 			emptied(change.RecordOf(o.Ref, now[i]), change.RecordOf(o.Ref, o.Post)):
 		default: // the agent's record may be newer
 			continue
@@ -115,7 +115,7 @@ func (*store) Expiring(context.Context, time.Time) (agent.Expiry, error) { retur
 func isMessage(ref change.Ref) bool { return ref.Kind == change.KindMessage }
 
 // addedTo returns the session's messages and parts that were not kept, and its unusable records.
-func (s *store) addedTo(ctx context.Context, head change.Head, was map[change.Ref]bool) (added []change.Ref,
+func (s *store) addedTo(ctx context.Context, head change.Head, previous map[change.Ref]bool) (added []change.Ref,
 	defects map[change.Ref]bool, err error,
 ) {
 	heads, err := s.List(ctx)
@@ -132,7 +132,7 @@ func (s *store) addedTo(ctx context.Context, head change.Head, was map[change.Re
 		if r.Defect != nil {
 			defects[r.Ref] = true
 		}
-		if !was[r.Ref] && (r.Ref.Kind == change.KindMessage || r.Ref.Kind == change.KindPart) {
+		if !previous[r.Ref] && (r.Ref.Kind == change.KindMessage || r.Ref.Kind == change.KindPart) {
 			added = append(added, r.Ref)
 		}
 	}

@@ -286,13 +286,13 @@ func CheckLines(ref change.Ref, data []byte) error {
 func (s *Store) Read(ctx context.Context, refs []change.Ref) ([]*change.Image, error) {
 	images := make([]*change.Image, len(refs))
 	for _, from := range [...]struct {
-		is   func(change.Ref) bool
-		read func(context.Context, []change.Ref) ([]*change.Image, error)
+		accepts func(change.Ref) bool
+		read    func(context.Context, []change.Ref) ([]*change.Image, error)
 	}{{isLine, s.lines.Read}, {isFile, s.files.Read}, {isRow, s.readIndex}, {isAside, s.readAside}} {
 		var some []change.Ref
 		var at []int
 		for i, ref := range refs {
-			if from.is(ref) {
+			if from.accepts(ref) {
 				some, at = append(some, ref), append(at, i)
 			}
 		}

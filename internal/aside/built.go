@@ -52,7 +52,7 @@ func (a *Area) Build() (*Built, error) {
 			return b, nil
 		}
 		// Until the folder is locked, another process may mistake it for the build of a killed process.
-		if is, errStat := a.exists(Place{builtDir, b.name}); err == nil && errStat == nil && is {
+		if exists, errStat := a.exists(Place{builtDir, b.name}); err == nil && errStat == nil && exists {
 			b.lock = d
 			return b, nil
 		}
@@ -198,7 +198,7 @@ func (a *Area) Find(name string) (found []Place, err error) {
 	owners, err := d.Names()
 	for _, owner := range owners {
 		p := Place{stage.Dir + "/" + owner, name}
-		if is, errOne := a.exists(p); errOne == nil && is && owner != builder {
+		if exists, errOne := a.exists(p); errOne == nil && exists && owner != builder {
 			found = append(found, p)
 		}
 	}

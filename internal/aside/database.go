@@ -213,8 +213,8 @@ func (x *database) Commit(ctx context.Context) error {
 	}
 	// Another program may have written to the old file until now.
 	at := x.keptAt(x.pre, "")
-	came, err := x.sum(ctx, at, true)
-	if err == nil && came.sum != x.pre.files[0].sum {
+	sums, err := x.sum(ctx, at, true)
+	if err == nil && sums.sum != x.pre.files[0].sum {
 		err = fmt.Errorf("%w: it was written to while it was exchanged; its files are in %s", change.ErrLocked, at.Dir)
 	}
 	return err

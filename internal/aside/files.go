@@ -65,8 +65,8 @@ func setOf(i *change.Image) (*fileSet, error) {
 		var x fileSum
 		var name string
 		n, err := fmt.Sscanf(line, "%s %d %s\n", &name, &x.size, &x.sum)
-		suffix, is := strings.CutPrefix(name, "database")
-		if n != 3 || err != nil || !is || !slices.Contains(listed, suffix) || len(x.sum) != 64 || (len(f.files) == 0) != (suffix == "") {
+		suffix, isDatabase := strings.CutPrefix(name, "database")
+		if n != 3 || err != nil || !isDatabase || !slices.Contains(listed, suffix) || len(x.sum) != 64 || (len(f.files) == 0) != (suffix == "") {
 			ok = false
 			break
 		}

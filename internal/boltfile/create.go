@@ -102,11 +102,11 @@ func (f *File) dropTemp() error {
 //
 // It does not use bolt.Compact, which checks no checksum, knows no context, and does not return the
 // error of a full disk.
-func (f *File) Compact(ctx context.Context, without ...string) error {
+func (f *File) Compact(ctx context.Context, omit ...string) error {
 	if err := f.Snap.CheckStructure(f.spec.Buckets); err != nil {
 		return err
 	}
-	err := f.makeTemp(func(db *bolt.DB) error { return f.copyTo(ctx, db, without) })
+	err := f.makeTemp(func(db *bolt.DB) error { return f.copyTo(ctx, db, omit) })
 	if err == nil {
 		err = f.compareTemp()
 	}
@@ -133,10 +133,10 @@ func (f *File) Compact(ctx context.Context, without ...string) error {
 	return nil
 }
 
-// copyTo copies every key, except the keys of meta listed in without, and sets MarkNew.
-func (f *File) copyTo(ctx context.Context, db *bolt.DB, without []string) error {
+// copyTo copies every key, except the keys of meta listed in omit, and sets MarkNew.
+func (f *File) copyTo(ctx context.Context, db *bolt.DB, omit []string) error {
 	for _, name := range f.spec.Buckets {
-		c := copier{f: f, ctx: ctx, db: db, bucket: name, without: append(without, MarkNew)}
+		c := copier{f: f, ctx: ctx, db: db, bucket: name, omit: append(omit, MarkNew)}
 		if err := f.Snap.Scan(name, nil, nil, c.add); err != nil {
 			return err
 		}
@@ -152,17 +152,17 @@ func (f *File) copyTo(ctx context.Context, db *bolt.DB, without []string) error 
 
 // A copier copies one bucket to the new file.
 type copier struct {
-	f       *File
-	ctx     context.Context
-	db      *bolt.DB
-	bucket  string
-	without []string // keys of meta
-	values  []Value
-	size    int
+	f      *File
+	ctx    context.Context
+	db     *bolt.DB
+	bucket string
+	omit   []string // keys of meta
+	values []Value
+	size   int
 }
 
 func (c *copier) add(it Item) error {
-	if c.bucket == Meta && slices.Contains(c.without, string(it.Key)) {
+	if c.bucket == Meta && slices.Contains(c.omit, string(it.Key)) {
 		return nil
 	}
 	sealed, err := it.Value()

@@ -249,10 +249,10 @@ func hasFailedWith(c *mend.Store, m *repair.Case, readings []repair.APIError) bo
 	if len(stored) == 0 {
 		return false
 	}
-	is := c.ParseAPIError(stored)
+	newest := c.ParseAPIError(stored)
 	return slices.ContainsFunc(readings, func(e repair.APIError) bool {
-		tooLong := e.Class == repair.ContextTooLong && is.Class == e.Class // their words differ
-		return tooLong || provider.SameError(is.Text, e.Text)
+		tooLong := e.Class == repair.ContextTooLong && newest.Class == e.Class // their words differ
+		return tooLong || provider.SameError(newest.Text, e.Text)
 	})
 }
 

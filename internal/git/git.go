@@ -131,12 +131,12 @@ func (r Repository) Commits(ctx context.Context, hashes []string) (map[string][]
 		}
 	}
 	out, err := r.run(ctx, append(args, "--")...)
-	of := map[string][]string{}
+	hashesBySubject := map[string][]string{}
 	for line := range strings.Lines(out) {
 		hash, subject, _ := strings.Cut(strings.TrimRight(line, "\n"), " ")
-		of[subject] = append(of[subject], hash)
+		hashesBySubject[subject] = append(hashesBySubject[subject], hash)
 	}
-	return of, err
+	return hashesBySubject, err
 }
 
 // deadline is the time limit of one call of git.

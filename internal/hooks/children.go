@@ -130,11 +130,11 @@ func stuckText(c child, silent time.Duration, action string, retry bool) string 
 	title, _, _ := strings.Cut(c.title, " (@") // OpenCode appends the name of the agent
 	words := strings.Fields(title)
 	name := cmp.Or(strings.Join(words[:min(len(words), 4)], " "), "A subagent")
-	did := ""
+	doing := ""
 	if c.doing != "" {
-		did = " after " + c.doing
+		doing = " after " + c.doing
 	}
-	text := fmt.Sprintf("%.60s: silent for %d s%s.", name, int(silent.Seconds()), did)
+	text := fmt.Sprintf("%.60s: silent for %d s%s.", name, int(silent.Seconds()), doing)
 	switch {
 	case retry:
 		return text + " Ended; will be retried."

@@ -270,8 +270,8 @@ func whiteBefore(data []byte, at int) []byte {
 	return data[i:at]
 }
 
-func splice(data []byte, from, to int, with []byte) []byte {
-	return slices.Concat(data[:from], with, data[to:])
+func splice(data []byte, from, to int, insert []byte) []byte {
+	return slices.Concat(data[:from], insert, data[to:])
 }
 
 // skipWhite returns the index after any white space at i.

@@ -7,10 +7,10 @@ import "bytes"
 func HasLostText(now, then Value) bool {
 	switch then.Kind() {
 	case '"':
-		had, _ := then.Bytes()
+		earlier, _ := then.Bytes()
 		text, isText := now.Bytes()
-		return len(bytes.TrimSpace(had)) > 0 && (isEmpty(now) || isText && len(text) < len(had) && bytes.HasPrefix(had,
-			text) && len(bytes.TrimSpace(had[len(text):])) > 0)
+		return len(bytes.TrimSpace(earlier)) > 0 && (isEmpty(now) || isText && len(text) < len(earlier) && bytes.HasPrefix(earlier,
+			text) && len(bytes.TrimSpace(earlier[len(text):])) > 0)
 	case '{':
 		if now.Kind() != '{' {
 			return isEmpty(now) && hasText(then)
@@ -37,31 +37,31 @@ func HasLostText(now, then Value) bool {
 // hasLostElement is HasLostText for lists. If the lengths differ, elements have no fixed position. If then the later
 // list has only elements of the earlier one, the other earlier elements with text are missing.
 func hasLostElement(now, then Value) bool {
-	var had, has []Value
+	var earlier, current []Value
 	for v := range then.Elements() {
-		had = append(had, v)
+		earlier = append(earlier, v)
 	}
 	for v := range now.Elements() {
-		has = append(has, v)
+		current = append(current, v)
 	}
-	if len(had) == len(has) {
-		for i := range had {
-			if HasLostText(has[i], had[i]) {
+	if len(earlier) == len(current) {
+		for i := range earlier {
+			if HasLostText(current[i], earlier[i]) {
 				return true
 			}
 		}
 		return false
 	}
 	left := map[string]int{}
-	for _, v := range had {
+	for _, v := range earlier {
 		left[string(v.Raw())]++
 	}
-	for _, v := range has {
+	for _, v := range current {
 		if left[string(v.Raw())]--; left[string(v.Raw())] < 0 {
 			return false
 		}
 	}
-	for _, v := range had {
+	for _, v := range earlier {
 		if left[string(v.Raw())] > 0 && hasText(v) {
 			return true
 		}

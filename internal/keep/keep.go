@@ -400,10 +400,10 @@ func (k *Keep) leaves(h hash, depth int, list *[]hash) error {
 
 // A comparison collects the differences from the previous state. The zero comparison has no previous state.
 type comparison struct {
-	chunks []hash // of the previous state
-	had    map[hash]bool
-	ends   map[hash]change.Record // for each chunk of the new state, the record that continues past its end
-	now    fragments              // records in chunks that the previous state lacks
+	chunks   []hash // of the previous state
+	previous map[hash]bool
+	ends     map[hash]change.Record // for each chunk of the new state, the record that continues past its end
+	now      fragments              // records in chunks that the previous state lacks
 }
 
 func (k *Keep) newComparison(before *State, found, wanted bool) (c comparison, err error) {
@@ -413,29 +413,29 @@ func (k *Keep) newComparison(before *State, found, wanted bool) (c comparison, e
 	if !found || !wanted {
 		return c, err
 	}
-	c.had, c.ends = make(map[hash]bool, len(c.chunks)), map[hash]change.Record{}
+	c.previous, c.ends = make(map[hash]bool, len(c.chunks)), map[hash]change.Record{}
 	for _, h := range c.chunks {
-		c.had[h] = true
+		c.previous[h] = true
 	}
 	return c, err
 }
 
 // add adds the next chunk of the new state.
 func (c *comparison) add(h hash, chunk []byte) {
-	if c.had == nil {
+	if c.previous == nil {
 		return
 	}
-	if !c.had[h] {
+	if !c.previous[h] {
 		chunk = bytes.Clone(chunk)
 	}
-	c.now.add(chunk, !c.had[h])
+	c.now.add(chunk, !c.previous[h])
 	c.ends[h] = c.now.open
 }
 
 // keepAll notes all chunks of the new state: in a chunk that add did not get, no record continues past the end.
 func (c *comparison) keepAll(list []hash) {
 	for _, h := range list {
-		if _, known := c.ends[h]; !known && c.had != nil {
+		if _, known := c.ends[h]; !known && c.previous != nil {
 			c.ends[h] = change.Record{}
 		}
 	}

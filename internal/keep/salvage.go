@@ -141,7 +141,7 @@ func (s *salvager) add(it boltfile.Item) error {
 		if _, err := hashOf(it.Key); err != nil {
 			return nil
 		}
-		if has, err := s.k.file.Snap.Has(bucketBlobs, it.Key); has || err != nil {
+		if exists, err := s.k.file.Snap.Has(bucketBlobs, it.Key); exists || err != nil {
 			return err
 		}
 		return s.k.put(bucketBlobs, slices.Clone(it.Key), blob)
@@ -160,7 +160,7 @@ func (s *salvager) add(it boltfile.Item) error {
 
 // bring stores a state under its number if its tree is complete and the number is free.
 func (s *salvager) bring(st State) error {
-	if has, err := s.k.file.Snap.Has(bucketStates, boltfile.U64(st.seq)); has || err != nil {
+	if exists, err := s.k.file.Snap.Has(bucketStates, boltfile.U64(st.seq)); exists || err != nil {
 		return err
 	}
 	if ok, err := s.check(st.root, st.depth); err != nil || !ok {
@@ -213,8 +213,8 @@ func (s *salvager) text(path string) string {
 		return fmt.Sprintf("%d copies of %d sessions", len(seqs), len(sessions))
 	}
 	lost := slices.DeleteFunc(slices.Collect(maps.Keys(s.sessionKeys)), func(seq uint64) bool {
-		has, err := s.k.file.Snap.Has(bucketStates, boltfile.U64(seq))
-		return has && err == nil
+		exists, err := s.k.file.Snap.Has(bucketStates, boltfile.U64(seq))
+		return exists && err == nil
 	})
 	text := count(s.brought) + " were brought over from " + path
 	if len(lost) > 0 {

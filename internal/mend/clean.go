@@ -153,7 +153,7 @@ func (c *Store) Select(ctx context.Context, s Selection) (selected []change.Head
 	for _, h := range s.Named {
 		named[h.ID] = true
 	}
-	fits := func(h change.Head) bool {
+	matches := func(h change.Head) bool {
 		if len(named) > 0 {
 			return named[h.ID]
 		}
@@ -166,7 +166,7 @@ func (c *Store) Select(ctx context.Context, s Selection) (selected []change.Head
 		return in && h.ID != "" && h.Ref.Kind == change.KindSession && (h.Parent == "" || !known[h.Parent])
 	}
 	for _, h := range heads {
-		if !fits(h) {
+		if !matches(h) {
 			continue
 		}
 		all := family(h)

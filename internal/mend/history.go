@@ -538,16 +538,16 @@ func changesOrphans(j *journal.Journal, cause change.Cause) (bool, error) {
 // withParents returns current and the refs of the messages that the ops' records belong to. The result is
 // never nil: nil would mean that the session does not exist.
 func withParents(current []change.Ref, ops []change.Op) []change.Ref {
-	with := append([]change.Ref{}, current...)
+	all := append([]change.Ref{}, current...)
 	seen := map[string]bool{}
-	for _, r := range with {
+	for _, r := range all {
 		seen[r.Message] = seen[r.Message] || r.Kind == change.KindMessage
 	}
 	for _, o := range ops {
 		if m := o.Ref.Message; m != "" && !seen[m] {
 			seen[m] = true
-			with = append(with, change.Ref{Kind: change.KindMessage, Session: o.Ref.Session, Message: m})
+			all = append(all, change.Ref{Kind: change.KindMessage, Session: o.Ref.Session, Message: m})
 		}
 	}
-	return with
+	return all
 }

@@ -110,7 +110,7 @@ func (l *Journal) readAs(unlocked bool, f func(*journal.Journal) error) error {
 	jo := journal.Options{ReadOnly: true, Context: l.Context, Unlocked: unlocked}
 	for range unlockedReads {
 		moved := false
-		err := l.with(jo, func(j *journal.Journal) error {
+		err := l.run(jo, func(j *journal.Journal) error {
 			err := f(j)
 			moved = j.Moved()
 			return err
@@ -121,7 +121,7 @@ func (l *Journal) readAs(unlocked bool, f func(*journal.Journal) error) error {
 		l.close()
 	}
 	jo.Unlocked = false // a writer is busy: wait for it, and report errors
-	return l.with(jo, f)
+	return l.run(jo, f)
 }
 
 // unlockedReads is the number of attempts to read a journal that a writer changes meanwhile.
@@ -132,7 +132,7 @@ func (l *Journal) write(by change.Actor, now func() time.Time, f func(*journal.J
 	l.close() // the lock of a reader keeps writers out
 	end := func() {}
 	defer func() { end() }() // after the journal is closed
-	return l.with(journal.Options{Version: l.Version, Actor: complete(by), Now: now}, func(j *journal.Journal) error {
+	return l.run(journal.Options{Version: l.Version, Actor: complete(by), Now: now}, func(j *journal.Journal) error {
 		if l.Writing != nil {
 			end = l.Writing()
 		}
@@ -150,8 +150,8 @@ func complete(a change.Actor) *change.Actor {
 	return &a
 }
 
-// with runs f with the journal, which it opens unless it is held.
-func (l *Journal) with(jo journal.Options, f func(*journal.Journal) error) error {
+// run runs f with the journal, which it opens unless it is held.
+func (l *Journal) run(jo journal.Options, f func(*journal.Journal) error) error {
 	if l.open != nil {
 		return f(l.open)
 	}

@@ -104,9 +104,9 @@ func (c *Store) add(ctx context.Context, k *keep.Keep, r readCopy, why string) (
 // sessions with a copy. Sessions that were not read before ctx ended are counted, too.
 func (c *Store) Copyable(ctx context.Context, heads []change.Head, kept map[string]bool) (n int) {
 	for _, h := range heads {
-		if _, has := kept[h.ID]; h.ID == "" || !has && c.store.CopiedWith(h) != "" {
+		if _, isKept := kept[h.ID]; h.ID == "" || !isKept && c.store.CopiedWith(h) != "" {
 			continue
-		} else if !has && len(kept) > 0 {
+		} else if !isKept && len(kept) > 0 {
 			if copied, err := c.store.Copy(ctx, h); err == nil && copied.Messages == 0 {
 				continue
 			}

@@ -27,7 +27,7 @@ func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 	if e.Store.Same(own) || e.Store.Kind != own.Kind {
 		return e.Store.Kind == own.Kind, false
 	}
-	known, same, all := c.knows(ctx, e)
+	known, same, all := c.recognize(ctx, e)
 	if same && known {
 		return true, false
 	}
@@ -35,11 +35,11 @@ func (c *Store) owns(ctx context.Context, e change.Entry) (owns, likely bool) {
 	return known && !at, all && !at
 }
 
-// knows reports whether the store shows that an entry is about it, whether it has the inode of the entry's
+// recognize reports whether the store shows that an entry is about it, whether it has the inode of the entry's
 // store, and whether all records of the entry are as before it or after it.
-func (c *Store) knows(ctx context.Context, e change.Entry) (known, same, all bool) {
+func (c *Store) recognize(ctx context.Context, e change.Entry) (known, same, all bool) {
 	own := c.store.ID()
-	some, all := c.holds(ctx, e)
+	some, all := c.compareRecords(ctx, e)
 	// a database has been exchanged since
 	same = e.Store.Ino != 0 && e.Store.Dev == own.Dev && e.Store.Ino == own.Ino && e.Kind() != change.KindDatabase
 	kept := c.store.KeptFiles("")
@@ -47,9 +47,9 @@ func (c *Store) knows(ctx context.Context, e change.Entry) (known, same, all boo
 		all
 }
 
-// holds reports whether some record of the entry has its content from before or after the entry, and whether
+// compareRecords reports whether some record of the entry has its content from before or after the entry, and whether
 // all do.
-func (c *Store) holds(ctx context.Context, e change.Entry) (some, all bool) {
+func (c *Store) compareRecords(ctx context.Context, e change.Entry) (some, all bool) {
 	ops := make([]change.Op, len(e.Ops))
 	for i, o := range e.Ops {
 		ops[i].Ref = o.Ref
@@ -61,8 +61,8 @@ func (c *Store) holds(ctx context.Context, e change.Entry) (some, all bool) {
 	all = true
 	for i, o := range e.Ops {
 		d := change.DigestOf(now[i])
-		fits := d.Equal(o.Pre) || d.Equal(o.Post)
-		some, all = some || fits && d != nil, all && fits
+		same := d.Equal(o.Pre) || d.Equal(o.Post)
+		some, all = some || same && d != nil, all && same
 	}
 	return some, all
 }
@@ -80,7 +80,7 @@ func (o Options) isAt(ctx context.Context, e change.Entry) bool {
 	if err != nil {
 		return errors.Is(err, fs.ErrPermission) || !errors.Is(err, ErrNoStore) && !errors.Is(err, fs.ErrNotExist)
 	}
-	known, _, _ := c.knows(ctx, e)
+	known, _, _ := c.recognize(ctx, e)
 	return c.store.ID().Same(e.Store) && (known || c.has(ctx, e.Session))
 }
 

@@ -45,7 +45,7 @@ func Named(heads []change.Head, name, dir string) (int, error) {
 		return i, nil
 	}
 	lower := strings.ToLower(name)
-	for _, fits := range []func(change.Head) bool{
+	for _, match := range []func(change.Head) bool{
 		func(h change.Head) bool { return h.ID == name },
 		func(h change.Head) bool { return strings.EqualFold(h.Title, name) },
 		func(h change.Head) bool { return strings.HasPrefix(h.ID, name) },
@@ -53,7 +53,7 @@ func Named(heads []change.Head, name, dir string) (int, error) {
 	} {
 		var found []int
 		for i := range heads {
-			if fits(heads[i]) {
+			if match(heads[i]) {
 				found = append(found, i)
 			}
 		}

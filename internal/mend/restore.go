@@ -255,9 +255,9 @@ func (c *Store) findMissing(
 	var failed error
 	for i := range states {
 		s := &states[i]
-		shows := i > 0 && states[i-1].Lost > 0 || s.First != now.First || s.Messages == now.Messages &&
+		isShown := i > 0 && states[i-1].Lost > 0 || s.First != now.First || s.Messages == now.Messages &&
 			s.Records > now.Records
-		if !isRestored(*s) || (compared || now.same) && !shows {
+		if !isRestored(*s) || (compared || now.same) && !isShown {
 			continue
 		}
 		ops, err := k.Load(ctx, *s)

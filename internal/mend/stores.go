@@ -53,11 +53,11 @@ func (o Options) open() (st agent.Store, name string, err error) {
 	if len(errs) == 0 {
 		return nil, "", ErrNoStore
 	}
-	for _, tells := range []func(error) bool{
+	for _, isTelling := range []func(error) bool{
 		func(err error) bool { return !errors.Is(err, ErrNoStore) && !errors.Is(err, agent.ErrLayout) },
 		func(err error) bool { return errors.Is(err, fs.ErrPermission) || errors.Is(err, agent.ErrLink) },
 	} {
-		if i := slices.IndexFunc(errs, tells); i >= 0 {
+		if i := slices.IndexFunc(errs, isTelling); i >= 0 {
 			return nil, "", errs[i]
 		}
 	}

@@ -128,8 +128,8 @@ func form(s string) string {
 		parts = append(parts, count(n+1, "line"))
 	}
 	for _, f := range []struct {
-		is   bool
-		says string
+		found bool
+		text  string
 	}{
 		{strings.TrimSpace(s) == "", "white space only"},
 		{!utf8.ValidString(s), "not valid UTF-8"},
@@ -137,8 +137,8 @@ func form(s string) string {
 		{strings.ContainsRune(s, 0), "has NUL"},
 		{strings.ContainsFunc(s, isControl), "has control characters"},
 	} {
-		if f.is {
-			parts = append(parts, f.says)
+		if f.found {
+			parts = append(parts, f.text)
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -276,12 +276,12 @@ func (d *Dir) Replace(name string, other *Dir, otherName string) error {
 
 // checkPlace returns an error if the path of the folder now leads to another folder.
 func (d *Dir) checkPlace() error {
-	is, err := d.r.Stat(".")
+	opened, err := d.r.Stat(".")
 	at, errAt := d.top.Stat(d.Path)
 	if err := errors.Join(err, errAt); err != nil {
 		return err
 	}
-	if !os.SameFile(is, at) {
+	if !os.SameFile(opened, at) {
 		return fmt.Errorf("%s: replaced while it was open", d.Path)
 	}
 	return nil

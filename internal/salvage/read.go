@@ -183,20 +183,20 @@ func (s *scan) step() error {
 // isForeignWAL reports whether the database is sound without its -wal, and with it damaged or without any of its
 // tables. later means that transactions between the two are missing, which counts as damage.
 func (s *scan) isForeignWAL(later bool) (bool, error) {
-	with, without := newScan(s.ctx, s.src, true, nil), newScan(s.ctx, s.src, false, nil)
-	n, err := with.countFaults()
+	withWAL, noWAL := newScan(s.ctx, s.src, true, nil), newScan(s.ctx, s.src, false, nil)
+	n, err := withWAL.countFaults()
 	if err != nil {
 		return false, err
 	}
-	without.readSchema()
-	same := slices.ContainsFunc(with.schema, func(r schemaRow) bool {
-		return r.Type == "table" && slices.ContainsFunc(without.schema, func(o schemaRow) bool { return o.Name == r.Name })
+	noWAL.readSchema()
+	same := slices.ContainsFunc(withWAL.schema, func(r schemaRow) bool {
+		return r.Type == "table" && slices.ContainsFunc(noWAL.schema, func(o schemaRow) bool { return o.Name == r.Name })
 	})
 	if n == 0 && same && !later {
 		return false, nil
 	}
-	without = newScan(s.ctx, s.src, false, nil)
-	n, err = without.countFaults()
+	noWAL = newScan(s.ctx, s.src, false, nil)
+	n, err = noWAL.countFaults()
 	return n == 0, err
 }
 

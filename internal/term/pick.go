@@ -121,11 +121,11 @@ func (p *picker) setFilter(text string) {
 	p.filter, p.fit, p.cursor = text, p.fit[:0], 0
 	words := strings.Fields(strings.ToLower(text))
 	for i, t := range p.texts {
-		fits := true
+		matches := true
 		for _, w := range words {
-			fits = fits && strings.Contains(t, w)
+			matches = matches && strings.Contains(t, w)
 		}
-		if fits {
+		if matches {
 			p.fit = append(p.fit, i)
 		}
 	}

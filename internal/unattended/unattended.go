@@ -92,9 +92,9 @@ func isBroken(d repair.Diagnosis) bool { return d.Severity == repair.Broken }
 // would send content that the agent now leaves out of the request, which the user may want; the fix of another finding
 // also removes a finding with the tier [repair.Ask]; or only findings with that tier have a fix.
 func checkTier(id string, req repair.Request, r repair.Result) error {
-	asks := func(d repair.Diagnosis) bool { return d.Severity == repair.Broken && d.Tier != repair.Auto }
+	mustAsk := func(d repair.Diagnosis) bool { return d.Severity == repair.Broken && d.Tier != repair.Auto }
 	switch {
-	case slices.ContainsFunc(r.Fixed, asks):
+	case slices.ContainsFunc(r.Fixed, mustAsk):
 		return errAsk(id)
 	case r.Added > 0:
 		why := fmt.Sprintf("the repair would send what the agent leaves out now (blocks: %d)", r.Added)

@@ -206,13 +206,13 @@ func (c *State) joinBranches(branches []*branch, own *transcript.Record, n int) 
 
 // branches returns the branches that follow a record of the path.
 func (c *State) branches(path []*transcript.Record) (all []*branch) {
-	byID, on, seen := map[string]*branch{}, make(map[string]bool, len(path)), map[string]bool{}
+	byID, onPath, seen := map[string]*branch{}, make(map[string]bool, len(path)), map[string]bool{}
 	for _, r := range path {
-		on[r.UUID] = true
+		onPath[r.UUID] = true
 	}
 	for _, r := range c.conv.Records() {
 		var above []*transcript.Record // up to the next record that was already seen
-		for ; r != nil && !on[r.UUID] && !seen[r.UUID] && !c.conv.Dropped(r) &&
+		for ; r != nil && !onPath[r.UUID] && !seen[r.UUID] && !c.conv.Dropped(r) &&
 			!r.IsSidechain(); r = c.conv.Record(c.conv.Parent(r)) {
 			seen[r.UUID] = true
 			above = append(above, r)
@@ -225,7 +225,7 @@ func (c *State) branches(path []*transcript.Record) (all []*branch) {
 			switch {
 			case b != nil:
 				b.add(r)
-			case on[c.conv.Parent(r)]:
+			case onPath[c.conv.Parent(r)]:
 				b = newBranch(r)
 				all = append(all, b)
 			}

@@ -180,9 +180,9 @@ func (d *draft) setAside(uuid string) {
 // set gives a record a new line.
 func (d *draft) set(uuid string, raw []byte) {
 	d.children = nil
-	old, had := d.edits.set[uuid]
+	old, edited := d.edits.set[uuid]
 	d.undo = append(d.undo, func() {
-		if d.edits.set[uuid] = old; !had {
+		if d.edits.set[uuid] = old; !edited {
 			delete(d.edits.set, uuid)
 		}
 	})

@@ -126,12 +126,12 @@ func (c *State) lastBoundary() int {
 }
 
 // salvage returns the complete records in a line. If the program reads one of them, salvage leaves that one out.
-func salvage(l *transcript.Line, reads bool) (records [][]byte) {
-	if reads && l.Record != nil && len(l.Rest) == 0 {
+func salvage(l *transcript.Line, isRead bool) (records [][]byte) {
+	if isRead && l.Record != nil && len(l.Rest) == 0 {
 		return nil
 	}
 	rest := l.Rest
-	if l.Record == nil || !reads {
+	if l.Record == nil || !isRead {
 		rest = l.Raw
 	}
 	for _, piece := range jsonedit.Split(rest, []byte(`{"parentUuid":`)) {

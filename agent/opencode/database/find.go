@@ -38,8 +38,8 @@ func (p Program) Has(path string) bool {
 
 // isChannel reports whether a build of another channel uses that name for its database.
 func (p Program) isChannel(name string) bool {
-	of, _ := filepath.Match(string(p)+"-*.db", name)
-	return of
+	ok, _ := filepath.Match(string(p)+"-*.db", name)
+	return ok
 }
 
 // Find returns the program's databases. The first is the one that a released OpenCode uses, even if it is not a regular

@@ -24,7 +24,7 @@ type recordTimes struct{ Created, Updated float64 }
 // session, its messages and parts. As in OpenCode, a file that is not a JSON object and a part without its message
 // become no row: without lists them, each with the reason. A record without a time gets the time of its message, or of
 // the session.
-func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []change.Record, without []string, err error) {
+func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []change.Record, lost []string, err error) {
 	defaults := map[change.Kind]change.Record{}
 	for _, kind := range []change.Kind{change.KindProject, change.KindSession, change.KindMessage, change.KindPart} {
 		if defaults[kind], err = s.DefaultRow(ctx, kind); err != nil {
@@ -38,7 +38,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 		var data bytes.Buffer // as JSON.stringify writes it
 		if json.Unmarshal(f.Data, &head) != nil || !isObject(f.Data) || json.Compact(&data, f.Data) != nil {
 			if k := f.Ref.Kind; k == change.KindMessage || k == change.KindPart {
-				without = append(without, f.Ref.String()+": it is no JSON object")
+				lost = append(lost, f.Ref.String()+": it is no JSON object")
 			}
 			continue
 		}
@@ -62,7 +62,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 			cols = append(cols, eventColumn{"id", ref.Message}, eventColumn{"session_id", ref.Session})
 		case change.KindPart:
 			if _, ok := created[ref.Message]; !ok {
-				without = append(without, f.Ref.String()+": its message cannot be read")
+				lost = append(lost, f.Ref.String()+": its message cannot be read")
 				continue
 			}
 			session := cmp.Or(ref.Session, files[0].Ref.Session)
@@ -89,7 +89,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 	if project == nil {
 		rows = slices.Insert(rows, 0, newProject(session, defaults[change.KindProject], created[""]))
 	}
-	return rows, without, nil
+	return rows, lost, nil
 }
 
 // newProject returns a project for a session whose project has no file: without a project no prompt is answered.

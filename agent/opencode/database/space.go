@@ -94,26 +94,26 @@ func (c *conn) tableSpace(table string, space *agent.Space, sum *agent.SessionSp
 			image = "octet_length(" + name + ") > 1000 AND instr(" + name + ", 'data:image/')"
 		}
 	}
-	var of *agent.SessionSpace
+	var session *agent.SessionSpace
 	last := ""
 	const often = 1 << 20
 	unread := int64(0)
 	sql := "SELECT " + owner + ", " + strings.Join(sizes, "+") + ", " + image + " FROM " + sqlite3.QuoteIdentifier(table)
 	return c.Query(sql, nil, func(st *sqlite3.Stmt) error {
 		n := st.ColumnInt64(1)
-		if raw := st.ColumnRawText(0); of == nil || string(raw) != last {
+		if raw := st.ColumnRawText(0); session == nil || string(raw) != last {
 			last = string(raw)
-			if of = &(agent.SessionSpace{}); strings.HasPrefix(last, "ses") {
-				of = space.Session(last)
+			if session = &(agent.SessionSpace{}); strings.HasPrefix(last, "ses") {
+				session = space.Session(last)
 			}
 		}
 		switch {
 		case table == "event":
-			of.Events, sum.Events = of.Events+n, sum.Events+n
+			session.Events, sum.Events = session.Events+n, sum.Events+n
 		case st.ColumnInt64(2) > 0:
-			of.Images, sum.Images = of.Images+n, sum.Images+n
+			session.Images, sum.Images = session.Images+n, sum.Images+n
 		default:
-			of.Conversation, sum.Conversation = of.Conversation+n, sum.Conversation+n
+			session.Conversation, sum.Conversation = session.Conversation+n, sum.Conversation+n
 		}
 		if unread += n; unread >= often {
 			read(unread)

@@ -121,7 +121,7 @@ func renamed(earlier, later repair.State) map[change.Ref]change.Ref {
 	}
 	for i := range before.Messages {
 		old := &before.Messages[i]
-		if _, stays := places[old.Ref.Message]; stays {
+		if _, placed := places[old.Ref.Message]; placed {
 			continue
 		}
 		at, ok := tails[record.Tail(old.Ref.Message)]

@@ -251,19 +251,19 @@ func (g recordContext) isOnlyContent() bool {
 
 // describeChanges describes, in sentences, what a fix does and loses.
 func describeChanges(c schema.Changes) (text, loses string) {
-	var did []string
+	var done []string
 	if len(c.Filled) > 0 {
-		did = append(did, "filled in: "+listed(c.Filled))
+		done = append(done, "filled in: "+listed(c.Filled))
 	}
 	if len(c.Altered) > 0 {
-		did = append(did, "converted to the type that OpenCode needs: "+listed(c.Altered))
+		done = append(done, "converted to the type that OpenCode needs: "+listed(c.Altered))
 	}
 	if len(c.Lost) > 0 {
-		did = append(did, "replaced or removed: "+listed(c.Lost))
+		done = append(done, "replaced or removed: "+listed(c.Lost))
 		loses = "The invalid values of " + listed(c.Lost) + "."
 	}
-	if len(did) > 0 {
-		text = "Its fields are completed; " + strings.Join(did, "; ") + "."
+	if len(done) > 0 {
+		text = "Its fields are completed; " + strings.Join(done, "; ") + "."
 	}
 	return text, loses
 }

@@ -193,11 +193,11 @@ func (d *draft) FillMessage(ref change.Ref, text string) error {
 		return d.inject(m, m.FirstPartID(), text)
 	}
 	last := &m.Parts[len(m.Parts)-1]
-	for _, is := range [...]func(*record.Part) bool{
+	for _, matches := range [...]func(*record.Part) bool{
 		(*record.Part).IsThinking,
 		func(p *record.Part) bool { return p.Type == record.TypeStepStart },
 	} {
-		if p := lastOf(m.Parts, is); p != nil {
+		if p := lastOf(m.Parts, matches); p != nil {
 			last = p
 			break
 		}
@@ -313,9 +313,9 @@ func (d *draft) FailCall(call *request.Block, text string) error {
 	}
 	data := p.Data
 	for _, f := range []struct {
-		path  []string
-		raw   []byte
-		stays func(raw []byte) bool // reports whether the present value stays
+		path []string
+		raw  []byte
+		keep func(raw []byte) bool // reports whether the present value stays
 	}{
 		{[]string{"state", "status"}, jsonedit.Quote(record.StatusError), never},
 		{[]string{"state", "input"}, []byte("{}"), notNull},
@@ -324,7 +324,7 @@ func (d *draft) FailCall(call *request.Block, text string) error {
 		{[]string{"state", "time", "start"}, strconv.AppendInt(nil, start, 10), isNumber},
 		{[]string{"state", "time", "end"}, strconv.AppendInt(nil, max(start, end), 10), isNumber},
 	} {
-		if raw, there := jsonedit.Get(data, f.path...); there && f.stays(raw) {
+		if raw, there := jsonedit.Get(data, f.path...); there && f.keep(raw) {
 			continue
 		}
 		if data, err = jsonedit.Set(data, f.raw, f.path...); err != nil {

@@ -111,10 +111,10 @@ func (k *facts) ofMessage(m *record.Message) schema.Context {
 	line := k.messages()
 	at := slices.IndexFunc(line, func(x *record.Message) bool { return x.Ref == m.Ref })
 	own := line[at]
-	near := func(step int, fits func(*record.Message) bool) *record.Message {
+	near := func(step int, match func(*record.Message) bool) *record.Message {
 		for range 2 {
 			for i := at + step; i >= 0 && i < len(line); i += step {
-				if fits(line[i]) {
+				if match(line[i]) {
 					return line[i]
 				}
 			}

@@ -75,7 +75,7 @@ func hiddenPaths(p *record.Part) (paths [][]string) {
 func fixProviderCalls(c *simulation, _ finding) []repair.Fix {
 	var marked []change.Ref
 	c.eachPart(func(_ *record.Message, p *record.Part) {
-		if _, is := jsonedit.Get(p.Data, "metadata", schema.ProviderExecuted); is && p.IsTool() {
+		if _, executed := jsonedit.Get(p.Data, "metadata", schema.ProviderExecuted); executed && p.IsTool() {
 			marked = append(marked, p.Ref)
 		}
 	})

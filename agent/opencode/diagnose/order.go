@@ -50,8 +50,8 @@ func whyOrder(c *simulation, f finding) string {
 // tool call ends, although the model may answer the wrong prompt.
 func findLatePrompt(c *simulation) []finding {
 	if late := c.render(c.settings[own]).Late; late != (change.Ref{}) {
-		const says = "OpenCode works on that prompt instead of the new one, and again after each tool call"
-		return []finding{{Ref: late, Severity: repair.Latent, Text: says}}
+		const text = "OpenCode works on that prompt instead of the new one, and again after each tool call"
+		return []finding{{Ref: late, Severity: repair.Latent, Text: text}}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 // stray completes the rule that [simulation.strayCode] chooses for a stray. says is a format; its %s is the path with
 // its problem.
-func stray(says string, r repair.Rule) repair.Rule {
+func stray(format string, r repair.Rule) repair.Rule {
 	r.Class = repair.UnreadableRecord
 	r.Find = func(s *repair.Case) []finding {
 		c := stateOf(s)
@@ -23,7 +23,7 @@ func stray(says string, r repair.Rule) repair.Rule {
 		}
 		return c.findStrays(r.Code)
 	}
-	r.Why = func(x *repair.Fault) string { return fmt.Sprintf(says, x.Text) }
+	r.Why = func(x *repair.Fault) string { return fmt.Sprintf(format, x.Text) }
 	return r
 }
 

@@ -94,8 +94,8 @@ func (r *builder) modelReads(kind string) bool {
 	if r.CanRead == nil {
 		return true
 	}
-	reads, known := r.CanRead(r.Model, kind)
-	return reads || !known
+	can, known := r.CanRead(r.Model, kind)
+	return can || !known
 }
 
 // fileMissing reports whether the file of a file: URL does not exist.

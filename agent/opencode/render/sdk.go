@@ -162,8 +162,8 @@ func (r *builder) takesMedia(kind string) bool {
 	if r.api == Anthropic || r.api == Bedrock || r.CanRead == nil {
 		return false
 	}
-	reads, known := r.CanRead(r.Model, kind)
-	return reads && known
+	can, known := r.CanRead(r.Model, kind)
+	return can && known
 }
 
 // otherFile sets the type of a file's block. It returns why the agent fails, or "".

@@ -12,7 +12,7 @@ import (
 // check returns why the agent cannot show the value: the path to the first invalid member, followed by the end of a
 // sentence. It returns "" if the agent can show it.
 func (t *fieldType) check(v js.Value) string {
-	fits, why := true, ""
+	valid, why := true, ""
 	switch t.kind {
 	case "str", "name", "path", "root":
 		if v.Kind() != '"' {
@@ -22,31 +22,31 @@ func (t *fieldType) check(v js.Value) string {
 			return t.checkText(textOf(v))
 		}
 	case "num":
-		fits, why = v.Kind() == '0', " is not a number"
+		valid, why = v.Kind() == '0', " is not a number"
 	case "fin":
 		f := v.Number()
-		fits, why = !math.IsNaN(f) && !math.IsInf(f, 0), " is not a finite number"
+		valid, why = !math.IsNaN(f) && !math.IsInf(f, 0), " is not a finite number"
 		if v.Kind() != '0' {
 			why = " is not a number"
 		}
 	case "time":
-		fits, why = v.Kind() == '0' && v.Raw()[0] != '-', " is not a number of 0 or more"
+		valid, why = v.Kind() == '0' && v.Raw()[0] != '-', " is not a number of 0 or more"
 	case "count": // a whole number that JavaScript represents exactly
 		f := v.Number()
-		fits, why = f >= 0 && f == math.Trunc(f) && f <= 1<<53-1, " is not a whole number of 0 or more"
+		valid, why = f >= 0 && f == math.Trunc(f) && f <= 1<<53-1, " is not a whole number of 0 or more"
 	case "bool":
-		fits, why = v.Kind() == 't' || v.Kind() == 'f', " is neither true nor false"
+		valid, why = v.Kind() == 't' || v.Kind() == 'f', " is neither true nor false"
 	case "[", "{":
 		return t.checkElements(v)
 	case "obj", "input", "provider":
-		fits, why = v.Kind() == '{', " is not an object"
+		valid, why = v.Kind() == '{', " is not an object"
 	case "(", "error", "retried":
 		return t.shape.check(v)
 	case "any":
 	default:
 		return checkPrefix(textOf(v), strings.TrimSuffix(t.kind, "*"))
 	}
-	if fits {
+	if valid {
 		return ""
 	}
 	return why

@@ -105,7 +105,7 @@ var shapes = sync.OnceValue(func() map[string]*shape {
 	}
 	for line := range strings.Lines(strings.ReplaceAll(table, "\n\t", " ")) {
 		name, text, _ := strings.Cut(line, ":")
-		name, of, isCase := strings.Cut(strings.TrimSpace(name), " ")
+		name, value, isCase := strings.Cut(strings.TrimSpace(name), " ")
 		s, list := named(name), []field(nil)
 		for text := range strings.SplitSeq(text, ";") {
 			if words := strings.Fields(text); len(words) > 0 {
@@ -114,9 +114,9 @@ var shapes = sync.OnceValue(func() map[string]*shape {
 		}
 		switch {
 		case isCase && s.key == nil:
-			s.key, s.fields, s.cases = &s.fields[0], s.fields[1:], map[string][]field{of: list}
+			s.key, s.fields, s.cases = &s.fields[0], s.fields[1:], map[string][]field{value: list}
 		case isCase:
-			s.cases[of] = list
+			s.cases[value] = list
 		default:
 			s.fields = list
 		}
