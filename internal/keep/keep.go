@@ -54,7 +54,7 @@ type Options struct {
 	Notice func(string)
 	// Step is as in [boltfile.Options], for tests.
 	Step func(what string) error
-	// batchSize limits the bytes collected before a write; 0: 8 MiB.
+	// batchSize limits the bytes collected before a write; 0: 2 MiB.
 	batchSize int
 }
 
@@ -97,7 +97,7 @@ func Open(dir string, o Options) (*Keep, error) {
 		o.Now = time.Now
 	}
 	if o.batchSize <= 0 {
-		o.batchSize = 8 << 20
+		o.batchSize = 2 << 20
 	}
 	k, err := open(dir, o)
 	if errors.Is(err, ErrDamaged) && !o.ReadOnly {
