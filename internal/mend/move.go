@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"mend/agent"
 	"mend/change"
@@ -37,6 +38,9 @@ type Move struct {
 func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m Move, err error) {
 	m.Each = func(context.Context, func(change.Plan) error) error { return nil }
 	to = filepath.Clean(to)
+	if !utf8.ValidString(to) { // the agents would read another name
+		return m, fail.New(fail.Usage, "rename the folder", "the name of %q is not UTF-8, so no agent can store it", to)
+	}
 	seen := c.seen()
 	c.store.Refresh() // forget which processes ran earlier
 	if err := c.Changeable(ctx); err != nil {
