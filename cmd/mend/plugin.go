@@ -132,7 +132,9 @@ func runInstall(ctx context.Context, env *frame.Env, to []agent.Agent, f install
 	var all []*installPlan
 	var changed []string
 	failed := func(i installation, err error) error {
-		err = fmt.Errorf("installing %s: %w", i.path, err)
+		if i.path != "" { // else its error says what was not found
+			err = fmt.Errorf("installing %s: %w", i.path, err)
+		}
 		if len(to) > 1 {
 			env.Note(i.agent.Title() + ": " + err.Error())
 			left = fail.Worst(left, err)
