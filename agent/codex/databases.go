@@ -84,7 +84,7 @@ func whyUnusable(ctx context.Context, file, migrations string) (why string) {
 	return ""
 }
 
-// Salvage implements [agent.Store]. It puts aside the first database that Codex cannot use, so that Codex rebuilds it.
+// Salvage implements [agent.Store]. It sets aside the first database that Codex cannot use, so that Codex rebuilds it.
 func (s *store) Salvage(ctx context.Context, o agent.SalvageOptions) (out agent.Salvaged, err error) {
 	damaged, ok := errors.AsType[*change.DamagedError](s.CheckFile(ctx, change.CheckAny))
 	if !ok {
@@ -172,7 +172,7 @@ func (w writer) Discard(ctx context.Context, st change.Staged) error {
 	return w.storeFor(st.Ops).Discard(ctx, st)
 }
 
-// keptFiles are the databases and rollouts that changes of a journal have put aside.
+// keptFiles are the databases and rollouts that changes of a journal have set aside.
 type keptFiles struct {
 	*sqlstore.Owned // of any one database, because all kept files are in one folder
 	s               *store

@@ -72,7 +72,7 @@ func TestRealDatabases(t *testing.T) {
 			}
 			apply(t, m, s.Plan)
 			if r := h.Prompt(testdata.CodexSession, "three"); r.Fate() != "alive" {
-				t.Errorf("after it was put aside the session is %s: %s", r.Fate(), r.Output)
+				t.Errorf("after it was set aside the session is %s: %s", r.Fate(), r.Output)
 			}
 		})
 	}

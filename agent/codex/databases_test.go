@@ -95,7 +95,7 @@ func TestDatabases(t *testing.T) {
 				}
 				id := apply(t, m, s.Plan)
 				if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-					t.Errorf("it is not put aside: %v", err)
+					t.Errorf("it is not set aside: %v", err)
 				}
 				if err := m.CheckFile(t.Context(), 0); err != nil {
 					t.Errorf("after it: %v", err)

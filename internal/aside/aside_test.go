@@ -176,7 +176,7 @@ func TestBuildBesideOthers(t *testing.T) {
 	}
 }
 
-// A databaseFixture is a database that is put aside or comes back, without a journal.
+// A databaseFixture is a database that is set aside or comes back, without a journal.
 type databaseFixture struct {
 	*testing.T
 	root string
@@ -227,7 +227,7 @@ func (f databaseFixture) image() *change.Image {
 	return image
 }
 
-// TestDatabaseAsideCutAtEveryStep: a database is put aside without another one in its place, and comes back.
+// TestDatabaseAsideCutAtEveryStep: a database is set aside without another one in its place, and comes back.
 // Killed at every step, and in the recovery too, the files are all in one place or the other, and mend's own
 // folders have nothing else.
 func TestDatabaseAsideCutAtEveryStep(t *testing.T) {

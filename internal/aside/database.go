@@ -12,7 +12,7 @@ import (
 	"mend/internal/fail"
 )
 
-// A database is replaced by another one, or put aside. Each set of its files is kept in a folder named after the list
+// A database is replaced by another one, or set aside. Each set of its files is kept in a folder named after the list
 // of the files with their sizes and hashes; that list is the image of the change.
 //
 //	before    FILE, FILE-wal, FILE-shm           the old set     built/db-POST/FILE   the new one, or OWNER/db-POST of an undo

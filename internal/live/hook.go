@@ -165,7 +165,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 // noAgent is the [Agent] if there is only a store. Its methods fail or do nothing.
 type noAgent struct{}
 
-var errNoAgent = errors.New("no agent is reached")
+var errNoAgent = errors.New("no agent is connected")
 
 func (noAgent) Messages(context.Context, SessionRef, int) ([]Message, error) { return nil, errNoAgent }
 func (noAgent) Busy(context.Context, SessionRef) (bool, error)               { return false, nil }

@@ -38,7 +38,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 		var data bytes.Buffer // as JSON.stringify writes it
 		if json.Unmarshal(f.Data, &head) != nil || !isObject(f.Data) || json.Compact(&data, f.Data) != nil {
 			if k := f.Ref.Kind; k == change.KindMessage || k == change.KindPart {
-				lost = append(lost, f.Ref.String()+": it is no JSON object")
+				lost = append(lost, f.Ref.String()+": it is not a JSON object")
 			}
 			continue
 		}

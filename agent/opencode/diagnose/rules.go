@@ -99,7 +99,7 @@ var rows = []repair.Rule{
 		Meaning: "A field that OpenCode needs to build the request is missing or has the wrong type. OpenCode crashes on it.",
 		Words:   `Missing key at [0]["info"]["agent"]`,
 		Example: `A completed tool call without "output".`,
-		Healed:  "OpenCode 1.18.33 answers all the same.",
+		Healed:  "OpenCode 1.18.33 answers anyway.",
 	},
 	{Code: render.FailureMedia, Class: repair.InvalidFile, Healed: "OpenCode 1.15.0 leaves out what is attached to a " +
 		"result and is neither an image nor a PDF."},
@@ -148,7 +148,7 @@ var rows = []repair.Rule{
 	{
 		Code: "open-summary", Class: repair.IncompleteRecord, Severity: repair.Latent, Find: find(findOpenSummaries),
 		Fixes: fixes(fixOpenSummary),
-		Meaning: "The summary of a compaction has no `time.completed`. OpenCode 1 sends it all the same. The import of " +
+		Meaning: "The summary of a compaction has no `time.completed`. OpenCode 1 sends it anyway. The import of " +
 			"OpenCode 2 drops the compaction, and the session then sends all of its history.",
 		Example: "A summary that a plugin wrote.",
 	},
