@@ -182,8 +182,9 @@ var classExplanations = map[Class]Explanation{
 	IncompleteRecord: {
 		Tier:    Auto,
 		Meaning: "A field that the agent needs is missing or has the wrong type.",
-		Fix:     "The field gets its value from the session, or a neutral value.",
-		Loses:   "Values of a wrong type.",
+		Fix: "A missing field gets its value from the session, or a neutral value. A value of a wrong type is not " +
+			"changed.",
+		Loses: "Nothing.",
 	},
 	UnreadableRecord: {
 		Tier:    Auto,

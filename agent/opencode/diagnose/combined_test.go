@@ -16,7 +16,7 @@ import (
 
 var (
 	draws    = flag.Int("draws", 0, "how many random combinations of damages TestCombinedDamage draws for each version, if not a few")
-	drawSeed = flag.Uint64("draw-seed", 1, "the seed of these draws")
+	drawSeed = flag.Uint64("draw-seed", 2, "the seed of these draws")
 )
 
 // Damages that can each be fixed alone can be fixed together: no broken finding is left, and a second plan changes
@@ -35,7 +35,7 @@ func TestCombinedDamage(t *testing.T) {
 		{0, "first prompt of no bytes; bad tool name; ids from both sides of the clock's wrap"},
 		{0, "message truncated; ids from before the clock's wrap; killed between calls and answer"},
 		{0, "ids from before the clock's wrap; killed in reasoning; killed in an answer; compacted"},
-		{0, "tool metadata flat; killed in two calls; ids from both sides of the clock's wrap"},
+		{0, "tool metadata null; killed in two calls; ids from both sides of the clock's wrap"},
 		{1, "completed by hand without anything; ids from both sides of the clock's wrap"},
 		{1, "first prompt of no bytes; reasoning last in three answers; prompt's text of no bytes"},
 		{1, "call under a part_ id; tool invalid; text behind tool"},

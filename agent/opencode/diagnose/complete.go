@@ -8,7 +8,6 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
-	"mend/agent/opencode/render"
 	"mend/agent/opencode/schema"
 	"mend/change"
 	"mend/internal/jsonedit"
@@ -32,10 +31,9 @@ type recordContext struct {
 	known *facts
 }
 
-// recordFixes returns the fixes of a record that the agent cannot read (render.FailureUnreadable), that
-// lacks a field, or that has a field of a type that the agent does not accept (render.FailureField,
-// render.FailureScreen). A part of an unknown type, a record with an invalid id and a record of unknown
-// bytes have none.
+// recordFixes returns the fixes of a record that the agent cannot read (render.FailureUnreadable) or that lacks a field
+// (render.FailureField, render.FailureScreen). A value of a wrong type, a part of an unknown type, a record with an
+// invalid id and a record of unknown bytes have none.
 func (k *facts) recordFixes(f finding) []repair.Fix {
 	g, ok := k.contextOf(f.Ref)
 	switch {
@@ -44,7 +42,7 @@ func (k *facts) recordFixes(f finding) []repair.Fix {
 	case g.p == nil:
 		return g.messageFixes()
 	}
-	return g.partFixes(f.Code)
+	return g.partFixes()
 }
 
 // messageFixes returns the fix that completes the record of the message.
@@ -59,32 +57,23 @@ func (g recordContext) messageFixes() []repair.Fix {
 	return []repair.Fix{g.replaceMessage(r, text, loses)}
 }
 
-// partFixes returns the fix that completes the part, and the fixes that keep nothing of it.
-func (g recordContext) partFixes(code string) []repair.Fix {
-	if !strings.HasPrefix(g.p.ID, partPrefix) && !g.p.Malformed() {
+// partFixes returns the fix that completes the part, and if its record is damaged, the fixes that keep nothing of it.
+func (g recordContext) partFixes() (fixes []repair.Fix) {
+	damaged := g.p.Malformed()
+	if !strings.HasPrefix(g.p.ID, partPrefix) && !damaged {
 		return g.renamePart()
 	}
 	r, text, loses, err := g.complete(g.p.Record, schema.Part, g.partContext())
-	if err != nil || textAt(r.Data, "type") == record.TypeText && request.IsBlank(textAt(r.Data, "text")) {
+	if err == nil && textAt(r.Data, "type") == record.TypeText && request.IsBlank(textAt(r.Data, "text")) {
 		return g.giveUpPart()
 	}
-	var fixes []repair.Fix
-	if text != "" {
+	if err == nil && text != "" {
 		fixes = append(fixes, repair.Fix{Text: text, Loses: loses, Edit: rewrite(r), Alike: true})
 	}
-	data, err := jsonedit.Remove(r.Data, "metadata", schema.ProviderExecuted)
-	if err == nil && len(data) < len(r.Data) && g.p.IsTool() {
-		const mark = "The mark that the provider ran the call itself"
-		fixes = append(fixes, repair.Fix{
-			Text:  strings.TrimSpace(text + " " + mark + " is removed from its metadata."),
-			Loses: strings.TrimSpace(mark + ". Every version now sends the call with its stored result. " + loses),
-			Alike: true, Edit: rewrite(withData(r, data)),
-		})
+	if damaged {
+		fixes = append(fixes, g.giveUpPart()...)
 	}
-	if text == "" && (len(fixes) > 0 || code != render.FailureField) {
-		return fixes
-	}
-	return append(fixes, g.giveUpPart()...)
+	return fixes
 }
 
 func (g recordContext) partContext() schema.Context {
@@ -131,9 +120,8 @@ func (g recordContext) complete(
 	r change.Record, shape string, x schema.Context,
 ) (_ change.Record, text, loses string, err error) {
 	if !r.Malformed() {
-		data, c, err := schema.Complete(r.Data, shape, x)
-		text, loses = describeChanges(c)
-		return withData(r, data), text, loses, err
+		data, filled, err := schema.Complete(r.Data, shape, x)
+		return withData(r, data), describeFilled(filled), "", err
 	}
 	r, v := record.Salvage(r)
 	if v.Complete {
@@ -145,7 +133,7 @@ func (g recordContext) complete(
 	}
 	data, err := withoutCutValue(r.Data, v)
 	kind := textAt(data, "type")
-	if err == nil {
+	if x.Cut = true; err == nil {
 		data, _, err = schema.Complete(data, shape, x)
 	}
 	switch {
@@ -249,23 +237,12 @@ func (g recordContext) isOnlyContent() bool {
 	return !anyOf(parts, func(p *record.Part) bool { return p.Ref != g.p.Ref && hasContent(g.m, p) })
 }
 
-// describeChanges describes, in sentences, what a fix does and loses.
-func describeChanges(c schema.Changes) (text, loses string) {
-	var done []string
-	if len(c.Filled) > 0 {
-		done = append(done, "filled in: "+listed(c.Filled))
+// describeFilled says in a sentence which fields a fix completes; "" for none.
+func describeFilled(paths []string) string {
+	if len(paths) == 0 {
+		return ""
 	}
-	if len(c.Altered) > 0 {
-		done = append(done, "converted to the type that OpenCode needs: "+listed(c.Altered))
-	}
-	if len(c.Lost) > 0 {
-		done = append(done, "replaced or removed: "+listed(c.Lost))
-		loses = "The invalid values of " + listed(c.Lost) + "."
-	}
-	if len(done) > 0 {
-		text = "Its fields are completed; " + strings.Join(done, "; ") + "."
-	}
-	return text, loses
+	return "Its fields are completed; filled in: " + listed(paths) + "."
 }
 
 // listed joins paths for a sentence. It names only the first twelve.

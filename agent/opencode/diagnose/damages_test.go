@@ -52,6 +52,19 @@ func TestDamages(t *testing.T) {
 				}
 			})
 		}
+		for _, w := range damage.Reported {
+			t.Run(version+"/"+w.Name, func(t *testing.T) {
+				s := unpack(t, i, w.Apply).load()
+				req := Request{Options: Options{Now: fixtureTime, Version: version}, Latent: true}
+				if got := verdict(diagnosed(s, req.Options)); got != w.Want[i] {
+					t.Errorf("Diagnose tells %s, the real program %s", got, w.Want[i])
+				}
+				r, err := Plan(s, req)
+				if repaired := func(d repair.Diagnosis) bool { return d.Class == repair.IncompleteRecord }; err != nil || slices.ContainsFunc(r.Fixed, repaired) {
+					t.Errorf("Plan fixes %s, %v", summary(r.Fixed), err)
+				}
+			})
+		}
 		if ds := diagnosed(unpack(t, i, func(damage.Store) {}).load(), Options{Now: fixtureTime}); len(ds) > 0 {
 			t.Errorf("what %s wrote has findings: %s", version, summary(ds))
 		}
@@ -123,7 +136,7 @@ func TestHealed(t *testing.T) {
 		missing[r.Code] = r.Healed != ""
 	}
 	for i, version := range damage.Versions[:len(damage.Versions)-1] {
-		for _, w := range damage.Table {
+		for _, w := range slices.Concat(damage.Table, damage.Reported) {
 			alive := w.Want[len(w.Want)-1] == damage.Alive
 			if w.Want[i] == damage.Alive || damage.AddsFile(w.Name) {
 				continue

@@ -19,7 +19,7 @@
 //	rule             is about                          fixed by, the first that holds       loses
 //	R12, R16, clock  ids from before the clock's wrap  ids in the order of time             the ids
 //	unreadable       damaged records                   what can be read, and defaults       what cannot be read
-//	field, screen    missing fields, or wrong types    the session's value, or a neutral    a value of a wrong type
+//	field, screen    missing fields                    the session's value, or a neutral    nothing
 //	beside, order, nothing, name, session, no-session, unlisted, stray, hidden, place, unavailable: see [rows]
 //
 // # What a fix never does

@@ -2,8 +2,6 @@ package diagnose
 
 import (
 	"mend/agent/opencode/record"
-	"mend/agent/opencode/schema"
-	"mend/change"
 	"mend/internal/jsonedit"
 	"mend/repair"
 )
@@ -13,16 +11,12 @@ import (
 // The ids that OpenAI gave to the items of its responses (docs/providers.md, O3, O4, O10, O11).
 // Without them the same content is sent in full.
 
-// itemPaths returns the paths of items' ids in the metadata of the part. A call that the provider ran itself is marked,
-// and keeps its own id.
+// itemPaths returns the paths of items' ids in the metadata of the part.
 func itemPaths(p *record.Part) (paths [][]string) {
 	for _, name := range jsonedit.Names(p.Data, "metadata") {
 		if _, ok := jsonedit.Get(p.Data, "metadata", name, "itemId"); ok {
 			paths = append(paths, []string{"metadata", name, "itemId"})
 		}
-	}
-	if _, ok := jsonedit.Get(p.Data, "metadata", schema.ProviderExecuted); ok && p.IsTool() {
-		paths = append(paths, []string{"metadata", schema.ProviderExecuted})
 	}
 	return paths
 }
@@ -68,31 +62,4 @@ func hiddenPaths(p *record.Part) (paths [][]string) {
 		}
 	}
 	return paths
-}
-
-// fixProviderCalls removes the mark that a provider ran a call itself. Every other provider would get such a call
-// without its result.
-func fixProviderCalls(c *simulation, _ finding) []repair.Fix {
-	var marked []change.Ref
-	c.eachPart(func(_ *record.Message, p *record.Part) {
-		if _, executed := jsonedit.Get(p.Data, "metadata", schema.ProviderExecuted); executed && p.IsTool() {
-			marked = append(marked, p.Ref)
-		}
-	})
-	if len(marked) == 0 {
-		return nil
-	}
-	return []repair.Fix{{
-		Text:  "The mark that a provider ran a call itself is removed from its metadata.",
-		Loses: "The mark that a provider ran the call itself. The call is now sent with its stored result.",
-		Whole: true,
-		Edit: draftEdit(func(d *draft) error {
-			for _, ref := range marked {
-				if err := d.unset(ref, "metadata", schema.ProviderExecuted); err != nil {
-					return err
-				}
-			}
-			return nil
-		}),
-	}}
 }

@@ -70,7 +70,7 @@ var rows = []repair.Rule{
 	{Code: "O12", NoFix: whyLongText},
 	{Code: "O13", Fixes: fixes(fixBareReasoning)},
 
-	{Code: "C1", Fixes: fixes(fixProviderCalls), NoFix: notInStore},
+	{Code: "C1", NoFix: notInStore},
 	{Code: "C2", NoFix: notInStore},
 	{Code: "C6", Fixes: fixes(completeMessage)},
 	{Code: "C9", NoFix: whyLongText},
@@ -78,13 +78,12 @@ var rows = []repair.Rule{
 
 	{Code: "G2", Fixes: fixes(completeMessage)},
 	{Code: "G5", NoFix: notInStore},
-	{Code: "G6", Fixes: fixes(fixProviderCalls), NoFix: notInStore},
+	{Code: "G6", NoFix: notInStore},
 	{Code: "G7", NoFix: "A signature cannot be made. Send one more prompt: then the call needs none."},
 	{Code: "G12", Why: why(whyEndsWithAnswer), Fixes: fixes(fixOrder), NoFix: endsWithAnswer},
 
 	{Code: "B1", Fixes: fixes(firstPromptFixes)},
 	{Code: "B3", Fixes: fixes(completeMessage)},
-	{Code: "B8", Fixes: fixes(fixProviderCalls)},
 	{Code: "B11", Fixes: fixes(completeMessage)},
 
 	{

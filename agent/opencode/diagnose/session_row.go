@@ -31,7 +31,7 @@ func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
 	r, v := record.Salvage(s.Info)
 	data, shape := r.Data, schema.SessionTimes // the agent accepts any value in the other fields
 	text, loses := "Extra bytes around it are removed.", ""
-	if !v.Complete {
+	if x.Cut = !v.Complete; x.Cut {
 		shape, text, loses = schema.SessionFile, "The session's own data is rebuilt from what can be read and from its "+
 			"messages.", "Other fields of the session, such as settings. "+losesRules
 		// Part of a member, such as of a revert, could have another meaning.
@@ -39,12 +39,12 @@ func sessionInfoFixes(c *simulation, _ finding) []repair.Fix {
 			data, _ = jsonedit.Remove(data, v.Cut[0])
 		}
 	}
-	data, changed, err := schema.Complete(data, shape, x)
+	data, filled, err := schema.Complete(data, shape, x)
 	if err != nil || bytes.Equal(data, s.Info.Data) {
 		return nil
 	}
-	if v.Complete && !changed.None() {
-		text, loses = describeChanges(changed)
+	if v.Complete && len(filled) > 0 {
+		text = describeFilled(filled)
 	}
 	return []repair.Fix{{Text: text, Loses: loses, Whole: true, Edit: draftEdit(func(d *draft) error {
 		d.s.Info, d.s.Project = withData(r, data), textAt(data, "projectID")

@@ -42,7 +42,7 @@ func idsOf(s *record.Session) (ids []string) {
 func TestSessionFile(t *testing.T) {
 	for data, broken := range map[string]bool{
 		`{"id":"ses_1","time":{}}`: false, `{"time":{}}`: false, `{"id":5,"time":[]}`: false, "\ufeff{\"time\":{}}": false,
-		`{"id":"ses_1"}`: true, `{"time":null}`: true, `{"time":"x"}`: true, `{"time":5}`: true,
+		`{"id":"ses_1"}`: true, `{"time":null}`: true,
 	} {
 		s := fixture(t)
 		s.Info = change.Record{Ref: change.Ref{Kind: change.KindSession, Project: "global", Session: s.ID}, Data: []byte(data), Mode: 0o644}

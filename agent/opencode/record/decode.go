@@ -89,7 +89,9 @@ func NewPart(r change.Record) Part {
 	times := obj.Get("time")
 	switch p.Type {
 	case TypeText, TypeReasoning:
-		p.Text = obj.TextAt("text")
+		if text := obj.Get("text"); !text.Nullish() {
+			p.Text = text.String()
+		}
 		p.Signature = either(obj.Get("metadata").Get("anthropic"), "signature", "redactedData")
 	case TypeThinking, TypeRedactedThinking:
 		p.Text = either(obj, "thinking", "text")

@@ -38,9 +38,9 @@ func (t *fieldType) check(v js.Value) string {
 		valid, why = v.Kind() == 't' || v.Kind() == 'f', " is neither true nor false"
 	case "[", "{":
 		return t.checkElements(v)
-	case "obj", "input", "provider":
+	case "obj", "input":
 		valid, why = v.Kind() == '{', " is not an object"
-	case "(", "error", "retried":
+	case "(":
 		return t.shape.check(v)
 	case "any":
 	default:
@@ -118,14 +118,10 @@ func (s *shape) check(v js.Value) string {
 func checkFields(v js.Value, fields []field) string {
 	for i := range fields {
 		f := &fields[i]
-		t := f.shown
-		if t == nil {
-			t = &f.checks[0].fieldType
-		}
 		why := " is missing"
 		switch member := v.Get(f.name); {
 		case member.Kind() != 0:
-			why = t.check(member)
+			why = f.checks[0].check(member)
 		case f.need == optional:
 			continue
 		}

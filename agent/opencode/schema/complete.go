@@ -2,7 +2,8 @@ package schema
 
 import (
 	"bytes"
-	"encoding/json"
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -14,16 +15,6 @@ import (
 	"mend/internal/jsonedit"
 	"mend/internal/request"
 )
-
-// Changes has the paths of the values that a completion changed.
-type Changes struct {
-	Filled  []string // the value was missing
-	Altered []string // the value was converted and means the same
-	Lost    []string // the value, or a part of it, was replaced or removed
-}
-
-// None reports whether the record was complete.
-func (c Changes) None() bool { return len(c.Filled)+len(c.Altered)+len(c.Lost) == 0 }
 
 // A Context has the values of the table's sources: values from the session for a record that lacks them. "" means
 // unknown.
@@ -38,21 +29,24 @@ type Context struct {
 	CallID          string
 	Updated         int64  // when the session changed last
 	Project         string // the id of the session's project
+	// Cut says that the record was cut: an object that lacks a value goes if the agent does not always need it.
+	Cut bool
 }
 
-// Complete returns data, an object, with every member made valid for the shape; all valid bytes stay. A member that is
-// missing or cannot be converted gets the value of its source, or else its default. If it has neither, Complete returns
-// an error.
-func Complete(data []byte, name string, x Context) ([]byte, Changes, error) {
+// Complete returns data, an object, with every member that the shape needs: a member that is missing or null gets the
+// value of its source, or else its default, and an optional null goes. Everything else stays, except that the input of
+// a call becomes an object. filled has the paths of the members that changed. The error says that a value is not known,
+// or that a value is of a wrong type, which Complete does not guess.
+func Complete(data []byte, name string, x Context) (_ []byte, filled []string, err error) {
 	c := &completion{Context: x, record: data}
-	data, err := c.object(data, shapes()[name], "")
-	return data, c.Changes, err
+	data, err = c.object(data, shapes()[name], "")
+	return data, c.filled, err
 }
 
 // A completion completes a record.
 type completion struct {
 	Context
-	Changes
+	filled []string
 	record []byte
 }
 
@@ -67,7 +61,11 @@ func (c *completion) object(obj []byte, s *shape, path string) (_ []byte, err er
 		}
 		by, _ := jsonedit.Get(obj, s.key.name)
 		name, _ := jsonedit.Text(by)
-		fields = slices.Concat(fields, s.cases[name])
+		of, known := s.cases[name]
+		if !known {
+			return nil, fmt.Errorf("%s%s is unknown", path, s.key.name)
+		}
+		fields = slices.Concat(fields, of)
 	}
 	for i := range fields {
 		if obj, err = c.member(obj, &fields[i], path); err != nil {
@@ -79,150 +77,61 @@ func (c *completion) object(obj []byte, s *shape, path string) (_ []byte, err er
 
 // member completes a field of an object.
 func (c *completion) member(obj []byte, f *field, above string) ([]byte, error) {
-	t, path, before := &f.checks[0].fieldType, above+f.name, c.Changes
+	t, path, before := &f.checks[0].fieldType, above+f.name, c.filled
 	raw, there := jsonedit.Get(obj, f.name)
-	to, ok := raw, false
-	if there {
-		to, ok = c.value(raw, t, path)
-	}
-	if !ok {
-		c.Changes = before
-		switch empty := !there || raw[0] == 'n'; {
-		case empty && f.need == optional:
-			c.Altered = append(c.Altered, path)
-		case empty:
-			c.Filled = append(c.Filled, path)
-		default:
-			c.Lost = append(c.Lost, path)
-		}
-		if to = c.fill(f); to != nil && to[0] == '{' {
-			if to, ok = c.value(to, t, path); !ok {
-				to = nil
-			}
-		}
-		switch {
-		case to == nil && f.need == always:
-			return nil, fmt.Errorf("%s: its value is not known", path)
-		case to == nil && !there:
-			c.Changes = before
-			return obj, nil
-		case to == nil:
+	if there && raw[0] != 'n' {
+		to, err := c.value(raw, t, path)
+		if err != nil && c.Cut && f.need != always {
 			return jsonedit.Remove(obj, f.name)
 		}
+		if err != nil || bytes.Equal(to, raw) {
+			return obj, err
+		}
+		return jsonedit.Set(obj, to, f.name)
 	}
-	if bytes.Equal(to, raw) {
+	c.filled = append(c.filled, path)
+	to, err := c.fill(f), error(nil)
+	if to != nil {
+		to, err = c.value(to, t, path)
+	}
+	switch {
+	case err == nil && to != nil:
+		return jsonedit.Set(obj, to, f.name)
+	case f.need == always:
+		return nil, cmp.Or(err, fmt.Errorf("%s: its value is not known", path))
+	case !there:
+		c.filled = before
 		return obj, nil
 	}
-	return jsonedit.Set(obj, to, f.name)
+	return jsonedit.Remove(obj, f.name)
 }
 
-// value returns raw if it is a valid value of the type, or else a valid value that means the same. ok is false if
-// no such value exists.
-func (c *completion) value(raw []byte, t *fieldType, path string) (to []byte, ok bool) {
+// value returns a value whose objects are complete.
+func (c *completion) value(raw []byte, t *fieldType, path string) ([]byte, error) {
 	switch {
-	case t.exact:
-	case t.kind == "str" && t.words == nil:
-		to, ok = keepText(raw)
+	case t.kind == "(" && raw[0] == '{':
+		return c.object(raw, t.shape, path+".")
+	case t.kind == "[" && raw[0] == '[' && t.elem.kind == "(":
+		var err error
+		i := -1
+		all := jsonedit.EditElements(raw, func(in []byte) []byte {
+			i++
+			to, failed := c.value(in, t.elem, fmt.Sprintf("%s.%d", path, i))
+			err = cmp.Or(err, failed)
+			return to
+		})
+		return all, err
 	case t.kind == "input":
-		to, ok = request.InputObject(raw), raw[0] != 'n'
-	case t.kind == "error" || t.kind == "retried":
-		return c.failure(raw, t, path)
-	case t.kind == "(":
-		if raw[0] != '{' {
-			return nil, false
+		to := request.InputObject(raw)
+		if !bytes.Equal(to, raw) {
+			c.filled = append(c.filled, path)
 		}
-		to, err := c.object(raw, t.shape, path+".")
-		return to, err == nil
-	case t.kind == "[" || t.kind == "{":
-		return c.elements(raw, t, path)
+		return to, nil
 	}
-	switch {
-	case !ok: // no conversion exists
-		v := js.Parse(raw)
-		return raw, v.Exists() && t.check(v) == "" && (t.kind != "name" || !js.Blank(textOf(v)))
-	case !bytes.Equal(to, raw):
-		c.Altered = append(c.Altered, path)
+	if why := t.check(js.Parse(raw)); why != "" {
+		return nil, errors.New(path + why)
 	}
-	return to, true
-}
-
-// elements keeps the valid elements of a list or a map, and completes the others. Removing null is
-// no loss.
-func (c *completion) elements(raw []byte, t *fieldType, path string) ([]byte, bool) {
-	if string(raw[:1]) != t.kind {
-		return nil, false
-	}
-	keep := func(name string, in []byte) ([]byte, bool) {
-		if t.elem.kind == "provider" && name == ProviderExecuted {
-			return in, true
-		}
-		before := c.Changes
-		to, ok := c.value(in, t.elem, path+"."+name)
-		if !ok {
-			if c.Changes = before; in[0] != 'n' {
-				c.Lost = append(c.Lost, path+"."+name)
-			} else {
-				c.Altered = append(c.Altered, path)
-			}
-		}
-		return to, ok
-	}
-	if t.kind == "{" {
-		to, err := jsonedit.EditMembers(raw, keep)
-		return to, err == nil
-	}
-	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) != nil {
-		return nil, false
-	}
-	same, kept := true, []string{}
-	for i, item := range items {
-		to, ok := keep(strconv.Itoa(i), item)
-		same = same && ok && bytes.Equal(to, item)
-		if ok {
-			kept = append(kept, string(to))
-		}
-	}
-	if same {
-		return raw, true
-	}
-	return []byte("[" + strings.Join(kept, ",") + "]"), true
-}
-
-// keepText returns a number, a boolean, an object or a list as a string with its text.
-func keepText(raw []byte) ([]byte, bool) {
-	switch raw[0] {
-	case '"':
-		return raw, true
-	case 'n':
-		return nil, false
-	}
-	var b bytes.Buffer
-	err := json.Compact(&b, raw)
-	return jsonedit.Quote(b.String()), err == nil
-}
-
-// failure completes an error with a known name. Any other error becomes an UnknownError with its text, except in a
-// retry, whose error must be an APIError.
-func (c *completion) failure(raw []byte, t *fieldType, path string) ([]byte, bool) {
-	if slices.Contains([]string{"null", "false", "0", `""`}, string(raw)) {
-		return nil, false // not an error at all
-	}
-	by, _ := jsonedit.Get(raw, "name")
-	name, _ := jsonedit.Text(by)
-	_, known := t.shape.cases[name]
-	if !known && t.kind == "retried" {
-		return nil, false
-	}
-	if before := c.Changes; known {
-		if to, err := c.object(raw, t.shape, path+"."); err == nil {
-			return to, true
-		}
-		c.Changes = before
-	}
-	text, ok := keepText(raw)
-	c.Altered = append(c.Altered, path)
-	return fmt.Appendf(nil, `{"name":"UnknownError","data":{"message":%s}}`, text), ok
+	return raw, nil
 }
 
 // fill returns a value for the missing field, or nil.

@@ -58,7 +58,6 @@ type shape struct {
 type field struct {
 	name   string
 	need   need
-	shown  *fieldType // the type that the agent needs to show the session, if it differs from the first of checks
 	checks []fieldCheck
 	source string // source of a missing value; see [Context]
 	value  string // the neutral JSON value that a missing field gets if its source is unknown
@@ -79,7 +78,6 @@ type fieldCheck struct {
 // A fieldType is the type of a JSON value.
 type fieldType struct {
 	kind  string // as in the table; "[" for a list, "{" for a map, "(" for an object with the fields of a shape
-	exact bool   // other values are not converted to the type
 	words []string
 	elem  *fieldType // the element type of a list or a map
 	shape *shape
@@ -149,27 +147,19 @@ func parseField(words []string, named func(string) *shape) field {
 			f.value = strings.Join(words[i+2:], " ")
 			return f
 		default:
-			word, shown, hasShown := strings.Cut(word, "/")
 			f.checks = append(f.checks, fieldCheck{fieldType: parseType(word, named)})
-			if t := parseType(shown, named); hasShown {
-				f.shown = &t
-			}
 		}
 	}
 	return f
 }
 
 func parseType(word string, named func(string) *shape) (t fieldType) {
-	word, t.exact = strings.CutPrefix(word, "=")
 	switch {
-	case word == "":
 	case word[0] == '[' || word[0] == '{':
 		elem := parseType(word[1:], named)
 		t.kind, t.elem = word[:1], &elem
 	case word[0] == '(':
 		t.kind, t.shape = "(", named(word[1:])
-	case word == "error" || word == "retried":
-		t.kind, t.shape = word, named(word)
 	case strings.Contains(word, "|"):
 		t.kind, t.words = "str", strings.Split(strings.TrimSuffix(word, "|"), "|")
 	default:

@@ -78,7 +78,7 @@ func TestDerivationsAgree(t *testing.T) {
 			return
 		}
 		completed++
-		if c.None() != bytes.Equal(data, after) {
+		if (len(c) == 0) != bytes.Equal(data, after) {
 			t.Errorf("%s became %s, with the changes %+v", data, after, c)
 		}
 		if _, known := shapes()[r].cases[textOf(js.Parse(after).Get(shapes()[r].key.name))]; !known {
@@ -87,7 +87,7 @@ func TestDerivationsAgree(t *testing.T) {
 		if why := shapes()[r].check(js.Parse(after)); why != "" {
 			t.Errorf("%s was completed to %s, and%s", data, after, why)
 		}
-		if again, c, err := Complete(after, r, everything); err != nil || !c.None() || !bytes.Equal(again, after) {
+		if again, c, err := Complete(after, r, everything); err != nil || len(c) > 0 || !bytes.Equal(again, after) {
 			t.Errorf("%s was completed to %s, and then to %s, %+v, %v", data, after, again, c, err)
 		}
 	}
@@ -96,7 +96,7 @@ func TestDerivationsAgree(t *testing.T) {
 		if why := shapes()[r.t].check(js.Parse(data)); why != "" {
 			t.Errorf("%s%s", data, why)
 		}
-		if after, c, err := Complete(data, r.t, Context{}); err != nil || !c.None() || !bytes.Equal(after, data) {
+		if after, c, err := Complete(data, r.t, Context{}); err != nil || len(c) > 0 || !bytes.Equal(after, data) {
 			t.Errorf("%s was completed to %s, %+v, %v", data, after, c, err)
 		}
 		for _, path := range paths(js.Parse(data), nil) {
@@ -119,19 +119,21 @@ func TestDerivationsAgree(t *testing.T) {
 	}
 }
 
-// Complete reports the paths of the values that it cannot keep.
-func TestCompleteChanges(t *testing.T) {
-	data := `{"role":"user","time":{"created":"5"},"agent":3,"model":{"providerID":"p"},"summary":{"diffs":[{"additions":1,"deletions":2},7]},"tools":{"a":true,"b":1},"mine":[1]}`
-	got, c, err := Complete([]byte(data), Message, everything)
-	want := `{"role":"user","time":{"created":7},"agent":"3","model":{"providerID":"p","modelID":"told"},"summary":{"diffs":[{"additions":1,"deletions":2}]},"tools":{"a":true},"mine":[1]}`
+// Complete fills in what is missing or null, and returns the paths; it converts and replaces nothing else.
+func TestCompleteFilled(t *testing.T) {
+	data := `{"role":"user","time":{"created":5},"agent":null,"model":{"providerID":"p"},"summary":{"diffs":[{"additions":1},{"deletions":2}]},"tools":null,"mine":[1]}`
+	got, filled, err := Complete([]byte(data), Message, everything)
+	want := `{"role":"user","time":{"created":5},"agent":"told","model":{"providerID":"p","modelID":"told"},"summary":{"diffs":[{"additions":1,"deletions":0},{"deletions":2,"additions":0}]},"mine":[1]}`
 	if err != nil || string(got) != want {
 		t.Errorf("got  %s, %v\nwant %s", got, err, want)
 	}
-	changes := Changes{Filled: []string{"model.modelID"}, Altered: []string{"agent"}, Lost: []string{"time.created", "summary.diffs.1", "tools.b"}}
-	if diff := cmp.Diff(changes, c); diff != "" {
-		t.Errorf("changes (-want +got):\n%s", diff)
+	paths := []string{"agent", "model.modelID", "summary.diffs.0.deletions", "summary.diffs.1.additions", "tools"}
+	if diff := cmp.Diff(paths, filled); diff != "" {
+		t.Errorf("filled (-want +got):\n%s", diff)
 	}
-	if _, _, err := Complete([]byte(`{"type":"reasoning","text":7}`), Part, everything); err == nil {
-		t.Error("reasoning without its text was completed")
+	for _, bad := range []string{`{"type":"reasoning"}`, `{"type":"text","text":7}`, `{"type":"retry","attempt":1,"error":{"name":"UnknownError"},"time":{"created":1}}`} {
+		if after, _, err := Complete([]byte(bad), Part, everything); err == nil {
+			t.Errorf("%s was completed to %s", bad, after)
+		}
 	}
 }

@@ -12,10 +12,9 @@ package schema
 //	str      a text                 a|b      one of these texts       [T       a list of T
 //	name     one that is not blank  msg*     one that begins so       {T       an object with values of T
 //	num      a number               obj      an object                (shape   an object with the fields of a shape
-//	fin      one that is finite     any      anything                 =T       T, to which no other value is converted
-//	time     0 or more              bool     true or false            T/S      S, but what is completed becomes T
+//	fin      one that is finite     any      anything                 input    an object: of a call
+//	time     0 or more              bool     true or false
 //	count    a whole one            path     "" or an absolute path   root     an absolute path
-//	input, error and retried: objects with conversions of their own; provider: an object, but for one member of a call
 //
 // A column may have several types: "always" marks one for all versions, and the others are for versions that validate
 // records; "list" means that a wrong value breaks only the list of sessions. "json" is a column that is parsed as
@@ -23,16 +22,16 @@ package schema
 const table = `
 message: role! user|assistant @role; id any; sessionID any; messageID any
 message user: time! (created_time = {}; agent~ str @agent; model~ (prompt_model = {}; summary (summary;
-	format =(format; system str; tools {bool
+	format (format; system str; tools {bool
 created_time: created! time @created
-prompt_model: providerID! name/str @provider; modelID! name/str @model; variant str
+prompt_model: providerID! str @provider; modelID! str @model; variant str
 summary: title str; body str; diffs! [(diff = []
 diff: file str; patch str; additions! num = 0; deletions! num = 0; status str; before any; after any
 format: type! text|json_schema
 format text:
 format json_schema: schema! obj
 
-message assistant: time! (answer_time = {}; error error; parentID~ msg* @parent; modelID~ str @model;
+message assistant: time! (answer_time = {}; error (error; parentID~ msg* @parent; modelID~ str @model;
 	providerID~ str @provider; agent~ str @agent; mode~ str @agent; path! (path = {}; summary bool;
 	cost! num = 0; variant str; finish str; tokens! (tokens = {}
 answer_time: created! count @created; completed count
@@ -60,22 +59,22 @@ api_error: message! str = ""; statusCode count; isRetryable! bool = false; respo
 	responseBody str; metadata {str
 
 part: type str; id any; sessionID any; messageID any
-part text: time (span = {}; text! str = ""; synthetic bool; ignored bool; metadata {obj/obj
-part reasoning: time! (span = {}; text! =str; metadata {obj/obj
-part file: mime! =str @mime; filename str; url! =str; source =(source
-part tool: callID! =str @call; tool! str = "invalid"; metadata {provider/obj; state! (state = {}
+part text: time (span = {}; text! str = ""; synthetic bool; ignored bool; metadata obj
+part reasoning: time! (span = {}; text! str; metadata obj
+part file: mime! str @mime; filename str; url! str; source (source
+part tool: callID! str @call; tool! str = "invalid"; metadata obj; state! (state = {}
 part step-start: snapshot str
 part step-finish: tokens! (tokens = {}; reason! str = "unknown"; snapshot str; cost! num = 0
 part snapshot: snapshot! str
-part patch: hash! =str; files! [=str = []
-part agent: name! str; source =(quote
+part patch: hash! str; files! [str = []
+part agent: name! str; source (quote
 part compaction: auto! bool = false; overflow bool; tail_start_id msg*
-part subtask: prompt! str = ""; description! str = ""; agent! str @agent; command str; model =(task_model
-part retry: attempt! count = 1; time! (retry_time = {}; error! retried
+part subtask: prompt! str = ""; description! str = ""; agent! str @agent; command str; model (task_model
+part retry: attempt! count = 1; time! (retry_time = {}; error! (retried
 span: start! count @created; end count
 retry_time: created! count @created
 task_model: providerID! str; modelID! str
-quote: value! =str; start! count; end! count
+quote: value! str; start! count; end! count
 
 state: status! pending|running|completed|error @status; input! input = {}
 state pending: raw! str = ""
@@ -86,36 +85,36 @@ state error: error! str @lost; metadata obj; time! (done_time = {}
 running_time: start! count @created
 done_time: start! count @created; end! count @created
 completed_time: start! count @created; end! count @created; compacted count
-attachment: id! prt* @file; sessionID! ses* @session; messageID! msg* @message; type! file| = "file"; mime! =str;
-	filename str; url! =str; source =(source
+attachment: id! prt* @file; sessionID! ses* @session; messageID! msg* @message; type! file| = "file"; mime! str;
+	filename str; url! str; source (source
 
 source: type! file|resource|symbol; text! (source_text
-source file: path! =str
-source resource: clientName! =str; uri! =str
-source symbol: path! =str; name! =str; kind! count; range! (range
-source_text: value! =str; start! num; end! num
+source file: path! str
+source resource: clientName! str; uri! str
+source symbol: path! str; name! str; kind! count; range! (range
+source_text: value! str; start! num; end! num
 range: start! (point; end! (point
 point: line! count; character! count
 
-session_row: id! ses*; workspace_id wrk*; parent_id ses*; slug! =str = "recovered"; directory! path @folder = "";
-	path =str; title! =str = "Recovered session"; version! =str = "1.2.0"; share_url =str; summary_additions num;
+session_row: id! ses*; workspace_id wrk*; parent_id ses*; slug! str = "recovered"; directory! path @folder = "";
+	path str; title! str = "Recovered session"; version! str = "1.2.0"; share_url str; summary_additions num;
 	summary_deletions num; summary_files num; summary_diffs [(row_diff json always; metadata obj json;
-	revert (revert json falsy always (revert_details list; permission [=(rule json falsy always; agent =str list;
+	revert (revert json falsy always (revert_details list; permission [(rule json falsy always; agent str list;
 	model (row_model json falsy (row_variant list; time_created! count @created;
 	time_updated! count list @updated; time_compacting count; time_archived num; cost! num = 0.0;
 	tokens_input! num = 0; tokens_output! num = 0; tokens_reasoning! num = 0; tokens_cache_read! num = 0;
 	tokens_cache_write! num = 0
-row_diff: additions! fin; deletions! fin; file =str; patch =str; status added|deleted|modified
+row_diff: additions! fin; deletions! fin; file str; patch str; status added|deleted|modified
 revert: messageID! msg*; partID prt*
-revert_details: snapshot =str; diff =str
-rule: permission! =str; pattern! =str; action! allow|deny|ask
+revert_details: snapshot str; diff str
+rule: permission! str; pattern! str; action! allow|deny|ask
 row_model: id! name; providerID! name
-row_variant: variant =str
-project_row: worktree! root @folder; vcs git| falsy always; sandboxes! [any json always [=str = [];
+row_variant: variant str
+project_row: worktree! root @folder; vcs git| falsy always; sandboxes! [any json always [str = [];
 	commands any json always
 
-session_file: version! =str = "1.1.65"; projectID! =str @project = ""; directory! =str @folder;
-	title! str = "Recovered session"; time! (session_time = {}; parentID =str; summary obj; share obj;
+session_file: version! str = "1.1.65"; projectID! str @project = ""; directory! str @folder;
+	title! str = "Recovered session"; time! (session_time = {}; parentID str; summary obj; share obj;
 	revert obj
 session_times: time! (session_time = {}
 session_time: created! time @created; updated! time @updated
@@ -126,7 +125,3 @@ const LostResult = "[The stored record of this call was damaged; its result is l
 
 // noOutput is the output of a completed call without an output in its record: some providers refuse an empty output.
 const noOutput = "[no output recorded]"
-
-// ProviderExecuted is the member of a call's metadata that marks a call that the provider ran itself. It is the only
-// member that is not an object. Versions before 1.14 crash on it.
-const ProviderExecuted = "providerExecuted"

@@ -26,7 +26,6 @@ var callFields = []Kind{
 	{"empty callIDs in a step", combine(setPart(TwoCalls, "tool", "callID", ""), editPart(TwoCalls, "tool", 1, func(p fields) { p["callID"] = "" })), allVersions("R13")},
 	{"callID missing", unsetPart(OneCall, "tool", "callID"), allVersions(Dead)},
 	{"callID null", setCall("callID", nil), allVersions(Dead)},
-	{"callID a number", setCall("callID", 5), allVersions(Dead)},
 	{"tool missing", unsetPart(OneCall, "tool", "tool"), allVersions(Alive)},
 	{"tool of no characters", setCall("tool", ""), allVersions(Alive)},
 	{"tool a number", setCall("tool", 5), allVersions(Alive)},
@@ -46,6 +45,5 @@ var callFields = []Kind{
 	{"input a string, running", combine(setStates(OneCall, runningState), setState("input", "echo hi")), allVersions("R14")},
 	{"input missing, pending", setStates(OneCall, fields{"status": "pending"}), allVersions("R14")},
 	{"input null, failed", combine(setStates(OneCall, abortedState), setState("input", nil)), allVersions("R14")},
-	{"tool metadata flat", setCall("metadata", fields{"x": 1}), allVersions(Dead)},
 	{"tool metadata null", setCall("metadata", nil), allVersions(Alive)},
 }

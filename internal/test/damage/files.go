@@ -108,10 +108,7 @@ var files = []Kind{
 	{"text attached", attach(file("text/plain", "data:text/plain;base64,AAAA")), byVersion(Dead, Dead, Alive)},
 	{"link attached", attach(file("image/png", "https://example.invalid/x.png")), allVersions(Alive)},
 	{"attachment cut short", attach(file("image/png", "data:image/png;base64,AAAAA")), allVersions("R18")},
-	{"attachment without mime", attach(fields{"type": "file", "url": png}), allVersions(Dead)},
-	{"attachment without url", attach(fields{"type": "file", "mime": "image/png"}), allVersions(Dead)},
 	{"attachments null", setState("attachments", nil), allVersions(Alive)},
-	{"attachments an object", setState("attachments", fields{"a": 1}), allVersions(Dead)},
 	{"strange file in a prompt", promptFile(file("application/x-novel", "data:application/x-novel;base64,AAAA")), allVersions(Dead)},
 	{"sound in a prompt", promptFile(file("audio/mpeg", "data:audio/mpeg;base64,AAAA")), allVersions(Alive)},
 	{"link to an image that is not on the disk in a prompt", promptFile(file("image/png", "file:///tmp/x.png")), allVersions(Dead)},
@@ -131,6 +128,5 @@ var files = []Kind{
 	{"image of 8000 pixels a side in a prompt", promptFile(file("image/png", bytesURL{"image/png", func() []byte { return widePNG(8000) }})), allVersions(Alive)},
 	{"image cut short in a prompt", promptFile(file("image/png", "data:image/png;base64,AAAAA")), allVersions(Dead)},
 	{"file without mime in a prompt", promptFile(fields{"type": "file", "url": png}), allVersions(Dead)},
-	{"file without url in a prompt", promptFile(fields{"type": "file", "mime": "image/png"}), allVersions(Dead)},
 	{"file in an answer", addPart(Hello, "text", `{"type":"file","mime":"image/png","url":"`+png+`"}`), allVersions(Alive)},
 }

@@ -150,7 +150,6 @@ var ProviderTable = []ProviderKind{
 	{"message of no bytes", rewriteMessage(Hello, noBytes), byProvider(Dead, Dead, Dead, Dead, Dead, Dead, Dead), false, false},
 	{"completed without output", unsetState("output"), byProvider(Dead, Dead, Dead, Dead, Dead, Dead, Dead), false, false},
 	{"callID missing", unsetPart(OneCall, "tool", "callID"), byProvider(Dead, Dead, Dead, Dead, Dead, Dead, Dead), false, false},
-	{"signature null", eachSignature(Hello, "reasoning", nil, true), byProvider(Dead, Alive, NoChange, NoChange, NoChange, NoChange, Alive), false, false},
 
 	// Account and signatures: only the provider can know.
 	{"account switched", func(Store) {}, byProvider(Alive, "O8", "O10", Alive, Alive, "G8", Alive), true, false},

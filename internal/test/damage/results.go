@@ -4,9 +4,6 @@ package damage
 var results = []Kind{
 	{"completed without output", unsetState("output"), allVersions(Dead)},
 	{"output null", setState("output", nil), allVersions(Dead)},
-	{"output a number", setState("output", 5), allVersions(Alive)},
-	{"output an object", setState("output", fields{"x": "x"}), byVersion(Dead, Dead, Alive)},
-	{"output a list", setState("output", []any{"x"}), byVersion(Dead, Dead, Alive)},
 	{"output of no characters", setState("output", ""), allVersions(Alive)},
 	{"output of blanks", setState("output", " \n"), allVersions(Alive)},
 	{"output cleared", setState("time", fields{"start": 1, "end": 2, "compacted": 3}), allVersions(Alive)},

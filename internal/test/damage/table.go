@@ -84,7 +84,7 @@ func ByName(t Failer, name string) func(Store) {
 	case LongTexts:
 		return lengthenTexts
 	}
-	for _, k := range slices.Concat(Table, reported) {
+	for _, k := range slices.Concat(Table, Reported) {
 		if k.Name == name {
 			return k.Apply
 		}

@@ -43,10 +43,7 @@ var texts = []Kind{
 	{"text missing in a prompt", unsetPart(SecondPrompt, "text", "text"), allVersions(Dead)},
 	{"text null", setPart(Hello, "text", "text", nil), allVersions(Dead)},
 	{"text null in a prompt", setPart(SecondPrompt, "text", "text", nil), allVersions(Dead)},
-	{"text a number", setPart(Hello, "text", "text", 5), allVersions(Dead)},
-	{"text a number in a prompt", setPart(SecondPrompt, "text", "text", 5), allVersions(Dead)},
 	{"text metadata null", setPart(Hello, "text", "metadata", nil), allVersions(Alive)},
-	{"text metadata flat", setPart(Hello, "text", "metadata", fields{"x": true}), allVersions(Dead)},
 	{"type missing", unsetPart(Hello, "text", "type"), allVersions("R10")},
 	{"unknown part type", addPart(Hello, "text", `{"type":"novelty","x":1}`), allVersions(Alive)},
 	{"parts of other programs", combine(
