@@ -2,7 +2,6 @@ package opencode
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -40,7 +39,7 @@ func (s *store) Examine(ctx context.Context, head change.Head, o repair.Options)
 		e.Failure = &agent.Failure{Message: m.ID, Error: m.Data, Time: time.UnixMilli(m.Created)}
 	}
 	if !asked && !e.Busy && !o.WrongClock && !loaded.InWorkspace && loaded.IndexFault == "" &&
-		change.OnlyFiles(loaded.Stray) && !hasUnknownParent(loaded) {
+		change.OnlyFiles(loaded.Stray) {
 		e.Stamp = stamp
 	}
 	return e, nil
@@ -82,14 +81,4 @@ func isThinking(s *record.Session, o repair.Options) bool {
 		return *o.Thinking
 	}
 	return diagnose.Thinks(s)
-}
-
-// hasUnknownParent reports whether a message names a prompt that is not in the session. The
-// diagnosis then depends on whether parts of that prompt are left, which the stamp does not cover.
-func hasUnknownParent(s *record.Session) bool {
-	ids := make(map[string]bool, len(s.Messages))
-	for i := range s.Messages {
-		ids[s.Messages[i].ID] = true
-	}
-	return slices.ContainsFunc(s.Messages, func(m record.Message) bool { return m.Parent != "" && !ids[m.Parent] })
 }

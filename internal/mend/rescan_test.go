@@ -199,7 +199,6 @@ func TestRescanOfShortLivedResults(t *testing.T) {
 		{"an answer that is not finished, and the agent comes", unfinished, false, true, 1},
 		{"an answer that is not finished, and the agent leaves", unfinished, true, false, 1},
 		{"an answer that is not finished, beside the agent", unfinished, true, true, 1},
-		{"an answer to a prompt of another session", strings.NewReplacer(`"parentID": "msg_`, `"parentID": "msg_0`), false, false, 1},
 	}
 	for _, r := range rows {
 		b := newScanFixture(t, testdata.OpenCode1153)

@@ -197,14 +197,10 @@ func (c *conn) loadSession(id string, h *stampHasher, raw bool) (*record.Session
 	if s.InfoMissing && len(s.Messages)+len(s.Stray) == 0 {
 		return nil, errNoSession
 	}
-	own, err := c.loadParts(s, h, raw)
-	if err != nil {
+	if err := c.loadParts(s, h, raw); err != nil {
 		return nil, err
 	}
-	if err := c.loadRest(s, h); err != nil || h.ownParts == own || raw {
-		return s, err
-	}
-	return s, c.loadOrphans(s)
+	return s, c.loadRest(s, h)
 }
 
 // loadProject reads the rows that the session's row refers to: its project, its workspace, and a project that replaced
@@ -326,9 +322,8 @@ func (c *conn) loadMessages(s *record.Session, h *stampHasher, raw bool) error {
 	})
 }
 
-// loadParts reads the parts of each message, in the order of their ids. It returns how many of them have the session's
-// id.
-func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool) (own int64, err error) {
+// loadParts reads the parts of each message, in the order of their ids.
+func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool) error {
 	at := make(map[string]int, len(s.Messages))
 	for i := range s.Messages {
 		at[s.Messages[i].Ref.Message] = i
@@ -343,13 +338,10 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool) (own int64
 			run = run[:0]
 		}
 	}
-	err = c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
+	err := c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
 		seen := rowWithinLimit(t, st, &b, h)
 		if h.budget < 0 {
 			return sqlstore.ErrStop
-		}
-		if belongsTo(&seen, s.ID) {
-			own++
 		}
 		if why := whyUnread(&seen); why != "" {
 			addUnread(s, "part", &seen, why)
@@ -374,7 +366,7 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher, raw bool) (own int64
 		return nil
 	})
 	flush()
-	return own, err
+	return err
 }
 
 // whyUnread returns why OpenCode cannot have written a row of a message or a part, "" if OpenCode may have written it.
@@ -404,32 +396,6 @@ func addUnread(s *record.Session, table string, r *change.Record, why string) {
 func idOf(r *change.Record) string {
 	id, _ := r.Col("id")
 	return string(id.Bytes)
-}
-
-// belongsTo reports whether the part has that session id.
-func belongsTo(r *change.Record, id string) bool {
-	c, _ := r.Col("session_id")
-	return c.Class == change.ClassText && string(c.Bytes) == id
-}
-
-// loadOrphans reports the parts that have the session's id while their message does not have it: the agent never reads
-// them with the session.
-func (c *conn) loadOrphans(s *record.Session) error {
-	const sql = `SELECT "id", "message_id", EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id")
-		FROM "part" WHERE "session_id" = ?1 AND NOT EXISTS (
-			SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id" AND m."session_id" IS ?1
-		) ORDER BY "id"`
-	return c.Query(sql, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
-		why := "its message does not exist"
-		if st.ColumnBool(2) {
-			why = "its message is of another session"
-		}
-		s.Stray = append(s.Stray, change.Stray{
-			Path:    rowPath("part", change.TextCol("id", st.ColumnText(0))),
-			Message: st.ColumnText(1), Why: why,
-		})
-		return nil
-	})
 }
 
 func checkText(id change.Col) error {

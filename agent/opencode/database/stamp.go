@@ -35,12 +35,11 @@ func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 
 // A stampHasher computes the stamp of a session.
 type stampHasher struct {
-	sum      hash.Hash // of all rows: the session's, messages, parts, and the rest
-	newest   int64     // milliseconds since 1970
-	unknown  bool      // a row has no time of its last change, or cannot be read
-	budget   int64     // bytes that may still be loaded
-	ownParts int64     // number of parts with the session's id
-	buf      []byte    // bytes that are not in sum yet
+	sum     hash.Hash // of all rows: the session's, messages, parts, and the rest
+	newest  int64     // milliseconds since 1970
+	unknown bool      // a row has no time of its last change, or cannot be read
+	budget  int64     // bytes that may still be loaded
+	buf     []byte    // bytes that are not in sum yet
 }
 
 func newStampHasher() *stampHasher { return &stampHasher{sum: sha256.New()} }
@@ -69,27 +68,19 @@ func (c *conn) hashRows(h *stampHasher, id string) error {
 	return c.loadRest(s, h)
 }
 
-// loadRest reads the other inputs of Load, and adds them to h: the session's project and workspace, the number of parts
-// with the session's id, and whether the numbers of its next events are free.
+// loadRest reads the other inputs of Load, and adds them to h: the session's project and workspace, and whether the
+// numbers of its next events are free.
 func (c *conn) loadRest(s *record.Session, h *stampHasher) error {
 	if err := c.loadProject(s); err != nil {
 		return err
 	}
-	const claims = `SELECT count(*) FROM "part" WHERE "session_id" = ?1`
-	err := c.Query(claims, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
-		h.ownParts = st.ColumnInt64(0)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
+	var err error
 	if s.EventsBehind, err = c.eventsBehind(s.ID); err != nil {
 		return err
 	}
 	for col := range s.ProjectRow.Cols.All {
 		h.addValue(sqlstore.ColValue(col))
 	}
-	h.addNumber(h.ownParts)
 	flags := fmt.Sprint(s.EventsBehind, s.ProjectMissing, s.InWorkspace)
 	for _, text := range [...]string{s.Newer, s.Home, s.WorkspaceFault, s.Workspace, flags} {
 		h.addValue(sqlstore.Text(text))

@@ -237,8 +237,8 @@ func (d *draft) InsertPrompt(before change.Ref, text string) error {
 	if err != nil {
 		return err
 	}
-	id, ok := lostPrompt(d.s, answer)
-	if !ok {
+	id, ok := answer.IDBefore()
+	if !ok || d.s.Message(id) != nil {
 		return fmt.Errorf("%s: no id for a prompt sorts before it", before)
 	}
 	m, ok := d.s.NewPrompt(answer, id)

@@ -64,12 +64,12 @@ func (c *captured) session(t testing.TB, i int) *record.Session {
 	last := ""
 	for n, at := range c.Cases[i].Messages {
 		info := maps.Clone(c.Messages[at].Info)
-		ref := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: messageID(n + 1)}
+		ref := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: clockID(n + 1)}
 		info["time"] = map[string]any{"created": 1000 * (n + 1), "completed": 1000*(n+1) + 1}
 		info["agent"] = "build"
 		if info["role"] == "assistant" {
 			if n == 0 || s.Messages[n-1].Role == "assistant" && s.Messages[n-1].Finish == "stop" {
-				last = messageID(n) + "5" // the prompt is lost
+				last = clockID(n) + "5" // the prompt is lost
 			}
 			info["parentID"], info["mode"], info["path"], info["cost"] = last, "build", map[string]any{"cwd": "/p", "root": "/p"}, 0
 			info["tokens"] = map[string]any{"input": 1, "output": 1, "reasoning": 0, "cache": map[string]any{"read": 0, "write": 0}}
@@ -108,6 +108,9 @@ func (c *captured) session(t testing.TB, i int) *record.Session {
 	}
 	return s
 }
+
+// clockID returns an id of a message as the program makes it.
+func clockID(n int) string { return fmt.Sprintf("msg_%011x0%s", n, strings.Repeat("A", 14)) }
 
 // capturedTarget is the target of the models of the captured sessions.
 func capturedTarget(m request.Model) render.Target {

@@ -37,11 +37,7 @@ func (s *Store) load(ctx context.Context, head change.Head, raw bool) (*record.S
 	}
 	defer tr.close()
 	tr.stamp, tr.budget, tr.loads, tr.raw = newStampHasher(), s.opt.MaxSession, true, raw
-	loaded, err := tr.readSession(head, func(s *record.Session, f *openFolder) {
-		if tr.readMessages(s, f); !raw {
-			tr.addAbandonedParts(s)
-		}
-	})
+	loaded, err := tr.readSession(head, tr.readMessages)
 	if err != nil {
 		return nil, change.Stamp{}, err
 	}

@@ -3,7 +3,6 @@ package tree
 import (
 	"context"
 
-	"mend/agent/opencode/record"
 	"mend/change"
 )
 
@@ -45,23 +44,4 @@ func (tr *treeReader) partsIn(message change.Ref) (refs []change.Ref) {
 		refs = append(refs, change.Ref{Kind: change.KindFolder, Session: ref.Session, Message: ref.Message})
 	}
 	return refs
-}
-
-// addAbandonedParts reports parts of missing prompts that assistant messages name: the agent never
-// reads them.
-func (tr *treeReader) addAbandonedParts(s *record.Session) {
-	asked := map[string]bool{}
-	for i := range s.Messages {
-		asked[s.Messages[i].ID], asked[s.Messages[i].Ref.Message] = true, true
-	}
-	for i := range s.Messages {
-		id := s.Messages[i].Parent
-		if asked[id] || change.ValidateID(id) != nil {
-			continue
-		}
-		asked[id] = true
-		for _, part := range tr.recordIDs("part/" + id) {
-			tr.addStray(change.StrayOther, "part/"+id+"/"+part+suffix, id, "its message does not exist")
-		}
-	}
 }
