@@ -31,21 +31,16 @@ func TestProjectOf(t *testing.T) {
 		folder, project string
 		used            bool // as the commit's project
 		want            string
-		worktree        string // of the session's project
 	}{
-		{"plain", "global", false, "", ""},
-		{"plain", commit, false, "global", ""},
-		{"repo", commit, true, "", ""},
-		{"repo/sub", "global", true, commit, ""},
-		{"repo", "global", false, "", ""}, // OpenCode moves it
-		{"new", "global", true, "", ""},
-		{"worktree", "other", true, "", ""},
-		{"linked", "other", true, "", ""},
-		{"missing", "other", true, "", ""},
-		{"plain", commit, false, "global", "repo"}, // where the session is answered
-		{"plain", commit, false, "global", "new"},  // which may be of any project
-		{"plain", commit, false, "global", "plain"},
-		{"plain", commit, false, "global", "missing"},
+		{"plain", "global", false, ""},
+		{"plain", commit, false, "global"},
+		{"repo", commit, true, ""},
+		{"repo/sub", "global", true, commit},
+		{"repo", "global", false, ""}, // OpenCode moves it
+		{"new", "global", true, ""},
+		{"worktree", "other", true, ""},
+		{"linked", "other", true, ""},
+		{"missing", "other", true, ""},
 	} {
 		data := t.TempDir()
 		storetest.Put(t, data, "storage/session/"+c.project+"/ses_1.json", `{"id":"ses_1","projectID":"`+c.project+`","directory":"`+filepath.Join(dir, c.folder)+`","title":"x","version":"1.1.53","time":{"created":1,"updated":1}}`)
@@ -61,9 +56,6 @@ func TestProjectOf(t *testing.T) {
 			t.Fatalf("List = %+v, %v", heads, err)
 		}
 		before := s.Settings(heads[0])
-		if c.worktree != "" {
-			storetest.Put(t, data, "storage/project/"+c.project+".json", `{"id":"`+c.project+`","worktree":"`+filepath.Join(dir, c.worktree)+`","time":{"created":1}}`)
-		}
 		if c.used {
 			storetest.Put(t, data, "storage/project/"+commit+".json", `{"id":"`+commit+`"}`)
 		}
@@ -75,11 +67,7 @@ func TestProjectOf(t *testing.T) {
 			t.Errorf("%+v: a cached result hides that the folder was used", c)
 		}
 		e, err := s.Examine(t.Context(), heads[0], repair.Options{Version: "1.1.53"})
-		want := repair.Broken
-		if c.worktree == "repo" || c.worktree == "new" {
-			want = repair.Latent
-		}
-		found := len(e.Diagnoses) > 0 && e.Diagnoses[0].Class == repair.HiddenSession && e.Diagnoses[0].Severity == want && (e.Diagnoses[0].Fix != "") == (want == repair.Broken)
+		found := len(e.Diagnoses) > 0 && e.Diagnoses[0].Class == repair.HiddenSession && e.Diagnoses[0].Severity == repair.Broken && e.Diagnoses[0].Fix == ""
 		if err != nil || found != (c.want != "") {
 			t.Errorf("%+v: Examine = %+v, %v", c, e.Diagnoses, err)
 		}

@@ -177,7 +177,7 @@ func (s *store) environment(
 	k := s.models.forDir(loaded.Directory)
 	e = diagnose.Environment{
 		Agent: s.title, Window: k.window, CanRead: k.canRead, Target: k.targetAs(provider),
-		Missing: missing, Folder: s.folder, ProjectOf: s.projectOf,
+		Missing: missing, Folder: s.folder,
 		Places: func() ([]string, bool) { return s.placesOf(ctx, loaded.Head) },
 	}
 	if unfinished(loaded) { // otherwise the result is not needed, and it takes long
@@ -216,7 +216,7 @@ func (s *store) Case(ctx context.Context, head change.Head, r repair.Request) (*
 }
 
 // Settings implements [agent.Store]. It identifies the settings of the user and the project, and whether the session's
-// folder exists. In a tree it also identifies the project of the folder, and all records of the session.
+// folder exists, and the project of that folder.
 func (s *store) Settings(head change.Head) string {
 	settings := s.models.forDir(head.Directory).state
 	if t := s.takeover(context.Background()); t.err != nil {
@@ -226,11 +226,10 @@ func (s *store) Settings(head change.Head) string {
 		all, certain := s.placesOf(context.Background(), head)
 		settings += fmt.Sprint(fault, all, certain)
 	}
-	if project := s.projectOf(head.Directory); s.tree == nil {
-		settings += fmt.Sprintf(" project %q", project)
-	} else if project != "" && project != head.Ref.Project || len(head.Others) > 0 {
-		unused := missing(filepath.Join(s.ID().Root, "project", project+".json"))
-		settings += fmt.Sprintf(" project %q, unused %t, others %v", project, unused, head.Others)
+	project := s.projectOf(head.Directory)
+	settings += fmt.Sprintf(" project %q", project)
+	if s.tree != nil { // it takes over sessions of the project global when it makes the record of a project
+		settings += fmt.Sprintf(", unused %t", missing(filepath.Join(s.ID().Root, "project", project+".json")))
 	}
 	return settings
 }

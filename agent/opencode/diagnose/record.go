@@ -204,46 +204,11 @@ func findUnlisted(c *simulation) []finding {
 	if c.s.Newer == "" {
 		return nil
 	}
-	f := finding{
+	return []finding{{
 		Ref: c.s.Info.Ref, Severity: repair.Broken,
 		Text: fmt.Sprintf("The session belongs to the project %s, but OpenCode now uses the folder as project %s and does "+
 			"not list the session there.", cmp.Or(c.s.Info.Ref.Project, c.s.Project), c.s.Newer),
-	}
-	if c.isUnanswered() {
-		f.Text += " It answers no prompt in the session there, either."
-		if at := c.projectFolder(); at != "" {
-			f.Severity, f.Text = repair.Latent, f.Text+" In "+at+", which may still be a folder of the session's project, it "+
-				"does."
-		}
-	}
-	return []finding{f}
-}
-
-// isUnanswered reports whether the agent answers no prompt in a session that it does not list.
-func (c *simulation) isUnanswered() bool { return !c.s.Info.IsRow() && c.settings[own].profile.Tree() }
-
-// findElsewhere finds other records of the session.
-func findElsewhere(c *simulation) (fs []finding) {
-	for _, o := range c.s.Others {
-		text := fmt.Sprintf("The session is stored a second time, in the project %s. OpenCode reads that copy in the "+
-			"folders of that project.", o.Project)
-		fs = append(fs, finding{Ref: c.s.Info.Ref, Detail: "other " + o.Project, Text: text})
-	}
-	return fs
-}
-
-// projectFolder returns the folder of the session's project if the agent uses it, or may use it, as that
-// project. It is "" for the project global, whose folder is not a working folder.
-func (c *simulation) projectFolder() string {
-	project := c.s.Info.Ref.Project
-	at := textAt(c.s.ProjectRow.Data, "worktree")
-	if project == record.GlobalProject || at == "" || at == "/" || c.env.Missing == nil || c.env.Missing(at) {
-		return ""
-	}
-	if now := c.env.ProjectOf(at); now != "" && now != project {
-		return ""
-	}
-	return at
+	}}
 }
 
 func isArchived(s *record.Session) bool {

@@ -29,8 +29,7 @@ var classes = map[repair.Class]repair.Explanation{
 	repair.HiddenSession: {
 		Meaning: "The agent does not list the session, or does not find it: it is archived, belongs to a project entry " +
 			"that a newer one replaced, or the agent's index names another path.",
-		Fix: "mend restore lists the session again. mend fix does so only where the agent answers no prompt in it: to " +
-			"archive a session may be intentional.",
+		Fix: "mend restore lists the session again. mend fix does not: to archive a session may be intentional.",
 	},
 	repair.MissingFolder: {
 		Meaning: "The session's folder, or that of its workspace, does not exist on this machine. OpenCode 1.17.9 and " +
@@ -216,8 +215,7 @@ var rows = []repair.Rule{
 		Fixes: fixes(unlistedFixes),
 		Meaning: "OpenCode does not list the session: its folder now belongs to another project. OpenCode 1.1 then " +
 			"answers no prompt in it either.",
-		Fix: "The session's record is moved to the project of its folder: by mend restore, and for OpenCode 1.1 by a " +
-			"repair.",
+		Fix:   "The session's record is moved to the project of its folder by mend restore.",
 		Loses: "The id of its former project.",
 	},
 	{
@@ -242,13 +240,6 @@ var rows = []repair.Rule{
 		NoFix: "mend changes nothing in such a database. The copy that mend reads is from before the import.",
 		Meaning: "OpenCode 2 has taken over the database, and has the session in tables of its own, which mend does not " +
 			"judge.",
-	},
-	{
-		Code: "elsewhere", Class: repair.HiddenSession, Find: find(findElsewhere),
-		Meaning: "OpenCode 1.1 has the session a second time, in another project, and reads that copy in the folders of " +
-			"that project.",
-		NoFix: "Not changed: it is unknown which of the two is meant. The session itself is fine, and mend can still " +
-			"repair it.",
 	},
 	stray("OpenCode 1.1 reads each file in this folder as part of the session, and fails or reads one too many: %s.",
 		repair.Rule{

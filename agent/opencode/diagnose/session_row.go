@@ -113,11 +113,11 @@ func timeAt(data []byte, name string) int64 {
 	return int64(t)
 }
 
-// unlistedFixes returns the fix that moves the record of the session to the project of its folder. It returns none
-// unless the agent answers no prompt there or the user asks for it.
-func unlistedFixes(c *simulation, f finding) []repair.Fix {
+// unlistedFixes returns the fix that moves the record of the session to the project of its folder, if the user asks for
+// it.
+func unlistedFixes(c *simulation, _ finding) []repair.Fix {
 	s := c.s
-	if !c.request.Restore && (f.Severity != repair.Broken || !c.isUnanswered()) {
+	if !c.request.Restore {
 		return nil
 	}
 	return []repair.Fix{{

@@ -67,9 +67,6 @@ type Environment struct {
 	// Places returns the folders where the content of the session's missing folder may be now, best first; certain says
 	// that only the first has the same repository. nil if none is known.
 	Places func() (all []string, certain bool)
-	// ProjectOf returns the id of the project that an agent with a tree uses for a folder; "" if unknown,
-	// and for a database.
-	ProjectOf func(folder string) string
 }
 
 // openCode matches the name of OpenCode, with a digit if a version follows.
@@ -108,15 +105,11 @@ func newSimulation(s *record.Session, r repair.Request, e Environment) *simulati
 	if c.env.Target == nil {
 		c.env.Target = render.WellKnown
 	}
-	nothing := func(string) string { return "" }
 	if c.env.Places == nil {
 		c.env.Places = func() ([]string, bool) { return nil, false }
 	}
 	if c.env.Folder == nil {
-		c.env.Folder = nothing
-	}
-	if c.env.ProjectOf == nil {
-		c.env.ProjectOf = nothing
+		c.env.Folder = func(string) string { return "" }
 	}
 	c.ownTarget = c.env.Target
 	c.busy = !r.Force && c.whyBusy() != ""

@@ -24,7 +24,7 @@ func (s *Store) List(ctx context.Context) ([]change.Head, error) {
 	known := map[string]bool{}
 	heads := tr.sessionsWithRecord(known)
 	if len(heads) > len(known) {
-		heads = tr.withoutOthers(heads)
+		heads = withoutOthers(heads)
 	}
 	if !tr.failed() { // otherwise known lacks sessions
 		heads = append(heads, tr.sessionsWithoutRecord(known)...)
@@ -64,9 +64,8 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) (heads []change.
 	return heads
 }
 
-// withoutOthers keeps one record of each session, the one that the agent reads in the session's folder, or else
-// the newest. All records of a session have the same messages.
-func (tr *treeReader) withoutOthers(heads []change.Head) (kept []change.Head) {
+// withoutOthers keeps the newest record of each session. All records of a session have the same messages.
+func withoutOthers(heads []change.Head) (kept []change.Head) {
 	records := map[string][]change.Head{}
 	for _, h := range heads {
 		records[h.ID] = append(records[h.ID], h)
@@ -77,7 +76,7 @@ func (tr *treeReader) withoutOthers(heads []change.Head) (kept []change.Head) {
 			continue
 		}
 		delete(records, h.ID)
-		h = tr.readInFolder(same)
+		h = slices.MaxFunc(same, func(a, b change.Head) int { return cmp.Compare(a.Updated, b.Updated) })
 		for _, o := range same {
 			if o.Ref != h.Ref {
 				h.Others = append(h.Others, o.Ref)
@@ -86,23 +85,6 @@ func (tr *treeReader) withoutOthers(heads []change.Head) (kept []change.Head) {
 		kept = append(kept, h)
 	}
 	return kept
-}
-
-// readInFolder returns the record of a session that the agent reads in the session's folder, or else the newest.
-func (tr *treeReader) readInFolder(same []change.Head) change.Head {
-	if len(same) == 1 {
-		return same[0]
-	}
-	byProject := map[string]change.Head{}
-	for _, h := range same {
-		byProject[h.Ref.Project] = h
-	}
-	for _, h := range same {
-		if read, ok := byProject[tr.opt.ProjectOf(h.Directory)]; ok {
-			return read
-		}
-	}
-	return slices.MaxFunc(same, func(a, b change.Head) int { return cmp.Compare(a.Updated, b.Updated) })
 }
 
 // sessionsWithoutRecord lists the sessions that only have messages.

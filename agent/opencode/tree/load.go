@@ -120,7 +120,6 @@ func (tr *treeReader) readInfo(head change.Head) (record.Session, bool) {
 		d.Close()
 		if ok {
 			bare = record.NewSession(r)
-			bare.Others = head.Others
 			tr.readProject(&bare)
 			bare.Newer = tr.otherProject(&bare)
 			return bare, true
