@@ -349,7 +349,7 @@ func restoreOne(ctx context.Context, env *frame.Env, c *mend.Store, head change.
 		Done: func(b *frame.Batch) {
 			restored = true
 			e := b.Done[0]
-			if len(b.Done) > 1 {
+			if b.Made > 1 {
 				e.ID = mend.OperationOf(e)
 			}
 			show.Committed(env.Terminal, e, head.Title, "")

@@ -117,7 +117,7 @@ func restoreSeveral(ctx context.Context, env *frame.Env, f frame.WriteFlags, r m
 		},
 		Done: func(b *frame.Batch) {
 			brought = true
-			env.Say("%s %s. Undo: %s", term.Good("Brought back"), term.Count(len(b.Done), "session"), term.Command("mend undo "+mend.OperationOf(b.Done[0])))
+			env.Say("%s %s. Undo: %s", term.Good("Brought back"), term.Count(b.Made, "session"), term.Command("mend undo "+mend.OperationOf(b.Done[0])))
 		},
 	})
 	if !brought && err == nil && !f.DryRun {
