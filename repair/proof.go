@@ -1,10 +1,6 @@
 package repair
 
-import (
-	"slices"
-
-	"mend/change"
-)
+import "mend/change"
 
 // judge returns the trials that failed. A trial fails if its finding stays, if it may have caused a new finding, or if
 // content changed that mend does not know. The trials of one message hold or fail together, and so do all whole fixes.
@@ -137,9 +133,4 @@ func byFirstMessage(counts map[place]int, to map[change.Ref]change.Ref, whole bo
 		sums[p] += n
 	}
 	return sums
-}
-
-// removeTrials returns the trials that are not bad.
-func removeTrials(trials, bad []*trial) []*trial {
-	return slices.DeleteFunc(slices.Clone(trials), func(tr *trial) bool { return slices.Contains(bad, tr) })
 }

@@ -59,7 +59,7 @@ func newSearch(c *Case, o origin, w wanted, auto bool) *search {
 func (s *search) run() *search {
 	s.refs, s.findings = &refSet{c: s.c}, s.c.Findings()
 	s.tried, s.reasons = map[key]int{}, map[key]*RefusalError{}
-	for range maxRounds(len(s.findings.list)) {
+	for range 64 + 16*len(s.findings.list) { // far more rounds than needed; it makes a search end
 		group, n := s.next()
 		if len(group) == 0 {
 			break
@@ -93,9 +93,6 @@ func (s *search) run() *search {
 // maxDepth limits a chain of fixes that are kept or rejected together: each fixes a finding that the previous one
 // causes.
 const maxDepth = 3
-
-// maxRounds is far more rounds than n findings need; it makes a search end.
-func maxRounds(n int) int { return 64 + 16*n }
 
 // next returns findings of one rule whose next attempt has the number n; none at the end.
 func (s *search) next() (group []Finding, n int) {
@@ -199,7 +196,8 @@ func (s *search) try(group []Finding, n int) {
 		o = s.fixCaused(trials, o)
 		bad, sure = s.judge(trials, o, true)
 	}
-	switch good := removeTrials(trials, bad); {
+	good := slices.DeleteFunc(slices.Clone(trials), func(tr *trial) bool { return slices.Contains(bad, tr) })
+	switch {
 	case len(bad) == 0:
 		s.keep(s.spoilLeast(trials, o, n))
 	case len(good) > 0:

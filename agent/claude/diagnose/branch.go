@@ -25,10 +25,6 @@ type branch struct {
 	atEnd bool // it follows the last record of the conversation, and the program does not continue with it
 }
 
-func newBranch(root *transcript.Record) *branch {
-	return &branch{root: root, all: []*transcript.Record{root}, leaf: root}
-}
-
 func (b *branch) add(r *transcript.Record) {
 	b.all = append(b.all, r)
 	if r.IsMessage() {
@@ -226,7 +222,7 @@ func (c *State) branches(path []*transcript.Record) (all []*branch) {
 			case b != nil:
 				b.add(r)
 			case onPath[c.conv.Parent(r)]:
-				b = newBranch(r)
+				b = &branch{root: r, all: []*transcript.Record{r}, leaf: r}
 				all = append(all, b)
 			}
 			byID[r.UUID] = b

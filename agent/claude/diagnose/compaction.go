@@ -87,7 +87,7 @@ func (d *draft) RemoveCompaction() (earlier int, err error) {
 
 // removeBoundary turns the boundary of a compaction into a note after the previous record.
 func (d *draft) removeBoundary(b *transcript.Record) error {
-	up := b.LogicalParent()
+	up := b.Text("logicalParentUuid") // the leaf before the compaction
 	if d.c.conv.Record(up) == nil {
 		before := d.c.conv.LastBefore(b)
 		if before == nil {

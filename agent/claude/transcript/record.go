@@ -381,9 +381,6 @@ func (r *Record) namesPreserved() bool {
 	return ok || segment
 }
 
-// LogicalParent returns the leaf before a compaction.
-func (r *Record) LogicalParent() string { return r.Text("logicalParentUuid") }
-
 // Text returns the text in a member of the record, or "".
 func (r *Record) Text(name string) string { return r.value.TextAt(name) }
 

@@ -36,7 +36,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 	for _, f := range files {
 		var head struct{ Time recordTimes }
 		var data bytes.Buffer // as JSON.stringify writes it
-		if json.Unmarshal(f.Data, &head) != nil || !isObject(f.Data) || json.Compact(&data, f.Data) != nil {
+		if json.Unmarshal(f.Data, &head) != nil || len(membersOf(f.Data)) == 0 || json.Compact(&data, f.Data) != nil {
 			if k := f.Ref.Kind; k == change.KindMessage || k == change.KindPart {
 				lost = append(lost, f.Ref.String()+": it is not a JSON object")
 			}
@@ -103,8 +103,6 @@ func newProject(session *change.Record, defaults change.Record, at int64) change
 	return newRow(change.Ref{Kind: change.KindProject, Project: string(id.Bytes)},
 		[]eventColumn{{"id", string(id.Bytes)}, {"worktree", worktree}}, defaults, at)
 }
-
-func isObject(data []byte) bool { return len(membersOf(data)) > 0 }
 
 // newRow returns a row with the values of cols whose column its table has. If cols has a column several times, the last
 // value counts. The other columns get the defaults of the table or of OpenCode.

@@ -96,7 +96,7 @@ func (h *stampHasher) addRow(r *change.Record, class string, size int64) {
 	for c := range r.Cols.All {
 		h.addValue(sqlstore.ColValue(c))
 	}
-	h.addNumber(size)
+	h.buf = binary.LittleEndian.AppendUint64(h.buf, uint64(size))
 	h.buf = append(h.buf, class...)
 	updated, _ := r.Col("time_updated")
 	at, ok := updated.Int()
@@ -108,8 +108,6 @@ func (h *stampHasher) addRow(r *change.Record, class string, size int64) {
 func (h *stampHasher) addValue(v sqlstore.Value) {
 	h.buf = append(binary.LittleEndian.AppendUint32(append(h.buf, byte(v.Class)), uint32(len(v.Bytes))), v.Bytes...)
 }
-
-func (h *stampHasher) addNumber(n int64) { h.buf = binary.LittleEndian.AppendUint64(h.buf, uint64(n)) }
 
 func (h *stampHasher) flush() {
 	h.sum.Write(h.buf)

@@ -211,7 +211,7 @@ func (c *simulation) settingsFor(s *record.Session) []setting {
 	}
 	all := []setting{use}
 	profiles := []render.Profile{use.profile, c.newestProfile()}
-	if c.judgesAll() && !use.profile.IsKilo() {
+	if (c.request.AllSettings || c.request.Latent) && !use.profile.IsKilo() {
 		profiles = append(profiles, render.Profiles()...)
 	}
 	switches := c.render(use).API == render.Anthropic
@@ -232,9 +232,6 @@ func (c *simulation) newestProfile() render.Profile {
 	}
 	return render.ProfileFor("")
 }
-
-// judgesAll reports whether findings in settings other than the one in use count.
-func (c *simulation) judgesAll() bool { return c.request.AllSettings || c.request.Latent }
 
 // Thinks reports whether the next request most likely asks the model to think: some answer of the model that wrote the
 // newest answer has thinking. A model that can think does not always do so, so the newest answer alone does not decide.

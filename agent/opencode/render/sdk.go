@@ -214,7 +214,8 @@ func (r *builder) otherMessages(all []draftMessage) (out []finalMessage) {
 	for _, m := range all {
 		blocks, kept := m.blocks[:0:0], m.blocks[:0:0]
 		for _, b := range m.blocks {
-			if b.Type == request.Text && b.Text == "" && (m.role == change.RoleUser || !r.keepsEmptyText(b)) {
+			// OpenAI gets an empty text of an answer that has metadata of the provider.
+			if b.Type == request.Text && b.Text == "" && (m.role == change.RoleUser || r.api != OpenAI || !b.marked) {
 				continue
 			}
 			if b.ToolID != "" || b.Type == request.ToolUse {
@@ -240,9 +241,6 @@ func (r *builder) otherMessages(all []draftMessage) (out []finalMessage) {
 	}
 	return out
 }
-
-// keepsEmptyText reports whether an empty text of an answer is sent: OpenAI gets one that has metadata of the provider.
-func (r *builder) keepsEmptyText(b draftBlock) bool { return r.api == OpenAI && b.marked }
 
 // callID returns the sent form of a call's id.
 func (r *builder) callID(id string) string {

@@ -61,7 +61,8 @@ func (s *Store) Stamp(ctx context.Context, head change.Head) (change.Stamp, erro
 	_, err = tr.readSession(head, func(_ *record.Session, f *openFolder) {
 		tr.eachMessage(f, func(ref change.Ref, name string) {
 			if tr.statRecord(f.dir, ref, name) {
-				tr.statParts(ref)
+				parts := partRef(ref)
+				tr.eachPart(parts, func(d *safedir.Dir, name, _ string) { tr.statRecord(d, parts, name) })
 			}
 		})
 	})
@@ -90,7 +91,7 @@ func (tr *treeReader) readSession(head change.Head, messages func(*record.Sessio
 	if tr.failed() {
 		return record.Session{}, fmt.Errorf("loading session %s: %w", head.ID, tr.err)
 	}
-	if !ok && folder == nil && !tr.foundNonRecords() {
+	if !ok && folder == nil && len(tr.stray) == 0 {
 		return record.Session{}, fmt.Errorf("%w: %s", errNoSession, head.ID)
 	}
 	return bare, nil
@@ -314,12 +315,6 @@ func (tr *treeReader) statRecord(d *safedir.Dir, ref change.Ref, name string) bo
 		tr.err = err
 	}
 	return hidden
-}
-
-// statParts adds the parts of a message to the stamp.
-func (tr *treeReader) statParts(message change.Ref) {
-	ref := partRef(message)
-	tr.eachPart(ref, func(d *safedir.Dir, name, _ string) { tr.statRecord(d, ref, name) })
 }
 
 // readParts reads the parts of a message.

@@ -38,7 +38,7 @@ func (s *Store) newReader(ctx context.Context) (*treeReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &treeReader{Store: s, ctx: ctx, root: root, buf: s.buffer()}, nil
+	return &treeReader{Store: s, ctx: ctx, root: root, buf: s.buffers.Get().(*safedir.Buffer)}, nil
 }
 
 // close closes the root and returns the buffer.
@@ -129,9 +129,6 @@ func (tr *treeReader) addNotFolder(e *safedir.NotFolderError, message string) {
 	}
 	tr.addStray(kind, e.Path, message, "it is "+ownfile.KindName(e.Mode)+", not a folder")
 }
-
-// foundNonRecords reports whether the reader has found anything but records.
-func (tr *treeReader) foundNonRecords() bool { return len(tr.stray) > 0 }
 
 // eachRecord calls yield for each record in the folder, in order. It ignores names that do not end in .json, and
 // reports names that do but are not ids.

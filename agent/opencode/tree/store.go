@@ -85,6 +85,3 @@ func Open(path string, named bool, o Options) (*Store, error) {
 	s.buffers.New = func() any { return &safedir.Buffer{Keep: true} }
 	return s, nil
 }
-
-// buffer returns a buffer from the pool, to which the caller returns it.
-func (s *Store) buffer() *safedir.Buffer { return s.buffers.Get().(*safedir.Buffer) }
