@@ -68,8 +68,8 @@ func TestRefs(t *testing.T) {
 		if err := c.ref.Validate(); (err == nil) != c.valid {
 			t.Errorf("%#v: Validate = %v, want valid %t", c.ref, err, c.valid)
 		}
-		if bare := c.ref.WithoutProject(); bare.Project != "" || bare.Session != c.ref.Session {
-			t.Errorf("%#v: WithoutProject = %#v", c.ref, bare)
+		if without := c.ref.WithoutProject(); without.Project != "" || without.Session != c.ref.Session {
+			t.Errorf("%#v: WithoutProject = %#v", c.ref, without)
 		}
 	}
 	for k := range change.Kind(20) {

@@ -14,13 +14,9 @@ import (
 	"mend/internal/test/storetest"
 )
 
-func undoCause(entries ...uint64) change.Cause {
-	return change.Cause{Kind: change.CauseUndo, Entries: entries}
-}
+func undoCause(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseUndo, Entries: of} }
 
-func redoCause(entries ...uint64) change.Cause {
-	return change.Cause{Kind: change.CauseRedo, Entries: entries}
-}
+func redoCause(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseRedo, Entries: of} }
 
 // TestUndoneBy writes lists of entries and checks which entry is undone by which.
 func TestUndoneBy(t *testing.T) {

@@ -48,14 +48,14 @@ func TestSettle(t *testing.T) {
 			if c.do != "" {
 				dbtest.Alter(t, path, c.do)
 			}
-			previous := dbtest.Dump(t, path)
+			was := dbtest.Dump(t, path)
 			for range 2 {
 				out, err := s.Settle(t.Context(), st)
 				if err != nil || out.State != c.want || len(out.Conflicts) != c.count {
 					t.Errorf("Settle = %+v, %v; want %s", out, err, c.want)
 				}
 			}
-			if dbtest.Dump(t, path) != previous {
+			if dbtest.Dump(t, path) != was {
 				t.Error("Settle changed rows")
 			}
 			restore(t, s, ops)

@@ -13,6 +13,7 @@ import (
 	"mend/agent"
 	"mend/cmd/mend/internal/agents"
 	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/running"
 	"mend/internal/term"
 	"mend/testdata"
 )
@@ -93,7 +94,7 @@ var agentPlaces = []struct {
 		if a.Installer() == nil {
 			return errors.New("it has no Installer")
 		}
-		for _, c := range pluginVerb(&frame.Env{}).Commands() {
+		for _, c := range running.Plugin(&frame.Env{}).Commands() {
 			if c.Name() == "install" && strings.Contains(c.Long, a.Title()) {
 				return nil
 			}

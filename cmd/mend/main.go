@@ -1,5 +1,5 @@
 // Command mend repairs the stored sessions of coding agents, and can undo every change. "mend --help" lists
-// the verbs. Start with run; runRepair is a typical verb.
+// the verbs. Start with run; runRepair of internal/repairs is a typical verb.
 package main
 
 import (

@@ -8,6 +8,8 @@ import (
 	"mend/change"
 	"mend/cmd/mend/internal/agents"
 	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/inspect"
+	"mend/cmd/mend/internal/running"
 	"mend/internal/mend"
 )
 
@@ -27,7 +29,7 @@ Without a command it shows what is broken, and what to do next.`,
 				return printVersion(env)
 			}
 			env.Command = "status"
-			return runStatus(cmd.Context(), env, liveNow)
+			return inspect.RunStatus(cmd.Context(), env, running.State)
 		},
 	}
 	root.Flags().BoolVarP(&showVersion, "version", "V", false, "print the version")

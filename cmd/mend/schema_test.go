@@ -20,7 +20,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/inspect"
+	"mend/cmd/mend/internal/rare"
+	"mend/cmd/mend/internal/repairs"
+	"mend/cmd/mend/internal/restore"
+	"mend/cmd/mend/internal/running"
 	"mend/cmd/mend/internal/show"
+	"mend/cmd/mend/internal/space"
 	"mend/internal/term"
 )
 
@@ -59,14 +65,14 @@ type watchAnswer struct {
 
 // answerTypes has the type of the answer of each verb.
 var answerTypes = map[string]any{
-	"status": statusJSON{}, "scan": scanAnswer{}, "explain": explainAnswer{}, "fix": fixAnswer{}, "repair": fixAnswer{},
-	"trim": trimAnswer{}, "uncompact": uncompactAnswer{}, "restore": restoreAnswer{}, "move": moveAnswer{}, "salvage": salvageAnswer{},
-	"undo": undoAnswer{}, "redo": undoAnswer{}, "log": exportAnswer{}, "show": show.RepairsAnswer{}, "report": reportAnswer{},
-	"recover": show.RepairsAnswer{}, "resolve": show.RepairsAnswer{}, "verify": verifyAnswer{}, "forget": forgetAnswer{}, "gc": forgetAnswer{},
-	"watch": watchAnswer{}, "keep": keepAnswer{}, "clean": cleanAnswer{}, "clean events": cleanedAnswer{}, "clean sessions": cleanedAnswer{},
-	"clean images": cleanedAnswer{}, "clean pages": cleanedAnswer{}, "clean snapshots": cleanedAnswer{}, "install": pluginsAnswer{},
-	"plugin": pluginsAnswer{}, "plugin install": pluginsAnswer{}, "plugin uninstall": pluginsAnswer{}, "plugin status": pluginsAnswer{},
-	"config": configAnswer{}, "config set": configAnswer{}, "config unset": configAnswer{}, "version": versionAnswer{}, "demo": demoAnswer{},
+	"status": inspect.StatusJSON{}, "scan": inspect.ScanAnswer{}, "explain": inspect.ExplainAnswer{}, "fix": repairs.FixAnswer{}, "repair": repairs.FixAnswer{},
+	"trim": space.TrimAnswer{}, "uncompact": restore.UncompactAnswer{}, "restore": restore.RestoreAnswer{}, "move": restore.MoveAnswer{}, "salvage": restore.SalvageAnswer{},
+	"undo": undoAnswer{}, "redo": undoAnswer{}, "log": repairs.ExportAnswer{}, "show": show.RepairsAnswer{}, "report": inspect.ReportAnswer{},
+	"recover": show.RepairsAnswer{}, "resolve": show.RepairsAnswer{}, "verify": rare.VerifyAnswer{}, "forget": rare.ForgetAnswer{}, "gc": rare.ForgetAnswer{},
+	"watch": watchAnswer{}, "keep": running.KeepAnswer{}, "clean": space.CleanAnswer{}, "clean events": space.CleanedAnswer{}, "clean sessions": space.CleanedAnswer{},
+	"clean images": space.CleanedAnswer{}, "clean pages": space.CleanedAnswer{}, "clean snapshots": space.CleanedAnswer{}, "install": running.PluginsAnswer{},
+	"plugin": running.PluginsAnswer{}, "plugin install": running.PluginsAnswer{}, "plugin uninstall": running.PluginsAnswer{}, "plugin status": running.PluginsAnswer{},
+	"config": rare.ConfigAnswer{}, "config set": rare.ConfigAnswer{}, "config unset": rare.ConfigAnswer{}, "version": versionAnswer{}, "demo": demoAnswer{},
 	"completion": completionAnswer{}, "hook": struct{}{}, "help": struct{}{}, "mend": struct{}{}, "ui": struct{}{},
 }
 

@@ -4,6 +4,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/inspect"
+	"mend/cmd/mend/internal/rare"
+	"mend/cmd/mend/internal/repairs"
+	"mend/cmd/mend/internal/restore"
+	"mend/cmd/mend/internal/running"
+	"mend/cmd/mend/internal/space"
 )
 
 // packagerVerbs are the verbs of builds with the tag man.
@@ -16,31 +22,31 @@ type verbGroup struct {
 }
 
 // finishes are the verbs with which fix can end.
-var finishes = finish{list: runRestorable, restore: restoreOne, move: runMoveGone, salvage: runSalvage, trim: runTrim}
+var finishes = repairs.Finish{List: restore.List, Restore: restore.One, Move: restore.MoveGone, Salvage: restore.RunSalvage, Trim: space.RunTrim}
 
-func fix(env *frame.Env) *cobra.Command { return fixVerb(env, finishes) }
+func fix(env *frame.Env) *cobra.Command { return repairs.Fix(env, finishes) }
 
-func formerRepair(env *frame.Env) *cobra.Command { return repairVerb(env, finishes) }
+func formerRepair(env *frame.Env) *cobra.Command { return repairs.Repair(env, finishes) }
 
-func status(env *frame.Env) *cobra.Command { return statusVerb(env, liveNow) }
+func status(env *frame.Env) *cobra.Command { return inspect.Status(env, running.State) }
 
 // verbGroups returns all verbs, in the order of the help.
 func verbGroups() []verbGroup {
 	return []verbGroup{
-		{"Repair and undo", []func(*frame.Env) *cobra.Command{fix, undoVerb, logVerb}},
-		{"Inspect", []func(*frame.Env) *cobra.Command{scanVerb, explainVerb, uiVerb, reportVerb}},
-		{"Restore", []func(*frame.Env) *cobra.Command{restoreVerb, moveVerb, salvageVerb}},
-		{"Make room", []func(*frame.Env) *cobra.Command{trimVerb, cleanVerb}},
-		{"While the agent runs", []func(*frame.Env) *cobra.Command{installVerb, watchVerb, keepVerb}},
-		{"Rarely needed", []func(*frame.Env) *cobra.Command{recoverVerb, forgetVerb, verifyVerb, configVerb}},
+		{"Repair and undo", []func(*frame.Env) *cobra.Command{fix, repairs.Undo, repairs.Log}},
+		{"Inspect", []func(*frame.Env) *cobra.Command{inspect.Scan, inspect.Explain, inspect.UI, inspect.Report}},
+		{"Restore", []func(*frame.Env) *cobra.Command{restore.Restore, restore.Move, restore.Salvage}},
+		{"Make room", []func(*frame.Env) *cobra.Command{space.Trim, space.Clean}},
+		{"While the agent runs", []func(*frame.Env) *cobra.Command{running.Install, running.Watch, running.Keep}},
+		{"Rarely needed", []func(*frame.Env) *cobra.Command{rare.Recover, rare.Forget, rare.Verify, rare.Config}},
 	}
 }
 
 // hiddenVerbs are not listed in the help: verbs for programs, and former names.
 func hiddenVerbs() []func(*frame.Env) *cobra.Command {
 	return append([]func(*frame.Env) *cobra.Command{
-		helpVerb, completionVerb, versionVerb, demoVerb, hookVerb,
-		formerRepair, showVerb, redoVerb, uncompactVerb, resolveVerb, gcVerb, pluginVerb, status,
+		helpVerb, completionVerb, versionVerb, demoVerb, running.Hook,
+		formerRepair, repairs.Show, repairs.Redo, restore.Uncompact, rare.Resolve, rare.GC, running.Plugin, status,
 	}, packagerVerbs...)
 }
 

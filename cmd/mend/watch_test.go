@@ -6,18 +6,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"mend/cmd/mend/internal/agents"
 	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/running"
 	"mend/internal/mend"
-	"mend/internal/term"
 	"mend/internal/test/claude"
 	"mend/journal"
 )
@@ -50,7 +47,7 @@ func touchSession(t *testing.T, store, session string) {
 }
 
 // nextEvent returns the next line of the answer of watch.
-func nextEvent(t *testing.T, lines *bufio.Scanner, want string) (e watchEvent) {
+func nextEvent(t *testing.T, lines *bufio.Scanner, want string) (e running.WatchEvent) {
 	t.Helper()
 	if !lines.Scan() {
 		t.Fatalf("no event %q: %v", want, lines.Err())
@@ -119,65 +116,13 @@ func failedClaudeStore(t *testing.T, text string) (root, path string) {
 
 const badSignature = "API Error: 400 messages.1.content.0: Invalid `signature` in `thinking` block"
 
-// TestWatchBusyUnread checks that a session in use is not read at each try, but again when the process has
-// ended.
-func TestWatchBusyUnread(t *testing.T) {
-	t.Parallel()
-	root, path := failedClaudeStore(t, badSignature)
-	stat, err := os.ReadFile("/proc/self/stat")
-	if err != nil {
-		t.Skip(err)
-	}
-	start := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))[22-3]
-	process := filepath.Join(root, "sessions", fmt.Sprintf("%d.json", os.Getpid()))
-	text := fmt.Sprintf(`{"pid":%d,"procStart":%q,"sessionId":%q,"status":"idle"}`, os.Getpid(), start, claude.Session)
-	if err := errors.Join(os.Mkdir(filepath.Dir(process), 0o700), os.WriteFile(process, []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	env := &frame.Env{Terminal: &term.Terminal{Out: &out, Err: &out, Width: 80}, Opt: mend.Options{Agents: agents.All, Store: root, Journal: mend.OpenJournal(t.TempDir())}}
-	c, _, err := frame.LoadLiveSettings(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client, err := mend.Open(env.Opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	heads, err := client.Sessions(t.Context())
-	if err != nil || len(heads) != 1 {
-		t.Fatalf("%d sessions, %v", len(heads), err)
-	}
-	log := slog.New(slog.DiscardHandler)
-	w := &watcher{Env: env, config: c, log: log, dir: env.Opt.Journal.Dir, left: map[string]string{}}
-	handle := w.options(client).Handle
-	for n := range 3 {
-		again := handle(t.Context(), heads[0])
-		if !again || (n > 0) != strings.Contains(out.String(), "It is left as it is") {
-			t.Errorf("try %d: again %t, %q", n, again, &out)
-		}
-		if n == 1 {
-			if err := os.Remove(path); err != nil { // it can no longer be read
-				t.Fatal(err)
-			}
-		}
-	}
-	if err := os.Remove(process); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(1100 * time.Millisecond) // a list of processes is reused for a second
-	if handle(t.Context(), heads[0]) {
-		t.Error("it was not read when the process had ended")
-	}
-}
-
 // TestWatchClaudeError finds an error of the provider in a transcript of Claude Code, and repairs the session
 // once, like "mend fix --error".
 func TestWatchClaudeError(t *testing.T) {
 	root, _ := failedClaudeStore(t, badSignature)
 	journal := t.TempDir()
 	code, out := runMend(t, root, journal, "watch", "--once", "--json")
-	var e watchEvent
+	var e running.WatchEvent
 	if err := json.NewDecoder(strings.NewReader(out)).Decode(&e); err != nil || code != frame.ExitDone || e.Event != "repaired" || e.Agent != "claude" || e.Repair == nil || e.Repair.Cause.Text != badSignature {
 		t.Errorf("watch: %d, %v: %s", code, err, out)
 	}

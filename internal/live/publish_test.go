@@ -56,14 +56,14 @@ func TestPublish(t *testing.T) {
 		}, "trim", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			actions := strings.Join(c.recover(t).recorded(), ", ")
-			before, rest, started := strings.Cut(actions, start)
+			did := strings.Join(c.recover(t).recorded(), ", ")
+			before, rest, started := strings.Cut(did, start)
 			between, _, finished := strings.Cut(rest, end)
 			switch {
 			case c.late && (started || finished):
-				t.Errorf("calls %s", actions)
+				t.Errorf("calls %s", did)
 			case !c.late && (!started || !finished || strings.Contains(before, c.change) || !strings.Contains(between, c.change)):
-				t.Errorf("calls %s, want %s between the events", actions, c.change)
+				t.Errorf("calls %s, want %s between the events", did, c.change)
 			}
 		})
 	}

@@ -179,18 +179,18 @@ func wantOnlyNamedChanges(t *rapid.T, s *record.Session, found []repair.Diagnosi
 
 // wantNoForgedThinking checks that every thinking part existed before, apart from its id.
 func wantNoForgedThinking(t *rapid.T, before, after *record.Session) {
-	previous := map[string]bool{}
+	was := map[string]bool{}
 	strip := func(p record.Part) string {
 		return strings.Replace(string(p.Data), string(jsonedit.Quote(p.ID)), "", 1)
 	}
 	for _, m := range before.Messages {
 		for _, p := range m.Parts {
-			previous[strip(p)] = true
+			was[strip(p)] = true
 		}
 	}
 	for _, m := range after.Messages {
 		for _, p := range m.Parts {
-			if p.IsThinking() && !previous[strip(p)] {
+			if p.IsThinking() && !was[strip(p)] {
 				t.Fatalf("thinking that was not there: %s", p.Data)
 			}
 		}

@@ -118,13 +118,13 @@ func futureTrials() []trial {
 			}
 			for i, n := range nums {
 				m := rows[i]
-				previous := m.id
+				was := m.id
 				m.id = fmt.Sprintf("msg_%012xAAAAAAAAAAAAAA", (uint64(time.Now().UnixMilli()+year+int64(n))*0x1000)&0xffffffffffff)
 				for _, r := range l.rows {
-					if r.owner == previous {
+					if r.owner == was {
 						r.owner = m.id
 					}
-					if r.fields["parentID"] == previous {
+					if r.fields["parentID"] == was {
 						r.fields["parentID"] = m.id
 					}
 				}

@@ -235,12 +235,10 @@ type Batch struct {
 	Ctx context.Context
 	One bool // there is only one step: its error needs no name
 
-	Made     int             // the number of entries made
-	Done     []change.Entry  // the first of them; with --json all
-	Sessions map[string]bool // the sessions of the entries
-	Failed   []FailedJSON
-	Skipped  int // by the user
-	Worst    error
+	Done    []change.Entry // entries made
+	Failed  []FailedJSON
+	Skipped int // by the user
+	Worst   error
 }
 
 // A FailedJSON is a step that failed, with the reason.
@@ -252,7 +250,7 @@ type FailedJSON struct {
 
 // NewBatch begins a batch of n steps.
 func NewBatch(ctx context.Context, env *Env, n int) *Batch {
-	return &Batch{Env: env, Ctx: ctx, One: n == 1, Sessions: map[string]bool{}, Failed: []FailedJSON{}}
+	return &Batch{Env: env, Ctx: ctx, One: n == 1, Failed: []FailedJSON{}}
 }
 
 // Apply applies a plan, unless the user has cancelled the command.
@@ -261,10 +259,11 @@ func (b *Batch) Apply(c *mend.Store, p change.Plan) (e change.Entry, err error) 
 		return e, err
 	}
 	if e, err = applyPlan(b.Ctx, b.Env, c, p); err == nil {
-		if b.Made++; b.JSON || b.Made == 1 {
-			b.Done = append(b.Done, e)
+		done := e
+		if len(b.Done) > 0 && !b.JSON { // the output needs only the ops of the first
+			done.Ops = nil
 		}
-		b.Sessions[e.Session] = true
+		b.Done = append(b.Done, done)
 	}
 	return e, err
 }

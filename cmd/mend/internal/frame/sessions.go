@@ -226,7 +226,7 @@ func nameSession(ctx context.Context, env *Env, all []NamedSession, name string)
 		}
 	}
 	if !env.CanAsk {
-		ListAmbiguous(env.Terminal, rows)
+		listAmbiguous(env.Terminal, rows)
 		return NamedSession{}, err
 	}
 	if i, err = env.Pick(ctx, fmt.Sprintf("Several sessions are called %q. Which one?", term.OneLine(name, 30)), rows); err != nil {
@@ -246,8 +246,8 @@ func headsOf(all []NamedSession) []change.Head {
 // maxAmbiguous is the number of sessions listed for an ambiguous name.
 const maxAmbiguous = 10
 
-// ListAmbiguous prints the first of the sessions that an ambiguous name means.
-func ListAmbiguous(t *term.Terminal, rows [][]string) {
+// listAmbiguous prints the first of the sessions that an ambiguous name means.
+func listAmbiguous(t *term.Terminal, rows [][]string) {
 	for _, line := range term.Align(rows[:min(len(rows), maxAmbiguous)], t.Width) {
 		t.PrintErr("%s\n", line)
 	}

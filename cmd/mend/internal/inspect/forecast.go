@@ -1,0 +1,210 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/mend"
+	"mend/internal/request"
+	"mend/internal/term"
+	"mend/repair"
+)
+
+// printForecast prints the next request of the session, and marks the blocks that the provider will refuse.
+// Its exit code is the same as for a scan of the session.
+func printForecast(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) error {
+	f, err := c.Forecast(ctx, head)
+	if err != nil {
+		return err
+	}
+	found, err := c.ScanOne(ctx, head)
+	if err != nil {
+		return err
+	}
+	show.Header(env.Terminal, head)
+	checked := c.Version("")
+	version, note := cmp.Or(checked.Name, f.Version), ""
+	if checked.Note() != "" {
+		version, note = f.Version, fmt.Sprintf("; %s was not verified", term.OneLine(version, 30))
+	}
+	model := map[string]string{"providerID": f.Request.Model.ProviderID, "modelID": f.Request.Model.ModelID}
+	env.SetAnswers(ScanAnswer{Profile: f.Version, VersionNote: checked.Note(), requestAnswer: &requestAnswer{
+		Session: head.ID, Provider: f.Provider, Thinking: f.Thinking, Model: model, Request: requestJSON(f.Request),
+		Violations: violationsJSON(f.Violations), Diagnoses: show.DiagnosesJSON(found.Diagnoses),
+	}})
+	env.Printf("%s\n\n", term.Faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s%s", agents.Title(c.ID()), term.OneLine(version, 30), f.Provider, show.OnOrOff(f.Thinking), note)))
+	vs := newViolations(f.Violations, found.Diagnoses)
+	for n, t := range f.Request.Turns {
+		env.Printf("%s %s\n", term.Bold(fmt.Sprintf(f.Place.Turn, n)), t.Role)
+		for m, b := range t.Blocks {
+			env.Printf("%s\n", term.Cut("  "+blockLine(f, m, b, 60), env.Width))
+			vs.print(env.Terminal, n, m)
+		}
+		vs.print(env.Terminal, n, -1)
+	}
+	vs.print(env.Terminal, -1, -1)
+	return finishForecast(env.Terminal, f, found)
+}
+
+// finishForecast prints whether the provider will accept the request. It uses the findings of a scan, which
+// also finds damage that stops the agent before it sends a request.
+func finishForecast(t *term.Terminal, f mend.Forecast, found mend.Finding) error {
+	broken := found.Severity() == repair.Broken
+	switch {
+	case broken && len(f.Violations) == 0:
+		t.Printf("\n%s\n", term.Bad("The session is broken anyway:"))
+		for _, d := range found.Diagnoses {
+			if d.Severity == repair.Broken {
+				show.Diagnosis(t, d)
+			}
+		}
+	case !broken && len(f.Violations) > 0 && found.Busy:
+		t.Say("\nThe agent is using the session; its next writes may change this.")
+	case !broken && len(f.Violations) > 0:
+		t.Say("\nThe provider may refuse this: it is unknown whether the model %s accepts it.",
+			term.Escape(f.Request.Model.ProviderID+"/"+f.Request.Model.ModelID))
+	case !broken:
+		t.Printf("\n%s\n", term.Good("The provider accepts this."))
+	}
+	if broken {
+		return frame.ErrProblems
+	}
+	return nil
+}
+
+// violations are the violations of a request by position, with the texts of the findings.
+type violations struct {
+	at  map[[2]int][]request.Violation
+	why map[rule]string
+}
+
+// A rule is a provider's rule with the record that breaks it; with the zero Ref, any record.
+type rule struct {
+	code string
+	ref  change.Ref
+}
+
+func newViolations(all []request.Violation, ds []repair.Diagnosis) violations {
+	vs := violations{map[[2]int][]request.Violation{}, map[rule]string{}}
+	for _, v := range all {
+		vs.at[[2]int{v.N, v.M}] = append(vs.at[[2]int{v.N, v.M}], v)
+	}
+	for _, d := range slices.Backward(ds) { // the first one counts
+		vs.why[rule{d.Rule, d.Ref}], vs.why[rule{code: d.Rule}] = d.Why, d.Why
+	}
+	return vs
+}
+
+// print prints the violations at a position of the request, with the texts of their findings.
+func (vs violations) print(t *term.Terminal, n, m int) {
+	for _, v := range vs.at[[2]int{n, m}] {
+		t.SayAt(4, fmt.Sprintf("%s %s %s", term.Bad("▲ "+v.Rule), term.Escape(v.Message), term.Faint(strings.Join(violationRecords(v), " "))))
+		if why := vs.reason(v); why != "" {
+			t.SayAt(6, term.Escape(why))
+		}
+	}
+}
+
+// reason returns the text of a violation's finding, or else of its rule at another record.
+func (vs violations) reason(v request.Violation) string {
+	for _, ref := range v.Refs {
+		if why := vs.why[rule{v.Rule, ref}]; why != "" {
+			return why
+		}
+	}
+	return vs.why[rule{code: v.Rule}]
+}
+
+// blockLine returns block m of a turn on one line, with at most n characters of its text.
+func blockLine(f mend.Forecast, m int, b *request.Block, n int) string {
+	return fmt.Sprintf("%s %-12s %s  %s", fmt.Sprintf(f.Place.Block, m), b.Type, term.OneLine(blockText(b), n), term.Faint(b.Ref()))
+}
+
+// blockText returns a block as text.
+func blockText(b *request.Block) string {
+	switch b.Type {
+	case request.ToolUse:
+		return b.ToolName + " " + b.ToolID + " " + string(b.Input)
+	case request.ToolResult:
+		var text strings.Builder
+		text.WriteString(b.ToolID)
+		if b.Output != nil {
+			fmt.Fprintf(&text, " %q", b.OutputText())
+		}
+		for _, c := range b.Content {
+			text.WriteString(" " + blockText(c))
+		}
+		return text.String()
+	case request.Image, request.Document:
+		return b.Mime + ", " + term.Size(int64(len(b.Data)))
+	default:
+		return fmt.Sprintf("%q", b.Text)
+	}
+}
+
+// requestJSON returns a request in the JSON form that is common to all providers.
+func requestJSON(q request.Request) map[string]any {
+	turns := []map[string]any{}
+	for _, t := range q.Turns {
+		turns = append(turns, map[string]any{"role": t.Role, "content": blocksJSON(t.Blocks)})
+	}
+	return map[string]any{"turns": turns}
+}
+
+func blocksJSON(blocks []*request.Block) []map[string]any {
+	all := []map[string]any{}
+	for _, b := range blocks {
+		m := map[string]any{"type": b.Type}
+		if b.Source != nil {
+			m["record"] = b.Ref().String()
+		}
+		switch b.Type {
+		case request.ToolUse:
+			m["id"], m["name"], m["input"] = b.ToolID, b.ToolName, b.Input
+		case request.ToolResult:
+			m["id"], m["error"] = b.ToolID, b.Error
+			if m["content"] = blocksJSON(b.Content); b.Output != nil {
+				m["content"] = b.OutputText()
+			}
+		case request.Image, request.Document:
+			m["mime"], m["name"], m["url"], m["data"] = b.Mime, b.Name, b.URL, string(b.Data)
+		default:
+			if m["text"] = b.Text; b.IsThinking() && !b.Unsigned {
+				m["signature"] = b.Signature
+			}
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+type violationJSON struct {
+	Rule    string   `json:"rule"`
+	Message string   `json:"message"`
+	Records []string `json:"records"`
+	N       int      `json:"messageIndex"` // -1 for none
+	M       int      `json:"contentIndex"`
+}
+
+func violationsJSON(vs []request.Violation) []violationJSON {
+	out := []violationJSON{}
+	for _, v := range vs {
+		out = append(out, violationJSON{Rule: v.Rule, Message: v.Message, Records: violationRecords(v), N: v.N, M: v.M})
+	}
+	return out
+}
+
+func violationRecords(v request.Violation) []string {
+	records := []string{}
+	for _, r := range v.Refs {
+		records = append(records, r.String())
+	}
+	return records
+}

@@ -1,0 +1,164 @@
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/mend"
+	"mend/internal/report"
+	"mend/internal/term"
+	"mend/repair"
+)
+
+// reportFlags are the flags of report.
+type reportFlags struct {
+	out             string
+	withText, force bool
+}
+
+// Report returns the verb report.
+func Report(env *frame.Env) *cobra.Command {
+	var f reportFlags
+	cmd := &cobra.Command{
+		Use:   "report [SESSION]",
+		Short: "Write a page about a session for a bug report",
+		Long: `Report writes one HTML page about a session, to attach to a bug report: the next request
+as the provider will see it, the findings, the stored data before and after the fix, and the
+checks that were made.
+
+By default the page contains nothing that you or the model wrote. Titles, texts,
+paths, commands, inputs, outputs, names and ids are replaced by numbers and sizes.
+Read it before you publish it. With --with-text nothing is replaced.
+
+The page is one file. It loads nothing and needs no script.`,
+		Example: `  mend report .                           the newest session of this folder: write mend-report.html
+  mend report ses_abc -o - | less         print it`,
+		Args: frame.AtMostOne("session"),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return runReport(cmd.Context(), env, names, f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.out, "output", "o", "mend-report.html", "write to this `FILE`, or to standard output with -")
+	fl.BoolVar(&f.withText, "with-text", false, "replace nothing: keep texts, titles, paths and ids")
+	fl.BoolVar(&f.force, "force", false, "overwrite the file")
+	frame.ThinkingFlag(env, fl)
+	return cmd
+}
+
+// A ReportAnswer is the answer of report.
+type ReportAnswer struct {
+	Path     string `json:"path"`
+	WithText bool   `json:"withText"` // the page has the texts of the conversation
+}
+
+func runReport(ctx context.Context, env *frame.Env, names []string, f reportFlags) error {
+	if f.out == "-" && env.JSON {
+		return frame.Usagef("--json and --output - cannot be used together")
+	}
+	c, head, err := frame.OpenSession(ctx, env, names, "report", false)
+	if err != nil {
+		return err
+	}
+	s, err := reportSession(ctx, env, c, head)
+	if err != nil {
+		return err
+	}
+	s.WithText = f.withText
+	var page bytes.Buffer
+	if err := report.Write(&page, s); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	if f.out == "-" {
+		_, err := env.Write(page.Bytes())
+		return err
+	}
+	if err := env.CreateFile(f.out, f.force, func(w io.Writer) error { _, err := page.WriteTo(w); return err }); err != nil {
+		return err
+	}
+	env.SetAnswers(ReportAnswer{f.out, f.withText})
+	env.Printf("Wrote %s.\n", term.Bold(term.Escape(f.out)))
+	if f.withText {
+		env.Say("%s It has the texts of the conversation.", term.Warn("note:"))
+	} else {
+		env.Say("Texts, titles, paths, commands, names and ids are replaced. Read it before you publish it.")
+	}
+	return nil
+}
+
+// reportSession collects a report about a session and its planned repair.
+func reportSession(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) (report.Source, error) {
+	s, err := examineForReport(ctx, env, c, head)
+	if err != nil {
+		return s, err
+	}
+	r, err := c.ProposeRepair(ctx, head, repair.Request{Latent: !show.HasBroken(s.Diagnoses), Force: true})
+	if err != nil {
+		return s, err
+	}
+	s.Fix = report.Fix{Fixed: r.Fixed, Remaining: r.Remaining, Ops: r.Plan.Ops}
+	s.Fix.Proof = []string{
+		"After the repair it " + show.ProvenText(agents.Title(c.ID()), []show.Proposal{{Head: head, Result: r}}) + ".",
+		"mend applied the repair to a copy, built the next request again in every setting, and found nothing new.",
+		fmt.Sprintf("Before: %s. After: %s.", countSeverities(s.Diagnoses), countSeverities(r.Remaining)),
+		fmt.Sprintf("It would make %s in the store. Nothing has been written.", term.Count(len(r.Plan.Ops), "change")),
+	}
+	if len(r.Plan.Ops) == 0 {
+		s.Fix.Proof = []string{"There is no repair to check. Findings: " + countSeverities(s.Diagnoses) + "."}
+	}
+	return s, nil
+}
+
+// agentText returns the agent and its newest version in the store, and the version that it is judged by if that differs.
+func agentText(c *mend.Store) string {
+	text := agents.Title(c.ID())
+	v := c.Version("")
+	if v.Name != "" {
+		text += " " + v.Name
+	}
+	if v.Profile != "" && v.Profile != v.Name {
+		text += ", checked as " + v.Profile + " builds requests"
+	}
+	return text
+}
+
+// examineForReport collects the findings about the present session.
+func examineForReport(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) (report.Source, error) {
+	s := report.Source{Program: programText(env), Agent: agentText(c), Layout: c.ID().Kind, Head: head}
+	f, err := c.ScanOne(ctx, head)
+	if err != nil {
+		return s, err
+	}
+	s.Diagnoses, s.Thinking = f.Diagnoses, f.Thinking
+	forecast, err := c.Forecast(ctx, head)
+	if err != nil {
+		s.NoRequest = err.Error()
+		return s, nil
+	}
+	s.Request, s.Violations, s.Thinking = &forecast.Request, forecast.Violations, forecast.Thinking
+	s.Provider, s.Turn, s.Block = forecast.Provider, forecast.Place.Turn, forecast.Place.Block
+	return s, nil
+}
+
+func programText(env *frame.Env) string {
+	commit, _ := frame.BuildCommit()
+	return fmt.Sprintf("%s (commit %s, %s, %s/%s)", env.Opt.Journal.Version, commit[:min(12, len(commit))], runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// countSeverities counts findings: "2 broken, 1 at risk, 0 lost, 0 notes".
+func countSeverities(ds []repair.Diagnosis) string {
+	n := map[repair.Severity]int{}
+	for _, d := range ds {
+		n[d.Severity]++
+	}
+	return fmt.Sprintf("%d broken, %d %s, %d lost, %s", n[repair.Broken], n[repair.Latent], show.AtRisk, n[repair.Lost], term.Count(n[repair.Note], "note"))
+}

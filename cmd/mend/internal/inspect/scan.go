@@ -1,0 +1,572 @@
+// Package inspect has the verbs that show what is stored and what is wrong with it.
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/fail"
+	"mend/internal/keep"
+	"mend/internal/mend"
+	"mend/internal/term"
+	"mend/repair"
+)
+
+// scanFlags are the flags of scan.
+type scanFlags struct {
+	all, verbose, request, text, broken bool
+	from                                string
+	classes                             []string
+	frame.SessionFilter
+}
+
+// Scan returns the verb scan.
+func Scan(env *frame.Env) *cobra.Command {
+	var f scanFlags
+	cmd := &cobra.Command{
+		Use:   "scan [SESSION...]",
+		Short: "List broken sessions, and why they are broken",
+		Long: `List every session with a finding, by agent: this folder's sessions first, and in each group
+the broken ones first. With SESSION, show each finding in it; -v does so for all sessions. A
+session is named by its id, by its title or a part of it, by . (newest of this folder) or by
+@ (newest of all).
+
+  broken   unusable now: the provider refuses it, or the agent crashes on it
+  at risk  works, but shows as still running, or would break later; with --at-risk also
+           what would break with another version, or if thinking is switched on or off
+  lost     works, but a prompt, an answer or a result is missing or cannot be read
+  note     harmless
+
+Scan writes nothing to the store. It exits with 1 if a session is broken, or if lost data
+can be restored from a copy of "mend keep".
+
+With --request, scan shows the next request of one session and marks the refused blocks.
+With --text, it prints one conversation as Markdown and marks what cannot be read, even if
+the session cannot be repaired. A deleted session is printed from its copy.`,
+		Example: `  mend scan              every session
+  mend scan --here -v    the findings in the sessions of this folder
+  mend scan . --text     the newest conversation of this folder, to read or to save
+  mend scan . --request  the next request of the newest session of this folder`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			switch {
+			case !f.request && !f.text && f.from == "":
+				return env.Paged(func() error { return runScan(cmd.Context(), env, names, f) })
+			case f.request && f.text || len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.SessionFilter.All():
+				return frame.Usagef("--request and --text need one session, and cannot be combined with other flags")
+			case f.from != "" && (!f.text || !env.UsesCopies(f.from)):
+				return frame.Usagef("--from needs --text, and a folder with copies of mend keep --to")
+			case f.text:
+				return scanConversation(cmd.Context(), env, names)
+			}
+			return scanRequest(cmd.Context(), env, names)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.request, "request", false, "show the next request of one session")
+	fl.BoolVar(&f.text, "text", false, "print one conversation as Markdown, also one that is gone and was kept")
+	fl.StringVar(&f.from, "from", "", "with --text: look at the copies in `DIR`, a folder of mend keep --to")
+	frame.ThinkingFlag(env, fl)
+	frame.ProviderFlag(env, fl)
+	frame.AtRiskFlag(fl, &env.Opt.AllSettings, "also judge other versions of the agent, and thinking switched on or off")
+	fl.BoolVar(&f.all, "all", false, "show healthy sessions and notes too")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding")
+	fl.BoolVar(&f.broken, "broken", false, "only sessions that are broken")
+	fl.StringSliceVar(&f.classes, "class", nil, "only findings of this class: "+frame.ClassList(env))
+	f.Add(fl)
+	return cmd
+}
+
+func scanRequest(ctx context.Context, env *frame.Env, names []string) error {
+	c, head, err := frame.OpenSession(ctx, env, names, "--request", false)
+	if err != nil {
+		return err
+	}
+	return printForecast(ctx, env, c, head)
+}
+
+func scanConversation(ctx context.Context, env *frame.Env, names []string) error {
+	c, head, err := frame.OpenSession(ctx, env, names, "--text", false)
+	if errors.Is(err, mend.ErrNoSession) && len(names) > 0 {
+		gone, _, unknown := frame.LookUp(ctx, env, frame.Sources{Gone: true}, names)
+		switch {
+		case unknown != nil:
+			return err
+		case gone[0].Store == nil:
+			return gone[0].NoStore(env)
+		}
+		return env.Paged(func() error { return printKept(ctx, env, gone[0].Store, gone[0].Head) })
+	}
+	if err != nil {
+		return err
+	}
+	return env.Paged(func() error { return printConversation(ctx, env, c, head) })
+}
+
+func runScan(ctx context.Context, env *frame.Env, names []string, f scanFlags) error {
+	classes, err := frame.ParseClasses(env, f.classes)
+	if err != nil {
+		return err
+	}
+	clients, left, err := frame.OpenNamed(ctx, env, false, names)
+	if err != nil {
+		return err
+	}
+	var stores []scannedJSON
+	var found []sessionJSON
+	total := scanReport{Env: env, flags: f, named: len(names) > 0}
+	for _, c := range clients {
+		r := scanReport{Env: env, flags: f, classes: classes, named: len(names) > 0}
+		if err := r.scan(ctx, c); err != nil {
+			if ctx.Err() != nil || frame.ExitCode(err) != frame.ExitUnusable {
+				return err
+			}
+			left = env.SkipStore(ctx, left, err)
+			continue
+		}
+		total.join(&r)
+		left = fail.Worst(left, r.problems())
+		if err := c.CheckAccess(); err != nil {
+			left = env.SkipStore(ctx, left, err)
+		}
+		scanned := scannedJSON{Agent: c.ID().Agent, Store: c.ID().Root, AgentVersion: r.version.Name, Profile: r.version.Profile, VersionNote: r.version.Note(), Elsewhere: r.elsewhere}
+		if damaged, ok := errors.AsType[*change.DamagedError](r.damaged); ok {
+			scanned.Damage = damaged.Error()
+			left = env.SkipStore(ctx, left, r.damaged)
+		}
+		stores = append(stores, scanned)
+		for _, s := range r.json {
+			s.Agent = c.ID().Agent
+			if slices.Contains(r.restorable, s.Session) {
+				s.Command = env.CommandLine("restore", s.Session)
+			}
+			found = append(found, s)
+		}
+	}
+	total.printNext(len(clients) > 1)
+	if env.JSON && len(stores) > 0 {
+		first := stores[0]
+		env.SetAnswer("agentVersion", first.AgentVersion) // also an empty one
+		env.SetAnswer("versionNote", first.VersionNote)
+		env.SetAnswers(ScanAnswer{first.Store, first.AgentVersion, first.Profile, first.VersionNote, stores, show.NonNil(found), nil})
+	}
+	if left == nil && len(names) == 0 && env.HasSkipped() {
+		return errors.New("not every store could be examined")
+	}
+	return left
+}
+
+// scan examines the sessions of a store and prints the findings.
+func (r *scanReport) scan(ctx context.Context, s frame.StoreSessions) error {
+	c := s.Cached()
+	all, err := c.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	heads, err := s.Selected(all, r.flags.SessionFilter)
+	if err != nil {
+		return err
+	}
+	whole := !r.named && r.flags.SessionFilter.All()
+	r.NextStore(c)
+	fixed := c.Changeable(ctx)
+	if fixed != nil {
+		r.Note(term.ShortenHome(fixed.Error()))
+	}
+	progress := r.Progress(len(heads), "scanning")
+	r.damaged = frame.CheckFile(ctx, r.Terminal, c, frame.LargestChecked)
+	for f := range c.Scan(ctx, heads) {
+		r.add(f)
+		progress.Step()
+	}
+	progress.Clear()
+	for _, h := range r.lost {
+		if !r.IsKept(h.ID) {
+			continue
+		}
+		if done, err := frame.ProposeRestore(ctx, r.Env, c, h, mend.RestoreRequest{}); err == nil && len(done.Plan.Ops) > 0 {
+			r.restorable = append(r.restorable, h.ID)
+		}
+	}
+	if r.summary.Broken > 0 && r.damaged == nil {
+		r.damaged = frame.CheckFile(ctx, r.Terminal, c, 0)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.version = c.Version("")
+	if !r.JSON {
+		r.print(all)
+	}
+	if whole && fixed == nil {
+		if len(all) == 0 {
+			r.findKept(ctx, c)
+		}
+		return r.findBeside(ctx, c, all)
+	}
+	return nil
+}
+
+// findKept counts the copied sessions of a store without sessions.
+func (r *scanReport) findKept(ctx context.Context, c *mend.Store) {
+	gone := map[string]bool{}
+	_ = r.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error { // restore reports the error
+		return k.Each(keep.Query{Store: c.HasCopiesOf}, func(s *keep.State) { gone[s.Session] = true })
+	})
+	if n := len(gone); n > 0 {
+		r.Say("%s gone. To list them: %s", term.CountWords(n, "copied session is", "copied sessions are"), term.Command(r.CommandLine("restore")))
+	}
+}
+
+// findBeside finds other stores of the agent with sessions that this one lacks.
+func (r *scanReport) findBeside(ctx context.Context, c *mend.Store, all []change.Head) error {
+	beside, err := c.Beside(ctx, all)
+	for _, b := range beside {
+		if b.Err != nil || b.PromptsOnly {
+			continue // restore lists them
+		}
+		one := elsewhereJSON{b.Path, len(b.Sessions), r.CommandLine("restore", "--from", b.Path)}
+		r.elsewhere = append(r.elsewhere, one)
+		r.Say("%s of %s not in this store. To bring them back: %s", term.CountWords(one.Sessions, "session", "sessions"),
+			term.Escape(term.ShortenHome(b.Path))+map[bool]string{true: " is", false: " are"}[one.Sessions == 1], term.Command(one.Command))
+	}
+	return err
+}
+
+// A scanReport is the output of a scan.
+type scanReport struct {
+	*frame.Env
+	flags   scanFlags
+	classes []repair.Class // findings to show; nil for all
+	named   bool           // the user named the sessions
+
+	summary mend.Summary
+	damaged error // the damage of the store's file; nil if it is sound
+	shown   []mend.Finding
+	json    []sessionJSON
+	fixable int // sessions at risk with a known fix
+	notes   int // sessions with nothing but notes
+
+	lost       []change.Head // sessions with lost content
+	restorable []string      // the ids of those whose copy has the content
+
+	version   mend.Version // the diagnosed version
+	elsewhere []elsewhereJSON
+}
+
+// add adds the finding of a session.
+func (r *scanReport) add(f mend.Finding) {
+	r.summary.Add(f.Session, f.Severity(), f.Shown(), f.Fixable(), f.Busy, f.Err)
+	if r.classes != nil {
+		f.Diagnoses = slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool { return !slices.Contains(r.classes, d.Class) })
+	}
+	severity := f.Severity()
+	if slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Lost }) {
+		r.lost = append(r.lost, f.Session)
+	}
+	if severity == repair.Latent && slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Fix != "" }) {
+		r.fixable++
+	}
+	if severity == repair.Note && f.Shown() == repair.Listed {
+		r.notes++
+	}
+	switch {
+	case r.flags.broken && severity != repair.Broken, r.classes != nil && severity == 0:
+	case r.JSON:
+		j := findingJSON(f)
+		if j.Shown = string(f.Shown()); j.Shown != "" {
+			j.Command, _ = frame.FirstCommand(r.Env, f)
+		}
+		r.json = append(r.json, j)
+	case r.flags.all || r.named || severity != 0 && severity <= repair.Lost || f.Shown() != repair.Listed:
+		r.shown = append(r.shown, f)
+	}
+}
+
+// join adds the findings of another store.
+func (r *scanReport) join(s *scanReport) {
+	r.summary, r.shown = r.summary.Plus(s.summary), append(r.shown, s.shown...)
+	r.fixable, r.notes = r.fixable+s.fixable, r.notes+s.notes
+	r.restorable, r.damaged = append(r.restorable, s.restorable...), cmp.Or(r.damaged, s.damaged)
+}
+
+// print prints the findings, this folder's first, and in each group the worst first, then the totals.
+// all are all sessions of the store.
+func (r *scanReport) print(all []change.Head) {
+	defer r.Buffer()()
+	slices.SortStableFunc(r.shown, func(a, b mend.Finding) int {
+		return cmp.Or(cmp.Compare(badness(a), badness(b)), cmp.Compare(b.Session.Updated, a.Session.Updated))
+	})
+	if !r.named && len(r.shown) > 1 {
+		here := mend.Here(all, show.WorkingFolder())
+		show.MoveToFront(r.shown, func(f mend.Finding) bool { return here(f.Session) })
+	}
+	if r.flags.verbose || r.named {
+		for _, f := range r.shown {
+			printFinding(r.Env, f, r.flags.all || r.named)
+		}
+	} else {
+		r.printTable(all)
+	}
+	r.printSummary()
+}
+
+// badness orders findings: broken sessions, sessions that cannot be examined, then the others.
+func badness(f mend.Finding) int {
+	switch s := f.Severity(); {
+	case f.Err != nil:
+		return 2 * int(repair.Broken)
+	case s == 0:
+		return 2*int(repair.Note) + 1
+	default:
+		return 2*int(s) - 1
+	}
+}
+
+// printTable prints one line for each session.
+func (r *scanReport) printTable(all []change.Head) {
+	if len(r.shown) == 0 {
+		return
+	}
+	short := show.ShortIDs(r.Terminal, all)
+	alike := map[string]int{}
+	for _, f := range r.shown {
+		alike[sameFault(f)]++
+	}
+	var rows [][]string
+	for _, f := range r.shown {
+		key := sameFault(f)
+		if n := alike[key]; key != "" && n > mostAlike(f) { // one line for all
+			about := "to list them: " + term.Command(r.CommandLine("scan", "-v"))
+			switch {
+			case f.Err != nil:
+				about = term.OneLine(key, 500)
+			case f.Shown() == repair.NoFolder:
+				about = term.Escape(term.ShortenHome(f.Session.Directory)) + " is gone: " + term.Command("mend move "+frame.ShellWord(f.Session.Directory)+" NEW")
+			}
+			rows = append(rows, []string{show.SeverityWord(f.Severity()), term.Bold(term.Count(n, "session")), r.whatIsWrong(f), "", "", about})
+			alike[key] = 0
+			continue
+		} else if key != "" && n == 0 {
+			continue
+		}
+		word, what := show.SeverityWord(f.Severity()), r.whatIsWrong(f)
+		cells := show.SessionCells(r.Terminal, f.Session)
+		if f.Err != nil {
+			cells[len(cells)-1] = show.SessionTitle(f.Session) + ": " + term.OneLine(f.Err.Error(), 500)
+		}
+		rows = append(rows, append([]string{word, term.Bold(short[f.Session.ID]), what}, cells...))
+	}
+	r.PrintRows(rows, "")
+	r.Printf("\n")
+}
+
+// mostAlike returns how many sessions with the same finding get a line each.
+func mostAlike(f mend.Finding) int {
+	if f.Err != nil || f.Shown() == repair.NoFolder {
+		return 1
+	}
+	return 5
+}
+
+// sameFault returns a text for a finding that other sessions may have, too, if it is the only one: the
+// database is damaged, the folder is missing, or the finding has a short name; otherwise "".
+func sameFault(f mend.Finding) string {
+	if d, ok := errors.AsType[*change.DamagedError](f.Err); ok {
+		return d.Error()
+	}
+	if len(f.Diagnoses) == 1 && f.Shown() == repair.NoFolder {
+		return f.Diagnoses[0].Rule + " " + f.Session.Directory
+	}
+	if len(f.Diagnoses) != 1 || f.Diagnoses[0].Short == "" {
+		return ""
+	}
+	return f.Diagnoses[0].Rule + f.Diagnoses[0].Short
+}
+
+// whatIsWrong returns the class of the worst finding in words, and if there is room, the number of further
+// findings.
+func (r *scanReport) whatIsWrong(f mend.Finding) string {
+	var words []string
+	if i := slices.IndexFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == f.Severity() }); i >= 0 {
+		word := cmp.Or(term.OneLine(f.Diagnoses[i].Short, 40), show.ClassWords(string(f.Diagnoses[i].Class)))
+		if n := len(f.Diagnoses) - 1; n > 0 && !r.IsNarrow() {
+			word += fmt.Sprintf(" and %d more", n)
+		}
+		words = append(words, word)
+	}
+	if f.Err != nil {
+		words = append(words, "cannot be examined")
+	}
+	switch s := f.Shown(); {
+	case r.IsNarrow():
+	case slices.Contains(r.restorable, f.Session.ID):
+		words = append(words, "mend restore")
+	case s == repair.Listed && f.Severity() == repair.Lost:
+		words = append(words, "no copy")
+	case s == repair.Listed, s == repair.TakenOver:
+	case s == repair.NoFolder:
+		words = append(words, "mend move")
+	case s == repair.NotLoaded && !r.IsKept(f.Session.ID):
+		words = append(words, "no copy")
+	default:
+		words = append(words, "mend restore")
+	}
+	if f.Busy {
+		words = append(words, "busy")
+	}
+	return strings.Join(words, ", ")
+}
+
+// notShown returns the command that restores broken sessions that their agent hides, and its effect; "" if
+// there is none, or if another finding has no fix.
+func (r *scanReport) notShown() string {
+	n, one, moves := 0, "", 0
+	for _, f := range r.shown {
+		if f.Severity() != repair.Broken || f.Shown() == repair.Listed {
+			continue
+		}
+		command, why := frame.FirstCommand(r.Env, f)
+		if command == "" {
+			continue
+		}
+		if n++; f.Shown() == repair.NoFolder {
+			moves++
+		}
+		one = term.Command(command) + " (" + strings.ToLower(why[:1]) + why[1:] + ")."
+	}
+	restore, move := term.Command(r.CommandLine("restore")), term.Command(r.CommandLine("move"))
+	switch {
+	case n == 0 || n < r.summary.NoFix:
+		return ""
+	case n == 1:
+		return one
+	case moves == n:
+		return move + " to give sessions whose folder is gone another one (asks first)."
+	case moves == 0:
+		return restore + " to bring back what is not shown (asks first)."
+	}
+	return restore + " and " + move + " to bring back what is not shown (they ask first)."
+}
+
+// problems returns an error if a session is broken, or can be restored.
+func (r *scanReport) problems() error {
+	switch {
+	case r.summary.Failed > 0:
+		return &unreadableError{r.summary.Failed}
+	case r.summary.Broken > 0, len(r.restorable) > 0:
+		return frame.ErrProblems
+	}
+	return nil
+}
+
+// An unreadableError is returned if sessions could not be examined.
+type unreadableError struct{ n int }
+
+func (e *unreadableError) Error() string {
+	return "reading the store: " + term.Count(e.n, "session") + " could not be examined"
+}
+
+// printFinding prints a session and its findings; with all, also notes and the diagnosed setting.
+func printFinding(env *frame.Env, f mend.Finding, all bool) {
+	defer env.Buffer()()
+	env.Printf("%s\n", term.Cut(show.SeverityWord(f.Severity())+"  "+show.SessionLine(f.Session), env.Width))
+	printUnexamined(env, f)
+	if f.Busy {
+		env.Printf("    %s\n", term.Warn("busy: the agent is using it"))
+	}
+	if all && f.Err == nil {
+		env.Printf("    %s\n", term.Faint("checked by the rules of "+cmp.Or(f.Provider, "anthropic")+", with thinking "+show.OnOrOff(f.Thinking)))
+	}
+	for _, d := range f.Diagnoses {
+		if all || d.Severity <= repair.Lost {
+			show.Diagnosis(env.Terminal, d)
+		}
+	}
+	env.Printf("\n")
+}
+
+// printUnexamined prints why a session could not be examined, and the next step.
+func printUnexamined(env *frame.Env, f mend.Finding) {
+	if f.Err == nil {
+		return
+	}
+	env.SayAt(6, term.Bad("cannot be examined:")+" "+term.Escape(f.Err.Error()))
+	if h := env.Hint(f.Err); h != "" {
+		env.SayAt(6, term.Faint(term.Escape(h)))
+	}
+}
+
+// printSummary prints the totals.
+func (r *scanReport) printSummary() {
+	s := r.summary
+	text := countsText(&s)
+	if s.NoFolder > 0 && s.Sessions > 1 {
+		text += fmt.Sprintf(", %d without their folder", s.NoFolder)
+	}
+	if r.notes > 0 {
+		text += ", " + term.Count(r.notes, "note")
+	}
+	switch {
+	case s.Busy > 0 && s.Sessions == 1:
+		text += " (an agent may still be writing it)"
+	case s.Busy > 0:
+		text += fmt.Sprintf(" (an agent may still be writing %d of them)", s.Busy)
+	}
+	r.Say("%s", show.SentenceCase(text))
+}
+
+// printNext prints the next command, after a blank line if there are several stores.
+func (r *scanReport) printNext(apart bool) {
+	s, words := r.summary, []string{"fix"}
+	say := func(format string, args ...any) {
+		if apart {
+			r.Printf("\n")
+		}
+		r.Say(format, args...)
+	}
+	if r.named && len(r.shown) == 1 {
+		words = append(words, r.shown[0].Session.ID)
+	}
+	if r.flags.Here {
+		words = append(words, "--here")
+	}
+	if r.flags.Since != "" {
+		words = append(words, "--since", r.flags.Since)
+	}
+	switch {
+	case r.damaged != nil: // nothing can be repaired
+		say("Next: run %s to bring back every row that can be read (asks first).", term.Command(r.CommandLine("salvage")))
+	case s.Broken > s.Failed+s.NoFix:
+		which := "them"
+		switch fixable := s.Broken - s.Failed - s.NoFix; {
+		case s.NoFix > 0:
+			which = fmt.Sprintf("%d of them", fixable)
+		case fixable == 1:
+			which = "it"
+		}
+		say("Next: run %s to preview and fix %s (asks first).", term.Command(r.CommandLine(words...)), which)
+	case r.notShown() != "":
+		say("Next: run %s", r.notShown())
+	case s.NoFix > 0 && !r.named && !r.flags.verbose:
+		say("Next: run %s to see why mend has no fix, and what to do.", term.Command(r.CommandLine("scan", "--broken", "-v")))
+	case len(r.restorable) > 0:
+		words := []string{"restore"}
+		if len(r.restorable) == 1 {
+			words = append(words, r.restorable[0])
+		}
+		say("Next: run %s to bring back what is lost (asks first).", term.Command(r.CommandLine(words...)))
+	case s.NoFolder > 0 && s.Broken == 0 && !r.named:
+		say("Next: run %s to give sessions whose folder is gone another one (asks first).", term.Command(r.CommandLine("move")))
+	case r.fixable > 0 && s.Broken == 0:
+		say("To fix what is %s: %s", show.AtRisk, term.Command(r.CommandLine(append(words, "--at-risk")...)))
+	}
+}

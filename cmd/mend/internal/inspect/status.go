@@ -1,0 +1,540 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/agent"
+	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/fail"
+	"mend/internal/mend"
+	"mend/internal/term"
+	"mend/journal"
+)
+
+// Status returns the verb status.
+func Status(env *frame.Env, live LiveState) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show the current status, and what to do next",
+		Args:  frame.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return RunStatus(cmd.Context(), env, live) },
+	}
+}
+
+// A StatusJSON is the answer of status.
+type StatusJSON struct {
+	Stores     []storeJSON       `json:"stores"`
+	LastScan   *mend.Summary     `json:"lastScan"`   // of all stores in use, in their present state; null if one of them could not be checked in a short time, or cannot be used
+	LastRepair *show.RepairJSON  `json:"lastRepair"` // the newest in force
+	Pending    []show.RepairJSON `json:"pending"`
+	Conflicts  []show.RepairJSON `json:"conflicts"` // undecided ones
+	Plugins    []show.PluginJSON `json:"plugins"`
+	Serving    bool              `json:"serving"`  // a hook of OpenCode's plugin runs
+	Watching   bool              `json:"watching"` // mend watch runs
+	Expiring   []expiryJSON      `json:"expiring"` // sessions that agents delete within a week
+	Kept       *keepStatusJSON   `json:"kept"`     // null if the copies cannot be read
+	Settings   []string          `json:"settings"` // notes about settings: aliases, or why they cannot be read
+	Next       string            `json:"next"`
+	NextWhy    string            `json:"nextWhy"` // the effect of the next command
+
+	damaged  bool           // a database is damaged, so its sessions cannot be listed
+	together show.Operation // the operation of the last repair
+}
+
+// An expiryJSON counts sessions that an agent deletes within a week.
+type expiryJSON struct {
+	Agent    string    `json:"agent"`
+	Sessions int       `json:"sessions"`
+	First    time.Time `json:"first"` // when the first of them is deleted
+	Days     int       `json:"days"`  // days without use after which they are deleted
+}
+
+type storeJSON struct {
+	Path     string        `json:"path"`
+	Layout   string        `json:"layout"`
+	InUse    bool          `json:"inUse"`
+	Version  string        `json:"versionNote"` // as which version requests are built, if mend was not verified with the agent's; else ""
+	LastScan *mend.Summary `json:"lastScan"`    // of the present store; null if that takes too long, or if it is not in use
+
+	earlier *mend.Summary // of the last scan, if LastScan is nil
+	unread  bool          // the sessions cannot be listed
+	agent   string
+}
+
+// A LiveState returns the installations of mend in agents, and whether a hook of OpenCode's plugin and mend watch run with
+// the journal in a folder.
+type LiveState func(env *frame.Env, journal string) (installed []show.PluginJSON, serving, watching bool)
+
+// RunStatus sets and prints the answer. The error is the worst of the stores that cannot be used; the other
+// stores are shown.
+func RunStatus(ctx context.Context, env *frame.Env, live LiveState) error {
+	clients, left := readableStores(ctx, env)
+	if len(clients) == 0 && left != nil {
+		return left
+	}
+	var s StatusJSON
+	pending, conflicted, unread, err := addStores(ctx, env, &s, clients)
+	if err != nil {
+		return err
+	}
+	left = fail.Worst(left, unread)
+	if left != nil {
+		s.LastScan = nil
+		_, hint := fail.Of(left)
+		s.damaged = hint == fail.SalvageHint || hint == fail.DiskHint
+	}
+	inForce, err := env.Opt.Journal.Log(journal.Query{Limit: 1, InForce: true})
+	if err != nil {
+		return err
+	}
+	if len(inForce) > 0 {
+		last := show.EntryJSON(inForce[0], nil)
+		s.LastRepair = &last
+		s.together, _ = env.Opt.Journal.Find(mend.OperationOf(inForce[0])) // otherwise it is shown alone
+	}
+	journalDir, err := env.Opt.Journal.Folder()
+	if err != nil {
+		return err
+	}
+	s.Kept = keepStatus(ctx, env, clients)
+	s.Plugins, s.Serving, s.Watching = live(env, journalDir)
+	s.Settings = frame.SettingsNotes()
+	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)
+	s.Next = strings.Trim(env.WithStore(`"`+s.Next+`"`), `"`)
+	s.Expiring = show.NonNil(s.Expiring)
+	s.Stores, s.Pending, s.Conflicts = show.NonNil(s.Stores), show.EntriesJSON(pending), show.EntriesJSON(conflicted)
+	if env.JSON {
+		env.SetAnswers(s)
+		return left
+	}
+	printStatus(env, s, inForce, pending, conflicted)
+	return left
+}
+
+// readableStores opens the store of each agent that has one, and returns the worst error of the stores that
+// cannot be used.
+func readableStores(ctx context.Context, env *frame.Env) (all []*mend.Store, left error) {
+	for _, o := range frame.AgentOptions(env) {
+		c, err := mend.Open(o)
+		switch {
+		case err == nil:
+			all = append(all, c)
+		case !errors.Is(err, mend.ErrNoStore):
+			left = env.SkipStore(ctx, left, err)
+		case errors.Is(err, fs.ErrPermission):
+			env.NoteSkipped(err)
+		}
+	}
+	return all, left
+}
+
+// lookTime is how long status looks for changes of a store since the last scan.
+const lookTime = 2 * time.Second
+
+// addStores adds the stores to the status, with the results of a look at those that mend reads. It returns
+// their pending and conflicted entries, and the worst error of the stores that cannot be read.
+func addStores(ctx context.Context, env *frame.Env, s *StatusJSON, inUse []*mend.Store) (pending, conflicted []change.Entry, unread, err error) {
+	for _, l := range env.Opt.Agents.Stores() {
+		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout, agent: l.Agent})
+	}
+	release := env.Opt.Journal.Hold()
+	open, err := env.Opt.Journal.Log(journal.Query{State: change.Pending})
+	var undecided []change.Entry
+	if err == nil {
+		undecided, err = env.Opt.Journal.Log(journal.Query{State: change.Conflicted})
+	}
+	release()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var scans []*mend.Summary
+	for _, c := range inUse {
+		pending, conflicted = append(pending, c.Owned(ctx, open)...), append(conflicted, c.Owned(ctx, undecided)...)
+		last, earlier, err := c.Look(ctx, lookTime)
+		if ctx.Err() != nil {
+			return nil, nil, nil, ctx.Err()
+		}
+		if err != nil {
+			last, unread = nil, env.SkipStore(ctx, unread, err)
+		}
+		if err := c.CheckAccess(); err != nil {
+			unread = env.SkipStore(ctx, unread, err)
+		}
+		scans = append(scans, last)
+		if x, err := c.Reader().Expiring(ctx, time.Now().Add(expiresSoon)); err == nil && x.Sessions > 0 {
+			s.Expiring = append(s.Expiring, expiryJSON{c.ID().Agent, x.Sessions, x.First, x.Days})
+		}
+		used := usedStore(&s.Stores, c.ID())
+		used.Version = c.Version("").Note()
+		used.InUse, used.LastScan, used.earlier, used.unread = true, last, earlier, err != nil
+	}
+	s.LastScan = sumScans(scans)
+	return pending, conflicted, unread, nil
+}
+
+// expiresSoon is the time within which an automatic deletion is mentioned.
+const expiresSoon = 7 * 24 * time.Hour
+
+// shownTexts counts the hidden sessions, with the next step.
+func shownTexts(env *frame.Env, l *mend.Summary) (texts []string) {
+	for _, x := range [...]struct {
+		n              int
+		what, verb, do string
+	}{
+		{l.Archived, "archived", "restore", "lists one again"},
+		{l.Hidden, "hidden: not listed where they belong", "restore", "brings them back"},
+		{l.NoFolder, "without their folder", "move", "assigns another folder"},
+		{l.TakenOver, "taken over by a newer generation of the agent", "keep", "copies them as they were before"},
+		{l.NotLoaded, "in which the agent finds no conversation", "restore", "restores their copies"},
+	} {
+		if x.n > 0 {
+			texts = append(texts, fmt.Sprintf("%d %s (%s %s)", x.n, x.what, env.CommandLine(x.verb), x.do))
+		}
+	}
+	return texts
+}
+
+// expiringTexts describe sessions that agents will delete soon.
+func expiringTexts(s StatusJSON) (texts []string) {
+	for _, x := range s.Expiring {
+		what := "conversations that were"
+		if x.Sessions == 1 {
+			what = "conversation that was"
+		}
+		copied := "\"mend keep\" copies them"
+		if s.Kept.covers(x.Agent) {
+			copied = "all its sessions are copied"
+		}
+		texts = append(texts, fmt.Sprintf("%s deletes %d %s not used for %s within 7 days: %s",
+			agents.Title(change.StoreID{Agent: x.Agent}), x.Sessions, what, term.Count(x.Days, "day"), copied))
+	}
+	return texts
+}
+
+// usedStore returns the store in the list, and adds it if it is missing.
+func usedStore(stores *[]storeJSON, id change.StoreID) *storeJSON {
+	for i, st := range *stores {
+		if path, err := filepath.EvalSymlinks(st.Path); err == nil && path == id.Root {
+			return &(*stores)[i]
+		}
+	}
+	*stores = append(*stores, storeJSON{Path: id.Root, Layout: id.Kind, agent: id.Agent})
+	return &(*stores)[len(*stores)-1]
+}
+
+// nextCommand returns the command that the user should run next, and its effect.
+func nextCommand(s StatusJSON, pending, conflicted []change.Entry) (command, why string) {
+	only := onlyOther(s.Stores)
+	switch {
+	case len(s.Stores) == 0:
+		return "mend scan --store PATH", "check a store at another place; mend demo shows how it works"
+	case len(pending) > 0:
+		return "mend recover", "complete the interrupted repair, or roll it back"
+	case len(conflicted) > 0:
+		return "mend recover " + conflicted[0].ID, "resolve the conflict; mend log " + conflicted[0].ID + " shows it"
+	case s.damaged || s.LastScan != nil && s.LastScan.Damage != "":
+		return "mend salvage", "bring back every row that can be read of the damaged database (asks first)"
+	case s.LastScan == nil:
+		return "mend scan", "check all sessions"
+	case slices.ContainsFunc(s.Expiring, func(x expiryJSON) bool { return !s.Kept.covers(x.Agent) }):
+		return "mend keep", "copy the conversations before their agent deletes some of them"
+	case s.LastScan.Broken > s.LastScan.Failed+s.LastScan.NoFix:
+		return "mend fix", "preview and fix the broken sessions (asks first)"
+	case s.LastScan.NoFix > 0 && s.LastScan.NoFix <= s.LastScan.NoFolder:
+		return "mend move", "give sessions whose folder is gone another one (asks first)"
+	case s.LastScan.NoFix > 0 && s.LastScan.NoFix <= s.LastScan.Hidden+s.LastScan.NotLoaded:
+		return "mend restore", "show what can be brought back (asks first)"
+	case s.LastScan.NoFix > 0:
+		return "mend scan --broken -v", "show why mend has no fix, and what to do"
+	case s.LastScan.NoFolder > 0:
+		return "mend move", "give sessions whose folder is gone another one (asks first)"
+	case s.LastScan.Sessions == 0 && s.Kept.gone() > 0:
+		return "mend restore", "show the copies of sessions that are gone (asks first)"
+	case s.LastScan.Failed > 0:
+		return "mend scan --broken", "show why sessions cannot be examined, and what to do"
+	case s.LastScan.TakenOver > 0:
+		return "mend keep", "copy the sessions as they were before a newer generation of the agent took them over"
+	case s.LastScan.Latent > 0:
+		return "mend fix --at-risk", "also fix what works, but would break with another version or setting (asks first)"
+	case only != nil && only.Installer() != nil && !hasPlugin(s.Plugins, only):
+		return "mend install --agent " + only.Name(), only.Installer().About().Offer
+	case only == nil && !hasPlugin(s.Plugins, agents.All[0]) && !s.Watching:
+		return "mend install", agents.All[0].Installer().About().Offer
+	}
+	return "mend scan", "check again"
+}
+
+// hasPlugin reports whether mend is installed for an agent.
+func hasPlugin(all []show.PluginJSON, of agent.Agent) bool {
+	return slices.ContainsFunc(all, func(p show.PluginJSON) bool {
+		return p.IsOf(of) && (p.State == agent.Current || p.State == agent.Other)
+	})
+}
+
+// onlyOther returns the agent of all stores if it is not the first agent, else nil.
+func onlyOther(all []storeJSON) agent.Agent {
+	for _, ag := range agents.All[1:] {
+		if len(all) > 0 && !slices.ContainsFunc(all, func(st storeJSON) bool { return st.agent != ag.Name() }) {
+			return ag
+		}
+	}
+	return nil
+}
+
+func printStatus(env *frame.Env, s StatusJSON, inForce, pending, conflicted []change.Entry) {
+	defer env.Buffer()()
+	rows := storeRows(s)
+	if text := sessionsText(env, s); text != "" {
+		rows = append(rows, term.Row{"Sessions", text})
+	}
+	if s.LastScan != nil {
+		if texts := shownTexts(env, s.LastScan); len(texts) > 0 {
+			rows = append(rows, term.Row{"Not shown", strings.Join(texts, "\n")})
+		}
+	}
+	if texts := expiringTexts(s); len(texts) > 0 {
+		rows = append(rows, term.Row{term.Warn("Deleted soon"), strings.Join(texts, "\n")})
+	}
+	for _, st := range s.Stores {
+		if st.LastScan != nil && st.LastScan.Damage != "" {
+			text := st.LastScan.Damage
+			if len(s.Stores) > 1 {
+				text = term.ShortenHome(st.Path) + ": " + text
+			}
+			rows = append(rows, term.Row{term.Bad("Damaged"), term.Escape(text)})
+		}
+	}
+	for _, e := range pending {
+		rows = append(rows, term.Row{term.Bad("Pending"), "repair " + term.Bold(e.ID) + " of " + show.EntryTitle(e) + " was interrupted"})
+	}
+	for _, e := range conflicted {
+		rows = append(rows, term.Row{term.Bad("Conflict"), "repair " + term.Bold(e.ID) + " of " + show.EntryTitle(e) + " needs your decision"})
+	}
+	for _, e := range inForce {
+		rows = append(rows, term.Row{"Last repair", s.lastText(e)})
+	}
+	liveRow := liveText(s)
+	only := onlyOther(s.Stores)
+	var live []string
+	if liveRow != pluginOff || only == nil {
+		live = append(live, liveRow)
+	}
+	for _, ag := range agents.All[1:] {
+		if text := hookText(s.Plugins, ag); text != "" || only != nil && only.Name() == ag.Name() && ag.Installer() != nil {
+			live = append(live, ag.Title()+": "+cmp.Or(text, "off (mend install --agent "+ag.Name()+")"))
+		}
+	}
+	rows = append(rows, term.Row{"Live repair", strings.Join(live, "\n")})
+	if text := s.Kept.text(); text != "" {
+		rows = append(rows, term.Row{"Copies", text})
+	}
+	for _, note := range s.Settings {
+		rows = append(rows, term.Row{"Settings", term.Escape(note)})
+	}
+	env.Printf("%s\n", term.WrapRows(rows, 0, env.TextWidth()))
+	env.Say("Next: %s  %s", term.Command(s.Next), term.Faint(s.NextWhy))
+}
+
+// lastText describes the last repair and the others of its operation, and how to undo it.
+func (s *StatusJSON) lastText(e change.Entry) string {
+	id, what := e.ID, show.EntryTitle(e)
+	if len(s.together) > 1 {
+		id, what = mend.OperationOf(e), s.together.What()+" of "+s.together.Sessions()
+	}
+	return fmt.Sprintf("%s, %s: %s\nUndo: %s", term.Bold(id), term.Age(time.Since(e.Time)), what, term.Bold("mend undo "+id))
+}
+
+func storeRows(s StatusJSON) []term.Row {
+	if len(s.Stores) == 0 {
+		return []term.Row{{"Store", "no session store found"}}
+	}
+	var rows []term.Row
+	for _, st := range s.Stores {
+		text := term.Escape(term.ShortenHome(st.Path))
+		if !st.InUse {
+			text += term.Faint("  (not read)")
+		}
+		if st.Version != "" {
+			text += "\n" + term.Faint("requests "+term.Escape(st.Version))
+		}
+		rows = append(rows, term.Row{agents.Title(change.StoreID{Agent: st.agent}), text})
+	}
+	return rows
+}
+
+// sumScans returns the sum of the scans, or nil if one of them is nil or scans is empty.
+func sumScans(all []*mend.Summary) *mend.Summary {
+	if len(all) == 0 || slices.Contains(all, nil) {
+		return nil
+	}
+	sum := *all[0]
+	for _, s := range all[1:] {
+		sum = sum.Plus(*s)
+	}
+	return &sum
+}
+
+// maxWorst is the number of broken sessions that status names.
+const maxWorst = 5
+
+// sessionsText summarizes the sessions, and names the newest broken ones. If not all stores could be checked,
+// each has its own line.
+func sessionsText(env *frame.Env, s StatusJSON) string {
+	var lines []string
+	last := s.LastScan
+	if last != nil {
+		lines = []string{scanText(last)}
+	} else {
+		last = &mend.Summary{}
+		for _, st := range s.Stores {
+			if !st.InUse {
+				continue
+			}
+			line := scanText(st.LastScan)
+			switch {
+			case st.LastScan != nil:
+				last.Worst = append(last.Worst, st.LastScan.Worst...)
+			case st.unread:
+				line = term.Bad("cannot be read")
+			case st.earlier != nil:
+				line = "at the last scan, " + term.Age(time.Since(st.earlier.Time)) + ": " + countsText(st.earlier)
+			}
+			if len(s.Stores) > 1 {
+				line = term.Escape(term.ShortenHome(st.Path)) + ": " + line
+			}
+			lines = append(lines, line)
+		}
+	}
+	var heads []change.Head
+	for _, w := range last.Worst {
+		heads = append(heads, change.Head{ID: w.ID, Title: w.Title, Directory: w.Directory, Updated: w.Updated})
+	}
+	short := show.ShortIDs(env.Terminal, heads)
+	var shown [][]string
+	for _, h := range heads[:min(len(heads), maxWorst)] {
+		shown = append(shown, []string{term.Bold(short[h.ID]), term.Faint(env.AgeCell(show.Age(h))), show.SessionTitle(h)})
+	}
+	lines = append(lines, term.Align(shown, env.TextWidth()-len("  Live repair  "))...)
+	if n := len(heads) - len(shown); n > 0 {
+		lines = append(lines, fmt.Sprintf("%d more: %s", n, env.CommandLine("scan", "--broken")))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// scanText returns the counts of a scan of the present store, or that it was not scanned.
+func scanText(l *mend.Summary) string {
+	if l == nil {
+		return "not checked yet"
+	}
+	return countsText(l) + " (checked " + term.Age(time.Since(l.Time)) + ")"
+}
+
+// countsText returns how many sessions are broken, at risk and healthy; for a single session, which it is.
+func countsText(l *mend.Summary) string {
+	var texts []string
+	for _, x := range [...]struct {
+		n      int
+		text   string
+		colour func(...any) string
+	}{
+		{l.Broken, brokenCount(l), term.Bad},
+		{l.Latent, fmt.Sprintf("%d %s", l.Latent, show.AtRisk), term.Warn},
+		{l.Lost, fmt.Sprintf("%d lost something", l.Lost), term.Warn},
+		{l.TakenOver, fmt.Sprintf("%d not judged", l.TakenOver), term.Warn},
+		{l.Healthy(), fmt.Sprintf("%d healthy", l.Healthy()), term.Good},
+	} {
+		if l.Healthy() == l.Sessions && l.Latent == 0 {
+			x.text = "all healthy"
+		}
+		if l.Sessions == 1 {
+			x.text = strings.TrimPrefix(strings.TrimPrefix(x.text, "1 "), "all ")
+		}
+		if x.n > 0 {
+			texts = append(texts, x.colour(x.text))
+		}
+	}
+	if len(texts) == 0 {
+		return "no sessions"
+	}
+	return term.Count(l.Sessions, "session") + ": " + strings.Join(texts, ", ")
+}
+
+// brokenCount returns the number of broken sessions, and how many of them could not be examined.
+func brokenCount(s *mend.Summary) string {
+	text := fmt.Sprintf("%d broken", s.Broken)
+	if s.Failed > 0 {
+		text += fmt.Sprintf(" (%d cannot be examined)", s.Failed)
+	}
+	return text
+}
+
+// hookText describes the installation for an agent, and its effect; "" if nothing is installed.
+func hookText(all []show.PluginJSON, of agent.Agent) string {
+	install := "mend install" + agents.Flag(of.Name())
+	update := " (" + install + " updates it)"
+	for _, p := range all {
+		switch {
+		case !p.IsOf(of) || p.State == agent.Absent:
+		case p.State == agent.Foreign:
+			return term.Escape(term.ShortenHome(p.Path)) + " is not mend's: move it away, then run " + install
+		case p.State == agent.Unreadable:
+			return "the " + starter(of) + " cannot be read: " + term.OneLine(p.Why, 200)
+		case starter(of) == "plugin" && p.State == agent.Current:
+			return "the plugin is installed"
+		case starter(of) == "plugin":
+			return "the plugin is of another version" + update
+		case p.State == agent.Other:
+			return "the hook starts another program" + update
+		case p.Repair:
+			return "the hook is installed: it repairs damaged sessions"
+		default:
+			return "the hook is installed: it reports damaged sessions"
+		}
+	}
+	return ""
+}
+
+// starter returns the word for an installation: a plugin that talks to mend, or a hook that reports one
+// event.
+func starter(of agent.Agent) string {
+	if of.Installer().About().Deadline == 0 {
+		return "plugin"
+	}
+	return "hook"
+}
+
+const pluginOff = "off (mend install)"
+
+// liveText says which process repairs sessions as they break.
+func liveText(s StatusJSON) string {
+	var parts []string
+	if text := hookText(s.Plugins, agents.All[0]); text != "" {
+		parts = append(parts, text)
+	}
+	switch {
+	case s.Serving:
+		parts = append(parts, "it runs")
+	case hasPlugin(s.Plugins, agents.All[0]):
+		parts = append(parts, "it does not run now")
+	}
+	if s.Watching {
+		parts = append(parts, "mend watch runs")
+	}
+	if len(parts) == 0 {
+		return pluginOff
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,61 @@
+package inspect
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/internal/mend"
+	"mend/internal/scancache"
+	"mend/internal/term"
+	"mend/internal/test/tables"
+)
+
+func TestTables(t *testing.T) {
+	tables.Compare(t, []tables.Screen{
+		{Name: "scan", Print: func(t *term.Terminal, n int) { printScan(t, n, scanFlags{}) }},
+		{Name: "scan -v", Print: func(t *term.Terminal, n int) { printScan(t, min(n, 5), scanFlags{verbose: true}) }},
+		{Name: "status", Print: func(t *term.Terminal, n int) {
+			last := mend.Summary{Sessions: n, Broken: n, Time: time.Now()}
+			for i := range min(n, 20) {
+				h := tables.Head(i)
+				last.Worst = append(last.Worst, scancache.SummarySession{ID: h.ID, Title: h.Title, Directory: h.Directory, Updated: h.Updated})
+			}
+			s := StatusJSON{LastScan: &last, Next: "mend fix", NextWhy: "preview and fix the broken sessions (asks first)"}
+			for i := range min(n, 3) {
+				s.Stores = append(s.Stores, storeJSON{Path: fmt.Sprintf("/home/user/a folder/with/a/rather/long/path/to/it/opencode-%d.db", i), Layout: "sqlite", InUse: i != 1})
+			}
+			printStatus(&frame.Env{Terminal: t}, s, tables.Entries(1), tables.Entries(min(n, 2)), tables.Entries(min(n, 4))[min(n, 4)-1:])
+		}},
+	})
+}
+
+func printScan(t *term.Terminal, n int, f scanFlags) {
+	r := scanReport{Env: &frame.Env{Terminal: t}, flags: f}
+	var heads []change.Head
+	for _, f := range tables.Findings(n) {
+		heads = append(heads, f.Session)
+		r.add(f)
+	}
+	r.print(heads)
+}
+
+// If a store could not be checked in time, status shows the result of the last scan, and its time.
+func TestEarlierScan(t *testing.T) {
+	last := &mend.Summary{Sessions: 3, Broken: 2, Failed: 1, Time: time.Now().Add(-2 * time.Hour)}
+	for _, r := range []struct {
+		st   storeJSON
+		want string
+	}{
+		{storeJSON{InUse: true, earlier: last}, "at the last scan, 2 hours ago: 3 sessions: 2 broken (1 cannot be examined), 1 healthy"},
+		{storeJSON{InUse: true, earlier: last, unread: true}, "cannot be read"},
+		{storeJSON{InUse: true}, "not checked yet"},
+		{storeJSON{InUse: true, LastScan: last}, "3 sessions: 2 broken (1 cannot be examined), 1 healthy (checked 2 hours ago)"},
+	} {
+		if got := sessionsText(&frame.Env{Terminal: &term.Terminal{}}, StatusJSON{Stores: []storeJSON{r.st}}); got != r.want {
+			t.Errorf("sessionsText(%+v) = %q, want %q", r.st, got, r.want)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package inspect
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/internal/mend"
+	"mend/internal/term"
+	"mend/internal/test/claude"
+	"mend/internal/ui"
+)
+
+// TestUIRepairSome checks that a session that cannot be repaired does not stop the others, before the
+// question and after it, and that the screen reports it.
+func TestUIRepairSome(t *testing.T) {
+	root, journal := filepath.Join(t.TempDir(), ".claude"), t.TempDir()
+	folder := filepath.Join(root, "projects", "-home-user-project")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	broken := claude.ByName("parent unknown").Broken()
+	path := func(n string) string { return filepath.Join(folder, n+claude.Session[1:]+".jsonl") }
+	write := func(n string) {
+		if err := os.WriteFile(path(n), bytes.ReplaceAll(broken, []byte(claude.Session), []byte(n+claude.Session[1:])), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, n := range []string{"3", "4", "5"} {
+		write(n)
+	}
+	env := &frame.Env{Terminal: &term.Terminal{Out: io.Discard, Err: io.Discard}}
+	env.Opt = mend.Options{Agents: agents.All, Store: root, Journal: mend.OpenJournal(journal), Cache: filepath.Join(journal, "cache")}
+	b := &uiBackend{Env: env, clients: map[string]*mend.Store{}, lost: map[uiKey]frame.Restorable{}}
+	if err := b.open(); err != nil {
+		t.Fatal(err)
+	}
+	var all []ui.Session
+	if err := b.Scan(t.Context(), func(p ui.Progress) { all = append(all, p.Found...) }); err != nil || len(all) != 3 {
+		t.Fatalf("%d sessions, %v", len(all), err)
+	}
+	if err := os.Remove(path("3")); err != nil {
+		t.Fatal(err)
+	}
+	ch, err := b.Repair(t.Context(), all)
+	if err != nil || ch.Question != "Repair 2 sessions: 2 changes?" {
+		t.Fatalf("the question is %q, %v", ch.Question, err)
+	}
+	stays := 0
+	for _, l := range ch.Lines {
+		if strings.HasPrefix(l.Text, "stays as it is: ") {
+			stays++
+		}
+	}
+	if stays != 1 || len(ch.About) != 2 {
+		t.Errorf("%d sessions stay as they are, %d change, want 1 and 2", stays, len(ch.About))
+	}
+	changed := append(bytes.Clone(broken), broken[bytes.LastIndexByte(broken[:len(broken)-1], '\n')+1:]...)
+	if err := os.WriteFile(path("4"), changed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, err := ch.Apply(t.Context())
+	if err == nil || !strings.HasPrefix(text, "Repaired 1 of 2 sessions (op-") {
+		t.Errorf("the screen shows %q, %v", text, err)
+	}
+	if now, _ := os.ReadFile(path("4")); !bytes.Equal(now, changed) {
+		t.Error("the session that changed meanwhile is not as it was")
+	}
+	if gone, err := b.Examine(t.Context(), ui.Session{ID: "3" + claude.Session[1:], Store: all[0].Store}); err != nil || !gone.Gone {
+		t.Errorf("the session that is gone: %+v, %v", gone, err)
+	}
+}

@@ -1,0 +1,168 @@
+package rare
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/config"
+	"mend/internal/fail"
+	"mend/internal/term"
+)
+
+// Config returns the verb config.
+func Config(env *frame.Env) *cobra.Command {
+	var set []string
+	cmd := &cobra.Command{
+		Use:   "config [KEY...]",
+		Short: "Show the settings and where each value comes from, or change one",
+		Long: `Show each setting, the value in use, and the source of that value. With KEY, also show what
+the setting means, why you would change it, its allowed values and its environment variable.
+
+The sources, from the weakest to the strongest: the default, the file, the environment, and
+--set KEY=VALUE of the commands that have this flag. The file is a JSON object and may have
+comments; the first line of the output is its path. For example:
+
+  {"autoResume": true, "skip": ["thinking_signature"]}
+
+"config set" and "config unset" change one setting in the file, and leave its other bytes.`,
+		Example: `  mend config
+  mend config autoResume
+  mend config set autoResume true
+  mend config unset autoResume
+  mend watch --set autoResume=true   for one run`,
+		RunE: func(_ *cobra.Command, keys []string) error {
+			return env.Paged(func() error { return runConfig(env, set, keys) })
+		},
+		ValidArgsFunction: frame.CompleteSettings(""),
+	}
+	frame.SetFlag(cmd, &set)
+	cmd.AddCommand(
+		editVerb(env, "set KEY VALUE", "Set a setting in the file", 2),
+		editVerb(env, "unset KEY", "Remove a setting from the file, so that its default counts", 1),
+	)
+	return cmd
+}
+
+// editVerb returns the verb that changes a setting in the user's file.
+func editVerb(env *frame.Env, use, short string, args int) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: short + ". All other bytes of the file stay as they are, including comments.",
+		Args: func(cmd *cobra.Command, given []string) error {
+			if len(given) != args {
+				return frame.Usagef("want: mend config %s", use)
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, given []string) error {
+			var value *string
+			if args == 2 {
+				value = &given[1]
+			}
+			return editSetting(env, given[0], value)
+		},
+		ValidArgsFunction: frame.CompleteSettings(""),
+	}
+}
+
+func editSetting(env *frame.Env, key string, value *string) error {
+	e, err := frame.ChangeSetting(key, value)
+	if err != nil {
+		return err
+	}
+	done := "Changed"
+	if !e.Changed() {
+		done = "Nothing to change in"
+	}
+	env.Printf("%s %s.\n", done, term.Escape(term.ShortenHome(e.Path)))
+	return runConfig(env, nil, []string{key})
+}
+
+// A ConfigAnswer is the answer of config.
+type ConfigAnswer struct {
+	File     string           `json:"file"` // the file of the settings, which need not exist
+	Settings []config.Setting `json:"settings"`
+	Notes    []string         `json:"notes,omitempty"`
+}
+
+// runConfig prints the settings of these keys, or all.
+func runConfig(env *frame.Env, set, keys []string) error {
+	c, err := frame.LoadSettings(set)
+	if err != nil {
+		return err
+	}
+	path, err := config.Path()
+	if err != nil {
+		return err
+	}
+	all := c.Settings()
+	for _, key := range keys {
+		if err := c.CheckKey(key); err != nil {
+			return &fail.Failure{Code: fail.Usage, Hint: frame.ConfigHint, Err: err}
+		}
+	}
+	var list []config.Setting
+	for _, s := range all {
+		if len(keys) == 0 || slices.Contains(keys, s.Key) {
+			list = append(list, s)
+		}
+	}
+	env.SetAnswers(ConfigAnswer{path, list, show.NonNil(c.Notes())})
+	defer env.Buffer()()
+	width := env.TextWidth()
+	if len(keys) == 0 {
+		env.Printf("%s\n\n", term.Faint(term.Escape(term.ShortenHome(path))+fileState(path)))
+	}
+	for _, note := range c.Notes() {
+		env.Printf("Note: %s\n\n", term.Escape(note))
+	}
+	for i, s := range list {
+		origin := term.Faint("(default)")
+		if s.Origin != config.Default {
+			origin = term.Bold("("+originText(s)+")") + term.Faint(", default "+config.Text(s.Default))
+		}
+		if len(keys) > 0 && i > 0 {
+			env.Printf("\n")
+		}
+		env.Printf("%s = %s  %s\n", term.Bold(s.Key), term.Escape(config.Text(s.Value)), origin)
+		if len(keys) == 0 {
+			continue
+		}
+		env.Printf("    %s\n", term.WrapAt(s.Description, 4, width))
+		env.Printf("    %s\n", term.WrapAt("Why: "+s.Reason, 4, width))
+		env.Printf("    %s\n", term.Faint(term.WrapAt(s.Env+": "+s.Want, 4, width)))
+	}
+	if len(keys) == 0 {
+		env.Printf("\n%s\n", term.Faint("mend config KEY says what a setting means, and why one would change it."))
+	}
+	return nil
+}
+
+// originText describes where the value of a setting comes from.
+func originText(s config.Setting) string {
+	switch s.Origin {
+	case config.File:
+		return "from the file"
+	case config.Environment:
+		return "from $" + s.Env
+	case config.Flag:
+		return "from --set"
+	case config.FromHooks:
+		return "from " + string(s.Origin)
+	default:
+		return string(s.Origin)
+	}
+}
+
+// fileState says whether the settings file exists.
+func fileState(path string) string {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return " (does not exist; not needed)"
+	}
+	return ""
+}

@@ -1,0 +1,295 @@
+package rare
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/fail"
+	"mend/internal/keep"
+	"mend/internal/term"
+	"mend/journal"
+)
+
+// Forget returns the verb forget.
+func Forget(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
+	var older string
+	var copies bool
+	cmd := &cobra.Command{
+		Use:   "forget [SESSION|ID]",
+		Short: "Erase undo data and copies: of a session, a repair, or all old ones",
+		Long: `The journal contains the data that repairs replaced, including text of your conversations.
+Forget erases this undo data from the journal's file: of one repair, of an operation, or of
+every repair of a session. Those repairs can no longer be undone; the log keeps a line for
+each. If they moved files of yours into the journal, these files are deleted for good. For a
+salvage, forget deletes the damaged database.
+
+For a session, forget also erases the copies that "mend keep" has made; with --copies it
+erases only these. The session may already be deleted in the agent.
+
+With --older-than, forget erases the undo data of all older repairs. It leaves pending
+repairs, conflicts, repairs that moved files of yours into the journal, and the damaged
+database of a salvage. It also thins the copies of "mend keep" and deletes the older ones,
+except the newest complete copy of each session.
+
+Forget shows what it will erase, with titles and sizes, and asks. It erases only what it has
+shown, and nothing that was added later. --dry-run only shows it.`,
+		Example: `  mend forget "dark mode"        a session: the undo data of its repairs, and its copies
+  mend forget bakobe             the undo data of one repair
+  mend forget --older-than 90d   the undo data of older repairs`,
+		Args: frame.AtMostOne("session or repair"),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			switch {
+			case older != "" && (len(ids) > 0 || copies):
+				return frame.Usagef("--older-than cannot be combined with a name or --copies")
+			case older != "":
+				return runGC(cmd.Context(), env, older, f)
+			case len(ids) == 0:
+				return fail.New(fail.Usage, "usage: "+cmd.UseLine(), "forget needs one session or repair, or --older-than AGE")
+			}
+			return runForget(cmd.Context(), env, ids[0], f, copies)
+		},
+	}
+	f.Add(cmd, "")
+	cmd.Flags().BoolVar(&copies, "copies", false, "erase only the copies of the session, not the undo data of its repairs")
+	addOlderThan(cmd, &older)
+	return cmd
+}
+
+// An erasure lists what forget erases: exactly what it has shown.
+type erasure struct {
+	entries []change.Entry // repairs whose data is removed
+	states  []keep.State   // copies of sessions
+	damaged []string       // files with copies that were set aside as damaged
+}
+
+type freedAnswer struct {
+	Entries int      `json:"entries,omitempty"`
+	Images  int      `json:"images,omitempty"`
+	Bytes   int64    `json:"bytes,omitempty"` // of the images, compressed
+	Held    []string `json:"held,omitempty"`  // other repairs that need some of the same images
+	Files   []string `json:"files,omitempty"` // old repairs that are kept because they contain files of the user
+}
+
+// A ForgetAnswer is the answer of forget.
+type ForgetAnswer struct {
+	freedAnswer
+	Repairs []show.RepairJSON    `json:"repairs,omitempty"`
+	States  []show.KeptStateJSON `json:"states,omitempty"`  // with --dry-run: the copies that would be erased
+	Copies  int                  `json:"copies,omitempty"`  // copies of sessions that were deleted, or with --dry-run would be
+	Damaged *damagedJSON         `json:"damaged,omitempty"` // deleted damaged files with copies, which were set aside before
+}
+
+type damagedJSON struct {
+	Files int   `json:"files"`
+	Bytes int64 `json:"bytes"`
+}
+
+func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFlags, copies bool) error {
+	damaged := frame.DamagedBefore(env, time.Now())
+	if len(damaged) > 0 && !f.DryRun { // first transfer their readable copies
+		if err := env.Opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(*keep.Keep) error { return nil }); err != nil {
+			return err
+		}
+	}
+	es, s, err := frame.FindSessionOrRepair(ctx, env, name)
+	var x erasure
+	switch isRepair := err == nil && len(es) > 0; {
+	case isRepair && copies:
+		return frame.Usagef("--copies needs a session, and %s is a repair", name)
+	case isRepair:
+		x.entries = es
+	case err == nil:
+		x, err = erasureOf(ctx, env, s, copies)
+		x.damaged = damaged
+	case errors.Is(err, journal.ErrNotFound) && len(damaged) > 0: // they may contain a copy of it
+		x.damaged, s.ID, err = damaged, name, nil
+	}
+	if err != nil {
+		return err
+	}
+	x.entries = slices.DeleteFunc(x.entries, func(e change.Entry) bool { return e.Erased })
+	if len(x.entries)+len(x.states)+len(x.damaged) == 0 && !f.DryRun {
+		err := sweepAlone(ctx, env, nil) // a killed forget may have left data
+		env.SetAnswer("copies", 0)
+		return err
+	}
+	if !env.JSON {
+		x.print(env, s)
+	}
+	if f.DryRun {
+		env.Say("Dry run: nothing was erased.")
+		x.answer(env)
+		return nil
+	}
+	if err := frame.ConfirmChange(ctx, env.Terminal, f, "Go on?", nil); err != nil {
+		return err
+	}
+	if err := x.erase(ctx, env); err != nil || len(es) > 0 || copies {
+		return err
+	}
+	return noteArchives(env)
+}
+
+// noteArchives names the repairs that removed rows of many sessions, or a whole database, which are kept.
+func noteArchives(env *frame.Env) error {
+	es, err := env.Opt.Journal.Log(journal.Query{State: change.Committed})
+	var ids []string
+	for _, e := range es {
+		if !e.Forgotten && e.Kind().Whole() {
+			ids = append(ids, e.ID)
+		}
+	}
+	if len(ids) > 0 {
+		env.Note(fmt.Sprintf("the data that %s removed from a database, including all of its sessions, is still kept: mend forget %s", strings.Join(ids, ", "), ids[0]))
+	}
+	return err
+}
+
+// answer sets the JSON answer of a dry run.
+func (x *erasure) answer(env *frame.Env) {
+	states := []show.KeptStateJSON{}
+	for i := range x.states {
+		states = append(states, show.KeptState(&x.states[i]))
+	}
+	env.SetAnswer("repairs", show.EntriesJSON(x.entries))
+	env.SetAnswer("copies", len(states))
+	env.SetAnswer("states", states)
+}
+
+// erasureOf returns the data of a session: its repairs, unless only copies are wanted, and its copies.
+func erasureOf(ctx context.Context, env *frame.Env, s frame.NamedSession, copies bool) (x erasure, err error) {
+	if !copies {
+		if x.entries, err = env.Opt.Journal.Log(journal.Query{Session: s.ID, Agent: env.AgentName}); err != nil {
+			return x, err
+		}
+	}
+	err = env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
+		x.states, err = k.States(keep.Query{Session: s.ID, Agent: env.AgentName})
+		return err
+	})
+	slices.SortStableFunc(x.states, func(a, b keep.State) int { return cmp.Compare(a.Store.Root, b.Store.Root) })
+	return x, err
+}
+
+// print shows what is erased: repairs, files of the user, copies by store, and damaged files; and what
+// becomes impossible. s is the session that the user named.
+func (x *erasure) print(env *frame.Env, s frame.NamedSession) {
+	if len(x.entries) > 0 {
+		_ = frame.PrintEntries(env, x.entries, nil, "")
+	}
+	var rows [][]string
+	for _, r := range movedUserFiles(x.entries) {
+		rows = append(rows, []string{"a file of yours", term.Escape(r.String())})
+	}
+	for i := 0; i < len(x.states); {
+		s, n, size := x.states[i], 0, int64(0)
+		for ; i < len(x.states) && x.states[i].Store.Same(s.Store); i++ {
+			n, size = n+1, size+x.states[i].Size
+		}
+		rows = append(rows, []string{
+			term.Bold(term.CountWords(n, "kept copy", "kept copies")), term.Size(size), term.Faint(env.AgeCell(term.Age(time.Since(s.Time)))), agents.Title(s.Store), show.QuotedTitle(s.Title, s.Session),
+		})
+	}
+	for _, path := range x.damaged {
+		rows = append(rows, []string{"a damaged file with copies", term.Escape(term.ShortenHome(path))})
+	}
+	env.PrintRows(rows, "")
+	env.Say("%s", x.harm(s))
+}
+
+// harm describes what becomes impossible once x is erased.
+func (x *erasure) harm(s frame.NamedSession) string {
+	var parts []string
+	if n := len(x.entries); n > 0 {
+		size := int64(0)
+		for _, e := range x.entries {
+			for _, o := range e.Ops {
+				size += sizeOf(o.Pre) + sizeOf(o.Post)
+			}
+		}
+		parts = append(parts, fmt.Sprintf("%s%s (%s) can no longer be undone after this.", term.Count(n, "repair"), sessionText(x.entries), term.Size(size)))
+		if files := movedUserFiles(x.entries); len(files) > 0 {
+			parts = append(parts, term.Count(len(files), "file")+" of yours, listed above, will be deleted for good.")
+		}
+	}
+	if n := len(x.states); n > 0 {
+		size := int64(0)
+		for _, s := range x.states {
+			size += s.Size
+		}
+		parts = append(parts, fmt.Sprintf("%s of %s (%s) can no longer be restored after this.", term.CountWords(n, "kept copy", "kept copies"), show.QuotedTitle(x.states[0].Title, s.ID), term.Size(size)))
+	}
+	if n := len(x.damaged); n > 0 {
+		text := term.CountWords(n, "damaged keep.db that was set aside goes, too.", "damaged keep.db that were set aside go, too.")
+		if len(x.states) == 0 {
+			text = "No copy of " + term.Escape(s.ID) + " can be read; " + text
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, " ")
+}
+
+func sizeOf(d *change.Digest) int64 {
+	if d == nil {
+		return 0
+	}
+	return d.Size
+}
+
+// erase erases exactly x, and no later copy. After a kill, the next forget does the rest, see [frame.Sweep].
+func (x *erasure) erase(ctx context.Context, env *frame.Env) error {
+	var freed journal.Freed
+	if len(x.entries) > 0 {
+		var err error
+		if freed, err = env.Opt.Journal.Forget(ctx, x.entries); err != nil {
+			return err
+		}
+	}
+	var copies error
+	if len(x.states)+len(x.damaged) > 0 {
+		copies = x.eraseCopies(ctx, env)
+	}
+	left, err := frame.Sweep(ctx, env, false)
+	freed.Bytes += left
+	answerFreed(env, freed, nil)
+	if len(x.entries) > 0 {
+		printFreed(env, freed)
+	}
+	return fail.Worst(copies, err)
+}
+
+func (x *erasure) eraseCopies(ctx context.Context, env *frame.Env) error {
+	return env.Opt.Journal.Kept(keep.Options{Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
+		var shown []keep.State // the file may have been created again: read them from it
+		for _, s := range x.states {
+			now, err := k.States(keep.Query{Store: s.Store.Same, Session: s.Session})
+			if err != nil {
+				return err
+			}
+			if i := slices.IndexFunc(now, func(n keep.State) bool { return n.Time.Equal(s.Time) }); i >= 0 {
+				shown = append(shown, now[i])
+			}
+		}
+		freed, err := k.Forget(ctx, shown)
+		if err != nil {
+			return err
+		}
+		env.SetAnswer("copies", freed.States)
+		if freed.States > 0 {
+			env.Say("%s %s (%s).", term.Good("Erased"), term.CountWords(freed.States, "kept copy", "kept copies"), term.Size(freed.Bytes))
+		}
+		return removeDamaged(env, x.damaged)
+	})
+}

@@ -1,0 +1,182 @@
+package rare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/internal/fail"
+	"mend/internal/keep"
+	"mend/internal/term"
+	"mend/journal"
+)
+
+// Verify returns the verb verify.
+func Verify(env *frame.Env) *cobra.Command {
+	var head string
+	cmd := &cobra.Command{
+		Use:   "verify [FILE...]",
+		Short: "Check the journal and the copies, or an exported journal",
+		Long: `Check every checksum and the hash chain of the journal, and print the head of the chain.
+This detects damage and tampering. Keep the printed head somewhere else: with --head, verify
+also detects a truncated or rebuilt journal, or an older copy of it. Verify also checks the
+copies of "mend keep" and the files beside the stores that an undo needs: archives of "mend
+clean", folders, and databases of "mend salvage".
+
+With FILE, verify checks files of "mend log --export FILE", on any machine, without a
+journal or a store; - is standard input.
+
+mend never writes to a damaged journal.`,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if len(files) > 1 && head != "" {
+				return frame.Usagef("--head belongs to one journal: name one file")
+			}
+			return runVerify(cmd.Context(), env, files, head)
+		},
+	}
+	cmd.Flags().StringVar(&head, "head", "", "a `HASH` that an earlier verify printed; it must be in the chain")
+	return cmd
+}
+
+// A VerifyAnswer is the answer of verify.
+type VerifyAnswer struct {
+	Of      string      `json:"of,omitempty"` // what was checked
+	Entries int         `json:"entries"`
+	Events  int         `json:"events"`
+	Images  int         `json:"images"`
+	Bytes   int64       `json:"bytes"`            // of the images, compressed
+	Head    string      `json:"head"`             // hash of the newest event, for verify --head
+	Beside  int         `json:"beside,omitempty"` // repairs whose undo needs data kept beside the store
+	Kept    *keptCounts `json:"kept,omitempty"`   // the copies of sessions
+
+	Exports []verifiedJSON `json:"exports,omitempty"` // of several files; the numbers are their sums
+}
+
+// A verifiedJSON is an export that is intact.
+type verifiedJSON struct {
+	File    string `json:"file"`
+	Entries int    `json:"entries"`
+	Head    string `json:"head"`
+}
+
+type keptCounts struct {
+	Sessions int   `json:"sessions"`
+	States   int   `json:"states"`
+	Bytes    int64 `json:"bytes"`
+}
+
+func runVerify(ctx context.Context, env *frame.Env, files []string, head string) (left error) {
+	a := VerifyAnswer{Of: "journal"}
+	defer func() {
+		if a.Events > 0 || left == nil {
+			env.SetAnswers(a)
+		}
+	}()
+	if len(files) == 0 {
+		r, err := env.Opt.Journal.Verify(head)
+		if err != nil {
+			return err
+		}
+		a.add(env, "The journal is intact", r)
+	}
+	a.Of = map[bool]string{true: "export", false: "journal"}[len(files) > 0]
+	for _, file := range files {
+		r, err := verifyExport(ctx, env.Terminal, file, head)
+		switch {
+		case err != nil && (len(files) == 1 || ctx.Err() != nil):
+			return err
+		case err != nil:
+			left = env.SkipStore(ctx, left, err)
+		case len(files) == 1:
+			a.add(env, "The export is intact", r)
+		default:
+			a.Exports = append(a.Exports, verifiedJSON{file, r.Entries, r.Head})
+			a.add(env, term.Escape(file)+" is intact", r)
+		}
+	}
+	if len(files) > 0 {
+		return left
+	}
+	return env.Both(ctx, a.checkBeside(ctx, env), a.checkKept(ctx, env))
+}
+
+// add adds what was found intact, and says so.
+func (a *VerifyAnswer) add(env *frame.Env, what string, r journal.Report) {
+	a.Entries, a.Events, a.Images, a.Bytes, a.Head = a.Entries+r.Entries, a.Events+r.Events, a.Images+r.Images, a.Bytes+r.Bytes, r.Head
+	env.Printf("%s: %s, %s, %s (%s).\n", term.Good(what), term.Count(r.Entries, "repair"),
+		term.Count(r.Events, "event"), term.Count(r.Images, "image"), term.Size(r.Bytes))
+	if r.Head != "" {
+		env.Printf("head %s\n", r.Head)
+	}
+}
+
+// checkBeside checks the files beside the stores that undo needs: archives of rows, folders, whole
+// databases.
+func (a *VerifyAnswer) checkBeside(ctx context.Context, env *frame.Env) error {
+	es, err := env.Opt.Journal.Log(journal.Query{State: change.Committed, InForce: true})
+	if err != nil {
+		return err
+	}
+	n, b := 0, frame.NewBatch(ctx, env, 2)
+	for _, e := range es {
+		if e.Forgotten || !e.Kind().WholeFiles() {
+			continue
+		}
+		c, err := frame.OpenStoreOf(ctx, env, e, false)
+		if err == nil {
+			err = c.CheckKept(ctx, e)
+		}
+		if n++; err != nil {
+			hint := fmt.Sprintf("nothing of your sessions is touched. \"mend forget %s\" removes what is left of it", e.ID)
+			b.Fail(frame.Step{Name: "repair " + e.ID + " cannot be undone", IDs: []string{e.ID}}, fail.New(fail.Unusable, hint, "%w", err))
+		}
+	}
+	a.Beside = n
+	if n > 0 && len(b.Failed) == 0 {
+		env.Printf("%s: of %s.\n", term.Good("What is kept beside the stores is intact"), term.Count(n, "repair"))
+	}
+	return b.Result()
+}
+
+// checkKept checks the copies of sessions, if there are any.
+func (a *VerifyAnswer) checkKept(ctx context.Context, env *frame.Env) error {
+	return env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
+		r, err := k.Verify()
+		if errors.Is(err, keep.ErrDamaged) {
+			return fail.WithHint(err, "nothing of your sessions is touched. \"mend keep\" checks all of the file once an hour: it sets the file aside then, and begins a new one with what can be read of it")
+		}
+		if err != nil {
+			return err
+		}
+		a.Kept = &keptCounts{r.Sessions, r.States, r.Bytes}
+		if r.States > 0 {
+			env.Printf("%s: %s of %s (%s).\n", term.Good("The kept copies are intact"), term.CountWords(r.States, "copy", "copies"), term.Count(r.Sessions, "session"), term.Size(r.Bytes))
+		}
+		return nil
+	})
+}
+
+// verifyExport checks an export in a file, or on standard input for "-".
+func verifyExport(ctx context.Context, t *term.Terminal, path, head string) (journal.Report, error) {
+	in := t.In
+	r, err := term.Await(ctx, func() (r journal.Report, err error) {
+		if path != "-" {
+			f, err := os.Open(path)
+			if err != nil {
+				return r, err
+			}
+			defer f.Close()
+			in = f
+		}
+		return journal.VerifyExport(ctx, in, head)
+	})
+	if err != nil {
+		err = fmt.Errorf("verifying the export %s: %w", path, err)
+	}
+	return r, err
+}

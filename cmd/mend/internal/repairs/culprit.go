@@ -1,0 +1,292 @@
+package repairs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/culprit"
+	"mend/internal/fail"
+	"mend/internal/mend"
+	"mend/internal/term"
+	"mend/repair"
+)
+
+// uncertainCulprit returns the error if the session of an API error is uncertain and no user can be asked. searched is
+// the result of broken.
+func uncertainCulprit(found []culprit.Culprit, searched string) error {
+	hint := "if it is this one: mend fix " + found[0].Session.ID
+	if len(found) > 1 {
+		hint = "if it is the first of these: mend fix " + found[0].Session.ID
+	}
+	if found[0].Hidden {
+		hint += " --error TEXT"
+	}
+	switch {
+	case found[0].Match.Degree == repair.IsBroken:
+		return fail.New(fail.Refused, hint, "finding the session of the error: no session would produce it now; %s", searched)
+	case len(found) == 1:
+		return fail.New(fail.Refused, hint, "finding the session of the error: one may fit, but it is not certain")
+	}
+	return fail.New(fail.Refused, hint, "finding the session of the error: %d sessions fit", len(found))
+}
+
+// noCulprit returns the error if no session fits an API error, and none is broken. searched describes the sessions and
+// stores that were searched.
+func noCulprit(env *frame.Env, e repair.APIError, searched string) error {
+	hint := "if the session is in another store, name that with --store PATH. Else send the prompt again"
+	if e.Recognised {
+		hint += ": the cause may be gone"
+	} else {
+		hint += fmt.Sprintf("; if the agent still fails, %q makes a page about the session for a bug report", env.CommandLine("report")+" SESSION")
+	}
+	return fail.New(fail.Problems, hint, "%w: looked at %s", errNoCulprit, searched)
+}
+
+// findCulprit returns the session that the error came from, with the reading of the error that fits it, and
+// its store. If that is not certain it asks. If no session fits, it offers the broken ones. If there are
+// none, or no user can be asked, the session may be in a store that cannot be read: then it returns the error
+// of that store, or unread, the error of the stores that could not be opened.
+func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x culprit.Culprit, c *mend.Store, err error) {
+	var found []culprit.Culprit
+	var heads []change.Head
+	var searched []string
+	stores := map[string]*mend.Store{} // by session id
+	for _, c := range clients {
+		all, err := c.Sessions(ctx)
+		if err == nil {
+			err = c.Changeable(ctx) // else no session in it is judged
+		}
+		if err != nil {
+			unread = env.SkipStore(ctx, unread, err)
+			continue
+		}
+		heads = append(heads, all...)
+		searched = append(searched, fmt.Sprintf("%s of %s in %s", term.Count(len(all), "session"), agents.Title(c.ID()), term.ShortenHome(c.ID().Root)))
+		bar := env.Progress(len(all), "looking for the session")
+		culprits, err := culprit.Find(ctx, c, all, readings, show.WorkingFolder(), bar.Step)
+		bar.Clear()
+		if err != nil {
+			return x, nil, err
+		}
+		if len(culprits) == 0 || len(found) > 0 && culprits[0].Match.Degree < found[0].Match.Degree {
+			continue
+		}
+		if len(found) > 0 && culprits[0].Match.Degree > found[0].Match.Degree {
+			found = nil
+		}
+		found = append(found, culprits...)
+		for _, x := range culprits {
+			stores[x.Session.ID] = c
+		}
+	}
+	guessed := len(found) > 0 && found[0].Match.Degree == repair.IsBroken && (!env.CanAsk || env.JSON)
+	if unread != nil && (len(found) == 0 || guessed) { // the session may be in that store
+		if guessed {
+			listCulprits(env, found, culpritRows(env.Terminal, found))
+		}
+		return x, nil, unread
+	}
+	if len(found) == 0 {
+		return x, nil, noCulprit(env, readings[0], strings.Join(searched, ", "))
+	}
+	slices.SortStableFunc(found, func(a, b culprit.Culprit) int { return cmp.Compare(b.Session.Updated, a.Session.Updated) })
+	show.MoveToFront(found, func(c culprit.Culprit) bool { return c.Failed })
+	here := mend.Here(heads, show.WorkingFolder())
+	show.MoveToFront(found, func(c culprit.Culprit) bool { return here(c.Session) })
+	x, ok := certain(found)
+	if !ok {
+		if x, err = chooseCulprit(ctx, env, found, broken(len(found), len(heads)), f); err != nil {
+			return x, nil, err
+		}
+	}
+	printCulprit(env, x)
+	return x, stores[x.Session.ID], nil
+}
+
+// broken returns a text with the number of broken sessions.
+func broken(n, all int) string {
+	verb := "are"
+	if n == 1 {
+		verb = "is"
+	}
+	return fmt.Sprintf("%d of %s %s broken", n, term.Count(all, "session"), verb)
+}
+
+// chooseCulprit lets the user choose the session that the error came from. A single session need not be
+// chosen if nothing is written, or if the user is asked before writing. Without a terminal it returns the
+// error of uncertainCulprit.
+func chooseCulprit(ctx context.Context, env *frame.Env, found []culprit.Culprit, searched string, f repairFlags) (culprit.Culprit, error) {
+	if (!env.CanAsk || env.JSON) && (!f.DryRun || len(found) > 1) {
+		listCulprits(env, found, culpritRows(env.Terminal, found))
+		return culprit.Culprit{}, uncertainCulprit(found, searched)
+	}
+	title := "Which session did this error come from?"
+	if found[0].Match.Degree == repair.IsBroken {
+		if found[0].Error.Recognised {
+			searched = "No session would produce this error now. " + show.SentenceCase(searched)
+		}
+		env.Say("%s", show.SentenceCase(searched))
+		title = "Is it one of these?"
+	}
+	if len(found) == 1 && (f.DryRun || !f.Yes) { // the repair is shown and confirmed
+		return found[0], nil
+	}
+	i, err := env.Pick(ctx, title, culpritRows(env.Terminal, found))
+	if err != nil {
+		return culprit.Culprit{}, err
+	}
+	return found[i], nil
+}
+
+// sessionID matches an agent's session id.
+var sessionID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`ses_[0-9A-Za-z]{20,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+})
+
+// certain returns the session of an error if it is unambiguous. If the text names sessions (for errors only by id), it
+// is the only named or the only broken one. If sessions break the rule, it is the only one, or the only one that failed
+// with the error. Otherwise it is the newest one in the current folder that failed with the error, or the only one that
+// did; or, if the error names no block, the only one with a finding of the error's class.
+func certain(found []culprit.Culprit) (culprit.Culprit, bool) {
+	switch degree := found[0].Match.Degree; {
+	case degree == repair.IsBroken, degree == repair.BreaksElsewhere:
+		return culprit.Culprit{}, false
+	case degree == repair.TitleInText && found[0].Error.Recognised: // an error may contain the words of a title
+		return culprit.Culprit{}, false
+	case degree == repair.HasClass && (found[0].Error.Index >= 0 || len(found[0].Error.Calls) > 0):
+		return culprit.Culprit{}, false
+	case degree == repair.IDInText, degree == repair.TitleInText:
+		wrong := slices.DeleteFunc(slices.Clone(found), func(x culprit.Culprit) bool { return x.Wrong == "" })
+		if len(wrong) == 1 {
+			return wrong[0], true
+		}
+		return found[0], len(found) == 1
+	case len(found) == 1, degree != repair.FailedWithIt && found[0].Failed && !found[1].Failed:
+		return found[0], true
+	case degree == repair.FailedWithIt:
+		here := mend.Here(culprit.SessionsOf(found), show.WorkingFolder())
+		return found[0], here(found[0].Session) // sessions of the current folder come first
+	}
+	return culprit.Culprit{}, false
+}
+
+// isHealthyByName reports whether a session was found only by its name and is not broken.
+func isHealthyByName(x culprit.Culprit) bool {
+	return x.Wrong == "" && !x.Hidden && (x.Match.Degree == repair.IDInText || x.Match.Degree == repair.TitleInText)
+}
+
+// printHealthy prints where a healthy session is, and how to continue it.
+func printHealthy(env *frame.Env, c *mend.Store, h change.Head) {
+	env.Say("Nothing in it is broken. %s", whereText(c, h))
+	env.PrintContinueCommand(c.ID().Agent, h, "it")
+}
+
+// printCulprit prints the session that the error came from, and why it was chosen.
+func printCulprit(env *frame.Env, x culprit.Culprit) {
+	found := culpritJSON(x)
+	env.SetAnswers(FixAnswer{Culprit: &found})
+	env.Say("%s %s: %s.", term.Bold(term.Escape(x.Session.ID)), show.QuotedTitle(x.Session.Title, "(no title)"), term.Escape(reasonOf(x)))
+}
+
+// listCulprits lists the possible sessions of the error.
+func listCulprits(env *frame.Env, found []culprit.Culprit, rows [][]string) {
+	list := []culpritAnswer{}
+	for _, x := range found {
+		list = append(list, culpritJSON(x))
+	}
+	env.SetAnswers(FixAnswer{Candidates: list})
+	env.PrintRows(rows, "  ")
+	env.Printf("\n")
+}
+
+func culpritJSON(x culprit.Culprit) culpritAnswer {
+	return culpritAnswer{x.Session.ID, x.Session.Title, x.Session.Directory, reasonOf(x)}
+}
+
+type culpritAnswer struct {
+	Session   string `json:"session"`
+	Title     string `json:"title"`
+	Directory string `json:"directory"`
+	Why       string `json:"why"`
+}
+
+// culpritRows returns a row for each session: its id, age and title, and why it fits.
+func culpritRows(t *term.Terminal, found []culprit.Culprit) [][]string {
+	rows := show.SessionRows(t, culprit.SessionsOf(found), culprit.SessionsOf(found))
+	for i, x := range found {
+		last := len(rows[i]) - 1
+		if t.Width > 0 {
+			rows[i][last] = term.Cut(rows[i][last], t.Width/3)
+		}
+		why := placeOf(x)
+		if why == "" {
+			why = term.OneLine(term.FirstSentence(x.Wrong), 60)
+		}
+		rows[i] = append(rows[i], why)
+	}
+	return rows
+}
+
+// reasonOf says why the error came from the session.
+func reasonOf(x culprit.Culprit) string {
+	if x.Failed && x.Match.Degree != repair.FailedWithIt {
+		x.Failed = false
+		return reasonOf(x) + ", and its newest answer failed with this error"
+	}
+	wrong := term.FirstSentence(x.Wrong)
+	switch where := placeOf(x); x.Match.Degree {
+	case repair.IsBroken:
+		return "it is broken: " + wrong
+	case repair.HasContent:
+		return "it has what the error is about, and only the provider knows whether that is the cause"
+	case repair.HasQuoted:
+		return "it has the content that the error names, at " + where
+	case repair.HasClass:
+		return "it has a fault of this kind: " + wrong
+	case repair.IDInText, repair.TitleInText:
+		if wrong == "" {
+			return "the text names it"
+		}
+		return "the text names it, and it is broken: " + wrong
+	case repair.FailedWithIt:
+		return "its newest answer failed with this error"
+	case repair.BreaksElsewhere:
+		return fmt.Sprintf("its next request breaks this rule (%s), but at %s", x.Match.Rule, where)
+	case repair.BreaksItOtherwise:
+		return fmt.Sprintf("its next request breaks this rule (%s) at %s in another setting of the agent", x.Match.Rule, where)
+	default:
+		if x.Match.N < 0 {
+			return fmt.Sprintf("the agent fails on it with this error (%s)", x.Match.Rule)
+		}
+		return fmt.Sprintf("its next request breaks this rule (%s) at %s", x.Match.Rule, where)
+	}
+}
+
+// placeOf returns the position of the match as in the API's errors, "" for none.
+func placeOf(x culprit.Culprit) string {
+	n, m := x.Match.N, x.Match.M
+	if n < 0 {
+		return ""
+	}
+	list, parts := "messages.%d", ".content.%d"
+	switch x.Error.API {
+	case "openai":
+		list, parts = "input[%d]", ".content[%d]"
+	case "gemini":
+		list, parts = "contents[%d]", ".parts[%d]"
+	}
+	text := fmt.Sprintf(list, n)
+	if m >= 0 {
+		text += fmt.Sprintf(parts, m)
+	}
+	return text
+}

@@ -1,0 +1,157 @@
+// Package repairs has the verbs that repair, undo and list changes.
+package repairs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/culprit"
+	"mend/internal/term"
+	"mend/repair"
+)
+
+// Fix returns the verb fix.
+func Fix(env *frame.Env, with Finish) *cobra.Command {
+	f := repairFlags{finish: &with}
+	cmd := &cobra.Command{
+		Use:   "fix [SESSION|ERROR TEXT...]",
+		Short: "Repair all broken sessions, one session, or the cause of an error",
+		Long: `Fix plans the smallest change that repairs a session, tests it on a copy, shows it, asks,
+writes it to the journal, and applies it: all or nothing. Without a terminal, and with
+--json, fix changes a session only with --yes.
+
+Without SESSION, fix repairs every broken session; if none is broken, it asks for the error
+that you see. SESSION is an id, the start of one, a title or a part of it, . for the newest
+session of this folder, or @ for the newest of all.
+
+Or paste the error that the agent shows: fix finds the session whose next request causes it.
+Copy the text as it is: line breaks of the terminal, colours, quotes and whole JSON answers
+are accepted. On a command line, put the text between single quotes, because the shell would
+run text between backticks. With - fix reads standard input, with @FILE a file. You can also
+describe what happened in your own words. If the error is not about a session, fix tells you
+what helps instead.
+
+Fix chooses a session itself only if the text has its id, or if exactly one session breaks
+that rule at that place. Some errors cannot be found in a request, such as those about
+signatures of thinking and encrypted reasoning. For these fix chooses the newest session of
+this folder whose last answer failed with the error, or else the only session with such
+content. Otherwise fix asks; without a terminal it lists the sessions and exits with 5. If
+no session fits, fix offers the broken ones. If none is broken, it asks what happened and
+offers the commands that help; without a terminal it lists them.
+
+With SESSION, --error TEXT also repairs what that error names. The provider names one bad
+signature per error. To remove all of them at once, use --all, or run fix again with the
+second such error.
+
+` + setAsideHelp,
+		Example: "  mend fix                                   all broken sessions: show, ask, repair\n" +
+			"  mend fix \"dark mode\"                       the session with this in its title\n" +
+			"  mend fix . --dry-run -p                    what would change in the newest session of this folder\n" +
+			"  mend fix 'my sessions are gone after the update'\n" +
+			"  pbpaste | mend fix - --yes                 the text from the clipboard, without a question",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			var names []string
+			switch text := strings.Join(words, " "); {
+			case len(words) == 0:
+			case strings.TrimSpace(text) == "":
+				return frame.Usagef("the error text is empty")
+			case text == "@" || f.apiError != "" || f.narrows() && namesSession(cmd.Context(), env, text):
+				names = []string{text}
+			default:
+				f.apiError = text
+			}
+			f.asksError = len(words) == 0 && f.repairs()
+			return startRepair(cmd.Context(), env, names, f)
+		},
+	}
+	addRepairFlags(env, cmd, &f)
+	return cmd
+}
+
+// A FixAnswer is the answer of fix, which repairs, restores, moves, or shows other help.
+type FixAnswer struct {
+	APIError   *show.APIErrorAnswer `json:"apiError,omitempty"`
+	Culprit    *culpritAnswer       `json:"culprit,omitempty"`    // the session that the error came from
+	Candidates []culpritAnswer      `json:"candidates,omitempty"` // possible sessions of the error
+	Ways       []way                `json:"ways,omitempty"`       // the ways in which people lose a conversation, with the commands that help
+	Repairs    []show.RepairJSON    `json:"repairs,omitempty"`
+	Restore    *show.RestoreJSON    `json:"restore,omitempty"`
+	Sessions   []any                `json:"sessions,omitempty"` // as in the answers of restore, move or salvage
+	Folders    []show.GoneJSON      `json:"folders,omitempty"`
+	Folder     string               `json:"folder,omitempty"`
+	To         string               `json:"to,omitempty"`
+	Next       string               `json:"next,omitempty"` // the command that helps
+	*show.SalvageParts
+	frame.ContinueAnswer
+}
+
+// narrows reports whether flags select the repairs of the named session. Otherwise fix also restores that
+// session.
+func (f *repairFlags) narrows() bool { return f.latent || f.setAside || len(f.classes) > 0 }
+
+// namesSession reports whether a text is the name of a session rather than an error.
+func namesSession(ctx context.Context, env *frame.Env, text string) bool {
+	if text == "-" || strings.HasPrefix(text, "@") || slices.ContainsFunc(culprit.Readings(env.Opt.Agents, []byte(text)), func(e repair.APIError) bool { return e.Recognised }) {
+		return false
+	}
+	all, _, _ := frame.NamedSessions(ctx, env, frame.Sources{})
+	return frame.IsSession(all, text)
+}
+
+// askForError reads the text of an error from the user: lines up to a blank one, or to the end of the input.
+// A pasted text may have a blank line before the error; then it reads on to the next one.
+func askForError(ctx context.Context, env *frame.Env) ([]byte, error) {
+	t := env.Terminal
+	if !t.CanAsk {
+		return nil, frame.Usagef(`fix needs the error text: mend fix 'TEXT', or mend fix - to read standard input`)
+	}
+	t.PrintErr("Paste the error, then press Enter on an empty line:\n")
+	asked := false
+	text, err := term.Await(ctx, func() ([]byte, error) {
+		return readText(t.Input(), func(text []byte) bool {
+			known := asked || sessionID().Match(text) || slices.ContainsFunc(culprit.Readings(env.Opt.Agents, text), func(e repair.APIError) bool { return e.Recognised })
+			if asked = true; !known {
+				t.PrintErr("There is no error in this that mend knows. Paste the rest, or press Enter again:\n")
+			}
+			return known
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(text) == 0 {
+		return nil, term.ErrDeclined
+	}
+	t.DiscardTyped()
+	return text, nil
+}
+
+// readText reads lines up to a blank line after a complete text.
+func readText(r *bufio.Reader, whole func(text []byte) bool) ([]byte, error) {
+	var text []byte
+	for {
+		line, err := r.ReadString('\n')
+		if strings.TrimSpace(line) == "" && strings.TrimSpace(string(text)) != "" && err == nil && whole(text) {
+			return text, nil
+		}
+		text = append(text, line...)
+		switch {
+		case len(text) > maxInput:
+			return nil, fmt.Errorf("longer than %d bytes", maxInput)
+		case errors.Is(err, io.EOF):
+			return []byte(strings.TrimSpace(string(text))), nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,306 @@
+package repairs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/mend"
+	"mend/internal/term"
+	"mend/journal"
+)
+
+// logFlags are the flags of log.
+type logFlags struct {
+	limit                                        int
+	session, state, since, until, channel, actor string
+	rules                                        []string
+	verbose                                      bool
+	export                                       exportFlags
+}
+
+// Log returns the verb log.
+func Log(env *frame.Env) *cobra.Command {
+	var f logFlags
+	cmd := &cobra.Command{
+		Use:   "log [SESSION|ID] [FILE...]",
+		Short: "List what mend changed; with an ID, show one change in full",
+		Long: `Without an id, log lists changes, newest first: id, age, state, what was fixed, and the
+title of the session. If one run of mend changed several sessions, that is one line, an
+operation; with -v each of its repairs also has a line. SESSION is an id, the start of one,
+a title or a part of it, . for the newest session of this folder, or @ for the newest of all.
+
+With the id of a repair, log shows why it was made, what it changed and lost, how to undo
+it, and the diff of every change. It also shows which entries changed the same records
+before and after it, their present content, and what the same repair would change now,
+without writing anything. With the id of an operation, log lists its repairs.
+
+With --export it writes the whole journal to a file, for another program or for an auditor,
+who checks it with "mend verify FILE". With such files instead of the journal, log lists what
+they have, of several machines in one list, with who made each change and where.
+
+A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
+2026-03-31T14:30:00Z.`,
+		Example: `  mend log                    everything
+  mend log bakobe             all about a repair
+  mend log "dark mode" -n 3   the last three changes of a session
+  mend log --since 7d         in the last week
+  mend log a.jsonl b.jsonl    what two exports have
+  mend log --channel plugin --state undone   repairs of the plugin that were undone`,
+		RunE: func(cmd *cobra.Command, names []string) error { return runLog(cmd, env, names, f) },
+	}
+	fl := cmd.Flags()
+	fl.IntVarP(&f.limit, "limit", "n", 0, "show at most `N` operations; with --json, at most N entries")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each entry of an operation")
+	fl.StringVar(&f.session, "session", "", "only of this `SESSION`")
+	fl.StringVar(&f.since, "since", "", "only changes begun at `WHEN` or later")
+	fl.StringVar(&f.until, "until", "", "only changes begun before `WHEN`")
+	fl.StringVar(&f.state, "state", "", "only in this `STATE`: "+strings.Join(logStates, ", "))
+	fl.StringSliceVar(&f.rules, "rule", nil, "only repairs of what breaks this `RULE` (mend explain lists them)")
+	fl.StringVar(&f.channel, "channel", "", "only through this `CHANNEL`: command, plugin, hook or watch")
+	fl.StringVar(&f.actor, "actor", "", "only by this `USER`: a name, a number, or USER@HOST")
+	f.export.add(fl)
+	return cmd
+}
+
+// runLog shows what the names mean: a repair, the entries of a session, or the entries of exports. Without names it
+// shows all entries.
+func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) error {
+	ctx := cmd.Context()
+	if n := len(names); n > 0 && isExport(names[n-1]) {
+		if cmd.Flags().Changed("export") || f.export.force || f.export.withBytes {
+			return frame.Usagef("--export, --force and --with-bytes are for this journal: they cannot be combined with other exports")
+		}
+		id := ""
+		if !isExport(names[0]) {
+			id, names = names[0], names[1:]
+		}
+		q, _, err := logQuery(ctx, env, f)
+		if err != nil {
+			return err
+		}
+		return logExports(ctx, env, id, names, q)
+	}
+	if err := frame.AtMostOne("repair")(cmd, names); err != nil {
+		return err
+	}
+	if len(names) == 1 {
+		if f.session != "" {
+			return frame.Usagef("log accepts one session")
+		}
+		es, session, err := frame.FindSessionOrRepair(ctx, env, names[0])
+		switch {
+		case err != nil:
+			return err
+		case len(es) > 0:
+			return showEntries(ctx, env, es)
+		}
+		f.session = session.ID
+	}
+	q, none, err := logQuery(ctx, env, f)
+	if err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("export") {
+		if !reflect.DeepEqual(q, journal.Query{}) {
+			return frame.Usagef("--export exports the whole journal, so that its chain can be checked: it cannot be combined with a session or a filter")
+		}
+		return exportLog(ctx, env, f.export)
+	}
+	if f.export.force || f.export.withBytes {
+		return frame.Usagef("--with-bytes and --force need --export")
+	}
+	return listLog(env, q, none, f.verbose)
+}
+
+// listLog prints the entries that q selects; none is printed if there are no entries. Of a damaged journal it
+// prints the intact entries, and returns the error.
+func listLog(env *frame.Env, q journal.Query, none string, verbose bool) error {
+	release := env.Opt.Journal.Hold()
+	defer release()
+	es, err := newestEntries(env, q)
+	if err != nil && !errors.Is(err, journal.ErrDamaged) {
+		return err
+	}
+	if err != nil && len(es) == 0 { // "No repairs" would not be true
+		return err
+	}
+	related, unrelated := env.Opt.Journal.Related(es)
+	if unrelated != nil {
+		return unrelated
+	}
+	release() // a person may read the log for a long time
+	return errors.Join(err, env.Paged(func() error { return printLog(env, es, related, none, verbose) }))
+}
+
+// logStates are the states of entries, as log shows them.
+var logStates = []string{
+	string(change.Pending), string(change.Committed), "undone", "forgotten", string(change.Aborted), string(change.Conflicted), string(change.Resolved),
+}
+
+// logQuery returns the query of log, and the text if it selects nothing.
+func logQuery(ctx context.Context, env *frame.Env, f logFlags) (q journal.Query, none string, err error) {
+	q = journal.Query{Limit: f.limit, Rules: f.rules, Actor: f.actor, Agent: env.AgentName, Channel: change.Channel(f.channel)}
+	none = "No repairs yet."
+	if f.limit < 0 {
+		return q, "", frame.Usagef("--limit %d: want a number of entries", f.limit)
+	}
+	if f.channel != "" && !slices.Contains(change.Channels, q.Channel) {
+		return q, "", frame.Usagef("--channel %s: want command, plugin, hook or watch", f.channel)
+	}
+	if err := setState(&q, f.state); err != nil {
+		return q, "", err
+	}
+	now := time.Now()
+	if q.Since, err = frame.ParseWhen("since", f.since, now); err != nil {
+		return q, "", err
+	}
+	if q.Until, err = frame.ParseWhen("until", f.until, now); err != nil {
+		return q, "", err
+	}
+	if f.session != "" {
+		found, err := frame.FindSessions(ctx, env, []string{f.session})
+		if err != nil {
+			return q, "", err
+		}
+		q.Session = found[0].ID
+		none = fmt.Sprintf("No repairs of session %s.", q.Session)
+	}
+	if all := (journal.Query{Limit: q.Limit, Session: q.Session}); !reflect.DeepEqual(q, all) {
+		none = "No such repairs."
+	}
+	return q, none, nil
+}
+
+// setState sets the state that a query selects.
+func setState(q *journal.Query, state string) error {
+	switch {
+	case state == "":
+	case !slices.Contains(logStates, state):
+		return frame.Usagef("--state %s: want %s", state, strings.Join(logStates, ", "))
+	case state == "undone":
+		q.Undone = new(true)
+	case state == "forgotten":
+		q.Forgotten = true
+	default:
+		q.State = change.State(state)
+		q.Undone = new(false)
+	}
+	return nil
+}
+
+// Show is the former name of log ID.
+func Show(env *frame.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "show [ID]", Short: "Show what a repair changed, and why: mend log ID", Args: frame.AtMostOne("repair"),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			var es []change.Entry
+			var err error
+			if len(ids) == 0 {
+				es, err = frame.Newest(cmd.Context(), env, env.Opt.Journal.Newest, "no change is in force")
+				es = es[:min(len(es), 1)]
+			} else {
+				es, err = env.Opt.Journal.Find(ids[0])
+			}
+			if err != nil {
+				return err
+			}
+			return showEntries(cmd.Context(), env, es)
+		},
+	}
+}
+
+// showEntries shows a single entry in detail, or lists the entries of an operation.
+func showEntries(ctx context.Context, env *frame.Env, es []change.Entry) error {
+	release := env.Opt.Journal.Hold()
+	defer release()
+	if len(es) > 1 {
+		return frame.ShowOperation(env, es, release)
+	}
+	e, ops, err := env.Opt.Journal.Show(es[0].ID)
+	if err != nil {
+		return err
+	}
+	related, err := env.Opt.Journal.Related([]change.Entry{e})
+	if err != nil {
+		return err
+	}
+	together := operationText(env, e)
+	effect := effectOf(ctx, env, e, release)
+	if env.JSON {
+		r := show.EntryJSON(e, ops)
+		r.Relate(related[e.ID])
+		r.Now = effect.JSON()
+		env.AnswerRepairs([]show.RepairJSON{r})
+		return nil
+	}
+	env.Page(func(t *term.Terminal) { show.Entry(t, e, ops, related[e.ID], &effect, together) })
+	return nil
+}
+
+// newestEntries returns the entries that q selects: of at most q.Limit operations, or in a JSON answer at
+// most q.Limit entries.
+func newestEntries(env *frame.Env, q journal.Query) ([]change.Entry, error) {
+	limit := q.Limit
+	if !env.JSON {
+		q.Limit = 0
+	}
+	es, err := env.Opt.Journal.Log(q)
+	if ops := show.Operations(es); !env.JSON && limit > 0 && limit < len(ops) {
+		es = slices.Concat(ops[:limit]...)
+	}
+	return es, err
+}
+
+// printLog prints one line for each operation, or with entries one for each entry.
+func printLog(env *frame.Env, es []change.Entry, related map[string]mend.Related, none string, entries bool) error {
+	if env.JSON || len(es) == 0 {
+		return frame.PrintEntries(env, es, related, none)
+	}
+	defer env.Buffer()()
+	var rows [][]string
+	for _, op := range show.Operations(es) {
+		several := len(op) > 1
+		if several {
+			rows = append(rows, op.Row(env.Terminal))
+		}
+		for _, e := range op {
+			if row := show.EntryRow(env.Terminal, e, show.EarlierRepair(e, related[e.ID])); !several {
+				rows = append(rows, row)
+			} else if entries {
+				row[0] = "  " + row[0]
+				rows = append(rows, row)
+			}
+		}
+	}
+	env.PrintRows(rows, "")
+	return nil
+}
+
+// operationText names the operation of an entry if it has other entries, otherwise "".
+func operationText(env *frame.Env, e change.Entry) string {
+	op, err := env.Opt.Journal.Find(mend.OperationOf(e))
+	if err != nil && !errors.Is(err, journal.ErrDamaged) || len(op) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s of %s", mend.OperationOf(e), show.Operation(op).What(), show.Operation(op).Sessions())
+}
+
+// effectOf computes the current effect of an entry from its store. It releases the journal first.
+func effectOf(ctx context.Context, env *frame.Env, e change.Entry, release func()) (x show.Effect) {
+	c, err := frame.OpenStoreOf(ctx, env, e, false)
+	if release(); err == nil {
+		x.Effect, err = c.Effect(ctx, e)
+	}
+	x.Unknown = err
+	return x
+}

@@ -1,0 +1,222 @@
+package repairs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/fail"
+	"mend/internal/mend"
+	"mend/internal/term"
+	"mend/repair"
+)
+
+// printProposal prints a session and its repair: a line each for the findings, the fixes and the losses, or
+// with verbose each finding, and the additional content that is sent, if known.
+func printProposal(t *term.Terminal, p show.Proposal, verbose bool) {
+	defer t.Buffer()()
+	show.Header(t, p.Head)
+	if p.Result.All {
+		t.Say("All faults of the error's kind are repaired, not only the place that it names.")
+	}
+	left := p.Result.Remaining
+	if verbose {
+		for _, d := range p.Result.Fixed {
+			show.Diagnosis(t, d)
+		}
+	}
+	for _, f := range show.PlanFacts(p.Result) {
+		if !verbose || f.Label == "sent" || f.Label == "lost" && p.Result.Plan.Cause.Bound != nil {
+			printFact(t, f)
+		}
+	}
+	switch {
+	case verbose && len(left) > 0:
+		t.Printf("  %s\n", term.Warn("Still there after this repair:"))
+		for _, d := range left {
+			show.Diagnosis(t, d)
+		}
+	case len(p.Result.Plan.Ops) == 0 && p.Last == nil && len(left) == 0:
+		t.Printf("  %s\n", term.Good("Nothing to repair"))
+	case len(p.Result.Plan.Ops) == 0 && p.Last == nil && !show.HasBroken(left):
+		t.Printf("  %s\n", term.Good("Nothing is broken"))
+	}
+	if p.Last != nil && !show.HasBroken(left) {
+		t.Printf("  %s\n", term.Good(fmt.Sprintf("Nothing to repair: last repaired by %s, %s", p.Last.ID, term.Age(time.Since(p.Last.Time)))))
+	}
+	t.Printf("\n")
+}
+
+// printFact prints a line with a label. Items that do not fit are counted, except the first, which is
+// wrapped.
+func printFact(t *term.Terminal, f show.Fact) {
+	const indent = "         "
+	text := fitItems(f.Shown(), t.Width-len(indent))
+	if t.Width > 0 {
+		text = term.WrapAt(text, len(indent), t.Width)
+	}
+	t.Printf("  %-5s  %s\n", f.Label, text)
+}
+
+// fitItems joins items to a line of at most width columns, or of any length if width is not positive. Items
+// that do not fit are counted; the first always stays.
+func fitItems(items []string, width int) string {
+	for n := len(items); n > 0; n-- {
+		line, more := strings.Join(items[:n], " · "), ""
+		if rest := len(items) - n; rest > 0 {
+			more = fmt.Sprintf(" · %d more (-v)", rest)
+		}
+		if width <= 0 || n == 1 {
+			return line + more
+		}
+		if term.Cut(line+more, width) == line+more {
+			return line + more
+		}
+	}
+	return ""
+}
+
+// setRepairs sets the JSON answer.
+func (r *repairRun) setRepairs() {
+	r.SetAnswers(show.RepairsAnswer{Repairs: show.ProposalsJSON(r.proposals, r.Done)})
+}
+
+// end prints the end of the answer, or sets the JSON answer, and returns the error.
+func (r *repairRun) end(err error) error {
+	err = fail.Worst(fail.Worst(err, r.Result()), remainingError(r.proposals, r.Request))
+	if r.JSON {
+		r.setRepairs()
+		r.printContinue()
+		return err
+	}
+	todo := show.NonEmptyPlans(r.proposals)
+	sessions := map[string]bool{}
+	for _, p := range todo {
+		sessions[p.Head.ID] = true
+	}
+	if len(sessions) == 1 {
+		r.printContinue()
+	}
+	switch {
+	case len(r.proposals) == 0 && err == nil:
+		r.Printf("%s\n", term.Good("Nothing is broken."))
+	case r.flags.DryRun && len(todo) > 0: // it was printed
+	case len(todo) > 0 || r.Request.Error != nil:
+		r.printVerdict()
+	}
+	if r.flags.DryRun && len(todo) == 0 && len(r.proposals) == 1 && r.proposals[0].Last != nil && err == nil {
+		r.Say("Dry run: a second repair would change nothing.")
+	}
+	if len(sessions) > 1 && !r.flags.DryRun {
+		r.printTotals(len(sessions))
+		r.printContinue()
+	}
+	return err
+}
+
+// printContinue prints how to continue the repaired session, for several the one used last.
+func (r *repairRun) printContinue() {
+	var done []show.Proposal
+	for _, p := range show.NonEmptyPlans(r.repaired()) {
+		if len(remainingBroken([]show.Proposal{p})) == 0 && len(r.Done) > 0 {
+			done = append(done, p)
+		}
+	}
+	if len(done) == 0 {
+		return
+	}
+	newest := slices.MaxFunc(done, func(a, b show.Proposal) int { return cmp.Compare(a.Head.Updated, b.Head.Updated) })
+	if newest.Reload != "" {
+		r.SetAnswers(frame.ContinueAnswer{Reload: newest.Reload})
+		r.Say("Next: %s, which loads the repaired session.", newest.Reload)
+		return
+	}
+	it := "it"
+	if len(done) > 1 {
+		it = "the newest"
+	}
+	r.PrintContinueCommand(newest.StoreID.Agent, newest.Head, it)
+}
+
+// printTotals prints how many sessions were repaired.
+func (r *repairRun) printTotals(todo int) {
+	var text strings.Builder
+	done := map[string]bool{}
+	for _, e := range r.Done {
+		done[e.Session] = true
+	}
+	fmt.Fprintf(&text, "Repaired %d of %s", len(done), term.Count(todo, "session"))
+	for _, t := range [...]struct {
+		n    int
+		what string
+	}{{r.Skipped, "skipped"}, {len(r.Failed), "failed"}} {
+		if t.n > 0 {
+			fmt.Fprintf(&text, ", %d %s", t.n, t.what)
+		}
+	}
+	text.WriteString(".")
+	if proof := show.Proven(r.repaired()); proof != "" && len(done) > 0 {
+		text.WriteString(" What was repaired " + proof + ".")
+	}
+	if len(r.Done) > 1 {
+		fmt.Fprintf(&text, " Undo all of it: %s", term.Command("mend undo "+mend.OperationOf(r.Done[0])))
+	}
+	r.Say("%s", text.String())
+}
+
+// maxNamed is the maximum number of records that printVerdict names.
+const maxNamed = 3
+
+// printVerdict prints what is still broken, or the result of the simulation, and how many records only the
+// provider can judge.
+func (r *repairRun) printVerdict() {
+	ps := r.repaired()
+	var left []string
+	suspects := 0
+	for _, p := range ps {
+		suspects += len(p.Result.Suspects)
+	}
+	for _, d := range remainingBroken(ps) {
+		left = append(left, fmt.Sprintf("%s (%s)", d.Ref, d.Class))
+	}
+	if n := len(left); n > 0 {
+		if n > maxNamed {
+			left = append(left[:maxNamed], fmt.Sprintf("and %d more", n-maxNamed))
+		}
+		r.Say("%s %s: %s.", term.Warn("Still broken:"), term.Count(n, "finding"), term.Escape(strings.Join(left, ", ")))
+	} else if len(r.Done) == 0 {
+		r.printProof(ps)
+	}
+	if r.Request.Error != nil && len(left) == 0 && suspects > 0 {
+		r.Say("There are %d more of this kind, and only the provider can tell which are wrong. If the error comes again, mend repairs all of them; --all does so now.", suspects)
+	}
+}
+
+// printProof prints the versions of the agent with which the repaired sessions work.
+func (r *repairRun) printProof(ps []show.Proposal) {
+	proof := show.Proven(ps)
+	if proof == "" || len(remainingBroken(ps)) > 0 {
+		return
+	}
+	them := "After the repair it "
+	if len(show.NonEmptyPlans(ps)) > 1 {
+		them, proof = "After the repairs they ", strings.ReplaceAll(proof, "works with", "work with")
+	}
+	r.Say("%s", term.Good(them+proof+"."))
+}
+
+// remainingBroken returns the findings that still break sessions.
+func remainingBroken(ps []show.Proposal) (all []repair.Diagnosis) {
+	for _, p := range ps {
+		for _, d := range p.Result.Remaining {
+			if d.Severity == repair.Broken {
+				all = append(all, d)
+			}
+		}
+	}
+	return all
+}

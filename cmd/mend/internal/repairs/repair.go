@@ -1,0 +1,469 @@
+package repairs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/fail"
+	"mend/internal/mend"
+	"mend/internal/request"
+	"mend/internal/term"
+	"mend/journal"
+	"mend/repair"
+)
+
+// repairFlags are the flags of repair and fix.
+type repairFlags struct {
+	frame.WriteFlags
+	latent, all, verbose, setAside bool
+	classes                        []string
+	apiError                       string
+	errorText                      []byte // instead of apiError
+	asksError                      bool   // ask for the text of an error if no session is broken
+	frame.SessionFilter
+
+	finish *Finish
+}
+
+// Finish has the other verbs with which a fix can end.
+type Finish struct {
+	List    func(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest) error // what can be restored
+	Restore func(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f frame.WriteFlags, r mend.RestoreRequest) error
+	Move    func(ctx context.Context, env *frame.Env, f frame.WriteFlags) error // missing folders
+	Salvage func(ctx context.Context, env *frame.Env, f frame.WriteFlags) error
+	Trim    func(ctx context.Context, env *frame.Env, names []string, f frame.WriteFlags, r repair.TrimRequest) error
+}
+
+// repairs reports whether a repair of all sessions would write, after a question.
+func (f *repairFlags) repairs() bool {
+	return !f.DryRun && !f.Yes && !f.latent && len(f.classes) == 0 && f.SessionFilter.All()
+}
+
+// hasError reports whether the repair is about an API error.
+func (f *repairFlags) hasError() bool { return f.apiError != "" || f.errorText != nil }
+
+func addRepairFlags(env *frame.Env, cmd *cobra.Command, f *repairFlags) {
+	f.WriteFlags.Add(cmd, "repair even if the agent is using the session")
+	f.AddPatch(cmd)
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding, with its code and its place in the store")
+	frame.AtRiskFlag(fl, &f.latent, "also fix sessions that work, but would break if the version or thinking changed")
+	fl.BoolVar(&f.setAside, "set-aside", false, "remove faults that have no fix from the named session; undo restores them")
+	frame.ThinkingFlag(env, fl)
+	frame.ProviderFlag(env, fl)
+	f.SessionFilter.Add(fl)
+	fl.StringSliceVar(&f.classes, "class", nil, "fix only these classes: "+frame.ClassList(env))
+	fl.BoolVar(&f.all, "all", false, "repair all faults of the error's kind, not only the place that it names")
+	fl.StringVar(&f.apiError, "error", "", "use the error you got to decide what to fix: its text, @FILE, or - for standard input")
+}
+
+// Repair is the former name of fix; its argument can only be a session.
+func Repair(env *frame.Env, with Finish) *cobra.Command {
+	f := repairFlags{finish: &with}
+	cmd := &cobra.Command{
+		Use: "repair [SESSION]", Short: "Repair one session, or all broken ones: mend fix", Args: frame.AtMostOne("session"),
+		RunE: func(cmd *cobra.Command, ids []string) error { return startRepair(cmd.Context(), env, ids, f) },
+	}
+	addRepairFlags(env, cmd, &f)
+	return cmd
+}
+
+func startRepair(ctx context.Context, env *frame.Env, names []string, f repairFlags) error {
+	switch {
+	case f.all && f.apiError == "":
+		return frame.Usagef("--all needs --error, or the text of an error")
+	case f.setAside && len(names) == 0 && f.apiError == "":
+		return frame.Usagef("--set-aside needs a session")
+	}
+	return runRepair(ctx, env, names, f)
+}
+
+const setAsideHelp = `For a fault without a fix, --set-aside removes the faulty message, part or line from the
+session; a tool call is removed together with its result. Fix shows what would be removed,
+and "mend undo" restores it. On a terminal, fix asks a separate question about this if you
+name a session. Nothing is set aside by --yes without --set-aside, or by the plugin, the
+hooks and watch.`
+
+func runRepair(ctx context.Context, env *frame.Env, names []string, f repairFlags) error {
+	req, readings, err := repairRequest(ctx, env, f)
+	if err != nil {
+		return err
+	}
+	if req.Error != nil && len(names) == 0 {
+		if done, err := fixLost(ctx, env, f, readings); done {
+			return err
+		}
+		return repairCulprit(ctx, env, f, req, readings)
+	}
+	if req.Error != nil {
+		printAPIError(env, readings[0])
+	}
+	env.Opt.Journal.Join()
+	clients, left, err := frame.OpenNamed(ctx, env, !f.DryRun, names)
+	if err != nil {
+		return err
+	}
+	r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(ctx, env, 0), Request: req}, flags: f, named: len(names) > 0}
+	declined := false
+	for _, c := range clients {
+		var all []change.Head
+		if !r.named {
+			if all, err = c.Sessions(ctx); err != nil {
+				left = env.SkipStore(ctx, left, err)
+				continue
+			}
+		}
+		heads, err := c.Selected(all, f.SessionFilter)
+		if err != nil {
+			return err
+		}
+		if err = r.propose(c.Store, heads); errors.Is(err, term.ErrDeclined) {
+			declined, err = true, nil
+		}
+		if left = env.Both(ctx, left, err); ctx.Err() != nil {
+			return left
+		}
+	}
+	left = r.finish(left)
+	switch {
+	case declined && len(r.Done) > 0:
+		left = fail.Worst(left, frame.ErrProblems)
+	case declined:
+		left = fail.Worst(left, term.ErrDeclined)
+	case f.asksError && left == nil && len(r.Done) == 0 && env.CanAsk && !env.JSON: // nothing is broken
+		if f.errorText, err = askForError(ctx, env); err != nil {
+			return err
+		}
+		return runRepair(ctx, env, nil, f)
+	}
+	return left
+}
+
+// repairCulprit repairs the session that an error came from, or shows other help.
+func repairCulprit(ctx context.Context, env *frame.Env, f repairFlags, req repair.Request, readings []repair.APIError) error {
+	e := req.Error
+	prose := wayOf(readings)
+	if prose != nil {
+		env.SetAnswers(FixAnswer{Ways: []way{*prose}})
+		env.Say("%s: this is how mend understands it.", prose.What)
+		env.Printf("\n")
+	} else {
+		printAPIError(env, *e)
+	}
+	switch {
+	case prose != nil && prose.Name != "forgotten" && prose.Name != "each_prompt": // these may be broken sessions
+		return runWay(ctx, env, f, *prose)
+	case e.About == request.AboutService, e.About == request.AboutOther:
+		return frame.ErrProblems // it was printed
+	}
+	clients, unread := frame.OpenAll(ctx, env, !f.DryRun)
+	switch {
+	case e.About == request.AboutStore:
+		frame.PrintHolders(ctx, env, *e)
+		if strings.Contains(e.Explanation, "mend salvage") {
+			unread = fail.Worst(unread, checkDatabases(ctx, env, clients, f))
+		}
+		return fail.Worst(unread, showNext(ctx, env, clients, readings, f))
+	case e.About == request.AboutSession && e.Class == "" && e.Rule == "", isTooLong(*e):
+		return fail.Worst(unread, showNext(ctx, env, clients, readings, f))
+	}
+	x, c, err := findCulprit(ctx, env, clients, readings, f, unread)
+	switch {
+	case errors.Is(err, errNoCulprit) && prose != nil:
+		return runWay(ctx, env, f, *prose)
+	case (errors.Is(err, errNoCulprit) || len(clients) == 0) && (!e.Recognised || e.About == request.AboutUnclear):
+		return offerWays(ctx, env, f, err)
+	case err != nil:
+		return err
+	}
+	if isHealthyByName(x) && !f.latent {
+		printHealthy(env, c, x.Session)
+		return nil
+	}
+	if x.Error.Class != req.Error.Class || x.Error.Rule != req.Error.Rule { // another error of several
+		printAPIError(env, x.Error)
+	}
+	req.Error = &x.Error
+	if x.Match.Degree == repair.IsBroken || x.Error.Class == "" && !x.Failed { // the error does not select a repair
+		req.Error = nil
+	}
+	env.Printf("\n")
+	return repairOne(ctx, env, c, x.Session, f, req)
+}
+
+// repairOne repairs a session that the user has named, or its error.
+func repairOne(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f repairFlags, req repair.Request) error {
+	r := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(ctx, env, 0), Request: req}, flags: f, named: true}
+	return r.finish(r.propose(c, []change.Head{head}))
+}
+
+// offersAside reports whether to ask about setting aside content without a fix.
+func (r *repairRun) offersAside() bool {
+	if !r.named || r.flags.setAside || r.flags.DryRun || r.flags.Yes || !r.CanAsk || r.JSON || len(r.Failed) > 0 || r.Ctx.Err() != nil {
+		return false
+	}
+	return slices.ContainsFunc(r.repaired(), func(p show.Proposal) bool {
+		return slices.ContainsFunc(p.Result.Remaining, func(d repair.Diagnosis) bool { return d.CanSetAside })
+	})
+}
+
+// propose plans the repair of sessions of one store. It reports sessions whose planning fails, and returns
+// their worst error.
+func (r *repairRun) propose(c *mend.Store, heads []change.Head) error {
+	ctx, env, req, named := r.Ctx, r.Env, r.Request, r.named
+	if err := c.Changeable(ctx); err != nil { // the same for all sessions
+		return err
+	}
+	r.stores = append(r.stores, c)
+	var failed error
+	if !named && !req.Latent && len(req.Classes) == 0 {
+		if heads = notHealthy(ctx, env.Terminal, c, heads); ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	most := int64(0)
+	switch {
+	case named: // the other conditions are checked before the change
+		most = 1
+	case len(heads) == 0: // like scan if nothing needs a repair
+		most = frame.LargestChecked
+	}
+	if err := frame.CheckFile(ctx, env.Terminal, c, most); err != nil {
+		return err
+	}
+	bar := env.Progress(len(heads), "planning")
+	defer bar.Clear()
+	for _, h := range heads {
+		result, err := c.ProposeRepair(ctx, h, req)
+		bar.Step()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		reload := ""
+		if errors.Is(err, repair.ErrBusy) {
+			if !named && !needsRepair(ctx, c, h, req) {
+				continue
+			}
+			reload = agents.Named(c.ID().Agent).Reload(h.ID)
+			bar.Clear()
+			if result, err = repairOpen(ctx, env, c, h, r.flags, req, reload, err); errors.Is(err, term.ErrDeclined) {
+				return err
+			}
+		}
+		if err != nil {
+			if !named {
+				bar.Clear()
+				env.PrintError(err)
+				err = &frame.ReportedError{Err: err}
+			}
+			failed = fail.Worst(failed, err)
+			continue
+		}
+		if named || len(result.Plan.Ops) > 0 || show.HasBroken(result.Remaining) || hasUnfixed(result, req) {
+			p := show.Proposal{Store: c, StoreID: c.ID(), Head: h, Result: result, Reload: reload}
+			if named && len(result.Plan.Ops) == 0 {
+				id := c.ID()
+				last, _ := c.Log(ctx, journal.Query{Store: &id, Session: h.ID, State: change.Committed, InForce: true, Limit: 1}) // the journal is optional here
+				if len(last) > 0 {
+					p.Last = &last[0]
+				}
+			}
+			r.proposals = append(r.proposals, p)
+		}
+	}
+	return failed
+}
+
+// repairOpen plans the repair of a session that is open in its agent, if the user agrees to reload it there.
+// busy is the error of the plan without that consent.
+func repairOpen(ctx context.Context, env *frame.Env, c *mend.Store, h change.Head, f repairFlags, req repair.Request, reload string, busy error) (r repair.Result, err error) {
+	if reload == "" {
+		return r, busy
+	}
+	if f.Yes || f.DryRun || !env.CanAsk || env.JSON {
+		return r, fail.WithHint(busy, "end that process, or use --force and then "+reload)
+	}
+	_, why, _ := strings.Cut(busy.Error(), repair.ErrBusy.Error()+": ")
+	question := fmt.Sprintf("%s. Repair it now, then %s?", term.Escape(why), reload)
+	key, err := env.Ask(ctx, question, []term.Answer{{"yes", "plan the repair and show it"}, {"no", "leave the session"}})
+	if err == nil && key != "y" {
+		err = term.ErrDeclined
+	}
+	if err != nil {
+		return r, err
+	}
+	req.Force = true
+	return c.ProposeRepair(ctx, h, req)
+}
+
+// notHealthy returns the sessions that are broken or cannot be examined. Finding them is faster than planning
+// nothing for each of the others.
+func notHealthy(ctx context.Context, t *term.Terminal, c *mend.Store, heads []change.Head) (some []change.Head) {
+	bar := t.Progress(len(heads), "scanning")
+	defer bar.Clear()
+	for f := range c.Scan(ctx, heads) {
+		if f.Severity() == repair.Broken {
+			some = append(some, f.Session)
+		}
+		bar.Step()
+	}
+	return some
+}
+
+// needsRepair reports whether a busy session needs a repair.
+func needsRepair(ctx context.Context, c *mend.Store, h change.Head, req repair.Request) bool {
+	req.Force = true
+	r, err := c.ProposeRepair(ctx, h, req)
+	return err != nil || len(r.Plan.Ops) > 0
+}
+
+// remainingError returns errProblems if something broken or a requested fix remains, or if nothing matches
+// the provider's error.
+func remainingError(ps []show.Proposal, r repair.Request) error {
+	for _, p := range ps {
+		if show.HasBroken(p.Result.Remaining) || hasUnfixed(p.Result, r) || r.Error != nil && len(p.Result.Plan.Ops) == 0 {
+			return frame.ErrProblems
+		}
+	}
+	return nil
+}
+
+// hasUnfixed reports whether a finding that was requested by class or error has no fix.
+func hasUnfixed(result repair.Result, r repair.Request) bool {
+	return len(result.Unfixable) > 0 && (r.Error != nil || len(r.Classes) > 0)
+}
+
+// A repairRun shows planned repairs, asks, applies them, and prints the results.
+type repairRun struct {
+	frame.RepairBatch
+	stores    []*mend.Store // stores that were examined
+	flags     repairFlags
+	named     bool // the user named the session, or its error
+	proposals []show.Proposal
+
+	shown *mend.Store         // store of the last proposal shown
+	stays map[stayedBack]bool // sessions that were skipped, or whose repair failed
+}
+
+type stayedBack struct {
+	store *mend.Store
+	id    string
+}
+
+// finish completes a repair. left is the worst error of planning.
+func (r *repairRun) finish(left error) error {
+	todo := show.NonEmptyPlans(r.proposals)
+	if r.Ctx.Err() != nil {
+		return left
+	}
+	if len(r.proposals) == 0 {
+		for _, c := range r.stores {
+			r.NextStore(c)
+		}
+	}
+	if len(todo) == 0 {
+		r.show(r.proposals)
+		return r.end(left)
+	}
+	r.One, r.stays = len(todo) == 1, map[stayedBack]bool{}
+	err := r.Run(r.flags.WriteFlags, frame.Job{
+		N: len(todo), Each: true, Dry: "Run again without --dry-run to repair.", Steps: r.steps,
+		Show: func() {
+			if r.show(r.proposals); r.flags.DryRun {
+				r.printVerdict()
+			}
+		},
+		Ended: func(s frame.Step, _ change.Entry, err error) {
+			if err != nil && !errors.Is(err, frame.ErrProblems) {
+				r.stays[stayedBack{s.Store, s.Plan.Session}] = true
+			}
+		},
+	})
+	if errors.Is(err, term.ErrCannotAsk) {
+		if r.setRepairs(); !r.JSON && !r.named {
+			err = fail.WithHint(err, "pass --yes; name a session to repair only that one")
+		}
+		return err
+	}
+	if err = r.end(fail.Worst(left, err)); !r.offersAside() {
+		return err
+	}
+	also := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(r.Ctx, r.Env, 1), Request: r.Request}, flags: r.flags, named: true}
+	also.flags.setAside, also.Request.SetAside = true, true
+	asideErr := also.finish(also.propose(r.proposals[0].Store, []change.Head{r.proposals[0].Head}))
+	if r.Done = append(r.Done, also.Done...); len(also.Done) > 0 || !errors.Is(asideErr, term.ErrDeclined) {
+		return asideErr
+	}
+	return err
+}
+
+// steps yields a step for each proposal. Those that change nothing are included, because they are shown, too.
+func (r *repairRun) steps(yield func(frame.Step) bool) {
+	for _, p := range r.proposals {
+		p.Result.Plan.Session = p.Head.ID
+		s := frame.Step{
+			Store: p.Store, Plan: p.Result.Plan, Name: "repairing " + show.QuotedTitle(p.Head.Title, p.Head.ID),
+			Apply: func(*frame.Batch) (change.Entry, error) { return r.Apply(p) },
+			Show: func() {
+				if r.show([]show.Proposal{p}); len(p.Result.Plan.Ops) > 0 {
+					r.printProof([]show.Proposal{p})
+				}
+			},
+			Ask: func(more bool) (string, error) { return r.askRepair(p, more) },
+		}
+		if !yield(s) {
+			return
+		}
+	}
+}
+
+// show prints proposals, with diffs if requested.
+func (r *repairRun) show(ps []show.Proposal) {
+	for _, p := range ps {
+		if p.Store != r.shown {
+			r.NextStore(p.Store)
+			r.shown = p.Store
+		}
+		printProposal(r.Terminal, p, r.flags.verbose)
+	}
+	if r.flags.Patch {
+		r.Page(func(t *term.Terminal) {
+			for _, p := range ps {
+				show.Ops(t, p.Result.Plan.Ops)
+			}
+		})
+	}
+}
+
+// The answers to the question whether a session is to be repaired.
+var (
+	repairAnswers  = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every change"}, {"quit", "leave this session and the rest"}}
+	repairAnswersN = []term.Answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every change"}, {"all", "repair this session and the rest"}, {"quit", "leave this session and the rest"}}
+)
+
+// repaired returns the proposals of sessions that were repaired.
+func (r *repairRun) repaired() []show.Proposal {
+	return slices.DeleteFunc(slices.Clone(r.proposals), func(p show.Proposal) bool { return r.stays[stayedBack{p.Store, p.Head.ID}] })
+}
+
+// askRepair asks whether to repair a session, until the user decides.
+func (r *repairRun) askRepair(p show.Proposal, more bool) (string, error) {
+	question := fmt.Sprintf("Repair %s?", show.QuotedTitle(p.Head.Title, p.Head.ID))
+	if len(p.Result.LeftOut) > 0 {
+		question = fmt.Sprintf("Set aside what has no fix in %s?", show.QuotedTitle(p.Head.Title, p.Head.ID))
+	}
+	answers := repairAnswers
+	if more {
+		answers = repairAnswersN
+	}
+	return frame.AskChange(r.Ctx, r.Terminal, question, answers, frame.DiffOf(p.Result.Plan.Ops))
+}

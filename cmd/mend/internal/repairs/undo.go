@@ -1,0 +1,296 @@
+package repairs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/fail"
+	"mend/internal/mend"
+	"mend/internal/term"
+)
+
+// Undo returns the verb undo.
+func Undo(env *frame.Env) *cobra.Command {
+	var f undoFlags
+	cmd := &cobra.Command{
+		Use:   "undo [ID]",
+		Short: "Undo the last change, or another one",
+		Long: `Undo restores the data that a change of mend replaced: the same bytes, names and modes as
+before. The undo is itself an entry of the journal. With --redo, an undone change is applied
+again.
+
+ID is the id of a repair, or of an operation: all changes of one run of mend, such as
+"mend fix" without a session. The start of an id is enough. Without an id, undo reverts the
+newest operation in the journal that is in force and is not itself an undo, in any store. It
+may be a restore, a redo, a clean, or a repair by the plugin, a hook or "mend watch". With
+--redo and without an id, the last undone operation is applied again. The change is shown
+before you are asked.
+
+If something has changed the same records since, undo does not change that session, and shows
+them as they were before, as the repair wrote them, and as they are now. The other
+sessions of an operation are still restored; run undo again for the rest.`,
+		Example: `  mend undo                     what the last run of mend changed
+  mend undo --redo              what was undone last, again
+  mend undo bak                 the start of an id is enough
+  mend undo op-bakobe           all repairs of an operation (mend log)
+  mend undo --session ses_abc   all repairs of a session
+  mend undo bak --only prt_1    only this change`,
+		Args: frame.AtMostOne("repair"),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			switch {
+			case len(ids) == 1 && f.session != "":
+				return frame.Usagef("undo needs a repair id, or --session SESSION")
+			case len(ids) == 0 && f.only != nil:
+				return frame.Usagef("--only needs a repair id")
+			case f.redo && (f.session != "" || f.only != nil):
+				return frame.Usagef("--redo applies again everything that an undo reverted: it cannot be combined with --session or --only")
+			}
+			return runUndo(cmd.Context(), env, ids, f)
+		},
+	}
+	f.add(cmd)
+	fl := cmd.Flags()
+	fl.BoolVar(&f.redo, "redo", false, "apply again what was undone")
+	fl.StringVar(&f.session, "session", "", "undo every repair of this `SESSION` in one step")
+	fl.StringSliceVar(&f.only, "only", nil, "undo only these changes of the repair")
+	return cmd
+}
+
+// Redo is the former name of undo --redo.
+func Redo(env *frame.Env) *cobra.Command {
+	f := undoFlags{redo: true}
+	cmd := &cobra.Command{
+		Use: "redo [ID]", Short: "Apply an undone repair again: mend undo --redo", Args: frame.AtMostOne("repair"),
+		RunE: func(cmd *cobra.Command, ids []string) error { return runUndo(cmd.Context(), env, ids, f) },
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// undoFlags are the flags of undo.
+type undoFlags struct {
+	frame.WriteFlags
+	redo    bool
+	session string
+	only    []string
+}
+
+func (f *undoFlags) add(cmd *cobra.Command) {
+	f.WriteFlags.Add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
+	f.AddPatch(cmd)
+}
+
+func runUndo(ctx context.Context, env *frame.Env, ids []string, f undoFlags) error {
+	release := env.Opt.Journal.Hold()
+	defer release()
+	r := mend.UndoRequest{Only: f.only, Force: f.Force, Redo: f.redo, Named: env.Opt.Store != ""}
+	v := undoRun{flags: f.WriteFlags, release: release, one: f.only != nil, named: len(ids) > 0 || f.session != "", Reversal: frame.Reversal{
+		Env: env, Ctx: ctx, DryRun: f.DryRun, Names: ids, Verb: "undo",
+		Wanted: func(e change.Entry) bool { return (e.UndoneBy != "") == f.redo },
+		Propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
+			r.IDs = show.IDs(es)
+			return c.ProposeUndo(ctx, r)
+		},
+	}}
+	if f.redo {
+		v.Verb = "redo"
+	}
+	switch {
+	case f.session != "":
+		found, err := frame.FindSessions(ctx, env, []string{f.session})
+		if err != nil {
+			return err
+		}
+		v.Session = found[0].ID
+	case len(ids) > 0:
+	case f.redo:
+		undos, err := frame.Newest(ctx, env, env.Opt.Journal.NewestUndo, "no change is undone")
+		if err != nil {
+			return err
+		}
+		v.Names = frame.UndoneBy(undos)
+	default:
+		v.List = func() ([]change.Entry, error) {
+			return frame.Newest(ctx, env, env.Opt.Journal.Newest, "no change is in force")
+		}
+	}
+	return v.run()
+}
+
+// An undoRun shows a reversal, asks, and makes it.
+type undoRun struct {
+	frame.Reversal
+	flags   frame.WriteFlags
+	release func() // of the journal, see [mend.Journal.Hold]
+	named   bool   // the user named the repairs
+	one     bool   // only one repair can be meant: --only names its records
+}
+
+// printDiff prints the diff of every change.
+func (v *undoRun) printDiff(t *term.Terminal) {
+	for i := range v.Todo {
+		if s := &v.Todo[i]; s.Err == nil {
+			if p, err := v.Planned(s); err == nil { // otherwise apply returns the error
+				show.Ops(t, p.Ops)
+			}
+		}
+	}
+}
+
+func (v *undoRun) run() error {
+	es, err := v.Entries()
+	if err == nil && v.one && len(es) != 1 {
+		err = frame.Usagef("--only needs the id of one repair")
+	}
+	if err != nil {
+		return err
+	}
+	if v.Open(es); len(v.Stores) == 1 && v.Stores[es[0].Store].Err != nil {
+		if err = v.Stores[es[0].Store].Err; v.List != nil && errors.Is(err, mend.ErrNoStore) {
+			err = fail.WithHint(err, `nothing was changed. "mend log" lists the older changes; "mend undo ID" takes one of them back`)
+		}
+		return err
+	}
+	if (len(es) > 1 || v.Session != "" || v.List != nil) && !v.flags.DryRun { // a recovery may have reverted or finished some
+		if es, err = v.Entries(); err != nil {
+			return err
+		}
+		v.Open(es)
+	}
+	if slices.ContainsFunc(es, func(e change.Entry) bool { return e.Session != es[0].Session }) {
+		v.release() // it takes long
+	}
+	v.Plan(es)
+	v.release()
+	if err := v.Ctx.Err(); err != nil {
+		return err
+	}
+	return v.revert()
+}
+
+// revert shows the changes of all sessions, asks once, and makes them.
+func (v *undoRun) revert() error {
+	var repairs, reverted []change.Entry
+	var sessions []*frame.SessionReversal
+	var failed []frame.Step
+	for i := range v.Todo {
+		if s := &v.Todo[i]; s.Err != nil {
+			failed = append(failed, v.step(s, change.Plan{}, s.Err))
+		} else {
+			repairs, sessions = append(repairs, s.Repairs...), append(sessions, s)
+		}
+	}
+	question, leftOut := "", int64(0)
+	if len(repairs) > 0 {
+		question = term.Capitalized(v.Verb) + " " + frame.NameRepairs(repairs) + "?"
+	}
+	return v.Env.Run(v.Ctx, v.flags, frame.Job{
+		Question: question, Failed: failed, N: len(v.Todo),
+		Show: func() { v.show(repairs, sessions) },
+		Steps: func(yield func(frame.Step) bool) {
+			for _, s := range sessions {
+				p, err := v.Planned(s)
+				one := v.step(s, p, err)
+				one.Apply = func(b *frame.Batch) (change.Entry, error) {
+					e, err := b.Apply(s.Store, p)
+					if err == nil {
+						n, err := s.Store.RowsLeftOut(v.Ctx, e)
+						leftOut, b.Worst = leftOut+n, fail.Worst(b.Worst, err)
+						reverted = append(reverted, s.Repairs...)
+					}
+					if v.flags.Force {
+						err = frame.Forced(err)
+					}
+					return e, err
+				}
+				if !yield(one) {
+					return
+				}
+			}
+		},
+		Done: func(b *frame.Batch) {
+			v.printReversal(b.Done[0], reverted, len(repairs))
+			if leftOut > 0 {
+				v.SetAnswer("leftOut", leftOut)
+				v.Say("%s %s left out, because their sessions were deleted since.", term.Warn("note:"), term.CountWords(int(leftOut), "row is", "rows are"))
+			}
+		},
+	})
+}
+
+// step returns the step of a session, with its plan, or the reason why it has no plan.
+func (v *undoRun) step(s *frame.SessionReversal, p change.Plan, err error) frame.Step {
+	first := s.Entries[0]
+	p.Session = first.Session
+	return frame.Step{Store: s.Store, Plan: p, Name: "session " + show.QuotedTitle(first.Cause.Title, first.Session), IDs: show.IDs(s.Entries), Err: err}
+}
+
+// show shows what is reverted, unless the user knows it and has agreed.
+func (v *undoRun) show(repairs []change.Entry, sessions []*frame.SessionReversal) {
+	if !v.flags.Yes || !v.named {
+		printReverted(v.Env, repairs)
+	}
+	for _, s := range sessions {
+		v.PrintBound(s.Plan)
+	}
+	verb, kind := term.Capitalized(v.Verb), sessions[0].Plan.Cause.Kind
+	switch {
+	case v.flags.Patch:
+		v.Page(v.printDiff)
+	case v.flags.Yes:
+	case len(repairs) == 1 && repairs[0].Cause.Kind == change.CauseSalvage:
+		v.Printf("%s\n", map[bool]string{true: "The damaged database comes back in place of the new one.", false: "The new database comes back in place of the damaged one."}[kind == change.CauseUndo])
+	case len(sessions) > 1:
+		v.Printf("%s would %s in %d sessions.\n", verb, v.Counts.Text(kind), len(sessions))
+	default:
+		v.Printf("%s would %s.\n", verb, v.Counts.Text(kind))
+	}
+}
+
+// printReverted shows repairs before they are undone or applied again.
+func printReverted(env *frame.Env, repairs []change.Entry) {
+	if env.JSON {
+		return
+	}
+	if len(repairs) == 1 {
+		show.EntryHead(env.Terminal, repairs[0])
+	} else {
+		_ = frame.PrintEntries(env, repairs, nil, "")
+	}
+	env.Printf("\n")
+}
+
+// printReversal prints which of the repairs were undone or applied again, starting with the entry e, and how
+// to revert that.
+func (v *undoRun) printReversal(e change.Entry, repairs []change.Entry, all int) {
+	what, id := frame.NameRepairs(repairs), e.ID
+	undo, redo := "mend undo "+id, "mend undo --redo "+repairs[len(repairs)-1].ID
+	switch {
+	case len(v.Todo) > 1:
+		if len(repairs) < all {
+			what = fmt.Sprintf("%d of %s", len(repairs), term.Count(all, "repair"))
+		}
+		id = mend.OperationOf(e)
+		undo, redo = "mend undo "+mend.OperationOf(repairs[0]), "mend undo --redo "+mend.OperationOf(repairs[0])
+	case len(repairs) == 1: // applied again it is in force, under its own id
+		undo = "mend undo " + repairs[0].ID
+	}
+	if e.Cause.Partial {
+		what = term.Count(len(e.Ops), "change") + " of " + what
+	}
+	switch {
+	case e.Cause.Kind == change.CauseRedo:
+		v.Say("%s %s (%s). Undo: %s", term.Good("Applied again:"), what, term.Bold(id), term.Command(undo))
+	case e.Cause.Partial:
+		v.Say("%s %s (%s). Undo: %s", term.Good("Undone:"), what, term.Bold(id), term.Command("mend undo "+id))
+	default:
+		v.Say("%s %s (%s). Apply %s again: %s", term.Good("Undone:"), what, term.Bold(id), map[bool]string{true: "it", false: "them"}[len(repairs) == 1], term.Command(redo))
+	}
+}

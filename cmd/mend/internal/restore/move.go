@@ -1,0 +1,352 @@
+package restore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/agent"
+	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/fail"
+	"mend/internal/mend"
+	"mend/internal/term"
+)
+
+// Move returns the verb move.
+func Move(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
+	cmd := &cobra.Command{
+		Use:   "move [OLD NEW]",
+		Short: "Move the sessions of a folder that was renamed",
+		Long: `Agents store with each session the folder in which it was started. If you rename or move
+that folder, or remove a worktree, its sessions are no longer listed, or can no longer be
+continued. Move assigns them to the new folder: they are listed there, and continue there.
+
+It moves the sessions of OLD and of all folders below it, of every agent. NEW must exist;
+the sessions that NEW already has do not change. If OLD was created again and has newer
+sessions, those stay there. The memory of Claude Code about a folder stays, too. One undo
+reverts all of it.
+
+Without OLD and NEW, move lists the folders that no longer exist, and where each may be now:
+first folders of the same repository, recognised by its first commit, or folders that a
+transcript names; then folders with the same name, and neighbours. It asks about each.`,
+		Example: `  mend move                          list what is gone, and ask
+  mend move ~/src/app ~/src/shop     the sessions of app belong to shop
+  mend move ../app . --dry-run       show what would move`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if len(names) == 2 {
+				return runMove(cmd.Context(), env, names[0], names[1], f)
+			}
+			if f.Yes || len(names) == 1 {
+				return frame.Usagef("move needs two names: the old folder and the new one; with none it lists the folders that are gone, and asks")
+			}
+			return MoveGone(cmd.Context(), env, f)
+		},
+	}
+	f.Add(cmd, "move sessions even if an agent is using one of them")
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, names []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(names) > 0 {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+		return frame.Candidates(cmd, env, completeGone, names, start, "")
+	}
+	return cmd
+}
+
+// completeGone returns the missing folders of sessions.
+func completeGone(ctx context.Context, env *frame.Env, _ []string) (all []cobra.Completion) {
+	var stores []*mend.Store
+	for _, o := range frame.AgentOptions(env) {
+		o.Note = nil
+		if c, err := mend.Open(o); err == nil {
+			stores = append(stores, c)
+		}
+	}
+	gone, _ := mend.GoneFolders(ctx, stores, show.WorkingFolder())
+	for _, g := range gone {
+		all = append(all, cobra.CompletionWithDesc(g.Folder, term.Count(g.Sessions, "session")))
+	}
+	return all
+}
+
+// folders returns the absolute paths of the two folders that the user names; the new one must exist, and its
+// links are resolved.
+func folders(old, name string) (from, to string, err error) {
+	if from, err = filepath.Abs(old); err != nil {
+		return "", "", err
+	}
+	if to, err = filepath.Abs(name); err != nil {
+		return "", "", err
+	}
+	if info, err := os.Stat(to); err != nil || !info.IsDir() {
+		return "", "", frame.Usagef("%s is not a folder; name the folder where the sessions belong now", name)
+	}
+	if to, err = filepath.EvalSymlinks(to); err == nil && to == from {
+		err = frame.Usagef("both names are the same folder: %s", to)
+	}
+	return from, to, err
+}
+
+// A storeMove is the plan for one store.
+type storeMove struct {
+	mend.Move
+	store *mend.Store
+}
+
+func runMove(ctx context.Context, env *frame.Env, old, name string, f frame.WriteFlags) error {
+	from, to, err := folders(old, name)
+	if err != nil {
+		return err
+	}
+	clients, left := frame.OpenAll(ctx, env, !f.DryRun)
+	return moveFolder(ctx, env, clients, left, from, to, f)
+}
+
+// moveFolder plans the move of one folder in all stores, shows it, asks, and makes it. left is the worst
+// error of the stores that cannot be opened.
+func moveFolder(ctx context.Context, env *frame.Env, clients []*mend.Store, left error, from, to string, f frame.WriteFlags) error {
+	moves, left, err := proposeMoves(ctx, env, clients, left, from, to, f.Force)
+	if err == nil {
+		err = makeMoves(ctx, env, moves, from, to, f)
+	}
+	return env.Both(ctx, left, err)
+}
+
+func makeMoves(ctx context.Context, env *frame.Env, moves []storeMove, from, to string, f frame.WriteFlags) error {
+	sessions, going, staying, plans := []movedJSON{}, 0, 0, 0
+	for _, m := range moves {
+		if env.JSON {
+			sessions = append(sessions, movedSessions(m)...)
+		}
+		going, staying, plans = going+len(m.Sessions), staying+len(m.Stay), plans+m.Plans
+	}
+	env.SetAnswers(MoveAnswer{Folder: from, To: to, Sessions: sessions})
+	if going+staying == 0 {
+		return fail.New(fail.Usage, "\"mend move\" lists the missing folders of sessions", "no session belongs to %s, or to a folder below it", from)
+	}
+	printMoves(env, moves, to)
+	if plans == 0 {
+		env.SetAnswer("repairs", []show.RepairJSON{})
+		env.Say("Nothing to do: they belong there already.")
+		return nil
+	}
+	moved := 0
+	return env.Run(ctx, f, frame.Job{
+		Question: fmt.Sprintf("Move %s to %s?", term.Count(going, "session"), term.Escape(to)), Steps: moveSteps(ctx, moves), N: plans,
+		Ended: func(s frame.Step, _ change.Entry, err error) {
+			if err == nil && s.Plan.Session != change.NoSession {
+				moved++
+			}
+		},
+		Done: func(b *frame.Batch) { printMoved(b, moves, moved, to) },
+	})
+}
+
+// moveSteps returns the plans of the sessions, one at a time.
+func moveSteps(ctx context.Context, moves []storeMove) iter.Seq[frame.Step] {
+	var all []iter.Seq[frame.Step]
+	for _, m := range moves {
+		rest := "the other sessions of " + term.ShortenHome(m.store.ID().Root)
+		all = append(all, frame.PlannedSteps(m.store, rest, func(f func(change.Plan) error) error { return m.Each(ctx, f) }))
+	}
+	return frame.JoinSteps(all)
+}
+
+// proposeMoves plans the move in each store. Stores that do not support moves, or cannot be read, are left
+// out if there are others: unread is the worst of their errors and left.
+func proposeMoves(ctx context.Context, env *frame.Env, clients []*mend.Store, left error, from, to string, force bool) (moves []storeMove, unread, err error) {
+	for _, c := range clients {
+		m, err := c.ProposeMove(ctx, from, to, force)
+		if errors.Is(err, errors.ErrUnsupported) && len(clients) > 1 {
+			env.NoteSkipped(err)
+			continue
+		}
+		if ctx.Err() != nil || err != nil && frame.ExitCode(err) != frame.ExitUnusable {
+			return nil, left, cmp.Or(err, ctx.Err())
+		}
+		if err == nil {
+			moves = append(moves, storeMove{m, c})
+		}
+		if err = cmp.Or(err, m.Unread); err != nil {
+			left = env.SkipStore(ctx, left, err)
+		}
+	}
+	return moves, left, nil
+}
+
+// printMoves lists the sessions that move, and those that stay.
+func printMoves(env *frame.Env, moves []storeMove, to string) {
+	for _, m := range moves {
+		for _, r := range m.Sessions {
+			line := "  " + show.SessionLine(r.Head)
+			if r.To != to {
+				line += "  to " + term.OneLine(term.ShortenHome(r.To), 80)
+			}
+			env.Printf("%s\n", term.Cut(line, env.Width))
+		}
+		if n := len(m.Stay); n > 0 {
+			env.Say("%s there: the folder was made again before.", term.CountWords(n, "later session stays", "later sessions stay"))
+		}
+	}
+}
+
+// printMoved prints how many sessions were moved, and how to continue the newest of each store.
+func printMoved(b *frame.Batch, moves []storeMove, moved int, to string) {
+	all := 0
+	for _, m := range moves {
+		all += m.Going
+	}
+	what := term.Count(moved, "session")
+	if moved < all {
+		what = fmt.Sprintf("%d of %s", moved, term.Count(all, "session"))
+	}
+	b.Say("%s %s to %s. Undo: %s", term.Good("Moved"), what, term.Escape(to), term.Command(show.UndoCommand(b.Done)))
+	if len(b.Failed) > 0 || b.Ctx.Err() != nil {
+		return
+	}
+	for _, m := range moves {
+		if len(m.Sessions) > 0 {
+			newest := slices.MaxFunc(m.Sessions, func(a, b agent.Relocation) int { return cmp.Compare(a.Head.Updated, b.Head.Updated) })
+			newest.Head.Directory = newest.To
+			b.PrintContinueCommand(m.store.ID().Agent, newest.Head, map[bool]string{true: "it", false: "the newest"}[moved == 1])
+		}
+	}
+}
+
+// MoveGone lists the missing folders, and asks about each.
+func MoveGone(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
+	ask := env.CanAsk && !env.JSON && !f.DryRun
+	clients, left := frame.OpenAll(ctx, env, ask)
+	stop := env.Busy("looking for folders ...")
+	gone, unread := mend.GoneFolders(ctx, clients, show.WorkingFolder())
+	stop()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for _, err := range unread {
+		left = env.SkipStore(ctx, left, err)
+	}
+	list := []show.GoneJSON{}
+	for _, g := range gone {
+		list = append(list, goneJSONOf(g))
+	}
+	env.SetAnswers(MoveAnswer{Folders: list})
+	if len(gone) == 0 && left == nil {
+		env.Say("The folder of every session exists.")
+	}
+	if len(gone) == 0 {
+		return left
+	}
+	for i, g := range gone {
+		printGone(env, g)
+		if !ask || len(g.Proposals.All) == 0 {
+			continue
+		}
+		to, err := pickPlace(ctx, env, list[i])
+		switch {
+		case errors.Is(err, term.ErrDeclined) && ctx.Err() == nil:
+			continue
+		case err != nil:
+			return env.Both(ctx, left, err)
+		}
+		f.Yes = true // the user has picked the folder
+		left = fail.Worst(left, moveFolder(ctx, env, clients, nil, g.Folder, to, f))
+		f.Yes = false
+	}
+	if !ask {
+		env.Say("To move the sessions of one: %s", term.Command("mend move OLD NEW"))
+	}
+	return left
+}
+
+// printGone prints a missing folder, and where it may be now.
+func printGone(env *frame.Env, g mend.GoneFolder) {
+	env.Printf("%s  %s  %s\n", term.Bold(term.Escape(g.Folder)), term.Count(g.Sessions, "session"), term.Faint(term.Age(time.Since(time.UnixMilli(g.Newest)))))
+	for _, p := range g.Proposals.All {
+		why := "the same name"
+		switch {
+		case p.Here:
+			why = "you are in it"
+		case p.Same && filepath.Base(p.Path) == filepath.Base(g.Folder):
+			why = "the same repository and name"
+		case p.Same:
+			why = "the same repository"
+		case filepath.Base(p.Path) != filepath.Base(g.Folder):
+			why = "a similar name"
+		}
+		env.Printf("  %s  %s\n", term.Escape(p.Path), term.Faint(why))
+	}
+	if len(g.Proposals.All) == 0 {
+		env.SayAt(2, "No folder fits. If you know its new place: "+term.Command("mend move "+frame.ShellWord(g.Folder)+" NEW"))
+	}
+}
+
+// pickPlace asks for the new folder of sessions. The error is [term.ErrDeclined] if they stay.
+func pickPlace(ctx context.Context, env *frame.Env, g show.GoneJSON) (string, error) {
+	if len(g.Proposals) == 1 {
+		key, err := env.Ask(ctx, fmt.Sprintf("Move %s to %s?", term.Count(g.Sessions, "session"), term.Escape(g.Proposals[0])), []term.Answer{{"yes", "move them"}, {"no", "leave them, and continue"}})
+		if err == nil && key != "y" {
+			err = term.ErrDeclined
+		}
+		return g.Proposals[0], err
+	}
+	rows := [][]string{}
+	for _, p := range g.Proposals {
+		rows = append(rows, []string{term.Escape(p)})
+	}
+	i, err := env.Pick(ctx, "Where does "+term.Escape(g.Folder)+" belong now? (Esc: nowhere)", rows)
+	if err != nil {
+		return "", err
+	}
+	return g.Proposals[i], nil
+}
+
+// A MoveAnswer is the answer of move.
+type MoveAnswer struct {
+	Folder   string            `json:"folder,omitempty"`
+	To       string            `json:"to,omitempty"`
+	Sessions []movedJSON       `json:"sessions,omitempty"`
+	Repairs  []show.RepairJSON `json:"repairs,omitempty"`
+	Folders  []show.GoneJSON   `json:"folders,omitempty"` // without names: the missing folders of sessions
+	frame.ContinueAnswer
+}
+
+func goneJSONOf(g mend.GoneFolder) show.GoneJSON {
+	j := show.GoneJSON{Folder: g.Folder, Sessions: g.Sessions, Proposals: []string{}, Certain: g.Proposals.Certain()}
+	for _, p := range g.Proposals.All {
+		j.Proposals = append(j.Proposals, p.Path)
+	}
+	return j
+}
+
+// A movedJSON is a session that moves.
+type movedJSON struct {
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	Title   string `json:"title"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Stays   bool   `json:"stays"` // it belongs to the folder that was created again
+}
+
+func movedSessions(m storeMove) (all []movedJSON) {
+	name := m.store.ID().Agent
+	for _, r := range m.Sessions {
+		all = append(all, movedJSON{name, r.Head.ID, r.Head.Title, r.Head.Directory, r.To, false})
+	}
+	for _, h := range m.Stay {
+		all = append(all, movedJSON{name, h.ID, h.Title, h.Directory, h.Directory, true})
+	}
+	return all
+}

@@ -1,0 +1,438 @@
+// Package restore has the verbs that bring sessions back.
+package restore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/fail"
+	"mend/internal/keep"
+	"mend/internal/mend"
+	"mend/internal/term"
+	"mend/repair"
+)
+
+const restoreHelp = `Restore brings a session back:
+
+  archived     it is listed again
+  hidden       OpenCode treats its folder as another project: it is moved to that project
+  deleted      by you, by the agent or by its clean-up: restored from a copy
+  shortened    cut, reverted, emptied or overwritten: the missing part is restored
+               from a copy
+  not loaded   the agent finds no conversation in it: restored from a copy
+  prompts only deleted by Claude Code, no copy: your prompts, without answers
+  elsewhere    in a store that OpenCode does not read: the files of OpenCode 1.1, which
+               1.18 does not import, or the database of another channel
+
+Without SESSION, restore lists what can be brought back, newest first, and asks.
+
+The copies are those of "mend keep". Before restore replaces a session, it keeps a copy of
+its present state. If the agent has continued the session, the missing messages are added
+and the new ones stay. If the id now belongs to another conversation, restore replaces that
+only with --force.
+
+With --at, restore uses an older state: an age ("2h ago", 3d), a date, a time, or the id of
+a repair, for the state before that repair. --from STORE takes the session from another
+store of the agent; without SESSION, it brings back all sessions there that this store
+lacks. --from DIR, with the folder of "mend keep --to DIR", uses the copies there. --all
+brings back every copied session that its agent no longer has, for example after its
+database was removed.
+
+With --compaction, restore removes the newest compaction, so that the agent again sends the
+messages that a summary had replaced. Broken messages among them are repaired in the same
+step. If the next request would be too large for the model, nothing is changed; with --trim,
+outputs of tools are trimmed until it fits, as with "mend trim".`
+
+// Restore returns the verb restore.
+func Restore(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
+	var at, from string
+	var all, compaction bool
+	u := repair.UncompactRequest{Protected: repair.ProtectedTools()}
+	cmd := &cobra.Command{
+		Use:   "restore [SESSION]",
+		Short: "Bring back a session that is hidden, archived, deleted or damaged",
+		Long:  restoreHelp,
+		Example: `  mend restore                     list what can be brought back, and ask
+  mend restore "dark mode"         the session with this in its title
+  mend restore 3cffaf78 --at "2h ago"
+  mend restore ses_1 --dry-run     show what would be done
+  mend restore --all               after a database or a folder was removed
+  mend restore --from ~/.local/share/opencode/storage
+  mend restore --compaction .      the newest session of this folder, as it was before its compaction`,
+		Args: frame.AtMostOne("session"),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			switch {
+			case compaction && (at != "" || from != "" || all):
+				return frame.Usagef("--compaction cannot be combined with --at, --from or --all")
+			case compaction:
+				u.Force = f.Force
+				return runUncompact(cmd.Context(), env, names, f, u)
+			case u.Trim:
+				return frame.Usagef("--trim needs --compaction")
+			}
+			r, err := parseRestore(at, time.Now())
+			if err != nil {
+				return err
+			}
+			if env.UsesCopies(from) {
+				from = ""
+			}
+			if r.Force = f.Force; from != "" {
+				if r.From, err = filepath.Abs(from); err != nil || at != "" {
+					return cmp.Or(err, frame.Usagef("--from and --at cannot be combined"))
+				}
+				if len(names) == 0 {
+					return runRestoreFrom(cmd.Context(), env, f, r)
+				}
+			}
+			if all {
+				if len(names) > 0 || at != "" || from != "" {
+					return frame.Usagef("--all cannot be combined with a session, --at or --from")
+				}
+				return runRestoreAll(cmd.Context(), env, f, r)
+			}
+			if len(names) == 0 {
+				if at != "" || f.Yes {
+					return frame.Usagef("--at and --yes need a session; mend restore alone lists what can be brought back")
+				}
+				return List(cmd.Context(), env, f, r)
+			}
+			return runRestore(cmd.Context(), env, names[0], f, r)
+		},
+	}
+	f.Add(cmd, "restore even if an agent is using the session, or has continued it with another conversation, or not all of it can be read")
+	cmd.Flags().StringVar(&at, "at", "", "restore the state at a `TIME`: an age, a date, a time, or the id of a repair (the state before it)")
+	cmd.Flags().BoolVar(&all, "all", false, "bring back every copied session that its agent no longer has")
+	cmd.Flags().BoolVar(&compaction, "compaction", false, "remove the newest compaction, so that the messages before it are sent again")
+	cmd.Flags().BoolVar(&u.Trim, "trim", false, "with --compaction: trim outputs of tools if the next request would be too large")
+	cmd.Flags().StringVar(&from, "from", "", "take the session from another `STORE` of the agent, or from a folder with copies of mend keep --to; without SESSION, take all that this store lacks")
+	return cmd
+}
+
+// parseRestore parses --at.
+func parseRestore(at string, now time.Time) (r mend.RestoreRequest, err error) {
+	text := strings.TrimSpace(at)
+	r.At, err = frame.ParseWhen("at", text, now)
+	if err == nil || change.ValidateID(text) != nil || strings.ContainsAny(text[:1], "0123456789-") {
+		return r, err
+	}
+	r.State = text
+	return r, nil
+}
+
+// makeStore makes the folders of a store that is gone, after a question. It reports false in a dry run, and if only the
+// agent can make its store.
+func makeStore(ctx context.Context, env *frame.Env, f frame.WriteFlags, store change.StoreID) (made bool, err error) {
+	folders := slices.DeleteFunc(env.Opt.Agents.Folders(store), func(folder string) bool {
+		_, err := os.Lstat(folder)
+		return err == nil
+	})
+	if f.DryRun || len(folders) == 0 {
+		return false, nil
+	}
+	question := fmt.Sprintf("The folder of %s, %s, is gone. Make it again?", agents.Title(store), term.ShortenHome(store.Root))
+	if err := frame.ConfirmChange(ctx, env.Terminal, f, question, nil); err != nil {
+		return false, fmt.Errorf("%s is gone; making it again: %w", term.ShortenHome(store.Root), err)
+	}
+	for _, folder := range folders {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return false, fmt.Errorf("making the folder of %s: %w", agents.Title(store), err)
+		}
+	}
+	return true, nil
+}
+
+// List lists the restorable sessions, and lets the user choose.
+func List(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest) error {
+	clients, left := frame.OpenAll(ctx, env, false)
+	if len(clients) == 0 && (env.Opt.Store != "" || !errors.Is(left, mend.ErrNoStore)) {
+		return lostStore(env, left)
+	}
+	var all []frame.Restorable
+	err := frame.WithKept(env, func(k *keep.Keep) (err error) {
+		all, err = frame.ListRestorable(ctx, env, clients, k, left)
+		if k == nil {
+			err = fail.Worst(err, env.UnkeptError("looking for what is missing: only sessions that are not shown are known"))
+		}
+		return err
+	})
+	if env.HasSkipped() && err == nil {
+		err = fail.New(fail.Unusable, "", "looking for what is missing: not all sessions are examined")
+	}
+	if env.JSON {
+		list := []restorableJSON{}
+		for _, x := range all {
+			list = append(list, newRestorableJSON(env, x))
+		}
+		env.SetAnswers(RestoreAnswer{Sessions: list})
+	}
+	if env.JSON || ctx.Err() != nil {
+		return err
+	}
+	if len(all) == 0 && err != nil {
+		return lostStore(env, err)
+	}
+	if len(all) == 0 {
+		env.Say("Nothing to bring back: no session is archived or hidden, and none lacks data of its copy. If a folder was renamed or moved: %s", term.Command(env.CommandLine("move")))
+		return nil
+	}
+	rows := restorableRows(env.Terminal, all)
+	if !env.CanAsk || f.DryRun || err != nil {
+		env.PrintRows(rows, "")
+		env.Printf("\n")
+		if c := all[0].Store; c != nil && c.Changeable(ctx) != nil {
+			env.Say("To read one: %s. Nothing can be brought back into this database.", term.Command(env.CommandLine("scan", all[0].Session.ID, "--text")))
+		} else {
+			env.Say("To bring one back: %s", term.Command(env.CommandLine("restore", all[0].Session.ID)))
+		}
+		if i := slices.IndexFunc(all, func(x frame.Restorable) bool { return x.Store == nil }); i >= 0 {
+			err := all[i].Named().NoStore(env)
+			_, hint := fail.Of(err)
+			env.Note(err.Error() + ": " + hint)
+		}
+		return err
+	}
+	i, err := env.Pick(ctx, "Which session do you want back?", rows)
+	if err != nil {
+		return err
+	}
+	if all[i].Store == nil {
+		return runRestore(ctx, env, all[i].Session.ID, f, r)
+	}
+	return One(ctx, env, all[i].Store, all[i].Session, f, r)
+}
+
+// restorableRows returns a row for each session: id, state, messages, age and title.
+func restorableRows(t *term.Terminal, all []frame.Restorable) [][]string {
+	heads := make([]change.Head, len(all))
+	for i, x := range all {
+		heads[i] = x.Session
+	}
+	short := show.ShortIDs(t, heads)
+	rows := make([][]string, len(all))
+	for i, x := range all {
+		rows[i] = []string{
+			term.Bold(short[x.Session.ID]), term.Faint(t.AgeCell(term.Age(time.Since(x.Time())))), term.Faint(agents.Title(x.StoreID())),
+			term.Warn(x.State), frame.MessagesText(x), show.SessionTitle(x.Session),
+		}
+	}
+	return rows
+}
+
+type restorableJSON struct {
+	Session   string `json:"session"`
+	Agent     string `json:"agent"`
+	Title     string `json:"title"`
+	Directory string `json:"directory"`
+	State     string `json:"state"`
+	Messages  struct {
+		Now  int `json:"now"`
+		Kept int `json:"kept"`
+	} `json:"messages"`
+	Missing int    `json:"missing,omitempty"` // records of the copy that are missing or empty, if it has at least as many messages now
+	Time    string `json:"time"`              // when it was copied, or last used
+	Store   string `json:"store,omitempty"`   // the store that has it, if that is another one
+	Command string `json:"command"`
+}
+
+func newRestorableJSON(env *frame.Env, x frame.Restorable) restorableJSON {
+	j := restorableJSON{
+		Session: x.Session.ID, Agent: x.StoreID().Agent, Title: x.Session.Title, Directory: x.Session.Directory, State: x.State,
+		Missing: x.Missing, Time: x.Time().UTC().Format(time.RFC3339), Store: x.Other, Command: env.CommandLine("restore", x.Session.ID),
+	}
+	j.Messages.Now, j.Messages.Kept = x.Now, x.Copied
+	return j
+}
+
+// runRestore restores the session that the user names.
+func runRestore(ctx context.Context, env *frame.Env, name string, f frame.WriteFlags, r mend.RestoreRequest) error {
+	found, unread, err := frame.LookUp(ctx, env, frame.AlsoNamed["restore"], []string{name})
+	switch {
+	case errors.Is(err, mend.ErrNoSession) && unread != nil:
+		return lostStore(env, unread) // it may be in that store
+	case errors.Is(err, mend.ErrNoSession) && env.Unkept == nil:
+		err = fail.WithHint(err, "\"mend restore\" lists what can be brought back; nothing was kept of a session that it does not list")
+	}
+	if err != nil {
+		return err
+	}
+	if found[0].Store == nil {
+		if made, err := makeStore(ctx, env, f, found[0].StoreID); err != nil || made {
+			if err == nil {
+				err = runRestore(ctx, env, name, f, r)
+			}
+			return err
+		}
+	}
+	c, left, err := frame.OpenLost(ctx, env, &found[0], unread, !f.DryRun)
+	if err == nil {
+		err = One(ctx, env, c, found[0].Head, f, r)
+	}
+	return env.Both(ctx, left, err)
+}
+
+// lostStore returns the error if there is no store, with the next step if its sessions were copied.
+func lostStore(env *frame.Env, left error) error {
+	if !errors.Is(left, mend.ErrNoStore) {
+		return left
+	}
+	_ = frame.WithKept(env, func(k *keep.Keep) error { // unreadable copies cause a note
+		if k == nil {
+			return nil
+		}
+		var store change.StoreID
+		err := k.Each(keep.Query{}, func(s *keep.State) { store = s.Store })
+		if store.Root != "" {
+			hint := fmt.Sprintf("sessions of %s were kept: %s", term.ShortenHome(store.Root), env.RemakeText(store, env.CommandLine("restore", "--all")))
+			if _, said := errors.AsType[*frame.ReportedError](left); said {
+				env.Note(hint)
+			}
+			left = fail.WithHint(left, hint)
+		}
+		return err
+	})
+	return left
+}
+
+// One plans to restore a session, shows the plan, asks, and applies it.
+func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f frame.WriteFlags, r mend.RestoreRequest) error {
+	done, err := frame.ProposeRestore(ctx, env, c, head, r)
+	if err != nil {
+		return err
+	}
+	var below []change.Head
+	if done.State == mend.Deleted {
+		if below, err = missingSubagents(ctx, env, c, head); err != nil {
+			return err
+		}
+	}
+	answer := show.NewRestoreJSON(c, head, done)
+	env.SetAnswers(RestoreAnswer{Restore: &answer})
+	show.Header(env.Terminal, head)
+	frame.PrintRestore(env, head, done)
+	env.PrintBound(done.Plan)
+	if len(below) > 0 {
+		env.SayAt(2, fmt.Sprintf("%s.", term.CountWords(len(below), "session of a subagent comes back with it", "sessions of subagents come back with it")))
+	}
+	if len(done.Plan.Ops) == 0 {
+		env.SetAnswer("repairs", []show.RepairJSON{})
+		return finishRestore(ctx, env, c, done.Session)
+	}
+	done.Plan.Cause.Title = cmp.Or(done.Plan.Cause.Title, head.Title)
+	r.Gone = r.From == "" // else the subagents may be from another store
+	restored, failed := false, false
+	err = env.Run(ctx, f, frame.Job{
+		Question: fmt.Sprintf("Restore %s?", show.QuotedTitle(head.Title, head.ID)), N: 1 + len(below),
+		Steps: func(yield func(frame.Step) bool) {
+			more := yield(restoreStep(c, head, done, nil))
+			for _, h := range below {
+				if !more || failed {
+					return
+				}
+				p, err := frame.ProposeRestore(ctx, env, c, h, r)
+				more = err == nil && len(p.Plan.Ops) == 0 || yield(restoreStep(c, h, p, err))
+			}
+		},
+		Ended: func(_ frame.Step, _ change.Entry, err error) { failed = err != nil && !restored },
+		Done: func(b *frame.Batch) {
+			restored = true
+			e := b.Done[0]
+			if len(b.Done) > 1 {
+				e.ID = mend.OperationOf(e)
+			}
+			show.Committed(env.Terminal, e, head.Title, "")
+		},
+	})
+	switch {
+	case f.DryRun && err == nil && done.Unread != "":
+		return frame.ErrProblems
+	case !restored:
+		return err
+	}
+	if done.IsAside() {
+		env.Say("It is large, and was not examined. To examine it: %s", term.Command(env.CommandLine("scan", head.ID)))
+		env.PrintContinueCommand(c.ID().Agent, done.Session, "it")
+		return err
+	}
+	if next := finishRestore(ctx, env, c, done.Session); !errors.Is(next, frame.ErrProblems) { // it prints the next step
+		return fail.Worst(next, err)
+	}
+	return err
+}
+
+// restoreStep restores a session after copying its present state.
+func restoreStep(c *mend.Store, h change.Head, done mend.Restored, err error) frame.Step {
+	return frame.Step{Store: c, Plan: done.Plan, Name: show.QuotedTitle(h.Title, h.ID), Err: err, Apply: func(b *frame.Batch) (e change.Entry, err error) {
+		n := len(b.Done)
+		if err = frame.ApplyRestore(b, c, done); len(b.Done) > n {
+			e = b.Done[n]
+		}
+		if err == nil && done.Unread != "" {
+			b.NoteSkipped(fail.New(fail.Problems, "", "%s is back without what could not be read: %s", show.QuotedTitle(h.Title, h.ID), done.Unread))
+			b.Worst = fail.Worst(b.Worst, frame.ErrProblems)
+		}
+		return e, err
+	}}
+}
+
+// missingSubagents returns the missing sessions that have a copy and are subagents of a session, at any depth.
+func missingSubagents(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) (below []change.Head, err error) {
+	err = frame.WithKept(env, func(k *keep.Keep) error {
+		gone, _, err := c.Gone(ctx, k) // [frame.NamedSessions] has reported other stores that cannot be read
+		by := map[string][]change.Head{}
+		for _, h := range gone {
+			by[h.Parent] = append(by[h.Parent], h)
+		}
+		delete(by, "")
+		below = []change.Head{head}
+		for i := 0; i < len(below); i++ {
+			id := below[i].ID
+			below = append(below, by[id]...)
+			delete(by, id)
+		}
+		below = below[1:]
+		return err
+	})
+	return below, err
+}
+
+// finishRestore prints whether a session can be continued, and how.
+func finishRestore(ctx context.Context, env *frame.Env, c *mend.Store, session change.Head) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	head, err := c.Session(ctx, session.ID)
+	if err != nil {
+		return err
+	}
+	f, err := c.ScanOne(ctx, head)
+	if err != nil {
+		return err
+	}
+	return frame.PrintContinue(env, c, f)
+}
+
+// A RestoreAnswer is the answer of restore.
+type RestoreAnswer struct {
+	Sessions  []restorableJSON  `json:"sessions,omitempty"` // restorable sessions
+	Restore   *show.RestoreJSON `json:"restore,omitempty"`
+	Repairs   []show.RepairJSON `json:"repairs,omitempty"`
+	Next      string            `json:"next,omitempty"` // the command that is needed before the session can be continued
+	Uncompact *uncompactJSON    `json:"uncompact,omitempty"`
+	Text      string            `json:"text,omitempty"` // with --text: the conversation as Markdown
+	frame.ContinueAnswer
+}

@@ -1,0 +1,288 @@
+package restore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/agent"
+	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/mend"
+	"mend/internal/term"
+)
+
+// Salvage returns the verb salvage.
+func Salvage(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
+	cmd := &cobra.Command{
+		Use:   "salvage",
+		Short: "Rebuild a damaged database from its readable rows",
+		Long: `Salvage reads a database page by page if SQLite calls it malformed, or does not recognise it
+as a database. It copies every readable row to a new database; unreadable messages and parts
+are rebuilt from OpenCode's events if these have a copy. Salvage shows what each session has
+lost, asks, and then exchanges the two files in one step. Deleted sessions stay deleted.
+
+Nothing is ever written to the damaged file. It stays complete beside the new one until
+"mend forget" deletes it; "mend undo" exchanges the two again.`,
+		Example: `  mend salvage --dry-run         say what can be brought back
+  mend salvage
+  mend salvage --store ~/backup/opencode.db`,
+		Args: frame.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return RunSalvage(cmd.Context(), env, f) },
+	}
+	f.Add(cmd, "")
+	return cmd
+}
+
+// RunSalvage checks the databases of all agents, and salvages the first that is damaged.
+func RunSalvage(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
+	clients, left := frame.OpenAll(ctx, env, !f.DryRun)
+	env.SetAnswers(SalvageAnswer{Sessions: []salvagedJSON{}, Repairs: []show.RepairJSON{}})
+	databases := slices.DeleteFunc(slices.Clone(clients), func(c *mend.Store) bool { return c.ID().Kind != "sqlite" })
+	if len(databases) == 0 { // the check returns the error
+		databases = clients[:min(len(clients), 1)]
+	}
+	for _, c := range databases {
+		env.NextStore(c)
+		checked := env.Busy("checking the database ...")
+		damaged, err := c.CheckSalvage(ctx)
+		checked()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case damaged:
+			return env.Both(ctx, left, salvageStore(ctx, env, c, f, err))
+		case err != nil && len(databases) > 1:
+			left = env.SkipStore(ctx, left, err)
+		case err != nil:
+			return env.Both(ctx, left, err)
+		default:
+			env.Say("%s Nothing was changed.", term.Good("The database is not damaged."))
+		}
+	}
+	return left
+}
+
+// salvageStore builds a new database from a damaged one. damage is the error of its check.
+func salvageStore(ctx context.Context, env *frame.Env, c *mend.Store, f frame.WriteFlags, damage error) (err error) {
+	why := "it is damaged: " + damage.Error()
+	if d, ok := errors.AsType[*change.DamagedError](damage); ok {
+		why = d.Error()
+	}
+	env.Say("%s%s", strings.ToUpper(why[:1]), term.OneLine(why[1:], 300))
+	s, err := proposeSalvage(ctx, env, c, f.DryRun)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if s.Discard != nil {
+			err = errors.Join(err, s.Discard())
+		}
+	}()
+	printSalvage(env.Terminal, s)
+	setSalvageAnswer(env, s)
+	err = env.Run(ctx, f, frame.Job{
+		Question: salvageQuestion(s), NoDiff: true, Steps: frame.OneStep(c, s.Plan), N: 1,
+		Dry:  "Run again without --dry-run to put the new database into its place.",
+		Done: func(b *frame.Batch) { printSalvaged(env, c, s, b.Done[0]) },
+	})
+	return cmp.Or(err, salvageResult(s))
+}
+
+func salvageQuestion(s mend.Salvage) string {
+	if len(s.Tables) == 0 {
+		return "Put it aside?"
+	}
+	return "Put the new database into the place of the damaged one?"
+}
+
+// printSalvaged prints the result, the path of the damaged file, and the next step.
+func printSalvaged(env *frame.Env, c *mend.Store, s mend.Salvage, e change.Entry) {
+	show.Committed(env.Terminal, e, e.Cause.Title, "")
+	folder := c.ID().Root
+	if c.ID().Kind == "sqlite" {
+		folder = filepath.Dir(folder)
+	}
+	folder = term.Escape(term.ShortenHome(filepath.Join(folder, ".mend")))
+	env.SayAt(2, fmt.Sprintf("The damaged file is kept below %s until %s.", folder, term.Command("mend forget "+e.ID)))
+	if s.Broken > 0 {
+		env.SayAt(2, fmt.Sprintf("%s broken. Repair: %s", term.CountWords(s.Broken, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.CommandLine("fix"))))
+	}
+	if s.TooLarge > 0 {
+		env.SayAt(2, fmt.Sprintf("%s too large to be examined at once: %s", term.CountWords(s.TooLarge, "session of which something is lost is", "sessions of which something is lost are"), term.Command(env.CommandLine("scan"))))
+	}
+}
+
+// salvageResult returns an error that only sets the exit code if content of a conversation is, or may be,
+// lost.
+func salvageResult(s mend.Salvage) error {
+	if !s.Complete() {
+		return frame.ErrProblems
+	}
+	return nil
+}
+
+// proposeSalvage builds the new database, with progress.
+func proposeSalvage(ctx context.Context, env *frame.Env, c *mend.Store, dryRun bool) (mend.Salvage, error) {
+	progress, clear := env.ByteProgress("reading")
+	defer clear()
+	return c.ProposeSalvage(ctx, dryRun, progress)
+}
+
+// printSalvage prints the restored and the lost content.
+func printSalvage(t *term.Terminal, s mend.Salvage) {
+	if len(s.Tables) == 0 { // nothing is read: the agent recreates the database
+		for _, note := range s.Notes {
+			t.Say("%s", note)
+		}
+		return
+	}
+	whole, rows, rebuilt := 0, 0, 0
+	for i := range s.Sessions {
+		if isUndamaged(s, s.Sessions[i]) {
+			whole++
+		}
+	}
+	var lost []string
+	for _, table := range s.Tables {
+		rows, rebuilt = rows+table.Rows, rebuilt+table.Rebuilt
+		if table.Lost > 0 {
+			least := ""
+			if table.Partly {
+				least = "at least "
+			}
+			lost = append(lost, fmt.Sprintf("%s%d of %s", least, table.Lost, table.Name))
+		}
+	}
+	if s.Uncertain() {
+		t.Say("%s can be restored, and %s complete.", term.Count(rows, "row"), term.CountWords(len(s.Sessions), "session may or may not be", "sessions may or may not be"))
+	} else {
+		t.Say("%s can be restored, and %d of %s complete.", term.Count(rows, "row"), whole, term.CountWords(len(s.Sessions), "session is", "sessions are"))
+	}
+	if rebuilt > 0 {
+		t.Say("%s rebuilt from other data.", term.CountWords(rebuilt, "row is", "rows are"))
+	}
+	if len(lost) > 0 {
+		t.Say("Lost rows: %s.", strings.Join(lost, ", "))
+	}
+	if s.Complete() {
+		t.Say("No message of a conversation is lost.")
+	}
+	for _, table := range s.Tables {
+		if table.Unassigned > 0 {
+			t.Say("%s the sessions of %s in %s are not known.", term.Warn("note:"), term.Count(table.Unassigned, "lost row"), table.Name)
+		}
+		if table.Partly && table.Name != "sqlite_sequence" {
+			t.Say("%s more rows of %s may be lost, because none of its indexes is complete.", term.Warn("note:"), table.Name)
+		}
+	}
+	for _, note := range s.Notes {
+		t.Say("%s %s", term.Warn("note:"), term.Escape(note))
+	}
+	for _, one := range s.Sessions {
+		if !one.Whole() {
+			printSalvagedSession(t, one)
+		}
+	}
+}
+
+// isUndamaged reports whether a session has no lost or torn content.
+func isUndamaged(s mend.Salvage, one agent.SalvagedSession) bool {
+	lost := one.Orphans + len(one.Torn)
+	for _, table := range s.Tables {
+		if table.Conversation {
+			lost += one.Lost[table.Name]
+		}
+	}
+	return lost == 0
+}
+
+func printSalvagedSession(t *term.Terminal, s agent.SalvagedSession) {
+	title := term.OneLine(s.Title, 60)
+	if title == "" {
+		title = "a session whose row is lost"
+	}
+	t.Printf("\n%s  %s\n", term.Bold(title), term.Faint(term.Escape(s.ID)))
+	if len(s.Lost) > 0 {
+		text := "lost: " + tableCounts(s.Lost)
+		if s.From > 0 {
+			text += ", " + spanText(s.From, s.To)
+		}
+		t.SayAt(2, text)
+	}
+	if len(s.Torn) > 0 {
+		t.SayAt(2, "damaged: "+tableCounts(s.Torn)+", whose bytes are not those that OpenCode wrote")
+	}
+	if len(s.Rebuilt) > 0 {
+		t.SayAt(2, "made again: "+tableCounts(s.Rebuilt))
+	}
+	if s.Orphans > 0 {
+		t.SayAt(2, fmt.Sprintf("%s to a message that is lost", term.CountWords(s.Orphans, "row belongs", "rows belong")))
+	}
+	for _, note := range s.Notes {
+		t.SayAt(2, term.Escape(note))
+	}
+}
+
+// tableCounts returns counts by table for a sentence.
+func tableCounts(counts map[string]int) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		all = append(all, term.Count(counts[name], strings.ReplaceAll(name, "_", " ")))
+	}
+	return strings.Join(all, ", ")
+}
+
+// spanText describes a time span of creation.
+func spanText(from, to int64) string {
+	const layout = "2 January 2006 15:04"
+	a, b := time.UnixMilli(from).Local().Format(layout), time.UnixMilli(to).Local().Format(layout)
+	if a == b {
+		return "of " + a
+	}
+	return "from " + a + " to " + b
+}
+
+// A salvagedJSON is a session of a salvaged database.
+type salvagedJSON struct {
+	Session string         `json:"session"`
+	Title   string         `json:"title"`
+	Lost    map[string]int `json:"lost"`
+	Torn    map[string]int `json:"torn"`
+	Rebuilt map[string]int `json:"rebuilt"`
+	Orphans int            `json:"orphans"`
+	From    string         `json:"from,omitempty"`
+	To      string         `json:"to,omitempty"`
+	Notes   []string       `json:"notes,omitempty"`
+}
+
+// A SalvageAnswer is the answer of salvage.
+type SalvageAnswer struct {
+	Sessions []salvagedJSON    `json:"sessions"`
+	Repairs  []show.RepairJSON `json:"repairs"`
+	show.SalvageParts
+}
+
+func setSalvageAnswer(env *frame.Env, s mend.Salvage) {
+	sessions := []salvagedJSON{}
+	for _, one := range s.Sessions {
+		j := salvagedJSON{Session: one.ID, Title: one.Title, Lost: one.Lost, Torn: one.Torn, Rebuilt: one.Rebuilt, Orphans: one.Orphans, Notes: one.Notes}
+		if one.From > 0 {
+			j.From, j.To = time.UnixMilli(one.From).UTC().Format(time.RFC3339), time.UnixMilli(one.To).UTC().Format(time.RFC3339)
+		}
+		sessions = append(sessions, j)
+	}
+	env.SetAnswers(SalvageAnswer{
+		sessions, []show.RepairJSON{show.PlanJSON(s.Plan)}, show.SalvageParts{Tables: show.NonNil(s.Tables), Notes: show.NonNil(s.Notes), Complete: s.Complete(), Broken: s.Broken},
+	})
+}

@@ -1,0 +1,280 @@
+package running
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/agent"
+	"mend/change"
+	"mend/cmd/mend/internal/frame"
+	"mend/internal/hooks"
+	"mend/internal/live"
+	"mend/internal/mend"
+	"mend/internal/ownfile"
+	"mend/internal/watch"
+	"mend/repair"
+)
+
+// Hook returns the verb hook.
+func Hook(env *frame.Env) *cobra.Command {
+	var set []string
+	var repairs, keeps bool
+	cmd := &cobra.Command{
+		Use:    "hook",
+		Hidden: true, // the plugin starts it
+		Short:  "Repair sessions for the OpenCode plugin, which starts this",
+		Long: `Hook serves the plugin that "mend install" writes: one JSON object a line on
+standard input and output (docs/plugin-protocol.md). It exits when its input closes.
+Its log is hook.log, next to the journal.
+
+With --agent claude or codex it is a hook of that agent: it reads one JSON object, and prints
+one if there is something to say (docs/claude-code.md, docs/codex.md).`,
+		Args: frame.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if in := eventInstaller(env); in != nil {
+				env.Opt.Journal.Actor.Channel = change.ChannelHook
+				return eventHook(cmd.Context(), env, in, repairs, keeps)
+			}
+			env.Opt.Journal.Actor.Channel = change.ChannelPlugin
+			return runHook(cmd.Context(), env, set)
+		},
+	}
+	frame.SetFlag(cmd, &set)
+	cmd.Flags().BoolVar(&repairs, "repair", false, "with --agent claude: repair the session")
+	cmd.Flags().BoolVar(&keeps, "keep", false, "with --agent claude or codex: copy the session")
+	return cmd
+}
+
+// eventInstaller returns the installer of an agent that reports one event at a time, nil if mend serves the
+// agent until it ends.
+func eventInstaller(env *frame.Env) agent.Installer {
+	if in := env.Opt.Agents[0].Installer(); in != nil && in.About().Deadline > 0 {
+		return in
+	}
+	return nil
+}
+
+// byeTimeout is how long the plugin may take to read bye.
+const byeTimeout = 2 * time.Second
+
+// runHook serves one plugin. On a setup error it sends bye with the reason, so that the plugin does not
+// restart it.
+func runHook(ctx context.Context, env *frame.Env, set []string) error {
+	env.JSON = false // standard output carries the protocol
+	// A write to an agent that has ended must not kill mend, because the agent's lines may be unread and a
+	// recovery may be running.
+	signal.Ignore(syscall.SIGPIPE)
+	pipe, lines := live.NewPipe(env.Out), live.NewLineReader(env.In)
+	hello, err := pipe.Handshake(ctx, lines, env.Opt.Journal.Version)
+	if err != nil {
+		return err
+	}
+	var first []live.Event
+	h, err := openRecoverer(ctx, env, pipe, set)
+	if errors.Is(err, agent.ErrNoStore) {
+		h, first, err = awaitStore(ctx, env, pipe, lines, set)
+	}
+	if err != nil {
+		ctx, cancel := context.WithTimeout(ctx, byeTimeout)
+		defer cancel()
+		return errors.Join(err, pipe.Bye(ctx, err.Error()))
+	}
+	if lock, err := lockLive(env, hookLock, true); err == nil { // otherwise status does not show this hook
+		defer func() { _ = lock.Close() }()
+	}
+	return h.serve(ctx, pipe, lines, hello, first)
+}
+
+// awaitStore returns a recoverer as soon as a store exists, with the event at that time: OpenCode 1.1.53
+// creates its store with the first session.
+func awaitStore(ctx context.Context, env *frame.Env, pipe *live.Pipe, lines *live.LineReader, set []string) (
+	h *recoverer, first []live.Event, err error,
+) {
+	if err := pipe.Ready(ctx, live.Offer{}); err != nil { // so that the plugin does not wait for answers
+		return nil, nil, err
+	}
+	done := make(chan error, 1)
+	go func() {
+		var opening error
+		err := pipe.Await(lines, func(e live.Event) bool {
+			h, opening = openRecoverer(ctx, env, pipe, set)
+			first = []live.Event{e}
+			return !errors.Is(opening, agent.ErrNoStore)
+		})
+		if errors.Is(err, io.EOF) {
+			err = agent.ErrNoStore
+		}
+		done <- cmp.Or(opening, err)
+	}()
+	select {
+	case err := <-done:
+		return h, first, err
+	case <-ctx.Done(): // the pending read ends with the program
+		return nil, nil, ctx.Err()
+	}
+}
+
+// openRecoverer returns a recoverer for the agent. It also recovers pending repairs of
+// the journal.
+func openRecoverer(ctx context.Context, env *frame.Env, pipe *live.Pipe, set []string) (*recoverer, error) {
+	c, notes, err := frame.LoadLiveSettings(set)
+	if err != nil {
+		return nil, err
+	}
+	if !c.Enabled {
+		return nil, errDisabled
+	}
+	client, err := mend.Open(env.Opt)
+	if err == nil {
+		err = client.Changeable(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	journal, err := env.Opt.Journal.Folder()
+	if err != nil {
+		return nil, err
+	}
+	log, err := openHookLog(journal)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := client.Recover(ctx, false); err != nil {
+		log.Error("recovering interrupted repairs", "error", err)
+	}
+	logNotes(log, notes)
+	h := newRecoverer(pipe, client, c, liveOptions(c), log)
+	h.copies = newTurnKeeper(automaticKeep{env.Opt.Journal, journal, c, log}, client)
+	return h, nil
+}
+
+const (
+	maxCatchUp = time.Minute // for the work after the agent has ended
+	storePoll  = time.Second // between looks at the stamp of the store
+	storeQuiet = time.Second
+)
+
+// serve passes the first events and the plugin's events to the hook until they end, and returns when all
+// recoveries are done.
+func (h *recoverer) serve(
+	ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, first []live.Event,
+) error {
+	h.log.Info("serving", "directory", hello.Directory, "plugin", hello.Plugin)
+	w := live.NewWatch(h.hook)
+	others := hooks.New(w, pipe, otherHooks(h.config, hello.Once))
+	watching, stopWatching := context.WithCancel(ctx)
+	defer stopWatching()
+	var work sync.WaitGroup
+	work.Go(func() { w.Run(ctx) })
+	work.Go(func() { others.Run(watching) })
+	work.Go(func() {
+		watch.Run(watching, frame.WatchedStore{Store: h.client, Reader: h.client.Reader()}, h.following(ctx, hello.Directory))
+	})
+	ended := make(chan error, 1)
+	answer := h.questions(ctx, pipe, others)
+	go func() {
+		handle := func(e live.Event) {
+			others.Accept(e)
+			w.Accept(e)
+			h.copies.accept(ctx, &work, e)
+		}
+		for _, e := range first {
+			handle(e)
+		}
+		ended <- pipe.Serve(ctx, lines, handle, answer)
+	}()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done(): // the pending read ends with the program
+		err = ctx.Err()
+	}
+	w.Close()
+	stopWatching()
+	work.Wait()
+	h.lookOnce(ctx, w)
+	h.catchUp(ctx, hello.Since)
+	h.log.Info("ended", "error", err)
+	return err
+}
+
+// following returns how the hook follows the store: a prompt can fail before the agent asks, without an
+// event, and an agent that has ended can leave an error. Other hooks follow the sessions of other
+// directories.
+func (h *recoverer) following(ctx context.Context, directory string) watch.Options {
+	o := watch.Options{Since: lookBack(h.config), Quiet: storeQuiet, Poll: storePoll}
+	if state, err := h.client.Reader().State(ctx); err == nil && state.Sum == ([32]byte{}) {
+		o.Poll = seconds(h.config.WatchPollSeconds) // each look lists the sessions
+	}
+	o.Handle = func(ctx context.Context, head change.Head) (again bool) {
+		switch {
+		case head.Directory != directory:
+			return false
+		case h.hook.Busy(ctx, live.SessionRef{ID: head.ID, Directory: directory}):
+			return true
+		}
+		return errors.Is(h.hook.Look(ctx, live.Situation{Cause: live.Stored, Head: head}).Err, repair.ErrBusy)
+	}
+	return o
+}
+
+// lookOnce judges the sessions that had events: an agent that ends right after an error may not send its last
+// events.
+func (h *recoverer) lookOnce(ctx context.Context, w *live.Watch) {
+	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
+	defer cancel()
+	h.hook.AgentEnded()
+	for _, id := range w.Sessions() {
+		head, err := h.client.Session(ctx, id)
+		if err == nil {
+			err = h.hook.Look(ctx, live.Situation{Cause: live.Stored, Head: head}).Err
+		}
+		if err != nil && ctx.Err() == nil {
+			h.log.Debug("looking at a session that was in use", "session", id, "error", err)
+		}
+	}
+}
+
+// catchUp copies the sessions of turns that were not reported.
+func (h *recoverer) catchUp(ctx context.Context, since time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
+	defer cancel()
+	h.copies.catchUp(ctx, since)
+}
+
+// maxHookLog is the size in bytes at which the log is rotated. One old log is kept.
+const maxHookLog = 1 << 20
+
+// openHookLog opens the log of hooks in dir, which it creates if necessary. Several hooks may write to the
+// log.
+func openHookLog(dir string) (*slog.Logger, error) {
+	path := filepath.Join(dir, "hook.log")
+	if err := ownfile.MakeDir(dir); err != nil {
+		return nil, err
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() > maxHookLog {
+		if err := errors.Join(ownfile.Check(path), ownfile.Check(path+".1")); err != nil {
+			return nil, err
+		}
+		if err := os.Rename(path, path+".1"); err != nil {
+			return nil, err
+		}
+	}
+	f, err := ownfile.Open(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY)
+	if err != nil {
+		return nil, fmt.Errorf("opening the log: %w", err)
+	}
+	return slog.New(slog.NewTextHandler(f, logOptions())).With("pid", os.Getpid()), nil
+}

@@ -1,0 +1,526 @@
+package running
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"mend/agent"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/atomicfile"
+	"mend/internal/config"
+	"mend/internal/fail"
+	"mend/internal/ownfile"
+	"mend/internal/term"
+)
+
+// Plugin is the former name of install.
+func Plugin(env *frame.Env) *cobra.Command {
+	status := func(*cobra.Command, []string) error { return pluginStatus(env) }
+	cmd := &cobra.Command{
+		Use: "plugin", Short: "Show where the plugin is installed: mend", Args: frame.NoArgs, RunE: status,
+	}
+	cmd.AddCommand(
+		installCommand(env, &installFlags{}, "install", "Install the plugin: mend install"),
+		installCommand(env, &installFlags{remove: true}, "uninstall", "Remove the plugin: mend install --remove"),
+		&cobra.Command{
+			Use: "status", Short: "Show where the plugin is installed, and its version", Args: frame.NoArgs, RunE: status,
+		},
+	)
+	return cmd
+}
+
+// Install returns the verb install.
+func Install(env *frame.Env) *cobra.Command {
+	f := &installFlags{}
+	cmd := installCommand(env, f, "install", "Install what repairs sessions while your agent runs")
+	cmd.Flags().BoolVar(&f.remove, "remove", false, "remove what install wrote")
+	return cmd
+}
+
+// installFlags are the flags of install.
+type installFlags struct {
+	frame.WriteFlags
+	setup           agent.Setup
+	project, remove bool
+	keepGiven       bool // --keep was given
+}
+
+func installCommand(env *frame.Env, f *installFlags, use, short string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: frame.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.keepGiven = cmd.Flags().Changed("keep")
+			return runInstall(cmd.Context(), env, installTargets(env, f.remove), *f)
+		},
+	}
+	cmd.Flags().BoolVar(&f.project, "project", false, "only for the current project")
+	f.Add(cmd, "")
+	if f.remove {
+		return cmd
+	}
+	cmd.Long = `For OpenCode and Kilo, install writes a plugin: one small JavaScript file, which passes errors
+of sessions to "mend hook", and needs no server port. "mend hook" decides what to repair. For
+Claude Code, install adds a hook to its settings, and for Codex to hooks.json; Codex asks you
+to trust the hook at its next start. Install leaves all other bytes of these files, and
+--remove restores the files.
+
+Install does this for each agent with sessions on this machine, and asks once; --agent limits
+it to one agent. It installs for all projects, or with --project for the current one. The
+agent loads the plugin or hook at its next start. The flags --store and --hooks are kept when
+you install again.
+
+The plugin repairs a broken session before each prompt, so that you see no error, but only if
+the repair loses nothing that can be read. Faults that only the provider can detect are
+repaired after its error; then send your prompt again. Each repair can be undone ("mend log",
+"mend undo"). "mend config" lists the settings.`
+	cmd.Example = `  mend install
+  mend install --hooks all            also guard writes, change models that fail, and more (docs/running.md)
+  mend install --agent kilo           only for Kilo
+  mend install --agent claude --keep  also copy each session (mend keep --help)
+  mend install --remove`
+	cmd.Flags().BoolVar(&f.setup.Repair, "repair", false,
+		"for Claude Code: repair sessions that the provider would refuse, when they end or are resumed")
+	cmd.Flags().BoolVar(&f.setup.Keep, "keep", false,
+		"copy each session when one of its turns ends, so that mend restore can bring it back (mend keep)")
+	cmd.Flags().StringVar(&f.setup.Hooks, "hooks", "",
+		"use this `VALUE` of the setting hooks with this plugin: recovery or all (default: as installed before)")
+	complete := cobra.FixedCompletions(config.HooksValues(), cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("hooks", complete)
+	return cmd
+}
+
+// installTargets returns the agent that the user named, or else each agent whose sessions are here or, for a
+// removal, where mend is installed; without any, the first agent.
+func installTargets(env *frame.Env, remove bool) (found []agent.Agent) {
+	if env.AgentName != "" || env.Opt.Store != "" {
+		return env.Opt.Agents[:1]
+	}
+	for _, ag := range env.Opt.Agents {
+		_, err := ag.Find("")
+		installed := slices.ContainsFunc(states(env, ag), func(p show.PluginJSON) bool { return p.State != agent.Absent })
+		if ag.Installer() != nil && (remove && installed || !remove && err == nil) {
+			found = append(found, ag)
+		}
+	}
+	if len(found) == 0 {
+		return env.Opt.Agents[:1]
+	}
+	return found
+}
+
+// runInstall installs or removes the files that start mend, for several agents after one question. If it
+// fails for one agent, it continues with the others.
+func runInstall(ctx context.Context, env *frame.Env, to []agent.Agent, f installFlags) (left error) {
+	if f.setup.Hooks != "" && !slices.Contains(config.HooksValues(), f.setup.Hooks) {
+		return frame.Usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), f.setup.Hooks)
+	}
+	f.setup.Keep = f.setup.Keep || !f.keepGiven && frame.LoadsKeep()
+	var all []*installPlan
+	var changed []string
+	failed := func(i installation, err error) error {
+		if i.path != "" { // else its error says what was not found
+			err = fmt.Errorf("installing %s: %w", i.path, err)
+		}
+		if len(to) > 1 {
+			env.Note(i.agent.Title() + ": " + err.Error())
+			left = fail.Worst(left, err)
+			return nil
+		}
+		return err
+	}
+	for _, ag := range to {
+		p, err := planInstall(env, ag, f, len(to) > 1)
+		if err == nil && !p.missing && !bytes.Equal(p.now, p.after) {
+			changed = append(changed, p.file())
+		}
+		if err == nil {
+			all = append(all, p)
+		} else if err = failed(p.installation, err); err != nil {
+			return err
+		}
+	}
+	if len(changed) > 0 {
+		question := either(f.remove, "Install ", "Remove ") + strings.Join(changed, ", ") + "?"
+		if err := frame.ConfirmChange(ctx, env.Terminal, f.WriteFlags, question, nil); err != nil {
+			return err
+		}
+	}
+	if !f.remove && !f.keepGiven && !f.setup.Keep {
+		keep, err := askKeep(ctx, env, f.WriteFlags)
+		if err != nil {
+			return err
+		}
+		f.setup.Keep = keep
+	}
+	plugins := []show.PluginJSON{}
+	for _, p := range all {
+		if err := p.apply(f); err != nil {
+			if err = failed(p.installation, err); err != nil {
+				return err
+			}
+		}
+		plugins = append(plugins, states(env, p.agent)...)
+	}
+	env.SetAnswers(PluginsAnswer{plugins})
+	return left
+}
+
+// An installPlan is the change of one file.
+type installPlan struct {
+	installation
+	setup              agent.Setup
+	before, now, after []byte // before: the file without mend
+	mode               fs.FileMode
+	remove, missing    bool // missing: nothing to remove
+}
+
+// planInstall plans to install or remove the file that starts mend for an agent. After an error the plan
+// still has the path.
+func planInstall(env *frame.Env, ag agent.Agent, f installFlags, several bool) (p *installPlan, err error) {
+	p = &installPlan{remove: f.remove}
+	p.installation, err = installationOf(env, ag, f.project)
+	p.several = several
+	if err != nil {
+		return p, err
+	}
+	if !f.remove {
+		if err := p.complete(f.setup); err != nil {
+			return p, err
+		}
+	}
+	if p.now, p.mode, err = p.read(); err != nil {
+		return p, err
+	}
+	p.before = p.now
+	if f.remove {
+		if p.before, err = p.Uninstall(p.now); err != nil {
+			return p, err
+		}
+		is, _ := p.Status(p.now, agent.Setup{})
+		p.missing = is.State == agent.Absent
+	}
+	p.after = p.before
+	if !f.remove {
+		p.after, err = p.Install(p.before, p.setup)
+	}
+	return p, err
+}
+
+// complete completes the setup. If there are several agents, each gets the flags that it supports.
+func (p *installPlan) complete(s agent.Setup) (err error) {
+	if p.setup, err = p.installation.setup(s); err != nil {
+		return err
+	}
+	if err = p.Accepts(p.setup); err != nil && p.several {
+		p.setup.Repair, p.setup.Hooks = false, ""
+		err = p.Accepts(p.setup)
+	}
+	return err
+}
+
+// apply changes the file and prints that.
+func (p *installPlan) apply(f installFlags) (err error) {
+	if p.missing {
+		p.Say("%s %s.", term.Escape(term.ShortenHome(p.path)), p.About().Missing)
+		return nil
+	}
+	if !f.remove {
+		p.setup.Keep = f.setup.Keep
+		if p.after, err = p.Install(p.before, p.setup); err != nil {
+			return err
+		}
+	}
+	if f.DryRun {
+		p.Say("This would %s%s. Nothing was written.", either(f.remove, "install ", "remove "), p.file())
+		return nil
+	}
+	if err = p.write(p.now, p.after, p.mode); err == nil && !f.remove && p.setup.Keep {
+		err = agreeToKeep(p.Env)
+	}
+	if err != nil {
+		return err
+	}
+	about := p.About()
+	if f.remove {
+		p.Say("%s %s. %s", term.Good("Removed"), p.file(), about.Undone)
+		return nil
+	}
+	p.Say("%s %s. %s", term.Good("Installed"), p.file(), about.Done)
+	for _, note := range p.Notes(p.after, p.setup) {
+		if text, isWarning := strings.CutPrefix(note, "note: "); isWarning {
+			p.Note(text)
+		} else {
+			p.Say("%s", term.Faint(note))
+		}
+	}
+	p.noteSettings(p.after)
+	return nil
+}
+
+// either returns one of two words.
+func either(remove bool, install, removal string) string {
+	if remove {
+		return removal
+	}
+	return install
+}
+
+// file names the file in a sentence: "PATH", or "mend's hooks in PATH".
+func (p *installPlan) file() string {
+	path := term.Escape(term.ShortenHome(p.path))
+	if p.several {
+		path += " for " + p.agent.Title()
+	}
+	if part := p.About().Part; part != "" {
+		return part + " " + either(p.remove, "in", "from") + " " + path
+	}
+	return path
+}
+
+// An installation is the file with which an agent starts mend.
+type installation struct {
+	*frame.Env
+	agent.Installer
+	agent   agent.Agent
+	path    string
+	several bool // one of several installations
+}
+
+// installationOf returns the installation of an agent. If only the path is unknown, everything else is set.
+func installationOf(env *frame.Env, of agent.Agent, project bool) (i installation, err error) {
+	i = installation{Env: env, Installer: of.Installer(), agent: of}
+	if i.Installer == nil {
+		return i, frame.Usagef("mend has no plugin for %s", of.Title())
+	}
+	i.path, err = i.Path(project)
+	return i, err
+}
+
+// read returns the text of the file and its mode, or nil if it does not exist.
+func (i installation) read() ([]byte, fs.FileMode, error) {
+	about := i.About()
+	if about.Part != "" { // otherwise the file is mend's own
+		if err := ownfile.CheckEditable(i.path); err != nil {
+			return nil, 0, err
+		}
+	}
+	f, err := ownfile.OpenPlain(i.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, about.Mode, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	text, err := ownfile.ReadAtMost(f, about.Max)
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading %s: %w", i.path, err)
+	}
+	return text, info.Mode().Perm(), nil
+}
+
+// write replaces the file; nil removes it.
+func (i installation) write(now, text []byte, mode fs.FileMode) error {
+	switch {
+	case bytes.Equal(now, text) && (now == nil) == (text == nil):
+		return nil
+	case text == nil:
+		return os.Remove(i.path)
+	}
+	if err := makeFolder(filepath.Dir(i.path), i.About().Folder); err != nil {
+		return err
+	}
+	return atomicfile.Replace(i.path, now, text, mode)
+}
+
+// noteSettings names the settings that matter for an agent that mend serves.
+func (i installation) noteSettings(text []byte) {
+	if i.About().Deadline > 0 {
+		return // mend does not serve it
+	}
+	for _, note := range frame.SettingsNotes() {
+		i.Say("%s", term.Faint("Settings: "+term.Escape(note)))
+	}
+	if is, _ := i.Status(text, agent.Setup{Values: config.HooksValues()}); is.Hooks == config.HooksAll {
+		i.Say("%s", term.Faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+
+			". Other models are used if fallbackModels has some."))
+	}
+}
+
+// setup completes a setup.
+func (i installation) setup(s agent.Setup) (_ agent.Setup, err error) {
+	s.Version, s.Values = i.Opt.Journal.Version, config.HooksValues()
+	if s.Store, err = absStore(i.Env); err != nil {
+		return s, err
+	}
+	s.Program, err = installedProgram()
+	return s, err
+}
+
+// absStore returns the absolute path of the store that the user named, or "".
+func absStore(env *frame.Env) (string, error) {
+	if env.Opt.Store == "" {
+		return "", nil
+	}
+	return filepath.Abs(env.Opt.Store)
+}
+
+// temporaryProgram matches the path of a program that "go run" removes at its end.
+var temporaryProgram = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[/\\]go-build\d+[/\\]b\d+[/\\]exe[/\\]`)
+})
+
+var errTemporary error = fail.New(fail.Refused, "",
+	"this mend was started with \"go run\" and is removed when it ends: install it, "+
+		"for example with \"go install ./cmd/mend\", and run it from there")
+
+// installedProgram returns the path of this program for hooks: a link that a package manager updates, not the
+// current version that it leads to.
+func installedProgram() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if temporaryProgram().MatchString(exe) {
+		return "", errTemporary
+	}
+	started, err := exec.LookPath(os.Args[0])
+	if err == nil {
+		started, err = filepath.Abs(started)
+	}
+	if err != nil {
+		return exe, nil
+	}
+	a, err1 := os.Stat(exe)
+	b, err2 := os.Stat(started)
+	if err1 != nil || err2 != nil || !os.SameFile(a, b) {
+		return exe, nil
+	}
+	return started, nil
+}
+
+// A PluginsAnswer is the answer of install.
+type PluginsAnswer struct {
+	Plugins []show.PluginJSON `json:"plugins"`
+}
+
+// states returns the states of both files of an agent.
+func states(env *frame.Env, of agent.Agent) (all []show.PluginJSON) {
+	for _, place := range []string{"global", "project"} {
+		i, err := installationOf(env, of, place == "project")
+		if i.Installer == nil {
+			return nil
+		}
+		p := show.PluginJSON{Place: place, Path: i.path, State: agent.Absent}
+		if of.Name() != agents.All[0].Name() {
+			p.Agent = of.Name()
+		}
+		var text []byte
+		if err == nil {
+			text, _, err = i.read()
+		}
+		s, noProgram := i.setup(agent.Setup{})
+		if errors.Is(noProgram, errTemporary) {
+			noProgram = nil
+		}
+		var is agent.Status
+		if err == nil {
+			is, err = i.Status(text, s)
+		}
+		p.State, p.Version = cmp.Or(is.State, p.State), is.Version
+		p.Store, p.Hooks, p.Repair, p.Keep = is.Store, is.Hooks, is.Repair, is.Keep
+		if err = errors.Join(err, noProgram); err != nil {
+			p.State, p.Why = agent.Unreadable, err.Error()
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func pluginStatus(env *frame.Env) error {
+	i, err := installationOf(env, env.Opt.Agents[0], false)
+	if err != nil {
+		return err
+	}
+	if env.AgentName != "" {
+		return printPlugins(env, states(env, i.agent))
+	}
+	return printPlugins(env, installedStates(env))
+}
+
+// installedStates returns the states of the first agent's plugin, and of the installations in other agents.
+func installedStates(env *frame.Env) []show.PluginJSON {
+	all := states(env, env.Opt.Agents[0])
+	for _, other := range env.Opt.Agents[1:] {
+		for _, p := range states(env, other) {
+			if p.State != agent.Absent {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+func printPlugins(env *frame.Env, all []show.PluginJSON) error {
+	env.SetAnswers(PluginsAnswer{all})
+	for _, p := range all {
+		env.Printf("%-8s %-10s %s\n", p.Place, p.State, term.Escape(term.ShortenHome(p.Path)))
+		for _, flag := range []struct {
+			given bool
+			text  string
+		}{
+			{p.Store != "", "--store " + frame.ShellWord(p.Store)},
+			{p.Hooks != "", "--hooks " + p.Hooks},
+			{p.Repair, "--repair"},
+			{p.Keep, "--keep"},
+		} {
+			if flag.given {
+				env.Printf("         %s\n", term.Faint("installed with "+flag.text))
+			}
+		}
+		switch p.State {
+		case agent.Other:
+			from := "written by mend " + p.Version + ", or for another program"
+			if p.Agent != "" {
+				from = "it starts another program"
+			}
+			env.SayAt(9, term.Faint(from+"; \"mend install"+agents.Flag(p.Agent)+"\" updates it"))
+		case agent.Unreadable:
+			env.SayAt(9, term.Faint(term.Escape(p.Why)))
+		case agent.Foreign:
+			env.SayAt(9, term.Faint("mend did not write this file, and does not change it"))
+		case agent.Current, agent.Absent:
+		}
+	}
+	if !slices.ContainsFunc(all, func(p show.PluginJSON) bool { return p.State != agent.Absent }) && len(all) > 0 {
+		env.Say("Not installed. Next: %s", term.Command("mend install"+agents.Flag(all[0].Agent)))
+	}
+	return nil
+}
+
+// makeFolder creates a folder of another program for an installed file.
+func makeFolder(dir string, perm fs.FileMode) error {
+	if err := ownfile.CheckUser(dir); err != nil {
+		return err
+	}
+	return os.MkdirAll(dir, perm)
+}

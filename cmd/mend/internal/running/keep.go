@@ -1,0 +1,400 @@
+package running
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
+	"mend/cmd/mend/internal/show"
+	"mend/internal/config"
+	"mend/internal/fail"
+	"mend/internal/keep"
+	"mend/internal/live"
+	"mend/internal/mend"
+	"mend/internal/term"
+)
+
+// Keep returns the verb keep.
+func Keep(env *frame.Env) *cobra.Command {
+	var f frame.WriteFlags
+	var to string
+	cmd := &cobra.Command{
+		Use:   "keep [SESSION...]",
+		Short: "Copy sessions, so that lost ones can be restored",
+		Long: `Copy every session of all agents, or the named ones, to keep.db beside the journal. If a
+session was copied before, only the new data is copied. "mend restore" brings back a session
+that its agent has deleted, cut or overwritten.
+
+The copies contain the texts of your conversations, compressed, in a file that only you can
+read. Older copies are thinned: one stays for each of 24 hours, 14 days and 12 weeks. The
+setting keepMaxMB limits their total size. "mend forget SESSION" erases the copies of a
+session.
+
+With --to, the copies are made in the folder mend of another disk or of a synced folder,
+with all that "mend restore --from" needs. They are not encrypted: the administrators of
+that disk or service can read them.
+
+With the setting keep, a copy is also made when a turn ends: by "mend watch", and by the
+plugin or hook of "mend install --keep", which turns the setting on. "mend config set keep
+false" turns it off; existing copies stay.`,
+		Example: `  mend keep            all sessions, for example once a day
+  mend keep .          the newest session of this folder`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return runKeep(cmd.Context(), env, names, to, f)
+		},
+	}
+	f.Add(cmd, "")
+	cmd.Flags().StringVar(&to, "to", "", "make the copies in the folder mend of the folder `DIR`, such as another disk")
+	return cmd
+}
+
+// A keptJSON is the result of copying the sessions of a store.
+type keptJSON struct {
+	Agent    string `json:"agent"`
+	Store    string `json:"store"`
+	Sessions int    `json:"sessions"`
+	New      int    `json:"new"`  // sessions that were copied, or with --dry-run would be read
+	Same     int    `json:"same"` // unchanged sessions
+	Failed   int    `json:"failed"`
+	Partly   int    `json:"partly"` // sessions that could be copied only in part
+	Bytes    int64  `json:"bytes"`  // growth of the copies
+}
+
+// A KeepAnswer is the answer of keep.
+type KeepAnswer struct {
+	File   string               `json:"file,omitempty"`
+	Bytes  int64                `json:"bytes,omitempty"` // of the file
+	Kept   []keptJSON           `json:"kept,omitempty"`
+	States []show.KeptStateJSON `json:"states,omitempty"` // new copies
+}
+
+func runKeep(ctx context.Context, env *frame.Env, names []string, to string, f frame.WriteFlags) error {
+	c, err := frame.LoadSettings(nil)
+	if err != nil {
+		return err
+	}
+	clients, left, err := frame.OpenNamed(ctx, env, false, names)
+	if err != nil {
+		return err
+	}
+	dir, err := env.Opt.Journal.Folder()
+	if to != "" {
+		dir, err = secondPlace(env, to)
+	}
+	if err != nil {
+		return err
+	}
+	if len(clients) > 0 && !f.DryRun && to == "" {
+		noteFirstKeep(env, dir)
+	}
+	r := keepRun{Env: env, dry: f.DryRun, states: []show.KeptStateJSON{}}
+	err = env.Opt.Journal.KeptIn(dir, keep.Options{ReadOnly: f.DryRun, Context: ctx, Notice: env.Note}, func(k *keep.Keep) error {
+		r.stores, r.states = []keptJSON{}, r.states[:0]
+		for _, client := range clients {
+			if err := r.store(ctx, k, client); err != nil {
+				if ctx.Err() != nil || frame.ExitCode(err) != frame.ExitUnusable || errors.Is(err, keep.ErrDamaged) {
+					return err
+				}
+				left = env.SkipStore(ctx, left, err)
+			}
+		}
+		if !f.DryRun && (k.ThinDue(time.Hour) || k.Size() > int64(c.KeepMaxMB)<<20) && k.ThinDue(time.Minute) {
+			freed, err := k.Thin(ctx, frame.KeepPolicy(c))
+			if err != nil {
+				return err
+			}
+			r.thinned(freed, c)
+		}
+		r.size = k.Size()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if to != "" && !f.DryRun {
+		env.Say("The copies are in %s, with the texts of your conversations. Here only you can read them. They are not encrypted: anyone who has or administers that disk or folder can read them.", term.Escape(term.ShortenHome(keep.Path(dir))))
+	}
+	env.SetAnswers(KeepAnswer{keep.Path(dir), r.size, r.stores, r.states})
+	return fail.Worst(left, r.failed)
+}
+
+// secondPlace returns mend's folder in a folder that the user names, which must exist: an unmounted disk gets
+// no copies.
+func secondPlace(env *frame.Env, to string) (string, error) {
+	dir, err := filepath.Abs(filepath.Join(to, "mend"))
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(filepath.Dir(dir)); err != nil || !info.IsDir() {
+		return "", fail.New(fail.Usage, "", "--to %s: there is no such folder", to)
+	}
+	if whose := env.OwnerOf(dir); whose != "" {
+		return "", fail.New(fail.Refused, "name another folder", "--to %s: mend makes no copies among the files of %s", to, whose)
+	}
+	return dir, nil
+}
+
+// A keepRun is one run of "mend keep".
+type keepRun struct {
+	*frame.Env
+	dry    bool
+	stores []keptJSON
+	states []show.KeptStateJSON
+	size   int64
+	failed error
+}
+
+// store copies the sessions of a store.
+func (r *keepRun) store(ctx context.Context, k *keep.Keep, client frame.StoreSessions) error {
+	s := keptJSON{Agent: client.ID().Agent, Store: client.ID().Root}
+	var progress *term.Progress
+	var failures []string
+	err := client.KeepAll(ctx, k, client.Named, mend.KeptAsked, r.dry, func(n int, is mend.Kept) {
+		if progress == nil {
+			progress = r.Progress(n, "keeping")
+		}
+		progress.Step()
+		if is.None != nil {
+			if client.Named != nil {
+				r.Note(fmt.Sprintf("%s has no copy of its own: %s", term.Escape(is.Session.ID), whyNone(is.None)))
+			}
+			return
+		}
+		if failure := r.count(&s, is); failure != "" {
+			failures = append(failures, failure)
+		}
+	})
+	if progress != nil {
+		progress.Clear()
+	}
+	if err != nil {
+		return err
+	}
+	r.stores = append(r.stores, s)
+	verb := "Kept "
+	if r.dry {
+		verb = "Would read "
+	}
+	text := verb + term.Count(s.New, "session") + " of " + agents.Title(client.ID())
+	if s.New > 0 && !r.dry {
+		text += " (" + term.Size(s.Bytes) + " more)"
+	}
+	if s.Same > 0 {
+		text += fmt.Sprintf("; %s as kept before", term.CountWords(s.Same, "is", "are"))
+	}
+	r.Say("%s.", text)
+	for _, why := range failures {
+		r.Note("not kept: " + why)
+		r.failed = fail.New(fail.Problems, "", "not everything could be read: not every session has a complete copy of its present state")
+	}
+	return nil
+}
+
+// count counts the result of a session, and describes what was not copied; "" for nothing.
+func (r *keepRun) count(s *keptJSON, is mend.Kept) (failure string) {
+	id := term.Escape(is.Session.ID)
+	if is.Err != nil && id == "" {
+		return is.Err.Error()
+	}
+	s.Sessions++
+	if without := is.Saved.State.Unread; without != "" {
+		s.Partly++
+		failure = fmt.Sprintf("a part of %s: %s", id, without)
+	}
+	switch {
+	case is.Err != nil:
+		s.Failed++
+		failure = fmt.Sprintf("%s: %v", id, is.Err)
+	case is.Same:
+		s.Same++
+	default:
+		s.New++
+		s.Bytes += is.Saved.Bytes
+		if is.Saved.New && r.JSON {
+			r.states = append(r.states, show.KeptState(&is.Saved.State))
+		}
+	}
+	return failure
+}
+
+// whyNone describes why a session has no copy.
+func whyNone(err error) string {
+	if errors.Is(err, keep.ErrNothing) {
+		return keep.ErrNothing.Error()
+	}
+	return "it is in the copy of the session that it belongs to"
+}
+
+// thinned prints the result of thinning.
+func (r *keepRun) thinned(freed keep.Freed, c config.Config) {
+	if freed.States > 0 {
+		r.Say("%s older copies were removed (%s).", term.Thousands(freed.States), term.Size(freed.Bytes))
+	}
+	if over := freed.Left - int64(c.KeepMaxMB)<<20; over > 0 {
+		r.Note(fmt.Sprintf("the copies take %s more than the setting keepMaxMB allows: only one of each session is left, and that stays", term.Size(over)))
+	}
+}
+
+// noteFirstKeep prints once what is copied.
+func noteFirstKeep(env *frame.Env, dir string) {
+	if _, err := os.Lstat(keep.Path(dir)); err == nil {
+		return
+	}
+	env.Say("%s", keepNotice(dir))
+}
+
+// keepOffer describes what mend can copy.
+func keepOffer(dir string) string {
+	return "mend can keep copies of your sessions, with the texts of your conversations, in " + term.Escape(term.ShortenHome(keep.Path(dir))) +
+		", so that a session can be restored that its agent has deleted."
+}
+
+// keepNotice describes what is copied, where, and how to turn it off.
+func keepNotice(dir string) string {
+	return "mend keeps copies of your sessions, with the texts of your conversations, in " + term.Escape(term.ShortenHome(keep.Path(dir))) +
+		", which only you can read. \"mend restore\" brings sessions back, \"mend forget SESSION\" erases the copies of one, \"mend config set keep false\" turns automatic copies off."
+}
+
+// askKeep asks, during an installation, whether copies are made at the end of turns. If no question can be
+// asked, the answer is no.
+func askKeep(ctx context.Context, env *frame.Env, f frame.WriteFlags) (bool, error) {
+	if f.Yes || f.DryRun || env.JSON || !env.CanAsk {
+		return false, nil
+	}
+	dir, err := env.Opt.Journal.Folder()
+	if err != nil {
+		return false, err
+	}
+	env.Say("%s", keepOffer(dir))
+	key, err := env.Ask(ctx, "Copy each session when one of its turns ends?", frame.YesOrNo)
+	return key == "y", err
+}
+
+// agreeToKeep turns automatic copies on, and prints once what that means.
+func agreeToKeep(env *frame.Env) error {
+	dir, err := env.Opt.Journal.Folder()
+	if err != nil || frame.LoadsKeep() {
+		return err
+	}
+	value := "true"
+	if _, err := frame.ChangeSetting("keep", &value); err != nil {
+		return fmt.Errorf("turning automatic copies on: %w", err)
+	}
+	env.Say("%s", keepNotice(dir))
+	return nil
+}
+
+// An automaticKeep makes copies at the end of turns, if the user has agreed and the settings allow it.
+type automaticKeep struct {
+	journal *mend.Journal
+	dir     string
+	config  config.Config
+	log     *slog.Logger
+}
+
+// keepLockWait is how long a turn waits for another process that writes the copies. Afterwards the next turn
+// copies.
+const keepLockWait = 500 * time.Millisecond
+
+// A turnKeeper copies sessions of a running agent when their turns end, each session at most once at a time.
+type turnKeeper struct {
+	automaticKeep
+	client *mend.Store
+
+	mu    sync.Mutex
+	again map[string]bool // sessions being copied: whether another turn has ended meanwhile
+}
+
+func newTurnKeeper(a automaticKeep, client *mend.Store) *turnKeeper {
+	return &turnKeeper{automaticKeep: a, client: client, again: map[string]bool{}}
+}
+
+// accept copies the session of an event that ends a turn. It does not wait.
+func (t *turnKeeper) accept(ctx context.Context, work *sync.WaitGroup, e live.Event) {
+	if e.Type != live.EventIdle && e.Type != live.EventStatus {
+		return
+	}
+	p, err := e.Decode()
+	if err != nil || p.SessionID == "" || e.Type == live.EventStatus && p.Status.Type != "idle" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, running := t.again[p.SessionID]
+	if t.again[p.SessionID] = running; running {
+		return
+	}
+	work.Go(func() {
+		for more := true; more && ctx.Err() == nil; {
+			t.copy(ctx, p.SessionID)
+			t.mu.Lock()
+			if more = t.again[p.SessionID]; more {
+				t.again[p.SessionID] = false
+			} else {
+				delete(t.again, p.SessionID)
+			}
+			t.mu.Unlock()
+		}
+	})
+}
+
+func (t *turnKeeper) copy(ctx context.Context, session string) {
+	if !t.on() {
+		return
+	}
+	head, err := t.client.Session(ctx, session)
+	if err != nil {
+		t.log.Warn("keeping a session", "session", session, "error", err)
+		return
+	}
+	t.keep(ctx, t.client, []change.Head{head}, "turn", true)
+}
+
+// catchUp copies the sessions that have changed since a time without a reported end of a turn: "opencode run"
+// ends with the turn.
+func (t *turnKeeper) catchUp(ctx context.Context, since time.Time) {
+	if !t.on() {
+		return
+	}
+	heads, err := t.client.Sessions(ctx)
+	if err != nil {
+		t.log.Warn("keeping sessions", "error", err)
+		return
+	}
+	from := since.Add(-time.Second).UnixMilli()
+	t.keep(ctx, t.client, slices.DeleteFunc(heads, func(h change.Head) bool { return h.Updated < from }), "turn", false)
+}
+
+// on reports whether copies are made.
+func (a automaticKeep) on() bool { return a.config.Keep }
+
+// keep copies sessions. It reports errors only in the log.
+func (a automaticKeep) keep(ctx context.Context, client *mend.Store, heads []change.Head, why string, thin bool) {
+	if !a.on() || len(heads) == 0 {
+		return
+	}
+	notice := func(text string) { a.log.Warn("keeping", "note", text) }
+	err := a.journal.Kept(keep.Options{Timeout: keepLockWait, Context: ctx, Notice: notice}, func(k *keep.Keep) error {
+		var failed error
+		err := client.KeepAll(ctx, k, heads, why, false, func(_ int, is mend.Kept) { failed = errors.Join(failed, is.Err) })
+		err = errors.Join(err, failed)
+		if err == nil && thin && k.ThinDue(24*time.Hour) {
+			_, err = k.Thin(ctx, frame.KeepPolicy(a.config))
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, keep.ErrNothing) && ctx.Err() == nil {
+		a.log.Warn("keeping sessions", "error", err)
+	}
+}

@@ -1,0 +1,88 @@
+package running
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"strconv"
+	"time"
+
+	"mend/cmd/mend/internal/frame"
+	"mend/internal/config"
+	"mend/internal/live"
+	"mend/internal/mend"
+	"mend/internal/unattended"
+	"mend/repair"
+)
+
+func logOptions() *slog.HandlerOptions {
+	if on, err := strconv.ParseBool(os.Getenv("MEND_DEBUG")); on && err == nil {
+		return &slog.HandlerOptions{Level: slog.LevelDebug}
+	}
+	return &slog.HandlerOptions{Level: slog.LevelInfo}
+}
+
+// A recoverer recovers the sessions of one agent according to the settings.
+type recoverer struct {
+	hook   *live.Hook
+	client *mend.Store
+	config config.Config
+	log    *slog.Logger
+
+	copies *turnKeeper // nil for watch
+}
+
+// logNotes logs notes about the settings.
+func logNotes(log *slog.Logger, notes []string) {
+	for _, note := range notes {
+		log.Info("settings", "note", note)
+	}
+}
+
+func newRecoverer(agent live.Agent, client *mend.Store, c config.Config, o live.Options, log *slog.Logger) *recoverer {
+	o.Log = log
+	return &recoverer{hook: live.New(agent, unattended.New(client), o), client: client, config: c, log: log}
+}
+
+// lookBack returns the time since when a session must have been used to be examined at the start.
+func lookBack(c config.Config) time.Time {
+	return time.Now().Add(-time.Duration(c.LookBackHours) * time.Hour)
+}
+
+// gcDaily deletes images older than days from the journal, once a day. It does nothing if days is 0.
+func gcDaily(ctx context.Context, env *frame.Env, days int, log *slog.Logger) {
+	if days == 0 {
+		return
+	}
+	for day := time.NewTicker(24 * time.Hour); ; {
+		freed, err := env.Opt.Journal.GC(ctx, time.Now().AddDate(0, 0, -days), nil)
+		if err == nil {
+			_, err = frame.Sweep(ctx, env, false)
+		}
+		if err != nil {
+			log.Warn("deleting old undo data from the journal", "error", err)
+		} else if freed.Images > 0 {
+			log.Info("deleted old undo data from the journal", "images", freed.Images, "bytes", freed.Bytes)
+		}
+		select {
+		case <-day.C:
+		case <-ctx.Done():
+			day.Stop()
+			return
+		}
+	}
+}
+
+// liveOptions converts the settings to the options of a [live.Hook].
+func liveOptions(c config.Config) live.Options {
+	o := live.Options{
+		KeepInterrupted: c.Skips(config.SkipInterrupted), AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries,
+		TrimOverflow:  c.TrimOverflow,
+		SkipPreflight: c.Skips(config.SkipPreflight),
+		NoToasts:      c.NotificationSeconds == 0, ToastTime: seconds(c.NotificationSeconds), Placeholder: c.Placeholder,
+	}
+	for _, word := range c.Skip {
+		o.Disabled = append(o.Disabled, repair.Class(word)) // the other words of skip are not classes
+	}
+	return o
+}
