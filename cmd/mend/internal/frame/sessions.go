@@ -130,8 +130,10 @@ func NamedSessions(ctx context.Context, env *Env, also Sources) (all []NamedSess
 				if err != nil {
 					return err
 				}
-				for _, h := range gone {
-					add(h, c.ID(), c)
+				for _, h := range gone { // another agent may have a session with the same id
+					if h.ID != "" {
+						known[h.ID], others = true, append(others, NamedSession{h, c.ID(), c})
+					}
 				}
 			}
 			unfound, err := ListUnfound(ctx, env, stores, k)
@@ -210,12 +212,18 @@ func nameSession(ctx context.Context, env *Env, all []NamedSession, name string)
 		return all[i], nil
 	}
 	several, ok := errors.AsType[*mend.AmbiguousNameError](err)
-	if !ok || env.JSON {
+	if !ok {
 		return NamedSession{}, err
 	}
 	var found []NamedSession
 	for _, i := range several.Fits {
 		found = append(found, all[i])
+	}
+	if !slices.ContainsFunc(found, func(s NamedSession) bool { return s.ID != found[0].ID }) {
+		err = fail.WithHint(err, "--agent says which of these to use")
+	}
+	if env.JSON {
+		return NamedSession{}, err
 	}
 	here := mend.Here(headsOf(found), show.WorkingFolder())
 	show.MoveToFront(found, func(s NamedSession) bool { return here(s.Head) })
