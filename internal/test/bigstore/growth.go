@@ -20,11 +20,10 @@ func Shapes() []Shape {
 		{"depth", 600, inputOf(nested, whole)},
 		{"array length, cut off", 25_000, inputOf(numbers, cutOff)},
 		{"array length", 25_000, inputOf(numbers, whole)},
-		{"array of changed files", 2_500, prompts("summary", changes)},
+		{"array of changed files", 2_500, changedFiles},
 		{"number of keys, cut off", 10_000, inputOf(keys, cutOff)},
 		{"number of keys", 10_000, inputOf(keys, whole)},
 		{"number of equal keys", 10_000, inputOf(equalKeys, whole)},
-		{"number of tools", 5_000, prompts("tools", tools)},
 		{"number of attachments", 1_000, attachments},
 		{"string length, cut off", 1 << 19, outputOf("a line of words\\n", cutOff)},
 		{"string of escapes, cut off", 1 << 19, outputOf("\\ud83d\\ude00\\\\\\\"", cutOff)},
@@ -150,31 +149,17 @@ func equalKeys(n int) []byte {
 	return []byte("{" + strings.Repeat(`"key":1,`, n-1) + `"key":1}`)
 }
 
-// prompts writes a prompt with a value of size n.
-func prompts(name string, value func(n int) any) func(*writer, int) error {
-	return func(w *writer, n int) error {
-		prompt, err := w.ask(member{name, value(n)})
-		if err != nil {
-			return err
-		}
-		return w.reply(prompt, nil, object{{"type", "step-start"}}, object{{"type", "text"}, {"text", "Done."}}, finishData("stop"))
-	}
-}
-
-func changes(n int) any {
+// changedFiles writes a prompt that lists n changed files.
+func changedFiles(w *writer, n int) error {
 	all := make([]any, n)
 	for i := range all {
-		all[i] = object{{"file", fmt.Sprint("file", i)}, {"additions", "1"}, {"deletions", 0}}
+		all[i] = object{{"file", fmt.Sprint("file", i)}, {"additions", nil}, {"deletions", 0}}
 	}
-	return object{{"diffs", all}}
-}
-
-func tools(n int) any {
-	all := object{}
-	for i := range n {
-		all = append(all, member{fmt.Sprint("tool", i), "perhaps"})
+	prompt, err := w.ask(member{"summary", object{{"diffs", all}}})
+	if err != nil {
+		return err
 	}
-	return all
+	return w.reply(prompt, nil, object{{"type", "step-start"}}, object{{"type", "text"}, {"text", "Done."}}, finishData("stop"))
 }
 
 // attachments writes a call with n files that the agent does not accept.
