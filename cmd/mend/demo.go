@@ -101,7 +101,7 @@ func demoRollout() []byte {
 func (d demo) loseFirstLine() (string, error) {
 	data := demoRollout()
 	clear(data[:bytes.IndexByte(data, '\n')])
-	return "Now the power fails for a moment: the first line of the rollout is full of NUL bytes. Codex\nsays \"failed to read session metadata\", and does not open the session any more.", os.WriteFile(d.rollout(), data, 0o600)
+	return "Now the power fails for a moment: the first line of the rollout is full of NUL bytes. Codex\nsays \"failed to read session metadata\", and no longer opens the session.", os.WriteFile(d.rollout(), data, 0o600)
 }
 
 func (d demo) transcript() string {

@@ -60,8 +60,8 @@ func exitHelp() string {
 If there is nothing to do, the code depends on the command. It is 0 for commands that
 search for something to do: scan, fix, trim, recover, forget and "install --remove". It
 is 5 for commands that revert or decide something: undo, "recover ID" and "restore
---compaction". Fix with an error text exits with 1 if no session fits the error and none
-is broken, or if no repair helps against the error; with 5 if several sessions fit and
+--compaction". Fix with an error text exits with 1 if no session matches the error and none
+is broken, or if no repair helps against the error; with 5 if several sessions match and
 it only lists them.
 
 The program also exits with 2 if it crashes or runs out of memory, for example under

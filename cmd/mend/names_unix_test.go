@@ -308,7 +308,7 @@ func TestOneIDTwice(t *testing.T) {
 	}
 	before := sb.files()
 	for _, args := range [][]string{{"scan"}, {"repair", "--yes"}, {"keep"}, {"clean", "sessions", "--yes"}, {"trim", "--yes"}} {
-		if a := sb.mend(append(args, sb.session)...); a.code != frame.ExitUsage || !strings.Contains(a.err, "Kilo") || !strings.Contains(a.err, "it fits 2 sessions") {
+		if a := sb.mend(append(args, sb.session)...); a.code != frame.ExitUsage || !strings.Contains(a.err, "Kilo") || !strings.Contains(a.err, "it matches 2 sessions") {
 			t.Errorf("mend %q: exit code %d\n%s%s", args, a.code, a.out, a.err)
 		}
 	}

@@ -152,7 +152,7 @@ func TestUIClaude(t *testing.T) {
 	}
 	s.press("s")
 	s.waitShown("can be brought back (1)")
-	s.waitShown("The agent has nothing of it any more.")
+	s.waitShown("The agent no longer has any of it.")
 	s.press("r")
 	s.waitShown("Bring back")
 	s.press("y")

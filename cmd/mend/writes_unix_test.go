@@ -53,7 +53,7 @@ var writeCases = []writeCase{
 		}
 	}},
 	{verb: "move", args: func(sb sandbox) []string { return []string{"/home/user/project", sb.dir} }, asks: "Move 1 session to "},
-	{verb: "salvage", args: databaseArgs, asks: "Put the new database into the place of the damaged one?", setup: malformed},
+	{verb: "salvage", args: databaseArgs, asks: "Replace the damaged database with the new one?", setup: malformed},
 	{verb: "clean events", args: databaseArgs, asks: "Remove the events from", setup: func(sb sandbox) { otherDatabase(sb) }},
 	{verb: "clean sessions", args: commandArgs("SESSION"), asks: "Remove 1 session from"},
 	{verb: "clean images", args: commandArgs("SESSION"), asks: "of images and other files of 1 session into the journal?", setup: func(sb sandbox) { damage.Edit(sb, sb.store, sb.session, damage.ByName(sb, "large attachment")) }},
@@ -62,7 +62,7 @@ var writeCases = []writeCase{
 			sb.Fatal(err)
 		}
 	}},
-	{verb: "clean pages", args: databaseArgs, asks: "Give the free pages of", setup: func(sb sandbox) {
+	{verb: "clean pages", args: databaseArgs, asks: "Return the free pages of", setup: func(sb sandbox) {
 		damage.SQL(sb, otherDatabase(sb))("DELETE FROM event")
 	}},
 	{verb: "restore", args: commandArgs("SESSION"), asks: `Restore "A title"?`, setup: archived},

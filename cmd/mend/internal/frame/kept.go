@@ -59,7 +59,7 @@ func (env *Env) RemakeText(store change.StoreID, restore string) string {
 // NoStore returns the error for a session with a missing store.
 func (s NamedSession) NoStore(env *Env) error {
 	return fail.New(fail.Problems, env.RemakeText(s.StoreID, env.CommandLine("restore", s.ID)),
-		"session %s was kept, but its store is not there now: %s", s.ID, term.ShortenHome(s.StoreID.Root))
+		"session %s was kept, but its store no longer exists: %s", s.ID, term.ShortenHome(s.StoreID.Root))
 }
 
 // ListUnfound returns the copied sessions of missing stores.

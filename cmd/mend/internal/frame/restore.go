@@ -134,7 +134,7 @@ var StateTexts = map[string]string{
 	string(repair.Archived):  "It is archived.",
 	string(repair.Hidden):    "It is not listed: its folder is of another project now.",
 	string(repair.NotLoaded): "Its agent finds no conversation in it.",
-	mend.Deleted:             "The agent has nothing of it any more.",
+	mend.Deleted:             "The agent no longer has any of it.",
 	mend.Shortened:           "It lacks messages, parts, files or texts that were kept.",
 	mend.Replaced:            "It has other messages than were kept.",
 	mend.Elsewhere:           "Its agent does not read the store that has it.",
@@ -150,13 +150,13 @@ func PrintRestore(env *Env, head change.Head, done mend.Restored) {
 	case len(done.Plan.Ops) == 0 && done.State != "":
 		env.SayAt(2, "It is as it was then.")
 	case len(done.Plan.Ops) == 0:
-		env.SayAt(2, "Nothing of its conversation is missing. Files of the project that are gone, as after git clean, are no part of it: mend does not bring those back.")
+		env.SayAt(2, "Nothing of its conversation is missing. Files of the project that are gone, as after git clean, are not part of it: mend does not bring those back.")
 	case done.State == mend.PromptsOnly:
 		env.SayAt(2, fmt.Sprintf("%s, after a note that tells the model what is missing. %s stays as it is.", term.CountWords(done.Messages-1, "prompt comes back", "prompts come back"), term.Escape(term.ShortenHome(done.Other))))
 	case done.Other != "":
-		env.SayAt(2, fmt.Sprintf("It is in %s with %s, and comes into this store. That one stays as it is.", term.Escape(term.ShortenHome(done.Other)), term.Count(done.Messages, "message")))
+		env.SayAt(2, fmt.Sprintf("It is in %s with %s, and is copied into this store. The original stays unchanged.", term.Escape(term.ShortenHome(done.Other)), term.Count(done.Messages, "message")))
 	case from == nil && strings.HasPrefix(done.State, "before"):
-		env.SayAt(2, fmt.Sprintf("It becomes as it was %s: %s from the journal.", done.State, term.Count(len(done.Plan.Ops), "change")))
+		env.SayAt(2, fmt.Sprintf("It is restored to its state %s: %s from the journal.", done.State, term.Count(len(done.Plan.Ops), "change")))
 	case from == nil:
 		for _, d := range done.Fixed {
 			env.SayAt(2, term.OneLine(d.Why, 400))
@@ -172,7 +172,7 @@ func PrintRestore(env *Env, head change.Head, done mend.Restored) {
 			env.SayAt(2, fmt.Sprintf("It was also kept %s, on %s, with %s: for that, %s.", when, other.Time.Local().Format(time.DateTime), term.Count(other.Messages, "message"), term.Command(env.CommandLine("restore", head.ID, "--at", other.ID))))
 		}
 		if done.Joined {
-			env.SayAt(2, fmt.Sprintf("What it has now stays, and what is missing is added: %s then.", term.Count(done.Messages, "message")))
+			env.SayAt(2, fmt.Sprintf("What it has now stays, and what is missing is added: %s in all.", term.Count(done.Messages, "message")))
 		}
 	}
 	if done.Unread != "" {

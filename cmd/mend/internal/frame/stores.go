@@ -210,7 +210,7 @@ func WarnAbandoned(t *term.Terminal, l *mend.Journal, c *mend.Store) {
 
 // ResolveHint returns the hint for a conflict.
 func ResolveHint(id string) string {
-	return fmt.Sprintf("another program changed the same places: \"mend log %[1]s\" shows them, \"mend recover %[1]s\" resolves the conflict", id)
+	return fmt.Sprintf("another program changed the same records: \"mend log %[1]s\" shows them, \"mend recover %[1]s\" resolves the conflict", id)
 }
 
 // PrintHolders prints which processes have the databases open if the error is about a lock.

@@ -39,7 +39,7 @@ func Explain(env *frame.Env) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [CODE|ERROR|SESSION]",
 		Short: "Explain a code, an error or a session",
-		Long: `Explain says what a code in the output means (a rule, a class of damage, a severity, an exit
+		Long: `Explain shows what a code in the output means (a rule, a class of damage, a severity, an exit
 code), what causes it, and what mend does about it. Without an argument it lists all codes.
 For the words of the output see docs/glossary.md, for the settings "mend config".
 

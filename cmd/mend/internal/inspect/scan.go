@@ -72,7 +72,7 @@ the session cannot be repaired. A deleted session is printed from its copy.`,
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.request, "request", false, "show the next request of one session")
-	fl.BoolVar(&f.text, "text", false, "print one conversation as Markdown, also one that is gone and was kept")
+	fl.BoolVar(&f.text, "text", false, "print one conversation as Markdown, even a deleted one that was kept")
 	fl.StringVar(&f.from, "from", "", "with --text: look at the copies in `DIR`, a folder of mend keep --to")
 	frame.ThinkingFlag(env, fl)
 	frame.ProviderFlag(env, fl)
@@ -450,7 +450,7 @@ func (r *scanReport) notShown() string {
 	case n == 1:
 		return one
 	case moves == n:
-		return move + " to give sessions whose folder is gone another one (asks first)."
+		return move + " to assign another folder to sessions whose folder is gone (asks first)."
 	case moves == 0:
 		return restore + " to bring back what is not shown (asks first)."
 	}
@@ -565,7 +565,7 @@ func (r *scanReport) printNext(apart bool) {
 		}
 		say("Next: run %s to bring back what is lost (asks first).", term.Command(r.CommandLine(words...)))
 	case s.NoFolder > 0 && s.Broken == 0 && !r.named:
-		say("Next: run %s to give sessions whose folder is gone another one (asks first).", term.Command(r.CommandLine("move")))
+		say("Next: run %s to assign another folder to sessions whose folder is gone (asks first).", term.Command(r.CommandLine("move")))
 	case r.fixable > 0 && s.Broken == 0:
 		say("To fix what is %s: %s", show.AtRisk, term.Command(r.CommandLine(append(words, "--at-risk")...)))
 	}

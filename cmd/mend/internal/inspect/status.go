@@ -254,13 +254,13 @@ func nextCommand(s StatusJSON, pending, conflicted []change.Entry) (command, why
 	case s.LastScan.Broken > s.LastScan.Failed+s.LastScan.NoFix:
 		return "mend fix", "preview and fix the broken sessions (asks first)"
 	case s.LastScan.NoFix > 0 && s.LastScan.NoFix <= s.LastScan.NoFolder:
-		return "mend move", "give sessions whose folder is gone another one (asks first)"
+		return "mend move", "assign another folder to sessions whose folder is gone (asks first)"
 	case s.LastScan.NoFix > 0 && s.LastScan.NoFix <= s.LastScan.Hidden+s.LastScan.NotLoaded:
 		return "mend restore", "show what can be brought back (asks first)"
 	case s.LastScan.NoFix > 0:
 		return "mend scan --broken -v", "show why mend has no fix, and what to do"
 	case s.LastScan.NoFolder > 0:
-		return "mend move", "give sessions whose folder is gone another one (asks first)"
+		return "mend move", "assign another folder to sessions whose folder is gone (asks first)"
 	case s.LastScan.Sessions == 0 && s.Kept.gone() > 0:
 		return "mend restore", "show the copies of sessions that are gone (asks first)"
 	case s.LastScan.Failed > 0:

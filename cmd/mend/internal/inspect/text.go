@@ -105,7 +105,7 @@ func (m *markdown) fenced(text string) {
 
 func (m *markdown) notes(ds []repair.Diagnosis) {
 	for _, d := range ds {
-		m.quote("**Not whole here:** " + d.Why)
+		m.quote("**Incomplete:** " + d.Why)
 	}
 }
 
@@ -130,7 +130,7 @@ func (m *markdown) add(agent string, x mend.ConversationItem) {
 		m.fenced(allInput(b))
 		m.result(cmp.Or(x.Result, b), x)
 	case b.Type == request.ToolResult:
-		m.line("Result of a call that is not there:")
+		m.line("Result of a call that does not exist:")
 		m.result(b, x)
 	case b.IsThinking() && strings.TrimSpace(b.Text) != "":
 		m.quote(b.Text)

@@ -44,7 +44,7 @@ comments; the first line of the output is its path. For example:
 	frame.SetFlag(cmd, &set)
 	cmd.AddCommand(
 		editVerb(env, "set KEY VALUE", "Set a setting in the file", 2),
-		editVerb(env, "unset KEY", "Remove a setting from the file, so that its default counts", 1),
+		editVerb(env, "unset KEY", "Remove a setting from the file, so that its default applies", 1),
 	)
 	return cmd
 }
@@ -138,7 +138,7 @@ func runConfig(env *frame.Env, set, keys []string) error {
 		env.Printf("    %s\n", term.Faint(term.WrapAt(s.Env+": "+s.Want, 4, width)))
 	}
 	if len(keys) == 0 {
-		env.Printf("\n%s\n", term.Faint("mend config KEY says what a setting means, and why one would change it."))
+		env.Printf("\n%s\n", term.Faint("mend config KEY explains a setting, and why you would change it."))
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func (a *VerifyAnswer) checkBeside(ctx context.Context, env *frame.Env) error {
 			err = c.CheckKept(ctx, e)
 		}
 		if n++; err != nil {
-			hint := fmt.Sprintf("nothing of your sessions is touched. \"mend forget %s\" removes what is left of it", e.ID)
+			hint := fmt.Sprintf("your sessions are not touched. \"mend forget %s\" removes what is left of it", e.ID)
 			b.Fail(frame.Step{Name: "repair " + e.ID + " cannot be undone", IDs: []string{e.ID}}, fail.New(fail.Unusable, hint, "%w", err))
 		}
 	}
@@ -148,7 +148,7 @@ func (a *VerifyAnswer) checkKept(ctx context.Context, env *frame.Env) error {
 	return env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
 		r, err := k.Verify()
 		if errors.Is(err, keep.ErrDamaged) {
-			return fail.WithHint(err, "nothing of your sessions is touched. \"mend keep\" checks all of the file once an hour: it sets the file aside then, and begins a new one with what can be read of it")
+			return fail.WithHint(err, "your sessions are not touched. \"mend keep\" checks all of the file once an hour: it sets the file aside then, and begins a new one with what can be read of it")
 		}
 		if err != nil {
 			return err

@@ -34,15 +34,15 @@ func uncertainCulprit(found []culprit.Culprit, searched string) error {
 	case found[0].Match.Degree == repair.IsBroken:
 		return fail.New(fail.Refused, hint, "finding the session of the error: no session would produce it now; %s", searched)
 	case len(found) == 1:
-		return fail.New(fail.Refused, hint, "finding the session of the error: one may fit, but it is not certain")
+		return fail.New(fail.Refused, hint, "finding the session of the error: one may match, but that is not certain")
 	}
-	return fail.New(fail.Refused, hint, "finding the session of the error: %d sessions fit", len(found))
+	return fail.New(fail.Refused, hint, "finding the session of the error: %d sessions match", len(found))
 }
 
-// noCulprit returns the error if no session fits an API error, and none is broken. searched describes the sessions and
-// stores that were searched.
+// noCulprit returns the error if no session matches an API error, and none is broken. searched describes the sessions
+// and stores that were searched.
 func noCulprit(env *frame.Env, e repair.APIError, searched string) error {
-	hint := "if the session is in another store, name that with --store PATH. Else send the prompt again"
+	hint := "if the session is in another store, name that with --store PATH. Otherwise send the prompt again"
 	if e.Recognised {
 		hint += ": the cause may be gone"
 	} else {
@@ -52,7 +52,7 @@ func noCulprit(env *frame.Env, e repair.APIError, searched string) error {
 }
 
 // findCulprit returns the session that the error came from, with the reading of the error that fits it, and
-// its store. If that is not certain it asks. If no session fits, it offers the broken ones. If there are
+// its store. If that is not certain it asks. If no session matches, it offers the broken ones. If there are
 // none, or no user can be asked, the session may be in a store that cannot be read: then it returns the error
 // of that store, or unread, the error of the stores that could not be opened.
 func findCulprit(ctx context.Context, env *frame.Env, clients []*mend.Store, readings []repair.APIError, f repairFlags, unread error) (x culprit.Culprit, c *mend.Store, err error) {
@@ -251,7 +251,7 @@ func reasonOf(x culprit.Culprit) string {
 	case repair.HasQuoted:
 		return "it has the content that the error names, at " + where
 	case repair.HasClass:
-		return "it has a fault of this kind: " + wrong
+		return "it has a finding of this kind: " + wrong
 	case repair.IDInText, repair.TitleInText:
 		if wrong == "" {
 			return "the text names it"

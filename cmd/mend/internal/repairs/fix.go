@@ -45,7 +45,7 @@ that rule at that place. Some errors cannot be found in a request, such as those
 signatures of thinking and encrypted reasoning. For these fix chooses the newest session of
 this folder whose last answer failed with the error, or else the only session with such
 content. Otherwise fix asks; without a terminal it lists the sessions and exits with 5. If
-no session fits, fix offers the broken ones. If none is broken, it asks what happened and
+no session matches, fix offers the broken ones. If none is broken, it asks what happened and
 offers the commands that help; without a terminal it lists them.
 
 With SESSION, --error TEXT also repairs what that error names. The provider names one bad
@@ -121,7 +121,7 @@ func askForError(ctx context.Context, env *frame.Env) ([]byte, error) {
 		return readText(t.Input(), func(text []byte) bool {
 			known := asked || sessionID().Match(text) || slices.ContainsFunc(culprit.Readings(env.Opt.Agents, text), func(e repair.APIError) bool { return e.Recognised })
 			if asked = true; !known {
-				t.PrintErr("There is no error in this that mend knows. Paste the rest, or press Enter again:\n")
+				t.PrintErr("mend knows no error in this text. Paste the rest, or press Enter again:\n")
 			}
 			return known
 		})

@@ -46,7 +46,7 @@ without writing anything. With the id of an operation, log lists its repairs.
 
 With --export it writes the whole journal to a file, for another program or for an auditor,
 who checks it with "mend verify FILE". With such files instead of the journal, log lists what
-they have, of several machines in one list, with who made each change and where.
+they have, from several machines in one list, with the user and the machine of each change.
 
 A WHEN is an age such as 7d or 12h, a date such as 2026-03-31, or a time such as
 2026-03-31T14:30:00Z.`,

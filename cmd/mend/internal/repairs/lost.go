@@ -76,7 +76,7 @@ func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repa
 			printAPIError(env, readings[0])
 		}
 		return true, fail.New(fail.Problems, fmt.Sprintf("if it is in another store, name that with --store PATH; %q lists what can be brought back", env.CommandLine("restore")),
-			"no store that mend looked at has the session %s, and nothing of it was kept", id)
+			"no store that mend looked at has the session %s, and no copy of it was kept", id)
 	case err != nil:
 		return true, err
 	}

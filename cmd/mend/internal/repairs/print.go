@@ -21,7 +21,7 @@ func printProposal(t *term.Terminal, p show.Proposal, verbose bool) {
 	defer t.Buffer()()
 	show.Header(t, p.Head)
 	if p.Result.All {
-		t.Say("All faults of the error's kind are repaired, not only the place that it names.")
+		t.Say("Every finding of the error's kind is repaired, not only the one that it names.")
 	}
 	left := p.Result.Remaining
 	if verbose {

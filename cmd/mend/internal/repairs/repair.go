@@ -57,12 +57,12 @@ func addRepairFlags(env *frame.Env, cmd *cobra.Command, f *repairFlags) {
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding, with its code and its place in the store")
 	frame.AtRiskFlag(fl, &f.latent, "also fix sessions that work, but would break if the version or thinking changed")
-	fl.BoolVar(&f.setAside, "set-aside", false, "remove faults that have no fix from the named session; undo restores them")
+	fl.BoolVar(&f.setAside, "set-aside", false, "remove what has no fix from the named session; undo restores it")
 	frame.ThinkingFlag(env, fl)
 	frame.ProviderFlag(env, fl)
 	f.SessionFilter.Add(fl)
 	fl.StringSliceVar(&f.classes, "class", nil, "fix only these classes: "+frame.ClassList(env))
-	fl.BoolVar(&f.all, "all", false, "repair all faults of the error's kind, not only the place that it names")
+	fl.BoolVar(&f.all, "all", false, "repair every finding of the error's kind, not only the one that it names")
 	fl.StringVar(&f.apiError, "error", "", "use the error you got to decide what to fix: its text, @FILE, or - for standard input")
 }
 
@@ -87,7 +87,7 @@ func startRepair(ctx context.Context, env *frame.Env, names []string, f repairFl
 	return runRepair(ctx, env, names, f)
 }
 
-const setAsideHelp = `For a fault without a fix, --set-aside removes the faulty message, part or line from the
+const setAsideHelp = `For a finding without a fix, --set-aside removes the message, part or line from the
 session; a tool call is removed together with its result. Fix shows what would be removed,
 and "mend undo" restores it. On a terminal, fix asks a separate question about this if you
 name a session. Nothing is set aside by --yes without --set-aside, or by the plugin, the

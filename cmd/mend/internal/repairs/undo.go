@@ -154,7 +154,7 @@ func (v *undoRun) run() error {
 	}
 	if v.Open(es); len(v.Stores) == 1 && v.Stores[es[0].Store].Err != nil {
 		if err = v.Stores[es[0].Store].Err; v.List != nil && errors.Is(err, mend.ErrNoStore) {
-			err = fail.WithHint(err, `nothing was changed. "mend log" lists the older changes; "mend undo ID" takes one of them back`)
+			err = fail.WithHint(err, `nothing was changed. "mend log" lists the older changes; "mend undo ID" reverts one of them`)
 		}
 		return err
 	}

@@ -69,8 +69,8 @@ func wayOf(readings []repair.APIError) *way {
 	return nil
 }
 
-// errNoCulprit is returned if no session fits an error, and no broken session can have caused it.
-var errNoCulprit = errors.New("no session fits this error")
+// errNoCulprit is returned if no session matches an error, and no broken session can have caused it.
+var errNoCulprit = errors.New("no session matches this error")
 
 // offerWays asks which of the ways applies, and calls runWay for it. Without a terminal it lists the ways with their
 // commands, and returns err.

@@ -196,7 +196,7 @@ func printMoves(env *frame.Env, moves []storeMove, to string) {
 			env.Printf("%s\n", term.Cut(line, env.Width))
 		}
 		if n := len(m.Stay); n > 0 {
-			env.Say("%s there: the folder was made again before.", term.CountWords(n, "later session stays", "later sessions stay"))
+			env.Say("%s there: the folder had been created again.", term.CountWords(n, "later session stays", "later sessions stay"))
 		}
 	}
 }
@@ -288,7 +288,7 @@ func printGone(env *frame.Env, g mend.GoneFolder) {
 		env.Printf("  %s  %s\n", term.Escape(p.Path), term.Faint(why))
 	}
 	if len(g.Proposals.All) == 0 {
-		env.SayAt(2, "No folder fits. If you know its new place: "+term.Command("mend move "+frame.ShellWord(g.Folder)+" NEW"))
+		env.SayAt(2, "No folder matches. If you know its new path: "+term.Command("mend move "+frame.ShellWord(g.Folder)+" NEW"))
 	}
 }
 

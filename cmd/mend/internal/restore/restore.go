@@ -144,9 +144,9 @@ func makeStore(ctx context.Context, env *frame.Env, f frame.WriteFlags, store ch
 	if f.DryRun || len(folders) == 0 {
 		return false, nil
 	}
-	question := fmt.Sprintf("The folder of %s, %s, is gone. Make it again?", agents.Title(store), term.ShortenHome(store.Root))
+	question := fmt.Sprintf("The folder of %s, %s, is gone. Create it again?", agents.Title(store), term.ShortenHome(store.Root))
 	if err := frame.ConfirmChange(ctx, env.Terminal, f, question, nil); err != nil {
-		return false, fmt.Errorf("%s is gone; making it again: %w", term.ShortenHome(store.Root), err)
+		return false, fmt.Errorf("%s is gone; creating it again: %w", term.ShortenHome(store.Root), err)
 	}
 	for _, folder := range folders {
 		if err := os.MkdirAll(folder, 0o700); err != nil {

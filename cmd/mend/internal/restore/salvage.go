@@ -34,7 +34,7 @@ lost, asks, and then exchanges the two files in one step. Deleted sessions stay 
 
 Nothing is ever written to the damaged file. It stays complete beside the new one until
 "mend forget" deletes it; "mend undo" exchanges the two again.`,
-		Example: `  mend salvage --dry-run         say what can be brought back
+		Example: `  mend salvage --dry-run         show what can be brought back
   mend salvage
   mend salvage --store ~/backup/opencode.db`,
 		Args: frame.NoArgs,
@@ -93,7 +93,7 @@ func salvageStore(ctx context.Context, env *frame.Env, c *mend.Store, f frame.Wr
 	setSalvageAnswer(env, s)
 	err = env.Run(ctx, f, frame.Job{
 		Question: salvageQuestion(s), NoDiff: true, Steps: frame.OneStep(c, s.Plan), N: 1,
-		Dry:  "Run again without --dry-run to put the new database into its place.",
+		Dry:  "Run again without --dry-run to put the new database in its place.",
 		Done: func(b *frame.Batch) { printSalvaged(env, c, s, b.Done[0]) },
 	})
 	return cmp.Or(err, salvageResult(s))
@@ -101,9 +101,9 @@ func salvageStore(ctx context.Context, env *frame.Env, c *mend.Store, f frame.Wr
 
 func salvageQuestion(s mend.Salvage) string {
 	if len(s.Tables) == 0 {
-		return "Put it aside?"
+		return "Set it aside?"
 	}
-	return "Put the new database into the place of the damaged one?"
+	return "Replace the damaged database with the new one?"
 }
 
 // printSalvaged prints the result, the path of the damaged file, and the next step.
@@ -221,10 +221,10 @@ func printSalvagedSession(t *term.Terminal, s agent.SalvagedSession) {
 		t.SayAt(2, text)
 	}
 	if len(s.Torn) > 0 {
-		t.SayAt(2, "damaged: "+tableCounts(s.Torn)+", whose bytes are not those that OpenCode wrote")
+		t.SayAt(2, "damaged: "+tableCounts(s.Torn)+", with bytes that OpenCode did not write")
 	}
 	if len(s.Rebuilt) > 0 {
-		t.SayAt(2, "made again: "+tableCounts(s.Rebuilt))
+		t.SayAt(2, "rebuilt: "+tableCounts(s.Rebuilt))
 	}
 	if s.Orphans > 0 {
 		t.SayAt(2, fmt.Sprintf("%s to a message that is lost", term.CountWords(s.Orphans, "row belongs", "rows belong")))

@@ -40,7 +40,7 @@ standard input and output (docs/plugin-protocol.md). It exits when its input clo
 Its log is hook.log, next to the journal.
 
 With --agent claude or codex it is a hook of that agent: it reads one JSON object, and prints
-one if there is something to say (docs/claude-code.md, docs/codex.md).`,
+one if it has something to report (docs/claude-code.md, docs/codex.md).`,
 		Args: frame.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if in := eventInstaller(env); in != nil {

@@ -34,7 +34,7 @@ func Keep(env *frame.Env) *cobra.Command {
 		Short: "Copy sessions, so that lost ones can be restored",
 		Long: `Copy every session of all agents, or the named ones, to keep.db beside the journal. If a
 session was copied before, only the new data is copied. "mend restore" brings back a session
-that its agent has deleted, cut or overwritten.
+that its agent has deleted, cut short or overwritten.
 
 The copies contain the texts of your conversations, compressed, in a file that only you can
 read. Older copies are thinned: one stays for each of 24 hours, 14 days and 12 weeks. The
@@ -257,7 +257,7 @@ func noteFirstKeep(env *frame.Env, dir string) {
 // keepOffer describes what mend can copy.
 func keepOffer(dir string) string {
 	return "mend can keep copies of your sessions, with the texts of your conversations, in " + term.Escape(term.ShortenHome(keep.Path(dir))) +
-		", so that a session can be restored that its agent has deleted."
+		", so that you can restore a session that its agent has deleted."
 }
 
 // keepNotice describes what is copied, where, and how to turn it off.

@@ -47,7 +47,7 @@ session has changed and no agent is working in it, watch examines it. If the ses
 broken, or if stored data made its last turn fail, watch repairs it, and your next prompt
 works. Each repair is written to the journal, and is shown with the command that undoes it.
 
-Watch needs no server, no password and no port. It repairs the same faults as the plugin
+Watch needs no server, no password and no port. It repairs the same damage as the plugin
 before a request ("mend config skip"), and sends no prompts. If Claude Code has a session
 open, watch only reports it, because Claude Code would not see the change.
 
@@ -288,7 +288,7 @@ func (w *watcher) once(ctx context.Context) (worse error) {
 	case len(w.stores()) == 0:
 		return mend.ErrNoStore
 	case worse == nil && !w.said && !w.JSON:
-		w.Printf("Nothing is to be repaired.\n")
+		w.Printf("There is nothing to repair.\n")
 	}
 	return worse
 }
@@ -395,7 +395,7 @@ func (s *watchedStore) leave(head change.Head, worst *repair.Diagnosis, why erro
 		what = worst.Why + " "
 	}
 	s.print(WatchEvent{Event: "left", Session: head.ID, Title: head.Title, Why: what + text},
-		"%s %s: %s It is left as it is: %s", term.Warn("Broken"), show.QuotedTitle(head.Title, head.ID),
+		"%s %s: %s It is left unchanged: %s", term.Warn("Broken"), show.QuotedTitle(head.Title, head.ID),
 		term.OneLine(what, 160), term.OneLine(text, 300))
 }
 

@@ -56,7 +56,7 @@ func TestWatchBusyUnread(t *testing.T) {
 	handle := w.options(client).Handle
 	for n := range 3 {
 		again := handle(t.Context(), heads[0])
-		if !again || (n > 0) != strings.Contains(out.String(), "It is left as it is") {
+		if !again || (n > 0) != strings.Contains(out.String(), "It is left unchanged") {
 			t.Errorf("try %d: again %t, %q", n, again, &out)
 		}
 		if n == 1 {

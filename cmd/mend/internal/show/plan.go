@@ -72,7 +72,7 @@ func PlanFacts(r repair.Result) (facts []Fact) {
 
 // plannedFixes returns the fixes of a plan, each sentence once, because one change may fix several findings.
 func plannedFixes(r repair.Result) []string {
-	return counted(r.Fixed, func(d repair.Diagnosis) string { return term.Sentence(d.Fix) }, "%[2]s (that cures %[1]d findings)")
+	return counted(r.Fixed, func(d repair.Diagnosis) string { return term.Sentence(d.Fix) }, "%[2]s (that removes %[1]d findings)")
 }
 
 // oncePerRecord removes diagnoses with the same loss and record as an earlier one.

@@ -21,7 +21,7 @@ func TestCounts(t *testing.T) {
 		r.Fixed = append(r.Fixed, repair.Diagnosis{Ref: at(d.part), Class: repair.Class(d.class), Fix: d.fix, Loses: d.loses})
 	}
 	r.Plan.Ops = []change.Op{{Ref: at("a")}, {Ref: at("b")}}
-	if got, want := plannedFixes(r), []string{"It is filled (that cures 3 findings)", "It goes"}; !slices.Equal(got, want) {
+	if got, want := plannedFixes(r), []string{"It is filled (that removes 3 findings)", "It goes"}; !slices.Equal(got, want) {
 		t.Errorf("plannedFixes returns %q, want %q", got, want)
 	}
 	lost := summary(oncePerRecord(r.Fixed), func(d repair.Diagnosis) string { return term.Sentence(d.Loses) })

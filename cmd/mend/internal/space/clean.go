@@ -43,7 +43,7 @@ returned to the disk. No other program may have the database open during that.`,
 	}
 	cmd.AddCommand(
 		cleanAllVerb(env, "events", "Remove the events of OpenCode, a second copy of every session", `OpenCode stores everything a second time, as events, which can be 96 % of its database.
-Prompts, lists, forks and exports do not need them: they are for synchronising machines.
+OpenCode needs them only to synchronise machines, not for prompts, lists, forks or exports.
 Clean events removes all events and leaves their counters.
 
 Events help "mend salvage" to rebuild a damaged database.`, agent.CleanRequest{Events: true}),
@@ -394,7 +394,7 @@ func cleanQuestion(all []*cleaning) string {
 	}
 	switch {
 	case all[0].pages:
-		return fmt.Sprintf("Give the free pages of %s back?", from)
+		return fmt.Sprintf("Return the free pages of %s to the disk?", from)
 	case all[0].images:
 		return fmt.Sprintf("Move %s of images and other files of %s into the journal?", term.Size(size), term.Count(sessions, "session"))
 	case sessions > 0:
@@ -450,7 +450,7 @@ func (x *cleaning) finish(ctx context.Context, env *frame.Env) {
 	}
 	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), what, term.Bold(id), term.Command(show.UndoCommand(x.entries)))
 	if x.moved {
-		env.SayAt(2, "To give the bytes back to the disk: "+term.Command("mend forget "+id))
+		env.SayAt(2, "To return the space to the disk: "+term.Command("mend forget "+id))
 		return
 	}
 	var err error
@@ -479,7 +479,7 @@ func printFound(env *frame.Env, c *mend.Store, what string, r agent.CleanRequest
 
 // reclaim returns the free pages of a database to the file system, and prints the size.
 func reclaim(ctx context.Context, env *frame.Env, c *mend.Store) (before, after int64, err error) {
-	done := env.Busy("giving the space back ...")
+	done := env.Busy("returning the space to the disk ...")
 	before, after, err = c.Reclaim(ctx)
 	if done(); err == nil && before > 0 {
 		env.Say("The database had %s and has %s now.", term.Size(before), term.Size(after))

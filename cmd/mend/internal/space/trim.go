@@ -35,7 +35,7 @@ newest turns. Sizes are estimates: a token counts as four bytes.
 
 If that is not enough, --hard also removes large files and the middle of large texts,
 and then sets whole turns aside, the oldest first, until the next request and a
-compaction fit again. A line of text says what was there. The bytes are moved to the
+compaction fit again. A line of text describes what was there. The bytes are moved to the
 journal: neither you nor the model see them until "mend undo" restores them.`,
 		Example: `  mend trim .                    the newest session of this folder, to 60% of the context window
   mend trim "dark mode" --to 80000
