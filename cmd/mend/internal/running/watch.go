@@ -56,6 +56,7 @@ Press Ctrl-C to end it. docs/running.md has a systemd unit that starts it when y
   mend watch --agent claude        follow the stores of Claude Code`,
 		Args: frame.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			env.JSONLines = true // the error that ends it early is one line, too
 			c, notes, err := frame.LoadLiveSettings(set)
 			if err != nil {
 				return err
@@ -139,7 +140,6 @@ func runWatch(ctx context.Context, env *frame.Env, c config.Config, notes []stri
 	}
 	defer func() { _ = lock.Close() }()
 	logNotes(log, notes)
-	env.JSONLines = true
 	w := &watcher{Env: env, config: c, log: log, dir: dir, left: map[string]string{}}
 	for _, note := range notes {
 		env.Note(note)
