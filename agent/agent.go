@@ -113,11 +113,11 @@ type Reader interface {
 	// does not exist. If this store is the older one, Former returns its path.
 	Former() string
 
-	// Beside lists the agent's other stores that have sessions missing here, or that cannot be read. have are the ids
+	// OtherStores lists the agent's other stores that have sessions missing here, or that cannot be read. have are the ids
 	// of this store's sessions.
-	Beside(ctx context.Context, have map[string]bool) ([]Beside, error)
-	// Adopt returns the ops that create, in this store, the records of a session of a store that Beside lists. The ops
-	// have the form that Restore needs. It adds records that this store cannot have to the Unread of copied.
+	OtherStores(ctx context.Context, have map[string]bool) ([]OtherStore, error)
+	// Adopt returns the ops that create, in this store, the records of a session of a store that OtherStores lists. The
+	// ops have the form that Restore needs. It adds records that this store cannot have to the Unread of copied.
 	Adopt(ctx context.Context, copied *Copy) ([]change.Op, error)
 
 	// Stamp returns the current stamp of the records of a session of List, the zero stamp if it has none. It reads no

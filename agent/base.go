@@ -51,8 +51,8 @@ func (base) SessionByID(context.Context, string) (change.Head, error) {
 // Former implements [Store].
 func (base) Former() string { return "" }
 
-// Beside implements [Reader].
-func (base) Beside(context.Context, map[string]bool) ([]Beside, error) { return nil, nil }
+// OtherStores implements [Reader].
+func (base) OtherStores(context.Context, map[string]bool) ([]OtherStore, error) { return nil, nil }
 
 // Adopt implements [Reader].
 func (base) Adopt(context.Context, *Copy) ([]change.Op, error) { return nil, errors.ErrUnsupported }

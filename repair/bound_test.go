@@ -257,7 +257,7 @@ func TestBoundThinkingNotRemovable(t *testing.T) {
 	s := newToy(claude, boundTalk(0, text(" "))...)
 	s.bound, s.locked = request.Refused, "sc"
 	_, err := repair.Plan("ses_1", newCase(s), repair.Request{})
-	if code, hint := fail.Of(err); code != fail.Refused || hint == "" || !strings.Contains(fmt.Sprint(err), "cannot be removed") {
+	if code, hint := fail.Classify(err); code != fail.Refused || hint == "" || !strings.Contains(fmt.Sprint(err), "cannot be removed") {
 		t.Errorf("the error is %v (%v, %q)", err, code, hint)
 	}
 }

@@ -45,7 +45,7 @@ func (e *TooLargeError) Error() string {
 		e.Tokens, e.Limit)
 }
 
-// Failure gives the error its exit code and its hint, see [fail.Of].
+// Failure gives the error its exit code and its hint, see [fail.Classify].
 func (e *TooLargeError) Failure() (fail.Code, string) {
 	return fail.Refused, "use --trim to make room, or a model with a larger context window"
 }

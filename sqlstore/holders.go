@@ -23,7 +23,7 @@ func (e *heldError) Error() string {
 	return strings.Join(e.who, " and ") + verb + " the database open"
 }
 
-// Failure gives the error its exit code and its hint, see [fail.Of].
+// Failure gives the error its exit code and its hint, see [fail.Classify].
 func (e *heldError) Failure() (fail.Code, string) {
 	return fail.Refused, "nothing was changed. End that program, then run the command again"
 }

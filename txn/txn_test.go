@@ -295,7 +295,7 @@ func TestRecoverWaits(t *testing.T) {
 		t.Error("the first error is not in it")
 	}
 	for _, err := range []error{left, left[0]} {
-		if code, hint := fail.Of(err); code != fail.Pending || !strings.Contains(hint, "mend recover") {
+		if code, hint := fail.Classify(err); code != fail.Pending || !strings.Contains(hint, "mend recover") {
 			t.Errorf("%T: %v, %q", err, code, hint)
 		}
 	}

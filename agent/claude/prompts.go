@@ -241,13 +241,13 @@ func (s *promptHistory) Changeable(context.Context) error { return errReadOnly }
 // Writer implements [agent.Store].
 func (s *promptHistory) Writer(string) (txn.Store, error) { return nil, errReadOnly }
 
-// Beside implements [agent.Reader]. It returns the prompt history, with the sessions that the program deleted.
-func (s *store) Beside(ctx context.Context, have map[string]bool) ([]agent.Beside, error) {
+// OtherStores implements [agent.Reader]. It returns the prompt history, with the sessions that the program deleted.
+func (s *store) OtherStores(ctx context.Context, have map[string]bool) ([]agent.OtherStore, error) {
 	path := filepath.Join(s.ID().Root, historyFile)
 	if !isHistory(path) {
 		return nil, nil
 	}
-	one := agent.Beside{Path: path, Sessions: map[string]bool{}, PromptsOnly: true}
+	one := agent.OtherStore{Path: path, Sessions: map[string]bool{}, PromptsOnly: true}
 	heads, err := openHistory(path).List(ctx)
 	if one.Err = err; ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -260,7 +260,7 @@ func (s *store) Beside(ctx context.Context, have map[string]bool) ([]agent.Besid
 	if len(one.Sessions) == 0 && err == nil {
 		return nil, nil
 	}
-	return []agent.Beside{one}, nil
+	return []agent.OtherStore{one}, nil
 }
 
 // Adopt implements [agent.Reader].

@@ -72,11 +72,11 @@ func TestPromptHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	beside, err := st.Beside(t.Context(), nil)
+	beside, err := st.OtherStores(t.Context(), nil)
 	if err != nil || len(beside) != 1 || len(beside[0].Sessions) != 1 || !beside[0].PromptsOnly {
 		t.Fatalf("beside the store: %+v, %v", beside, err)
 	}
-	if none, err := st.Beside(t.Context(), beside[0].Sessions); err != nil || none != nil {
+	if none, err := st.OtherStores(t.Context(), beside[0].Sessions); err != nil || none != nil {
 		t.Errorf("with all sessions there: %+v, %v", none, err)
 	}
 	history, err := claude.Agent{}.Open(agent.Located{Path: beside[0].Path}, nil)

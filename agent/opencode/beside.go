@@ -14,9 +14,9 @@ import (
 	"mend/change"
 )
 
-// Beside implements [agent.Reader]. It returns the tree that OpenCode 1.1 wrote, which 1.18 no longer imports, and the
-// databases of other channels or names in the same folder.
-func (s *store) Beside(ctx context.Context, have map[string]bool) (all []agent.Beside, err error) {
+// OtherStores implements [agent.Reader]. It returns the tree that OpenCode 1.1 wrote, which 1.18 no longer imports, and
+// the databases of other channels or names in the same folder.
+func (s *store) OtherStores(ctx context.Context, have map[string]bool) (all []agent.OtherStore, err error) {
 	if s.tree != nil {
 		return nil, nil
 	}
@@ -25,7 +25,7 @@ func (s *store) Beside(ctx context.Context, have map[string]bool) (all []agent.B
 		if path == s.ID().Root || !hasDatabase(s.program, path) {
 			continue
 		}
-		one := agent.Beside{Path: path, Sessions: map[string]bool{}}
+		one := agent.OtherStore{Path: path, Sessions: map[string]bool{}}
 		var heads []change.Head
 		db, err := database.Open(path, database.Options{Program: s.databases()})
 		if err == nil {
@@ -41,7 +41,7 @@ func (s *store) Beside(ctx context.Context, have map[string]bool) (all []agent.B
 		}
 	}
 	if former := s.Former(); former != "" {
-		one := agent.Beside{Path: former, Sessions: map[string]bool{}}
+		one := agent.OtherStore{Path: former, Sessions: map[string]bool{}}
 		projects, err := os.ReadDir(filepath.Join(former, "session"))
 		for _, p := range projects {
 			files, _ := os.ReadDir(filepath.Join(former, "session", p.Name())) // only a folder has entries

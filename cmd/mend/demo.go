@@ -174,7 +174,7 @@ func (d demo) printStep(format string, args ...any) {
 // mend runs mend on the demo's store and journal, and prints the command and its output.
 func (d demo) mend(code int, args ...string) error {
 	d.Printf("%s\n\n", term.Faint("$ mend "+strings.Join(args, " ")))
-	a := &frame.Env{Terminal: d.Again()}
+	a := &frame.Env{Terminal: d.Clone()}
 	if d.JSON {
 		a.Out = io.Discard
 	}

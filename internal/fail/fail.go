@@ -46,7 +46,7 @@ func New(code Code, hint, format string, args ...any) *Failure {
 
 // WithHint returns an error with another hint and the same code.
 func WithHint(err error, hint string) *Failure {
-	code, _ := Of(err)
+	code, _ := Classify(err)
 	return &Failure{code, hint, err}
 }
 
@@ -56,9 +56,9 @@ func (f *Failure) Unwrap() error { return f.Err }
 // Failure returns the code and the hint. Other types of errors can have this method, too.
 func (f *Failure) Failure() (Code, string) { return f.Code, f.Hint }
 
-// Of returns the code and the hint of the outermost failure in an error. If the error wraps several, the worst counts.
-// An error without a failure is Refused if the system does not support an operation, and otherwise Unusable.
-func Of(err error) (Code, string) {
+// Classify returns the code and the hint of the outermost failure in an error. If the error wraps several, the worst
+// counts. An error without a failure is Refused if the system does not support an operation, and otherwise Unusable.
+func Classify(err error) (Code, string) {
 	if err == nil {
 		return Done, ""
 	}
@@ -95,7 +95,7 @@ func find(err error) (code Code, hint string, ok bool) {
 
 // Worst returns the error with the worse code, the first if both are equal.
 func Worst(a, b error) error {
-	severity := func(err error) int { code, _ := Of(err); return code.severity() }
+	severity := func(err error) int { code, _ := Classify(err); return code.severity() }
 	if severity(b) > severity(a) {
 		return b
 	}

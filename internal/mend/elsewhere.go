@@ -17,23 +17,23 @@ type besideStore struct {
 	heads  []change.Head
 	unread error // see [Store.CheckListed]
 
-	promptsOnly bool // see [agent.Beside]
+	promptsOnly bool // see [agent.OtherStore]
 }
 
-// Beside lists the other stores of the agent that cannot be read, or that have sessions missing from heads,
+// OtherStores lists the other stores of the agent that cannot be read, or that have sessions missing from heads,
 // the sessions of this store.
-func (c *Store) Beside(ctx context.Context, heads []change.Head) ([]agent.Beside, error) {
+func (c *Store) OtherStores(ctx context.Context, heads []change.Head) ([]agent.OtherStore, error) {
 	have := make(map[string]bool, len(heads))
 	for _, h := range heads {
 		have[h.ID] = true
 	}
-	return c.store.Beside(ctx, have)
+	return c.store.OtherStores(ctx, have)
 }
 
 // elsewhere returns the sessions in other stores of the agent that are not among heads, the sessions of this
 // store. With an error it returns the sessions that can be read.
 func (c *Store) elsewhere(ctx context.Context, heads []change.Head) (all []besideStore, err error) {
-	found, err := c.Beside(ctx, heads)
+	found, err := c.OtherStores(ctx, heads)
 	errs := []error{err}
 	for _, b := range found {
 		err := b.Err

@@ -64,7 +64,7 @@ func (e *StaleError) Error() string {
 	return fmt.Sprintf("mend changed the session meanwhile: %s %s was %s", what, e.Entry.ID, done)
 }
 
-// Failure gives the error its exit code and its hint, see [fail.Of].
+// Failure gives the error its exit code and its hint, see [fail.Classify].
 func (e *StaleError) Failure() (fail.Code, string) {
 	return fail.Conflict, fmt.Sprintf("nothing was changed: \"mend log %s\" shows that repair; run the command again to "+
 		"plan after it", e.Entry.ID)

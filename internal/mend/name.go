@@ -22,7 +22,7 @@ func (e *AmbiguousNameError) Error() string {
 }
 
 // Failure returns the exit code and the hint of [ErrNoSession].
-func (e *AmbiguousNameError) Failure() (fail.Code, string) { return fail.Of(ErrNoSession) }
+func (e *AmbiguousNameError) Failure() (fail.Code, string) { return fail.Classify(ErrNoSession) }
 
 // Named returns the index in heads, which are newest first, of the session that a user names: by its id or
 // the start of it, by its title or a part of it in upper or lower case, as "." for the newest of the folder

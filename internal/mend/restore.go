@@ -393,9 +393,9 @@ func (c *Store) keptSessions(k *keep.Keep) (map[string]bool, error) {
 	return ids, k.Each(keep.Query{Store: c.HasCopiesOf}, func(s *keep.State) { ids[s.Session] = true })
 }
 
-// Unfound lists the sessions in k of missing stores, each with the state that [Store.ProposeRestore]
+// MissingStoreSessions lists the sessions in k of missing stores, each with the state that [Store.ProposeRestore]
 // selects. Sessions that an open store has are left out.
-func (as Agents) Unfound(ctx context.Context, k *keep.Keep, open []*Store) (all []Restorable, err error) {
+func (as Agents) MissingStoreSessions(ctx context.Context, k *keep.Keep, open []*Store) (all []Restorable, err error) {
 	type inStore struct{ kind, root string }
 	missing, sessions := map[inStore]*change.StoreID{}, map[string]bool{} // nil: the store is not missing
 	err = k.Each(keep.Query{}, func(s *keep.State) {

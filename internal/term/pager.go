@@ -18,7 +18,7 @@ func (t *Terminal) Page(print func(*Terminal)) {
 		return
 	}
 	var text bytes.Buffer
-	paged := t.Again()
+	paged := t.Clone()
 	paged.Out = &text
 	print(paged)
 	cmd := pagerCommand(command)

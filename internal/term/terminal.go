@@ -51,8 +51,8 @@ func Standard() *Terminal {
 	return t
 }
 
-// Again returns a new terminal on the same streams.
-func (t *Terminal) Again() *Terminal {
+// Clone returns a new terminal on the same streams.
+func (t *Terminal) Clone() *Terminal {
 	return &Terminal{In: t.In, Out: t.Out, Err: t.Err, CanAsk: t.CanAsk, CanDraw: t.CanDraw, Width: t.Width, ErrWidth: t.ErrWidth}
 }
 
@@ -70,8 +70,8 @@ func (t *Terminal) keep(err error) {
 	}
 }
 
-// Lost returns the first error of standard output, nil if everything was written.
-func (t *Terminal) Lost() error { return t.lost }
+// WriteError returns the first error of standard output, nil if everything was written.
+func (t *Terminal) WriteError() error { return t.lost }
 
 // Buffer buffers standard output until the returned function is called.
 func (t *Terminal) Buffer() (end func()) {

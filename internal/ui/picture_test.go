@@ -37,7 +37,7 @@ func newDemo() *demoBackend {
 	return b
 }
 
-func (b *demoBackend) Talk(context.Context, Session) ([]Item, error) {
+func (b *demoBackend) Conversation(context.Context, Session) ([]Item, error) {
 	return []Item{
 		{Who: "you", Text: "The login page shows nothing when the password is wrong. Please show an error below the field."},
 		{Who: "OpenCode", Kind: Thought, Text: "The form is probably in src/login.tsx. Let me read it before I change anything, and look for a test of it."},

@@ -96,8 +96,8 @@ type Backend interface {
 	Follow(ctx context.Context, since time.Time, report func(Session))
 	// Examine examines one session again.
 	Examine(ctx context.Context, s Session) (Session, error)
-	// Talk returns the conversation.
-	Talk(ctx context.Context, s Session) ([]Item, error)
+	// Conversation returns the conversation.
+	Conversation(ctx context.Context, s Session) ([]Item, error)
 	// Changes returns the changes of a repair, or of restoring the session.
 	Changes(ctx context.Context, s Session) ([]Line, error)
 	// Request returns the next request as the provider will see it.
@@ -485,7 +485,7 @@ func (m *model) subject() subject {
 	return subject{s.Store + "\x00" + s.ID, shown, func(ctx context.Context, view int) ([]Line, error) {
 		switch view {
 		case viewTalk:
-			items, err := m.backend.Talk(ctx, s)
+			items, err := m.backend.Conversation(ctx, s)
 			return talkLines(items), err
 		case viewChanges:
 			return m.backend.Changes(ctx, s)

@@ -51,7 +51,7 @@ func (b *fakeBackend) Examine(_ context.Context, s Session) (Session, error) {
 	return s, nil
 }
 
-func (b *fakeBackend) Talk(_ context.Context, s Session) ([]Item, error) {
+func (b *fakeBackend) Conversation(_ context.Context, s Session) ([]Item, error) {
 	b.talks++
 	items := []Item{
 		{Who: "you", Text: "Please fix the login page: it does not show an error when the password is wrong. It should say so below the field."},

@@ -51,7 +51,7 @@ func (env *Env) Report(err error) int {
 	} else if err != nil && !printed {
 		env.PrintError(err)
 	}
-	if lost = cmp.Or(lost, env.Lost()); lost != nil && (err == nil || printed) {
+	if lost = cmp.Or(lost, env.WriteError()); lost != nil && (err == nil || printed) {
 		lost = fmt.Errorf("writing the answer: %w", lost)
 		env.PrintError(lost)
 		err = fail.Worst(err, lost)

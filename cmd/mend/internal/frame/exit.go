@@ -60,7 +60,7 @@ func ExitCode(err error) int {
 			return ExitSignalled + int(n)
 		}
 	}
-	code, _ := fail.Of(err)
+	code, _ := fail.Classify(err)
 	return int(code)
 }
 
@@ -74,7 +74,7 @@ func codeName(code int) string {
 
 // Hint returns the user's next step for an error, in terms of this command line, or "".
 func (env *Env) Hint(err error) string {
-	code, text := fail.Of(err)
+	code, text := fail.Classify(err)
 	if code == fail.Unusable {
 		text = cmp.Or(systemHint(err), text)
 	}

@@ -67,7 +67,7 @@ func ListUnfound(ctx context.Context, env *Env, clients []*mend.Store, k *keep.K
 	if k == nil || env.Opt.Store != "" {
 		return nil, nil
 	}
-	found, err := env.Opt.Agents.Unfound(ctx, k, clients)
+	found, err := env.Opt.Agents.MissingStoreSessions(ctx, k, clients)
 	for _, r := range found {
 		all = append(all, Restorable{Restorable: r})
 	}
@@ -95,7 +95,7 @@ func WithKept(env *Env, f func(*keep.Keep) error) error {
 
 // UnkeptError returns an error if copies would have been needed and cannot be used; a note was printed.
 func (env *Env) UnkeptError(doing string) error {
-	code, hint := fail.Of(env.Unkept)
+	code, hint := fail.Classify(env.Unkept)
 	return fail.New(code, hint, "%s, and the copies are not checked", doing)
 }
 

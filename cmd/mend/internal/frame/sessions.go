@@ -176,7 +176,7 @@ func LookUp(ctx context.Context, env *Env, also Sources, names []string) (found 
 			s, err = nameSession(ctx, env, all, name)
 		}
 		if errors.Is(err, mend.ErrNoSession) && env.Unkept != nil {
-			code, hint := fail.Of(env.Unkept)
+			code, hint := fail.Classify(env.Unkept)
 			err = fail.New(code, hint, "%w, and the copies are not checked", err)
 		}
 		if err != nil {

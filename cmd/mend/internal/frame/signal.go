@@ -25,7 +25,7 @@ const (
 // unless the verb holds writing for reading: a change is always finished first. A second signal kills the
 // program as a crash would.
 func (env *Env) HandleSignals(cancel context.CancelCauseFunc, args []string) {
-	report := &Env{Terminal: env.Again(), Parsed: true}
+	report := &Env{Terminal: env.Clone(), Parsed: true}
 	report.JSON = slices.Contains(args, "--json")
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -24,7 +24,7 @@ func Usagef(format string, args ...any) error {
 
 // asUsageError converts an error of the command line's parser to a usage error.
 func asUsageError(err error) error {
-	if code, _ := fail.Of(err); code == fail.Usage {
+	if code, _ := fail.Classify(err); code == fail.Usage {
 		return err
 	}
 	return &fail.Failure{Code: fail.Usage, Hint: generalHint, Err: err}

@@ -228,7 +228,7 @@ func (r *scanReport) findKept(ctx context.Context, c *mend.Store) {
 
 // findBeside finds other stores of the agent with sessions that this one lacks.
 func (r *scanReport) findBeside(ctx context.Context, c *mend.Store, all []change.Head) error {
-	beside, err := c.Beside(ctx, all)
+	beside, err := c.OtherStores(ctx, all)
 	for _, b := range beside {
 		if b.Err != nil || b.PromptsOnly {
 			continue // restore lists them

@@ -93,7 +93,7 @@ func RunStatus(ctx context.Context, env *frame.Env, live LiveState) error {
 	left = fail.Worst(left, unread)
 	if left != nil {
 		s.LastScan = nil
-		_, hint := fail.Of(left)
+		_, hint := fail.Classify(left)
 		s.damaged = hint == fail.SalvageHint || hint == fail.DiskHint
 	}
 	inForce, err := env.Opt.Journal.Log(journal.Query{Limit: 1, InForce: true})

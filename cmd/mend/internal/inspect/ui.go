@@ -412,8 +412,8 @@ func (b *uiBackend) Follow(ctx context.Context, since time.Time, report func(ui.
 	group.Wait()
 }
 
-// Talk implements [ui.Backend].
-func (b *uiBackend) Talk(ctx context.Context, s ui.Session) (items []ui.Item, err error) {
+// Conversation implements [ui.Backend].
+func (b *uiBackend) Conversation(ctx context.Context, s ui.Session) (items []ui.Item, err error) {
 	err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
 		if text := frame.StateTexts[s.State]; s.Lost && text != "" {
 			items = append(items, ui.Item{Faults: []ui.Fault{{Why: text, Fix: "r brings it back, after you have seen what that does."}}})

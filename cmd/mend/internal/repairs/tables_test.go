@@ -69,7 +69,7 @@ func TestTables(t *testing.T) {
 // An error without a certain session names the next step.
 func TestUncertainCulprit(t *testing.T) {
 	err := uncertainCulprit([]culprit.Culprit{{Session: change.Head{ID: "x"}}}, "x")
-	if code, hint := fail.Of(err); code != fail.Refused || hint != "if it is this one: mend fix x" {
+	if code, hint := fail.Classify(err); code != fail.Refused || hint != "if it is this one: mend fix x" {
 		t.Errorf("%v: %s, hint %q", err, code, hint)
 	}
 }

@@ -175,7 +175,7 @@ func checkDatabases(ctx context.Context, env *frame.Env, clients []*mend.Store, 
 		done := env.Busy("checking the database ...")
 		err := c.CheckFile(ctx, 0)
 		done()
-		switch _, hint := fail.Of(err); {
+		switch _, hint := fail.Classify(err); {
 		case hint != fail.SalvageHint && hint != fail.DiskHint:
 			continue
 		case (!env.CanAsk || env.JSON) && !f.Yes:

@@ -201,7 +201,7 @@ func List(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.Restor
 		}
 		if i := slices.IndexFunc(all, func(x frame.Restorable) bool { return x.Store == nil }); i >= 0 {
 			err := all[i].Named().NoStore(env)
-			_, hint := fail.Of(err)
+			_, hint := fail.Classify(err)
 			env.Note(err.Error() + ": " + hint)
 		}
 		return err

@@ -1,7 +1,7 @@
 package agent
 
-// A Beside is another store of the agent that has sessions which a store lacks.
-type Beside struct {
+// An OtherStore is another store of the agent that has sessions which a store lacks.
+type OtherStore struct {
 	Path     string
 	Sessions map[string]bool // their ids
 	Err      error           // why it cannot be read
