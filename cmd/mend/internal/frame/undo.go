@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -102,18 +103,8 @@ func (v *Reversal) Open(es []change.Entry) {
 
 // Plan plans the reversal of each session.
 func (v *Reversal) Plan(es []change.Entry) {
-	at := map[string]int{}
-	for _, e := range es {
-		key := e.Store.Root + "\x00" + e.Session
-		if e.Kind() == change.KindTranscript { // it is moved as a whole, without the files beside it
-			key += "\x00"
-		}
-		if _, ok := at[key]; !ok {
-			at[key] = len(v.Todo)
-			v.Todo = append(v.Todo, SessionReversal{})
-		}
-		s := &v.Todo[at[key]]
-		s.Entries = append(s.Entries, e)
+	for entries := range bySession(es) {
+		v.Todo = append(v.Todo, SessionReversal{Entries: entries})
 	}
 	slices.SortStableFunc(v.Todo, func(a, b SessionReversal) int { return cmp.Compare(v.projectOrder(a), v.projectOrder(b)) })
 	several := len(v.Todo) > 1
@@ -145,6 +136,35 @@ func (v *Reversal) Plan(es []change.Entry) {
 			}
 		}
 		bar.Step()
+	}
+}
+
+// bySession sorts the entries by session, and yields those of each session. Sessions and their entries stay in order.
+func bySession(es []change.Entry) iter.Seq[[]change.Entry] {
+	at := map[string]int{}
+	session := make(map[uint64]int, len(es)) // by the number of the entry
+	for _, e := range es {
+		key := e.Store.Root + "\x00" + e.Session
+		if e.Kind() == change.KindTranscript { // it is moved as a whole, without the files beside it
+			key += "\x00"
+		}
+		if _, ok := at[key]; !ok {
+			at[key] = len(at)
+		}
+		session[e.Seq] = at[key]
+	}
+	slices.SortStableFunc(es, func(a, b change.Entry) int { return cmp.Compare(session[a.Seq], session[b.Seq]) })
+	return func(yield func([]change.Entry) bool) {
+		for len(es) > 0 {
+			n := 1
+			for n < len(es) && session[es[n].Seq] == session[es[0].Seq] {
+				n++
+			}
+			if !yield(es[:n:n]) {
+				return
+			}
+			es = es[n:]
+		}
 	}
 }
 

@@ -177,23 +177,24 @@ func (v *undoRun) run() error {
 
 // revert shows the changes of all sessions, asks once, and makes them.
 func (v *undoRun) revert() error {
-	var repairs, reverted []change.Entry
 	var sessions []*frame.SessionReversal
 	var failed []frame.Step
 	for i := range v.Todo {
 		if s := &v.Todo[i]; s.Err != nil {
 			failed = append(failed, v.step(s, change.Plan{}, s.Err))
 		} else {
-			repairs, sessions = append(repairs, s.Repairs...), append(sessions, s)
+			sessions = append(sessions, s)
 		}
 	}
 	question, leftOut := "", int64(0)
-	if len(repairs) > 0 {
-		question = term.Capitalized(v.Verb) + " " + frame.NameRepairs(repairs) + "?"
+	var done reverted
+	if repairs := repairsOf(sessions); len(repairs) > 0 { // not held: they may be many
+		done = reverted{name: frame.NameRepairs(repairs), all: len(repairs), last: repairs[len(repairs)-1].ID}
+		question = term.Capitalized(v.Verb) + " " + done.name + "?"
 	}
 	return v.Env.Run(v.Ctx, v.flags, frame.Job{
 		Question: question, Failed: failed, N: len(v.Todo),
-		Show: func() { v.show(repairs, sessions) },
+		Show: func() { v.show(repairsOf(sessions), sessions) },
 		Steps: func(yield func(frame.Step) bool) {
 			for _, s := range sessions {
 				p, err := v.Planned(s)
@@ -203,7 +204,10 @@ func (v *undoRun) revert() error {
 					if err == nil {
 						n, err := s.Store.RowsLeftOut(v.Ctx, e)
 						leftOut, b.Worst = leftOut+n, fail.Worst(b.Worst, err)
-						reverted = append(reverted, s.Repairs...)
+						if done.n == 0 && len(s.Repairs) > 0 {
+							done.first = s.Repairs[0]
+						}
+						done.n += len(s.Repairs)
 					}
 					if v.flags.Force {
 						err = frame.Forced(err)
@@ -216,7 +220,7 @@ func (v *undoRun) revert() error {
 			}
 		},
 		Done: func(b *frame.Batch) {
-			v.printReversal(b.Done[0], reverted, len(repairs))
+			v.printReversal(b.Done[0], done)
 			if leftOut > 0 {
 				v.SetAnswer("leftOut", leftOut)
 				v.Say("%s %s left out, because their sessions were deleted since.", term.Warn("note:"), term.CountWords(int(leftOut), "row is", "rows are"))
@@ -267,20 +271,38 @@ func printReverted(env *frame.Env, repairs []change.Entry) {
 	env.Printf("\n")
 }
 
+// repairsOf returns the repairs of all sessions.
+func repairsOf(sessions []*frame.SessionReversal) (all []change.Entry) {
+	for _, s := range sessions {
+		all = append(all, s.Repairs...)
+	}
+	return all
+}
+
+// reverted are the repairs that were undone or applied again.
+type reverted struct {
+	n     int
+	first change.Entry
+
+	all  int    // the number of repairs that were to be reverted
+	name string // of all of them
+	last string // id of the last of them
+}
+
 // printReversal prints which of the repairs were undone or applied again, starting with the entry e, and how
 // to revert that.
-func (v *undoRun) printReversal(e change.Entry, repairs []change.Entry, all int) {
-	what, id := frame.NameRepairs(repairs), e.ID
-	undo, redo := "mend undo "+id, "mend undo --redo "+repairs[len(repairs)-1].ID
+func (v *undoRun) printReversal(e change.Entry, done reverted) {
+	what, id := done.name, e.ID
+	undo, redo := "mend undo "+id, "mend undo --redo "+done.last
 	switch {
 	case len(v.Todo) > 1:
-		if len(repairs) < all {
-			what = fmt.Sprintf("%d of %s", len(repairs), term.Count(all, "repair"))
+		if done.n < done.all {
+			what = fmt.Sprintf("%d of %s", done.n, term.Count(done.all, "repair"))
 		}
 		id = mend.OperationOf(e)
-		undo, redo = "mend undo "+mend.OperationOf(repairs[0]), "mend undo --redo "+mend.OperationOf(repairs[0])
-	case len(repairs) == 1: // applied again it is in force, under its own id
-		undo = "mend undo " + repairs[0].ID
+		undo, redo = "mend undo "+mend.OperationOf(done.first), "mend undo --redo "+mend.OperationOf(done.first)
+	case done.n == 1: // applied again it is in force, under its own id
+		undo = "mend undo " + done.first.ID
 	}
 	if e.Cause.Partial {
 		what = term.Count(len(e.Ops), "change") + " of " + what
@@ -291,6 +313,6 @@ func (v *undoRun) printReversal(e change.Entry, repairs []change.Entry, all int)
 	case e.Cause.Partial:
 		v.Say("%s %s (%s). Undo: %s", term.Good("Undone:"), what, term.Bold(id), term.Command("mend undo "+id))
 	default:
-		v.Say("%s %s (%s). Apply %s again: %s", term.Good("Undone:"), what, term.Bold(id), map[bool]string{true: "it", false: "them"}[len(repairs) == 1], term.Command(redo))
+		v.Say("%s %s (%s). Apply %s again: %s", term.Good("Undone:"), what, term.Bold(id), map[bool]string{true: "it", false: "them"}[done.n == 1], term.Command(redo))
 	}
 }
