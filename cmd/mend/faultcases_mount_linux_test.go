@@ -40,7 +40,7 @@ func TestCase31Mounts(t *testing.T) {
 		}
 		before := sb.snapshot()
 		a := sb.mustExit(frame.ExitUnusable, "repair", "--yes", sb.session)
-		if !strings.Contains(a.err, "cross-device") && !strings.Contains(a.err, "on another file system") {
+		if !strings.Contains(a.err, "cross-device") && !strings.Contains(a.err, "on different file systems") {
 			t.Errorf("%s: the program says\n%s", way, a.err)
 		}
 		sb.wantSnapshot(way, before)

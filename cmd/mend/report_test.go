@@ -82,7 +82,7 @@ func reportWords(t *testing.T) map[string]bool {
 	if err != nil || len(files) < 5 {
 		t.Fatalf("files of the report: %q, %v", files, err)
 	}
-	for _, name := range append(files, "report.go") {
+	for _, name := range append(files, "internal/inspect/report.go") {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
