@@ -17,13 +17,16 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/adrg/xdg"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mend/agent/opencode/tree"
 	"mend/cmd/mend/internal/agents"
+	"mend/cmd/mend/internal/frame"
 	"mend/internal/mend"
+	"mend/internal/term"
 	"mend/internal/test/claude"
 	"mend/internal/test/codex"
 	"mend/internal/test/damage"
@@ -69,8 +72,8 @@ func runWithMend(m *testing.M) (code int) {
 // TestStories runs the stories in testdata/script, which use the command line as a user does. They have these
 // additional commands:
 //
-//	mend ARG...       run mend
-//	exits CODE CMD    run a command that must exit with the code
+//	mend ARG...       run mend, in this process; exec mend starts a program, which can read an input and has a path
+//	exits CODE CMD    run a command that must exit with the code; mend as above
 //	store VERSION     unpack the store of that OpenCode where mend looks for it; sets $STORE, $SESSION
 //	folder PATH       set the folder of the session in the database $STORE
 //	claude NAME       write a transcript of Claude Code with that damage of [claude.Damages]; sets $STORE, $SESSION
@@ -100,6 +103,10 @@ func TestDatabaseStories(t *testing.T) {
 
 func stories(t *testing.T, dir string) []string {
 	t.Helper()
+	dir, err := filepath.Abs(dir) // stories change the folder of the process
+	if err != nil {
+		t.Fatal(err)
+	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no stories in %s: %v", dir, err)
@@ -109,7 +116,7 @@ func stories(t *testing.T, dir string) []string {
 
 func runStories(t *testing.T, files []string, version string) {
 	if testing.Short() {
-		t.Skip("stories start a program for each line")
+		t.Skip("stories run the program")
 	}
 	testscript.Run(t, testscript.Params{
 		Files:         files,
@@ -133,20 +140,59 @@ func runStories(t *testing.T, files []string, version string) {
 }
 
 func cmdMend(ts *testscript.TestScript, neg bool, args []string) {
-	if err := ts.Exec("mend", args...); (err != nil) != neg {
-		ts.Fatalf("mend: %v", err)
+	if code := runInStory(ts, args); (code != frame.ExitDone) != neg {
+		ts.Fatalf("mend: exit code %d", code)
 	}
 }
 
+// storyVars are the variables of a story that mend reads.
+var storyVars = []string{
+	"HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "NO_COLOR",
+	"CLAUDE_CONFIG_DIR", "CODEX_HOME", "OPENCODE_CONFIG_DIR", "MEND_MAX_RETRIES",
+}
+
+// inStory is locked while mend runs in this process, in the folder and with the variables of a story.
+var inStory sync.Mutex
+
+// runInStory runs mend in this process, without an input: to start a program takes longer than most verbs.
+func runInStory(ts *testscript.TestScript, args []string) (code int) {
+	inStory.Lock()
+	defer inStory.Unlock()
+	folder, err := os.Getwd()
+	ts.Check(err)
+	enter := func(folder string, variable func(name string) string) {
+		ts.Check(os.Chdir(folder))
+		for _, name := range storyVars {
+			if value := variable(name); value != "" {
+				ts.Check(os.Setenv(name, value))
+			} else {
+				ts.Check(os.Unsetenv(name))
+			}
+		}
+		xdg.Reload() // the package reads the environment only at start
+	}
+	was := map[string]string{}
+	for _, name := range storyVars {
+		was[name] = os.Getenv(name)
+	}
+	defer enter(folder, func(name string) string { return was[name] })
+	enter(ts.MkAbs("."), ts.Getenv)
+	return run(args, &term.Terminal{In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr()})
+}
+
 func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
-	code := 0
-	err := ts.Exec(args[1], args[2:]...)
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit):
+	code, program := 0, args[1:]
+	if program[0] == "exec" {
+		program = program[1:]
+	}
+	if args[1] == "mend" {
+		code = runInStory(ts, args[2:])
+	} else if err := ts.Exec(program[0], program[1:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
 		code = exit.ExitCode()
-	case err != nil:
-		ts.Fatalf("%v", err)
 	}
 	if want := args[0]; fmt.Sprint(code) != want {
 		ts.Fatalf("exit code %d, want %s", code, want)
