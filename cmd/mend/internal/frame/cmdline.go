@@ -1,12 +1,18 @@
 package frame
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"mend/change"
+	"mend/cmd/mend/internal/agents"
 	"mend/cmd/mend/internal/show"
+	"mend/internal/mend"
 	"mend/internal/term"
+	"mend/repair"
 )
 
 // plainWord matches a word that no shell changes.
@@ -54,4 +60,78 @@ func ShellWord(w string) string {
 		return w
 	}
 	return "'" + strings.ReplaceAll(term.Escape(w), "'", `'\''`) + "'"
+}
+
+// PrintContinueCommand prints how to continue a session of an agent. it is the session's name in the sentence.
+func (env *Env) PrintContinueCommand(agentName string, h change.Head, it string) {
+	command := ContinueCommand(agentName, h)
+	env.SetAnswers(ContinueAnswer{Continue: command})
+	env.Printf("To continue %s: %s\n", it, term.Bold(term.Escape(command)))
+}
+
+// ContinueCommand returns the command that continues a session in its folder.
+func ContinueCommand(agentName string, h change.Head) string {
+	words := agents.Named(agentName).Resume(h.ID)
+	for i, w := range words {
+		words[i] = ShellWord(w)
+	}
+	command := strings.Join(words, " ")
+	if info, err := os.Stat(h.Directory); err != nil || !info.IsDir() || filepath.Clean(h.Directory) == show.WorkingFolder() {
+		return command
+	}
+	return "cd " + ShellWord(h.Directory) + " && " + command
+}
+
+// A ContinueAnswer has the members about how to go on with a session.
+type ContinueAnswer struct {
+	Continue string `json:"continue,omitempty"` // the command that continues the session
+	Reload   string `json:"reload,omitempty"`   // what loads it again in the agent that has it open
+}
+
+// PrintContinue prints the command that continues a session, and what must be done before it can be continued
+// or is listed. Then the error is errProblems.
+func PrintContinue(env *Env, c *mend.Store, f mend.Finding) error {
+	command, why := FirstCommand(env, f)
+	switch {
+	case command != "":
+		env.SetAnswer("next", command)
+		env.Say("%s: %s", why, term.Command(command))
+	case why != "":
+		env.Say("%s.", why)
+	}
+	if f.Severity() != repair.Broken {
+		env.PrintContinueCommand(c.ID().Agent, f.Session, "it")
+	}
+	if why != "" {
+		return ErrProblems
+	}
+	return nil
+}
+
+// FirstCommand returns the command that is needed before a session can be continued, or is listed, and the
+// reason; "" for both if nothing is wrong with it. The command may be "".
+func FirstCommand(env *Env, f mend.Finding) (command, why string) {
+	h := f.Session
+	switch f.Shown() {
+	case repair.NotLoaded:
+		why := "The agent finds no conversation in it"
+		if !env.IsKept(h.ID) {
+			return "", why + ", and no copy of it was kept"
+		}
+		return env.CommandLine("restore", h.ID), why
+	case repair.NoFolder:
+		return env.CommandLine("move"), "Its folder is gone"
+	case repair.Hidden:
+		return env.CommandLine("restore", h.ID), "It is not listed"
+	case repair.Archived:
+		return env.CommandLine("restore", h.ID), "It is archived"
+	case repair.TakenOver, repair.Listed:
+	}
+	if f.Severity() == repair.Broken {
+		return env.CommandLine("fix", h.ID), "It is broken"
+	}
+	if f.Severity() == repair.Latent && slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Fix != "" }) {
+		return env.CommandLine("fix", h.ID, "--at-risk"), "It is " + show.AtRisk
+	}
+	return "", ""
 }

@@ -19,18 +19,6 @@ import (
 	"mend/journal"
 )
 
-// FindRepair returns the repair that the user names; an operation must have a single repair.
-func FindRepair(env *Env, name string) (change.Entry, error) {
-	es, err := env.Opt.Journal.Find(name)
-	if err != nil {
-		return change.Entry{}, err
-	}
-	if len(es) > 1 {
-		return es[0], fail.New(fail.Usage, fmt.Sprintf("\"mend log %s\" lists them: name one", name), "operation %s has %d repairs", name, len(es))
-	}
-	return es[0], nil
-}
-
 // FindSessionOrRepair returns the repairs or the session that the user names. The whole id of a repair or an
 // operation takes precedence over sessions; the start of a repair's id that also names a session is
 // ambiguous.
@@ -59,7 +47,7 @@ func OpenStoreOf(ctx context.Context, env *Env, e change.Entry, write bool) (*me
 		env.Opt.Store = cmp.Or(movedTo(ctx, env, e), e.Store.Root)
 		defer func() { env.Opt.Store = "" }() // the user did not name it: leave it out of hints
 	}
-	c, err := OpenFirst(ctx, env, write)
+	c, err := OpenWith(ctx, env, env.Opt, write)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("repair %s: %w: %s is gone", e.ID, mend.ErrNoStore, env.Opt.Store)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -168,3 +169,28 @@ func (env *Env) Paged(print func() error) (err error) {
 // SchemaVersion is increased if a member of an answer is removed or changes its meaning. Members may be added
 // at any time.
 const SchemaVersion = 1
+
+// BuildCommit returns the commit that the program was built from, "unknown" if it is not
+// recorded, and its date.
+func BuildCommit() (commit, date string) {
+	commit = "unknown"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return commit, ""
+	}
+	modified := false
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.time":
+			date = s.Value
+		case "vcs.modified":
+			modified = s.Value == "true"
+		}
+	}
+	if modified {
+		commit += "+changes"
+	}
+	return commit, date
+}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"mend/change"
@@ -14,6 +16,7 @@ import (
 	"mend/internal/keep"
 	"mend/internal/mend"
 	"mend/internal/term"
+	"mend/repair"
 )
 
 // DamagedBefore returns the damaged files with copies that were set aside before a time.
@@ -130,4 +133,169 @@ func (env *Env) IsKept(session string) bool {
 		})
 	}
 	return env.kept[session]
+}
+
+// A Restorable is a session that can be restored, with its store.
+type Restorable struct {
+	mend.Restorable
+	Store *mend.Store // nil if the store is missing
+}
+
+// StoreID returns the id of the store that the session belongs to.
+func (x Restorable) StoreID() change.StoreID {
+	if x.Store == nil {
+		return *x.Gone
+	}
+	return x.Store.ID()
+}
+
+// Named returns the session as one that a name can mean.
+func (x Restorable) Named() NamedSession { return NamedSession{x.Session, x.StoreID(), x.Store} }
+
+// ListRestorable returns the restorable sessions of the stores, newest first, and the worst error of the
+// stores that cannot be read.
+func ListRestorable(ctx context.Context, env *Env, clients []*mend.Store, k *keep.Keep, left error) (all []Restorable, _ error) {
+	for _, c := range clients {
+		found, err := c.Restorables(ctx, k)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			left = env.SkipStore(ctx, left, err)
+		}
+		for _, r := range found {
+			all = append(all, Restorable{r, c})
+		}
+	}
+	unfound, err := ListUnfound(ctx, env, clients, k)
+	if err != nil && left == nil { // otherwise it was reported
+		left = env.SkipStore(ctx, left, err)
+	}
+	all = append(all, unfound...)
+	slices.SortStableFunc(all, func(a, b Restorable) int { return b.Time().Compare(a.Time()) })
+	return all, left
+}
+
+// MessagesText returns the present and the former number of messages of a session, or where it is.
+func MessagesText(x Restorable) string {
+	switch {
+	case x.Kept > 0 && x.Missing > 0:
+		return fmt.Sprintf("%d messages, kept %d, %s missing", x.Now, x.Kept, term.CountWords(x.Missing, "item", "items"))
+	case x.Kept > 0:
+		return fmt.Sprintf("%d messages, kept %d", x.Now, x.Kept)
+	case x.State == mend.PromptsOnly:
+		return "typed in " + term.OneLine(term.ShortenHome(x.Session.Directory), 60)
+	case x.Other != "":
+		return "in " + term.OneLine(term.ShortenHome(x.Other), 60)
+	}
+	return fmt.Sprintf("%d messages", x.Now)
+}
+
+// ProposeRestore plans to restore a session, if necessary from a copy.
+func ProposeRestore(ctx context.Context, env *Env, c *mend.Store, head change.Head, r mend.RestoreRequest) (done mend.Restored, err error) {
+	err = WithKept(env, func(k *keep.Keep) (err error) {
+		done, err = c.ProposeRestore(ctx, k, head, r)
+		if k == nil && (errors.Is(err, mend.ErrNothingKept) || err == nil && len(done.Plan.Ops) == 0) {
+			err = env.UnkeptError(fmt.Sprintf("restoring session %s: nothing else of it is found", head.ID))
+		}
+		return err
+	})
+	return done, err
+}
+
+// ApplyRestore restores a session after copying its present state.
+func ApplyRestore(b *Batch, c *mend.Store, done mend.Restored) error {
+	if done.From != nil && done.State != mend.Deleted {
+		if err := b.Opt.Journal.Kept(keep.Options{Notice: b.Note}, func(k *keep.Keep) error { return c.KeepBefore(b.Ctx, k, done.Plan) }); err != nil {
+			b.Note("what the session has now is in the journal only: " + err.Error()) // the plan has everything that it replaces
+		}
+	}
+	if done.IsAside() {
+		return applyAside(b, c, done)
+	}
+	for range 2 { // the copy may be of an archived session, or name a project that was replaced since
+		if _, err := b.Apply(c, done.Plan); err != nil {
+			return err
+		}
+		if done.From == nil && done.Other == "" {
+			break
+		}
+		rows, err := c.ProposeRepair(b.Ctx, done.Session, repair.Request{Restore: true, Force: true})
+		if err != nil || len(rows.Plan.Ops) == 0 {
+			break
+		}
+		done.Plan, done.From, done.Other = rows.Plan, nil, ""
+	}
+	return nil
+}
+
+// applyAside restores a session with a transcript too large for memory.
+func applyAside(b *Batch, c *mend.Store, done mend.Restored) error {
+	if len(done.Files.Ops) > 0 {
+		if _, err := b.Apply(c, done.Files); err != nil {
+			return err
+		}
+		done.Plan.Seen = nil
+	}
+	var discard func() error
+	err := b.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: b.Ctx}, func(k *keep.Keep) (err error) {
+		discard, err = c.BuildAside(b.Ctx, k, done)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = b.Apply(c, done.Plan)
+	return errors.Join(err, discard())
+}
+
+// StateTexts describe the states of restorable sessions.
+var StateTexts = map[string]string{
+	string(repair.Archived):  "It is archived.",
+	string(repair.Hidden):    "It is not listed: its folder is of another project now.",
+	string(repair.NotLoaded): "Its agent finds no conversation in it.",
+	mend.Deleted:             "The agent no longer has any of it.",
+	mend.Shortened:           "It lacks messages, parts, files or texts that were kept.",
+	mend.Replaced:            "It has other messages than were kept.",
+	mend.Elsewhere:           "Its agent does not read the store that has it.",
+	mend.PromptsOnly:         "The agent deleted it. What you typed is left; the answers are lost.",
+}
+
+// PrintRestore describes a restore.
+func PrintRestore(env *Env, head change.Head, done mend.Restored) {
+	if text := StateTexts[done.State]; text != "" && len(done.Fixed) == 0 {
+		env.SayAt(2, text)
+	}
+	switch from := done.From; {
+	case len(done.Plan.Ops) == 0 && done.State != "":
+		env.SayAt(2, "It is as it was then.")
+	case len(done.Plan.Ops) == 0:
+		env.SayAt(2, "Nothing of its conversation is missing. Files of the project that are gone, as after git clean, are not part of it: mend does not bring those back.")
+	case done.State == mend.PromptsOnly:
+		env.SayAt(2, fmt.Sprintf("%s, after a note that tells the model what is missing. %s stays as it is.", term.CountWords(done.Messages-1, "prompt comes back", "prompts come back"), term.Escape(term.ShortenHome(done.Other))))
+	case done.Other != "":
+		env.SayAt(2, fmt.Sprintf("It is in %s with %s, and is copied into this store. The original stays unchanged.", term.Escape(term.ShortenHome(done.Other)), term.Count(done.Messages, "message")))
+	case from == nil && strings.HasPrefix(done.State, "before"):
+		env.SayAt(2, fmt.Sprintf("It is restored to its state %s: %s from the journal.", done.State, term.Count(len(done.Plan.Ops), "change")))
+	case from == nil:
+		for _, d := range done.Fixed {
+			env.SayAt(2, term.OneLine(d.Why, 400))
+			env.SayAt(2, "After the restore: "+term.OneLine(strings.ToLower(d.Fix[:1])+d.Fix[1:], 400))
+		}
+	default:
+		env.SayAt(2, fmt.Sprintf("It was kept on %s, %s, with %s; it has %d now.", from.Time.Local().Format(time.DateTime), term.Age(time.Since(from.Time)), term.Count(from.Messages, "message"), done.Now))
+		if other := done.Beside; other != nil {
+			when := "later"
+			if other.Time.Before(from.Time) {
+				when = "earlier"
+			}
+			env.SayAt(2, fmt.Sprintf("It was also kept %s, on %s, with %s: for that, %s.", when, other.Time.Local().Format(time.DateTime), term.Count(other.Messages, "message"), term.Command(env.CommandLine("restore", head.ID, "--at", other.ID))))
+		}
+		if done.Joined {
+			env.SayAt(2, fmt.Sprintf("What it has now stays, and what is missing is added: %s in all.", term.Count(done.Messages, "message")))
+		}
+	}
+	if done.Unread != "" {
+		env.SayAt(2, fmt.Sprintf("%s it is not complete. Not read: %s.", term.Warn("note:"), term.OneLine(done.Unread, 300)))
+	}
 }

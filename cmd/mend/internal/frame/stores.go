@@ -123,12 +123,6 @@ func (env *Env) ByteProgress(what string) (show func(done, total int64), clear f
 	}
 }
 
-// OpenFirst opens the store of the first agent that has one. For a verb that writes it first recovers pending
-// repairs.
-func OpenFirst(ctx context.Context, env *Env, write bool) (*mend.Store, error) {
-	return OpenWith(ctx, env, env.Opt, write)
-}
-
 // OpenAt opens the store at a path that the user did not name.
 func (env *Env) OpenAt(root string) (*mend.Store, error) {
 	o := env.Opt
@@ -136,7 +130,7 @@ func (env *Env) OpenAt(root string) (*mend.Store, error) {
 	return mend.Open(o)
 }
 
-// OpenWith opens a store with other options.
+// OpenWith opens a store. For a verb that writes it first recovers pending repairs.
 func OpenWith(ctx context.Context, env *Env, o mend.Options, write bool) (*mend.Store, error) {
 	c, err := mend.Open(o)
 	if err == nil {

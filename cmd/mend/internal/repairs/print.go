@@ -93,7 +93,7 @@ func (r *repairRun) end(err error) error {
 		r.printContinue()
 		return err
 	}
-	todo := show.NonEmptyPlans(r.proposals)
+	todo := nonEmptyPlans(r.proposals)
 	sessions := map[string]bool{}
 	for _, p := range todo {
 		sessions[p.Head.ID] = true
@@ -121,7 +121,7 @@ func (r *repairRun) end(err error) error {
 // printContinue prints how to continue the repaired session, for several the one used last.
 func (r *repairRun) printContinue() {
 	var done []show.Proposal
-	for _, p := range show.NonEmptyPlans(r.repaired()) {
+	for _, p := range nonEmptyPlans(r.repaired()) {
 		if len(remainingBroken([]show.Proposal{p})) == 0 && len(r.Done) > 0 {
 			done = append(done, p)
 		}
@@ -203,7 +203,7 @@ func (r *repairRun) printProof(ps []show.Proposal) {
 		return
 	}
 	them := "After the repair it "
-	if len(show.NonEmptyPlans(ps)) > 1 {
+	if len(nonEmptyPlans(ps)) > 1 {
 		them, proof = "After the repairs they ", strings.ReplaceAll(proof, "works with", "work with")
 	}
 	r.Say("%s", term.Good(them+proof+"."))
@@ -219,4 +219,15 @@ func remainingBroken(ps []show.Proposal) (all []repair.Diagnosis) {
 		}
 	}
 	return all
+}
+
+// nonEmptyPlans returns the proposals that change something.
+func nonEmptyPlans(ps []show.Proposal) []show.Proposal {
+	var todo []show.Proposal
+	for _, p := range ps {
+		if len(p.Result.Plan.Ops) > 0 {
+			todo = append(todo, p)
+		}
+	}
+	return todo
 }

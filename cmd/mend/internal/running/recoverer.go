@@ -2,6 +2,7 @@ package running
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 
 	"mend/cmd/mend/internal/frame"
 	"mend/internal/config"
+	"mend/internal/hooks"
 	"mend/internal/live"
 	"mend/internal/mend"
 	"mend/internal/unattended"
@@ -85,4 +87,68 @@ func liveOptions(c config.Config) live.Options {
 		o.Disabled = append(o.Disabled, repair.Class(word)) // the other words of skip are not classes
 	}
 	return o
+}
+
+// questions tells the plugin at which points it can ask, and returns the function that answers.
+func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, others *hooks.Hooks) live.Answerer {
+	wait := milliseconds(h.config.PreflightMs)
+	offer := live.Offer{Hooks: map[live.HookPoint]time.Duration{}}
+	if !h.config.Skips(config.SkipPreflight) {
+		offer.Wait = wait
+	}
+	others.Offer(&offer, wait)
+	if err := pipe.Ready(ctx, offer); err != nil {
+		h.log.Warn("offering to answer questions", "error", err)
+	}
+	return func(ctx context.Context, q live.Question) (r live.Reply, err error) {
+		if r, ok := others.Answer(ctx, q); ok {
+			return r, nil
+		}
+		if q.Hook != live.HookPrompt {
+			return r, errors.New("mend does not answer this question")
+		}
+		if r.Model = others.Model(q); r.Model != nil {
+			q.Model, q.Named = r.Model, true
+		}
+		if q.Session.ID == "" {
+			return r, h.hook.LookAll(ctx, lookBack(h.config), q)
+		}
+		v := h.hook.Look(ctx, live.Situation{Cause: live.BeforeRequest, Session: q.Session, Question: q})
+		r.Repair = v.Entry
+		return r, v.Err
+	}
+}
+
+// otherHooks returns the options of the hooks that repair no session. once means that the agent ends with its
+// turn, so that no turn can be continued.
+func otherHooks(c config.Config, once bool) hooks.Options {
+	o := hooks.Options{WriteGuard: c.WriteGuard, ExplainToolErrors: c.ExplainToolErrors}
+	if c.WatchSubagents != "off" {
+		o.Children = hooks.ChildOptions{After: seconds(c.StuckAfter), Action: c.WatchSubagents}
+	}
+	if c.Skips(config.SkipFallback) {
+		return o
+	}
+	o.Fallback = hooks.FallbackPolicy{
+		Models: parseModels(c.FallbackModels), AgentModels: map[string][]live.Model{},
+		Codes: c.FallbackErrors, Attempts: c.FallbackAttempts, Restore: c.FallbackRestore, KeepTurns: once,
+		Cooldown: seconds(c.FallbackCooldownSeconds), Silence: seconds(c.FallbackSilenceSeconds),
+	}
+	for agent, models := range c.AgentFallbackModels {
+		o.Fallback.AgentModels[agent] = parseModels(models)
+	}
+	return o
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
+
+// parseModels returns the models with these names. The settings have checked them.
+func parseModels(names []string) []live.Model {
+	var all []live.Model
+	for _, name := range names {
+		if m, err := hooks.ParseModel(name); err == nil {
+			all = append(all, m)
+		}
+	}
+	return all
 }

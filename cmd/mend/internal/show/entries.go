@@ -429,11 +429,11 @@ type Effect struct {
 }
 
 // JSON returns the effect in the form of a JSON answer.
-func (x Effect) JSON() *effectJSON {
+func (x Effect) JSON() *EffectJSON {
 	if x.Unknown != nil {
-		return &effectJSON{Why: "not known: " + x.Unknown.Error()}
+		return &EffectJSON{Why: "not known: " + x.Unknown.Error()}
 	}
-	j := &effectJSON{Holds: x.Holds, Before: x.Before, Other: x.Other}
+	j := &EffectJSON{Holds: x.Holds, Before: x.Before, Other: x.Other}
 	if x.Planned {
 		j.Changes = &x.Changes
 	}

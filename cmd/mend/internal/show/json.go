@@ -59,7 +59,7 @@ type RepairJSON struct {
 	InForce   *bool           `json:"inForce,omitempty"`
 	Follows   []string        `json:"follows,omitzero"` // the entries that changed the same records before, the nearest first
 	Again     []string        `json:"again,omitzero"`   // and afterwards
-	Now       *effectJSON     `json:"now,omitempty"`
+	Now       *EffectJSON     `json:"now,omitempty"`
 	Last      string          `json:"lastRepair,omitempty"` // if there is nothing to do
 	Remaining []DiagnosisJSON `json:"remaining,omitempty"`
 	Suspects  []DiagnosisJSON `json:"suspects,omitempty"`
@@ -292,8 +292,8 @@ func (p PluginJSON) IsOf(of agent.Agent) bool {
 	return p.Agent == of.Name() || p.Agent == "" && of.Name() == agents.All[0].Name()
 }
 
-// An effectJSON compares an entry with the current records, and has the effect of repeating its change.
-type effectJSON struct {
+// An EffectJSON compares an entry with the current records, and has the effect of repeating its change.
+type EffectJSON struct {
 	Holds   int    `json:"holds"`
 	Before  int    `json:"before"`
 	Other   int    `json:"other"`
