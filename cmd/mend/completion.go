@@ -129,11 +129,11 @@ func completeRepairs(ctx context.Context, env *frame.Env, args []string) []cobra
 }
 
 // repairCompletions returns the repairs for which fits holds, the newest first.
-func repairCompletions(fits func(change.Entry) bool) frame.Completions {
+func repairCompletions(accepts func(change.Entry) bool) frame.Completions {
 	return func(_ context.Context, env *frame.Env, _ []string) (all []cobra.Completion) {
 		es, _ := env.Opt.Journal.Log(journal.Query{})
 		for _, e := range es {
-			if fits(e) {
+			if accepts(e) {
 				all = append(all, cobra.CompletionWithDesc(e.ID, show.CauseText(e)+" of "+show.EntryTitle(e)+", "+term.Age(time.Since(e.Time))))
 			}
 		}

@@ -119,8 +119,8 @@ func (env *Env) HasSkipped() bool { return env.Answer["skipped"] != nil }
 // SetAnswers sets the members of a struct in the JSON answer: all but those that may be left out and have no value.
 func (env *Env) SetAnswers(answer any) { env.setMembers(reflect.ValueOf(answer)) }
 
-func (env *Env) setMembers(of reflect.Value) {
-	for f, value := range of.Fields() {
+func (env *Env) setMembers(members reflect.Value) {
+	for f, value := range members.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
 		case f.Anonymous:

@@ -28,8 +28,8 @@ func (env *Env) CreateFile(path string, force bool, write func(io.Writer) error)
 	if unsafe, ok := errors.AsType[*ownfile.UnsafeError](ownfile.CheckEditable(path)); ok {
 		return fail.New(fail.Refused, hint, "writing %s: mend does not overwrite it: it %s", path, unsafe.Why)
 	}
-	if whose := env.OwnerOf(path); whose != "" {
-		return fail.New(fail.Refused, hint, "writing %s: mend writes no answer among the files of %s", path, whose)
+	if owner := env.OwnerOf(path); owner != "" {
+		return fail.New(fail.Refused, hint, "writing %s: mend writes no answer among the files of %s", path, owner)
 	}
 	exists := fail.New(fail.Refused, "name another file, or use --force", "writing %s: the file exists", path)
 	if _, err := os.Lstat(path); err == nil && !force { // check before the work

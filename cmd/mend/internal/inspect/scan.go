@@ -546,14 +546,14 @@ func (r *scanReport) printNext(apart bool) {
 	case r.damaged != nil: // nothing can be repaired
 		say("Next: run %s to bring back every row that can be read (asks first).", term.Command(r.CommandLine("salvage")))
 	case s.Broken > s.Failed+s.NoFix:
-		which := "them"
+		sessions := "them"
 		switch fixable := s.Broken - s.Failed - s.NoFix; {
 		case s.NoFix > 0:
-			which = fmt.Sprintf("%d of them", fixable)
+			sessions = fmt.Sprintf("%d of them", fixable)
 		case fixable == 1:
-			which = "it"
+			sessions = "it"
 		}
-		say("Next: run %s to preview and fix %s (asks first).", term.Command(r.CommandLine(words...)), which)
+		say("Next: run %s to preview and fix %s (asks first).", term.Command(r.CommandLine(words...)), sessions)
 	case r.notShown() != "":
 		say("Next: run %s", r.notShown())
 	case s.NoFix > 0 && !r.named && !r.flags.verbose:

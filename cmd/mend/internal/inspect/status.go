@@ -279,9 +279,9 @@ func nextCommand(s StatusJSON, pending, conflicted []change.Entry) (command, why
 }
 
 // hasPlugin reports whether mend is installed for an agent.
-func hasPlugin(all []show.PluginJSON, of agent.Agent) bool {
+func hasPlugin(all []show.PluginJSON, a agent.Agent) bool {
 	return slices.ContainsFunc(all, func(p show.PluginJSON) bool {
-		return p.IsOf(of) && (p.State == agent.Current || p.State == agent.Other)
+		return p.IsOf(a) && (p.State == agent.Current || p.State == agent.Other)
 	})
 }
 
@@ -483,19 +483,19 @@ func brokenCount(s *mend.Summary) string {
 }
 
 // hookText describes the installation for an agent, and its effect; "" if nothing is installed.
-func hookText(all []show.PluginJSON, of agent.Agent) string {
-	install := "mend install" + agents.Flag(of.Name())
+func hookText(all []show.PluginJSON, a agent.Agent) string {
+	install := "mend install" + agents.Flag(a.Name())
 	update := " (" + install + " updates it)"
 	for _, p := range all {
 		switch {
-		case !p.IsOf(of) || p.State == agent.Absent:
+		case !p.IsOf(a) || p.State == agent.Absent:
 		case p.State == agent.Foreign:
 			return term.Escape(term.ShortenHome(p.Path)) + " is not mend's: move it away, then run " + install
 		case p.State == agent.Unreadable:
-			return "the " + starter(of) + " cannot be read: " + term.OneLine(p.Why, 200)
-		case starter(of) == "plugin" && p.State == agent.Current:
+			return "the " + starter(a) + " cannot be read: " + term.OneLine(p.Why, 200)
+		case starter(a) == "plugin" && p.State == agent.Current:
 			return "the plugin is installed"
-		case starter(of) == "plugin":
+		case starter(a) == "plugin":
 			return "the plugin is of another version" + update
 		case p.State == agent.Other:
 			return "the hook starts another program" + update
@@ -510,8 +510,8 @@ func hookText(all []show.PluginJSON, of agent.Agent) string {
 
 // starter returns the word for an installation: a plugin that talks to mend, or a hook that reports one
 // event.
-func starter(of agent.Agent) string {
-	if of.Installer().About().Deadline == 0 {
+func starter(a agent.Agent) string {
+	if a.Installer().About().Deadline == 0 {
 		return "plugin"
 	}
 	return "hook"

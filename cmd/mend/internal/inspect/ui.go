@@ -429,11 +429,11 @@ func (b *uiBackend) Conversation(ctx context.Context, s ui.Session) (items []ui.
 		if f.Busy {
 			items = append(items, ui.Item{Text: "The agent is using it."})
 		}
-		said, elsewhere, err := c.Conversation(ctx, h, f.Diagnoses)
+		conversation, elsewhere, err := c.Conversation(ctx, h, f.Diagnoses)
 		if faults := uiFaults(elsewhere); len(faults) > 0 {
 			items = append(items, ui.Item{Faults: faults})
 		}
-		for _, x := range said {
+		for _, x := range conversation {
 			items = append(items, uiItem(agents.Title(c.ID()), x))
 		}
 		return err

@@ -20,8 +20,8 @@ import (
 )
 
 // Fix returns the verb fix.
-func Fix(env *frame.Env, with Finish) *cobra.Command {
-	f := repairFlags{finish: &with}
+func Fix(env *frame.Env, finish Finish) *cobra.Command {
+	f := repairFlags{finish: &finish}
 	cmd := &cobra.Command{
 		Use:   "fix [SESSION|ERROR TEXT...]",
 		Short: "Repair all broken sessions, one session, or the cause of an error",

@@ -44,12 +44,12 @@ const longestTitle = 120
 // any other text.
 func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repair.APIError) (done bool, err error) {
 	text := strings.TrimSpace(readings[0].Text)
-	id, says := sessionID().FindString(text), notFound().MatchString(text)
+	id, isNotFound := sessionID().FindString(text), notFound().MatchString(text)
 	known := slices.ContainsFunc(readings, func(e repair.APIError) bool { return e.Recognised })
 	name := id
 	switch {
 	case id != "" && (strings.Contains(strings.ToLower(text), "found") || text == id):
-	case says:
+	case isNotFound:
 	case !known && len(text) <= longestTitle && !notTitle().MatchString(text):
 		name = cmp.Or(id, text)
 	default:
@@ -64,7 +64,7 @@ func fixLost(ctx context.Context, env *frame.Env, f repairFlags, readings []repa
 	}
 	found, unread, err := frame.LookUp(ctx, env, frame.AlsoNamed["restore"], []string{name})
 	switch {
-	case errors.Is(err, mend.ErrNoSession) && errors.Is(unread, mend.ErrNoStore) && id == "" && !says: // it may not be a title
+	case errors.Is(err, mend.ErrNoSession) && errors.Is(unread, mend.ErrNoStore) && id == "" && !isNotFound: // it may not be a title
 		printAPIError(env, readings[0])
 		return true, offerWays(ctx, env, f, unread)
 	case errors.Is(err, mend.ErrNoSession) && (errors.Is(unread, mend.ErrNoStore) || id != "" && env.Unkept != nil):

@@ -72,8 +72,8 @@ func addRepairFlags(env *frame.Env, cmd *cobra.Command, f *repairFlags) {
 }
 
 // Repair is the former name of fix; its argument can only be a session.
-func Repair(env *frame.Env, with Finish) *cobra.Command {
-	f := repairFlags{finish: &with}
+func Repair(env *frame.Env, finish Finish) *cobra.Command {
+	f := repairFlags{finish: &finish}
 	cmd := &cobra.Command{
 		Use: "repair [SESSION]", Short: "Repair one session, or all broken ones: mend fix", Args: frame.AtMostOne("session"),
 		RunE: func(cmd *cobra.Command, ids []string) error { return startRepair(cmd.Context(), env, ids, f) },

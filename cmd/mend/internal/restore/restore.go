@@ -298,7 +298,7 @@ func lostStore(env *frame.Env, left error) error {
 		err := k.Each(keep.Query{}, func(s *keep.State) { store = s.Store })
 		if store.Root != "" {
 			hint := fmt.Sprintf("sessions of %s were kept: %s", term.ShortenHome(store.Root), env.RemakeText(store, env.CommandLine("restore", "--all")))
-			if _, said := errors.AsType[*frame.ReportedError](left); said {
+			if _, reported := errors.AsType[*frame.ReportedError](left); reported {
 				env.Note(hint)
 			}
 			left = fail.WithHint(left, hint)

@@ -36,7 +36,7 @@ import (
 // Hook returns the verb hook.
 func Hook(env *frame.Env) *cobra.Command {
 	var set []string
-	var repairs, keeps bool
+	var repairs, keep bool
 	cmd := &cobra.Command{
 		Use:    "hook",
 		Hidden: true, // the plugin starts it
@@ -51,7 +51,7 @@ one if it has something to report (docs/claude-code.md, docs/codex.md).`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if in := eventInstaller(env); in != nil {
 				env.Opt.Journal.Actor.Channel = change.ChannelHook
-				return eventHook(cmd.Context(), env, in, repairs, keeps)
+				return eventHook(cmd.Context(), env, in, repairs, keep)
 			}
 			env.Opt.Journal.Actor.Channel = change.ChannelPlugin
 			return runHook(cmd.Context(), env, set)
@@ -59,7 +59,7 @@ one if it has something to report (docs/claude-code.md, docs/codex.md).`,
 	}
 	frame.SetFlag(cmd, &set)
 	cmd.Flags().BoolVar(&repairs, "repair", false, "with --agent claude: repair the session")
-	cmd.Flags().BoolVar(&keeps, "keep", false, "with --agent claude or codex: copy the session")
+	cmd.Flags().BoolVar(&keep, "keep", false, "with --agent claude or codex: copy the session")
 	return cmd
 }
 
@@ -291,7 +291,7 @@ const maxEvent = 1 << 20
 // eventHook reads an event of an agent, and answers with the state of the session in the form that the agent
 // shows. With repair it repairs the session first, like the plugin before a request. It never fails: an error
 // of mend must not prevent a session from starting.
-func eventHook(ctx context.Context, env *frame.Env, in agent.Installer, repair, keeps bool) error {
+func eventHook(ctx context.Context, env *frame.Env, in agent.Installer, repair, keep bool) error {
 	env.JSON = false
 	ctx, cancel := context.WithTimeout(ctx, in.About().Deadline)
 	defer cancel()
@@ -299,7 +299,7 @@ func eventHook(ctx context.Context, env *frame.Env, in agent.Installer, repair, 
 	done := make(chan []byte, 1)
 	go func() {
 		defer func() { _ = recover() }() // a bug of mend must not break the session
-		answer, err := answerEvent(ctx, env, in, repair, keeps, &writing)
+		answer, err := answerEvent(ctx, env, in, repair, keep, &writing)
 		if err != nil {
 			logEventHook(env, err)
 		}
@@ -332,7 +332,7 @@ func logEventHook(env *frame.Env, err error) {
 
 // answerEvent returns the answer to an event, nil for none.
 func answerEvent(
-	ctx context.Context, env *frame.Env, in agent.Installer, repairs, keeps bool, writing *atomic.Bool,
+	ctx context.Context, env *frame.Env, in agent.Installer, repairs, keep bool, writing *atomic.Bool,
 ) ([]byte, error) {
 	c, _, err := frame.LoadLiveSettings(nil)
 	if err != nil || !c.Enabled {
@@ -359,7 +359,7 @@ func answerEvent(
 	if err != nil {
 		return nil, err
 	}
-	if keeps && (e.Turn || e.Ended) {
+	if keep && (e.Turn || e.Ended) {
 		keepForHook(ctx, env, client, head, c)
 	}
 	if e.Turn || e.Ended && !repairs {

@@ -211,8 +211,8 @@ func planInstall(env *frame.Env, ag agent.Agent, f installFlags, several bool) (
 		if p.before, err = p.Uninstall(p.now); err != nil {
 			return p, err
 		}
-		is, _ := p.Status(p.now, agent.Setup{})
-		p.missing = is.State == agent.Absent
+		status, _ := p.Status(p.now, agent.Setup{})
+		p.missing = status.State == agent.Absent
 	}
 	p.after = p.before
 	if !f.remove {
@@ -302,10 +302,10 @@ type installation struct {
 }
 
 // installationOf returns the installation of an agent. If only the path is unknown, everything else is set.
-func installationOf(env *frame.Env, of agent.Agent, project bool) (i installation, err error) {
-	i = installation{Env: env, Installer: of.Installer(), agent: of}
+func installationOf(env *frame.Env, a agent.Agent, project bool) (i installation, err error) {
+	i = installation{Env: env, Installer: a.Installer(), agent: a}
 	if i.Installer == nil {
-		return i, frame.Usagef("mend has no plugin for %s", of.Title())
+		return i, frame.Usagef("mend has no plugin for %s", a.Title())
 	}
 	i.path, err = i.Path(project)
 	return i, err
@@ -360,7 +360,7 @@ func (i installation) noteSettings(text []byte) {
 	for _, note := range frame.SettingsNotes() {
 		i.Say("%s", term.Faint("Settings: "+term.Escape(note)))
 	}
-	if is, _ := i.Status(text, agent.Setup{Values: config.HooksValues()}); is.Hooks == config.HooksAll {
+	if status, _ := i.Status(text, agent.Setup{Values: config.HooksValues()}); status.Hooks == config.HooksAll {
 		i.Say("%s", term.Faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+
 			". Other models are used if fallbackModels has some."))
 	}
@@ -424,15 +424,15 @@ type PluginsAnswer struct {
 }
 
 // states returns the states of both files of an agent.
-func states(env *frame.Env, of agent.Agent) (all []show.PluginJSON) {
+func states(env *frame.Env, a agent.Agent) (all []show.PluginJSON) {
 	for _, place := range []string{"global", "project"} {
-		i, err := installationOf(env, of, place == "project")
+		i, err := installationOf(env, a, place == "project")
 		if i.Installer == nil {
 			return nil
 		}
 		p := show.PluginJSON{Place: place, Path: i.path, State: agent.Absent}
-		if of.Name() != agents.All[0].Name() {
-			p.Agent = of.Name()
+		if a.Name() != agents.All[0].Name() {
+			p.Agent = a.Name()
 		}
 		var text []byte
 		if err == nil {
@@ -442,12 +442,12 @@ func states(env *frame.Env, of agent.Agent) (all []show.PluginJSON) {
 		if errors.Is(noProgram, errTemporary) {
 			noProgram = nil
 		}
-		var is agent.Status
+		var status agent.Status
 		if err == nil {
-			is, err = i.Status(text, s)
+			status, err = i.Status(text, s)
 		}
-		p.State, p.Version = cmp.Or(is.State, p.State), is.Version
-		p.Store, p.Hooks, p.Repair, p.Keep = is.Store, is.Hooks, is.Repair, is.Keep
+		p.State, p.Version = cmp.Or(status.State, p.State), status.Version
+		p.Store, p.Hooks, p.Repair, p.Keep = status.Store, status.Hooks, status.Repair, status.Keep
 		if err = errors.Join(err, noProgram); err != nil {
 			p.State, p.Why = agent.Unreadable, err.Error()
 		}

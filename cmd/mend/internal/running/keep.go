@@ -139,8 +139,8 @@ func secondPlace(env *frame.Env, to string) (string, error) {
 	if info, err := os.Stat(filepath.Dir(dir)); err != nil || !info.IsDir() {
 		return "", fail.New(fail.Usage, "", "--to %s: there is no such folder", to)
 	}
-	if whose := env.OwnerOf(dir); whose != "" {
-		return "", fail.New(fail.Refused, "name another folder", "--to %s: mend makes no copies among the files of %s", to, whose)
+	if owner := env.OwnerOf(dir); owner != "" {
+		return "", fail.New(fail.Refused, "name another folder", "--to %s: mend makes no copies among the files of %s", to, owner)
 	}
 	return dir, nil
 }
@@ -160,18 +160,18 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client frame.StoreSes
 	s := keptJSON{Agent: client.ID().Agent, Store: client.ID().Root}
 	var progress *term.Progress
 	var failures []string
-	err := client.KeepAll(ctx, k, client.Named, mend.KeptAsked, r.dry, func(n int, is mend.Kept) {
+	err := client.KeepAll(ctx, k, client.Named, mend.KeptAsked, r.dry, func(n int, kept mend.Kept) {
 		if progress == nil {
 			progress = r.Progress(n, "keeping")
 		}
 		progress.Step()
-		if is.None != nil {
+		if kept.None != nil {
 			if client.Named != nil {
-				r.Note(fmt.Sprintf("%s has no copy of its own: %s", term.Escape(is.Session.ID), whyNone(is.None)))
+				r.Note(fmt.Sprintf("%s has no copy of its own: %s", term.Escape(kept.Session.ID), whyNone(kept.None)))
 			}
 			return
 		}
-		if failure := r.count(&s, is); failure != "" {
+		if failure := r.count(&s, kept); failure != "" {
 			failures = append(failures, failure)
 		}
 	})
@@ -202,27 +202,27 @@ func (r *keepRun) store(ctx context.Context, k *keep.Keep, client frame.StoreSes
 }
 
 // count counts the result of a session, and describes what was not copied; "" for nothing.
-func (r *keepRun) count(s *keptJSON, is mend.Kept) (failure string) {
-	id := term.Escape(is.Session.ID)
-	if is.Err != nil && id == "" {
-		return is.Err.Error()
+func (r *keepRun) count(s *keptJSON, kept mend.Kept) (failure string) {
+	id := term.Escape(kept.Session.ID)
+	if kept.Err != nil && id == "" {
+		return kept.Err.Error()
 	}
 	s.Sessions++
-	if without := is.Saved.State.Unread; without != "" {
+	if unread := kept.Saved.State.Unread; unread != "" {
 		s.Partly++
-		failure = fmt.Sprintf("a part of %s: %s", id, without)
+		failure = fmt.Sprintf("a part of %s: %s", id, unread)
 	}
 	switch {
-	case is.Err != nil:
+	case kept.Err != nil:
 		s.Failed++
-		failure = fmt.Sprintf("%s: %v", id, is.Err)
-	case is.Same:
+		failure = fmt.Sprintf("%s: %v", id, kept.Err)
+	case kept.Same:
 		s.Same++
 	default:
 		s.New++
-		s.Bytes += is.Saved.Bytes
-		if is.Saved.New && r.JSON {
-			r.states = append(r.states, show.KeptState(&is.Saved.State))
+		s.Bytes += kept.Saved.Bytes
+		if kept.Saved.New && r.JSON {
+			r.states = append(r.states, show.KeptState(&kept.Saved.State))
 		}
 	}
 	return failure
@@ -241,8 +241,8 @@ func (r *keepRun) thinned(freed keep.Freed, c config.Config) {
 	if freed.States > 0 {
 		r.Say("%s older copies were removed (%s).", term.Thousands(freed.States), term.Size(freed.Bytes))
 	}
-	if over := freed.Left - int64(c.KeepMaxMB)<<20; over > 0 {
-		r.Note(fmt.Sprintf("the copies take %s more than the setting keepMaxMB allows: only one of each session is left, and that stays", term.Size(over)))
+	if excess := freed.Left - int64(c.KeepMaxMB)<<20; excess > 0 {
+		r.Note(fmt.Sprintf("the copies take %s more than the setting keepMaxMB allows: only one of each session is left, and that stays", term.Size(excess)))
 	}
 }
 
@@ -387,7 +387,7 @@ func (a automaticKeep) keep(ctx context.Context, client *mend.Store, heads []cha
 	notice := func(text string) { a.log.Warn("keeping", "note", text) }
 	err := a.journal.Kept(keep.Options{Timeout: keepLockWait, Context: ctx, Notice: notice}, func(k *keep.Keep) error {
 		var failed error
-		err := client.KeepAll(ctx, k, heads, why, false, func(_ int, is mend.Kept) { failed = errors.Join(failed, is.Err) })
+		err := client.KeepAll(ctx, k, heads, why, false, func(_ int, kept mend.Kept) { failed = errors.Join(failed, kept.Err) })
 		err = errors.Join(err, failed)
 		if err == nil && thin && k.ThinDue(24*time.Hour) {
 			_, err = k.Thin(ctx, frame.KeepPolicy(a.config))

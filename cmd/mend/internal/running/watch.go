@@ -336,9 +336,9 @@ func (s *watchedStore) print(e WatchEvent, format string, args ...any) {
 func (s *watchedStore) handle(ctx context.Context, head change.Head) (again bool) {
 	s.copies.keep(ctx, s.store.client, []change.Head{head}, "watch", true)
 	s.mu.Lock()
-	said := s.left[s.key(head)] == busyLong
+	reported := s.left[s.key(head)] == busyLong
 	s.mu.Unlock()
-	if said && s.store.client.Reader().Busy(ctx, head, false) { // reading it again would show nothing new
+	if reported && s.store.client.Reader().Busy(ctx, head, false) { // reading it again would show nothing new
 		return true
 	}
 	v := s.store.hook.Look(ctx, live.Situation{Cause: live.Stored, Head: head})

@@ -288,8 +288,8 @@ type PluginJSON struct {
 }
 
 // IsOf reports whether the installation belongs to an agent. The first agent's does not name it.
-func (p PluginJSON) IsOf(of agent.Agent) bool {
-	return p.Agent == of.Name() || p.Agent == "" && of.Name() == agents.All[0].Name()
+func (p PluginJSON) IsOf(a agent.Agent) bool {
+	return p.Agent == a.Name() || p.Agent == "" && a.Name() == agents.All[0].Name()
 }
 
 // An EffectJSON compares an entry with the current records, and has the effect of repeating its change.

@@ -201,7 +201,7 @@ func findImages(ctx context.Context, env *frame.Env, c *mend.Store, heads []chan
 		return frame.Step{Store: c, Plan: p, Name: show.QuotedTitle(h.Title, h.ID), Err: err}
 	}
 	x = cleaningOf(c)
-	var with []change.Head
+	var named []change.Head
 	for _, h := range heads {
 		p, err := propose(h)
 		freed := freedBy(p)
@@ -213,19 +213,19 @@ func findImages(ctx context.Context, env *frame.Env, c *mend.Store, heads []chan
 			continue
 		case freed <= 0:
 			continue
-		case len(with) == 0:
+		case len(named) == 0:
 			env.NextStore(c)
 		}
 		env.Printf("%s\n", term.Cut("  "+term.Bold(term.Size(freed))+"  "+show.SessionLine(h), env.Width))
 		env.PrintBound(p)
-		with, x.Bytes, x.Sessions = append(with, h), x.Bytes+freed, append(x.Sessions, cleanedSession{h.ID, h.Title})
+		named, x.Bytes, x.Sessions = append(named, h), x.Bytes+freed, append(x.Sessions, cleanedSession{h.ID, h.Title})
 	}
-	x.n, x.images, x.what = len(with), true, term.Size(x.Bytes)+" of images and other files"
+	x.n, x.images, x.what = len(named), true, term.Size(x.Bytes)+" of images and other files"
 	if x.n > 0 {
 		env.Say("%s.", x.what)
 	}
 	x.steps = func(yield func(frame.Step) bool) {
-		for _, h := range with {
+		for _, h := range named {
 			p, err := propose(h)
 			if (err != nil || freedBy(p) > 0) && !yield(stepOf(h, p, err)) {
 				return
