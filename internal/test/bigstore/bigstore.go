@@ -62,6 +62,6 @@ func (w *writer) wait(ms int64) { w.clock, w.since = w.clock+ms, w.ids }
 
 func (w *writer) part(message string, data object) error {
 	id := w.id("prt")
-	data = append(object{{"id", id}, {"sessionID", w.session}, {"messageID", message}}, data...)
+	data["id"], data["sessionID"], data["messageID"] = id, w.session, message
 	return w.put(record{kind: partRecord, id: id, session: w.session, message: message, created: w.clock, data: data})
 }

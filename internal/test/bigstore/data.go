@@ -1,68 +1,16 @@
 package bigstore
 
-import (
-	"bytes"
-	"encoding/json"
-)
+import "encoding/json"
 
-// An object is a JSON object that keeps the order of its members.
-type object []member
-
-type member struct {
-	name  string
-	value any
-}
-
-// MarshalJSON writes the members in their order, as JSON.stringify does.
-func (o object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	b.WriteByte('{')
-	for i, m := range o {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		if err := e.Encode(m.name); err != nil {
-			return nil, err
-		}
-		b.WriteByte(':')
-		if err := e.Encode(m.value); err != nil {
-			return nil, err
-		}
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
+// An object is a JSON object.
+type object map[string]any
 
 // text returns the object as one line, or indented like the agent's files.
 func (o object) text(indent bool) ([]byte, error) {
-	raw, err := o.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
 	if indent {
-		err = json.Indent(&b, raw, "", "  ")
-	} else {
-		err = json.Compact(&b, raw)
+		return json.MarshalIndent(o, "", "  ")
 	}
-	return b.Bytes(), err
-}
-
-// without returns the object without the members with these names.
-func (o object) without(names ...string) object {
-	var left object
-	for _, m := range o {
-		keep := true
-		for _, n := range names {
-			keep = keep && m.name != n
-		}
-		if keep {
-			left = append(left, m)
-		}
-	}
-	return left
+	return json.Marshal(o)
 }
 
 const (
@@ -73,71 +21,71 @@ const (
 	model     = "claude-fake"
 )
 
-func span(start, end int64) object { return object{{"start", start}, {"end", end}} }
+func span(start, end int64) object { return object{"start": start, "end": end} }
 
 func sessionData(id string, created, updated int64) object {
 	return object{
-		{"id", id},
-		{"slug", "quick-cactus"},
-		{"version", version},
-		{"projectID", "global"},
-		{"directory", directory},
-		{"title", "A title"},
-		{"time", object{{"created", created}, {"updated", updated}}},
-		{"summary", object{{"additions", 0}, {"deletions", 0}, {"files", 0}}},
+		"id":        id,
+		"slug":      "quick-cactus",
+		"version":   version,
+		"projectID": "global",
+		"directory": directory,
+		"title":     "A title",
+		"time":      object{"created": created, "updated": updated},
+		"summary":   object{"additions": 0, "deletions": 0, "files": 0},
 	}
 }
 
 func promptData(id, session string, at int64) object {
 	return object{
-		{"id", id},
-		{"sessionID", session},
-		{"role", "user"},
-		{"time", object{{"created", at}}},
-		{"summary", object{{"title", "A title"}, {"diffs", []any{}}}},
-		{"agent", "build"},
-		{"model", object{{"providerID", provider}, {"modelID", model}}},
+		"id":        id,
+		"sessionID": session,
+		"role":      "user",
+		"time":      object{"created": at},
+		"summary":   object{"title": "A title", "diffs": []any{}},
+		"agent":     "build",
+		"model":     object{"providerID": provider, "modelID": model},
 	}
 }
 
 func answerData(id, session, parent, finish string, created, completed int64) object {
 	return object{
-		{"id", id},
-		{"sessionID", session},
-		{"role", "assistant"},
-		{"time", object{{"created", created}, {"completed", completed}}},
-		{"parentID", parent},
-		{"modelID", model},
-		{"providerID", provider},
-		{"mode", "build"},
-		{"agent", "build"},
-		{"path", object{{"cwd", directory}, {"root", directory}}},
-		{"cost", 0},
-		{"tokens", tokens()},
-		{"finish", finish},
+		"id":         id,
+		"sessionID":  session,
+		"role":       "assistant",
+		"time":       object{"created": created, "completed": completed},
+		"parentID":   parent,
+		"modelID":    model,
+		"providerID": provider,
+		"mode":       "build",
+		"agent":      "build",
+		"path":       object{"cwd": directory, "root": directory},
+		"cost":       0,
+		"tokens":     tokens(),
+		"finish":     finish,
 	}
 }
 
 func tokens() object {
-	return object{{"input", 10}, {"output", 20}, {"reasoning", 0}, {"cache", object{{"read", 0}, {"write", 0}}}}
+	return object{"input": 10, "output": 20, "reasoning": 0, "cache": object{"read": 0, "write": 0}}
 }
 
 func callData(id, input, output string, at int64) object {
 	return object{
-		{"type", "tool"},
-		{"callID", id},
-		{"tool", "bash"},
-		{"state", object{
-			{"status", "completed"},
-			{"input", object{{"command", input}, {"description", "says hi"}}},
-			{"output", output},
-			{"title", "says hi"},
-			{"metadata", object{{"exit", 0}, {"truncated", false}}},
-			{"time", span(at, at+8)},
-		}},
+		"type":   "tool",
+		"callID": id,
+		"tool":   "bash",
+		"state": object{
+			"status":   "completed",
+			"input":    object{"command": input, "description": "says hi"},
+			"output":   output,
+			"title":    "says hi",
+			"metadata": object{"exit": 0, "truncated": false},
+			"time":     span(at, at+8),
+		},
 	}
 }
 
 func finishData(reason string) object {
-	return object{{"type", "step-finish"}, {"reason", reason}, {"snapshot", snapshot}, {"cost", 0}, {"tokens", tokens()}}
+	return object{"type": "step-finish", "reason": reason, "snapshot": snapshot, "cost": 0, "tokens": tokens()}
 }

@@ -63,7 +63,9 @@ func fill(db *sqlite3.Conn, like string, mix Mix) error {
 }
 
 func insert(st *sqlite3.Stmt, r record) error {
-	r.data = r.data.without("id", "sessionID", "messageID")
+	for _, name := range []string{"id", "sessionID", "messageID"} {
+		delete(r.data, name)
+	}
 	data, err := r.text(false)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package bigstore
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -59,17 +60,15 @@ func GrowthTree(dir string, s Shape, n int) (session string, err error) {
 }
 
 // ask writes a prompt and returns its id.
-func (w *writer) ask(members ...member) (id string, err error) {
+func (w *writer) ask(members object) (id string, err error) {
 	w.wait(60_000)
 	id = w.id("msg")
 	data := promptData(id, w.session, w.clock)
-	for _, m := range members {
-		data = append(data.without(m.name), m)
-	}
+	maps.Copy(data, members)
 	if err := w.put(record{kind: messageRecord, id: id, session: w.session, message: id, created: w.clock, data: data}); err != nil {
 		return "", err
 	}
-	return id, w.part(id, object{{"type", "text"}, {"text", "Do it."}})
+	return id, w.part(id, object{"type": "text", "text": "Do it."})
 }
 
 // reply writes a response with those parts. edit changes the parts' texts.
@@ -78,9 +77,9 @@ func (w *writer) reply(prompt string, edit func([]byte) []byte, parts ...object)
 	id, began := w.id("msg"), w.clock
 	for _, p := range parts {
 		pid := w.id("prt")
-		data := append(object{{"id", pid}, {"sessionID", w.session}, {"messageID", id}}, p...)
-		r := record{kind: partRecord, id: pid, session: w.session, message: id, created: w.clock, data: data}
-		if p[0].value == "tool" || p[0].value == "text" || p[0].value == "reasoning" {
+		p["id"], p["sessionID"], p["messageID"] = pid, w.session, id
+		r := record{kind: partRecord, id: pid, session: w.session, message: id, created: w.clock, data: p}
+		if p["type"] == "tool" || p["type"] == "text" || p["type"] == "reasoning" {
 			r.edit = edit
 		}
 		if err := w.put(r); err != nil {
@@ -111,23 +110,23 @@ func chain(first, next func([]byte) []byte) func([]byte) []byte {
 // inputOf writes a call with a value of size n as its input.
 func inputOf(value func(n int) []byte, damage func([]byte) []byte) func(*writer, int) error {
 	return func(w *writer, n int) error {
-		prompt, err := w.ask()
+		prompt, err := w.ask(nil)
 		if err != nil {
 			return err
 		}
-		return w.reply(prompt, chain(fillHole(value(n)), damage), object{{"type", "step-start"}}, callData("toolu_1", hole, "said", w.clock), finishData("tool-calls"))
+		return w.reply(prompt, chain(fillHole(value(n)), damage), object{"type": "step-start"}, callData("toolu_1", hole, "said", w.clock), finishData("tool-calls"))
 	}
 }
 
 // outputOf writes a call with an output of n bytes, which repeats a text.
 func outputOf(text string, damage func([]byte) []byte) func(*writer, int) error {
 	return func(w *writer, n int) error {
-		prompt, err := w.ask()
+		prompt, err := w.ask(nil)
 		if err != nil {
 			return err
 		}
 		output := []byte(`"` + strings.Repeat(text, n/len(text)) + `"`)
-		return w.reply(prompt, chain(fillHole(output), damage), object{{"type", "step-start"}}, callData("toolu_1", "ls", hole, w.clock), finishData("tool-calls"))
+		return w.reply(prompt, chain(fillHole(output), damage), object{"type": "step-start"}, callData("toolu_1", "ls", hole, w.clock), finishData("tool-calls"))
 	}
 }
 
@@ -153,29 +152,28 @@ func equalKeys(n int) []byte {
 func changedFiles(w *writer, n int) error {
 	all := make([]any, n)
 	for i := range all {
-		all[i] = object{{"file", fmt.Sprint("file", i)}, {"additions", nil}, {"deletions", 0}}
+		all[i] = object{"file": fmt.Sprint("file", i), "additions": nil, "deletions": 0}
 	}
-	prompt, err := w.ask(member{"summary", object{{"diffs", all}}})
+	prompt, err := w.ask(object{"summary": object{"diffs": all}})
 	if err != nil {
 		return err
 	}
-	return w.reply(prompt, nil, object{{"type", "step-start"}}, object{{"type", "text"}, {"text", "Done."}}, finishData("stop"))
+	return w.reply(prompt, nil, object{"type": "step-start"}, object{"type": "text", "text": "Done."}, finishData("stop"))
 }
 
 // attachments writes a call with n files that the agent does not accept.
 func attachments(w *writer, n int) error {
-	prompt, err := w.ask()
+	prompt, err := w.ask(nil)
 	if err != nil {
 		return err
 	}
 	all := make([]any, n)
 	for i := range all {
-		all[i] = object{{"id", w.id("prt")}, {"type", "file"}, {"mime", "image/png"}, {"url", "not a url"}}
+		all[i] = object{"id": w.id("prt"), "type": "file", "mime": "image/png", "url": "not a url"}
 	}
 	call := callData("toolu_1", "ls", "said", w.clock)
-	state, _ := call[3].value.(object)
-	call[3].value = append(state, member{"attachments", all})
-	return w.reply(prompt, nil, object{{"type", "step-start"}}, call, finishData("tool-calls"))
+	call["state"].(object)["attachments"] = all
+	return w.reply(prompt, nil, object{"type": "step-start"}, call, finishData("tool-calls"))
 }
 
 // A damage returns part i of many, with the edit of its text.
@@ -190,21 +188,21 @@ func cutInHalf(i int, at int64) (object, func([]byte) []byte) {
 }
 
 func blank(int, int64) (object, func([]byte) []byte) {
-	return object{{"type", "text"}, {"text", " "}}, nil
+	return object{"type": "text", "text": " "}, nil
 }
 
 func thoughts(_ int, at int64) (object, func([]byte) []byte) {
-	return object{{"type", "reasoning"}, {"text", "Let me see."}, {"time", span(at, at)}}, nil
+	return object{"type": "reasoning", "text": "Let me see.", "time": span(at, at)}, nil
 }
 
 // partsOf writes a response of n parts.
 func partsOf(d damage) func(*writer, int) error {
 	return func(w *writer, n int) error {
-		prompt, err := w.ask()
+		prompt, err := w.ask(nil)
 		if err != nil {
 			return err
 		}
-		parts := []object{{{"type", "step-start"}}}
+		parts := []object{{"type": "step-start"}}
 		var edit func([]byte) []byte
 		for i := range n {
 			var p object
@@ -219,12 +217,12 @@ func partsOf(d damage) func(*writer, int) error {
 func messagesOf(d damage) func(*writer, int) error {
 	return func(w *writer, n int) error {
 		for i := range n {
-			prompt, err := w.ask()
+			prompt, err := w.ask(nil)
 			if err != nil {
 				return err
 			}
 			p, edit := d(i, w.clock)
-			if err := w.reply(prompt, edit, object{{"type", "step-start"}}, p, finishData("tool-calls")); err != nil {
+			if err := w.reply(prompt, edit, object{"type": "step-start"}, p, finishData("tool-calls")); err != nil {
 				return err
 			}
 		}
@@ -238,13 +236,13 @@ func answersOf(edit func([]byte) []byte, text string) func(*writer, int) error {
 	return func(w *writer, n int) error {
 		put := w.put
 		w.put = func(r record) error {
-			if r.kind == messageRecord && r.data[2].value == "assistant" {
+			if r.kind == messageRecord && r.data["role"] == "assistant" {
 				r.edit = edit
 			}
 			return put(r)
 		}
 		return messagesOf(func(_ int, at int64) (object, func([]byte) []byte) {
-			return object{{"type", "text"}, {"text", text}, {"time", span(at, at)}}, nil
+			return object{"type": "text", "text": text, "time": span(at, at)}, nil
 		})(w, n)
 	}
 }

@@ -39,18 +39,19 @@ func (u Uniform) Mix(put func(record) error) error {
 		w.session = w.id("ses")
 		began := w.clock
 		for turn := range u.Turns {
-			prompt, err := w.ask()
+			prompt, err := w.ask(nil)
 			if err == nil {
-				err = w.reply(prompt, nil, object{{"type", "step-start"}}, callData(u.callID(turn), "ls", "said", w.clock), finishData("tool-calls"))
+				err = w.reply(prompt, nil, object{"type": "step-start"}, callData(u.callID(turn), "ls", "said", w.clock), finishData("tool-calls"))
 			}
 			if err == nil {
-				err = w.reply(prompt, nil, object{{"type", "text"}, {"text", u.answer()}, {"time", span(w.clock, w.clock)}})
+				err = w.reply(prompt, nil, object{"type": "text", "text": u.answer(), "time": span(w.clock, w.clock)})
 			}
 			if err != nil {
 				return err
 			}
 		}
-		data := append(sessionData(w.session, began, w.clock).without("directory"), member{"directory", u.Folder})
+		data := sessionData(w.session, began, w.clock)
+		data["directory"] = u.Folder
 		if err := put(record{kind: sessionRecord, id: w.session, session: w.session, message: w.session, folder: u.Folder, created: began, data: data}); err != nil {
 			return err
 		}
