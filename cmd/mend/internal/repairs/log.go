@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -381,26 +382,27 @@ type exportedEntry struct {
 	journal *mend.Journal
 }
 
-// logExports is log of exports instead of the journal: of the repair with an id, or of the entries that q selects.
+// logExports is log of exports instead of the journal: of the repair with an id, or of the entries that q selects. Of
+// several exports of one journal it shows the newest.
 func logExports(ctx context.Context, env *frame.Env, id string, files []string, q journal.Query) (left error) {
 	dir, err := os.MkdirTemp("", "mend-log-")
 	if err != nil {
 		return err
 	}
 	defer func() { left = errors.Join(left, os.RemoveAll(dir)) }()
-	var all []exportedEntry
+	newest := map[string]exported{} // of each journal, by its id
 	for i, file := range files {
-		l := mend.OpenJournal(filepath.Join(dir, strconv.Itoa(i)))
-		es, err := readExport(ctx, l, file, id, q)
-		switch {
-		case errors.Is(err, journal.ErrNotFound):
-			continue
-		case err != nil && ctx.Err() == nil:
+		x, err := readExport(ctx, mend.OpenJournal(filepath.Join(dir, strconv.Itoa(i))), file, id, q)
+		if err != nil && ctx.Err() == nil {
 			left = env.SkipStore(ctx, left, fmt.Errorf("reading %s: %w", file, err))
-			continue
+		} else if earlier, ok := newest[x.id]; !ok || earlier.events < x.events {
+			newest[x.id] = x
 		}
-		for _, e := range es {
-			all = append(all, exportedEntry{e, l})
+	}
+	var all []exportedEntry
+	for _, x := range slices.SortedFunc(maps.Values(newest), func(a, b exported) int { return cmp.Compare(a.journal.Dir, b.journal.Dir) }) {
+		for _, e := range x.entries {
+			all = append(all, exportedEntry{e, x.journal})
 		}
 	}
 	switch {
@@ -418,20 +420,40 @@ func logExports(ctx context.Context, env *frame.Env, id string, files []string, 
 	return fail.Worst(left, printExported(env, all))
 }
 
-// readExport makes the journal of an export in a folder, and returns the entries that the user asks for.
-func readExport(ctx context.Context, l *mend.Journal, file, id string, q journal.Query) ([]change.Entry, error) {
+// An exported is a journal that was made of an export, with the entries that the user asks for. The export of a
+// journal with the most events is the newest.
+type exported struct {
+	journal *mend.Journal
+	id      string
+	events  int
+	entries []change.Entry
+}
+
+// readExport makes the journal l of an export.
+func readExport(ctx context.Context, l *mend.Journal, file, id string, q journal.Query) (x exported, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, err
+		return x, err
 	}
 	defer f.Close()
-	if _, err = journal.ReadExport(ctx, f, l.Dir, ""); err != nil {
-		return nil, err
+	report, err := journal.ReadExport(ctx, f, l.Dir, "")
+	if err != nil {
+		return x, err
 	}
-	if id != "" {
-		return l.Find(id)
+	x = exported{journal: l, events: report.Events}
+	if x.id, err = l.ID(); err != nil {
+		return x, err
 	}
-	return l.Log(q)
+	if id == "" {
+		x.entries, err = l.Log(q)
+		return x, err
+	}
+	es, err := l.Find(id)
+	if errors.Is(err, journal.ErrNotFound) {
+		return x, nil
+	}
+	x.entries = es
+	return x, err
 }
 
 // printExported prints a line for each entry, with who made it and where.
