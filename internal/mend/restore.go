@@ -712,7 +712,9 @@ func (c *Store) restoreOps(
 		done.Files.Ops = slices.DeleteFunc(slices.Clone(plan.Ops), isTranscript)
 		return done, nil
 	}
-	done.Plan.Cause.Bound = c.spoiledThinking(ctx, done.Plan, 0, ops)
+	if !r.Gone { // otherwise it lists the store in vain
+		done.Plan.Cause.Bound = c.spoiledThinking(ctx, done.Plan, 0, ops)
+	}
 	return done, c.checkLinks(ctx, done.Plan)
 }
 
