@@ -66,7 +66,7 @@ type watchAnswer struct {
 // answerTypes has the type of the answer of each verb.
 var answerTypes = map[string]any{
 	"status": inspect.StatusJSON{}, "scan": inspect.ScanAnswer{}, "explain": inspect.ExplainAnswer{}, "fix": repairs.FixAnswer{}, "repair": repairs.FixAnswer{},
-	"trim": space.TrimAnswer{}, "uncompact": restore.UncompactAnswer{}, "restore": restore.RestoreAnswer{}, "move": restore.MoveAnswer{}, "salvage": restore.SalvageAnswer{},
+	"trim": space.TrimAnswer{}, "uncompact": restore.UncompactAnswer{}, "restore": restore.Answer{}, "move": restore.MoveAnswer{}, "salvage": restore.SalvageAnswer{},
 	"undo": undoAnswer{}, "redo": undoAnswer{}, "log": repairs.ExportAnswer{}, "show": show.RepairsAnswer{}, "report": inspect.ReportAnswer{},
 	"recover": show.RepairsAnswer{}, "resolve": show.RepairsAnswer{}, "verify": rare.VerifyAnswer{}, "forget": rare.ForgetAnswer{}, "gc": rare.ForgetAnswer{},
 	"watch": watchAnswer{}, "keep": running.KeepAnswer{}, "clean": space.CleanAnswer{}, "clean events": space.CleanedAnswer{}, "clean sessions": space.CleanedAnswer{},

@@ -300,8 +300,7 @@ func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 	if next.Sessions == 0 { // it is damaged
 		others = nil
 	}
-	adds := func(int) bool { return true }
-	n := len(p.found)
+	adds, n := func(int) bool { return true }, len(p.found)
 	if !complete {
 		at := make(map[scancache.Key]int, n)
 		for i := range p.found {

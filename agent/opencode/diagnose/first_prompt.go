@@ -1,10 +1,11 @@
 package diagnose
 
 import (
+	"slices"
+
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/repair"
-	"slices"
 )
 
 // firstPromptFixes returns the fixes of a conversation that starts with an answer: fixes that

@@ -82,22 +82,7 @@ var AlsoNamed = map[string]Sources{
 // agent has, newest first, and then the others, newest first. unread is the worst error of the stores that
 // cannot be read.
 func NamedSessions(ctx context.Context, env *Env, also Sources) (all []NamedSession, unread, err error) {
-	var stores []*mend.Store
-	for _, o := range AgentOptions(env) {
-		c, err := mend.Open(o)
-		var heads []change.Head
-		if err == nil {
-			heads, err = c.Sessions(ctx)
-		}
-		if err != nil {
-			unread = fail.Worst(unread, err)
-			continue
-		}
-		stores = append(stores, c)
-		for _, h := range heads {
-			all = append(all, NamedSession{h, c.ID(), c})
-		}
-	}
+	stores, all, unread := listStores(ctx, env)
 	newestFirst := func(x, y NamedSession) int {
 		return cmp.Compare(max(y.Updated, y.Created), max(x.Updated, x.Created))
 	}
@@ -154,6 +139,26 @@ func NamedSessions(ctx context.Context, env *Env, also Sources) (all []NamedSess
 	}
 	slices.SortStableFunc(others, newestFirst)
 	return append(all, others...), unread, err
+}
+
+// listStores returns the stores of all agents that can be read, and their sessions.
+func listStores(ctx context.Context, env *Env) (stores []*mend.Store, all []NamedSession, unread error) {
+	for _, o := range AgentOptions(env) {
+		c, err := mend.Open(o)
+		var heads []change.Head
+		if err == nil {
+			heads, err = c.Sessions(ctx)
+		}
+		if err != nil {
+			unread = fail.Worst(unread, err)
+			continue
+		}
+		stores = append(stores, c)
+		for _, h := range heads {
+			all = append(all, NamedSession{h, c.ID(), c})
+		}
+	}
+	return stores, all, unread
 }
 
 // LookUp returns the sessions that a user names, each once. It reads no store for the whole id of a session that the

@@ -60,7 +60,7 @@ the session cannot be repaired. A deleted session is printed from its copy.`,
 			switch {
 			case !f.request && !f.text && f.from == "":
 				return env.Paged(func() error { return runScan(cmd.Context(), env, names, f) })
-			case f.request && f.text || len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.SessionFilter.All():
+			case f.request && f.text || len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.All():
 				return frame.Usagef("--request and --text need one session, and cannot be combined with other flags")
 			case f.from != "" && (!f.text || !env.UsesCopies(f.from)):
 				return frame.Usagef("--from needs --text, and a folder with copies of mend keep --to")
@@ -175,7 +175,7 @@ func (r *scanReport) scan(ctx context.Context, s frame.StoreSessions) error {
 	if err != nil {
 		return err
 	}
-	whole := !r.named && r.flags.SessionFilter.All()
+	whole := !r.named && r.flags.All()
 	r.NextStore(c)
 	fixed := c.Changeable(ctx)
 	if fixed != nil {

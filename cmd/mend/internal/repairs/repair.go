@@ -50,7 +50,7 @@ type Finish struct {
 
 // repairs reports whether a repair of all sessions would write, after a question.
 func (f *repairFlags) repairs() bool {
-	return !f.DryRun && !f.Yes && !f.latent && len(f.classes) == 0 && f.SessionFilter.All()
+	return !f.DryRun && !f.Yes && !f.latent && len(f.classes) == 0 && f.All()
 }
 
 // hasError reports whether the repair is about an API error.

@@ -83,7 +83,7 @@ type undoFlags struct {
 }
 
 func (f *undoFlags) add(cmd *cobra.Command) {
-	f.WriteFlags.Add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
+	f.Add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
 	f.AddPatch(cmd)
 }
 
@@ -192,7 +192,7 @@ func (v *undoRun) revert() error {
 		done = reverted{name: frame.NameRepairs(repairs), all: len(repairs), last: repairs[len(repairs)-1].ID}
 		question = term.Capitalized(v.Verb) + " " + done.name + "?"
 	}
-	return v.Env.Run(v.Ctx, v.flags, frame.Job{
+	return v.Run(v.Ctx, v.flags, frame.Job{
 		Question: question, Failed: failed, N: len(v.Todo),
 		Show: func() { v.show(repairsOf(sessions), sessions) },
 		Steps: func(yield func(frame.Step) bool) {

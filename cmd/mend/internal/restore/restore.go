@@ -178,7 +178,7 @@ func List(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.Restor
 		for _, x := range all {
 			list = append(list, newRestorableJSON(env, x))
 		}
-		env.SetAnswers(RestoreAnswer{Sessions: list})
+		env.SetAnswers(Answer{Sessions: list})
 	}
 	if env.JSON || ctx.Err() != nil {
 		return err
@@ -321,7 +321,7 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 		}
 	}
 	answer := show.NewRestoreJSON(c, head, done)
-	env.SetAnswers(RestoreAnswer{Restore: &answer})
+	env.SetAnswers(Answer{Restore: &answer})
 	show.Header(env.Terminal, head)
 	frame.PrintRestore(env, head, done)
 	env.PrintBound(done.Plan)
@@ -426,8 +426,8 @@ func finishRestore(ctx context.Context, env *frame.Env, c *mend.Store, session c
 	return frame.PrintContinue(env, c, f)
 }
 
-// A RestoreAnswer is the answer of restore.
-type RestoreAnswer struct {
+// A Answer is the answer of restore.
+type Answer struct {
 	Sessions  []restorableJSON  `json:"sessions,omitempty"` // restorable sessions
 	Restore   *show.RestoreJSON `json:"restore,omitempty"`
 	Repairs   []show.RepairJSON `json:"repairs,omitempty"`
@@ -514,7 +514,7 @@ func restoreSeveral(ctx context.Context, env *frame.Env, f frame.WriteFlags, r m
 		for i, x := range rows {
 			list[i] = newRestorableJSON(env, x)
 		}
-		env.SetAnswers(RestoreAnswer{Sessions: list, Repairs: []show.RepairJSON{}})
+		env.SetAnswers(Answer{Sessions: list, Repairs: []show.RepairJSON{}})
 	}
 	if len(rows) == 0 {
 		env.Say("%s", none)
