@@ -68,8 +68,8 @@ func TestRefs(t *testing.T) {
 		if err := c.ref.Validate(); (err == nil) != c.valid {
 			t.Errorf("%#v: Validate = %v, want valid %t", c.ref, err, c.valid)
 		}
-		if without := c.ref.WithoutProject(); without.Project != "" || without.Session != c.ref.Session {
-			t.Errorf("%#v: WithoutProject = %#v", c.ref, without)
+		if bare := c.ref.WithoutProject(); bare.Project != "" || bare.Session != c.ref.Session {
+			t.Errorf("%#v: WithoutProject = %#v", c.ref, bare)
 		}
 	}
 	for k := range change.Kind(20) {

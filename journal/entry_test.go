@@ -14,9 +14,13 @@ import (
 	"mend/internal/test/storetest"
 )
 
-func undoCause(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseUndo, Entries: of} }
+func undoCause(entries ...uint64) change.Cause {
+	return change.Cause{Kind: change.CauseUndo, Entries: entries}
+}
 
-func redoCause(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseRedo, Entries: of} }
+func redoCause(entries ...uint64) change.Cause {
+	return change.Cause{Kind: change.CauseRedo, Entries: entries}
+}
 
 // TestUndoneBy writes lists of entries and checks which entry is undone by which.
 func TestUndoneBy(t *testing.T) {

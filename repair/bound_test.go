@@ -123,8 +123,8 @@ func TestTrimSpoilsLess(t *testing.T) {
 				}
 			}
 		}
-		if is := strings.Join(calls, " "); err != nil || is != want || got.Plan.Cause.Bound != nil {
-			t.Errorf("%d: cleared %q, want %q; spoiled %+v, %v", bound, is, want, got.Plan.Cause.Bound, err)
+		if joined := strings.Join(calls, " "); err != nil || joined != want || got.Plan.Cause.Bound != nil {
+			t.Errorf("%d: cleared %q, want %q; spoiled %+v, %v", bound, joined, want, got.Plan.Cause.Bound, err)
 		}
 	}
 }
@@ -191,23 +191,23 @@ func TestErrorOfMissingThinking(t *testing.T) {
 	s := newToy(claude, boundTalk(0)...)
 	known := endpoint.Bindings{}
 	known.Learn(sentOf(t, s))
-	without := s.copied()
-	without.messages[3].steps[0] = without.messages[3].steps[0][1:]
-	_, message := known.Refused(sentOf(t, without))
+	stripped := s.copied()
+	stripped.messages[3].steps[0] = stripped.messages[3].steps[0][1:]
+	_, message := known.Refused(sentOf(t, stripped))
 	e := anthropicError(message)
 	if !strings.Contains(message, "preceded this one") || e.Rule != "R28" || e.Index != 5 {
 		t.Fatalf("%q is read as %s, %d", message, e.Rule, e.Index)
 	}
-	r, err := repair.Plan("ses_1", newCase(without), repair.Request{Error: &e})
+	r, err := repair.Plan("ses_1", newCase(stripped), repair.Request{Error: &e})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, message := known.Refused(sentOf(t, stateOf(r.After))); message != "" {
 		t.Errorf("the endpoint still says %s", message)
 	}
-	without = s.copied() // it may be removed from the beginning
-	without.messages[1].steps[0] = without.messages[1].steps[0][1:]
-	if _, message := known.Refused(sentOf(t, without)); message != "" {
+	stripped = s.copied() // it may be removed from the beginning
+	stripped.messages[1].steps[0] = stripped.messages[1].steps[0][1:]
+	if _, message := known.Refused(sentOf(t, stripped)); message != "" {
 		t.Errorf("without the first thinking the endpoint says %s", message)
 	}
 }

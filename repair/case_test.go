@@ -41,8 +41,8 @@ func TestSettings(t *testing.T) {
 		s := words("outdated", "x")
 		s.settings, s.all = []repair.Setting{{Version: "new"}, {Version: "old"}}, all
 		found := newCase(s, x, repair.Rule{Code: "refused"}).Findings().All()
-		is := slices.IndexFunc(found, func(f repair.Finding) bool { return f.Code == "refused" })
-		if (is >= 0) != all || all && found[is].Severity != repair.Latent {
+		refused := slices.IndexFunc(found, func(f repair.Finding) bool { return f.Code == "refused" })
+		if (refused >= 0) != all || all && found[refused].Severity != repair.Latent {
 			t.Errorf("with all settings %t: %+v", all, found)
 		}
 	}

@@ -65,8 +65,8 @@ func TestTrimOutputs(t *testing.T) {
 			}
 			calls = append(calls, id)
 		}
-		if is := strings.Join(calls, " "); is != x.want {
-			t.Errorf("%s: cleared %q, want %q (%d tokens before, %d after, goal %d)", x.name, is, x.want, got.Before, got.After, got.Goal)
+		if joined := strings.Join(calls, " "); joined != x.want {
+			t.Errorf("%s: cleared %q, want %q (%d tokens before, %d after, goal %d)", x.name, joined, x.want, got.Before, got.After, got.Goal)
 		}
 		if (len(got.Plan.Ops) > 0) != (x.want != "") || got.After > got.Before {
 			t.Errorf("%s: %d ops, %d tokens before, %d after", x.name, len(got.Plan.Ops), got.Before, got.After)
@@ -169,8 +169,8 @@ func TestTrimTurns(t *testing.T) {
 			hasNote = hasNote || o.Post != nil && strings.Contains(string(o.Post.Data), fmt.Sprintf("[%d turns that followed", x.turns))
 		}
 		slices.Sort(gone)
-		if is := strings.Join(gone, " "); is != x.gone || hasNote != (x.turns > 0) {
-			t.Errorf("goal %d: %q are gone, want %q; the note is there: %t", x.goal, is, x.gone, hasNote)
+		if joined := strings.Join(gone, " "); joined != x.gone || hasNote != (x.turns > 0) {
+			t.Errorf("goal %d: %q are gone, want %q; the note is there: %t", x.goal, joined, x.gone, hasNote)
 		}
 		if x.goal > 1 && got.After > x.goal {
 			t.Errorf("goal %d: %d tokens", x.goal, got.After)

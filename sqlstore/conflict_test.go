@@ -163,7 +163,7 @@ func otherMessage(ref change.Ref, s *record.Session) change.Ref {
 func TestOtherMessage(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
-	was := dbtest.Dump(t, path)
+	previous := dbtest.Dump(t, path)
 	before := load(t, s, id)
 	after := before.Clone()
 	from, to := &after.Messages[1], &after.Messages[2]
@@ -180,7 +180,7 @@ func TestOtherMessage(t *testing.T) {
 	if got := load(t, s, id); got.Messages[2].Part(moved.Ref.Part) == nil {
 		t.Error("the part is not there")
 	}
-	if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.Dump(t, path) != was {
+	if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.Dump(t, path) != previous {
 		t.Errorf("undo = %+v", out)
 	}
 }

@@ -131,9 +131,9 @@ func TestReplaceConstraint(t *testing.T) {
 	dbtest.Run(t, s, parts)
 	dbtest.Alter(t, path, dbtest.Rebuild("part", "id text PRIMARY KEY, message_id text, session_id text, time_created integer UNIQUE ON CONFLICT REPLACE, time_updated integer, data"),
 		"INSERT INTO part SELECT 'prt_other', min(id), session_id, "+timeOf(parts[0])+", 1, '{}' FROM message")
-	was := dbtest.DumpRows(t, path)
+	previous := dbtest.DumpRows(t, path)
 	out, err := s.Commit(t.Context(), change.Staged{Store: s.ID(), Ops: change.Inverse(parts[:1])})
-	if err != nil || out.State != change.Aborted || out.Cause == nil || dbtest.DumpRows(t, path) != was {
+	if err != nil || out.State != change.Aborted || out.Cause == nil || dbtest.DumpRows(t, path) != previous {
 		t.Errorf("Commit = %+v, %v", out, err)
 	}
 }

@@ -51,7 +51,7 @@ func TestReadLeftover(t *testing.T) {
 func TestWriteLeftover(t *testing.T) {
 	path, id := leftover(t, true)
 	before := dbtest.Files(t, path)
-	was := dbtest.Dump(t, path)
+	previous := dbtest.Dump(t, path)
 	s := open(t, path, sqlstore.Options{})
 	ops := dbtest.MixedOps(t, load(t, s, id))
 	if out := dbtest.Run(t, s, ops); out.State != change.Committed {
@@ -62,7 +62,7 @@ func TestWriteLeftover(t *testing.T) {
 		t.Errorf("the -wal was brought into the database")
 	}
 	dbtest.Run(t, s, change.Inverse(ops))
-	if dbtest.Dump(t, path) != was {
+	if dbtest.Dump(t, path) != previous {
 		t.Error("undo did not give back what was there")
 	}
 }
@@ -222,7 +222,7 @@ func TestSideFileRights(t *testing.T) {
 func TestRollbackJournal(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	dbtest.Alter(t, path, "PRAGMA journal_mode=DELETE")
-	was, before := dbtest.Dump(t, path), dbtest.Files(t, path)
+	previous, before := dbtest.Dump(t, path), dbtest.Files(t, path)
 	s := open(t, path, sqlstore.Options{BusyTimeout: 50 * time.Millisecond})
 	ops := dbtest.MixedOps(t, load(t, s, id))
 	dbtest.WantSame(t, before, dbtest.Files(t, path))
@@ -232,7 +232,7 @@ func TestRollbackJournal(t *testing.T) {
 	if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed {
 		t.Fatalf("undo = %+v", out)
 	}
-	if dbtest.Dump(t, path) != was || len(dbtest.Files(t, path)) != 1 {
+	if dbtest.Dump(t, path) != previous || len(dbtest.Files(t, path)) != 1 {
 		t.Error("undo did not give back what was there")
 	}
 	// A reader blocks the COMMIT itself.
@@ -251,7 +251,7 @@ func TestRollbackJournal(t *testing.T) {
 	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Aborted || !errors.Is(out.Cause, change.ErrLocked) {
 		t.Errorf("Commit beside a reader = %+v, %v; want aborted, busy", out, err)
 	}
-	if dbtest.Dump(t, path) != was {
+	if dbtest.Dump(t, path) != previous {
 		t.Error("rows changed")
 	}
 }

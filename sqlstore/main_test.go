@@ -238,20 +238,20 @@ func (p *process) end(t testing.TB) string {
 func TestHeld(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
-	is := func(want bool) {
+	check := func(want bool) {
 		t.Helper()
 		if held, err := s.Held(t.Context()); held.IsZero() == want || err != nil {
 			t.Errorf("Held = %v, %v; want %v", held, err, want)
 		}
 	}
-	is(false)
+	check(false)
 	p := start(t, "hold", path, "")
 	p.ready(t)
-	is(true)
+	check(true)
 	dbtest.Run(t, s, dbtest.MixedOps(t, load(t, s, id)))
-	is(true)
+	check(true)
 	p.end(t)
-	is(false)
+	check(false)
 	if n := len(dbtest.Files(t, path)); n != 1 {
 		t.Errorf("%d files are left, want 1", n)
 	}

@@ -343,17 +343,17 @@ func TestReclaim(t *testing.T) {
 	dbtest.Alter(t, f.path, `INSERT INTO part SELECT id || 'big', message_id, session_id, 1, 1, randomblob(4000000) FROM part LIMIT 1`, `DELETE FROM part WHERE id GLOB '*big'`)
 	before := dbtest.DumpRows(t, f.path)
 	s := open(t, f.path, sqlstore.Options{})
-	was, is, err := s.Reclaim(t.Context())
+	previous, now, err := s.Reclaim(t.Context())
 	dbtest.Must(t, err)
-	if was < 4e6 || is > 1e6 {
-		t.Errorf("Reclaim: %d bytes before, %d after", was, is)
+	if previous < 4e6 || now > 1e6 {
+		t.Errorf("Reclaim: %d bytes before, %d after", previous, now)
 	}
 	if dbtest.DumpRows(t, f.path) != before {
 		t.Error("rows changed")
 	}
 	agent := dbtest.Agent(t, f.path)
-	if was, is, err := s.Reclaim(t.Context()); err == nil || was != is {
-		t.Errorf("Reclaim while a program has the database open: %d, %d, no error", was, is)
+	if previous, now, err := s.Reclaim(t.Context()); err == nil || previous != now {
+		t.Errorf("Reclaim while a program has the database open: %d, %d, no error", previous, now)
 	}
 	dbtest.Must(t, agent.Close())
 }

@@ -102,12 +102,12 @@ func TestSchemaChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	dbtest.Alter(t, path, "ALTER TABLE part ADD COLUMN extra text NOT NULL DEFAULT 'x'")
-	was := dbtest.Dump(t, path)
+	previous := dbtest.Dump(t, path)
 	out, err := s.Commit(t.Context(), st)
 	if err != nil || out.State != change.Aborted || out.Cause == nil || !strings.Contains(out.Cause.Error(), "extra") {
 		t.Errorf("Commit = %+v, %v", out, err)
 	}
-	if dbtest.Dump(t, path) != was {
+	if dbtest.Dump(t, path) != previous {
 		t.Error("rows changed")
 	}
 	if got := load(t, s, id); len(got.Messages[1].Parts[0].Cols.Names()) != 6 {
@@ -135,12 +135,12 @@ func TestRefusedWrites(t *testing.T) {
 			s := open(t, path, sqlstore.Options{})
 			before := load(t, s, id)
 			dbtest.Alter(t, path, strings.ReplaceAll(c.do, "INSERT INTO part SELECT *", "INSERT INTO part"+visible(name)))
-			was := dbtest.Dump(t, path)
+			previous := dbtest.Dump(t, path)
 			out := tryPart(t, s, before)
 			if out.State != change.Aborted || out.Cause == nil || !strings.Contains(out.Cause.Error(), c.want) {
 				t.Errorf("%+v, want %q", out, c.want)
 			}
-			if dbtest.Dump(t, path) != was {
+			if dbtest.Dump(t, path) != previous {
 				t.Error("rows changed")
 			}
 		})

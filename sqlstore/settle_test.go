@@ -48,14 +48,14 @@ func TestSettle(t *testing.T) {
 			if c.do != "" {
 				dbtest.Alter(t, path, c.do)
 			}
-			was := dbtest.Dump(t, path)
+			previous := dbtest.Dump(t, path)
 			for range 2 {
 				out, err := s.Settle(t.Context(), st)
 				if err != nil || out.State != c.want || len(out.Conflicts) != c.count {
 					t.Errorf("Settle = %+v, %v; want %s", out, err, c.want)
 				}
 			}
-			if dbtest.Dump(t, path) != was {
+			if dbtest.Dump(t, path) != previous {
 				t.Error("Settle changed rows")
 			}
 			restore(t, s, ops)

@@ -133,7 +133,7 @@ func TestOutcomes(t *testing.T) {
 		change.Outcome
 		err error
 	}
-	is := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
+	wraps := func(target error) func(error) bool { return func(err error) bool { return errors.Is(err, target) } }
 	isConflict := func(n int) func(error) bool {
 		return func(err error) bool {
 			c, ok := errors.AsType[*change.ConflictError](err)
@@ -150,15 +150,15 @@ func TestOutcomes(t *testing.T) {
 		state          change.State
 		want           func(error) bool
 	}{
-		{"done", outcome{change.Outcome{State: change.Committed}, nil}, outcome{}, change.Committed, is(nil)},
-		{"done, with what another wrote kept", outcome{change.Outcome{State: change.Committed, Kept: []string{"x"}}, nil}, outcome{}, change.Committed, is(nil)},
-		{"aborted", outcome{change.Outcome{State: change.Aborted, Cause: cause}, nil}, outcome{}, change.Aborted, is(cause)},
+		{"done", outcome{change.Outcome{State: change.Committed}, nil}, outcome{}, change.Committed, wraps(nil)},
+		{"done, with what another wrote kept", outcome{change.Outcome{State: change.Committed, Kept: []string{"x"}}, nil}, outcome{}, change.Committed, wraps(nil)},
+		{"aborted", outcome{change.Outcome{State: change.Aborted, Cause: cause}, nil}, outcome{}, change.Aborted, wraps(cause)},
 		{"aborted by conflicts", outcome{change.Outcome{State: change.Aborted, Conflicts: conflict, Cause: cause}, nil}, outcome{}, change.Aborted, isConflict(1)},
 		{"aborted for no reason", outcome{change.Outcome{State: change.Aborted}, nil}, outcome{}, change.Aborted, isConflict(0)},
 		{"conflicted", outcome{change.Outcome{State: change.Conflicted, Conflicts: conflict}, nil}, outcome{}, change.Conflicted, isConflict(1)},
-		{"settled forward", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Committed}, nil}, change.Committed, is(nil)},
-		{"settled back", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Aborted}, nil}, change.Aborted, is(cause)},
-		{"settled back for a reason", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Aborted, Cause: other}, nil}, change.Aborted, is(other)},
+		{"settled forward", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Committed}, nil}, change.Committed, wraps(nil)},
+		{"settled back", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Aborted}, nil}, change.Aborted, wraps(cause)},
+		{"settled back for a reason", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Aborted, Cause: other}, nil}, change.Aborted, wraps(other)},
 		{"settled with conflicts", outcome{change.Outcome{}, cause}, outcome{change.Outcome{State: change.Aborted, Conflicts: conflict}, nil}, change.Aborted, isConflict(1)},
 		{"undecided", outcome{change.Outcome{}, cause}, outcome{change.Outcome{}, other}, change.Pending, undecided},
 	} {

@@ -82,8 +82,8 @@ func TestConflicts(t *testing.T) {
 	} {
 		ops := []change.Op{c.op}
 		got := undo.Conflicts(ops, []*change.Image{c.now}, c.current)
-		if without := undo.Conflicts(ops, []*change.Image{c.now}, nil); !undo.NeedsSession(ops) && !cmp.Equal(got, without) {
-			t.Errorf("%s: conflicts %v, and without the session %v", c.name, got, without)
+		if fromNil := undo.Conflicts(ops, []*change.Image{c.now}, nil); !undo.NeedsSession(ops) && !cmp.Equal(got, fromNil) {
+			t.Errorf("%s: conflicts %v, and without the session %v", c.name, got, fromNil)
 		}
 		switch {
 		case c.want == "" && len(got) > 0:

@@ -164,10 +164,10 @@ func TestChangedMeanwhile(t *testing.T) {
 // is an undo.
 func (s testStore) unchanged(t *testing.T, c *mend.Store, p change.Plan, repaired []byte) {
 	t.Helper()
-	was := stateOf(t, s.root)
+	previous := stateOf(t, s.root)
 	if !applied(t, c, p) {
 		now := stateOf(t, s.root)
-		for path, data := range was {
+		for path, data := range previous {
 			if now[path] != data {
 				t.Errorf("%s changed: %.60q, want %.60q", path, now[path], data)
 			}
@@ -179,7 +179,7 @@ func (s testStore) unchanged(t *testing.T, c *mend.Store, p change.Plan, repaire
 	}
 	now, err := os.ReadFile(s.file)
 	check(t, err)
-	switch old := []byte(was[s.file]); {
+	switch old := []byte(previous[s.file]); {
 	case repaired == nil && p.Ops[0].Ref.Kind == change.KindSession: // it rewrites the transcript
 		if want := append(bytes.Clone(p.Ops[0].Post.Data), bytes.TrimPrefix(old, s.data)...); !bytes.Equal(now, want) {
 			t.Errorf("the repair is committed: %d bytes, want those of the plan and what was added", len(now))

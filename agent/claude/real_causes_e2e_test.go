@@ -97,8 +97,8 @@ func TestRealTwoProcesses(t *testing.T) {
 		}
 		after := h.Prompt(fixture.Session, prompt, true)
 		t.Logf("try %d: before %d blocks, repair %q, after %d", try, len(before.Blocks), id, len(after.Blocks))
-		has := func(blocks []string, text string) bool { return strings.Contains(strings.Join(blocks, "\n"), text) }
-		both := has(after.Blocks, texts[0]) && has(after.Blocks, texts[1])
+		contains := func(blocks []string, text string) bool { return strings.Contains(strings.Join(blocks, "\n"), text) }
+		both := contains(after.Blocks, texts[0]) && contains(after.Blocks, texts[1])
 		if !after.Answered || !both {
 			t.Errorf("after the repair a prompt is missing: %s\n%s", after.Output, written[len(fixture.Baseline):])
 		}

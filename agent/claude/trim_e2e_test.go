@@ -30,7 +30,7 @@ func TestRealTrim(t *testing.T) {
 		if testing.Short() && version != fixture.Versions[0] {
 			t.Skip("the newest version is the sample")
 		}
-		has := func(r fixture.Reply, text string) int {
+		count := func(r fixture.Reply, text string) int {
 			n := 0
 			for _, b := range r.Blocks {
 				if strings.Contains(b, text) {
@@ -52,8 +52,8 @@ func TestRealTrim(t *testing.T) {
 			t.Error("the trim changes stored bytes")
 		}
 		after := h.Prompt(fixture.Session, prompt, true)
-		if !before.Answered || !after.Answered || has(before, text) != 1 || has(after, text) != 0 || has(after, "[Old tool result content cleared]") != 2 {
-			t.Errorf("before: %t, %d times the text; after: %t, %d times, %d cleared: %s", before.Answered, has(before, text), after.Answered, has(after, text), has(after, "cleared"), after.Output)
+		if !before.Answered || !after.Answered || count(before, text) != 1 || count(after, text) != 0 || count(after, "[Old tool result content cleared]") != 2 {
+			t.Errorf("before: %t, %d times the text; after: %t, %d times, %d cleared: %s", before.Answered, count(before, text), after.Answered, count(after, text), count(after, "cleared"), after.Output)
 		}
 		kept := func(r fixture.Reply) []string {
 			return slices.DeleteFunc(slices.Clone(r.Blocks), func(b string) bool {

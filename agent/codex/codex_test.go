@@ -309,15 +309,15 @@ func TestRestore(t *testing.T) {
 			}
 			before := files(t, h)
 			kept := []change.Op{{Ref: copied.Records[0].Ref, Post: change.ImageOf(&copied.Records[0])}}
-			is, err := s.Restore(t.Context(), head, kept, agent.RestoreRequest{})
-			if err != nil || len(is.Ops) != c.want {
-				t.Fatalf("%d ops, error %v, want %d", len(is.Ops), err, c.want)
+			restored, err := s.Restore(t.Context(), head, kept, agent.RestoreRequest{})
+			if err != nil || len(restored.Ops) != c.want {
+				t.Fatalf("%d ops, error %v, want %d", len(restored.Ops), err, c.want)
 			}
-			if len(is.Ops) == 0 {
+			if len(restored.Ops) == 0 {
 				return
 			}
 			o := open(t, h, t.TempDir())
-			id := apply(t, o, change.Plan{Session: head.ID, Ops: is.Ops, Cause: change.Cause{Kind: change.CauseRestore}})
+			id := apply(t, o, change.Plan{Session: head.ID, Ops: restored.Ops, Cause: change.Cause{Kind: change.CauseRestore}})
 			if now := files(t, h); now[h.Rollout()] != string(testdata.Codex) || len(now) != 2 {
 				t.Errorf("the rollout has %d bytes, want %d, and there are %d", len(now[h.Rollout()]), len(testdata.Codex), len(now)-1)
 			}

@@ -55,7 +55,7 @@ func TestRealForms(t *testing.T) {
 	}
 	healthy := len(ask(func(*fixture.Rollout) {}).Items)
 	for i, l := range lines {
-		was, record, _ := strings.Cut(l, " ")
+		previous, record, _ := strings.Cut(l, " ")
 		read := sent[id.FindString(record)]
 		switch {
 		case strings.Contains(record, `"type":"compacted"`):
@@ -67,9 +67,9 @@ func TestRealForms(t *testing.T) {
 		case strings.Contains(record, `"type":"session_meta"`):
 			read = ask(func(r *fixture.Rollout) { r.Lines[0] = []byte(record) }).Fate() == "alive"
 		}
-		is := map[bool]string{true: "read", false: "skipped"}[read]
-		if lines[i] = is + " " + record; is != was && !*updateForms {
-			t.Errorf("it is %s, and not %s: %s", is, was, record)
+		state := map[bool]string{true: "read", false: "skipped"}[read]
+		if lines[i] = state + " " + record; state != previous && !*updateForms {
+			t.Errorf("it is %s, and not %s: %s", state, previous, record)
 		}
 	}
 	if *updateForms {

@@ -200,14 +200,14 @@ func short(items []string) (all []string) {
 }
 
 // lost returns the contents of one request that another one lacks.
-func lost(of, in []string, reasoning bool) (missing []string) {
-	has := map[string]bool{}
+func lost(blocks, in []string, reasoning bool) (missing []string) {
+	present := map[string]bool{}
 	for _, it := range in {
-		has[content(it)] = true
+		present[content(it)] = true
 	}
-	for _, it := range of {
-		if is := content(it); !has[is] && (!reasoning || !strings.Contains(it, `"type":"reasoning"`)) {
-			missing = append(missing, is)
+	for _, it := range blocks {
+		if text := content(it); !present[text] && (!reasoning || !strings.Contains(it, `"type":"reasoning"`)) {
+			missing = append(missing, text)
 		}
 	}
 	return missing

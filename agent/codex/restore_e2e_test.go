@@ -23,7 +23,7 @@ func TestRealRestore(t *testing.T) {
 	whole := h.Save()
 	healthy := h.Prompt(testdata.CodexSession, "one more")
 	whole()
-	without := func(text string) func([]byte) []byte {
+	removeText := func(text string) func([]byte) []byte {
 		return func(data []byte) (left []byte) {
 			for line := range bytes.Lines(data) {
 				if !bytes.Contains(line, []byte(text)) {
@@ -44,15 +44,15 @@ func TestRealRestore(t *testing.T) {
 		{name: "emptied", lose: func([]byte) []byte { return []byte{} }},
 		{name: "NUL", lose: func(data []byte) []byte { return make([]byte, len(data)) }},
 		{name: "cut in half", lose: func(data []byte) []byte { return data[:len(data)/2] }},
-		{name: "first line lost", lose: without(`"session_meta"`)},
+		{name: "first line lost", lose: removeText(`"session_meta"`)},
 		{name: "last messages lost, goes on", lose: func(data []byte) []byte { return data[:bytes.LastIndex(data, []byte(`{"timestamp"`))*2/3] }, goOn: true},
 		{name: "all reasoning, calls and answers lost, goes on", lose: func(data []byte) []byte {
 			for _, text := range []string{`"reasoning"`, `"function_call`, `"role":"assistant"`} {
-				data = without(text)(data)
+				data = removeText(text)(data)
 			}
 			return data
 		}, goOn: true},
-		{name: "prompts lost, goes on", lose: without(`"role":"user"`), goOn: true},
+		{name: "prompts lost, goes on", lose: removeText(`"role":"user"`), goOn: true},
 		{name: "compressed, deleted", lose: func([]byte) []byte { return nil }, then: true},
 		{name: "compressed since, and cut", lose: func(data []byte) []byte { return fixture.Compress(data)[:len(data)/20] }, now: true},
 	} {
@@ -97,11 +97,11 @@ func TestRealRestore(t *testing.T) {
 				head = session(t, o)
 			}
 			kept := []change.Op{{Ref: copied.Records[0].Ref, Post: change.ImageOf(&copied.Records[0])}}
-			is, err := s.Restore(t.Context(), head, kept, agent.RestoreRequest{})
-			if err != nil || len(is.Ops) == 0 || is.Joined != c.goOn {
-				t.Fatalf("%d ops, joined %t, error %v", len(is.Ops), is.Joined, err)
+			restored, err := s.Restore(t.Context(), head, kept, agent.RestoreRequest{})
+			if err != nil || len(restored.Ops) == 0 || restored.Joined != c.goOn {
+				t.Fatalf("%d ops, joined %t, error %v", len(restored.Ops), restored.Joined, err)
 			}
-			apply(t, o, change.Plan{Session: head.ID, Ops: is.Ops, Cause: change.Cause{Kind: change.CauseRestore}})
+			apply(t, o, change.Plan{Session: head.ID, Ops: restored.Ops, Cause: change.Cause{Kind: change.CauseRestore}})
 			after := h.Prompt(testdata.CodexSession, "one more")
 			if after.Fate() != "alive" {
 				t.Fatalf("after the restore it is %s: %s", after.Fate(), after.Message+after.Output)
@@ -109,8 +109,8 @@ func TestRealRestore(t *testing.T) {
 			if missing := lost(healthy.Items, after.Items, false); len(missing) > 0 {
 				t.Errorf("after the restore the request lacks %s", strings.Join(missing, "\n"))
 			}
-			if has := strings.Contains(strings.Join(after.Items, "\n"), "it went on"); has != c.goOn {
-				t.Errorf("it has the prompt since: %t, want %t", has, c.goOn)
+			if continued := strings.Contains(strings.Join(after.Items, "\n"), "it went on"); continued != c.goOn {
+				t.Errorf("it has the prompt since: %t, want %t", continued, c.goOn)
 			}
 		})
 	}

@@ -46,13 +46,13 @@ func TestSettings(t *testing.T) {
 			if len(found) != 2 {
 				t.Errorf("Commands = %q", found)
 			}
-			without, err := hookfile.RemoveHooks(with, isHook)
+			removed, err := hookfile.RemoveHooks(with, isHook)
 			want := test.after
 			if want == "" {
 				want = test.before
 			}
-			if err != nil || string(without) != want {
-				t.Errorf("RemoveHooks = %v\n%s\nwant\n%s\nof\n%s", err, without, want, with)
+			if err != nil || string(removed) != want {
+				t.Errorf("RemoveHooks = %v\n%s\nwant\n%s\nof\n%s", err, removed, want, with)
 			}
 			again, err := hookfile.RemoveHooks([]byte(test.before), isHook)
 			if err != nil || string(again) != test.before {

@@ -48,9 +48,9 @@ func TestAbilities(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		reads, known := a.forDir("").canRead(request.Model{ProviderID: "anthropic", ModelID: c.model}, "image")
-		if reads != c.reads || known != c.known {
-			t.Errorf("%s: reads %v, known %v; want %v, %v", c.name, reads, known, c.reads, c.known)
+		can, known := a.forDir("").canRead(request.Model{ProviderID: "anthropic", ModelID: c.model}, "image")
+		if can != c.reads || known != c.known {
+			t.Errorf("%s: reads %v, known %v; want %v, %v", c.name, can, known, c.reads, c.known)
 		}
 	}
 }

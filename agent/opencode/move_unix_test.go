@@ -29,8 +29,8 @@ func TestRepositoryAskedOnce(t *testing.T) {
 		t.Helper()
 		for project, want := range map[string]bool{"root": true, "stored": true, "other": false, "": false} {
 			for _, folder := range []string{"repo", "repo/sub"} {
-				if is := s.SameRepository(t.Context(), change.Head{Project: project}, filepath.Join(dir, folder)); is != want {
-					t.Errorf("%s is of the project %q: %t, want %t", folder, project, is, want)
+				if same := s.SameRepository(t.Context(), change.Head{Project: project}, filepath.Join(dir, folder)); same != want {
+					t.Errorf("%s is of the project %q: %t, want %t", folder, project, same, want)
 				}
 			}
 		}

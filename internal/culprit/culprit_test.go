@@ -149,8 +149,8 @@ func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
 		t.Fatal(err)
 	}
 	if v.N >= 0 && len(v.Refs) > 0 {
-		is := func(d repair.Diagnosis) bool { return d.Message == v.Refs[0].Message }
-		if !slices.ContainsFunc(r.Fixed, is) && !slices.ContainsFunc(r.Unfixable, is) {
+		isOfRecord := func(d repair.Diagnosis) bool { return d.Message == v.Refs[0].Message }
+		if !slices.ContainsFunc(r.Fixed, isOfRecord) && !slices.ContainsFunc(r.Unfixable, isOfRecord) {
 			t.Errorf("%s: the repair is not about message %s (turn %d of %d): fixed %v, unfixable %v", text, v.Refs[0].Message, v.N, len(q.Turns), r.Fixed, r.Unfixable)
 		}
 	}

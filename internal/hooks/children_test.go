@@ -21,7 +21,7 @@ func childSteps(t *testing.T, reaction, steps string) string {
 	t.Helper()
 	var s childState
 	o := ChildOptions{After: 2 * time.Minute, Action: reaction}
-	var did []string
+	var lines []string
 	for step := range strings.SplitSeq(steps, "; ") {
 		var at int64
 		var what, status string
@@ -52,10 +52,10 @@ func childSteps(t *testing.T, reaction, steps string) string {
 		s, actions = watchChildren(s, e, o)
 		for _, a := range actions {
 			kind := map[actionKind]string{actToast: "toast", actAbort: "abort", actPrompt: "prompt"}[a.kind]
-			did = append(did, fmt.Sprintf("%d %s %s", at, kind, strings.TrimPrefix(a.session.ID, "ses_")))
+			lines = append(lines, fmt.Sprintf("%d %s %s", at, kind, strings.TrimPrefix(a.session.ID, "ses_")))
 		}
 	}
-	return strings.Join(did, ", ")
+	return strings.Join(lines, ", ")
 }
 
 // TestWatchChildren checks when a subagent counts as stuck, and what is done then.

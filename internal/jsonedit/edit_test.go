@@ -145,22 +145,22 @@ type failer interface {
 // member has the same bytes.
 func checkEdit(t failer, before, after []byte, name string, raw []byte) {
 	t.Helper()
-	was, now := map[string]json.RawMessage{}, map[string]json.RawMessage{}
-	if err := json.Unmarshal(before, &was); err != nil {
+	previous, now := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if err := json.Unmarshal(before, &previous); err != nil {
 		t.Fatalf("encoding/json does not read %q: %v", before, err)
 	}
 	if err := json.Unmarshal(after, &now); err != nil {
 		t.Fatalf("the edit of %q at %q gives %q: %v", before, name, after, err)
 	}
-	delete(was, name)
+	delete(previous, name)
 	if got, ok := now[name]; ok != (raw != nil) || !bytes.Equal(got, raw) {
 		t.Fatalf("the edit of %q at %q gives %q there, want %q", before, name, got, raw)
 	}
 	delete(now, name)
-	if len(was) != len(now) {
+	if len(previous) != len(now) {
 		t.Fatalf("the edit of %q at %q gives %q, with other members", before, name, after)
 	}
-	for k, v := range was {
+	for k, v := range previous {
 		if !bytes.Equal(now[k], v) {
 			t.Fatalf("the edit of %q at %q gives %q, where %q is another", before, name, after, k)
 		}
@@ -202,10 +202,10 @@ func fuzzEdit(t *testing.T, data []byte, name string, raw []byte, edit func() ([
 	if !bytes.Equal(before, data) {
 		t.Fatalf("the edit of %q wrote into it", before)
 	}
-	var was map[string]json.RawMessage
-	if bad := json.Unmarshal(data, &was) != nil || was == nil; bad || err != nil {
+	var previous map[string]json.RawMessage
+	if bad := json.Unmarshal(data, &previous) != nil || previous == nil; bad || err != nil {
 		if bad != (err != nil) {
-			t.Fatalf("the edit of %q: %v, and encoding/json reads %v", data, err, was)
+			t.Fatalf("the edit of %q: %v, and encoding/json reads %v", data, err, previous)
 		}
 		return
 	}

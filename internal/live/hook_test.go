@@ -209,9 +209,9 @@ func TestStartAndEnd(t *testing.T) {
 		h := f.hook(Options{})
 		f.began = func() { f.errors = map[string]error{verb: errTest} } // from here on
 		h.recover(t.Context(), info)
-		did := f.recorded()
-		if did[1] != "started ses_1" || did[len(did)-1] != "finished ses_1" || f.count("finished") != 1 {
-			t.Errorf("%s fails: did %v", verb, did)
+		actions := f.recorded()
+		if actions[1] != "started ses_1" || actions[len(actions)-1] != "finished ses_1" || f.count("finished") != 1 {
+			t.Errorf("%s fails: did %v", verb, actions)
 		}
 	}
 }

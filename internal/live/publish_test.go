@@ -56,14 +56,14 @@ func TestPublish(t *testing.T) {
 		}, "trim", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			did := strings.Join(c.recover(t).recorded(), ", ")
-			before, rest, started := strings.Cut(did, start)
+			actions := strings.Join(c.recover(t).recorded(), ", ")
+			before, rest, started := strings.Cut(actions, start)
 			between, _, finished := strings.Cut(rest, end)
 			switch {
 			case c.late && (started || finished):
-				t.Errorf("calls %s", did)
+				t.Errorf("calls %s", actions)
 			case !c.late && (!started || !finished || strings.Contains(before, c.change) || !strings.Contains(between, c.change)):
-				t.Errorf("calls %s, want %s between the events", did, c.change)
+				t.Errorf("calls %s, want %s between the events", actions, c.change)
 			}
 		})
 	}

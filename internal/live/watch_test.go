@@ -182,8 +182,8 @@ func TestRunEnds(t *testing.T) {
 	w.Accept(errorEvent(emptyText))
 	w.Accept(event(EventIdle, object{"sessionID": "ses_2"}))
 	w.Run(ctx)
-	if did := strings.Join(f.recorded(), ", "); !strings.HasSuffix(did, "finished ses_1") {
-		t.Errorf("did %s", did)
+	if actions := strings.Join(f.recorded(), ", "); !strings.HasSuffix(actions, "finished ses_1") {
+		t.Errorf("did %s", actions)
 	}
 }
 

@@ -151,27 +151,27 @@ func TestKeptTurns(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				is := moment{all: m.content()}
+				current := moment{all: m.content()}
 				for i := range whole.Records {
-					is.ops = append(is.ops, change.Op{Ref: whole.Records[i].Ref, Post: change.ImageOf(&whole.Records[i])})
+					current.ops = append(current.ops, change.Op{Ref: whole.Records[i].Ref, Post: change.ImageOf(&whole.Records[i])})
 				}
 				err = m.journal.Kept(keep.Options{}, func(k *keep.Keep) error {
 					saved, err := m.client.Keep(t.Context(), k, head, why)
-					is.state = saved.State
+					current.state = saved.State
 					return err
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
-				past = append(past, is)
+				past = append(past, current)
 			}
 			restored := 0
 			for _, i := range m.r.Perm(len(past)) {
-				is := past[i]
+				older := past[i]
 				err := m.journal.Kept(keep.Options{ReadOnly: true}, func(k *keep.Keep) error {
-					got, err := k.Load(t.Context(), is.state)
-					if !slices.EqualFunc(got, is.ops, func(a, b change.Op) bool { return a.Ref == b.Ref && a.Post.Equal(b.Post) }) {
-						t.Errorf("state %s after change %d has other records than the session had", is.state.ID, i)
+					got, err := k.Load(t.Context(), older.state)
+					if !slices.EqualFunc(got, older.ops, func(a, b change.Op) bool { return a.Ref == b.Ref && a.Post.Equal(b.Post) }) {
+						t.Errorf("state %s after change %d has other records than the session had", older.state.ID, i)
 					}
 					return err
 				})
@@ -181,24 +181,24 @@ func TestKeptTurns(t *testing.T) {
 				if i%each > 0 {
 					continue
 				}
-				m.restore(mend.RestoreRequest{State: is.state.ID, Force: true})
+				m.restore(mend.RestoreRequest{State: older.state.ID, Force: true})
 				restored++
-				refs := make([]change.Ref, len(is.ops))
-				for i, o := range is.ops {
+				refs := make([]change.Ref, len(older.ops))
+				for i, o := range older.ops {
 					refs[i] = o.Ref
 				}
 				now, err := s.Read(t.Context(), refs)
 				if err != nil {
 					t.Fatal(err)
 				}
-				for n, o := range is.ops {
+				for n, o := range older.ops {
 					if !now[n].Equal(o.Post) {
 						t.Errorf("restored as after change %d, %s differs", i, o.Ref)
 					}
 				}
 				// Files beside a transcript may have grown: only the copied part is written.
-				if now := m.content(); store != "claude" && now != is.all {
-					t.Errorf("restored as after change %d: %d bytes, want %d", i, len(now), len(is.all))
+				if now := m.content(); store != "claude" && now != older.all {
+					t.Errorf("restored as after change %d: %d bytes, want %d", i, len(now), len(older.all))
 				}
 			}
 			t.Logf("%d of %d states restored", restored, len(past))

@@ -51,15 +51,15 @@ func TestNamed(t *testing.T) {
 	} {
 		got, err := mend.Named(heads, c.name, c.dir)
 		var several *mend.AmbiguousNameError
-		is := heads[got].ID
+		id := heads[got].ID
 		switch {
 		case errors.As(err, &several):
-			is = "several"
+			id = "several"
 		case errors.Is(err, mend.ErrNoSession):
-			is = "none"
+			id = "none"
 		}
-		if is != c.want {
-			t.Errorf("Named(%q) in %s = %q, %v; want %s", c.name, c.dir, is, err, c.want)
+		if id != c.want {
+			t.Errorf("Named(%q) in %s = %q, %v; want %s", c.name, c.dir, id, err, c.want)
 		}
 	}
 	if _, err := mend.Named(nil, "@", "/"); !errors.Is(err, mend.ErrNoSession) {

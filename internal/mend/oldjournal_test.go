@@ -105,9 +105,9 @@ func TestOldJournalUndone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(kind change.CauseKind, of uint64, ops []change.Op) change.Entry {
+	run := func(kind change.CauseKind, entry uint64, ops []change.Op) change.Entry {
 		t.Helper()
-		e, err := txn.Run(t.Context(), j, st, change.Plan{Session: e.Session, Ops: ops, Cause: change.Cause{Kind: kind, Entries: []uint64{of}}})
+		e, err := txn.Run(t.Context(), j, st, change.Plan{Session: e.Session, Ops: ops, Cause: change.Cause{Kind: kind, Entries: []uint64{entry}}})
 		if err != nil {
 			t.Fatal(err)
 		}

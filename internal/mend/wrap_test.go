@@ -33,8 +33,8 @@ func TestMessagesMadeAndRenamed(t *testing.T) {
 				if err != nil || len(r.Plan.Ops) == 0 {
 					t.Fatalf("ProposeRepair = %+v, %v, want a plan", r, err)
 				}
-				of := func(d repair.Diagnosis) bool { return d.Class == class }
-				if !slices.ContainsFunc(r.Fixed, of) || slices.ContainsFunc(r.Remaining, of) {
+				isOfClass := func(d repair.Diagnosis) bool { return d.Class == class }
+				if !slices.ContainsFunc(r.Fixed, isOfClass) || slices.ContainsFunc(r.Remaining, isOfClass) {
 					t.Errorf("fixed: %+v\nremaining: %+v", r.Fixed, r.Remaining)
 				}
 				e, err := b.client.Apply(t.Context(), r.Plan)

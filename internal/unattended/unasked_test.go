@@ -56,11 +56,11 @@ func outcome(t *testing.T, c *mend.Store, head change.Head, check func(context.C
 	entry, _, err := unattended.New(c).RepairIf(t.Context(), head, repair.Request{Force: true}, func(ctx context.Context, r repair.Result) error {
 		return errors.Join(check(ctx, head.ID, r), errPlanned)
 	})
-	_, asks := errors.AsType[*repair.AskError](err)
+	_, mustAsk := errors.AsType[*repair.AskError](err)
 	switch {
 	case entry != "":
 		t.Error("it is repaired before the plan is accepted")
-	case asks:
+	case mustAsk:
 		return "asks"
 	case err == nil:
 		return "nothing"
@@ -122,12 +122,12 @@ func damages() (all []damaged) {
 // TestUnasked plans the repair of each damage without a question, and compares the outcome with the golden file. Such a plan
 // keeps all undamaged content of the request. A plain run has the damages that people meet; MEND_SWEEP=all and -update write the file.
 func TestUnasked(t *testing.T) {
-	was, err := os.ReadFile(golden)
+	previous, err := os.ReadFile(golden)
 	if err != nil && !*update {
 		t.Fatal(err)
 	}
 	known := map[string]string{}
-	for line := range strings.Lines(string(was)) {
+	for line := range strings.Lines(string(previous)) {
 		f := strings.Split(strings.TrimSpace(line), "\t")
 		known[f[0]+"\t"+f[1]] = strings.Join(f[2:], "\t")
 	}
@@ -237,7 +237,7 @@ func TestUnaskedReal(t *testing.T) {
 			}
 			for _, req := range reqs {
 				entry, r, err := unattended.New(c).Repair(t.Context(), head.ID, req)
-				if _, asks := errors.AsType[*repair.AskError](err); entry != "" || err != nil && !asks {
+				if _, mustAsk := errors.AsType[*repair.AskError](err); entry != "" || err != nil && !mustAsk {
 					t.Errorf("%s: repair %q of %v, %v", head.ID, entry, r.Fixed, err)
 				}
 			}

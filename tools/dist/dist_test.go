@@ -398,9 +398,9 @@ func TestSBOM(t *testing.T) {
 	if err := cdx.NewBOMDecoder(bytes.NewReader(text), cdx.BOMFileFormatJSON).Decode(&bom); err != nil {
 		t.Fatal(err)
 	}
-	has := map[string]bool{}
+	present := map[string]bool{}
 	for _, c := range *bom.Components {
-		has[c.Name+" "+c.Version] = true
+		present[c.Name+" "+c.Version] = true
 	}
 	binary := filepath.Join(t.TempDir(), "mend")
 	if err := os.WriteFile(binary, r.binaries[host], 0o755); err != nil {
@@ -414,7 +414,7 @@ func TestSBOM(t *testing.T) {
 	for line := range strings.Lines(string(out)) {
 		if f := strings.Fields(line); f[0] == "dep" {
 			listed++
-			if !has[f[1]+" "+f[2]] {
+			if !present[f[1]+" "+f[2]] {
 				t.Errorf("the SBOM has no %s %s", f[1], f[2])
 			}
 			if !bytes.Contains(r.licenses, []byte("==== "+f[1]+" "+f[2])) {
@@ -422,8 +422,8 @@ func TestSBOM(t *testing.T) {
 			}
 		}
 	}
-	if listed == 0 || len(has) != listed+1 {
-		t.Errorf("the SBOM has %d components, want %d modules and Go", len(has), listed)
+	if listed == 0 || len(present) != listed+1 {
+		t.Errorf("the SBOM has %d components, want %d modules and Go", len(present), listed)
 	}
 }
 

@@ -223,8 +223,8 @@ func TestUnknownTypes(t *testing.T) {
 		tr := claude.New()
 		tr.Lines = append(tr.Lines, []byte(`{"type":"`+c.kind+`","sessionId":"`+claude.Session+`"}`))
 		found := repair.Diagnose(caseOn(c.version, tr.Bytes()))
-		is := len(found) == 1 && found[0].Rule == "unknown_type" && found[0].Severity == repair.Note && found[0].Fix == "" && strings.Contains(found[0].Why, "brand-new")
-		if is != c.found || !is && len(found) > 0 {
+		isUnknown := len(found) == 1 && found[0].Rule == "unknown_type" && found[0].Severity == repair.Note && found[0].Fix == "" && strings.Contains(found[0].Why, "brand-new")
+		if isUnknown != c.found || !isUnknown && len(found) > 0 {
 			t.Errorf("%s in a transcript of %s: %q", c.kind, c.version, findings(found))
 		}
 	}

@@ -14,9 +14,9 @@ func TestForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for l := range strings.Lines(string(text)) {
-		is, record, _ := strings.Cut(strings.TrimSuffix(l, "\n"), " ")
-		if parsed := newLine(1, []byte(record)); (parsed.kind != "") != (is == "read") {
-			t.Errorf("the program has %s, and mend not: %s", is, record)
+		state, record, _ := strings.Cut(strings.TrimSuffix(l, "\n"), " ")
+		if parsed := newLine(1, []byte(record)); (parsed.kind != "") != (state == "read") {
+			t.Errorf("the program has %s, and mend not: %s", state, record)
 		}
 	}
 }

@@ -105,11 +105,11 @@ func TestBesideRealServer(t *testing.T) {
 func untouched(t *testing.T, ops []change.Op) []change.Op {
 	t.Helper()
 	for i, o := range ops {
-		was, err := change.RowOf(o.Ref, o.Pre)
+		previous, err := change.RowOf(o.Ref, o.Pre)
 		dbtest.Must(t, err)
 		r, err := change.RowOf(o.Ref, o.Post)
 		dbtest.Must(t, err)
-		r.Cols = was.Cols
+		r.Cols = previous.Cols
 		ops[i].Post = change.ImageOf(&r)
 	}
 	return ops
@@ -140,7 +140,7 @@ func TestHammerRealServer(t *testing.T) {
 			if r := server.Prompt(other, "hello"); other == "" || r.Verdict != opencode.Alive {
 				t.Fatalf("no second session: %.500s", r.Output)
 			}
-			had, was := len(load(t, s, other).Messages), load(t, s, id)
+			count, previous := len(load(t, s, other).Messages), load(t, s, id)
 			var prompts atomic.Int32
 			stop := make(chan struct{})
 			var wait sync.WaitGroup
@@ -148,11 +148,11 @@ func TestHammerRealServer(t *testing.T) {
 			repairs, longest := mendAndUndo(t, s, id, func(n int) bool { return n < 50 || prompts.Load() < 10 && !t.Failed() })
 			close(stop)
 			wait.Wait()
-			if len(change.Diff(was.AllRecords, load(t, s, id).AllRecords)) != 0 {
+			if len(change.Diff(previous.AllRecords, load(t, s, id).AllRecords)) != 0 {
 				t.Error("the session is not what it was")
 			}
 			// A prompt with a tool call is three messages: itself, the call, the answer.
-			if got := len(load(t, s, other).Messages) - had; got != 3*int(prompts.Load()) {
+			if got := len(load(t, s, other).Messages) - count; got != 3*int(prompts.Load()) {
 				t.Errorf("%d messages of %d prompts, want three each", got, prompts.Load())
 			}
 			dbtest.Dump(t, s.ID().Root)

@@ -29,19 +29,19 @@ func TestFixtures(t *testing.T) {
 			}
 			dbtest.WantSame(t, before, dbtest.Files(t, path))
 
-			was := dbtest.Dump(t, path)
+			previous := dbtest.Dump(t, path)
 			ops := dbtest.MixedOps(t, got)
 			if out := dbtest.Run(t, s, ops); out.State != change.Committed {
 				t.Fatalf("Commit = %+v", out)
 			}
-			if dbtest.Dump(t, path) == was {
+			if dbtest.Dump(t, path) == previous {
 				t.Error("Commit changed nothing")
 			}
 			if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed {
 				t.Fatalf("undo = %+v", out)
 			}
-			if now := dbtest.Dump(t, path); now != was {
-				t.Errorf("after undo\n%s\nwant\n%s", now, was)
+			if now := dbtest.Dump(t, path); now != previous {
+				t.Errorf("after undo\n%s\nwant\n%s", now, previous)
 			}
 			if n := len(dbtest.Files(t, path)); n != 1 {
 				t.Errorf("%d files are left, want the database alone", n)

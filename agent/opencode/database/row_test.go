@@ -175,9 +175,9 @@ func TestEvents(t *testing.T) {
 		{"UPDATE event SET aggregate_id = (SELECT id FROM session), seq = seq - 14", true},
 		{"DROP INDEX event_aggregate_seq_idx", false},
 	} {
-		before, was := stamp(), load(t, s, id).EventsBehind
+		before, previous := stamp(), load(t, s, id).EventsBehind
 		dbtest.Alter(t, path, "PRAGMA foreign_keys = off", c.do)
-		if got := load(t, s, id).EventsBehind; got != c.behind || (stamp() == before) != (was == got) {
+		if got := load(t, s, id).EventsBehind; got != c.behind || (stamp() == before) != (previous == got) {
 			t.Errorf("%s: behind: %t, and a new stamp: %t; want %t", c.do, got, stamp() != before, c.behind)
 		}
 	}

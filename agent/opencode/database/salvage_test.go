@@ -132,9 +132,9 @@ func TestSalvageTorn(t *testing.T) {
 		if len(pages) != 2 {
 			t.Fatalf("%d pages of long rows, want 2", len(pages))
 		}
-		was := bytes.Clone(pages[0])
+		previous := bytes.Clone(pages[0])
 		copy(pages[0], pages[1])
-		copy(pages[1], was)
+		copy(pages[1], previous)
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -92,16 +92,16 @@ func wantSameConversation(t *testing.T, before, after *record.Session, n int) {
 	t.Helper()
 	ids := map[string]string{}
 	for i := range before.Messages {
-		was, is := &before.Messages[i], &after.Messages[i]
-		if (was.ID != is.ID) != (i < n) {
-			t.Errorf("message %d is %s, was %s", i, is.ID, was.ID)
+		previous, current := &before.Messages[i], &after.Messages[i]
+		if (previous.ID != current.ID) != (i < n) {
+			t.Errorf("message %d is %s, was %s", i, current.ID, previous.ID)
 		}
-		if i > 0 && is.ID <= after.Messages[i-1].ID {
-			t.Errorf("message %s does not sort behind %s", is.ID, after.Messages[i-1].ID)
+		if i > 0 && current.ID <= after.Messages[i-1].ID {
+			t.Errorf("message %s does not sort behind %s", current.ID, after.Messages[i-1].ID)
 		}
-		ids[was.ID] = is.ID
-		for j := range was.Parts {
-			ids[was.Parts[j].ID] = is.Parts[j].ID
+		ids[previous.ID] = current.ID
+		for j := range previous.Parts {
+			ids[previous.Parts[j].ID] = current.Parts[j].ID
 		}
 	}
 	var replace []string

@@ -51,15 +51,15 @@ func TestLostFirstPrompt(t *testing.T) {
 					counts, f := faults(before, "R16")
 					t.Fatalf("no fix fixes %v; %v", f, counts)
 				}
-				var did []string
+				var actions []string
 				for _, o := range change.Diff(before.AllRecords, after.AllRecords) {
 					verb := o.Verb() + " message 0"
 					if o.Ref.Kind == change.KindPart {
 						verb = o.Verb() + " part of 0"
 					}
-					did = append(did, verb)
+					actions = append(actions, verb)
 				}
-				if got := strings.Join(did, ", "); got != c.ops {
+				if got := strings.Join(actions, ", "); got != c.ops {
 					t.Errorf("the plan is: %s, want %s", got, c.ops)
 				}
 				m := &after.Messages[0]

@@ -99,7 +99,7 @@ func TestFixtureDamages(t *testing.T) {
 	text := func(n int, text string) func(*record.Session) error {
 		return func(s *record.Session) error { return first(&s.Messages[n], "text").Set(jsonedit.Quote(text), "text") }
 	}
-	behind := func(n int, kind string) func(*record.Session) error {
+	addAfter := func(n int, kind string) func(*record.Session) error {
 		return func(s *record.Session) error {
 			m := &s.Messages[n]
 			p := first(m, record.TypeReasoning)
@@ -123,8 +123,8 @@ func TestFixtureDamages(t *testing.T) {
 		rule string
 		ops  int
 	}{
-		{"reasoning behind tool", behind(oneCall, record.TypeTool), "R1", 2},
-		{"reasoning last", behind(hello, record.TypeText), "R10", 2},
+		{"reasoning behind tool", addAfter(oneCall, record.TypeTool), "R1", 2},
+		{"reasoning last", addAfter(hello, record.TypeText), "R10", 2},
 		{"empty answer", text(hello, ""), "R10", 1},
 		{"blank answer", text(hello, " \n"), "R11", 1},
 		{"blank text beside tool", text(oneCall, " \n"), "R11", 1},

@@ -60,9 +60,9 @@ func TestErrorsOfOtherProviders(t *testing.T) {
 			t.Fatal(err)
 		}
 		after := stateOf(plan.After).s
-		was, is := left(s, c.field), left(after, c.field)
-		if c.all && is > 0 || !c.all && (is == 0 || is == was) {
-			t.Errorf("%s: %d of %d %s are left; class %s, rule %s; %v", c.name, is, was, c.field, e.Class, e.Rule, plan.Unfixable)
+		previous, current := left(s, c.field), left(after, c.field)
+		if c.all && current > 0 || !c.all && (current == 0 || current == previous) {
+			t.Errorf("%s: %d of %d %s are left; class %s, rule %s; %v", c.name, current, previous, c.field, e.Class, e.Rule, plan.Unfixable)
 		}
 		if texts(after) != texts(s) {
 			t.Errorf("%s: texts are %q, want %q", c.name, texts(after), texts(s))

@@ -179,18 +179,18 @@ func wantOnlyNamedChanges(t *rapid.T, s *record.Session, found []repair.Diagnosi
 
 // wantNoForgedThinking checks that every thinking part existed before, apart from its id.
 func wantNoForgedThinking(t *rapid.T, before, after *record.Session) {
-	was := map[string]bool{}
+	previous := map[string]bool{}
 	strip := func(p record.Part) string {
 		return strings.Replace(string(p.Data), string(jsonedit.Quote(p.ID)), "", 1)
 	}
 	for _, m := range before.Messages {
 		for _, p := range m.Parts {
-			was[strip(p)] = true
+			previous[strip(p)] = true
 		}
 	}
 	for _, m := range after.Messages {
 		for _, p := range m.Parts {
-			if p.IsThinking() && !was[strip(p)] {
+			if p.IsThinking() && !previous[strip(p)] {
 				t.Fatalf("thinking that was not there: %s", p.Data)
 			}
 		}

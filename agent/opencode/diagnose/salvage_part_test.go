@@ -74,11 +74,11 @@ func wantCompleteKept(t *testing.T, broken *record.Session, r *change.Record, n 
 	if err != nil {
 		return // removed, or a message
 	}
-	was, kept := record.NewPart(*r), jsonedit.ParsePartial(r.Data[:n])
-	if was.Signature != "" && p.IsThinking() {
+	previous, kept := record.NewPart(*r), jsonedit.ParsePartial(r.Data[:n])
+	if previous.Signature != "" && p.IsThinking() {
 		t.Errorf("%s cut at %d is thinking: %s", r.Ref, n, p.Data)
 	}
-	if was.Type != record.TypeTool {
+	if previous.Type != record.TypeTool {
 		return
 	}
 	for _, path := range [][]string{{"callID"}, {"tool"}, {"state", "input"}} {
@@ -142,13 +142,13 @@ func TestDamagedRecords(t *testing.T) {
 func TestRecordOfUnknownBytes(t *testing.T) {
 	s := build(user(hi), answer(hi), user(hi))
 	for _, r := range []*change.Record{&s.Messages[1].Record, &s.Messages[1].Parts[0].Record} {
-		was := *r
+		previous := *r
 		r.Data, r.Defect = nil, &change.Defect{Kind: change.Unreadable, Why: "permission denied"}
 		f := finding{Code: render.FailureUnreadable, Ref: r.Ref}
 		if n := len((&facts{s: s}).recordFixes(f)); n > 0 {
 			t.Errorf("%d fixes for %s, which may not be read", n, r.Ref)
 		}
-		*r = was
+		*r = previous
 	}
 }
 

@@ -31,13 +31,13 @@ type faultPlace struct{ code, message string }
 // violationCounts counts and lists the findings of a session under some profiles, with thinking on and off.
 func violationCounts(s *record.Session, profiles []render.Profile) (map[faultPlace]int, []finding) {
 	counts, faults := map[faultPlace]int{}, map[[2]any]finding{}
-	note := func(in map[faultPlace]int, code, says string, refs ...change.Ref) {
-		f := finding{Code: code, Text: says}
+	note := func(in map[faultPlace]int, code, text string, refs ...change.Ref) {
+		f := finding{Code: code, Text: text}
 		if len(refs) > 0 {
 			f.Ref = refs[0]
 		}
 		in[faultPlace{code, f.Ref.Message}]++
-		faults[[2]any{f.Ref, code + says}] = f
+		faults[[2]any{f.Ref, code + text}] = f
 	}
 	for _, p := range profiles {
 		r := render.Render(s, render.Settings{Profile: p})

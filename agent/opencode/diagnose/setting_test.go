@@ -31,8 +31,8 @@ func TestOneSetting(t *testing.T) {
 	for _, latent := range []bool{false, true} {
 		o := repair.Options{Now: now, Version: "1.1.53", AllSettings: latent}
 		found := Diagnose(linked, o, Environment{}).Found
-		if has := slices.ContainsFunc(found, func(d repair.Diagnosis) bool { return d.Rule == render.FailureMedia && d.Severity == repair.Latent }); has != latent {
-			t.Errorf("with all settings %t, a failure of another version is reported: %t: %s", latent, has, summary(found))
+		if hasMedia := slices.ContainsFunc(found, func(d repair.Diagnosis) bool { return d.Rule == render.FailureMedia && d.Severity == repair.Latent }); hasMedia != latent {
+			t.Errorf("with all settings %t, a failure of another version is reported: %t: %s", latent, hasMedia, summary(found))
 		}
 	}
 }

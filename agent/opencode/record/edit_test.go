@@ -110,8 +110,8 @@ func TestMoveThinkingFirst(t *testing.T) {
 			t.Errorf("%s: MoveThinkingFirst leaves %s, %v; want %s", c.name, got, err, want)
 		}
 		for _, p := range m.Parts {
-			was := before.Messages[0].Part("prt_" + p.ID[len(p.ID)-3:])
-			if moved := strings.Replace(string(was.Data), was.ID, p.ID, 1); string(p.Data) != moved || p.Mode != was.Mode {
+			previous := before.Messages[0].Part("prt_" + p.ID[len(p.ID)-3:])
+			if moved := strings.Replace(string(previous.Data), previous.ID, p.ID, 1); string(p.Data) != moved || p.Mode != previous.Mode {
 				t.Errorf("%s: MoveThinkingFirst writes %s, want %s", c.name, p.Data, moved)
 			}
 		}

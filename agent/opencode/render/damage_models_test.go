@@ -118,13 +118,13 @@ func futureTrials() []trial {
 			}
 			for i, n := range nums {
 				m := rows[i]
-				was := m.id
+				previous := m.id
 				m.id = fmt.Sprintf("msg_%012xAAAAAAAAAAAAAA", (uint64(time.Now().UnixMilli()+year+int64(n))*0x1000)&0xffffffffffff)
 				for _, r := range l.rows {
-					if r.owner == was {
+					if r.owner == previous {
 						r.owner = m.id
 					}
-					if r.fields["parentID"] == was {
+					if r.fields["parentID"] == previous {
 						r.fields["parentID"] = m.id
 					}
 				}

@@ -14,10 +14,10 @@ func tailTrials() []trial {
 	kept := func(l *harness, from int) string {
 		return fmt.Sprintf(`{"type":"compaction","auto":true,"tail_start_id":"%s"}`, l.message(from).id)
 	}
-	tail := func(behind, from int) func(*harness) {
-		return func(l *harness) { afterCompaction(behind, kept(l, from), "")(l) }
+	tail := func(after, from int) func(*harness) {
+		return func(l *harness) { afterCompaction(after, kept(l, from), "")(l) }
 	}
-	stale := func(behind int) func(*harness) { return func(l *harness) { l.insert(behind, userFields, marker) } }
+	stale := func(after int) func(*harness) { return func(l *harness) { l.insert(after, userFields, marker) } }
 	two := func(first, second func(*harness) string) func(*harness) {
 		return func(l *harness) {
 			a, b := first(l), second(l)

@@ -103,8 +103,8 @@ func (l *harness) drop(rows ...*row) {
 }
 
 // add adds a part after another one.
-func (l *harness) add(behind *row, suffix, fields string) {
-	l.rows = append(l.rows, l.newRow("part", behind.id+suffix, behind.owner, behind.created, fields))
+func (l *harness) add(after *row, suffix, fields string) {
+	l.rows = append(l.rows, l.newRow("part", after.id+suffix, after.owner, after.created, fields))
 }
 
 func (l *harness) newRow(table, id, owner string, created int64, fields string) *row {
@@ -117,12 +117,12 @@ func (l *harness) newRow(table, id, owner string, created int64, fields string) 
 
 // insert adds a message with parts after message n.
 func (l *harness) insert(n int, fields string, parts ...string) *row {
-	was := l.message(n)
-	m := l.newRow("message", was.id+"m", l.session, was.created+1, fields)
+	previous := l.message(n)
+	m := l.newRow("message", previous.id+"m", l.session, previous.created+1, fields)
 	m.fields["time"] = map[string]any{"created": m.created, "completed": m.created}
 	l.rows = append(l.rows, m)
 	for i, p := range parts {
-		l.rows = append(l.rows, l.newRow("part", fmt.Sprintf("prt_%s%d", was.id[4:], i), m.id, m.created, p))
+		l.rows = append(l.rows, l.newRow("part", fmt.Sprintf("prt_%s%d", previous.id[4:], i), m.id, m.created, p))
 	}
 	return m
 }

@@ -100,11 +100,11 @@ func TestDerivationsAgree(t *testing.T) {
 			t.Errorf("%s was completed to %s, %+v, %v", data, after, c, err)
 		}
 		for _, path := range paths(js.Parse(data), nil) {
-			without, err := jsonedit.Remove(data, path...)
+			removed, err := jsonedit.Remove(data, path...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			check(r.t, without)
+			check(r.t, removed)
 			for _, value := range oddValues {
 				with, err := jsonedit.Set(data, []byte(value), path...)
 				if err != nil {

@@ -141,7 +141,7 @@ func testStrangeFolders(t *testing.T) {
 			if err := os.Symlink(target, path); err != nil {
 				t.Fatal(err)
 			}
-			before, behind := storetest.Snapshot(t, root, ""), storetest.Snapshot(t, target, "")
+			before, targets := storetest.Snapshot(t, root, ""), storetest.Snapshot(t, target, "")
 			heads, err := s.List(t.Context())
 			if err != nil || len(heads) == 0 || heads[0].ID != "ses_1" {
 				t.Fatalf("%s: List = %+v, %v", folder, heads, err)
@@ -158,7 +158,7 @@ func testStrangeFolders(t *testing.T) {
 			if strings.HasPrefix(folder, "part") {
 				wantRefused(t, s, folder, ops)
 			}
-			if !maps.Equal(storetest.Snapshot(t, root, ""), before) || !maps.Equal(storetest.Snapshot(t, target, ""), behind) {
+			if !maps.Equal(storetest.Snapshot(t, root, ""), before) || !maps.Equal(storetest.Snapshot(t, target, ""), targets) {
 				t.Errorf("%s: something was written", folder)
 			}
 		}
@@ -188,7 +188,7 @@ func TestLinkMeanwhile(t *testing.T) {
 	if err := os.Symlink(target, filepath.Join(root, "part/msg_1")); err != nil {
 		t.Fatal(err)
 	}
-	before, behind := storetest.Snapshot(t, root, ".mend"), storetest.Snapshot(t, target, "")
+	before, targets := storetest.Snapshot(t, root, ".mend"), storetest.Snapshot(t, target, "")
 	out, err := s.Commit(t.Context(), staged)
 	if err != nil || out.State != change.Aborted || len(out.Conflicts) == 0 {
 		t.Errorf("Commit = %+v, %v, want %s with a conflict", out, err, change.Aborted)
@@ -196,7 +196,7 @@ func TestLinkMeanwhile(t *testing.T) {
 	if err := s.Discard(t.Context(), staged); err != nil {
 		t.Fatal(err)
 	}
-	if !maps.Equal(storetest.Snapshot(t, root, ""), before) || !maps.Equal(storetest.Snapshot(t, target, ""), behind) {
+	if !maps.Equal(storetest.Snapshot(t, root, ""), before) || !maps.Equal(storetest.Snapshot(t, target, ""), targets) {
 		t.Error("something was written")
 	}
 }

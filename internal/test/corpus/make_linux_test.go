@@ -353,13 +353,13 @@ func (m *maker) cut(c *frozenCase, number int, verb []string, back step, before,
 		c.add(m, s)
 		m.mustRun(ok, "recover")
 		got := m.snapshot(m.bytes)
-		is := "done"
+		outcome := "done"
 		if maps.Equal(got, before) {
-			is = "before"
+			outcome = "before"
 		} else if !maps.Equal(got, done) {
 			m.Fatalf("cut at call %d (%s): recovered to neither:\n%s", k.at, k.call, differences(done, got))
 		}
-		m.Logf("%s of %d pending, call %d (%s), store %s: recovered to %s", s.Name, len(all), k.at, k.call, k.phase, is)
+		m.Logf("%s of %d pending, call %d (%s), store %s: recovered to %s", s.Name, len(all), k.at, k.call, k.phase, outcome)
 		m.mustRun(ok, "verify")
 	}
 	if m.foreign != nil {

@@ -50,9 +50,9 @@ func editMetadata(n int, kind, provider string, edit func(fields)) func(Store) {
 func tamper(n int, kind string) func(Store) {
 	var all []func(Store)
 	for _, f := range signatureFields {
-		all = append(all, editMetadata(n, kind, f[0], func(of fields) {
-			if s, ok := of[f[1]].(string); ok && s != "" {
-				of[f[1]] = s[:len(s)-4] + "AAAA"
+		all = append(all, editMetadata(n, kind, f[0], func(metadata fields) {
+			if s, ok := metadata[f[1]].(string); ok && s != "" {
+				metadata[f[1]] = s[:len(s)-4] + "AAAA"
 			}
 		}))
 	}
@@ -63,14 +63,14 @@ func tamper(n int, kind string) func(Store) {
 func eachSignature(n int, kind string, to any, set bool) func(Store) {
 	var all []func(Store)
 	for _, f := range signatureFields {
-		all = append(all, editMetadata(n, kind, f[0], func(of fields) {
-			if _, ok := of[f[1]]; !ok {
+		all = append(all, editMetadata(n, kind, f[0], func(metadata fields) {
+			if _, ok := metadata[f[1]]; !ok {
 				return
 			}
 			if set {
-				of[f[1]] = to
+				metadata[f[1]] = to
 			} else {
-				delete(of, f[1])
+				delete(metadata, f[1])
 			}
 		}))
 	}
@@ -91,15 +91,15 @@ func halfPair(n int, kind, member, text string) func(Store) {
 }
 
 func itemID(n int, kind, to string) func(Store) {
-	return editMetadata(n, kind, "openai", func(of fields) {
-		if _, ok := of["itemId"]; ok {
-			of["itemId"] = to
+	return editMetadata(n, kind, "openai", func(metadata fields) {
+		if _, ok := metadata["itemId"]; ok {
+			metadata["itemId"] = to
 		}
 	})
 }
 
 func noItemID(n int, kind string) func(Store) {
-	return editMetadata(n, kind, "openai", func(of fields) { delete(of, "itemId") })
+	return editMetadata(n, kind, "openai", func(metadata fields) { delete(metadata, "itemId") })
 }
 
 // itemIDTwice gives the text of one response the item id of another's.
@@ -136,8 +136,8 @@ func writtenBy(provider, model string, edit func(Store)) func(Store) {
 	return combine(append(all, edit)...)
 }
 
-func reasoningMetadata(provider string, of fields) func(Store) {
-	return combine(setPart(OneCall, "reasoning", "metadata", fields{provider: of}), setReasoningMetadata(fields{provider: of}))
+func reasoningMetadata(provider string, metadata fields) func(Store) {
+	return combine(setPart(OneCall, "reasoning", "metadata", fields{provider: metadata}), setReasoningMetadata(fields{provider: metadata}))
 }
 
 // ProviderTable has the kinds of damage whose effect depends on the provider: those of docs/providers.md, on

@@ -43,13 +43,13 @@ func badSignature(c conversation) string {
 // left out completely.
 func changedThinking(c conversation) string {
 	t := c.lastAssistant()
-	var was Content
+	var previous Content
 	for _, a := range c.previous {
 		if t.contains(a) {
-			was = append(was, a.thinking()...)
+			previous = append(previous, a.thinking()...)
 		}
 	}
-	if now := t.content().thinking(); was == nil || now == nil || reflect.DeepEqual(now, was) {
+	if now := t.content().thinking(); previous == nil || now == nil || reflect.DeepEqual(now, previous) {
 		return ""
 	}
 	return t.firstThinking().path() + ": `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."

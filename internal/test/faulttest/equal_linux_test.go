@@ -80,14 +80,14 @@ func TestPut(t *testing.T) {
 		for j, to := range states {
 			dir := t.TempDir()
 			fill(t, dir, from)
-			was, _ := os.Stat(filepath.Join(dir, "a"))
+			previous, _ := os.Stat(filepath.Join(dir, "a"))
 			fill(t, dir, to)
 			now, err := readState(dir)
 			if diff := cmp.Diff(to, now, cmp.AllowUnexported(entry{})); err != nil || diff != "" {
 				t.Errorf("state %d after state %d (-want +got): %v\n%s", j, i, err, diff)
 			}
-			is, _ := os.Stat(filepath.Join(dir, "a"))
-			if slices.Contains([]int{1, 2}, i) && slices.Contains([]int{1, 2}, j) && !os.SameFile(was, is) {
+			current, _ := os.Stat(filepath.Join(dir, "a"))
+			if slices.Contains([]int{1, 2}, i) && slices.Contains([]int{1, 2}, j) && !os.SameFile(previous, current) {
 				t.Errorf("state %d after state %d: a has another inode", j, i)
 			}
 		}

@@ -34,13 +34,13 @@ var writers = []writer{
 // differing returns a file that the change creates, removes or replaces.
 func (sb *sandbox) differing(before, after bool) string {
 	for _, name := range slices.Sorted(maps.Keys(sb.before)) {
-		_, stays := sb.after[name]
-		if before && stays == after && sb.before[name] != sb.after[name] {
+		_, exists := sb.after[name]
+		if before && exists == after && sb.before[name] != sb.after[name] {
 			return name
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(sb.after)) {
-		if _, was := sb.before[name]; !before && !was && strings.HasSuffix(name, ".json") && sb.before[filepath.Dir(name)] != "" {
+		if _, previous := sb.before[name]; !before && !previous && strings.HasSuffix(name, ".json") && sb.before[filepath.Dir(name)] != "" {
 			return name
 		}
 	}

@@ -57,7 +57,7 @@ func TestForgetErases(t *testing.T) {
 			var gone []string // a part of each erased value
 			for v := range before {
 				piece := v[len(v)/2:][:min(32, len(v)/2)]
-				if len(piece) == 32 && !slices.ContainsFunc(slices.Collect(maps.Keys(after)), func(stays string) bool { return strings.Contains(stays, piece) }) {
+				if len(piece) == 32 && !slices.ContainsFunc(slices.Collect(maps.Keys(after)), func(content string) bool { return strings.Contains(content, piece) }) {
 					gone = append(gone, piece)
 				}
 			}

@@ -46,7 +46,7 @@ func readState(dir string) (state, error) {
 // files that change: the journal identifies a store by its inode.
 func (s state) put(dir string, now state) error {
 	for _, p := range slices.Backward(slices.Sorted(maps.Keys(now))) {
-		if want, stays := s[p]; stays && want.mode.Type() == now[p].mode.Type() {
+		if want, known := s[p]; known && want.mode.Type() == now[p].mode.Type() {
 			continue
 		}
 		if err := os.Remove(filepath.Join(dir, p)); err != nil {

@@ -67,9 +67,9 @@ func (tb *table) add(t *sweepResult) {
 }
 
 // merge returns the table, updated with the new rows.
-func (tb *table) merge(was string) string {
+func (tb *table) merge(previous string) string {
 	rows := map[string]string{} // by fault and store
-	for line := range strings.Lines(was) {
+	for line := range strings.Lines(previous) {
 		if cells := strings.SplitN(line, " | ", 3); len(cells) == 3 && strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| what happens") {
 			rows[cells[0]+" | "+cells[1]] = cells[2]
 		}
@@ -100,11 +100,11 @@ func (tb *table) publish() error {
 		return err
 	}
 	before, rest, ok := strings.Cut(string(data), tableBegin)
-	was, after, ok2 := strings.Cut(rest, tableEnd)
+	previous, after, ok2 := strings.Cut(rest, tableEnd)
 	if !ok || !ok2 {
 		return fmt.Errorf("%s has no place for the table", page)
 	}
-	return os.WriteFile(page, []byte(before+tableBegin+tb.merge(was)+tableEnd+after), 0o644)
+	return os.WriteFile(page, []byte(before+tableBegin+tb.merge(previous)+tableEnd+after), 0o644)
 }
 
 // report adds the result of a sweep to the table, and its problems to the test.

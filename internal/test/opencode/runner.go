@@ -220,7 +220,7 @@ func CopyRows(from, to, session string) error {
 
 // exchangeScript returns the statements that replace the rows of a database by those of the database in from,
 // which has one session. The session gets an id and, instead of the directory was, the directory dir.
-func exchangeScript(from, id, was, dir string) string {
+func exchangeScript(from, id, previous, dir string) string {
 	script := []string{
 		"pragma foreign_keys = off", // one damage is a part without its message
 		"attach " + sqlite3.Quote(from) + " as damaged",
@@ -231,7 +231,7 @@ func exchangeScript(from, id, was, dir string) string {
 	}
 	return strings.Join(append(script,
 		"update main.session set id = "+sqlite3.Quote(id),
-		"update main.session set directory = "+sqlite3.Quote(dir)+" where directory = "+sqlite3.Quote(was),
+		"update main.session set directory = "+sqlite3.Quote(dir)+" where directory = "+sqlite3.Quote(previous),
 		"update main.message set session_id = "+sqlite3.Quote(id),
 		"update main.part set session_id = "+sqlite3.Quote(id),
 		"commit"), ";")

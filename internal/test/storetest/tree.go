@@ -70,7 +70,7 @@ func SmallTree(t *testing.T) string {
 }
 
 // Snapshot returns everything below root except the given folder, by path.
-func Snapshot(t *testing.T, root, without string) map[string]string {
+func Snapshot(t *testing.T, root, omit string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
@@ -78,7 +78,7 @@ func Snapshot(t *testing.T, root, without string) map[string]string {
 			return err
 		}
 		rel, _ := filepath.Rel(root, p)
-		if rel == without {
+		if rel == omit {
 			return fs.SkipDir
 		}
 		fi, err := d.Info()
