@@ -91,7 +91,11 @@ func WithKept(env *Env, f func(*keep.Keep) error) error {
 	env.Unkept = fmt.Errorf("the copies are not checked: %w", err)
 	env.NoteSkipped(env.Unkept)
 	if errors.Is(err, keep.ErrDamaged) {
-		env.Note("\"mend keep\" brings over what can be read of it to a new file")
+		command := "mend keep"
+		if copies := env.Opt.Journal.Copies; copies != "" {
+			command += " --to " + ShellWord(filepath.Dir(copies))
+		}
+		env.Note(fmt.Sprintf("%q brings over what can be read of it to a new file", command))
 	}
 	return f(nil)
 }
