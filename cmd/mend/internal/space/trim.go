@@ -100,7 +100,7 @@ func RunTrim(ctx context.Context, env *frame.Env, names []string, f frame.WriteF
 			env.SayAt(2, "That is an estimate. If the provider refuses it: "+term.Command(refused))
 			return nil
 		}
-		env.SayAt(2, fmt.Sprintf("%s The goal is %s, but no output can be trimmed.", size, term.Thousands(t.Goal)))
+		env.SayAt(2, fmt.Sprintf("%s The goal is %s, but no output can be trimmed%s.", size, term.Thousands(t.Goal), flagsText(r)))
 		return frame.ErrProblems
 	}
 	show.Sizes(env.Terminal, t.Before, t.After, t.Window)
@@ -115,14 +115,25 @@ func RunTrim(ctx context.Context, env *frame.Env, names []string, f frame.WriteF
 		return err
 	}
 	if t.After > t.Goal {
-		more := "nothing more can be trimmed"
+		what := "nothing more"
 		if !r.Hard {
-			more = "no more outputs can be trimmed; --hard takes out files, texts and early turns, too"
+			what = "no more outputs"
 		}
-		env.Say("Still larger than the goal of about %s tokens: %s.", term.Thousands(t.Goal), more)
+		env.Say("Still larger than the goal of about %s tokens: %s can be trimmed%s.", term.Thousands(t.Goal), what, flagsText(r))
 		return frame.ErrProblems
 	}
 	return nil
+}
+
+// flagsText names the flag that trims more than the request.
+func flagsText(r repair.TrimRequest) string {
+	switch {
+	case !r.Hard:
+		return "; --hard takes out files, texts and early turns, too"
+	case r.KeepTurns > 0:
+		return "; --keep-turns 0 also trims " + term.CountWords(r.KeepTurns, "newest prompt and its answer", "newest prompts and their answers")
+	}
+	return ""
 }
 
 // printRemoved prints a line for each file or text that moves into the journal.
