@@ -239,10 +239,12 @@ type Batch struct {
 	Ctx context.Context
 	One bool // there is only one step: its error needs no name
 
-	Done    []change.Entry // entries made
-	Failed  []FailedJSON
-	Skipped int // by the user
-	Worst   error
+	Made     int             // the number of entries made
+	Done     []change.Entry  // the first of them; with --json all
+	Sessions map[string]bool // the sessions of the entries
+	Failed   []FailedJSON
+	Skipped  int // by the user
+	Worst    error
 }
 
 // A FailedJSON is a step that failed, with the reason.
@@ -254,7 +256,7 @@ type FailedJSON struct {
 
 // NewBatch begins a batch of n steps.
 func NewBatch(ctx context.Context, env *Env, n int) *Batch {
-	return &Batch{Env: env, Ctx: ctx, One: n == 1, Failed: []FailedJSON{}}
+	return &Batch{Env: env, Ctx: ctx, One: n == 1, Sessions: map[string]bool{}, Failed: []FailedJSON{}}
 }
 
 // Apply applies a plan, unless the user has cancelled the command.
@@ -263,11 +265,10 @@ func (b *Batch) Apply(c *mend.Store, p change.Plan) (e change.Entry, err error) 
 		return e, err
 	}
 	if e, err = applyPlan(b.Ctx, b.Env, c, p); err == nil {
-		done := e
-		if len(b.Done) > 0 && !b.JSON { // the output needs only the ops of the first
-			done.Ops = nil
+		if b.Made++; b.JSON || b.Made == 1 {
+			b.Done = append(b.Done, e)
 		}
-		b.Done = append(b.Done, done)
+		b.Sessions[e.Session] = true
 	}
 	return e, err
 }

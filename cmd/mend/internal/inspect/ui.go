@@ -619,10 +619,10 @@ func (b *uiBackend) change(verbs uiVerbs, steps []uiStep) (ch ui.Change, err err
 		run, sessions := &frame.RepairBatch{Batch: frame.NewBatch(ctx, env, len(todo))}, 0
 		var failed error
 		for _, s := range todo {
-			before := len(run.Done)
+			before := run.Made
 			var err error
 			_ = b.Made.Apply(func() error {
-				if err = s.do(run); len(run.Done) > before {
+				if err = s.do(run); run.Made > before {
 					sessions++
 					return nil
 				}

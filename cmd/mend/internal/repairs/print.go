@@ -145,11 +145,7 @@ func (r *repairRun) printContinue() {
 // printTotals prints how many sessions were repaired.
 func (r *repairRun) printTotals(todo int) {
 	var text strings.Builder
-	done := map[string]bool{}
-	for _, e := range r.Done {
-		done[e.Session] = true
-	}
-	fmt.Fprintf(&text, "Repaired %d of %s", len(done), term.Count(todo, "session"))
+	fmt.Fprintf(&text, "Repaired %d of %s", len(r.Sessions), term.Count(todo, "session"))
 	for _, t := range [...]struct {
 		n    int
 		what string
@@ -159,10 +155,10 @@ func (r *repairRun) printTotals(todo int) {
 		}
 	}
 	text.WriteString(".")
-	if proof := show.Proven(r.repaired()); proof != "" && len(done) > 0 {
+	if proof := show.Proven(r.repaired()); proof != "" && r.Made > 0 {
 		text.WriteString(" What was repaired " + proof + ".")
 	}
-	if len(r.Done) > 1 {
+	if r.Made > 1 {
 		fmt.Fprintf(&text, " Undo all of it: %s", term.Command("mend undo "+mend.OperationOf(r.Done[0])))
 	}
 	r.Say("%s", text.String())

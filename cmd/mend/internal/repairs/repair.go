@@ -405,7 +405,8 @@ func (r *repairRun) finish(left error) error {
 	also := repairRun{RepairBatch: frame.RepairBatch{Batch: frame.NewBatch(r.Ctx, r.Env, 1), Request: r.Request}, flags: r.flags, named: true}
 	also.flags.setAside, also.Request.SetAside = true, true
 	asideErr := also.finish(also.propose(r.proposals[0].Store, []change.Head{r.proposals[0].Head}))
-	if r.Done = append(r.Done, also.Done...); len(also.Done) > 0 || !errors.Is(asideErr, term.ErrDeclined) {
+	r.Made += also.Made
+	if r.Done = append(r.Done, also.Done...); also.Made > 0 || !errors.Is(asideErr, term.ErrDeclined) {
 		return asideErr
 	}
 	return err

@@ -49,6 +49,8 @@ func TestTables(t *testing.T) {
 			for i, e := range tables.Entries(min(n, 2)) {
 				show.Committed(t, e, ps[i].Head.Title, "")
 				r.Done = append(r.Done, e)
+				r.Made++
+				r.Sessions[e.Session] = true
 			}
 			r.Failed = make([]frame.FailedJSON, n-len(r.Done))
 			_ = r.end(nil)

@@ -351,7 +351,7 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 		Done: func(b *frame.Batch) {
 			restored = true
 			e := b.Done[0]
-			if len(b.Done) > 1 {
+			if b.Made > 1 {
 				e.ID = mend.OperationOf(e)
 			}
 			show.Committed(env.Terminal, e, head.Title, "")
@@ -539,7 +539,7 @@ func restoreSeveral(ctx context.Context, env *frame.Env, f frame.WriteFlags, r m
 		},
 		Done: func(b *frame.Batch) {
 			brought = true
-			env.Say("%s %s. Undo: %s", term.Good("Brought back"), term.Count(len(b.Done), "session"), term.Command("mend undo "+mend.OperationOf(b.Done[0])))
+			env.Say("%s %s. Undo: %s", term.Good("Brought back"), term.Count(b.Made, "session"), term.Command("mend undo "+mend.OperationOf(b.Done[0])))
 		},
 	})
 	if !brought && err == nil && !f.DryRun {

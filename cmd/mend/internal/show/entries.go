@@ -520,12 +520,12 @@ func IDs(es []change.Entry) []string {
 	return ids
 }
 
-// UndoCommand returns the command that undoes entries of one operation.
-func UndoCommand(done []change.Entry) string {
-	if len(done) == 1 {
-		return "mend undo " + done[0].ID
+// UndoCommand returns the command that undoes n entries of one operation.
+func UndoCommand(first change.Entry, n int) string {
+	if n == 1 {
+		return "mend undo " + first.ID
 	}
-	return "mend undo " + mend.OperationOf(done[0])
+	return "mend undo " + mend.OperationOf(first)
 }
 
 // Conflicts prints the conflicts of a [change.ConflictError] and returns err.

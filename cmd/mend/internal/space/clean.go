@@ -314,7 +314,8 @@ type cleaning struct {
 	images  bool         // they move into the journal
 	moved   bool         // only forget frees the bytes
 	discard func() error // nil: nothing to discard
-	entries []change.Entry
+	made    int          // the number of entries made
+	first   change.Entry // of them
 }
 
 func cleaningOf(c *mend.Store) *cleaning {
@@ -361,8 +362,11 @@ func cleanEach(ctx context.Context, env *frame.Env, f frame.WriteFlags, none str
 			x.failed = append(x.failed, s)
 			return
 		}
-		if e.Ops = nil; e.ID != "" { // of many entries only ids are printed
-			x.entries = append(x.entries, e)
+		if e.ID == "" {
+			return
+		}
+		if x.made++; x.made == 1 {
+			x.first = e
 		}
 	}
 	j.Done = func(*frame.Batch) {
@@ -441,14 +445,14 @@ func findRemovable(ctx context.Context, env *frame.Env, c *mend.Store, what stri
 // finish prints what was removed. It returns the free pages to the file system, or says why it cannot; for data that
 // was only moved it says how to free the space.
 func (x *cleaning) finish(ctx context.Context, env *frame.Env) {
-	if len(x.entries) == 0 {
+	if x.made == 0 {
 		return
 	}
-	what, id := x.what, x.entries[0].ID
+	what, id := x.what, x.first.ID
 	if len(x.failed) > 0 && !x.images {
 		what = "a part of " + what
 	}
-	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), what, term.Bold(id), term.Command(show.UndoCommand(x.entries)))
+	env.Say("%s %s (%s). Undo: %s", term.Good("Removed"), what, term.Bold(id), term.Command(show.UndoCommand(x.first, x.made)))
 	if x.moved {
 		env.SayAt(2, "To return the space to the disk: "+term.Command("mend forget "+id))
 		return
