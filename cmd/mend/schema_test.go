@@ -151,7 +151,7 @@ type object = map[string]any
 // name returns the name of the definition of a type. Those of the command begin with a small letter.
 func (m *schemaMaker) name(t reflect.Type) string {
 	name := strings.TrimSuffix(strings.TrimSuffix(t.Name(), "JSON"), "Answer")
-	if strings.HasPrefix(t.PkgPath(), "mend/cmd/") {
+	if strings.Contains(t.PkgPath(), "/cmd/mend") {
 		capitals := len(name) - len(strings.TrimLeftFunc(name, unicode.IsUpper))
 		if capitals > 1 { // an abbreviation before the next word
 			capitals--

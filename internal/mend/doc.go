@@ -1,13 +1,13 @@
 // Package mend repairs the stored sessions of coding agents, and can undo every change.
 //
 // A session is a conversation that an agent has stored: messages with their parts. mend reads it, finds the
-// damage that makes it unusable, plans the smallest change that fixes it, writes the plan and the replaced
-// bytes to a journal, and applies it atomically.
+// damage that makes it unusable, plans the smallest change that fixes it, writes the plan to a journal, with the
+// bytes before and after, and applies it atomically.
 //
 //	store ──▶ session ──render──▶ request ──check──▶ findings ──search──▶ change.Plan
 //	txn.Run: store.Prepare → journal.Begin → store.Commit → journal.Finish → store.Discard
 //
-// This package is the facade: a [Store] is one store of an agent, a [Journal] the record of all changes. Read
-// [Store.ProposeRepair] and [Store.Apply] first. docs/architecture.md lists the packages, and where a line of
+// This package is the facade: a [Store] is one store of an agent, and a [Journal] lists all changes. It also scans, restores,
+// copies, moves and cleans. Read [Store.ProposeRepair] and [Store.Apply] first. docs/architecture.md lists the packages, and where a line of
 // code belongs.
 package mend

@@ -1,5 +1,5 @@
-// Package frame has what several verbs of mend need: the environment of a run, the stores, the sessions that users
-// name, questions, batches of changes, answers and exit codes. It knows no verb.
+// Package frame has the code that several verbs share: the environment of a run, stores, the sessions that users name,
+// questions, batches of changes, answers, settings, completion, signals and exit codes. It imports no verb.
 package frame
 
 import (

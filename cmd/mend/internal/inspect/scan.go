@@ -1,4 +1,5 @@
-// Package inspect has the verbs that show what is stored and what is wrong with it.
+// Package inspect has the verbs that show what is stored and what is wrong with it: scan, explain, report, status, and
+// ui, which can also repair.
 package inspect
 
 import (

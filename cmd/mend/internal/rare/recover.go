@@ -1,4 +1,4 @@
-// Package rare has the verbs that are rarely needed.
+// Package rare has the verbs that are rarely needed: recover, forget, verify and config.
 package rare
 
 import (

@@ -1,4 +1,4 @@
-// Package repairs has the verbs that repair, undo and list changes.
+// Package repairs has the verbs fix, undo and log, and their former names repair, redo and show.
 package repairs
 
 import (

@@ -1,4 +1,4 @@
-// Package restore has the verbs that bring sessions back.
+// Package restore has the verbs that bring sessions back: restore, move and salvage.
 package restore
 
 import (

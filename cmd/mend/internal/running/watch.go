@@ -1,4 +1,4 @@
-// Package running has the verbs that work while an agent runs.
+// Package running has the verbs for running agents: install, watch and keep, and hook, which the agents start.
 package running
 
 import (

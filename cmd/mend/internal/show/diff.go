@@ -1,4 +1,4 @@
-// Package show prints the values of mend as text and converts them to JSON. It opens no store.
+// Package show prints plans, diffs, journal entries and sessions as text, and converts them to JSON. It opens no store.
 package show
 
 import (
