@@ -8,6 +8,9 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"mend/cmd/mend/internal/frame"
 	"mend/internal/term"
@@ -23,6 +26,9 @@ func run(args []string, t *term.Terminal) int {
 	env := &frame.Env{Terminal: t}
 	env.HandleSignals(cancel, args)
 	root := newRoot(env)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		addCompletions(env, root) // the library keeps each in a global map
+	}
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	env.Command = cmp.Or(env.Command, frame.CommandName(cmd))

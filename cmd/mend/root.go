@@ -58,7 +58,6 @@ Without a command it shows what is broken, and what to do next.`,
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { frame.PrintHelp(env, cmd) })
 	root.SetFlagErrorFunc(frame.FlagError)
 	addVerbs(env, root)
-	addCompletions(env, root)
 	markParsed(env, root)
 	return root
 }

@@ -21,7 +21,9 @@ func eachCommand(cmd *cobra.Command, f func(*cobra.Command)) {
 // TestHelpForm checks that each command has a help in the same form: a short line, its group, its candidates
 // for completion, and lines that fit a terminal of 80 columns.
 func TestHelpForm(t *testing.T) {
-	root := newRoot(&frame.Env{Terminal: &term.Terminal{}})
+	env := &frame.Env{Terminal: &term.Terminal{}}
+	root := newRoot(env)
+	addCompletions(env, root)
 	eachCommand(root, func(cmd *cobra.Command) {
 		if cmd.Short == "" || strings.HasSuffix(cmd.Short, ".") || len(cmd.Short) > 70 {
 			t.Errorf("%s: the short text %q is empty, long or a sentence", cmd.CommandPath(), cmd.Short)
