@@ -218,7 +218,7 @@ func TestGrowth(t *testing.T) {
 				for i := range costs[1:] {
 					one, two := costs[i][k], costs[i+1][k]
 					grows := func(before, after, few int) bool { return after > 5*before/2+few }
-					if grows(one.calls, two.calls, 1000) || grows(one.bytes, two.bytes, 1<<20) {
+					if grows(one.calls, two.calls, 1000) || grows(one.bytes, two.bytes, 4<<20) {
 						t.Errorf("mend %s costs %+v on a store of %d, and %+v on twice that", l.line, one, sizes[i]*g.n, two)
 					}
 				}
