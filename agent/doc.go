@@ -3,4 +3,5 @@
 // everything that a store does not support; an [Installer] sets up how the agent starts mend.
 //
 // Each agent has its own package below this one. The caller of package mend makes the list of agents.
+// Read [Agent] and [Store] first.
 package agent

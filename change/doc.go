@@ -5,5 +5,5 @@
 //
 // The package does no I/O. An unusable record is a value, too: a truncated file, a field of the
 // wrong type or a file without read permission is a record with a Defect, not an error that ends a
-// scan.
+// scan. Read [Diff] and [ImageOf] first.
 package change

@@ -22,5 +22,5 @@
 //	.mend/kept/                             what other programs wrote, never deleted
 //
 // All ops of a change are in one transcript, so one call decides it. After a crash, content alone decides the
-// outcome.
+// outcome. Read [Store.Prepare] and [Store.Commit] first.
 package linestore

@@ -5,5 +5,5 @@
 //	diagnose    findings and fixes
 //
 // A store is the folder of Claude Code's settings, with the transcripts in projects/. A
-// session is a transcript; its records are lines, named by their uuid.
+// session is a transcript; its records are lines, named by their uuid. Read store.newCase and store.Copy first.
 package claude

@@ -4,4 +4,5 @@
 // A store is the folder of Codex ($CODEX_HOME). A session is a rollout, a file below sessions or archived_sessions;
 // it is one record, which is replaced as a whole under the lock that Codex holds while it has the session open.
 // Another record is its row in the index of Codex, state_5.sqlite, which Codex rebuilds if it is missing.
+// Read store.newCase and writer.Prepare first.
 package codex

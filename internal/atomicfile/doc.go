@@ -9,5 +9,5 @@
 // Caveats: only Linux and macOS have both renames, and not on every file system (FUSE and NFS lack
 // them). Elsewhere the error wraps [errors.ErrUnsupported] and nothing has changed. The alternative
 // is [Rename]: it is atomic, too, but overwrites a file that has the new name. A file is named by
-// an open folder and a name in it, so that no link in its path is followed.
+// an open folder and a name in it, so that no link in its path is followed. Read [Exchange] and [Replace] first.
 package atomicfile

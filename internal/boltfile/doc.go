@@ -6,4 +6,5 @@
 // checked. A [Codec] writes and reads blobs: compressed bytes under their hash.
 //
 // The owner of a file defines its buckets, keys and values, except for the marks in the bucket meta.
+// Read [New] and [Leftovers] first.
 package boltfile

@@ -7,7 +7,7 @@
 //   - [ChildOptions] define when a subagent is stuck, and the action.
 //
 // Each decides by a policy, a pure function. Package live, which repairs sessions, does not import this
-// package; the hooks pause while it works in a session.
+// package; the hooks pause while it works in a session. Read [New] and [Hooks.Run] first.
 package hooks
 
 import (

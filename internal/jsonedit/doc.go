@@ -9,5 +9,5 @@
 // are two differences. Bytes in a string that are not UTF-8 are read as U+FFFD, and a text that nests deeper than
 // [MaxDepth] is refused.
 //
-// No function changes its argument. Results may alias it; see each function.
+// No function changes its argument. Results may alias it; see each function. Read [Parse] and [Set] first.
 package jsonedit

@@ -28,5 +28,5 @@
 // The copies are only duplicates: the sessions themselves are in the stores. So a damaged keep.db does not stop mend.
 // It is renamed to keep.db.damaged-DATE, which is never written. The new file starts with all states whose chunks match
 // their hashes: mend reads every page of the damaged file, without trusting the pointers between pages.
-// [Options].Notice reports this. [RemoveDamaged] removes the damaged file.
+// [Options].Notice reports this. [RemoveDamaged] removes the damaged file. Read [Open] and [Keep.Load] first.
 package keep

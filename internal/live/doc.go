@@ -21,4 +21,5 @@
 //
 // Loops are prevented: a message is recovered once, and a session at most [Options.MaxAttempts] times until one of its
 // turns succeeds. This package sends a prompt only if [Options.AutoResume] is set, and never after the agent has ended.
+// Read [Hook.Look] and [Watch.Run] first.
 package live

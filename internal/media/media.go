@@ -1,7 +1,7 @@
 // Package media inspects base64 data: its type by content, and the size and completeness of an image.
 //
 // Pixels are not decoded: the size is in the header, and an image counts as complete if its end is there. Damage in the
-// middle of an image is not found. Work and memory are linear in the length of the data.
+// middle of an image is not found. Work and memory are linear in the length of the data. Read [Inspect] first.
 package media
 
 import (

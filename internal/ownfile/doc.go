@@ -10,7 +10,7 @@
 //
 // Caveats: parent folders may be links to folders of the user or of root. A user who can write to these
 // folders can remove mend's files, but cannot make mend write to another file. Windows has neither
-// these owners nor these modes: only the type of the file is checked there.
+// these owners nor these modes: only the type of the file is checked there. Read [Open] and [Acquire] first.
 package ownfile
 
 import (

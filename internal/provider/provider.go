@@ -1,5 +1,6 @@
 // Package provider contains what mend knows about the providers of models: the rules that an API enforces on a request,
 // and the texts of its errors. Each provider is a package below this one.
+// Read [Check] and [ErrorParser.Parse] first.
 package provider
 
 import (

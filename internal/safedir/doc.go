@@ -4,4 +4,5 @@
 // meanwhile. Reading never blocks on a pipe or a device.
 //
 // On Linux and macOS one call exchanges two files. Other systems have no such call; see [Dir.Exchange].
+// Read [OpenRoot] and [Dir.Exchange] first.
 package safedir

@@ -14,5 +14,5 @@
 // was found before. If no index of its table is complete, it is written unless its page is free: free pages
 // hold the rows that were deleted. So a damaged freelist brings no deleted row back.
 //
-// Index entries without a row are the lost rows.
+// Index entries without a row are the lost rows. Read [Read] and [Create] first.
 package salvage

@@ -3,7 +3,7 @@
 // is ever removed.
 //
 // An owner is the id of a journal. Only the process that has locked the journal writes to the
-// owner's folder.
+// owner's folder. Read [Area.Exchange] first.
 package stage
 
 import (

@@ -4,7 +4,7 @@
 // the change and answered yes.
 //
 // Work runs in the background, so keys always respond. While a change is written the screen stays open;
-// afterwards it closes if the user asked for that.
+// afterwards it closes if the user asked for that. Read [Run] first.
 package ui
 
 import (

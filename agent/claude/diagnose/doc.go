@@ -7,5 +7,5 @@
 // when it loads a transcript are not findings.
 //
 // A fix appends lines, since the last line with an id replaces the earlier ones. The whole transcript
-// is rewritten only if appending lines is not enough.
+// is rewritten only if appending lines is not enough. Read [New] and [State.Faults] first.
 package diagnose

@@ -3,4 +3,5 @@
 //
 // A [State] is one state of a session: the lines of its rollout, the rollout's path, and its row in the index. A
 // message is a response of the model with all its items, or another single item; it is named after its first line.
+// Read [New] and [State.Faults] first.
 package rollout

@@ -18,4 +18,5 @@
 //
 // When OpenCode starts, it opens the database before it sets its busy_timeout. It fails if mend, or
 // another OpenCode, opens or closes the database in that millisecond. Later it waits for locks.
+// Read [Open] and [Store.Load] first.
 package database

@@ -1,5 +1,5 @@
 // Package js gives JSON values the semantics of JavaScript, the language of OpenCode. They decide
-// what OpenCode reads from a record, and whether it crashes.
+// what OpenCode reads from a record, and whether it crashes. Read [Parse] first.
 package js
 
 import (

@@ -28,4 +28,5 @@
 // and OpenCode's additions to it are unknown: reminders of plan mode, the prompt of a compaction.
 // The model is assumed to read images and PDFs unless [Settings] say otherwise, and to have room
 // for the whole conversation. The agents and models of pending subtasks are assumed to exist.
+// Read [Render] and [NextPrompt] first.
 package render

@@ -8,6 +8,7 @@
 //
 // The table describes 1.18.33, observed on the running program field by field, and notes where older versions
 // differ. Messages and parts have the same fields in a file and in a row, except for their ids.
+// Read [CheckPart] and [Complete] first.
 package schema
 
 import (

@@ -10,5 +10,5 @@
 //
 // Ids are data: a name that is not a valid id never becomes part of a path, and no link is followed
 // below the root. Anything else in the place of a record is reported as a [change.Stray], or as a
-// record with the defect Unreadable.
+// record with the defect Unreadable. Read [Find] and [Store.Load] first.
 package tree

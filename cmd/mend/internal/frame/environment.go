@@ -1,5 +1,6 @@
 // Package frame has the code that several verbs share: the environment of a run, stores, the sessions that users name,
 // questions, batches of changes, answers, settings, completion, signals and exit codes. It imports no verb.
+// Read [Env.Run] and [Batch.Apply] first.
 package frame
 
 import (

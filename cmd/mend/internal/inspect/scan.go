@@ -1,5 +1,5 @@
 // Package inspect has the verbs that show what is stored and what is wrong with it: scan, explain, report, status, and
-// ui, which can also repair.
+// ui, which can also repair. Read runScan first.
 package inspect
 
 import (

@@ -1,4 +1,5 @@
 // Package rare has the verbs that are rarely needed: recover, forget, verify and config.
+// Read [Recover] and [Forget] first.
 package rare
 
 import (

@@ -1,4 +1,5 @@
 // Package repairs has the verbs fix, undo and log, and their former names repair, redo and show.
+// Read runRepair and runUndo first.
 package repairs
 
 import (

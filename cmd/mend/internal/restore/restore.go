@@ -1,4 +1,5 @@
 // Package restore has the verbs that bring sessions back: restore, move and salvage.
+// Read [One] and [RunSalvage] first.
 package restore
 
 import (

@@ -1,4 +1,5 @@
 // Package running has the verbs for running agents: install, watch and keep, and hook, which the agents start.
+// Read [Hook] and [Watch] first.
 package running
 
 import (

@@ -1,4 +1,4 @@
-// Package space has the verbs that make room: trim in a request, and clean on the disk.
+// Package space has the verbs that make room: trim in a request, and clean on the disk. Read [RunTrim] first.
 package space
 
 import (
