@@ -87,38 +87,39 @@ func NamedSessions(ctx context.Context, env *Env, also Sources) (all []NamedSess
 		return cmp.Compare(max(y.Updated, y.Created), max(x.Updated, x.Created))
 	}
 	slices.SortStableFunc(all, newestFirst)
-	known := map[string]bool{}
+	type sessionOf struct{ agent, id string } // two agents may have sessions with the same id
+	known := map[sessionOf]bool{}
 	for _, s := range all {
-		known[s.ID] = true
+		known[sessionOf{s.StoreID.Agent, s.ID}] = true
 	}
 	var others []NamedSession
 	add := func(h change.Head, store change.StoreID, c *mend.Store) {
-		if h.ID != "" && !known[h.ID] {
-			known[h.ID], others = true, append(others, NamedSession{h, store, c})
+		if key := (sessionOf{store.Agent, h.ID}); h.ID != "" && !known[key] {
+			known[key], others = true, append(others, NamedSession{h, store, c})
 		}
 	}
-	if also.Gone || also.copies {
+	switch {
+	case also.copies:
 		err = WithKept(env, func(k *keep.Keep) error {
-			if k != nil && also.copies {
-				states, err := k.States(keep.Query{Agent: env.AgentName})
-				for _, s := range states { // newest first
-					add(s.Head(), s.Store, nil)
-				}
-				return err
-			}
-			if also.copies {
+			if k == nil {
 				return nil
 			}
+			states, err := k.States(keep.Query{Agent: env.AgentName})
+			for _, s := range states { // newest first
+				add(s.Head(), s.Store, nil)
+			}
+			return err
+		})
+	case also.Gone:
+		err = WithKept(env, func(k *keep.Keep) error {
 			for _, c := range stores {
 				gone, beside, err := c.Gone(ctx, k)
 				unread = fail.Worst(unread, beside)
 				if err != nil {
 					return err
 				}
-				for _, h := range gone { // another agent may have a session with the same id
-					if h.ID != "" {
-						known[h.ID], others = true, append(others, NamedSession{h, c.ID(), c})
-					}
+				for _, h := range gone {
+					add(h, c.ID(), c)
 				}
 			}
 			unfound, err := ListUnfound(ctx, env, stores, k)
