@@ -14,8 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"mend/agent"
 	"mend/agent/codex"
 	"mend/agent/codex/rollout"
@@ -182,16 +180,7 @@ func recordRun(t *testing.T, open func(*testing.T, string, func(string) error) (
 
 func wantGolden(t *testing.T, name string, steps []string) {
 	t.Helper()
-	got := strings.Join(steps, "\n") + "\n"
-	if *update {
-		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(name)
-	if diff := gocmp.Diff(string(want), got); err != nil || diff != "" {
-		t.Errorf("%s, %v (-want +got):\n%s", name, err, diff)
-	}
+	storetest.Golden(t, name, strings.Join(steps, "\n")+"\n", *update)
 }
 
 // wantTest checks that a test exists, named by its folder and its name.

@@ -13,7 +13,6 @@ import (
 	"github.com/adrg/xdg"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/fatih/color"
-	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
 
@@ -22,6 +21,7 @@ import (
 	"mend/internal/term"
 	"mend/internal/test/claude"
 	"mend/internal/test/damage"
+	"mend/internal/test/storetest"
 	"mend/internal/userdir"
 	"mend/testdata"
 )
@@ -73,19 +73,7 @@ func TestScreens(t *testing.T) {
 		v.run(t, &all, false, emptyScreens)
 		v.run(t, &all, true, storeScreens)
 	}
-	got := all.String()
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("the screens are not those of %s; -update writes it (-golden +found):\n%s", screensGolden, diff)
-	}
+	storetest.Golden(t, golden, all.String(), *update)
 }
 
 // TestAnswers validates the JSON answer of each verb.

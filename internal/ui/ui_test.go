@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
+
+	"mend/internal/test/storetest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden screens")
@@ -305,18 +306,7 @@ func TestScreens(t *testing.T) {
 				}
 			}
 			path := filepath.Join("testdata", c.name+".golden")
-			if *update {
-				if err := os.WriteFile(path, []byte(all.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), all.String()); diff != "" {
-				t.Errorf("the screens differ from %s (-want +got):\n%s", path, diff)
-			}
+			storetest.Golden(t, path, all.String(), *update)
 		})
 	}
 }

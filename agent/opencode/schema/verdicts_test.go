@@ -3,17 +3,15 @@ package schema
 import (
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/jsonedit"
+	"mend/internal/test/storetest"
 )
 
 var update = flag.Bool("update", false, "write the golden file")
@@ -104,16 +102,7 @@ func TestVerdicts(t *testing.T) {
 	}, []string{`{}`, `null`, `1`, `[]`, `{"id":"p"}`, `{"id":"./p"}`, `{"id":"q"}`, `{"id":"p","sandboxes":1}`, `{"id":"p","sandboxes":[1]}`, `{"id":"p","sandboxes":0}`})
 
 	const golden = "testdata/verdicts.golden"
-	got := strings.Join(lines, "\n") + "\n"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); err != nil || diff != "" {
-		t.Errorf("verdicts (-want +got), %v:\n%s", err, diff)
-	}
+	storetest.Golden(t, golden, strings.Join(lines, "\n")+"\n", *update)
 }
 
 func faultWords(faults []Fault) string {

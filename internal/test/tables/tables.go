@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/fatih/color"
-	gocmp "github.com/google/go-cmp/cmp"
 
 	"mend/change"
 	"mend/internal/mend"
@@ -153,17 +151,5 @@ func Compare(t *testing.T, screens []Screen) {
 			}
 		}
 	}
-	got := moment.ReplaceAllString(all.String(), "TIME")
-	if *update {
-		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("the screens are not those of %s; -update writes it (-golden +found):\n%s", golden, diff)
-	}
+	storetest.Golden(t, golden, moment.ReplaceAllString(all.String(), "TIME"), *update)
 }
