@@ -103,7 +103,7 @@ func (c *conn) tableSpace(table string, space *agent.Space, sum *agent.SessionSp
 		n := st.ColumnInt64(1)
 		if raw := st.ColumnRawText(0); session == nil || string(raw) != last {
 			last = string(raw)
-			if session = &(agent.SessionSpace{}); strings.HasPrefix(last, "ses") {
+			if session = new(agent.SessionSpace); strings.HasPrefix(last, "ses") {
 				session = space.Session(last)
 			}
 		}

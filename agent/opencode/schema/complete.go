@@ -90,7 +90,8 @@ func (c *completion) member(obj []byte, f *field, above string) ([]byte, error) 
 		return jsonedit.Set(obj, to, f.name)
 	}
 	c.filled = append(c.filled, path)
-	to, err := c.fill(f), error(nil)
+	var err error
+	to := c.fill(f)
 	if to != nil {
 		to, err = c.value(to, t, path)
 	}

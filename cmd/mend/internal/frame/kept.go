@@ -78,7 +78,7 @@ func ListUnfound(ctx context.Context, env *Env, clients []*mend.Store, k *keep.K
 }
 
 // WithKept runs f with the kept copies open for reading; with nil if they cannot be used: then a note is
-// printed and env.unkept has the reason.
+// printed and env.Unkept has the reason.
 func WithKept(env *Env, f func(*keep.Keep) error) error {
 	opened := false
 	err := env.Opt.Journal.Kept(keep.Options{ReadOnly: true}, func(k *keep.Keep) error {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -390,17 +389,22 @@ func logExports(ctx context.Context, env *frame.Env, id string, files []string, 
 		return err
 	}
 	defer func() { left = errors.Join(left, os.RemoveAll(dir)) }()
-	newest := map[string]exported{} // of each journal, by its id
+	var journals []exported
 	for i, file := range files {
 		x, err := readExport(ctx, mend.OpenJournal(filepath.Join(dir, strconv.Itoa(i))), file, id, q)
 		if err != nil && ctx.Err() == nil {
 			left = env.SkipStore(ctx, left, fmt.Errorf("reading %s: %w", file, err))
-		} else if earlier, ok := newest[x.id]; !ok || earlier.events < x.events {
-			newest[x.id] = x
+			continue
+		}
+		at := slices.IndexFunc(journals, func(y exported) bool { return y.id == x.id })
+		if at < 0 {
+			journals = append(journals, x)
+		} else if journals[at].events < x.events {
+			journals[at] = x
 		}
 	}
 	var all []exportedEntry
-	for _, x := range slices.SortedFunc(maps.Values(newest), func(a, b exported) int { return cmp.Compare(a.journal.Dir, b.journal.Dir) }) {
+	for _, x := range journals {
 		for _, e := range x.entries {
 			all = append(all, exportedEntry{e, x.journal})
 		}

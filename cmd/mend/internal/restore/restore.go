@@ -377,16 +377,13 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 
 // restoreStep restores a session after copying its present state.
 func restoreStep(c *mend.Store, h change.Head, done mend.Restored, err error) frame.Step {
-	return frame.Step{Store: c, Plan: done.Plan, Name: show.QuotedTitle(h.Title, h.ID), Err: err, Apply: func(b *frame.Batch) (e change.Entry, err error) {
-		n := len(b.Done)
-		if err = frame.ApplyRestore(b, c, done); len(b.Done) > n {
-			e = b.Done[n]
-		}
+	return frame.Step{Store: c, Plan: done.Plan, Name: show.QuotedTitle(h.Title, h.ID), Err: err, Apply: func(b *frame.Batch) (change.Entry, error) {
+		err := frame.ApplyRestore(b, c, done)
 		if err == nil && done.Unread != "" {
 			b.NoteSkipped(fail.New(fail.Problems, "", "%s is back without what could not be read: %s", show.QuotedTitle(h.Title, h.ID), done.Unread))
 			b.Worst = fail.Worst(b.Worst, frame.ErrProblems)
 		}
-		return e, err
+		return change.Entry{}, err // the batch has the entries
 	}}
 }
 
