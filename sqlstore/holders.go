@@ -31,18 +31,21 @@ func (e *heldError) Failure() (fail.Code, string) {
 const tick = 50 * time.Millisecond
 
 // holders names the other processes that have a file of the database at path open. If all of them may be mend's, it
-// waits for them.
-func holders(ctx context.Context, path string) (who []string, err error) {
-	for began := time.Now(); ; time.Sleep(tick) {
-		if who, err = holdersNow(ctx, path); len(who) == 0 || err != nil || !mayBeOwn(who) || time.Since(began) > patience || ctx.Err() != nil {
+// waits for them. It looks twice, because a child process has all files of its parent until its program runs.
+func holders(ctx context.Context, path string, look func(context.Context, string) ([]string, error)) (who []string, err error) {
+	began := time.Now()
+	for again := false; ; again = true {
+		who, err = look(ctx, path)
+		if len(who) == 0 || err != nil || again && !mayBeOwn(who) || time.Since(began) > patience || ctx.Err() != nil {
 			return who, err
 		}
+		time.Sleep(tick)
 	}
 }
 
 // Holders names the other processes that have a file of the database open.
 func (s *Store) Holders(ctx context.Context) ([]string, error) {
-	who, err := holders(ctx, s.id.Root)
+	who, err := holders(ctx, s.id.Root, holdersNow)
 	if err != nil {
 		return nil, fmt.Errorf("finding processes that have %s open: %w", s.id.Root, err)
 	}

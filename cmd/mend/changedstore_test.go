@@ -119,7 +119,8 @@ func (s *changedStore) do(v storeVerb) (operation string) {
 	if v.name == "salvage" {
 		s.salvage()
 	} else {
-		_, _ = s.mend(append(slices.Clone(v.args), "--yes")...)
+		code, out := s.mend(append(slices.Clone(v.args), "--yes")...)
+		s.Logf("%s: exit code %d: %s", v.name, code, out)
 	}
 	if es := s.entries(); len(es) > before {
 		operation = mend.OperationOf(es[0])

@@ -79,6 +79,7 @@ func (b *Built) Finish(a *Area, name string) error {
 // Discard unlocks the folder, and removes it unless a change has moved it. Call it in any case.
 func (b *Built) Discard() error {
 	if b.lock != nil {
+		ownfile.Unlock(b.lock.File())
 		b.lock.Close()
 	}
 	a, err := b.open()

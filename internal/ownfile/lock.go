@@ -42,9 +42,9 @@ func Acquire(path string, flag int, shared bool, timeout time.Duration) (*Lock, 
 	}
 }
 
-// TryLock locks an open file or folder exclusively until it is closed. The error is [ErrLocked] if it is locked, and
-// wraps [errors.ErrUnsupported] if locking is impossible: on Windows for a folder, and on some network file systems for
-// anything.
+// TryLock locks an open file or folder exclusively, until [Unlock] or until it is closed. The error is [ErrLocked] if it
+// is locked, and wraps [errors.ErrUnsupported] if locking is impossible: on Windows for a folder, and on some network
+// file systems for anything.
 func TryLock(f *os.File) error {
 	ok, err := tryLock(f, false)
 	switch {
@@ -55,6 +55,10 @@ func TryLock(f *os.File) error {
 	}
 	return nil
 }
+
+// Unlock ends the lock of [TryLock] at once. Closing the file ends it only when no child process has the file open, and
+// each has until its program runs.
+func Unlock(f *os.File) { _ = unlock(f) }
 
 // File returns the locked file. With a shared lock it may only be read.
 func (l *Lock) File() *os.File { return l.f }
