@@ -263,14 +263,6 @@ func (f *fragments) add(chunk []byte, wanted bool) {
 	f.gap = !wanted
 }
 
-// end returns the records.
-func (j *joiner) end() ([]change.Op, error) {
-	if j.left > 0 {
-		return nil, damaged("the last record is cut short")
-	}
-	return j.ops, nil
-}
-
 // The hashes of a session's chunks are themselves cut into nodes, and the hashes of the nodes into nodes above them, up
 // to a single root. So a state of a long session that differs little from its predecessor has few nodes of its own. A
 // node is a list of hashes. Frozen.
@@ -278,6 +270,8 @@ const (
 	minNode = 32 // hashes; no earlier cut
 	maxNode = 1024
 	cutNode = 63 // bits of the first byte of a hash: one hash in 64 is a cut
+
+	maxChunks = 1 << 20 // of a state: more than 64 GiB of any session
 )
 
 // nodes cuts a list of hashes into nodes.

@@ -433,3 +433,30 @@ func TestDamagedChunk(t *testing.T) {
 		t.Error("no copy has found damage")
 	}
 }
+
+// TestTreeOfMany reads a state whose tree names one chunk a thousand million times, in a few KB.
+func TestTreeOfMany(t *testing.T) {
+	dir := t.TempDir()
+	s, _ := turns(t, dir, 1)
+	k := mustOpen(t, dir, Options{})
+	last, _, err := k.Latest(s.state().Store, s.state().Session, s.state().Ref)
+	var n int64
+	for last.depth = 0; last.depth < 3 && err == nil; last.depth++ {
+		last.root, err = k.blob(bytes.Repeat(last.root[:], maxNode), &n)
+	}
+	if err == nil {
+		err = k.put(bucketStates, boltfile.U64(last.seq), encodeState(&last))
+	}
+	if err := errors.Join(err, k.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Save(t.Context(), s.state(), Records{All: s.all}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Save: %v", err)
+	}
+	if _, err := k.Load(t.Context(), last); !errors.Is(err, ErrDamaged) {
+		t.Errorf("Load: %v", err)
+	}
+	if _, err := k.Verify(); err != nil {
+		t.Errorf("Verify: %v", err)
+	}
+}

@@ -96,6 +96,9 @@ func Open(dir string, o Options) (*Keep, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Context == nil {
+		o.Context = context.Background()
+	}
 	if o.batchSize <= 0 {
 		o.batchSize = 2 << 20
 	}
@@ -383,19 +386,46 @@ func (k *Keep) sizeOf(h hash) int {
 	return int(boltfile.BlobSize(val))
 }
 
-// leaves appends the hashes of the chunks of a tree.
-func (k *Keep) leaves(h hash, depth int, list *[]hash) error {
-	if depth == 0 {
-		*list = append(*list, h)
-		return nil
+// tree calls enter for the blobs of a tree, a node before its children and in their order, and leaves out the children
+// of a node for which enter returns false. A chunk has depth 0.
+func (k *Keep) tree(h hash, depth int, enter func(h hash, depth int) (bool, error)) error {
+	below, err := enter(h, depth)
+	if err != nil || !below || depth == 0 {
+		return err
 	}
-	below, err := k.node(h)
-	for _, h := range below {
+	blob, err := k.read(h)
+	if err != nil {
+		return err
+	}
+	list, err := splitNode(blob)
+	for _, h := range list {
 		if err == nil {
-			err = k.leaves(h, depth-1, list)
+			err = k.tree(h, depth-1, enter)
 		}
 	}
 	return err
+}
+
+// read reads a chunk or a node, and checks its hash.
+func (k *Keep) read(h hash) ([]byte, error) {
+	if k.file.Snap == nil {
+		return nil, boltfile.ErrClosed
+	}
+	return k.file.Codec.Read(k.file.Snap, bucketBlobs, h)
+}
+
+// leaves returns the hashes of the chunks of a state.
+func (k *Keep) leaves(s *State) (list []hash, err error) {
+	err = k.tree(s.root, s.depth, func(h hash, depth int) (bool, error) {
+		if depth == 0 {
+			list = append(list, h)
+		}
+		if len(list) > maxChunks {
+			return false, damaged("state %s has too many chunks", s.ID)
+		}
+		return true, nil
+	})
+	return list, err
 }
 
 // A comparison collects the differences from the previous state. The zero comparison has no previous state.
@@ -408,7 +438,7 @@ type comparison struct {
 
 func (k *Keep) newComparison(before *State, found, wanted bool) (c comparison, err error) {
 	if found {
-		err = k.leaves(before.root, before.depth, &c.chunks)
+		c.chunks, err = k.leaves(before)
 	}
 	if !found || !wanted {
 		return c, err
@@ -462,22 +492,13 @@ func (k *Keep) missing(c *comparison) ([]change.Record, error) {
 			then.open, then.gap = end, true
 			continue
 		}
-		chunk, err := k.file.Codec.Read(k.file.Snap, bucketBlobs, h)
+		chunk, err := k.read(h)
 		if err != nil {
 			return nil, err
 		}
 		then.add(chunk, true)
 	}
 	return then.records, nil
-}
-
-// node returns the hashes in a node.
-func (k *Keep) node(h hash) ([]hash, error) {
-	blob, err := k.file.Codec.Read(k.file.Snap, bucketBlobs, h)
-	if err != nil {
-		return nil, err
-	}
-	return splitNode(blob)
 }
 
 // blob collects a blob, unless the file has it.
@@ -696,42 +717,22 @@ func (k *Keep) Load(ctx context.Context, s State) (ops []change.Op, err error) {
 
 // LoadTo is Load, except that a record for which to returns a writer is written to it, and its op has no bytes: so the
 // record may be larger than the memory.
-func (k *Keep) LoadTo(ctx context.Context, s State, to func(change.Ref) io.Writer) (ops []change.Op, err error) {
+func (k *Keep) LoadTo(ctx context.Context, s State, to func(change.Ref) io.Writer) (_ []change.Op, err error) {
 	j := joiner{to: to, room: max(2*memory.LargestSession(), s.Size) + maxChunk}
-	if err = k.walk(s.root, s.depth, func(h hash, blob []byte, leaf bool) error {
-		if leaf {
+	if err = k.tree(s.root, s.depth, func(h hash, depth int) (bool, error) {
+		if depth > 0 {
+			return true, ctx.Err()
+		}
+		blob, err := k.read(h)
+		if err == nil {
 			err = j.add(blob)
 		}
-		return errors.Join(err, ctx.Err())
-	}); err == nil {
-		ops, err = j.end()
-	}
-	if err == nil && len(ops) != s.Records {
-		err = damaged("it has %d records, want %d", len(ops), s.Records)
+		return false, errors.Join(err, ctx.Err())
+	}); err == nil && (j.left > 0 || len(j.ops) != s.Records) {
+		err = damaged("its last record is cut short, or it has %d records and not %d", len(j.ops), s.Records)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading state %s of session %s: %w", s.ID, s.Session, k.found(err))
 	}
-	return ops, nil
-}
-
-// walk calls visit for the blobs of a tree: first a node, then its children, in order.
-func (k *Keep) walk(h hash, depth int, visit func(h hash, blob []byte, leaf bool) error) error {
-	if k.file.Snap == nil {
-		return boltfile.ErrClosed
-	}
-	blob, err := k.file.Codec.Read(k.file.Snap, bucketBlobs, h)
-	if err == nil {
-		err = visit(h, blob, depth == 0)
-	}
-	if err != nil || depth == 0 {
-		return err
-	}
-	list, err := splitNode(blob)
-	for _, h := range list {
-		if err == nil {
-			err = k.walk(h, depth-1, visit)
-		}
-	}
-	return err
+	return j.ops, nil
 }

@@ -67,16 +67,12 @@ func (k *Keep) salvage(dir string) error {
 	}
 	for _, path := range paths {
 		mark := []byte(keySalvaged + filepath.Base(path))
-		if done, err := k.file.Snap.Has(boltfile.Meta, mark); err != nil || done {
-			if err != nil {
-				return err
-			}
+		if done, err := k.file.Snap.Has(boltfile.Meta, mark); err != nil {
+			return err
+		} else if done {
 			continue
 		}
 		s := salvager{k: k, ctx: k.opts.Context, states: map[uint64]State{}, sessionKeys: map[uint64]string{}, whole: map[hash]bool{}}
-		if s.ctx == nil {
-			s.ctx = context.Background()
-		}
 		if err := s.run(path); err != nil {
 			return fmt.Errorf("copying the readable states of %s: %w", path, err)
 		}
@@ -179,7 +175,7 @@ func (s *salvager) check(h hash, depth int) (bool, error) {
 		return ok, s.ctx.Err()
 	}
 	s.whole[h] = false
-	blob, err := s.k.file.Codec.Read(s.k.file.Snap, bucketBlobs, h)
+	blob, err := s.k.read(h)
 	if err != nil && !errors.Is(err, ErrDamaged) {
 		return false, err
 	}

@@ -99,16 +99,12 @@ func (k *Keep) finishErasing() error {
 	if _, erasing, err := k.file.Mark(keyErasing); err != nil || !erasing {
 		return err
 	}
-	ctx := k.opts.Context
-	if ctx == nil {
-		ctx = context.Background()
-	}
 	stay, err := k.States(Query{})
 	if err == nil {
-		_, err = k.remove(ctx, nil, stay, 0)
+		_, err = k.remove(k.opts.Context, nil, stay, 0)
 	}
 	if err == nil {
-		err = k.file.Compact(ctx, keyErasing)
+		err = k.file.Compact(k.opts.Context, keyErasing)
 	}
 	return err
 }
@@ -250,10 +246,9 @@ func (k *Keep) remove(ctx context.Context, gone, stay []State, most int64) (free
 			gone = append(gone, s)
 		}
 	}
-	for len(gone) > 0 {
-		n := min(len(gone), maxRemoved)
+	for some := range slices.Chunk(gone, maxRemoved) {
 		err := k.file.Update("forget", func(w *boltfile.Tx) error {
-			for _, s := range gone[:n] {
+			for _, s := range some {
 				err := errors.Join(w.Del(bucketStates, boltfile.U64(s.seq)), w.Del(bucketSessions, append(sessionKey(s.Session), boltfile.U64(^s.seq)...)))
 				if err != nil {
 					return err
@@ -264,8 +259,7 @@ func (k *Keep) remove(ctx context.Context, gone, stay []State, most int64) (free
 		if err != nil {
 			return freed, err
 		}
-		freed.States += n
-		gone = gone[n:]
+		freed.States += len(some)
 	}
 	freed.Left = l.total
 	if err := k.sweep(ctx, l.uses, &freed); err != nil {
@@ -307,40 +301,23 @@ type refCounter struct {
 }
 
 // add counts the blobs of a state. A node counts its children once.
-func (l *refCounter) add(s *State) error { return l.need(s.root, s.depth) }
-
-func (l *refCounter) need(h hash, depth int) error {
-	if l.uses[h]++; l.uses[h] > 1 || depth == 0 {
-		return nil
-	}
-	list, err := l.k.node(h)
-	for _, h := range list {
-		if err == nil {
-			err = l.need(h, depth-1)
-		}
-	}
-	return err
+func (l *refCounter) add(s *State) error {
+	return l.k.tree(s.root, s.depth, func(h hash, _ int) (bool, error) {
+		l.uses[h]++
+		return l.uses[h] == 1, nil
+	})
 }
 
 // drop is the inverse of add.
-func (l *refCounter) drop(s *State) error { return l.release(s.root, s.depth) }
-
-func (l *refCounter) release(h hash, depth int) error {
-	if l.uses[h]--; l.uses[h] > 0 {
-		return nil
-	}
-	delete(l.uses, h)
-	l.total -= l.size[h]
-	if depth == 0 {
-		return nil
-	}
-	list, err := l.k.node(h)
-	for _, h := range list {
-		if err == nil {
-			err = l.release(h, depth-1)
+func (l *refCounter) drop(s *State) error {
+	return l.k.tree(s.root, s.depth, func(h hash, _ int) (bool, error) {
+		if l.uses[h]--; l.uses[h] > 0 {
+			return false, nil
 		}
-	}
-	return err
+		delete(l.uses, h)
+		l.total -= l.size[h]
+		return true, nil
+	})
 }
 
 // measure adds up the sizes of the needed blobs. It reads all of them, so that damage is found.

@@ -84,7 +84,16 @@ func (k *Keep) verifyBlobs(r *Report) error {
 	sessions := map[[2]string]bool{} // a session keeps its id when it is moved
 	for _, s := range states {
 		sessions[[2]string{s.Store.Root, s.Session}] = true
-		if err := k.verifyTree(s.root, s.depth, seen); err != nil {
+		err := k.tree(s.root, s.depth, func(h hash, depth int) (below bool, err error) {
+			if seen[h] {
+				return false, nil
+			}
+			if seen[h] = true; depth == 0 {
+				_, err = k.read(h)
+			}
+			return true, err
+		})
+		if err != nil {
 			return fmt.Errorf("state %s: %w", s.ID, err)
 		}
 	}
@@ -95,22 +104,4 @@ func (k *Keep) verifyBlobs(r *Report) error {
 		_, err := it.Open(bucketBlobs)
 		return err
 	})
-}
-
-func (k *Keep) verifyTree(h hash, depth int, seen map[hash]bool) error {
-	if seen[h] {
-		return nil
-	}
-	seen[h] = true
-	blob, err := k.file.Codec.Read(k.file.Snap, bucketBlobs, h)
-	if err != nil || depth == 0 {
-		return err
-	}
-	list, err := splitNode(blob)
-	for _, h := range list {
-		if err == nil {
-			err = k.verifyTree(h, depth-1, seen)
-		}
-	}
-	return err
 }
