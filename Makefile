@@ -36,7 +36,7 @@ race: # the race detector needs cgo; the program does not. Where goroutines are,
 lint:
 	go vet -tags e2e,man ./... ./testdata
 	go tool -modfile=tools.mod golangci-lint run ./...
-	go test -count=1 -run 'TestLayers|TestWalk' ./internal/test/layout
+	go test -count=1 -run 'TestLayers|TestBoundaries|TestWalk' ./internal/test/layout
 
 tidy:
 	go mod tidy -diff

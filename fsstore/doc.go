@@ -1,6 +1,9 @@
 // Package fsstore changes the files of a tree, one file per record, so that a change is all or nothing even after a
 // crash or a concurrent write. A [Layout] maps records to paths.
 //
+// It may import change, internal/atomicfile, internal/safedir and internal/stage. Read [Store.Prepare] and
+// [Store.Commit] first.
+//
 // # Files of a change
 //
 // During a change, the root of the tree has a folder of mend's own:
@@ -33,7 +36,7 @@
 // that a change moves to another folder keeps its time, too.
 //
 // If the system or the file system has no exchange, as on Windows, FUSE and NFS, three calls replace it (see
-// stage.Area.Exchange). The outcome after a crash is decided in the same way, and readers find every file complete.
-// A file is lost only if another program puts it in the place of a record, or creates it under the name of a new
-// one, between two of these calls. Read [Store.Prepare] and [Store.Commit] first.
+// stage.Area.Exchange). The outcome after a crash is decided in the same way, and readers find every file complete. A
+// file is lost only if another program puts it in the place of a record, or creates it under the name of a new one,
+// between two of these calls.
 package fsstore

@@ -1,6 +1,8 @@
 // Package journal records every change of a store before it is made: the old and the new content of each record, the
 // reason, and later the outcome. Recovery and undo read it.
 //
+// It may import change, internal/boltfile and internal/ownfile. Read [Journal.Begin] and [Open] first.
+//
 // An entry is durable before [Journal.Begin] returns, and durable data is never rewritten: later changes of an entry
 // are new events in an append-only chain, and state and "undone by" are derived from the events. Only [Journal.GC] and
 // [Journal.Forget] remove something: the bytes of images and texts. The chain holds their hashes and stays unchanged.

@@ -1,6 +1,8 @@
-// Package linestore changes transcripts: files of lines to which an agent appends. A record is the last line
-// with a given key, so most changes append a line and move no byte. A [Layout] maps records to files and
-// keys.
+// Package linestore changes transcripts: files of lines to which an agent appends. A record is the last line with a
+// given key, so most changes append a line and move no byte. A [Layout] maps records to files and keys.
+//
+// It may import change, internal/atomicfile, internal/safedir and internal/stage. Read [Store.Prepare] and
+// [Store.Commit] first.
 //
 // # Two ways
 //
@@ -21,6 +23,5 @@
 //	    ….new                               a staged file that is being written
 //	.mend/kept/                             what other programs wrote, never deleted
 //
-// All ops of a change are in one transcript, so one call decides it. After a crash, content alone decides the
-// outcome. Read [Store.Prepare] and [Store.Commit] first.
+// All ops of a change are in one transcript, so one call decides it. After a crash, content alone decides the outcome.
 package linestore

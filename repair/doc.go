@@ -1,5 +1,8 @@
 // Package repair is the engine: it finds the problems of a session, searches for fixes and proves them. It fixes
-// violations of a provider's rules itself, on blocks (rules.go, fix_*.go).
+// violations of a provider's rules itself, on blocks (rules.go, fix_*.go). It knows no agent, no store and no provider.
+//
+// It does no I/O. It may import change, internal/fail, internal/jsonedit and internal/request. Read [Diagnose] and
+// [Plan] first.
 //
 // # What an agent writes
 //

@@ -1,6 +1,7 @@
-// Package testdata holds small healthy stores that the real OpenCode wrote, for
-// `mend demo` and for tests. Each archive is a data directory with one session
-// of four prompts: NAME/SESSION, NAME/opencode/….
+// Package testdata holds small healthy stores that the real OpenCode wrote, for `mend demo` and for tests. Each archive
+// is a data directory with one session of four prompts: NAME/SESSION, NAME/opencode/….
+//
+// It imports nothing of mend. Read [Unpack] first.
 package testdata
 
 import (

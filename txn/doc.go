@@ -2,6 +2,8 @@
 // begin, commit, finish, discard. [Run] does this for repairs, undos, redos and decisions on conflicts alike. [Recover]
 // finishes what a crash interrupted.
 //
+// It may import change and journal. Read [Run] and [Recover] first.
+//
 // # The protocols
 //
 // Stores change bytes in six ways. Everything in a "before" row is durable before the journal begins the entry.

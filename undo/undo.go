@@ -1,6 +1,7 @@
 // Package undo turns the ops of journal entries into the ops that revert them, and finds the records that changed
-// since. It does no I/O: the caller passes the ops and the current images of the records.
-// Read [Propose] and [Conflicts] first.
+// since. The caller passes the ops and the current images of the records.
+//
+// It does no I/O. It may import change. Read [Propose] and [Conflicts] first.
 package undo
 
 import (

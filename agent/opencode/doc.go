@@ -1,5 +1,5 @@
-// Package opencode implements the agent OpenCode: it finds and opens its stores, and
-// implements [agent.Store] with the packages below this one.
+// Package opencode implements the agent OpenCode: it finds and opens its stores, and implements [agent.Store] with the
+// packages below this one.
 //
 //	tree      the tree of JSON files of OpenCode 1.0 and 1.1
 //	database  tables of the SQLite database of OpenCode 1.2 and later
@@ -8,4 +8,9 @@
 //	js        the semantics of JavaScript values
 //	render    the request that each version makes of a session
 //	diagnose  findings and fixes
+//
+// It may import agent, agent/opencode/database, agent/opencode/diagnose, agent/opencode/record, agent/opencode/render,
+// agent/opencode/tree, change, internal/fail, internal/git, internal/jsonedit, internal/ownfile, internal/place,
+// internal/provider/chat, internal/request, internal/userdir, repair and txn. Read store.Examine and store.Writer
+// first.
 package opencode

@@ -1,6 +1,9 @@
 // Package aside changes whole files and folders beside a store: a database and its replacement, an archive of rows,
 // folders of snapshots. They are renamed and never copied, so a file that is too large to be copied can be changed.
 //
+// It may import change, internal/atomicfile, internal/fail, internal/ownfile, internal/safedir and internal/stage. Read
+// [Area.Run] and [Area.Settle] first.
+//
 // A change is a list of moves between two places below the store's folder, with a commit point between them (see
 // [Change]). Removed content is kept in .mend/OWNER, where the owner is the id of a journal; it stays until
 // [Area.Sweep].

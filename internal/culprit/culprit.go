@@ -1,5 +1,7 @@
 // Package culprit finds the session that an error comes from: by the names in the error's text, by the requests that
-// break the error's rule, and by the errors that sessions store. Read [Find] first.
+// break the error's rule, and by the errors that sessions store.
+//
+// It may import change, internal/mend, internal/provider and repair. Read [Find] first.
 package culprit
 
 import (

@@ -1,6 +1,7 @@
-// Package git finds the repository of a folder. It reads the files of the repository, and runs git only for
-// facts that the files do not show, without running any program that the repository's settings name. Read
-// [Find] first.
+// Package git finds the repository of a folder. It reads the files of the repository, and runs git only for facts that
+// the files do not show, without running any program that the repository's settings name.
+//
+// It may import internal/ownfile. Read [Find] first.
 package git
 
 import (

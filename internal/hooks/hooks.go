@@ -6,8 +6,10 @@
 //   - failed tool calls get an instruction for the model;
 //   - [ChildOptions] define when a subagent is stuck, and the action.
 //
-// Each decides by a policy, a pure function. Package live, which repairs sessions, does not import this
-// package; the hooks pause while it works in a session. Read [New] and [Hooks.Run] first.
+// It may import change and internal/live. Read [New] and [Hooks.Run] first.
+//
+// Each decides by a policy, a pure function. Package live, which repairs sessions, does not import this package; the
+// hooks pause while it works in a session.
 package hooks
 
 import (

@@ -1,6 +1,8 @@
 // Package jsonedit reads, replaces and removes fields of a JSON text, and leaves every other byte unchanged. White
 // space, the order of members, the spelling of numbers and the escapes in strings stay.
 //
+// It does no I/O. It imports nothing of mend. Read [Parse] and [Set] first.
+//
 // [Parse] makes a [Value], for reading many fields of one text. [Get], [Set], [Remove] and
 // [Elements] take the text itself and a path: the names of members from the outermost object
 // inwards.
@@ -9,5 +11,5 @@
 // are two differences. Bytes in a string that are not UTF-8 are read as U+FFFD, and a text that nests deeper than
 // [MaxDepth] is refused.
 //
-// No function changes its argument. Results may alias it; see each function. Read [Parse] and [Set] first.
+// No function changes its argument. Results may alias it; see each function.
 package jsonedit

@@ -1,6 +1,9 @@
 // Package keep stores copies of sessions before anything happens to them: every record of a session, so that it can be
 // restored after its agent has lost it.
 //
+// It may import change, internal/boltfile, internal/fail, internal/memory and internal/ownfile. Read [Open] and
+// [Keep.Load] first.
+//
 // A [State] is a session at one time. Its records are cut into chunks, and each chunk is stored once under its hash, so
 // a turn that is added to a long session costs about as much space as its own bytes. [Keep.Thin] and [Keep.Forget]
 // remove states, and the blobs that no other state needs.
@@ -28,5 +31,5 @@
 // The copies are only duplicates: the sessions themselves are in the stores. So a damaged keep.db does not stop mend.
 // It is renamed to keep.db.damaged-DATE, which is never written. The new file starts with all states whose chunks match
 // their hashes: mend reads every page of the damaged file, without trusting the pointers between pages.
-// [Options].Notice reports this. [RemoveDamaged] removes the damaged file. Read [Open] and [Keep.Load] first.
+// [Options].Notice reports this. [RemoveDamaged] removes the damaged file.
 package keep

@@ -1,5 +1,7 @@
-// Package live repairs sessions while their agent runs. When the provider refuses a request because of stored
-// data, it repairs the stored session through the journal and can resume the turn.
+// Package live repairs sessions while their agent runs. When the provider refuses a request because of stored data, it
+// repairs the stored session through the journal and can resume the turn.
+//
+// It may import agent, change, internal/termjson and repair. Read [Hook.Look] and [Watch.Run] first.
 //
 // [Hook.Look] makes all decisions: it gets a [Situation], which is a session with the cause to examine it, and returns
 // a [Verdict]. A Hook calls an [Agent] and a [Repairer], and keeps no file and no journal open. A [Watch] passes
@@ -21,5 +23,4 @@
 //
 // Loops are prevented: a message is recovered once, and a session at most [Options.MaxAttempts] times until one of its
 // turns succeeds. This package sends a prompt only if [Options.AutoResume] is set, and never after the agent has ended.
-// Read [Hook.Look] and [Watch.Run] first.
 package live

@@ -1,7 +1,9 @@
 // Package media inspects base64 data: its type by content, and the size and completeness of an image.
 //
+// It does no I/O. It imports nothing of mend. Read [Inspect] first.
+//
 // Pixels are not decoded: the size is in the header, and an image counts as complete if its end is there. Damage in the
-// middle of an image is not found. Work and memory are linear in the length of the data. Read [Inspect] first.
+// middle of an image is not found. Work and memory are linear in the length of the data.
 package media
 
 import (

@@ -1,4 +1,7 @@
-// Package memory reports how much memory the machine has.
+// Package memory reports how large a session mend can load on this machine. It does not limit the memory that mend
+// uses.
+//
+// It imports nothing of mend. Read [LargestSession] first.
 package memory
 
 // fallback is the assumed memory of the machine if the system does not report it.

@@ -1,5 +1,7 @@
-// Package ownfile opens mend's own files, such as the journal, its lock and the settings, and refuses
-// files that another user or another program may have put in their place.
+// Package ownfile opens mend's own files, such as the journal, its lock and the settings, and refuses files that
+// another user or another program may have put in their place.
+//
+// It imports nothing of mend. Read [Open] and [Acquire] first.
 //
 // Basics: [Open] opens a file only if it is a regular file with one hard link, belongs to the user who
 // runs mend, and is writable only by that user. [MakeDir] and [CheckDir] require the same of a folder,
@@ -8,9 +10,9 @@
 // path. None of them waits for another process, as opening a named pipe does. A refusal is an
 // [*UnsafeError] with a command that fixes the cause.
 //
-// Caveats: parent folders may be links to folders of the user or of root. A user who can write to these
-// folders can remove mend's files, but cannot make mend write to another file. Windows has neither
-// these owners nor these modes: only the type of the file is checked there. Read [Open] and [Acquire] first.
+// Caveats: parent folders may be links to folders of the user or of root. A user who can write to these folders can
+// remove mend's files, but cannot make mend write to another file. Windows has neither these owners nor these modes:
+// only the type of the file is checked there.
 package ownfile
 
 import (

@@ -1,5 +1,7 @@
-// Package place finds where a missing folder may be now: it was renamed, or moved with a folder above it.
-// Read [Finder.Find] first.
+// Package place finds where a missing folder may be now: it was renamed, or moved with a folder above it. It only makes
+// proposals, and changes nothing.
+//
+// It may import internal/git and internal/userdir. Read [Finder.Find] first.
 package place
 
 import (

@@ -1,5 +1,7 @@
-// Package processes reads facts about other processes from the system. Only Linux reports most of them; on
-// other systems the package has only [Process.Identity]. Read [Others] first.
+// Package processes reads facts about other processes from the system. Only Linux reports most of them; on other
+// systems the package has only [Process.Identity].
+//
+// It imports nothing of mend. Read [Others] first.
 package processes
 
 // A Process is a process that ran when it was listed. After it has ended, its methods return an error that is

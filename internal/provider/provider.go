@@ -1,6 +1,7 @@
 // Package provider contains what mend knows about the providers of models: the rules that an API enforces on a request,
-// and the texts of its errors. Each provider is a package below this one.
-// Read [Check] and [ErrorParser.Parse] first.
+// and the texts of its errors. It calls no API and has no fixes. Each provider is a package below this one.
+//
+// It does no I/O. It may import change and internal/request. Read [Check] and [ErrorParser.Parse] first.
 package provider
 
 import (

@@ -1,6 +1,7 @@
 // Package request has the neutral form of an agent's request to a model: turns of blocks, each with the record of the
-// session that it came from. An agent makes a [Request] of a session; a provider reports each [Violation] of its
-// rules. Read [Request] and [Block] first.
+// session that it came from. An agent makes a [Request] of a session; a provider reports each [Violation] of its rules.
+//
+// It does no I/O. It may import change, internal/jsonedit and internal/media. Read [Request] and [Block] first.
 package request
 
 import (

@@ -1,5 +1,7 @@
-// Package salvage reads an SQLite database that SQLite calls malformed, page by page, and writes the rows that
-// it finds into a new one.
+// Package salvage reads an SQLite database that SQLite calls malformed, page by page, and writes the rows that it finds
+// into a new one.
+//
+// It may import change and internal/fail. Read [Read] and [Create] first.
 //
 // The file is hostile input and is only read: every offset, size and page number is checked, no page is
 // visited twice on one path, and the work is linear in the size of the file. A page with unreadable bytes, for
@@ -14,5 +16,5 @@
 // was found before. If no index of its table is complete, it is written unless its page is free: free pages
 // hold the rows that were deleted. So a damaged freelist brings no deleted row back.
 //
-// Index entries without a row are the lost rows. Read [Read] and [Create] first.
+// Index entries without a row are the lost rows.
 package salvage

@@ -1,5 +1,7 @@
-// Package scancache caches the results of the last scan of a store, so that the next scan reads only the
-// sessions that have changed.
+// Package scancache caches the results of the last scan of a store, so that the next scan reads only the sessions that
+// have changed.
+//
+// It may import change, internal/atomicfile, internal/ownfile and repair. Read [Cache.Load] and [Cache.Save] first.
 //
 // A cache may be lost at any time, and no repair relies on it. A file that is damaged, too large or of
 // another format counts as empty, and the next scan replaces it.

@@ -2,8 +2,9 @@
 // and .mend/kept, with bytes that other programs wrote into files while they were replaced. Nothing in the kept folder
 // is ever removed.
 //
-// An owner is the id of a journal. Only the process that has locked the journal writes to the
-// owner's folder. Read [Area.Exchange] first.
+// It may import change, internal/atomicfile, internal/ownfile and internal/safedir. Read [Area.Exchange] first.
+//
+// An owner is the id of a journal. Only the process that has locked the journal writes to the owner's folder.
 package stage
 
 import (

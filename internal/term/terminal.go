@@ -1,7 +1,9 @@
-// Package term is terminal input and output: wrapped, aligned and coloured text, a pager for long text,
-// progress, questions, and a list to pick from. Without a terminal, texts are neither wrapped nor coloured,
-// and nothing is asked. No printed text controls the terminal: control characters are escaped, except ends of
-// lines, so text for a single line must go through [Escape] or [OneLine] first.
+// Package term is terminal input and output: wrapped, aligned and coloured text, a pager for long text, progress,
+// questions, and a list to pick from. Without a terminal, texts are neither wrapped nor coloured, and nothing is asked.
+// No printed text controls the terminal: control characters are escaped, except ends of lines, so text for a single
+// line must go through [Escape] or [OneLine] first.
+//
+// It may import internal/fail. Read [Terminal.Ask] and [Terminal.PrintRows] first.
 package term
 
 import (

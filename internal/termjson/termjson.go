@@ -1,6 +1,7 @@
-// Package termjson writes JSON that is safe to show on a terminal. Stored text may contain characters that
-// control a terminal, or that change the direction of text; encoding/json escapes only those below U+0020.
-// Read [Escape] first.
+// Package termjson writes JSON that is safe to show on a terminal. Stored text may contain characters that control a
+// terminal, or that change the direction of text; encoding/json escapes only those below U+0020.
+//
+// It imports nothing of mend. Read [Escape] first.
 package termjson
 
 import (

@@ -1,10 +1,12 @@
-// Package ui is the screen of "mend ui": on the left the sessions of all agents, or the journal; on the right
-// the conversation of the selected session, the changes of a repair, and the next request. It treats sessions
-// and repairs as texts: a [Backend] provides and changes them. Nothing is changed before the user has seen
-// the change and answered yes.
+// Package ui is the screen of "mend ui": on the left the sessions of all agents, or the journal; on the right the
+// conversation of the selected session, the changes of a repair, and the next request. It treats sessions and repairs
+// as texts: a [Backend] provides and changes them. Nothing is changed before the user has seen the change and answered
+// yes.
 //
-// Work runs in the background, so keys always respond. While a change is written the screen stays open;
-// afterwards it closes if the user asked for that. Read [Run] first.
+// It may import internal/term. Read [Run] first.
+//
+// Work runs in the background, so keys always respond. While a change is written the screen stays open; afterwards it
+// closes if the user asked for that.
 package ui
 
 import (

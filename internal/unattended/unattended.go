@@ -1,5 +1,7 @@
-// Package unattended repairs sessions without a user: for a running agent, a hook or "mend watch". It retries
-// if another program interferes. Read [Repairer.RepairIf] first.
+// Package unattended repairs sessions without a user: for a running agent, a hook or "mend watch". It retries if
+// another program interferes. It decides nothing: its caller passes the classes that may be repaired.
+//
+// It may import agent, change, internal/mend, journal and repair. Read [Repairer.RepairIf] first.
 package unattended
 
 import (

@@ -1,4 +1,6 @@
-// Package userdir returns the paths of the user's folders.
+// Package userdir returns the paths of the user's folders. It creates none of them.
+//
+// It imports nothing of mend. Read [State] and [Agent] first.
 package userdir
 
 import (

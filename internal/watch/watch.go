@@ -1,8 +1,9 @@
 // Package watch finds the sessions of a store that have changed and are quiet again. It does not repair them.
 //
-// It polls. The stamp of the whole store shows whether anything changed; the store's list, and the stamps of
-// the recently changed sessions, show which session it was. It keeps one number per session, and the stamps
-// of a few. Read [Run] first.
+// It may import change. Read [Run] first.
+//
+// It polls. The stamp of the whole store shows whether anything changed; the store's list, and the stamps of the
+// recently changed sessions, show which session it was. It keeps one number per session, and the stamps of a few.
 package watch
 
 import (

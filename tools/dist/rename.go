@@ -102,8 +102,7 @@ func renameIn(root, name string, text []byte, from, to string) ([]byte, error) {
 	return text, nil
 }
 
-// renameInGo renames imports, and texts that name a package of the module. The table of layers has
-// nothing else that looks like one.
+// renameInGo renames imports, and texts that name a package of the module.
 func renameInGo(root, name string, text []byte, from, to string) ([]byte, error) {
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
@@ -129,7 +128,7 @@ func renameInGo(root, name string, text []byte, from, to string) ([]byte, error)
 		if err != nil || !ok || rest != "" && rest[0] != '/' {
 			return true
 		}
-		if imports[lit] || filepath.Base(name) == "layers_test.go" || isPackage(root, rest) {
+		if imports[lit] || isPackage(root, rest) {
 			at := fset.Position(lit.Pos()).Offset
 			edits = append(edits, edit{at, at + len(lit.Value), strconv.Quote(to + rest)})
 		}

@@ -1,10 +1,13 @@
-// Package database reads the sessions that OpenCode 1.2 and later stores in its SQLite database,
-// opencode.db. It finds databases, knows their tables, and lists and loads sessions. Package
-// sqlstore makes the changes. The tables with sessions are:
+// Package database reads the sessions that OpenCode 1.2 and later stores in its SQLite database, opencode.db. It finds
+// databases, knows their tables, and lists and loads sessions. Package sqlstore makes the changes. The tables with
+// sessions are:
 //
 //	session(id primary key, project_id, directory, title, version, time_created, time_updated, …)
 //	message(id primary key, session_id → session, time_created, time_updated, data, …)
 //	part   (id primary key, message_id → message, session_id, time_created, time_updated, data, …)
+//
+// It may import agent, agent/opencode/record, change, internal/fail, internal/memory, internal/salvage and sqlstore.
+// Read [Open] and [Store.Load] first.
 //
 // # Events
 //
@@ -16,7 +19,6 @@
 //
 // # Locks
 //
-// When OpenCode starts, it opens the database before it sets its busy_timeout. It fails if mend, or
-// another OpenCode, opens or closes the database in that millisecond. Later it waits for locks.
-// Read [Open] and [Store.Load] first.
+// When OpenCode starts, it opens the database before it sets its busy_timeout. It fails if mend, or another OpenCode,
+// opens or closes the database in that millisecond. Later it waits for locks.
 package database

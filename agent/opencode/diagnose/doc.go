@@ -1,6 +1,10 @@
-// Package diagnose finds the problems of a session of OpenCode and their fixes. It is the [repair.State] of that
-// agent: it simulates the requests that the agent will send, and the fixes edit a copy of the session. It reads
-// values and returns values.
+// Package diagnose finds the problems of a session of OpenCode and their fixes. It is the [repair.State] of that agent:
+// it simulates the requests that the agent will send, and the fixes edit a copy of the session.
+//
+// It does no I/O. It may import agent/opencode/js, agent/opencode/record, agent/opencode/render, agent/opencode/schema,
+// change, internal/jsonedit, internal/media, internal/provider, internal/provider/anthropic, internal/provider/bedrock,
+// internal/provider/chat, internal/provider/gemini, internal/provider/openai, internal/request and repair.
+// Read [New] and simulation.Faults first.
 //
 // # How a problem is found
 //
@@ -9,8 +13,8 @@
 // records. A few problems are not visible that way and have a finder of their own ([rows]).
 //
 // The severity of a problem depends on who reads the store: a [repair.Broken] problem is refused, or stops the agent,
-// in the setting in use (the agent's version, thinking or not). A [repair.Latent] one does so in another setting, or
-// the screen shows it as running. A [repair.Note] is untidy. The rules are the rules of the next request's provider.
+// in the setting in use (the agent's version, thinking or not). A [repair.Latent] problem is that in another setting,
+// or the screen shows it as running. A [repair.Note] is untidy. The rules are the rules of the next request's provider.
 //
 // # How a problem of the records is fixed
 //

@@ -1,5 +1,7 @@
-// Package js gives JSON values the semantics of JavaScript, the language of OpenCode. They decide
-// what OpenCode reads from a record, and whether it crashes. Read [Parse] first.
+// Package js gives JSON values the semantics of JavaScript, the language of OpenCode. They decide what OpenCode reads
+// from a record, and whether it crashes. It runs no script.
+//
+// It does no I/O. It may import change and internal/jsonedit. Read [Parse] first.
 package js
 
 import (

@@ -1,8 +1,10 @@
 // Package record holds OpenCode's stored data: a [Session] of [Message] values, each with its [Part] values. Each of
-// them embeds the [change.Record] with the exact bytes.
+// them embeds the [change.Record] with the exact bytes. What a record means to a version of the program is up to
+// packages schema and render.
 //
-// The package does no I/O. A store reads sessions, a fix edits a [Session.Clone], and
-// package change turns the diff into a plan.
+// It does no I/O. It may import agent/opencode/js, change and internal/jsonedit. Read [Session] and [Part.Set] first.
+//
+// A store reads sessions, a fix edits a [Session.Clone], and package change turns the diff into a plan.
 //
 // Unknown kinds of parts and unknown fields are kept byte for byte: an edit replaces one
 // field of the stored text and copies the rest ([jsonedit.Set]).

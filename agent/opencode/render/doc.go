@@ -1,5 +1,8 @@
 // Package render renders a stored session as the request that OpenCode sends to its model.
 //
+// It does no I/O. It may import agent/opencode/js, agent/opencode/record, agent/opencode/schema, change,
+// internal/jsonedit, internal/media, internal/provider and internal/request. Read [Render] and [NextPrompt] first.
+//
 // [Render] makes the request that OpenCode sends when the user types one more prompt. Each block
 // has the record that it came from, so that "messages.4.content.1" in the provider's error leads to
 // a record. [Check] returns the failures: of OpenCode itself, or of a rule of the provider. A
@@ -24,9 +27,8 @@
 //
 // # What cannot be known
 //
-// Only the provider can verify signatures of thinking. The text of the new prompt is a placeholder,
-// and OpenCode's additions to it are unknown: reminders of plan mode, the prompt of a compaction.
-// The model is assumed to read images and PDFs unless [Settings] say otherwise, and to have room
-// for the whole conversation. The agents and models of pending subtasks are assumed to exist.
-// Read [Render] and [NextPrompt] first.
+// Only the provider can verify signatures of thinking. The text of the new prompt is a placeholder, and OpenCode's
+// additions to it are unknown: reminders of plan mode, the prompt of a compaction. The model is assumed to read images
+// and PDFs unless [Settings] say otherwise, and to have room for the whole conversation. The agents and models of
+// pending subtasks are assumed to exist.
 package render

@@ -1,14 +1,16 @@
-// Package schema describes the records of OpenCode: [table] has the fields of messages, parts, sessions and
-// projects, with the type of each, whether a record needs it, and the source of a missing value. Newer versions
-// of OpenCode validate a record before they show it, and an invalid one hides the whole session.
+// Package schema describes the records of OpenCode: [table] has the fields of messages, parts, sessions and projects,
+// with the type of each, whether a record needs it, and the source of a missing value. Newer versions of OpenCode
+// validate a record before they show it, and an invalid one hides the whole session.
+//
+// It does no I/O. It may import agent/opencode/js, agent/opencode/record, change, internal/jsonedit and
+// internal/request. Read [CheckPart] and [Complete] first.
 //
 // Two things are derived from the table: which records are invalid ([CheckMessage], [CheckPart], [SessionFaults],
 // [ProjectFaults]), and how a record is completed ([Complete], [Default]). Fields that are not in the table are
 // kept.
 //
-// The table describes 1.18.33, observed on the running program field by field, and notes where older versions
-// differ. Messages and parts have the same fields in a file and in a row, except for their ids.
-// Read [CheckPart] and [Complete] first.
+// The table describes 1.18.33, observed on the running program field by field, and notes where older versions differ.
+// Messages and parts have the same fields in a file and in a row, except for their ids.
 package schema
 
 import (

@@ -1,4 +1,8 @@
-// Package anthropic has the rules of Anthropic's Messages API, and the texts of its errors (docs/providers.md).
+// Package anthropic has the rules of Anthropic's Messages API, and the texts of its errors (docs/providers.md). The
+// rules come from public error reports; the API may be stricter.
+//
+// It does no I/O. It may import internal/media, internal/provider and internal/request. Read [Provider.Rules] and
+// [ErrorTexts] first.
 //
 // The rules come from public error reports; the API may be stricter.
 package anthropic

@@ -1,5 +1,6 @@
-// Package bedrock has the rules and the error texts of Amazon Bedrock's Converse API
-// (docs/providers.md).
+// Package bedrock has the rules and the error texts of Amazon Bedrock's Converse API (docs/providers.md).
+//
+// It does no I/O. It may import internal/provider and internal/request. Read [Provider.Rules] and [ErrorTexts] first.
 package bedrock
 
 import "mend/internal/provider"

@@ -1,5 +1,7 @@
-// Package chat has the rules and the error texts of APIs for chat completions: OpenAI's own and
-// the APIs of single vendors that are compatible with it (docs/providers.md).
+// Package chat has the rules and the error texts of APIs for chat completions: OpenAI's own, and the compatible APIs of
+// single vendors (docs/providers.md).
+//
+// It does no I/O. It may import internal/provider and internal/request. Read [Provider.Rules] and [ErrorTexts] first.
 package chat
 
 import "mend/internal/provider"

@@ -1,4 +1,7 @@
 // Package gemini has the rules and the error texts of Google's Gemini API (docs/providers.md).
+//
+// It does no I/O. It may import change, internal/provider and internal/request. Read [Provider.Rules] and [ErrorTexts]
+// first.
 package gemini
 
 import "mend/internal/provider"

@@ -1,4 +1,7 @@
-// Package openai holds the rules and the error texts of OpenAI's Responses API (docs/providers.md).
+// Package openai has the rules and the error texts of OpenAI's Responses API (docs/providers.md). The rules of its chat
+// completions are in package chat.
+//
+// It does no I/O. It may import internal/provider and internal/request. Read [Provider.Rules] and [ErrorTexts] first.
 package openai
 
 import "mend/internal/provider"

@@ -1,5 +1,7 @@
-// Package bigstore writes large stores: with equal sessions (uniform.go), and with one session that grows in
+// Package bigstore writes large stores for tests: with equal sessions (uniform.go), and with one session that grows in
 // one dimension (growth.go).
+//
+// It may import testdata. Read [Database] and [GrowthTree] first.
 package bigstore
 
 import "fmt"

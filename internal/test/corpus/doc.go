@@ -1,6 +1,7 @@
-// Package corpus has journals and stores that mend wrote at commit 3163f4c2, the frozen
-// program, and the test that the present program still lists, shows, verifies, undoes,
-// redoes and settles all of them.
+// Package corpus has journals and stores that mend wrote at commit 3163f4c2, and the test that the present program
+// still lists, shows, verifies, undoes, redoes and settles all of them.
+//
+// It imports nothing of mend.
 //
 // Each archive in testdata is one case: a store, a verb that changed it, and the home
 // folder in several states. Each state has the store and mend's own folder:

@@ -1,5 +1,8 @@
-// Package dbtest has databases of OpenCode for tests: written by the real program, changed by other
-// connections, and compared row by row.
+// Package dbtest has databases of OpenCode for tests: written by the real program, changed by other connections, and
+// compared row by row.
+//
+// It may import agent/opencode/record, change, internal/test/storetest, sqlstore and testdata. Read [Unpack] and [Dump]
+// first.
 package dbtest
 
 import (

@@ -1,4 +1,7 @@
 // Package encode writes a request in the form of a provider's API, for comparison with an agent's request.
+//
+// It may import change, internal/provider, internal/provider/anthropic, internal/provider/bedrock,
+// internal/provider/chat, internal/provider/gemini, internal/provider/openai and internal/request. Read [JSON] first.
 package encode
 
 import (

@@ -1,6 +1,8 @@
-// Package endpoint simulates the model providers for tests: on loopback it answers Anthropic's Messages API,
-// OpenAI's Responses API, chat completions, Gemini and Bedrock's Converse API (with AWS event streams) from a
-// script, and refuses what the real providers refuse, with the same error texts.
+// Package endpoint simulates the model providers for tests: on loopback it answers Anthropic's Messages API, OpenAI's
+// Responses API, chat completions, Gemini and Bedrock's Converse API (with AWS event streams) from a script, and
+// refuses what the real providers refuse, with the same error texts.
+//
+// It imports nothing of mend. Read [New] and [Check] first.
 //
 // A test starts a [Server], lets a program send requests to it, and reads these from [Server.Calls]. [Check]
 // checks a request to Anthropic without a server, [Refused] one to the others. The rules are those of

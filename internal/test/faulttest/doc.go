@@ -1,5 +1,7 @@
-// Package faulttest runs a program and injects a fault at one chosen system call: the program is killed, the
-// call fails, or the call waits while the test does something else.
+// Package faulttest runs a program and injects a fault at one chosen system call: the program is killed, the call
+// fails, or the call waits while the test does something else.
+//
+// It imports nothing of mend. Read [Program.Run] first.
 //
 // A [Program] runs under a seccomp filter that stops every call that changes what is stored, in all threads,
 // until the test has answered. The calls are numbered from 1 in the order in which they arrive. A test goes
@@ -11,7 +13,7 @@
 // filtered installs the filter in the process that becomes the program.
 //
 // The tests of this package run the real mend and check its promises. Every cut is made, and every run in
-// which a call fails goes to its end. The following recovery and checks depend only on the bytes, names and
+// which a call fails runs to its end. The following recovery and checks depend only on the bytes, names and
 // modes in the store and in mend's own folders. So a state that an earlier cut in the same store has left is
 // not recovered again. Because the clock is fixed, three cuts in four leave such a state.
 //

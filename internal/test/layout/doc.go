@@ -1,3 +1,6 @@
-// Package layout has the tests of the tree as a whole: the allowed imports of each package, the API of the library
-// without internal types, and the functions and files named in docs/architecture.md.
+// Package layout has the tests of the tree as a whole: each package imports what its package doc names, the API of the
+// library has no internal types, and the functions and files named in docs/architecture.md exist. What tests import is
+// not checked.
+//
+// It imports nothing of mend.
 package layout

@@ -1,133 +1,186 @@
 package layout
 
 import (
-	"os/exec"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// layers lists the packages of this module that each package may import. A package that is not in it may not
-// exist.
-var layers = map[string][]string{
-	"mend/internal/mend":                    {"mend/agent", "mend/change", "mend/internal/fail", "mend/internal/keep", "mend/internal/place", "mend/internal/provider", "mend/internal/request", "mend/internal/scancache", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/txn", "mend/undo"},
-	"mend/agent":                            {"mend/change", "mend/internal/fail", "mend/internal/ownfile", "mend/internal/request", "mend/repair", "mend/txn"},
-	"mend/agent/claude":                     {"mend/agent", "mend/agent/claude/diagnose", "mend/agent/claude/transcript", "mend/agent/hookfile", "mend/agent/sessionfile", "mend/change", "mend/internal/fail", "mend/internal/git", "mend/internal/jsonedit", "mend/internal/ownfile", "mend/internal/place", "mend/internal/processes", "mend/internal/provider/anthropic", "mend/internal/request", "mend/internal/safedir", "mend/internal/userdir", "mend/linestore", "mend/repair", "mend/txn"},
-	"mend/agent/claude/diagnose":            {"mend/agent/claude/transcript", "mend/change", "mend/internal/jsonedit", "mend/internal/ownfile", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/request", "mend/linestore", "mend/repair"},
-	"mend/agent/claude/transcript":          {"mend/change", "mend/internal/jsonedit", "mend/internal/request"},
-	"mend/agent/codex":                      {"mend/agent", "mend/agent/codex/rollout", "mend/agent/hookfile", "mend/agent/sessionfile", "mend/change", "mend/internal/aside", "mend/internal/fail", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/provider", "mend/internal/provider/openai", "mend/internal/request", "mend/internal/safedir", "mend/internal/userdir", "mend/repair", "mend/sqlstore", "mend/txn"},
-	"mend/agent/codex/rollout":              {"mend/change", "mend/internal/jsonedit", "mend/internal/provider", "mend/internal/provider/openai", "mend/internal/request", "mend/repair"},
-	"mend/agent/hookfile":                   {"mend/agent", "mend/change", "mend/internal/fail", "mend/internal/jsonedit", "mend/internal/userdir"},
-	"mend/agent/sessionfile":                {"mend/agent", "mend/change", "mend/fsstore", "mend/internal/aside", "mend/internal/memory", "mend/internal/safedir", "mend/internal/userdir", "mend/linestore", "mend/sqlstore", "mend/txn"},
-	"mend/agent/opencode":                   {"mend/agent", "mend/agent/opencode/database", "mend/agent/opencode/diagnose", "mend/agent/opencode/record", "mend/agent/opencode/render", "mend/agent/opencode/tree", "mend/change", "mend/internal/fail", "mend/internal/git", "mend/internal/jsonedit", "mend/internal/ownfile", "mend/internal/place", "mend/internal/provider/chat", "mend/internal/request", "mend/internal/userdir", "mend/repair", "mend/txn"},
-	"mend/agent/opencode/database":          {"mend/agent", "mend/agent/opencode/js", "mend/agent/opencode/record", "mend/change", "mend/internal/fail", "mend/internal/memory", "mend/internal/salvage", "mend/sqlstore"},
-	"mend/agent/opencode/diagnose":          {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/agent/opencode/render", "mend/agent/opencode/schema", "mend/change", "mend/internal/jsonedit", "mend/internal/media", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/provider/bedrock", "mend/internal/provider/chat", "mend/internal/provider/gemini", "mend/internal/provider/openai", "mend/internal/request", "mend/repair"},
-	"mend/agent/opencode/js":                {"mend/change", "mend/internal/jsonedit"},
-	"mend/agent/opencode/record":            {"mend/agent/opencode/js", "mend/change", "mend/internal/jsonedit"},
-	"mend/agent/opencode/render":            {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/agent/opencode/schema", "mend/change", "mend/internal/jsonedit", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},
-	"mend/agent/opencode/schema":            {"mend/agent/opencode/js", "mend/agent/opencode/record", "mend/change", "mend/internal/jsonedit", "mend/internal/request"},
-	"mend/agent/opencode/tree":              {"mend/agent", "mend/agent/opencode/record", "mend/change", "mend/fsstore", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/safedir"},
-	"mend/change":                           {},
-	"mend/cmd/mend":                         {"mend/agent/claude", "mend/agent/codex", "mend/agent/opencode", "mend/change", "mend/cmd/mend/internal/agents", "mend/cmd/mend/internal/frame", "mend/cmd/mend/internal/inspect", "mend/cmd/mend/internal/rare", "mend/cmd/mend/internal/repairs", "mend/cmd/mend/internal/restore", "mend/cmd/mend/internal/running", "mend/cmd/mend/internal/show", "mend/cmd/mend/internal/space", "mend/internal/atomicfile", "mend/internal/mend", "mend/internal/term", "mend/journal", "mend/repair", "mend/testdata", "mend/txn"},
-	"mend/cmd/mend/internal/agents":         {"mend/agent", "mend/agent/claude", "mend/agent/codex", "mend/agent/opencode", "mend/change"},
-	"mend/cmd/mend/internal/frame":          {"mend/agent", "mend/change", "mend/cmd/mend/internal/agents", "mend/cmd/mend/internal/show", "mend/internal/atomicfile", "mend/internal/config", "mend/internal/fail", "mend/internal/keep", "mend/internal/mend", "mend/internal/ownfile", "mend/internal/request", "mend/internal/term", "mend/internal/termjson", "mend/internal/userdir", "mend/journal", "mend/repair", "mend/txn"},
-	"mend/cmd/mend/internal/inspect":        {"mend/agent", "mend/change", "mend/cmd/mend/internal/agents", "mend/cmd/mend/internal/frame", "mend/cmd/mend/internal/show", "mend/internal/culprit", "mend/internal/fail", "mend/internal/jsonedit", "mend/internal/keep", "mend/internal/mend", "mend/internal/report", "mend/internal/request", "mend/internal/term", "mend/internal/ui", "mend/internal/watch", "mend/journal", "mend/repair"},
-	"mend/cmd/mend/internal/rare":           {"mend/change", "mend/cmd/mend/internal/agents", "mend/cmd/mend/internal/frame", "mend/cmd/mend/internal/show", "mend/internal/config", "mend/internal/fail", "mend/internal/keep", "mend/internal/mend", "mend/internal/term", "mend/journal"},
-	"mend/cmd/mend/internal/repairs":        {"mend/change", "mend/cmd/mend/internal/agents", "mend/cmd/mend/internal/frame", "mend/cmd/mend/internal/show", "mend/internal/config", "mend/internal/culprit", "mend/internal/fail", "mend/internal/mend", "mend/internal/ownfile", "mend/internal/request", "mend/internal/term", "mend/internal/termjson", "mend/journal", "mend/repair"},
-	"mend/cmd/mend/internal/restore":        {"mend/agent", "mend/change", "mend/cmd/mend/internal/agents", "mend/cmd/mend/internal/frame", "mend/cmd/mend/internal/show", "mend/internal/fail", "mend/internal/keep", "mend/internal/mend", "mend/internal/term", "mend/repair"},
-	"mend/cmd/mend/internal/running":        {"mend/agent", "mend/change", "mend/cmd/mend/internal/agents", "mend/cmd/mend/internal/frame", "mend/cmd/mend/internal/show", "mend/internal/atomicfile", "mend/internal/config", "mend/internal/fail", "mend/internal/hooks", "mend/internal/keep", "mend/internal/live", "mend/internal/mend", "mend/internal/ownfile", "mend/internal/term", "mend/internal/termjson", "mend/internal/unattended", "mend/internal/watch", "mend/journal", "mend/repair"},
-	"mend/cmd/mend/internal/show":           {"mend/agent", "mend/change", "mend/cmd/mend/internal/agents", "mend/internal/jsonedit", "mend/internal/keep", "mend/internal/mend", "mend/internal/term", "mend/journal", "mend/repair"},
-	"mend/cmd/mend/internal/space":          {"mend/agent", "mend/change", "mend/cmd/mend/internal/agents", "mend/cmd/mend/internal/frame", "mend/cmd/mend/internal/show", "mend/internal/fail", "mend/internal/mend", "mend/internal/term", "mend/repair"},
-	"mend/fsstore":                          {"mend/change", "mend/internal/atomicfile", "mend/internal/safedir", "mend/internal/stage"},
-	"mend/internal/aside":                   {"mend/change", "mend/internal/atomicfile", "mend/internal/fail", "mend/internal/ownfile", "mend/internal/safedir", "mend/internal/stage"},
-	"mend/internal/atomicfile":              {"mend/internal/ownfile"},
-	"mend/internal/boltfile":                {"mend/internal/ownfile"},
-	"mend/internal/config":                  {"mend/internal/ownfile", "mend/internal/userdir"},
-	"mend/internal/culprit":                 {"mend/change", "mend/internal/mend", "mend/internal/provider", "mend/repair"},
-	"mend/internal/fail":                    {"mend/change", "mend/internal/boltfile", "mend/journal", "mend/txn", "mend/undo"},
-	"mend/internal/git":                     {"mend/internal/ownfile"},
-	"mend/internal/jsonedit":                {},
-	"mend/internal/hooks":                   {"mend/change", "mend/internal/live"},
-	"mend/internal/keep":                    {"mend/change", "mend/internal/boltfile", "mend/internal/fail", "mend/internal/memory", "mend/internal/ownfile"},
-	"mend/internal/live":                    {"mend/agent", "mend/change", "mend/internal/fail", "mend/internal/termjson", "mend/repair"},
-	"mend/internal/media":                   {},
-	"mend/internal/memory":                  {},
-	"mend/internal/ownfile":                 {},
-	"mend/internal/place":                   {"mend/internal/git", "mend/internal/userdir"},
-	"mend/internal/processes":               {},
-	"mend/internal/provider":                {"mend/change", "mend/internal/request"},
-	"mend/internal/provider/anthropic":      {"mend/change", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},
-	"mend/internal/provider/bedrock":        {"mend/change", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},
-	"mend/internal/provider/chat":           {"mend/change", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},
-	"mend/internal/provider/gemini":         {"mend/change", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},
-	"mend/internal/provider/openai":         {"mend/change", "mend/internal/media", "mend/internal/provider", "mend/internal/request"},
-	"mend/internal/report":                  {"mend/change", "mend/internal/request", "mend/internal/termjson", "mend/repair"},
-	"mend/internal/request":                 {"mend/change", "mend/internal/jsonedit", "mend/internal/media"},
-	"mend/internal/safedir":                 {"mend/internal/atomicfile", "mend/internal/ownfile"},
-	"mend/internal/salvage":                 {"mend/change", "mend/internal/fail"},
-	"mend/internal/scancache":               {"mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/repair"},
-	"mend/internal/term":                    {"mend/internal/fail"},
-	"mend/internal/termjson":                {},
-	"mend/internal/test/bigstore":           {"mend/testdata"},
-	"mend/internal/test/claude":             {"mend/agent/claude/diagnose", "mend/agent/claude/transcript", "mend/internal/jsonedit", "mend/internal/provider/anthropic", "mend/internal/request", "mend/internal/test/encode", "mend/internal/test/endpoint", "mend/internal/test/npm"},
-	"mend/internal/test/codex":              {"mend/internal/ownfile", "mend/internal/test/endpoint", "mend/internal/test/npm", "mend/internal/test/storetest", "mend/testdata"},
-	"mend/internal/test/corpus":             {},
-	"mend/internal/test/crosscheck":         {},
-	"mend/internal/test/damage":             {},
-	"mend/internal/test/dbtest":             {"mend/agent/opencode/record", "mend/change", "mend/internal/test/storetest", "mend/sqlstore", "mend/testdata"},
-	"mend/internal/test/encode":             {"mend/change", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/provider/bedrock", "mend/internal/provider/chat", "mend/internal/provider/gemini", "mend/internal/provider/openai", "mend/internal/request"},
-	"mend/internal/test/endpoint":           {},
-	"mend/internal/test/faulttest":          {},
-	"mend/internal/test/faulttest/filtered": {"mend/internal/test/faulttest"},
-	"mend/internal/test/mutants":            {},
-	"mend/internal/test/layout":             {},
-	"mend/internal/test/mutation":           {},
-	"mend/internal/test/npm":                {},
-	"mend/internal/test/opencode":           {"mend/internal/test/damage", "mend/internal/test/endpoint", "mend/internal/test/npm", "mend/testdata"},
-	"mend/internal/test/real":               {},
-	"mend/internal/test/tables":             {"mend/change", "mend/internal/mend", "mend/internal/term", "mend/internal/test/storetest", "mend/repair"},
-	"mend/internal/test/storetest":          {"mend/change", "mend/internal/jsonedit", "mend/internal/safedir"},
-	"mend/internal/ui":                      {"mend/internal/term"},
-	"mend/internal/unattended":              {"mend/agent", "mend/change", "mend/internal/mend", "mend/journal", "mend/repair"},
-	"mend/internal/userdir":                 {},
-	"mend/journal":                          {"mend/change", "mend/internal/boltfile", "mend/internal/ownfile"},
-	"mend/internal/watch":                   {"mend/change"},
-	"mend/internal/stage":                   {"mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/safedir"},
-	"mend/linestore":                        {"mend/change", "mend/internal/atomicfile", "mend/internal/safedir", "mend/internal/stage"},
-	"mend/repair":                           {"mend/change", "mend/internal/fail", "mend/internal/jsonedit", "mend/internal/request"},
-	"mend/sqlstore":                         {"mend/change", "mend/internal/aside", "mend/internal/fail", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/salvage", "mend/internal/stage"},
-	"mend/testdata":                         {},
-	"mend/txn":                              {"mend/change", "mend/journal"},
-	"mend/undo":                             {"mend/change"},
+// A pkg is a package of this module, without its tests, for all systems and build tags.
+type pkg struct {
+	doc      string          // the package doc, each run of white space as one blank
+	docs     int             // how many files have a package doc
+	imports  map[string]bool // packages of this module, without the module's path
+	others   map[string]bool // other packages
+	declared map[string]bool // functions, types and variables; methods without their receivers
 }
 
-// pure packages hold values and rules: they do no I/O.
-var pure = []string{"mend/agent/codex/rollout", "mend/agent/claude/transcript", "mend/agent/opencode/diagnose", "mend/agent/opencode/js", "mend/agent/opencode/record", "mend/agent/opencode/render", "mend/agent/opencode/schema", "mend/change", "mend/internal/jsonedit", "mend/internal/media", "mend/internal/provider", "mend/internal/provider/anthropic", "mend/internal/provider/bedrock", "mend/internal/provider/chat", "mend/internal/provider/gemini", "mend/internal/provider/openai", "mend/internal/request", "mend/repair", "mend/undo"}
-
-func TestLayers(t *testing.T) {
-	list := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", "./testdata")
-	list.Dir = "../../.."
-	out, err := list.Output()
+// packages returns the packages of this module by their folders.
+func packages(t *testing.T) map[string]*pkg {
+	t.Helper()
+	root := filepath.Join("..", "..", "..")
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(out)) {
-		fields := strings.Fields(line)
-		pkg, imports := fields[0], fields[1:]
-		allowed, ok := layers[pkg]
-		if !ok {
-			t.Errorf("package %s is not in the table of layers", pkg)
+	module := strings.Fields(string(mod))[1] + "/"
+	all := map[string]*pkg{}
+	err = filepath.WalkDir(root, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
 		}
-		for _, i := range imports {
-			if strings.HasPrefix(i, "mend/") && !slices.Contains(allowed, i) {
-				t.Errorf("%s imports %s, which its layer does not allow", pkg, i)
+		if e.IsDir() {
+			path := filepath.ToSlash(strings.TrimPrefix(name, root+string(filepath.Separator)))
+			if path == "tools" || strings.HasSuffix(path, "/testdata") || strings.HasPrefix(e.Name(), ".") && e.Name() != ".." {
+				return filepath.SkipDir
 			}
-			if !strings.HasPrefix(pkg, "mend/internal/test/") && (i == "net" || i == "net/http") {
-				t.Errorf("%s imports %s, and mend is to make no connection", pkg, i)
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		path := filepath.ToSlash(strings.TrimPrefix(filepath.Dir(name), root+string(filepath.Separator)))
+		p := all[path]
+		if p == nil {
+			p = &pkg{imports: map[string]bool{}, others: map[string]bool{}, declared: map[string]bool{}}
+			all[path] = p
+		}
+		p.add(f, module)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func (p *pkg) add(f *ast.File, module string) {
+	if f.Doc != nil {
+		p.docs++
+		p.doc = strings.Join(strings.Fields(f.Doc.Text()), " ")
+	}
+	for _, i := range f.Imports {
+		path := strings.Trim(i.Path.Value, `"`)
+		if own, ok := strings.CutPrefix(path, module); ok {
+			p.imports[own] = true
+		} else {
+			p.others[path] = true
+		}
+	}
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			p.declared[d.Name.Name] = true
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch spec := spec.(type) {
+				case *ast.TypeSpec:
+					p.declared[spec.Name.Name] = true
+				case *ast.ValueSpec:
+					p.declared[spec.Names[0].Name] = true
+				}
 			}
-			if slices.Contains(pure, pkg) && (i == "os" || i == "net" || i == "net/http" || i == "time/tzdata") {
-				t.Errorf("%s imports %s, and is to do no I/O", pkg, i)
+		}
+	}
+}
+
+// TestLayers compares the sentence "It may import …" or "It imports nothing of mend" of each package doc with the
+// imports of the package, and checks that the functions after "Read …" exist.
+func TestLayers(t *testing.T) {
+	allowed := regexp.MustCompile(`It may import ([^.]*)\.`)
+	first := regexp.MustCompile(`Read (\[?[\w.]+\]?)(?: and (?:the table in )?(\[?[\w.]+\]?))? first[.;]`)
+	for path, p := range packages(t) {
+		if p.docs != 1 {
+			t.Errorf("%s has %d package docs, want 1", path, p.docs)
+			continue
+		}
+		var names []string
+		if m := allowed.FindStringSubmatch(p.doc); m != nil {
+			names = strings.Split(strings.ReplaceAll(m[1], " and ", ", "), ", ")
+		} else if !strings.Contains(p.doc, "It imports nothing of mend.") {
+			t.Errorf(`%s: the package doc has no sentence "It may import A, B and C." or "It imports nothing of mend."`, path)
+		}
+		for name := range p.imports {
+			if !slices.Contains(names, name) {
+				t.Errorf("%s imports %s, and its package doc does not allow it", path, name)
 			}
+		}
+		for _, name := range names {
+			if !p.imports[name] {
+				t.Errorf("%s does not import %s, so its package doc should not name it", path, name)
+			}
+		}
+		read := first.FindStringSubmatch(p.doc)
+		if read == nil && !strings.HasPrefix(path, "internal/test/") {
+			t.Errorf(`%s: the package doc has no sentence "Read A and B first."`, path)
+		}
+		for _, name := range read {
+			if name = strings.Trim(name, "[]"); strings.Contains(name, " ") || name == "" {
+				continue
+			}
+			if _, method, ok := strings.Cut(name, "."); ok {
+				name = method
+			}
+			if !p.declared[name] {
+				t.Errorf("%s: the package doc names %s, and no such function or type is declared", path, name)
+			}
+		}
+	}
+}
+
+// boundaries are the rules that concern many packages: those that match from import none that matches to.
+var boundaries = []struct{ from, to, why string }{
+	{`^(change|txn|journal|undo)$`, `^agent|^internal/provider|store$|^repair$`,
+		"transactions know no agent, provider, storage or engine"},
+	{`^(fsstore|sqlstore|linestore)$|^internal/(aside|stage)$`, `^(txn|journal|undo|repair)$|^agent`,
+		"a store does not know why bytes change"},
+	{`^repair$`, `^agent|^internal/provider|store$|^(txn|journal|undo)$`, "the engine knows rules by their codes"},
+	{`^internal/(provider|request|jsonedit|media)`, `^(repair|txn|journal|undo)$|store$|^agent`,
+		"a provider's rules are predicates on a request"},
+	{`^agent(/sessionfile|/hookfile)?$|^internal/[^t]`, `^agent/(claude|codex|opencode)`, "they are for every agent"},
+	{`^agent/claude`, `^agent/(codex|opencode)`, "an agent does not know other agents"},
+	{`^agent/codex`, `^agent/(claude|opencode)`, "an agent does not know other agents"},
+	{`^agent/opencode`, `^agent/(claude|codex)`, "an agent does not know other agents"},
+	{`^cmd/mend/internal/`, `^cmd/mend/internal/(repairs|inspect|restore|space|running|rare)$`,
+		"a verb calls no verb, and the frame knows none"},
+	{`^cmd/mend/internal/[^a]`, `^agent/`, "only the list of agents and the demo know agents"},
+	{`^cmd/mend/internal/(agents|show)$`, `^cmd/mend/internal/frame$`, "they print and list, and open nothing"},
+	{`^(agent|change|cmd|fsstore|journal|linestore|repair|sqlstore|txn|undo|internal/[^t])`, `^internal/test/`,
+		"the product needs no test code"},
+}
+
+func TestBoundaries(t *testing.T) {
+	all := packages(t)
+	for _, b := range boundaries {
+		from, to := regexp.MustCompile(b.from), regexp.MustCompile(b.to)
+		for path, p := range all {
+			if !from.MatchString(path) || strings.HasPrefix(path, "internal/test/") {
+				continue
+			}
+			for name := range p.imports {
+				if to.MatchString(name) {
+					t.Errorf("%s imports %s, but %s", path, name, b.why)
+				}
+			}
+		}
+	}
+	for path, p := range all {
+		if (p.others["net"] || p.others["net/http"]) && !strings.HasPrefix(path, "internal/test/") {
+			t.Errorf("%s imports net, but mend makes no connection", path)
+		}
+		if p.others["os"] && strings.Contains(p.doc, "It does no I/O.") {
+			t.Errorf("%s imports os, and its package doc promises no I/O", path)
 		}
 	}
 }

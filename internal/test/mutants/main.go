@@ -1,5 +1,7 @@
-// Command mutants changes one operator after the other in the core, with gremlins, and runs the tests of its
-// package. It prints each change that no test notices, unless survivors.txt has a reason for it.
+// Command mutants changes one operator after the other in the core, with gremlins, and runs the tests of its package.
+// It prints each change that no test notices, unless survivors.txt has a reason for it.
+//
+// It imports nothing of mend.
 //
 //	go run ./internal/test/mutants [-time 6h] [PACKAGE…]
 //

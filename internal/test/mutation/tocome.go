@@ -1,4 +1,6 @@
-// Package mutation writes records as future versions may write them.
+// Package mutation writes records as future versions of an agent may write them.
+//
+// It imports nothing of mend. Read [ToCome] first.
 package mutation
 
 import (

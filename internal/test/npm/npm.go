@@ -1,4 +1,6 @@
-// Package npm fetches packages of npm for tests, into a cache of this user.
+// Package npm fetches packages of npm for tests, into a cache of this user. mend itself fetches nothing.
+//
+// It imports nothing of mend. Read [Install] first.
 package npm
 
 import (

@@ -1,5 +1,8 @@
 // Package opencode runs the real OpenCode for tests, offline, against an [endpoint.Server].
 //
+// It may import internal/test/damage, internal/test/endpoint, internal/test/npm and testdata. Read [Install] and
+// [Home.Continue] first.
+//
 // [Install] gets the executable of a version, [New] creates a scratch home for it, [Home.Unpack] puts a store
 // of testdata there, [Home.Continue] and [Server.Prompt] send one more prompt and return its [Result]. A
 // [StoreRunner] is a server for many stores. Tests that run the program have the build tag e2e:
@@ -17,7 +20,7 @@
 //
 //   - A part whose id does not start with prt is sent in the position that its id
 //     sorts to. With the id bad_… a text precedes the reasoning, and R10 follows
-//     from the order; with txt_… it stays after it and the session is alive.
+//     from the order; with txt_… it stays after it, and the session continues.
 //   - 1.18.33 sends an assistant's text "" as " ": R11, not R5. The older versions
 //     leave it out. All leave out a prompt's text "", and with it the whole
 //     message if it has no other part.
@@ -33,11 +36,11 @@
 //     output "" as an empty text block, 1.18.33 leaves it out.
 //   - An output that was compacted away is sent as "[Old tool result content
 //     cleared]"; a call that did not end as "[Tool execution was interrupted]".
-//   - A response between two prompts that is left out makes one turn of the
-//     prompts; a prompt that is left out makes one turn of the responses, with
-//     thinking in its middle, which is accepted.
-//   - 1.18.33 is dead in a session whose stored directory is missing, the others
-//     are not; [Home.Unpack] therefore points it at the scratch project.
+//   - If a response between two prompts is left out, the prompts become one turn.
+//     If a prompt is left out, the responses become one turn with thinking in its
+//     middle, which is accepted.
+//   - 1.18.33 fails in a session whose stored directory is missing; the others do
+//     not. [Home.Unpack] therefore stores the scratch project as the directory.
 //   - "opencode run" stores a prompt with blanks in it in quotation marks.
 //   - "opencode db QUERY" may write in 1.18.33 and is read-only in 1.2.27.
 //     [Home.SQL] uses the SQLite in the executable instead (3.51.2 in 1.2.27,

@@ -1,5 +1,7 @@
-// Package real has the structure of 139 conversations that people's agents wrote, 122 of Claude Code and 17
-// of Codex, found in public repositories.
+// Package real has the structure of 139 conversations that people's agents wrote, 122 of Claude Code and 17 of Codex,
+// found in public repositories.
+//
+// It imports nothing of mend. Read [Sessions] and [Unpack] first.
 //
 // Every text is the letter x, at most 40 of it; ids, times, types, versions and the names of known tools are
 // the originals. testdata/truth.tsv has the truth about each session, as the real Claude Code 2.1.332 and

@@ -1,4 +1,6 @@
 // Package tables compares what verbs print for many sessions, with titles that are hard to display.
+//
+// It may import change, internal/mend, internal/term, internal/test/storetest and repair. Read [Compare] first.
 package tables
 
 import (

@@ -1,4 +1,6 @@
-// Package agents lists the coding agents that mend supports.
+// Package agents lists the coding agents that mend supports. Only this package and the demo import them.
+//
+// It may import agent, agent/claude, agent/codex, agent/opencode and change. Read [All] first.
 package agents
 
 import (

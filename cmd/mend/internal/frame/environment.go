@@ -1,6 +1,9 @@
 // Package frame has the code that several verbs share: the environment of a run, stores, the sessions that users name,
 // questions, batches of changes, answers, settings, completion, signals and exit codes. It imports no verb.
-// Read [Env.Run] and [Batch.Apply] first.
+//
+// It may import agent, change, cmd/mend/internal/agents, cmd/mend/internal/show, internal/atomicfile, internal/config,
+// internal/fail, internal/keep, internal/mend, internal/ownfile, internal/request, internal/term, internal/termjson,
+// internal/userdir, journal, repair and txn. Read [Env.Run] and [Batch.Apply] first.
 package frame
 
 import (

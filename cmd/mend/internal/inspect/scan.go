@@ -1,5 +1,9 @@
 // Package inspect has the verbs that show what is stored and what is wrong with it: scan, explain, report, status, and
-// ui, which can also repair. Read runScan first.
+// ui. They change nothing, except for the repairs that a user chooses in ui.
+//
+// It may import agent, change, cmd/mend/internal/agents, cmd/mend/internal/frame, cmd/mend/internal/show,
+// internal/culprit, internal/fail, internal/jsonedit, internal/keep, internal/mend, internal/report, internal/request,
+// internal/term, internal/ui, internal/watch, journal and repair. Read runScan first.
 package inspect
 
 import (

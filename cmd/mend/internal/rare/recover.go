@@ -1,5 +1,7 @@
 // Package rare has the verbs that are rarely needed: recover, forget, verify and config.
-// Read [Recover] and [Forget] first.
+//
+// It may import change, cmd/mend/internal/agents, cmd/mend/internal/frame, cmd/mend/internal/show, internal/config,
+// internal/fail, internal/keep, internal/mend, internal/term and journal. Read [Recover] and [Forget] first.
 package rare
 
 import (

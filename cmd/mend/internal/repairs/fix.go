@@ -1,5 +1,8 @@
 // Package repairs has the verbs fix, undo and log, and their former names repair, redo and show.
-// Read runRepair and runUndo first.
+//
+// It may import change, cmd/mend/internal/agents, cmd/mend/internal/frame, cmd/mend/internal/show, internal/config,
+// internal/culprit, internal/fail, internal/mend, internal/ownfile, internal/request, internal/term, internal/termjson,
+// journal and repair. Read runRepair and runUndo first.
 package repairs
 
 import (

@@ -1,5 +1,7 @@
 // Package restore has the verbs that bring sessions back: restore, move and salvage.
-// Read [One] and [RunSalvage] first.
+//
+// It may import agent, change, cmd/mend/internal/agents, cmd/mend/internal/frame, cmd/mend/internal/show,
+// internal/fail, internal/keep, internal/mend, internal/term and repair. Read [One] and [RunSalvage] first.
 package restore
 
 import (

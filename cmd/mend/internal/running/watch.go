@@ -1,5 +1,9 @@
 // Package running has the verbs for running agents: install, watch and keep, and hook, which the agents start.
-// Read [Hook] and [Watch] first.
+//
+// It may import agent, change, cmd/mend/internal/agents, cmd/mend/internal/frame, cmd/mend/internal/show,
+// internal/atomicfile, internal/config, internal/fail, internal/hooks, internal/keep, internal/live, internal/mend,
+// internal/ownfile, internal/term, internal/termjson, internal/unattended, internal/watch, journal and repair. Read
+// [Hook] and [Watch] first.
 package running
 
 import (

@@ -1,4 +1,8 @@
-// Package show prints plans, diffs, journal entries and sessions as text, and converts them to JSON. It opens no store.
+// Package show prints plans, diffs, journal entries and sessions as text, and converts them to JSON. It opens no store
+// and no journal.
+//
+// It may import agent, change, cmd/mend/internal/agents, internal/jsonedit, internal/keep, internal/mend,
+// internal/term, journal and repair. Read [Entry] and [EntryJSON] first.
 package show
 
 import (

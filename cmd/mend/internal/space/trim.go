@@ -1,4 +1,7 @@
-// Package space has the verbs that make room: trim in a request, and clean on the disk. Read [RunTrim] first.
+// Package space has the verbs that make room: trim in a request, and clean on the disk.
+//
+// It may import agent, change, cmd/mend/internal/agents, cmd/mend/internal/frame, cmd/mend/internal/show,
+// internal/fail, internal/mend, internal/term and repair. Read [RunTrim] first.
 package space
 
 import (

@@ -1,5 +1,6 @@
-// Command filtered becomes another program, with calls that its parent answers: see
-// [faulttest.Child].
+// Command filtered becomes another program, with calls that its parent answers: see [faulttest.Child].
+//
+// It may import internal/test/faulttest.
 package main
 
 import "mend/internal/test/faulttest"
