@@ -133,4 +133,6 @@ dist-check: # the same for all platforms, the second time with an empty build ca
 	cd tools/dist && go test -count=1 -timeout 60m . -full
 
 rename-module: # the module path becomes MODULE of tools/dist/project.env
-	cd tools/dist && go run . -rename-module
+	to=$$(sed -n 's/^MODULE=//p' tools/dist/project.env) && \
+	go mod edit -module "$$to" && go mod edit -module "$$to/tools/dist" tools/dist/go.mod && \
+	git ls-files -z --cached --others --exclude-standard '*.go' .golangci.yml | TO="$$to" xargs -0 perl -pi -e 's#"mend/#"$$ENV{TO}/#g; s#(module-path:) mend\b#$$1 $$ENV{TO}#'

@@ -483,7 +483,7 @@ func TestRenameModule(t *testing.T) {
 	if err := os.WriteFile(env, bytes.Replace(text, []byte("\nMODULE=mend\n"), []byte("\nMODULE="+to+"\n"), 1), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := renameModule(dir); err != nil {
+	if _, err := run(dir, nil, "make", "rename-module"); err != nil {
 		t.Fatal(err)
 	}
 	checks := [][]string{

@@ -3,7 +3,6 @@
 // what each file is for.
 //
 //	go run . [-root DIR] [-o DIR] [-platforms OS/ARCH,...] [-version VERSION]
-//	go run . -rename-module    set the module path to the one in project.env
 package main
 
 import (
@@ -24,14 +23,9 @@ func main() {
 	flag.StringVar(&o.out, "o", "../../bin/dist", "the folder to write to; its earlier content is removed")
 	flag.StringVar(&o.version, "version", "", "the version (default: the tag v* of the commit, else 0.0.0-dev.COMMIT)")
 	list := flag.String("platforms", "", "platforms, such as linux/amd64,darwin/arm64 (default: all)")
-	rename := flag.Bool("rename-module", false, "set the module path to MODULE of project.env, in every file of -root, and build nothing")
 	flag.Parse()
 	err := o.setPlatforms(*list)
-	switch {
-	case err != nil:
-	case *rename:
-		err = renameModule(o.root)
-	default:
+	if err == nil {
 		err = build(o)
 	}
 	if err != nil {
