@@ -11,7 +11,6 @@ import (
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/test/dbtest"
-	"mend/internal/test/storetest"
 	"mend/sqlstore"
 )
 
@@ -36,48 +35,13 @@ func TestConflicts(t *testing.T) {
 		},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) { testConflict(t, "", c.sql, c.why) })
+		t.Run(name, func(t *testing.T) { testConflict(t, c.sql, c.why) })
 	}
 }
 
-// Large data is compared piece by piece: a row with it has the same conflicts, and is
-// written if there are none.
-func TestLargeConflicts(t *testing.T) {
-	storetest.Long(t)
-	const (
-		part    = " WHERE json_extract(data, '$.text') = 'Running.'"
-		enlarge = "UPDATE part SET data = json_set(data, '$.large', hex(zeroblob(1000000)))" + part
-		why     = "it was changed meanwhile"
-	)
-	for name, sql := range map[string]string{
-		"first byte":  "UPDATE part SET data = ' ' || substr(data, 2) WHERE length(data) > 2000000",
-		"last byte":   "UPDATE part SET data = substr(data, 1, length(data) - 1) || ' ' WHERE length(data) > 2000000",
-		"longer":      "UPDATE part SET data = data || ' '" + part,
-		"time alone":  "UPDATE part SET time_updated = time_updated + 1" + part,
-		"class alone": "UPDATE part SET data = CAST(data AS BLOB)" + part,
-		"empty":       "UPDATE part SET data = ''" + part,
-	} {
-		t.Run(name, func(t *testing.T) { testConflict(t, enlarge, sql, why) })
-	}
+// testConflict runs the statement after Prepare.
+func testConflict(t *testing.T, do, why string) {
 	path, id := dbtest.Unpack(t, "1.18.33")
-	dbtest.Alter(t, path, enlarge)
-	s := open(t, path, sqlstore.Options{})
-	st, err := s.Prepare(t.Context(), change.Plan{Ops: dbtest.MixedOps(t, load(t, s, id))})
-	dbtest.Must(t, err)
-	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
-		t.Errorf("Commit = %+v, %v; want committed", out, err)
-	}
-	if out, err := s.Settle(t.Context(), st); err != nil || out.State != change.Committed {
-		t.Errorf("Settle = %+v, %v; want committed", out, err)
-	}
-}
-
-// testConflict runs the statement first before the session is loaded, and do after Prepare.
-func testConflict(t *testing.T, first, do, why string) {
-	path, id := dbtest.Unpack(t, "1.18.33")
-	if first != "" {
-		dbtest.Alter(t, path, first)
-	}
 	s := open(t, path, sqlstore.Options{})
 	ops := dbtest.MixedOps(t, load(t, s, id))
 	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})

@@ -3,9 +3,7 @@ package sqlstore
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"unsafe"
@@ -154,11 +152,6 @@ func (c *Conn) image(t *Table, id string) (found *change.Image, err error) {
 
 // rowEquals reports whether the row with the id equals r; a nil r means that there is no such row.
 func (c *Conn) rowEquals(t *Table, id string, r *change.Record) (same bool, err error) {
-	if r != nil && len(r.Data) > largeData {
-		if _, err := c.Prepare(t.selectLarge); err == nil { // tables without a rowid have no such statement
-			return c.largeRowEquals(t, id, r)
-		}
-	}
 	var b RowBuffer
 	same = r == nil
 	err = c.Query(t.SelectRow, []Value{Text(id)}, func(st *sqlite3.Stmt) error {
@@ -167,54 +160,6 @@ func (c *Conn) rowEquals(t *Table, id string, r *change.Record) (same bool, err 
 		return nil
 	})
 	return same, err
-}
-
-// Data of more than largeData bytes is not read at once, because SQLite would hold one more copy of it.
-const largeData = 1 << 20
-
-// largeRowEquals is rowEquals for a row with large data, which is compared in chunks.
-func (c *Conn) largeRowEquals(t *Table, id string, r *change.Record) (same bool, err error) {
-	var b RowBuffer
-	err = c.Query(t.selectLarge, []Value{Text(id)}, func(st *sqlite3.Stmt) error {
-		now := t.Row(st, &b)
-		class := change.ClassText
-		switch string(now.Data) {
-		case "text":
-		case "blob":
-			class = change.ClassBlob
-		default:
-			return nil
-		}
-		now.Data, now.Class = r.Data, class
-		if !change.SameImage(&now, r) {
-			return nil
-		}
-		blob, err := c.db.OpenBlob("main", t.Name, t.Data, st.ColumnInt64(len(t.Cols)), false)
-		if err != nil {
-			return err
-		}
-		same, err = blobEquals(blob, r.Data)
-		return errors.Join(err, blob.Close())
-	})
-	return same, err
-}
-
-// blobEquals reports whether a value equals want.
-func blobEquals(blob *sqlite3.Blob, want []byte) (bool, error) {
-	if blob.Size() != int64(len(want)) {
-		return false, nil
-	}
-	for piece := make([]byte, 64<<10); len(want) > 0; {
-		piece = piece[:min(len(piece), len(want))]
-		if _, err := io.ReadFull(blob, piece); err != nil {
-			return false, err
-		}
-		if !bytes.Equal(piece, want[:len(piece)]) {
-			return false, nil
-		}
-		want = want[len(piece):]
-	}
-	return true, nil
 }
 
 // columnsWith returns the quoted columns, with an expression in place of the data.

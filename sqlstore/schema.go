@@ -34,7 +34,6 @@ type Table struct {
 
 	SelectAll   string // all rows
 	SelectRow   string // the row of an id
-	selectLarge string // SelectRow with the storage class in place of the data, and the rowid as last column
 	SelectSized string // the rows of a session, with NULL for data above the limit, and the size of the data as last column
 	SelectSizes string // SelectSized with the storage class in place of the data
 	Limit       int64
@@ -127,7 +126,6 @@ func (c *Conn) readTable(spec TableSpec, limit int64) (*Table, error) {
 	t.others = slices.DeleteFunc(slices.Clone(t.Cols), func(name string) bool { return name == t.Data })
 	t.DataIndex = slices.IndexFunc(t.Cols, func(name string) bool { return t.Data != "" && name == t.Data })
 	class := "typeof(" + sqlite3.QuoteIdentifier(t.Data) + ")"
-	t.selectLarge = "SELECT " + strings.Join(t.columnsWith(class), ", ") + ", rowid FROM " + sqlite3.QuoteIdentifier(t.Name) + t.whereKey()
 	sized := fmt.Sprintf("iif(octet_length(%[1]s) > %[2]d, NULL, %[1]s)", sqlite3.QuoteIdentifier(t.Data), t.Limit)
 	t.SelectSized = t.selectWhere(sized, t.SessionRows)
 	t.SelectSizes = t.selectWhere(class, t.SessionRows)
