@@ -217,9 +217,8 @@ type KeptFiles interface {
 
 // A Relocation is a session with the existing folder that it should belong to.
 type Relocation struct {
-	Head     change.Head
-	To       string
-	Old, New string // the folders that move; the folder of Head is Old, or below it
+	Head change.Head
+	To   string
 }
 
 // An Examination is the result of examining a session. It is valid until the session has another stamp, the store has

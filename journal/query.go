@@ -34,12 +34,10 @@ type Query struct {
 
 	Since, Until time.Time // only entries that began then or later, or earlier; zero: no limit
 
-	Classes, Rules []string       // only with a finding of one of these; nil: with or without
-	Folder         string         // of the session; "": any
-	Agent          string         // the agent that the store belongs to; "": any
-	Channel        change.Channel // how mend was started; "": in any way
-	Live           bool           // only changes made for a running agent
-	Actor          string         // the name of a user, the user's number, or USER@HOST; "": any
+	Rules   []string       // only with a finding of one of these; nil: with or without
+	Agent   string         // the agent that the store belongs to; "": any
+	Channel change.Channel // how mend was started; "": in any way
+	Actor   string         // the name of a user, the user's number, or USER@HOST; "": any
 }
 
 // List returns the entries that q selects, newest first. If q selects only the newest, one session or
@@ -132,11 +130,7 @@ func agentOf(by *change.Actor, kind string) string {
 
 // matchesTexts reports whether q selects an entry by its texts.
 func (q Query) matchesTexts(e *change.Entry) bool {
-	matchesAny := func(names []string, name func(change.Finding) string) bool {
-		return names == nil || slices.ContainsFunc(e.Cause.Findings, func(f change.Finding) bool { return slices.Contains(names, name(f)) })
-	}
-	return (!q.Live || e.Cause.Live) && (q.Folder == "" || q.Folder == e.Cause.Folder) &&
-		matchesAny(q.Classes, func(f change.Finding) string { return f.Class }) && matchesAny(q.Rules, func(f change.Finding) string { return f.Rule })
+	return q.Rules == nil || slices.ContainsFunc(e.Cause.Findings, func(f change.Finding) bool { return slices.Contains(q.Rules, f.Rule) })
 }
 
 // eachCandidate calls fn for the entries that q may select, newest first.

@@ -10,7 +10,6 @@ import (
 type Report struct {
 	Sessions int
 	States   int
-	Blobs    int
 	Bytes    int64 // of the blobs in the file
 }
 
@@ -98,7 +97,6 @@ func (k *Keep) verifyBlobs(r *Report) error {
 		}
 	}
 	r.States, r.Sessions = len(states), len(sessions)
-	r.Blobs = len(seen)
 	return k.file.Snap.Scan(bucketBlobs, nil, nil, func(it boltfile.Item) error {
 		r.Bytes += it.Size()
 		_, err := it.Open(bucketBlobs)

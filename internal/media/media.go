@@ -47,7 +47,6 @@ type Info struct {
 	Type string // by content; "" if unknown
 	// Width and Height are the size of a PNG, JPEG, GIF or WebP, 0 if unknown.
 	Width, Height int
-	Size          int   // in bytes, decoded
 	Fault         Fault // for a type with a known structure: PNG, JPEG, GIF, WebP
 }
 
@@ -75,7 +74,7 @@ func (f *File) Info() Info { return f.info() }
 // Inspect describes base64 data. Padding is optional, white space is ignored, and both alphabets are accepted.
 func Inspect(data []byte) Info {
 	plain, ok := decode(data)
-	info := Info{Size: len(plain), Type: sniff(plain)}
+	info := Info{Type: sniff(plain)}
 	switch inspect := inspects[info.Type]; {
 	case !ok:
 		info.Fault = NotBase64

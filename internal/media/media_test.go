@@ -92,7 +92,7 @@ func TestInspect(t *testing.T) {
 		{"webp without a picture", "RIFF\x0c\x00\x00\x00WEBPEXIF\x00\x00\x00\x00", media.WebP, 0, 0, media.Truncated},
 	} {
 		got := media.Inspect([]byte(base64.StdEncoding.EncodeToString([]byte(c.data))))
-		want := media.Info{Type: c.mime, Width: c.width, Height: c.height, Size: len(c.data), Fault: c.fault}
+		want := media.Info{Type: c.mime, Width: c.width, Height: c.height, Fault: c.fault}
 		if got.Fault != 0 && want.Width == 0 { // for damaged data they may be known
 			got.Width, got.Height = 0, 0
 		}
@@ -152,7 +152,7 @@ func FuzzInspect(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got := media.Inspect([]byte(base64.StdEncoding.EncodeToString(data)))
-		if got.Size != len(data) || got.Width < 0 || got.Height < 0 {
+		if got.Width < 0 || got.Height < 0 {
 			t.Errorf("Inspect(%q) = %+v", data, got)
 		}
 		media.Inspect(data)

@@ -55,7 +55,7 @@ func (c *Store) ProposeMove(ctx context.Context, from, to string, force bool) (m
 	for _, h := range heads {
 		for _, old := range olds {
 			if rest, in := relativePath(old, h.Directory); in && !isBelow(old, to, h.Directory) {
-				m.Sessions = append(m.Sessions, agent.Relocation{Head: h, To: nearest(to, rest), Old: old, New: to})
+				m.Sessions = append(m.Sessions, agent.Relocation{Head: h, To: nearest(to, rest)})
 				break
 			}
 		}

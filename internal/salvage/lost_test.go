@@ -66,7 +66,7 @@ func TestLostRowsMemory(t *testing.T) {
 
 // TestLostRows: the known values of a row are read back unchanged, for each class.
 func TestLostRows(t *testing.T) {
-	db, err := Sketch([]Object{{Type: "table", Name: "a", Table: "a", SQL: "CREATE TABLE a (t text, i integer, r real, b blob, n text, other text)"}})
+	db, err := Sketch([]Object{{Type: "table", Name: "a", SQL: "CREATE TABLE a (t text, i integer, r real, b blob, n text, other text)"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,11 +36,9 @@ type Owner struct{ Column, Table, Key string }
 
 // A Result is the result of reading a database. Undisputed rows are already in the new database.
 type Result struct {
-	DB       *DB
-	Tables   []*Table
-	Header   Header
-	PageSize int
-	Pages    uint32
+	DB     *DB
+	Tables []*Table
+	Header Header
 	// ForeignWAL means that the -wal belongs to another database, or to another state of this one. FromWAL is the number
 	// of rows that were taken from it because the rows they belong to exist; it is 0 if OldWAL is set: the file was
 	// written after the -wal.
@@ -149,7 +147,7 @@ func Read(ctx context.Context, src Source, path string, o Options) (res *Result,
 		}
 	}
 	return &Result{
-		DB: db, Tables: db.tables, Header: s.header, PageSize: s.pageSize, Pages: s.pages, ForeignWAL: foreign != nil, OldWAL: foreign != nil && moment == Older, FromWAL: fromWAL,
+		DB: db, Tables: db.tables, Header: s.header, ForeignWAL: foreign != nil, OldWAL: foreign != nil && moment == Older, FromWAL: fromWAL,
 		SchemaDamaged: !whole, Added: s.added, Unreadable: len(s.failed), Missing: missing, scan: s,
 	}, nil
 }
@@ -359,7 +357,7 @@ func (s *scan) schemaRow(p *page, c cell) (r schemaRow, ok bool) {
 	if !ok || len(v) != schemaColumns || v[0].Class != change.ClassText || v[1].Class != change.ClassText || v[2].Class != change.ClassText {
 		return r, false
 	}
-	r.Object = Object{Type: string(v[0].Bytes), Name: string(v[1].Bytes), Table: string(v[2].Bytes), SQL: string(v[4].Bytes)}
+	r.Object = Object{Type: string(v[0].Bytes), Name: string(v[1].Bytes), SQL: string(v[4].Bytes)}
 	if v[3].Class == change.ClassInteger && v[3].Int > 0 && v[3].Int <= int64(s.pages) {
 		r.root = uint32(v[3].Int)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // An Object is a row of the schema.
-type Object struct{ Type, Name, Table, SQL string }
+type Object struct{ Type, Name, SQL string }
 
 // A DB is the new database to which rows are written.
 type DB struct {
@@ -42,7 +42,6 @@ type Table struct {
 
 	root         uint32
 	withoutRowid bool
-	internal     bool // a table of SQLite itself
 	cols         []column
 	indexes      []*index
 	alias        int // the column that is an alias of the rowid, or -1
@@ -151,12 +150,12 @@ func (db *DB) Objects() (all []Object, err error) {
 }
 
 // SelectObjects selects the objects of a schema.
-const SelectObjects = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
+const SelectObjects = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid"
 
 // ObjectTo returns a function that appends a row of [SelectObjects] to all.
 func ObjectTo(all *[]Object) func(*sqlite3.Stmt) error {
 	return func(st *sqlite3.Stmt) error {
-		*all = append(*all, Object{Type: st.ColumnText(0), Name: st.ColumnText(1), Table: st.ColumnText(2), SQL: st.ColumnText(3)})
+		*all = append(*all, Object{Type: st.ColumnText(0), Name: st.ColumnText(1), SQL: st.ColumnText(2)})
 		return nil
 	}
 }
@@ -272,7 +271,7 @@ func (db *DB) readTables() error {
 	const tables = `SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' OR name IN ('sqlite_sequence')`
 	err := db.Query(tables, func(st *sqlite3.Stmt) error {
 		name := st.ColumnText(0)
-		db.tables = append(db.tables, &Table{Name: name, withoutRowid: st.ColumnBool(1), internal: strings.HasPrefix(name, "sqlite_"), alias: -1, stmts: map[int]*sqlite3.Stmt{}})
+		db.tables = append(db.tables, &Table{Name: name, withoutRowid: st.ColumnBool(1), alias: -1, stmts: map[int]*sqlite3.Stmt{}})
 		return nil
 	})
 	for i, t := range db.tables {

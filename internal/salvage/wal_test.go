@@ -323,7 +323,7 @@ func TestRefusedRows(t *testing.T) {
 // TestRefusedAlone: a row that an index named, or that is written last, counts as refused if the
 // database does not accept it: nothing else would report that it is lost.
 func TestRefusedAlone(t *testing.T) {
-	db, _, err := Create(filepath.Join(t.TempDir(), "db"), Header{}, pageBytes, []Object{{Type: "table", Name: "t", Table: "t", SQL: "CREATE TABLE t (a text NOT NULL)"}})
+	db, _, err := Create(filepath.Join(t.TempDir(), "db"), Header{}, pageBytes, []Object{{Type: "table", Name: "t", SQL: "CREATE TABLE t (a text NOT NULL)"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,12 +103,9 @@ var knownSchemas = sync.OnceValue(func() (all [][]salvage.Object) {
 		if err != nil {
 			return nil
 		}
-		tables := []salvage.Object{{
-			Type: "table", Name: "__drizzle_migrations", Table: "__drizzle_migrations",
-			SQL: oldTable,
-		}}
+		tables := []salvage.Object{{Type: "table", Name: "__drizzle_migrations", SQL: oldTable}}
 		if i >= drizzleCount {
-			tables = append(tables, salvage.Object{Type: "table", Name: "migration", Table: "migration", SQL: newTable})
+			tables = append(tables, salvage.Object{Type: "table", Name: "migration", SQL: newTable})
 		}
 		all = append(all, append(tables, objects...))
 	}

@@ -75,7 +75,7 @@ func (s *Store) salvage(
 	}
 	defer closeFiles()
 	j := &salvageJob{
-		store: s, program: cmp.Or(s.opt.Program, OpenCode), out: &out,
+		program: cmp.Or(s.opt.Program, OpenCode), out: &out,
 		sessions: map[string]*agent.SalvagedSession{}, torn: map[string][]int64{},
 	}
 	res, err := salvage.Read(ctx, src, path,
@@ -105,7 +105,6 @@ func (s *Store) salvage(
 // A salvageJob completes a new database: it rebuilds rows, and reports what is lost.
 type salvageJob struct {
 	*salvage.Result
-	store    *Store
 	db       *salvage.DB
 	program  Program
 	out      *agent.Salvaged

@@ -20,13 +20,10 @@ const cutShort = "\n[The rest is lost: the stored record was damaged]"
 
 const partPrefix = "prt_"
 
-// A recordContext is a record with its message and session.
+// A recordContext is a record with its message.
 type recordContext struct {
-	s *record.Session
 	m *record.Message // the record, or the message of the part
 	p *record.Part    // nil if the record is the message
-
-	at int // index of the part in the message
 
 	known *facts
 }

@@ -21,7 +21,7 @@ type facts struct {
 // contextOf returns the context of a message or a part. It reports false if the record does not
 // exist or its bytes are unknown.
 func (k *facts) contextOf(ref change.Ref) (recordContext, bool) {
-	g := recordContext{s: k.s, known: k}
+	g := recordContext{known: k}
 	if k.places == nil {
 		k.places = newIndex(k.s)
 	}
@@ -35,7 +35,7 @@ func (k *facts) contextOf(ref change.Ref) (recordContext, bool) {
 	if j < 0 {
 		return g, false
 	}
-	g.p, g.at = &g.m.Parts[j], j
+	g.p = &g.m.Parts[j]
 	return g, !g.p.Unreadable()
 }
 

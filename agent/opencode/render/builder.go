@@ -16,8 +16,8 @@ type builder struct {
 	stripFiles bool             // a line of text replaces each file
 	target     Target
 	api        API
-	claude     bool       // the model is Claude: call ids are sanitized
-	newPrompt  *message   // nil with NoPrompt
+	claude     bool // the model is Claude: call ids are sanitized
+	newPrompt  *message
 	unseen     change.Ref // see [Request.Unseen]
 	late       change.Ref // see [Request.Late]
 	compacting bool       // the request is for a compaction
@@ -79,7 +79,7 @@ func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 		}
 		provider := model.TextAt("providerID")
 		id := model.TextAt("modelID")
-		if missing := r.missingModelField(provider, id); missing != "" {
+		if missing := missingModelField(provider, id); missing != "" {
 			r.fail(fieldFailure(m.Ref, "%s is missing, and the next prompt uses the same model", missing))
 		}
 		return request.Model{ProviderID: provider, ModelID: id}
@@ -94,10 +94,8 @@ func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 }
 
 // missingModelField returns the missing field of the model that makes a new prompt fail, or "".
-func (r *builder) missingModelField(provider, id string) string {
+func missingModelField(provider, id string) string {
 	switch {
-	case r.NoPrompt:
-		return ""
 	case provider == "":
 		return "model.providerID"
 	case id == "":
@@ -117,9 +115,6 @@ func (r *builder) selectMessages(all []*message) []*message {
 		if r.since(v11815) && looked && !m.isPrompt && len(m.readFailures)+len(m.useFailures) == 0 && m.timeless {
 			r.fail(fieldFailure(m.Ref, "time is missing"))
 		}
-	}
-	if r.NoPrompt {
-		return kept
 	}
 	l := newestOf(kept, r.Profile)
 	if l.answered(r.Profile) {

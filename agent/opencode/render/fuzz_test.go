@@ -33,7 +33,7 @@ func FuzzRender(f *testing.F) {
 		overwrite(&s.Messages[1], message, first, second, file)
 
 		profiles := render.Profiles()
-		set := render.Settings{Profile: profiles[int(setting)%len(profiles)], NoPrompt: setting >= 128}
+		set := render.Settings{Profile: profiles[int(setting)%len(profiles)]}
 		view := render.Read(s)
 		view.Render(render.Settings{}) // must not affect the next call
 		q := view.Render(set)

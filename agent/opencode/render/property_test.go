@@ -44,9 +44,9 @@ func TestDamaged(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(t, "rounds") {
 			s = s.Clone()
 			damageSession(t, s)
-			view, standing := render.Read(s), rapid.Bool().Draw(t, "standing")
+			view := render.Read(s)
 			for _, p := range render.Profiles() {
-				set := render.Settings{Profile: p, NoPrompt: standing}
+				set := render.Settings{Profile: p}
 				q, fresh := view.Render(set), render.Render(s, set)
 				if !equalRequests(q, fresh) {
 					t.Fatalf("%s: the View makes\n%s\nRender makes\n%s", p.Version, encode.JSON(anthropic.Provider{}, q.Request), encode.JSON(anthropic.Provider{}, fresh.Request))

@@ -28,7 +28,4 @@ type Settings struct {
 	CanRead func(m request.Model, kind string) (reads, known bool)
 	// Target returns where the requests of a model go. nil means Anthropic's API.
 	Target func(m request.Model) Target
-	// NoPrompt renders the session without a new prompt. This is the request for the newest assistant message; an error
-	// that is stored in that message is about it.
-	NoPrompt bool
 }

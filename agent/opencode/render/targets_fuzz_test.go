@@ -54,8 +54,8 @@ func FuzzTargets(f *testing.F) {
 		view := render.Read(s)
 		for _, target := range allTargets {
 			set := render.Settings{
-				Profile: profiles[int(setting)%len(profiles)], NoPrompt: setting >= 128,
-				Target: func(request.Model) render.Target { return target },
+				Profile: profiles[int(setting)%len(profiles)],
+				Target:  func(request.Model) render.Target { return target },
 			}
 			if foreign {
 				set.Model = request.Model{ProviderID: "another", ModelID: "model"}

@@ -49,10 +49,7 @@ func (v *View) Render(set Settings) Request {
 func (v *View) render(b *builder) Request {
 	set := b.Settings
 	b.fail(infoFailures(v.s, set.Profile)...)
-	all := v.sorted(set.Profile)
-	if !set.NoPrompt {
-		all = b.addPrompt(v.s, all)
-	}
+	all := b.addPrompt(v.s, v.sorted(set.Profile))
 	if b.Model == (request.Model{}) {
 		b.Model = b.nextModel(v.s, all)
 	}
