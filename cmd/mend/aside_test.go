@@ -11,10 +11,12 @@ import (
 	"testing"
 
 	"mend/cmd/mend/internal/frame"
+	"mend/internal/mend"
 	"mend/internal/test/claude"
 	"mend/internal/test/codex"
 	"mend/internal/test/damage"
 	"mend/internal/test/storetest"
+	"mend/journal"
 	"mend/testdata"
 )
 
@@ -152,7 +154,11 @@ func TestSetAside(t *testing.T) {
 			run(frame.ExitDone, "healthy", "scan", ts.session)
 			run(frame.ExitDone, "", "repair", ts.session, "--set-aside", "--yes")
 			c.flags = nil
-			run(frame.ExitDone, c.leftOut, "show")
+			es, err := mend.OpenJournal(ts.journal).Log(journal.Query{Limit: 1})
+			if err != nil || len(es) == 0 {
+				t.Fatalf("%d entries, %v", len(es), err)
+			}
+			run(frame.ExitDone, c.leftOut, "log", es[0].ID)
 			run(frame.ExitDone, "Undone", "undo", "--yes")
 			same("after the undo", true)
 			run(frame.ExitDone, "", "redo", "--yes")

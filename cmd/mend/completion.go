@@ -64,14 +64,12 @@ var argumentCompletions = map[string][]frame.Completions{
 	"scan":    {frame.CompleteSessions},
 	"keep":    {frame.CompleteSessions},
 	"fix":     {frame.CompleteSessions, nil},
-	"repair":  {frame.CompleteSessions, nil},
 	"restore": {frame.CompleteSessions, nil},
-	"undo":    {repairCompletions(undoable), nil},
-	"redo":    {repairCompletions(undone), nil},
-	"show":    {completeRepairs, nil},
-	"resolve": {repairCompletions(conflicted), nil},
-	"forget":  {completeSessionsAndRepairs, nil},
 	"report":  {frame.CompleteSessions, nil},
+	"undo":    {repairCompletions(revertible), nil},
+	"recover": {repairCompletions(conflicted), nil},
+	"log":     {completeSessionsAndRepairs, nil},
+	"forget":  {completeSessionsAndRepairs, nil},
 }
 
 // flagCompletions has the candidates for flags whose values users cannot know. The help lists the values of
@@ -115,18 +113,10 @@ func completeClasses(_ context.Context, env *frame.Env, _ []string) (all []cobra
 	return all
 }
 
-func undoable(e change.Entry) bool {
-	return e.State == change.Committed && e.UndoneBy == "" && !e.Forgotten && !e.IsUndo()
-}
-
-func undone(e change.Entry) bool { return e.UndoneBy != "" && !e.Forgotten }
+// revertible reports whether undo or undo --redo accepts the entry.
+func revertible(e change.Entry) bool { return e.State == change.Committed && !e.Forgotten }
 
 func conflicted(e change.Entry) bool { return e.State == change.Conflicted }
-
-// completeRepairs returns all repairs, the newest first.
-func completeRepairs(ctx context.Context, env *frame.Env, args []string) []cobra.Completion {
-	return repairCompletions(func(change.Entry) bool { return true })(ctx, env, args)
-}
 
 // repairCompletions returns the repairs for which fits holds, the newest first.
 func repairCompletions(accepts func(change.Entry) bool) frame.Completions {
@@ -142,7 +132,8 @@ func repairCompletions(accepts func(change.Entry) bool) frame.Completions {
 }
 
 func completeSessionsAndRepairs(ctx context.Context, env *frame.Env, args []string) []cobra.Completion {
-	return append(frame.CompleteSessions(ctx, env, args), completeRepairs(ctx, env, args)...)
+	all := repairCompletions(func(change.Entry) bool { return true })
+	return append(frame.CompleteSessions(ctx, env, args), all(ctx, env, args)...)
 }
 
 func completeStores(_ context.Context, env *frame.Env, _ []string) (all []cobra.Completion) {

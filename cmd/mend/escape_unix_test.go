@@ -57,7 +57,6 @@ var printCases = []struct{ command, args string }{
 	{"scan", "HOSTILE"},
 	{"scan", "a"},
 	{"scan", "--store HOSTILE"},
-	{"scan", "--layout HOSTILE"},
 	{"scan", "--HOSTILE"},
 	{"scan", "--agent-version HOSTILE"},
 	{"scan", "--class HOSTILE"},

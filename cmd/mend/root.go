@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +22,12 @@ func newRoot(env *frame.Env) *cobra.Command {
 		Short: "Repair broken sessions of coding agents, and undo every repair",
 		Long: `mend repairs sessions of OpenCode, Kilo, Claude Code and Codex, and can undo each change.
 Without a command it shows what is broken, and what to do next.`,
-		Args:          frame.NoArgs,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if slices.Equal(args, []string{"status"}) { // its former name
+				return nil
+			}
+			return frame.NoArgs(cmd, args)
+		},
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,7 +48,6 @@ Without a command it shows what is broken, and what to do next.`,
 	f := root.PersistentFlags()
 	f.StringVar(&env.AgentName, "agent", "", "only sessions of this `AGENT`: "+agents.Names()+" (default: all)")
 	f.StringVar(&env.Opt.Store, "store", "", "use the session store at `PATH`, or the one that PATH is in (default: auto-detect)")
-	f.StringVar(&env.Opt.Layout, "layout", "", "use `LAYOUT` for the store: opencode (a JSON tree) or sqlite (default: auto-detect)")
 	f.StringVar(&env.Opt.AgentVersion, "agent-version", "", "check against `VERSION` of the agent (default: the newest found in the store)")
 	f.BoolVar(&env.JSON, "json", false, "print one JSON object")
 	quiet := false

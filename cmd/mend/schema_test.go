@@ -65,13 +65,12 @@ type watchAnswer struct {
 
 // answerTypes has the type of the answer of each verb.
 var answerTypes = map[string]any{
-	"status": inspect.StatusJSON{}, "scan": inspect.ScanAnswer{}, "explain": inspect.ExplainAnswer{}, "fix": repairs.FixAnswer{}, "repair": repairs.FixAnswer{},
-	"trim": space.TrimAnswer{}, "uncompact": restore.UncompactAnswer{}, "restore": restore.Answer{}, "move": restore.MoveAnswer{}, "salvage": restore.SalvageAnswer{},
-	"undo": undoAnswer{}, "redo": undoAnswer{}, "log": repairs.ExportAnswer{}, "show": show.RepairsAnswer{}, "report": inspect.ReportAnswer{},
-	"recover": show.RepairsAnswer{}, "resolve": show.RepairsAnswer{}, "verify": rare.VerifyAnswer{}, "forget": rare.ForgetAnswer{}, "gc": rare.ForgetAnswer{},
+	"status": inspect.StatusJSON{}, "scan": inspect.ScanAnswer{}, "explain": inspect.ExplainAnswer{}, "fix": repairs.FixAnswer{},
+	"trim": space.TrimAnswer{}, "restore": restore.Answer{}, "move": restore.MoveAnswer{}, "salvage": restore.SalvageAnswer{},
+	"undo": undoAnswer{}, "log": repairs.ExportAnswer{}, "report": inspect.ReportAnswer{},
+	"recover": show.RepairsAnswer{}, "verify": rare.VerifyAnswer{}, "forget": rare.ForgetAnswer{},
 	"watch": watchAnswer{}, "keep": running.KeepAnswer{}, "clean": space.CleanAnswer{}, "clean events": space.CleanedAnswer{}, "clean sessions": space.CleanedAnswer{},
 	"clean images": space.CleanedAnswer{}, "clean pages": space.CleanedAnswer{}, "clean snapshots": space.CleanedAnswer{}, "install": running.PluginsAnswer{},
-	"plugin": running.PluginsAnswer{}, "plugin install": running.PluginsAnswer{}, "plugin uninstall": running.PluginsAnswer{}, "plugin status": running.PluginsAnswer{},
 	"config": rare.ConfigAnswer{}, "config set": rare.ConfigAnswer{}, "config unset": rare.ConfigAnswer{}, "version": versionAnswer{}, "demo": demoAnswer{},
 	"completion": completionAnswer{}, "hook": struct{}{}, "help": struct{}{}, "mend": struct{}{}, "ui": struct{}{},
 }

@@ -45,13 +45,10 @@ var (
 		"mend undo", "mend undo nosuch", "mend undo qevajo --dry-run", "mend undo qevajo -p --dry-run", "mend undo qevajo", "mend undo qevajo --yes", "mend undo qevajo", "mend undo --redo qevajo --yes", "mend log",
 		"mend report 計画", "mend report 計画", "mend trim 計画 --dry-run", "mend trim 計画 --to 1 --keep-turns 0 --dry-run", "mend restore --compaction 計画", "mend move", "mend move /home/user/project nowhere", "mend salvage", "mend clean", "mend clean events --dry-run", "mend clean sessions nosuch --dry-run", "mend clean images --dry-run", "mend clean snapshots --dry-run", "mend clean pages --dry-run", "mend restore",
 		"mend recover", "mend recover qevajo --keep", "mend verify", "mend forget --older-than 0s --dry-run", "mend forget 計画 --dry-run",
-		"mend forget 計画", "mend forget --older-than 0s --yes", "mend gc", "mend log", "mend log qevajo",
+		"mend forget 計画", "mend forget --older-than 0s --yes", "mend log", "mend log qevajo",
 		"mend keep --dry-run", "mend keep", "mend", "mend forget --copies 計画",
-		"mend plugin", "mend install --yes", "mend", "mend install --remove --yes", "mend scan nosuch", "mend scna", "mend ui",
+		"mend install --yes", "mend", "mend install --remove --yes", "mend scan nosuch", "mend scna", "mend ui",
 		"mend config maxRetries skip", "mend config set maxRetries 5", "mend config unset maxRetries",
-		// former names
-		"mend repair --dry-run", "mend show qevajo", "mend redo nosuch", "mend uncompact nosuch", "mend resolve qevajo --keep",
-		"mend plugin install --dry-run", "mend plugin uninstall --dry-run", "mend plugin status",
 	}
 )
 

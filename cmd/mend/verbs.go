@@ -26,10 +26,6 @@ var finishes = repairs.Finish{List: restore.List, Restore: restore.One, Move: re
 
 func fix(env *frame.Env) *cobra.Command { return repairs.Fix(env, finishes) }
 
-func formerRepair(env *frame.Env) *cobra.Command { return repairs.Repair(env, finishes) }
-
-func status(env *frame.Env) *cobra.Command { return inspect.Status(env, running.State) }
-
 // verbGroups returns all verbs, in the order of the help.
 func verbGroups() []verbGroup {
 	return []verbGroup{
@@ -42,12 +38,9 @@ func verbGroups() []verbGroup {
 	}
 }
 
-// hiddenVerbs are not listed in the help: verbs for programs, and former names.
+// hiddenVerbs are not listed in the help.
 func hiddenVerbs() []func(*frame.Env) *cobra.Command {
-	return append([]func(*frame.Env) *cobra.Command{
-		helpVerb, completionVerb, versionVerb, demoVerb, running.Hook,
-		formerRepair, repairs.Show, repairs.Redo, restore.Uncompact, rare.Resolve, rare.GC, running.Plugin, status,
-	}, packagerVerbs...)
+	return append([]func(*frame.Env) *cobra.Command{helpVerb, completionVerb, versionVerb, demoVerb, running.Hook}, packagerVerbs...)
 }
 
 // Commands are listed in the order of their groups. The library's setting is global.

@@ -22,7 +22,7 @@ var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
 // their options about the next request, or, for restore and scan --text, the place of the copies. Verbs with a repair id
 // need none: the journal knows the store.
 func (env *Env) CommandLine(words ...string) string {
-	flags := []string{"--store", env.Opt.Store, "--layout", env.Opt.Layout, "--agent-version", env.Opt.AgentVersion}
+	flags := []string{"--store", env.Opt.Store, "--agent-version", env.Opt.AgentVersion}
 	if len(words) > 0 && (words[0] == "scan" || words[0] == "fix") {
 		flags = append(flags, "--thinking", show.ThinkingText(env.Opt.Thinking), "--provider", env.Opt.Provider)
 	}

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"mend/agent"
 	"mend/change"
 	"mend/cmd/mend/internal/agents"
@@ -24,16 +22,6 @@ import (
 	"mend/internal/term"
 	"mend/journal"
 )
-
-// Status returns the verb status.
-func Status(env *frame.Env, live LiveState) *cobra.Command {
-	return &cobra.Command{
-		Use:   "status",
-		Short: "Show the current status, and what to do next",
-		Args:  frame.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return RunStatus(cmd.Context(), env, live) },
-	}
-}
 
 // A StatusJSON is the answer of status.
 type StatusJSON struct {

@@ -27,8 +27,9 @@ func Forget(env *frame.Env) *cobra.Command {
 	var older string
 	var copies bool
 	cmd := &cobra.Command{
-		Use:   "forget [SESSION|ID]",
-		Short: "Erase undo data and copies: of a session, a repair, or all old ones",
+		Use:     "forget [SESSION|ID]",
+		Aliases: []string{"gc"}, // the former name of forget --older-than
+		Short:   "Erase undo data and copies: of a session, a repair, or all old ones",
 		Long: `The journal contains the data that repairs replaced, including text of your conversations.
 Forget erases this undo data from the journal's file: of one repair, of an operation, or of
 every repair of a session. Those repairs can no longer be undone; the log keeps a line for
@@ -63,7 +64,7 @@ shown, and nothing that was added later. --dry-run only shows it.`,
 	}
 	f.Add(cmd, "")
 	cmd.Flags().BoolVar(&copies, "copies", false, "erase only the copies of the session, not the undo data of its repairs")
-	addOlderThan(cmd, &older)
+	cmd.Flags().StringVar(&older, "older-than", "", "erase the undo data of repairs older than `WHEN`: an age such as 90d or 12h, or a date")
 	return cmd
 }
 
@@ -292,28 +293,6 @@ func (x *erasure) eraseCopies(ctx context.Context, env *frame.Env) error {
 		}
 		return removeDamaged(env, x.damaged)
 	})
-}
-
-// GC is the former name of forget --older-than.
-func GC(env *frame.Env) *cobra.Command {
-	var f frame.WriteFlags
-	var older string
-	cmd := &cobra.Command{
-		Use: "gc --older-than AGE", Short: "Delete the undo data of old repairs: mend forget --older-than AGE", Args: frame.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if older == "" {
-				return frame.Usagef("gc needs --older-than AGE, such as --older-than 90d")
-			}
-			return runGC(cmd.Context(), env, older, f)
-		},
-	}
-	f.Add(cmd, "")
-	addOlderThan(cmd, &older)
-	return cmd
-}
-
-func addOlderThan(cmd *cobra.Command, older *string) {
-	cmd.Flags().StringVar(older, "older-than", "", "erase the undo data of repairs older than `WHEN`: an age such as 90d or 12h, or a date")
 }
 
 func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags) error {

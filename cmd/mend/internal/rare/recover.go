@@ -23,10 +23,11 @@ import (
 // Recover returns the verb recover.
 func Recover(env *frame.Env) *cobra.Command {
 	var f frame.WriteFlags
-	var d decisionFlags
+	keep, back, forward := false, false, false
 	cmd := &cobra.Command{
-		Use:   "recover [ID]",
-		Short: "Finish an interrupted change, or resolve a conflict",
+		Use:     "recover [ID]",
+		Aliases: []string{"resolve"}, // the former name of recover ID
+		Short:   "Finish an interrupted change, or resolve a conflict",
 		Long: `Recover completes every interrupted change of mend, or reverts it if it cannot be completed.
 Every command that writes does this first. It does not ask, because you have already agreed
 to these changes.
@@ -43,7 +44,14 @@ Recover shows what that does, and asks. It saves the current bytes to the journa
 that the decision can be undone.`,
 		Args: frame.AtMostOne("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			decision, decided := d.decision()
+			decided := keep || back || forward
+			decision := mend.Keep
+			switch {
+			case back:
+				decision = mend.Back
+			case forward:
+				decision = mend.Forward
+			}
 			switch {
 			case len(ids) == 0 && decided:
 				return frame.Usagef("--%s needs the ID of a repair in conflict", decision)
@@ -56,7 +64,10 @@ that the decision can be undone.`,
 		},
 	}
 	f.Add(cmd, "")
-	d.add(cmd)
+	cmd.Flags().BoolVar(&keep, "keep", false, "leave everything as it is now")
+	cmd.Flags().BoolVar(&back, "back", false, "restore the state before the change")
+	cmd.Flags().BoolVar(&forward, "forward", false, "apply the change, over what the other program wrote")
+	cmd.MarkFlagsMutuallyExclusive("keep", "back", "forward")
 	return cmd
 }
 
@@ -109,43 +120,6 @@ func printUnresolved(env *frame.Env, done []change.Entry) error {
 		}
 	}
 	return left
-}
-
-// decisionFlags are the flags that decide a conflict.
-type decisionFlags struct{ keep, back, forward bool }
-
-func (f *decisionFlags) add(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.keep, "keep", false, "leave everything as it is now")
-	cmd.Flags().BoolVar(&f.back, "back", false, "restore the state before the change")
-	cmd.Flags().BoolVar(&f.forward, "forward", false, "apply the change, over what the other program wrote")
-	cmd.MarkFlagsMutuallyExclusive("keep", "back", "forward")
-}
-
-func (f *decisionFlags) decision() (d mend.Decision, decided bool) {
-	switch {
-	case f.back:
-		return mend.Back, true
-	case f.forward:
-		return mend.Forward, true
-	}
-	return mend.Keep, f.keep
-}
-
-// Resolve is the former name of recover ID.
-func Resolve(env *frame.Env) *cobra.Command {
-	var f frame.WriteFlags
-	var d decisionFlags
-	cmd := &cobra.Command{
-		Use: "resolve ID --keep|--back|--forward", Short: "Decide a conflict: mend recover ID", Args: frame.OneArg("repair"),
-		RunE: func(cmd *cobra.Command, ids []string) error {
-			decision, _ := d.decision()
-			return runResolve(cmd.Context(), env, ids[0], decision, f)
-		},
-	}
-	f.Add(cmd, "")
-	d.add(cmd)
-	cmd.MarkFlagsOneRequired("keep", "back", "forward")
-	return cmd
 }
 
 func runResolve(ctx context.Context, env *frame.Env, id string, d mend.Decision, f frame.WriteFlags) error {

@@ -1,4 +1,4 @@
-// Package repairs has the verbs fix, undo and log, and their former names repair, redo and show.
+// Package repairs has the verbs fix, undo and log.
 //
 // It may import change, cmd/mend/internal/agents, cmd/mend/internal/frame, cmd/mend/internal/show, internal/config,
 // internal/culprit, internal/fail, internal/mend, internal/ownfile, internal/request, internal/term, internal/termjson,
@@ -27,8 +27,9 @@ import (
 func Fix(env *frame.Env, finish Finish) *cobra.Command {
 	f := repairFlags{finish: &finish}
 	cmd := &cobra.Command{
-		Use:   "fix [SESSION|ERROR TEXT...]",
-		Short: "Repair all broken sessions, one session, or the cause of an error",
+		Use:     "fix [SESSION|ERROR TEXT...]",
+		Aliases: []string{"repair"}, // its former name
+		Short:   "Repair all broken sessions, one session, or the cause of an error",
 		Long: `Fix plans the smallest change that repairs a session, tests it on a copy, shows it, asks,
 writes it to the journal, and applies it: all or nothing. Without a terminal, and with
 --json, fix changes a session only with --yes.
@@ -69,7 +70,7 @@ second such error.
 			case len(words) == 0:
 			case strings.TrimSpace(text) == "":
 				return frame.Usagef("the error text is empty")
-			case text == "@" || f.apiError != "" || f.narrows() && namesSession(cmd.Context(), env, text):
+			case cmd.CalledAs() == "repair" || text == "@" || f.apiError != "" || f.narrows() && namesSession(cmd.Context(), env, text):
 				names = []string{text}
 			default:
 				f.apiError = text

@@ -41,8 +41,9 @@ type logFlags struct {
 func Log(env *frame.Env) *cobra.Command {
 	var f logFlags
 	cmd := &cobra.Command{
-		Use:   "log [SESSION|ID] [FILE...]",
-		Short: "List what mend changed; with an ID, show one change in full",
+		Use:     "log [SESSION|ID] [FILE...]",
+		Aliases: []string{"show"}, // its former name
+		Short:   "List what mend changed; with an ID, show one change in full",
 		Long: `Without an id, log lists changes, newest first: id, age, state, what was fixed, and the
 title of the session. If one run of mend changed several sessions, that is one line, an
 operation; with -v each of its repairs also has a line. SESSION is an id, the start of one,
@@ -205,27 +206,6 @@ func setState(q *journal.Query, state string) error {
 		q.Undone = new(false)
 	}
 	return nil
-}
-
-// Show is the former name of log ID.
-func Show(env *frame.Env) *cobra.Command {
-	return &cobra.Command{
-		Use: "show [ID]", Short: "Show what a repair changed, and why: mend log ID", Args: frame.AtMostOne("repair"),
-		RunE: func(cmd *cobra.Command, ids []string) error {
-			var es []change.Entry
-			var err error
-			if len(ids) == 0 {
-				es, err = frame.Newest(cmd.Context(), env, env.Opt.Journal.Newest, "no change is in force")
-				es = es[:min(len(es), 1)]
-			} else {
-				es, err = env.Opt.Journal.Find(ids[0])
-			}
-			if err != nil {
-				return err
-			}
-			return showEntries(cmd.Context(), env, es)
-		},
-	}
 }
 
 // showEntries shows a single entry in detail, or lists the entries of an operation.

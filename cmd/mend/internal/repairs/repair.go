@@ -26,7 +26,7 @@ import (
 	"mend/repair"
 )
 
-// repairFlags are the flags of repair and fix.
+// repairFlags are the flags of fix.
 type repairFlags struct {
 	frame.WriteFlags
 	latent, all, verbose, setAside bool
@@ -69,17 +69,6 @@ func addRepairFlags(env *frame.Env, cmd *cobra.Command, f *repairFlags) {
 	fl.StringSliceVar(&f.classes, "class", nil, "fix only these classes: "+frame.ClassList(env))
 	fl.BoolVar(&f.all, "all", false, "repair every finding of the error's kind, not only the one that it names")
 	fl.StringVar(&f.apiError, "error", "", "use the error you got to decide what to fix: its text, @FILE, or - for standard input")
-}
-
-// Repair is the former name of fix; its argument can only be a session.
-func Repair(env *frame.Env, finish Finish) *cobra.Command {
-	f := repairFlags{finish: &finish}
-	cmd := &cobra.Command{
-		Use: "repair [SESSION]", Short: "Repair one session, or all broken ones: mend fix", Args: frame.AtMostOne("session"),
-		RunE: func(cmd *cobra.Command, ids []string) error { return startRepair(cmd.Context(), env, ids, f) },
-	}
-	addRepairFlags(env, cmd, &f)
-	return cmd
 }
 
 func startRepair(ctx context.Context, env *frame.Env, names []string, f repairFlags) error {

@@ -20,8 +20,9 @@ import (
 func Undo(env *frame.Env) *cobra.Command {
 	var f undoFlags
 	cmd := &cobra.Command{
-		Use:   "undo [ID]",
-		Short: "Undo the last change, or another one",
+		Use:     "undo [ID]",
+		Aliases: []string{"redo"}, // the former name of undo --redo
+		Short:   "Undo the last change, or another one",
 		Long: `Undo restores the data that a change of mend replaced: the same bytes, names and modes as
 before. The undo is itself an entry of the journal. With --redo, an undone change is applied
 again.
@@ -44,6 +45,7 @@ sessions of an operation are still restored; run undo again for the rest.`,
   mend undo bak --only prt_1    only this change`,
 		Args: frame.AtMostOne("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
+			f.redo = f.redo || cmd.CalledAs() == "redo"
 			switch {
 			case len(ids) == 1 && f.session != "":
 				return frame.Usagef("undo needs a repair id, or --session SESSION")
@@ -55,22 +57,12 @@ sessions of an operation are still restored; run undo again for the rest.`,
 			return runUndo(cmd.Context(), env, ids, f)
 		},
 	}
-	f.add(cmd)
+	f.Add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
+	f.AddPatch(cmd)
 	fl := cmd.Flags()
 	fl.BoolVar(&f.redo, "redo", false, "apply again what was undone")
 	fl.StringVar(&f.session, "session", "", "undo every repair of this `SESSION` in one step")
 	fl.StringSliceVar(&f.only, "only", nil, "undo only these changes of the repair")
-	return cmd
-}
-
-// Redo is the former name of undo --redo.
-func Redo(env *frame.Env) *cobra.Command {
-	f := undoFlags{redo: true}
-	cmd := &cobra.Command{
-		Use: "redo [ID]", Short: "Apply an undone repair again: mend undo --redo", Args: frame.AtMostOne("repair"),
-		RunE: func(cmd *cobra.Command, ids []string) error { return runUndo(cmd.Context(), env, ids, f) },
-	}
-	f.add(cmd)
 	return cmd
 }
 
@@ -80,11 +72,6 @@ type undoFlags struct {
 	redo    bool
 	session string
 	only    []string
-}
-
-func (f *undoFlags) add(cmd *cobra.Command) {
-	f.Add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
-	f.AddPatch(cmd)
 }
 
 func runUndo(ctx context.Context, env *frame.Env, ids []string, f undoFlags) error {

@@ -3,30 +3,13 @@ package restore
 import (
 	"context"
 
-	"github.com/spf13/cobra"
-
 	"mend/cmd/mend/internal/frame"
 	"mend/cmd/mend/internal/show"
 	"mend/internal/term"
 	"mend/repair"
 )
 
-// Uncompact is the former name of restore --compaction.
-func Uncompact(env *frame.Env) *cobra.Command {
-	var f frame.WriteFlags
-	r := repair.UncompactRequest{Protected: repair.ProtectedTools()}
-	cmd := &cobra.Command{
-		Use: "uncompact [SESSION]", Short: "Remove a compaction: mend restore --compaction SESSION", Args: frame.AtMostOne("session"),
-		RunE: func(cmd *cobra.Command, names []string) error {
-			r.Force = f.Force
-			return runUncompact(cmd.Context(), env, names, f, r)
-		},
-	}
-	f.Add(cmd, "uncompact even if the agent is using the session")
-	cmd.Flags().BoolVar(&r.Trim, "trim", false, "trim outputs of tools if the next request would be too large")
-	return cmd
-}
-
+// runUncompact removes the newest compaction of a session.
 func runUncompact(ctx context.Context, env *frame.Env, names []string, f frame.WriteFlags, r repair.UncompactRequest) error {
 	c, head, err := frame.OpenSession(ctx, env, names, env.Command, !f.DryRun)
 	if err != nil {
@@ -36,7 +19,7 @@ func runUncompact(ctx context.Context, env *frame.Env, names []string, f frame.W
 	if err != nil {
 		return err
 	}
-	env.SetAnswers(UncompactAnswer{Repairs: []show.RepairJSON{}, Uncompact: &uncompactJSON{
+	env.SetAnswers(Answer{Repairs: []show.RepairJSON{}, Uncompact: &uncompactJSON{
 		head.ID, u.Messages, u.Earlier, u.Before, u.After, u.Window, show.TrimmedJSON(u.Outputs),
 	}})
 	show.Header(env.Terminal, head)
@@ -53,13 +36,6 @@ func runUncompact(ctx context.Context, env *frame.Env, names []string, f frame.W
 		env.Say("There is an earlier compaction. Run \"mend restore --compaction %s\" again to remove it, too.", head.ID)
 	}
 	return nil
-}
-
-// A UncompactAnswer is the answer of uncompact.
-type UncompactAnswer struct {
-	Uncompact *uncompactJSON    `json:"uncompact,omitempty"`
-	Repairs   []show.RepairJSON `json:"repairs"`
-	frame.ContinueAnswer
 }
 
 type uncompactJSON struct {

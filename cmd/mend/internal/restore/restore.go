@@ -66,9 +66,10 @@ func Restore(env *frame.Env) *cobra.Command {
 	var all, compaction bool
 	u := repair.UncompactRequest{Protected: repair.ProtectedTools()}
 	cmd := &cobra.Command{
-		Use:   "restore [SESSION]",
-		Short: "Bring back a session that is hidden, archived, deleted or damaged",
-		Long:  restoreHelp,
+		Use:     "restore [SESSION]",
+		Aliases: []string{"uncompact"}, // the former name of restore --compaction
+		Short:   "Bring back a session that is hidden, archived, deleted or damaged",
+		Long:    restoreHelp,
 		Example: `  mend restore                     list what can be brought back, and ask
   mend restore "dark mode"         the session with this in its title
   mend restore 3cffaf78 --at "2h ago"
@@ -78,6 +79,7 @@ func Restore(env *frame.Env) *cobra.Command {
   mend restore --compaction .      the newest session of this folder, as it was before its compaction`,
 		Args: frame.AtMostOne("session"),
 		RunE: func(cmd *cobra.Command, names []string) error {
+			compaction = compaction || cmd.CalledAs() == "uncompact"
 			switch {
 			case compaction && (at != "" || from != "" || all):
 				return frame.Usagef("--compaction cannot be combined with --at, --from or --all")

@@ -28,52 +28,26 @@ import (
 	"mend/internal/term"
 )
 
-// Plugin is the former name of install.
-func Plugin(env *frame.Env) *cobra.Command {
-	status := func(*cobra.Command, []string) error { return pluginStatus(env) }
-	cmd := &cobra.Command{
-		Use: "plugin", Short: "Show where the plugin is installed: mend", Args: frame.NoArgs, RunE: status,
-	}
-	cmd.AddCommand(
-		installCommand(env, &installFlags{}, "install", "Install the plugin: mend install"),
-		installCommand(env, &installFlags{remove: true}, "uninstall", "Remove the plugin: mend install --remove"),
-		&cobra.Command{
-			Use: "status", Short: "Show where the plugin is installed, and its version", Args: frame.NoArgs, RunE: status,
-		},
-	)
-	return cmd
-}
-
 // Install returns the verb install.
 func Install(env *frame.Env) *cobra.Command {
-	f := &installFlags{}
-	cmd := installCommand(env, f, "install", "Install what repairs sessions while your agent runs")
-	cmd.Flags().BoolVar(&f.remove, "remove", false, "remove what install wrote")
-	return cmd
-}
-
-// installFlags are the flags of install.
-type installFlags struct {
-	frame.WriteFlags
-	setup           agent.Setup
-	project, remove bool
-	keepGiven       bool // --keep was given
-}
-
-func installCommand(env *frame.Env, f *installFlags, use, short string) *cobra.Command {
+	var f installFlags
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: frame.NoArgs,
+		Use: "install", Short: "Install what repairs sessions while your agent runs",
+		Aliases: []string{"plugin"}, // its former name, with the argument install or uninstall
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.CalledAs() != "plugin" {
+				return frame.NoArgs(cmd, args)
+			}
+			if f.remove = slices.Equal(args, []string{"uninstall"}); f.remove || slices.Equal(args, []string{"install"}) {
+				return nil
+			}
+			return fail.New(fail.Usage, "\"mend\" shows what is installed", "plugin is now \"mend install\" and \"mend install --remove\"")
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.keepGiven = cmd.Flags().Changed("keep")
-			return runInstall(cmd.Context(), env, installTargets(env, f.remove), *f)
+			return runInstall(cmd.Context(), env, installTargets(env, f.remove), f)
 		},
-	}
-	cmd.Flags().BoolVar(&f.project, "project", false, "only for the current project")
-	f.Add(cmd, "")
-	if f.remove {
-		return cmd
-	}
-	cmd.Long = `For OpenCode and Kilo, install writes a plugin: one small JavaScript file, which passes errors
+		Long: `For OpenCode and Kilo, install writes a plugin: one small JavaScript file, which passes errors
 of sessions to "mend hook", and needs no server port. "mend hook" decides what to repair. For
 Claude Code, install adds a hook to its settings, and for Codex to hooks.json; Codex asks you
 to trust the hook at its next start. Install leaves all other bytes of these files, and
@@ -87,12 +61,16 @@ you install again.
 The plugin repairs a broken session before each prompt, so that you see no error, but only if
 the repair loses nothing that can be read. Faults that only the provider can detect are
 repaired after its error; then send your prompt again. Each repair can be undone ("mend log",
-"mend undo"). "mend config" lists the settings.`
-	cmd.Example = `  mend install
+"mend undo"). "mend config" lists the settings.`,
+		Example: `  mend install
   mend install --hooks all            also guard writes, change models that fail, and more (docs/running.md)
   mend install --agent kilo           only for Kilo
   mend install --agent claude --keep  also copy each session (mend keep --help)
-  mend install --remove`
+  mend install --remove`,
+	}
+	cmd.Flags().BoolVar(&f.project, "project", false, "only for the current project")
+	cmd.Flags().BoolVar(&f.remove, "remove", false, "remove what install wrote")
+	f.Add(cmd, "")
 	cmd.Flags().BoolVar(&f.setup.Repair, "repair", false,
 		"for Claude Code: repair sessions that the provider would refuse, when they end or are resumed")
 	cmd.Flags().BoolVar(&f.setup.Keep, "keep", false,
@@ -102,6 +80,14 @@ repaired after its error; then send your prompt again. Each repair can be undone
 	complete := cobra.FixedCompletions(config.HooksValues(), cobra.ShellCompDirectiveNoFileComp)
 	_ = cmd.RegisterFlagCompletionFunc("hooks", complete)
 	return cmd
+}
+
+// installFlags are the flags of install.
+type installFlags struct {
+	frame.WriteFlags
+	setup           agent.Setup
+	project, remove bool
+	keepGiven       bool // --keep was given
 }
 
 // installTargets returns the agent that the user named, or else each agent whose sessions are here or, for a
@@ -456,17 +442,6 @@ func states(env *frame.Env, a agent.Agent) (all []show.PluginJSON) {
 	return all
 }
 
-func pluginStatus(env *frame.Env) error {
-	i, err := installationOf(env, env.Opt.Agents[0], false)
-	if err != nil {
-		return err
-	}
-	if env.AgentName != "" {
-		return printPlugins(env, states(env, i.agent))
-	}
-	return printPlugins(env, installedStates(env))
-}
-
 // installedStates returns the states of the first agent's plugin, and of the installations in other agents.
 func installedStates(env *frame.Env) []show.PluginJSON {
 	all := states(env, env.Opt.Agents[0])
@@ -478,43 +453,6 @@ func installedStates(env *frame.Env) []show.PluginJSON {
 		}
 	}
 	return all
-}
-
-func printPlugins(env *frame.Env, all []show.PluginJSON) error {
-	env.SetAnswers(PluginsAnswer{all})
-	for _, p := range all {
-		env.Printf("%-8s %-10s %s\n", p.Place, p.State, term.Escape(term.ShortenHome(p.Path)))
-		for _, flag := range []struct {
-			given bool
-			text  string
-		}{
-			{p.Store != "", "--store " + frame.ShellWord(p.Store)},
-			{p.Hooks != "", "--hooks " + p.Hooks},
-			{p.Repair, "--repair"},
-			{p.Keep, "--keep"},
-		} {
-			if flag.given {
-				env.Printf("         %s\n", term.Faint("installed with "+flag.text))
-			}
-		}
-		switch p.State {
-		case agent.Other:
-			from := "written by mend " + p.Version + ", or for another program"
-			if p.Agent != "" {
-				from = "it starts another program"
-			}
-			env.SayAt(9, term.Faint(from+"; \"mend install"+agents.Flag(p.Agent)+"\" updates it"))
-		case agent.Unreadable:
-			env.SayAt(9, term.Faint(term.Escape(p.Why)))
-		case agent.Foreign:
-			env.SayAt(9, term.Faint("mend did not write this file, and does not change it"))
-		case agent.Current, agent.Absent:
-		}
-	}
-	if !slices.ContainsFunc(all, func(p show.PluginJSON) bool { return p.State != agent.Absent }) && len(all) > 0 {
-		env.Say("Not installed. Next: %s", term.Command("mend install"+agents.Flag(all[0].Agent)))
-	}
-	return nil
 }
 
 // makeFolder creates a folder of another program for an installed file.
