@@ -167,12 +167,13 @@ func listStores(ctx context.Context, env *Env) (stores []*mend.Store, all []Name
 // one of them.
 func LookUp(ctx context.Context, env *Env, also Sources, names []string) (found []NamedSession, unread, err error) {
 	if also.journal && len(names) == 1 {
-		es, err := env.Opt.Journal.Log(journal.Query{Session: names[0], Agent: env.AgentName, Limit: 1})
-		if i := slices.IndexFunc(es, func(e change.Entry) bool { return e.Session == names[0] }); i >= 0 {
-			return []NamedSession{{change.Head{ID: es[i].Session, Title: es[i].Cause.Title}, es[i].Store, nil}}, nil, nil
-		}
+		es, err := env.Opt.Journal.Log(journal.Query{Session: names[0], Agent: env.AgentName})
 		if err != nil && !errors.Is(err, journal.ErrDamaged) {
 			return nil, nil, err
+		}
+		es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Session != names[0] }) // a damaged one may be another's
+		if len(es) > 0 && !severalAgents(env, also, es) {
+			return []NamedSession{{change.Head{ID: es[0].Session, Title: es[0].Cause.Title}, es[0].Store, nil}}, nil, nil
 		}
 	}
 	all, unread, err := NamedSessions(ctx, env, also)
@@ -193,6 +194,18 @@ func LookUp(ctx context.Context, env *Env, also Sources, names []string) (found 
 		}
 	}
 	return found, unread, err
+}
+
+// severalAgents reports whether the session of the entries, or of copies with its id, belongs to more than one agent.
+func severalAgents(env *Env, also Sources, es []change.Entry) bool {
+	agent := es[0].Store.Agent
+	several := slices.ContainsFunc(es, func(e change.Entry) bool { return e.Store.Agent != agent })
+	if !several && also.copies {
+		_ = env.Opt.Journal.Kept(keep.Options{ReadOnly: true}, func(k *keep.Keep) error { // unreadable copies do not hide the entries
+			return k.Each(keep.Query{Session: es[0].Session, Agent: env.AgentName}, func(s *keep.State) { several = several || s.Store.Agent != agent })
+		})
+	}
+	return several
 }
 
 // FindSessions is lookUp for a verb that continues without the stores that cannot be read.

@@ -23,9 +23,10 @@ type Reversal struct {
 	*Env
 	Ctx     context.Context
 	DryRun  bool
-	Verb    string                         // undo or redo
-	Names   []string                       // of repairs and operations
-	Session string                         // instead of names: all repairs of this session
+	Verb    string   // undo or redo
+	Names   []string // of repairs and operations
+	Session string   // instead of names: all repairs of this session of this agent
+	Agent   string
 	List    func() ([]change.Entry, error) // instead of names: the entries to revert, newest first
 	Wanted  func(change.Entry) bool        // the entries of an operation that are not reverted yet
 	Propose func(c *mend.Store, es []change.Entry) (change.Plan, error)
@@ -80,7 +81,7 @@ func (v *Reversal) Entries() (all []change.Entry, err error) {
 // store may finish them.
 func (v *Reversal) entriesOfSession() ([]change.Entry, error) {
 	for _, q := range []journal.Query{{State: change.Committed, InForce: true}, {State: change.Pending}} {
-		q.Session = v.Session
+		q.Session, q.Agent = v.Session, v.Agent
 		if es, err := v.Opt.Journal.Log(q); err != nil || len(es) > 0 {
 			return es, err
 		}

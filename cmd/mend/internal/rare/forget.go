@@ -172,12 +172,12 @@ func (x *erasure) answer(env *frame.Env) {
 // erasureOf returns the data of a session: its repairs, unless only copies are wanted, and its copies.
 func erasureOf(ctx context.Context, env *frame.Env, s frame.NamedSession, copies bool) (x erasure, err error) {
 	if !copies {
-		if x.entries, err = env.Opt.Journal.Log(journal.Query{Session: s.ID, Agent: env.AgentName}); err != nil {
+		if x.entries, err = env.Opt.Journal.Log(journal.Query{Session: s.ID, Agent: s.StoreID.Agent}); err != nil {
 			return x, err
 		}
 	}
 	err = env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
-		x.states, err = k.States(keep.Query{Session: s.ID, Agent: env.AgentName})
+		x.states, err = k.States(keep.Query{Session: s.ID, Agent: s.StoreID.Agent})
 		return err
 	})
 	slices.SortStableFunc(x.states, func(a, b keep.State) int { return cmp.Compare(a.Store.Root, b.Store.Root) })

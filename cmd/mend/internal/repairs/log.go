@@ -94,31 +94,41 @@ func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) erro
 		if !isExport(names[0]) {
 			id, names = names[0], names[1:]
 		}
-		q, _, err := logQuery(ctx, env, f)
-		if err != nil {
+		q, _, err := logQuery(env, f, frame.NamedSession{})
+		switch {
+		case err != nil:
 			return err
+		case id != "" && f.session != "":
+			return frame.Usagef("log accepts one session")
 		}
-		return logExports(ctx, env, id, names, q)
+		return logExports(ctx, env, id, f.session, names, q)
 	}
 	if err := frame.AtMostOne("repair")(cmd, names); err != nil {
 		return err
 	}
-	if len(names) == 1 {
-		if f.session != "" {
-			return frame.Usagef("log accepts one session")
-		}
-		es, session, err := frame.FindSessionOrRepair(ctx, env, names[0])
-		switch {
-		case err != nil:
-			return err
-		case len(es) > 0:
-			return showEntries(ctx, env, es)
-		}
-		f.session = session.ID
+	if len(names) == 1 && f.session != "" {
+		return frame.Usagef("log accepts one session")
 	}
-	q, none, err := logQuery(ctx, env, f)
+	var es []change.Entry
+	var session frame.NamedSession
+	var err error
+	if len(names) == 1 {
+		es, session, err = frame.FindSessionOrRepair(ctx, env, names[0])
+	} else {
+		session, err = namedSession(ctx, env, f.session)
+	}
 	if err != nil {
 		return err
+	}
+	q, none, err := logQuery(env, f, session)
+	if err != nil {
+		return err
+	}
+	if len(es) > 0 {
+		if cmd.Flags().Changed("export") || filters(q) {
+			return errFiltered
+		}
+		return showEntries(ctx, env, es)
 	}
 	if cmd.Flags().Changed("export") {
 		if !reflect.DeepEqual(q, journal.Query{}) {
@@ -131,6 +141,11 @@ func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) erro
 	}
 	return listLog(env, q, none, f.verbose)
 }
+
+var errFiltered = frame.Usagef("the id of a repair selects all to show: it cannot be combined with --export or a filter")
+
+// filters reports whether q selects entries by more than their agent.
+func filters(q journal.Query) bool { return !reflect.DeepEqual(q, journal.Query{Agent: q.Agent}) }
 
 // listLog prints the entries that q selects; none is printed if there are no entries. Of a damaged journal it
 // prints the intact entries, and returns the error.
@@ -157,8 +172,20 @@ var logStates = []string{
 	string(change.Pending), string(change.Committed), "undone", "forgotten", string(change.Aborted), string(change.Conflicted), string(change.Resolved),
 }
 
+// namedSession returns the session that --session names, the zero value for "".
+func namedSession(ctx context.Context, env *frame.Env, name string) (s frame.NamedSession, err error) {
+	if name == "" {
+		return s, nil
+	}
+	found, err := frame.FindSessions(ctx, env, []string{name})
+	if err != nil {
+		return s, err
+	}
+	return found[0], nil
+}
+
 // logQuery returns the query of log, and the text if it selects nothing.
-func logQuery(ctx context.Context, env *frame.Env, f logFlags) (q journal.Query, none string, err error) {
+func logQuery(env *frame.Env, f logFlags, session frame.NamedSession) (q journal.Query, none string, err error) {
 	q = journal.Query{Limit: f.limit, Rules: f.rules, Actor: f.actor, Agent: env.AgentName, Channel: change.Channel(f.channel)}
 	none = "No repairs yet."
 	if f.limit < 0 {
@@ -177,15 +204,11 @@ func logQuery(ctx context.Context, env *frame.Env, f logFlags) (q journal.Query,
 	if q.Until, err = frame.ParseWhen("until", f.until, now); err != nil {
 		return q, "", err
 	}
-	if f.session != "" {
-		found, err := frame.FindSessions(ctx, env, []string{f.session})
-		if err != nil {
-			return q, "", err
-		}
-		q.Session = found[0].ID
+	if session.ID != "" {
+		q.Session, q.Agent = session.ID, session.StoreID.Agent
 		none = fmt.Sprintf("No repairs of session %s.", q.Session)
 	}
-	if all := (journal.Query{Limit: q.Limit, Session: q.Session}); !reflect.DeepEqual(q, all) {
+	if all := (journal.Query{Limit: q.Limit, Session: q.Session, Agent: session.StoreID.Agent}); !reflect.DeepEqual(q, all) {
 		none = "No such repairs."
 	}
 	return q, none, nil
@@ -361,9 +384,11 @@ type exportedEntry struct {
 	journal *mend.Journal
 }
 
-// logExports is log of exports instead of the journal: of the repair with an id, or of the entries that q selects. Of
-// several exports of one journal it shows the newest.
-func logExports(ctx context.Context, env *frame.Env, id string, files []string, q journal.Query) (left error) {
+// logExports is log of exports instead of the journal: of the repair with an id, or of the entries that q selects, all or
+// those of a session. An id that is no repair's names a session. Of several exports of one journal it shows the newest.
+func logExports(ctx context.Context, env *frame.Env, id, session string, files []string, q journal.Query) (left error) {
+	limit := q.Limit
+	q.Limit = 0
 	dir, err := os.MkdirTemp("", "mend-log-")
 	if err != nil {
 		return err
@@ -393,15 +418,44 @@ func logExports(ctx context.Context, env *frame.Env, id string, files []string, 
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case id != "" && len(all) == 0 && left == nil:
-		return fail.New(fail.Usage, "", "%q: no export has such a repair", id)
+		return logExports(ctx, env, "", id, files, q)
+	case id != "" && (limit > 0 || filters(q)):
+		return errFiltered
 	case id != "":
 		return fail.Worst(left, showExported(env, all))
 	}
 	slices.SortStableFunc(all, func(a, b exportedEntry) int { return b.Time.Compare(a.Time) })
-	if q.Limit > 0 {
-		all = all[:min(len(all), q.Limit)]
+	if session != "" {
+		if all, err = exportedSession(all, session); err != nil {
+			return fail.Worst(left, err)
+		}
+	}
+	if limit > 0 {
+		all = all[:min(len(all), limit)]
 	}
 	return fail.Worst(left, printExported(env, all))
+}
+
+// exportedSession returns the entries, newest first, of the session that the user names.
+func exportedSession(all []exportedEntry, name string) ([]exportedEntry, error) {
+	type sessionOf struct{ agent, id string }
+	var heads []change.Head
+	var sessions []sessionOf
+	known := map[sessionOf]bool{}
+	for _, e := range all {
+		if of := (sessionOf{e.Store.Agent, e.Session}); !known[of] {
+			known[of], sessions = true, append(sessions, of)
+			heads = append(heads, change.Head{ID: e.Session, Title: e.Cause.Title, Directory: e.Cause.Folder})
+		}
+	}
+	i, err := mend.Named(heads, name, show.WorkingFolder())
+	if errors.Is(err, mend.ErrNoSession) {
+		return nil, fail.New(fail.Usage, "", "%q: no export has such a repair, and none of such a session", name)
+	}
+	if err != nil {
+		return nil, fail.WithHint(err, "use the whole id, or --agent")
+	}
+	return slices.DeleteFunc(all, func(e exportedEntry) bool { return sessionOf{e.Store.Agent, e.Session} != sessions[i] }), nil
 }
 
 // An exported is a journal that was made of an export, with the entries that the user asks for. The export of a

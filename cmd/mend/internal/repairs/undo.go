@@ -95,7 +95,7 @@ func runUndo(ctx context.Context, env *frame.Env, ids []string, f undoFlags) err
 		if err != nil {
 			return err
 		}
-		v.Session = found[0].ID
+		v.Session, v.Agent = found[0].ID, found[0].StoreID.Agent
 	case len(ids) > 0:
 	case f.redo:
 		undos, err := frame.Newest(ctx, env, env.Opt.Journal.NewestUndo, "no change is undone")
