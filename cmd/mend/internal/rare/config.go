@@ -37,7 +37,11 @@ comments; the first line of the output is its path. For example:
   mend config unset autoResume
   mend watch --set autoResume=true   for one run`,
 		RunE: func(_ *cobra.Command, keys []string) error {
-			return env.Paged(func() error { return runConfig(env, set, keys) })
+			c, err := frame.LoadSettings(set)
+			if err != nil {
+				return err
+			}
+			return env.Paged(func() error { return printConfig(env, c, keys) })
 		},
 		ValidArgsFunction: frame.CompleteSettings(""),
 	}
@@ -80,7 +84,14 @@ func editSetting(env *frame.Env, key string, value *string) error {
 		done = "Nothing to change in"
 	}
 	env.Printf("%s %s.\n", done, term.Escape(term.ShortenHome(e.Path)))
-	return runConfig(env, nil, []string{key})
+	c, notes, err := frame.LoadLiveSettings(nil) // another setting may be wrong
+	if err != nil {
+		return err
+	}
+	for _, note := range notes[len(c.Notes()):] {
+		env.Note(note)
+	}
+	return printConfig(env, c, []string{key})
 }
 
 // A ConfigAnswer is the answer of config.
@@ -90,12 +101,8 @@ type ConfigAnswer struct {
 	Notes    []string         `json:"notes,omitempty"`
 }
 
-// runConfig prints the settings of these keys, or all.
-func runConfig(env *frame.Env, set, keys []string) error {
-	c, err := frame.LoadSettings(set)
-	if err != nil {
-		return err
-	}
+// printConfig prints the settings of these keys, or all.
+func printConfig(env *frame.Env, c config.Config, keys []string) error {
 	path, err := config.Path()
 	if err != nil {
 		return err

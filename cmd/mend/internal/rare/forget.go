@@ -300,10 +300,16 @@ func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags
 	if err != nil {
 		return err
 	}
+	c, err := frame.LoadSettings(nil)
+	if err != nil {
+		return err
+	}
 	if err := dropOld(ctx, env, f, before); err != nil {
 		return err
 	}
-	return thinKept(ctx, env, f, before)
+	p := frame.KeepPolicy(c)
+	p.Before = before
+	return thinKept(ctx, env, f, p)
 }
 
 // dropOld shows the repairs that began before a time, asks, and removes their data.
@@ -432,29 +438,23 @@ func removeDamaged(env *frame.Env, paths []string) error {
 }
 
 // thinKept thins the copies, if there are any, and removes those older than a time, after a question.
-func thinKept(ctx context.Context, env *frame.Env, f frame.WriteFlags, before time.Time) error {
-	c, err := frame.LoadSettings(nil)
-	if err != nil {
-		return err
-	}
-	p := frame.KeepPolicy(c)
-	p.Before = before
+func thinKept(ctx context.Context, env *frame.Env, f frame.WriteFlags, p keep.Policy) (err error) {
 	old := 0
 	err = env.Opt.Journal.Kept(keep.Options{ReadOnly: true, Context: ctx}, func(k *keep.Keep) error {
 		old, err = k.Old(p)
 		return err
 	})
 	env.SetAnswer("copies", 0)
-	aside := frame.DamagedBefore(env, before)
+	aside := frame.DamagedBefore(env, p.Before)
 	if err != nil || old == 0 && len(aside) == 0 {
 		return err
 	}
 	if f.DryRun {
 		env.SetAnswer("copies", old)
-		env.Say("%s of sessions would be deleted%s.", term.CountWords(old, "kept copy", "kept copies"), damagedText(env, before))
+		env.Say("%s of sessions would be deleted%s.", term.CountWords(old, "kept copy", "kept copies"), damagedText(env, p.Before))
 		return nil
 	}
-	question := fmt.Sprintf("%s of sessions can no longer be restored after this; the newest complete one of each stays%s. Go on?", term.CountWords(old, "older kept copy", "older kept copies"), damagedText(env, before))
+	question := fmt.Sprintf("%s of sessions can no longer be restored after this; the newest complete one of each stays%s. Go on?", term.CountWords(old, "older kept copy", "older kept copies"), damagedText(env, p.Before))
 	if err := frame.ConfirmChange(ctx, env.Terminal, f, question, nil); err != nil {
 		return err
 	}
