@@ -236,3 +236,26 @@ func (l *longestWrite) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
+
+// TestExportEndless: what is no export is refused at its first byte, also if it has no line feed and no end.
+func TestExportEndless(t *testing.T) {
+	in := &endless{}
+	if _, err := VerifyExport(t.Context(), in, ""); !errors.Is(err, ErrExport) {
+		t.Errorf("VerifyExport = %v, want %v", err, ErrExport)
+	}
+	if in.read > 1<<20 {
+		t.Errorf("VerifyExport read %d bytes", in.read)
+	}
+}
+
+// endless is a reader of zeros.
+type endless struct{ read int }
+
+func (r *endless) Read(p []byte) (int, error) {
+	clear(p)
+	r.read += len(p)
+	if r.read > 1<<28 {
+		return 0, errors.New("read too much")
+	}
+	return len(p), nil
+}

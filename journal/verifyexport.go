@@ -62,11 +62,15 @@ type importer struct {
 // longestLine exceeds the longest line of an export: a text is at most as long as a record.
 const longestLine = math.MaxInt32
 
-// newLineScanner returns a scanner of lines, each with its line feed.
+// newLineScanner returns a scanner of lines, each with its line feed. It fails at the first byte of a line that is no
+// JSON object: otherwise it would read all of a device before it finds no end of line.
 func newLineScanner(r io.Reader) *bufio.Scanner {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, longestLine)
 	s.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		if len(data) > 0 && data[0] != '{' {
+			return 0, nil, fmt.Errorf("a line begins with %q, not with {", data[0])
+		}
 		n := bytes.IndexByte(data, '\n') + 1
 		if n == 0 && atEOF {
 			n = len(data)
