@@ -57,7 +57,7 @@ func (env *Env) CreateFile(path string, force bool, write func(io.Writer) error)
 }
 
 // OwnerOf returns the owner of the files among which a file at path would be: mend, or an agent with a store
-// that is found, that the user names, or that mend has changed before; "" for none.
+// that is found, that the user names, or that mend has changed before, or that starts mend with such a file; "" for none.
 func (env *Env) OwnerOf(path string) string {
 	dir, err := filepath.Abs(filepath.Dir(path))
 	if err == nil {
@@ -69,7 +69,15 @@ func (env *Env) OwnerOf(path string) string {
 	path = filepath.Join(dir, filepath.Base(path))
 	for _, folder := range []func() (string, error){env.Opt.Journal.Folder, userdir.Cache, userdir.Config} {
 		if own, err := folder(); err == nil && isBelow(path, own) {
-			return "its own"
+			return "mend"
+		}
+	}
+	for _, a := range agents.All {
+		if in := a.Installer(); in != nil && slices.ContainsFunc([]bool{false, true}, func(project bool) bool {
+			file, err := in.Path(project)
+			return err == nil && isSame(path, file)
+		}) {
+			return agents.Title(change.StoreID{Agent: a.Name()})
 		}
 	}
 	stores := mend.Agents(agents.All).Stores()
@@ -84,6 +92,16 @@ func (env *Env) OwnerOf(path string) string {
 	}
 	for _, s := range stores {
 		if isOfStore(path, s.Path) {
+			return agents.Title(change.StoreID{Agent: s.Agent})
+		}
+	}
+	return ""
+}
+
+// AgentOf returns the title of the agent that has a database in the folder; "" for none.
+func AgentOf(folder string) string {
+	for _, s := range mend.Agents(agents.All).Stores() {
+		if info, err := os.Stat(s.Path); err == nil && info.Mode().IsRegular() && isSame(folder, filepath.Dir(s.Path)) {
 			return agents.Title(change.StoreID{Agent: s.Agent})
 		}
 	}
