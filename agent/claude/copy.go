@@ -32,6 +32,9 @@ func (s *store) Copy(ctx context.Context, head change.Head) (c agent.Copy, err e
 	}
 	c.Records = append(c.Records, change.Record{Ref: head.Ref, Data: e.Data, Mode: e.Mode.Perm()})
 	c.Messages, c.First = countMessages(e.Data)
+	if c.Messages == 0 && jsonedit.IsForeign(e.Data) {
+		c.Unread = append(c.Unread, "the transcript: "+jsonedit.Foreign)
+	}
 	d, _, err := s.OpenFolder(head.Ref)
 	if err != nil {
 		return c, err

@@ -10,6 +10,7 @@ import (
 	"mend/agent/codex/rollout"
 	"mend/change"
 	"mend/internal/fail"
+	"mend/internal/jsonedit"
 	"mend/repair"
 )
 
@@ -24,6 +25,9 @@ func (s *store) Copy(_ context.Context, head change.Head) (c agent.Copy, err err
 		Stamp:   stamp,
 	}
 	c.Messages, c.First = rollout.CountMessages(src.Plain)
+	if c.Messages == 0 && jsonedit.IsForeign(src.Plain) {
+		c.Unread = []string{"the rollout: " + jsonedit.Foreign}
+	}
 	if src.Torn {
 		c.Unread = []string{"the end of the compressed rollout"}
 	}

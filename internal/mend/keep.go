@@ -184,6 +184,9 @@ func (c *Store) KeepAll(
 			}
 			s.Same = s.Err == nil && !s.Saved.New
 		}
+		if errors.Is(s.Err, keep.ErrNothing) && len(r.copied.Unread) > 0 {
+			s.Err = errors.New(r.copied.UnreadText())
+		}
 		if errors.Is(s.Err, keep.ErrNothing) || errors.Is(s.Err, errors.ErrUnsupported) {
 			s.None, s.Err = s.Err, nil
 			none++

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"mend/internal/jsonedit"
 	"mend/internal/ownfile"
 	"mend/repair"
 )
@@ -38,6 +39,10 @@ func (c *State) findNothing() bool {
 	case len(bytes.Trim(data, "\x00")) == 0:
 		f.Why = "The transcript has only NUL bytes, as after a crash of the machine, so Claude Code does not list " +
 			"the session."
+	case jsonedit.IsForeign(data):
+		f.Why = "Claude Code does not list the session: of the transcript, " + jsonedit.Foreign + "."
+		refusal.Why = fmt.Sprintf("mend reads UTF-8 only. If the file has text, a text editor can save it as UTF-8. If "+
+			"mend kept the session: mend restore %s.", c.base.Ref.Session)
 	default:
 		f.Why = "The transcript has no prompt and no answer that can be loaded, so Claude Code does not list the session."
 	}

@@ -91,7 +91,8 @@ var rules = sync.OnceValue(func() *repair.Rules {
 		repair.Rule{
 			Code: "rollout-empty", Class: repair.UnreadableRecord, Severity: repair.Broken, Shown: repair.NotLoaded,
 			Meaning: "Nothing in the rollout can be read: no message is left.",
-			NoFix:   "Only a copy helps: mend restore, if mend kept one.",
+			NoFix: "Only a copy helps: mend restore, if mend kept one. If the file has text in another encoding than " +
+				"UTF-8, such as UTF-16, a text editor can save it as UTF-8.",
 		},
 		repair.Rule{
 			Code: "thread-path", Class: repair.HiddenSession, Severity: repair.Broken,
