@@ -26,11 +26,11 @@ const lookAt = 100 << 20
 // scan, and returns the summary; nil if the time was too short. earlier is the summary of the last complete
 // scan, or nil without one, or if mend has changed the store since. The error is from listing the sessions.
 func (c *Store) Look(ctx context.Context, most time.Duration) (now, earlier *Summary, err error) {
-	earlier = c.cache().Load(c.opt.Now(), nil).Summary
 	limited, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	cached := c.Cached()
 	heads, err := cached.Sessions(limited)
+	earlier = cached.pass.kept.Summary
 	var s Summary
 	if err == nil {
 		most := int64(lookAt)
@@ -70,10 +70,6 @@ func (c *Store) cache() *scancache.Cache {
 // list returns the sessions of the store, the newest first.
 func (c *Store) list(ctx context.Context) ([]change.Head, error) {
 	heads, err := c.store.List(ctx)
-	texts := scancache.Texts{}
-	for i := range heads {
-		texts.Share(&heads[i])
-	}
 	slices.SortStableFunc(heads, func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) })
 	return heads, err
 }
@@ -83,7 +79,7 @@ func (c *Store) list(ctx context.Context) ([]change.Head, error) {
 type pass struct {
 	c        *Store
 	kept     *scancache.File
-	cached   map[scancache.Key]*scancache.Result // of kept, for the listed sessions; nil before the first scan
+	cached   map[scancache.Key]*scancache.Result // of kept; nil before it is read
 	build    string                              // of mend
 	settings string                              // the settings that hold for all sessions
 	known    sync.Map                            // cached results of settingsOf, by the settings of the store
@@ -102,36 +98,14 @@ func (c *Store) newPass() *pass {
 	return &pass{c: c, build: c.journal.Version + " " + build()}
 }
 
-// load reads the cached results of the sessions.
-func (p *pass) load(heads []change.Head) {
-	p.cached = make(map[scancache.Key]*scancache.Result, len(heads))
-	for i := range heads {
-		p.cached[scancache.KeyOf(&heads[i])] = nil
-	}
-	p.kept = p.c.cache().Load(p.c.opt.Now(), func(s scancache.Session) {
-		if key := scancache.KeyOf(&s.Head); s.Result != nil {
-			if _, listed := p.cached[key]; listed {
-				p.cached[key] = s.Result
-			}
-		}
-	})
-	for i := range heads {
-		if !p.kept.Holds(heads[i].ID) {
-			delete(p.cached, scancache.KeyOf(&heads[i]))
-		}
-	}
-}
-
-// loadList reads the cached results of all sessions, and returns the sessions. If the file is damaged, or was
-// replaced, kept is not of the state that it had.
-func (p *pass) loadList() (heads []change.Head) {
-	heads = make([]change.Head, 0, p.kept.Sessions)
-	p.cached = make(map[scancache.Key]*scancache.Result, p.kept.Sessions)
-	p.kept = p.c.cache().Load(p.c.opt.Now(), func(s scancache.Session) {
-		heads = append(heads, s.Head)
+// load reads the cached results.
+func (p *pass) load() {
+	p.kept = p.c.cache().Load(p.c.opt.Now())
+	p.cached = make(map[scancache.Key]*scancache.Result, len(p.kept.Sessions))
+	for i := range p.kept.Sessions {
+		s := &p.kept.Sessions[i]
 		p.cached[scancache.KeyOf(&s.Head)] = s.Result
-	})
-	return heads
+	}
 }
 
 // identify returns a short text that identifies the build of mend and the given texts.
@@ -150,7 +124,7 @@ func (p *pass) stateOf(s change.Stamp) string {
 
 // list returns the sessions of the store, from the cache if the store has not changed.
 func (p *pass) list(ctx context.Context) ([]change.Head, error) {
-	p.kept, p.cached = p.c.cache().Load(p.c.opt.Now(), nil), nil
+	p.load()
 	p.state, p.current = "", false
 	began := p.c.clock()
 	state, err := p.c.store.State(ctx)
@@ -158,11 +132,12 @@ func (p *pass) list(ctx context.Context) ([]change.Head, error) {
 		return p.c.list(ctx)
 	}
 	if id := p.stateOf(state); id != "" && id == p.kept.State {
-		if heads := p.loadList(); id == p.kept.State {
-			p.state, p.current = id, true
-			return heads, nil
+		p.state, p.current = id, true
+		heads := make([]change.Head, len(p.kept.Sessions))
+		for i := range heads {
+			heads[i] = p.kept.Sessions[i].Head
 		}
-		p.cached = nil
+		return heads, nil
 	}
 	all, err := p.c.list(ctx)
 	stray := slices.ContainsFunc(all, func(h change.Head) bool { return len(h.Stray) > 0 })
@@ -203,8 +178,8 @@ func (p *pass) knownDamage() string {
 
 // start begins a scan of sessions with the options of the store.
 func (p *pass) start(heads []change.Head) {
-	if p.cached == nil { // the first scan, or the one after a save
-		p.load(heads)
+	if p.cached == nil { // the store was not listed by the pass, or a scan has saved its results
+		p.load()
 		p.current = p.current && p.kept.State == p.state
 	}
 	o, thinking := p.c.repairOptions(), "as shown"
@@ -265,19 +240,11 @@ func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 	cache, listed := p.c.cache(), complete && p.state != ""
 	p.cached = nil
 	switch {
-	case p.changed, listed && !p.current, complete && len(p.found) < p.kept.Sessions, p.sound && p.kept.Sound != p.state:
-	case summary == nil:
-		return
-	case p.kept.Summary != nil && summary.SameCounts(*p.kept.Summary):
-		cache.Touch(summary.Time)
+	case p.changed, listed && !p.current, complete && len(p.found) < len(p.kept.Sessions), p.sound && p.kept.Sound != p.state:
+	case summary == nil || p.kept.Summary != nil:
 		return
 	}
-	var others []scancache.Session // in the file
-	var each func(scancache.Session)
-	if !complete {
-		each = func(s scancache.Session) { others = append(others, s) }
-	}
-	next := cache.Load(p.c.opt.Now(), each) // another process may have written it
+	next := cache.Load(p.c.opt.Now()) // another process may have written it
 	for i := range p.found {
 		if id := p.heads[i].ID; next.Forgotten(id) > p.kept.Forgotten(id) { // perhaps it was read before it was changed
 			p.found[i], summary, listed = nil, nil, false
@@ -297,41 +264,32 @@ func (p *pass) save(ctx context.Context, complete bool, summary *Summary) {
 	}
 	next.Summary = cmp.Or(summary, next.Summary)
 	next.Written = p.c.opt.Now()
-	if next.Sessions == 0 { // it is damaged
-		others = nil
+	next.Sessions = p.merge(next.Sessions, complete)
+	cache.Save(next)
+}
+
+// merge returns the sessions of the scan with their results, and if it was not complete, also the others.
+func (p *pass) merge(others []scancache.Session, complete bool) (all []scancache.Session) {
+	at := make(map[scancache.Key]int, len(p.found)) // the sessions of the scan that others lacks
+	for i := range p.found {
+		at[scancache.KeyOf(&p.heads[i])] = i
 	}
-	adds, n := func(int) bool { return true }, len(p.found)
 	if !complete {
-		at := make(map[scancache.Key]int, n)
-		for i := range p.found {
-			at[scancache.KeyOf(&p.heads[i])] = i
-		}
-		for i := range others {
-			s := &others[i]
-			key := scancache.KeyOf(&s.Head)
+		all = others
+		for i := range all {
+			key := scancache.KeyOf(&all[i].Head)
 			if k, found := at[key]; found {
-				s.Result = p.found[k]
+				all[i].Result = p.found[k]
 				delete(at, key)
-			} else if !next.Holds(s.Head.ID) {
-				s.Result = nil
 			}
-		}
-		n = len(others) + len(at)
-		adds = func(i int) bool {
-			k, found := at[scancache.KeyOf(&p.heads[i])]
-			return found && k == i
 		}
 	}
-	cache.Save(next, n, func(yield func(scancache.Session)) {
-		for _, s := range others {
-			yield(s)
+	for i, r := range p.found {
+		if k, lacks := at[scancache.KeyOf(&p.heads[i])]; complete || lacks && k == i {
+			all = append(all, scancache.Session{Head: p.heads[i], Result: r})
 		}
-		for i, r := range p.found {
-			if adds(i) {
-				yield(scancache.Session{Head: p.heads[i], Result: r})
-			}
-		}
-	})
+	}
+	return all
 }
 
 // build identifies the build of the program by the size and the time of its file, "" if they are unknown.

@@ -9,22 +9,18 @@
 // # File
 //
 // There is one file per store, a sequence of blocks: the length and the CRC-32 (IEEE) of the rest, both 4
-// bytes, little-endian, and a value of encoding/gob. The first block is a [File]. The next blocks have its
-// sessions, [inBlock] in each but the last: a file is read and written with one of them in memory. Each further
-// block is the id of a forgotten session: it is appended before mend changes that session.
+// bytes, little-endian, and a value of encoding/gob. The first block is a [File]. Each further block is the id of a
+// forgotten session: it is appended before mend changes that session.
 package scancache
 
 import (
-	"bufio"
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/gob"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -35,13 +31,13 @@ import (
 	"mend/repair"
 )
 
-// A File is the cache of a store without its sessions. The texts that identify something include the build of mend.
+// A File is the cache of a store. The texts that identify something include the build of mend.
 type File struct {
 	Written  time.Time // no result is newer
 	Summary  *Summary  // of the last complete scan; nil if there is none, or if mend changed the store since
-	Sessions int       // how many there are
+	Sessions []Session
 
-	State string // identifies the state of the store whose sessions are exactly those of the file; "" if that is not known
+	State string // identifies the state of the store whose sessions are exactly Sessions; "" if that is not known
 	Sound string // identifies the state of the store in which its file as a whole was sound
 
 	forgotten map[string]int // how often a session was forgotten, by its id
@@ -74,9 +70,6 @@ func KeyOf(h *change.Head) Key { return Key{h.Ref.Project, h.Project, h.ID} }
 
 // Forgotten returns how often mend was about to change the session since the file was written.
 func (f *File) Forgotten(id string) int { return f.forgotten[id] }
-
-// Holds reports whether the result that [Cache.Load] yielded for a session counts.
-func (f *File) Holds(id string) bool { return f.Sessions > 0 && f.forgotten[id] == 0 }
 
 // A Cache is the cache file of one store.
 type Cache struct {
@@ -115,26 +108,22 @@ func (c *Cache) Forget(id string) {
 }
 
 // maxSize limits the file, in bytes. A session takes some 300.
-const (
-	maxSize     = 32 << 20
-	sessionSize = 320
-)
+const maxSize = 32 << 20
 
-// inBlock is the number of sessions in a block.
-const inBlock = 256
-
-// Load returns the content of the file, an empty File if it cannot be used. It calls each, unless that is nil, for the
-// sessions in the file, in their order; only afterwards [File.Holds] is known. If the clock was set back since the
-// file was written, only the summary is kept: a result may be valid only later.
-func (c *Cache) Load(now time.Time, each func(Session)) *File {
-	f, err := c.read(now, each)
-	if err != nil {
+// Load returns the content of the file, an empty File if it cannot be used. If the clock was set back since the file
+// was written, only the summary is kept: a result may be valid only later.
+func (c *Cache) Load(now time.Time) *File {
+	f, err := c.read()
+	switch {
+	case err != nil:
 		return &File{}
+	case f.Written.After(now):
+		return &File{Summary: f.Summary}
 	}
 	return f
 }
 
-func (c *Cache) read(now time.Time, each func(Session)) (*File, error) {
+func (c *Cache) read() (*File, error) {
 	if c.path == "" {
 		return nil, os.ErrNotExist
 	}
@@ -143,25 +132,19 @@ func (c *Cache) read(now time.Time, each func(Session)) (*File, error) {
 		return nil, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil || info.Size() > maxSize {
-		return nil, cmp.Or(err, errDamaged)
+	data, err := ownfile.ReadAtMost(file, maxSize)
+	if err != nil {
+		return nil, err
 	}
-	f, err := decode(bufio.NewReader(file), now, each)
-	if err == nil && f.Summary != nil {
-		f.Summary.Time = info.ModTime()
-	}
-	return f, err
+	return decode(data)
 }
 
-// Save replaces the file. each calls yield for its n sessions. An error is not reported: it only makes the next scan
-// slower.
-func (c *Cache) Save(f *File, n int, each func(yield func(Session))) {
+// Save replaces the file. An error is not reported: it only makes the next scan slower.
+func (c *Cache) Save(f *File) {
 	if c.path == "" {
 		return
 	}
-	f.Sessions = n
-	data, err := encode(f, each)
+	data, err := appendBlock(nil, f)
 	if err != nil || len(data) > maxSize {
 		return
 	}
@@ -175,13 +158,7 @@ func (c *Cache) Save(f *File, n int, each func(yield func(Session))) {
 	if unsafe, ok := errors.AsType[*ownfile.UnsafeError](err); ok && c.warn != nil {
 		c.warn("the cache is not used: " + unsafe.Error())
 	}
-	if err == nil && f.Summary != nil {
-		c.Touch(f.Summary.Time)
-	}
 }
-
-// Touch sets the time of the summary.
-func (c *Cache) Touch(t time.Time) { _ = os.Chtimes(c.path, t, t) }
 
 var errDamaged = errors.New("the cache is damaged")
 
@@ -194,111 +171,39 @@ func appendBlock(data []byte, v any) ([]byte, error) {
 	return append(data, block.Bytes()...), err
 }
 
-// encode returns the blocks of a file.
-func encode(f *File, each func(yield func(Session))) ([]byte, error) {
-	data, err := appendBlock(make([]byte, 0, sessionSize*(f.Sessions+inBlock)), f)
-	some := make([]Session, 0, inBlock)
-	add := func() {
-		if err == nil && len(some) > 0 {
-			data, err = appendBlock(data, some)
-		}
-		some = some[:0]
+// readBlock reads the first block into v, and returns the rest.
+func readBlock(data []byte, v any) (rest []byte, err error) {
+	if len(data) < 8 {
+		return nil, errDamaged
 	}
-	each(func(s Session) {
-		if some = append(some, s); len(some) == inBlock {
-			add()
-		}
-	})
-	add()
-	return data, err
-}
-
-// readBlock reads a block into v; into nothing if that is nil. The error is [io.EOF] at the end of the file.
-func readBlock(r io.Reader, v any) error {
-	var head [8]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return err
+	n, sum := int64(binary.LittleEndian.Uint32(data)), binary.LittleEndian.Uint32(data[4:])
+	if data = data[8:]; n > int64(len(data)) || crc32.ChecksumIEEE(data[:n]) != sum {
+		return nil, errDamaged
 	}
-	n, sum := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:])
-	if n > maxSize {
-		return errDamaged
-	}
-	data := make([]byte, n)
-	if _, err := io.ReadFull(r, data); err != nil || crc32.ChecksumIEEE(data) != sum {
-		return errDamaged
-	}
-	if v == nil {
-		return nil
-	}
-	return gob.NewDecoder(bytes.NewReader(data)).Decode(v)
+	return data[n:], gob.NewDecoder(bytes.NewReader(data[:n])).Decode(v)
 }
 
 // decode reads a file, or returns an error if the bytes are incomplete or changed.
-func decode(r io.Reader, now time.Time, each func(Session)) (*File, error) {
-	f, texts := &File{}, Texts{}
-	if err := readBlock(r, f); err != nil {
-		return nil, err
-	}
-	later := f.Written.After(now)
-	for left := f.Sessions; left > 0; left -= inBlock {
-		if each == nil || later {
-			if err := readBlock(r, nil); err != nil {
-				return nil, errDamaged
-			}
-			continue
-		}
-		var some []Session
-		if err := readBlock(r, &some); err != nil || len(some) != min(left, inBlock) {
-			return nil, errDamaged
-		}
-		for _, s := range some {
-			if texts.Share(&s.Head); s.Result != nil {
-				texts.share(&s.Result.Settings, &s.Result.Provider)
-			}
-			each(s)
-		}
-	}
-	for {
+func decode(data []byte) (*File, error) {
+	f := &File{}
+	data, err := readBlock(data, f)
+	for err == nil && len(data) > 0 {
 		var id string
-		err := readBlock(r, &id)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if f.forgotten == nil {
+		if data, err = readBlock(data, &id); f.forgotten == nil {
 			f.forgotten = map[string]int{}
 		}
 		f.forgotten[id]++
 	}
-	if len(f.forgotten) > 0 { // there is no result of these sessions, and no summary
+	if err != nil {
+		return nil, err
+	}
+	if len(f.forgotten) > 0 {
 		f.Summary, f.State = nil, ""
 	}
-	if later {
-		f = &File{Summary: f.Summary}
-	}
-	return f, nil
-}
-
-// Texts stores texts that several sessions have in common, so that each is in memory only once: a list has a separate
-// copy for each session.
-type Texts map[string]string
-
-// Share replaces the texts of a session by equal ones of other sessions, or by its id if they equal it.
-func (t Texts) Share(h *change.Head) {
-	if h.Ref.Session == h.ID {
-		h.Ref.Session = h.ID
-	}
-	t.share(&h.Ref.Project, &h.Project, &h.Directory, &h.Version)
-}
-
-func (t Texts) share(all ...*string) {
-	for _, s := range all {
-		if one, ok := t[*s]; ok {
-			*s = one
-		} else {
-			t[*s] = *s
+	for i := range f.Sessions {
+		if s := &f.Sessions[i]; f.forgotten[s.Head.ID] > 0 {
+			s.Result = nil
 		}
 	}
+	return f, nil
 }

@@ -52,33 +52,12 @@ func fill(t *testing.T, v reflect.Value, n *int) {
 	}
 }
 
-// A content is a file with its sessions.
-type content struct {
-	File
-	All []Session
-}
-
-// filled returns a file with sessions in two blocks, without an empty field in the first ones.
-func filled(t *testing.T) *content {
+// filled returns a file without an empty field.
+func filled(t *testing.T) *File {
 	t.Helper()
-	f, n := &content{}, 0
+	f, n := &File{}, 0
 	fill(t, reflect.ValueOf(f).Elem(), &n)
-	for len(f.All) < inBlock+2 {
-		f.All = append(f.All, Session{Head: change.Head{ID: fmt.Sprint("ses_", len(f.All))}})
-	}
-	f.Sessions = len(f.All)
 	return f
-}
-
-func (f *content) each(yield func(Session)) {
-	for _, s := range f.All {
-		yield(s)
-	}
-}
-
-func (f *content) save(c *Cache) {
-	file := f.File
-	c.Save(&file, len(f.All), f.each)
 }
 
 var compare = cmp.Options{cmp.AllowUnexported(File{}), cmpopts.IgnoreUnexported(repair.Diagnosis{})}
@@ -88,54 +67,38 @@ func newCache(t *testing.T) *Cache {
 	return New(filepath.Join(t.TempDir(), "cache"), "json", "/store", func(s string) { t.Error(s) })
 }
 
-func wantLoad(t *testing.T, when string, c *Cache, want *content) {
+func wantLoad(t *testing.T, when string, c *Cache, want *File) {
 	t.Helper()
-	got := &content{}
-	got.File = *c.Load(time.Now(), func(s Session) {
-		got.All = append(got.All, s)
-	})
-	if got.Sessions == 0 {
-		got.All = nil
-	}
-	if diff := cmp.Diff(want, got, compare); diff != "" {
+	if diff := cmp.Diff(want, c.Load(time.Now()), compare); diff != "" {
 		t.Errorf("%s: Load (-want +got):\n%s", when, diff)
-	}
-	if diff := cmp.Diff(&want.File, c.Load(time.Now(), nil), compare); diff != "" {
-		t.Errorf("%s: Load without the sessions (-want +got):\n%s", when, diff)
 	}
 }
 
 func TestSave(t *testing.T) {
 	c, f := newCache(t), filled(t)
-	wantLoad(t, "without a file", c, &content{})
-	f.save(c)
+	wantLoad(t, "without a file", c, &File{})
+	c.Save(f)
 	wantLoad(t, "saved", c, f)
 	if info, err := os.Stat(c.path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file: %v, %v", info, err)
 	}
-	f.Summary.Time = f.Summary.Time.Add(time.Hour)
-	c.Touch(f.Summary.Time)
-	wantLoad(t, "touched", c, f)
 	f.Written = time.Now().Add(time.Hour)
-	f.save(c)
-	wantLoad(t, "of the future", c, &content{File: File{Summary: f.Summary}})
+	c.Save(f)
+	wantLoad(t, "of the future", c, &File{Summary: f.Summary})
 }
 
 func TestForget(t *testing.T) {
 	c, f := newCache(t), filled(t)
 	c.Forget("1") // there is no file
-	f.save(c)
+	c.Save(f)
 	c.Forget("another")
 	f.Summary, f.State, f.forgotten = nil, "", map[string]int{"another": 1}
 	wantLoad(t, "after another session was forgotten", c, f)
-	id := f.All[1].Head.ID
+	id := f.Sessions[1].Head.ID
 	c.Forget(id)
 	c.Forget(id)
-	f.forgotten[id] = 2
+	f.forgotten[id], f.Sessions[1].Result = 2, nil
 	wantLoad(t, "after a session was forgotten", c, f)
-	if got := c.Load(time.Now(), nil); got.Holds(id) || !got.Holds(f.All[0].Head.ID) || got.Forgotten(id) != 2 {
-		t.Errorf("after a session was forgotten: %+v", got)
-	}
 }
 
 // A file that cannot be used counts as empty, and nothing is written through a link.
@@ -160,16 +123,16 @@ func TestUnusableFile(t *testing.T) {
 	}
 	for name, spoil := range rows {
 		c, f := newCache(t), filled(t)
-		f.save(c)
+		c.Save(f)
 		if err := spoil(c.path); err != nil {
 			t.Fatal(err)
 		}
 		victim, _ := os.ReadFile(c.path + ".victim") // exists only in some cases
-		wantLoad(t, name, c, &content{})
+		wantLoad(t, name, c, &File{})
 		c.Forget("1")
 		var warnings []string
 		c.warn = func(s string) { warnings = append(warnings, s) }
-		f.save(c)
+		c.Save(f)
 		if now, _ := os.ReadFile(c.path + ".victim"); string(now) != string(victim) {
 			t.Errorf("%s: the file that the link leads to was changed", name)
 		}
@@ -184,9 +147,9 @@ func TestUnusableFile(t *testing.T) {
 // Without a folder nothing is cached, and nothing is written.
 func TestNoFolder(t *testing.T) {
 	c := New("", "json", "/store", func(s string) { t.Error(s) })
-	filled(t).save(c)
+	c.Save(filled(t))
 	c.Forget("1")
-	wantLoad(t, "without a folder", c, &content{})
+	wantLoad(t, "without a folder", c, &File{})
 }
 
 func block(t testing.TB, v any) []byte {
@@ -198,20 +161,13 @@ func block(t testing.TB, v any) []byte {
 	return data
 }
 
-// A file that is damaged anywhere is refused, with and without its sessions.
+// A file that is damaged anywhere is refused.
 func TestDecodeDamaged(t *testing.T) {
-	f := filled(t)
-	f.All = append(f.All[:2:2], f.All[inBlock:]...)
-	f.Sessions = len(f.All)
-	whole, err := encode(&f.File, f.each)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data := append(whole, block(t, "1")...)
+	whole := block(t, filled(t))
+	data := append(bytes.Clone(whole), block(t, "1")...)
 	refused := func(data []byte) bool {
-		_, err := decode(bytes.NewReader(data), time.Now(), func(Session) {})
-		_, rest := decode(bytes.NewReader(data), time.Now(), nil)
-		return err != nil && rest != nil
+		_, err := decode(data)
+		return err != nil
 	}
 	if refused(data) {
 		t.Fatal("it is refused")
@@ -233,13 +189,6 @@ func TestDecodeDamaged(t *testing.T) {
 		if !refused(block(t, v)) {
 			t.Errorf("%s is accepted", name)
 		}
-	}
-	fewer, err := encode(&f.File, func(yield func(Session)) { yield(f.All[0]) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := decode(bytes.NewReader(fewer), time.Now(), func(Session) {}); err == nil {
-		t.Error("fewer sessions than it says are accepted")
 	}
 }
 

@@ -2,7 +2,6 @@ package scancache
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 	"time"
 
@@ -88,12 +87,6 @@ func (s *Summary) Add(head change.Head, worst repair.Severity, shown repair.Show
 // Healthy returns the number of judged sessions with nothing but notes.
 func (s *Summary) Healthy() int {
 	return max(0, s.Sessions-s.Broken-s.Latent-s.Lost-s.TakenOver)
-}
-
-// SameCounts reports whether two summaries differ only in their time.
-func (s Summary) SameCounts(o Summary) bool {
-	s.Time = o.Time
-	return reflect.DeepEqual(s, o)
 }
 
 // Plus returns the sum of the summaries of two stores, with the older time.
