@@ -300,11 +300,15 @@ func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags
 	if err != nil {
 		return err
 	}
+	es, err := env.Opt.Journal.Old(before)
+	if err != nil {
+		return err
+	}
 	c, err := frame.LoadSettings(nil)
 	if err != nil {
 		return err
 	}
-	if err := dropOld(ctx, env, f, before); err != nil {
+	if err := dropOld(ctx, env, f, before, es); err != nil {
 		return err
 	}
 	p := frame.KeepPolicy(c)
@@ -312,12 +316,8 @@ func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags
 	return thinKept(ctx, env, f, p)
 }
 
-// dropOld shows the repairs that began before a time, asks, and removes their data.
-func dropOld(ctx context.Context, env *frame.Env, f frame.WriteFlags, before time.Time) error {
-	es, err := env.Opt.Journal.Old(before)
-	if err != nil {
-		return err
-	}
+// dropOld shows the repairs es, which began before a time, asks, and removes their data.
+func dropOld(ctx context.Context, env *frame.Env, f frame.WriteFlags, before time.Time, es []change.Entry) error {
 	yours := idsWithFiles(es)
 	es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.KeepsFiles() })
 	if len(yours) > 0 {
