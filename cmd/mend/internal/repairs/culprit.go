@@ -192,9 +192,13 @@ func printHealthy(env *frame.Env, c *mend.Store, h change.Head) {
 
 // printCulprit prints the session that the error came from, and why it was chosen.
 func printCulprit(env *frame.Env, x culprit.Culprit) {
+	setCulprit(env, x)
+	env.Say("%s %s: %s.", term.Bold(term.Escape(x.Session.ID)), show.QuotedTitle(x.Session.Title, "(no title)"), term.Escape(reasonOf(x)))
+}
+
+func setCulprit(env *frame.Env, x culprit.Culprit) {
 	found := culpritJSON(x)
 	env.SetAnswers(FixAnswer{Culprit: &found})
-	env.Say("%s %s: %s.", term.Bold(term.Escape(x.Session.ID)), show.QuotedTitle(x.Session.Title, "(no title)"), term.Escape(reasonOf(x)))
 }
 
 // listCulprits lists the possible sessions of the error.

@@ -107,7 +107,12 @@ func fixNamed(ctx context.Context, env *frame.Env, c *mend.Store, head change.He
 	if len(lost.Plan.Ops) > 0 {
 		x.Wrong = "" // the text of the restore describes it
 	}
-	printCulprit(env, x)
+	noFolder := found.Shown() == repair.NoFolder && !found.Fixable()
+	if x.Wrong != "" && !noFolder { // the repair is shown with the session
+		setCulprit(env, x)
+	} else {
+		printCulprit(env, x)
+	}
 	for _, d := range found.Diagnoses {
 		if d.Severity == repair.Lost && len(lost.Plan.Ops) == 0 {
 			env.Say("%s", term.Sentence(d.Why)+".")
@@ -131,7 +136,7 @@ func fixNamed(ctx context.Context, env *frame.Env, c *mend.Store, head change.He
 		}
 		env.Printf("\n")
 		return f.finish.Restore(ctx, env, c, head, f.WriteFlags, request)
-	case found.Shown() == repair.NoFolder && !found.Fixable():
+	case noFolder:
 		env.Say("%s", whereText(c, head))
 		if err := frame.PrintContinue(env, c, found); !env.CanAsk || env.JSON || f.DryRun {
 			return err
@@ -139,7 +144,6 @@ func fixNamed(ctx context.Context, env *frame.Env, c *mend.Store, head change.He
 		env.Printf("\n")
 		return f.finish.Move(ctx, env, f.WriteFlags)
 	case found.Severity() == repair.Broken:
-		env.Printf("\n")
 		return repairOne(ctx, env, c, head, f, repair.Request{Force: f.Force})
 	}
 	printHealthy(env, c, head)
