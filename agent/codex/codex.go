@@ -121,18 +121,24 @@ var errorTexts = provider.ErrorTexts{
 				"end. Nothing stored is broken. Continue there, or close it.",
 		},
 		{
-			Rank: 244, About: request.AboutStore,
+			// before the same errors of SQLite in OpenCode; only Codex's library has the words "error returned from"
+			Rank: 225, About: request.AboutStore,
 			Any: []provider.Words{
 				{"thread history database"},
 				{"thread_history_1.sqlite"},
 				{"state_5.sqlite"},
+				{"error returned from database: (code: 10)"},
+				{"error returned from database: (code: 11)"},
+				{"error returned from database: (code: 13)"},
+				{"error returned from database: (code: 26)"},
 				{"migration", "was previously applied but has been modified"},
 				{"migration", "previously applied but is missing"},
 			},
 			Explanation: "Codex cannot use one of the databases that it makes from its sessions (state_5.sqlite, " +
-				"thread_history_1.sqlite). The sessions themselves are files, and are not damaged by that. \"mend salvage\" " +
-				"sets the database aside, and Codex rebuilds it. Another version of Codex may have written it: start the " +
-				"newest one first. Codex 0.171.0 fills an empty one by itself.",
+				"thread_history_1.sqlite). The sessions themselves are files, and are not damaged by that. If the disk is " +
+				"full or fails, free some space or check it first. If the database is locked, close what else runs of Codex. " +
+				"Otherwise \"mend salvage\" sets the database aside, and Codex rebuilds it. Another version of Codex may have " +
+				"written it: start the newest one first. Codex 0.171.0 fills an empty one by itself.",
 		},
 		{
 			Rank: 165, Class: repair.ContextTooLong, // before a broken connection: usually the request is too long

@@ -6,15 +6,18 @@ import (
 )
 
 // ParseAPIError recognises an error of a model API or of an agent: JSON, as the agent stores or reports it,
-// or plain text. The first agent that recognises it wins; otherwise the errors of the system and of all
-// providers are tried.
-func (as Agents) ParseAPIError(input []byte) repair.APIError {
+// or plain text. Of the agents that recognise it the one with the lowest rank wins, the first of several; if there is
+// none, the errors of the system and of all providers are tried.
+func (as Agents) ParseAPIError(input []byte) (found repair.APIError) {
 	for _, a := range as {
-		if e := a.ParseAPIError(input); e.Recognised {
-			return e
+		if e := a.ParseAPIError(input); e.Recognised && (!found.Recognised || e.Rank < found.Rank) {
+			found = e
 		}
 	}
-	return provider.ParseCommon(input)
+	if !found.Recognised {
+		return provider.ParseCommon(input)
+	}
+	return found
 }
 
 // ParseAPIError recognises an error, see [Agents.ParseAPIError].

@@ -98,7 +98,7 @@ func (p *ErrorParser) Parse(input []byte) request.APIError {
 	e.Explanation = notRecognised
 	if kind != nil {
 		e.Class, e.Recognised, e.Explanation, e.Agent = kind.Class, true, kind.Explanation, agent
-		e.About = cmp.Or(kind.About, request.AboutSession)
+		e.About, e.Rank = cmp.Or(kind.About, request.AboutSession), kind.Rank
 	}
 	e.Rule, e.API = p.rule(e.Text)
 	var api string

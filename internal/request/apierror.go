@@ -37,6 +37,7 @@ type APIError struct {
 	Recognised bool
 	Agent      string  // the only agent that uses these words; "" for an API or several agents
 	About      Subject // of a known error
+	Rank       int     // of a known error: words with a lower rank are more specific
 
 	// Explanation tells a person what the error means and what to do.
 	Explanation string
