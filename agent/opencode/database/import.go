@@ -9,6 +9,7 @@ import (
 
 	"mend/change"
 	"mend/internal/fail"
+	"mend/internal/jsonedit"
 )
 
 // projectFields are the columns of a project, by the path of the field in its JSON file.
@@ -36,7 +37,7 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 	for _, f := range files {
 		var head struct{ Time recordTimes }
 		var data bytes.Buffer // as JSON.stringify writes it
-		if json.Unmarshal(f.Data, &head) != nil || len(membersOf(f.Data)) == 0 || json.Compact(&data, f.Data) != nil {
+		if json.Unmarshal(f.Data, &head) != nil || !jsonedit.IsObject(f.Data) || json.Compact(&data, f.Data) != nil {
 			if k := f.Ref.Kind; k == change.KindMessage || k == change.KindPart {
 				lost = append(lost, f.Ref.String()+": it is not a JSON object")
 			}
@@ -49,10 +50,10 @@ func (s *Store) RowsOf(ctx context.Context, files []change.Record) (rows []chang
 		switch ref.Kind {
 		case change.KindProject:
 			ref = change.Ref{Kind: ref.Kind, Project: ref.Project}
-			cols = append(columnsAt("", f.Data, projectFields), eventColumn{"id", ref.Project})
+			cols = append(columnsAt("", jsonedit.Parse(f.Data), projectFields), eventColumn{"id", ref.Project})
 		case change.KindSession:
 			created[""] = at
-			cols = append(columnsAt("", f.Data, sessionFields), eventColumn{"id", ref.Session},
+			cols = append(columnsAt("", jsonedit.Parse(f.Data), sessionFields), eventColumn{"id", ref.Session},
 				eventColumn{"project_id", ref.Project})
 			ref = change.Ref{Kind: ref.Kind, Session: ref.Session}
 		case change.KindMessage:

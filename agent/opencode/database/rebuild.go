@@ -1,17 +1,18 @@
 package database
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/internal/jsonedit"
 	"mend/internal/salvage"
 )
 
@@ -212,7 +213,7 @@ func (j *salvageJob) rebuildRow(e *eventState, id string, rowid int64) error {
 	var cols []eventColumn
 	switch e.table {
 	case "session":
-		cols = columnsAt("", d.Info, sessionFields)
+		cols = columnsAt("", jsonedit.Parse(d.Info), sessionFields)
 	case "message":
 		cols = recordColumns(d.Info, e.first, 0, map[string]string{"id": "id", "sessionID": "session_id"})
 	case "part":
@@ -291,50 +292,18 @@ type eventColumn struct {
 // recordColumns returns the columns of a message or a part: its JSON without the ids, which have columns of their
 // own.
 func recordColumns(record json.RawMessage, created, updated int64, ids map[string]string) (cols []eventColumn) {
-	var data bytes.Buffer
-	for _, m := range membersOf(record) {
-		if column, ok := ids[m.name]; ok {
-			var id string
-			if json.Unmarshal(m.value, &id) == nil {
-				cols = append(cols, eventColumn{column, id})
-			}
-			continue
+	data, err := jsonedit.EditMembers(record, func(name string, raw []byte) ([]byte, bool) {
+		column, isID := ids[name]
+		if id, isText := jsonedit.Text(raw); isID && isText {
+			cols = append(cols, eventColumn{column, id})
 		}
-		name, _ := json.Marshal(m.name)
-		data.WriteString(map[bool]string{true: "{", false: ","}[data.Len() == 0])
-		data.Write(name)
-		data.WriteByte(':')
-		data.Write(m.value)
+		return raw, !isID
+	})
+	if err != nil {
+		data = []byte("{}")
 	}
-	if data.Len() == 0 {
-		data.WriteByte('{')
-	}
-	data.WriteByte('}')
 	return append(cols, eventColumn{"time_created", created}, eventColumn{"time_updated", max(created, updated)},
-		eventColumn{"data", data.String()})
-}
-
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// membersOf returns the members of an object in order.
-func membersOf(object json.RawMessage) (all []member) {
-	d := json.NewDecoder(bytes.NewReader(object))
-	if _, err := d.Token(); err != nil {
-		return nil
-	}
-	for d.More() {
-		name, err := d.Token()
-		text, ok := name.(string)
-		m := member{name: text}
-		if err != nil || !ok || d.Decode(&m.value) != nil {
-			return nil
-		}
-		all = append(all, m)
-	}
-	return all
+		eventColumn{"data", string(data)})
 }
 
 // sessionFields are the columns of a session, by the path of the field in the JSON of its event.
@@ -350,36 +319,34 @@ var sessionFields = map[string]string{
 }
 
 // columnsAt returns the columns of a record that has a column for each field.
-func columnsAt(place string, object json.RawMessage, fields map[string]string) (cols []eventColumn) {
-	for _, m := range membersOf(object) {
-		at := place + m.name
+func columnsAt(place string, object jsonedit.Value, fields map[string]string) (cols []eventColumn) {
+	for name, v := range object.Children() {
+		at := place + string(name)
 		column, ok := fields[at]
 		switch {
-		case !ok && bytes.HasPrefix(m.value, []byte("{")) && strings.Count(at, ".") < 3:
-			cols = append(cols, columnsAt(at+".", m.value, fields)...)
+		case !ok && v.Kind() == '{' && strings.Count(at, ".") < 3:
+			cols = append(cols, columnsAt(at+".", v, fields)...)
 		case ok:
-			cols = append(cols, eventColumn{column, columnValue(m.value)})
+			cols = append(cols, eventColumn{column, columnValue(v)})
 		}
 	}
 	return cols
 }
 
 // columnValue returns a JSON value in the form of a column: a text or a number unchanged, everything else as JSON.
-func columnValue(value json.RawMessage) any {
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		if bytes.Equal(value, []byte("null")) {
-			return nil
-		}
+func columnValue(v jsonedit.Value) any {
+	if text, ok := v.Text(); ok {
 		return text
 	}
-	var whole int64
-	if json.Unmarshal(value, &whole) == nil {
+	raw := string(v.Raw())
+	if whole, err := strconv.ParseInt(raw, 10, 64); err == nil {
 		return whole
 	}
-	var number float64
-	if json.Unmarshal(value, &number) == nil {
+	if number, err := strconv.ParseFloat(raw, 64); err == nil {
 		return number
 	}
-	return string(value)
+	if v.Kind() == 'n' {
+		return nil
+	}
+	return raw
 }
