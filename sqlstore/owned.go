@@ -35,16 +35,16 @@ func (s *Store) area(owner string) (*aside.Area, error) {
 	return aside.Open(filepath.Dir(s.id.Root), owner, s.opt.Step, &s.sums)
 }
 
-// file returns the database's file for a change of the whole database.
-func (s *Store) file() aside.DatabaseFile {
+// File returns the database's file for a change of the whole database.
+func (s *Store) File() aside.DatabaseFile {
 	return aside.DatabaseFile{
 		Name: filepath.Base(s.id.Root), CheckFree: s.CheckFree, Checkpoint: s.checkpoint,
 		Lock: func() (func(), error) { return lockDatabase(s.id.Root) },
 	}
 }
 
-// File returns a database for changes of the whole file, even if it cannot be opened. step is [Options].Step.
-func File(path string, step func(string) error) *Store {
+// Unopened returns a database for changes of the whole file, even if it cannot be opened. step is [Options].Step.
+func Unopened(path string, step func(string) error) *Store {
 	s := &Store{id: change.StoreID{Kind: "sqlite", Root: path}, opt: Options{Step: step}}
 	s.opt.setDefaults()
 	return s
@@ -57,7 +57,7 @@ func isAside(ops []change.Op) bool { return len(ops) > 0 && ops[0].Ref.Kind.Whol
 func (w wholeFiles) StageWhole(ctx context.Context, a *aside.Area, st *change.Staged) (err error) {
 	switch ref := st.Ops[0].Ref; ref.Kind {
 	case change.KindDatabase:
-		*st, err = aside.StageDatabase(ctx, a, w.file(), *st)
+		*st, err = aside.StageDatabase(ctx, a, w.File(), *st)
 	case change.KindRows:
 		st.Dir, err = a.Dir(ref.Part)
 	default:
@@ -70,7 +70,7 @@ func (w wholeFiles) StageWhole(ctx context.Context, a *aside.Area, st *change.St
 func (w wholeFiles) WholeChange(a *aside.Area, st change.Staged) (aside.Change, error) {
 	switch st.Ops[0].Ref.Kind {
 	case change.KindDatabase:
-		return aside.NewDatabase(a, w.file(), st)
+		return aside.NewDatabase(a, w.File(), st)
 	case change.KindRows:
 		return w.newRows(a, st)
 	default:
@@ -153,7 +153,7 @@ func (s *Store) readAside(ctx context.Context, refs []change.Ref) (images []*cha
 		var image *change.Image
 		switch ref.Kind {
 		case change.KindDatabase:
-			image, err = a.Files(ctx, s.file().Place())
+			image, err = a.Files(ctx, s.File().Place())
 		case change.KindRows:
 			image, err = s.readRows(ctx, ref)
 		default:
@@ -183,7 +183,7 @@ func (s *Store) Build(ctx context.Context, build func(path string) error) (b Bui
 		return b, err
 	}
 	defer a.Close()
-	pre, err := a.Files(ctx, s.file().Place())
+	pre, err := a.Files(ctx, s.File().Place())
 	if err != nil {
 		return b, err
 	}
@@ -198,13 +198,13 @@ func (s *Store) Build(ctx context.Context, build func(path string) error) (b Bui
 	}
 	var now, post *change.Image
 	if err == nil {
-		now, err = a.Files(ctx, s.file().Place())
+		now, err = a.Files(ctx, s.File().Place())
 	}
 	if err == nil && !now.Equal(pre) {
 		err = fmt.Errorf("%w: it changed while it was read", change.ErrLocked)
 	}
 	if err == nil {
-		post, err = a.FinishDatabase(ctx, built, s.file())
+		post, err = a.FinishDatabase(ctx, built, s.File())
 	}
 	if err != nil {
 		return Built{}, errors.Join(err, built.Discard())

@@ -15,7 +15,6 @@ import (
 	"mend/agent/codex/rollout"
 	"mend/change"
 	"mend/sqlstore"
-	"mend/txn"
 )
 
 // databases are the files that Codex rebuilds from the rollouts if they are missing. If Codex cannot use one of them,
@@ -115,78 +114,5 @@ func (s *store) BuildAside(ctx context.Context, ref change.Ref, dry bool, write 
 
 // file returns a database for changes of the whole file.
 func (s *store) file(name string) *sqlstore.Store {
-	return sqlstore.File(filepath.Join(s.ID().Root, name), s.step)
-}
-
-// Read implements [agent.Store].
-func (s *store) Read(ctx context.Context, refs []change.Ref) (images []*change.Image, err error) {
-	if len(refs) == 0 || refs[0].Kind != change.KindDatabase {
-		return s.Store.Read(ctx, refs)
-	}
-	for _, ref := range refs {
-		one, err := s.file(ref.Part).Read(ctx, []change.Ref{ref})
-		if err != nil {
-			return nil, err
-		}
-		images = append(images, one...)
-	}
-	return images, nil
-}
-
-// A writer also changes whole databases.
-type writer struct {
-	txn.Store
-	s     *store
-	owner string
-}
-
-// Writer implements [agent.Store].
-func (s *store) Writer(journal string) (txn.Store, error) {
-	w, err := s.Store.Writer(journal)
-	return writer{w, s, journal}, err
-}
-
-// storeFor returns the store that makes a change.
-func (w writer) storeFor(ops []change.Op) txn.Store {
-	if len(ops) > 0 && ops[0].Ref.Kind == change.KindDatabase {
-		return w.s.file(ops[0].Ref.Part).For(w.owner)
-	}
-	return w.Store
-}
-
-func (w writer) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
-	st, err := w.storeFor(p.Ops).Prepare(ctx, p)
-	st.Store = w.s.ID()
-	return st, err
-}
-
-func (w writer) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
-	return w.storeFor(st.Ops).Commit(ctx, st)
-}
-
-func (w writer) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
-	return w.storeFor(st.Ops).Settle(ctx, st)
-}
-
-func (w writer) Discard(ctx context.Context, st change.Staged) error {
-	return w.storeFor(st.Ops).Discard(ctx, st)
-}
-
-// keptFiles are the databases and rollouts that changes of a journal have set aside.
-type keptFiles struct {
-	*sqlstore.Owned // of any one database, because all kept files are in one folder
-	s               *store
-	owner           string
-}
-
-// KeptFiles implements [agent.Store].
-func (s *store) KeptFiles(journal string) agent.KeptFiles {
-	return keptFiles{s.file(databases[0].name).For(journal), s, journal}
-}
-
-func (k keptFiles) CheckKept(ctx context.Context, ops []change.Op) error {
-	if ops[0].Ref.Kind != change.KindDatabase {
-		return k.s.Store.KeptFiles(k.owner).CheckKept(ctx, ops)
-	}
-	return k.s.file(ops[0].Ref.Part).For(k.owner).CheckKept(ctx, ops)
+	return sqlstore.Unopened(filepath.Join(s.ID().Root, name), s.step)
 }

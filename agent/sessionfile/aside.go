@@ -16,10 +16,14 @@ import (
 	"mend/internal/aside"
 )
 
-// If the file of a session is too large for a plan, it is built aside and moved into place, see [aside].
+// If the file of a session is too large for a plan, it is built aside and moved into place, see [aside]. A database that
+// the agent cannot use is set aside.
 
 // asideFile returns the file that a change moves.
 func (s *Store) asideFile(ref change.Ref) (f aside.DatabaseFile, err error) {
+	if ref.Kind == change.KindDatabase && s.opt.Database != nil && ref.Part != "" && ref.Validate() == nil {
+		return s.opt.Database(ref.Part).File(), nil
+	}
 	if ref.Kind != change.KindTranscript {
 		return f, fmt.Errorf("%w: the store has no %v", change.ErrInvalid, ref.Kind)
 	}

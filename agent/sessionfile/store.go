@@ -47,6 +47,8 @@ type Options struct {
 	// Index opens the database with rows about the sessions, nil if it does not exist. Index is nil if the agent has
 	// no such database. The agent can rebuild the rows from the files, so a change of both begins with the files.
 	Index func() (*sqlstore.Store, error)
+	// Database returns a database below the root for changes of the whole file. It is nil if the agent has none.
+	Database func(name string) *sqlstore.Store
 }
 
 // A Store is a folder of sessions. It implements part of [agent.Store].

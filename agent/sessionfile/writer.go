@@ -90,8 +90,8 @@ func (w writer) withLocks(ops []change.Op, f func() error) error {
 	}
 	slices.Sort(ids)
 	for _, id := range slices.Compact(ids) {
-		if w.opt.Lock == nil {
-			break
+		if w.opt.Lock == nil || id == "" { // a database belongs to no session
+			continue
 		}
 		unlock, err := w.opt.Lock(id)
 		if err != nil {
