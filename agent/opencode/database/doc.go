@@ -6,8 +6,8 @@
 //	message(id primary key, session_id → session, time_created, time_updated, data, …)
 //	part   (id primary key, message_id → message, session_id, time_created, time_updated, data, …)
 //
-// It may import agent, agent/opencode/record, change, internal/fail, internal/memory, internal/salvage and sqlstore.
-// Read [Open] and [Store.Load] first.
+// It may import agent, agent/opencode/record, change, internal/fail, internal/jsonedit, internal/memory,
+// internal/salvage and sqlstore. Read [Open] and [Store.Load] first.
 //
 // # Events
 //
