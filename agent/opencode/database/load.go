@@ -263,9 +263,9 @@ func (c *conn) findProject(s *record.Session, project change.Col) error {
 	return c.loadWorkspace(s)
 }
 
-// eventsBehind returns [record.Session].EventsBehind. Without the index that makes the numbers of events unique, a used
-// number does no harm.
-func (c *conn) eventsBehind(id string) (bool, error) {
+// eventNumberTaken returns [record.Session].EventNumberTaken. Without the index that makes the numbers of events
+// unique, a used number does no harm.
+func (c *conn) eventNumberTaken(id string) (bool, error) {
 	if c.Table(change.KindEvents) == nil || !c.HasTable("event") {
 		return false, nil
 	}

@@ -162,8 +162,8 @@ func TestEvents(t *testing.T) {
 		return at
 	}
 	for _, c := range []struct {
-		do     string
-		behind bool
+		do    string
+		taken bool
 	}{
 		{"UPDATE event_sequence SET seq = 1000", false},
 		{"UPDATE event_sequence SET seq = 98", true},
@@ -175,10 +175,10 @@ func TestEvents(t *testing.T) {
 		{"UPDATE event SET aggregate_id = (SELECT id FROM session), seq = seq - 14", true},
 		{"DROP INDEX event_aggregate_seq_idx", false},
 	} {
-		before, previous := stamp(), load(t, s, id).EventsBehind
+		before, previous := stamp(), load(t, s, id).EventNumberTaken
 		dbtest.Alter(t, path, "PRAGMA foreign_keys = off", c.do)
-		if got := load(t, s, id).EventsBehind; got != c.behind || (stamp() == before) != (previous == got) {
-			t.Errorf("%s: behind: %t, and a new stamp: %t; want %t", c.do, got, stamp() != before, c.behind)
+		if got := load(t, s, id).EventNumberTaken; got != c.taken || (stamp() == before) != (previous == got) {
+			t.Errorf("%s: number taken: %t, and a new stamp: %t; want %t", c.do, got, stamp() != before, c.taken)
 		}
 	}
 }

@@ -75,13 +75,13 @@ func (c *conn) loadRest(s *record.Session, h *stampHasher) error {
 		return err
 	}
 	var err error
-	if s.EventsBehind, err = c.eventsBehind(s.ID); err != nil {
+	if s.EventNumberTaken, err = c.eventNumberTaken(s.ID); err != nil {
 		return err
 	}
 	for col := range s.ProjectRow.Cols.All {
 		h.addValue(sqlstore.ColValue(col))
 	}
-	flags := fmt.Sprint(s.EventsBehind, s.ProjectMissing, s.InWorkspace)
+	flags := fmt.Sprint(s.EventNumberTaken, s.ProjectMissing, s.InWorkspace)
 	for _, text := range [...]string{s.Newer, s.Home, s.WorkspaceFault, s.Workspace, flags} {
 		h.addValue(sqlstore.Text(text))
 	}

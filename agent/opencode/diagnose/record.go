@@ -155,7 +155,7 @@ func findIndexFault(c *simulation) []finding {
 
 // findEvents finds a session whose next event gets a number that is already in use.
 func findEvents(c *simulation) []finding {
-	if !c.s.EventsBehind || !c.settings[own].profile.Strict() {
+	if !c.s.EventNumberTaken || !c.settings[own].profile.Strict() {
 		return nil
 	}
 	const text = "The session has events with higher numbers than its counter. OpenCode continues from the counter, " +

@@ -35,9 +35,9 @@ type Session struct {
 	InWorkspace bool
 	Workspace   string
 
-	// EventsBehind means that the next prompt gives an event a number that is already in use: the agent continues from
-	// the counter of the session's events, and cannot store such an event.
-	EventsBehind bool
+	// EventNumberTaken means that the next prompt gives an event a number that is in use: the agent continues from the
+	// counter of the session's events, and cannot store such an event.
+	EventNumberTaken bool
 
 	// IndexFault says, as a sentence, why the agent may fail to read all records, or to write for a prompt, although
 	// the records are complete: an index or a table that it uses is damaged. It is "" if there is no such problem.
