@@ -32,7 +32,7 @@ func TestForeignBytesAfterExchange(t *testing.T) {
 		if err := s.Exchange(staged, part); err != nil {
 			t.Fatal(err)
 		}
-		out := settled(t, s, staged, change.Aborted)
+		out := settleTwice(t, s, staged, change.Aborted)
 		if len(out.Conflicts) != 1 || out.Conflicts[0].Ref.Part != part || string(out.Conflicts[0].Now.Data) != "another program's" {
 			t.Errorf("%s: %+v", part, out)
 		}
@@ -46,7 +46,7 @@ func TestForeignBytesAfterExchange(t *testing.T) {
 // exchanged yet is not exchanged meanwhile.
 func TestRollbackTouchesOnlyItsOps(t *testing.T) {
 	root := storetest.SmallTree(t)
-	_, staged := crashed(t, root, 1)
+	_, staged := killCommit(t, root, 1)
 	storetest.Put(t, root, "part/msg_1/prt_13.json", "another program's")
 	f := &storetest.Fault{At: 1 << 30}
 	s := mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step})
@@ -81,7 +81,7 @@ func TestCrashedUndoIsReverted(t *testing.T) {
 		storetest.Put(t, root, "part/msg_1/prt_11.json", "another program's")
 		f = &storetest.Fault{At: cut}
 		_, _ = mustOpen(t, root, tree.Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
-		settled(t, s, staged, change.Conflicted)
+		settleTwice(t, s, staged, change.Conflicted)
 		got := storetest.Snapshot(t, root, "")
 		delete(got, "part/msg_1/prt_11.json")
 		delete(before, "part/msg_1/prt_11.json")
@@ -114,7 +114,7 @@ func TestFolderRemovedBeforeRevert(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(root, "part/msg_2")); err != nil {
 		t.Fatal(err)
 	}
-	out := settled(t, s, staged, change.Conflicted)
+	out := settleTwice(t, s, staged, change.Conflicted)
 	if len(out.Kept) != 1 {
 		t.Fatalf("Settle = %+v, want a file that is kept", out)
 	}

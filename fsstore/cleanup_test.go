@@ -14,7 +14,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestStagingFolderIsLink checks that a staging folder that leads elsewhere is refused.
+// TestStagingFolderIsLink checks that a staging folder that is a link is refused.
 func TestStagingFolderIsLink(t *testing.T) {
 	root, elsewhere := storetest.SmallTree(t), storetest.FastDir(t)
 	if err := os.Symlink(elsewhere, filepath.Join(root, fsstore.MendDir)); err != nil {
@@ -25,7 +25,7 @@ func TestStagingFolderIsLink(t *testing.T) {
 		t.Errorf("Prepare = %v, want a refusal", err)
 	}
 	if got := storetest.Snapshot(t, elsewhere, ""); len(got) != 1 {
-		t.Errorf("behind the link is now %v", got)
+		t.Errorf("the target of the link has %v", got)
 	}
 }
 

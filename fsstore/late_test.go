@@ -25,7 +25,7 @@ func TestLateWriter(t *testing.T) {
 			t.Fatalf("Commit = %+v, want a file that is kept", out)
 		}
 		after := storetest.Snapshot(t, root, fsstore.MendDir)
-		again := settled(t, s, staged, change.Committed)
+		again := settleTwice(t, s, staged, change.Committed)
 		if len(again.Kept) != 1 || again.Kept[0] != out.Kept[0] {
 			t.Errorf("Settle = %+v, want the same as Commit", again)
 		}
@@ -42,7 +42,7 @@ func TestLateWriter(t *testing.T) {
 		before := storetest.Snapshot(t, root, fsstore.MendDir)
 		s, staged, out = lateWriter(t, root, part)
 		storetest.Put(t, root, "part/msg_4/prt_41.json", "another program's")
-		back := settled(t, s, staged, change.Conflicted)
+		back := settleTwice(t, s, staged, change.Conflicted)
 		wantKept(t, root, out.Kept[0], part)
 		got := storetest.Snapshot(t, root, fsstore.MendDir)
 		delete(got, "part/msg_4")
@@ -76,7 +76,7 @@ func lateWriter(t *testing.T, root, part string) (*tree.Store, change.Staged, ch
 	return s, staged, out
 }
 
-// hold opens a part, as a program does that writes to it later.
+// hold opens a part, as a program that writes to it later does.
 func hold(t *testing.T, root, part string) *os.File {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(root, "part/msg_1", part+".json"), os.O_RDWR, 0)

@@ -12,8 +12,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestLostStaging removes or damages the staging folder after each crash: the change is reverted
-// all the same, or is complete.
+// TestLostStaging removes or damages the staging folder after each crash: the change is still reverted or complete.
 func TestLostStaging(t *testing.T) {
 	for name, spoil := range map[string]func(stage string) error{
 		"gone":    os.RemoveAll,
@@ -27,7 +26,7 @@ func TestLostStaging(t *testing.T) {
 				continue // then some staged files hold a Pre, and any other content belongs to another program
 			}
 			root := storetest.SmallTree(t)
-			s, staged := crashed(t, root, n)
+			s, staged := killCommit(t, root, n)
 			if err := spoil(filepath.Join(root, staged.Dir)); err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +45,7 @@ func TestLostStaging(t *testing.T) {
 			if n == 4 { // everything is in place
 				want = change.Committed
 			}
-			out := settled(t, s, staged, want)
+			out := settleTwice(t, s, staged, want)
 			if len(out.Kept) > 0 {
 				t.Errorf("%s, killed at call %d: %+v", name, n, out)
 			}
@@ -87,7 +86,7 @@ func TestLostStagingRollback(t *testing.T) {
 	for cut := 0; ; cut++ {
 		root := storetest.SmallTree(t)
 		before := storetest.Snapshot(t, root, fsstore.MendDir)
-		s, staged := crashed(t, root, 4)
+		s, staged := killCommit(t, root, 4)
 		if err := os.RemoveAll(filepath.Join(root, fsstore.MendDir)); err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +96,7 @@ func TestLostStagingRollback(t *testing.T) {
 		if f.Hit() && err == nil {
 			t.Errorf("Settle survived a crash at %q", f.Calls[cut])
 		}
-		out := settled(t, s, staged, change.Conflicted)
+		out := settleTwice(t, s, staged, change.Conflicted)
 		if len(out.Conflicts) != 1 || string(out.Conflicts[0].Now.Data) != "another program's" {
 			t.Errorf("cut at %d: %+v", cut, out)
 		}

@@ -34,8 +34,8 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// crashed prepares the big plan, and kills Commit at its call n.
-func crashed(t *testing.T, root string, n int) (*tree.Store, change.Staged) {
+// killCommit prepares the big plan, and kills Commit at its call n.
+func killCommit(t *testing.T, root string, n int) (*tree.Store, change.Staged) {
 	t.Helper()
 	s := mustOpen(t, root, tree.Options{Owner: "own"})
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
@@ -49,8 +49,8 @@ func crashed(t *testing.T, root string, n int) (*tree.Store, change.Staged) {
 	return s, staged
 }
 
-// settled settles twice, checks the state both times, discards, and checks that nothing is left.
-func settled(t *testing.T, s *tree.Store, staged change.Staged, want change.State) change.Outcome {
+// settleTwice settles twice, checks the state both times, discards, and checks that nothing is left.
+func settleTwice(t *testing.T, s *tree.Store, staged change.Staged, want change.State) change.Outcome {
 	t.Helper()
 	var out change.Outcome
 	for range 2 {
@@ -94,9 +94,9 @@ func TestOutcomeOfForeign(t *testing.T) {
 	} {
 		root := storetest.SmallTree(t)
 		before := storetest.Snapshot(t, root, fsstore.MendDir)
-		s, staged := crashed(t, root, c.killed)
+		s, staged := killCommit(t, root, c.killed)
 		storetest.Put(t, root, c.path, foreign)
-		out := settled(t, s, staged, c.want)
+		out := settleTwice(t, s, staged, c.want)
 		if len(out.Conflicts) != 1 || string(out.Conflicts[0].Now.Data) != foreign {
 			t.Errorf("killed at call %d, then %s written: %+v", c.killed, c.path, out)
 		}

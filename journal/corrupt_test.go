@@ -57,8 +57,8 @@ var order = binary.NativeEndian
 
 func (f *fixture) pageSize() int { return int(order.Uint32(f.file[pageHeaderSize+8:])) }
 
-// used returns the size of the pages that are or were used.
-func (f *fixture) used() int {
+// usedSize returns the size of the pages that are or were used.
+func (f *fixture) usedSize() int {
 	s, err := boltfile.NewSnapshot(bytes.NewReader(f.file), int64(len(f.file)), ErrDamaged)
 	if err != nil {
 		return 0
@@ -66,8 +66,7 @@ func (f *fixture) used() int {
 	return int(s.Size())
 }
 
-// with returns a copy of the file with bytes changed.
-func (f *fixture) with(change func(b []byte)) []byte {
+func (f *fixture) damagedCopy(change func(b []byte)) []byte {
 	b := bytes.Clone(f.file)
 	change(b)
 	return b
@@ -170,20 +169,20 @@ func TestFlippedBytes(t *testing.T) {
 			x = byte(1 + rng.IntN(255))
 		}
 		tried++
-		if v.check(t, fmt.Sprintf("byte %d ^ %#x", at, x), v.with(func(b []byte) { b[at] ^= x })) {
+		if v.check(t, fmt.Sprintf("byte %d ^ %#x", at, x), v.damagedCopy(func(b []byte) { b[at] ^= x })) {
 			found++
 		}
 	}
-	for range storetest.Count(v.used()/size, 10) {
-		page := rng.IntN(v.used()/size) * size
+	for range storetest.Count(v.usedSize()/size, 10) {
+		page := rng.IntN(v.usedSize()/size) * size
 		flip(page + rng.IntN(pageHeaderSize))    // of its header
 		flip(page + rng.IntN(20*elemSize))       // of its table
 		flip(page + size - 1 - rng.IntN(size/2)) // of its keys and values
 	}
 	for range storetest.Count(150, 20) {
-		flip(rng.IntN(v.used()))
+		flip(rng.IntN(v.usedSize()))
 	}
-	t.Logf("%d pages, %d bytes flipped, %d found", v.used()/size, tried, found)
+	t.Logf("%d pages, %d bytes flipped, %d found", v.usedSize()/size, tried, found)
 }
 
 // TestDamagedFiles: fault case 19.
@@ -200,8 +199,8 @@ func TestDamagedFiles(t *testing.T) {
 		}
 		return f
 	}
-	for page := 0; page < v.used(); page += size {
-		try(fmt.Sprintf("page %d zeroed", page/size), v.with(func(b []byte) { clear(b[page : page+size]) }))
+	for page := 0; page < v.usedSize(); page += size {
+		try(fmt.Sprintf("page %d zeroed", page/size), v.damagedCopy(func(b []byte) { clear(b[page : page+size]) }))
 	}
 	for range storetest.Count(40, 5) {
 		n := rng.IntN(len(v.file))
@@ -219,13 +218,13 @@ func TestDamagedFiles(t *testing.T) {
 	}
 	for range storetest.Count(40, 5) { // a page in the place of another
 		a, b := rng.IntN(len(v.file)/size), rng.IntN(len(v.file)/size)
-		try(fmt.Sprintf("page %d in place of %d", a, b), v.with(func(f []byte) { copy(f[b*size:][:size], v.file[a*size:]) }))
+		try(fmt.Sprintf("page %d in place of %d", a, b), v.damagedCopy(func(f []byte) { copy(f[b*size:][:size], v.file[a*size:]) }))
 	}
 	t.Logf("%d files, %d found", tried, found)
 }
 
-// TestCyclicPointers changes the pointers of branch pages, which bbolt would follow until the process
-// dies, and makes lengths and numbers too large.
+// TestCyclicPointers changes the pointers of branch pages so that bbolt would follow them until the process dies, and
+// makes lengths and numbers too large.
 func TestCyclicPointers(t *testing.T) {
 	storetest.Long(t)
 	v := newFixture(t)
@@ -241,19 +240,19 @@ func TestCyclicPointers(t *testing.T) {
 		case flagBranch:
 			bent++
 			for _, to := range []uint64{id, 0, 2, 1 << 63} {
-				v.check(t, fmt.Sprintf("page %d leads to %d", id, to), v.with(func(b []byte) {
+				v.check(t, fmt.Sprintf("page %d leads to %d", id, to), v.damagedCopy(func(b []byte) {
 					for i := range count {
 						order.PutUint64(b[off+pageHeaderSize+elemSize*i+8:], to)
 					}
 				}))
 			}
 		case flagLeaf:
-			v.check(t, fmt.Sprintf("page %d has a large number", id), v.with(func(b []byte) {
+			v.check(t, fmt.Sprintf("page %d has a large number", id), v.damagedCopy(func(b []byte) {
 				order.PutUint32(b[off+pageHeaderSize+off/size%4*4:], 0xFFFFFFF0)
 			}))
 		case flagFreelist:
 			for _, n := range []uint64{0, 1 << 20, 1 << 62, 1<<64 - 1} {
-				v.check(t, "free list", v.with(func(b []byte) {
+				v.check(t, "free list", v.damagedCopy(func(b []byte) {
 					order.PutUint16(b[off+10:], 0xFFFF)
 					order.PutUint64(b[off+pageHeaderSize:], n)
 				}))

@@ -162,8 +162,8 @@ func TestOrderOfSteps(t *testing.T) {
 	}
 }
 
-// A workload is a sequence of calls with every kind of change of the file. It keeps what was
-// acknowledged: the states of the entries, and whether the marker must be removed.
+// A workload is a sequence of calls with every kind of change of the file. It records what was acknowledged: the states
+// of the entries, and whether the marker must be removed.
 type workload struct {
 	dir   string
 	opts  Options

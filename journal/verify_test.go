@@ -166,7 +166,7 @@ func TestDamageIsExplained(t *testing.T) {
 	}
 }
 
-// A context can end a verification; that does not count as damage.
+// A verification ends with its context, which does not count as damage.
 func TestVerifyCancelled(t *testing.T) {
 	dir := t.TempDir()
 	j, err := Open(dir, Options{})

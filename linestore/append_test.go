@@ -62,7 +62,7 @@ func wantTime(t *testing.T, root string) {
 	}
 }
 
-// An append moves no byte, its undo gives back the same bytes, and neither changes the time.
+// An append moves no byte, its undo restores the same bytes, and both keep the mtime.
 func TestAppend(t *testing.T) {
 	for name, ending := range endings {
 		t.Run(name, func(t *testing.T) {
@@ -275,8 +275,8 @@ func wantOps(t *testing.T, root string, ops []change.Op, post bool) {
 	}
 }
 
-// An append that is cut anywhere, also in the middle of its bytes, is finished or removed
-// without a trace, and lines that the agent wrote after it stay.
+// An append that is cut anywhere, even in the middle of its bytes, is completed or removed without a trace, and lines
+// that the agent wrote after it stay.
 func TestTornAppend(t *testing.T) {
 	for name, ending := range endings {
 		for _, agent := range []bool{false, true} {
@@ -339,8 +339,8 @@ func TestTornAppend(t *testing.T) {
 	}
 }
 
-// A whole transcript is replaced by other bytes; what the agent appended meanwhile stays.
-func TestWholeTranscript(t *testing.T) {
+// A transcript is replaced by other bytes; lines that the agent appended meanwhile stay.
+func TestReplaceTranscript(t *testing.T) {
 	root, before := rootEnding(t, endings["whole"])
 	s := mustOpen(t, root, linestore.Options{})
 	ref := change.Ref{Kind: change.KindSession, Session: "ses_1"}

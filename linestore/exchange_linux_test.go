@@ -15,7 +15,7 @@ func TestNoExchange(t *testing.T) {
 	storetest.DenyExchange(t)
 	for name, test := range map[string]func(*testing.T){
 		"AgentAppendsAtEveryStep": TestAgentAppendsAtEveryStep, "TwoAgentsAtEveryStep": TestTwoAgentsAtEveryStep,
-		"WholeTranscript": TestWholeTranscript, "Contract": TestContract,
+		"WholeTranscript": TestReplaceTranscript, "Contract": TestContract,
 	} {
 		t.Run(name, test)
 	}

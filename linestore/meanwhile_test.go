@@ -99,7 +99,7 @@ func wantMtime(t *testing.T, root, when string, old bool) {
 	}
 }
 
-// TestTimeAfterRecovery: a recovery gives the transcript its old time back, unless another program wrote since.
+// TestTimeAfterRecovery: a recovery restores the transcript's mtime, unless another program wrote since.
 func TestTimeAfterRecovery(t *testing.T) {
 	for _, agent := range []bool{false, true} {
 		for _, torn := range []bool{false, true} {
@@ -137,8 +137,8 @@ func heldWriter(t *testing.T, root string) func(line string) {
 	}
 }
 
-// TestCarryOver: lines that a program appends through an old descriptor are carried over as long as they come, each
-// once; a crash at any call, or in the middle of a line, neither loses nor repeats a line.
+// TestCarryOver: lines that a program appends through an old descriptor are carried over as long as it appends them,
+// each once; a crash at any call, or in the middle of a line, neither loses nor repeats a line.
 func TestCarryOver(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file that another program has open is not replaced")
@@ -233,7 +233,7 @@ func TestIsOwn(t *testing.T) {
 		{"the only one", []string{old, repaired}, []*change.AppendPoint{at(old)}, true, false},
 		{"lines before it were removed since", []string{old, repaired}, []*change.AppendPoint{{Size: 1 << 20}}, true, false},
 		{"one before the place", []string{repaired, old, repaired}, []*change.AppendPoint{at(repaired, old)}, true, false},
-		{"two behind the place", []string{old, repaired, old, repaired}, []*change.AppendPoint{at(old)}, false, true},
+		{"two after the place", []string{old, repaired, old, repaired}, []*change.AppendPoint{at(old)}, false, true},
 		{"the place is that of the earliest", []string{repaired, old, repaired}, []*change.AppendPoint{at(repaired, old), at(repaired)}, true, false},
 		{"the earliest is before both", []string{repaired, old, repaired}, []*change.AppendPoint{at(repaired, old), {Size: 0}}, false, true},
 		{"one that did not append", []string{repaired, old, repaired}, []*change.AppendPoint{nil, at(repaired, old)}, true, false},

@@ -9,8 +9,9 @@ import (
 	"mend/repair"
 )
 
-// at returns a rule of the toy agent without a fix. It has a finding at a record as long as the session has the record.
-func at(ref change.Ref, records ...change.Ref) repair.Rule {
+// ruleAt returns a rule of the toy agent without a fix. It has a finding at a record as long as the session has the
+// record.
+func ruleAt(ref change.Ref, records ...change.Ref) repair.Rule {
 	return repair.Rule{Code: "at " + ref.ID(), Class: repair.IncompleteRecord, Severity: repair.Broken, Find: func(s *repair.Case) []repair.Finding {
 		for _, r := range append(records, ref) {
 			if len(s.Stored(r).Steps) == 0 && r.Message != "" {
@@ -21,8 +22,8 @@ func at(ref change.Ref, records ...change.Ref) repair.Rule {
 	}}
 }
 
-// needs returns a rule that finds a session without a text.
-func needs(word string) repair.Rule {
+// requiredText returns a rule that finds a session without a text.
+func requiredText(word string) repair.Rule {
 	return repair.Rule{Code: "needs " + word, Class: repair.MissingHistory, Severity: repair.Broken, Find: func(s *repair.Case) []repair.Finding {
 		for _, ref := range s.Messages() {
 			for _, b := range s.Stored(ref).Blocks() {
@@ -35,16 +36,16 @@ func needs(word string) repair.Rule {
 	}}
 }
 
-// moves returns a rule that finds the first text with a word. When that text is removed, it finds the next one.
-func moves(word string) repair.Rule {
+// firstText returns a rule that finds the first text with a word. When that text is removed, it finds the next one.
+func firstText(word string) repair.Rule {
 	r := bad(word, repair.Broken, nil)
 	find := r.Find
 	r.Find = func(s *repair.Case) []repair.Finding { return find(s)[:min(1, len(find(s)))] }
 	return r
 }
 
-// Content of findings without a fix is set aside only on request: as little of it as possible, and nothing that the
-// journal cannot keep.
+// Content of findings without a fix is set aside only on request: as little as possible, and nothing that the journal
+// cannot store.
 func TestSetAside(t *testing.T) {
 	aside, broken := repair.Request{SetAside: true}, repair.Broken
 	const offered = "To continue without it: mend fix ses_1 --set-aside."
@@ -72,16 +73,16 @@ func TestSetAside(t *testing.T) {
 		{"not requested: it is offered", []repair.Rule{bad("x", broken, nil)}, talk(), repair.Request{}, "user[hi] assistant[a x] user[b]", "", offered},
 		{"a block", []repair.Rule{bad("x", broken, nil)}, talk(), aside, "user[hi] assistant[a] user[b]", "1 answer (x)", ""},
 		{"the only block: its message", []repair.Rule{bad("b", broken, nil)}, talk(), aside, "user[hi] assistant[a x]", "1 prompt (b)", ""},
-		{"a message", []repair.Rule{at(*refOf("m1"))}, talk(), aside, "user[hi] user[b]", "1 answer (a)", ""},
+		{"a message", []repair.Rule{ruleAt(*refOf("m1"))}, talk(), aside, "user[hi] user[b]", "1 answer (a)", ""},
 		{"a prompt that the conversation begins with: a text takes its place", []repair.Rule{bad("hi", broken, nil)}, talk(), aside, "user[[user interrupted]] assistant[a x] user[b]", "1 prompt (hi)", ""},
 		{"a call with its result", []repair.Rule{bad("x", broken, nil)}, calls(bash("x")), aside, "user[hi] assistant[a] user[b] assistant[c]", "1 tool result (bash)", ""},
-		{"a message with a call", []repair.Rule{at(*refOf("m1"))}, calls(bash("")), aside, "user[hi] user[b] assistant[c]", "1 answer (a), 1 tool result (bash)", ""},
-		{"named records", []repair.Rule{at(session, *refOf("m1"), *refOf("m2"))}, talk(), aside, "user[hi]", "2 unread records (m1; m2)", ""},
+		{"a message with a call", []repair.Rule{ruleAt(*refOf("m1"))}, calls(bash("")), aside, "user[hi] user[b] assistant[c]", "1 answer (a), 1 tool result (bash)", ""},
+		{"named records", []repair.Rule{ruleAt(session, *refOf("m1"), *refOf("m2"))}, talk(), aside, "user[hi]", "2 unread records (m1; m2)", ""},
 		{"two faults", []repair.Rule{bad("x", broken, nil)}, []message{prompt(text("hi")), answer(text("a"), text("x y")), prompt(text("b"), text("x z"))}, aside, "user[hi] assistant[a] user[b]", "1 prompt (x z), 1 answer (x y)", ""},
 		{"a fix comes first", []repair.Rule{bad("x", broken, single("good"))}, talk(), aside, "user[hi] assistant[a good] user[b]", "", ""},
-		{"never the session", []repair.Rule{at(session)}, talk(), aside, "user[hi] assistant[a x] user[b]", "", "Continue in a new session."},
-		{"not if it makes another fault", []repair.Rule{bad("x", broken, nil), needs("x")}, talk(), aside, "user[hi] assistant[a x] user[b]", "", "Continue in a new session."},
-		{"not if the fault is then at the next message", []repair.Rule{moves("x")}, []message{prompt(text("hi"), text("x")), answer(text("a"), text("x")), prompt(text("b"), text("x"))}, aside, "user[hi x] assistant[a x] user[b x]", "", "Continue in a new session."},
+		{"never the session", []repair.Rule{ruleAt(session)}, talk(), aside, "user[hi] assistant[a x] user[b]", "", "Continue in a new session."},
+		{"not if it makes another fault", []repair.Rule{bad("x", broken, nil), requiredText("x")}, talk(), aside, "user[hi] assistant[a x] user[b]", "", "Continue in a new session."},
+		{"not if the fault is then at the next message", []repair.Rule{firstText("x")}, []message{prompt(text("hi"), text("x")), answer(text("a"), text("x")), prompt(text("b"), text("x"))}, aside, "user[hi x] assistant[a x] user[b x]", "", "Continue in a new session."},
 		{"what is latent stays", []repair.Rule{bad("x", repair.Latent, nil)}, talk(), aside, "user[hi] assistant[a x] user[b]", "", ""},
 		{"what is latent, asked for", []repair.Rule{bad("x", repair.Latent, nil)}, talk(), repair.Request{SetAside: true, Latent: true}, "user[hi] assistant[a] user[b]", "1 answer (x)", ""},
 		{"never what is lost", []repair.Rule{bad("x", repair.Lost, nil)}, talk(), repair.Request{SetAside: true, Classes: []repair.Class{repair.IncompleteRecord}}, "user[hi] assistant[a x] user[b]", "", "mend knows no change"},
@@ -92,7 +93,7 @@ func TestSetAside(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := shown(stateOf(r.After).messages); got != x.want {
+			if got := describe(stateOf(r.After).messages); got != x.want {
 				t.Errorf("got  %s\nwant %s", got, x.want)
 			}
 			if got := strings.Join(r.LeftOut, ", "); got != x.leftOut {

@@ -86,7 +86,7 @@ func TestRepairOfBoundThinking(t *testing.T) {
 				counted = 0
 			}
 			then := change.BoundThinking{Spoiled: counted, Removed: bound == request.Refused && counted > 0}
-			if got := shown(stateOf(r.After).messages); got != want || boundOf(r.Plan) != then {
+			if got := describe(stateOf(r.After).messages); got != want || boundOf(r.Plan) != then {
 				t.Errorf("%s, %d:\ngot  %s %+v\nwant %s %+v", x.name, bound, got, boundOf(r.Plan), want, then)
 			}
 			loses := r.Plan.Cause.Bound.Loses()
@@ -145,7 +145,7 @@ func TestFixThatSpoilsLess(t *testing.T) {
 		if err != nil || r.Plan.Cause.Bound != nil {
 			t.Errorf("%d: %+v, %v", bound, r.Plan.Cause.Bound, err)
 		}
-		if got := shown(stateOf(r.After).messages); got != want {
+		if got := describe(stateOf(r.After).messages); got != want {
 			t.Errorf("%d:\ngot  %s\nwant %s", bound, got, want)
 		}
 	}
@@ -162,7 +162,7 @@ func TestErrorOfBoundThinking(t *testing.T) {
 		"user[0] assistant[~a(sa) one] user[0] assistant[two] user[3] assistant[three] user[4]",
 		"user[0] assistant[~a(sa) one] user[0] assistant[~b(sb) two] user[0] assistant[three] user[4]",
 	} {
-		edited := s.copied()
+		edited := s.clone()
 		edited.messages[2*n].steps = [][]*request.Block{{{Type: request.Text, Text: "0", Source: partOf(fmt.Sprint("m", 2*n), 0)}}}
 		_, message := known.Refused(sentOf(t, edited))
 		e := anthropicError(message)
@@ -173,7 +173,7 @@ func TestErrorOfBoundThinking(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := shown(stateOf(r.After).messages)
+		got := describe(stateOf(r.After).messages)
 		for i := range n { // these prompts stay
 			want = strings.Replace(want, "user[0]", "user["+fmt.Sprint(i+1)+"]", 1)
 		}
@@ -191,7 +191,7 @@ func TestErrorOfMissingThinking(t *testing.T) {
 	s := newToy(claude, boundTalk(0)...)
 	known := endpoint.Bindings{}
 	known.Learn(sentOf(t, s))
-	stripped := s.copied()
+	stripped := s.clone()
 	stripped.messages[3].steps[0] = stripped.messages[3].steps[0][1:]
 	_, message := known.Refused(sentOf(t, stripped))
 	e := anthropicError(message)
@@ -205,7 +205,7 @@ func TestErrorOfMissingThinking(t *testing.T) {
 	if _, message := known.Refused(sentOf(t, stateOf(r.After))); message != "" {
 		t.Errorf("the endpoint still says %s", message)
 	}
-	stripped = s.copied() // it may be removed from the beginning
+	stripped = s.clone() // it may be removed from the beginning
 	stripped.messages[1].steps[0] = stripped.messages[1].steps[0][1:]
 	if _, message := known.Refused(sentOf(t, stripped)); message != "" {
 		t.Errorf("without the first thinking the endpoint says %s", message)
@@ -222,7 +222,7 @@ func TestBoundThinkingInOpenLoop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := shown(stateOf(r.After).messages), `user[1] assistant[#c1:read{}=out | [user interrupted]]`; got != want {
+	if got, want := describe(stateOf(r.After).messages), `user[1] assistant[#c1:read{}=out | [user interrupted]]`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if _, message := known.Refused(sentOf(t, stateOf(r.After))); message != "" || !boundOf(r.Plan).Removed {
@@ -262,7 +262,6 @@ func TestBoundThinkingNotRemovable(t *testing.T) {
 	}
 }
 
-// boundOf returns the effect of a plan on bound thinking.
 func boundOf(p change.Plan) (b change.BoundThinking) {
 	if p.Cause.Bound != nil {
 		b = *p.Cause.Bound

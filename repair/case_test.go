@@ -19,14 +19,14 @@ func words(all ...string) *toy {
 	return newToy(claude, messages...)
 }
 
-// repaired returns the prompts after a repair, and the findings that remain.
-func repaired(t *testing.T, s *toy, own ...repair.Rule) string {
+// repairWords returns the prompts after a repair, and the findings that remain.
+func repairWords(t *testing.T, s *toy, own ...repair.Rule) string {
 	t.Helper()
 	r, err := repair.Plan("ses_1", newCase(s, own...), repair.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return shown(stateOf(r.After).messages) + fmt.Sprint(" ", len(r.Unfixable))
+	return describe(stateOf(r.After).messages) + fmt.Sprint(" ", len(r.Unfixable))
 }
 
 // A fix has to hold in each setting. A problem in a setting that is not in use is a finding only on request.
@@ -34,7 +34,7 @@ func TestSettings(t *testing.T) {
 	s := words("x")
 	s.settings = []repair.Setting{{Version: "new"}, {Version: "old"}}
 	x := bad("x", repair.Broken, single("outdated", "good"))
-	if got := repaired(t, s, x); got != "user[good] 0" {
+	if got := repairWords(t, s, x); got != "user[good] 0" {
 		t.Errorf("a fix that does not hold in another version: %s", got)
 	}
 	for _, all := range []bool{false, true} {
@@ -71,7 +71,7 @@ func TestFindingsHiddenByFailure(t *testing.T) {
 		{"in another message, without a fix", []string{"dead", "refused"}, []repair.Rule{dead("good"), noFix}, "user[good] user[refused] 1"},
 		{"in its own message", []string{"dead", "a"}, []repair.Rule{dead("refused", "good"), noFix}, "user[good] user[a] 0"},
 	} {
-		if got := repaired(t, words(x.words...), x.rules...); got != x.want {
+		if got := repairWords(t, words(x.words...), x.rules...); got != x.want {
 			t.Errorf("%s: %s, want %s", x.name, got, x.want)
 		}
 	}
@@ -80,17 +80,17 @@ func TestFindingsHiddenByFailure(t *testing.T) {
 // A fix that did not hold is tried again after another one was kept.
 func TestFixTriedAgain(t *testing.T) {
 	first := bad("x", repair.Broken, func(x *repair.Fault) []repair.Fix {
-		fix := become(x, "good", "")
+		fix := replaceWords(x, "good", "")
 		edit := fix.Edit
 		fix.Edit = func(d repair.Editor) error {
-			if strings.Contains(shown(stateOf(x.Case).messages), "z") {
+			if strings.Contains(describe(stateOf(x.Case).messages), "z") {
 				return repair.ErrNoEdit
 			}
 			return edit(d)
 		}
 		return []repair.Fix{fix}
 	})
-	if got := repaired(t, words("x", "z"), first, bad("z", repair.Broken, single("good"))); got != "user[good] user[good] 0" {
+	if got := repairWords(t, words("x", "z"), first, bad("z", repair.Broken, single("good"))); got != "user[good] user[good] 0" {
 		t.Error(got)
 	}
 }
@@ -99,7 +99,7 @@ func TestFixTriedAgain(t *testing.T) {
 func TestWriting(t *testing.T) {
 	s := words("x", "x")
 	s.writing = "m1"
-	if got := repaired(t, s, bad("x", repair.Broken, single("good"))); got != "user[good] user[x] 0" {
+	if got := repairWords(t, s, bad("x", repair.Broken, single("good"))); got != "user[good] user[x] 0" {
 		t.Error(got)
 	}
 }

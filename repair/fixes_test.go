@@ -22,8 +22,8 @@ var (
 	gateway = chat.Provider{}
 )
 
-// A fixed is a case of a repair: a damaged session, and the expected result.
-type fixed struct {
+// A fixCase is a damaged session with the expected result of its repair.
+type fixCase struct {
 	name     string
 	provider provider.Provider
 	vendor   string
@@ -36,14 +36,14 @@ type fixed struct {
 	whyNot   string // a part of WhyNot; "" if nothing stays broken
 }
 
-func (x fixed) run(t *testing.T) {
+func (x fixCase) run(t *testing.T) {
 	s := newToy(x.provider, x.session...)
 	s.vendor, s.thinking = x.vendor, x.thinking
 	r, err := repair.Plan("ses_1", newCase(s), x.request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := shown(stateOf(r.After).messages); got != x.want {
+	if got := describe(stateOf(r.After).messages); got != x.want {
 		t.Errorf("got  %s\nwant %s", got, x.want)
 	}
 	var rules, loses, whyNot []string
@@ -77,7 +77,7 @@ func (x fixed) run(t *testing.T) {
 	}
 }
 
-func runFixed(t *testing.T, all []fixed) {
+func runFixed(t *testing.T, all []fixCase) {
 	t.Helper()
 	for _, x := range all {
 		t.Run(x.name, x.run)
@@ -87,7 +87,7 @@ func runFixed(t *testing.T, all []fixed) {
 // Fixes of calls: of their ids, inputs, names and results.
 func TestFixCalls(t *testing.T) {
 	long := strings.Repeat("x", 65)
-	runFixed(t, []fixed{
+	runFixed(t, []fixCase{
 		{
 			name: "an id with a wrong character", provider: claude, rules: "R13",
 			session: []message{prompt(text("hi")), answers(step(done("a:1", "ls", "{}", "out")), step(text("ok")))},
@@ -221,7 +221,7 @@ func TestFixCalls(t *testing.T) {
 func TestFixTexts(t *testing.T) {
 	half := text("a�")
 	half.HalfPair = true
-	runFixed(t, []fixed{
+	runFixed(t, []fixCase{
 		{
 			name: "an empty text beside another", provider: claude, rules: "R5",
 			session: []message{prompt(text("hi")), answer(text(""), text("ok"))},
@@ -268,7 +268,7 @@ func TestFixTexts(t *testing.T) {
 // Fixes of thinking in a wrong place, and of thinking that the provider does not accept.
 func TestFixThinking(t *testing.T) {
 	const fixedThinking = "This thinking block."
-	runFixed(t, []fixed{
+	runFixed(t, []fixCase{
 		{
 			name: "without a signature", provider: claude, rules: "R9", loses: fixedThinking,
 			session: []message{prompt(text("hi")), answer(think("so", ""), text("ok"))},
@@ -331,7 +331,7 @@ func TestFixThinking(t *testing.T) {
 func TestFixFiles(t *testing.T) {
 	large := []byte(base64.StdEncoding.EncodeToString(append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 6<<20)...)))
 	const loses = "The file."
-	runFixed(t, []fixed{
+	runFixed(t, []fixCase{
 		{
 			name: "of another type than its data", provider: claude, rules: "R20",
 			session: []message{prompt(text("hi"), image("image/jpeg", png)), answer(text("ok"))},

@@ -25,8 +25,7 @@ func bad(word string, severity repair.Severity, fixes func(x *repair.Fault) []re
 	}, Fixes: fixes}
 }
 
-// become returns a fix that replaces the words of a text.
-func become(x *repair.Fault, words, loses string) repair.Fix {
+func replaceWords(x *repair.Fault, words, loses string) repair.Fix {
 	b := x.Target()
 	return repair.Fix{Text: "The text becomes " + words, Loses: loses, Edit: func(d repair.Editor) error {
 		if b == nil {
@@ -36,12 +35,12 @@ func become(x *repair.Fault, words, loses string) repair.Fix {
 	}}
 }
 
-// single returns a fix for each of these words. What follows a slash in a word is the fix's loss.
+// single returns a fix for each of these words. The text after a slash in a word is the fix's loss.
 func single(all ...string) func(x *repair.Fault) []repair.Fix {
 	return func(x *repair.Fault) (fixes []repair.Fix) {
 		for _, s := range all {
 			words, loses, _ := strings.Cut(s, "/")
-			fixes = append(fixes, become(x, words, loses))
+			fixes = append(fixes, replaceWords(x, words, loses))
 		}
 		return fixes
 	}
@@ -75,7 +74,7 @@ func TestSearch(t *testing.T) {
 	refuse := func(r repair.RefusalError) func(x *repair.Fault) []repair.Fix {
 		return func(x *repair.Fault) []repair.Fix {
 			refused := repair.Fix{Text: "refused", Edit: func(repair.Editor) error { return &r }}
-			return []repair.Fix{refused, become(x, "good", "")}
+			return []repair.Fix{refused, replaceWords(x, "good", "")}
 		}
 	}
 	for _, x := range []struct {
@@ -98,9 +97,9 @@ func TestSearch(t *testing.T) {
 		{"each message has its own fix", []repair.Rule{bad("x", broken, single("x x", "good"))}, "x,x,a,x", repair.Request{}, "good,good,a,good", "", ""},
 		{"one that cannot be fixed leaves the others", []repair.Rule{bad("x", broken, func(x *repair.Fault) []repair.Fix {
 			if x.Ref.Message == "m2" {
-				return []repair.Fix{become(x, "y", "")}
+				return []repair.Fix{replaceWords(x, "y", "")}
 			}
-			return []repair.Fix{become(x, "good", "")}
+			return []repair.Fix{replaceWords(x, "good", "")}
 		}), bad("y", broken, nil)}, "x,x,x,x", repair.Request{}, "good,good,x,good", "", "mend knows no change"},
 		{"blocks of a message with fixes that are alike", []repair.Rule{bad("x", broken, alike(single("good")))}, "x+x+a+x", repair.Request{}, "good+good+a+good", "", ""},
 		{"blocks of a message with fixes that are not", []repair.Rule{bad("x", broken, single("good"))}, "x+x+a+x", repair.Request{}, "good+good+a+good", "", ""},

@@ -21,12 +21,10 @@ type message struct {
 	steps    [][]*request.Block
 }
 
-// prompt returns a prompt with the blocks.
 func prompt(blocks ...*request.Block) message {
 	return message{role: change.RoleUser, steps: [][]*request.Block{blocks}}
 }
 
-// answer returns an answer of one step.
 func answer(blocks ...*request.Block) message { return answers(blocks) }
 
 func answers(steps ...[]*request.Block) message {
@@ -70,8 +68,8 @@ func item(id string, b *request.Block) *request.Block {
 	return b
 }
 
-// shown returns a session as a line: ~ is thinking, # a call, = a result, | the next step.
-func shown(all []message) string {
+// describe returns a session as a line: ~ is thinking, # a call, = a result, | the next step.
+func describe(all []message) string {
 	var lines []string
 	for _, m := range all {
 		var steps []string
@@ -156,7 +154,6 @@ func newToy(p provider.Provider, all ...message) *toy {
 	return &toy{messages: all, provider: p}
 }
 
-// partOf returns the ref of a block of a message.
 func partOf(id string, n int) *change.Ref {
 	return &change.Ref{Kind: change.KindPart, Session: "ses_1", Message: id, Part: fmt.Sprint(id, "p", n)}
 }
@@ -165,7 +162,6 @@ func refOf(id string) *change.Ref {
 	return &change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: id}
 }
 
-// send returns the next request and its violations.
 func (s *toy) send() (q request.Request, refused []request.Violation) {
 	add := func(role string, m *message, blocks ...*request.Block) {
 		if n := len(q.Turns) - 1; n >= 0 && q.Turns[n].Role == role && role == change.RoleUser {
@@ -219,7 +215,7 @@ func (s *toy) send() (q request.Request, refused []request.Violation) {
 	return q, refused
 }
 
-// sentCall returns a call without its result, and another block as it is.
+// sentCall returns a call without its result, and any other block unchanged.
 func sentCall(b *request.Block) *request.Block {
 	if b.Type != request.ToolUse || b.Output == nil {
 		return b
@@ -280,8 +276,8 @@ func (s *toy) Prompts() (refs []change.Ref) {
 	return refs
 }
 
-// copied returns a copy that edits may change.
-func (s *toy) copied() *toy {
+// clone returns a copy that edits may change.
+func (s *toy) clone() *toy {
 	n := *s
 	n.messages = slices.Clone(s.messages)
 	for i := range n.messages {
@@ -331,7 +327,7 @@ func (s *toy) sendWords(set repair.Setting, sent repair.Sent) repair.Sent {
 	return sent
 }
 
-func (s *toy) Edit() repair.Editor { return &toyEditor{s: s.copied()} }
+func (s *toy) Edit() repair.Editor { return &toyEditor{s: s.clone()} }
 
 // newCase returns the case of a session with rules of its own.
 func newCase(s *toy, own ...repair.Rule) *repair.Case {
@@ -348,7 +344,6 @@ func newCase(s *toy, own ...repair.Rule) *repair.Case {
 	return repair.New(s, x)
 }
 
-// stateOf returns the session of a case.
 func stateOf(c *repair.Case) *toy { return c.State.(*toy) }
 
 // A toyEditor edits a copy of a session.
@@ -358,12 +353,12 @@ type toyEditor struct {
 	s, before *toy
 }
 
-func (d *toyEditor) Begin(repair.Fix)    { d.before = d.s.copied() }
+func (d *toyEditor) Begin(repair.Fix)    { d.before = d.s.clone() }
 func (d *toyEditor) Undo()               { d.s = d.before }
-func (d *toyEditor) State() repair.State { return d.s.copied() }
+func (d *toyEditor) State() repair.State { return d.s.clone() }
 
-// at calls f with a copy of the stored block, which takes its place.
-func (d *toyEditor) at(b *request.Block, f func(m *message, step, i int, b *request.Block)) error {
+// update calls f with a copy of the stored block, which replaces the block.
+func (d *toyEditor) update(b *request.Block, f func(m *message, step, i int, b *request.Block)) error {
 	for k := range d.s.messages {
 		m := &d.s.messages[k]
 		for i, s := range m.steps {
@@ -382,14 +377,14 @@ func (d *toyEditor) at(b *request.Block, f func(m *message, step, i int, b *requ
 
 // edit changes a block in its place.
 func (d *toyEditor) edit(b *request.Block, f func(b *request.Block)) error {
-	return d.at(b, func(_ *message, _, _ int, b *request.Block) { f(b) })
+	return d.update(b, func(_ *message, _, _ int, b *request.Block) { f(b) })
 }
 
 func (d *toyEditor) Remove(b *request.Block) error {
 	if b.Signature != "" && b.Signature == d.s.locked {
 		return repair.ErrNoEdit
 	}
-	return d.at(b, func(m *message, s, i int, _ *request.Block) { m.steps[s] = slices.Delete(m.steps[s], i, i+1) })
+	return d.update(b, func(m *message, s, i int, _ *request.Block) { m.steps[s] = slices.Delete(m.steps[s], i, i+1) })
 }
 
 func (d *toyEditor) SetAside(ref change.Ref) error {
@@ -429,27 +424,26 @@ func (d *toyEditor) CorrectType(b *request.Block) error {
 }
 
 func (d *toyEditor) MoveFirst(b *request.Block) error {
-	return d.at(b, func(m *message, s, i int, b *request.Block) {
+	return d.update(b, func(m *message, s, i int, b *request.Block) {
 		b.Source = partOf(m.id, i+100) // a record that moves gets another id
 		m.steps[s] = slices.Insert(slices.Delete(m.steps[s], i, i+1), 0, b)
 	})
 }
 
 func (d *toyEditor) SplitBefore(b *request.Block) error {
-	return d.at(b, func(m *message, s, i int, _ *request.Block) {
+	return d.update(b, func(m *message, s, i int, _ *request.Block) {
 		m.steps = slices.Insert(m.steps, s+1, m.steps[s][i:])
 		m.steps[s] = m.steps[s][:i:i]
 	})
 }
 
 func (d *toyEditor) InsertText(after *request.Block, s string) error {
-	return d.at(after, func(m *message, at, i int, _ *request.Block) {
-		m.steps[at] = slices.Insert(m.steps[at], i+1, added(m, text(s)))
+	return d.update(after, func(m *message, at, i int, _ *request.Block) {
+		m.steps[at] = slices.Insert(m.steps[at], i+1, withRef(m, text(s)))
 	})
 }
 
-// added gives a new block of a message a ref.
-func added(m *message, b *request.Block) *request.Block {
+func withRef(m *message, b *request.Block) *request.Block {
 	n := len(m.steps)
 	for _, s := range m.steps {
 		n += len(s)
@@ -464,7 +458,7 @@ func (d *toyEditor) FillMessage(ref change.Ref, s string) error {
 		if slices.ContainsFunc(m.steps, func(s []*request.Block) bool { return len(s) > 0 }) {
 			return repair.ErrNoEdit
 		}
-		m.steps = [][]*request.Block{{added(m, text(s))}}
+		m.steps = [][]*request.Block{{withRef(m, text(s))}}
 		return nil
 	})
 }
@@ -480,14 +474,14 @@ func (d *toyEditor) message(ref change.Ref, f func(m *message) error) error {
 
 func (d *toyEditor) AddStep(ref change.Ref, s string) error {
 	return d.message(ref, func(m *message) error {
-		m.steps = append(m.steps, step(added(m, text(s))))
+		m.steps = append(m.steps, step(withRef(m, text(s))))
 		return nil
 	})
 }
 
 func (d *toyEditor) InsertThinking(b *request.Block, s string) error {
-	return d.at(b, func(m *message, at, i int, _ *request.Block) {
-		m.steps[at] = slices.Insert(m.steps[at], i, added(m, think(s, "")))
+	return d.update(b, func(m *message, at, i int, _ *request.Block) {
+		m.steps[at] = slices.Insert(m.steps[at], i, withRef(m, think(s, "")))
 	})
 }
 

@@ -29,12 +29,12 @@ func TestUnknownStays(t *testing.T) {
 			}
 			return nil
 		}}
-		return []repair.Fix{both, become(x, "good", "")}
+		return []repair.Fix{both, replaceWords(x, "good", "")}
 	})
 	s := newToy(claude, prompt(text("x")), prompt(text(mutation.Unknown)))
 	s.newer = "Agent 9.0.0"
 	r, err := repair.Plan("ses_1", newCase(s, fault, unknown), repair.Request{Latent: true})
-	if got := shown(stateOf(r.After).messages); err != nil || got != "user[good] user["+mutation.Unknown+"]" || len(r.Remaining) != 1 {
+	if got := describe(stateOf(r.After).messages); err != nil || got != "user[good] user["+mutation.Unknown+"]" || len(r.Remaining) != 1 {
 		t.Fatalf("%s, remaining %v, %v", got, r.Remaining, err)
 	}
 	if d := r.Remaining[0]; d.Severity != repair.Note || !strings.Contains(d.WhyNot, "Agent 9.0.0 is newer") {
@@ -42,7 +42,7 @@ func TestUnknownStays(t *testing.T) {
 	}
 	s.newer = ""
 	r, err = repair.Plan("ses_1", newCase(s, fault, unknown), repair.Request{})
-	if got := shown(stateOf(r.After).messages); err != nil || got != "user[removed] user[removed]" || len(r.Remaining) != 0 {
+	if got := describe(stateOf(r.After).messages); err != nil || got != "user[removed] user[removed]" || len(r.Remaining) != 0 {
 		t.Errorf("in a known version: %s, remaining %v, %v", got, r.Remaining, err)
 	}
 }

@@ -63,7 +63,6 @@ func testConflict(t *testing.T, do, why string) {
 	}
 }
 
-// hasConflict reports whether one of the conflicts has a reason that contains why.
 func hasConflict(conflicts []change.Conflict, why string) bool {
 	for _, c := range conflicts {
 		if strings.Contains(c.Why, why) {

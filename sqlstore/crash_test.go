@@ -16,7 +16,6 @@ import (
 
 func noContext() context.Context { return context.Background() }
 
-// titleOp changes the title of a session.
 func titleOp(s *sqlstore.Store, id string) change.Op {
 	ref := change.Ref{Kind: change.KindSession, Session: id}
 	pre, err := s.Read(noContext(), []change.Ref{ref})

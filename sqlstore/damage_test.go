@@ -90,7 +90,6 @@ func linkTo(t testing.TB, name string) {
 	dbtest.Must(t, os.Link(file, name))
 }
 
-// poke changes one byte.
 func poke(t testing.TB, path string, at int, b byte) {
 	t.Helper()
 	data := []byte(dbtest.Files(t, path)[filepath.Base(path)])
@@ -128,7 +127,7 @@ func TestTruncated(t *testing.T) {
 		}
 		dbtest.WantSame(t, before, dbtest.Files(t, path))
 	}
-	// SQLite drops the end of a cut -wal, back to the last whole transaction.
+	// SQLite ignores the end of a truncated -wal, after its last complete transaction.
 	whole, _ = leftover(t, false)
 	wal := dbtest.Files(t, whole)[dbtest.Name+"-wal"]
 	for range 30 {

@@ -52,7 +52,6 @@ func (f exchangeFixture) reopen(step func(string) error, do func(*journal.Journa
 	return errors.Join(err, j.Close())
 }
 
-// salvage builds a new database and exchanges it.
 func (f exchangeFixture) salvage(step func(string) error) error {
 	return f.reopen(step, func(j *journal.Journal, s *sqlstore.Owned) error {
 		b, err := s.Build(context.Background(), func(path string) error { return os.WriteFile(path, []byte(newDatabase), 0o600) })

@@ -90,7 +90,6 @@ func read(ctx context.Context, s *sqlstore.Store, id string) (loaded *record.Ses
 	return loaded, err
 }
 
-// sessionIDs returns the ids of all sessions.
 func sessionIDs(ctx context.Context, s *sqlstore.Store) (ids []string, err error) {
 	err = s.View(ctx, func(c *sqlstore.Conn) (err error) {
 		ids, err = c.Strings("SELECT id FROM session")
@@ -99,7 +98,6 @@ func sessionIDs(ctx context.Context, s *sqlstore.Store) (ids []string, err error
 	return ids, err
 }
 
-// conflictsIn returns the conflicts of an error.
 func conflictsIn(err error) []change.Conflict {
 	var c *change.ConflictError
 	if errors.As(err, &c) {

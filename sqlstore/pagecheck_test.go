@@ -15,8 +15,8 @@ import (
 	"mend/sqlstore"
 )
 
-// TestCheckedPath damages a page: a change that would read or write it is refused, and nothing is written; any other change is
-// made, and CheckFile reports the damage. A damaged free list refuses every change.
+// TestCheckedPath damages a page: a change that would read or write the page is refused, and nothing is written; any
+// other change is made, and CheckFile reports the damage. A damaged free list refuses every change.
 func TestCheckedPath(t *testing.T) {
 	whole := severalSessions(t)
 	s := open(t, whole, sqlstore.Options{})

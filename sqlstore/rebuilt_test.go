@@ -20,7 +20,6 @@ import (
 	"mend/sqlstore"
 )
 
-// severalSessions returns a database with several sessions.
 func severalSessions(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -92,9 +92,9 @@ func (f rowsFixture) hostile() {
 		`INSERT INTO other VALUES ('huge', CAST(zeroblob(9000000) AS TEXT), randomblob(3000000), 1e308, NULL)`)
 }
 
-// TestRowsComeBack: rows of every storage class that a clean removed come back with the same bytes, also with
-// whole sessions, and a redo removes them again.
-func TestRowsComeBack(t *testing.T) {
+// TestRowsRestored: rows of every storage class that a clean removed are restored with the same bytes, also with all
+// rows of a session, and a redo removes them again.
+func TestRowsRestored(t *testing.T) {
 	storetest.Long(t)
 	for name, request := range map[string]func(rowsFixture) sqlstore.ArchiveRequest{
 		"events":  func(rowsFixture) sqlstore.ArchiveRequest { return sqlstore.ArchiveRequest{Table: "event"} },

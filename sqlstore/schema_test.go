@@ -77,7 +77,6 @@ func TestLaterSchema(t *testing.T) {
 	}
 }
 
-// partOps returns the ops on the parts of one message.
 func partOps(ops []change.Op, message string) []change.Op {
 	var own []change.Op
 	for _, o := range ops {

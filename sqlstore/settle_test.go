@@ -63,8 +63,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestAbsentRows checks the outcome if rows are absent. Any program may have deleted
-// them, so absence alone is no proof that a deletion of the plan took effect.
+// TestAbsentRows checks the outcome if rows are missing. Any program may have deleted them, so a missing row is no
+// proof that a deletion of the plan took effect.
 func TestAbsentRows(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})

@@ -20,7 +20,7 @@ import (
 
 var treeRefs = []change.Ref{{Kind: change.KindTree, Project: "snapshot", Part: "aaa"}, {Kind: change.KindTree, Project: "snapshot", Part: "bbb"}}
 
-// newTreesFixture returns a database with two folders beside it. In them are a file without the right to write it, and a link.
+// newTreesFixture returns a database with two folders beside it. They contain a read-only file and a link.
 func newTreesFixture(t *testing.T) exchangeFixture {
 	f := newExchangeFixture(t)
 	for _, ref := range treeRefs {
@@ -133,9 +133,9 @@ func TestTreesCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestTreesMadeAgain kills a removal of two folders and its undo at every step, and the agent makes
-// a folder again before the recovery: the recovery ends, and no file is lost.
-func TestTreesMadeAgain(t *testing.T) {
+// TestTreesRecreated kills a removal of two folders and its undo at every step, and the agent creates a folder again
+// before the recovery: the recovery ends, and no file is lost.
+func TestTreesRecreated(t *testing.T) {
 	storetest.Long(t)
 	for _, undo := range []bool{false, true} {
 		for k := 0; ; k++ {

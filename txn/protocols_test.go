@@ -213,7 +213,6 @@ func wantCalls(t *testing.T, field, text string, steps []string) {
 	}
 }
 
-// recordLines is a recording of ops on the transcript of lines.
 func recordLines(ops []change.Op) func(*testing.T, string, func(string) error) (txn.Store, []change.Op) {
 	return func(t *testing.T, owner string, step func(string) error) (txn.Store, []change.Op) {
 		root := storetest.FastDir(t)

@@ -76,7 +76,7 @@ func TestRecoveryCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestUndoCutAtEveryStep kills an undo at each of its calls. The store then has the whole change or nothing of it. Fault case 34.
+// TestUndoCutAtEveryStep kills an undo at each of its calls: all of the change is undone, or nothing. Fault case 34.
 func TestUndoCutAtEveryStep(t *testing.T) {
 	for k := 0; ; k++ {
 		w := newWorld(t)
@@ -99,7 +99,7 @@ func TestUndoCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestRunRefuses: an error of Run that changes nothing leaves nothing behind. Fault case 35.
+// TestRunRefuses: if Run fails and changes nothing, it leaves no file. Fault case 35.
 func TestRunRefuses(t *testing.T) {
 	wrong := threeOps()
 	wrong[0].Pre = file("something else")
@@ -189,9 +189,9 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestUnsure: if it is unknown whether the entry was begun, the staged files stay, because the entry may
-// need them.
-func TestUnsure(t *testing.T) {
+// TestUnknownBegin: if it is unknown whether the entry was begun, the staged files stay, because the entry may need
+// them.
+func TestUnknownBegin(t *testing.T) {
 	w := newWorld(t)
 	_ = w.open(func(call string) error {
 		if call == "committed begin" || call == "confirm" {

@@ -23,8 +23,8 @@ var (
 
 func image(s string) *change.Image { return &change.Image{Data: []byte(s), Mode: 0o644} }
 
-// stored returns a session of one message with the given parts.
-func stored(ids ...string) []change.Ref {
+// storedRefs returns a session of one message with the given parts.
+func storedRefs(ids ...string) []change.Ref {
 	refs := []change.Ref{{Kind: change.KindSession, Session: "ses_1"}, message}
 	for _, id := range ids {
 		refs = append(refs, partRef(id))
@@ -65,20 +65,20 @@ func TestConflicts(t *testing.T) {
 		current []change.Ref
 		want    string
 	}{
-		{"as the repair left it", changed, image("new"), stored("prt_1"), ""},
-		{"restored by hand already", changed, image("old"), stored("prt_1"), ""},
-		{"other bytes", changed, image("x"), stored("prt_1"), "changed since"},
-		{"other mode", changed, &change.Image{Data: []byte("new"), Mode: 0o600}, stored("prt_1"), "changed since"},
-		{"gone", changed, nil, stored(), "deleted since"},
-		{"deleted part is still deleted", restored, nil, stored(), ""},
-		{"deleted part came back", restored, image("x"), stored("prt_1"), "created again after the repair"},
+		{"as the repair left it", changed, image("new"), storedRefs("prt_1"), ""},
+		{"restored by hand already", changed, image("old"), storedRefs("prt_1"), ""},
+		{"other bytes", changed, image("x"), storedRefs("prt_1"), "changed since"},
+		{"other mode", changed, &change.Image{Data: []byte("new"), Mode: 0o600}, storedRefs("prt_1"), "changed since"},
+		{"gone", changed, nil, storedRefs(), "deleted since"},
+		{"deleted part is still deleted", restored, nil, storedRefs(), ""},
+		{"deleted part came back", restored, image("x"), storedRefs("prt_1"), "created again after the repair"},
 		{"its message was deleted", restored, nil, []change.Ref{{Kind: change.KindSession, Session: "ses_1"}}, "its message was deleted"},
 		{"its session was deleted", restored, nil, nil, "its session was deleted"},
-		{"created part is there", removed, image("new"), stored("prt_1"), ""},
-		{"created part is gone already", removed, nil, stored(), ""},
+		{"created part is there", removed, image("new"), storedRefs("prt_1"), ""},
+		{"created part is gone already", removed, nil, storedRefs(), ""},
 		{"folder", change.Op{Ref: folder, Pre: image("")}, nil, nil, ""},
-		{"created message", change.Op{Ref: message, Pre: image("m")}, image("m"), stored(), ""},
-		{"created message has parts", change.Op{Ref: message, Pre: image("m")}, image("m"), stored("prt_9"), "it got parts after the repair"},
+		{"created message", change.Op{Ref: message, Pre: image("m")}, image("m"), storedRefs(), ""},
+		{"created message has parts", change.Op{Ref: message, Pre: image("m")}, image("m"), storedRefs("prt_9"), "it got parts after the repair"},
 	} {
 		ops := []change.Op{c.op}
 		got := undo.Conflicts(ops, []*change.Image{c.now}, c.current)
@@ -117,7 +117,7 @@ func TestConflictsOfMove(t *testing.T) {
 			{"copied back by hand", image("a"), image("b"), 0},
 			{"changed since", nil, image("c"), 1},
 		} {
-			got := undo.Conflicts(ops, []*change.Image{c.from, c.to}, stored())
+			got := undo.Conflicts(ops, []*change.Image{c.from, c.to}, storedRefs())
 			if len(got) != c.want || len(got) > 0 && got[0].Ref != to {
 				t.Errorf("%v, %s: conflicts %v, want %d", kind, c.name, got, c.want)
 			}
@@ -254,7 +254,7 @@ func TestConflictsOfManyOps(t *testing.T) {
 		ops = append(ops, change.Op{Ref: ref, Pre: image("p"), Post: image("q")})
 	}
 	begin := time.Now()
-	if cs := undo.Conflicts(ops, make([]*change.Image, len(ops)), stored()); len(cs) != 100_000 {
+	if cs := undo.Conflicts(ops, make([]*change.Image, len(ops)), storedRefs()); len(cs) != 100_000 {
 		t.Errorf("%d conflicts, want one for each part", len(cs))
 	}
 	if took := time.Since(begin); took > 10*time.Second {
@@ -281,15 +281,15 @@ func TestConflictsWithinOps(t *testing.T) {
 		{"a message with its part", []change.Op{{Ref: message, Post: image("m")}, {Ref: part, Post: image("p")}}, make([]*change.Image, 2), none, ""},
 		{"another message than the part's", []change.Op{{Ref: message, Post: image("m")}, {Ref: other, Post: image("p")}}, make([]*change.Image, 2), none, "its message was deleted"},
 		{"a message that is deleted is none", []change.Op{{Ref: message, Pre: image("m")}, {Ref: part, Post: image("p")}}, []*change.Image{image("m"), nil}, none, "its message was deleted"},
-		{"a message and all its parts", []change.Op{{Ref: part, Pre: image("p")}, {Ref: message, Pre: image("m")}}, []*change.Image{image("p"), image("m")}, stored("prt_1"), ""},
-		{"a message and some of its parts", []change.Op{{Ref: part, Pre: image("p")}, {Ref: message, Pre: image("m")}}, []*change.Image{image("p"), image("m")}, stored("prt_1", "prt_2"), "it got parts after the repair"},
-		{"a message that is changed keeps its parts", []change.Op{{Ref: message, Pre: image("m"), Post: image("n")}}, []*change.Image{image("m")}, stored("prt_1"), ""},
+		{"a message and all its parts", []change.Op{{Ref: part, Pre: image("p")}, {Ref: message, Pre: image("m")}}, []*change.Image{image("p"), image("m")}, storedRefs("prt_1"), ""},
+		{"a message and some of its parts", []change.Op{{Ref: part, Pre: image("p")}, {Ref: message, Pre: image("m")}}, []*change.Image{image("p"), image("m")}, storedRefs("prt_1", "prt_2"), "it got parts after the repair"},
+		{"a message that is changed keeps its parts", []change.Op{{Ref: message, Pre: image("m"), Post: image("n")}}, []*change.Image{image("m")}, storedRefs("prt_1"), ""},
 		{"a session with all that is in it", []change.Op{{Ref: session, Post: image("s")}, {Ref: message, Post: image("m")}}, make([]*change.Image, 2), nil, ""},
 		{"a session that is deleted", []change.Op{{Ref: session, Pre: image("s")}, {Ref: message, Post: image("m")}}, []*change.Image{image("s"), nil}, nil, "its session was deleted"},
 		{"a project has no session", []change.Op{{Ref: project, Post: image("p")}}, make([]*change.Image, 1), nil, ""},
 		{"nor has a folder beside the database", []change.Op{{Ref: tree, Post: image("p")}}, make([]*change.Image, 1), nil, ""},
 		{"a part that is back already", []change.Op{{Ref: part, Post: image("p")}}, []*change.Image{image("p")}, none, ""},
-		{"a message that is gone already", []change.Op{{Ref: message, Pre: image("m")}}, make([]*change.Image, 1), stored("prt_2"), ""},
+		{"a message that is gone already", []change.Op{{Ref: message, Pre: image("m")}}, make([]*change.Image, 1), storedRefs("prt_2"), ""},
 	} {
 		got := undo.Conflicts(c.ops, c.now, c.current)
 		switch {

@@ -98,8 +98,8 @@ func stateOf(t *testing.T, root string) map[string]string {
 	return all
 }
 
-// applied applies a plan, and reports whether it was committed. The call must return at once.
-func applied(t *testing.T, c *mend.Store, p change.Plan) bool {
+// applyPlan applies a plan, and reports whether it was committed. The call must return at once.
+func applyPlan(t *testing.T, c *mend.Store, p change.Plan) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -113,11 +113,11 @@ func applied(t *testing.T, c *mend.Store, p change.Plan) bool {
 // inPlace is the name of a plan that rewrites the whole transcript, as a trim does.
 const inPlace = "written in place"
 
-// planned returns a damaged store with the plan of its repair, or with a plan that rewrites the transcript.
-func planned(t *testing.T, damage string) (testStore, *mend.Store, change.Plan) {
+// newPlannedStore returns a damaged store with the plan of its repair, or with a plan that rewrites the transcript.
+func newPlannedStore(t *testing.T, damage string) (testStore, *mend.Store, change.Plan) {
 	t.Helper()
 	if damage == inPlace {
-		s, c, plan := planned(t, "parent unknown")
+		s, c, plan := newPlannedStore(t, "parent unknown")
 		ref := plan.Ops[0].Ref
 		ref.Kind, ref.Message = change.KindSession, ""
 		image := func(data []byte) *change.Image { return &change.Image{Data: data, Mode: 0o600} }
@@ -140,12 +140,12 @@ func TestChangedMeanwhile(t *testing.T) {
 	for _, x := range changes {
 		for _, damage := range []string{"parent unknown", inPlace} { // one plan appends lines, one rewrites the transcript
 			t.Run("apply "+x.name+", "+damage, func(t *testing.T) {
-				s, c, plan := planned(t, damage)
+				s, c, plan := newPlannedStore(t, damage)
 				x.make(t, s.file)
-				s.unchanged(t, c, plan, nil)
+				s.checkApply(t, c, plan, nil)
 			})
 			t.Run("undo "+x.name+", "+damage, func(t *testing.T) {
-				s, c, plan := planned(t, damage)
+				s, c, plan := newPlannedStore(t, damage)
 				e, err := c.Apply(t.Context(), plan)
 				check(t, err)
 				repaired, err := os.ReadFile(s.file)
@@ -153,19 +153,19 @@ func TestChangedMeanwhile(t *testing.T) {
 				p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{IDs: []string{e.ID}})
 				check(t, err)
 				x.make(t, s.file)
-				s.unchanged(t, c, p, repaired)
+				s.checkApply(t, c, p, repaired)
 			})
 		}
 	}
 }
 
-// unchanged applies a plan to a store that has changed since. If it is not committed, no byte may change; if it is,
+// checkApply applies a plan to a store that has changed since. If it is not committed, no byte may change; if it is,
 // everything that was added to the transcript is still in it. repaired is the transcript before the change if the plan
 // is an undo.
-func (s testStore) unchanged(t *testing.T, c *mend.Store, p change.Plan, repaired []byte) {
+func (s testStore) checkApply(t *testing.T, c *mend.Store, p change.Plan, repaired []byte) {
 	t.Helper()
 	previous := stateOf(t, s.root)
-	if !applied(t, c, p) {
+	if !applyPlan(t, c, p) {
 		now := stateOf(t, s.root)
 		for path, data := range previous {
 			if now[path] != data {

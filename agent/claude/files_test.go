@@ -63,9 +63,9 @@ func files(t *testing.T, root string) map[string]string {
 	return all
 }
 
-// TestWholeFiles cuts a change of whole files, and its undo, at every call: it is all or nothing, and
+// TestFilesCutAtEveryCall cuts a change of whole files, and its undo, at every call: it is all or nothing, and
 // after the undo every file and folder is as before.
-func TestWholeFiles(t *testing.T) {
+func TestFilesCutAtEveryCall(t *testing.T) {
 	const other, gone = "11111111-2222-4333-8444-666666666666", "11111111-2222-4333-8444-777777777777"
 	made := func(t *testing.T) (root string) {
 		t.Helper()

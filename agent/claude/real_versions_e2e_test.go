@@ -95,7 +95,7 @@ func TestRealCompact(t *testing.T) {
 		t.Skipf("the session was not compacted: %s", r.Output)
 	}
 	for i := range 2 {
-		if r := h.Prompt(fixture.Session, fmt.Sprintf("behind%d", i), true); !r.Answered {
+		if r := h.Prompt(fixture.Session, fmt.Sprintf("after%d", i), true); !r.Answered {
 			t.Fatal(r.Output)
 		}
 	}

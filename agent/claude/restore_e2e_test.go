@@ -70,8 +70,8 @@ func (k *keeper) restore() (done mend.Restored, id string) {
 }
 
 // TestRealRestore loses a conversation in all ways, including the program's own clean-up. After the restore the real
-// program continues with all messages, and its next clean-up keeps the transcript. The undo of the restore brings back
-// the loss, byte for byte.
+// program continues with all messages, and its next clean-up keeps the transcript. An undo of the restore restores the
+// damaged state, byte for byte.
 func TestRealRestore(t *testing.T) {
 	cmd := install(t)
 	stub := func(data []byte) []byte {

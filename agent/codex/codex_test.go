@@ -42,8 +42,8 @@ func openStore(h *fixture.Home) (agent.Store, error) {
 	return codex.Agent{}.Open(agent.Located{Path: h.Root()}, nil)
 }
 
-// predicted returns the result of the next prompt that mend predicts, in the form of [fixture.Reply.Fate].
-func predicted(t *testing.T, c *mend.Store, head change.Head) string {
+// predictFate returns the result of the next prompt that mend predicts, in the form of [fixture.Reply.Fate].
+func predictFate(t *testing.T, c *mend.Store, head change.Head) string {
 	t.Helper()
 	k, err := c.Case(t.Context(), head)
 	if err != nil {
@@ -108,12 +108,12 @@ func undo(t *testing.T, c *mend.Store, id string) {
 	apply(t, c, p)
 }
 
-// TestTornLines checks torn lines: a part of a record that the model misses is lost content, and any other line that
-// cannot be read is a note.
+// TestTornLines checks torn lines: a part of a record that the model does not get is lost content, and any other line
+// that cannot be read is a note.
 func TestTornLines(t *testing.T) {
 	for name, want := range map[string]string{
 		"prompt cut": "lost line-torn", "output cut": "lost line-torn", "answer cut": "lost line-torn",
-		"output NUL": "note line-scrap", "last line cut": "note line-scrap", "NUL behind the last line": "note line-scrap",
+		"output NUL": "note line-scrap", "last line cut": "note line-scrap", "NUL after the last line": "note line-scrap",
 		"compacted record cut": "note line-scrap", "none": "",
 	} {
 		h := fixture.NewHome(t, "")
@@ -174,7 +174,7 @@ func TestDamages(t *testing.T) {
 			h.Damage(d)
 			c := open(t, h, t.TempDir())
 			head, before := session(t, c), files(t, h)
-			if got := predicted(t, c, head); got != d.Fate && d.Fate != "O8" {
+			if got := predictFate(t, c, head); got != d.Fate && d.Fate != "O8" {
 				t.Errorf("predicted %s, want %s", got, d.Fate)
 			}
 			f, err := c.ScanOne(t.Context(), head)
@@ -197,7 +197,7 @@ func TestDamages(t *testing.T) {
 			}
 			id := apply(t, c, r.Plan)
 			head = session(t, c)
-			if got := predicted(t, c, head); got != "alive" {
+			if got := predictFate(t, c, head); got != "alive" {
 				t.Errorf("after the repair it is %s", got)
 			}
 			again, err := c.ProposeRepair(t.Context(), head, repair.Request{})
@@ -242,7 +242,7 @@ func TestLock(t *testing.T) {
 	}
 	unlock()
 	apply(t, c, r.Plan)
-	if got := predicted(t, c, session(t, c)); got != "alive" {
+	if got := predictFate(t, c, session(t, c)); got != "alive" {
 		t.Errorf("after the repair it is %s", got)
 	}
 }
@@ -321,7 +321,7 @@ func TestRestore(t *testing.T) {
 			if now := files(t, h); now[h.Rollout()] != string(testdata.Codex) || len(now) != 2 {
 				t.Errorf("the rollout has %d bytes, want %d, and there are %d", len(now[h.Rollout()]), len(testdata.Codex), len(now)-1)
 			}
-			if got := predicted(t, o, session(t, o)); got != "alive" {
+			if got := predictFate(t, o, session(t, o)); got != "alive" {
 				t.Errorf("after the restore it is %s", got)
 			}
 			undo(t, o, id)
@@ -364,7 +364,7 @@ func TestMoveCompressed(t *testing.T) {
 		if now := files(t, h); head.Directory != to || len(now) != 2 || len(now[h.Rollout()]) < len(testdata.Codex)/2 {
 			t.Errorf("it is of %s, in %d rollouts", head.Directory, len(now)-1)
 		}
-		if got := predicted(t, c, head); got != "alive" {
+		if got := predictFate(t, c, head); got != "alive" {
 			t.Errorf("after the move it is %s", got)
 		}
 		undo(t, c, id)

@@ -66,7 +66,7 @@ func TestRealConversations(t *testing.T) {
 			continue
 		}
 		t.Run(head.ID, func(t *testing.T) {
-			want, items := predicted(t, c, head), identities(forecast(t, c, head))
+			want, items := predictFate(t, c, head), identities(forecast(t, c, head))
 			seen := h.Prompt(head.ID, "one more")
 			if seen.Fate() != want || want != "alive" && want != "O8" { // in some, the encrypted content was made anonymous
 				t.Errorf("mend predicts %s, and it is %s: %s", want, seen.Fate(), seen.Message+seen.Output)

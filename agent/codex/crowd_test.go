@@ -46,7 +46,7 @@ func TestConcurrentRepairs(t *testing.T) {
 	if errs[0] != nil {
 		done = 1
 	}
-	if got := predicted(t, all[done], session(t, all[done])); got != "alive" {
+	if got := predictFate(t, all[done], session(t, all[done])); got != "alive" {
 		t.Errorf("after the repairs it is %s", got)
 	}
 	undo(t, open(t, h, journal), ids[done])

@@ -14,8 +14,8 @@ import (
 	"mend/testdata"
 )
 
-// TestRealProvider gives the session a model provider other than the one that the settings name. mend predicts the
-// result of a prompt, a repair sets the provider of the settings, and an undo reverts that.
+// TestRealProvider changes the session's model provider to one that the settings do not name. mend predicts the result
+// of a prompt, a repair sets the provider of the settings, and an undo reverts that.
 func TestRealProvider(t *testing.T) {
 	h := newHome(t)
 	restore := h.Save()

@@ -53,7 +53,7 @@ func TestRealDamages(t *testing.T) {
 			h.Damage(d)
 			c := open(t, h, journal)
 			head := session(t, c)
-			want, items := predicted(t, c, head), expected(t, c, head)
+			want, items := predictFate(t, c, head), expectedItems(t, c, head)
 			before := files(t, h)
 			seen := h.Prompt(testdata.CodexSession, "one more")
 			if want == "alive" && d.Fate == "O8" {
@@ -105,7 +105,7 @@ func TestRealDamages(t *testing.T) {
 			case after.Fate() != "alive" && d.Name != "empty" && d.Name != "all NUL" && d.Keeps != "everything":
 				t.Errorf("after the repair it is %s: %s", after.Fate(), after.Output+after.Message)
 			}
-			if missing := lost(healthy.Items, after.Items, d.Fate == "O8" || d.Fate == "O13"); len(missing) > 0 && !d.Lost && !same && d.Keeps == "" {
+			if missing := lostContents(healthy.Items, after.Items, d.Fate == "O8" || d.Fate == "O13"); len(missing) > 0 && !d.Lost && !same && d.Keeps == "" {
 				t.Errorf("after the repair the request lacks %s", strings.Join(missing, "\n"))
 			}
 			restore()
@@ -134,8 +134,8 @@ func TestRealDamages(t *testing.T) {
 	t.Logf("%d of %d that were dead or refused live again", lives, all)
 }
 
-// expected returns, in short form, the items that mend expects in the request.
-func expected(t *testing.T, c *mend.Store, head change.Head) []string {
+// expectedItems returns, in short form, the items that mend expects in the request.
+func expectedItems(t *testing.T, c *mend.Store, head change.Head) []string {
 	t.Helper()
 	return short(forecast(t, c, head))
 }
@@ -199,8 +199,8 @@ func short(items []string) (all []string) {
 	return all
 }
 
-// lost returns the contents of one request that another one lacks.
-func lost(blocks, in []string, reasoning bool) (missing []string) {
+// lostContents returns the contents of one request that another one lacks.
+func lostContents(blocks, in []string, reasoning bool) (missing []string) {
 	present := map[string]bool{}
 	for _, it := range in {
 		present[content(it)] = true

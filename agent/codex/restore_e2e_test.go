@@ -34,25 +34,25 @@ func TestRealRestore(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		name string
-		lose func(data []byte) []byte // what is left; nil for no file
-		then bool                     // the program has compressed it before the copy
-		now  bool                     // the program has compressed it after the copy
-		goOn bool                     // the program continues with the rest
+		name      string
+		lose      func(data []byte) []byte // what is left; nil for no file
+		then      bool                     // the program has compressed it before the copy
+		now       bool                     // the program has compressed it after the copy
+		continues bool                     // the program continues with the rest
 	}{
 		{name: "deleted", lose: func([]byte) []byte { return nil }},
 		{name: "emptied", lose: func([]byte) []byte { return []byte{} }},
 		{name: "NUL", lose: func(data []byte) []byte { return make([]byte, len(data)) }},
 		{name: "cut in half", lose: func(data []byte) []byte { return data[:len(data)/2] }},
 		{name: "first line lost", lose: removeText(`"session_meta"`)},
-		{name: "last messages lost, goes on", lose: func(data []byte) []byte { return data[:bytes.LastIndex(data, []byte(`{"timestamp"`))*2/3] }, goOn: true},
+		{name: "last messages lost, goes on", lose: func(data []byte) []byte { return data[:bytes.LastIndex(data, []byte(`{"timestamp"`))*2/3] }, continues: true},
 		{name: "all reasoning, calls and answers lost, goes on", lose: func(data []byte) []byte {
 			for _, text := range []string{`"reasoning"`, `"function_call`, `"role":"assistant"`} {
 				data = removeText(text)(data)
 			}
 			return data
-		}, goOn: true},
-		{name: "prompts lost, goes on", lose: removeText(`"role":"user"`), goOn: true},
+		}, continues: true},
+		{name: "prompts lost, goes on", lose: removeText(`"role":"user"`), continues: true},
 		{name: "compressed, deleted", lose: func([]byte) []byte { return nil }, then: true},
 		{name: "compressed since, and cut", lose: func(data []byte) []byte { return fixture.Compress(data)[:len(data)/20] }, now: true},
 	} {
@@ -87,7 +87,7 @@ func TestRealRestore(t *testing.T) {
 			}
 			left := c.lose(data)
 			put(left, c.now)
-			if c.goOn {
+			if c.continues {
 				if r := h.Prompt(testdata.CodexSession, "it went on"); !r.Sent {
 					t.Fatalf("it does not go on: %s", r.Output)
 				}
@@ -98,7 +98,7 @@ func TestRealRestore(t *testing.T) {
 			}
 			kept := []change.Op{{Ref: copied.Records[0].Ref, Post: change.ImageOf(&copied.Records[0])}}
 			restored, err := s.Restore(t.Context(), head, kept, agent.RestoreRequest{})
-			if err != nil || len(restored.Ops) == 0 || restored.Joined != c.goOn {
+			if err != nil || len(restored.Ops) == 0 || restored.Joined != c.continues {
 				t.Fatalf("%d ops, joined %t, error %v", len(restored.Ops), restored.Joined, err)
 			}
 			apply(t, o, change.Plan{Session: head.ID, Ops: restored.Ops, Cause: change.Cause{Kind: change.CauseRestore}})
@@ -106,11 +106,11 @@ func TestRealRestore(t *testing.T) {
 			if after.Fate() != "alive" {
 				t.Fatalf("after the restore it is %s: %s", after.Fate(), after.Message+after.Output)
 			}
-			if missing := lost(healthy.Items, after.Items, false); len(missing) > 0 {
+			if missing := lostContents(healthy.Items, after.Items, false); len(missing) > 0 {
 				t.Errorf("after the restore the request lacks %s", strings.Join(missing, "\n"))
 			}
-			if continued := strings.Contains(strings.Join(after.Items, "\n"), "it went on"); continued != c.goOn {
-				t.Errorf("it has the prompt since: %t, want %t", continued, c.goOn)
+			if continued := strings.Contains(strings.Join(after.Items, "\n"), "it went on"); continued != c.continues {
+				t.Errorf("it has the prompt since: %t, want %t", continued, c.continues)
 			}
 		})
 	}

@@ -74,8 +74,8 @@ func TestProjectOf(t *testing.T) {
 	}
 }
 
-// TestFolderFault compares the faults with the behaviour of OpenCode 1.18.34: it resolves ".." in the text of the path,
-// and finds no session in an impossible folder.
+// TestFolderFault compares the faults with OpenCode 1.18.34, which resolves ".." in the text of the path, and finds no
+// session in an impossible folder.
 func TestFolderFault(t *testing.T) {
 	dir := t.TempDir()
 	storetest.Put(t, dir, "file", "x")

@@ -130,7 +130,6 @@ func TestFutureVersion(t *testing.T) {
 	}
 }
 
-// kindIn returns the type and the status of a record.
 func kindIn(data []byte) (kind string) {
 	for _, n := range mutation.Nodes(data) {
 		if slices.Contains([]string{"/type", "/role", "/state/status", "/error/name"}, n.Pointer) {

@@ -34,7 +34,6 @@ func longPrompt(s damage.Store) {
 	s.Put(part)
 }
 
-// transcriptFile is the file of a session below a store of Claude Code.
 const transcriptFile = "projects/-home-user-project/" + claude.Session + ".jsonl"
 
 // storeOf writes the file of a session below a store, and returns them as a test store.
@@ -119,8 +118,8 @@ func (ts *testStore) bytesOf() map[string]string {
 	return all
 }
 
-// Content without a fix is set aside only on request, in a session that the user names. Afterwards nothing is
-// wrong, and an undo restores each byte.
+// Content without a fix is set aside only on request, in a session that the user names. After that the session has no
+// finding, and an undo restores each byte.
 func TestSetAside(t *testing.T) {
 	for _, c := range asideCases() {
 		t.Run(c.name, func(t *testing.T) {

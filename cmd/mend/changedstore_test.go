@@ -40,7 +40,6 @@ type storeVerb struct {
 	args []string // with --yes
 }
 
-// changedStores makes a store of each kind.
 var changedStores = []struct {
 	kind string
 	make func(*testing.T) *changedStore
@@ -83,7 +82,6 @@ func (s *changedStore) moveOn() storeVerb {
 	return storeVerb{"move on", []string{"move", filepath.Join(s.dir, "new"), filepath.Join(s.dir, "third")}}
 }
 
-// verb returns the command with that name.
 func (s *changedStore) verb(name string) storeVerb {
 	s.Helper()
 	i := slices.IndexFunc(s.verbs, func(v storeVerb) bool { return v.name == name })
@@ -93,7 +91,6 @@ func (s *changedStore) verb(name string) storeVerb {
 	return s.verbs[i]
 }
 
-// mend runs mend on the store.
 func (s *changedStore) mend(args ...string) (code int, out string) {
 	s.Helper()
 	if s.version != "" {
@@ -197,7 +194,6 @@ func newChangedDatabase(t *testing.T) *changedStore {
 	return s
 }
 
-// keep keeps a copy of a session.
 func (s *changedStore) keep(session string) {
 	s.Helper()
 	if code, out := s.mend("keep", session); code != frame.ExitDone {

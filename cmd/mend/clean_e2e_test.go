@@ -101,7 +101,6 @@ func (c cleanTest) listed() []string {
 	return s.Listed()
 }
 
-// useAll returns the behaviour of each session.
 func (c cleanTest) useAll(sessions []string) string {
 	c.Helper()
 	var all []string

@@ -26,9 +26,8 @@ import (
 	"mend/testdata"
 )
 
-// hostile has every kind of character that controls a terminal or is invisible: controls of ASCII and Latin
-// 1, escape sequences, direction marks, invisible characters, line separators; and a line that mend did not
-// write.
+// hostile has every kind of character that controls a terminal or is invisible: control characters of ASCII and Latin
+// 1, escape sequences, direction marks, invisible characters, line separators; and a line that mend did not write.
 var hostile = func() string {
 	var b strings.Builder
 	for _, span := range [][2]rune{{0, 0x1f}, {0x7f, 0xa0}, {0xad, 0xad}, {0x61c, 0x61c}, {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202f}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0001, 0xe0001}, {0xe0041, 0xe0041}} {

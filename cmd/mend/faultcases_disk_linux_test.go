@@ -17,7 +17,6 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// mountTmpfs mounts a tmpfs at a new folder in dir.
 func mountTmpfs(t *testing.T, dir, name, options string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)

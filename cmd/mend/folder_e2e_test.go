@@ -64,7 +64,7 @@ func TestRealFolder(t *testing.T) {
 				server := h.Serve() // "opencode run" from another folder does not see the end of the answer
 				said, r := ask(), server.Prompt(session, "once more")
 				server.Close()
-				if said.has("folder") || r.Verdict != opencode.Alive {
+				if said.hasRule("folder") || r.Verdict != opencode.Alive {
 					t.Errorf("%s: mend says %+v, the real program is %s (exit code %d, timed out: %t): %s", c.command, said.diagnoses, r.Verdict, r.Code, r.TimedOut, r.Output)
 				}
 				if err := os.RemoveAll(gone); err != nil {

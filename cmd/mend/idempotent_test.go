@@ -31,7 +31,6 @@ import (
 	"mend/txn"
 )
 
-// A repetitionCase is a damage in a store.
 type repetitionCase struct {
 	agent, store, name string
 	write              func(t *testing.T, dir string) (path, session string)
@@ -66,10 +65,10 @@ func repetitionCases() (all []repetitionCase) {
 	return all
 }
 
-// TestTwice does everything twice: a repair, its undo, its redo; a repair by the plugin and by a command; one that is
-// interrupted before each call that changes the disk; one by two processes at once. The last two are done for the first damage of
-// each class in each store.
-func TestTwice(t *testing.T) {
+// TestRepeatedRepairs does everything twice: a repair, its undo, its redo; a repair by the plugin and by a command; one
+// that is interrupted before each call that changes the disk; one by two processes at once. The last two are done for
+// the first damage of each class in each store.
+func TestRepeatedRepairs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it repairs hundreds of sessions")
 	}
@@ -121,7 +120,6 @@ func (w *repetition) client() *mend.Store {
 	return c
 }
 
-// propose plans the repair.
 func (w *repetition) propose(c *mend.Store) change.Plan {
 	w.Helper()
 	head, err := c.Session(w.Context(), w.session)
@@ -144,8 +142,8 @@ func (w *repetition) entries() []change.Entry {
 	return es
 }
 
-// unchanged fails if f changes the store or adds an entry.
-func (w *repetition) unchanged(what string, f func()) {
+// wantUnchanged fails if f changes the store or adds an entry.
+func (w *repetition) wantUnchanged(what string, f func()) {
 	w.Helper()
 	before, n := w.snapshot(), len(w.entries())
 	f()
@@ -180,12 +178,11 @@ func tryRepetition(t *testing.T, c repetitionCase, firsts *sync.Map) {
 		first = first || !known
 	}
 	if first {
-		w.interrupted(mended)
+		w.repairInterrupted(mended)
 		w.twoProcesses(mended)
 	}
 }
 
-// repairTwice returns the repaired store.
 func (w *repetition) repairTwice(c *mend.Store) map[string]string {
 	w.Helper()
 	if again := w.propose(w.client()); digestOf(again) != digestOf(w.plan) {
@@ -198,7 +195,7 @@ func (w *repetition) repairTwice(c *mend.Store) map[string]string {
 	if e.Digest != change.PlanDigest(e.Ops) || len(e.Ops) == len(w.plan.Ops) && e.Digest != digestOf(w.plan) {
 		w.Errorf("the entry has the digest %s", e.Digest)
 	}
-	w.unchanged("a second repair", func() {
+	w.wantUnchanged("a second repair", func() {
 		if p := w.propose(c); len(p.Ops) != 0 {
 			w.Errorf("the second plan has %d ops: %v", len(p.Ops), p.Cause.Diagnoses)
 		} else if _, err := c.Apply(w.Context(), p); !errors.Is(err, change.ErrInvalid) {
@@ -231,7 +228,7 @@ func (w *repetition) undoAndRedoTwice(c *mend.Store, mended map[string]string) {
 		if !maps.Equal(w.snapshot(), step.want) {
 			w.Errorf("%s: the store is not as it should be", step.what)
 		}
-		w.unchanged("a second "+step.what, func() {
+		w.wantUnchanged("a second "+step.what, func() {
 			if _, err := step.propose(); !errors.Is(err, step.refused) {
 				w.Errorf("a second %s: %v", step.what, err)
 			}
@@ -272,16 +269,16 @@ func (w *repetition) pluginAndCommand() {
 		if n := first(); n != 1 {
 			continue // the plugin leaves it to the user
 		}
-		o.unchanged("the second of plugin and command", func() { second() })
+		o.wantUnchanged("the second of plugin and command", func() { second() })
 	}
 }
 
 // errKilled ends a repair as a kill would.
 var errKilled = errors.New("killed")
 
-// interrupted stops a repair before each call that changes the disk, in a short run before each third, and
+// repairInterrupted stops a repair before each call that changes the disk, in a short run before each third, and
 // repeats it.
-func (w *repetition) interrupted(mended map[string]string) {
+func (w *repetition) repairInterrupted(mended map[string]string) {
 	w.Helper()
 	for n := 0; ; n += storetest.Count(1, 3) {
 		o := newRepetition(w.T, w.c)
@@ -322,7 +319,7 @@ func (w *repetition) interrupted(mended map[string]string) {
 		if committed != 1 {
 			w.Errorf("call %d: %d repairs are committed", n, committed)
 		}
-		o.unchanged("a repair after all", func() {
+		o.wantUnchanged("a repair after all", func() {
 			if p := o.propose(c); len(p.Ops) != 0 {
 				w.Errorf("call %d: the plan after all has %d ops", n, len(p.Ops))
 			}
@@ -355,7 +352,6 @@ func (w *repetition) repairWith(step func(string) error) error {
 	return errors.Join(err, killed)
 }
 
-// writer returns the transactions of the store.
 func (w *repetition) writer(owner string, step func(string) error) (txn.Store, error) {
 	switch w.c.store {
 	case "tree 1.1":

@@ -30,9 +30,9 @@ var kiloFates = map[string]string{
 	"every prompt lost its parts": opencode.Alive,
 	// Like OpenCode 1.2, it does not move text after a call.
 	"text between two calls":       "R1",
-	"text behind tool":             "R1",
+	"text after tool":              "R1",
 	"blank text between two calls": "R1",
-	"blank text behind tool":       "R1",
+	"blank text after tool":        "R1",
 }
 
 // TestRealKilo is [TestMatrix] with Kilo, for the damages that its database can have: its indexes refuse a

@@ -30,7 +30,6 @@ const (
 	interruptedResult = "[Tool execution was interrupted]" // what the agent sends for a call without a result
 )
 
-// A liveCase is one damage of a live session.
 type liveCase struct {
 	name             string
 	damage           string
@@ -50,7 +49,7 @@ var liveCases = []liveCase{
 	{name: "thinking is off, resumed", damage: "none", thinkingDisabled: true, refuse: refuseLastThinking, class: repair.ThinkingDisabledViolation, toast: "Stripping thinking", autoResume: true},
 	{name: "missing result", damage: "tool running", refuse: refuseIf(interruptedResult, missingResult), class: repair.ToolResultMissing, toast: "Injecting cancelled"},
 	{name: "unavailable tool", damage: "tool running", refuse: refuseIf(interruptedResult, noSuchTool), class: repair.UnavailableTool, toast: "unavailable tool call"},
-	{name: "calls lost their results by order", damage: "reasoning behind tool", class: repair.ToolResultMissing, toast: "Injecting cancelled"},
+	{name: "calls lost their results by order", damage: "reasoning after tool", class: repair.ToolResultMissing, toast: "Injecting cancelled"},
 	{name: "modified thinking", damage: "none", refuse: refuseIf("", modified), class: repair.ThinkingBlockModified, toast: "leaving history unchanged", explainOnly: true},
 	{name: "prefill", damage: "none", refuse: refuseIf("", noPrefill), class: repair.AssistantPrefillUnsupported, toast: "Prefill not supported", explainOnly: true},
 }
@@ -80,7 +79,6 @@ type liveClient struct {
 	server *opencode.Server
 }
 
-// openLiveClient opens a store.
 func openLiveClient(t *testing.T, h *opencode.Home, server *opencode.Server) *liveClient {
 	t.Helper()
 	opt := mend.Options{Agents: agents.All, Store: h.DataDir(), Journal: mend.OpenJournal(filepath.Join(t.TempDir(), "journal")), Cache: filepath.Join(t.TempDir(), "cache")}

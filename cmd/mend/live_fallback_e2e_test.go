@@ -73,12 +73,12 @@ func (g *modelGate) requests() (models []string, last string) {
 // openModelGate puts a gate before a provider.
 func openModelGate(t *testing.T, api *endpoint.Server) *modelGate {
 	t.Helper()
-	behind, err := url.Parse(api.URL)
+	target, err := url.Parse(api.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := &modelGate{answers: map[string]func(string) http.HandlerFunc{}}
-	proxy := httputil.NewSingleHostReverseProxy(behind)
+	proxy := httputil.NewSingleHostReverseProxy(target)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -382,7 +382,6 @@ export const Other = async () => ({
 	}
 }
 
-// newSession creates a session and returns its id.
 func (r *fallbackRun) newSession() string {
 	var s struct{ ID string }
 	callServer(r.T, r.server, http.MethodPost, "/session", map[string]any{}, &s)
@@ -430,7 +429,6 @@ func (r *fallbackRun) messages(session string) (ms []live.Message) {
 
 func (r *fallbackRun) busy(session string) bool { return isBusy(r.T, r.server, session) }
 
-// isBusy reports whether a server works in a session.
 func isBusy(t *testing.T, server *opencode.Server, session string) bool {
 	var all map[string]struct{ Type string }
 	callServer(t, server, http.MethodGet, "/session/status", nil, &all)

@@ -66,11 +66,11 @@ func refuseIf(text, message string) func(string) string {
 // open puts the gate before a provider.
 func (g *gate) open(t *testing.T, api *endpoint.Server) {
 	t.Helper()
-	behind, err := url.Parse(api.URL)
+	target, err := url.Parse(api.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := httputil.NewSingleHostReverseProxy(behind)
+	proxy := httputil.NewSingleHostReverseProxy(target)
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -173,7 +173,6 @@ func followPayloads(t *testing.T, server *opencode.Server, accept func(payload j
 	}()
 }
 
-// all returns the toasts.
 func (s *toastLog) all() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +216,6 @@ func mendCommand(t *testing.T, h *opencode.Home, state string, args ...string) *
 	return cmd
 }
 
-// runJSON runs mend and decodes its JSON output.
 func runJSON(t *testing.T, h *opencode.Home, state string, into any, args ...string) {
 	t.Helper()
 	out, err := mendCommand(t, h, state, append(args, "--json")...).Output()

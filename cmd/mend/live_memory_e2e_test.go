@@ -97,7 +97,6 @@ func TestLiveHookMemory(t *testing.T) {
 	t.Logf("after a tenth %+v, after %d recoveries %+v; %v of CPU time in 10 s without work", first, recoveries, last, idle)
 }
 
-// cpuTime returns the CPU time that a process has used.
 func cpuTime(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	p, err := process.NewProcess(int32(pid))

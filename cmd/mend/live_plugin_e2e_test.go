@@ -66,7 +66,6 @@ func configure(t *testing.T, h *opencode.Home, text string) {
 	}
 }
 
-// readHookLogs returns the logs of the hooks of a home.
 func readHookLogs(h *opencode.Home) string {
 	_, state := pluginHome(h)
 	data, _ := os.ReadFile(filepath.Join(state, "mend", "hook.log"))

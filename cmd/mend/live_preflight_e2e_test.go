@@ -154,7 +154,6 @@ func forgetModel(t *testing.T, path string) {
 	}
 }
 
-// countRepaired returns the number of repairs in the log of the hooks.
 func countRepaired(h *opencode.Home) int { return strings.Count(readHookLogs(h), "msg=repaired ") }
 
 // TestLivePreflightSwitch continues a session of Anthropic with a model of another provider, which refuses

@@ -84,7 +84,7 @@ func TestLiveSoak(t *testing.T) {
 					}
 				}
 				for _, id := range r.sessions {
-					if !r.answered(id, "say Goodbye") {
+					if !r.promptUntilAnswered(id, "say Goodbye") {
 						t.Errorf("session %s is dead", id)
 					}
 				}
@@ -142,7 +142,7 @@ func newSoak(t *testing.T, version, sessions int) *soakRun {
 func (r *soakRun) start() {
 	r.server = r.home.Serve()
 	r.server.NameModel = true
-	if !r.answered(r.sessions[0], "say Hello") { // the first prompt takes long
+	if !r.promptUntilAnswered(r.sessions[0], "say Hello") { // the first prompt takes long
 		r.Fatal("the first prompt is not answered")
 	}
 }
@@ -209,7 +209,6 @@ func (r *soakRun) copySession(id string, n int) (copies []string) {
 	return copies
 }
 
-// store returns the store with one of the sessions.
 func (r *soakRun) store(id string) damage.Store {
 	path := filepath.Join(r.home.DataDir(), "opencode.db")
 	if _, err := os.Stat(path); err == nil {
@@ -295,15 +294,15 @@ func (r *soakRun) turn(n int) {
 	}
 	before := r.records(id)
 	prompt := []string{"please TOOL", "say Hello", "please TOOLS", "say Goodbye"}[r.random.IntN(4)]
-	if !r.answered(id, prompt) {
+	if !r.promptUntilAnswered(id, prompt) {
 		r.Errorf("-seed %d, prompt %d: %s, %s: not answered", *seed, n, id, what)
 	}
 	r.gate.set("claude-fake", nil)
 	r.checkKept(fmt.Sprintf("prompt %d, %s", n, what), id, before)
 }
 
-// answered sends a prompt until it is answered: after an error mend may need a moment.
-func (r *soakRun) answered(id, prompt string) bool {
+// promptUntilAnswered sends a prompt until it is answered: after an error mend may need a moment.
+func (r *soakRun) promptUntilAnswered(id, prompt string) bool {
 	for n := range 6 {
 		p := r.server.Prompt(id, prompt)
 		if p.Verdict == opencode.Alive && !strings.Contains(p.Output, `"error":`) {

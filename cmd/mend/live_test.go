@@ -108,8 +108,8 @@ func startMend(t *testing.T, store string, args ...string) *runningMend {
 	return r
 }
 
-// TestHookConversation checks the whole conversation with the plugin: an error is
-// reported, and the hook calls the agent, repairs the store and shows a toast.
+// TestHookConversation checks a complete exchange with the plugin: an error is reported, and the hook calls the agent,
+// repairs the store and shows a toast.
 func TestHookConversation(t *testing.T) {
 	store, session := blankTextStore(t)
 	r := startMend(t, store, "hook", "--set", "lookBackHours=0")
@@ -157,8 +157,8 @@ func TestHookConversation(t *testing.T) {
 	}
 }
 
-// TestHookQuestion checks the conversation before a request: the hook asks whether the
-// agent is idle and still waits, repairs the session, and answers.
+// TestHookQuestion checks the exchange before a request: the hook asks whether the agent is idle and still waits,
+// repairs the session, and answers.
 func TestHookQuestion(t *testing.T) {
 	const repaired = "busy begin publish toast publish"
 	for _, c := range []struct {

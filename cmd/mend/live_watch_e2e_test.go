@@ -38,7 +38,6 @@ func startWatch(t *testing.T, h *opencode.Home, state string, args ...string) *e
 	return cmd
 }
 
-// countRepairs counts the repairs in the journal of a state folder.
 func countRepairs(t *testing.T, state string) int {
 	t.Helper()
 	j := mend.OpenJournal(filepath.Join(state, "mend"))
@@ -189,7 +188,7 @@ func TestLiveMendKilled(t *testing.T) {
 			waitFor(t, "the repair", func() bool { return countRepairs(t, state) == before+1 })
 			t.Logf("kill %d: repaired %s", n, map[bool]string{true: "before", false: "at the next start"}[half > before])
 			if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
-				t.Fatalf("the prompt behind kill %d = %s; reply:\n%s", n, r.Verdict, r.Output)
+				t.Fatalf("the prompt after kill %d = %s; reply:\n%s", n, r.Verdict, r.Output)
 			}
 			_ = second.Process.Kill()
 			_ = second.Wait()

@@ -51,13 +51,13 @@ func TestMatrix(t *testing.T) {
 // run tests one damage and returns a short description of the outcome.
 func (w agentPool) run(ts *testStore, apply func(damage.Store), want string) string {
 	ts.Helper()
-	whole := ts.records()
+	healthy := ts.records()
 	damage.Edit(ts, ts.path, ts.session, apply)
-	return w.try(ts, whole, want)
+	return w.try(ts, healthy, want)
 }
 
-// try tests a damaged store; whole are the records before the damage.
-func (w agentPool) try(ts *testStore, whole []damage.Record, want string) string {
+// try tests a damaged store; healthy are the records before the damage.
+func (w agentPool) try(ts *testStore, healthy []damage.Record, want string) string {
 	ts.Helper()
 	c := w.start(ts)
 	real := c.before.Verdict
@@ -72,7 +72,7 @@ func (w agentPool) try(ts *testStore, whole []damage.Record, want string) string
 		return real
 	}
 	if unknowable(real) {
-		c.checkSuspects(changedIDs(whole, ts.records()))
+		c.checkSuspects(changedIDs(healthy, ts.records()))
 	}
 	outcome := real + ", fixed"
 	if now := c.repairUntilAlive(2); now != opencode.Alive {
@@ -100,10 +100,9 @@ func (w agentPool) runFile(ts *testStore, apply func(damage.Store), want string)
 	return real + ", reported"
 }
 
-// changedIDs returns the ids of the records that the damage changed.
-func changedIDs(whole, damaged []damage.Record) []string {
+func changedIDs(healthy, damaged []damage.Record) []string {
 	var ids []string
-	for _, r := range whole {
+	for _, r := range healthy {
 		if !slices.Contains(damaged, r) {
 			ids = append(ids, r.ID)
 		}

@@ -144,9 +144,9 @@ type moveBench interface {
 	end(folder string)
 }
 
-// shown describes what a program does with a session in a folder: whether it lists the session, whether it
-// sends a request for it, and whether with the whole history.
-func shown(listed, sent, whole bool) string {
+// describeShown describes what a program does with a session in a folder: whether it lists the session, whether it
+// sends a request for it, and whether with the complete history.
+func describeShown(listed, sent, whole bool) string {
 	is := "not listed, "
 	if listed {
 		is = "listed, "
@@ -276,7 +276,7 @@ func (m *openCodeMove) show(folder string) string {
 		m.t.Errorf("the subagents of %s are %v, want %s in %s", m.id, of, m.child, folder)
 	}
 	whole := m.prompt(in)
-	return shown(listed, whole, whole)
+	return describeShown(listed, whole, whole)
 }
 
 // state returns the stored records of the sessions, and in a database also the projects'.
@@ -377,7 +377,7 @@ func (m *claudeMove) show(folder string) string {
 			m.t.Errorf("the session of the new folder: %s", r.Output)
 		}
 	}
-	return shown(newest.Answered && beginsWith(newest.Blocks, m.want), named.Answered, named.Answered && named.Rule == "" && beginsWith(named.Blocks, m.want))
+	return describeShown(newest.Answered && beginsWith(newest.Blocks, m.want), named.Answered, named.Answered && named.Rule == "" && beginsWith(named.Blocks, m.want))
 }
 
 func (m *claudeMove) state() string { return transcripts(m.t, m.store) }
@@ -453,7 +453,7 @@ func (m *codexMove) show(folder string) string {
 			m.t.Errorf("the session of the new folder is %s: %s", r.Fate(), r.Output)
 		}
 	}
-	return shown(strings.Contains(newest.Output, m.id) && beginsWith(newest.Items, m.want), named.Answered, named.Fate() == "alive" && beginsWith(named.Items, m.want))
+	return describeShown(strings.Contains(newest.Output, m.id) && beginsWith(newest.Items, m.want), named.Answered, named.Fate() == "alive" && beginsWith(named.Items, m.want))
 }
 
 // state returns the rollouts, and the rows of the index.
@@ -485,9 +485,9 @@ func listFiles(t *testing.T, dir, form string) string {
 	return string(out)
 }
 
-// TestMoveClaudePicker: after a move the program's picker lists the session in the new folder and continues
-// it there with the whole history, and one of its subagents continues with its knowledge. The picker does not
-// list sessions that were started with -p.
+// TestMoveClaudePicker: after a move the program's picker lists the session in the new folder and continues it there
+// with the complete history, and one of its subagents continues with its own. The picker does not list sessions that
+// were started with -p.
 func TestMoveClaudePicker(t *testing.T) {
 	storetest.Long(t)
 	cmd, err := claude.Install(claude.Versions[0])

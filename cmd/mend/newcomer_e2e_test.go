@@ -28,8 +28,8 @@ func TestNewcomer(t *testing.T) {
 		{"a signature", "1.18.33", damage.ByName(t, "altered signature"), false, "its newest answer failed with this error."},
 		{"a prompt cut in half", "1.18.33", damage.ByName(t, "prompt truncated"), false, "the agent fails on it with this error"},
 		{"a prompt cut in half in a tree", "1.1.53", damage.ByName(t, "prompt truncated"), false, "the agent fails on it with this error"},
-		{"a call without a result", "1.18.33", damage.ByName(t, "reasoning behind tool"), false, "its next request breaks this rule (R1)"},
-		{"a call in reasoning that is killed", "1.18.33", damage.ByName(t, "killed behind reasoning"), false, "its next request breaks this rule (R10)"},
+		{"a call without a result", "1.18.33", damage.ByName(t, "reasoning after tool"), false, "its next request breaks this rule (R1)"},
+		{"a call in reasoning that is killed", "1.18.33", damage.ByName(t, "killed after reasoning"), false, "its next request breaks this rule (R10)"},
 		{"a repeated call", "1.18.33", damage.ByName(t, "one callID in two messages"), false, "its next request breaks this rule (R17)"},
 		{"a call without an id", "1.18.33", damage.ByName(t, "empty callID"), false, "its next request breaks this rule (R13)"},
 		{"an input that is no object", "1.18.33", damage.ByName(t, "input a string"), false, "its next request breaks this rule (R14)"},
@@ -92,7 +92,7 @@ func TestNewcomerClaude(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, name := range []string{
-		"call in a record of the user", "empty text in a result", "thinking behind the text", "call id with a colon", "input a string",
+		"call in a record of the user", "empty text in a result", "thinking after the text", "call id with a colon", "input a string",
 		"large image in an early prompt", "summary lost", "image data a number", "unknown block", "name with a space", "foreign field",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -178,7 +178,6 @@ func (sb sandbox) testPrepared(place string, needed bool, put func(path string) 
 	}
 }
 
-// ownFile returns the path of a place.
 func (sb sandbox) ownFile(place string) string {
 	path := filepath.Join(sb.dir, place)
 	if filepath.Dir(place) != "cache/mend" {
@@ -204,7 +203,6 @@ func (sb sandbox) runInProcess(args ...string) cmdResult {
 	}
 }
 
-// setHome makes the sandbox the home of this process.
 func (sb sandbox) setHome() {
 	sb.Setenv("HOME", sb.dir)
 	for _, name := range []string{"data", "state", "cache", "config"} {

@@ -100,8 +100,8 @@ func TestPagers(t *testing.T) {
 	}
 }
 
-// TestLess quits less with q: unread output is not an error.
-func TestLess(t *testing.T) {
+// TestPagerQuitEarly quits less with q: unread output is not an error.
+func TestPagerQuitEarly(t *testing.T) {
 	if _, err := exec.LookPath("less"); err != nil {
 		t.Skip(err)
 	}

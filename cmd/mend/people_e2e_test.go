@@ -25,7 +25,7 @@ import (
 	"mend/internal/test/opencode"
 )
 
-var programFile = flag.String("mend", "", "the mend of TestRealPeople (default: one that is built)")
+var programFile = flag.String("mend", "", "the mend of TestRealLostConversations (default: one that is built)")
 
 // A person sits at a terminal with mend and a home of an agent, and types no id.
 type person struct {
@@ -46,9 +46,9 @@ func newPerson(t *testing.T, home, folder string) *person {
 	return p
 }
 
-// types starts a command of mend, waits for texts and types the answer after each, and returns the content of
-// the screen.
-func (p *person) types(args []string, talk ...string) string {
+// runCommand starts a command of mend, waits for texts and types the answer after each, and returns the content of the
+// screen.
+func (p *person) runCommand(args []string, talk ...string) string {
 	p.Helper()
 	s := newScreen(p.T)
 	ctx, cancel := context.WithTimeout(p.Context(), time.Minute)
@@ -80,8 +80,8 @@ func (p *person) types(args []string, talk ...string) string {
 	return shown
 }
 
-// printed returns the command after a text on the screen, on one line.
-func (p *person) printed(shown, before string) string {
+// printedCommand returns the command after a text on the screen, on one line.
+func (p *person) printedCommand(shown, before string) string {
 	p.Helper()
 	m := regexp.MustCompile(regexp.QuoteMeta(before) + `\s+((?s:.*?))\n(\n|$)`).FindStringSubmatch(shown + "\n")
 	if m == nil {
@@ -90,10 +90,10 @@ func (p *person) printed(shown, before string) string {
 	return strings.Join(strings.Fields(m[1]), " ")
 }
 
-// TestRealPeople follows people who lost a conversation, with the real programs: a renamed project, an
+// TestRealLostConversations follows people who lost a conversation, with the real programs: a renamed project, an
 // archived session, one that Claude Code has deleted, and two broken ones. They type the commands that mend
 // prints, and no id.
-func TestRealPeople(t *testing.T) {
+func TestRealLostConversations(t *testing.T) {
 	began := time.Now()
 	step := func(t *testing.T, p *person) {
 		t.Helper()
@@ -124,9 +124,9 @@ func TestRealPeople(t *testing.T) {
 		}
 		began = time.Now()
 		p := newPerson(t, h.Dir(), shop)
-		p.types(nil)
-		shown := p.types([]string{"move"}, "[y/n/?]", "y\n")
-		again := strings.Replace(p.printed(shown, "To continue it:"), "opencode -s", "opencode run -s", 1)
+		p.runCommand(nil)
+		shown := p.runCommand([]string{"move"}, "[y/n/?]", "y\n")
+		again := strings.Replace(p.printedCommand(shown, "To continue it:"), "opencode -s", "opencode run -s", 1)
 		n := len(api.Calls())
 		if out, err := h.Shell(shop, again+` "and on"`); err != nil || len(api.Calls()) == n || !strings.Contains(string(api.Calls()[n].Raw), "say hello") {
 			t.Errorf("%s: %v\n%s", again, err, out)
@@ -147,7 +147,7 @@ func TestRealPeople(t *testing.T) {
 		}
 		began = time.Now()
 		p := newPerson(t, h.Dir(), h.Project())
-		p.types([]string{"restore"}, "A title", "\r", "[y/n/d/?]", "y\n")
+		p.runCommand([]string{"restore"}, "A title", "\r", "[y/n/d/?]", "y\n")
 		if !slices.Contains(in.Listed(), session) {
 			t.Error("it is not listed again")
 		}
@@ -167,11 +167,11 @@ func TestRealPeople(t *testing.T) {
 		}
 		began = time.Now()
 		p := newPerson(t, h.Dir(), h.Project())
-		p.types([]string{"fix"}, "[y/n/d/q/?]", "y\n") // broken sessions are offered without a text
+		p.runCommand([]string{"fix"}, "[y/n/d/q/?]", "y\n") // broken sessions are offered without a text
 		if r := h.Continue(session, "and on"); r.Verdict != opencode.Alive {
 			t.Errorf("it is %s:\n%s", r.Verdict, r.Output)
 		}
-		p.types([]string{"undo"}, "[y/n/d/?]", "y\n")
+		p.runCommand([]string{"undo"}, "[y/n/d/?]", "y\n")
 		step(t, p)
 	})
 	t.Run("deleted by Claude Code", func(t *testing.T) {
@@ -179,7 +179,7 @@ func TestRealPeople(t *testing.T) {
 		h.Put(claude.Session, claude.New().Bytes())
 		p := newPerson(t, h.Dir(), filepath.Join(h.Dir(), "work"))
 		began = time.Now()
-		p.types([]string{"keep"})
+		p.runCommand([]string{"keep"})
 		h.Age(claude.Session, 40*24*time.Hour)
 		if !h.CleanUp(`{"cleanupPeriodDays": 30}`, time.Minute) {
 			t.Fatal("this version removes no transcripts")
@@ -189,7 +189,7 @@ func TestRealPeople(t *testing.T) {
 			t.Fatalf("it is not deleted:\n%s", failed.Output)
 		}
 		began = time.Now()
-		p.types([]string{"fix"}, "Paste the error", strings.TrimSpace(failed.Output)+"\n\n", "[y/n/d/?]", "y\n")
+		p.runCommand([]string{"fix"}, "Paste the error", strings.TrimSpace(failed.Output)+"\n\n", "[y/n/d/?]", "y\n")
 		if r := h.Prompt(claude.Session, "and on", true); !r.Answered || len(r.Blocks) < 10 {
 			t.Errorf("answered: %t, %d blocks\n%s", r.Answered, len(r.Blocks), r.Output)
 		}
@@ -200,10 +200,10 @@ func TestRealPeople(t *testing.T) {
 		h.Put(claude.Session, claude.ByName("parent unknown").Broken())
 		began = time.Now()
 		p := newPerson(t, h.Dir(), filepath.Join(h.Dir(), "work"))
-		if next := p.printed(p.types(nil), "Next:"); !strings.HasPrefix(next, "mend fix ") {
+		if next := p.printedCommand(p.runCommand(nil), "Next:"); !strings.HasPrefix(next, "mend fix ") {
 			t.Errorf("next is %q", next)
 		}
-		p.types([]string{"repair"}, "[y/n/d/q/?]", "y\n")
+		p.runCommand([]string{"repair"}, "[y/n/d/q/?]", "y\n")
 		if r := h.Prompt(claude.Session, "and on", true); !r.Answered || len(r.Blocks) < 10 {
 			t.Errorf("answered: %t, %d blocks\n%s", r.Answered, len(r.Blocks), r.Output)
 		}

@@ -164,7 +164,7 @@ func (s *screen) run(ts *testStore, args ...string) <-chan int {
 func TestTerminal(t *testing.T) {
 	t.Setenv("PAGER", "cat")
 	ts := newTestStore(t, 0)
-	ts.damage(ts.kind("text behind tool"))
+	ts.damage(ts.kind("text after tool"))
 	ts.damage(ts.kind("reasoning last"))
 	other := ts.copySession(1, "Add dark mode")
 	damaged := ts.snapshot()
@@ -258,7 +258,7 @@ func TestTerminal(t *testing.T) {
 // another.
 func TestRepairAsksPerAgent(t *testing.T) {
 	ts := newTestStore(t, 0)
-	ts.damage(ts.kind("text behind tool"))
+	ts.damage(ts.kind("text after tool"))
 	home := t.TempDir()
 	file := filepath.Join(home, ".claude", "projects", "-home-user-project", claude.Session+".jsonl")
 	broken := claude.ByName("parent unknown").Broken()

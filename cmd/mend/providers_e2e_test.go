@@ -219,7 +219,6 @@ func TestProvidersStore(t *testing.T) {
 	}
 }
 
-// A providerMatrix has the outcome of each damage with each setting.
 type providerMatrix map[string]map[string]string
 
 func (m providerMatrix) put(name, setting, outcome string) {

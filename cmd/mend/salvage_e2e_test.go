@@ -66,7 +66,6 @@ func copySession(t *testing.T, path, session string, copies int) {
 	}
 }
 
-// indexesOf returns the names of the indexes of a database.
 func indexesOf(t *testing.T, path string) (names []string) {
 	t.Helper()
 	db, err := sqlite3.OpenFlags("file:"+path+"?immutable=1", sqlite3.OPEN_READONLY|sqlite3.OPEN_URI)

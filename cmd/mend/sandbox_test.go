@@ -69,7 +69,6 @@ func newSandbox(t *testing.T, version, dir string) sandbox {
 
 func (sb sandbox) open() damage.Store { return openStore(sb, sb.store, sb.session) }
 
-// addBlankTexts adds n blank texts to the session.
 func (sb sandbox) addBlankTexts(n int) {
 	sb.Helper()
 	s := sb.open()
@@ -81,7 +80,6 @@ func (sb sandbox) addBlankTexts(n int) {
 	}
 }
 
-// A cmdResult is the result of a command.
 type cmdResult struct {
 	out, err string
 	code     int // -1 if killed by a signal
@@ -125,7 +123,6 @@ func (sb sandbox) wait(cmd *exec.Cmd, a *cmdResult) {
 	}
 }
 
-// mend runs mend.
 func (sb sandbox) mend(args ...string) cmdResult {
 	sb.Helper()
 	return sb.run("mend", args...)
@@ -187,7 +184,6 @@ func (sb sandbox) firstRepairID(a cmdResult) string {
 	return v.Repairs[0].ID
 }
 
-// snapshot returns the content of the store.
 func (sb sandbox) snapshot() map[string]string {
 	sb.Helper()
 	all, err := damage.Snapshot(sb.store)

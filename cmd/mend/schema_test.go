@@ -253,7 +253,6 @@ func (m *schemaMaker) addMembers(t reflect.Type, properties object, required *[]
 	}
 }
 
-// comment returns the comment of a member in the source.
 func (m *schemaMaker) comment(t reflect.Type, member string) string {
 	dir, ours := strings.CutPrefix(t.PkgPath(), "mend/")
 	if t.PkgPath() == "main" {

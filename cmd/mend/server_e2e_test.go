@@ -115,7 +115,7 @@ func TestRealServerBesideUnfinished(t *testing.T) {
 			other, h := opencode.New(t, exe, api, true), opencode.New(t, exe, api, true)
 			id := other.Unpack(archive)
 			session := h.Unpack(archive)
-			damage.ByName(t, "killed behind reasoning")(h.Store(session))
+			damage.ByName(t, "killed after reasoning")(h.Store(session))
 			run := func(when string, args ...string) {
 				t.Helper()
 				if code, out := runMendIn(t, h, filepath.Join(t.TempDir(), "journal"), args...); code != frame.ExitDone {

@@ -95,7 +95,6 @@ func runMendHere(t *testing.T, in io.Reader, journal string, args ...string) (in
 	return a.Report(root.ExecuteContext(t.Context())), out.String()
 }
 
-// runJSON runs mend with --json and decodes the answer.
 func (ts *testStore) runJSON(answer any, args ...string) (code int, out string) {
 	ts.Helper()
 	code, out = ts.mend(append(args, "--json")...)
@@ -116,13 +115,12 @@ type scanResult struct {
 
 type diagnosis struct{ Rule, Severity, Record, Why string }
 
-// hasBroken reports whether there is a broken diagnosis with the rule.
 func (s scanResult) hasBroken(rule string) bool {
 	return slices.ContainsFunc(s.diagnoses, func(d diagnosis) bool { return d.Severity == "broken" && d.Rule == rule })
 }
 
-// has reports whether a finding of the rule is broken or latent.
-func (s scanResult) has(rule string) bool {
+// hasRule reports whether a finding of the rule is broken or latent.
+func (s scanResult) hasRule(rule string) bool {
 	return slices.ContainsFunc(s.diagnoses, func(d diagnosis) bool { return d.Severity != "note" && d.Rule == rule })
 }
 
@@ -194,7 +192,6 @@ func (ts *testStore) copySession(number int, title string) string {
 	return rename(ts.session)
 }
 
-// kind returns the damage of the table with the name.
 func (ts *testStore) kind(name string) damage.Kind {
 	return damage.Kind{Name: name, Apply: damage.ByName(ts, name)}
 }

@@ -79,7 +79,7 @@ func TestTrimReal(t *testing.T) {
 			damage.Edit(ts, ts.path, ts.session, damage.ByName(t, "compacted"))
 			c = pool.start(ts)
 			if n := bytes.Count(body(c.before), long); n != 0 {
-				t.Fatalf("%d long outputs behind a compaction, want 0", n)
+				t.Fatalf("%d long outputs after a compaction, want 0", n)
 			}
 			if code, out := ts.mend("uncompact", "--yes", ts.session); code != frame.ExitDone {
 				t.Fatalf("mend restore --compaction: exit code %d:\n%s", code, out)
@@ -231,7 +231,6 @@ func (w *window) compact(works bool) {
 	}
 }
 
-// rows returns the rows of the session.
 func (w *window) rows() map[string]string { return conversation(w.T, w.home) }
 
 // mend runs mend with the settings of the home, and returns its output.
@@ -375,11 +374,11 @@ func mustRead(t *testing.T, path string) []byte {
 	return data
 }
 
-// compacting returns the URL of a proxy for the provider at the URL behind. The proxy refuses requests of more than
+// compacting returns the URL of a proxy for the provider at the URL target. The proxy refuses requests of more than
 // largest bytes as too long, and compacts conversations as OpenAI's provider does.
-func compacting(t *testing.T, behind string, largest int) string {
+func compacting(t *testing.T, target string, largest int) string {
 	t.Helper()
-	to, err := url.Parse(behind)
+	to, err := url.Parse(target)
 	if err != nil {
 		t.Fatal(err)
 	}

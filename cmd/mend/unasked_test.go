@@ -137,7 +137,6 @@ func TestUnaskedRealConversations(t *testing.T) {
 	}
 }
 
-// readAll reads files.
 func readAll(t *testing.T, files map[string]string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

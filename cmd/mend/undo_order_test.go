@@ -98,8 +98,8 @@ func TestUndoMoveInPart(t *testing.T) {
 	}
 }
 
-// TestUndoEventsOfCleanedSession undoes "clean events" before a later "clean sessions": the events of that
-// session would be left out.
+// TestUndoEventsOfCleanedSession undoes "clean events" before a later "clean sessions": it is refused, because the
+// events of that session would be left out.
 func TestUndoEventsOfCleanedSession(t *testing.T) {
 	s := newChangedDatabase(t)
 	base := s.everything()

@@ -56,8 +56,8 @@ func TestUndoNewColumn(t *testing.T) {
 	}
 }
 
-// TestUndoDeletedRowNewColumn undoes the deletion of rows whose table has got more columns: a row gets their
-// defaults, and is not restored if a column requires a value.
+// TestUndoDeletedRowNewColumn undoes the deletion of rows whose table has got more columns since: a row gets the
+// defaults of these columns, and is not restored if one of them requires a value.
 func TestUndoDeletedRowNewColumn(t *testing.T) {
 	ts := newTestStore(t, 1)
 	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "reasoning last"))

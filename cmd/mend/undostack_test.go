@@ -61,7 +61,6 @@ var foundSeeds = []int{
 	3991, // a redo of a part, since one of the sessions was gone
 }
 
-// An undoModel is a stack of changes, with the store.
 type undoModel struct {
 	*changedStore
 	r      *rand.Rand

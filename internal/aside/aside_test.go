@@ -279,9 +279,9 @@ func TestDatabaseAsideCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestDatabaseMadeAgain: the agent makes the database again before the recovery of an undo: the recovery ends with
-// a conflict, and both databases stay.
-func TestDatabaseMadeAgain(t *testing.T) {
+// TestDatabaseRecreated: the agent creates the database again before the recovery of an undo: the recovery ends with a
+// conflict, and both databases stay.
+func TestDatabaseRecreated(t *testing.T) {
 	f := newDatabaseFixture(t)
 	op := change.Op{Ref: change.Ref{Kind: change.KindDatabase, Part: "db"}, Pre: f.image()}
 	_, _, err := f.run(op, nil)

@@ -94,8 +94,8 @@ func writeTranscript(t *testing.T, dir, id string, data []byte) {
 	}
 }
 
-// filled returns the provider's words for a violation, with the position and the call id filled in.
-func filled(v request.Violation) string {
+// fillMessage returns the provider's words for a violation, with the position and the call id filled in.
+func fillMessage(v request.Violation) string {
 	from := 0
 	if strings.Contains(v.Message, ".member.") { // Bedrock counts from 1 there
 		from = 1
@@ -129,7 +129,7 @@ func testCulprit(t *testing.T, a agent.Agent, store, id string) (rule string) {
 		return ""
 	}
 	v := refused[0]
-	body, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": filled(v)}})
+	body, _ := json.Marshal(map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": fillMessage(v)}})
 	text := fmt.Sprintf("API Error: 400 %s", body)
 	readings := Readings(o.Agents, []byte(text))
 	if readings[0].Rule != v.Rule && v.Rule[0] != 'B' { // Bedrock shares some of Anthropic's words

@@ -186,7 +186,7 @@ func TestChildWatch(t *testing.T) {
 				time.Sleep(3 * time.Minute)
 				f.setBusy(false) // the turn of the parent ends
 				time.Sleep(time.Minute)
-				if got := strings.Join(slices.Compact(f.recorded()), ", "); got != c.want {
+				if got := strings.Join(slices.Compact(f.recordedCalls()), ", "); got != c.want {
 					t.Errorf("did %q, want %q", got, c.want)
 				}
 				cancel()

@@ -42,15 +42,14 @@ func (f *fakeAgent) record(format string, args ...any) error {
 	return f.errors[strings.Fields(format)[0]]
 }
 
-func (f *fakeAgent) recorded() []string {
+func (f *fakeAgent) recordedCalls() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.calls)
 }
 
-// count counts the calls of a verb.
 func (f *fakeAgent) count(verb string) int {
-	return len(slices.DeleteFunc(f.recorded(), func(call string) bool { return strings.Fields(call)[0] != verb }))
+	return len(slices.DeleteFunc(f.recordedCalls(), func(call string) bool { return strings.Fields(call)[0] != verb }))
 }
 
 func (f *fakeAgent) Messages(context.Context, live.SessionRef, int) ([]live.Message, error) {
@@ -104,7 +103,6 @@ func (f *fakeAgent) ParseAPIError(input []byte) repair.APIError {
 	return opencode.Agent{}.ParseAPIError(input)
 }
 
-// watch returns a Watch of the fakeAgent.
 func (f *fakeAgent) watch() *live.Watch { return live.NewWatch(live.New(f, f, live.Options{})) }
 
 var errTest = errors.New("boom")

@@ -170,14 +170,13 @@ func text(message string) fallbackEvent {
 	return fallbackEvent{kind: sawActivity, part: live.Part{ID: "prt_t", MessageID: message, Type: "text"}}
 }
 
-// as returns the event with another message.
-func (e fallbackEvent) as(id string) fallbackEvent { e.message.ID = id; return e }
+func (e fallbackEvent) withID(id string) fallbackEvent { e.message.ID = id; return e }
 
 func question(m live.Model, named bool) fallbackEvent {
 	return fallbackEvent{kind: sawQuestion, model: m, agent: "build", named: named}
 }
 func inChild(e fallbackEvent) fallbackEvent { e.child = true; return e }
-func after(r *fallbackRun, d time.Duration, e fallbackEvent) fallbackEvent {
+func eventAfter(r *fallbackRun, d time.Duration, e fallbackEvent) fallbackEvent {
 	e.at = r.now.Add(d)
 	return e
 }
@@ -194,13 +193,13 @@ var (
 	nowIdle = fallbackEvent{kind: sawIdle}
 )
 
-// ended returns the events after an abort: 1.18.33 reports none, 1.1.53 an error.
-func ended(n int) []fallbackEvent { return []fallbackEvent{answer(n, nil, ""), nowIdle, nowIdle} }
+// abortEvents returns the events after an abort: 1.18.33 reports none, 1.1.53 an error.
+func abortEvents(n int) []fallbackEvent { return []fallbackEvent{answer(n, nil, ""), nowIdle, nowIdle} }
 
-// switched returns the events of a turn: model fails, and next continues.
-func switched(model, next live.Model) []fallbackEvent {
+// switchEvents returns the events of a turn: model fails, and next continues.
+func switchEvents(model, next live.Model) []fallbackEvent {
 	all := []fallbackEvent{userPrompt(1, model), nowBusy, retry("rate limit")}
-	return append(append(all, ended(1)...), userPrompt(3, next), nowBusy)
+	return append(append(all, abortEvents(1)...), userPrompt(3, next), nowBusy)
 }
 
 // TestFallback checks the behaviour of the policy, row by row. Rows with an issue number are complaints about
@@ -217,37 +216,37 @@ func TestFallback(t *testing.T) {
 		want   []string
 	}{
 		{name: "answers without content, for which OpenCode asks again without end (#7133)", events: []fallbackEvent{
-			userPrompt(1, fake), text("msg_1"), nowBusy, step("msg_2"), answer(1, "unknown", ""), answer(1, "unknown", ""), step("msg_3"), answer(1, "unknown", "").as("msg_3"),
-			answer(1, "unknown", "").as("msg_4"), answer(1, nil, "").as("msg_5"), nowIdle,
+			userPrompt(1, fake), text("msg_1"), nowBusy, step("msg_2"), answer(1, "unknown", ""), answer(1, "unknown", ""), step("msg_3"), answer(1, "unknown", "").withID("msg_3"),
+			answer(1, "unknown", "").withID("msg_4"), answer(1, nil, "").withID("msg_5"), nowIdle,
 		}, want: []string{cool(fake), "end the turn", "prompt claude-two", "toast: claude-fake failed: empty answers. claude-two continues the turn."}},
 		{name: "one, and the turn is over (#7133)", events: []fallbackEvent{userPrompt(1, fake), nowBusy, step("msg_2"), answer(1, "unknown", ""), nowIdle}, want: []string{
 			cool(fake), "prompt claude-two", "toast: claude-fake failed: empty answers. claude-two continues the turn.",
 		}},
 		{name: "one with content, and the turn is over", events: []fallbackEvent{userPrompt(1, fake), nowBusy, text("msg_2"), answer(1, "unknown", ""), nowIdle}},
-		{name: "one, and an abort of the user", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "unknown", ""), answer(1, nil, "").as("msg_3"), nowIdle}},
-		{name: "two, and an answer", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "unknown", ""), answer(1, "unknown", "").as("msg_3"), text("msg_4"), answer(1, "stop", "").as("msg_4"), nowIdle}},
+		{name: "one, and an abort of the user", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "unknown", ""), answer(1, nil, "").withID("msg_3"), nowIdle}},
+		{name: "two, and an answer", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "unknown", ""), answer(1, "unknown", "").withID("msg_3"), text("msg_4"), answer(1, "stop", "").withID("msg_4"), nowIdle}},
 		{name: "answers with content and no reason for the end", events: []fallbackEvent{
-			userPrompt(1, fake), nowBusy, text("msg_2"), answer(1, "unknown", ""), text("msg_3"), answer(1, "unknown", "").as("msg_3"), tool("prt_1", "completed"), answer(1, "unknown", "").as("msg_4"), text("msg_5"), answer(1, "unknown", "").as("msg_5"),
+			userPrompt(1, fake), nowBusy, text("msg_2"), answer(1, "unknown", ""), text("msg_3"), answer(1, "unknown", "").withID("msg_3"), tool("prt_1", "completed"), answer(1, "unknown", "").withID("msg_4"), text("msg_5"), answer(1, "unknown", "").withID("msg_5"),
 		}},
 		{name: "each prompt begins the time of silence again (#7659)", events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
-			r.step(after(r, time.Minute, userPrompt(3, fake)))
-			r.step(after(r, time.Minute+time.Second, fallbackEvent{kind: sawTime}))
-			r.step(after(r, time.Minute, fallbackEvent{kind: sawTime}))
+			r.step(eventAfter(r, time.Minute, userPrompt(3, fake)))
+			r.step(eventAfter(r, time.Minute+time.Second, fallbackEvent{kind: sawTime}))
+			r.step(eventAfter(r, time.Minute, fallbackEvent{kind: sawTime}))
 		}, want: []string{cool(fake), "end the turn"}},
 		{name: "no failure", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "stop", ""), nowIdle}},
-		{name: "a retry (#2918, #2681, #2393, #2747, #5435, #3130)", events: switched(fake, two), want: oneSwitch},
+		{name: "a retry (#2918, #2681, #2393, #2747, #5435, #3130)", events: switchEvents(fake, two), want: oneSwitch},
 		{name: "a text without a code", events: []fallbackEvent{userPrompt(1, fake), retry("Cannot connect to API")}, want: []string{cool(fake), "end the turn"}},
 		{name: "an error that ended the turn", events: []fallbackEvent{userPrompt(1, fake), nowBusy, failure(limited), nowIdle, answer(1, nil, limited), nowIdle}, want: []string{cool(fake), "prompt claude-two", toTwo}},
 		{name: "an error in the message alone", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, nil, limited), nowIdle}, want: []string{cool(fake), "prompt claude-two", toTwo}},
 		{name: "a prompt before the message has ended would be lost", events: []fallbackEvent{userPrompt(1, fake), nowBusy, failure(limited), nowIdle, nowIdle}, want: []string{cool(fake)}},
 		{name: "the end of the turn is not reported", events: []fallbackEvent{userPrompt(1, fake), nowBusy, failure(limited), nowIdle}, then: func(r *fallbackRun) {
-			r.step(after(r, maxPhase, fallbackEvent{kind: sawTime}))
+			r.step(eventAfter(r, maxPhase, fallbackEvent{kind: sawTime}))
 		}, want: []string{cool(fake), "prompt claude-two", toTwo}},
-		{name: "the second model fails too, with the same text (#6579)", events: append(switched(fake, two), append([]fallbackEvent{retry("rate limit")}, ended(3)...)...), want: append(slices.Clone(oneSwitch),
+		{name: "the second model fails too, with the same text (#6579)", events: append(switchEvents(fake, two), append([]fallbackEvent{retry("rate limit")}, abortEvents(3)...)...), want: append(slices.Clone(oneSwitch),
 			cool(two), "end the turn", "prompt claude-three", "toast: claude-two failed: 429. claude-three continues the turn.")},
 		{
 			name: "the chain is used up: the turn is not aborted, and the user is told once", policy: func(p *FallbackPolicy) { p.Models = []live.Model{two} },
-			events: append(switched(fake, two), retry("rate limit"), retry("rate limit")),
+			events: append(switchEvents(fake, two), retry("rate limit"), retry("rate limit")),
 			want:   append(slices.Clone(oneSwitch), cool(two), "toast: claude-two failed: 429. No other model is available. OpenCode tries it again.", cool(two)),
 		},
 		{
@@ -256,7 +255,7 @@ func TestFallback(t *testing.T) {
 			want:   []string{cool(fake), "toast: claude-fake failed: 429. No other model is available.", cool(fake)},
 		},
 		{
-			name: "the limit of changes", policy: func(p *FallbackPolicy) { p.Attempts = 1 }, events: append(switched(fake, two), retry("rate limit")),
+			name: "the limit of changes", policy: func(p *FallbackPolicy) { p.Attempts = 1 }, events: append(switchEvents(fake, two), retry("rate limit")),
 			want: append(slices.Clone(oneSwitch), cool(two), "toast: claude-two failed: 429. No other model is available. OpenCode tries it again."),
 		},
 		{name: "the policy's abort comes back as an error and is not the user's (#4006, #6751, #6637, #7362)", events: []fallbackEvent{
@@ -264,35 +263,35 @@ func TestFallback(t *testing.T) {
 		}, want: append(slices.Clone(oneSwitch), cool(two), "end the turn")},
 		{name: "an abort of the user", events: []fallbackEvent{userPrompt(1, fake), nowBusy, failure(aborted), nowIdle, answer(1, nil, aborted), nowIdle}},
 		{
-			name: "a failure after an abort of the user does not lead back to a model that failed (#6751)", events: append(append(switched(fake, two), failure(aborted), answer(3, nil, aborted), nowIdle),
-				append([]fallbackEvent{userPrompt(5, two), nowBusy, retry("rate limit")}, ended(5)...)...),
+			name: "a failure after an abort of the user does not lead back to a model that failed (#6751)", events: append(append(switchEvents(fake, two), failure(aborted), answer(3, nil, aborted), nowIdle),
+				append([]fallbackEvent{userPrompt(5, two), nowBusy, retry("rate limit")}, abortEvents(5)...)...),
 			want: append(slices.Clone(oneSwitch), cool(two), "end the turn", "prompt claude-three", "toast: claude-two failed: 429. claude-three continues the turn."),
 		},
 		{name: "the user prompts while the turn ends", events: []fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit"), userPrompt(3, fake), answer(1, nil, ""), nowIdle}, want: []string{cool(fake), "end the turn"}},
-		{name: "an old prompt is reported again", events: append(switched(fake, two), userPrompt(1, fake), answer(3, "stop", ""), nowIdle), want: oneSwitch},
+		{name: "an old prompt is reported again", events: append(switchEvents(fake, two), userPrompt(1, fake), answer(3, "stop", ""), nowIdle), want: oneSwitch},
 		{
-			name: "equal entries of the chain", policy: func(p *FallbackPolicy) { p.Models = []live.Model{two, two, three} }, events: append(switched(fake, two), retry("rate limit")),
+			name: "equal entries of the chain", policy: func(p *FallbackPolicy) { p.Models = []live.Model{two, two, three} }, events: append(switchEvents(fake, two), retry("rate limit")),
 			want: append(slices.Clone(oneSwitch), cool(two), "end the turn"),
 		},
 		{
 			name: "an entry with a variant is the policy's own change, and no model of that name is asked (#6611)", policy: func(p *FallbackPolicy) {
 				p.Models = []live.Model{{ProviderID: two.ProviderID, ModelID: two.ModelID, Variant: "high"}, three}
 			},
-			events: append(switched(fake, two), retry("rate limit")),
+			events: append(switchEvents(fake, two), retry("rate limit")),
 			want:   []string{cool(fake), "end the turn", "prompt claude-two", "toast: claude-fake failed: 429. claude-two(high) continues the turn.", cool(two), "end the turn"},
 		},
 		{name: "the same model with another variant fails too (#6611)", policy: func(p *FallbackPolicy) {
 			p.Models = []live.Model{{ProviderID: fake.ProviderID, ModelID: fake.ModelID, Variant: "low"}, two}
-		}, events: switched(fake, two), want: oneSwitch},
+		}, events: switchEvents(fake, two), want: oneSwitch},
 		{name: "dots and capitals do not make another model (#6668)", policy: func(p *FallbackPolicy) {
 			p.Models = []live.Model{{ProviderID: "Anthropic", ModelID: "Claude.Fake"}, two}
-		}, events: switched(fake, two), want: oneSwitch},
+		}, events: switchEvents(fake, two), want: oneSwitch},
 		{name: "models that the agent does not have (#2295, #3776, #6573)", events: []fallbackEvent{
 			userPrompt(1, fake), nowBusy, {kind: sawRetry, text: "rate limit", known: func(m live.Model) bool { return m == three }}, answer(1, nil, ""), nowIdle,
 		}, want: []string{cool(fake), "end the turn", "prompt claude-three", "toast: claude-fake failed: 429. claude-three continues the turn."}},
 		{
 			name: "the chain of the agent", policy: func(p *FallbackPolicy) { p.AgentModels = map[string][]live.Model{"build": {three}} },
-			events: append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")}, ended(1)...),
+			events: append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")}, abortEvents(1)...),
 			want:   []string{cool(fake), "end the turn", "prompt claude-three", "toast: claude-fake failed: 429. claude-three continues the turn."},
 		},
 		{
@@ -318,7 +317,7 @@ func TestFallback(t *testing.T) {
 		{name: "a request that is too long", events: []fallbackEvent{userPrompt(1, fake), failure(overflowed)}},
 		{name: "an answer that speaks of a rate limit", events: []fallbackEvent{userPrompt(1, fake), nowBusy, {kind: sawActivity, part: live.Part{ID: "prt_1", Type: "text", Text: "rate limit: too many requests"}}, answer(1, "stop", ""), nowIdle}},
 		{name: "free usage, in the status (#6636)", policy: func(p *FallbackPolicy) { p.Codes = nil }, events: []fallbackEvent{userPrompt(1, fake), retry("Free usage exceeded")}, want: []string{cool(fake), "end the turn"}},
-		{name: "a full queue, in the status (#6636)", events: append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("Streaming response failed: [503] The request queue is full.")}, ended(1)...), want: []string{
+		{name: "a full queue, in the status (#6636)", events: append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("Streaming response failed: [503] The request queue is full.")}, abortEvents(1)...), want: []string{
 			cool(fake), "end the turn", "prompt claude-two", "toast: claude-fake failed: 503. claude-two continues the turn.",
 		}},
 		{name: "a server's error in a stream (#3799)", events: []fallbackEvent{
@@ -342,30 +341,30 @@ func TestFallback(t *testing.T) {
 			userPrompt(1, fake), nowBusy, {kind: sawActivity, part: live.Part{ID: "prt_1", MessageID: "msg_0", Type: typeTool}}, failure(limited), nowIdle, answer(1, nil, limited), nowIdle,
 		}, want: []string{cool(fake), "prompt claude-two", toTwo}},
 		{name: "silence, also of a main session (#4528, #6534)", events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
-			r.step(after(r, time.Minute, fallbackEvent{kind: sawActivity}))
-			r.step(after(r, time.Minute+time.Second, fallbackEvent{kind: sawTime}))
-			r.step(after(r, time.Minute, fallbackEvent{kind: sawTime}))
+			r.step(eventAfter(r, time.Minute, fallbackEvent{kind: sawActivity}))
+			r.step(eventAfter(r, time.Minute+time.Second, fallbackEvent{kind: sawTime}))
+			r.step(eventAfter(r, time.Minute, fallbackEvent{kind: sawTime}))
 		}, want: []string{cool(fake), "end the turn"}},
 		{name: "silence while a tool runs", events: []fallbackEvent{userPrompt(1, fake), nowBusy, tool("prt_1", "running")}, then: func(r *fallbackRun) {
-			r.step(after(r, time.Hour, fallbackEvent{kind: sawTime}))
-			r.step(after(r, time.Second, tool("prt_1", "completed")))
-			r.step(after(r, time.Minute, fallbackEvent{kind: sawTime}))
+			r.step(eventAfter(r, time.Hour, fallbackEvent{kind: sawTime}))
+			r.step(eventAfter(r, time.Second, tool("prt_1", "completed")))
+			r.step(eventAfter(r, time.Minute, fallbackEvent{kind: sawTime}))
 		}},
 		{name: "silence of an idle session", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "stop", ""), nowIdle}, then: func(r *fallbackRun) {
-			r.step(after(r, time.Hour, fallbackEvent{kind: sawTime}))
+			r.step(eventAfter(r, time.Hour, fallbackEvent{kind: sawTime}))
 		}},
 		{name: "silence does not matter", policy: func(p *FallbackPolicy) { p.Silence = 0 }, events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
-			r.step(after(r, time.Hour, fallbackEvent{kind: sawTime}))
+			r.step(eventAfter(r, time.Hour, fallbackEvent{kind: sawTime}))
 		}},
-		{name: "the next model says nothing either", events: switched(fake, two), then: func(r *fallbackRun) {
-			r.step(after(r, 2*time.Minute, fallbackEvent{kind: sawTime}))
+		{name: "the next model says nothing either", events: switchEvents(fake, two), then: func(r *fallbackRun) {
+			r.step(eventAfter(r, 2*time.Minute, fallbackEvent{kind: sawTime}))
 		}, want: append(slices.Clone(oneSwitch), cool(two), "end the turn")},
 		{name: "silence with no model left", policy: func(p *FallbackPolicy) { p.Models = []live.Model{fake} }, events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
-			r.step(after(r, 2*time.Minute, fallbackEvent{kind: sawTime}))
+			r.step(eventAfter(r, 2*time.Minute, fallbackEvent{kind: sawTime}))
 		}, want: []string{cool(fake), "toast: claude-fake failed: silent for 2m0s. No other model is available. OpenCode still waits."}},
 		{name: "the abort fails", events: []fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit"), {kind: sawFailure}, answer(1, nil, ""), nowIdle}, want: []string{cool(fake), "end the turn"}},
 		{
-			name: "the prompt fails", events: append(append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")}, ended(1)...), fallbackEvent{kind: sawFailure}),
+			name: "the prompt fails", events: append(append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")}, abortEvents(1)...), fallbackEvent{kind: sawFailure}),
 			want: append(slices.Clone(oneSwitch), "toast: claude-two did not continue the turn. Send your prompt again."),
 		},
 		{name: "a subagent is not ended and not woken (#5240)", events: []fallbackEvent{userPrompt(1, fake), nowBusy, inChild(retry("rate limit")), answer(1, "stop", ""), nowIdle}, want: []string{cool(fake)}},
@@ -376,24 +375,24 @@ func TestFallback(t *testing.T) {
 		{name: "the session is deleted", events: []fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit"), {kind: sawDeleted}, answer(1, nil, ""), nowIdle}, want: []string{cool(fake), "end the turn"}},
 
 		{
-			name: "a prompt for a model that failed a short time ago", events: append(switched(fake, two), question(fake, true)),
+			name: "a prompt for a model that failed a short time ago", events: append(switchEvents(fake, two), question(fake, true)),
 			want: append(slices.Clone(oneSwitch), "set claude-two", "toast: claude-fake failed a short time ago. This prompt goes to claude-two."),
 		},
-		{name: "a prompt after the cool-down (#3984)", events: append([]fallbackEvent{question(fake, true)}, switched(fake, two)...), then: func(r *fallbackRun) {
-			r.step(after(r, time.Minute, question(fake, true)))
+		{name: "a prompt after the cool-down (#3984)", events: append([]fallbackEvent{question(fake, true)}, switchEvents(fake, two)...), then: func(r *fallbackRun) {
+			r.step(eventAfter(r, time.Minute, question(fake, true)))
 		}, want: oneSwitch},
-		{name: "a model that the user picks is used (#5816)", events: append(append([]fallbackEvent{question(fake, true)}, switched(fake, two)...), question(three, true)), want: oneSwitch},
-		{name: "so is one that failed a short time ago", events: append(append([]fallbackEvent{question(fake, true)}, switched(fake, two)...), question(three, true), question(fake, true)), want: oneSwitch},
-		{name: "the policy's own prompt is not changed", events: append(append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")}, ended(1)...), question(two, true)), want: oneSwitch},
-		{name: "a prompt that names no model stays with the next one", events: append([]fallbackEvent{question(fake, true)}, switched(fake, two)...), then: func(r *fallbackRun) {
-			r.step(after(r, time.Minute, question(two, false)))
+		{name: "a model that the user picks is used (#5816)", events: append(append([]fallbackEvent{question(fake, true)}, switchEvents(fake, two)...), question(three, true)), want: oneSwitch},
+		{name: "so is one that failed a short time ago", events: append(append([]fallbackEvent{question(fake, true)}, switchEvents(fake, two)...), question(three, true), question(fake, true)), want: oneSwitch},
+		{name: "the policy's own prompt is not changed", events: append(append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")}, abortEvents(1)...), question(two, true)), want: oneSwitch},
+		{name: "a prompt that names no model stays with the next one", events: append([]fallbackEvent{question(fake, true)}, switchEvents(fake, two)...), then: func(r *fallbackRun) {
+			r.step(eventAfter(r, time.Minute, question(two, false)))
 		}, want: oneSwitch},
-		{name: "or returns to the first", policy: func(p *FallbackPolicy) { p.Restore = true }, events: append([]fallbackEvent{question(fake, true)}, switched(fake, two)...), then: func(r *fallbackRun) {
-			r.step(after(r, time.Second, question(two, false)))
-			r.step(after(r, time.Minute, question(two, false)))
+		{name: "or returns to the first", policy: func(p *FallbackPolicy) { p.Restore = true }, events: append([]fallbackEvent{question(fake, true)}, switchEvents(fake, two)...), then: func(r *fallbackRun) {
+			r.step(eventAfter(r, time.Second, question(two, false)))
+			r.step(eventAfter(r, time.Minute, question(two, false)))
 		}, want: append(slices.Clone(oneSwitch), "set claude-fake")},
 		{
-			name: "a prompt for which no model is left", policy: func(p *FallbackPolicy) { p.Models = []live.Model{two} }, events: append(switched(fake, two), retry("rate limit"), question(fake, true)),
+			name: "a prompt for which no model is left", policy: func(p *FallbackPolicy) { p.Models = []live.Model{two} }, events: append(switchEvents(fake, two), retry("rate limit"), question(fake, true)),
 			want: append(slices.Clone(oneSwitch), cool(two), "toast: claude-two failed: 429. No other model is available. OpenCode tries it again."),
 		},
 	} {
@@ -495,7 +494,7 @@ func TestFallbackWatch(t *testing.T) {
 				watchRecorded(t, f, `"msg_3"`)
 				for verb, n := range c.want {
 					if got := f.count(verb); got != n {
-						t.Errorf("%s %d times, want %d; did %v", verb, got, n, f.recorded())
+						t.Errorf("%s %d times, want %d; did %v", verb, got, n, f.recordedCalls())
 					}
 				}
 				if c.toast != "" && (len(f.toasts) == 0 || !strings.Contains(f.toasts[0].Message, c.toast)) {
@@ -527,20 +526,19 @@ func TestFallbackLearns(t *testing.T) {
 					got = f.prompts[0].Model.ModelID
 				}
 				if got != c.want || (f.count("abort") > 0) != (c.want != "") {
-					t.Errorf("the next model is %q, want %q; calls %q", got, c.want, f.recorded())
+					t.Errorf("the next model is %q, want %q; calls %q", got, c.want, f.recordedCalls())
 				}
 			})
 		})
 	}
 }
 
-// TestFallbackPublishes checks that other plugins get the begin and the end of a change of the
-// model.
+// TestFallbackPublishes checks that other plugins get the start and the end of a change of the model.
 func TestFallbackPublishes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeAgent{}
 		watchRecorded(t, f, "")
-		calls := f.recorded()
+		calls := f.recordedCalls()
 		start, sent, end := slices.Index(calls, "publish mend.recovery.started ses_1"), slices.Index(calls, "prompt"), slices.Index(calls, "publish mend.recovery.finished ses_1")
 		if start < 0 || sent < start || end < sent {
 			t.Errorf("calls %q, want the prompt between the events", calls)

@@ -26,7 +26,7 @@ func TestTooDeep(t *testing.T) {
 		{"cut off", strings.Repeat(`{"a":[1,`, MaxDepth), true},
 		{"cut off at the bound", strings.Repeat(`[`, MaxDepth), false},
 		{"brackets in a string", `{"a":"` + strings.Repeat("[", 2*MaxDepth) + `"}`, false},
-		{"behind a wrong character", `{"a":x` + strings.Repeat("[", 2*MaxDepth), false},
+		{"after a wrong character", `{"a":x` + strings.Repeat("[", 2*MaxDepth), false},
 		{"many", "[" + strings.Repeat("[],", MaxDepth) + "[]]", false},
 	} {
 		if got := TooDeep([]byte(c.text)); got != c.want {

@@ -22,27 +22,27 @@ func TestParsePartial(t *testing.T) {
 		{"null", `null`, "", nil, false},
 		{"a brace", `{`, `{}`, []string{}, false},
 		{"whole", ` {"a":1} `, `{"a":1}`, nil, true},
-		{"whole, NUL bytes behind", "{\"a\":1}\x00\x00", `{"a":1}`, nil, true},
-		{"whole, the end of another behind", `{"a":1}x"}`, `{"a":1}`, nil, true},
+		{"complete, NUL bytes after it", "{\"a\":1}\x00\x00", `{"a":1}`, nil, true},
+		{"complete, the end of another after it", `{"a":1}x"}`, `{"a":1}`, nil, true},
 		{"whole, a byte order mark before", "\ufeff{\"a\":1}", `{"a":1}`, nil, true},
 		{"in a name", `{"a":1,"b`, `{"a":1}`, []string{}, false},
-		{"behind a name", `{"a":1,"b"`, `{"a":1}`, []string{"b"}, false},
-		{"behind a comma", `{"a":1, `, `{"a":1}`, []string{}, false},
+		{"after a name", `{"a":1,"b"`, `{"a":1}`, []string{"b"}, false},
+		{"after a comma", `{"a":1, `, `{"a":1}`, []string{}, false},
 		{"in a number", `{"a":1,"b":23`, `{"a":1}`, []string{"b"}, false},
-		{"in a number, NUL bytes behind", "{\"a\":1,\"b\":23\x00", `{"a":1}`, []string{"b"}, false},
-		{"behind a number", `{"b":23,`, `{"b":23}`, []string{}, false},
+		{"in a number, NUL bytes after it", "{\"a\":1,\"b\":23\x00", `{"a":1}`, []string{"b"}, false},
+		{"after a number", `{"b":23,`, `{"b":23}`, []string{}, false},
 		{"in a literal", `{"a":1,"b":tru`, `{"a":1}`, []string{"b"}, false},
-		{"behind a literal", `{"a":true`, `{"a":true}`, []string{}, false},
+		{"after a literal", `{"a":true`, `{"a":true}`, []string{}, false},
 		{"in a list", `{"a":1,"b":[1,{"c":2},`, `{"a":1}`, []string{"b"}, false},
 		{"in an object in a list", `{"a":{"b":[{"c":"x`, `{"a":{}}`, []string{"a", "b"}, false},
 		{"in a string", `{"a":"xy`, `{"a":"xy"}`, []string{"a"}, false},
 		{"at the start of a string", `{"a":"`, `{"a":""}`, []string{"a"}, false},
-		{"behind a string", `{"a":"xy"`, `{"a":"xy"}`, []string{}, false},
+		{"after a string", `{"a":"xy"`, `{"a":"xy"}`, []string{}, false},
 		{"in an escape", `{"a":"x\`, `{"a":"x"}`, []string{"a"}, false},
 		{"in a unicode escape", `{"a":"x\u00e`, `{"a":"x"}`, []string{"a"}, false},
 		{"in a pair", `{"a":"x\ud83d\ude0`, `{"a":"x"}`, []string{"a"}, false},
-		{"behind a pair", `{"a":"x\ud83d\ude00`, `{"a":"x\ud83d\ude00"}`, []string{"a"}, false},
-		{"behind a backslash", `{"a":"x\\`, `{"a":"x\\"}`, []string{"a"}, false},
+		{"after a pair", `{"a":"x\ud83d\ude00`, `{"a":"x\ud83d\ude00"}`, []string{"a"}, false},
+		{"after a backslash", `{"a":"x\\`, `{"a":"x\\"}`, []string{"a"}, false},
 		{"in a character", "{\"a\":\"x\xe2\x82", `{"a":"x"}`, []string{"a"}, false},
 		{"NUL bytes in a string", "{\"a\":\"xy\x00\x00", `{"a":"xy"}`, []string{"a"}, false},
 		{"a bad escape", `{"a":"xy\q","b":1}`, `{"a":"xy"}`, []string{"a"}, false},
@@ -75,8 +75,8 @@ func TestPartialIntact(t *testing.T) {
 	}
 }
 
-// From a prefix of an object ParsePartial reads the complete members and the beginning of the last one; from the whole
-// object it reads all members.
+// From a prefix of an object ParsePartial reads the complete members and the beginning of the last one; from the
+// complete object it reads all members.
 func FuzzParsePartial(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":"x\u00e9\ud83d\ude00\\","b":{"c":[1,{"d":2}],"e":null},"f":12.5e3}`,

@@ -325,8 +325,8 @@ func TestThin(t *testing.T) {
 	}
 }
 
-// TestThinBySize: the oldest states go first, and never the newest, the newest complete one, and the one with the most
-// messages of a session.
+// TestThinBySize: the oldest states are removed first, and never a session's newest state, its newest complete one, or
+// the one with the most messages.
 func TestThinBySize(t *testing.T) {
 	k := mustOpen(t, t.TempDir(), Options{})
 	s := &session{r: rand.New(rand.NewPCG(11, 12))}
@@ -399,7 +399,8 @@ func TestThinCompacts(t *testing.T) {
 	}
 }
 
-// TestDamagedChunk changes a byte of a kept state: the next copy finds the damage, or does not need the damaged chunk.
+// TestDamagedChunk changes a byte of a kept state: the next copy detects the damage, or does not need the damaged
+// chunk.
 func TestDamagedChunk(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := turns(t, dir, 20)
@@ -434,7 +435,7 @@ func TestDamagedChunk(t *testing.T) {
 	}
 }
 
-// TestTreeOfMany reads a state whose tree names one chunk a thousand million times, in a few KB.
+// TestTreeOfMany reads a state of a few KB whose tree names one chunk a thousand million times.
 func TestTreeOfMany(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := turns(t, dir, 1)

@@ -9,7 +9,6 @@ import (
 	"mend/change"
 )
 
-// A session is a session that grows.
 type session struct {
 	r       *rand.Rand
 	records []change.Record
@@ -147,8 +146,7 @@ func TestTurnBytes(t *testing.T) {
 	}
 }
 
-// TestLost: a session with fewer messages than before has lost some; one with another beginning has lost
-// all.
+// TestLost: a session with fewer messages than before has lost some; a session with a different beginning has lost all.
 func TestLost(t *testing.T) {
 	s := &session{r: rand.New(rand.NewPCG(3, 4))}
 	k := mustOpen(t, t.TempDir(), Options{})

@@ -47,7 +47,7 @@ func (f *fakeAgent) record(format string, args ...any) error {
 	return f.errors[strings.Fields(format)[0]]
 }
 
-func (f *fakeAgent) recorded() []string {
+func (f *fakeAgent) recordedCalls() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.calls)
@@ -55,7 +55,7 @@ func (f *fakeAgent) recorded() []string {
 
 func (f *fakeAgent) count(verb string) int {
 	n := 0
-	for _, d := range f.recorded() {
+	for _, d := range f.recordedCalls() {
 		if strings.Fields(d)[0] == verb {
 			n++
 		}
@@ -177,7 +177,6 @@ func (h *Hook) overflow(ctx context.Context) {
 	h.Look(ctx, Situation{Cause: AfterOverflow, Session: SessionRef{ID: "ses_1"}, Failure: Info{Error: json.RawMessage(`"` + tooLong + `"`)}, At: time.Now()})
 }
 
-// ask judges the session of a question.
 func (h *Hook) ask(ctx context.Context, q Question) (entry string, err error) {
 	v := h.Look(ctx, Situation{Cause: BeforeRequest, Session: q.Session, Question: q})
 	return v.Entry, v.Err

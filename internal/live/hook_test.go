@@ -100,7 +100,7 @@ func TestRecoverySteps(t *testing.T) {
 			if got := f.hook(c.opt).recover(t.Context(), info); got != c.repaired {
 				t.Errorf("HandleSessionRecovery = %t, want %t", got, c.repaired)
 			}
-			if diff := cmp.Diff(c.want, f.recorded()); diff != "" {
+			if diff := cmp.Diff(c.want, f.recordedCalls()); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
 		})
@@ -117,8 +117,8 @@ func TestIgnoredMessages(t *testing.T) {
 	} {
 		f, info := failedSession(emptyText)
 		change(&info)
-		if f.hook(Options{}).recover(t.Context(), info) || f.recorded() != nil {
-			t.Errorf("%s: did %v, want nothing", name, f.recorded())
+		if f.hook(Options{}).recover(t.Context(), info) || f.recordedCalls() != nil {
+			t.Errorf("%s: did %v, want nothing", name, f.recordedCalls())
 		}
 	}
 }
@@ -201,31 +201,30 @@ func TestConcurrentReports(t *testing.T) {
 	}
 }
 
-// TestStartAndEnd checks that the begin and the end are published, whatever fails between them, so that a
-// program that sends prompts by itself can pause (#29).
+// TestStartAndEnd checks that the start and the end are published, whatever fails between them, so that a program that
+// sends prompts by itself can pause (#29).
 func TestStartAndEnd(t *testing.T) {
 	for _, verb := range []string{"abort", "toast", "repair", "read", "none"} {
 		f, info := failedSession(emptyText)
 		h := f.hook(Options{})
 		f.began = func() { f.errors = map[string]error{verb: errTest} } // from here on
 		h.recover(t.Context(), info)
-		actions := f.recorded()
+		actions := f.recordedCalls()
 		if actions[1] != "started ses_1" || actions[len(actions)-1] != "finished ses_1" || f.count("finished") != 1 {
 			t.Errorf("%s fails: did %v", verb, actions)
 		}
 	}
 }
 
-// TestAgentEndsMidway checks that the store is repaired if the agent ends during a
-// recovery.
-func TestAgentEndsMidway(t *testing.T) {
+// TestAgentEndsDuringRecovery checks that the store is repaired if the agent ends during a recovery.
+func TestAgentEndsDuringRecovery(t *testing.T) {
 	f, info := failedSession(emptyText)
 	h := f.hook(Options{})
 	f.began = func() {
 		f.errors = map[string]error{"abort": errAgentEnded, "messages": errAgentEnded, "toast": errAgentEnded, "prompt": errAgentEnded}
 	}
 	if !h.recover(t.Context(), info) {
-		t.Errorf("not recovered; did %v", f.recorded())
+		t.Errorf("not recovered; did %v", f.recordedCalls())
 	}
 }
 
@@ -318,8 +317,8 @@ func TestEndedContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if h.recover(ctx, info) || f.recorded() != nil {
-		t.Errorf("did %v during another recovery, want nothing", f.recorded())
+	if h.recover(ctx, info) || f.recordedCalls() != nil {
+		t.Errorf("did %v during another recovery, want nothing", f.recordedCalls())
 	}
 	release()
 	if _, err := h.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) && err != nil {

@@ -55,7 +55,7 @@ func TestIdle(t *testing.T) {
 		if got := f.hook(c.opt).idle(t.Context()); got != c.repaired {
 			t.Errorf("%s: handleIdle = %t, want %t", c.name, got, c.repaired)
 		}
-		if got := strings.Join(f.recorded(), ", "); got != c.want {
+		if got := strings.Join(f.recordedCalls(), ", "); got != c.want {
 			t.Errorf("%s: did %s, want %s", c.name, got, c.want)
 		}
 		// The agent does not continue by itself, so mend notifies the user (#4123).

@@ -35,7 +35,7 @@ func TestStoredFailure(t *testing.T) {
 		}
 		c.steps(h, stored, func() { h.recover(t.Context(), info) })
 		if got := f.count("repair"); got != c.repairs {
-			t.Errorf("%s: %d repairs, want %d; did %v", c.name, got, c.repairs, f.recorded())
+			t.Errorf("%s: %d repairs, want %d; did %v", c.name, got, c.repairs, f.recordedCalls())
 		}
 	}
 }
@@ -49,11 +49,11 @@ func TestLastChangeFails(t *testing.T) {
 	f.errors = map[string]error{"lastChange": errTest}
 	h := f.hook(Options{})
 	if h.recover(t.Context(), info) || f.count("repair") != 0 {
-		t.Errorf("recovered; did %v", f.recorded())
+		t.Errorf("recovered; did %v", f.recordedCalls())
 	}
 	f.errors = nil
 	if !h.recover(t.Context(), info) {
-		t.Errorf("not recovered; did %v", f.recorded())
+		t.Errorf("not recovered; did %v", f.recordedCalls())
 	}
 }
 
@@ -79,7 +79,7 @@ func TestStored(t *testing.T) {
 		f := &fakeAgent{entry: "quail", found: c.found, result: repair.Result{Fixed: []repair.Diagnosis{fixed(repair.EmptyContentMessage, "")}}}
 		v := f.hook(c.options).Look(t.Context(), Situation{Cause: c.cause, Head: change.Head{ID: "ses_1"}, Question: c.question})
 		if (v.Entry != "") != c.repaired || (v.Worst != nil) != (c.found != nil) {
-			t.Errorf("%s: %+v; did %v", c.name, v, f.recorded())
+			t.Errorf("%s: %+v; did %v", c.name, v, f.recordedCalls())
 		}
 		for _, r := range f.requests {
 			if r.Force {

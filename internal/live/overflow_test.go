@@ -58,7 +58,7 @@ func TestOverflow(t *testing.T) {
 		}
 		drain(t, w)
 		if got := f.count("trim"); got != c.trims {
-			t.Errorf("%s: %d trims, want %d; did %v", c.name, got, c.trims, f.recorded())
+			t.Errorf("%s: %d trims, want %d; did %v", c.name, got, c.trims, f.recordedCalls())
 		}
 		if shown := slices.ContainsFunc(f.toasts, func(t Toast) bool { return t.Title == titleTrimmed }); shown != (c.trims > 0) {
 			t.Errorf("%s: toasts %+v", c.name, f.toasts)
@@ -70,14 +70,14 @@ func TestOverflow(t *testing.T) {
 			}
 		}
 		if c.trims > 0 && (f.trims[0].Actual != actual || f.trims[0].Window != window || f.count("abort") != 1 || f.count("prompt") != 0) {
-			t.Errorf("%s: %+v; did %v", c.name, f.trims, f.recorded())
+			t.Errorf("%s: %+v; did %v", c.name, f.trims, f.recordedCalls())
 		}
 	}
 }
 
 // TestOverflowRecorded passes the events of the real OpenCode to the watch: 1.1.53 ignores a request that is too long,
-// 1.18.33 compacts the session again and again. Each session is trimmed once, that of 1.18.33 only after its third
-// error.
+// 1.18.33 compacts the session again and again. Each session is trimmed once, the session of 1.18.33 only after its
+// third error.
 func TestOverflowRecorded(t *testing.T) {
 	for version, want := range map[string]int{"1.1.53": 1, "1.18.33": 3} {
 		f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}, entry: "quail"}
@@ -91,7 +91,7 @@ func TestOverflowRecorded(t *testing.T) {
 			drain(t, w)
 		}
 		if len(failed) != want || f.count("trim") != 1 || f.count("abort") != 1 {
-			t.Errorf("%s: %d errors, want %d; did %v", version, len(failed), want, f.recorded())
+			t.Errorf("%s: %d errors, want %d; did %v", version, len(failed), want, f.recordedCalls())
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (p *plugin) receive() string {
 // hello has a member that mend does not know and must ignore.
 const hello = `{"type":"hello","protocol":1,"plugin":"v1","directory":"/p","since":1700000000000,"news":true}`
 
-// TestPipe checks a whole conversation: handshake, events and each call.
+// TestPipe checks a complete exchange: handshake, events and each call.
 func TestPipe(t *testing.T) {
 	p, lines, other := newTestPipe(t)
 	go other.send(hello)
@@ -157,7 +157,7 @@ func TestOtherProtocol(t *testing.T) {
 	}
 }
 
-// TestBadLines checks that an invalid line ends the conversation with an error.
+// TestBadLines checks that an invalid line ends the exchange with an error.
 func TestBadLines(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON": "hello?\n", "a list": "[]\n", "too long": strings.Repeat("x", maxLine+1), "nothing": "",

@@ -49,7 +49,7 @@ func TestPreflight(t *testing.T) {
 			c.change(f, &q)
 			entry, err := f.hook(Options{Log: logTo(t)}).ask(t.Context(), q)
 			if (entry != "") != c.repaired || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
-				t.Errorf("Preflight = %q, %v, want repaired %t, %v; did %v", entry, err, c.repaired, c.err, f.recorded())
+				t.Errorf("Preflight = %q, %v, want repaired %t, %v; did %v", entry, err, c.repaired, c.err, f.recordedCalls())
 			}
 			toasts := 0
 			if c.repaired || errors.Is(c.err, errAsk) {
@@ -113,7 +113,7 @@ func TestQuestionOfBadSession(t *testing.T) {
 	f := &fakeAgent{entry: "quail"}
 	q := Question{Session: SessionRef{ID: "../x"}, Deadline: time.Minute}
 	if _, err := f.hook(Options{}).ask(t.Context(), q); err == nil || f.count("repair") > 0 {
-		t.Errorf("AnswerQuestion = %v; did %v", err, f.recorded())
+		t.Errorf("AnswerQuestion = %v; did %v", err, f.recordedCalls())
 	}
 }
 
@@ -146,7 +146,7 @@ func TestUnanswered(t *testing.T) {
 		}
 		drain(t, w)
 		if got := f.count("repair"); got != c.repairs {
-			t.Errorf("%s: %d repairs, want %d; did %v", c.name, got, c.repairs, f.recorded())
+			t.Errorf("%s: %d repairs, want %d; did %v", c.name, got, c.repairs, f.recordedCalls())
 		}
 	}
 }

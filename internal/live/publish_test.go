@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// TestPublish checks that other plugins get the begin and the end of each
-// kind of recovery.
+// TestPublish checks that other plugins get the start and the end of each kind of recovery.
 func TestPublish(t *testing.T) {
 	const start, end = "started ses_1", "finished ses_1"
 	ref := SessionRef{ID: "ses_1"}
@@ -56,7 +55,7 @@ func TestPublish(t *testing.T) {
 		}, "trim", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			actions := strings.Join(c.recover(t).recorded(), ", ")
+			actions := strings.Join(c.recover(t).recordedCalls(), ", ")
 			before, rest, started := strings.Cut(actions, start)
 			between, _, finished := strings.Cut(rest, end)
 			switch {

@@ -184,7 +184,7 @@ func wantTimes(t *testing.T, f *fakeAgent, want map[string]int) {
 	t.Helper()
 	for verb, n := range want {
 		if got := f.count(verb); got != n {
-			t.Errorf("%s %d times, want %d; did %v", verb, got, n, f.recorded())
+			t.Errorf("%s %d times, want %d; did %v", verb, got, n, f.recordedCalls())
 		}
 	}
 }

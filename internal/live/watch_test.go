@@ -89,7 +89,7 @@ func TestWatch(t *testing.T) {
 		}
 		drain(t, w)
 		if got := f.count("repair"); got != c.repairs {
-			t.Errorf("%s: %d repairs, want %d; did %v", c.name, got, c.repairs, f.recorded())
+			t.Errorf("%s: %d repairs, want %d; did %v", c.name, got, c.repairs, f.recordedCalls())
 		}
 		if got := f.count("messages"); c.reads >= 0 && got != c.reads {
 			t.Errorf("%s: %d reads, want %d", c.name, got, c.reads)
@@ -117,7 +117,7 @@ func TestRecoveryRecorded(t *testing.T) {
 		}
 		drain(t, w)
 		if failures < 2 || f.count("repair") != 1 || f.count("abort") != 1 || f.count("prompt") != 0 {
-			t.Errorf("%s: %d reports; did %v", version, failures, f.recorded())
+			t.Errorf("%s: %d reports; did %v", version, failures, f.recordedCalls())
 		}
 	}
 }
@@ -182,7 +182,7 @@ func TestRunEnds(t *testing.T) {
 	w.Accept(errorEvent(emptyText))
 	w.Accept(event(EventIdle, object{"sessionID": "ses_2"}))
 	w.Run(ctx)
-	if actions := strings.Join(f.recorded(), ", "); !strings.HasSuffix(actions, "finished ses_1") {
+	if actions := strings.Join(f.recordedCalls(), ", "); !strings.HasSuffix(actions, "finished ses_1") {
 		t.Errorf("did %s", actions)
 	}
 }

@@ -67,8 +67,8 @@ func TestInspect(t *testing.T) {
 		{"gif", g, media.GIF, 30, 20, 0},
 		{"webp, lossy", lossyWebP, media.WebP, 1, 1, 0},
 		{"webp, lossless", losslessWebP, media.WebP, 1, 1, 0},
-		{"bytes behind a png", p + "more", media.PNG, 30, 20, 0},
-		{"bytes behind a jpeg", j + "more", media.JPEG, 30, 20, 0},
+		{"bytes after a png", p + "more", media.PNG, 30, 20, 0},
+		{"bytes after a jpeg", j + "more", media.JPEG, 30, 20, 0},
 		{"hostile size", withSize(p, 1<<31-1, 1<<31-1), media.PNG, 1<<31 - 1, 1<<31 - 1, 0},
 
 		{"nothing", "", "", 0, 0, media.Empty},

@@ -10,7 +10,6 @@ import (
 	"mend/repair"
 )
 
-// A silentAgent recognises no error.
 type silentAgent struct{ toyAgent }
 
 func (silentAgent) ParseAPIError([]byte) repair.APIError { return repair.APIError{} }

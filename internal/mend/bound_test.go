@@ -23,8 +23,7 @@ func bind(t *testing.T, b *lossBench) {
 const blankFirstPrompt = `UPDATE part SET data = '{"type":"text","text":" "}' WHERE id =
 	(SELECT p.id FROM part p JOIN message m ON m.id = p.message_id WHERE json_extract(m.data, '$.role') = 'user' ORDER BY m.time_created, p.id LIMIT 1)`
 
-// repaired repairs the session and returns the entry.
-func (b *lossBench) repaired() change.Entry {
+func (b *lossBench) repairEntry() change.Entry {
 	b.t.Helper()
 	r, err := b.client.ProposeRepair(b.t.Context(), b.head, repair.Request{})
 	if err != nil {
@@ -69,7 +68,7 @@ func TestUndoSpoilsBoundThinking(t *testing.T) {
 		if c.since != "" { // the newest thinking does not exist yet
 			dbtest.Alter(t, b.file, `UPDATE part SET data = replace(data, '"signature":"', '"none":"') WHERE id = (SELECT max(id) FROM part WHERE data LIKE '%"signature":"%')`)
 		}
-		e := b.repaired()
+		e := b.repairEntry()
 		if e.Cause.Bound == nil || e.Cause.Bound.Spoiled == 0 || e.Cause.Bound.Removed {
 			t.Fatalf("%s: the repair spoils %+v, want some that OpenCode leaves out", name, e.Cause.Bound)
 		}

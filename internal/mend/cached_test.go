@@ -143,7 +143,7 @@ func TestScansOfSome(t *testing.T) {
 }
 
 // Look finds changes that other programs have made since the last scan, and stays within its time limit.
-func TestLook(t *testing.T) {
+func TestLookFindsChanges(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode11833)
 	c, err := Open(b.opt)
 	b.must(err)

@@ -134,7 +134,6 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-// cutText returns the first tenths of a text.
 func cutText(s string, tenths int) string {
 	runes := []rune(s)
 	return string(runes[:len(runes)*tenths/10])

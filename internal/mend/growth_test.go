@@ -19,7 +19,7 @@ func TestGrowth(t *testing.T) {
 	storetest.Long(t)
 	for _, shape := range bigstore.Shapes() {
 		t.Run(shape.Name, func(t *testing.T) {
-			small, large := allocated(t, shape, shape.Small), allocated(t, shape, 2*shape.Small)
+			small, large := allocatedBytes(t, shape, shape.Small), allocatedBytes(t, shape, 2*shape.Small)
 			if large > 2.5*small {
 				t.Errorf("%.1f MB for the size %d, %.1f MB for twice that", small/1e6, shape.Small, large/1e6)
 			}
@@ -27,8 +27,8 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// allocated returns how many bytes are allocated to plan the repair of a session of that shape and size.
-func allocated(t *testing.T, shape bigstore.Shape, n int) float64 {
+// allocatedBytes returns how many bytes are allocated to plan the repair of a session of that shape and size.
+func allocatedBytes(t *testing.T, shape bigstore.Shape, n int) float64 {
 	t.Helper()
 	dir := storetest.FastDir(t)
 	id, err := bigstore.GrowthTree(dir, shape, n)

@@ -51,7 +51,6 @@ func (m *turnMaker) lines(from, to int) string {
 	return strings.Join(all[from:min(to, len(all))], "")
 }
 
-// anyFile returns a file of a tree in a folder.
 func (m *turnMaker) anyFile(folder string) string {
 	var all []string
 	_ = filepath.WalkDir(filepath.Join(m.dir, "storage", folder), func(p string, d fs.DirEntry, err error) error {
@@ -101,7 +100,7 @@ func (m *turnMaker) edit() (silent bool) {
 		case 1:
 			all[i] = strings.Replace(all[i], "e", "é", 1)
 		case 2:
-			m.write(m.beside(fmt.Sprintf("tool-results/%d.txt", m.r.IntN(5))), strings.Repeat("result ", m.r.IntN(9000)))
+			m.write(m.pathBeside(fmt.Sprintf("tool-results/%d.txt", m.r.IntN(5))), strings.Repeat("result ", m.r.IntN(9000)))
 		default:
 			all = slices.Insert(all, i, all[m.r.IntN(len(all))])
 		}

@@ -107,7 +107,7 @@ func TestRepairAgain(t *testing.T) {
 		t.Fatalf("undoing %s: %v", first, err)
 	}
 	if r, err := c.ProposeRepair(t.Context(), head, repair.Request{Error: &signature}); err != nil || r.All {
-		t.Errorf("behind an undo: all %t, %v", r.All, err)
+		t.Errorf("after an undo: all %t, %v", r.All, err)
 	}
 	if es, err := o.Journal.Log(journal.Query{}); err != nil || len(es) < 3 {
 		t.Errorf("%d entries, %v", len(es), err)
@@ -179,7 +179,7 @@ func TestRepairWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-healed; err != nil {
-		t.Errorf("Repair = %v behind another mend", err)
+		t.Errorf("Repair = %v after another mend", err)
 	}
 }
 

@@ -78,7 +78,7 @@ func TestRescan(t *testing.T) {
 		{"a bit of the cache is wrong", func(b *scanFixture) { b.edit(func(data []byte) []byte { data[len(data)/2] ^= 1; return data }) }, 1, nil},
 		{"the cache is empty", func(b *scanFixture) { b.edit(func([]byte) []byte { return nil }) }, 1, nil},
 		{"the cache is gone", func(b *scanFixture) { b.must(os.RemoveAll(b.opt.Cache)) }, 1, nil},
-		{"something strange is written behind", func(b *scanFixture) { b.edit(func(data []byte) []byte { return append(data, "?\n"...) }) }, 1, nil},
+		{"something strange is written after", func(b *scanFixture) { b.edit(func(data []byte) []byte { return append(data, "?\n"...) }) }, 1, nil},
 		{"another version of mend", func(b *scanFixture) { b.opt.Journal.Version = "2" }, 1, nil},
 		{"for another version of the agent", func(b *scanFixture) { b.opt.AgentVersion = "1.0.185" }, 1, nil},
 		{"asking the model to think", func(b *scanFixture) { b.opt.Thinking = new(bool) }, 1, nil},
@@ -104,8 +104,8 @@ func TestRescan(t *testing.T) {
 	}
 }
 
-// Files in folders among the parts count, too; and a session with files beside its records is not read more
-// often than others.
+// Files in folders among the parts count, too. A session with files beside its records is not read more often than
+// others.
 func TestRescanBelow(t *testing.T) {
 	b := newScanFixture(t, testdata.OpenCode1153)
 	folder := filepath.Join(filepath.Dir(b.part()), "prt_zzz.json", "in")

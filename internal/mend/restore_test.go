@@ -46,7 +46,7 @@ func newLossBench(t *testing.T, store string) *lossBench {
 		b.dir, b.session = filepath.Join(dir, ".claude"), fixture.Session
 		b.file = filepath.Join(b.dir, "projects", "-home-user-project", b.session+".jsonl")
 		b.write(b.file, string(fixture.Baseline))
-		b.write(b.beside("tool-results/a.txt"), "a long result")
+		b.write(b.pathBeside("tool-results/a.txt"), "a long result")
 		o.Agents, o.Store = []agent.Agent{claude.Agent{}}, b.dir
 	case "codex":
 		b.dir, b.session = filepath.Join(dir, ".codex"), testdata.CodexSession
@@ -75,7 +75,7 @@ func newLossBench(t *testing.T, store string) *lossBench {
 	return b
 }
 
-func (b *lossBench) beside(name string) string {
+func (b *lossBench) pathBeside(name string) string {
 	return filepath.Join(strings.TrimSuffix(b.file, ".jsonl"), filepath.FromSlash(name))
 }
 
@@ -200,8 +200,7 @@ func sql(statements ...string) func(b *lossBench) {
 	return func(b *lossBench) { dbtest.Alter(b.t, b.file, statements...) }
 }
 
-// written returns a loss that rewrites the transcript.
-func written(edit func(data string) string) func(b *lossBench) {
+func rewriteTranscript(edit func(data string) string) func(b *lossBench) {
 	return func(b *lossBench) { b.write(b.file, edit(b.read(b.file))) }
 }
 
@@ -217,7 +216,7 @@ func metadata(data string) string {
 
 const otherID = "00000000-1111-4111-8111-111111111111"
 
-func removed(path string) func(*lossBench) {
+func removePath(path string) func(*lossBench) {
 	return func(b *lossBench) {
 		b.t.Helper()
 		at := b.file
@@ -230,8 +229,8 @@ func removed(path string) func(*lossBench) {
 	}
 }
 
-// TestRestore damages a session in all ways: it is listed as restorable, the restore brings it back
-// unchanged, and the undo of the restore brings back the damaged state, byte for byte.
+// TestRestore damages a session in all ways: it is listed as restorable, the restore restores it unchanged, and the
+// undo of the restore restores the damaged state, byte for byte.
 func TestRestore(t *testing.T) {
 	const dropped = "delete from session"
 	for _, c := range []struct {
@@ -240,23 +239,23 @@ func TestRestore(t *testing.T) {
 		state       string
 		same        bool // everything is as in the copy
 	}{
-		{"transcript unlinked", "claude", removed(""), mend.Deleted, true},
-		{"with what is beside it", "claude", func(b *lossBench) { removed("projects/-home-user-project")(b) }, mend.Deleted, true},
-		{"emptied", "claude", written(func(string) string { return "" }), string(repair.NotLoaded), true},
-		{"cut in half", "claude", written(func(d string) string { return d[:len(d)/2] }), mend.Shortened, true},
-		{"only metadata", "claude", written(metadata), string(repair.NotLoaded), true},
-		{"NUL bytes", "claude", written(func(d string) string { return strings.Repeat("\x00", len(d)) }), string(repair.NotLoaded), true},
-		{"overwritten by another", "claude", written(func(string) string {
+		{"transcript unlinked", "claude", removePath(""), mend.Deleted, true},
+		{"with what is beside it", "claude", func(b *lossBench) { removePath("projects/-home-user-project")(b) }, mend.Deleted, true},
+		{"emptied", "claude", rewriteTranscript(func(string) string { return "" }), string(repair.NotLoaded), true},
+		{"cut in half", "claude", rewriteTranscript(func(d string) string { return d[:len(d)/2] }), mend.Shortened, true},
+		{"only metadata", "claude", rewriteTranscript(metadata), string(repair.NotLoaded), true},
+		{"NUL bytes", "claude", rewriteTranscript(func(d string) string { return strings.Repeat("\x00", len(d)) }), string(repair.NotLoaded), true},
+		{"overwritten by another", "claude", rewriteTranscript(func(string) string {
 			other := strings.ReplaceAll(string(fixture.Baseline), fixture.Session, otherID)
 			return strings.ReplaceAll(other, `"uuid":"`, `"uuid":"f`)
 		}), mend.Replaced, true},
-		{"result removed", "claude", func(b *lossBench) { removed("projects/-home-user-project/" + b.session)(b) }, mend.Shortened, true},
+		{"result removed", "claude", func(b *lossBench) { removePath("projects/-home-user-project/" + b.session)(b) }, mend.Shortened, true},
 
-		{"unlinked", "codex", removed(""), mend.Deleted, true},
-		{"emptied", "codex", written(func(string) string { return "" }), string(repair.NotLoaded), true},
-		{"NUL bytes", "codex", written(func(d string) string { return strings.Repeat("\x00", len(d)) }), string(repair.NotLoaded), true},
-		{"cut in half", "codex", written(func(d string) string { return d[:len(d)/2] }), mend.Shortened, true},
-		{"overwritten by another", "codex", written(func(d string) string {
+		{"unlinked", "codex", removePath(""), mend.Deleted, true},
+		{"emptied", "codex", rewriteTranscript(func(string) string { return "" }), string(repair.NotLoaded), true},
+		{"NUL bytes", "codex", rewriteTranscript(func(d string) string { return strings.Repeat("\x00", len(d)) }), string(repair.NotLoaded), true},
+		{"cut in half", "codex", rewriteTranscript(func(d string) string { return d[:len(d)/2] }), mend.Shortened, true},
+		{"overwritten by another", "codex", rewriteTranscript(func(d string) string {
 			return strings.NewReplacer(testdata.CodexSession, otherID, `"id":"msg_`, `"id":"msg_f`, `"text":"`, `"text":"f`, "2026-11-22", "2026-11-21").Replace(d)
 		}), mend.Replaced, true},
 
@@ -269,19 +268,19 @@ func TestRestore(t *testing.T) {
 		{"a part deleted", "1.18.33", sql("delete from part where id = (select max(id) from part)"), mend.Shortened, true},
 		{"half of the parts deleted", "1.18.33", sql("delete from part where rowid % 2 = 0"), mend.Shortened, true},
 		{"a shorter state kept, then unlinked", "claude", func(b *lossBench) {
-			written(func(d string) string { return d[:len(d)/2] })(b)
+			rewriteTranscript(func(d string) string { return d[:len(d)/2] })(b)
 			b.keep()
-			removed("")(b)
+			removePath("")(b)
 		}, mend.Deleted, true},
 		{"deleted", "1.2.27", sql("delete from part", "delete from message", dropped), mend.Deleted, true},
 		{"archived", "1.2.27", sql("update session set time_archived = 5"), string(repair.Archived), false},
 		{"deleted", "tree", func(b *lossBench) {
-			removed("storage/message/" + b.session)(b)
-			removed("storage/part")(b)
-			removed("storage/session_diff")(b)
-			removed("storage/session/" + b.head.Project + "/" + b.session + ".json")(b)
+			removePath("storage/message/" + b.session)(b)
+			removePath("storage/part")(b)
+			removePath("storage/session_diff")(b)
+			removePath("storage/session/" + b.head.Project + "/" + b.session + ".json")(b)
 		}, mend.Deleted, true},
-		{"messages deleted", "tree", func(b *lossBench) { removed("storage/message/" + b.session)(b); removed("storage/part")(b) }, mend.Shortened, true},
+		{"messages deleted", "tree", func(b *lossBench) { removePath("storage/message/" + b.session)(b); removePath("storage/part")(b) }, mend.Shortened, true},
 	} {
 		t.Run(c.store+" "+c.name, func(t *testing.T) {
 			b := newLossBench(t, c.store)
@@ -426,9 +425,9 @@ func TestRestoreMode(t *testing.T) {
 	for _, beside := range []bool{false, true} { // then whole files are written, not lines
 		b := newLossBench(t, "claude")
 		whole := b.content()
-		written(func(d string) string { return d[:len(d)/2] })(b)
+		rewriteTranscript(func(d string) string { return d[:len(d)/2] })(b)
 		if beside {
-			removed("projects/-home-user-project/" + b.session)(b)
+			removePath("projects/-home-user-project/" + b.session)(b)
 		}
 		lost := b.content()
 		if err := os.Chmod(b.file, 0o640); err != nil {
@@ -477,7 +476,7 @@ func TestRestoreBeforeRepair(t *testing.T) {
 	if now := b.read(b.file); id == "" || now != broken {
 		t.Errorf("before the repair: %d bytes, want %d", len(now), len(broken))
 	}
-	removed("")(b)
+	removePath("")(b)
 	if _, err := b.propose(mend.RestoreRequest{}); !errors.Is(err, mend.ErrNothingKept) {
 		t.Errorf("gone, and nothing kept: %v", err)
 	}

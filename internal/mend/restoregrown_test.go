@@ -19,8 +19,8 @@ import (
 	"mend/testdata"
 )
 
-// grown adds a message with a part, or lines, as the agent does.
-func grown(b *lossBench) {
+// growSession adds a message with a part, or lines, as the agent does.
+func growSession(b *lossBench) {
 	b.t.Helper()
 	switch {
 	case strings.HasSuffix(b.file, ".db"):
@@ -41,8 +41,8 @@ func grown(b *lossBench) {
 	}
 }
 
-// edited returns a loss that edits the files whose name matches the pattern, until it has changed n of them.
-func edited(pattern string, n int, edit func(string) string) func(*lossBench) {
+// editFiles returns a loss that edits the files whose name matches the pattern, until it has changed n of them.
+func editFiles(pattern string, n int, edit func(string) string) func(*lossBench) {
 	return func(b *lossBench) {
 		b.t.Helper()
 		all, err := filepath.Glob(filepath.Join(b.dir, pattern))
@@ -85,7 +85,7 @@ func withoutText(data string) string {
 
 // eachLine returns a loss that edits the transcript's lines that contain a text.
 func eachLine(having string, edit func(line string) string) func(*lossBench) {
-	return written(func(d string) string {
+	return rewriteTranscript(func(d string) string {
 		var all strings.Builder
 		for line := range strings.Lines(d) {
 			if strings.Contains(line, having) {
@@ -111,7 +111,7 @@ func emptyContent(line string) string {
 func grownWithoutLoss(t *testing.T, store string) string {
 	t.Helper()
 	b := newLossBench(t, store)
-	grown(b)
+	growSession(b)
 	if r := b.restorable(); r != nil {
 		t.Fatalf("nothing is lost, and it can be brought back: %+v", r)
 	}
@@ -144,10 +144,10 @@ func TestRestoreGrown(t *testing.T) {
 		{"a message deleted", "1.18.33", sql("delete from part where message_id = (select min(id) from message where id > (select min(id) from message))", "delete from message where id = (select min(id) from message where id > (select min(id) from message))")},
 		{"the first message deleted", "1.18.33", sql("delete from part where message_id = (select min(id) from message)", "delete from message where id = (select min(id) from message)")},
 		{"all parts emptied", "1.2.27", sql("update part set data = '{}'")},
-		{"a part emptied", "tree", edited("storage/part/*/*.json", 1, func(string) string { return "{}" })},
-		{"a file of no bytes", "tree", edited("storage/part/*/*.json", 1, func(string) string { return "" })},
-		{"all messages emptied", "tree", edited("storage/message/*/*.json", 2, func(string) string { return "{}" })},
-		{"a text emptied", "tree", edited("storage/part/*/*.json", 1, withoutText)},
+		{"a part emptied", "tree", editFiles("storage/part/*/*.json", 1, func(string) string { return "{}" })},
+		{"a file of no bytes", "tree", editFiles("storage/part/*/*.json", 1, func(string) string { return "" })},
+		{"all messages emptied", "tree", editFiles("storage/message/*/*.json", 2, func(string) string { return "{}" })},
+		{"a text emptied", "tree", editFiles("storage/part/*/*.json", 1, withoutText)},
 		{"a part removed", "tree", func(b *lossBench) {
 			all, _ := filepath.Glob(filepath.Join(b.dir, "storage/part/*/*.json"))
 			if err := os.Remove(all[0]); err != nil {
@@ -164,8 +164,8 @@ func TestRestoreGrown(t *testing.T) {
 		{"outputs emptied", "codex", eachLine(`"type":"function_call_output"`, func(l string) string {
 			return regexp.MustCompile(`"output":"[^"]*"`).ReplaceAllString(l, `"output":""`)
 		})},
-		{"cut in half", "codex", written(func(d string) string { return d[:len(d)/2] })},
-		{"a result emptied", "claude", func(b *lossBench) { b.write(b.beside("tool-results/a.txt"), "") }},
+		{"cut in half", "codex", rewriteTranscript(func(d string) string { return d[:len(d)/2] })},
+		{"a result emptied", "claude", func(b *lossBench) { b.write(b.pathBeside("tool-results/a.txt"), "") }},
 	} {
 		for _, kept := range []bool{false, true} {
 			if kept && seen[c.store] && !storetest.AllCases() {
@@ -182,7 +182,7 @@ func TestRestoreGrown(t *testing.T) {
 				}
 				b := newLossBench(t, c.store)
 				c.lose(b)
-				grown(b)
+				growSession(b)
 				lost := b.content()
 				if kept {
 					b.keep()
@@ -215,7 +215,7 @@ func TestRestoreGrown(t *testing.T) {
 func TestRestoreTakenBack(t *testing.T) {
 	b := newLossBench(t, "1.18.33")
 	sql("delete from part where message_id in (select id from message order by id desc limit 1)", "delete from message where id in (select id from message order by id desc limit 1)")(b)
-	grown(b)
+	growSession(b)
 	if r := b.restorable(); r == nil {
 		t.Error("before the copy it cannot be brought back")
 	}
@@ -253,7 +253,7 @@ func TestRestoreEdited(t *testing.T) {
 	if _, err := b.client.Apply(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	grown(b)
+	growSession(b)
 	if r := b.restorable(); r != nil {
 		t.Errorf("it can be brought back: %+v", r)
 	}
@@ -277,7 +277,7 @@ func TestRestoreMoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	edited("storage/part/*/*.json", 1, withoutText)(b)
+	editFiles("storage/part/*/*.json", 1, withoutText)(b)
 	if b.head, err = b.client.Session(t.Context(), b.session); err != nil || b.head.Project != "another" {
 		t.Fatalf("moved to project %q: %v", b.head.Project, err)
 	}
@@ -294,13 +294,13 @@ func TestRestoreTimes(t *testing.T) {
 		name, store, file string
 		lose              func(*lossBench)
 	}{
-		{"a transcript cut", "claude", "", written(func(d string) string { return d[:len(d)/2] })},
+		{"a transcript cut", "claude", "", rewriteTranscript(func(d string) string { return d[:len(d)/2] })},
 		{"and what is beside it", "claude", "", func(b *lossBench) {
-			written(func(d string) string { return d[:len(d)/2] })(b)
-			removed("projects/-home-user-project/" + b.session)(b)
+			rewriteTranscript(func(d string) string { return d[:len(d)/2] })(b)
+			removePath("projects/-home-user-project/" + b.session)(b)
 		}},
-		{"a file beside", "claude", "tool-results/a.txt", func(b *lossBench) { b.write(b.beside("tool-results/a.txt"), "a long") }},
-		{"a part", "tree", "storage/part/*/*", edited("storage/part/*/*.json", 1, withoutText)},
+		{"a file beside", "claude", "tool-results/a.txt", func(b *lossBench) { b.write(b.pathBeside("tool-results/a.txt"), "a long") }},
+		{"a part", "tree", "storage/part/*/*", editFiles("storage/part/*/*.json", 1, withoutText)},
 	} {
 		t.Run(c.store+" "+c.name, func(t *testing.T) {
 			b := newLossBench(t, c.store)
@@ -315,7 +315,7 @@ func TestRestoreTimes(t *testing.T) {
 					}
 				}
 			case c.file != "":
-				path = b.beside(c.file)
+				path = b.pathBeside(c.file)
 			}
 			if err := os.Chtimes(path, old, old); err != nil {
 				t.Fatal(err)

@@ -92,7 +92,7 @@ func (b *scanFixture) scan() (rules []string, read int) {
 	return rules, len(st.read)
 }
 
-// pass scans with the client that with returns, and returns the reported rules and the counting store.
+// pass scans with the client that the argument returns, and returns the reported rules and the counting store.
 func (b *scanFixture) pass(with func(*Store) *Store) (rules []string, st *countingStore) {
 	b.t.Helper()
 	c, err := Open(b.opt)

@@ -18,8 +18,8 @@ import (
 	"mend/sqlstore"
 )
 
-// TestWALOfAnotherMoment: a database beside a -wal from another time is damaged and its sessions are broken;
-// a salvage has the newest rows, and an undo restores both files.
+// TestWALOfAnotherMoment: a database with a -wal from another time is damaged and its sessions are broken; a salvage
+// restores the newest rows, and an undo restores both files.
 func TestWALOfAnotherMoment(t *testing.T) {
 	const (
 		prompt = `INSERT INTO message SELECT id || 'TAG', session_id, time_created + 9, time_updated + 9, data FROM message;

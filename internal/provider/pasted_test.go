@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestReadings reads an error in the forms in which users copy it.
-func TestReadings(t *testing.T) {
+// TestReadingsOfPastedText reads an error in the forms in which users copy it.
+func TestReadingsOfPastedText(t *testing.T) {
 	const want = "messages.12: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01AbC"
 	const body = `{"type":"error","error":{"type":"invalid_request_error","message":"` + want + `"}}`
 	p := NewErrorParser(ErrorTexts{

@@ -20,7 +20,7 @@ import (
 )
 
 // A truth is the content of a database before it is damaged, found without the tested code: the rows as SQLite reads
-// them, and the location of each in the file.
+// them, and their locations in the file.
 type truth struct {
 	page int // bytes of one
 	data []byte

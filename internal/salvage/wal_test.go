@@ -19,8 +19,8 @@ import (
 	"mend/testdata"
 )
 
-// salvaged reads files into a new database, and returns its rows.
-func salvaged(t *testing.T, src Source) (map[string]string, *Result) {
+// salvageRows salvages files into a new database, and returns its rows.
+func salvageRows(t *testing.T, src Source) (map[string]string, *Result) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "new.db")
 	res, err := Read(t.Context(), src, out, Options{Owners: owners})
@@ -78,7 +78,7 @@ func TestWAL(t *testing.T) {
 	}
 	want := func(what string, src Source, rows map[string]string) *Result {
 		t.Helper()
-		got, res := salvaged(t, src)
+		got, res := salvageRows(t, src)
 		if !maps.Equal(got, rows) {
 			t.Errorf("%s: %d rows, or others than the %d that SQLite reads", what, len(got), len(rows))
 		}
@@ -86,7 +86,7 @@ func TestWAL(t *testing.T) {
 	}
 	want("whole", source(base, wal), states[4])
 	for i, size := range sizes {
-		want(fmt.Sprint("cut behind transaction ", i), source(base, wal[:size]), states[i+1])
+		want(fmt.Sprint("cut after transaction ", i), source(base, wal[:size]), states[i+1])
 		want(fmt.Sprint("cut in transaction ", i), source(base, wal[:size-100]), states[i])
 		torn := bytes.Clone(wal)
 		torn[size-2000] ^= 1
@@ -129,7 +129,7 @@ func TestWALOfAnotherMoment(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := rowsIn(t, path)
-	got, res := salvaged(t, source(first, wal))
+	got, res := salvageRows(t, source(first, wal))
 	for name, row := range before {
 		if got[name] != row {
 			t.Errorf("%s is %.60q, want %.60q", name, got[name], row)
@@ -151,7 +151,7 @@ func TestWALOfAnotherMoment(t *testing.T) {
 	if wal, err = os.ReadFile(other + "-wal"); err != nil {
 		t.Fatal(err)
 	}
-	if got, res := salvaged(t, source(first, wal)); !maps.Equal(got, before) || !res.ForeignWAL {
+	if got, res := salvageRows(t, source(first, wal)); !maps.Equal(got, before) || !res.ForeignWAL {
 		t.Errorf("with the -wal of something else: %d of %d rows, foreign %t", len(got), len(before), res.ForeignWAL)
 	}
 }
@@ -232,7 +232,7 @@ func TestWALMoment(t *testing.T) {
 			if err := os.WriteFile(alone, last.db, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if got, res := salvaged(t, mixed); !res.OldWAL || !maps.Equal(got, rowsIn(t, alone)) {
+			if got, res := salvageRows(t, mixed); !res.OldWAL || !maps.Equal(got, rowsIn(t, alone)) {
 				t.Errorf("run %d: %d rows, old %t", i, len(got), res.OldWAL)
 			}
 		}
@@ -271,7 +271,7 @@ func TestBadDisk(t *testing.T) {
 		disk.bad[n] = true
 		clear(damaged[n*pageBytes:][:pageBytes])
 	}
-	got, res := salvaged(t, Source{DB: disk, Size: int64(len(tr.data))})
+	got, res := salvageRows(t, Source{DB: disk, Size: int64(len(tr.data))})
 	for name := range tr.readable(damaged) {
 		if got[name] != tr.rows[name] {
 			t.Errorf("%s is not read", name)
@@ -305,7 +305,7 @@ func TestRefusedRows(t *testing.T) {
 	at := (e.page-1)*pageBytes + e.at
 	at += bytes.Index(data[at:], []byte(`"role"`))
 	data[at] = '!' // the row is no longer JSON
-	got, res := salvaged(t, source(data, nil))
+	got, res := salvageRows(t, source(data, nil))
 	refused := 0
 	for _, table := range res.Tables {
 		for _, r := range table.Refused {

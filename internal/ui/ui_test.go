@@ -20,7 +20,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden screens")
 
-// now is the time of the screens.
 var now = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 
 // A fakeBackend has sessions and a journal in memory.
@@ -230,19 +229,19 @@ func (d *driver) press(keys ...string) {
 	}
 }
 
-// changed reports a session that another program has changed.
+// reportChange reports a session that another program has changed.
 func (d *driver) changed(s Session) { d.send(doneMsg{do: func() tea.Cmd { return d.m.changed(s) }}) }
 
 func (d *driver) screen() string { return ansi.Strip(d.m.View().Content) }
 
-func (d *driver) shows(text string) {
+func (d *driver) wantShown(text string) {
 	d.Helper()
 	if !strings.Contains(d.screen(), text) {
 		d.Errorf("the screen does not show %q:\n%s", text, d.screen())
 	}
 }
 
-func (d *driver) hides(text string) {
+func (d *driver) wantHidden(text string) {
 	d.Helper()
 	if strings.Contains(d.screen(), text) {
 		d.Errorf("the screen shows %q:\n%s", text, d.screen())
@@ -351,29 +350,29 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestPlaces checks the views that keys lead to, with both sides and with one.
-func TestPlaces(t *testing.T) {
+// TestViews checks the views that keys lead to, with both sides and with one.
+func TestViews(t *testing.T) {
 	d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 40, 24)
-	d.shows("broken (4)")
-	d.hides("Thanks!")
+	d.wantShown("broken (4)")
+	d.wantHidden("Thanks!")
 	d.press("enter")
-	d.shows("Thanks!")
-	d.shows("▲ The tool call has no result")
-	d.hides("broken (4)")
+	d.wantShown("Thanks!")
+	d.wantShown("▲ The tool call has no result")
+	d.wantHidden("broken (4)")
 	d.press("home")
-	d.shows("▸ bash (failed)  npm test")
-	d.hides("▲ The")
+	d.wantShown("▸ bash (failed)  npm test")
+	d.wantHidden("▲ The")
 	d.press("n")
-	d.shows("▲ The tool call has no result")
-	d.shows("8 more lines (Enter)")
+	d.wantShown("▲ The tool call has no result")
+	d.wantShown("8 more lines (Enter)")
 	d.press("enter", "home", "enter", "tab")
-	d.shows("changes")
+	d.wantShown("changes")
 	d.press("tab", "home")
-	d.shows("ses_001") // only this view shows ids
+	d.wantShown("ses_001") // only this view shows ids
 	d.press("esc")
-	d.shows("broken (4)")
+	d.wantShown("broken (4)")
 	d.press("right")
-	d.hides("broken (4)")
+	d.wantHidden("broken (4)")
 	d.press("left", "l", "esc", "esc", "q")
 	if !d.quit {
 		t.Error("q does not end the screen")
@@ -384,16 +383,16 @@ func TestPlaces(t *testing.T) {
 func TestErrors(t *testing.T) {
 	b := &fakeBackend{sessions: fakeSessions(3), notes: []string{"note: a note"}}
 	d := newDriver(t, b, 80, 24)
-	d.shows("note: a note")
+	d.wantShown("note: a note")
 	d.press("down")
-	d.hides("a note") // it is in the help
+	d.wantHidden("a note") // it is in the help
 	d.press("?")
-	d.shows("note: a note")
+	d.wantShown("note: a note")
 	d.press("esc")
 	b.fail = errors.New("the disk \x1b[2J is full")
 	for _, keys := range [][]string{{"r"}, {"u"}, {"U"}, {"R"}, {"a"}, {"l"}, {"e"}, {"c"}, {"s"}, {"tab"}} {
 		d.press(keys...)
-		d.shows("the disk ·[2J is full")
+		d.wantShown("the disk ·[2J is full")
 		d.press("up")
 	}
 }
@@ -404,7 +403,7 @@ func TestWorkInBackground(t *testing.T) {
 	b := &fakeBackend{sessions: fakeSessions(20), entries: fakeEntries}
 	d := newDriver(t, b, 80, 24)
 	_, work := d.m.Update(tea.KeyPressMsg{Code: 'r', Text: "r"})
-	d.shows("planning the repair …")
+	d.wantShown("planning the repair …")
 	d.press("down", "l")
 	if d.run(work); !d.m.inJournal || d.m.list.at != 1 || d.m.asking != nil {
 		t.Errorf("keys while work runs:\n%s", d.screen())
@@ -417,7 +416,7 @@ func TestWorkInBackground(t *testing.T) {
 	d.press("esc", "r")
 	_, write := d.m.Update(tea.KeyPressMsg{Code: 'y', Text: "y"})
 	d.press("l", "down", "q", "ctrl+c")
-	d.shows("checking and writing")
+	d.wantShown("checking and writing")
 	if d.quit || d.m.inJournal {
 		t.Errorf("keys while a change is written:\n%s", d.screen())
 	}
@@ -431,17 +430,17 @@ func TestWorkInBackground(t *testing.T) {
 func TestSelectionIsRead(t *testing.T) {
 	b := &fakeBackend{sessions: fakeSessions(20)}
 	d := newDriver(t, b, 80, 24)
-	d.shows("▲")
+	d.wantShown("▲")
 	_, late := d.m.Update(tea.KeyPressMsg{Code: tea.KeyEnd}) // a healthy one
-	d.shows("reading …")
-	d.hides("▲")
+	d.wantShown("reading …")
+	d.wantHidden("▲")
 	d.press("home")
 	d.run(late) // its result arrives too late
-	d.shows("▲")
+	d.wantShown("▲")
 	_, late = d.m.Update(tea.KeyPressMsg{Code: tea.KeyEnd})
 	d.press("/", "nothing fits this")
 	d.run(late)
-	d.hides("Thanks!")
+	d.wantHidden("Thanks!")
 }
 
 // TestResize checks every size of a terminal.
@@ -470,32 +469,32 @@ func TestLive(t *testing.T) {
 	talks := b.talks
 	d.press("r")
 	change(6, func(s *Session) { s.Severity, s.What = "healthy", "" })
-	d.shows("repair ses_001?") // it is about another session
+	d.wantShown("repair ses_001?") // it is about another session
 	change(1, func(s *Session) { s.Time = now })
-	d.shows("Nothing was done.")
-	d.shows("> now")
+	d.wantShown("Nothing was done.")
+	d.wantShown("> now")
 	d.press("y") // no question is left
 	if b.applied != nil || b.talks == talks {
 		t.Errorf("changes %q, conversation read again %v", b.applied, b.talks != talks)
 	}
 	d.press("r", "y")
-	d.shows("repair ses_001 is done.")
+	d.wantShown("repair ses_001 is done.")
 	d.changed(b.sessions[1]) // the event of mend's own change
-	d.shows("repair ses_001 is done.")
+	d.wantShown("repair ses_001 is done.")
 	change(1, func(s *Session) { s.Severity = "broken" })
-	d.hides("is done.")
-	d.shows("> now")
+	d.wantHidden("is done.")
+	d.wantShown("> now")
 	change(1, func(s *Session) { s.Gone = true })
-	d.hides("ses_001")
+	d.wantHidden("ses_001")
 	if s, ok := d.m.selected(); !ok || s.ID == "ses_001" {
 		t.Errorf("selected after it is gone: %v", s)
 	}
 	d.changed(Session{ID: "new", Store: "/store", Title: "A new session", Severity: "at risk", Time: now})
-	d.shows("A new session")
+	d.wantShown("A new session")
 }
 
-// TestSameFaults checks that of several findings of the same kind only the first is described in full.
-func TestSameFaults(t *testing.T) {
+// TestRepeatedFindings checks that of several findings of the same kind only the first is described in full.
+func TestRepeatedFindings(t *testing.T) {
 	f := Fault{Why: "It is broken.", Fix: "fix: It is mended."}
 	fixes, marks := 0, 0
 	for _, l := range talkLines([]Item{{Who: "you", Text: "a", Faults: []Fault{f}}, {Who: "you", Text: "b", Faults: []Fault{f, {Why: "Other.", Fix: "no fix"}}}}) {
@@ -516,9 +515,9 @@ func TestMessages(t *testing.T) {
 	for _, key := range []string{"down", "tab", "l", "enter", "/", "?"} {
 		d := newDriver(t, &fakeBackend{sessions: fakeSessions(20)}, 80, 24)
 		d.press("r", "y")
-		d.shows("is done.")
+		d.wantShown("is done.")
 		d.press(key)
-		d.hides("is done.")
+		d.wantHidden("is done.")
 	}
 }
 

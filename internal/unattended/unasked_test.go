@@ -71,17 +71,16 @@ func outcome(t *testing.T, c *mend.Store, head change.Head, check func(context.C
 	return "left: " + strings.TrimSuffix(why, "\n"+errPlanned.Error())
 }
 
-// A damaged is a damaged session.
-type damaged struct {
+type damagedSession struct {
 	store, name string
 	open        func(*testing.T) *mend.Store
 }
 
 // damages returns the damages with a known effect on the real programs.
-func damages() (all []damaged) {
+func damages() (all []damagedSession) {
 	for i, archive := range [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833} {
 		for _, k := range damage.Table {
-			all = append(all, damaged{"OpenCode " + damage.Versions[i], k.Name, func(t *testing.T) *mend.Store {
+			all = append(all, damagedSession{"OpenCode " + damage.Versions[i], k.Name, func(t *testing.T) *mend.Store {
 				dir := t.TempDir()
 				id, err := testdata.Unpack(archive, dir)
 				if err != nil {
@@ -97,7 +96,7 @@ func damages() (all []damaged) {
 		}
 	}
 	for _, d := range transcript.Damages {
-		all = append(all, damaged{"Claude Code", d.Name, func(t *testing.T) *mend.Store {
+		all = append(all, damagedSession{"Claude Code", d.Name, func(t *testing.T) *mend.Store {
 			root := t.TempDir()
 			file := filepath.Join(root, "projects", "-home-user-project", transcript.Session+".jsonl")
 			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, d.Broken(), 0o600)); err != nil {
@@ -110,7 +109,7 @@ func damages() (all []damaged) {
 		if d.Index {
 			continue // it needs the real program
 		}
-		all = append(all, damaged{"Codex", d.Name, func(t *testing.T) *mend.Store {
+		all = append(all, damagedSession{"Codex", d.Name, func(t *testing.T) *mend.Store {
 			h := rollout.NewHome(t, "")
 			h.Damage(d)
 			return open(t, codex.Agent{}, h.Root())
@@ -144,7 +143,7 @@ func TestUnasked(t *testing.T) {
 			}
 			got := ""
 			if len(heads) > 0 {
-				got = unasked(t, c, heads[0])
+				got = unaskedOutcomes(t, c, heads[0])
 			}
 			if got != "" {
 				fmt.Fprintf(&now, "%s\t%s\t%s\n", d.store, d.name, got)
@@ -161,9 +160,9 @@ func TestUnasked(t *testing.T) {
 	}
 }
 
-// unasked returns the outcomes for a session before a request and after a failed one, "" if it is repaired,
-// or if nothing is broken.
-func unasked(t *testing.T, c *mend.Store, head change.Head) string {
+// unaskedOutcomes returns the outcomes for a session before a request and after a failed one, "" if it is repaired, or
+// if nothing is broken.
+func unaskedOutcomes(t *testing.T, c *mend.Store, head change.Head) string {
 	t.Helper()
 	before, err := c.Case(t.Context(), head)
 	if err != nil {
@@ -281,8 +280,8 @@ func TestUnaskedAfterError(t *testing.T) {
 	}
 }
 
-// TestCheckUnasked checks the conditions of a repair before an error of the agent.
-func TestCheckUnasked(t *testing.T) {
+// TestCheckBeforeError checks the conditions of a repair before an error of the agent.
+func TestCheckBeforeError(t *testing.T) {
 	fixed := func(class repair.Class, loses string) repair.Result {
 		return repair.Result{Fixed: []repair.Diagnosis{{Severity: repair.Broken, Class: class, Loses: loses}}}
 	}

@@ -143,7 +143,7 @@ func start(t *testing.T, s *fakeStore, quiet time.Duration) *trace {
 	return r
 }
 
-// TestPolling: a session is handled when it is quiet: at the start if it changed recently, and then after each change,
+// TestPolling: a session is handled when it is quiet: at the start if it changed recently, and later after each change,
 // even if the list does not show the change.
 func TestPolling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

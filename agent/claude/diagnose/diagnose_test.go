@@ -29,8 +29,8 @@ func caseOn(version string, data []byte) *repair.Case {
 // blocks returns how many blocks of the transcript are in the request.
 func blocks(c *repair.Case) int { return len(claude.Expected(diagnose.StateOf(c))) }
 
-// after returns the transcript after the plan.
-func after(t *testing.T, data []byte, r repair.Result) []byte {
+// transcriptAfter returns the transcript after the plan.
+func transcriptAfter(t *testing.T, data []byte, r repair.Result) []byte {
 	t.Helper()
 	for _, o := range r.Plan.Ops {
 		switch {
@@ -82,7 +82,7 @@ func testDamage(t *testing.T, d claude.Damage, version string, o claude.Outcome)
 	if err != nil || slices.ContainsFunc(r.Remaining, isBroken) != d.Reported {
 		t.Fatalf("Plan leaves %v, %v", r.Remaining, err)
 	}
-	repaired := after(t, data, r)
+	repaired := transcriptAfter(t, data, r)
 	if o.Rule == "" && !bytes.Equal(repaired, data) {
 		t.Error("a healthy transcript is changed")
 	}
@@ -137,7 +137,7 @@ func TestStubs(t *testing.T) {
 			t.Errorf("%s: broken %t, want %t: %+v", s.Name, broken, s.Dies, found)
 		}
 		isLatent := func(d repair.Diagnosis) bool { return d.Rule == "nothing_readable" && d.Severity == repair.Latent }
-		bare := slices.Contains([]string{"a note", "a note behind a prompt without a message", "a compaction alone"}, s.Name)
+		bare := slices.Contains([]string{"a note", "a note after a prompt without a message", "a compaction alone"}, s.Name)
 		if latent := slices.ContainsFunc(found, isLatent); latent != bare {
 			t.Errorf("%s: latent %t, want %t: %+v", s.Name, latent, bare, found)
 		}
@@ -197,7 +197,7 @@ func TestTornLine(t *testing.T) {
 }
 
 // A prompt without an answer, whose parent is lost and which no record follows, is noted. A repair leaves it alone.
-func TestOmitted(t *testing.T) {
+func TestLastPromptWithoutParent(t *testing.T) {
 	line := []byte(`{"parentUuid":"00000000-0000-4000-8000-000000000009","isSidechain":false,"type":"user","uuid":"00000000-0000-4000-8000-000000000001","timestamp":"2026-11-22T15:05:00.000Z","version":"2.1.330","message":{"role":"user","content":"remember this"}}`)
 	tr := claude.New()
 	tr.Lines = slices.Insert(tr.Lines, len(tr.Lines)-20, line)
@@ -284,7 +284,7 @@ func testChangesRequest(t *testing.T, name, version string, data []byte) {
 	if len(r.Plan.Ops) == 0 || len(r.Unfixable) > 0 || diagnose.StateOf(c).Conversation().Hidden || slices.ContainsFunc(r.Fixed, isRefusal) {
 		return
 	}
-	if cmp.Equal(claude.Expected(diagnose.StateOf(c)), claude.Expected(diagnose.StateOf(caseOn(version, after(t, data, r))))) {
+	if cmp.Equal(claude.Expected(diagnose.StateOf(c)), claude.Expected(diagnose.StateOf(caseOn(version, transcriptAfter(t, data, r))))) {
 		t.Errorf("%s: the repair of these changes nothing that is sent: %v", name, findings(r.Fixed))
 	}
 }

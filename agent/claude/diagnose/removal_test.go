@@ -11,7 +11,7 @@ import (
 	"mend/repair"
 )
 
-// answering returns a transcript of two prompts. The answer to the first has this content.
+// answering returns a transcript of two prompts, with this content in the answer to the first.
 func answering(content string) []byte {
 	const id = "00000000-0000-4000-8000-00000000000"
 	var b strings.Builder
@@ -105,7 +105,7 @@ func TestEmptyFirstPrompt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after := blocks(newCase(after(t, data, r))); after < blocks(c) {
+	if after := blocks(newCase(transcriptAfter(t, data, r))); after < blocks(c) {
 		t.Errorf("%d blocks are sent after the repair, %d before; fixed %v", after, blocks(c), r.Fixed)
 	}
 }

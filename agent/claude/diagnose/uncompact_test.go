@@ -48,7 +48,7 @@ func TestUncompact(t *testing.T) {
 			t.Errorf("preserved %s: Uncompact = %v", preserved, err)
 			continue
 		}
-		now := after(t, data, repair.Result{Plan: u.Plan})
+		now := transcriptAfter(t, data, repair.Result{Plan: u.Plan})
 		if got := blocks(newCase(now)); got != claude.Blocks+3 || !bytes.HasPrefix(now, data) {
 			t.Errorf("preserved %s: %d blocks are sent then, want %d", preserved, got, claude.Blocks+3)
 		}

@@ -87,7 +87,7 @@ func TestBesideRealServer(t *testing.T) {
 			want("R11")
 
 			// The agent also reads a change that leaves time_updated as it was.
-			dbtest.Run(t, s, untouched(t, setText(t, s, id, "quietly", "")))
+			dbtest.Run(t, s, withoutTimes(t, setText(t, s, id, "quietly", "")))
 			if r := want(opencode.Alive); !sent(r, "quietly") {
 				t.Error("a change with the old time_updated is not in the request")
 			}
@@ -101,8 +101,8 @@ func TestBesideRealServer(t *testing.T) {
 	}
 }
 
-// untouched returns the plan without the change of time_updated.
-func untouched(t *testing.T, ops []change.Op) []change.Op {
+// withoutTimes returns the plan without the changes of time_updated.
+func withoutTimes(t *testing.T, ops []change.Op) []change.Op {
 	t.Helper()
 	for i, o := range ops {
 		previous, err := change.RowOf(o.Ref, o.Pre)

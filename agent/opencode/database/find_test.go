@@ -114,8 +114,8 @@ func TestLocate(t *testing.T) {
 	}
 }
 
-// TestOthers finds databases of other names in a folder.
-func TestOthers(t *testing.T) {
+// TestDatabasesWithOtherNames finds databases of other names in a folder.
+func TestDatabasesWithOtherNames(t *testing.T) {
 	from, _ := dbtest.Unpack(t, "1.18.33")
 	db := dbtest.Files(t, from)[dbtest.Name]
 	foreign := filepath.Join(t.TempDir(), "foreign.db")

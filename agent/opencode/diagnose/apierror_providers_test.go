@@ -9,8 +9,7 @@ import (
 	"mend/repair"
 )
 
-// providerErrors are the texts that the providers' reports have (docs/providers.md), and what
-// is to be read from them.
+// providerErrors has the error texts of the providers' reports (docs/providers.md), and what mend parses from each.
 var providerErrors = []struct {
 	rule         string
 	text         string
@@ -99,8 +98,8 @@ var providerErrors = []struct {
 	{"R21", "messages.59.content.12.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels", repair.InvalidFile, 59, 12, nil, nil},
 }
 
-// wrappings are how a provider's text comes to mend: from the SDKs, OpenCode's store and
-// events, gateways and proxies.
+// wrappings returns the forms in which mend gets a provider's text: from the SDKs, OpenCode's store and events,
+// gateways and proxies.
 func wrappings() map[string]func(text string) string {
 	quote := func(s string) string { return string(jsonedit.Quote(s)) }
 	body := func(m string) string {
@@ -145,7 +144,7 @@ func wrappings() map[string]func(text string) string {
 	}
 }
 
-// Every text is recognised in every wrapping, with its class, its rule and its place.
+// Every text is recognised in every form, with its class, its rule and its position.
 func TestProviderErrors(t *testing.T) {
 	for _, c := range providerErrors {
 		for name, wrap := range wrappings() {
@@ -164,7 +163,7 @@ func TestProviderErrors(t *testing.T) {
 	}
 }
 
-// An error's API is the API of its rule, or else the API whose form its place has.
+// An error's API is the API of its rule, or else the one whose paths have the form of the error's position.
 func TestProviderErrorsAPI(t *testing.T) {
 	apis := map[string]string{"O": "openai", "C": "chat", "V": "chat", "G": "gemini", "B": "bedrock", "R": "anthropic"}
 	for _, c := range providerErrors {

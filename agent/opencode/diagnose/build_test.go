@@ -14,9 +14,8 @@ import (
 // now is long after everything in the sessions that tests build.
 var now = time.UnixMilli(1_795_300_000_000)
 
-// A turn is a message to build. A part is written as the members that it has
-// besides its ids, with the id in front if it is not the one that its place
-// gives it: `prt_x|"type":"text"`.
+// A turn is a message to build. A part is written as its members without the ids. An id that differs from the default
+// of its position comes first: `prt_x|"type":"text"`.
 type turn struct {
 	role, fields string
 	parts        []string
@@ -24,7 +23,6 @@ type turn struct {
 
 func user(parts ...string) turn { return turn{"user", "", parts} }
 
-// answer returns a finished answer of the model.
 func answer(parts ...string) turn {
 	return turn{"assistant", `"finish":"stop"`, parts}
 }
@@ -55,7 +53,7 @@ const (
 	held       = `"type":"text","text":"[user interrupted]","synthetic":true`
 )
 
-// spent is what a step of the model cost.
+// spent has the cost and the tokens of a step.
 const spent = `"cost":0,"tokens":{"input":1,"output":1,"reasoning":0,"cache":{"read":0,"write":0}}`
 
 func partID(message, part int) string { return "prt_" + paddedNumber(message) + paddedNumber(part) }
@@ -115,7 +113,6 @@ func buildPart(message, place int, spec string) record.Part {
 	return record.NewPart(change.Record{Ref: ref, Data: []byte(data), Mode: 0o644})
 }
 
-// records returns the records of a session, one a line.
 func records(s *record.Session) string {
 	var b strings.Builder
 	for r := range s.Records {

@@ -56,9 +56,8 @@ func addReferences(s damage.Store) {
 	s.Put(damage.Record{Table: "part", ID: text.ID + "z", Owner: text.Owner, Data: `{"type":"compaction","auto":false,"tail_start_id":"` + messages[damage.SecondPrompt].ID + `"}`})
 }
 
-// The damages of the clock, in every generation of stores: the agent answers
-// again, the order stays, what referred to something still does, and undo gives
-// back every byte.
+// Ids from before a wrap of the clock, in every kind of store: after the repair the agent answers again, the order and
+// all references stay, and an undo restores every byte.
 func TestClock(t *testing.T) {
 	for version, name := range damage.Versions {
 		for _, c := range []struct {
@@ -97,7 +96,7 @@ func wantSameConversation(t *testing.T, before, after *record.Session, n int) {
 			t.Errorf("message %d is %s, was %s", i, current.ID, previous.ID)
 		}
 		if i > 0 && current.ID <= after.Messages[i-1].ID {
-			t.Errorf("message %s does not sort behind %s", current.ID, after.Messages[i-1].ID)
+			t.Errorf("message %s does not sort after %s", current.ID, after.Messages[i-1].ID)
 		}
 		ids[previous.ID] = current.ID
 		for j := range previous.Parts {
@@ -113,9 +112,8 @@ func wantSameConversation(t *testing.T, before, after *record.Session, n int) {
 	}
 }
 
-// A message that was being written when the clock wrapped has parts with
-// ids of both times.
-func TestClockStartsMeanwhile(t *testing.T) {
+// A message that was being written when the clock wrapped has parts with ids from before and after the wrap.
+func TestClockWrapsDuringMessage(t *testing.T) {
 	const start = 26 << 36 // 2026-08-14
 	s := build(user(hi), answer(`prt_fffffffff001aaaaaaaaaaaaaa|`+stepStart, `prt_000000001001aaaaaaaaaaaaaa|`+done, `prt_ffffffffe001aaaaaaaaaaaaaa|`+signed))
 	m := &s.Messages[1]
@@ -132,8 +130,7 @@ func TestClockStartsMeanwhile(t *testing.T) {
 	}
 }
 
-// If the first moments of the clock leave no room before an id of today, all
-// messages get new ids.
+// If there is no room between the start of the clock and the first new id, all messages get new ids.
 func TestClockWithoutRoom(t *testing.T) {
 	s := build(user(hi), answer(hi), user(hi))
 	if err := s.Rename(map[string]string{"msg_01": "msg_f00000000001x", "msg_02": "msg_f00000001001x", "msg_03": "msg_000000001fffx"}); err != nil {

@@ -31,8 +31,8 @@ var others = []string{
 	`{"type":"text","text":"more","synthetic":true,"ignored":false,"time":{"start":1,"end":2},"metadata":{"anthropic":{"a":1}}}`,
 }
 
-// enrichedFixture returns the first half of a fixture with parts of all kinds, in a message of
-// their own role, and with all that messages may have.
+// enrichedFixture returns the first half of a fixture with parts of all kinds, each in a message of its role, and with
+// all optional members of messages.
 func enrichedFixture(t *testing.T, version int) *record.Session {
 	t.Helper()
 	s := fromStore(t, version, unchanged)
@@ -83,8 +83,8 @@ func enrich(t *testing.T, m *record.Message, data string) {
 	m.Parts = parts
 }
 
-// TestCompleteEveryField takes each field of each record away, or makes it null, and wants what
-// that breaks to be fixed if the value is known.
+// TestCompleteEveryField removes each field of each record, or sets it to null. What that breaks is fixed if the value
+// is known.
 func TestCompleteEveryField(t *testing.T) {
 	values := []string{"", "null"}
 	all := render.Profiles()
@@ -123,7 +123,7 @@ func TestCompleteEveryField(t *testing.T) {
 // notCompleted are reported values of fields that cannot be fixed only by completing fields of the record.
 var notCompleted = map[string]bool{"finish=null": true}
 
-// alter returns the session with another value at a path of one record, without it for "".
+// alter returns the session with another value at a path of one record. "" removes the value.
 func alter(t *testing.T, s *record.Session, r *change.Record, value string, path []string) *record.Session {
 	t.Helper()
 	data, err := jsonedit.Remove(r.Data, path...)
@@ -168,9 +168,8 @@ func testCompletion(t *testing.T, broken *record.Session, r *change.Record, heal
 	}
 }
 
-// A completed call that has lost its output gets a word for it: some providers
-// refuse an empty one. An empty output that the agent stored stays (found fault
-// 13.16).
+// A completed call that has lost its output gets a placeholder, because some providers refuse an empty output. An empty
+// output that the agent stored stays (found fault 13.16).
 func TestCompleteMissingOutput(t *testing.T) {
 	for name, c := range map[string]struct{ value, want string }{
 		"missing": {"", `"[no output recorded]"`},

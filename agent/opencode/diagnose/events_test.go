@@ -13,7 +13,7 @@ import (
 // changed. The fixture has events 0 to 99, and the counter is at 99.
 func TestEvents(t *testing.T) {
 	st := newRowStore(t, testdata.OpenCode11833)
-	s := st.with(damage.Cell{Column: "title", Value: "title; update event_sequence set seq = 98"})
+	s := st.withCell(damage.Cell{Column: "title", Value: "title; update event_sequence set seq = 98"})
 	o := Options{Now: fixtureTime, Version: "1.18.33"}
 	if ds := diagnosed(s, o); len(ds) != 1 || ds[0].Rule != "events" || ds[0].Severity != repair.Broken {
 		t.Errorf("Diagnose = %s, want the finding events", summary(ds))

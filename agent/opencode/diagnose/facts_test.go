@@ -7,7 +7,7 @@ import (
 )
 
 // The readable values of a damaged message are used: here the only model of the session.
-func TestDamagedMessageTells(t *testing.T) {
+func TestValuesOfDamagedMessage(t *testing.T) {
 	s := build(user(hi), answer(hi))
 	for i := range s.Messages {
 		m := &s.Messages[i]

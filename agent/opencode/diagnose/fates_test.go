@@ -112,7 +112,6 @@ func (c *captured) session(t testing.TB, i int) *record.Session {
 // clockID returns an id of a message as the program makes it.
 func clockID(n int) string { return fmt.Sprintf("msg_%011x0%s", n, strings.Repeat("A", 14)) }
 
-// capturedTarget is the target of the models of the captured sessions.
 func capturedTarget(m request.Model) render.Target {
 	switch m.ProviderID {
 	case "my-copilot":
@@ -170,13 +169,13 @@ func TestFates(t *testing.T) {
 		got, old := strings.Split(out.String(), "\n"), strings.Split(string(want), "\n")
 		for i := range max(len(got), len(old)) {
 			if i >= len(got) || i >= len(old) || got[i] != old[i] {
-				t.Fatalf("line %d of %s differs (go test -run TestFates -update rewrites it):\n%s\n%s", i+1, golden, at(got, i), at(old, i))
+				t.Fatalf("line %d of %s differs (go test -run TestFates -update rewrites it):\n%s\n%s", i+1, golden, lineAt(got, i), lineAt(old, i))
 			}
 		}
 	}
 }
 
-func at(lines []string, i int) string {
+func lineAt(lines []string, i int) string {
 	if i < len(lines) {
 		return lines[i]
 	}

@@ -43,7 +43,7 @@ const (
 	gif      = "R0lGODdhAQABAIAAAAAAAAAAACwAAAAAAQABAAACAkQBADs="
 )
 
-// The class alone takes no image out that the provider takes.
+// A repair of the class, without an error, removes no image that the provider accepts.
 func TestSentFilesByClass(t *testing.T) {
 	r := plan(t, build(user(hi, file), answer(done)), Request{Classes: []repair.Class{repair.InvalidFile}})
 	if len(r.Plan.Ops) > 0 {

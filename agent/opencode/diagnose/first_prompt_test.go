@@ -24,9 +24,8 @@ func dropMessage(n int) func(damage.Store) {
 	}
 }
 
-// A first prompt that lost its content, or that is not there at all, in every
-// generation of stores: the provider takes the conversation again, the strict
-// form of the agent's screen is kept, and undo gives back every byte.
+// A first prompt that is missing or has lost its content, in every kind of store: after the repair the provider accepts
+// the conversation, OpenCode 1.18 can still show it, and an undo restores every byte.
 func TestLostFirstPrompt(t *testing.T) {
 	for version, name := range damage.Versions {
 		for _, c := range []struct {
@@ -88,7 +87,7 @@ func TestFirstPrompt(t *testing.T) {
 		{"a failed answer between", []turn{user(), failed("APIError", hi), user(hi), answer(hi)}, "note empty_content_message msg_01"},
 		{"two lost", []turn{user(), user(), answer(hi)}, "note empty_content_message msg_01; note empty_content_message msg_02; broken first_prompt_missing msg_03"},
 		{
-			"an empty text, calls that never ended behind it",
+			"an empty text, calls that never ended after it",
 			[]turn{user(empty), calling(running("toolu_1"), running("toolu_2"))},
 			"broken first_prompt_missing msg_02; latent tool_result_missing msg_02/prt_0201; latent tool_result_missing msg_02/prt_0202",
 		},

@@ -6,8 +6,8 @@ import (
 	"mend/repair"
 )
 
-// A fixCase is a session with a fault in its second message, and the parts of
-// that message after the fix, ids included where they are not as built.
+// A fixCase is a session with a fault in its second message, and the parts of that message after the fix, with the ids
+// that changed.
 type fixCase struct {
 	name  string
 	turn  turn

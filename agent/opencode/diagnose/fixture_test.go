@@ -123,7 +123,7 @@ func TestFixtureDamages(t *testing.T) {
 		rule string
 		ops  int
 	}{
-		{"reasoning behind tool", addAfter(oneCall, record.TypeTool), "R1", 2},
+		{"reasoning after tool", addAfter(oneCall, record.TypeTool), "R1", 2},
 		{"reasoning last", addAfter(hello, record.TypeText), "R10", 2},
 		{"empty answer", text(hello, ""), "R10", 1},
 		{"blank answer", text(hello, " \n"), "R11", 1},

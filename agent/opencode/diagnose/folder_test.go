@@ -33,7 +33,7 @@ func TestWorkspaceFolder(t *testing.T) {
 		{"x", "/there", "/gone", "mkdir -p -- '/gone'"},
 	} {
 		st.exec("delete from workspace; insert into workspace (id, type, directory, project_id, time_used) values ('wrk_1', '" + c.kind + "', '" + c.workspace + "', 'global', 1)")
-		s := st.with(damage.Cell{Column: "workspace_id", Value: "'wrk_1', directory = '" + c.own + "'"})
+		s := st.withCell(damage.Cell{Column: "workspace_id", Value: "'wrk_1', directory = '" + c.own + "'"})
 		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Folder: folder}})
 		switch {
 		case c.want == "":

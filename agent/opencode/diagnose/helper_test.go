@@ -69,7 +69,6 @@ func Plan(s *record.Session, r Request) (Result, error) {
 	return Result{result, stateOf(result.After).s}, nil
 }
 
-// diagnosed returns the diagnoses of the session.
 func diagnosed(s *record.Session, o Options) []repair.Diagnosis {
 	return Diagnose(s, o.repair(), o.environment()).Found
 }
@@ -79,7 +78,6 @@ func draftOf(s *record.Session) *draft {
 	return (&simulation{s: s.Clone(), texts: repair.TextsOf(repair.Request{})}).draft()
 }
 
-// caseOf returns the case of a session.
 func caseOf(s *record.Session, o Options, force bool, asked ...repair.Class) *repair.Case {
 	return New(s, Request{Options: o, Force: force, Classes: asked}.repair(), o.environment())
 }

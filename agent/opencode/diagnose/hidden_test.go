@@ -52,7 +52,7 @@ func TestLinkedParts(t *testing.T) {
 	}
 	s.Stray = []change.Stray{{Path: "part/" + prompt, Message: prompt, Why: "it is a link", Kind: change.StrayLink}}
 	if ds := diagnosed(s, Options{Now: fixtureTime}); slices.ContainsFunc(ds, broken) {
-		t.Errorf("Diagnose with the parts behind a link = %s, want nothing broken", summary(ds))
+		t.Errorf("Diagnose with the parts in a linked folder = %s, want nothing broken", summary(ds))
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 	"mend/repair"
 )
 
-// captureOf returns the captured session of a case.
 func captureOf(t testing.TB, name string) *record.Session {
 	t.Helper()
 	all := readCaptured(t)
@@ -28,8 +27,7 @@ func captureOf(t testing.TB, name string) *record.Session {
 	return nil
 }
 
-// Errors of other providers lead to a fix of what they are about, and of nothing else: the
-// text of every part stays.
+// An error of another provider leads to a fix of the content that it is about. The text of every other part stays.
 func TestErrorsOfOtherProviders(t *testing.T) {
 	left := func(s *record.Session, field string) (n int) {
 		for r := range s.Records {
@@ -48,7 +46,7 @@ func TestErrorsOfOtherProviders(t *testing.T) {
 		{"O3", "openai-store none", "Item 'rs_0000060181' of type 'reasoning' was provided without its required following item.", "itemId", false},
 		{"O4", "openai-store none", "Duplicate item found with id msg_00000601811. Remove duplicate items from your input and try again.", "itemId", false},
 		{"G8", "gemini3 none", "Corrupted thought signature.", "thoughtSignature", true},
-		{"G8 behind OpenRouter", "gemini3 none", `{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"{\"error\":{\"message\":\"Thought signature is not valid\"}}"}}}`, "thoughtSignature", true},
+		{"G8 through OpenRouter", "gemini3 none", `{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"{\"error\":{\"message\":\"Thought signature is not valid\"}}"}}}`, "thoughtSignature", true},
 		{"B9", "bedrock none", "messages.3.content.0: Invalid `signature` in `thinking` block", "signature", false},
 	} {
 		s := captureOf(t, c.session)
@@ -73,7 +71,7 @@ func TestErrorsOfOtherProviders(t *testing.T) {
 	}
 }
 
-// texts returns all that the model said and thought, as it can be read.
+// texts returns the readable texts and thinking of the model.
 func texts(s *record.Session) string {
 	var all []string
 	for i := range s.Messages {
@@ -114,8 +112,8 @@ func TestLongOutput(t *testing.T) {
 	}
 }
 
-// Another provider's error makes mend judge by that provider, whatever the session's seems to
-// be: the user's name for it may not be known.
+// After an error of another provider mend judges by that provider, even if the session seems to use a different one:
+// the user may have given it any name.
 func TestErrorOfUnknownProvider(t *testing.T) {
 	s := captureOf(t, "openai call-id-long")
 	env := Environment{Target: func(request.Model) render.Target { return render.Target{Package: "@ai-sdk/google"} }}
@@ -133,7 +131,7 @@ func TestErrorOfUnknownProvider(t *testing.T) {
 	}
 }
 
-// With a ChatGPT login the system prompt is not among the items of an error's place.
+// With a ChatGPT login, the item numbers of an error do not count the system prompt.
 func TestItemNumbers(t *testing.T) {
 	s := captureOf(t, "openai none")
 	first := s.Messages[0].Parts[0].Ref
@@ -153,8 +151,8 @@ func TestItemNumbers(t *testing.T) {
 	}
 }
 
-// A switch to any provider and back is judged by the provider that is asked next, and every
-// captured session without damage lives with each.
+// After a switch of providers a session is judged by the provider of the next request. A captured session without
+// damage is healthy with every provider.
 func TestSwitches(t *testing.T) {
 	for _, name := range []string{"anthropic none", "openai none", "chat none", "gemini3 none", "bedrock none", "copilot none"} {
 		s := captureOf(t, name)

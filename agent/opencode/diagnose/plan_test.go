@@ -21,7 +21,7 @@ func TestPlanOnError(t *testing.T) {
 	}{
 		{"the named message", thinking(), "messages.3: thinking is disabled, cannot contain", "msg_04"},
 		{"its neighbour", thinking(), "messages.4: thinking is disabled, cannot contain", "msg_04"},
-		{"before behind", thinking(), "messages.2: thinking is disabled, cannot contain", "msg_02"},
+		{"the message before", thinking(), "messages.2: thinking is disabled, cannot contain", "msg_02"},
 		{"no message named", thinking(), "thinking is disabled, cannot contain", "msg_02 msg_04"},
 		{"far off", thinking(), "messages.90: thinking is disabled, cannot contain", "msg_04"},
 		{
@@ -148,7 +148,6 @@ func running(id string) string {
 // picture is an image that a tool returned.
 const picture = `{"type":"file","mime":"image/png","url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="}`
 
-// withAttachments returns a call that returned files.
 func withAttachments(files string) string {
 	return strings.Replace(bash, `"title"`, `"attachments":[`+files+`],"title"`, 1)
 }

@@ -11,8 +11,7 @@ import (
 	"mend/repair"
 )
 
-// A proof must reject harmful fixes: in the session of each case the obvious fix
-// would do harm.
+// A proof must reject harmful fixes: in the session of each case the obvious fix would do harm.
 func TestProof(t *testing.T) {
 	link := `"type":"file","mime":"text/plain","filename":"a.txt","url":"file:///a.txt"`
 	noID := strings.Replace(bash, "toolu_1", "", 1)
@@ -32,12 +31,12 @@ func TestProof(t *testing.T) {
 		},
 		{"the fault moves with the record", []turn{user(hi), answer(`xyz_1|"type":"weird","x":1`, done)}, latent, ""},
 		{
-			"one of two thoughts of an open loop, a prompt behind it",
+			"one of two thoughts of an open loop, a prompt after it",
 			[]turn{user(hi), calling(stepStart, signed, signed2, bash), user(hi)},
 			badSignature("messages.1.content.1"), "",
 		},
 		{
-			"one of two thoughts of an open loop, a failed answer behind it",
+			"one of two thoughts of an open loop, a failed answer after it",
 			[]turn{user(hi), calling(stepStart, signed, signed2, bash), failed("APIError", stepStart)},
 			badSignature("messages.1.content.1"), "",
 		},
@@ -58,9 +57,8 @@ func badSignature(at string) Request {
 	return Request{Error: &e}
 }
 
-// A prompt with an unreadable part is not empty: nothing is put into it, not even
-// for a fault of the answer.
-func TestNothingIntoWhatCannotBeRead(t *testing.T) {
+// A prompt with an unreadable part is not empty: nothing is inserted into it, not even to fix the answer.
+func TestUnreadablePromptIsKept(t *testing.T) {
 	s := build(user(hi), answer(stepStart, done))
 	p := &s.Messages[0].Parts[0]
 	p.Defect, p.Data = &change.Defect{Kind: change.Unreadable, Why: "permission denied"}, nil
@@ -69,9 +67,8 @@ func TestNothingIntoWhatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Ids that change on the way hide neither the newest answer nor what a diagnosis
-// is about.
-func TestRenumberedOnTheWay(t *testing.T) {
+// Ids that a fix changes hide neither the newest answer nor the record of a diagnosis.
+func TestIDsChangedByFix(t *testing.T) {
 	old := func(turns ...turn) *record.Session {
 		s := build(turns...)
 		if err := s.Rename(map[string]string{"msg_01": "msg_fffa2ee64001aaaaaaaaaaaaaa", "msg_02": "msg_fffa2ee64002aaaaaaaaaaaaaa"}); err != nil {
@@ -92,7 +89,7 @@ func TestRenumberedOnTheWay(t *testing.T) {
 	o.Held = time.Unix(0, 0)
 	s = old(user(hi), answer(stepStart, done), user(hi), turn{role: change.RoleAssistant, parts: []string{stepStart, signed}})
 	for _, d := range diagnosed(s, o) {
-		if strings.Contains(d.Fix, "behind the thinking") {
+		if strings.Contains(d.Fix, "after the thinking") {
 			t.Errorf("the answer that the agent writes is told a fix: %q", d.Fix)
 		}
 	}
@@ -133,12 +130,12 @@ func TestNothingBrokenIsLeft(t *testing.T) {
 		name  string
 		turns []turn
 	}{
-		{"blank and thinking behind a call, another call pending", []turn{user(hi), answer(ended, blank, signed, unsigned, stepStart, hi), answer(pending), user(hi)}},
+		{"blank and thinking after a call, another call pending", []turn{user(hi), answer(ended, blank, signed, unsigned, stepStart, hi), answer(pending), user(hi)}},
 		{"blank and thinking between calls, another call pending", []turn{user(), answer(pending, blank, ended, signed, unsigned, stepStart, hi), answer(callPart(3, callStates[3])), user(hi)}},
 		{"pending call before unsigned thinking", []turn{user(hi), answer(pending, unsigned), user(hi)}},
 		{"pending calls around unsigned thinking", []turn{user(hi), answer(pending, unsigned, callPart(3, callStates[3])), user(hi)}},
-		{"placeholder of an earlier repair behind a call", []turn{user(hi), answer(`prt_02|`+ended, `prt_02_mend|`+held), user(hi)}},
-		{"placeholders of earlier repairs behind a call", []turn{user(hi), answer(`prt_02|`+ended, `prt_020_mend|`+held, `prt_02_mend|`+held), user(hi)}},
+		{"placeholder of an earlier repair after a call", []turn{user(hi), answer(`prt_02|`+ended, `prt_02_mend|`+held), user(hi)}},
+		{"placeholders of earlier repairs after a call", []turn{user(hi), answer(`prt_02|`+ended, `prt_020_mend|`+held, `prt_02_mend|`+held), user(hi)}},
 	} {
 		for _, version := range []string{"", "1.0.100", "1.1.53", "1.2.27", "1.18.33"} {
 			for _, all := range []bool{false, true} {

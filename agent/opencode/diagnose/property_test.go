@@ -79,7 +79,7 @@ func (g *generator) step(t *rapid.T, i int) []string {
 	for range rapid.IntRange(0, 2).Draw(t, "calls") {
 		g.calls++
 		step = append(step, callPart(g.calls, rapid.SampledFrom(states).Draw(t, "state")))
-		step = append(step, pick(t, "behind", 2, between...)...)
+		step = append(step, pick(t, "after", 2, between...)...)
 	}
 	if rapid.Bool().Draw(t, "finished") {
 		step = append(step, stepFinish)
@@ -206,7 +206,7 @@ func TestRepairedIsAccepted(t *testing.T) {
 		s.Messages = append(s.Messages, buildMessage(len(s.Messages)+1, user(hi))) // no open loop
 		ds := diagnosed(s, Options{Now: now, Version: "1.1.53"})
 		broken := slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
-		if rules := refused(s); len(rules) > 0 && !broken {
+		if rules := refusedRules(s); len(rules) > 0 && !broken {
 			t.Fatalf("refused by %v, told %q\n%s", rules, summary(ds), records(s))
 		}
 		for _, latent := range []bool{false, true} {
@@ -214,7 +214,7 @@ func TestRepairedIsAccepted(t *testing.T) {
 			if err != nil {
 				t.Fatalf("Plan: %v", err)
 			}
-			if rules := refused(r.After); len(rules) > 0 {
+			if rules := refusedRules(r.After); len(rules) > 0 {
 				t.Fatalf("refused by %v after the repair, left %q\nbefore\n%s\nafter\n%s", rules, summary(r.Remaining), records(s), records(r.After))
 			}
 			if len(r.Unfixable) > 0 {
@@ -224,7 +224,6 @@ func TestRepairedIsAccepted(t *testing.T) {
 	})
 }
 
-// hasPrompt reports whether the part of a prompt is sent to the model.
 func hasPrompt(p record.Part) bool {
 	return p.Sent() || p.Type == record.TypeFile || p.Type == "compaction" || p.Type == "subtask"
 }

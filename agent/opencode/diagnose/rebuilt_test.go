@@ -7,7 +7,6 @@ import (
 	"mend/change"
 )
 
-// rebuiltMessage returns the message with other data.
 func rebuiltMessage(m *record.Message, data string) record.Message {
 	n := record.NewMessage(change.Record{Ref: m.Ref, Data: []byte(data), Mode: m.Mode})
 	n.Parts = m.Parts

@@ -79,7 +79,7 @@ func stepContent(step []record.Part) (blocks, results endpoint.Content, any bool
 }
 
 // refused lists the rules that the session breaks, of the rules that this package has findings for.
-func refused(s *record.Session) []string {
+func refusedRules(s *record.Session) []string {
 	var rules []string
 	for _, v := range endpoint.Violations(endpointRequest(s)) {
 		if slices.Contains([]string{"R1", "R2", "R5", "R6", "R10", "R11", "R16"}, v.Rule) {
@@ -97,13 +97,13 @@ func TestRender(t *testing.T) {
 	}{
 		{"healthy", answer(stepStart, signed, hi, bash), ""},
 		{"last", answer(hi, signed), "R10"},
-		{"behind a call", answer(signed, bash, signed2), "R1"},
+		{"after a call", answer(signed, bash, signed2), "R1"},
 		{"blank", answer(blank), "R11"},
 		{"thinking only", answer(signed), "R10"},
 		{"unsigned only", answer(unsigned), "R6"},
 	} {
 		got := ""
-		if rules := refused(build(user(hi), c.turn, user(hi))); len(rules) > 0 {
+		if rules := refusedRules(build(user(hi), c.turn, user(hi))); len(rules) > 0 {
 			got = rules[0]
 		}
 		if got != c.want {

@@ -20,12 +20,12 @@ func TestSalvagedRole(t *testing.T) {
 		after string // "finish" of an answer
 	}{
 		{"named by an answer", build(user(hi), answer(hi)), 0, "", "user", ""},
-		{"text behind a prompt", build(user(hi), answer(hi), user(hi)), 1, "", "assistant", "stop"},
-		{"text behind an answer", build(user(hi), answer(hi), user(hi)), 2, "", "user", ""},
-		{"a step, behind an answer", build(user(hi), answer(hi), answer(stepStart, hi)), 2, "", "assistant", "stop"},
+		{"text after a prompt", build(user(hi), answer(hi), user(hi)), 1, "", "assistant", "stop"},
+		{"text after an answer", build(user(hi), answer(hi), user(hi)), 2, "", "user", ""},
+		{"a step, after an answer", build(user(hi), answer(hi), answer(stepStart, hi)), 2, "", "assistant", "stop"},
 		{"a call last", build(user(hi), calling(stepStart, hi, stepFinish, stepStart, bash), answer(hi)), 1, "", "assistant", "stop"},
 		{"a call in the first step", build(user(hi), answer(stepStart, bash, stepFinish, stepStart, hi)), 1, "", "assistant", "stop"},
-		{"no parts, behind an answer", build(user(hi), answer(hi), user()), 2, "", "user", ""},
+		{"no parts, after an answer", build(user(hi), answer(hi), user()), 2, "", "user", ""},
 		{"it says so itself", build(user(hi), answer(hi), user(hi)), 2, `{"id":"msg_03","role":"assistant","ti`, "assistant", "stop"},
 		{"a field of an answer's", build(user(hi), answer(hi), user(hi)), 2, `{"id":"msg_03","parentID":"msg_01","ro`, "assistant", "stop"},
 		{"a field of a prompt's", build(user(hi), answer(hi)), 1, `{"id":"msg_02","model":{"providerID":"x","modelID":"y"},"ti`, "user", ""},

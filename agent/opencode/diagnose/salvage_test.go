@@ -25,7 +25,6 @@ func fromStore(t *testing.T, version int, apply func(damage.Store)) *record.Sess
 
 func unchanged(damage.Store) {}
 
-// A faultPlace identifies the place and the code for which findings are counted.
 type faultPlace struct{ code, message string }
 
 // violationCounts counts and lists the findings of a session under some profiles, with thinking on and off.
@@ -109,8 +108,8 @@ func partOutline(s *record.Session, ref change.Ref) string {
 	return ""
 }
 
-// wantOrder checks that the record can be read and has its ids.
-func wantOrder(t *testing.T, s *record.Session, ref change.Ref) {
+// wantReadable checks that the record can be read and has its ids.
+func wantReadable(t *testing.T, s *record.Session, ref change.Ref) {
 	t.Helper()
 	for r := range s.Records {
 		if r.Ref == ref && r.Defect != nil {

@@ -62,17 +62,17 @@ func (s rowStore) load(id string) *record.Session {
 	return loaded
 }
 
-// with returns the session with the cell's value, as SQLite stores it.
-func (s rowStore) with(c damage.Cell) *record.Session {
+// withCell returns the session with the cell's value, as SQLite stores it.
+func (s rowStore) withCell(c damage.Cell) *record.Session {
 	s.t.Helper()
 	s.exec(c.Statement())
 	defer s.exec("delete from session; insert into session select * from whole")
 	return s.load(s.session.ID)
 }
 
-// applied carries out a plan and its inverse in a store that holds the cell's value, and
-// compares the table before and after.
-func (s rowStore) applied(c damage.Cell, ops []change.Op) error {
+// applyAndUndo applies a plan and its inverse to a store with the cell's value, and compares the table before and
+// after.
+func (s rowStore) applyAndUndo(c damage.Cell, ops []change.Op) error {
 	s.t.Helper()
 	s.exec(c.Statement() + "; create table damaged as select * from session")
 	defer s.exec("delete from session; insert into session select * from whole; drop table damaged")
@@ -89,9 +89,8 @@ func (s rowStore) applied(c damage.Cell, ops []change.Op) error {
 	return nil
 }
 
-// Every value of every column of the session's row gets the verdict that the real
-// program gave, and where that is not alive a fix that changes the row alone. The
-// store takes the fix, and its undo, of one value for each column.
+// Each value of each column of the session's row has the verdict of the real program. If the program fails, a fix
+// changes only the row. For one value of each column, the fix and its undo are applied to the store.
 func TestSessionRow(t *testing.T) {
 	applied := map[string]bool{}
 	stores := map[string]rowStore{
@@ -105,7 +104,7 @@ func TestSessionRow(t *testing.T) {
 			continue
 		}
 		tried[key] = true
-		s := stores[cell.Version].with(cell)
+		s := stores[cell.Version].withCell(cell)
 		o := Options{Now: fixtureTime, Version: cell.Version}
 		ds := diagnosed(s, o)
 		if broken := len(ds) > 0 && ds[0].Severity == repair.Broken; broken != (cell.Want != damage.Alive) {
@@ -122,14 +121,14 @@ func TestSessionRow(t *testing.T) {
 		}
 		if column := cell.Version + cell.Column; !applied[column] {
 			applied[column] = true
-			if err := stores[cell.Version].applied(cell, r.Plan.Ops); err != nil {
+			if err := stores[cell.Version].applyAndUndo(cell, r.Plan.Ops); err != nil {
 				t.Errorf("%s: %s: %v", cell.Version, cell.Statement(), err)
 			}
 		}
 	}
 }
 
-// The row of the project is judged likewise, and is not changed: other sessions share it.
+// The row of the project is judged in the same way, and is not changed: other sessions share it.
 func TestProjectRow(t *testing.T) {
 	for version, archive := range map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833} {
 		st := newRowStore(t, archive)
@@ -160,7 +159,7 @@ func TestProjectRow(t *testing.T) {
 			{"icon_color = x'00'", ""},
 			{"time_updated = 'garbage'", ""},
 		} {
-			s := st.with(damage.Cell{Column: "title", Value: "title; update project set " + c.value})
+			s := st.withCell(damage.Cell{Column: "title", Value: "title; update project set " + c.value})
 			st.exec("delete from project; insert into project select * from project_whole")
 			o := Options{Now: fixtureTime, Version: version}
 			ds := diagnosed(s, o)
@@ -179,8 +178,8 @@ func TestProjectRow(t *testing.T) {
 	}
 }
 
-// A project's file ends 1.1.53 if it can be parsed and is not what the agent expects: what
-// cannot be parsed, and what an if takes for false, the agent writes again.
+// A project's file with an unexpected value stops 1.1.53. A file that cannot be parsed, or whose value is falsy in
+// JavaScript, is written again by the agent.
 func TestProjectFile(t *testing.T) {
 	for data, broken := range map[string]bool{
 		`{"id":"global","worktree":"/","sandboxes":["/x"],"time":{}}`: false, `{"id":"global"}`: false, "\ufeff{\"id\":\"global\"}": false,

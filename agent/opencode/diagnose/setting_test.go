@@ -8,8 +8,8 @@ import (
 	"mend/repair"
 )
 
-// A scan reports findings of the setting in use. What only another version would refuse is a finding on request. A fix
-// must also hold in the newest version and with thinking switched.
+// A scan reports findings of the setting in use. Findings of other versions are reported on request. A fix must also
+// hold in the newest version and with thinking switched.
 func TestOneSetting(t *testing.T) {
 	emptied := func() *simulation {
 		s := build(user(hi), answer(stepStart, thinking, `"type":"text","text":""`), user(hi))

@@ -21,17 +21,17 @@ func TestThinkingOrder(t *testing.T) {
 			want:  []string{stepStart, "prt_0201_0203|" + signed, hi2, "prt_0204|" + stepFinish},
 		},
 		{
-			name: "behind a call", turn: answer(stepStart, bash, signed, stepFinish),
+			name: "after a call", turn: answer(stepStart, bash, signed, stepFinish),
 			found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202",
 			want:  []string{stepStart, "prt_0201_0203|" + signed, "prt_0202|" + bash, "prt_0204|" + stepFinish},
 		},
 		{
-			name: "behind a call, other thinking leads", turn: answer(stepStart, signed, bash, signed2, stepFinish),
+			name: "after a call, other thinking leads", turn: answer(stepStart, signed, bash, signed2, stepFinish),
 			found: "broken thinking_block_order msg_02/prt_0204",
 			want:  []string{stepStart, signed, "prt_0202_0204|" + signed2, "prt_0203|" + bash, "prt_0205|" + stepFinish},
 		},
 		{
-			name: "behind a call, in a loop that moving it would change", turn: answer(signed, stepStart, hi, signed2, bash, signed),
+			name: "after a call, in a loop that moving it would change", turn: answer(signed, stepStart, hi, signed2, bash, signed),
 			found: "broken thinking_block_order msg_02/prt_0206; note thinking_block_order msg_02/prt_0204",
 			want: []string{
 				signed, stepStart, "prt_0202_0206|" + signed, "prt_0203|" + hi, "prt_0204|" + signed2, "prt_0205|" + bash,
@@ -39,7 +39,7 @@ func TestThinkingOrder(t *testing.T) {
 			},
 		},
 		{
-			name:  "several behind two calls, an empty text behind them",
+			name:  "several after two calls, an empty text after them",
 			turn:  answer(stepStart, signed, bash, signed, signed, bash2, signed, empty, stepStart, callPart(3, callStates[0])),
 			found: "broken thinking_block_order msg_02/prt_0204; broken thinking_block_order msg_02/prt_0210; broken empty_content_message msg_02/prt_0208; latent thinking_block_order msg_02/prt_0207",
 			want: []string{
@@ -70,7 +70,7 @@ func TestThinkingOrder(t *testing.T) {
 			want:  []string{stepStart, signed, bash, stepFinish, stepStart, "prt_0205_0207|" + signed2, "prt_0206|" + done},
 		},
 		{
-			name: "no room for an id: the placeholder behind it", turn: answer("prt_0201|"+stepStart, "prt_0201-|"+hi, "prt_0203|"+signed),
+			name: "no room for an id: the placeholder after it", turn: answer("prt_0201|"+stepStart, "prt_0201-|"+hi, "prt_0203|"+signed),
 			found: "broken thinking_block_order msg_02/prt_0203",
 			want:  []string{"prt_0201|" + stepStart, "prt_0201-|" + hi, "prt_0203|" + signed, "prt_0203_mend|" + held},
 		},
@@ -116,7 +116,7 @@ func TestThinkingOrderByMessage(t *testing.T) {
 			want: []string{stepStart, "prt_0201_0203|" + signed, "prt_0202|" + bash},
 		},
 		{
-			name: "newest answer, a prompt behind it", turn: calling(stepStart, bash, signed), found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202",
+			name: "newest answer, a prompt after it", turn: calling(stepStart, bash, signed), found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202",
 			want: []string{stepStart, "prt_0201_0203|" + signed, "prt_0202|" + bash},
 		},
 	})

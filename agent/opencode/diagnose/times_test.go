@@ -20,7 +20,7 @@ func TestUnreadRow(t *testing.T) {
 	} {
 		st := newRowStore(t, testdata.OpenCode11833)
 		id := idsOf(st.session)[2]
-		s := st.with(damage.Cell{Column: "title", Value: "title; " + fmt.Sprintf(cut, id)})
+		s := st.withCell(damage.Cell{Column: "title", Value: "title; " + fmt.Sprintf(cut, id)})
 		o := Options{Now: fixtureTime, Version: "1.18.33"}
 		if ds := diagnosed(s, o); len(ds) == 0 || ds[0].Rule != "row" || ds[0].Severity != repair.Broken || ds[0].Fix != "" || ds[0].WhyNot == "" {
 			t.Errorf("%s: Diagnose = %+v, want that the session is not examined", cut, ds)

@@ -93,7 +93,7 @@ func TestToolResultKeepsWhiteSpace(t *testing.T) {
 	}
 }
 
-// A row has its ids in columns, and a repair increases its time of change.
+// A row has its ids in columns, and a repair increases its time_updated.
 func TestToolResultInARow(t *testing.T) {
 	s := build(user(hi), calling())
 	cols := change.NewCols(

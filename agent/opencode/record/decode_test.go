@@ -23,7 +23,7 @@ func TestNewPartDefects(t *testing.T) {
 		{"zero bytes", ``, change.Malformed, "empty, zero bytes"},
 		{"NUL bytes", "\x00\x00\x00", change.Malformed, "nothing but NUL bytes"},
 		{"truncated", `{"id":"prt_1","type":"te`, change.Malformed, "the text ends early"},
-		{"truncated behind a value", `{"id":"prt_1"`, change.Malformed, "the text ends early"},
+		{"truncated after a value", `{"id":"prt_1"`, change.Malformed, "the text ends early"},
 		{"no object", `["x"]`, change.Malformed, "not a JSON object"},
 		{"null", `null`, change.Malformed, "not a JSON object"},
 		{"two objects", `{}{}`, change.Malformed, "more text after the object"},

@@ -78,15 +78,15 @@ func TestNewPartDerives(t *testing.T) {
 }
 
 // The cases THK of oh-my-opencode's tests. Upstream copies thinking from an earlier message; here a part only moves
-// within its own step, so THK-05 holds in that every byte but the id stays. THK-08 and THK-09, about the newest answer,
-// are tested with the rule (package repair). THK-03 (a backend that cannot answer) and THK-11 (a folder that is a file)
-// are tested with the stores.
+// within its own step, so in THK-05 every byte but the id stays. THK-08 and THK-09, about the newest answer, are tested
+// with the rule (package repair). THK-03 (a backend that cannot answer) and THK-11 (a folder that is a file) are tested
+// with the stores.
 func TestMoveThinkingFirst(t *testing.T) {
 	for _, c := range []struct {
 		name, spec, part, want string // want "" for an error
 	}{
-		{"behind content", "assistant start text signed finish", "prt_i02", "00:step-start 00_02:reasoning 01:text 03:step-finish"},
-		{"behind thinking that leads", "assistant start signed tool signed", "prt_i03", "00:step-start 01:reasoning 01_03:reasoning 02:tool"},
+		{"after content", "assistant start text signed finish", "prt_i02", "00:step-start 00_02:reasoning 01:text 03:step-finish"},
+		{"after thinking that leads", "assistant start signed tool signed", "prt_i03", "00:step-start 01:reasoning 01_03:reasoning 02:tool"},
 		{"nothing before it in its step", "assistant text signed", "prt_i01", "0000000000_01:reasoning 00:text"},
 		{"in its own step", "assistant start text start tool signed", "prt_i04", "00:step-start 01:text 02:step-start 02_04:reasoning 03:tool"},
 		{"where it should be", "assistant start blank signed text", "prt_i02", "00:step-start 01:text 02:reasoning 03:text"},
@@ -124,7 +124,7 @@ func TestMoveThinkingFirstFindsNoPlace(t *testing.T) {
 	long := "prt_" + strings.Repeat("x", change.MaxID-4)
 	for name, parts := range map[string][]Part{
 		"before the clock's wrap": {testPart(m, "prt_0000000000", kinds["text"]), testPart(m, "prt_1", kinds["signed"])},
-		"no room behind":          {testPart(m, "prt_1", kinds["start"]), testPart(m, "prt_1-", kinds["text"]), testPart(m, "prt_2", kinds["signed"])},
+		"no room after":           {testPart(m, "prt_1", kinds["start"]), testPart(m, "prt_1-", kinds["text"]), testPart(m, "prt_2", kinds["signed"])},
 		"too long":                {testPart(m, "prt_1", kinds["start"]), testPart(m, "prt_2", kinds["text"]), testPart(m, long, kinds["signed"])},
 	} {
 		msg := Message{Record: change.Record{Ref: m}, Parts: parts}

@@ -21,13 +21,11 @@ func newBuilder() *builder {
 	return &builder{Session: record.Session{Head: change.Head{ID: "ses_1"}}, clock: start}
 }
 
-// id returns the next id of the id clock.
 func (b *builder) id(kind string) string {
 	b.clock++
 	return fmt.Sprintf("%s_%012x%014d", kind, uint64(b.clock)*4096&(1<<48-1), len(b.Messages))
 }
 
-// message adds a message.
 func (b *builder) message(m fields, parts ...fields) {
 	ref := change.Ref{Kind: change.KindMessage, Session: b.ID, Message: b.id("msg")}
 	m["time"] = fields{"created": b.clock, "completed": b.clock + 1}

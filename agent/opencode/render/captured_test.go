@@ -60,7 +60,6 @@ func readCaptures(t testing.TB, file string) (all captures) {
 	return all
 }
 
-// session returns the session of a case.
 func (c *captures) session(i int) *builder {
 	b := newBuilder()
 	for _, m := range c.Cases[i].Messages {

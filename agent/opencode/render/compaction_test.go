@@ -190,7 +190,6 @@ func TestLongSession(t *testing.T) {
 	}
 }
 
-// rawRecord returns a row with that data.
 func rawRecord(kind string, i int, data string) change.Record {
 	ref := change.Ref{Kind: change.KindMessage, Session: "ses_1", Message: fmt.Sprintf("msg_%06d", i)}
 	if kind == "part" {

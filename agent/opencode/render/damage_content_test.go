@@ -62,7 +62,7 @@ func assistantTrials() []trial {
 			l.part(damage.Hello, "step-start").fields = fields{"type": "patch", "hash": "x", "files": []any{}}
 		}},
 		{name: "no step-start", apply: drop(damage.OneCall, "step-start")},
-		{name: "step-start behind the call", apply: combine(add(damage.OneCall, "tool", `{"type":"step-start"}`), func(l *harness) {
+		{name: "step-start after the call", apply: combine(add(damage.OneCall, "tool", `{"type":"step-start"}`), func(l *harness) {
 			tool := l.part(damage.OneCall, "tool")
 			l.add(tool, "zz", `{"type":"text","text":"behind"}`)
 		})},
@@ -89,7 +89,7 @@ func thinkingTrials() []trial {
 		{name: "other model, flat metadata", apply: combine(foreign, meta(fields{"x": 1}), set(damage.OneCall, "tool", "metadata", fields{"x": 1}))},
 		{name: "other model, thinking without text", apply: combine(foreign, without(damage.Hello, "reasoning", "text"))},
 		{name: "unsigned thinking beside text", apply: without(damage.Hello, "reasoning", "metadata")},
-		{name: "unsigned thinking behind text", apply: combine(addAfter(damage.Goodbye, "reasoning", "text"), without(damage.Goodbye, "reasoning", "metadata"))},
+		{name: "unsigned thinking after text", apply: combine(addAfter(damage.Goodbye, "reasoning", "text"), without(damage.Goodbye, "reasoning", "metadata"))},
 		{name: "unsigned blank thinking only", apply: combine(drop(damage.Hello, "text"), without(damage.Hello, "reasoning", "metadata"), set(damage.Hello, "reasoning", "text", " "))},
 		{name: "unsigned empty thinking only", apply: combine(drop(damage.Hello, "text"), without(damage.Hello, "reasoning", "metadata"), set(damage.Hello, "reasoning", "text", ""))},
 		{name: "signed thinking without text", apply: combine(set(damage.Hello, "reasoning", "text", ""), anthropic(fields{"signature": endpoint.Sign("")}))},
@@ -250,7 +250,7 @@ func fileTrials() []trial {
 		{name: "image with line breaks", apply: sent(file("image/png", "data:image/png;base64,AA\nAA"))},
 		{name: "image not in base64", apply: sent(file("image/png", "data:image/png,hello"))},
 		{name: "image with escapes", apply: sent(file("image/png", "data:image/png;base64,AA%3D%3D"))},
-		{name: "image behind a link of no kind", apply: sent(file("image/png", "abc:def"))},
+		{name: "image at a link of an unknown kind", apply: sent(file("image/png", "abc:def"))},
 		{name: "attachment cut short", apply: attached(file("image/png", "data:image/png;base64,AAAAA"))},
 		{name: "image URL in capitals", apply: sent(file("image/png", "DATA:image/png;base64,AAAA"))},
 		{name: "file without mime", apply: sent(fields{"type": "file", "url": png})},

@@ -14,7 +14,7 @@ import (
 func modelTrials() []trial {
 	// The agent writes the model of its last prompt into the session's row. A trial that
 	// changes that row waits for this.
-	alone := func(l *harness) { l.info["revert"], l.unmodelled = nil, true }
+	alone := func(l *harness) { l.info["revert"], l.noModel = nil, true }
 	model := func(name string, v any) trial {
 		return trial{name: "asked model " + name, apply: combine(alone, message(damage.FourthPrompt, "model", v))}
 	}

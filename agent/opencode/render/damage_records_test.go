@@ -21,7 +21,7 @@ func recordTrials() []trial {
 		{name: "message null", apply: rawMessage(text(`null`))},
 		{name: "message a list", apply: rawMessage(text(`[]`))},
 		{name: "message a number", apply: rawMessage(text(`5`))},
-		{name: "part with text behind", apply: rawPart(func(s string) string { return s + "}" })},
+		{name: "part with text after", apply: rawPart(func(s string) string { return s + "}" })},
 		{name: "part with a byte order mark", apply: rawPart(func(s string) string { return "\ufeff" + s })},
 		{name: "part with white space around", apply: rawPart(func(s string) string { return "\n " + s + "\n\n" })},
 		{name: "part with bytes that are no text", apply: rawPart(func(s string) string { return strings.Replace(s, "Hello", "He\xffllo", 1) })},
@@ -119,8 +119,8 @@ func historyTrials() []trial {
 		{name: "reverted to an answer", apply: reverted(damage.DoneAgain, "")},
 		{name: "reverted to a part", apply: reverted(damage.DoneAgain, "text")},
 		{name: "reverted to a message that is not there", apply: func(l *harness) { l.info["revert"] = fields{"messageID": "msg_1x"} }},
-		{name: "reverted, blank answer behind", apply: combine(reverted(damage.FourthPrompt, ""), set(damage.Goodbye, "text", "text", " "))},
-		{name: "reverted, broken part behind", apply: combine(reverted(damage.SecondPrompt, ""), rawPart(first20))},
+		{name: "reverted, blank answer after", apply: combine(reverted(damage.FourthPrompt, ""), set(damage.Goodbye, "text", "text", " "))},
+		{name: "reverted, broken part after", apply: combine(reverted(damage.SecondPrompt, ""), rawPart(first20))},
 		{name: "two prompts in a row", apply: dropMessage(damage.Hello)},
 		{name: "two answers in a row", apply: dropMessage(damage.SecondPrompt)},
 		{name: "first prompt gone", apply: dropMessage(damage.FirstPrompt)},
@@ -131,7 +131,7 @@ func historyTrials() []trial {
 			m.created += 1e12
 			m.fields["time"] = fields{"created": m.created}
 		}},
-		{name: "an id that sorts behind all", apply: func(l *harness) {
+		{name: "an id that sorts after all", apply: func(l *harness) {
 			m := l.message(damage.Hello)
 			for _, p := range l.parts(damage.Hello, "") {
 				p.owner = "msg_zzz"
@@ -173,7 +173,7 @@ func combinedTrials() []trial {
 		{name: "R1 and R17", apply: combine(add(damage.OneCall, "tool", `{"type":"text","text":"behind"}`), set(damage.TwoCalls, "tool", "callID", "toolu_0002A"))},
 		{name: "R13 and R14", apply: combine(set(damage.OneCall, "tool", "callID", ""), inState("input", "x"))},
 		{name: "R16 and R11", apply: combine(drop(damage.FirstPrompt, ""), set(damage.Hello, "text", "text", " "))},
-		{name: "running and blank behind", apply: combine(
+		{name: "running and blank after", apply: combine(
 			state(fields{"status": "running", "input": fields{}, "time": fields{"start": 1}}),
 			add(damage.OneCall, "tool", `{"type":"text","text":" "}`))},
 		{name: "truncated and blank", apply: combine(rawPart(first20), set(damage.Goodbye, "text", "text", " "))},

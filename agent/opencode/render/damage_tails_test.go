@@ -43,7 +43,7 @@ func tailTrials() []trial {
 		{name: "two markers in one prompt, the first without tail", apply: two(plain, fromHello)},
 		{name: "tail is an empty id", apply: afterCompaction(damage.DoneAgain, `{"type":"compaction","auto":true,"tail_start_id":""}`, "")},
 		{name: "tail is null", apply: afterCompaction(damage.DoneAgain, `{"type":"compaction","auto":true,"tail_start_id":null}`, "")},
-		{name: "tail starts behind the compaction", apply: tail(damage.Hello, damage.DoneAgain)},
+		{name: "tail starts after the compaction", apply: tail(damage.Hello, damage.DoneAgain)},
 		{name: "stale marker in a loop", apply: stale(damage.TwoCalls)},
 		{name: "stale marker in a loop, compacted since", apply: combine(afterCompaction(damage.DoneAgain, marker, ""), stale(damage.TwoCalls))},
 		{name: "stale marker between compaction and its tail", apply: combine(tail(damage.DoneAgain, damage.Done), stale(damage.Hello))},

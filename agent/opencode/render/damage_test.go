@@ -107,7 +107,6 @@ func failure(name string) fields {
 
 const largeImage = 5_600_000
 
-// damageTrials are the trials of the common table.
 func damageTrials() []trial {
 	var all []trial
 	for _, w := range damage.Table {

@@ -83,7 +83,6 @@ func (l *harness) selectRows(ok func(*row) bool) []*row {
 	return out
 }
 
-// message returns message n.
 func (l *harness) message(n int) *row { return l.messages()[n] }
 
 // parts returns the parts of a type in message n, in order; all parts for type "".
@@ -97,12 +96,10 @@ func (l *harness) parts(n int, kind string) []*row {
 // part returns the first part of a type in message n.
 func (l *harness) part(n int, kind string) *row { return l.parts(n, kind)[0] }
 
-// drop removes rows.
 func (l *harness) drop(rows ...*row) {
 	l.rows = slices.DeleteFunc(l.rows, func(r *row) bool { return slices.Contains(rows, r) })
 }
 
-// add adds a part after another one.
 func (l *harness) add(after *row, suffix, fields string) {
 	l.rows = append(l.rows, l.newRow("part", after.id+suffix, after.owner, after.created, fields))
 }

@@ -12,7 +12,6 @@ import (
 	"mend/change"
 )
 
-// readStore reads the fixture.
 func (l *harness) readStore() {
 	s := l.open()
 	if c, ok := s.Info.Col("model"); ok {
@@ -39,7 +38,7 @@ func (l *harness) row(table string, r change.Record, owner string, created int64
 
 // reset undoes every change, in memory.
 func (l *harness) reset() {
-	l.rows, l.info, l.stray, l.unmodelled = nil, map[string]any{}, map[string]string{}, false
+	l.rows, l.info, l.stray, l.noModel = nil, map[string]any{}, map[string]string{}, false
 	for _, r := range l.pristine {
 		r.fields = clone(r.fields)
 		l.rows = append(l.rows, &r)
@@ -79,7 +78,7 @@ func (l *harness) writeStore() {
 		}
 	}
 	l.execSQL("update session set revert = null where id = ?", l.session)
-	if l.newest && l.unmodelled {
+	if l.newest && l.noModel {
 		l.execSQL("update session set model = null where id = ?", l.session)
 	} else if l.newest {
 		l.execSQL("update session set model = ? where id = ?", l.model, l.session)

@@ -70,8 +70,8 @@ type harness struct {
 	info     map[string]any // fields that the trial sets in the session's record
 	stray    map[string]string
 	reads    func(request.Model, string) (reads, known bool)
-	// unmodelled: the session's row names no model.
-	unmodelled bool
+	// noModel: the session's row names no model.
+	noModel bool
 }
 
 // archive returns the fixture in the format of a version.

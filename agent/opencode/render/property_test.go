@@ -153,7 +153,6 @@ func damageMessage(t *rapid.T, m *record.Message) {
 	m.Parts = parts
 }
 
-// An edit sets a field.
 type edit struct {
 	value string
 	path  []string

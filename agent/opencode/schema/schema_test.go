@@ -119,7 +119,7 @@ func TestDerivationsAgree(t *testing.T) {
 	}
 }
 
-// Complete fills in what is missing or null, and returns the paths; it converts and replaces nothing else.
+// Complete fills in missing and null values, and returns their paths; it converts and replaces nothing else.
 func TestCompleteFilled(t *testing.T) {
 	data := `{"role":"user","time":{"created":5},"agent":null,"model":{"providerID":"p"},"summary":{"diffs":[{"additions":1},{"deletions":2}]},"tools":null,"mine":[1]}`
 	got, filled, err := Complete([]byte(data), Message, everything)

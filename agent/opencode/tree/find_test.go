@@ -77,8 +77,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// FuzzOpen opens made-up trees: in each of them, the root that Open finds is the named folder, or one above or below
-// it.
+// FuzzOpen opens generated trees: the root that Open finds is the named folder, or a folder above or below it.
 func FuzzOpen(f *testing.F) {
 	f.Add("storage/message/ses_1/msg_1.json", "storage/message", false)
 	f.Add("opencode/storage/part/m/x.json", "opencode/storage/part/m", true)

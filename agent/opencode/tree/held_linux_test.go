@@ -11,8 +11,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestHeld starts programs and looks which of them work with a store: those that are
-// called as the agent is and keep their data there.
+// TestHeld starts programs: those with the agent's name and its data folder have the store open.
 func TestHeld(t *testing.T) {
 	cat, err := exec.LookPath("cat")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// trees are made-up trees: where the session's record and a message are.
+// trees are generated trees: where the session's record and a message are.
 func trees() []tree {
 	return []tree{
 		{"session/global/ses_1.json", "message/ses_1/%s.json", ""},

@@ -19,8 +19,8 @@ import (
 	"mend/internal/test/storetest"
 )
 
-// TestStrange: fault cases 4, 5 and 7.
-func TestStrange(t *testing.T) { testStrange(t) }
+// TestSpecialFiles: fault cases 4, 5 and 7.
+func TestSpecialFiles(t *testing.T) { testStrange(t) }
 
 // testStrange puts entries that are not plain files in the place of a part, one after another. Each must be read within
 // two seconds, reported and left alone. A file with several hard links is read like any record.
@@ -118,8 +118,8 @@ func loadIn(t *testing.T, s *Store, limit time.Duration) *record.Session {
 	}
 }
 
-// TestStrangeFolders: fault cases 4, 5 and 7.
-func TestStrangeFolders(t *testing.T) { testStrangeFolders(t) }
+// TestLinkedFolders: fault cases 4, 5 and 7.
+func TestLinkedFolders(t *testing.T) { testStrangeFolders(t) }
 
 // testStrangeFolders replaces folders with links: nothing in their targets is read
 // or written.
@@ -172,8 +172,8 @@ func wantRefused(t *testing.T, s *Store, folder string, ops []change.Op) {
 	}
 }
 
-// TestLinkMeanwhile puts a link in the place of a folder between Prepare and
-// Commit, and a folder of ours out of the tree. Fault case 5.
+// TestLinkMeanwhile moves a folder of records out of the tree between Prepare and Commit, and puts a link to it in its
+// place. Fault case 5.
 func TestLinkMeanwhile(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, Options{Owner: "own"})

@@ -2,7 +2,6 @@ package bigstore
 
 import "encoding/json"
 
-// An object is a JSON object.
 type object map[string]any
 
 // text returns the object as one line, or indented like the agent's files.

@@ -114,7 +114,6 @@ func (u Uniform) Rollouts(dir string) error {
 	})
 }
 
-// write writes a file for each session.
 func (u Uniform) write(file func(session string) (path string, data []byte)) error {
 	for i := range u.Sessions {
 		path, data := file(fmt.Sprintf("%08x-0000-7000-8000-000000000000", i))

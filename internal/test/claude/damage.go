@@ -52,14 +52,13 @@ func (t *Transcript) at(uuid string) int {
 	panic("no record " + uuid)
 }
 
-// uuid returns the whole uuid.
+// uuid returns the uuid of the record that [Transcript.at] finds.
 func (t *Transcript) uuid(begin string) string {
 	_, rest, _ := strings.Cut(string(t.Lines[t.at(begin)]), `"uuid":"`+begin)
 	end := strings.IndexByte(rest, '"')
 	return begin + rest[:end]
 }
 
-// edit changes a record.
 func (t *Transcript) edit(uuid string, change func(r map[string]any)) {
 	i := t.at(uuid)
 	t.Lines[i] = t.changed(uuid, change)
@@ -84,7 +83,6 @@ func (t *Transcript) remove(uuid string) {
 	t.Lines = append(t.Lines[:i:i], t.Lines[i+1:]...)
 }
 
-// insert inserts a line before a record.
 func (t *Transcript) insert(before string, line []byte) {
 	t.Lines = slices.Insert(slices.Clone(t.Lines), t.at(before), line)
 }
@@ -245,7 +243,6 @@ func spoken(parent string, n int, at, text string) [][]byte {
 	}
 }
 
-// texts is a list of blocks of text.
 func texts(all ...string) (list []any) {
 	for _, text := range all {
 		list = append(list, map[string]any{"type": "text", "text": text})
@@ -321,7 +318,7 @@ var Damages = []Damage{
 	{Name: "parent a number", Apply: parent(prompt4, 7)},
 	{Name: "parent an object", Apply: parent(prompt4, map[string]any{"a": 1})},
 	{Name: "parent itself", Apply: func(t *Transcript) { parent(prompt4, t.uuid(prompt4))(t) }},
-	{Name: "parent behind it", Apply: func(t *Transcript) { parent(prompt4, t.uuid(answer4))(t) }},
+	{Name: "parent after it", Apply: func(t *Transcript) { parent(prompt4, t.uuid(answer4))(t) }},
 	{Name: "parent unknown twice", Apply: all(parent(prompt4, unknownID), parent(prompt6, unknownID))},
 	{Name: "parent unknown within 5 s", Apply: parent(think4, unknownID)},
 	{Name: "parent a snapshot", Apply: func(t *Transcript) {
@@ -343,7 +340,7 @@ var Damages = []Damage{
 		i := t.at(answer3)
 		t.Lines[i] = append([]byte("\ufeff"), t.Lines[i]...)
 	}},
-	{Name: "line behind a torn one", Apply: func(t *Transcript) {
+	{Name: "line after a torn one", Apply: func(t *Transcript) {
 		i := t.at(answer3)
 		t.Lines[i] = append(bytes.Clone(t.Lines[i][:50]), t.Lines[i]...)
 	}},
@@ -363,7 +360,7 @@ var Damages = []Damage{
 	}},
 	{Name: "a note hangs on an early record", Shape: "interrupted", Apply: func(t *Transcript) { parent(note33, t.uuid(note27))(t) }},
 	{Name: "a record of nearly the same time is taken", Shape: "fork", Apply: all(lost(preserved1), lost(preserved2), lost(caveat), lost(command), lost(output))},
-	{Name: "a record comes back behind its child", Apply: all(func(t *Transcript) {
+	{Name: "a record comes back after its child", Apply: all(func(t *Transcript) {
 		i := t.at(callA)
 		t.appendLine(t.Lines[i])
 		t.Lines[i] = []byte{}
@@ -397,20 +394,20 @@ var Damages = []Damage{
 		beforeCompaction(t, last101)
 	}},
 	{Name: "two processes, one compacts and the other goes on", Shape: "compaction", Apply: func(t *Transcript) { beforeCompaction(t, "") }},
-	{Name: "a note behind the compaction hangs before it", Shape: "compaction", Apply: func(t *Transcript) { noteBefore(t) }},
-	{Name: "a note behind a compaction that preserves nothing hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
+	{Name: "a note after the compaction hangs before it", Shape: "compaction", Apply: func(t *Transcript) { noteBefore(t) }},
+	{Name: "a note after a compaction that preserves nothing hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
 		nothingPreserved(t)
 		noteBefore(t)
 	}},
-	{Name: "context behind a compaction hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
+	{Name: "context after a compaction hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
 		nothingPreserved(t)
 		parent(context14, t.uuid(answer15))(t)
 	}},
-	{Name: "prompt behind a compaction hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
+	{Name: "prompt after a compaction hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
 		nothingPreserved(t)
 		parent(last101, t.uuid(answer15))(t)
 	}},
-	{Name: "prompt behind a compaction hangs before what it preserves", Shape: "compaction", Apply: func(t *Transcript) {
+	{Name: "prompt after a compaction hangs before what it preserves", Shape: "compaction", Apply: func(t *Transcript) {
 		parent(last101, t.uuid(answer15))(t)
 	}},
 	{Name: "summary of a compaction that preserves nothing lost", Shape: "compaction", Apply: all(nothingPreserved, lost(summary))},
@@ -419,7 +416,7 @@ var Damages = []Damage{
 		parent(boundary, t.uuid(preserved2))(t)
 	}},
 	{Name: "boundary with a parent", Shape: "compaction", Apply: func(t *Transcript) { parent(boundary, t.uuid(preserved2))(t) }},
-	{Name: "prompt behind a compaction of a large file hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
+	{Name: "prompt after a compaction of a large file hangs before it", Shape: "compaction", Apply: func(t *Transcript) {
 		nothingPreserved(t)
 		parent(last101, t.uuid(answer15))(t)
 		t.insert(first, []byte(`{"type":"queue-operation","operation":"enqueue","content":"`+strings.Repeat("x", 5<<20)+`"}`))
@@ -427,7 +424,7 @@ var Damages = []Damage{
 	{Name: "compaction that preserves nothing", Shape: "compaction", Apply: nothingPreserved},
 	{Name: "preserved answer with a foreign field", Shape: "compaction", Apply: block(preserved2, func(b map[string]any) { b["foo"] = 1 })},
 	{Name: "preserved messages torn", Shape: "compaction", Apply: all(torn(preserved1), torn(preserved2))},
-	{Name: "preserved thinking behind its text", Shape: "compaction", Apply: func(t *Transcript) {
+	{Name: "preserved thinking after its text", Shape: "compaction", Apply: func(t *Transcript) {
 		var a, b any
 		t.edit(preserved1, func(r map[string]any) { a = r["message"].(map[string]any)["content"] })
 		t.edit(preserved2, func(r map[string]any) { b = r["message"].(map[string]any)["content"] })
@@ -443,11 +440,11 @@ var Damages = []Damage{
 			m["preservedSegment"].(map[string]any)["anchorUuid"] = unknownID
 		})
 	}},
-	{Name: "first prompt behind a compaction torn", Shape: "compaction", Apply: torn(after92)},
+	{Name: "first prompt after a compaction torn", Shape: "compaction", Apply: torn(after92)},
 
 	{Name: "two processes", Apply: func(t *Transcript) { parent(prompt7, t.uuid(answer5))(t) }},
 
-	{Name: "two processes, one behind a prompt without an answer", Apply: func(t *Transcript) {
+	{Name: "two processes, one after a prompt without an answer", Apply: func(t *Transcript) {
 		p7 := t.uuid(prompt7)
 		const note, prompt, answer = "aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002", "aaaaaaaa-0000-4000-8000-000000000003"
 		common := `"isSidechain":false,"sessionId":"` + Session + `","version":"2.1.330"`
@@ -470,7 +467,7 @@ var Damages = []Damage{
 	{Name: "empty prompt", Apply: content(prompt3, "")},
 	{Name: "blank prompt", Apply: content(prompt3, " \n")},
 	{Name: "empty text in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{map[string]any{"type": "text", "text": ""}} })},
-	{Name: "thinking behind the text", Apply: func(t *Transcript) {
+	{Name: "thinking after the text", Apply: func(t *Transcript) {
 		var a, b any
 		t.edit(think3, func(r map[string]any) { a = r["message"].(map[string]any)["content"] })
 		t.edit(answer3, func(r map[string]any) { b = r["message"].(map[string]any)["content"] })
@@ -526,13 +523,13 @@ var Damages = []Damage{
 	{Name: "killed in a call", Apply: func(t *Transcript) { t.Lines = t.Lines[:t.at(result7)] }},
 	{Name: "killed between two results", Apply: func(t *Transcript) { t.Lines = t.Lines[:t.at(resultA)+1] }},
 	{Name: "result in a record of an answer", Apply: func(t *Transcript) { t.edit(result4, func(r map[string]any) { r["type"] = "assistant" }) }},
-	{Name: "text behind a call", Apply: func(t *Transcript) {
+	{Name: "text after a call", Apply: func(t *Transcript) {
 		t.edit(call4, func(r map[string]any) {
 			m := r["message"].(map[string]any)
 			m["content"] = append(m["content"].([]any), map[string]any{"type": "text", "text": "behind"})
 		})
 	}},
-	{Name: "thinking behind a call", Apply: func(t *Transcript) {
+	{Name: "thinking after a call", Apply: func(t *Transcript) {
 		again := t.changed(think4, func(r map[string]any) { r["uuid"], r["parentUuid"] = unknownID, t.uuid(call4) })
 		parent(result4, unknownID)(t)
 		i := t.at(call4) + 1
@@ -706,7 +703,7 @@ func BrokenSubagent() []byte {
 // everyday has common damages, one of each kind.
 var everyday = []string{
 	"none", "parent unknown", "line torn", "disk full for one prompt", "NUL bytes at the end", "summary lost", "two processes",
-	"empty prompt", "thinking behind the text", "large image in an early prompt", "killed in a call",
+	"empty prompt", "thinking after the text", "large image in an early prompt", "killed in a call",
 	"result twice", "image that is none", "signature of another account", "stray prompt at the end",
 }
 

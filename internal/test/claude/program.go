@@ -249,7 +249,7 @@ func (h *Home) Start(ctx context.Context, api, session, prompt string, resume bo
 	return cmd
 }
 
-// command returns a command with the whole environment of the program. From the test's environment it takes
+// command returns a command with the complete environment of the program. From the test's environment it takes
 // only the search path, and so no credential and no proxy.
 func (h *Home) command(ctx context.Context, api string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, h.cmd[0], append(h.cmd[1:len(h.cmd):len(h.cmd)], args...)...)

@@ -108,7 +108,6 @@ func (r *Rollout) at(kind string, n int) int {
 	return all[n]
 }
 
-// edit changes the JSON of a line.
 func (r *Rollout) edit(i int, change func(line, payload object)) {
 	var v object
 	if json.Unmarshal(r.Lines[i], &v) != nil {
@@ -122,7 +121,6 @@ func (r *Rollout) edit(i int, change func(line, payload object)) {
 func (r *Rollout) remove(i int)             { r.Lines = slices.Delete(r.Lines, i, i+1) }
 func (r *Rollout) insert(i int, raw []byte) { r.Lines = slices.Insert(r.Lines, i, raw) }
 
-// line returns the text of a new line.
 func line(kind string, ordinal int, payload any) []byte {
 	v := object{"timestamp": "2026-11-22T16:00:00.000Z", "type": kind, "payload": payload}
 	if ordinal >= 0 {
@@ -279,7 +277,7 @@ func tornLines() []Damage {
 		{Name: "none", Do: func(*Rollout) {}, Fate: "alive"},
 		{Name: "no databases", Do: withoutDatabases, Fate: "alive", Index: true},
 		{Name: "last line cut", Do: func(r *Rollout) { i := len(r.Lines) - 1; r.Lines[i] = cut(r.Lines[i]); r.End = "" }, Fate: "alive", Lost: true},
-		{Name: "NUL behind the last line", Do: func(r *Rollout) { r.End = "\n\x00\x00\x00\x00" }, Fate: "alive"},
+		{Name: "NUL after the last line", Do: func(r *Rollout) { r.End = "\n\x00\x00\x00\x00" }, Fate: "alive"},
 		{Name: "no newline at the end", Do: func(r *Rollout) { r.End = "" }, Fate: "alive"},
 		{Name: "cut in the last answer", Do: func(r *Rollout) {
 			i := r.at("assistant", -1)
@@ -292,9 +290,9 @@ func tornLines() []Damage {
 		{Name: "prompt not UTF-8", Do: setLine("user", 2, func(raw []byte) []byte { return bytes.Replace(raw, []byte("say"), []byte("s\xff"), 1) }), Fate: "alive", Lost: true, Index: true},
 		{Name: "prompt not UTF-8, no databases", Do: both(setLine("user", 2, func(raw []byte) []byte { return bytes.Replace(raw, []byte("say"), []byte("s\xff"), 1) }), withoutDatabases), Fate: "dead", Lost: true},
 		{Name: "a line not UTF-8, no databases", Do: both(setLine("user", 2, func(raw []byte) []byte { return append(cut(raw), 0xff) }), withoutDatabases), Fate: "dead", Lost: true},
-		{Name: "half a line before a whole one", Do: setLine("user", 2, func(raw []byte) []byte { return append(cut(bytes.Clone(raw)), raw...) }), Fate: "alive"},
-		{Name: "NUL before a whole line", Do: setLine("user", 2, func(raw []byte) []byte { return append(make([]byte, 9), raw...) }), Fate: "alive"},
-		{Name: "garbage behind a whole line", Do: setLine("user", 2, func(raw []byte) []byte { return append(raw, "x y"...) }), Fate: "alive"},
+		{Name: "half a line before a complete one", Do: setLine("user", 2, func(raw []byte) []byte { return append(cut(bytes.Clone(raw)), raw...) }), Fate: "alive"},
+		{Name: "NUL before a complete line", Do: setLine("user", 2, func(raw []byte) []byte { return append(make([]byte, 9), raw...) }), Fate: "alive"},
+		{Name: "garbage after a complete line", Do: setLine("user", 2, func(raw []byte) []byte { return append(raw, "x y"...) }), Fate: "alive"},
 		{Name: "two events on a line", Do: func(r *Rollout) {
 			i := r.at("token_count", 0)
 			r.Lines[i] = append(bytes.Clone(r.Lines[i]), r.Lines[i+1]...)
@@ -380,10 +378,10 @@ func calls() []Damage {
 			r.remove(o)
 			r.insert(i, raw)
 		}, Fate: "O2"},
-		{Name: "call behind its output", Do: moveCall(0, "function_call_output", 0), Fate: "O3"},
-		{Name: "call behind the next reasoning", Do: moveCall(0, "reasoning", 1), Fate: "O3"},
+		{Name: "call after its output", Do: moveCall(0, "function_call_output", 0), Fate: "O3"},
+		{Name: "call after the next reasoning", Do: moveCall(0, "reasoning", 1), Fate: "O3"},
 		{Name: "call in the next turn", Do: moveCall(0, "assistant", 1), Fate: "O3"},
-		{Name: "call of two behind both outputs", Do: moveCall(2, "function_call_output", 2), Fate: "O2"},
+		{Name: "call of two after both outputs", Do: moveCall(2, "function_call_output", 2), Fate: "O2"},
 		{Name: "reasoning twice", Do: twice("reasoning", 0), Fate: "O4"},
 		{Name: "call twice", Do: twice("function_call", 0), Fate: "O4"},
 		{Name: "output twice", Do: twice("function_call_output", 0), Fate: "O4"},
@@ -394,7 +392,6 @@ func calls() []Damage {
 	}
 }
 
-// ids are damages of ids.
 func ids() []Damage {
 	return []Damage{
 		{Name: "one id of two answers", Do: func(r *Rollout) {
@@ -434,7 +431,7 @@ func ids() []Damage {
 func contents() []Damage {
 	return []Damage{
 		{Name: "reasoning without id", Do: setPayload("reasoning", 0, "id", nil), Fate: "O3"},
-		{Name: "reasoning behind its call", Do: func(r *Rollout) {
+		{Name: "reasoning after its call", Do: func(r *Rollout) {
 			i, c := r.at("reasoning", 0), r.at("function_call", 0)
 			r.Lines[i], r.Lines[c] = r.Lines[c], r.Lines[i]
 		}, Fate: "O3"},

@@ -185,7 +185,7 @@ func (h *Home) exec(prompt string, args ...string) Reply {
 	return r
 }
 
-// Command returns a command of the program with its whole environment.
+// Command returns a command of the program with its complete environment.
 func (h *Home) Command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, h.exe, args...)
 	cmd.Dir = h.Work()

@@ -67,7 +67,6 @@ func (c *frozenCase) state(name string) *state {
 	return nil
 }
 
-// A file is a file or a folder of a home.
 type file struct {
 	name string // below the home
 	mode fs.FileMode
@@ -166,7 +165,6 @@ func (c *frozenCase) pack(dictionary []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// unpack returns the case in an archive.
 func unpack(name string, archive, dictionary []byte) (*frozenCase, error) {
 	c := &frozenCase{name: name, files: map[string][]file{}}
 	zr, err := zstd.NewReader(bytes.NewReader(archive), zstd.WithDecoderMaxWindow(64<<20), zstd.WithDecoderConcurrency(1), zstd.WithDecoderDictRaw(1, dictionary))
@@ -197,7 +195,6 @@ func unpack(name string, archive, dictionary []byte) (*frozenCase, error) {
 	}
 }
 
-// exportName is the name of the export of the journal in a home.
 const exportName = "export.jsonl"
 
 // snapshot returns the content of the agents' stores below a home, without mend's files. For a database it

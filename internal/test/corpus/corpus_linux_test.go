@@ -59,7 +59,6 @@ func TestFrozen(t *testing.T) {
 	}
 }
 
-// buildMend builds the present program.
 func buildMend(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "mend")
@@ -138,7 +137,7 @@ type player struct {
 }
 
 func newPlayer(t *testing.T, c *frozenCase, program string) *player {
-	p := &player{newRunner(t, c.name).with(program), c, map[string]map[string]string{}}
+	p := &player{newRunner(t, c.name).withProgram(program), c, map[string]map[string]string{}}
 	for _, s := range c.States {
 		if strings.HasPrefix(s.Name, "cut") {
 			continue
@@ -238,7 +237,7 @@ func (p *player) play(s state, run []step) {
 		}
 		want := st.Want
 		if want == settled {
-			if want = p.settled(s); want == "before" {
+			if want = p.requiredState(s); want == "before" {
 				run = nil
 			}
 		}
@@ -253,8 +252,8 @@ func (p *player) play(s state, run []step) {
 	}
 }
 
-// settled returns the required state of the store, according to the entry that was pending.
-func (p *player) settled(s state) string {
+// requiredState returns the required state of the store, according to the entry that was pending.
+func (p *player) requiredState(s state) string {
 	p.Helper()
 	id := s.Entries[0].ID
 	es := p.entries()

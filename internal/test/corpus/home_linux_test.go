@@ -47,8 +47,7 @@ func newRunner(t *testing.T, name string) *runner {
 	return &runner{T: t, home: filepath.Join(scratch, name)}
 }
 
-// with returns the runner for another program.
-func (r *runner) with(program string) *runner {
+func (r *runner) withProgram(program string) *runner {
 	r.run = func(args ...string) (int, string, string) {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
 		defer cancel()

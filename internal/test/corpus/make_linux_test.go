@@ -186,7 +186,7 @@ func (m *maker) make() *frozenCase {
 	m.start(m)
 	m.restore(m.files()) // no file is newer than the program's clock
 	for _, args := range m.setup {
-		m.mustRun(ok, m.resolved(args)...)
+		m.mustRun(ok, m.resolveArgs(args)...)
 	}
 	if m.damage != nil {
 		m.damage(m)
@@ -196,7 +196,7 @@ func (m *maker) make() *frozenCase {
 	first := state{Name: "before", Entries: m.entries()}
 	c.files["before"] = m.files()
 	before := m.snapshot(m.bytes)
-	verb := m.args(m.resolved(m.verb))
+	verb := m.args(m.resolveArgs(m.verb))
 	c.Verb = verb
 	if m.again {
 		first.Runs = [][]step{{{Args: verb, Want: "done"}}}
@@ -219,7 +219,7 @@ func (m *maker) make() *frozenCase {
 	target := m.newest(len(entries) - len(first.Entries))
 	back, forth := step{Args: []string{"undo", target, "--yes"}, Want: "before"}, step{Args: []string{"redo", target, "--yes"}, Want: "done"}
 	if m.back != nil {
-		back.Args, forth.Args = m.resolved(m.back), m.resolved(m.forth)
+		back.Args, forth.Args = m.resolveArgs(m.back), m.resolveArgs(m.forth)
 	}
 	m.mustRun(ok, "verify")
 	export := []string{"log", "--export", exportName, "--force"}
@@ -248,8 +248,8 @@ func (m *maker) make() *frozenCase {
 	return c
 }
 
-// resolved replaces the placeholders for the newest entry and operation.
-func (m *maker) resolved(args []string) []string {
+// resolveArgs replaces the placeholders for the newest entry and operation.
+func (m *maker) resolveArgs(args []string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {
 		switch a {

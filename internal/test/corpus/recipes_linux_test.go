@@ -118,7 +118,7 @@ func recipes() []recipe {
 		{name: "rows12-salvage", store: rows12, start: old(), damage: zeroPage, bytes: true, verb: salvage, uncut: true},
 		{name: "rows12-restore-deleted", store: rows12, start: old(), setup: [][]string{keep}, damage: deleteSession, verb: restore, again: true, uncut: true},
 
-		{name: "lines-repair-order", store: lines, start: transcript("thinking behind the text", "parent unknown twice", "empty text in a result"), verb: repair},
+		{name: "lines-repair-order", store: lines, start: transcript("thinking after the text", "parent unknown twice", "empty text in a result"), verb: repair},
 		{name: "lines-repair-torn", store: lines, start: transcript("line torn", "call without result"), verb: repair, uncut: true},
 		{name: "lines-repair-calls", store: lines, start: transcript("call id with a colon", "input a string", "image without a source", "blank prompt"), verb: repair, uncut: true},
 		{name: "lines-hook", store: lines, start: transcript("parent unknown"), verb: []string{"hook", "--agent", "claude", "--repair"}, input: sessionStart, uncut: true},

@@ -23,7 +23,6 @@ func dropAfter(n int) func(Store) {
 	}
 }
 
-// abortedState is the state of a call that the user aborted.
 var abortedState = fields{"status": "error", "input": fields{}, "error": "Tool execution aborted", "time": fields{"start": 1, "end": 2}}
 
 // The states of a call that never ended.
@@ -54,7 +53,7 @@ var interrupted = []Kind{
 	{"killed in a call without reasoning", combine(dropAfter(TwoCalls), interrupt(TwoCalls), setStates(TwoCalls, runningState, pendingState), dropPart(TwoCalls, "reasoning")), allVersions("R3")},
 	{"killed between calls and answer", combine(dropAfter(TwoCalls), interrupt(TwoCalls)), allVersions(Alive)},
 	{"killed in reasoning", combine(interrupt(Goodbye), dropPart(Goodbye, "text"), unsetPart(Goodbye, "reasoning", "metadata"), setPart(Goodbye, "reasoning", "time", fields{"start": 1})), allVersions("R6")},
-	{"killed behind reasoning", combine(interrupt(Goodbye), dropPart(Goodbye, "text")), allVersions("R10")},
+	{"killed after reasoning", combine(interrupt(Goodbye), dropPart(Goodbye, "text")), allVersions("R10")},
 	{"killed in an answer", combine(interrupt(Goodbye), setPart(Goodbye, "text", "time", fields{"start": 1})), allVersions(Alive)},
 	{"killed at the start of an answer", combine(interrupt(Goodbye), dropPart(Goodbye, "text"), dropPart(Goodbye, "reasoning")), allVersions(Alive)},
 	{"killed before an answer", combine(interrupt(Goodbye), dropParts(Goodbye)), allVersions(Alive)},

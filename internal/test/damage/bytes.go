@@ -57,5 +57,5 @@ var damaged = []Kind{
 	{"message null", rewriteMessage(Hello, replaceBy(`null`)), byVersion(Dead, Alive, Dead)},
 	{"message a list", rewriteMessage(Hello, replaceBy(`[]`)), byVersion(Alive, Alive, Dead)},
 	{"part with a byte order mark", rewritePart(Hello, "text", func(s string) string { return "\ufeff" + s }), byVersion(Alive, Dead, Dead)},
-	{"part with more behind it", rewritePart(Hello, "text", func(s string) string { return s + "}" }), allVersions(Dead)},
+	{"part with more after it", rewritePart(Hello, "text", func(s string) string { return s + "}" }), allVersions(Dead)},
 }

@@ -142,8 +142,8 @@ func withPrefix(prefix string) func(string) string {
 	return func(id string) string { return prefix + strings.TrimPrefix(id, "prt_") }
 }
 
-// moveReasoningBehind gives a message's reasoning an id that sorts after another part's.
-func moveReasoningBehind(n int, other string) func(Store) {
+// moveReasoningAfter gives a message's reasoning an id that sorts after another part's.
+func moveReasoningAfter(n int, other string) func(Store) {
 	return func(s Store) {
 		for _, o := range nthPart(s, n, other, 0) {
 			renamePart(n, "reasoning", func(string) string { return o.ID + "z" })(s)

@@ -47,7 +47,6 @@ func encodeURL(mime string, data []byte) ([]byte, error) {
 	return []byte(`"data:` + mime + `;base64,` + base64.StdEncoding.EncodeToString(data) + `"`), nil
 }
 
-// smallPNG is the data of png.
 func smallPNG() []byte {
 	data, _ := base64.StdEncoding.DecodeString(pngData) // a constant
 	return data

@@ -11,7 +11,7 @@ var mixed = []Kind{
 	{"modelID missing in an older prompt's model", setModel(fields{"providerID": "anthropic"}, SecondPrompt), allVersions(Alive)},
 	{"model empty in every prompt", setModel(fields{}, FirstPrompt, SecondPrompt, ThirdPrompt, FourthPrompt), byVersion(Dead, Dead, Alive)},
 	{"every message truncated at its end", rewriteMessages(func(s string) string { return strings.TrimRight(s, "}\n ") }), allVersions(Dead)},
-	{"every message truncated behind its model", rewriteMessages(upTo(`"modelID": "claude-fake"`)), allVersions(Dead)},
+	{"every message truncated after its model", rewriteMessages(upTo(`"modelID": "claude-fake"`)), allVersions(Dead)},
 	{"every message of no bytes", rewriteMessages(noBytes), allVersions(Dead)},
 	{"every prompt of no bytes", combine(rewriteMessage(FirstPrompt, noBytes), rewriteMessage(SecondPrompt, noBytes), rewriteMessage(ThirdPrompt, noBytes), rewriteMessage(FourthPrompt, noBytes)), allVersions(Dead)},
 	{"an unknown part beside a text of no bytes", combine(addPart(Hello, "reasoning", `{"type":"novel","x":1}`), rewritePart(Hello, "text", noBytes)), allVersions(Dead)},
@@ -46,7 +46,6 @@ var Reported = []Kind{
 	{"text metadata flat", setPart(Hello, "text", "metadata", fields{"x": true}), allVersions(Dead)},
 }
 
-// setModel sets the model of prompts.
 func setModel(to any, prompts ...int) func(Store) {
 	return func(s Store) {
 		for _, n := range prompts {

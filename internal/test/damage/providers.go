@@ -173,11 +173,11 @@ var ProviderTable = []ProviderKind{
 	{"reasoning metadata missing", unsetPart(Hello, "reasoning", "metadata"), byProvider(Alive, Alive, "O3", Alive, NoChange, NoChange, Alive), false, false},
 
 	// Order and content of answers.
-	{"reasoning behind text", moveReasoningBehind(OneCall, "text"), byProvider(Alive, Alive, "O3", Alive, NoChange, Alive, Alive), false, false},
-	{"reasoning last", moveReasoningBehind(Hello, "text"), byProvider("R10", Alive, "O3", Alive, NoChange, Alive, "B11"), false, false},
+	{"reasoning after text", moveReasoningAfter(OneCall, "text"), byProvider(Alive, Alive, "O3", Alive, NoChange, Alive, Alive), false, false},
+	{"reasoning last", moveReasoningAfter(Hello, "text"), byProvider("R10", Alive, "O3", Alive, NoChange, Alive, "B11"), false, false},
 	{"answer of reasoning only", dropPart(Hello, "text"), byProvider("R10", Alive, "O3", "V1", Alive, Alive, "B11"), false, false},
 	{"last answer of reasoning only", dropPart(Goodbye, "text"), byProvider("R10", Alive, "O3", "V1", Alive, Alive, "B11"), false, false},
-	{"killed behind reasoning", combine(interrupt(Goodbye), dropPart(Goodbye, "text")), byProvider("R10", Alive, "O3", "V1", Alive, Alive, "B11"), false, false},
+	{"killed after reasoning", combine(interrupt(Goodbye), dropPart(Goodbye, "text")), byProvider("R10", Alive, "O3", "V1", Alive, Alive, "B11"), false, false},
 	{"text under a part_ id", renamePart(Hello, "text", withPrefix("part_")), byProvider("R10", Alive, "O3", "V1", Alive, Alive, "B11"), false, false},
 	{"empty answer", Text(Hello, ""), byProvider("R11", Alive, Alive, "V1", "C6", Alive, "B11"), false, false},
 	{"empty answers everywhere", emptyEverywhere, byProvider("R11", Alive, Alive, "V1", "C6", Alive, "B11"), false, false},
@@ -186,7 +186,7 @@ var ProviderTable = []ProviderKind{
 	{"blank answer", Text(Hello, " \n"), byProvider("R11", Alive, Alive, Alive, Alive, Alive, "B4"), false, false},
 	{"blank text beside tool", Text(OneCall, " \n"), byProvider("R11", Alive, Alive, Alive, Alive, Alive, "B4"), false, false},
 	{"blank prompt", Text(SecondPrompt, " \n"), byProvider("R11", Alive, Alive, Alive, Alive, Alive, "B4"), false, false},
-	{"text behind tool", addPart(OneCall, "tool", `{"type":"text","text":"behind"}`), byProvider(Alive, Alive, Alive, Alive, Alive, Alive, "B8"), false, false},
+	{"text after tool", addPart(OneCall, "tool", `{"type":"text","text":"behind"}`), byProvider(Alive, Alive, Alive, Alive, Alive, Alive, "B8"), false, false},
 	{"output of no characters", setState("output", ""), byProvider(Alive, Alive, Alive, Alive, Alive, Alive, "B4"), false, false},
 	{"output of 11 MB", setState("output", longOutput{}), byProvider(Alive, "O12", "O12", "C9", "C9", Alive, Alive), false, false},
 

@@ -1,6 +1,5 @@
 package damage
 
-// results has the results of calls.
 var results = []Kind{
 	{"completed without output", unsetState("output"), allVersions(Dead)},
 	{"output null", setState("output", nil), allVersions(Dead)},

@@ -3,7 +3,6 @@ package damage
 // reasoningAnswers lists the fixture's responses with reasoning.
 var reasoningAnswers = []int{OneCall, Done, Hello, TwoCalls, DoneAgain, Goodbye}
 
-// alterSignatures alters the signature of all reasoning.
 func alterSignatures(s Store) {
 	for _, n := range reasoningAnswers {
 		setPart(n, "reasoning", "metadata", fields{"anthropic": fields{"signature": "abc"}})(s)

@@ -220,7 +220,6 @@ func Parts(s Store, n int, kind string) []Record {
 	return slices.DeleteFunc(messageParts(s, n), func(r Record) bool { return r.Type() != kind })
 }
 
-// messageParts returns all parts of message number n.
 func messageParts(s Store, n int) []Record {
 	messages, parts := s.Records()
 	return slices.DeleteFunc(parts, func(r Record) bool { return n >= len(messages) || r.Owner != messages[n].ID })

@@ -81,7 +81,6 @@ func chatMessageOf(p chat.Provider, t request.Turn) chatMessage {
 	return m
 }
 
-// chatAnswer adds the blocks of an answer.
 func chatAnswer(p chat.Provider, m *chatMessage, blocks []*request.Block) {
 	var text, reasoning strings.Builder
 	last, opaque := "", ""

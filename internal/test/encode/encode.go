@@ -36,7 +36,6 @@ func encode(form any) []byte {
 	return data
 }
 
-// encodeBlocks returns what one returns for each block.
 func encodeBlocks[T any](blocks []*request.Block, one func(b *request.Block) T) []T {
 	out := make([]T, 0, len(blocks))
 	for _, b := range blocks {

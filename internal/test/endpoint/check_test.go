@@ -70,10 +70,10 @@ var checks = []check{
 	{"R1 result missing", false, []Message{hi, assistant(SignedThinking("a"), use("1")), hi}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1." + noResult},
 	{"R1 one of two missing", false, []Message{hi, assistant(SignedThinking("a"), use("1"), use("2")), user(result("1"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 2." + noResult},
 	{"R1 nothing follows", false, []Message{hi, assistant(use("1"), use("2"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1, 2." + noResult},
-	{"R1 text behind the call", false, []Message{hi, assistant(SignedThinking("a"), use("1"), Text("b")), user(result("1"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1." + noResult},
-	{"R1 text behind the call in a joined turn", false, []Message{hi, assistant(SignedThinking("a"), use("1")), assistant(Text("b")), user(result("1"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1." + noResult},
+	{"R1 text after the call", false, []Message{hi, assistant(SignedThinking("a"), use("1"), Text("b")), user(result("1"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1." + noResult},
+	{"R1 text after the call in a joined turn", false, []Message{hi, assistant(SignedThinking("a"), use("1")), assistant(Text("b")), user(result("1"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1." + noResult},
 	{"R1 text before the result", false, []Message{hi, assistant(SignedThinking("a"), use("1")), user(Text("b"), result("1"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1." + noResult},
-	{name: "R1 text behind the result", messages: []Message{hi, assistant(SignedThinking("a"), use("1")), user(result("1"), Text("b"))}},
+	{name: "R1 text after the result", messages: []Message{hi, assistant(SignedThinking("a"), use("1")), user(result("1"), Text("b"))}},
 	{name: "R1 results in two messages of one turn", messages: []Message{hi, assistant(SignedThinking("a"), use("1"), use("2")), user(result("1")), user(result("2"))}},
 
 	{"R2 no call at all", false, []Message{user(result("1"))}, "R2", "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: 1. Each `tool_result` block must have a corresponding `tool_use` block in the previous message."},
@@ -89,7 +89,7 @@ var checks = []check{
 	{"R4 thinking at the end", true, []Message{hi, assistant(Text("a"), SignedThinking("b"), Text("c"))}, "R4", "messages.1.content.1: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."},
 	{"R4 redacted thinking", true, []Message{hi, assistant(redacted, Text("c"))}, "R4", "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `redacted_thinking`."},
 	{"R4 loop open", true, []Message{hi, assistant(SignedThinking("b"), use("1")), user(result("1"))}, "R4", "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."},
-	{"R4 loop open, a prompt behind it", true, []Message{hi, assistant(SignedThinking("b"), use("1")), user(result("1"), Text("c"))}, "R4", "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."},
+	{"R4 loop open, a prompt after it", true, []Message{hi, assistant(SignedThinking("b"), use("1")), user(result("1"), Text("c"))}, "R4", "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."},
 	{name: "R4 answered since", off: true, messages: []Message{hi, assistant(Text("a"), SignedThinking("b"), Text("c")), hi}},
 	{name: "R4 loop closed", off: true, messages: []Message{hi, assistant(SignedThinking("b"), use("1")), user(result("1")), assistant(Text("c")), hi}},
 	{name: "R4 thinking in an older answer", off: true, messages: []Message{hi, assistant(SignedThinking("b"), Text("c")), hi, assistant(Text("d")), hi}},
@@ -122,7 +122,7 @@ var checks = []check{
 
 	{"R13 bad character", false, []Message{hi, assistant(SignedThinking("a"), use("a:0")), user(result("a:0"))}, "R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
 	{"R13 empty", false, []Message{hi, assistant(SignedThinking("a"), use("")), user(result(""))}, "R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
-	{"R13 a line behind it", false, []Message{hi, assistant(SignedThinking("a"), use("a\n")), user(result("a\n"))}, "R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
+	{"R13 a line after it", false, []Message{hi, assistant(SignedThinking("a"), use("a\n")), user(result("a\n"))}, "R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
 	{name: "R13 every good character", messages: []Message{hi, assistant(SignedThinking("a"), use("aZ09_-")), user(result("aZ09_-"))}},
 
 	{"R14 text", false, []Message{hi, assistant(SignedThinking("a"), input(use("1"), `"{}"`)), user(result("1"))}, "R14", "messages.1.content.1.tool_use.input: Input should be a valid dictionary"},
@@ -210,8 +210,8 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// Every rule is in the table under its number, and a test row breaks it.
-func TestRulesAreWhole(t *testing.T) {
+// Every rule is in the table at its number, and a row of the test breaks it.
+func TestRulesAreTested(t *testing.T) {
 	refused := map[string]bool{"R8": true, "R28": true} // TestCheckChangedThinking, TestBoundThinking
 	for _, c := range checks {
 		refused[c.rule] = true

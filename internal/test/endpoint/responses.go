@@ -154,8 +154,8 @@ func itemPrefix(r *responsesRequest) string {
 	return ""
 }
 
-// itemsApart is O3. After a reasoning item comes its successor in its response, and no message of a response
-// comes without its reasoning.
+// itemsApart is O3: a reasoning item is followed by its successor in its response, and each message of a response
+// follows its reasoning.
 func itemsApart(r *responsesRequest) string {
 	seen := map[string]bool{}
 	for n, it := range r.Input {

@@ -11,13 +11,11 @@ import (
 	"sync"
 )
 
-// An api is one of the protocols.
 type api interface {
 	// parse reads a request to a path below the setting's prefix.
 	parse(s *Server, setting, path string, body []byte) (parsedRequest, error)
 }
 
-// A parsedRequest is a request to one of the APIs.
 type parsedRequest interface {
 	IsTitle() bool // not part of a session: it offers no tools
 	prompt() (text string, isResult bool)
@@ -204,7 +202,6 @@ func Refused(setting, model string, body []byte, known Known) ([]string, error) 
 	return codes, nil
 }
 
-// object is a JSON object of an answer.
 type object = map[string]any
 
 // refuse answers with an error in Anthropic's form.

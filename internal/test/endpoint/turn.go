@@ -47,7 +47,6 @@ func (t turn) content() Content {
 	return out
 }
 
-// has reports whether a block of the type is in the turn.
 func (t turn) has(kind string) bool {
 	for _, b := range t.blocks {
 		if b.Type == kind {

@@ -67,7 +67,6 @@ func newAgentWriter(sb *sandbox, rng *rand.Rand) *agentWriter {
 	return a
 }
 
-// open returns the store for damages.
 func (sb *sandbox) open() damage.Store {
 	if sb.kind == tree {
 		return damage.Tree{T: sb.T, Root: sb.store, Session: sb.session}

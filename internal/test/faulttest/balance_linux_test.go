@@ -28,7 +28,6 @@ func (c *crowd) settle() {
 	}
 }
 
-// check checks the final state.
 func (c *crowd) check() {
 	state := map[string]change.State{}
 	found, taken := map[[sha256.Size]byte]bool{}, map[[sha256.Size]byte]bool{}

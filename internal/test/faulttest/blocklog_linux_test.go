@@ -83,8 +83,8 @@ func (l *blockLog) len() int {
 	return len(l.events)
 }
 
-// since returns the events after the first n.
-func (l *blockLog) since(n int) []blockEvent {
+// eventsAfter returns the events after the first n.
+func (l *blockLog) eventsAfter(n int) []blockEvent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.events[n:])
@@ -151,8 +151,7 @@ func (c *crasher) cut(k int, image string) error {
 	return f.Close()
 }
 
-// survivors returns the writes that reached the disk: a random subset, and of the last one maybe only some
-// sectors.
+// survivors returns the writes that reached the disk: a random subset, and of the last one possibly only some sectors.
 func (c *crasher) survivors(writes []blockEvent) []blockEvent {
 	chance := []float64{0, 1, c.rng.Float64(), c.rng.Float64()}[c.rng.IntN(4)]
 	var kept []blockEvent

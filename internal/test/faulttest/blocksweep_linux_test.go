@@ -56,7 +56,7 @@ func (sb *sandbox) record(l *blockLog) (c *crasher, begun int, out *printer) {
 	if err := cmd.Run(); err != nil {
 		sb.Fatalf("mend %v: %v\n%s", sb.verb, err, out.buf.String())
 	}
-	c.events = l.since(first)
+	c.events = l.eventsAfter(first)
 	out.at = cmp.Or(out.at, first+len(c.events)) - first
 	if err := sb.disk.off(); err != nil {
 		sb.Fatal(err)
@@ -82,7 +82,7 @@ func (sb *sandbox) sweepLog(l *blockLog, n int) *sweepResult {
 		if err := c.cut(k, sb.disk.image); err != nil {
 			sb.Fatal(err)
 		}
-		sb.crashed(sum, r, fmt.Sprintf("after %d of %d writes and flushes, -seed %d", k-begun, end-begun, seed()))
+		sb.checkCrash(sum, r, fmt.Sprintf("after %d of %d writes and flushes, -seed %d", k-begun, end-begun, seed()))
 		if sb.exposed(sum) {
 			break
 		}
@@ -90,8 +90,8 @@ func (sb *sandbox) sweepLog(l *blockLog, n int) *sweepResult {
 	return sum
 }
 
-// crashed checks the disk after a power cut.
-func (sb *sandbox) crashed(sum *sweepResult, r faulttest.Result, where string) {
+// checkCrash checks the disk after a power cut.
+func (sb *sandbox) checkCrash(sum *sweepResult, r faulttest.Result, where string) {
 	sb.Helper()
 	sum.Cuts++
 	c := &cutCase{sandbox: sb, sum: sum, run: r, where: fmt.Sprintf("%v: %s", sum, where)}
@@ -105,8 +105,7 @@ func (sb *sandbox) crashed(sum *sweepResult, r faulttest.Result, where string) {
 	}
 }
 
-// moments returns n numbers from a to b in random order: first b, when the verb has ended, and then each
-// equally often.
+// moments returns n numbers from a to b in random order: first b, the end of the verb, and then each equally often.
 func moments(rng *rand.Rand, a, b, n int) []int {
 	list := []int{b}
 	for len(list) < n {
@@ -134,20 +133,20 @@ func TestBlockLog(t *testing.T) {
 	})
 }
 
-// The block log detects deliberate bugs, as power cuts do.
+// The block log detects the deliberate bugs that power cuts detect.
 func TestBlockLogControls(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
 	}
 	scenarios := map[string]scenario{
-		"outcome before the barrier": seasoned(tree),
+		"outcome before the barrier": repairWithFreeSpace(tree),
 		"no sync at open":            recovery(tree, "begun", lastJournalSync),
 		"synchronous=NORMAL":         besideWal(sqlite),
 		"rename without data sync":   repairSecond(tree),
 	}
 	for _, c := range controls {
 		s, ok := scenarios[c.name]
-		if !ok || !c.tested() {
+		if !ok || !c.isTested() {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// A cutCase is one cut.
 type cutCase struct {
 	*sandbox
 	sum   *sweepResult
@@ -22,8 +21,8 @@ func (c *cutCase) problem(format string, args ...any) {
 	c.sum.problem("%s: exit code %d: %s\n%s", c.where, c.run.Code, fmt.Sprintf(format, args...), c.run.Err)
 }
 
-// finished checks a run that ended before the fault.
-func (c *cutCase) finished() {
+// checkFinished checks a run that ended before the fault.
+func (c *cutCase) checkFinished() {
 	c.where = c.sum.String() + ", no fault"
 	if c.run.Code != 0 {
 		c.problem("want exit code 0")
@@ -45,11 +44,11 @@ func (c *cutCase) check() {
 	f := c.inspect()
 	c.sum.States += len(c.found) - known
 	c.checkReport(f.entries)
-	c.take(f.problemList)
+	c.add(f.problemList)
 	if f.recovered == nil {
 		return
 	}
-	c.take(f.recovered.problemList)
+	c.add(f.recovered.problemList)
 	switch {
 	case f.recovered.isBefore:
 		c.sum.Before++
@@ -68,11 +67,10 @@ func (c *cutCase) check() {
 func (c *cutCase) checkStructure() {
 	var r problemList
 	r.checkStructure(c.sandbox)
-	c.take(r)
+	c.add(r)
 }
 
-// take adds the problems of the state to this cut's.
-func (c *cutCase) take(r problemList) {
+func (c *cutCase) add(r problemList) {
 	c.sum.Torn += r.torn
 	for _, p := range r.problems {
 		c.problem("%s", p)
@@ -83,13 +81,11 @@ func undecided(es []change.Entry) bool {
 	return slices.ContainsFunc(es, func(e change.Entry) bool { return e.State == change.Pending })
 }
 
-// changes reports whether the verb changes records.
-func (sb *sandbox) changes() bool {
-	return sb.verb[0] != "gc" && sb.verb[0] != "forget" && !sb.keeps()
+func (sb *sandbox) changesRecords() bool {
+	return sb.verb[0] != "gc" && sb.verb[0] != "forget" && !sb.makesCopy()
 }
 
-// keeps reports whether the verb makes a copy.
-func (sb *sandbox) keeps() bool { return sb.verb[0] == "keep" }
+func (sb *sandbox) makesCopy() bool { return sb.verb[0] == "keep" }
 
 // checkPaths checks that only files of the store and of mend were opened for writing.
 func (sb *sandbox) checkPaths(r faulttest.Result, problem func(format string, args ...any)) {
@@ -105,7 +101,7 @@ func (sb *sandbox) checkPaths(r faulttest.Result, problem func(format string, ar
 // checkReport checks the exit code of a program that was not killed: 0 only if the change is committed, 6 only if it is
 // pending, otherwise not committed. A disk may have lost the entry since.
 func (c *cutCase) checkReport(es []change.Entry) {
-	if c.run.Code < 0 || !c.changes() {
+	if c.run.Code < 0 || !c.changesRecords() {
 		return
 	}
 	undecided, committed := undecided(es), c.committed(es)

@@ -26,7 +26,7 @@ var controls = []control{
 	{
 		"outcome before the barrier", "fsstore/commit.go",
 		"err := tx.barrier(tx.ops);", "err := error(nil);",
-		onDisk(seasoned(tree), powerCut(lostAll)),
+		onDisk(repairWithFreeSpace(tree), powerCut(lostAll)),
 	},
 	{
 		"no sync at open", "journal/journal.go",
@@ -68,7 +68,7 @@ func TestControls(t *testing.T) {
 	for _, c := range controls {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if !c.tested() {
+			if !c.isTested() {
 				c.source(t)
 				return
 			}
@@ -81,8 +81,8 @@ func TestControls(t *testing.T) {
 	}
 }
 
-// tested reports whether the control is tested now: in a sample only the first is.
-func (c control) tested() bool {
+// isTested reports whether the control is tested now: in a sample only the first is.
+func (c control) isTested() bool {
 	return level() != "sample" || controls[0].name == c.name
 }
 

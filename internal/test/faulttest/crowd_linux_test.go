@@ -97,7 +97,7 @@ func (c *crowd) run(d time.Duration) (problems []string) {
 
 func (c *crowd) rng(who uint64) *rand.Rand { return rand.New(rand.NewPCG(seed(), who)) }
 
-// work lets all of them work until the time is over.
+// work runs all of them until the time is over.
 func (c *crowd) work(d time.Duration) {
 	ctx, cancel := context.WithTimeout(c.Context(), d)
 	defer cancel()
@@ -105,7 +105,7 @@ func (c *crowd) work(d time.Duration) {
 	for who := range uint64(3) {
 		all.Go(func() {
 			for rng := c.rng(1 + who); ctx.Err() == nil; {
-				c.one(rng)
+				c.runVerb(rng)
 			}
 		})
 	}
@@ -141,8 +141,8 @@ func (c *crowd) verb(rng *rand.Rand) []string {
 	}[rng.IntN(8)]
 }
 
-// one runs a verb, and kills half of them.
-func (c *crowd) one(rng *rand.Rand) {
+// runVerb runs a verb, and kills half of them.
+func (c *crowd) runVerb(rng *rand.Rand) {
 	verb := c.verb(rng)
 	cmd := exec.Command(c.mend.Path, append(verb, "--store", c.store)...)
 	var out, errOut bytes.Buffer

@@ -203,8 +203,8 @@ func losses() []sweepFault {
 	return []sweepFault{powerCuts}
 }
 
-// powered are the verbs that power cuts are tested with.
-func powered(k kind) []scenario {
+// powerCutVerbs returns the verbs that are tested with power cuts.
+func powerCutVerbs(k kind) []scenario {
 	list := append(recoveries(k), repairFirst(k), undo(k))
 	if k == tree {
 		return append(list, repairMany())
@@ -219,7 +219,7 @@ func eachPowered(t *testing.T, test func(*testing.T, filesystem, scenario)) {
 		t.Skip("FAULTTEST is not set")
 	}
 	for _, fs := range filesystems() {
-		for _, s := range append(powered(tree), powered(sqlite)...) {
+		for _, s := range append(powerCutVerbs(tree), powerCutVerbs(sqlite)...) {
 			t.Run(fmt.Sprintf("%s/%s/%s", fs.name, s.kind, s.name), func(t *testing.T) {
 				t.Parallel()
 				test(t, fs, s)
@@ -234,7 +234,7 @@ func TestPowerCutAtEveryCall(t *testing.T) {
 	eachPowered(t, func(t *testing.T, fs filesystem, s scenario) {
 		sb := newSandbox(t, newDisk(t, fs), built, s)
 		for _, p := range losses() {
-			t.Run(p.name, func(t *testing.T) { report(t, sb.in(t).sweep(p)) })
+			t.Run(p.name, func(t *testing.T) { report(t, sb.subtest(t).sweep(p)) })
 		}
 	})
 }

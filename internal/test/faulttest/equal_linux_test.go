@@ -15,7 +15,7 @@ import (
 )
 
 // The same cut leaves the same bytes, although the journal has times and a random id, and a -wal has random salts.
-// Otherwise no state would be recognised as already checked.
+// Otherwise no state would be recognised as one that was checked before.
 func TestEqualCuts(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -68,8 +68,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// put turns any folder into any other, and unchanged files keep their inode.
-func TestPut(t *testing.T) {
+// put changes any folder into any other, and unchanged files keep their inode.
+func TestPutState(t *testing.T) {
 	states := []state{
 		{".": {fs.ModeDir | 0o755, ""}},
 		{".": {fs.ModeDir | 0o755, ""}, "a": {0o600, "one"}, "d": {fs.ModeDir | 0o700, ""}, "d/e": {0o644, "two"}},

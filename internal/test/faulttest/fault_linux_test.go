@@ -10,7 +10,6 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// A sweepFault is the fault of a sweep.
 type sweepFault struct {
 	name  string
 	fault func(sb *sandbox, k int) faulttest.Fault
@@ -79,7 +78,7 @@ func TestFaultAtEveryCall(t *testing.T) {
 			t.Parallel()
 			sb := newSandbox(t, nil, built, s)
 			for _, f := range sweepFaults() {
-				t.Run(f.name, func(t *testing.T) { report(t, sb.in(t).sweep(f)) })
+				t.Run(f.name, func(t *testing.T) { report(t, sb.subtest(t).sweep(f)) })
 			}
 		})
 	}

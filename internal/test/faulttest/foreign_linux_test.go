@@ -116,7 +116,7 @@ func discarding(calls []faulttest.Call) bool {
 // replaced file, among the kept files.
 func (c *cutCase) checkForeign(name string, old, tooLate bool) {
 	s := c.settle()
-	c.take(s.problemList)
+	c.add(s.problemList)
 	now := maps.Clone(s.records)
 	switch {
 	case strings.HasSuffix(now[name], foreign):

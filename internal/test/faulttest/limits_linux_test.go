@@ -70,7 +70,7 @@ func TestDiskFull(t *testing.T) {
 				m.size(m.used() + int64(i*step))
 				r := sb.run(faulttest.Fault{}, sb.verb...)
 				m.size(enough)
-				sb.limited(sum, r, fmt.Sprintf("%d KiB free", i*step/1024))
+				sb.checkLimited(sum, r, fmt.Sprintf("%d KiB free", i*step/1024))
 			}
 			report(t, sum)
 		})
@@ -95,15 +95,15 @@ func TestFileSizeLimit(t *testing.T) {
 				cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = sb.mend.Env, sb.mend.Dir, &out, &errOut
 				_ = cmd.Run() // the exit code is checked
 				r := faulttest.Result{Code: cmd.ProcessState.ExitCode(), Out: out.String(), Err: errOut.String()}
-				sb.limited(sum, r, fmt.Sprintf("at most %d KiB", i))
+				sb.checkLimited(sum, r, fmt.Sprintf("at most %d KiB", i))
 			}
 			report(t, sum)
 		})
 	}
 }
 
-// limited checks a run with limited resources.
-func (sb *sandbox) limited(sum *sweepResult, r faulttest.Result, where string) {
+// checkLimited checks a run with limited resources.
+func (sb *sandbox) checkLimited(sum *sweepResult, r faulttest.Result, where string) {
 	sb.Helper()
 	sum.Cuts++
 	c := &cutCase{sandbox: sb, sum: sum, run: r, where: fmt.Sprintf("%v: %s", sum, where)}

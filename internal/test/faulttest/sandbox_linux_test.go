@@ -46,8 +46,7 @@ type sandbox struct {
 	settlements map[digest]*settlement
 }
 
-// in returns the sandbox for a subtest.
-func (sb *sandbox) in(t *testing.T) *sandbox {
+func (sb *sandbox) subtest(t *testing.T) *sandbox {
 	in := *sb
 	in.T = t
 	if sb.disk != nil {

@@ -76,7 +76,7 @@ func setAside(k kind) scenario {
 	return scenario{name: "set aside", kind: k, aside: true, verb: []string{"repair", "--yes", "SESSION", "--set-aside", "--at-risk"}, back: undoAll}
 }
 
-// move assigns another folder to the sessions: a row changes, or a file moves.
+// move assigns another folder to the sessions: a row changes, or a file is moved.
 func move(k kind) scenario {
 	return scenario{name: "move", kind: k, verb: moveAll, back: []string{"undo", "--yes"}}
 }
@@ -141,9 +141,9 @@ func repairMany() scenario {
 	return scenario{name: "repair of many", kind: tree, many: true, verb: []string{"repair", "--yes", "SESSION", "--class", "tool_result_missing"}, back: undoAll}
 }
 
-// seasoned is a repair with a journal that has free space: no call extends it, so no sync of the journal also
-// syncs other pending writes of the file system.
-func seasoned(k kind) scenario {
+// repairWithFreeSpace is a repair with a journal that has free space: no call extends it, so no sync of the journal
+// also syncs other pending writes of the file system.
+func repairWithFreeSpace(k kind) scenario {
 	setup := [][]string{repairAll}
 	for range 5 {
 		setup = append(setup, undoAll, repairAll)

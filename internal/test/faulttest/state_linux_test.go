@@ -15,7 +15,6 @@ import (
 // A state is the content of a folder, by path.
 type state map[string]entry
 
-// An entry is a file or a folder.
 type entry struct {
 	mode fs.FileMode
 	data string
@@ -101,7 +100,6 @@ func (s state) digest() digest {
 	return digest(h.Sum(nil))
 }
 
-// state returns the content of the sandbox.
 func (sb *sandbox) state() state {
 	sb.Helper()
 	s, err := readState(sb.live)
@@ -114,7 +112,6 @@ func (sb *sandbox) state() state {
 // writtenAt is the time of all files of a sandbox: the journal has the times of some.
 var writtenAt = time.Now().Add(-time.Hour)
 
-// restore gives the sandbox the state s.
 func (sb *sandbox) restore(s state) {
 	sb.Helper()
 	err := s.put(sb.live, sb.state())

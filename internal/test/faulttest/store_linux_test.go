@@ -63,7 +63,7 @@ func (sb *sandbox) damageStore() {
 func (sb *sandbox) writeTranscript() {
 	sb.Helper()
 	t := claude.New()
-	for _, name := range []string{"thinking behind the text", "parent unknown twice", "empty text in a result"} {
+	for _, name := range []string{"thinking after the text", "parent unknown twice", "empty text in a result"} {
 		claude.ByName(name).Apply(t)
 	}
 	data := append(t.Bytes(), `{"type":"mode","mo`...)
@@ -252,7 +252,7 @@ func (sb *sandbox) snapshot() snapshot {
 			all["journal "+e.ID] = "forgotten"
 		}
 	}
-	if sb.keeps() {
+	if sb.makesCopy() {
 		if err := sb.addCopies(all); err != nil {
 			all["copies"] = err.Error()
 		}

@@ -24,7 +24,7 @@ func (sb *sandbox) sweep(t sweepFault) *sweepResult {
 		r := sb.run(f, sb.verb...)
 		c := &cutCase{sandbox: sb, sum: sum, run: r}
 		if !r.Hit {
-			c.finished()
+			c.checkFinished()
 			return sum
 		}
 		if sb.disk != nil {

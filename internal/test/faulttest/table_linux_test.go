@@ -66,7 +66,6 @@ func (tb *table) add(t *sweepResult) {
 	tb.rows = append(tb.rows, row)
 }
 
-// merge returns the table, updated with the new rows.
 func (tb *table) merge(previous string) string {
 	rows := map[string]string{} // by fault and store
 	for line := range strings.Lines(previous) {

@@ -12,7 +12,6 @@ import (
 	"mend/internal/test/faulttest"
 )
 
-// A problemList has the problems of a state.
 type problemList struct {
 	problems []string
 	torn     int
@@ -51,13 +50,13 @@ func (sb *sandbox) inspect() *cutState {
 	if r.Code != 0 {
 		f.problem("recover: exit code %d:\n%s%s", r.Code, r.Out, r.Err)
 	} else {
-		f.recovered = sb.end()
+		f.recovered = sb.inspectRecovered()
 	}
 	return f
 }
 
-// end does the same after recovery.
-func (sb *sandbox) end() *recoveredState {
+// inspectRecovered does the same after recovery.
+func (sb *sandbox) inspectRecovered() *recoveredState {
 	sb.Helper()
 	key := sb.state().digest()
 	if e := sb.ended[key]; e != nil {
@@ -71,11 +70,11 @@ func (sb *sandbox) end() *recoveredState {
 	if !e.isBefore && !e.isAfter {
 		e.problem("neither before nor after:\n%s", differences(sb.before, sb.after, now))
 	}
-	if committed := e.outcome(sb); sb.changes() && committed != e.isAfter {
+	if committed := e.outcome(sb); sb.changesRecords() && committed != e.isAfter {
 		e.problem("the journal says committed: %t; the store holds what is after: %t", committed, e.isAfter)
 	}
 	left := slices.DeleteFunc(sb.leftovers(), func(p string) bool { // the next keep removes it
-		return sb.keeps() && filepath.Base(p) == "keep.db.new"
+		return sb.makesCopy() && filepath.Base(p) == "keep.db.new"
 	})
 	if len(left) > 0 {
 		e.problem("left over: %q", left)

@@ -127,7 +127,7 @@ func (h *Home) Store(session string) damage.Store {
 // path returns the absolute path of a name in the home.
 func (h *Home) path(name string) string { return filepath.Join(h.dir, filepath.FromSlash(name)) }
 
-// env returns the whole environment of the program. From the test's environment it takes only the search
+// env returns the complete environment of the program. From the test's environment it takes only the search
 // path, and so no credential and no proxy.
 func (h *Home) env() []string {
 	return append([]string{

@@ -6,7 +6,7 @@ import "mend/internal/test/npm"
 // It comes from the cache, a folder per version in $MEND_E2E_CACHE or else in
 // mend-e2e below the user's cache directory, or is fetched into it with npm.
 //
-// A version gets into the cache by a rename, so any number of processes may install at
+// A version is put into the cache by a rename, so any number of processes may install at
 // once. It runs on Linux on x64 only.
 func Install(version string) (exe string, err error) {
 	return npm.Install("opencode", version, version, "opencode-linux-x64@"+version, "package/bin/opencode")

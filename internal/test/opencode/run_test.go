@@ -17,7 +17,6 @@ import (
 // fixtures are the archives of [damage.Versions].
 var fixtures = [...][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}
 
-// install returns the executable of a version.
 func install(t *testing.T, version string) string {
 	t.Helper()
 	exe, err := Install(version)

@@ -175,7 +175,6 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// fixtureDir is the directory of the fixtures' sessions.
 const fixtureDir = "/home/user/project"
 
 // exchangeRows copies the rows in one transaction; the session's directory

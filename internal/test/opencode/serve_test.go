@@ -18,7 +18,7 @@ func TestServe(t *testing.T) {
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			h, session := damagedHome(t, i, damage.Text(damage.Hello, " "))
-			h.rename() // TestLiveUpgrade of another package may run
+			h.rename() // TestLiveWatchUpgrade of another package may run
 			s := h.Serve()
 			if r := s.Prompt(session, "one more"); r.Verdict != "R11" {
 				t.Errorf("Prompt after a blank answer = %s, want R11; status %d, reply:\n%s", r.Verdict, r.Code, tail(r.Output))

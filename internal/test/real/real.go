@@ -4,8 +4,8 @@
 // It imports nothing of mend. Read [Sessions] and [Unpack] first.
 //
 // Every text is the letter x, at most 40 of it; ids, times, types, versions and the names of known tools are
-// the originals. testdata/truth.tsv has the truth about each session, as the real Claude Code 2.1.332 and
-// Codex 0.171.0 showed it on 28 November 2026.
+// the originals. testdata/truth.tsv lists what is wrong with each session, as the real Claude Code 2.1.332
+// and Codex 0.171.0 showed it on 28 November 2026.
 package real
 
 import (

@@ -211,7 +211,7 @@ func sameRefs(a, b []change.Conflict) bool {
 	return slices.EqualFunc(a, b, func(a, b change.Conflict) bool { return a.Ref == b.Ref })
 }
 
-// want checks that the whole store has the state.
+// want checks that the store has the state.
 func (c *contract) want(t *testing.T, h Harness, state change.State) {
 	t.Helper()
 	switch state {

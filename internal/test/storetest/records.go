@@ -26,7 +26,6 @@ func edit(t *testing.T, records iter.Seq[*change.Record], keep func(*change.Reco
 	})
 }
 
-// set sets a field of the record to a text.
 func set(t *testing.T, r *change.Record, field, text string) {
 	t.Helper()
 	data, err := jsonedit.Set(r.Data, jsonedit.Quote(text), field)

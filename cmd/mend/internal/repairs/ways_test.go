@@ -9,8 +9,8 @@ import (
 	"mend/internal/culprit"
 )
 
-// Users' own words about a lost conversation lead to the way that fits.
-func TestWaysOfProse(t *testing.T) {
+// A user's own words about a lost conversation lead to the matching way.
+func TestProseMatchesWay(t *testing.T) {
 	for want, texts := range map[string][]string{
 		"not_listed": {
 			"I renamed my project folder and all my sessions are gone",
@@ -55,7 +55,7 @@ func TestWaysOfProse(t *testing.T) {
 }
 
 // Errors of agents and of other programs match no way; one of the lines is about a lost conversation.
-func TestWaysOfErrors(t *testing.T) {
+func TestErrorsMatchNoWay(t *testing.T) {
 	about := map[string]string{"The session is empty and I do not know why. Yesterday it had my whole conversation.": "forgotten"}
 	for _, file := range []string{"no-errors.txt", "errors.tsv"} {
 		all, err := os.ReadFile("../../../../testdata/" + file)
