@@ -58,3 +58,35 @@ func TestWalk(t *testing.T) {
 		}
 	}
 }
+
+// TestNamedTests checks that each test that a page names exists.
+func TestNamedTests(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	declared, named := map[string]bool{}, map[string][]string{}
+	name := regexp.MustCompile(`\bTest[A-Z]\w+`)
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		test := strings.HasSuffix(path, "_test.go")
+		if err != nil || e.IsDir() || !test && filepath.Ext(path) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if test {
+			for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)`).FindAllSubmatch(text, -1) {
+				declared[string(m[1])] = true
+			}
+		} else {
+			named[path] = name.FindAllString(string(text), -1)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, names := range named {
+		for _, n := range names {
+			if !declared[n] {
+				t.Errorf("%s names %s, and there is no such test", path, n)
+			}
+		}
+	}
+}
