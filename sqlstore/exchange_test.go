@@ -238,7 +238,8 @@ func TestExchangeCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestExchangeRefused: a database that changed since, or that a process has open, is not exchanged, and the new one is removed.
+// TestExchangeRefused: a database that changed since, or that a process has open, is not exchanged, and the new one is
+// removed.
 func TestExchangeRefused(t *testing.T) {
 	f := newExchangeFixture(t)
 	err := f.reopen(nil, func(j *journal.Journal, s *sqlstore.Owned) error {

@@ -137,7 +137,8 @@ func TestRowsCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestRowsRedoCutAtEveryStep kills a redo of a clean at every step: the archive stays, so that it can be done once more.
+// TestRowsRedoCutAtEveryStep kills a redo of a clean at every step: the archive stays, so that it can be done once
+// more.
 func TestRowsRedoCutAtEveryStep(t *testing.T) {
 	storetest.Long(t)
 	for k := 0; ; k++ {

@@ -71,8 +71,8 @@ func (f exchangeFixture) trees(below string) (all []string) {
 	return all
 }
 
-// TestTreesCutAtEveryStep kills the removal of two folders and its undo at every step, and the recovery after it: then both are
-// beside the database, or both are kept, as the journal says, and no file is lost.
+// TestTreesCutAtEveryStep kills the removal of two folders and its undo at every step, and the recovery after it: then
+// both are beside the database, or both are kept, as the journal says, and no file is lost.
 func TestTreesCutAtEveryStep(t *testing.T) {
 	storetest.Long(t)
 	for _, undo := range []bool{false, true} {

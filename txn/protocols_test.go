@@ -118,8 +118,8 @@ var recordings = map[string]func(t *testing.T, owner string, step func(string) e
 	},
 }
 
-// TestProtocols compares the table in doc.go with what a run of each protocol does: the golden list of its calls, the place of the
-// journal's calls among them, and the test that cuts it.
+// TestProtocols compares the table in doc.go with what a run of each protocol does: the golden list of its calls, the
+// place of the journal's calls among them, and the test that cuts it.
 func TestProtocols(t *testing.T) {
 	all := readProtocols(t)
 	if len(all) != len(recordings) {

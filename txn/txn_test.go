@@ -268,8 +268,8 @@ func TestRecoverOrder(t *testing.T) {
 	s.wantCalls(t, "three entries", "settle 0", "discard 0", "settle 1", "discard 1", "settle 2", "discard 2", "discard ")
 }
 
-// TestRecoverWaits: an entry with an unknown outcome stops later ones on the same record, and no others; no staged data is removed
-// meanwhile.
+// TestRecoverWaits: an entry with an unknown outcome stops later ones on the same record, and no others; no staged data
+// is removed meanwhile.
 func TestRecoverWaits(t *testing.T) {
 	s, done, err := recoverEntries(t, t.Context(), []string{"a", "b", "a", "c"}, func(st change.Staged) (change.Outcome, error) {
 		if st.Dir == "0" || st.Dir == "3" {

@@ -19,8 +19,8 @@ import (
 	"mend/testdata"
 )
 
-// TestRealConversations sends one more prompt in each of the conversations that people's Codex wrote: mend finds nothing broken, and
-// predicts the request.
+// TestRealConversations sends one more prompt in each of the conversations that people's Codex wrote: mend finds
+// nothing broken, and predicts the request.
 func TestRealConversations(t *testing.T) {
 	exe, err := fixture.Install(*version)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"mend/testdata"
 )
 
-// TestRealRestore loses a rollout in all ways, also while the program continues with the rest. After the restore the program
-// continues the session with all earlier and later messages.
+// TestRealRestore loses a rollout in all ways, also while the program continues with the rest. After the restore the
+// program continues the session with all earlier and later messages.
 func TestRealRestore(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)

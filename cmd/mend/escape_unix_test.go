@@ -289,7 +289,8 @@ func makeTextsHostile(v any) any {
 	return v
 }
 
-// hostileLines writes a transcript or a rollout with the characters in every text, and a torn line. It returns its session.
+// hostileLines writes a transcript or a rollout with the characters in every text, and a torn line. It returns its
+// session.
 func (sb sandbox) hostileLines(file, session string, data []byte) string {
 	sb.Helper()
 	var out bytes.Buffer
@@ -312,8 +313,8 @@ func (sb sandbox) hostileLines(file, session string, data []byte) string {
 	return session
 }
 
-// hostileKilo makes a database of Kilo, and a damaged one, with the characters in the texts of its rows, in a table's name and in the
-// id of a session. It returns its session.
+// hostileKilo makes a database of Kilo, and a damaged one, with the characters in the texts of its rows, in a table's
+// name and in the id of a session. It returns its session.
 func (sb sandbox) hostileKilo() string {
 	sb.Helper()
 	path := filepath.Join(sb.dir, "data", "kilo", "kilo.db")

@@ -122,8 +122,8 @@ func TestTiersPage(t *testing.T) {
 	compareList(t, "tiers", "TestTiersPage", want.String())
 }
 
-// TestAsidePage compares the rules without a fix in docs/faults.md with the tables of the agents. With -update it writes
-// the page.
+// TestAsidePage compares the rules without a fix in docs/faults.md with the tables of the agents. With -update it
+// writes the page.
 func TestAsidePage(t *testing.T) {
 	var want strings.Builder
 	want.WriteString("| agent | rule | class | what mend says |\n|---|---|---|---|\n")

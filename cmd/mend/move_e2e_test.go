@@ -382,7 +382,8 @@ func (m *claudeMove) show(folder string) string {
 
 func (m *claudeMove) state() string { return transcripts(m.t, m.store) }
 
-// TestMoveClaude asks Claude Code with --continue for the newest session of the new folder, and with --resume for the session.
+// TestMoveClaude asks Claude Code with --continue for the newest session of the new folder, and with --resume for the
+// session.
 func TestMoveClaude(t *testing.T) {
 	cmd, err := claude.Install(claude.Versions[0])
 	if err != nil {

@@ -283,8 +283,8 @@ func TestTrimRealCodex(t *testing.T) {
 	mend(frame.ExitDone, "undo", "--yes")
 }
 
-// TestTrimRealClaude is a session of the real Claude Code: its prompts are too long until a trim. The compaction of 2.1.30
-// fails, too; 2.1.332 leaves old messages out of that by itself.
+// TestTrimRealClaude is a session of the real Claude Code: its prompts are too long until a trim. The compaction of
+// 2.1.30 fails, too; 2.1.332 leaves old messages out of that by itself.
 func TestTrimRealClaude(t *testing.T) {
 	t.Parallel()
 	for version, fails := range map[string]bool{claude.Versions[0]: false, "2.1.30": true} {

@@ -73,8 +73,9 @@ var hookEvents = map[string][]map[string]any{
 	},
 }
 
-// TestUnaskedRealConversations reports every event of a hook for each real conversation, in a plain run one event for each
-// that is not broken, and runs watch on all of them once: no byte changes. Broken sessions are named, with the command that asks.
+// TestUnaskedRealConversations reports every event of a hook for each real conversation, in a plain run one event for
+// each that is not broken, and runs watch on all of them once: no byte changes. Broken sessions are named, with the
+// command that asks.
 func TestUnaskedRealConversations(t *testing.T) {
 	home, files := realHome(t)
 	state := filepath.Join(home, "state")

@@ -119,7 +119,8 @@ func TestUndoEventsOfCleanedSession(t *testing.T) {
 	}
 }
 
-// TestUndoEventsOfDeletedSession undoes "clean events" after the agent deleted a session: the answer has the number of rows left out.
+// TestUndoEventsOfDeletedSession undoes "clean events" after the agent deleted a session: the answer has the number of
+// rows left out.
 func TestUndoEventsOfDeletedSession(t *testing.T) {
 	s := newChangedDatabase(t)
 	events := s.do(s.verb("clean events"))

@@ -100,8 +100,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTurnBytes: 20 turns add at most 0.7 of the bytes that they add to the store, in rows and in a transcript. The first line of a
-// transcript is in a chunk with its size, and the row of a session changes with each turn.
+// TestTurnBytes: 20 turns add at most 0.7 of the bytes that they add to the store, in rows and in a transcript. The
+// first line of a transcript is in a chunk with its size, and the row of a session changes with each turn.
 func TestTurnBytes(t *testing.T) {
 	for _, kind := range []string{"sqlite", "lines"} {
 		t.Run(kind, func(t *testing.T) {

@@ -370,7 +370,8 @@ func TestDamagedFiles(t *testing.T) {
 	}
 }
 
-// check salvages a damaged file, and returns how many rows can be read in it and how many of those are in the new database.
+// check salvages a damaged file, and returns how many rows can be read in it and how many of those are in the new
+// database.
 func (tr *truth) check(t *testing.T, data []byte, how string, known []Object, out string) (all, got int) {
 	res, err := Read(t.Context(), Source{DB: bytes.NewReader(data), Size: int64(len(data))}, out, Options{Known: func([]Object) [][]Object { return [][]Object{known} }, Owners: owners, NoRow: noRow})
 	if err != nil {

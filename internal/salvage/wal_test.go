@@ -103,9 +103,9 @@ func TestWAL(t *testing.T) {
 	}
 }
 
-// TestWALOfAnotherMoment: a database and a -wal from different moments, with a checkpoint in between, do not fit. All rows of the
-// database are restored unchanged, and the rows of the -wal that belong to one of its sessions; a -wal without any of its tables is
-// not read.
+// TestWALOfAnotherMoment: a database and a -wal from different moments, with a checkpoint in between, do not fit. All
+// rows of the database are restored unchanged, and the rows of the -wal that belong to one of its sessions; a -wal
+// without any of its tables is not read.
 func TestWALOfAnotherMoment(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "db")

@@ -118,8 +118,9 @@ func damages() (all []damagedSession) {
 	return all
 }
 
-// TestUnasked plans the repair of each damage without a question, and compares the outcome with the golden file. Such a plan
-// keeps all undamaged content of the request. A plain run has the damages that people meet; MEND_SWEEP=all and -update write the file.
+// TestUnasked plans the repair of each damage without a question, and compares the outcome with the golden file. Such a
+// plan keeps all undamaged content of the request. A plain run has the damages that people meet; MEND_SWEEP=all and
+// -update write the file.
 func TestUnasked(t *testing.T) {
 	previous, err := os.ReadFile(golden)
 	if err != nil && !*update {

@@ -37,8 +37,8 @@ func (sb *sandbox) sweep(t sweepFault) *sweepResult {
 	return sum
 }
 
-// cuts yields the calls to cut at: every call; every sixtieth in a sample and in a run of all tests. A mend with a deliberate bug
-// is cut at every call until the bug shows.
+// cuts yields the calls to cut at: every call; every sixtieth in a sample and in a run of all tests. A mend with a
+// deliberate bug is cut at every call until the bug shows.
 func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
 	step := 1
 	if !sb.wrong && level() == "sample" {

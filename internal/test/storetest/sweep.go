@@ -13,7 +13,8 @@ func AllCases() bool { return os.Getenv("MEND_SWEEP") == "all" }
 // Includes reports whether a slow sweep cuts at call k: at each if [AllCases], otherwise at 0 and at the powers of two.
 func Includes(k int) bool { return AllCases() || k&(k-1) == 0 }
 
-// Long skips a test that takes seconds in a short run: with the race detector, where it starts no goroutines, and in make e2e.
+// Long skips a test that takes seconds in a short run: with the race detector, where it starts no goroutines, and in
+// make e2e.
 func Long(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
