@@ -1,5 +1,5 @@
 // Package undo turns the ops of journal entries into the ops that revert them, and finds the records that changed
-// since. The caller passes the ops and the current images of the records.
+// since. Package txn applies them. The caller passes the ops and the current images of the records.
 //
 // It does no I/O. It may import change. Read [Propose] and [Conflicts] first.
 package undo

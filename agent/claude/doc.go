@@ -1,5 +1,5 @@
-// Package claude implements the agent Claude Code: it finds its transcripts, and implements [agent.Store] with the
-// packages below this one.
+// Package claude implements the agent Claude Code: it finds its transcripts, and implements [agent.Store]. It does not
+// judge transcripts; the packages below this one do:
 //
 //	transcript  which records of a file reach the request, by version
 //	diagnose    findings and fixes

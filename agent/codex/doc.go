@@ -1,5 +1,5 @@
-// Package codex implements the agent Codex: it finds its rollouts, and implements [agent.Store] with the package
-// rollout.
+// Package codex implements the agent Codex: it finds its rollouts, and implements [agent.Store]. It does not judge
+// rollouts; package rollout does.
 //
 // It may import agent, agent/codex/rollout, agent/hookfile, agent/sessionfile, change, internal/fail, internal/jsonedit,
 // internal/ownfile, internal/processes, internal/provider, internal/provider/openai, internal/request,

@@ -1,5 +1,5 @@
-// Package opencode implements the agent OpenCode: it finds and opens its stores, and implements [agent.Store] with the
-// packages below this one.
+// Package opencode implements the agent OpenCode: it finds and opens its stores, and implements [agent.Store]. It does
+// not judge sessions; the packages below this one do:
 //
 //	tree      the tree of JSON files of OpenCode 1.0 and 1.1
 //	database  tables of the SQLite database of OpenCode 1.2 and later

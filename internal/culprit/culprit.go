@@ -1,5 +1,5 @@
 // Package culprit finds the session that an error comes from: by the names in the error's text, by the requests that
-// break the error's rule, and by the errors that sessions store.
+// break the error's rule, and by the errors that sessions store. It repairs nothing.
 //
 // It may import change, internal/mend, internal/provider and repair. Read [Find] first.
 package culprit

@@ -12,5 +12,6 @@
 //	txn.Run: store.Prepare → journal.Begin → store.Commit → journal.Finish → store.Discard
 //
 // This package is the facade: a [Store] is one store of an agent, and a [Journal] lists all changes. It also scans,
-// restores, copies, moves and cleans. docs/architecture.md lists the packages, and where a line of code belongs.
+// restores, copies, moves and cleans. It prints nothing and asks no question. docs/architecture.md lists the packages,
+// and where a line of code belongs.
 package mend

@@ -1,5 +1,5 @@
-// Package processes reads facts about other processes from the system. Only Linux reports most of them; on other
-// systems the package has only [Process.Identity].
+// Package processes reads facts about other processes from the system, and changes none of them. Only Linux reports
+// most of them; on other systems the package has only [Process.Identity].
 //
 // It imports nothing of mend. Read [Others] first.
 package processes
