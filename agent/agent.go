@@ -209,7 +209,7 @@ type KeptFiles interface {
 	ArchivedSessions(ctx context.Context, archive change.Ref) (all, removed map[string]bool, err error)
 	// RowsLeftOut returns how many rows of an archive an undo cannot restore, because their session was deleted.
 	RowsLeftOut(ctx context.Context, archive change.Ref) (int64, error)
-	// CheckKept returns an error unless everything that ops removed is kept completely.
+	// CheckKept returns an error if any content that ops removed is not kept.
 	CheckKept(ctx context.Context, ops []change.Op) error
 	// Sweep removes everything that ops do not need, and returns its size in bytes. With dry it removes nothing.
 	Sweep(ctx context.Context, needed []change.Op, dry bool) (int64, error)

@@ -14,8 +14,8 @@ import (
 	"mend/testdata"
 )
 
-// TestRealScreen checks that the picker lists a session again that its row has hidden, and that mend changes nothing in
-// a session that the program has open.
+// TestRealScreen checks that after a repair the picker lists a session that its row had hidden, and that mend changes
+// nothing in a session that the program has open.
 func TestRealScreen(t *testing.T) {
 	storetest.Long(t)
 	h := newHome(t)

@@ -215,7 +215,7 @@ func (m meta) parsePage(id uint64, b *pageBytes) (*page, error) {
 	return p, nil
 }
 
-// parseElem reads an element of a page's table. The item's off is the key's, relative to the element.
+// parseElem reads an element of a page's table. The item's off is the offset of the key, relative to the element.
 func (m meta) parseElem(e []byte, leaf bool) (it Item, keySize int64, ok bool) {
 	if !leaf {
 		it.off, it.child = int64(order.Uint32(e)), order.Uint64(e[8:])

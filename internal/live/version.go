@@ -44,7 +44,7 @@ func (h *Hook) noteRefusal(id string, e repair.APIError) {
 	h.opt.Log.Warn("not checked before requests from now on", "version", version, "why", h.contradictions[version])
 }
 
-// endTrial is called when a request of a session was answered.
+// endTrial ends the trial of a session: one of its requests was answered.
 func (h *Hook) endTrial(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

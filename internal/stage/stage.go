@@ -46,7 +46,7 @@ type Area struct {
 // CheckOwner returns an error for an owner that cannot name a folder.
 func CheckOwner(owner string) error {
 	if err := change.ValidateID(owner); err != nil || owner == path.Base(Kept) {
-		return fmt.Errorf("the owner %q names no folder", owner)
+		return fmt.Errorf("the owner %q is not a valid folder name", owner)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"mend/repair"
 )
 
-// The rules on history.
+// The rules about history.
 const (
 	ruleBreak   = "chain_broken"    // the conversation ends at a record before its beginning
 	ruleUnread  = "line_unread"     // a line has a record that the program does not read

@@ -10,11 +10,11 @@ package schema
 // The types:
 //
 //	str      a text                 a|b      one of these texts       [T       a list of T
-//	name     one that is not blank  msg*     one that begins so       {T       an object with values of T
+//	name     a text, not blank      msg*     a text with that prefix  {T       an object with values of T
 //	num      a number               obj      an object                (shape   an object with the fields of a shape
-//	fin      one that is finite     any      anything                 input    an object: of a call
-//	time     0 or more              bool     true or false
-//	count    a whole one            path     "" or an absolute path   root     an absolute path
+//	fin      a finite number        any      anything                 input    an object: of a call
+//	time     a number, 0 or more    bool     true or false
+//	count    a whole number         path     "" or an absolute path   root     an absolute path
 //
 // A column may have several types: "always" marks one for all versions, and the others are for versions that validate
 // records; "list" means that a wrong value breaks only the list of sessions. "json" is a column that is parsed as

@@ -95,7 +95,7 @@ func WithKept(env *Env, f func(*keep.Keep) error) error {
 		if copies := env.Opt.Journal.Copies; copies != "" {
 			command += " --to " + ShellWord(filepath.Dir(copies))
 		}
-		env.Note(fmt.Sprintf("%q brings over what can be read of it to a new file", command))
+		env.Note(fmt.Sprintf("%q copies what can be read of it to a new file", command))
 	}
 	return f(nil)
 }

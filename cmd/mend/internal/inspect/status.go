@@ -431,7 +431,7 @@ func scanText(l *mend.Summary) string {
 	return countsText(l) + " (checked " + term.Age(time.Since(l.Time)) + ")"
 }
 
-// countsText returns how many sessions are broken, at risk and healthy; for a single session, which it is.
+// countsText returns how many sessions are broken, at risk and healthy; for a single session, its state.
 func countsText(l *mend.Summary) string {
 	var texts []string
 	for _, x := range [...]struct {
