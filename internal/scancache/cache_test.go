@@ -52,8 +52,8 @@ func fill(t *testing.T, v reflect.Value, n *int) {
 	}
 }
 
-// filled returns a file without an empty field.
-func filled(t *testing.T) *File {
+// filledFile returns a file without an empty field.
+func filledFile(t *testing.T) *File {
 	t.Helper()
 	f, n := &File{}, 0
 	fill(t, reflect.ValueOf(f).Elem(), &n)
@@ -75,7 +75,7 @@ func wantLoad(t *testing.T, when string, c *Cache, want *File) {
 }
 
 func TestSave(t *testing.T) {
-	c, f := newCache(t), filled(t)
+	c, f := newCache(t), filledFile(t)
 	wantLoad(t, "without a file", c, &File{})
 	c.Save(f)
 	wantLoad(t, "saved", c, f)
@@ -88,7 +88,7 @@ func TestSave(t *testing.T) {
 }
 
 func TestForget(t *testing.T) {
-	c, f := newCache(t), filled(t)
+	c, f := newCache(t), filledFile(t)
 	c.Forget("1") // there is no file
 	c.Save(f)
 	c.Forget("another")
@@ -122,7 +122,7 @@ func TestUnusableFile(t *testing.T) {
 		},
 	}
 	for name, spoil := range rows {
-		c, f := newCache(t), filled(t)
+		c, f := newCache(t), filledFile(t)
 		c.Save(f)
 		if err := spoil(c.path); err != nil {
 			t.Fatal(err)
@@ -147,7 +147,7 @@ func TestUnusableFile(t *testing.T) {
 // Without a folder nothing is cached, and nothing is written.
 func TestNoFolder(t *testing.T) {
 	c := New("", "json", "/store", func(s string) { t.Error(s) })
-	c.Save(filled(t))
+	c.Save(filledFile(t))
 	c.Forget("1")
 	wantLoad(t, "without a folder", c, &File{})
 }
@@ -163,7 +163,7 @@ func block(t testing.TB, v any) []byte {
 
 // A file that is damaged anywhere is refused.
 func TestDecodeDamaged(t *testing.T) {
-	whole := block(t, filled(t))
+	whole := block(t, filledFile(t))
 	data := append(bytes.Clone(whole), block(t, "1")...)
 	refused := func(data []byte) bool {
 		_, err := decode(data)
