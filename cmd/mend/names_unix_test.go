@@ -107,7 +107,7 @@ var namingCases = []namingCase{
 	{args: []string{"scan", "NAME"}},
 	{args: []string{"scan", "--request", "NAME"}},
 	{args: []string{"explain", "NAME"}},
-	{args: []string{"report", "NAME", "-o", "-", "--with-text"}},
+	{args: []string{"report", "NAME", "-o", "-"}, silent: true},
 	{args: []string{"repair", "NAME", "--dry-run"}},
 	{args: []string{"trim", "NAME", "--dry-run"}},
 	{args: []string{"keep", "NAME", "--dry-run"}},

@@ -3,246 +3,141 @@ package report
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"mend/change"
 )
 
 // freeFields are the fields that contain names chosen by the user, a tool or a provider.
 var freeFields = []string{"input", "metadata", "raw", "structured", "responseHeaders", "env", "variables", "options"}
 
 // wordFields are the fields with values of a fixed list.
-var wordFields = []string{"type", "role", "status", "finish", "reason", "name", "mime", "mode", "agent", "variant"}
+var wordFields = []string{"type", "role", "status", "finish", "reason", "name", "mime", "mode", "agent", "variant", "tool"}
 
-// agents are OpenCode's built-in agents; users name the others.
-var agents = []string{"build", "plan", "general", "explore", "title", "summary", "compaction"}
-
-// tools are the built-in tools of OpenCode and, in lower case, of Claude Code; others come from the user's
-// servers and plugins.
-var tools = []string{
-	"bash", "read", "edit", "write", "grep", "glob", "list", "task", "todowrite", "todoread", "webfetch", "websearch", "codesearch", "patch",
-	"multiedit", "apply_patch", "invalid", "question", "skill", "batch", "lsp", "lsp_diagnostics", "lsp_hover",
+// idFields are the fields that contain ids, with the kind of id.
+var idFields = map[string]string{
+	"id": "prt", "sessionID": "ses", "messageID": "msg", "parentID": "msg", "projectID": "project", "callID": "call", "partID": "prt",
 }
 
-// publicModels are providers with public model ids. For other providers a user names them.
-var publicModels = lazyRegexp(`^(anthropic|openai|google|xai|mistral|deepseek|groq|opencode|github-copilot)/[a-z0-9.:-]{1,60}$`)
+// A description stands for content that has no value.
+type description string
 
-var versionForm = lazyRegexp(`^\d{1,4}\.\d{1,4}\.\d{1,6}$`)
-
-// model returns the redacted name of a model and its provider.
-func (r *redactor) model(provider, model string) string {
-	name := provider + "/" + model
-	if r.keep || publicModels().MatchString(name) {
-		return name
+// decode returns the value of a JSON text, or a [description] if the text is not valid.
+func decode(text []byte) (v any) {
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.UseNumber()
+	if json.Valid(text) && in.Decode(&v) == nil {
+		return v
 	}
-	return r.name("model", name)
-}
-
-// tool returns the redacted name of a tool.
-func (r *redactor) tool(name string) string {
-	if slices.Contains(tools, strings.ToLower(name)) || name == "" {
-		return name
+	what := "not valid JSON"
+	if len(bytes.Trim(text, "\x00")) == 0 {
+		what = "all NUL"
 	}
-	return r.name("tool", name)
+	return description(fmt.Sprintf("‹%s, %s›", count(len(text), "byte"), what))
 }
 
-// A jsonWalker copies a JSON text, one value per line, and replaces every value that may be personal.
-type jsonWalker struct {
-	*redactor
-	in   *jsontext.Decoder
-	out  bytes.Buffer
-	zero int64 // times are shown as milliseconds after this one
-}
-
-// json returns a redacted, indented JSON text. It returns a description if the text is not a JSON object.
-func (r *redactor) json(text []byte, zero int64) string {
-	if len(text) == 0 {
-		return "‹no bytes›"
+// contentOf returns the value of a record: of its JSON text, or of the columns of its row.
+func contentOf(ref change.Ref, i *change.Image) any {
+	row, err := change.RowOf(ref, i)
+	if i.Mode != 0 || err != nil {
+		return decode(i.Data)
 	}
-	w := jsonWalker{redactor: r, in: newDecoder(text), zero: zero}
-	err := w.value("", false, 0)
-	if err == nil {
-		if _, err = w.in.ReadToken(); err == nil {
-			err = errors.New("more than one value")
+	members := map[string]any{}
+	for c := range row.Cols.All {
+		switch n, isInt := c.Int(); {
+		case isInt:
+			members[c.Name] = json.Number(fmt.Sprint(n))
+		case c.Class != change.ClassText:
+			members[c.Name] = description(fmt.Sprintf("‹%s of %s›", c.Class, count(len(c.Bytes), "byte")))
+		case bytes.HasPrefix(c.Bytes, []byte("{")):
+			members[c.Name] = decode(c.Bytes)
+		default:
+			members[c.Name] = string(c.Bytes)
 		}
 	}
-	switch {
-	case errors.Is(err, io.EOF):
-		return w.out.String()
-	case r.keep:
-		return r.text(string(text))
-	case len(bytes.Trim(text, "\x00")) == 0:
-		return fmt.Sprintf("‹%s, all NUL›", count(len(text), "byte"))
+	if row.Data != nil {
+		members["data"] = decode(row.Data)
 	}
-	return fmt.Sprintf("‹%s, not valid JSON from byte %d on›", count(len(text), "byte"), w.in.InputOffset())
+	return members
 }
 
-func newDecoder(text []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-}
-
-// value copies the next value. field is the name of its field; free means that it is below a field with free
-// content.
-func (w *jsonWalker) value(field string, free bool, depth int) error {
-	switch kind := w.in.PeekKind(); kind {
-	case '{', '[':
-		return w.composite(field, free, depth)
-	case '"':
-		token, err := w.in.ReadToken()
-		if err != nil {
-			return err
+// addIDsIn adds the ids in a value: the values of idFields, outside of free fields.
+func (r *redactor) addIDsIn(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			r.addIDsIn(e)
 		}
-		w.writeString(w.stringValue(field, token.String(), free))
-	case '0':
-		token, err := w.in.ReadToken()
-		if err != nil {
-			return err
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if slices.Contains(freeFields, name) {
+				continue
+			}
+			if id, ok := v[name].(string); ok && idFields[name] != "" {
+				r.addID(idFields[name], id)
+			}
+			r.addIDsIn(v[name])
 		}
-		w.out.WriteString(w.number(token, free))
-	default:
-		token, err := w.in.ReadToken()
-		if err != nil {
-			return err
-		}
-		w.out.WriteString(token.String())
 	}
-	return nil
 }
 
-// maxMembers is how many members or elements of one value are shown.
+// maxMembers is how many members or elements of one value are compared.
 const maxMembers = 200
 
-// composite copies an object or an array. It counts the rest of a long one.
-func (w *jsonWalker) composite(field string, free bool, depth int) error {
-	open, err := w.in.ReadToken()
-	if err != nil {
-		return err
-	}
-	isObject := open.Kind() == '{'
-	w.out.WriteString(open.String())
-	shown := 0
-	for ; w.in.PeekKind() != '}' && w.in.PeekKind() != ']'; shown++ {
-		if w.in.PeekKind() == 0 {
-			_, err := w.in.ReadToken()
-			return err
-		}
-		if shown > 0 {
-			w.out.WriteByte(',')
-		}
-		w.newline(depth + 1)
-		if shown == maxMembers {
-			left, err := w.skipRest(isObject)
-			if err != nil {
-				return err
+// leaves yields the redacted values without members in a value, with their paths. field is the name of its field; free means that it is below a field
+// with free content. Times are relative to zero.
+func (r *redactor) leaves(path, field string, v any, free bool, zero int64, yield func(path, value string)) {
+	switch v := v.(type) {
+	case map[string]any:
+		names := slices.Sorted(maps.Keys(v))
+		for _, name := range names[:min(len(names), maxMembers)] {
+			shown, known := name, isKnownValue(name)
+			if free || !known {
+				shown = r.name("field", name)
 			}
-			fmt.Fprintf(&w.out, "‹%d more›", left)
-			break
+			r.leaves(strings.TrimPrefix(path+"."+shown, "."), name, v[name], free || !known || slices.Contains(freeFields, name), zero, yield)
 		}
-		name, inside := field, free
-		if isObject {
-			token, err := w.in.ReadToken()
-			if err != nil {
-				return err
-			}
-			name = token.String()
-			w.writeString(w.fieldName(name, free))
-			w.out.WriteString(": ")
-			inside = free || slices.Contains(freeFields, name) || !isKnownValue(name)
+	case []any:
+		for i, e := range v[:min(len(v), maxMembers)] {
+			r.leaves(fmt.Sprintf("%s[%d]", path, i), field, e, free, zero, yield)
 		}
-		if err := w.value(name, inside, depth+1); err != nil {
-			return err
-		}
+	case string:
+		yield(path, fmt.Sprintf("%q", r.stringValue(field, v, free)))
+	case json.Number:
+		yield(path, number(v, free, zero))
+	case nil:
+		yield(path, "null")
+	default:
+		yield(path, fmt.Sprint(v))
 	}
-	end, err := w.in.ReadToken()
-	if err != nil {
-		return err
-	}
-	if shown > 0 {
-		w.newline(depth)
-	}
-	w.out.WriteString(end.String())
-	return nil
-}
-
-// skipRest reads the rest of an object or an array, and returns how many members or elements it has.
-func (w *jsonWalker) skipRest(isObject bool) (left int, err error) {
-	for ; err == nil && w.in.PeekKind() != '}' && w.in.PeekKind() != ']'; left++ {
-		if isObject {
-			err = w.in.SkipValue() // the name
-		}
-		if err == nil {
-			err = w.in.SkipValue()
-		}
-	}
-	return left, err
-}
-
-// maxIndent limits the indentation of deeply nested text.
-const maxIndent = 20
-
-func (w *jsonWalker) newline(depth int) {
-	w.out.WriteByte('\n')
-	w.out.WriteString(strings.Repeat("  ", min(depth, maxIndent)))
-}
-
-func (w *jsonWalker) writeString(s string) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string can always be encoded
-	w.out.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
-}
-
-func (w *jsonWalker) fieldName(name string, free bool) string {
-	if w.keep || !free && isKnownValue(name) {
-		return name
-	}
-	return w.name("field", name)
 }
 
 // stringValue returns the redacted string of a field.
-func (w *jsonWalker) stringValue(field, s string, free bool) string {
-	id, isID := w.ids[s]
-	switch {
-	case w.keep || s == "":
-		return w.text(s)
-	case isID:
+func (r *redactor) stringValue(field, s string, free bool) string {
+	if id, ok := r.ids[s]; ok {
 		return id
-	case free:
-		return w.text(s)
-	case field == "tool":
-		return w.tool(s)
-	case field == "mode" || field == "agent":
-		if slices.Contains(agents, s) {
-			return s
-		}
-		return w.name("agent", s)
-	case field == "version" && versionForm().MatchString(s), slices.Contains(wordFields, field) && isKnownValue(s):
+	}
+	if !free && (slices.Contains(wordFields, field) && isKnownValue(s) || field == "version" && versionForm().MatchString(s)) {
 		return s
 	}
-	return w.text(s)
+	return r.text(s)
 }
 
 // earliest is the smallest number that counts as a time: milliseconds since 1970, in 2001.
 const earliest = 1e12
 
 // number returns the redacted number: a time as the distance to the session's start, a count unchanged.
-func (w *jsonWalker) number(token jsontext.Token, free bool) string {
-	text := token.String()
-	if w.keep {
-		return text
-	}
-	switch f, err := token.Float(); {
+func number(n json.Number, free bool, zero int64) string {
+	switch f, err := n.Float64(); {
 	case free || err != nil:
 		return "‹number›"
-	case f >= earliest && f < 1e14 && w.zero > 0:
-		return fmt.Sprintf("‹start %+d ms›", int64(f)-w.zero)
+	case f >= earliest && f < 1e14 && zero > 0:
+		return fmt.Sprintf("‹start %+d ms›", int64(f)-zero)
 	case f >= earliest || f <= -earliest:
 		return "‹large number›"
 	}
-	return text
+	return n.String()
 }

@@ -3,9 +3,7 @@ package report
 import (
 	_ "embed"
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -16,23 +14,23 @@ import (
 )
 
 // A redactor replaces every id and everything that a user or a model wrote. Equal texts get the same number,
-// so that a reader can compare them. With keep it replaces nothing.
+// so that a reader can compare them.
 type redactor struct {
-	keep  bool
-	ids   map[string]string // the replacement of each id
-	seen  map[string]string // ids without a number so far, with their kind
-	texts map[string]int    // the number of each text
-	names map[string]int    // the number of each name: of a tool, a model, a field
+	ids    map[string]string // the replacement of each id
+	texts  map[string]int    // the number of each text
+	names  map[string]int    // the number of each name: of a tool, a field
+	counts map[string]int    // ids and names by kind
 }
 
-func newRedactor(keep bool) *redactor {
-	return &redactor{keep: keep, ids: map[string]string{}, seen: map[string]string{}, texts: map[string]int{}, names: map[string]int{}}
+func newRedactor() *redactor {
+	return &redactor{map[string]string{}, map[string]int{}, map[string]int{}, map[string]int{}}
 }
 
 // addID adds an id of a kind, such as "msg".
 func (r *redactor) addID(kind, id string) {
-	if id != "" && r.seen[id] == "" {
-		r.seen[id] = kind
+	if id != "" && r.ids[id] == "" {
+		r.counts[kind]++
+		r.ids[id] = fmt.Sprintf("%s_%d", kind, r.counts[kind])
 	}
 }
 
@@ -48,52 +46,30 @@ func (r *redactor) addRef(ref change.Ref) {
 	}
 }
 
-// numberIDs numbers the ids of each kind in the agent's sort order.
-func (r *redactor) numberIDs() {
-	counts := map[string]int{}
-	for _, id := range slices.Sorted(maps.Keys(r.seen)) {
-		kind := r.seen[id]
-		counts[kind]++
-		r.ids[id] = fmt.Sprintf("%s_%d", kind, counts[kind])
-	}
-}
-
 // id returns the redacted id.
 func (r *redactor) id(id string) string {
-	if r.keep || id == "" {
-		return id
-	}
-	if name, ok := r.ids[id]; ok {
-		return name
+	if id == "" || r.ids[id] != "" {
+		return r.ids[id]
 	}
 	return r.name("id", id)
 }
 
 // ref returns the redacted name of a record.
 func (r *redactor) ref(ref change.Ref) string {
-	if r.keep {
-		return ref.String()
-	}
-	switch ref.Kind {
-	case change.KindPart, change.KindFile:
+	if ref.Kind == change.KindPart || ref.Kind == change.KindFile {
 		return r.id(ref.Message) + "/" + r.id(ref.Part)
-	case change.KindFolder:
-		return r.id(ref.ID()) + "/"
-	default:
-		return r.id(ref.ID())
 	}
+	return r.id(ref.ID())
 }
 
 // name returns a numbered name: "tool_1".
 func (r *redactor) name(kind, name string) string {
-	if r.keep {
-		return name
+	key := kind + "\x00" + name
+	if r.names[key] == 0 {
+		r.counts[kind]++
+		r.names[key] = r.counts[kind]
 	}
-	if r.names[kind+"\x00"+name] == 0 {
-		r.names[kind]++
-		r.names[kind+"\x00"+name] = r.names[kind]
-	}
-	return fmt.Sprintf("%s_%d", kind, r.names[kind+"\x00"+name])
+	return fmt.Sprintf("%s_%d", kind, r.names[key])
 }
 
 // word returns a word of a fixed list unchanged, and a numbered name for any other word.
@@ -104,15 +80,9 @@ func (r *redactor) word(kind, word string) string {
 	return r.name(kind, word)
 }
 
-// longestText is the number of characters shown of a text that is not replaced.
-const longestText = 4000
-
 // text returns the redacted text: its number, length and form.
 func (r *redactor) text(s string) string {
-	switch {
-	case r.keep && len(s) > longestText:
-		return strings.ToValidUTF8(s[:longestText], "") + fmt.Sprintf("‹… %d bytes in all›", len(s))
-	case r.keep || s == "":
+	if s == "" {
 		return s
 	}
 	if r.texts[s] == 0 {
@@ -135,17 +105,13 @@ func form(s string) string {
 		{!utf8.ValidString(s), "not valid UTF-8"},
 		{strings.ContainsRune(s, utf8.RuneError), "has U+FFFD"},
 		{strings.ContainsRune(s, 0), "has NUL"},
-		{strings.ContainsFunc(s, isControl), "has control characters"},
+		{strings.ContainsFunc(s, func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\x00\n\r\t", c) }), "has control characters"},
 	} {
 		if f.found {
 			parts = append(parts, f.text)
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-func isControl(c rune) bool {
-	return c != 0 && c != '\n' && c != '\r' && c != '\t' && unicode.IsControl(c)
 }
 
 func count(n int, noun string) string {
@@ -196,6 +162,7 @@ var (
 	idForm       = lazyRegexp(`[A-Za-z0-9_.-]{4,}`)
 	quotedForm   = lazyRegexp(`(?s)"(?:[^"\\]|\\.)*("|$)|“[^”]*(”|$)`)
 	repeatedForm = lazyRegexp(hidden + `([ ./\\:_-]{0,3}` + hidden + `)+`)
+	versionForm  = lazyRegexp(`^\d{1,4}\.\d{1,4}\.\d{1,6}$`)
 )
 
 func lazyRegexp(pattern string) func() *regexp.Regexp {
@@ -206,9 +173,6 @@ const hidden = "‹…›"
 
 // sentence returns a sentence of mend or of a provider, with quoted text, ids and unknown words replaced.
 func (r *redactor) sentence(s string) string {
-	if r.keep {
-		return s
-	}
 	own := repair.TextsOf(repair.Request{})
 	s = quotedForm().ReplaceAllStringFunc(s, func(quoted string) string {
 		if text := strings.Trim(quoted, `"`); text == own.Placeholder || text == own.Cancelled {
@@ -216,37 +180,18 @@ func (r *redactor) sentence(s string) string {
 		}
 		return `"` + hidden + `"`
 	})
-	var out strings.Builder
-	for at, span := 0, idForm().FindStringIndex(s); ; {
-		if span == nil {
-			out.WriteString(hideUnknown(s[at:]))
-			return collapse(out.String())
+	s = idForm().ReplaceAllStringFunc(s, func(word string) string {
+		id := strings.TrimRight(word, ".")
+		if name, ok := r.ids[id]; ok {
+			return name + word[len(id):]
 		}
-		from, to := at+span[0], at+span[1]
-		word := strings.TrimRight(s[from:to], ".")
-		out.WriteString(hideUnknown(s[at:from]))
-		if name, ok := r.ids[word]; ok {
-			out.WriteString(name)
-		} else {
-			out.WriteString(hideUnknown(word))
-		}
-		at = from + len(word)
-		for at < to { // dots at the end of a sentence
-			out.WriteByte(s[at])
-			at++
-		}
-		span = idForm().FindStringIndex(s[at:])
-	}
-}
-
-func hideUnknown(s string) string {
-	return wordForm().ReplaceAllStringFunc(s, func(word string) string {
+		return word
+	})
+	s = wordForm().ReplaceAllStringFunc(s, func(word string) string {
 		if isKnown(word) {
 			return word
 		}
 		return hidden
 	})
+	return repeatedForm().ReplaceAllLiteralString(s, hidden) // so that the number of words does not show
 }
-
-// collapse joins neighbouring replacements, so that the number of words does not show.
-func collapse(s string) string { return repeatedForm().ReplaceAllLiteralString(s, hidden) }

@@ -1,6 +1,6 @@
 // Package report writes a page of HTML about one session: the next request, the findings, and the changes of a repair.
 // It is made for the maintainers of the agent, so it shows the structure of the session, but texts, titles, paths,
-// commands, names and ids are replaced unless [Source.WithText] is set.
+// commands, names and ids are replaced.
 //
 // It may import change, internal/request, internal/termjson and repair. Read [Write] first.
 //
@@ -12,12 +12,14 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
@@ -29,8 +31,6 @@ import (
 
 // A Source has the content of a page.
 type Source struct {
-	WithText bool // replace nothing
-
 	Program string // the version of mend and the system
 	Agent   string // the agent and the diagnosed version
 	Layout  string // of the store
@@ -45,12 +45,7 @@ type Source struct {
 	Thinking   bool
 	Diagnoses  []repair.Diagnosis // of the present session
 
-	Fix Fix
-}
-
-// A Fix is a planned repair.
-type Fix struct {
-	Fixed     []repair.Diagnosis
+	Fixed     []repair.Diagnosis // by the planned repair
 	Ops       []change.Op
 	Remaining []repair.Diagnosis // after it
 	Proof     []string           // the checks, as sentences
@@ -58,10 +53,9 @@ type Fix struct {
 
 // The limits of a page. It shows how much is left out.
 const (
-	maxTurns     = 400 // of a request; of a longer one it shows turns near violations, and the ends
-	nearTurns    = 3
+	maxTurns     = 400 // of a request: the newest, and those with violations
 	maxOps       = 100
-	maxDiffLines = 300
+	maxDiffLines = 300 // of a record
 )
 
 //go:embed page.css
@@ -70,7 +64,7 @@ var style string
 // Write writes the page. Non-printable characters are written as escapes such as \u001b, because the page may
 // be shown on a terminal, and because they may change the direction of its text.
 func Write(w io.Writer, s Source) error {
-	r := newRedactor(s.WithText)
+	r := newRedactor()
 	collectIDs(r, s)
 	var b bytes.Buffer
 	if err := r.page(s).Render(&b); err != nil {
@@ -82,10 +76,6 @@ func Write(w io.Writer, s Source) error {
 }
 
 func (r *redactor) page(s Source) g.Node {
-	note := h.P(h.Class("note"), g.Text("Texts, titles, paths, commands, names and ids are replaced. Equal texts have the same number. What stays: sizes, types, field names, built-in tool names, and times relative to the start of the session. Everything else is a number."))
-	if s.WithText {
-		note = h.P(h.Class("violation"), g.Text("This page has the texts of the conversation."))
-	}
 	return h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(
 			h.Meta(h.Charset("utf-8")),
@@ -98,60 +88,43 @@ func (r *redactor) page(s Source) g.Node {
 		h.Body(
 			h.H1(g.Text("Session "+r.id(s.Head.ID))),
 			h.P(h.Class("summary"), g.Text(r.summary(s))),
-			note,
+			h.P(h.Class("note"), g.Text("Texts, titles, paths, commands, names and ids are replaced. Equal texts have the same number. What stays: sizes, types, field names, built-in tool names, and times relative to the start of the session. Everything else is a number.")),
 			r.facts(s),
 			h.H2(h.ID("findings"), g.Text("Findings")),
 			r.findings(s.Diagnoses),
-			g.If(len(s.Diagnoses) == 0, h.P(g.Text("Nothing is wrong with the session now."))),
 			h.H2(h.ID("timeline"), g.Text("The next request")),
 			r.request(s),
 			h.H2(h.ID("fix"), g.Text("The planned repair")),
 			r.fix(s),
 			h.H2(h.ID("proof"), g.Text("Proof")),
-			h.Ul(g.Map(s.Fix.Proof, func(text string) g.Node { return g.If(text != "", h.Li(g.Text(text))) })),
-			g.If(len(s.Fix.Remaining) > 0, h.P(g.Text("After the repair these remain:"))),
-			r.findings(s.Fix.Remaining),
+			h.Ul(g.Map(s.Proof, func(text string) g.Node { return g.If(text != "", h.Li(g.Text(text))) })),
+			g.If(len(s.Remaining) > 0, h.P(g.Text("After the repair these remain:"))),
+			r.findings(s.Remaining),
 		),
 	))
 }
 
 // summary returns the problem and its solution in one line.
 func (r *redactor) summary(s Source) string {
-	text := "Nothing is broken"
-	for _, severity := range []repair.Severity{repair.Broken, repair.Latent, repair.Lost} {
-		n := 0
-		for _, d := range s.Diagnoses {
-			if d.Severity != severity {
-				continue
-			}
-			if n++; n == 1 {
-				text = r.sentence(strings.TrimSuffix(d.Why, "."))
-			}
-		}
-		if n > 1 {
-			text += fmt.Sprintf(" (and %d more)", n-1)
-		}
-		if n > 0 {
-			break
-		}
+	if len(s.Diagnoses) == 0 {
+		return "Nothing is broken."
 	}
-	switch f := s.Fix; {
-	case len(f.Ops) > 0:
-		return fmt.Sprintf("%s. A repair fixes %s with %s.", text, count(len(f.Fixed), "finding"), count(len(f.Ops), "change"))
-	case len(s.Diagnoses) > 0:
+	worst := slices.MinFunc(s.Diagnoses, func(a, b repair.Diagnosis) int { return cmp.Compare(a.Severity, b.Severity) })
+	text := r.sentence(strings.TrimSuffix(worst.Why, "."))
+	if n := len(s.Diagnoses) - 1; n > 0 {
+		text += fmt.Sprintf(" (and %d more)", n)
+	}
+	if len(s.Ops) == 0 {
 		return text + ". mend has no repair for it."
 	}
-	return text + "."
+	return fmt.Sprintf("%s. A repair fixes %s with %s.", text, count(len(s.Fixed), "finding"), count(len(s.Ops), "change"))
 }
 
 // facts returns the list of facts about the session.
 func (r *redactor) facts(s Source) g.Node {
 	model := ""
 	if s.Request != nil {
-		model = r.model(s.Request.Model.ProviderID, s.Request.Model.ModelID)
-		if s.Provider != "" {
-			model += ", asked through " + r.word("api", s.Provider)
-		}
+		model = r.sentence(s.Request.Model.ProviderID + "/" + s.Request.Model.ModelID)
 		model += ", thinking " + map[bool]string{true: "on", false: "off"}[s.Thinking]
 	}
 	rows := [][2]string{
@@ -159,6 +132,7 @@ func (r *redactor) facts(s Source) g.Node {
 		{"agent", s.Agent},
 		{"store", s.Layout},
 		{"model", model},
+		{"its API", s.Provider},
 		{"title", r.text(s.Head.Title)},
 		{"folder", r.text(s.Head.Directory)},
 	}
@@ -183,20 +157,19 @@ func collectIDs(r *redactor, s Source) {
 			}
 		}
 	}
-	for _, ds := range [][]repair.Diagnosis{s.Diagnoses, s.Fix.Fixed, s.Fix.Remaining} {
+	for _, ds := range [][]repair.Diagnosis{s.Diagnoses, s.Fixed, s.Remaining} {
 		for _, d := range ds {
 			r.addRef(d.Ref)
 		}
 	}
-	for _, o := range s.Fix.Ops {
+	for _, o := range s.Ops {
 		r.addRef(o.Ref)
 		for _, i := range []*change.Image{o.Pre, o.Post} {
-			for _, text := range jsonTexts(o.Ref, i) {
-				r.addIDsIn(text)
+			if i != nil {
+				r.addIDsIn(contentOf(o.Ref, i))
 			}
 		}
 	}
-	r.numberIDs()
 }
 
 // request returns the turns of the request.
@@ -204,42 +177,24 @@ func (r *redactor) request(s Source) g.Node {
 	if s.Request == nil {
 		return h.P(g.Text("It is not known: " + r.sentence(s.NoRequest)))
 	}
-	turns, blocks := s.Request.Turns, 0
-	near, byPlace := map[int]bool{}, map[[2]int][]request.Violation{}
+	blocks, left, wrong, byPlace := 0, 0, map[int]bool{}, map[[2]int][]request.Violation{}
 	for _, v := range s.Violations {
-		byPlace[[2]int{max(v.N, -1), v.M}] = append(byPlace[[2]int{max(v.N, -1), v.M}], v)
-		for n := v.N - nearTurns; n <= v.N+nearTurns && v.N >= 0; n++ {
-			near[n] = true
-		}
+		at := [2]int{max(v.N, -1), v.M}
+		wrong[v.N], byPlace[at] = true, append(byPlace[at], v)
 	}
 	var shown g.Group
-	shownTurns, left := 0, 0
-	leave := func() {
-		if left > 0 {
-			shown = append(shown, h.P(h.Class("soft"), g.Textf("… %d messages without a violation …", left)))
-		}
-		left = 0
-	}
-	for n, t := range turns {
-		blocks += len(t.Blocks)
-		if len(turns) > maxTurns && !near[n] && n >= nearTurns && n < len(turns)-nearTurns {
+	for n, t := range s.Request.Turns {
+		if blocks += len(t.Blocks); n < len(s.Request.Turns)-maxTurns && !wrong[n] {
 			left++
 			continue
 		}
-		leave()
-		shownTurns++
 		shown = append(shown, r.turn(s, n, t, byPlace))
 	}
-	leave()
-	counts := fmt.Sprintf("%s, %s, %s.", count(len(turns), "message"), count(blocks, "block"), count(len(s.Violations), "violation"))
-	if shownTurns < len(turns) {
-		counts += fmt.Sprintf(" %d of the messages are shown.", shownTurns)
+	counts := fmt.Sprintf("%s, %s, %s.", count(len(s.Request.Turns), "message"), count(blocks, "block"), count(len(s.Violations), "violation"))
+	if left > 0 {
+		counts += fmt.Sprintf(" %s of the first are left out.", count(left, "message"))
 	}
-	return g.Group{
-		h.P(h.Class("soft"), g.Text(counts)),
-		r.violations(byPlace[[2]int{-1, -1}]),
-		shown,
-	}
+	return g.Group{h.P(h.Class("soft"), g.Text(counts)), r.violations(byPlace[[2]int{-1, -1}]), shown}
 }
 
 // turn returns a message of the request.
@@ -247,14 +202,13 @@ func (r *redactor) turn(s Source, n int, t request.Turn, byPlace map[[2]int][]re
 	role, whole := r.word("role", t.Role), byPlace[[2]int{n, -1}]
 	var blocks g.Group
 	for m, b := range t.Blocks {
-		size, wrong := blockSize(b), byPlace[[2]int{n, m}]
+		wrong := byPlace[[2]int{n, m}]
 		blocks = append(
 			blocks,
 			h.Div(
 				h.Class(broken("block", wrong)),
 				h.Span(h.Class("mono soft"), g.Textf(s.Block, m)),
 				h.Span(g.Text(r.word("type", string(b.Type)))),
-				h.Span(h.Title(fmt.Sprintf("%d bytes", size)), h.Span(h.Class("bar"), h.Style(fmt.Sprintf("width:%d%%", width(size))))),
 				h.Span(g.Text(r.block(b)+" "), h.Span(h.Class("soft mono"), g.Text(r.ref(b.Ref())))),
 			),
 			r.violations(wrong),
@@ -271,32 +225,11 @@ func broken(class string, wrong []request.Violation) string {
 	return class
 }
 
-// width returns the width of the bar of a block, from the number of digits of its size.
-func width(size int) int {
-	w := 2
-	for ; size > 0; size /= 4 {
-		w += 8
-	}
-	return min(w, 100)
-}
-
-func blockSize(b *request.Block) int {
-	n := len(b.Text) + len(b.Input) + len(b.Output) + len(b.Data)
-	for _, c := range b.Content {
-		n += blockSize(c)
-	}
-	return n
-}
-
 // block describes a block.
 func (r *redactor) block(b *request.Block) string {
 	switch b.Type {
 	case request.ToolUse:
-		input := "no input"
-		if b.Input != nil {
-			input = r.oneLine(r.input(b.Input))
-		}
-		return fmt.Sprintf("%s  %s  %s", r.tool(b.ToolName), r.id(b.ToolID), input)
+		return fmt.Sprintf("%s  %s  %s", r.word("tool", b.ToolName), r.id(b.ToolID), cmp.Or(r.text(string(b.Input)), "no input"))
 	case request.ToolResult:
 		parts := []string{"of " + r.id(b.ToolID)}
 		if b.Error {
@@ -310,14 +243,7 @@ func (r *redactor) block(b *request.Block) string {
 		}
 		return strings.Join(parts, "  ")
 	case request.Image, request.Document:
-		parts := []string{r.word("type", b.Mime), count(len(b.Data), "byte")}
-		if b.Name != "" {
-			parts = append(parts, r.text(b.Name))
-		}
-		if b.URL != "" {
-			parts = append(parts, "linked: "+r.text(b.URL))
-		}
-		return strings.Join(parts, "  ")
+		return fmt.Sprintf("%s  %s  %s%s", r.word("type", b.Mime), count(len(b.Data), "byte"), r.text(b.Name), r.text(b.URL))
 	case request.Thinking, request.RedactedThinking:
 		signature := fmt.Sprintf("signature of %s", count(len(b.Signature), "byte"))
 		if b.Unsigned {
@@ -325,31 +251,8 @@ func (r *redactor) block(b *request.Block) string {
 		}
 		return signature + "  " + r.text(b.Text)
 	default:
-		if b.Text == "" {
-			return "‹empty›"
-		}
-		return r.text(b.Text)
+		return cmp.Or(r.text(b.Text), "‹empty›")
 	}
-}
-
-// input returns the redacted input of a tool call.
-func (r *redactor) input(text []byte) string {
-	w := jsonWalker{redactor: r, in: newDecoder(text)}
-	if err := w.value("", true, 0); err != nil {
-		return r.text(string(text))
-	}
-	return w.out.String()
-}
-
-// maxLineText is the number of characters of a block that its line shows.
-const maxLineText = 600
-
-func (r *redactor) oneLine(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > maxLineText {
-		s = strings.ToValidUTF8(s[:maxLineText], "") + "…"
-	}
-	return s
 }
 
 func (r *redactor) violations(all []request.Violation) g.Node {
@@ -377,54 +280,56 @@ func (r *redactor) findings(all []repair.Diagnosis) g.Node {
 
 // fix returns the fixed findings and the changes of the repair.
 func (r *redactor) fix(s Source) g.Node {
-	f := s.Fix
-	all := g.Group{r.findings(f.Fixed)}
-	if len(f.Ops) == 0 {
+	all := g.Group{r.findings(s.Fixed)}
+	if len(s.Ops) == 0 {
 		all = append(all, h.P(g.Text("Nothing is changed.")))
 	}
-	all = append(all, g.Map(f.Ops[:min(maxOps, len(f.Ops))], func(o change.Op) g.Node { return r.op(o, s.Head.Created) }))
-	if more := len(f.Ops) - maxOps; more > 0 {
+	for _, o := range s.Ops[:min(maxOps, len(s.Ops))] {
+		all = append(all, h.Details(
+			g.Attr("open"),
+			h.Summary(g.Textf("%s %s ", o.Verb(), o.Ref.Kind), h.Code(g.Text(r.ref(o.Ref)))), h.Pre(r.diff(o, s.Head.Created)),
+		))
+	}
+	if more := len(s.Ops) - maxOps; more > 0 {
 		all = append(all, h.P(g.Textf("… and %d more changes.", more)))
 	}
 	return all
 }
 
-// op returns a change with its diff, with times relative to zero.
-func (r *redactor) op(o change.Op, zero int64) g.Node {
-	var lines g.Group
-	if o.Ref.Kind != change.KindFolder && o.Ref.Kind != change.KindFile {
-		lines = r.diff(o, zero)
-	}
-	if more := len(lines) - maxDiffLines; more > 0 {
-		lines = append(lines[:maxDiffLines], h.Span(g.Textf("… %d more lines", more)))
-	}
-	return h.Details(
-		g.Attr("open"),
-		h.Summary(g.Textf("%s %s ", o.Verb(), o.Ref.Kind), h.Code(g.Text(r.ref(o.Ref))), g.Text(" "), h.Span(h.Class("soft"), g.Text(sizes(o)))),
-		h.Pre(lines),
-	)
-}
-
-func sizes(o change.Op) string {
-	switch {
-	case o.Pre == nil:
-		return count(len(o.Post.Data), "byte")
-	case o.Post == nil:
-		return count(len(o.Pre.Data), "byte")
-	}
-	return fmt.Sprintf("%d → %s", len(o.Pre.Data), count(len(o.Post.Data), "byte"))
-}
-
-// diff returns the lines of the diff of an op.
+// diff returns the removed and added values of a record, and what kind of record it is. Times are relative to zero.
 func (r *redactor) diff(o change.Op, zero int64) (lines g.Group) {
-	before, after := r.image(o.Ref, o.Pre, zero), r.image(o.Ref, o.Post, zero)
-	n := 0
-	for line := range bytes.Lines(diff.Diff("before", []byte(before), "after", []byte(after))) {
-		if n++; n <= 3 || bytes.HasPrefix(line, []byte("@@")) || bytes.HasPrefix(line, []byte(`\ No newline`)) {
+	if o.Ref.Kind == change.KindFolder || o.Ref.Kind == change.KindFile {
+		return nil
+	}
+	values := [2]map[string]string{{}, {}}
+	for side, i := range []*change.Image{o.Pre, o.Post} {
+		if i != nil {
+			r.leaves("", "", contentOf(o.Ref, i), false, zero, func(path, value string) { values[side][path] = value })
+		}
+	}
+	line := func(class, mark, path, value string) {
+		lines = append(lines, h.Span(g.If(class != "", h.Class(class)), g.Textf("%s %s: %s", mark, path, value)))
+	}
+	all := maps.Clone(values[0])
+	maps.Copy(all, values[1])
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		before, removed := values[0][path]
+		after, added := values[1][path]
+		switch {
+		case len(lines) >= maxDiffLines:
+			return append(lines, h.Span(g.Text("… more lines")))
+		case removed && added && before == after:
+			if slices.Contains(wordFields, path) {
+				line("", " ", path, before)
+			}
 			continue
 		}
-		class := map[byte]string{'-': "minus", '+': "plus"}[line[0]]
-		lines = append(lines, h.Span(g.If(class != "", h.Class(class)), g.Textf("%c %s", line[0], bytes.TrimRight(line[1:], "\n"))))
+		if removed {
+			line("minus", "-", path, before)
+		}
+		if added {
+			line("plus", "+", path, after)
+		}
 	}
 	return lines
 }

@@ -21,8 +21,8 @@ import (
 
 // reportFlags are the flags of report.
 type reportFlags struct {
-	out             string
-	withText, force bool
+	out   string
+	force bool
 }
 
 // Report returns the verb report.
@@ -35,9 +35,9 @@ func Report(env *frame.Env) *cobra.Command {
 as the provider will see it, the findings, the stored data before and after the fix, and the
 checks that were made.
 
-By default the page contains nothing that you or the model wrote. Titles, texts,
-paths, commands, inputs, outputs, names and ids are replaced by numbers and sizes.
-Read it before you publish it. With --with-text nothing is replaced.
+The page contains nothing that you or the model wrote. Titles, texts, paths, commands,
+inputs, outputs, names and ids are replaced by numbers and sizes. Read it before you
+publish it. "mend scan SESSION --request" shows the same request with its texts.
 
 The page is one file. It loads nothing and needs no script.`,
 		Example: `  mend report .                           the newest session of this folder: write mend-report.html
@@ -49,7 +49,6 @@ The page is one file. It loads nothing and needs no script.`,
 	}
 	fl := cmd.Flags()
 	fl.StringVarP(&f.out, "output", "o", "mend-report.html", "write to this `FILE`, or to standard output with -")
-	fl.BoolVar(&f.withText, "with-text", false, "replace nothing: keep texts, titles, paths and ids")
 	fl.BoolVar(&f.force, "force", false, "overwrite the file")
 	frame.ThinkingFlag(env, fl)
 	return cmd
@@ -57,8 +56,7 @@ The page is one file. It loads nothing and needs no script.`,
 
 // A ReportAnswer is the answer of report.
 type ReportAnswer struct {
-	Path     string `json:"path"`
-	WithText bool   `json:"withText"` // the page has the texts of the conversation
+	Path string `json:"path"`
 }
 
 func runReport(ctx context.Context, env *frame.Env, names []string, f reportFlags) error {
@@ -73,7 +71,6 @@ func runReport(ctx context.Context, env *frame.Env, names []string, f reportFlag
 	if err != nil {
 		return err
 	}
-	s.WithText = f.withText
 	var page bytes.Buffer
 	if err := report.Write(&page, s); err != nil {
 		return fmt.Errorf("writing the report: %w", err)
@@ -85,13 +82,9 @@ func runReport(ctx context.Context, env *frame.Env, names []string, f reportFlag
 	if err := env.CreateFile(f.out, f.force, func(w io.Writer) error { _, err := page.WriteTo(w); return err }); err != nil {
 		return err
 	}
-	env.SetAnswers(ReportAnswer{f.out, f.withText})
+	env.SetAnswers(ReportAnswer{f.out})
 	env.Printf("Wrote %s.\n", term.Bold(term.Escape(f.out)))
-	if f.withText {
-		env.Say("%s It has the texts of the conversation.", term.Warn("note:"))
-	} else {
-		env.Say("Texts, titles, paths, commands, names and ids are replaced. Read it before you publish it.")
-	}
+	env.Say("Texts, titles, paths, commands, names and ids are replaced. Read it before you publish it.")
 	return nil
 }
 
@@ -105,15 +98,15 @@ func reportSession(ctx context.Context, env *frame.Env, c *mend.Store, head chan
 	if err != nil {
 		return s, err
 	}
-	s.Fix = report.Fix{Fixed: r.Fixed, Remaining: r.Remaining, Ops: r.Plan.Ops}
-	s.Fix.Proof = []string{
+	s.Fixed, s.Remaining, s.Ops = r.Fixed, r.Remaining, r.Plan.Ops
+	s.Proof = []string{
 		"After the repair it " + show.ProvenText(agents.Title(c.ID()), []show.Proposal{{Head: head, Result: r}}) + ".",
 		"mend applied the repair to a copy, built the next request again in every setting, and found nothing new.",
 		fmt.Sprintf("Before: %s. After: %s.", countSeverities(s.Diagnoses), countSeverities(r.Remaining)),
 		fmt.Sprintf("It would make %s in the store. Nothing has been written.", term.Count(len(r.Plan.Ops), "change")),
 	}
 	if len(r.Plan.Ops) == 0 {
-		s.Fix.Proof = []string{"There is no repair to check. Findings: " + countSeverities(s.Diagnoses) + "."}
+		s.Proof = []string{"There is no repair to check. Findings: " + countSeverities(s.Diagnoses) + "."}
 	}
 	return s, nil
 }
