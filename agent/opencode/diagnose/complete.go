@@ -206,7 +206,7 @@ func (g recordContext) replaceMessage(r change.Record, text, loses string) repai
 func (g recordContext) giveUpPart() []repair.Fix {
 	const what = "What cannot be read."
 	fixes := []repair.Fix{
-		removal(g.p.Ref, "What cannot be read is removed.", what),
+		{Text: "What cannot be read is removed.", Loses: what, Edit: draftEdit(func(d *draft) error { return d.remove(g.p.Ref) })},
 		{Text: "What cannot be read becomes a placeholder text.", Loses: what, Edit: draftEdit(func(d *draft) error {
 			return rewrite(record.Rewrite(g.p.Record,
 				jsonedit.Member{Name: "type", Raw: jsonedit.Quote(record.TypeText)},

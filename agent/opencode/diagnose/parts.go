@@ -5,7 +5,6 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/change"
-	"mend/repair"
 )
 
 // suffix, appended to an id, makes an id that sorts directly after it (docs/opencode.md).
@@ -81,11 +80,6 @@ func (d *draft) inject(m *record.Message, id, text string) error {
 		return fmt.Errorf("%s: no id for the text", m.ID)
 	}
 	return nil
-}
-
-// removal returns the fix that removes a part.
-func removal(ref change.Ref, text, loses string) repair.Fix {
-	return repair.Fix{Text: text, Loses: loses, Edit: draftEdit(func(d *draft) error { return d.remove(ref) })}
 }
 
 // unset removes a field of the part with the ref.

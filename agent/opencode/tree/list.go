@@ -49,7 +49,7 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) (heads []change.
 		if d == nil {
 			continue
 		}
-		tr.eachRecord(d, "", func(_, id string) {
+		tr.eachRecord(d, func(id string) {
 			if err := change.ValidateSessionID(id); err != nil {
 				tr.addStray(change.StrayOther, at+"/"+id+suffix, "", err.Error())
 				return

@@ -132,23 +132,20 @@ func (tr *treeReader) addNotFolder(e *safedir.NotFolderError, message string) {
 
 // eachRecord calls yield for each record in the folder, in order. It ignores names that do not end in .json, and
 // reports names that do but are not ids.
-func (tr *treeReader) eachRecord(d *safedir.Dir, message string, yield func(name, id string)) {
-	for _, name := range tr.names(d, message) {
+func (tr *treeReader) eachRecord(d *safedir.Dir, yield func(id string)) {
+	for _, name := range tr.names(d, "") {
 		id, ok := strings.CutSuffix(name, suffix)
-		if !ok {
+		if !ok || name[0] == '.' {
 			continue
 		}
 		if tr.failed() {
 			return
 		}
-		if name[0] == '.' {
-			continue
-		}
 		if err := change.ValidateID(id); err != nil {
-			tr.addStray(change.StrayOther, d.Path+"/"+name, message, err.Error())
+			tr.addStray(change.StrayOther, d.Path+"/"+name, "", err.Error())
 			continue
 		}
-		yield(name, id)
+		yield(id)
 	}
 }
 
@@ -158,7 +155,7 @@ func (tr *treeReader) recordIDs(path string) (ids []string) {
 		return nil
 	}
 	if d := tr.open(path); d != nil {
-		tr.eachRecord(d, "", func(_, id string) { ids = append(ids, id) })
+		tr.eachRecord(d, func(id string) { ids = append(ids, id) })
 		d.Close()
 	}
 	return ids
