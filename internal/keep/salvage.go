@@ -216,5 +216,5 @@ func (s *salvager) text(path string) string {
 	if len(lost) > 0 {
 		text += ", and " + count(lost) + " not, since parts of them cannot be read"
 	}
-	return text + `. "mend forget" removes that file`
+	return text
 }
