@@ -257,7 +257,8 @@ func Sweep(ctx context.Context, env *Env, dry bool) (freed int64, err error) {
 		if errOne == nil {
 			n, errOne = c.Sweep(ctx, dry)
 		}
-		if freed += n; errOne != nil && !errors.Is(errOne, mend.ErrNoStore) { // else its files are gone, too
+		gone := errors.Is(errOne, mend.ErrNoStore) || errors.Is(errOne, fs.ErrNotExist) && path != env.Opt.Store
+		if freed += n; errOne != nil && !gone { // of a store that is gone these files are gone, too
 			err = env.SkipStore(ctx, err, errOne)
 		}
 	}
