@@ -43,10 +43,15 @@ func (env *Env) SelectAgent() error {
 // AgentOptions returns the options for each agent that has a store here. If the user names a store or an
 // agent, or if there is no store, it returns only the command's own options.
 func AgentOptions(env *Env) []mend.Options {
+	all, _ := agentOptions(env)
+	return all
+}
+
+// agentOptions is AgentOptions, with an error for the folders of agents that cannot be examined, which a note reports.
+func agentOptions(env *Env) (all []mend.Options, unexamined error) {
 	if env.Opt.Store != "" || env.AgentName != "" {
-		return []mend.Options{env.Opt}
+		return []mend.Options{env.Opt}, nil
 	}
-	var all []mend.Options
 	var unreadable []*fs.PathError
 	for _, ag := range env.Opt.Agents {
 		found, err := ag.Find(env.Opt.Layout)
@@ -59,18 +64,21 @@ func AgentOptions(env *Env) []mend.Options {
 		}
 	}
 	if len(all) == 0 {
-		return []mend.Options{env.Opt}
+		return []mend.Options{env.Opt}, nil
 	}
 	for _, denied := range unreadable {
-		env.NoteSkipped(fmt.Errorf("sessions in %s are not examined: %w", filepath.Dir(denied.Path), denied.Err))
+		err := fail.New(fail.Unusable, "", "sessions in %s are not examined: %w", filepath.Dir(denied.Path), denied.Err)
+		env.NoteSkipped(err)
+		unexamined = &ReportedError{err}
 	}
-	return all
+	return all, unexamined
 }
 
 // OpenAll opens the store of each agent. It returns the stores that can be opened, with the worst error of
 // the others.
 func OpenAll(ctx context.Context, env *Env, write bool) (all []*mend.Store, left error) {
-	for _, o := range AgentOptions(env) {
+	options, left := agentOptions(env)
+	for _, o := range options {
 		c, err := OpenWith(ctx, env, o, write)
 		switch {
 		case err == nil:
