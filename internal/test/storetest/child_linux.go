@@ -22,6 +22,11 @@ const NobodyUID = 65534
 func RunInChild(t *testing.T, uid int) bool {
 	t.Helper()
 	if os.Getenv(childKey) == t.Name() {
+		t.Cleanup(func() {
+			if testing.CoverMode() != "" && !t.Failed() {
+				os.Exit(0) // the report of the coverage needs what the process may no longer do
+			}
+		})
 		return true
 	}
 	program := os.Args[0]
