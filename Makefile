@@ -12,10 +12,10 @@ PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 build:
 	go build -o bin/mend ./cmd/mend
 
-test: # all that is fast; slow sweeps and large tables run a fixed set of their cases, make night all
+test: # everything that is fast; slow sweeps and large tables run a fixed set of their cases, make night runs all
 	go test -shuffle=on ./...
 
-# Everything, with the seed SEED for what is drawn: today's date, unless given.
+# Everything. SEED is the seed of random cases, by default today's date.
 night: SEED ?= $(shell date +%Y%m%d)
 night:
 	@echo "make night SEED=$(SEED)"
@@ -23,30 +23,30 @@ night:
 	go test -timeout 60m -run Propert ./agent/opencode/diagnose ./agent/opencode/render ./internal/mend -rapid.seed $(SEED) -rapid.checks 1000
 	$(MAKE) faults real dist-test e2e-all e2e-claude e2e-codex e2e-kilo e2e-live e2e-providers mutants
 
-mutants: # one operator changed at a time in the core, with gremlins: at least 85 % are noticed by the tests of its package. For a night
+mutants: # one operator changed at a time in the core, with gremlins: at least 85 % are noticed by the tests of its package. Takes a night
 	go run ./internal/test/mutants -time $(MUTANTS)
 
-real: # 139 real conversations: the verdicts that changed since the golden file was written; repaired and undone
+real: # 139 real conversations, scanned, repaired and undone: prints the verdicts that differ from the golden file
 	go test -count=1 -v ./internal/test/real
 
-race: # the race detector needs cgo; the program does not. Where goroutines are, without long tests; of the command, what runs them itself
+race: # the packages that start goroutines, without long tests; of the command only the tests that do. The race detector needs cgo, the program does not
 	CGO_ENABLED=1 go test -race -short ./internal/mend ./internal/live ./internal/hooks ./internal/watch ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
 	CGO_ENABLED=1 go test -race -short -run 'UI|Watch|Hook|Plugin|Ask|Signal|Slow|Pager|Picker|Terminal|Keep|EarlierScan' ./cmd/mend
 
 lint:
 	go vet -tags e2e,man ./... ./testdata
 	go tool -modfile=tools.mod golangci-lint run ./...
-	go test -count=1 -run 'TestLayers|TestBoundaries|TestWalk' ./internal/test/layout
+	go test -count=1 ./internal/test/layout
 
 tidy:
 	go mod tidy -diff
 	go fix -diff ./...
 
-cross: # types alone: with an empty cache, to compile all takes minutes
+cross: # only the types: compiling everything takes minutes with an empty cache
 	go run ./internal/test/crosscheck $(PLATFORMS)
 
 WINE ?= wine
-wine: # the Windows build under Wine 10 or later: the demos, and tests of what writes to stores
+wine: # the Windows build under Wine 10 or later: the demos, and the tests of packages that write to stores
 	GOOS=windows go build -o bin/mend.exe ./cmd/mend
 	for a in claude codex opencode; do $(WINE) bin/mend.exe demo --agent $$a || exit 1; done
 	GOOS=windows go test -count=1 -short -exec "$(WINE)" ./linestore ./txn ./agent/codex ./agent/sessionfile
@@ -55,7 +55,7 @@ wine: # the Windows build under Wine 10 or later: the demos, and tests of what w
 FUZZ ?= .
 FUZZERS = grep -rHo '^func Fuzz[A-Za-z0-9]*' --include='*_test.go' $(FUZZ) | sed -E 's,/[^/]*:func , ,'
 
-# Without a limit all the time goes into making inputs smaller. Until Go 1.27 a
+# Without a limit the fuzzer spends all its time on making inputs smaller. Until Go 1.27 a
 # target may fail with nothing but a deadline when its time is over (go.dev/issue/75804).
 fuzz: # every fuzz target, one on each core
 	@$(FUZZERS) | xargs -P $$(getconf _NPROCESSORS_ONLN) -L 1 sh -c 'out=$$(go test -run "^$$" \
@@ -63,7 +63,7 @@ fuzz: # every fuzz target, one on each core
 		echo "$$out" | grep -qx "    context deadline exceeded" || { echo "$$out"; exit 255; }; \
 		echo "fuzz $$0 $$1: $$(echo "$$out" | grep -o "elapsed: .*" | tail -1)"'
 
-fuzz-keep: # what this machine found last, which is the hardest to find again, goes into the seeds
+fuzz-keep: # adds the newest inputs that this machine found, which are the hardest to find again, to the seeds
 	@$(FUZZERS) | while read dir name; do found=$$(go env GOCACHE)/fuzz/$$(go list -m)/$$dir/$$name; keep=$$dir/testdata/fuzz/$$name; \
 		for f in $$(find $$found -type f -size -5 2>/dev/null | xargs -r ls -t | sed -n 1,16p); do mkdir -p $$keep; cp $$f $$keep; done; done
 
@@ -73,12 +73,12 @@ faults: # every verb that writes, killed and failed at every call; as root also 
 faults-table: # the same, and the table in testdata/found.md
 	FAULTTEST=full go test -count=1 -timeout 30m -parallel 4 ./internal/test/faulttest -update
 
-torture: # every error, every loss of power, every pair of cuts, a crowd, damaged journals, fuzzing: for a night
+torture: # every error, every power cut, every pair of cuts, several processes at once, damaged journals, fuzzing. Takes a night
 	FAULTTEST=torture go test -count=1 -timeout 0 ./internal/test/faulttest -crowd $(CROWD)
 	MEND_TORTURE=1 go test -count=1 -timeout 0 -run Case ./cmd/mend
 	$(MAKE) fuzz FUZZTIME=5m
 
-e2e: # the real programs, installed from npm and cached; TestMatrix asks all that TestDamages does. Of damages those that damage.Everyday names; make night has all
+e2e: # the real programs, installed from npm and cached; TestMatrix covers what TestDamages does. Only the damages that damage.Everyday names; make night runs all
 	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Move|Continue|Damages|Serve|Matrix|Writer|Live|Providers' \
 		-skip 'LivePluginHarmless|LiveSoak|^TestDamages' ./internal/test/opencode ./cmd/mend ./agent/claude ./agent/codex ./agent/opencode
 
@@ -118,7 +118,7 @@ docs: build # the pictures and docs/configuration.md; needs asciinema, npm for s
 	node docs/cast.mjs bin/demo.cast
 	npx --yes svg-term-cli --in bin/demo.cast --out docs/demo.svg --window --width 100 --height 46
 
-dist: # what a release holds, into bin/dist; CONTRIBUTING.md
+dist: # the files of a release, into bin/dist; see CONTRIBUTING.md
 	cd tools/dist && go run .
 
 # A package that uses text/template costs 2.7 MB: it calls methods by name, so the linker keeps all methods.

@@ -129,7 +129,7 @@ func TestSignals(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d wholly before, %d wholly after", before, after)
+	t.Logf("%d as before, %d as after", before, after)
 	if before == 0 || after == 0 {
 		t.Error("the signals came at one time only")
 	}

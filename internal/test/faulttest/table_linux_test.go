@@ -77,7 +77,7 @@ func (tb *table) merge(previous string) string {
 		rows["| "+r.What+" | "+r.store()] = fmt.Sprintf("%d | %d | %d | %d | %d | %d | %d |\n", r.Cuts, r.Before, r.After, r.Mixed, r.Torn, r.Lost, r.Foreign)
 	}
 	var s strings.Builder
-	s.WriteString("| what happens, at every call | store | cuts | wholly before | wholly after | mixed | torn | printed ids lost | foreign bytes lost |\n")
+	s.WriteString("| what happens, at every call | store | cuts | as before | as after | mixed | torn | printed ids lost | foreign bytes lost |\n")
 	s.WriteString("|---|---|--:|--:|--:|--:|--:|--:|--:|\n")
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		s.WriteString(key + " | " + rows[key])
