@@ -59,6 +59,12 @@ func (c *Store) openBeside(path string) (*Store, error) {
 	return Open(o)
 }
 
+// OpensBeside returns an error if a path is no store of the agent.
+func (c *Store) OpensBeside(path string) error {
+	_, err := c.openBeside(path)
+	return err
+}
+
 // besideAt opens another store of the agent and lists its sessions, except those for whose id have returns
 // true.
 func (c *Store) besideAt(ctx context.Context, path string, have func(id string) bool) (besideStore, error) {

@@ -100,15 +100,15 @@ func Restore(env *frame.Env) *cobra.Command {
 				if r.From, err = filepath.Abs(from); err != nil || at != "" {
 					return cmp.Or(err, frame.Usagef("--from and --at cannot be combined"))
 				}
-				if len(names) == 0 {
-					return runRestoreFrom(cmd.Context(), env, f, r)
-				}
 			}
 			if all {
 				if len(names) > 0 || at != "" || from != "" {
 					return frame.Usagef("--all cannot be combined with a session, --at or --from")
 				}
 				return runRestoreAll(cmd.Context(), env, f, r)
+			}
+			if from != "" {
+				return runRestoreFrom(cmd.Context(), env, names, f, r)
 			}
 			if len(names) == 0 {
 				if at != "" || f.Yes {
@@ -395,18 +395,7 @@ func restoreStep(c *mend.Store, h change.Head, done mend.Restored, err error) fr
 func missingSubagents(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head) (below []change.Head, err error) {
 	err = frame.WithKept(env, func(k *keep.Keep) error {
 		gone, _, err := c.Gone(ctx, k) // [frame.NamedSessions] has reported other stores that cannot be read
-		by := map[string][]change.Head{}
-		for _, h := range gone {
-			by[h.Parent] = append(by[h.Parent], h)
-		}
-		delete(by, "")
-		below = []change.Head{head}
-		for i := 0; i < len(below); i++ {
-			id := below[i].ID
-			below = append(below, by[id]...)
-			delete(by, id)
-		}
-		below = below[1:]
+		below = subagents(gone, head.ID)
 		return err
 	})
 	return below, err
@@ -439,13 +428,34 @@ type Answer struct {
 	frame.ContinueAnswer
 }
 
-// runRestoreFrom restores all sessions that another store of the agent has and this one lacks.
-func runRestoreFrom(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest) error {
-	c, err := frame.OpenWith(ctx, env, env.Opt, !f.DryRun)
+// openFor opens the store of the agent that has another store at a path.
+func openFor(ctx context.Context, env *frame.Env, path string, write bool) (*mend.Store, error) {
+	var first error
+	for _, o := range frame.AgentOptions(env) {
+		c, err := mend.Open(o)
+		if err == nil {
+			err = c.OpensBeside(path)
+		}
+		if err == nil {
+			return frame.OpenWith(ctx, env, o, write)
+		}
+		if first == nil || errors.Is(first, mend.ErrNoStore) && !errors.Is(err, mend.ErrNoStore) {
+			first = err
+		}
+	}
+	if errors.Is(first, mend.ErrNoStore) {
+		first = fail.WithHint(first, "--from needs the folder or the database of an agent that has sessions here, too, or a folder with copies of mend keep --to")
+	}
+	return nil, first
+}
+
+// runRestoreFrom restores sessions that another store of the agent has and this one lacks: all, or the one that the user
+// names, with its subagents.
+func runRestoreFrom(ctx context.Context, env *frame.Env, names []string, f frame.WriteFlags, r mend.RestoreRequest) error {
+	c, err := openFor(ctx, env, r.From, !f.DryRun)
 	if err != nil {
 		return err
 	}
-	frame.PrintStore(env, c)
 	heads, unread, err := c.MissingFrom(ctx, r.From)
 	if err != nil {
 		return err
@@ -453,12 +463,50 @@ func runRestoreFrom(ctx context.Context, env *frame.Env, f frame.WriteFlags, r m
 	if unread != nil {
 		unread = env.SkipStore(ctx, nil, unread)
 	}
-	slices.SortStableFunc(heads, func(a, b change.Head) int { return int(b.Updated - a.Updated) })
+	slices.SortStableFunc(heads, func(a, b change.Head) int { return cmp.Compare(b.Updated, a.Updated) })
+	if len(names) > 0 {
+		if heads, err = named(heads, names[0], r.From); err != nil {
+			return env.Both(ctx, unread, err)
+		}
+		if len(heads) == 1 {
+			return env.Both(ctx, unread, One(ctx, env, c, heads[0], f, r))
+		}
+	}
+	frame.PrintStore(env, c)
 	var rows []frame.Restorable
 	for _, h := range heads {
 		rows = append(rows, frame.Restorable{Restorable: mend.Restorable{Session: h, State: mend.Elsewhere, Other: r.From}, Store: c})
 	}
 	return env.Both(ctx, unread, restoreSeveral(ctx, env, f, r, rows, "Nothing to bring back: this store has each session that is found in "+term.Escape(term.ShortenHome(r.From))+"."))
+}
+
+// named returns the session among heads that the user names, and its subagents, at any depth.
+func named(heads []change.Head, name, from string) ([]change.Head, error) {
+	i, err := mend.Named(heads, name, show.WorkingFolder())
+	if errors.Is(err, mend.ErrNoSession) {
+		return nil, fail.New(fail.Usage, "\"mend restore --from\" without a session shows all of them", "%s has no session %q that this store lacks", term.ShortenHome(from), name)
+	}
+	if err != nil {
+		return nil, fail.WithHint(err, "use the whole id")
+	}
+	return append([]change.Head{heads[i]}, subagents(heads, heads[i].ID)...), nil
+}
+
+// subagents returns the sessions among heads that are subagents of a session, at any depth.
+func subagents(heads []change.Head, id string) (below []change.Head) {
+	by := map[string][]change.Head{}
+	for _, h := range heads {
+		if h.ID != id {
+			by[h.Parent] = append(by[h.Parent], h)
+		}
+	}
+	below = by[id]
+	for i := 0; i < len(below); i++ {
+		delete(by, id)
+		id = below[i].ID
+		below = append(below, by[id]...)
+	}
+	return below
 }
 
 // runRestoreAll restores all sessions with a copy that their agents no longer have.
