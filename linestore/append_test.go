@@ -65,34 +65,34 @@ func wantTime(t *testing.T, root string) {
 // An append moves no byte, its undo restores the same bytes, and both keep the mtime.
 func TestAppend(t *testing.T) {
 	for name, ending := range endings {
-		t.Run(name, func(t *testing.T) {
+		for from := range 2 {
 			root, before := rootEnding(t, ending)
 			s := mustOpen(t, root, linestore.Options{})
 			info, err := os.Stat(file(root))
 			if err != nil {
 				t.Fatal(err)
 			}
-			st := storetest.Apply(t, s, appendOps(t, root))
+			st := storetest.Apply(t, s, appendOps(t, root)[from:]) // two lines, or one
 			after := content(t, root)
 			if now, err := os.Stat(file(root)); err != nil || !strings.HasPrefix(after, before) || !os.SameFile(now, info) {
-				t.Errorf("the append moved bytes: %q", after)
+				t.Errorf("%s: the append moved bytes: %q", name, after)
 			}
-			if now := lastLines(t, root); now["prt_12"] != `{"id":"prt_12","text":"repaired"}` || now["new"] == "" {
-				t.Errorf("after the append the last lines are %q", now)
+			if now := lastLines(t, root); (now["prt_12"] == `{"id":"prt_12","text":"repaired"}`) != (from == 0) || now["new"] == "" {
+				t.Errorf("%s: after the append the last lines are %q", name, now)
 			}
 			wantTime(t, root)
 			for range 2 {
 				st = storetest.Apply(t, s, change.Inverse(st.Ops))
 				if got := content(t, root); got != before {
-					t.Errorf("undone: %q, want %q", got, before)
+					t.Errorf("%s: undone: %q, want %q", name, got, before)
 				}
 				wantTime(t, root)
 				st = storetest.Apply(t, s, change.Inverse(st.Ops))
 				if got := content(t, root); got != after {
-					t.Errorf("redone: %q, want %q", got, after)
+					t.Errorf("%s: redone: %q, want %q", name, got, after)
 				}
 			}
-		})
+		}
 	}
 }
 
@@ -341,27 +341,64 @@ func TestTornAppend(t *testing.T) {
 
 // A transcript is replaced by other bytes; lines that the agent appended meanwhile stay.
 func TestReplaceTranscript(t *testing.T) {
-	root, before := rootEnding(t, endings["whole"])
+	for name, edit := range map[string]func(before string) string{
+		"other texts": func(before string) string { return strings.ReplaceAll(before, "a text", "another text") },
+		"longer":      func(before string) string { return before + `{"id":"more"}` + "\n" },
+		"shorter":     func(before string) string { return before[:strings.Index(before, "\n")+1] },
+	} {
+		root, before := rootEnding(t, endings["whole"])
+		s := mustOpen(t, root, linestore.Options{})
+		ref := change.Ref{Kind: change.KindSession, Session: "ses_1"}
+		after := edit(before)
+		staged, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{{Ref: ref, Pre: image(before), Post: image(after)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		agentAppends(t, root, `{"id":"later"}`)
+		if out, err := s.Commit(t.Context(), staged); err != nil || out.State != change.Committed {
+			t.Fatalf("%s: Commit = %+v, %v", name, out, err)
+		}
+		if got, want := content(t, root), after+`{"id":"later"}`+"\n"; got != want {
+			t.Errorf("%s: replaced: %q, want %q", name, got, want)
+		}
+		if err := s.Discard(t.Context(), staged); err != nil {
+			t.Fatal(err)
+		}
+		storetest.Apply(t, s, change.Inverse(staged.Ops))
+		if got, want := content(t, root), before+`{"id":"later"}`+"\n"; got != want {
+			t.Errorf("%s: undone: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A blank line has no key, and hides no line.
+func TestBlankLine(t *testing.T) {
+	root, _ := rootEnding(t, func(text string) string { return strings.Replace(text, "\n", "\n\n", 1) })
+	before := content(t, root)
 	s := mustOpen(t, root, linestore.Options{})
-	ref := change.Ref{Kind: change.KindSession, Session: "ses_1"}
-	after := strings.ReplaceAll(before, "a text", "another text")
-	staged, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{{Ref: ref, Pre: image(before), Post: image(after)}}})
-	if err != nil {
-		t.Fatal(err)
+	line := read(t, root, lineRef("prt_12"))
+	st := storetest.Apply(t, s, []change.Op{{Ref: lineRef("prt_12"), Pre: line}})
+	if got, want := content(t, root), strings.Replace(before, string(line.Data)+"\n", "", 1); got != want {
+		t.Errorf("removed: %q, want %q", got, want)
 	}
-	agentAppends(t, root, `{"id":"later"}`)
-	if out, err := s.Commit(t.Context(), staged); err != nil || out.State != change.Committed {
-		t.Fatalf("Commit = %+v, %v", out, err)
+	storetest.Apply(t, s, change.Inverse(st.Ops))
+	if _, ok := lastLines(t, root)["prt_12"]; !ok {
+		t.Errorf("undone: %q", content(t, root))
 	}
-	if got, want := content(t, root), after+`{"id":"later"}`+"\n"; got != want {
-		t.Errorf("replaced: %q, want %q", got, want)
+}
+
+// A change that is prepared while an earlier one is undecided has a staging folder of its own.
+func TestTwoStaged(t *testing.T) {
+	root, before := rootEnding(t, endings["whole"])
+	plan := change.Plan{Ops: []change.Op{{Ref: lineRef("prt_12"), Pre: read(t, root, lineRef("prt_12"))}}}
+	s1, st1 := mustPrepare(t, root, nil, plan)
+	plan.Undecided = append(plan.Undecided, st1.Dir)
+	s2, st2 := mustPrepare(t, root, nil, plan)
+	if st1.Dir == st2.Dir {
+		t.Fatalf("both are staged in %s", st1.Dir)
 	}
-	if err := s.Discard(t.Context(), staged); err != nil {
-		t.Fatal(err)
-	}
-	storetest.Apply(t, s, change.Inverse(staged.Ops))
-	if got, want := content(t, root), before+`{"id":"later"}`+"\n"; got != want {
-		t.Errorf("undone: %q, want %q", got, want)
+	if err := errors.Join(s1.Discard(t.Context(), st1), s2.Discard(t.Context(), st2)); err != nil || len(leftovers(root)) > 0 || content(t, root) != before {
+		t.Errorf("Discard: %v, left: %q", err, leftovers(root))
 	}
 }
 

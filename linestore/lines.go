@@ -39,7 +39,7 @@ func (tx *transaction) newTranscript(data []byte) transcript {
 		return t
 	}
 	for start := 0; start < len(data); {
-		end := start + max(bytes.IndexByte(data[start:], '\n'), -1)
+		end := start + bytes.IndexByte(data[start:], '\n')
 		if end < start {
 			end = len(data)
 		}

@@ -299,3 +299,54 @@ func TestCarriedOverOnce(t *testing.T) {
 		t.Errorf("the transcript is %q, want %q", got, want)
 	}
 }
+
+// TestReplacedMeanwhile: another program writes the transcript anew between the last look and the exchange. Its file
+// is back in place, the conflict says what it did to the record, and nothing is left in mend's folder.
+func TestReplacedMeanwhile(t *testing.T) {
+	for _, c := range []struct {
+		why string
+		do  func(text string) string
+	}{
+		{"another program changed it", func(s string) string {
+			return strings.Replace(s, `"id":"prt_12"`, `"of":"them","id":"prt_12"`, 1)
+		}},
+		{"another program removed it", func(s string) string {
+			return strings.Replace(s, `"id":"prt_12"`, `"id":"prt_99"`, 1)
+		}},
+		{"another program wrote it", func(s string) string {
+			return `{"id":"new","text":"of another"}` + "\n" + s
+		}},
+		{"another program changed the transcript at the same time", func(s string) string {
+			return strings.Replace(s, `"id":"prt_11"`, `"of":"them","id":"prt_11"`, 1)
+		}},
+	} {
+		t.Run(c.why, func(t *testing.T) {
+			root, before := rootEnding(t, endings["whole"])
+			now := c.do(before)
+			exchanges := 0
+			step := func(call string) error {
+				if strings.HasPrefix(call, "exchange ") {
+					if exchanges++; exchanges == 1 {
+						overwrite(t, root, now)
+					}
+				}
+				return nil
+			}
+			removed := change.Op{Ref: lineRef("prt_12"), Pre: read(t, root, lineRef("prt_12"))}
+			s, st := mustPrepare(t, root, step, change.Plan{Ops: []change.Op{removed, added}})
+			out, err := s.Commit(t.Context(), st)
+			if err != nil || out.State != change.Aborted || len(out.Conflicts) != 1 || out.Conflicts[0].Why != c.why {
+				t.Errorf("Commit = %+v, %v", out, err)
+			}
+			if got := content(t, root); got != now || exchanges != 2 {
+				t.Errorf("after %d exchanges the transcript is %q, want %q", exchanges, got, now)
+			}
+			if err := s.Discard(t.Context(), st); err != nil {
+				t.Error(err)
+			}
+			if left := leftovers(root); len(left) > 0 {
+				t.Errorf("left: %q", left)
+			}
+		})
+	}
+}

@@ -153,7 +153,7 @@ func (tx *transaction) withoutOurs(t transcript, size int) (rest []byte, ours bo
 		at++
 	}
 	for start := at; start < len(t.data); {
-		end := start + max(bytes.IndexByte(t.data[start:], '\n'), -1)
+		end := start + bytes.IndexByte(t.data[start:], '\n')
 		whole := end >= start
 		if !whole {
 			end = len(t.data)
