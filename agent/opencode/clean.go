@@ -45,12 +45,16 @@ func (s *store) Clean(ctx context.Context, r agent.CleanRequest) (agent.Cleaned,
 	} else if ok {
 		return db.Clean(ctx, r)
 	}
-	refs, err := s.tree.SessionRefs(ctx, r.Sessions)
+	refs, err := s.tree.SessionRefs(ctx)
 	if err != nil {
 		return agent.Cleaned{}, err
 	}
 	return r.RemoveFiles(ctx, func(h change.Head, c *agent.Cleaned) ([]change.Op, error) {
-		return s.cleanSession(ctx, h, refs[h.ID], c)
+		all, err := refs(h)
+		if err != nil {
+			return nil, err
+		}
+		return s.cleanSession(ctx, h, all, c)
 	})
 }
 

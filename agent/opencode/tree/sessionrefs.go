@@ -6,32 +6,46 @@ import (
 	"mend/change"
 )
 
-// messagesIn returns the messages in a folder, with their parts and folders, and then the folder.
-func (tr *treeReader) messagesIn(f messagesFolder) (refs []change.Ref) {
-	ref := f.ref
-	for _, ref.Message = range f.ids {
-		refs = append(append(refs, ref), tr.partsIn(ref)...)
-	}
-	return append(refs, change.Ref{Kind: change.KindFolder, Project: ref.Project, Session: ref.Session})
-}
-
-// SessionRefs returns the records of each of the sessions, and their folders.
-func (s *Store) SessionRefs(ctx context.Context, heads []change.Head) (map[string][]change.Ref, error) {
+// SessionRefs returns the function that returns the records of a session and their folders. Only nested folders of
+// messages are found now, for all sessions.
+func (s *Store) SessionRefs(ctx context.Context) (func(change.Head) ([]change.Ref, error), error) {
 	tr, err := s.newReader(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer tr.close()
-	all := map[string][]change.Ref{}
-	for _, h := range heads {
-		all[h.ID] = append([]change.Ref{h.Ref}, h.Others...)
-	}
+	nested := map[string][]messagesFolder{} // by session
 	for _, f := range tr.messageFolders(nil) {
-		if refs, ok := all[f.ref.Session]; ok && len(f.ids) > 0 {
-			all[f.ref.Session] = append(refs, tr.messagesIn(f)...)
+		if f.ref.Project != "" {
+			nested[f.ref.Session] = append(nested[f.ref.Session], f)
 		}
 	}
-	return all, tr.err
+	return func(h change.Head) ([]change.Ref, error) {
+		tr, err := s.newReader(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer tr.close()
+		refs := append([]change.Ref{h.Ref}, h.Others...)
+		own := messagesFolder{path: "message/" + h.ID, ref: change.Ref{Kind: change.KindMessage, Session: h.ID}}
+		for _, f := range append([]messagesFolder{own}, nested[h.ID]...) {
+			refs = append(refs, tr.messagesIn(f)...)
+		}
+		return refs, tr.err
+	}, tr.err
+}
+
+// messagesIn returns the messages in a folder, with their parts and folders, and then the folder; nil if the folder has
+// no messages.
+func (tr *treeReader) messagesIn(f messagesFolder) (refs []change.Ref) {
+	ref := f.ref
+	for _, ref.Message = range tr.recordIDs(f.path) {
+		refs = append(append(refs, ref), tr.partsIn(ref)...)
+	}
+	if len(refs) > 0 {
+		refs = append(refs, change.Ref{Kind: change.KindFolder, Project: ref.Project, Session: ref.Session})
+	}
+	return refs
 }
 
 // partsIn returns the parts of a message and their folder; nil if the message has none.
