@@ -44,7 +44,7 @@ func TestLargeImage(t *testing.T) {
 	if r := mustVerify(t, j); r.Bytes != 60_000_000 || r.Images != 1 {
 		t.Errorf("Verify = %+v", r)
 	}
-	if _, err := j.Forget(ctx, []change.Entry{e}); err != nil {
+	if _, err := j.Forget(ctx, []string{e.ID}); err != nil {
 		t.Error(err)
 	}
 	if info, err := os.Stat(filepath.Join(dir, fileName)); err != nil || info.Size() > 1<<20 {

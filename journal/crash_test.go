@@ -274,7 +274,7 @@ func (w *workload) resolve() error {
 }
 
 func (w *workload) forget() error {
-	_, err := w.j.Forget(context.Background(), []change.Entry{{Seq: 1, ID: IDOf(1)}})
+	_, err := w.j.Forget(context.Background(), []string{IDOf(1)})
 	w.forgot = w.forgot || err == nil
 	return err
 }

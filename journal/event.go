@@ -219,14 +219,10 @@ func genesis(id string) hash {
 }
 
 // spans returns the numbers of the entries as ranges, each number once.
-func spans(all []*entryState) []span {
-	seqs := make([]uint64, len(all))
-	for i, st := range all {
-		seqs[i] = st.seq
-	}
-	slices.Sort(seqs)
+func spans(all []uint64) []span {
+	slices.Sort(all)
 	var list []span
-	for _, seq := range slices.Compact(seqs) {
+	for _, seq := range slices.Compact(all) {
 		if n := len(list); n > 0 && list[n-1][1] == seq-1 {
 			list[n-1][1] = seq
 		} else {

@@ -33,7 +33,7 @@ func exportJournal(t *testing.T, size int) *Journal {
 		t.Fatal(err)
 	}
 	gone := mustFinish(t, j, mustBegin(t, j, scanCause(), change.Op{Ref: partRef(4), Post: image("secret")}), change.Aborted)
-	if _, err := j.Forget(context.Background(), []change.Entry{gone}); err != nil {
+	if _, err := j.Forget(context.Background(), []string{gone.ID}); err != nil {
 		t.Fatal(err)
 	}
 	mustBegin(t, j, scanCause(), change.Op{Ref: partRef(5), Post: image("")})

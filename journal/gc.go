@@ -22,53 +22,52 @@ type Freed struct {
 	SharedWith []string
 }
 
-// Old returns the entries whose images GC would remove: begun before olderThan, neither pending nor conflicted, newest
-// first.
-func (j *Journal) Old(olderThan time.Time) (all []change.Entry, err error) {
+// Old returns the ids of the entries whose images GC would remove: begun before olderThan, neither pending nor
+// conflicted, newest first.
+func (j *Journal) Old(olderThan time.Time) (ids []string, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.file.CheckReadable(); err != nil {
 		return nil, err
 	}
 	old, err := j.entriesOlderThan(olderThan)
-	undos := newUndoResolver(j.snap())
-	for _, st := range slices.Backward(old) {
-		var e change.Entry
-		if err == nil {
-			e, err = j.buildEntry(st, undos)
-			all = append(all, e)
-		}
-	}
 	if err != nil {
 		return nil, fmt.Errorf("listing old repairs: %w", err)
 	}
-	return all, nil
+	for _, seq := range slices.Backward(old) {
+		ids = append(ids, IDOf(seq))
+	}
+	return ids, nil
 }
 
-// GC removes the images of those entries of Old for whose id wanted returns true; a nil wanted means all. It always
+// GC removes the images of those entries of Old that only lists; nil means all. It always
 // keeps entries with a file of the user's own or a whole database. The entries are still listed, but cannot be undone.
 // The space is reused. If more than half of the file, and more than 64 MiB, is free, the file is compacted.
 //
 // A wrong clock must not remove images early. So GC dates an entry by the latest time of all entries up to it, ignoring
 // times in the future; if there is none, by the next entry that has one.
-func (j *Journal) GC(ctx context.Context, olderThan time.Time, wanted func(id string) bool) (Freed, error) {
+func (j *Journal) GC(ctx context.Context, olderThan time.Time, only []string) (Freed, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	freed, err := j.gc(ctx, olderThan, wanted)
+	freed, err := j.gc(ctx, olderThan, only)
 	if err != nil {
 		return freed, fmt.Errorf("removing images from the journal: %w", err)
 	}
 	return freed, nil
 }
 
-func (j *Journal) gc(ctx context.Context, olderThan time.Time, wanted func(id string) bool) (Freed, error) {
+func (j *Journal) gc(ctx context.Context, olderThan time.Time, only []string) (Freed, error) {
 	var freed Freed
 	if err := j.prepareErasing(); err != nil {
 		return freed, err
 	}
 	old, err := j.entriesOlderThan(olderThan)
 	if err == nil {
-		old, err = j.withoutUserFiles(slices.DeleteFunc(old, func(st *entryState) bool { return wanted != nil && !wanted(IDOf(st.seq)) }))
+		wanted := map[string]bool{}
+		for _, id := range only {
+			wanted[id] = true
+		}
+		old, err = j.withoutUserFiles(slices.DeleteFunc(old, func(seq uint64) bool { return only != nil && !wanted[IDOf(seq)] }))
 	}
 	if err != nil {
 		return freed, err
@@ -86,8 +85,8 @@ func (j *Journal) gc(ctx context.Context, olderThan time.Time, wanted func(id st
 }
 
 // entriesOlderThan returns the entries that were begun before limit, as dated by GC.
-func (j *Journal) entriesOlderThan(limit time.Time) ([]*entryState, error) {
-	var old, waiting []*entryState
+func (j *Journal) entriesOlderThan(limit time.Time) ([]uint64, error) {
+	var old, waiting []uint64
 	var begun time.Time
 	now := j.opts.Now()
 	for seq := uint64(1); seq <= j.head.begun; seq++ {
@@ -99,7 +98,7 @@ func (j *Journal) entriesOlderThan(limit time.Time) ([]*entryState, error) {
 			begun = t
 		}
 		if st.isDecided() && !st.imagesErased {
-			waiting = append(waiting, st)
+			waiting = append(waiting, seq)
 		}
 		if begun.IsZero() {
 			continue
@@ -107,21 +106,24 @@ func (j *Journal) entriesOlderThan(limit time.Time) ([]*entryState, error) {
 		if begun.Before(limit) {
 			old = append(old, waiting...)
 		}
-		waiting = nil
+		waiting = waiting[:0]
 	}
 	return old, nil
 }
 
 // withoutUserFiles returns the entries without those that hold files of the user, see [change.KeepsFiles].
-func (j *Journal) withoutUserFiles(all []*entryState) ([]*entryState, error) {
-	var left []*entryState
-	for _, st := range all {
-		ops, err := j.opInfos(st.begin.Begin)
+func (j *Journal) withoutUserFiles(all []uint64) (left []uint64, err error) {
+	for _, seq := range all {
+		st, err := j.snap().entryState(seq)
+		var ops []change.OpInfo
+		if err == nil {
+			ops, err = j.opInfos(st.begin.Begin)
+		}
 		if err != nil {
 			return nil, err
 		}
 		if !change.KeepsFiles(st.begin.Begin.Cause, ops) {
-			left = append(left, st)
+			left = append(left, seq)
 		}
 	}
 	return left, nil
@@ -132,35 +134,36 @@ func (j *Journal) withoutUserFiles(all []*entryState) ([]*entryState, error) {
 // the entries is pending or conflicted, nothing is removed, and the error is a [*StateError].
 //
 // If Forget is interrupted, the entries still count as forgotten, and the next Open for writing compacts the file.
-func (j *Journal) Forget(ctx context.Context, entries []change.Entry) (Freed, error) {
+func (j *Journal) Forget(ctx context.Context, ids []string) (Freed, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	freed, err := j.forget(ctx, entries)
+	freed, err := j.forget(ctx, ids)
 	if err != nil {
 		return freed, fmt.Errorf("forgetting repairs: %w", err)
 	}
 	return freed, nil
 }
 
-func (j *Journal) forget(ctx context.Context, entries []change.Entry) (Freed, error) {
+func (j *Journal) forget(ctx context.Context, ids []string) (Freed, error) {
 	var freed Freed
-	if len(entries) == 0 {
+	if len(ids) == 0 {
 		return freed, nil
 	}
 	if err := j.prepareErasing(); err != nil {
 		return freed, err
 	}
-	var all []*entryState
-	for _, e := range entries {
-		st, err := j.stateOf(e)
+	var all []uint64
+	for _, id := range ids {
+		seq, _ := seqOf(id)
+		st, err := j.stateOf(change.Entry{Seq: seq, ID: id})
 		if err != nil {
 			return freed, err
 		}
 		if !st.isDecided() {
-			return freed, &StateError{ID: e.ID, State: st.state(), Want: change.Committed}
+			return freed, &StateError{ID: id, State: st.state(), Want: change.Committed}
 		}
 		if !st.textsErased {
-			all = append(all, st)
+			all = append(all, seq)
 		}
 	}
 	if len(all) > 0 {
@@ -185,7 +188,7 @@ func (j *Journal) prepareErasing() error {
 
 // erase writes the gc or forget event, after which the images count as erased, even after a crash. Then it removes
 // the blobs that no other entry needs.
-func (j *Journal) erase(ctx context.Context, kind eventKind, all []*entryState, freed *Freed) error {
+func (j *Journal) erase(ctx context.Context, kind eventKind, all []uint64, freed *Freed) error {
 	ev := &event{Kind: kind, Entries: spans(all)}
 	var entries []uint64
 	for _, s := range ev.Entries {

@@ -42,13 +42,13 @@ func TestForget(t *testing.T) {
 	}
 
 	var state *StateError
-	if _, err := j.Forget(ctx, []change.Entry{a, pending}); !errors.As(err, &state) || state.ID != pending.ID {
+	if _, err := j.Forget(ctx, []string{a.ID, pending.ID}); !errors.As(err, &state) || state.ID != pending.ID {
 		t.Errorf("Forget of a pending entry: %v", err)
 	}
 	if got := mustGet(t, j, a); got.Forgotten {
 		t.Error("a refused Forget forgot something")
 	}
-	freed, err := j.Forget(ctx, []change.Entry{a, a})
+	freed, err := j.Forget(ctx, []string{a.ID, a.ID})
 	if err != nil || freed.Entries != 1 || freed.Images != 3 || !slices.Equal(freed.SharedWith, []string{b.ID}) {
 		t.Errorf("Forget = %+v, %v", freed, err)
 	}
@@ -70,7 +70,7 @@ func TestForget(t *testing.T) {
 	}
 	// A new entry can store the removed data again, and GC can remove it again.
 	c := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(1), Post: secret})
-	if _, err := j.Forget(ctx, []change.Entry{a, c}); err != nil {
+	if _, err := j.Forget(ctx, []string{a.ID, c.ID}); err != nil {
 		t.Error(err)
 	}
 	if err := checkNoMarker(dir); err != nil {
@@ -86,7 +86,7 @@ func TestForgetCancelled(t *testing.T) {
 	a := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(1), Pre: &change.Image{Data: marker}})
 	done, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := j.Forget(done, []change.Entry{a}); !errors.Is(err, context.Canceled) {
+	if _, err := j.Forget(done, []string{a.ID}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Forget: %v", err)
 	}
 	if r := mustVerify(t, j); !r.Unfinished || !mustGet(t, j, a).Forgotten {

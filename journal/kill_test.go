@@ -35,7 +35,7 @@ func childWork(dir string) int {
 		if err == nil {
 			fmt.Println("done", e.Seq)
 			if i%5 == 4 {
-				_, err = j.Forget(ctx, []change.Entry{e})
+				_, err = j.Forget(ctx, []string{e.ID})
 			}
 		}
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 // versions do, matches no filter on that field.
 type Query struct {
 	Limit    int              // 0: no limit
+	IDs      []string         // only the entries with these ids, in this order; nil: all
 	Session  string           // "": of any session
 	Sessions map[string]bool  // nil: of any session
 	Store    *change.StoreID  // nil: of any store
@@ -45,11 +47,48 @@ type Query struct {
 //
 // For a damaged journal it returns the readable entries, with an error that wraps [ErrDamaged]. An
 // entry that cannot be read completely has a Damage and is always selected.
-func (j *Journal) List(q Query) ([]change.Entry, error) {
+func (j *Journal) List(q Query) (all []change.Entry, err error) {
+	err = j.each(q, func(e change.Entry) { all = append(all, e) })
+	return all, err
+}
+
+// Each yields the entries that List returns, and then its error if there is one. Only one is in memory.
+func (j *Journal) Each(q Query) iter.Seq2[change.Entry, error] {
+	return Each(q, func(read func(*Journal) error) error { return read(j) })
+}
+
+// Each is [Journal.Each] for a journal that with passes to a function, once for each entry.
+func Each(q Query, with func(read func(*Journal) error) error) iter.Seq2[change.Entry, error] {
+	return func(yield func(change.Entry, error) bool) {
+		var ids []string
+		err := with(func(j *Journal) error {
+			ids = nil
+			return j.each(q, func(e change.Entry) { ids = append(ids, e.ID) })
+		})
+		for _, id := range ids {
+			var es []change.Entry
+			errOne := with(func(j *Journal) (err error) {
+				es, err = j.List(Query{IDs: []string{id}})
+				return err
+			})
+			if len(es) == 1 && !yield(es[0], nil) {
+				return
+			}
+			if err = cmp.Or(err, errOne); len(es) == 0 {
+				break
+			}
+		}
+		if err != nil {
+			yield(change.Entry{}, err)
+		}
+	}
+}
+
+// each calls fn for the entries that List returns.
+func (j *Journal) each(q Query, fn func(change.Entry)) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	var all []change.Entry
-	damage := j.damage
+	n, damage := 0, j.damage
 	undos := newUndoResolver(j.snap())
 	err := j.eachCandidate(q, func(seq uint64) error {
 		e, ok, err := j.selectEntry(q, seq, undos)
@@ -59,15 +98,16 @@ func (j *Journal) List(q Query) ([]change.Entry, error) {
 		if err != nil || !ok {
 			return err
 		}
-		if all = append(all, e); len(all) == q.Limit {
+		fn(e)
+		if n++; n == q.Limit {
 			return boltfile.ErrStop
 		}
 		return nil
 	})
 	if err = cmp.Or(err, damage); err != nil {
-		return all, fmt.Errorf("listing repairs: %w", err)
+		return fmt.Errorf("listing repairs: %w", err)
 	}
-	return all, nil
+	return nil
 }
 
 // selectEntry returns an entry, and whether q selects it. With an error that wraps ErrDamaged it returns the
@@ -145,6 +185,17 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 	switch {
 	case top <= q.After:
 		return nil
+	case q.IDs != nil:
+		for _, id := range q.IDs {
+			seq, ok := seqOf(id)
+			if !ok || seq == 0 || seq > top {
+				return fmt.Errorf("%q: %w", id, ErrNotFound)
+			}
+			if err := fn(seq); err != nil {
+				return boltfile.IgnoreStop(err)
+			}
+		}
+		return nil
 	case q.State == change.Pending:
 		return j.eachPending(top, fn)
 	case q.Session != "":
@@ -160,7 +211,7 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 			return fn(seq)
 		})
 	}
-	for seq := top; seq > 0 && seq >= q.Operation; seq-- { // an operation has no earlier entry
+	for seq := top; seq > q.After && seq >= q.Operation; seq-- { // an operation has no earlier entry
 		if err := fn(seq); err != nil {
 			return boltfile.IgnoreStop(err)
 		}

@@ -165,3 +165,60 @@ func TestFilters(t *testing.T) {
 		}
 	}
 }
+
+// TestEach: Each yields what List returns, also of a query with ids and of a damaged journal.
+func TestEach(t *testing.T) {
+	dir := t.TempDir()
+	j := mustOpen(t, dir, Options{})
+	a := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(1), Post: image("a")})
+	b := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(2), Post: image("b")})
+	c := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(3), Post: image("c")})
+	each := func(j *Journal, q Query) (all []string, err error) {
+		for e, errOne := range j.Each(q) {
+			if err = errOne; err == nil {
+				all = append(all, e.ID)
+			}
+		}
+		return all, err
+	}
+	for _, test := range []struct {
+		q    Query
+		want []string
+	}{
+		{Query{}, []string{c.ID, b.ID, a.ID}},
+		{Query{IDs: []string{a.ID, c.ID}}, []string{a.ID, c.ID}},
+		{Query{IDs: []string{}}, nil},
+		{Query{IDs: []string{a.ID, c.ID}, After: a.Seq}, []string{c.ID}},
+		{Query{After: a.Seq, Before: c.Seq}, []string{b.ID}},
+	} {
+		es, err := j.List(test.q)
+		got, errEach := each(j, test.q)
+		if err != nil || errEach != nil || !slices.Equal(ids(es), test.want) || !slices.Equal(got, test.want) {
+			t.Errorf("%+v: List returns %v, %v, and Each %v, %v, want %v", test.q, ids(es), err, got, errEach, test.want)
+		}
+	}
+	for _, id := range []string{"", "op", IDOf(4)} {
+		if got, err := each(j, Query{IDs: []string{a.ID, id}}); !errors.Is(err, ErrNotFound) || len(got) != 1 {
+			t.Errorf("Each with the id %q: %v, %v", id, got, err)
+		}
+	}
+	v, ok, err := j.snap().Get(bucketEvents, boltfile.U64(3)) // the beginning of b
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	before, bad := bytes.Clone(v), bytes.Clone(v)
+	bad[50] ^= 1
+	mustClose(t, j)
+	path := filepath.Join(dir, fileName)
+	file, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, bytes.ReplaceAll(file, before, bad), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := mustOpen(t, dir, Options{ReadOnly: true})
+	if got, err := each(r, Query{}); !errors.Is(err, ErrDamaged) || !slices.Equal(got, []string{c.ID, b.ID, a.ID}) {
+		t.Errorf("Each of a damaged journal: %v, %v", got, err)
+	}
+}

@@ -131,6 +131,7 @@ func TestAskStale(t *testing.T) {
 	}{
 		{"undo", [][]string{{"repair", "SESSION"}}, []string{"undo"}, [][]string{{"undo"}, {"repair", "SESSION"}}, frame.ExitConflict, "repair walazu was made"},
 		{"undo of a session", [][]string{{"repair", "SESSION"}}, []string{"undo", "--session", "SESSION"}, [][]string{{"undo"}, {"redo"}}, frame.ExitConflict, "the redo walazu was made"},
+		{"undo of two sessions", [][]string{{"repair"}}, []string{"undo"}, [][]string{{"undo"}, {"redo"}}, frame.ExitConflict, "mend changed the session meanwhile: the redo"},
 		{"redo", [][]string{{"repair", "SESSION"}, {"undo"}}, []string{"redo"}, [][]string{{"redo"}, {"undo"}}, frame.ExitConflict, "the undo migeji was made"},
 		{"repair", nil, []string{"repair", "SESSION"}, [][]string{{"repair", "SESSION"}, {"undo"}}, frame.ExitConflict, `repairing "A title": mend changed the session meanwhile: the undo goqare was made`},
 		{"beside another session", nil, []string{"repair", "SESSION"}, [][]string{{"repair", "OTHER"}, {"undo"}}, frame.ExitDone, ""},

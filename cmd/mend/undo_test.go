@@ -135,11 +135,11 @@ func TestUndoNewest(t *testing.T) {
 // newestUndo returns the id of the undo that redo without an id would revert next.
 func newestUndo(t *testing.T, ts *testStore) string {
 	t.Helper()
-	es, err := mend.OpenJournal(ts.journal).NewestUndo(func(change.Entry) bool { return true })
-	if err != nil || len(es) == 0 {
-		t.Fatal(es, err)
+	ids, err := mend.OpenJournal(ts.journal).NewestUndo(func(change.Entry) bool { return true })
+	if err != nil || len(ids) == 0 {
+		t.Fatal(ids, err)
 	}
-	return es[0].ID
+	return ids[0]
 }
 
 // want runs mend, which must exit with the code, and returns its output.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/user"
 	"strings"
@@ -175,6 +176,15 @@ func (l *Journal) Log(q journal.Query) ([]change.Entry, error) {
 	return readOf(l, func(j *journal.Journal) ([]change.Entry, error) { return j.List(q) })
 }
 
+// Each yields the entries that Log lists, one at a time, and then its error if there is one. The journal is held
+// meanwhile, see [Journal.Hold].
+func (l *Journal) Each(q journal.Query) iter.Seq2[change.Entry, error] {
+	return func(yield func(change.Entry, error) bool) {
+		defer l.Hold()()
+		journal.Each(q, l.read)(yield)
+	}
+}
+
 // Show returns the entry with that id and its ops; [Journal.Find] resolves names that users type. If the
 // images were removed, ops and error are nil: the entry is Forgotten.
 func (l *Journal) Show(id string) (e change.Entry, ops []change.Op, err error) {
@@ -196,17 +206,17 @@ const operationPrefix = "op-"
 // OperationOf returns the id of the operation of an entry.
 func OperationOf(e change.Entry) string { return operationPrefix + journal.IDOf(e.Operation) }
 
-// Find returns the entries that a user names, newest first: the entry with that id or the start of it, or all
+// Find returns the query for the entries that a user names: the entry with that id or the start of it, or all
 // entries of the operation with that id.
-func (l *Journal) Find(name string) ([]change.Entry, error) {
-	return readOf(l, func(j *journal.Journal) ([]change.Entry, error) { return find(j, name) })
+func (l *Journal) Find(name string) (journal.Query, error) {
+	return readOf(l, func(j *journal.Journal) (journal.Query, error) { return find(j, name) })
 }
 
-func find(j *journal.Journal, name string) ([]change.Entry, error) {
+func find(j *journal.Journal, name string) (q journal.Query, err error) {
 	id, whole := strings.CutPrefix(name, operationPrefix)
 	e, err := j.Get(id)
 	if !whole {
-		return []change.Entry{e}, err
+		return journal.Query{IDs: []string{e.ID}}, err
 	}
 	if several, ok := errors.AsType[*journal.AmbiguousError](err); ok { // they may belong to one operation
 		e, err = j.Get(several.IDs[0])
@@ -219,10 +229,15 @@ func find(j *journal.Journal, name string) ([]change.Entry, error) {
 	if errors.Is(err, journal.ErrNotFound) {
 		err = fmt.Errorf("%q: %w", name, journal.ErrNotFound)
 	}
-	if err != nil {
-		return nil, err
+	return journal.Query{Operation: e.Operation}, err
+}
+
+// NameOf returns the id of the entry or the operation that [Journal.Find] has found.
+func NameOf(q journal.Query) string {
+	if q.Operation != 0 {
+		return operationPrefix + journal.IDOf(q.Operation)
 	}
-	return j.List(journal.Query{Operation: e.Operation})
+	return q.IDs[0]
 }
 
 // Verify checks the whole journal. With the head that an earlier call returned, it also checks that the
@@ -236,25 +251,25 @@ func (l *Journal) Verify(head string) (journal.Report, error) {
 	})
 }
 
-// Old returns the entries whose images GC may remove, newest first, see [journal.Journal.Old].
-func (l *Journal) Old(t time.Time) ([]change.Entry, error) {
-	return readOf(l, func(j *journal.Journal) ([]change.Entry, error) { return j.Old(t) })
+// Old returns the ids of the entries whose images GC may remove, newest first, see [journal.Journal.Old].
+func (l *Journal) Old(t time.Time) ([]string, error) {
+	return readOf(l, func(j *journal.Journal) ([]string, error) { return j.Old(t) })
 }
 
-// GC removes the images of entries that began before t, except pending and conflicted ones; with a function,
-// only those for which it returns true. The entries stay but can no longer be undone.
-func (l *Journal) GC(ctx context.Context, t time.Time, wanted func(id string) bool) (freed journal.Freed, err error) {
+// GC removes the images of entries that began before t, except pending and conflicted ones: of those that only lists,
+// or of all if it is nil. The entries stay but can no longer be undone.
+func (l *Journal) GC(ctx context.Context, t time.Time, only []string) (freed journal.Freed, err error) {
 	err = l.write(l.Actor, nil, func(j *journal.Journal) error {
-		freed, err = j.GC(ctx, t, wanted)
+		freed, err = j.GC(ctx, t, only)
 		return err
 	})
 	return freed, err
 }
 
 // Forget removes the images and texts of the entries from the journal's file. The entries stay.
-func (l *Journal) Forget(ctx context.Context, es []change.Entry) (freed journal.Freed, err error) {
+func (l *Journal) Forget(ctx context.Context, ids []string) (freed journal.Freed, err error) {
 	err = l.write(l.Actor, nil, func(j *journal.Journal) error {
-		freed, err = j.Forget(ctx, es)
+		freed, err = j.Forget(ctx, ids)
 		return err
 	})
 	return freed, err

@@ -20,18 +20,23 @@ func (c *Store) Sweep(ctx context.Context, dry bool) (freed int64, err error) {
 	files := c.store.KeptFiles(id)
 	sweep := func(j *journal.Journal) error {
 		var needed []change.Op
-		es, err := j.List(journal.Query{})
-		for _, e := range es {
-			if err != nil || e.Forgotten || e.State == change.Aborted || !e.Kind().WholeFiles() {
+		for e, err := range j.Each(journal.Query{}) {
+			if err != nil {
+				return err
+			}
+			if e.Forgotten || e.State == change.Aborted || !e.Kind().WholeFiles() {
 				continue
 			}
-			var ops []change.Op
-			ops, err = j.Ops(e)
+			ops, err := j.Ops(e)
+			if err != nil {
+				return err
+			}
 			needed = append(needed, ops...)
 		}
-		if err == nil && files != nil {
-			freed, err = files.Sweep(ctx, needed, dry)
+		if files == nil {
+			return nil
 		}
+		freed, err = files.Sweep(ctx, needed, dry)
 		return err
 	}
 	if id == "" || dry {

@@ -15,8 +15,8 @@ import (
 // A laterChange is a change of the store that is in force and newer than an undone change.
 type laterChange struct {
 	id, session string
-	records     map[change.Ref]bool
-	removes     bool // it removed the rows of a session of the undone change
+	records     map[change.Ref]bool // of the plan
+	removes     bool                // it removed the rows of a session of the undone change
 	// it changed everything that the undone change changed: the database, or a session that the undone change
 	// removed
 	whole bool
@@ -29,8 +29,8 @@ var noRows = change.DigestOf(&change.Image{Data: []byte{}, Mode: 0o600})
 func (c *Store) later(
 	ctx context.Context, j *journal.Journal, after change.Entry, p change.Plan,
 ) (all []laterChange, err error) {
-	es, err := notUndone(j, journal.Query{Store: &after.Store, After: after.Seq})
-	if err != nil || len(es) == 0 {
+	newer := journal.Query{Store: &after.Store, After: after.Seq}
+	if some, err := j.List(journal.Query{Store: newer.Store, After: newer.After, Limit: 1}); err != nil || len(some) == 0 {
 		return nil, err
 	}
 	undone := change.Entry{Ops: []change.OpInfo{{Ref: p.Ops[0].Ref}}}
@@ -39,13 +39,18 @@ func (c *Store) later(
 	case undone.Kind() == change.KindRows:
 		about, _, err = c.archivedSessions(ctx, undone)
 	case p.Session == change.NoSession: // a change that accompanies sessions
-		var op []change.Entry
-		op, err = j.List(journal.Query{Operation: after.Operation})
-		for _, e := range op {
-			about[e.Session] = true
+		for e, errOne := range j.Each(journal.Query{Operation: after.Operation}) {
+			about[e.Session], err = true, errOne
 		}
 	}
-	for _, e := range es {
+	own := map[change.Ref]bool{}
+	for _, o := range p.Ops {
+		own[o.Ref] = true
+	}
+	for e, errOne := range notUndone(j, newer) {
+		if err = cmp.Or(err, errOne); err != nil {
+			return all, err
+		}
 		l := laterChange{
 			id: e.ID, session: e.Session, records: map[change.Ref]bool{},
 			whole: undone.Kind() == change.KindRows && about[e.Session],
@@ -63,7 +68,9 @@ func (c *Store) later(
 		}
 		file := p.Ops[0].Ref.Kind == change.KindSession || undone.Kind() == change.KindTranscript
 		for _, o := range e.Ops {
-			l.records[o.Ref] = true
+			if own[o.Ref] {
+				l.records[o.Ref] = true
+			}
 			file = file || o.Ref.Kind == change.KindSession
 		}
 		l.whole = l.whole || file && e.Store.Kind == "lines" && e.Session == p.Session // these include the lines
@@ -110,15 +117,14 @@ func checkOrder(newest change.Entry, p change.Plan, later []laterChange) error {
 // undone change left it: for example a session that was removed, restored and removed again. After this undo,
 // that later change could not be undone.
 func checkAgain(j *journal.Journal, newest change.Entry, p change.Plan) error {
-	es, err := notUndone(j, journal.Query{Store: &newest.Store, Session: p.Session, After: newest.Seq})
-	if err != nil {
-		return err
-	}
 	records := map[change.Ref]bool{}
 	for _, o := range p.Ops {
 		records[o.Ref] = true
 	}
-	for _, e := range es {
+	for e, err := range notUndone(j, journal.Query{Store: &newest.Store, Session: p.Session, After: newest.Seq}) {
+		if err != nil {
+			return err
+		}
 		if e.IsUndo() || !slices.ContainsFunc(e.Ops, func(o change.OpInfo) bool { return records[o.Ref] }) {
 			continue
 		}
@@ -212,11 +218,10 @@ func (c *Store) checkProject(ctx context.Context, j *journal.Journal, p change.P
 	if err != nil {
 		return err
 	}
-	es, err := notUndone(j, journal.Query{Store: &made.Store, After: made.Seq - 1})
-	if err != nil {
-		return err
-	}
-	for _, e := range es {
+	for e, err := range notUndone(j, journal.Query{Store: &made.Store, After: made.Seq - 1}) {
+		if err != nil {
+			return err
+		}
 		moved := made.Session == change.NoSession && e.Session != change.NoSession && e.Operation == made.Operation &&
 			!p.Force
 		if moved || belongs[e.Session] && !e.IsUndo() {

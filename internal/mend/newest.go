@@ -1,24 +1,24 @@
 package mend
 
 import (
-	"cmp"
+	"iter"
 	"slices"
 
 	"mend/change"
 	"mend/journal"
 )
 
-// Newest returns what "undo" reverts by default: the wanted entries of the newest operation that is in force
+// Newest returns the ids of what "undo" reverts by default: the wanted entries of the newest operation that is in force
 // and is not an undo, newest first. An entry is in force if it is committed and not
 // undone. A redo is in force as long as everything that it applied again is; if a part of that was undone
 // alone, undo reverts the rest. A pending entry counts, because its outcome must be known first. An entry
 // without undo data is skipped.
-func (l *Journal) Newest(wanted func(change.Entry) bool) ([]change.Entry, error) {
+func (l *Journal) Newest(wanted func(change.Entry) bool) ([]string, error) {
 	return l.newest(wanted, inForce)
 }
 
-// NewestUndo returns the wanted entries of the newest operation in force that is an undo, newest first.
-func (l *Journal) NewestUndo(wanted func(change.Entry) bool) ([]change.Entry, error) {
+// NewestUndo returns the ids of the wanted entries of the newest operation in force that is an undo, newest first.
+func (l *Journal) NewestUndo(wanted func(change.Entry) bool) ([]string, error) {
 	return l.newest(wanted, func(_ *journal.Journal, e change.Entry) ([]change.Entry, error) {
 		if e.State != change.Committed || !e.IsUndo() || e.Cause.Partial {
 			return nil, nil
@@ -27,23 +27,31 @@ func (l *Journal) NewestUndo(wanted func(change.Entry) bool) ([]change.Entry, er
 	})
 }
 
-// newest returns the entries of the newest operation for which find returns any, newest first. find is called
-// for entries that are not undone.
+// newest returns the ids of the entries of the newest operation for which find returns any, newest first. find is
+// called for entries that are not undone.
 func (l *Journal) newest(
 	wanted func(change.Entry) bool, find func(*journal.Journal, change.Entry) ([]change.Entry, error),
-) (found []change.Entry, err error) {
+) (ids []string, err error) {
 	err = l.read(func(j *journal.Journal) error {
-		found = nil
+		var found []uint64
 		findAll := func(q journal.Query) (last change.Entry, err error) {
 			q.Undone = new(false)
-			es, err := j.List(q)
-			for _, e := range es {
+			for e, err := range j.Each(q) {
+				var some []change.Entry
+				if err == nil {
+					some, err = find(j, e)
+				}
+				if err != nil {
+					return last, err
+				}
 				last = e
-				some, errOne := find(j, e)
-				found, err = append(found, some...), cmp.Or(err, errOne)
+				for _, e := range some {
+					if !e.Forgotten && wanted(e) {
+						found = append(found, e.Seq)
+					}
+				}
 			}
-			found = slices.DeleteFunc(found, func(e change.Entry) bool { return e.Forgotten || !wanted(e) })
-			return last, err
+			return last, nil
 		}
 		last, err := findAll(journal.Query{Limit: 1})
 		for err == nil && len(found) == 0 && last.Seq > 1 {
@@ -54,26 +62,33 @@ func (l *Journal) newest(
 		}
 		found = nil
 		_, err = findAll(journal.Query{Operation: last.Operation})
-		slices.SortFunc(found, func(a, b change.Entry) int { return cmp.Compare(b.Seq, a.Seq) })
+		slices.Sort(found)
+		ids = nil
+		for _, seq := range slices.Backward(found) {
+			ids = append(ids, journal.IDOf(seq))
+		}
 		return err
 	})
-	return found, err
+	return ids, err
 }
 
-// notUndone returns the committed entries of a query that are not undone, undos included. A redo counts as undone if everything that
-// it applied again was undone by its own id since.
-func notUndone(j *journal.Journal, q journal.Query) ([]change.Entry, error) {
+// notUndone yields the committed entries of a query that are not undone, undos included, and then the error if there is
+// one. A redo counts as undone if everything that it applied again was undone by its own id since.
+func notUndone(j *journal.Journal, q journal.Query) iter.Seq2[change.Entry, error] {
 	q.State, q.Undone = change.Committed, new(false)
-	es, err := j.List(q)
-	es = slices.DeleteFunc(es, func(e change.Entry) bool {
-		if e.Cause.Kind != change.CauseRedo || err != nil {
-			return false
+	return func(yield func(change.Entry, error) bool) {
+		for e, err := range j.Each(q) {
+			if err == nil && e.Cause.Kind == change.CauseRedo {
+				var left []change.Entry
+				if left, err = inForce(j, e); err == nil && len(left) == 0 {
+					continue
+				}
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
 		}
-		var left []change.Entry
-		left, err = inForce(j, e)
-		return len(left) == 0
-	})
-	return es, err
+	}
 }
 
 // inForce returns the entry if it is in force and not an undo. For a redo that is partly in force it returns the

@@ -789,16 +789,20 @@ func (c *Store) KeepBefore(ctx context.Context, k *keep.Keep, p change.Plan) err
 func (c *Store) beforeRepair(
 	ctx context.Context, head change.Head, r RestoreRequest,
 ) (e change.Entry, done Restored, ok bool, err error) {
-	es, err := c.journal.Find(r.State)
+	q, err := c.journal.Find(r.State)
 	if err != nil {
 		return e, done, false, err
 	}
-	i := slices.IndexFunc(es, func(e change.Entry) bool { return e.Session == head.ID })
-	if i < 0 {
+	q.Session = head.ID
+	es, err := c.journal.Log(q)
+	if err != nil {
+		return e, done, false, err
+	}
+	if len(es) == 0 {
 		return e, done, false, fail.New(fail.Usage, "\"mend log "+head.ID+"\" lists its repairs",
 			"restoring session %s: repair %s is of another session", head.ID, r.State)
 	}
-	e = es[i]
+	e = es[0]
 	id := c.ID()
 	es, err = c.Log(ctx,
 		journal.Query{Store: &id, Session: head.ID, State: change.Committed, InForce: true, After: e.Seq - 1})

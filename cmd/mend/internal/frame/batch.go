@@ -315,7 +315,7 @@ func (b *Batch) Result() error {
 // has %s for the name of the session.
 func ApplyOne(ctx context.Context, env *Env, c *mend.Store, f WriteFlags, p change.Plan, head change.Head, question string) error {
 	p.Cause.Title = head.Title
-	env.PrintBound(p)
+	env.PrintBound(p.Cause.Bound)
 	return env.Run(ctx, f, Job{
 		Question: fmt.Sprintf(question, show.QuotedTitle(head.Title, head.ID)), Steps: OneStep(c, p), N: 1,
 		Done: func(b *Batch) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"slices"
 	"time"
@@ -19,18 +20,18 @@ import (
 	"mend/journal"
 )
 
-// FindSessionOrRepair returns the repairs or the session that the user names. The whole id of a repair or an
-// operation takes precedence over sessions; the start of a repair's id that also names a session is
-// ambiguous.
-func FindSessionOrRepair(ctx context.Context, env *Env, name string) ([]change.Entry, NamedSession, error) {
-	es, noRepair := env.Opt.Journal.Find(name)
-	if noRepair == nil && slices.Contains([]string{es[0].ID, mend.OperationOf(es[0])}, name) {
-		return es, NamedSession{}, nil
+// FindSessionOrRepair returns the query for the repairs that the user names, or nil and the session that the user
+// names. The whole id of a repair or an operation takes precedence over sessions; the start of a repair's id that also
+// names a session is ambiguous.
+func FindSessionOrRepair(ctx context.Context, env *Env, name string) (*journal.Query, NamedSession, error) {
+	q, noRepair := env.Opt.Journal.Find(name)
+	if noRepair == nil && mend.NameOf(q) == name {
+		return &q, NamedSession{}, nil
 	}
 	found, err := FindSessions(ctx, env, []string{name})
 	switch {
 	case err == nil && noRepair == nil && found[0].ID != name:
-		return nil, found[0], fail.New(fail.Usage, "use the whole id", "ambiguous name %q: it fits repair %s and session %s", name, es[0].ID, found[0].ID)
+		return nil, found[0], fail.New(fail.Usage, "use the whole id", "ambiguous name %q: it fits repair %s and session %s", name, mend.NameOf(q), found[0].ID)
 	case err == nil:
 		return nil, found[0], nil
 	case !errors.Is(err, mend.ErrNoSession):
@@ -38,7 +39,7 @@ func FindSessionOrRepair(ctx context.Context, env *Env, name string) ([]change.E
 	case errors.Is(noRepair, journal.ErrNotFound):
 		return nil, NamedSession{}, fmt.Errorf("%w, and no such session", noRepair)
 	}
-	return es, NamedSession{}, noRepair
+	return &q, NamedSession{}, noRepair
 }
 
 // OpenStoreOf opens the store of an entry, even if it was moved since.
@@ -79,9 +80,9 @@ func movedTo(ctx context.Context, env *Env, e change.Entry) string {
 	return ""
 }
 
-// Newest returns the entries that find returns: of all stores, or of the agent or the store that the user names. If
-// there are none, it returns an error with the text none and an explanation.
-func Newest(ctx context.Context, env *Env, find func(wanted func(change.Entry) bool) ([]change.Entry, error), none string) ([]change.Entry, error) {
+// Newest returns the ids that find returns: of the entries of all stores, or of the agent or the store that the user
+// names. If there are none, it returns an error with the text none and an explanation.
+func Newest(ctx context.Context, env *Env, find func(wanted func(change.Entry) bool) ([]string, error), none string) ([]string, error) {
 	var store *mend.Store
 	if env.Opt.Store != "" {
 		c, err := mend.Open(env.Opt)
@@ -91,7 +92,7 @@ func Newest(ctx context.Context, env *Env, find func(wanted func(change.Entry) b
 		store, none = c, none+" in "+term.ShortenHome(c.ID().Root)
 	}
 	elsewhere := map[change.StoreID]bool{}
-	es, err := find(func(e change.Entry) bool {
+	ids, err := find(func(e change.Entry) bool {
 		if !slices.ContainsFunc(env.Opt.Agents, func(a agent.Agent) bool { return a.Name() == e.Store.Agent }) {
 			return false
 		}
@@ -100,36 +101,57 @@ func Newest(ctx context.Context, env *Env, find func(wanted func(change.Entry) b
 		}
 		return !elsewhere[e.Store]
 	})
-	if err != nil || len(es) > 0 {
-		return es, err
+	if err != nil || len(ids) > 0 {
+		return ids, err
 	}
 	err = fmt.Errorf("%w: %s", mend.ErrNothingToDo, none)
 	if all, _ := find(func(change.Entry) bool { return true }); len(all) > 0 {
-		id := all[0].ID
-		err = fail.WithHint(err, fmt.Sprintf("the newest of the journal, %s, was made in %s; \"mend log %s\" shows it", id, term.ShortenHome(all[0].Store.Root), id))
+		e := env.Entry(all[0])
+		err = fail.WithHint(err, fmt.Sprintf("the newest of the journal, %s, was made in %s; \"mend log %[1]s\" shows it", e.ID, term.ShortenHome(e.Store.Root)))
 	}
 	return nil, err
 }
 
-// PrintEntries prints one line for each entry, or none if there are no entries.
-func PrintEntries(env *Env, es []change.Entry, related map[string]mend.Related, none string) error {
-	if env.JSON {
-		list := show.EntriesJSON(es)
-		for i := range list {
-			if related != nil {
-				list[i].Relate(related[list[i].ID])
+// Entry returns an entry that was just read, only its id if that fails now.
+func (env *Env) Entry(id string) change.Entry {
+	for e := range env.Entries([]string{id}) {
+		return e
+	}
+	return change.Entry{ID: id}
+}
+
+// Entries yields entries that were just read, one at a time. One that cannot be read any more is left out.
+func (env *Env) Entries(ids []string) iter.Seq[change.Entry] {
+	return func(yield func(change.Entry) bool) {
+		for e, err := range env.Opt.Journal.Each(journal.Query{IDs: show.NonNil(ids)}) {
+			if err != nil || !yield(e) {
+				return
 			}
+		}
+	}
+}
+
+// PrintEntries prints one line for each entry, or none if there are no entries.
+func PrintEntries(env *Env, es iter.Seq[change.Entry], related map[string]mend.Related, none string) error {
+	if env.JSON {
+		list := []show.RepairJSON{}
+		for e := range es {
+			r := show.EntryJSON(e, nil)
+			if related != nil {
+				r.Relate(related[e.ID])
+			}
+			list = append(list, r)
 		}
 		env.AnswerRepairs(list)
 		return nil
 	}
 	defer env.Buffer()()
-	rows := make([][]string, len(es))
-	for i, e := range es {
-		rows[i] = show.EntryRow(env.Terminal, e, show.EarlierRepair(e, related[e.ID]))
+	var rows [][]string
+	for e := range es {
+		rows = append(rows, show.EntryRow(env.Terminal, e, show.EarlierRepair(e, related[e.ID])))
 	}
 	env.PrintRows(rows, "")
-	if len(es) == 0 {
+	if len(rows) == 0 {
 		env.Printf("%s\n", none)
 	}
 	return nil
@@ -168,16 +190,19 @@ func ShowOperation(env *Env, op show.Operation, release func()) error {
 		show.EntryLine(env.Terminal, "Redo", term.Bold("mend undo --redo "+id))
 	}
 	env.Printf("\n")
-	return PrintEntries(env, op, related, "")
+	return PrintEntries(env, slices.Values(op), related, "")
 }
 
 // UndoneBy returns the names of the entries that undos reverted, one for each group that was reverted
 // together.
-func UndoneBy(undos []change.Entry) (ids []string) {
-	for _, u := range undos {
+func (env *Env) UndoneBy(undos []string) (ids []string, err error) {
+	for u, err := range env.Opt.Journal.Each(journal.Query{IDs: undos}) {
+		if err != nil {
+			return nil, err
+		}
 		ids = append(ids, journal.IDOf(u.Cause.Entries[0]))
 	}
-	return ids
+	return ids, nil
 }
 
 // Forced returns the error of a change that should overwrite newer changes.

@@ -84,8 +84,7 @@ func (env *Env) OwnerOf(path string) string {
 	if c, err := env.OpenAt(env.Opt.Store); err == nil {
 		stores = append(stores, mend.Located{Path: c.ID().Root, Agent: c.ID().Agent})
 	}
-	es, _ := env.Opt.Journal.Log(journal.Query{}) // an unreadable journal names no stores
-	for _, e := range es {
+	for e := range env.Opt.Journal.Each(journal.Query{}) { // an unreadable journal names no stores
 		if at := (mend.Located{Path: e.Store.Root, Agent: e.Store.Agent}); !slices.Contains(stores, at) {
 			stores = append(stores, at)
 		}

@@ -130,11 +130,13 @@ func NamedSessions(ctx context.Context, env *Env, also Sources) (all []NamedSess
 		})
 	}
 	if also.journal && err == nil {
-		var es []change.Entry
-		if es, err = env.Opt.Journal.Log(journal.Query{Agent: env.AgentName}); errors.Is(err, journal.ErrDamaged) {
-			err = nil // the readable part is enough to find a session
-		}
-		for _, e := range es {
+		for e, failed := range env.Opt.Journal.Each(journal.Query{Agent: env.AgentName}) {
+			if failed != nil {
+				if !errors.Is(failed, journal.ErrDamaged) { // the readable part is enough to find a session
+					err = failed
+				}
+				break
+			}
 			add(change.Head{ID: e.Session, Title: e.Cause.Title, Directory: e.Cause.Folder}, e.Store, nil)
 		}
 	}

@@ -239,8 +239,13 @@ func PrintHolders(ctx context.Context, env *Env, e repair.APIError) {
 // Sweep removes mend's files beside the stores that no repair needs, and completes a killed forget. It
 // returns the size in bytes of the files beside the stores. With dry it removes nothing.
 func Sweep(ctx context.Context, env *Env, dry bool) (freed int64, err error) {
-	es, err := env.Opt.Journal.Log(journal.Query{})
-	if err == nil && len(es) > 0 && !dry {
+	paths := map[string]bool{env.Opt.Store: true}
+	none := true
+	for e, failed := range env.Opt.Journal.Each(journal.Query{}) {
+		none, err = false, failed
+		paths[e.Store.Root] = true
+	}
+	if err == nil && !none && !dry {
 		_, err = env.Opt.Journal.Forget(ctx, nil)
 	}
 	if path, errPath := env.Opt.Journal.Folder(); errPath == nil && err == nil && !dry {
@@ -251,12 +256,8 @@ func Sweep(ctx context.Context, env *Env, dry bool) (freed int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	paths := map[string]bool{env.Opt.Store: true}
 	for _, l := range env.Opt.Agents.Stores() {
 		paths[l.Path] = true
-	}
-	for _, e := range es {
-		paths[e.Store.Root] = true
 	}
 	delete(paths, "")
 	for path := range paths {

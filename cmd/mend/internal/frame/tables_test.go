@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"slices"
 	"testing"
 
 	"mend/change"
@@ -12,7 +13,7 @@ import (
 func TestTables(t *testing.T) {
 	tables.Compare(t, []tables.Screen{
 		{Name: "log", Print: func(t *term.Terminal, n int) {
-			_ = PrintEntries(&Env{Terminal: t}, tables.Entries(n), nil, "Nothing was repaired yet.")
+			_ = PrintEntries(&Env{Terminal: t}, slices.Values(tables.Entries(n)), nil, "Nothing was repaired yet.")
 		}},
 		{Name: "an ambiguous name", Print: func(t *term.Terminal, n int) {
 			var heads []change.Head

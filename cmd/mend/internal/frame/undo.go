@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +17,8 @@ import (
 	"mend/journal"
 )
 
-// A Reversal plans the undo or the redo of repairs, session by session.
+// A Reversal plans the undo or the redo of repairs, session by session. It holds the ids of many entries, and reads each
+// entry and makes each plan again in its turn.
 type Reversal struct {
 	*Env
 	Ctx     context.Context
@@ -27,92 +27,130 @@ type Reversal struct {
 	Names   []string // of repairs and operations
 	Session string   // instead of names: all repairs of this session of this agent
 	Agent   string
-	List    func() ([]change.Entry, error) // instead of names: the entries to revert, newest first
-	Wanted  func(change.Entry) bool        // the entries of an operation that are not reverted yet
-	Propose func(c *mend.Store, es []change.Entry) (change.Plan, error)
+	List    func() ([]string, error) // instead of names: the ids of the entries to revert, newest first
+	Wanted  func(change.Entry) bool  // the entries of an operation that are not reverted yet
+	Propose func(c *mend.Store, ids []string) (change.Plan, error)
 
-	Stores map[change.StoreID]opened // nil: none is open yet
 	Todo   []SessionReversal
 	Counts recordCounts // of all plans
+
+	stores map[change.StoreID]*opened
+	at     map[sessionKey]int // index in Todo
 }
 
 // A SessionReversal is the reversal of one session.
 type SessionReversal struct {
-	Entries []change.Entry // newest first
-	Store   *mend.Store
-	Plan    change.Plan    // without ops if there are several sessions, see [Reversal.Planned]
-	Repairs []change.Entry // the repairs to undo or apply again
-	Err     error          // why nothing is done
-	follows bool           // an earlier reversal is of the same session and may restore it
+	IDs     []string // of its entries, newest first
+	Session string
+	*opened
+	Repairs []string              // the ids of the repairs to undo or apply again
+	Kind    change.CauseKind      // of the plan
+	Bound   *change.BoundThinking // of the plan
+	Err     error                 // why nothing is done
+	plan    *change.Plan          // nil if there are several sessions, see [Reversal.Planned]
+	seen    *uint64               // of the plan
+	follows bool                  // an earlier reversal is of the same session and may restore it
+	order   int8                  // see [Reversal.projectOrder]
 }
 
+// An opened is a store of entries: the store or the error of opening it, or neither before that.
 type opened struct {
-	*mend.Store
-	Err error
+	Store     *mend.Store
+	ErrOpened error
 }
 
-// Entries returns the entries that the names mean, newest first, without aborted ones, which changed nothing.
-func (v *Reversal) Entries() (all []change.Entry, err error) {
+type sessionKey struct {
+	root, session string
+	transcript    bool // it is moved as a whole, without the files beside it
+}
+
+// Find finds the entries that the names mean, without aborted ones, which changed nothing. It returns their number.
+func (v *Reversal) Find() (n int, err error) {
+	v.Todo, v.at = nil, map[sessionKey]int{}
 	switch {
 	case v.List != nil:
-		return v.List()
+		ids, err := v.List()
+		return v.add(journal.Query{IDs: show.NonNil(ids)}, err)
 	case v.Session != "":
-		return v.entriesOfSession()
+		return v.findOfSession()
 	}
 	for _, name := range v.Names {
-		es, err := v.Opt.Journal.Find(name)
-		if err != nil {
-			return nil, err
+		q, err := v.Opt.Journal.Find(name)
+		one, err := v.add(q, err)
+		if err == nil && one == 0 {
+			err = fmt.Errorf("operation %s: %w: nothing of it is left to %s", name, mend.ErrNothingToDo, v.Verb)
 		}
-		if strings.HasPrefix(name, "op-") {
-			es = slices.DeleteFunc(es, func(e change.Entry) bool {
-				return e.State == change.Aborted || e.State == change.Resolved || !v.Wanted(e)
-			})
-			if len(es) == 0 {
-				return nil, fmt.Errorf("operation %s: %w: nothing of it is left to %s", name, mend.ErrNothingToDo, v.Verb)
-			}
+		if n += one; err != nil {
+			return n, err
 		}
-		all = append(all, es...)
 	}
-	return all, nil
+	return n, nil
 }
 
-// entriesOfSession returns the session's repairs that are not undone, or else the pending ones: opening their
+// findOfSession finds the session's repairs that are not undone, or else the pending ones: opening their
 // store may finish them.
-func (v *Reversal) entriesOfSession() ([]change.Entry, error) {
+func (v *Reversal) findOfSession() (int, error) {
 	for _, q := range []journal.Query{{State: change.Committed, InForce: true}, {State: change.Pending}} {
 		q.Session, q.Agent = v.Session, v.Agent
-		if es, err := v.Opt.Journal.Log(q); err != nil || len(es) > 0 {
-			return es, err
+		if n, err := v.add(q, nil); err != nil || n > 0 {
+			return n, err
 		}
 	}
-	return nil, fmt.Errorf("undoing the repairs of session %s: %w: it has no repair in force", v.Session, mend.ErrNothingToDo)
+	return 0, fmt.Errorf("undoing the repairs of session %s: %w: it has no repair in force", v.Session, mend.ErrNothingToDo)
 }
 
-// Open opens the stores of the entries. This may finish an interrupted reversal.
-func (v *Reversal) Open(es []change.Entry) {
-	for _, e := range es {
-		if v.Stores == nil {
-			v.Stores = map[change.StoreID]opened{}
+// add adds the entries that a query selects, unless it failed, to those of their sessions. Sessions and their entries
+// stay in order.
+func (v *Reversal) add(q journal.Query, failed error) (n int, err error) {
+	if failed != nil {
+		return 0, failed
+	}
+	for e, err := range v.Opt.Journal.Each(q) {
+		if err != nil {
+			return n, err
 		}
-		if _, ok := v.Stores[e.Store]; !ok {
-			c, err := OpenStoreOf(v.Ctx, v.Env, e, !v.DryRun)
-			v.Stores[e.Store] = opened{c, err}
+		if q.Operation != 0 && (e.State == change.Aborted || e.State == change.Resolved || !v.Wanted(e)) {
+			continue
+		}
+		key := sessionKey{e.Store.Root, e.Session, e.Kind() == change.KindTranscript}
+		i, ok := v.at[key]
+		if !ok {
+			if v.stores == nil {
+				v.stores = map[change.StoreID]*opened{}
+			}
+			if v.stores[e.Store] == nil {
+				v.stores[e.Store] = &opened{}
+			}
+			i = len(v.Todo)
+			v.at[key] = i
+			v.Todo = append(v.Todo, SessionReversal{Session: e.Session, opened: v.stores[e.Store], order: v.projectOrder(e)})
+		}
+		n, v.Todo[i].IDs = n+1, append(v.Todo[i].IDs, e.ID)
+	}
+	return n, nil
+}
+
+// Open opens the stores of the entries. This may finish an interrupted reversal. If there is only one store, it returns
+// the error of opening it.
+func (v *Reversal) Open() (err error) {
+	for _, s := range v.Todo {
+		if o := s.opened; o.Store == nil && o.ErrOpened == nil {
+			o.Store, o.ErrOpened = OpenStoreOf(v.Ctx, v.Env, v.Entry(s.IDs[0]), !v.DryRun)
+		}
+		if len(v.stores) == 1 {
+			err = s.ErrOpened
 		}
 	}
+	return err
 }
 
 // Plan plans the reversal of each session.
-func (v *Reversal) Plan(es []change.Entry) {
-	for entries := range bySession(es) {
-		v.Todo = append(v.Todo, SessionReversal{Entries: entries})
-	}
-	slices.SortStableFunc(v.Todo, func(a, b SessionReversal) int { return cmp.Compare(v.projectOrder(a), v.projectOrder(b)) })
+func (v *Reversal) Plan() {
+	slices.SortStableFunc(v.Todo, func(a, b SessionReversal) int { return cmp.Compare(a.order, b.order) })
 	several := len(v.Todo) > 1
-	for id, o := range v.Stores {
-		if several && o.Err == nil {
-			o.Store, o.Err = o.Listing(v.Ctx)
-			v.Stores[id] = o
+	for _, o := range v.stores {
+		if several && o.Store != nil {
+			o.Store, o.ErrOpened = o.Store.Listing(v.Ctx)
 		}
 	}
 	planned := map[string]bool{} // sessions
@@ -120,65 +158,42 @@ func (v *Reversal) Plan(es []change.Entry) {
 	defer bar.Clear()
 	for i := range v.Todo {
 		s := &v.Todo[i]
-		c := v.Stores[s.Entries[0].Store]
-		if s.Store, s.Err = c.Store, c.Err; s.Err == nil && v.Ctx.Err() == nil {
-			s.Plan, s.Err = v.Propose(s.Store, s.Entries)
-			if s.Err = addUndoHint(s.Err, s.Entries[0]); s.Err == nil {
-				s.Repairs, s.Err = v.revertedRepairs(s.Plan, s.Entries)
+		if s.Err = s.ErrOpened; s.Err == nil && v.Ctx.Err() == nil {
+			var p change.Plan
+			if p, s.Err = v.propose(s); s.Err == nil {
+				s.Repairs, s.Err = v.revertedRepairs(p, s.IDs)
 			}
-			s.follows = planned[s.Entries[0].Session]
-			planned[s.Entries[0].Session] = s.Err == nil
+			s.follows = planned[s.Session]
+			planned[s.Session] = s.Err == nil
 			if s.Err != nil && s.follows {
-				s.Repairs, s.Err = s.Entries, nil
+				s.Repairs, s.Err = s.IDs, nil
 			}
-			v.Counts.add(s.Plan.Ops)
-			if several {
-				s.Plan.Ops = nil
+			v.Counts.add(p.Ops)
+			if s.Kind, s.Bound, s.seen = p.Cause.Kind, p.Cause.Bound, p.Seen; !several {
+				s.plan = &p
 			}
 		}
 		bar.Step()
 	}
 }
 
-// bySession sorts the entries by session, and yields those of each session. Sessions and their entries stay in order.
-func bySession(es []change.Entry) iter.Seq[[]change.Entry] {
-	at := map[string]int{}
-	session := make(map[uint64]int, len(es)) // by the number of the entry
-	for _, e := range es {
-		key := e.Store.Root + "\x00" + e.Session
-		if e.Kind() == change.KindTranscript { // it is moved as a whole, without the files beside it
-			key += "\x00"
-		}
-		if _, ok := at[key]; !ok {
-			at[key] = len(at)
-		}
-		session[e.Seq] = at[key]
+func (v *Reversal) propose(s *SessionReversal) (change.Plan, error) {
+	p, err := v.Propose(s.Store, s.IDs)
+	if err != nil {
+		err = addUndoHint(err, v.Entry(s.IDs[0]))
 	}
-	slices.SortStableFunc(es, func(a, b change.Entry) int { return cmp.Compare(session[a.Seq], session[b.Seq]) })
-	return func(yield func([]change.Entry) bool) {
-		for len(es) > 0 {
-			n := 1
-			for n < len(es) && session[es[n].Seq] == session[es[0].Seq] {
-				n++
-			}
-			if !yield(es[:n:n]) {
-				return
-			}
-			es = es[n:]
-		}
-	}
+	return p, err
 }
 
 // projectOrder sorts reversals so that a project is created before its sessions are restored, and removed
 // after them. A transcript is restored before the files beside it.
-func (v *Reversal) projectOrder(s SessionReversal) int {
-	ops := s.Entries[0].Ops
+func (v *Reversal) projectOrder(e change.Entry) int8 {
 	switch {
-	case s.Entries[0].Kind() == change.KindTranscript && v.Verb == "redo":
+	case e.Kind() == change.KindTranscript && v.Verb == "redo":
 		return -1
-	case len(ops) == 0 || ops[0].Ref.Kind != change.KindProject:
+	case len(e.Ops) == 0 || e.Ops[0].Ref.Kind != change.KindProject:
 		return 0
-	case ops[0].Post == nil || v.Verb == "redo":
+	case e.Ops[0].Post == nil || v.Verb == "redo":
 		return -1
 	}
 	return 1
@@ -187,14 +202,14 @@ func (v *Reversal) projectOrder(s SessionReversal) int {
 // Planned returns the plan of a session with its ops. Plans of several sessions are made again, so that only
 // one is in memory.
 func (v *Reversal) Planned(s *SessionReversal) (change.Plan, error) {
-	if len(v.Todo) == 1 {
-		return s.Plan, nil
+	if s.plan != nil {
+		return *s.plan, nil
 	}
-	p, err := v.Propose(s.Store, s.Entries)
+	p, err := v.propose(s)
 	if !s.follows {
-		p.Seen = s.Plan.Seen // later changes were not shown
+		p.Seen = s.seen // later changes were not shown
 	}
-	return p, addUndoHint(err, s.Entries[0])
+	return p, err
 }
 
 // addUndoHint adds the next step to an error: what to do if something new is at the path of removed content, and how to
@@ -217,48 +232,52 @@ func addUndoHint(err error, e change.Entry) error {
 }
 
 // PrintBound prints the effect of a plan on bound thinking.
-func (env *Env) PrintBound(p change.Plan) {
-	if what := p.Cause.Bound.Loses(); what != "" {
+func (env *Env) PrintBound(b *change.BoundThinking) {
+	if what := b.Loses(); what != "" {
 		env.SayAt(2, "Lost: "+what)
 	}
 }
 
-// revertedRepairs returns the repairs that a plan undoes, which are named, or applies again, newest first.
-func (v *Reversal) revertedRepairs(p change.Plan, named []change.Entry) ([]change.Entry, error) {
+// revertedRepairs returns the ids of the repairs that a plan undoes, which are named, or applies again, newest first.
+func (v *Reversal) revertedRepairs(p change.Plan, named []string) (ids []string, err error) {
 	if p.Cause.Kind != change.CauseRedo {
 		return named, nil
 	}
-	es, err := v.Opt.Journal.Log(journal.Query{Session: p.Session})
-	var seqs []uint64
-	for _, e := range es {
-		if slices.Contains(p.Cause.Entries, e.Seq) {
-			seqs = append(seqs, e.Cause.Entries...)
-		}
+	var undos []string
+	for _, seq := range p.Cause.Entries {
+		undos = append(undos, journal.IDOf(seq))
 	}
-	return slices.DeleteFunc(es, func(e change.Entry) bool { return !slices.Contains(seqs, e.Seq) }), err
+	var repairs []uint64
+	for u, err := range v.Opt.Journal.Each(journal.Query{IDs: show.NonNil(undos)}) {
+		if err != nil {
+			return nil, err
+		}
+		repairs = append(repairs, u.Cause.Entries...)
+	}
+	slices.Sort(repairs)
+	for _, seq := range slices.Backward(slices.Compact(repairs)) {
+		ids = append(ids, journal.IDOf(seq))
+	}
+	return ids, nil
 }
 
-// NameRepairs names repairs in a sentence, with their session if there is only one.
-func NameRepairs(repairs []change.Entry) string {
-	sessions := map[string]bool{}
-	for _, e := range repairs {
-		sessions[e.Session] = true
-	}
-	name := show.QuotedTitle(repairs[0].Cause.Title, repairs[0].Session)
+// NameRepairs names repairs in a sentence, with their session if there is only one. first is one of them.
+func NameRepairs(repairs, sessions int, first change.Entry) string {
+	name := show.QuotedTitle(first.Cause.Title, first.Session)
 	switch {
-	case len(sessions) > 1:
-		return fmt.Sprintf("%d repairs of %d sessions", len(repairs), len(sessions))
-	case len(repairs) > 1:
-		return fmt.Sprintf("%d repairs of %s", len(repairs), name)
+	case sessions > 1:
+		return fmt.Sprintf("%d repairs of %d sessions", repairs, sessions)
+	case repairs > 1:
+		return fmt.Sprintf("%d repairs of %s", repairs, name)
 	}
 	what := "repair"
-	switch e := repairs[0]; {
-	case e.Cause.Kind == change.CauseRedo:
+	switch {
+	case first.Cause.Kind == change.CauseRedo:
 		what = "redo"
-	case e.Cause.Kind == change.CauseUndo && !e.IsUndo():
+	case first.Cause.Kind == change.CauseUndo && !first.IsUndo():
 		what = "restore"
 	}
-	return fmt.Sprintf("%s %s of %s", what, repairs[0].ID, name)
+	return fmt.Sprintf("%s %s of %s", what, first.ID, name)
 }
 
 // recordCounts counts the messages or parts that ops restore, create, change and delete, by verb.

@@ -92,7 +92,7 @@ func RunStatus(ctx context.Context, env *frame.Env, live LiveState) error {
 	if len(inForce) > 0 {
 		last := show.EntryJSON(inForce[0], nil)
 		s.LastRepair = &last
-		s.together, _ = env.Opt.Journal.Find(mend.OperationOf(inForce[0])) // otherwise it is shown alone
+		s.together, _ = env.Opt.Journal.Log(journal.Query{Operation: inForce[0].Operation}) // otherwise it is shown alone
 	}
 	journalDir, err := env.Opt.Journal.Folder()
 	if err != nil {

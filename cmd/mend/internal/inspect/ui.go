@@ -772,8 +772,8 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 	v := frame.Reversal{
 		Env: env, Ctx: ctx, DryRun: true, Names: []string{id}, Verb: "undo",
 		Wanted: func(e change.Entry) bool { return (e.UndoneBy != "") == redo },
-		Propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
-			return c.ProposeUndo(ctx, mend.UndoRequest{IDs: show.IDs(es), Redo: redo})
+		Propose: func(c *mend.Store, ids []string) (change.Plan, error) {
+			return c.ProposeUndo(ctx, mend.UndoRequest{IDs: ids, Redo: redo})
 		},
 	}
 	if redo {
@@ -784,12 +784,11 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 			return ch, err
 		}
 	}
-	es, err := v.Entries()
-	if err != nil {
+	if _, err := v.Find(); err != nil {
 		return ch, err
 	}
-	v.Open(es)
-	v.Plan(es)
+	_ = v.Open() // the plans return the error
+	v.Plan()
 	verbs := undoVerbs
 	if redo {
 		verbs = redoVerbs
@@ -801,12 +800,13 @@ func (b *uiBackend) Revert(ctx context.Context, s ui.Session, id string, redo bo
 		if t.Err == nil {
 			p, t.Err = v.Planned(t)
 		}
-		step := uiStep{name: frame.NameRepairs(t.Entries), ops: p.Ops, err: t.Err}
-		for _, e := range t.Entries {
+		first := env.Entry(t.IDs[0])
+		step := uiStep{name: frame.NameRepairs(len(t.IDs), 1, first), ops: p.Ops, err: t.Err}
+		for e := range env.Entries(t.IDs) {
 			step.lines = append(step.lines, ui.Line{Text: fmt.Sprintf("%s  %s, %s", e.ID, term.Age(time.Since(e.Time)), show.CauseText(e))})
 		}
 		if step.lines = append(step.lines, opLines(p.Ops)...); t.Store != nil {
-			step.session = ui.Session{ID: p.Session, Store: t.Store.ID().Root, Title: t.Entries[0].Cause.Title}
+			step.session = ui.Session{ID: p.Session, Store: t.Store.ID().Root, Title: first.Cause.Title}
 		}
 		step.do = func(run *frame.RepairBatch) error {
 			_, err := run.Batch.Apply(t.Store, p)
@@ -824,18 +824,18 @@ func (b *uiBackend) newest(ctx context.Context, env *frame.Env, s ui.Session, re
 	if redo {
 		find, none = b.Opt.Journal.NewestUndo, "no change is undone"
 	}
-	var es []change.Entry
+	var ids []string
 	var err error
 	if c := b.clients[s.Store]; c != nil {
-		es, err = find(func(e change.Entry) bool { return e.Session == s.ID && c.Owns(ctx, e) })
+		ids, err = find(func(e change.Entry) bool { return e.Session == s.ID && c.Owns(ctx, e) })
 	}
-	if len(es) == 0 && err == nil {
-		es, err = frame.Newest(ctx, env, find, none)
+	if len(ids) == 0 && err == nil {
+		ids, err = frame.Newest(ctx, env, find, none)
 	}
 	if err == nil && redo {
-		return frame.UndoneBy(es), nil
+		return env.UndoneBy(ids)
 	}
-	return show.IDs(es), err
+	return ids, err
 }
 
 // Journal implements [ui.Backend].
@@ -858,7 +858,11 @@ func (b *uiBackend) Journal(context.Context) (list []ui.Entry, err error) {
 
 // Show implements [ui.Backend].
 func (b *uiBackend) Show(_ context.Context, id string, width int) ([]ui.Line, error) {
-	op, err := b.Opt.Journal.Find(id)
+	q, err := b.Opt.Journal.Find(id)
+	var op []change.Entry
+	if err == nil {
+		op, err = b.Opt.Journal.Log(q)
+	}
 	if err != nil {
 		return nil, err
 	}

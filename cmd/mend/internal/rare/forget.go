@@ -70,10 +70,43 @@ shown, and nothing that was added later. --dry-run only shows it.`,
 
 // An erasure lists what forget erases: exactly what it has shown.
 type erasure struct {
-	entries []change.Entry // repairs whose data is removed
-	states  []keep.State   // copies of sessions
-	damaged []string       // files with copies that were set aside as damaged
+	ids     []string     // of the repairs whose data is removed
+	size    int64        // of the records before and after these repairs
+	text    string       // " of SESSION" if they are all of one session
+	session string       // of the first of them
+	files   []change.Ref // files of the user that they moved away and that were not moved back
+	states  []keep.State // copies of sessions
+	damaged []string     // files with copies that were set aside as damaged
 }
+
+// add adds the repairs that a query selects and that are wanted.
+func (x *erasure) add(env *frame.Env, q journal.Query, wanted func(change.Entry) bool) error {
+	for e, err := range env.Opt.Journal.Each(q) {
+		if err != nil {
+			return err
+		}
+		if !wanted(e) {
+			continue
+		}
+		switch {
+		case len(x.ids) == 0:
+			x.session, x.text = e.Session, " of "+show.EntryTitle(e)
+		case x.session != e.Session:
+			x.text = ""
+		}
+		x.ids = append(x.ids, e.ID)
+		for _, o := range e.Ops {
+			x.size += sizeOf(o.Pre) + sizeOf(o.Post)
+			if o.Ref.Kind == change.KindFile && o.Post == nil && e.State == change.Committed && e.UndoneBy == "" {
+				x.files = append(x.files, o.Ref)
+			}
+		}
+	}
+	return nil
+}
+
+// withData reports whether the texts of an entry are not erased yet.
+func withData(e change.Entry) bool { return !e.Erased }
 
 type freedAnswer struct {
 	Entries int      `json:"entries,omitempty"`
@@ -104,13 +137,13 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 			return err
 		}
 	}
-	es, s, err := frame.FindSessionOrRepair(ctx, env, name)
+	q, s, err := frame.FindSessionOrRepair(ctx, env, name)
 	var x erasure
-	switch isRepair := err == nil && len(es) > 0; {
+	switch isRepair := err == nil && q != nil; {
 	case isRepair && copies:
 		return frame.Usagef("--copies needs a session, and %s is a repair", name)
 	case isRepair:
-		x.entries = es
+		err = x.add(env, *q, withData)
 	case err == nil:
 		x, err = erasureOf(ctx, env, s, copies)
 		x.damaged = damaged
@@ -120,8 +153,7 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 	if err != nil {
 		return err
 	}
-	x.entries = slices.DeleteFunc(x.entries, func(e change.Entry) bool { return e.Erased })
-	if len(x.entries)+len(x.states)+len(x.damaged) == 0 && !f.DryRun {
+	if len(x.ids)+len(x.states)+len(x.damaged) == 0 && !f.DryRun {
 		err := sweepAlone(ctx, env, nil) // a killed forget may have left data
 		env.SetAnswer("copies", 0)
 		return err
@@ -137,7 +169,7 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 	if err := frame.ConfirmChange(ctx, env.Terminal, f, "Go on?", nil); err != nil {
 		return err
 	}
-	if err := x.erase(ctx, env); err != nil || len(es) > 0 || copies {
+	if err := x.erase(ctx, env); err != nil || q != nil || copies {
 		return err
 	}
 	return noteArchives(env)
@@ -145,9 +177,11 @@ func runForget(ctx context.Context, env *frame.Env, name string, f frame.WriteFl
 
 // noteArchives names the repairs that removed rows of many sessions, or a whole database, which are kept.
 func noteArchives(env *frame.Env) error {
-	es, err := env.Opt.Journal.Log(journal.Query{State: change.Committed})
 	var ids []string
-	for _, e := range es {
+	for e, err := range env.Opt.Journal.Each(journal.Query{State: change.Committed}) {
+		if err != nil {
+			return err
+		}
 		if !e.Forgotten && e.Kind().Whole() {
 			ids = append(ids, e.ID)
 		}
@@ -155,7 +189,7 @@ func noteArchives(env *frame.Env) error {
 	if len(ids) > 0 {
 		env.Note(fmt.Sprintf("the data that %s removed from a database, including all of its sessions, is still kept: mend forget %s", strings.Join(ids, ", "), ids[0]))
 	}
-	return err
+	return nil
 }
 
 // answer sets the JSON answer of a dry run.
@@ -164,7 +198,7 @@ func (x *erasure) answer(env *frame.Env) {
 	for i := range x.states {
 		states = append(states, show.KeptState(&x.states[i]))
 	}
-	env.SetAnswer("repairs", show.EntriesJSON(x.entries))
+	env.SetAnswer("repairs", show.EntriesJSON(slices.Collect(env.Entries(x.ids))))
 	env.SetAnswer("copies", len(states))
 	env.SetAnswer("states", states)
 }
@@ -172,7 +206,7 @@ func (x *erasure) answer(env *frame.Env) {
 // erasureOf returns the data of a session: its repairs, unless only copies are wanted, and its copies.
 func erasureOf(ctx context.Context, env *frame.Env, s frame.NamedSession, copies bool) (x erasure, err error) {
 	if !copies {
-		if x.entries, err = env.Opt.Journal.Log(journal.Query{Session: s.ID, Agent: s.StoreID.Agent}); err != nil {
+		if err = x.add(env, journal.Query{Session: s.ID, Agent: s.StoreID.Agent}, withData); err != nil {
 			return x, err
 		}
 	}
@@ -187,11 +221,11 @@ func erasureOf(ctx context.Context, env *frame.Env, s frame.NamedSession, copies
 // print shows what is erased: repairs, files of the user, copies by store, and damaged files; and what
 // becomes impossible. s is the session that the user named.
 func (x *erasure) print(env *frame.Env, s frame.NamedSession) {
-	if len(x.entries) > 0 {
-		_ = frame.PrintEntries(env, x.entries, nil, "")
+	if len(x.ids) > 0 {
+		_ = frame.PrintEntries(env, env.Entries(x.ids), nil, "")
 	}
 	var rows [][]string
-	for _, r := range movedUserFiles(x.entries) {
+	for _, r := range x.files {
 		rows = append(rows, []string{"a file of yours", term.Escape(r.String())})
 	}
 	for i := 0; i < len(x.states); {
@@ -213,16 +247,10 @@ func (x *erasure) print(env *frame.Env, s frame.NamedSession) {
 // harm describes what becomes impossible once x is erased.
 func (x *erasure) harm(s frame.NamedSession) string {
 	var parts []string
-	if n := len(x.entries); n > 0 {
-		size := int64(0)
-		for _, e := range x.entries {
-			for _, o := range e.Ops {
-				size += sizeOf(o.Pre) + sizeOf(o.Post)
-			}
-		}
-		parts = append(parts, fmt.Sprintf("%s%s (%s) can no longer be undone after this.", term.Count(n, "repair"), sessionText(x.entries), term.Size(size)))
-		if files := movedUserFiles(x.entries); len(files) > 0 {
-			parts = append(parts, term.Count(len(files), "file")+" of yours, listed above, will be deleted for good.")
+	if n := len(x.ids); n > 0 {
+		parts = append(parts, fmt.Sprintf("%s%s (%s) can no longer be undone after this.", term.Count(n, "repair"), x.text, term.Size(x.size)))
+		if n := len(x.files); n > 0 {
+			parts = append(parts, term.Count(n, "file")+" of yours, listed above, will be deleted for good.")
 		}
 	}
 	if n := len(x.states); n > 0 {
@@ -252,9 +280,9 @@ func sizeOf(d *change.Digest) int64 {
 // erase erases exactly x, and no later copy. After a kill, the next forget does the rest, see [frame.Sweep].
 func (x *erasure) erase(ctx context.Context, env *frame.Env) error {
 	var freed journal.Freed
-	if len(x.entries) > 0 {
+	if len(x.ids) > 0 {
 		var err error
-		if freed, err = env.Opt.Journal.Forget(ctx, x.entries); err != nil {
+		if freed, err = env.Opt.Journal.Forget(ctx, x.ids); err != nil {
 			return err
 		}
 	}
@@ -265,7 +293,7 @@ func (x *erasure) erase(ctx context.Context, env *frame.Env) error {
 	left, err := frame.Sweep(ctx, env, false)
 	freed.Bytes += left
 	answerFreed(env, freed, nil)
-	if len(x.entries) > 0 {
+	if len(x.ids) > 0 {
 		printFreed(env, freed)
 	}
 	return fail.Worst(copies, err)
@@ -300,7 +328,7 @@ func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags
 	if err != nil {
 		return err
 	}
-	es, err := env.Opt.Journal.Old(before)
+	old, err := env.Opt.Journal.Old(before)
 	if err != nil {
 		return err
 	}
@@ -308,7 +336,7 @@ func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags
 	if err != nil {
 		return err
 	}
-	if err := dropOld(ctx, env, f, before, es); err != nil {
+	if err := dropOld(ctx, env, f, before, old); err != nil {
 		return err
 	}
 	p := frame.KeepPolicy(c)
@@ -316,35 +344,43 @@ func runGC(ctx context.Context, env *frame.Env, older string, f frame.WriteFlags
 	return thinKept(ctx, env, f, p)
 }
 
-// dropOld shows the repairs es, which began before a time, asks, and removes their data.
-func dropOld(ctx context.Context, env *frame.Env, f frame.WriteFlags, before time.Time, es []change.Entry) error {
-	yours := idsWithFiles(es)
-	es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.KeepsFiles() })
+// dropOld shows the repairs with the ids old, which began before a time, asks, and removes their data.
+func dropOld(ctx context.Context, env *frame.Env, f frame.WriteFlags, before time.Time, old []string) error {
+	var x erasure
+	yours := []string{} // repairs that moved user files away
+	err := x.add(env, journal.Query{IDs: show.NonNil(old)}, func(e change.Entry) bool {
+		if e.KeepsFiles() {
+			yours = append(yours, e.ID)
+		}
+		return !e.KeepsFiles()
+	})
+	if err != nil {
+		return err
+	}
 	if len(yours) > 0 {
 		defer env.Say("%s kept, because they contain files of yours or a damaged database: %s. To delete those, too: %s", term.Warn("note:"), strings.Join(yours, ", "), term.Bold("mend forget "+yours[0]))
 	}
 	if f.DryRun {
-		if len(es) > 0 {
-			env.Printf("The undo data of %s would be deleted:\n", term.Count(len(es), "repair"))
+		if len(x.ids) > 0 {
+			env.Printf("The undo data of %s would be deleted:\n", term.Count(len(x.ids), "repair"))
 		}
 		none := "There is nothing to delete."
 		left, err := frame.Sweep(ctx, env, true)
 		if left > 0 {
 			none = fmt.Sprintf("%s that mend keeps and no repair needs would be deleted.", term.Size(left))
 		}
-		return fail.Worst(frame.PrintEntries(env, es, nil, none), err)
+		return fail.Worst(frame.PrintEntries(env, env.Entries(x.ids), nil, none), err)
 	}
-	if len(es) == 0 {
+	if len(x.ids) == 0 {
 		return sweepAlone(ctx, env, yours)
 	}
 	if !env.JSON {
-		_ = frame.PrintEntries(env, es, nil, "")
+		_ = frame.PrintEntries(env, env.Entries(x.ids), nil, "")
 	}
-	if err := frame.ConfirmChange(ctx, env.Terminal, f, fmt.Sprintf("%s%s can no longer be undone after this. Go on?", term.Count(len(es), "repair"), sessionText(es)), nil); err != nil {
+	if err := frame.ConfirmChange(ctx, env.Terminal, f, fmt.Sprintf("%s%s can no longer be undone after this. Go on?", term.Count(len(x.ids), "repair"), x.text), nil); err != nil {
 		return err
 	}
-	shown := show.IDs(es)
-	freed, err := env.Opt.Journal.GC(ctx, before, func(id string) bool { return slices.Contains(shown, id) })
+	freed, err := env.Opt.Journal.GC(ctx, before, x.ids)
 	if err != nil {
 		return err
 	}
@@ -378,38 +414,6 @@ func printFreed(env *frame.Env, f journal.Freed) {
 	if len(f.SharedWith) > 0 {
 		env.Say("%s some of the same data is kept for %s.", term.Warn("note:"), strings.Join(f.SharedWith, ", "))
 	}
-}
-
-// movedUserFiles returns the user files that the entries moved away and that were not moved
-// back.
-func movedUserFiles(es []change.Entry) (refs []change.Ref) {
-	for _, e := range es {
-		for _, o := range e.Ops {
-			if o.Ref.Kind == change.KindFile && o.Post == nil && e.State == change.Committed && e.UndoneBy == "" {
-				refs = append(refs, o.Ref)
-			}
-		}
-	}
-	return refs
-}
-
-// idsWithFiles returns the ids of the repairs that moved user files away.
-func idsWithFiles(es []change.Entry) []string {
-	ids := []string{}
-	for _, e := range es {
-		if e.KeepsFiles() {
-			ids = append(ids, e.ID)
-		}
-	}
-	return ids
-}
-
-// sessionText names the session of the entries, "" if there are several.
-func sessionText(es []change.Entry) string {
-	if slices.ContainsFunc(es, func(e change.Entry) bool { return e.Session != es[0].Session }) {
-		return ""
-	}
-	return " of " + show.EntryTitle(es[0])
 }
 
 // damagedText returns the end of a question that names the damaged files to be removed; "" for none.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -86,7 +87,7 @@ func runRecover(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
 		none = "No repair is pending."
 	}
 	if len(entries) > 0 || left == nil {
-		left = fail.Worst(left, frame.PrintEntries(env, entries, nil, none))
+		left = fail.Worst(left, frame.PrintEntries(env, slices.Values(entries), nil, none))
 	}
 	if f.DryRun {
 		return left
@@ -175,7 +176,11 @@ func runResolve(ctx context.Context, env *frame.Env, id string, d mend.Decision,
 
 // findRepair returns the repair that the user names; an operation must have a single repair.
 func findRepair(env *frame.Env, name string) (change.Entry, error) {
-	es, err := env.Opt.Journal.Find(name)
+	q, err := env.Opt.Journal.Find(name)
+	var es []change.Entry
+	if err == nil {
+		es, err = env.Opt.Journal.Log(q)
+	}
 	if err != nil {
 		return change.Entry{}, err
 	}

@@ -109,11 +109,11 @@ func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) erro
 	if len(names) == 1 && f.session != "" {
 		return frame.Usagef("log accepts one session")
 	}
-	var es []change.Entry
+	var found *journal.Query
 	var session frame.NamedSession
 	var err error
 	if len(names) == 1 {
-		es, session, err = frame.FindSessionOrRepair(ctx, env, names[0])
+		found, session, err = frame.FindSessionOrRepair(ctx, env, names[0])
 	} else {
 		session, err = namedSession(ctx, env, f.session)
 	}
@@ -124,11 +124,11 @@ func runLog(cmd *cobra.Command, env *frame.Env, names []string, f logFlags) erro
 	if err != nil {
 		return err
 	}
-	if len(es) > 0 {
+	if found != nil {
 		if cmd.Flags().Changed("export") || filters(q) {
 			return errFiltered
 		}
-		return showEntries(ctx, env, es)
+		return showEntries(ctx, env, *found)
 	}
 	if cmd.Flags().Changed("export") {
 		if !reflect.DeepEqual(q, journal.Query{}) {
@@ -232,9 +232,13 @@ func setState(q *journal.Query, state string) error {
 }
 
 // showEntries shows a single entry in detail, or lists the entries of an operation.
-func showEntries(ctx context.Context, env *frame.Env, es []change.Entry) error {
+func showEntries(ctx context.Context, env *frame.Env, q journal.Query) error {
 	release := env.Opt.Journal.Hold()
 	defer release()
+	es, err := env.Opt.Journal.Log(q)
+	if err != nil {
+		return err
+	}
 	if len(es) > 1 {
 		return frame.ShowOperation(env, es, release)
 	}
@@ -276,7 +280,7 @@ func newestEntries(env *frame.Env, q journal.Query) ([]change.Entry, error) {
 // printLog prints one line for each operation, or with entries one for each entry.
 func printLog(env *frame.Env, es []change.Entry, related map[string]mend.Related, none string, entries bool) error {
 	if env.JSON || len(es) == 0 {
-		return frame.PrintEntries(env, es, related, none)
+		return frame.PrintEntries(env, slices.Values(es), related, none)
 	}
 	defer env.Buffer()()
 	var rows [][]string
@@ -300,7 +304,7 @@ func printLog(env *frame.Env, es []change.Entry, related map[string]mend.Related
 
 // operationText names the operation of an entry if it has other entries, otherwise "".
 func operationText(env *frame.Env, e change.Entry) string {
-	op, err := env.Opt.Journal.Find(mend.OperationOf(e))
+	op, err := env.Opt.Journal.Log(journal.Query{Operation: e.Operation})
 	if err != nil && !errors.Is(err, journal.ErrDamaged) || len(op) < 2 {
 		return ""
 	}
@@ -486,11 +490,13 @@ func readExport(ctx context.Context, l *mend.Journal, file, id string, q journal
 		x.entries, err = l.Log(q)
 		return x, err
 	}
-	es, err := l.Find(id)
+	q, err = l.Find(id)
 	if errors.Is(err, journal.ErrNotFound) {
 		return x, nil
 	}
-	x.entries = es
+	if err == nil {
+		x.entries, err = l.Log(q)
+	}
 	return x, err
 }
 

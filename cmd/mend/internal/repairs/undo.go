@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -81,8 +80,8 @@ func runUndo(ctx context.Context, env *frame.Env, ids []string, f undoFlags) err
 	v := undoRun{flags: f.WriteFlags, release: release, one: f.only != nil, named: len(ids) > 0 || f.session != "", Reversal: frame.Reversal{
 		Env: env, Ctx: ctx, DryRun: f.DryRun, Names: ids, Verb: "undo",
 		Wanted: func(e change.Entry) bool { return (e.UndoneBy != "") == f.redo },
-		Propose: func(c *mend.Store, es []change.Entry) (change.Plan, error) {
-			r.IDs = show.IDs(es)
+		Propose: func(c *mend.Store, ids []string) (change.Plan, error) {
+			r.IDs = ids
 			return c.ProposeUndo(ctx, r)
 		},
 	}}
@@ -102,9 +101,11 @@ func runUndo(ctx context.Context, env *frame.Env, ids []string, f undoFlags) err
 		if err != nil {
 			return err
 		}
-		v.Names = frame.UndoneBy(undos)
+		if v.Names, err = env.UndoneBy(undos); err != nil {
+			return err
+		}
 	default:
-		v.List = func() ([]change.Entry, error) {
+		v.List = func() ([]string, error) {
 			return frame.Newest(ctx, env, env.Opt.Journal.Newest, "no change is in force")
 		}
 	}
@@ -132,29 +133,29 @@ func (v *undoRun) printDiff(t *term.Terminal) {
 }
 
 func (v *undoRun) run() error {
-	es, err := v.Entries()
-	if err == nil && v.one && len(es) != 1 {
+	n, err := v.Find()
+	if err == nil && v.one && n != 1 {
 		err = frame.Usagef("--only needs the id of one repair")
 	}
 	if err != nil {
 		return err
 	}
-	if v.Open(es); len(v.Stores) == 1 && v.Stores[es[0].Store].Err != nil {
-		if err = v.Stores[es[0].Store].Err; v.List != nil && errors.Is(err, mend.ErrNoStore) {
+	if err = v.Open(); err != nil {
+		if v.List != nil && errors.Is(err, mend.ErrNoStore) {
 			err = fail.WithHint(err, `nothing was changed. "mend log" lists the older changes; "mend undo ID" reverts one of them`)
 		}
 		return err
 	}
-	if (len(es) > 1 || v.Session != "" || v.List != nil) && !v.flags.DryRun { // a recovery may have reverted or finished some
-		if es, err = v.Entries(); err != nil {
+	if (n > 1 || v.Session != "" || v.List != nil) && !v.flags.DryRun { // a recovery may have reverted or finished some
+		if _, err = v.Find(); err != nil {
 			return err
 		}
-		v.Open(es)
+		_ = v.Open() // the plans return the error
 	}
-	if slices.ContainsFunc(es, func(e change.Entry) bool { return e.Session != es[0].Session }) {
+	if len(v.Todo) > 1 {
 		v.release() // it takes long
 	}
-	v.Plan(es)
+	v.Plan()
 	v.release()
 	if err := v.Ctx.Err(); err != nil {
 		return err
@@ -175,13 +176,17 @@ func (v *undoRun) revert() error {
 	}
 	question, leftOut := "", int64(0)
 	var done reverted
-	if repairs := repairsOf(sessions); len(repairs) > 0 { // not held: they may be many
-		done = reverted{name: frame.NameRepairs(repairs), all: len(repairs), last: repairs[len(repairs)-1].ID}
+	if done.all = repairsOf(sessions); len(done.all) > 0 {
+		named := map[string]bool{}
+		for _, s := range sessions {
+			named[s.Session] = named[s.Session] || len(s.Repairs) > 0
+		}
+		done.name = frame.NameRepairs(len(done.all), len(named), v.Entry(done.all[0]))
 		question = term.Capitalized(v.Verb) + " " + done.name + "?"
 	}
 	return v.Run(v.Ctx, v.flags, frame.Job{
 		Question: question, Failed: failed, N: len(v.Todo),
-		Show: func() { v.show(repairsOf(sessions), sessions) },
+		Show: func() { v.show(done.all, sessions) },
 		Steps: func(yield func(frame.Step) bool) {
 			for _, s := range sessions {
 				p, err := v.Planned(s)
@@ -191,10 +196,7 @@ func (v *undoRun) revert() error {
 					if err == nil {
 						n, err := s.Store.RowsLeftOut(v.Ctx, e)
 						leftOut, b.Worst = leftOut+n, fail.Worst(b.Worst, err)
-						if done.n == 0 && len(s.Repairs) > 0 {
-							done.first = s.Repairs[0]
-						}
-						done.n += len(s.Repairs)
+						done.made = append(done.made, s.Repairs...)
 					}
 					if v.flags.Force {
 						err = frame.Forced(err)
@@ -218,25 +220,27 @@ func (v *undoRun) revert() error {
 
 // step returns the step of a session, with its plan, or the reason why it has no plan.
 func (v *undoRun) step(s *frame.SessionReversal, p change.Plan, err error) frame.Step {
-	first := s.Entries[0]
-	p.Session = first.Session
-	return frame.Step{Store: s.Store, Plan: p, Name: "session " + show.QuotedTitle(first.Cause.Title, first.Session), IDs: show.IDs(s.Entries), Err: err}
+	p.Session = s.Session
+	if err != nil {
+		p.Cause.Title = v.Entry(s.IDs[0]).Cause.Title
+	}
+	return frame.Step{Store: s.Store, Plan: p, Name: "session " + show.QuotedTitle(p.Cause.Title, s.Session), IDs: s.IDs, Err: err}
 }
 
 // show shows what is reverted, unless the user knows it and has agreed.
-func (v *undoRun) show(repairs []change.Entry, sessions []*frame.SessionReversal) {
+func (v *undoRun) show(repairs []string, sessions []*frame.SessionReversal) {
 	if !v.flags.Yes || !v.named {
 		printReverted(v.Env, repairs)
 	}
 	for _, s := range sessions {
-		v.PrintBound(s.Plan)
+		v.PrintBound(s.Bound)
 	}
-	verb, kind := term.Capitalized(v.Verb), sessions[0].Plan.Cause.Kind
+	verb, kind := term.Capitalized(v.Verb), sessions[0].Kind
 	switch {
 	case v.flags.Patch:
 		v.Page(v.printDiff)
 	case v.flags.Yes:
-	case len(repairs) == 1 && repairs[0].Cause.Kind == change.CauseSalvage:
+	case len(repairs) == 1 && v.Entry(repairs[0]).Cause.Kind == change.CauseSalvage:
 		v.Printf("%s\n", map[bool]string{true: "The damaged database comes back in place of the new one.", false: "The new database comes back in place of the damaged one."}[kind == change.CauseUndo])
 	case len(sessions) > 1:
 		v.Printf("%s would %s in %d sessions.\n", verb, v.Counts.Text(kind), len(sessions))
@@ -246,50 +250,48 @@ func (v *undoRun) show(repairs []change.Entry, sessions []*frame.SessionReversal
 }
 
 // printReverted shows repairs before they are undone or applied again.
-func printReverted(env *frame.Env, repairs []change.Entry) {
+func printReverted(env *frame.Env, repairs []string) {
 	if env.JSON {
 		return
 	}
 	if len(repairs) == 1 {
-		show.EntryHead(env.Terminal, repairs[0])
+		show.EntryHead(env.Terminal, env.Entry(repairs[0]))
 	} else {
-		_ = frame.PrintEntries(env, repairs, nil, "")
+		_ = frame.PrintEntries(env, env.Entries(repairs), nil, "")
 	}
 	env.Printf("\n")
 }
 
-// repairsOf returns the repairs of all sessions.
-func repairsOf(sessions []*frame.SessionReversal) (all []change.Entry) {
+// repairsOf returns the ids of the repairs of all sessions.
+func repairsOf(sessions []*frame.SessionReversal) (all []string) {
 	for _, s := range sessions {
 		all = append(all, s.Repairs...)
 	}
 	return all
 }
 
-// reverted are the repairs that were undone or applied again.
+// reverted has the ids of repairs.
 type reverted struct {
-	n     int
-	first change.Entry
-
-	all  int    // the number of repairs that were to be reverted
-	name string // of all of them
-	last string // id of the last of them
+	all  []string // to be undone or applied again
+	name string   // of all of them
+	made []string // that were undone or applied again
 }
 
 // printReversal prints which of the repairs were undone or applied again, starting with the entry e, and how
 // to revert that.
 func (v *undoRun) printReversal(e change.Entry, done reverted) {
-	what, id := done.name, e.ID
-	undo, redo := "mend undo "+id, "mend undo --redo "+done.last
+	what, id, n := done.name, e.ID, len(done.made)
+	undo, redo := "mend undo "+id, "mend undo --redo "+done.all[len(done.all)-1]
 	switch {
 	case len(v.Todo) > 1:
-		if done.n < done.all {
-			what = fmt.Sprintf("%d of %s", done.n, term.Count(done.all, "repair"))
+		if n < len(done.all) {
+			what = fmt.Sprintf("%d of %s", n, term.Count(len(done.all), "repair"))
 		}
 		id = mend.OperationOf(e)
-		undo, redo = "mend undo "+mend.OperationOf(done.first), "mend undo --redo "+mend.OperationOf(done.first)
-	case done.n == 1: // applied again it is in force, under its own id
-		undo = "mend undo " + done.first.ID
+		op := mend.OperationOf(v.Entry(done.made[0]))
+		undo, redo = "mend undo "+op, "mend undo --redo "+op
+	case n == 1: // applied again it is in force, under its own id
+		undo = "mend undo " + done.made[0]
 	}
 	if e.Cause.Partial {
 		what = term.Count(len(e.Ops), "change") + " of " + what
@@ -300,6 +302,6 @@ func (v *undoRun) printReversal(e change.Entry, done reverted) {
 	case e.Cause.Partial:
 		v.Say("%s %s (%s). Undo: %s", term.Good("Undone:"), what, term.Bold(id), term.Command("mend undo "+id))
 	default:
-		v.Say("%s %s (%s). Apply %s again: %s", term.Good("Undone:"), what, term.Bold(id), map[bool]string{true: "it", false: "them"}[done.n == 1], term.Command(redo))
+		v.Say("%s %s (%s). Apply %s again: %s", term.Good("Undone:"), what, term.Bold(id), map[bool]string{true: "it", false: "them"}[n == 1], term.Command(redo))
 	}
 }

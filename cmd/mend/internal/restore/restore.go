@@ -329,7 +329,7 @@ func One(ctx context.Context, env *frame.Env, c *mend.Store, head change.Head, f
 	env.SetAnswers(Answer{Restore: &answer})
 	show.Header(env.Terminal, head)
 	frame.PrintRestore(env, head, done)
-	env.PrintBound(done.Plan)
+	env.PrintBound(done.Plan.Cause.Bound)
 	if len(below) > 0 {
 		env.SayAt(2, fmt.Sprintf("%s.", term.CountWords(len(below), "session of a subagent comes back with it", "sessions of subagents come back with it")))
 	}

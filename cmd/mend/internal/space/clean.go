@@ -217,7 +217,7 @@ func findImages(ctx context.Context, env *frame.Env, c *mend.Store, heads []chan
 			env.NextStore(c)
 		}
 		env.Printf("%s\n", term.Cut("  "+term.Bold(term.Size(freed))+"  "+show.SessionLine(h), env.Width))
-		env.PrintBound(p)
+		env.PrintBound(p.Cause.Bound)
 		named, x.Bytes, x.Sessions = append(named, h), x.Bytes+freed, append(x.Sessions, cleanedSession{h.ID, h.Title})
 	}
 	x.n, x.images, x.what = len(named), true, term.Size(x.Bytes)+" of images and other files"
