@@ -241,7 +241,7 @@ func nameSession(ctx context.Context, env *Env, all []NamedSession, name string)
 		found = append(found, all[i])
 	}
 	if !slices.ContainsFunc(found, func(s NamedSession) bool { return s.ID != found[0].ID }) {
-		err = fail.WithHint(err, "--agent says which of these to use")
+		err = fail.WithHint(err, sameIDHint(found))
 	}
 	if env.JSON {
 		return NamedSession{}, err
@@ -262,6 +262,16 @@ func nameSession(ctx context.Context, env *Env, all []NamedSession, name string)
 		return NamedSession{}, err
 	}
 	return found[i], nil
+}
+
+// sameIDHint returns what to do about sessions with the same id.
+func sameIDHint(found []NamedSession) string {
+	a, b := found[0], found[1]
+	if a.StoreID.Agent != b.StoreID.Agent {
+		return "--agent says which of these to use"
+	}
+	return fmt.Sprintf("the files of two sessions in %s have the same id, as after a folder was copied: move one of them away, in %s or %s",
+		term.ShortenHome(a.StoreID.Root), a.Ref.Project, b.Ref.Project)
 }
 
 func headsOf(all []NamedSession) []change.Head {
