@@ -147,13 +147,14 @@ func CheckEditable(path string) error {
 // oneName returns an error for a file with several hard links; harm explains what would go wrong.
 func oneName(path string, info fs.FileInfo, harm string) error {
 	if n := names(info); n > 1 {
-		q := Quote(path)
-		return &UnsafeError{
-			path, fmt.Sprintf("has %d names (hard links), %s", n, harm),
-			fmt.Sprintf("cp -p %[1]s %[2]s && mv %[2]s %[1]s", q, Quote(path+".copy")),
-		}
+		return &UnsafeError{path, fmt.Sprintf("has %d names (hard links), %s", n, harm), replaceByCopy(path)}
 	}
 	return nil
+}
+
+// replaceByCopy returns the command that replaces a link by a copy of its content.
+func replaceByCopy(path string) string {
+	return fmt.Sprintf("cp -p %[1]s %[2]s && mv %[2]s %[1]s", Quote(path), Quote(path+".copy"))
 }
 
 func check(path string, rule func(string, fs.FileInfo) error) error {
@@ -175,6 +176,9 @@ func plain(path string, info fs.FileInfo) error {
 		return nil
 	case mode&fs.ModeSymlink != 0:
 		unsafe.Why = "is a symbolic link" + leadsTo(path) + ", and mend follows no link here"
+		if target, err := os.Stat(path); err == nil && target.Mode().IsRegular() {
+			unsafe.Repair = replaceByCopy(path) // without the link its content would no longer be in use
+		}
 	case mode.IsDir():
 		unsafe.Why, unsafe.Repair = "is a folder, not a regular file", moveAway(path)
 	default:
