@@ -41,7 +41,7 @@ func TestUI(t *testing.T) {
 			s.press("\t")
 			s.waitShown("+ text: \"[user interrupted]\"")
 			s.press("\t")
-			s.waitShown("▲ R11") // the request shows codes and ids
+			s.waitShown("▲ The text is only whitespace")
 			s.press("r")
 			s.waitShown("? y/n")
 			s.press("y")
@@ -55,7 +55,7 @@ func TestUI(t *testing.T) {
 			s.waitShown("Undo repair qevajo")
 			s.press("y")
 			s.waitShown("Undone: repair qevajo")
-			s.waitShown("▲ R11")
+			s.waitShown("▲ The text is only whitespace")
 			if !equalSnapshots(damaged, ts.snapshot()) {
 				t.Error("the store is not as it was before the repair")
 			}

@@ -13,7 +13,7 @@ var helpRows = [][2]string{
 	{"↑ ↓ k j", "up and down; PgUp PgDn b f a page; Home End g G first and last"},
 	{"Enter →", "read the conversation; there Enter shows long texts in full"},
 	{"Esc ←", "back to the list; Esc also cancels the plan"},
-	{"Tab", "conversation, changes by a repair, next request (with ids)"},
+	{"Tab", "the conversation, or the changes by a repair"},
 	{"n N", "the next broken message (▲), the previous one"},
 	{"/", "filter by words: title, folder, agent, state, what is wrong, id"},
 	{"r", "repair the session, or bring it back"},
@@ -131,10 +131,9 @@ func (m *model) revert(redo bool) tea.Cmd {
 	}
 	s, _ := m.selected()
 	e, ok := m.selectedEntry()
-	switch {
-	case !m.inJournal:
+	if !m.inJournal {
 		e.ID = ""
-	case !ok:
+	} else if !ok {
 		return nil
 	}
 	return m.plan(what, func(ctx context.Context) (Change, error) { return m.backend.Revert(ctx, s, e.ID, redo) })
@@ -193,15 +192,12 @@ func (m *model) pressSession(key string) tea.Cmd {
 	case key == "/":
 		m.filter.typing, m.right = true, false
 	case key == "tab":
-		m.view = (m.view + 1) % views
-	case key == "shift+tab":
-		m.view = (m.view + views - 1) % views
+		m.changes = !m.changes
 	case key == "a":
 		return m.repairAll()
 	case !ok:
 	case key == "n", key == "N":
-		by := map[string]int{"n": 1, "N": -1}[key]
-		if !m.panes[m.view].seek(by, m.paneHeight(m.view)) {
+		if !m.pane.seek(map[string]int{"n": 1, "N": -1}[key], m.bodyHeight()) {
 			m.say("Nothing is broken here.", nil)
 		}
 	case key == "r":
@@ -264,11 +260,7 @@ func (m *model) scroll(key string) bool {
 	case m.asking != nil, m.title != "":
 		m.text.move(by, m.bodyHeight())
 	case m.right:
-		view := m.view
-		if m.inJournal {
-			view = viewTalk
-		}
-		m.panes[view].move(by, m.paneHeight(view))
+		m.pane.move(by, m.bodyHeight())
 	case m.inJournal:
 		m.log.move(by, len(m.entries))
 	default:

@@ -138,16 +138,6 @@ func (c *cursor) window(at, n, height int) (from, to int) {
 	return c.top, min(c.top+height, n)
 }
 
-// isThumb reports whether the scroll bar is drawn at row i of a window of n rows.
-func isThumb(i, top, height, n int) bool {
-	if n <= height {
-		return false
-	}
-	size := max(height*height/n, 1)
-	from := top * (height - size) / (n - height)
-	return i >= from && i < from+size
-}
-
 // cut returns a text on one row of at most width columns.
 func cut(s string, width int) string { return ansi.Truncate(s, width, "…") }
 

@@ -1,7 +1,6 @@
 // Package ui is the screen of "mend ui": on the left the sessions of all agents, or the journal; on the right the
-// conversation of the selected session, the changes of a repair, and the next request. It treats sessions and repairs
-// as texts: a [Backend] provides and changes them. Nothing is changed before the user has seen the change and answered
-// yes.
+// conversation of the selected session, or the changes of a repair. It treats sessions and repairs as texts: a [Backend]
+// provides and changes them. Nothing is changed before the user has seen the change and answered yes.
 //
 // It may import internal/term. Read [Run] first.
 //
@@ -102,8 +101,6 @@ type Backend interface {
 	Conversation(ctx context.Context, s Session) ([]Item, error)
 	// Changes returns the changes of a repair, or of restoring the session.
 	Changes(ctx context.Context, s Session) ([]Line, error)
-	// Request returns the next request as the provider will see it.
-	Request(ctx context.Context, s Session) ([]Line, error)
 	// Explain explains the findings of a session, wrapped to a number of columns.
 	Explain(ctx context.Context, s Session, width int) ([]Line, error)
 	// Continue says in a sentence how to continue the session.
@@ -139,26 +136,8 @@ func Run(ctx context.Context, b Backend, options ...tea.ProgramOption) error {
 	return err
 }
 
-// The views of a session.
-const (
-	viewTalk = iota
-	viewChanges
-	viewRequest
-	views
-)
-
-var viewNames = [views]string{"conversation", "changes", "next request"}
-
-// A sessionKey names a session.
-type sessionKey struct{ id, store string }
-
-func (s Session) key() sessionKey { return sessionKey{s.ID, s.Store} }
-
-// A filter selects the sessions that have every word of its text.
-type filter struct {
-	text   string
-	typing bool
-}
+// key names a session.
+func (s Session) key() string { return s.ID + "\x00" + s.Store }
 
 // A lane is work in the background; starting new work cancels the previous one.
 type lane struct {
@@ -190,28 +169,32 @@ type model struct {
 	closing bool   // the user wants to quit
 	message string // the last result
 	failed  bool   // the message is an error
-	about   []sessionKey
+	about   []string
 	noted   int // number of notes shown
 
 	sessions []Session // in list order
-	known    map[sessionKey]Session
+	known    map[string]Session
 	progress Progress
 	scanning bool
 	began    time.Time // of the first scan
-	filter   filter
-	list     cursor
+	filter   struct {
+		text   string // the listed sessions have every word of it
+		typing bool
+	}
+	list cursor
 
 	inJournal bool
 	entries   []Entry
 	log       cursor
 
-	right         bool // the right side has the focus
-	view          int
-	look          lane
-	shownID       string // the session or entry that the panes show
-	panes         [views]scroller
-	have, loading [views]bool
-	whole         bool // texts are shown in full length
+	right   bool // the right side has the focus
+	changes bool // the right side shows the changes by a repair instead of the conversation
+	look    lane
+	shownID string // the content of the right side
+	pane    scroller
+	have    bool // it was read
+	loading bool
+	whole   bool // texts are shown in full length
 
 	title  string // of a text above all, "" for none
 	text   scroller
@@ -219,7 +202,7 @@ type model struct {
 }
 
 func newModel(ctx context.Context, b Backend) *model {
-	return &model{ctx: ctx, backend: b, width: 80, height: 24, now: time.Now, known: map[sessionKey]Session{}}
+	return &model{ctx: ctx, backend: b, width: 80, height: 24, now: time.Now, known: map[string]Session{}}
 }
 
 // A doneMsg is the result of background work: a change of the model, unless newer work replaced it.
@@ -310,7 +293,7 @@ func (m *model) fail(err error) bool {
 }
 
 // say shows a message about the present state of sessions.
-func (m *model) say(text string, err error, about ...sessionKey) {
+func (m *model) say(text string, err error, about ...string) {
 	if err != nil {
 		text = strings.TrimSpace(text + " " + err.Error())
 	}
@@ -460,103 +443,69 @@ func (m *model) selectedEntry() (Entry, bool) {
 	return Entry{}, false
 }
 
-// A subject is the content of the right side.
-type subject struct {
-	id    string // "" for nothing
-	views []int  // the visible ones
-	read  func(ctx context.Context, view int) ([]Line, error)
-}
-
-func (m *model) subject() subject {
+// subject returns an id for the content of the right side, "" for nothing, and the function that reads it.
+func (m *model) subject() (id string, read func(context.Context) ([]Line, error)) {
 	if m.inJournal {
 		e, ok := m.selectedEntry()
 		if !ok {
-			return subject{}
+			return "", nil
 		}
 		width := textWidth(m.rightWidth())
-		return subject{"entry " + e.ID + e.State, []int{viewTalk}, func(ctx context.Context, _ int) ([]Line, error) { return m.backend.Show(ctx, e.ID, width) }}
+		return "entry " + e.ID + e.State, func(ctx context.Context) ([]Line, error) { return m.backend.Show(ctx, e.ID, width) }
 	}
 	s, ok := m.selected()
-	if !ok {
-		return subject{}
+	switch {
+	case !ok:
+		return "", nil
+	case m.changes:
+		return "changes " + s.Store + "\x00" + s.ID, func(ctx context.Context) ([]Line, error) { return m.backend.Changes(ctx, s) }
 	}
-	shown := []int{m.view}
-	if m.changesHeight() > 0 {
-		shown = append(shown, viewChanges)
+	return s.Store + "\x00" + s.ID, func(ctx context.Context) ([]Line, error) {
+		items, err := m.backend.Conversation(ctx, s)
+		return talkLines(items), err
 	}
-	return subject{s.Store + "\x00" + s.ID, shown, func(ctx context.Context, view int) ([]Line, error) {
-		switch view {
-		case viewTalk:
-			items, err := m.backend.Conversation(ctx, s)
-			return talkLines(items), err
-		case viewChanges:
-			return m.backend.Changes(ctx, s)
-		}
-		return m.backend.Request(ctx, s)
-	}}
 }
 
-// read reads the right side's texts, unless they are present or being read.
+// read reads the text of the right side, unless it is present or being read.
 func (m *model) read() tea.Cmd {
-	s := m.subject()
-	if s.id != m.shownID { // do not show the text of another session
+	id, read := m.subject()
+	if id != m.shownID { // do not show the text of another session
 		m.look.next(m.ctx)
-		m.shownID, m.panes, m.have, m.loading = s.id, [views]scroller{}, [views]bool{}, [views]bool{}
+		m.shownID, m.pane, m.have, m.loading = id, scroller{}, false, false
 	}
-	want := slices.DeleteFunc(s.views, func(v int) bool { return m.have[v] || m.loading[v] })
-	if len(want) == 0 {
+	if id == "" || m.have || m.loading {
 		return nil
 	}
+	m.loading = true
 	ctx, n := m.look.next(m.ctx)
-	m.loading = [views]bool{}
-	for _, v := range want {
-		m.loading[v] = true
-	}
-	return m.readViews(ctx, n, s, want, m.pause)
-}
-
-// readViews reads one view after the other.
-func (m *model) readViews(ctx context.Context, n int, s subject, want []int, pause time.Duration) tea.Cmd {
-	if len(want) == 0 {
-		return nil
-	}
 	return func() tea.Msg {
 		select { // the cursor may move meanwhile
-		case <-time.After(pause):
+		case <-time.After(m.pause):
 		case <-ctx.Done():
 			return nil
 		}
-		lines, err := s.read(ctx, want[0])
+		lines, err := read(ctx)
 		if err != nil {
 			lines = append(lines, Line{Text: err.Error(), Style: Bad})
 		}
-		return doneMsg{lane: &m.look, n: n, more: m.readViews(ctx, n, s, want[1:], 0), do: func() tea.Cmd {
-			m.fill(want[0], lines)
+		return doneMsg{lane: &m.look, n: n, do: func() tea.Cmd {
+			m.fill(lines)
 			return nil
 		}}
 	}
 }
 
 // reread reads the right side again after a change.
-func (m *model) reread() {
-	shown := m.subject().views
-	for v := range views {
-		m.have[v], m.loading[v] = false, false
-		if !slices.Contains(shown, v) {
-			m.panes[v] = scroller{}
-		}
-	}
-}
+func (m *model) reread() { m.have, m.loading = false, false }
 
 // fill shows a text that was read. A text that was shown before keeps its position.
-func (m *model) fill(v int, lines []Line) {
-	p := &m.panes[v]
-	again := len(p.text) > 0
-	*p = scroller{text: lines, top: p.top}
-	m.have[v], m.loading[v] = true, false
+func (m *model) fill(lines []Line) {
+	again := len(m.pane.text) > 0
+	m.pane = scroller{text: lines, top: m.pane.top}
+	m.have, m.loading = true, false
 	m.layout()
-	if !again && !m.inJournal && !p.seek(1, m.paneHeight(v)) && v == viewTalk {
-		p.top = len(p.rows) // a conversation is first shown at its end
+	if !again && !m.inJournal && !m.pane.seek(1, m.bodyHeight()) && !m.changes {
+		m.pane.top = len(m.pane.rows) // a conversation is first shown at its end
 	}
 }
 
@@ -566,7 +515,7 @@ func (m *model) apply() tea.Cmd {
 	m.asking = nil
 	cmd := m.start("checking and writing", func(ctx context.Context) func() tea.Cmd {
 		text, err := c.Apply(ctx)
-		var about []sessionKey
+		var about []string
 		var sessions []Session
 		for _, s := range c.About {
 			about = append(about, s.key())

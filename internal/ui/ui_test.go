@@ -82,17 +82,6 @@ func (b *fakeBackend) Changes(_ context.Context, s Session) ([]Line, error) {
 	}, b.fail
 }
 
-func (b *fakeBackend) Request(_ context.Context, s Session) ([]Line, error) {
-	lines := []Line{{Text: s.ID, Style: Faint}}
-	for n := range 40 {
-		lines = append(lines, Line{Text: fmt.Sprintf("messages.%d user", n), Style: Bold}, Line{Text: fmt.Sprintf("content.0 text %q prt_%d", strings.Repeat("words ", 20), n), Indent: 2, One: true})
-		if n == 20 || n == 30 {
-			lines = append(lines, Line{Text: fmt.Sprintf("▲ R1 messages.%d: tool_use ids were found without tool_result blocks immediately after: toolu_1", n), Style: Bad, Indent: 4, Mark: true})
-		}
-	}
-	return lines, b.fail
-}
-
 func (b *fakeBackend) change(name string, about ...Session) (Change, error) {
 	return Change{Question: name + "?", Lines: []Line{{Text: "Change 1 of 1: change", Style: Bold}}, About: about, Apply: func(context.Context) (string, error) {
 		b.applied = append(b.applied, name)
@@ -284,7 +273,6 @@ func TestScreens(t *testing.T) {
 		{"filter-none", 20, []string{"/", "xyz", "enter"}},
 		{"talk", 20, []string{"enter", "pgdown"}},
 		{"changes", 20, []string{"tab"}},
-		{"request", 20, []string{"enter", "tab", "tab", "n"}},
 		{"lost", 20, []string{"/", "deleted", "enter"}},
 		{"repair", 20, []string{"a"}},
 		{"repaired", 20, []string{"r", "y"}},
@@ -366,10 +354,8 @@ func TestViews(t *testing.T) {
 	d.wantShown("▲ The tool call has no result")
 	d.wantShown("8 more lines (Enter)")
 	d.press("enter", "home", "enter", "tab")
-	d.wantShown("changes")
-	d.press("tab", "home")
-	d.wantShown("ses_001") // only this view shows ids
-	d.press("esc")
+	d.wantShown("Change 1 of 1")
+	d.press("tab", "esc")
 	d.wantShown("broken (4)")
 	d.press("right")
 	d.wantHidden("broken (4)")
@@ -446,7 +432,7 @@ func TestSelectionIsRead(t *testing.T) {
 // TestResize checks every size of a terminal.
 func TestResize(t *testing.T) {
 	d := newDriver(t, &fakeBackend{sessions: fakeSessions(20), entries: fakeEntries}, 80, 24)
-	for _, keys := range []string{"", "enter", "tab", "tab", "esc", "r", "n", "l", "esc", "?"} {
+	for _, keys := range []string{"", "enter", "tab", "esc", "r", "n", "l", "esc", "?"} {
 		d.press(strings.Fields(keys)...)
 		for width := 4; width < 130; width += 9 {
 			for height := 4; height < 50; height += 9 {

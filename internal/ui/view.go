@@ -16,11 +16,10 @@ import (
 var chosen = lipgloss.NewStyle().Reverse(true)
 
 const (
-	frame            = 3  // rows besides the body: heading, status and keys
-	minBothSides     = 60 // columns for both sides
-	minAgentWidth    = 46 // minimum columns of the left side at which it shows the agent
-	minChangesHeight = 30 // minimum rows of the screen at which changes are shown below the conversation
-	maxTextRows      = 12 // maximum rows of a text in a conversation
+	frame         = 3  // rows besides the body: heading, status and keys
+	minBothSides  = 60 // columns for both sides
+	minAgentWidth = 46 // minimum columns of the left side at which it shows the agent
+	maxTextRows   = 12 // maximum rows of a text in a conversation
 )
 
 func (m *model) bodyHeight() int { return max(m.height-frame, 1) }
@@ -41,33 +40,12 @@ func (m *model) rightWidth() int {
 	return m.width - m.leftWidth() - 1
 }
 
-// textWidth returns the columns of a text, between a blank and its scroll bar.
+// textWidth returns the columns of a text, between two blanks.
 func textWidth(width int) int { return max(width-2, 1) }
-
-// changesHeight returns the rows of the changes below the conversation, with their heading; 0 for none.
-func (m *model) changesHeight() int {
-	if s, ok := m.selected(); !ok || m.inJournal || m.view != viewTalk || m.height < minChangesHeight || s.group() == groupHealthy {
-		return 0
-	}
-	return m.bodyHeight() * 2 / 5
-}
-
-// paneHeight returns the rows of a view's text.
-func (m *model) paneHeight(view int) int {
-	switch n := m.changesHeight(); {
-	case n > 0 && view == viewChanges:
-		return n - 1
-	case view == viewTalk:
-		return m.bodyHeight() - n
-	}
-	return m.bodyHeight()
-}
 
 // layout fits the texts to the width of the screen.
 func (m *model) layout() {
-	for i := range m.panes {
-		m.panes[i].layout(textWidth(m.rightWidth()), m.whole)
-	}
+	m.pane.layout(textWidth(m.rightWidth()), m.whole)
 	m.text.layout(textWidth(m.width), true)
 }
 
@@ -101,15 +79,11 @@ func heading(title, right string, width int, focus bool) string {
 	if right != "" {
 		right = " " + right + " ─"
 	}
-	if room := width - 4 - ansi.StringWidth(right); room < 6 {
+	if width-4-ansi.StringWidth(right) < 6 {
 		right = ""
 	}
-	room := max(width-4-ansi.StringWidth(right), 0)
-	title = cut(clean(title, false), room)
+	title = cut(clean(title, false), max(width-4-ansi.StringWidth(right), 0))
 	line := strings.Repeat("─", max(width-3-ansi.StringWidth(title)-ansi.StringWidth(right), 0))
-	if title == "" && right == "" {
-		return styles[Faint].Render(strings.Repeat("─", width))
-	}
 	style := styles[Plain]
 	if focus {
 		style = styles[Bold]
@@ -119,23 +93,20 @@ func heading(title, right string, width int, focus bool) string {
 
 // textPage shows a text on the whole screen.
 func (m *model) textPage(title string) []string {
-	height := m.bodyHeight()
-	return append([]string{heading(title, m.text.position(height), m.width, true)}, m.textRows(&m.text, height, m.width)...)
+	return m.textRows(title, "", &m.text, m.width, true)
 }
 
-// textRows returns the rows of a text, with its scroll bar in the last column.
-func (m *model) textRows(s *scroller, height, width int) []string {
+// textRows returns the rows of a text, with a heading that has its title, its name and the position in it.
+func (m *model) textRows(title, name string, s *scroller, width int, focus bool) []string {
+	height := m.bodyHeight()
 	shown := s.window(height)
-	lines := make([]string, height)
-	for i := range lines {
-		text, bar := "", " "
+	lines := []string{heading(title, strings.TrimSpace(name+" "+s.position(height)), width, focus)}
+	for i := range height {
+		text := ""
 		if i < len(shown) {
 			text = " " + styles[shown[i].style].Render(shown[i].text)
 		}
-		if isThumb(i, s.top, height, len(s.rows)) {
-			bar = "┃"
-		}
-		lines[i] = pad(text, width-1) + bar
+		lines = append(lines, pad(text, width))
 	}
 	return lines
 }
@@ -177,16 +148,13 @@ func (m *model) leftSide() []string {
 	lines := []string{heading(title, place, width, !m.right) + styles[Faint].Render(corner)}
 	from, to := list.window(max(at, 0), rows, height)
 	for i := range height {
-		text, end := "", bar
+		text := ""
 		if from+i < to {
 			text = row(from + i)
 		} else if i == 1 && rows == 0 {
 			text = "  " + empty
 		}
-		if isThumb(i, from, height, rows) {
-			end = "┃"
-		}
-		lines = append(lines, pad(text, width)+end)
+		lines = append(lines, pad(text, width)+bar)
 	}
 	return lines
 }
@@ -271,31 +239,14 @@ func (m *model) age(t time.Time, short bool) string {
 // rightSide returns the content of the right side.
 func (m *model) rightSide() []string {
 	width := m.rightWidth()
-	title, name := "", viewNames[m.view]
+	title, name := "", ""
 	if s, ok := m.selected(); ok && !m.inJournal {
-		title = titleOf(s)
+		title, name = titleOf(s), map[bool]string{true: "changes", false: "conversation"}[m.changes]
 	} else if e, ok := m.selectedEntry(); ok && m.inJournal {
 		title, name = e.ID, "what was done"
-	} else {
-		name = ""
 	}
-	view := m.view
-	if m.inJournal {
-		view = viewTalk
-	}
-	lines := m.pane(title, name, view, width, m.right)
-	if m.changesHeight() > 0 {
-		lines = append(lines, m.pane("what a repair changes", "", viewChanges, width, false)...)
-	}
-	return lines
-}
-
-// pane returns a view with its heading.
-func (m *model) pane(title, name string, view, width int, focus bool) []string {
-	p, height := &m.panes[view], m.paneHeight(view)
-	place := strings.TrimSpace(name + " " + p.position(height))
-	lines := append([]string{heading(title, place, width, focus)}, m.textRows(p, height, width)...)
-	if m.loading[view] && len(p.text) == 0 {
+	lines := m.textRows(title, name, &m.pane, width, m.right)
+	if m.loading && len(m.pane.text) == 0 {
 		lines[1] = pad(styles[Faint].Render("reading …"), width)
 	}
 	return lines
@@ -370,7 +321,7 @@ func (m *model) status() (rows []string) {
 			parts = []string{clean(strings.Join([]string{e.State, m.age(e.Time, false), e.What, e.Title}, " · "), false)}
 		}
 	default:
-		parts = m.facts()
+		parts = []string{m.facts()}
 	}
 	if m.scanning {
 		text := "scanning"
@@ -394,17 +345,17 @@ func (m *model) status() (rows []string) {
 }
 
 // facts returns the facts about the selected session.
-func (m *model) facts() []string {
-	var parts []string
-	if s, ok := m.selected(); ok {
-		what := strings.Trim(s.Severity+": "+s.What, ": ")
-		if s.Busy {
-			what = "in use, " + what
-		}
-		facts := slices.DeleteFunc([]string{what, s.State, s.Agent, s.Folder, m.age(s.Time, false)}, func(t string) bool { return t == "" })
-		parts = append(parts, clean(strings.Join(facts, " · "), false))
+func (m *model) facts() string {
+	s, ok := m.selected()
+	if !ok {
+		return ""
 	}
-	return parts
+	what := strings.Trim(s.Severity+": "+s.What, ": ")
+	if s.Busy {
+		what = "in use, " + what
+	}
+	facts := slices.DeleteFunc([]string{what, s.State, s.Agent, s.Folder, m.age(s.Time, false)}, func(t string) bool { return t == "" })
+	return clean(strings.Join(facts, " · "), false)
 }
 
 // keys returns the last line. Keys that do not fit are left out, except the last one; the help has all.

@@ -508,15 +508,6 @@ func uiFaults(ds []repair.Diagnosis) (faults []ui.Fault) {
 	return faults
 }
 
-// Request implements [ui.Backend].
-func (b *uiBackend) Request(ctx context.Context, s ui.Session) (lines []ui.Line, err error) {
-	err = b.with(ctx, s, func(c *mend.Store, h change.Head, _ bool) error {
-		lines, err = b.printed(0, func(a *frame.Env) error { return printForecast(ctx, a, c, h) })
-		return err
-	})
-	return lines, err
-}
-
 // Explain implements [ui.Backend].
 func (b *uiBackend) Explain(ctx context.Context, s ui.Session, width int) (lines []ui.Line, err error) {
 	err = b.with(ctx, s, func(c *mend.Store, h change.Head, listed bool) error {
