@@ -33,10 +33,10 @@ func appendOps(t *testing.T, root string) []change.Op {
 
 // endings are the possible ends of a transcript.
 var endings = map[string]func(string) string{
-	"whole":          func(s string) string { return s },
-	"without a line": func(s string) string { return strings.TrimSuffix(s, "\n") },
-	"torn":           func(s string) string { return s + `{"id":"torn","te` },
-	"NUL":            func(s string) string { return s + "\x00\x00\x00" },
+	"complete":     func(s string) string { return s },
+	"no line feed": func(s string) string { return strings.TrimSuffix(s, "\n") },
+	"torn":         func(s string) string { return s + `{"id":"torn","te` },
+	"NUL":          func(s string) string { return s + "\x00\x00\x00" },
 }
 
 var long = time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
@@ -124,7 +124,7 @@ func TestUndoAfterAgentAppended(t *testing.T) {
 // While a process uses the transcript, an undo is refused; with force the old lines are
 // appended again, and the user is notified.
 func TestInUse(t *testing.T) {
-	root, _ := rootEnding(t, endings["whole"])
+	root, _ := rootEnding(t, endings["complete"])
 	var notes []string
 	s := mustOpen(t, root, linestore.Options{InUse: func(string) string { return "process 7" }, Note: func(text string) { notes = append(notes, text) }})
 	ops := appendOps(t, root)[:1]
@@ -207,7 +207,7 @@ func TestTwoAgentsAtEveryStep(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file that another program has open is not replaced")
 	}
-	root, _ := rootEnding(t, endings["whole"])
+	root, _ := rootEnding(t, endings["complete"])
 	st := storetest.Apply(t, mustOpen(t, root, linestore.Options{}), appendOps(t, root))
 	held, err := os.OpenFile(file(root), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -346,7 +346,7 @@ func TestReplaceTranscript(t *testing.T) {
 		"longer":      func(before string) string { return before + `{"id":"more"}` + "\n" },
 		"shorter":     func(before string) string { return before[:strings.Index(before, "\n")+1] },
 	} {
-		root, before := rootEnding(t, endings["whole"])
+		root, before := rootEnding(t, endings["complete"])
 		s := mustOpen(t, root, linestore.Options{})
 		ref := change.Ref{Kind: change.KindSession, Session: "ses_1"}
 		after := edit(before)
@@ -389,7 +389,7 @@ func TestBlankLine(t *testing.T) {
 
 // A change that is prepared while an earlier one is undecided has a staging folder of its own.
 func TestTwoStaged(t *testing.T) {
-	root, before := rootEnding(t, endings["whole"])
+	root, before := rootEnding(t, endings["complete"])
 	plan := change.Plan{Ops: []change.Op{{Ref: lineRef("prt_12"), Pre: read(t, root, lineRef("prt_12"))}}}
 	s1, st1 := mustPrepare(t, root, nil, plan)
 	plan.Undecided = append(plan.Undecided, st1.Dir)
@@ -404,7 +404,7 @@ func TestTwoStaged(t *testing.T) {
 
 // Two transcripts cannot change at once, nor a transcript and its lines.
 func TestRefusedPlans(t *testing.T) {
-	root, before := rootEnding(t, endings["whole"])
+	root, before := rootEnding(t, endings["complete"])
 	s := mustOpen(t, root, linestore.Options{})
 	for name, ops := range map[string][]change.Op{
 		"other key":    {{Ref: lineRef("prt_12"), Pre: read(t, root, lineRef("prt_12")), Post: image(`{"id":"other"}`)}},

@@ -44,13 +44,13 @@ func TestAppendMeanwhile(t *testing.T) {
 		do     func(text string) string
 		done   bool
 	}{
-		{"shorter", "whole", "", func(s string) string { return s[:strings.LastIndex(s[:len(s)-1], "\n")+1] }, false},
-		{"as long, with the newline that was missing", "without a line", "", func(s string) string { return s[1:] + "\n" }, false},
-		{"longer, with the newline that was missing", "without a line", "", func(s string) string { return s + "\n" }, false},
-		{"longer, torn", "whole", "", func(s string) string { return s + `{"id":"to` }, false},
-		{"a line more", "whole", "", func(s string) string { return s + `{"id":"later"}` + "\n" }, true},
-		{"a line more, just before the write", "whole", "append", func(s string) string { return s + `{"id":"later"}` + "\n" }, false},
-		{"another file, just before the write", "whole", "append", nil, false},
+		{"shorter", "complete", "", func(s string) string { return s[:strings.LastIndex(s[:len(s)-1], "\n")+1] }, false},
+		{"as long, with the newline that was missing", "no line feed", "", func(s string) string { return s[1:] + "\n" }, false},
+		{"longer, with the newline that was missing", "no line feed", "", func(s string) string { return s + "\n" }, false},
+		{"longer, torn", "complete", "", func(s string) string { return s + `{"id":"to` }, false},
+		{"a line more", "complete", "", func(s string) string { return s + `{"id":"later"}` + "\n" }, true},
+		{"a line more, just before the write", "complete", "append", func(s string) string { return s + `{"id":"later"}` + "\n" }, false},
+		{"another file, just before the write", "complete", "append", nil, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root, before := rootEnding(t, endings[c.ending])
@@ -103,7 +103,7 @@ func wantMtime(t *testing.T, root, when string, old bool) {
 func TestTimeAfterRecovery(t *testing.T) {
 	for _, agent := range []bool{false, true} {
 		for _, torn := range []bool{false, true} {
-			root, before := rootEnding(t, endings["whole"])
+			root, before := rootEnding(t, endings["complete"])
 			s, st := mustPrepare(t, root, nil, change.Plan{Ops: []change.Op{added}})
 			text := before + string(added.Post.Data) + "\n"
 			if torn {
@@ -147,7 +147,7 @@ func TestCarryOver(t *testing.T) {
 	ref := change.Ref{Kind: change.KindSession, Session: "ses_1"}
 	for k, hit := 0, true; hit; k++ {
 		for torn := 0; torn <= len(a); torn++ {
-			root, before := rootEnding(t, endings["whole"])
+			root, before := rootEnding(t, endings["complete"])
 			after := strings.ReplaceAll(before, "a text", "another text")
 			write := heldWriter(t, root)
 			f := &storetest.Fault{At: k}
@@ -241,7 +241,7 @@ func TestIsOwn(t *testing.T) {
 		{"no revert", []string{old, repaired}, nil, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			root, _ := rootEnding(t, endings["whole"])
+			root, _ := rootEnding(t, endings["complete"])
 			before := strings.Join(c.lines, "\n") + "\n"
 			overwrite(t, root, before)
 			s := mustOpen(t, root, linestore.Options{})
@@ -273,7 +273,7 @@ func TestCarriedOverOnce(t *testing.T) {
 		t.Skip("a file that another program has open is not replaced")
 	}
 	const a, later = `{"id":"first"}`, `{"id":"later"}`
-	root, before := rootEnding(t, endings["whole"])
+	root, before := rootEnding(t, endings["complete"])
 	after := strings.ReplaceAll(before, "a text", "another text")
 	write := heldWriter(t, root)
 	carried := false
@@ -300,8 +300,8 @@ func TestCarriedOverOnce(t *testing.T) {
 	}
 }
 
-// TestReplacedMeanwhile: another program writes the transcript anew between the last look and the exchange. Its file
-// is back in place, the conflict says what it did to the record, and nothing is left in mend's folder.
+// TestReplacedMeanwhile: another program rewrites the transcript between the last check and the exchange. Its file is
+// put back in place, the conflict says what it did to the record, and nothing is left in mend's folder.
 func TestReplacedMeanwhile(t *testing.T) {
 	for _, c := range []struct {
 		why string
@@ -321,7 +321,7 @@ func TestReplacedMeanwhile(t *testing.T) {
 		}},
 	} {
 		t.Run(c.why, func(t *testing.T) {
-			root, before := rootEnding(t, endings["whole"])
+			root, before := rootEnding(t, endings["complete"])
 			now := c.do(before)
 			exchanges := 0
 			step := func(call string) error {
