@@ -109,7 +109,7 @@ func readHeader(path string, hasLog bool) (wal bool, err error) {
 	case errors.Is(err, io.EOF) && hasLog:
 		return false, damagedHeader("the file is empty")
 	case errors.Is(err, io.EOF):
-		return false, Unusable("the file is empty")
+		return false, Unusable("%w", ErrEmpty)
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 		return false, err
 	case !bytes.HasPrefix(h, []byte("SQLite format 3\x00")):

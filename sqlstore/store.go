@@ -91,6 +91,9 @@ func (s *Store) step(what string) error {
 	return s.opt.Step(what)
 }
 
+// ErrEmpty means that the file has no bytes. It comes with ErrUnusable.
+var ErrEmpty = errors.New("the file is empty")
+
 // Unusable returns an error that wraps ErrUnusable.
 func Unusable(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrUnusable, fmt.Errorf(format, args...))

@@ -10,6 +10,7 @@ import (
 
 	"mend/agent"
 	"mend/change"
+	"mend/internal/fail"
 	"mend/internal/memory"
 	"mend/sqlstore"
 )
@@ -91,6 +92,10 @@ func Open(path string, o Options) (*Store, error) {
 	db, err := sqlstore.Open(file, tables(), sqlstore.Options{
 		Step: o.Step, BusyTimeout: o.BusyTimeout, MaxRecord: o.MaxRecord, Check: checkGeneration,
 	})
+	if errors.Is(err, sqlstore.ErrEmpty) { // measured with OpenCode 1.18.34
+		return nil, fail.WithHint(err, fmt.Sprintf("no session is in it. Start %s once: it makes a new database there. "+
+			"Then \"mend restore --all\" brings back what was kept", cmp.Or(o.Program, OpenCode)))
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -553,11 +553,15 @@ func runRestoreAll(ctx context.Context, env *frame.Env, f frame.WriteFlags, r me
 	case len(clients) == 0:
 		return lostStore(env, left)
 	}
-	return env.Both(ctx, left, restoreSeveral(ctx, env, f, r, gone, "Nothing to bring back: no copied session is gone."))
+	none := "Nothing to bring back: no copied session is gone."
+	if left != nil {
+		none = "" // one may be in that store
+	}
+	return env.Both(ctx, left, restoreSeveral(ctx, env, f, r, gone, none))
 }
 
 // restoreSeveral restores sessions that their stores lack as one operation, after a question. none is the text if there
-// are none.
+// are none, "" for no text.
 func restoreSeveral(ctx context.Context, env *frame.Env, f frame.WriteFlags, r mend.RestoreRequest, rows []frame.Restorable, none string) error {
 	if env.JSON {
 		list := make([]restorableJSON, len(rows))
@@ -566,8 +570,13 @@ func restoreSeveral(ctx context.Context, env *frame.Env, f frame.WriteFlags, r m
 		}
 		env.SetAnswers(Answer{Sessions: list, Repairs: []show.RepairJSON{}})
 	}
+	sayNone := func() {
+		if none != "" {
+			env.Say("%s", none)
+		}
+	}
 	if len(rows) == 0 {
-		env.Say("%s", none)
+		sayNone()
 		return nil
 	}
 	env.PrintRows(restorableRows(env.Terminal, rows), "")
@@ -593,7 +602,7 @@ func restoreSeveral(ctx context.Context, env *frame.Env, f frame.WriteFlags, r m
 		},
 	})
 	if !brought && err == nil && !f.DryRun {
-		env.Say("%s", none)
+		sayNone()
 	}
 	return err
 }

@@ -49,6 +49,9 @@ func RunSalvage(ctx context.Context, env *frame.Env, f frame.WriteFlags) error {
 	clients, left := frame.OpenAll(ctx, env, !f.DryRun)
 	env.SetAnswers(SalvageAnswer{Sessions: []salvagedJSON{}, Repairs: []show.RepairJSON{}})
 	databases := slices.DeleteFunc(slices.Clone(clients), func(c *mend.Store) bool { return c.ID().Kind != "sqlite" })
+	if len(databases) == 0 && left != nil {
+		return left // it may be in that store
+	}
 	if len(databases) == 0 { // the check returns the error
 		databases = clients[:min(len(clients), 1)]
 	}
